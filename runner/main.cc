@@ -74,7 +74,7 @@ int Main(int argc, char** argv) {
       std::puts(nlohmann::json(Peaks(options)).dump(2).c_str());
       return 0;
     case Options::Mode::kWorker: {
-      const int replies = TakeStdout();
+      const int replies = RedirectStdout();
       return ServeWorker(replies, Prepare(options));
     }
     case Options::Mode::kDropIn:
@@ -89,7 +89,7 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     etprof::PrepareProcess();
-    return etprof::runner::WithShiftedStack(&etprof::runner::Main, argc, argv);
+    return etprof::runner::CallWithShiftedStack(&etprof::runner::Main, argc, argv);
   } catch (const etprof::Error& error) {
     std::fflush(stdout);
     std::fprintf(stderr, "etprof-runner: %s\n", error.what());

@@ -140,7 +140,7 @@ std::vector<std::string> TakeLoggedErrors() {
   return lines;
 }
 
-DuringThis::DuringThis(const std::string& what, int exit_code) {
+CrashContext::CrashContext(const std::string& what, int exit_code) {
   TakeLoggedErrors();
   const std::size_t length = std::min(what.size(), current_work.size() - 1);
   std::memcpy(current_work.data(), what.data(), length);
@@ -148,7 +148,7 @@ DuringThis::DuringThis(const std::string& what, int exit_code) {
   current_exit_code = exit_code;
 }
 
-DuringThis::~DuringThis() {
+CrashContext::~CrashContext() {
   current_work[0] = '\0';
   current_exit_code = 4;
 }

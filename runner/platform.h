@@ -18,11 +18,11 @@ std::vector<std::string> TakeLoggedErrors();
 
 // While this object lives, a crash is reported as happening during `what` ("loading FILE"), and the process
 // exits with `exit_code`.
-class DuringThis {
+class CrashContext {
  public:
-  DuringThis(const std::string& what, int exit_code);
-  ~DuringThis();
-  DuringThis(DuringThis&&) = delete;
+  CrashContext(const std::string& what, int exit_code);
+  ~CrashContext();
+  CrashContext(CrashContext&&) = delete;
 };
 
 // Sets the number of threads of ExecuTorch's pool, including the caller; -1: the number of fast cores

@@ -146,19 +146,19 @@ class Worker {
   json Burst(const protocol::BurstRequest& request) {
     Model& model = RequireModel();
     CheckBurst(request);
-    const DuringThis during("running '" + model.method_name() + "'", 4);
+    const CrashContext during("running '" + model.method_name() + "'", 4);
     return Reply("burst", RunBurst(model, request, bursts_++ == 0, &StdinHungUp));
   }
 
   json Counters(const protocol::CountersRequest& request) {
     Model& model = RequireModel();
-    const DuringThis during("running '" + model.method_name() + "'", 4);
+    const CrashContext during("running '" + model.method_name() + "'", 4);
     return Reply("counters", CountOperators(model, request, &StdinHungUp));
   }
 
   json WatchCalls(const protocol::WatchRequest& request) {
     Model& model = RequireModel();
-    const DuringThis during("running '" + model.method_name() + "'", 4);
+    const CrashContext during("running '" + model.method_name() + "'", 4);
     return Reply("watch", WatchOperators(model, request, std::move(memory_),
                                          std::exchange(loaded_memory_, {}), &StdinHungUp));
   }
@@ -191,7 +191,7 @@ class Worker {
 
 }  // namespace
 
-int TakeStdout() {
+int RedirectStdout() {
   const int replies = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (replies < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
     throw Error(ExitCode::kDeviceFailed,

@@ -6,7 +6,7 @@ namespace etprof::runner {
 
 // Reserves the process's stdout for the protocol, and redirects other output to stderr. Call before anything
 // can print. Returns the descriptor for replies.
-int TakeStdout();
+int RedirectStdout();
 
 // Writes `ready` to `replies`, then answers the JSON lines of stdin (messages.h) until stdin closes or a line
 // says "quit". Errors of a command are replies, and the loop continues. Returns the exit code.

@@ -84,7 +84,7 @@ SharedTable Share(std::unique_ptr<Table> table) {
 // Data of one ArrowSchema or ArrowArray. Every child has its own, since it may be moved out of its parent and
 // outlive it.
 template <typename T>
-struct Holder {
+struct BackingValue {
   SharedTable table;
   std::vector<T> parts;  // children, then the dictionary
   std::vector<T*> children;
@@ -93,7 +93,7 @@ struct Holder {
 
 template <typename T>
 void Release(T* self) {
-  auto* holder = static_cast<Holder<T>*>(self->private_data);
+  auto* holder = static_cast<BackingValue<T>*>(self->private_data);
   for (T& part : holder->parts) {
     if (part.release != nullptr) part.release(&part);
   }
@@ -116,7 +116,7 @@ void Fill(const Column& column, ArrowArray& out) {
 template <typename T>
 void Export(const SharedTable& table, const Column& column, T& out) {
   out = T{};
-  auto holder = std::make_unique<Holder<T>>();
+  auto holder = std::make_unique<BackingValue<T>>();
   holder->table = table;
   holder->buffers = column.buffers;
   holder->parts.resize(column.children.size() + column.dictionary.size());

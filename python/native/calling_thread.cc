@@ -54,7 +54,7 @@ nb::dict EstimateDict(const ProgressUpdate::Estimate& estimate) {
 nb::dict EventDict(const Event& event, const std::vector<std::string>& devices) {
   const bool named = event.device && *event.device < devices.size();
   nb::dict dict;
-  dict["kind"] = NameIn(kEventKinds, event.kind);
+  dict["kind"] = FindName(kEventKinds, event.kind);
   dict["device"] = named ? Text(devices[*event.device]) : nb::none();
   dict["text"] = Text(event.text);
   dict["done"] = event.done;
@@ -89,7 +89,7 @@ class EventQueue : public PythonProgress {
   void State(std::size_t device, const std::string& text) override {
     Put({.kind = Event::Kind::kState, .device = device, .text = text});
   }
-  Progress* Of(std::size_t device) override {
+  Progress* ProgressOfDevice(std::size_t device) override {
     const std::scoped_lock lock(mutex_);
     return &device_progress_.try_emplace(device, *this, device).first->second;
   }
@@ -167,12 +167,12 @@ void RunSignalHandlers() {
 
 }  // namespace
 
-std::string Attended(const nb::object& on_event, const std::function<std::string(PythonProgress&)>& work) {
+std::string RunOnWorkerThread(const nb::object& on_event, const std::function<std::string(PythonProgress&)>& work) {
   EventQueue queue;
   std::string result;
   std::exception_ptr failed;
   std::optional<nb::python_error> raised;
-  Threads threads;
+  ThreadGroup threads;
   const bool started = threads.Start([&] {
     try {
       result = work(queue);

@@ -68,7 +68,7 @@ nb::list MakeColumns(const std::vector<Row>& rows) {
 template <typename Row>
 void DescribeSeries(auto& v) {
   using R = const Row&;
-  v("series", "name", [](R row) { return Text(NameOf(row.trend.data.key)); });
+  v("series", "name", [](R row) { return Text(GetName(row.trend.data.key)); });
   v("model", "name", [](R row) { return Text(row.trend.data.key.model); });
   v("method", "name", [](R row) { return Text(row.trend.data.key.method); });
   v("experiment", "name", [](R row) { return Text(row.trend.data.key.experiment); });
@@ -137,7 +137,7 @@ struct ChangeRow {
     v("change_high", "float64", [](R row) { return row.change.high; });
     v("p_value", "float64", [](R row) { return row.change.p_value; });
     v("relative", "bool", [](R row) { return row.op != nullptr ? row.op->relative : row.trend.relative; });
-    v("cause", "name", [](R row) { return Text(NameOf(row.change.cause)); });
+    v("cause", "name", [](R row) { return Text(GetName(row.change.cause)); });
     v("differs", "text", [](R row) { return Text(row.change.differs); });
     v("counts", "bool", [](R row) { return row.change.counts; });
   }

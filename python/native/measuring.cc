@@ -67,7 +67,7 @@ void ThrowIfAny(const std::vector<std::string>& problems, const std::filesystem:
 }
 
 std::string MeasureAndAnalyze(const MeasureJobs& jobs, const MeasureRequest& request, PythonProgress& progress) {
-  progress.SetDevices(Each(jobs.jobs, &MeasureJob::device));
+  progress.SetDevices(MapEach(jobs.jobs, &MeasureJob::device));
   const std::vector<Measured> devices = MeasureOnDevices(jobs, request, false, progress);
   progress.StopWhenInterrupted();
   std::vector<const Measured*> measured;
@@ -91,15 +91,15 @@ std::string MeasureAndAnalyze(const MeasureJobs& jobs, const MeasureRequest& req
 }
 
 std::string Profile(const ProfileOptions& options, PythonProgress& progress) {
-  return MeasureAndAnalyze(JobsOf(options), options.measure, progress);
+  return MeasureAndAnalyze(MakeJobs(options), options.measure, progress);
 }
 
 std::string Run(const RunOptions& options, PythonProgress& progress) {
-  return MeasureAndAnalyze(JobsOf(options), options.measure, progress);
+  return MeasureAndAnalyze(MakeJobs(options), options.measure, progress);
 }
 
 std::string Plan(const RunOptions& options, PythonProgress& progress) {
-  const std::vector<Measured> devices = MeasureOnDevices(JobsOf(options), options.measure, true, progress);
+  const std::vector<Measured> devices = MeasureOnDevices(MakeJobs(options), options.measure, true, progress);
   for (const Measured& device : devices) ThrowIfAny(ListProblems(device), {});
   return JsonText(PlanJson(devices, options.measure));
 }
@@ -107,11 +107,11 @@ std::string Plan(const RunOptions& options, PythonProgress& progress) {
 // Without a model, returns the CPU's features. The failure of a lower level is part of the result.
 std::string Isa(const LadderOptions& options, PythonProgress& progress) {
   if (options.model.empty()) return ValueJson(ReadCpuFeatures(options.measure, progress));
-  const std::vector<Measured> devices = MeasureOnDevices(JobsOf(options), options.measure, false, progress);
+  const std::vector<Measured> devices = MeasureOnDevices(MakeJobs(options), options.measure, false, progress);
   progress.StopWhenInterrupted();
   const Measured& measured = devices.front();
   const Report report = AnalyzeRunDirectory(measured.run->folder);
-  if (!report.ladder || FailedAsAWhole(*report.ladder)) ThrowIfAny(ListProblems(measured), measured.run->folder);
+  if (!report.ladder || LadderFailed(*report.ladder)) ThrowIfAny(ListProblems(measured), measured.run->folder);
   if (measured.kept.error) throw *measured.kept.error;
   return Written([&](std::ostream& out) { RenderAnalysisJson(report, out); });
 }
@@ -123,7 +123,7 @@ std::string Peaks(const PeaksOptions& options, PythonProgress& progress) {
 }
 
 std::string Check(const CheckOptions& options, PythonProgress& progress) {
-  const Checked checked = CheckVariants(options, progress);
+  const CheckOutcome checked = CheckVariants(options, progress);
   progress.StopWhenInterrupted();
   if (checked.kept.error) throw *checked.kept.error;
   return ValueJson(*checked.report);
@@ -131,16 +131,16 @@ std::string Check(const CheckOptions& options, PythonProgress& progress) {
 
 std::string RunBisection(const BisectOptions& options, PythonProgress& progress) {
   const Bisection bisection = Bisect(options, progress);
-  return Written([&](std::ostream& out) { RenderDocumentJson(say::SayBisection(bisection), out); });
+  return Written([&](std::ostream& out) { RenderDocumentJson(say::MakeBisectionDocument(bisection), out); });
 }
 
 std::string Suite(const SuiteOptions& options, PythonProgress& progress) {
   if (IsFolder(options.path)) return ValueJson(ReadSuiteFolder(options, progress));
   const SuiteConfig suite = LoadSuite(options);
-  progress.SetDevices(DevicesOf(suite, options));
+  progress.SetDevices(SelectedDevices(suite, options));
   const SuiteOutcome outcome = RunSuite(suite, options, progress);
   progress.StopWhenInterrupted();
-  for (const KeptInHistory& kept : outcome.kept) {
+  for (const HistoryUpdate& kept : outcome.kept) {
     if (kept.error) throw *kept.error;
   }
   return ValueJson(outcome.report);
@@ -170,7 +170,7 @@ std::string Doctor(const DoctorOptions&, PythonProgress&) { return ValueJson(Exa
 
 std::string RunQuickTest(const QuickTestOptions& options, PythonProgress& progress) {
   QuickTest test(options, progress);
-  while (const QuickTestStep* step = test.Next()) progress.Message(step->name + ": " + step->said);
+  while (const QuickTestStep* step = test.Next()) progress.Message(step->name + ": " + step->message);
   return ValueJson(test.result());
 }
 
@@ -188,7 +188,7 @@ std::string Recover(const RecoverOptions& options, PythonProgress&) {
 // Parses options. A single value may stand for a list with one element.
 template <Described Options>
 Options Read(nlohmann::json given) {
-  const nlohmann::ordered_json schema = SchemaOf<Options>("", "");
+  const nlohmann::ordered_json schema = MakeSchema<Options>("", "");
   for (auto& [key, value] : given.items()) {
     if (schema.at("properties").at(key).contains("anyOf") && !value.is_array() && !value.is_null())
       value = nlohmann::json::array({value});
@@ -201,7 +201,7 @@ Options Read(nlohmann::json given) {
 // Returns the schema of each option, with the C++ default value.
 template <Described Options>
 nlohmann::ordered_json OptionSchemas() {
-  nlohmann::ordered_json schemas = SchemaOf<Options>("", "").at("properties");
+  nlohmann::ordered_json schemas = MakeSchema<Options>("", "").at("properties");
   const auto defaults = ToJson(Options());
   for (const auto& [key, value] : defaults.items()) schemas.at(key)["default"] = value;
   return schemas;
@@ -253,7 +253,7 @@ void BindMeasuring(nb::module_& module) {
   module.def("measure", [](const std::string& name, const std::string& options, const nb::object& progress) {
     const Workflow& workflow = FindWorkflow(name);
     try {
-      return Attended(progress, [&](PythonProgress& attended) {
+      return RunOnWorkerThread(progress, [&](PythonProgress& attended) {
         return workflow.run(nlohmann::json::parse(options), attended);
       });
     } catch (const Error& error) {

@@ -88,7 +88,7 @@ std::shared_ptr<Trace> Read(const std::variant<std::string, nb::bytes>& file, do
   options.delegate_nanoseconds_per_tick = delegate_nanoseconds_per_tick;
   auto trace = std::make_shared<Trace>(path != nullptr ? etprof::ReadEtdumpFile(*path, options)
                                                        : etprof::ReadEtdump(bytes, "bytes", options));
-  etprof::KeepHostTime(*trace);
+  etprof::SeparateHostTime(*trace);
   return trace;
 }
 
@@ -101,7 +101,7 @@ auto ByEvent(const auto& column) {
       const nb::gil_scoped_release gil_released;
       values.resize(trace.event_count());
       for (const Trace::Block& block : trace.blocks) {
-        std::ranges::transform(trace.LayoutOf(block).*column,
+        std::ranges::transform(trace.GetLayout(block).*column,
                                values.begin() + static_cast<std::ptrdiff_t>(block.first_event),
                                [](auto value) { return static_cast<T>(value); });
       }
@@ -124,7 +124,7 @@ nb::list HealthList(const etprof::Health& health) {
   return ListOf(health.entries(), [](const etprof::HealthEntry& entry) {
     nb::dict dict;
     dict["name"] = Text(entry.name);
-    dict["severity"] = Text(etprof::NameOf(entry.severity));
+    dict["severity"] = Text(etprof::GetName(entry.severity));
     dict["explanation"] = Text(entry.explanation);
     dict["count"] = entry.count;
     dict["amount_ns"] = entry.amount;
@@ -133,11 +133,11 @@ nb::list HealthList(const etprof::Health& health) {
   });
 }
 
-nb::dict ReportedDict(const Trace::Reported& reported) {
+nb::dict ReportedDict(const Trace::ReportedValues& reported) {
   nb::dict dict;
   dict["delegate"] = Text(reported.backend);
   dict["name"] = Text(reported.name);
-  dict["kind"] = Text(etprof::NameOf(reported.kind));
+  dict["kind"] = Text(etprof::GetName(reported.kind));
   dict["unit"] = Text(reported.unit);
   dict["instruction"] = reported.instruction;
   dict["run"] = MakeArray(std::vector<std::uint32_t>(reported.run));
@@ -163,7 +163,7 @@ std::vector<std::shared_ptr<Profile>> Attribute(const Trace& trace, const std::s
   const nb::gil_scoped_release gil_released;
   etprof::AttributeOptions options;
   options.method = method;
-  options.minimum_warmup = warmup;
+  options.min_warmup = warmup;
   std::vector<std::shared_ptr<Profile>> profiles;
   for (Profile& profile : etprof::AttributeMethods(trace, options))
     profiles.push_back(std::make_shared<Profile>(std::move(profile)));
@@ -234,7 +234,7 @@ void BindProfile(nb::module_& module) {
       .def_prop_ro("run_total_ns", ByElement<std::int64_t, Profile>(&Profile::runs, &etprof::ProfiledRun::total),
                    nb::rv_policy::automatic, "by run: Method::execute")
       .def_prop_ro("run_phase", [](const Profile& profile) {
-        return ListOf(profile.runs, [](const etprof::ProfiledRun& run) { return Text(etprof::NameOf(run.label.phase)); });
+        return ListOf(profile.runs, [](const etprof::ProfiledRun& run) { return Text(etprof::GetName(run.label.phase)); });
       }, "by run: \"first\", \"warmup\", \"steady\"")
       .def_prop_ro("run_launch", ByElement<std::int32_t, Profile>(&Profile::runs, [](const etprof::ProfiledRun& run) {
         return run.label.launch;
@@ -308,7 +308,7 @@ nb::list JudgeUnits(const std::vector<std::vector<double>>& effects, double q, d
       place.push_back(i);
     }
   }
-  const auto verdicts = etprof::stats::JudgeMany(estimates, q, margin);
+  const auto verdicts = etprof::stats::DecideVerdicts(estimates, q, margin);
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const etprof::stats::OperatorVerdict& verdict = verdicts[i];
     nb::dict dict;
@@ -319,7 +319,7 @@ nb::list JudgeUnits(const std::vector<std::vector<double>>& effects, double q, d
     dict["standard_error"] = verdict.estimate.standard_error;
     dict["p_value"] = verdict.estimate.p_value;
     dict["adjusted_p"] = verdict.adjusted_p;
-    dict["verdict"] = Text(etprof::NameOf(verdict.verdict));
+    dict["verdict"] = Text(etprof::GetName(verdict.verdict));
     result[place[i]] = dict;
   }
   return result;
@@ -372,7 +372,7 @@ void BindWorkflows(nb::module_& module) {
                         const std::vector<std::string>& runs) {
     return RenderJson([&](std::ostream& out) {
       const etprof::DiffOfFiles found = etprof::DiffFiles({baseline, candidate, runs});
-      etprof::RenderDocumentJson(etprof::say::SayDiff(found.diff, baseline, candidate, found.warnings), out);
+      etprof::RenderDocumentJson(etprof::say::MakeDiffDocument(found.diff, baseline, candidate, found.warnings), out);
     });
   }, "baseline"_a, "candidate"_a, "runs"_a);
   module.def("kernels", [](const std::vector<std::string>& paths, const std::string& filter) {

@@ -77,7 +77,7 @@ std::string LoaderError() {
 std::string LoadXnnpack(bool exact) {
   const std::filesystem::path library = FindLibrary(kXnnpackLibrary, FolderOfExecutorch(), why_no_xnnpack);
   if (library.empty()) return protocol::kXnnpackClock;
-  const DuringThis during("loading " + library.string(), 4);
+  const CrashContext during("loading " + library.string(), 4);
   void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr) {
     why_no_xnnpack = LoaderError();
@@ -86,13 +86,13 @@ std::string LoadXnnpack(bool exact) {
   // The address of this function, which runs a subgraph, identifies the segment whose calls of the clock get
   // the fast clock.
   const void* const invoke = ::dlsym(handle, "xnn_invoke_runtime");
-  return exact && invoke != nullptr && SpeedUpClockOf(invoke) ? protocol::kExactClock
+  return exact && invoke != nullptr && UseFastClockIn(invoke) ? protocol::kExactClock
                                                               : protocol::kXnnpackClock;
 }
 
 void LoadLibrary(const std::string& path) {
   RequireRegularFile(path);
-  const DuringThis during("loading " + path, 3);
+  const CrashContext during("loading " + path, 3);
   // A name without a slash would be searched for elsewhere than where it was seen to exist.
   const std::string exact_path = path.find('/') == std::string::npos ? "./" + path : path;
   if (::dlopen(exact_path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
@@ -102,7 +102,7 @@ void LoadLibrary(const std::string& path) {
   }
 }
 
-void LoadBackendOf(const std::string& backend) {
+void LoadOptionalBackend(const std::string& backend) {
   if (backend != kOpenvinoBackend || executorch::runtime::get_backend_class(kOpenvinoBackend) != nullptr)
     return;
   std::string why_not;
@@ -116,7 +116,7 @@ void LoadLlmKernels() {
   const std::filesystem::path library =
       FindLibrary(kLlmLibrary, FolderOfExecutorch() / "../extension/llm/custom_ops", why_no_llm_kernels);
   if (library.empty()) return;
-  const DuringThis during("loading " + library.string(), 4);
+  const CrashContext during("loading " + library.string(), 4);
   // The loader uses an already loaded library of the same name for a needed one. In a bundle the replacements
   // are next to the kernels, where the loader finds them.
   std::error_code ignored;

@@ -19,7 +19,7 @@ void LoadLibrary(const std::string& path);
 
 // Loads the library of a backend that a program names, if it is only loaded on demand: OpenVINO's
 // (openvino/openvino.h), if ExecuTorch has it. Throws Error (kDeviceFailed).
-void LoadBackendOf(const std::string& backend);
+void LoadOptionalBackend(const std::string& backend);
 
 // The prefix of ExecuTorch's operators for LLMs: "llama::custom_sdpa.out".
 inline constexpr std::string_view kLlmOperators = "llama::";

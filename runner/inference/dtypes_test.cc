@@ -12,10 +12,10 @@ TEST(Dtypes, EveryNamedTypeHasASizeAndNumbers) {
     const auto type = static_cast<executorch::aten::ScalarType>(i);
     const std::string name = SafetensorsName(type);
     ASSERT_GT(ElementSize(name), 0U) << name;
-    EXPECT_FALSE(NumbersOf(name, ByteView(reinterpret_cast<const std::byte*>("12345678"), 8)).empty())
+    EXPECT_FALSE(ReadNumbers(name, ByteView(reinterpret_cast<const std::byte*>("12345678"), 8)).empty())
         << name;
   }
-  EXPECT_TRUE(NumbersOf("nonsense", {}).empty());
+  EXPECT_TRUE(ReadNumbers("nonsense", {}).empty());
 }
 
 }  // namespace

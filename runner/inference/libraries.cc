@@ -37,7 +37,7 @@ std::string FindBuildId(std::string_view notes) {
     const std::size_t end = contents + padded(note.n_descsz);
     if (note.n_namesz > notes.size() || note.n_descsz > notes.size() || end > notes.size()) break;
     if (note.n_type == NT_GNU_BUILD_ID && notes.substr(name, note.n_namesz) == std::string_view("GNU\0", 4))
-      return Hexadecimal(std::as_bytes(std::span(notes.substr(contents, note.n_descsz))));
+      return ToHexadecimal(std::as_bytes(std::span(notes.substr(contents, note.n_descsz))));
     notes.remove_prefix(end);
   }
   return "";

@@ -63,7 +63,7 @@ bool CheckFile(const std::string& path) {
   const char* const remedy = "give a program that `etprof export` or ExecuTorch wrote";
   if (bytes.empty()) throw Error(ExitCode::kBadInput, "is empty").InFile(path).Remedy(remedy);
   if (bytes.size() < 8 || std::memcmp(bytes.data() + 4, "ET", 2) != 0) {
-    throw NotTheExpectedFile(bytes, path, "an ExecuTorch program", "no ET12 identifier", 4, remedy);
+    throw WrongFileKind(bytes, path, "an ExecuTorch program", "no ET12 identifier", 4, remedy);
   }
   const Error cut = Error(ExitCode::kBadInput, fmt::format("is cut short: it has {} bytes", bytes.size()))
                         .InFile(path)
@@ -182,7 +182,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
     static_cast<void>(MappedFile::Open(request.data));  // throws a clear error for an unreadable file
     data.push_back(request.data);
   }
-  const DuringThis during("loading " + path_, static_cast<int>(ExitCode::kBadInput));
+  const CrashContext during("loading " + path_, static_cast<int>(ExitCode::kBadInput));
   // Shift again, so that later addresses do not depend on the lengths of the request and the path.
   ShiftHeap();
   auto tracer = std::make_unique<OperatorTracer>();
@@ -216,7 +216,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
     if (!backend.ok()) throw CannotLoad(path_, backend.error());
     backends.emplace(*backend);
     const std::int64_t before_library = MonotonicNow();
-    LoadBackendOf(*backend);
+    LoadOptionalBackend(*backend);
     start += MonotonicNow() - before_library;  // not part of the load time, as for XNNPACK's library
     if (et::get_backend_class(*backend) == nullptr) {
       throw Error(ExitCode::kDeviceFailed,
@@ -233,7 +233,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
   if (ready != et::Error::Ok) throw CannotLoad(path_, ready);
   method_ = &loaded_->loaded_method(method_name_);
   description_.load_ns = MonotonicNow() - start;
-  description_.load_wait_ns = Waited(before, meter.Read());
+  description_.load_wait_ns = WaitedTime(before, meter.Read());
   plan_ns_ = std::max<std::int64_t>(0, this->tracer().block_began_ns() - method_start);
 
   inputs_ = Inputs::Make(*method_, path_, request.inputs);

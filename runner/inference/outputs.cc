@@ -52,7 +52,7 @@ protocol::OutputDigest MakeDigest(const Tensor& tensor) {
   if (!HasSafetensorsName(tensor.scalar_type())) return digest;
   double mean = 0;
   std::int64_t finite = 0;
-  for (const double number : NumbersOf(SafetensorsName(tensor.scalar_type()), BytesOf(tensor))) {
+  for (const double number : ReadNumbers(SafetensorsName(tensor.scalar_type()), BytesOf(tensor))) {
     if (std::isnan(number)) {
       ++digest.nan_count;
     } else if (std::isinf(number)) {
@@ -81,7 +81,7 @@ struct OutputDifference {
 
   static void Describe(auto& v) {
     using D = OutputDifference;
-    constexpr About kIfAny{.if_any = true};
+    constexpr MemberInfo kIfAny{.omit_if_empty = true};
     v("name", &D::name);
     v("problem", &D::problem, kIfAny);
     v("identical", &D::identical, kIfAny);
@@ -179,7 +179,7 @@ void PrintOutputs(const et::Method& method, std::size_t edge) {
       continue;
     }
     const Tensor& tensor = output.toTensor();
-    const std::vector<double> numbers = NumbersOf(SafetensorsName(tensor.scalar_type()), BytesOf(tensor));
+    const std::vector<double> numbers = ReadNumbers(SafetensorsName(tensor.scalar_type()), BytesOf(tensor));
     std::string text = fmt::format("OutputX {}: tensor(sizes=[{}], [", i, fmt::join(ShapeOf(tensor), ", "));
     for (std::size_t k = 0; k < numbers.size(); ++k) {
       if (numbers.size() > 2 * edge && k == edge) {

@@ -22,8 +22,8 @@ class CounterSource {
   // that would be counted.
   virtual void Read(std::uint64_t* values) = 0;
   // The open counters, and the share of the time up to the last Read in which each counted.
-  virtual std::vector<protocol::OpenCounter> Open() const = 0;
-  virtual std::vector<protocol::ClosedCounter> Closed() const { return {}; }
+  virtual std::vector<protocol::AvailableCounter> Open() const = 0;
+  virtual std::vector<protocol::UnavailableCounter> Closed() const { return {}; }
 };
 
 // Returns Callgrind or QEMU's plugin if this process runs in one of them (instrumented_counters.h), else the

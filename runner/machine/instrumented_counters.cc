@@ -100,7 +100,9 @@ void CallgrindCounters::Read(std::uint64_t* values) {
   Ask(ValgrindRequest::kZero);
 }
 
-std::vector<protocol::OpenCounter> CallgrindCounters::Open() const { return {{"instructions", true, 1}}; }
+std::vector<protocol::AvailableCounter> CallgrindCounters::Open() const {
+  return {{"instructions", true, 1}};
+}
 
 bool EmulatorCounters::IsHere() {
   protocol::EmulatorCounts counts;
@@ -114,8 +116,8 @@ void EmulatorCounters::Read(std::uint64_t* values) {
   std::memcpy(values, counts.counts.data(), sizeof(counts.counts));
 }
 
-std::vector<protocol::OpenCounter> EmulatorCounters::Open() const {
-  std::vector<protocol::OpenCounter> open;
+std::vector<protocol::AvailableCounter> EmulatorCounters::Open() const {
+  std::vector<protocol::AvailableCounter> open;
   for (const char* const name : protocol::kEmulatorCounters) open.push_back({name, true, 1});
   return open;
 }

@@ -25,7 +25,7 @@ class CallgrindCounters : public CounterSource {
   protocol::CounterSourceKind Kind() const override { return protocol::CounterSourceKind::kCallgrind; }
   std::size_t size() const override { return 1; }
   void Read(std::uint64_t* values) override;
-  std::vector<protocol::OpenCounter> Open() const override;
+  std::vector<protocol::AvailableCounter> Open() const override;
 
  private:
   std::string profile_;
@@ -42,7 +42,7 @@ class EmulatorCounters : public CounterSource {
   protocol::CounterSourceKind Kind() const override { return protocol::CounterSourceKind::kEmulator; }
   std::size_t size() const override { return protocol::kEmulatorCounters.size(); }
   void Read(std::uint64_t* values) override;
-  std::vector<protocol::OpenCounter> Open() const override;
+  std::vector<protocol::AvailableCounter> Open() const override;
 };
 
 }  // namespace etprof::runner

@@ -41,14 +41,14 @@ double Sum(const unsigned char* bytes, std::int64_t size, Convert convert) {
 }  // namespace
 
 std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled) {
-  std::vector<MacKernel> kernels = EveryMacKernel(enabled);
+  std::vector<MacKernel> kernels = AllMacKernels(enabled);
   std::erase_if(kernels, [&, baseline = kernels.front().level](const MacKernel& kernel) {
     return kernel.level != baseline && !enabled.contains(std::string(kernel.level));
   });
   return kernels;
 }
 
-MacOperands OperandsOf(const MacKernel& kernel) {
+MacOperands MakeOperands(const MacKernel& kernel) {
   MacOperands operands{};
   switch (kernel.operand) {
     case MacKernel::Operand::kF32:
@@ -71,7 +71,7 @@ MacOperands OperandsOf(const MacKernel& kernel) {
 }
 
 double SumAfter(const MacKernel& kernel, std::int64_t iterations) {
-  const MacOperands operands = OperandsOf(kernel);
+  const MacOperands operands = MakeOperands(kernel);
   const auto size = static_cast<std::size_t>(kernel.accumulator_bytes);
   const auto accumulators = std::make_unique<unsigned char[]>(size);
   kernel.run(iterations, operands.bytes, accumulators.get());

@@ -32,13 +32,13 @@ std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled);
 
 // All kernels of the architecture, lowest level first; defined in one file per architecture. `enabled`
 // determines how wide vectors may be.
-std::vector<MacKernel> EveryMacKernel(const isa::FeatureSet& enabled);
+std::vector<MacKernel> AllMacKernels(const isa::FeatureSet& enabled);
 
 // The operands of a kernel: every element of a is 2, and of b 3. Aligned for every load.
 struct alignas(256) MacOperands {
   unsigned char bytes[512];
 };
-MacOperands OperandsOf(const MacKernel& kernel);
+MacOperands MakeOperands(const MacKernel& kernel);
 
 // Runs the kernel and adds up all its accumulators; the result of a correct kernel is 6 * macs * iterations.
 // Exact up to 300 iterations.

@@ -150,7 +150,7 @@ constexpr std::uint64_t kSdotGroup = 0xc1381400;  // sdot za.s[w8, d, vgx4], {z0
 
 }  // namespace
 
-std::vector<MacKernel> EveryMacKernel(const isa::FeatureSet& enabled) {
+std::vector<MacKernel> AllMacKernels(const isa::FeatureSet& enabled) {
   using Operand = MacKernel::Operand;
   using Accumulator = MacKernel::Accumulator;
   const auto has = [&](const char* feature) { return enabled.contains(feature); };

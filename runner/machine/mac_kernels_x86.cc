@@ -63,7 +63,7 @@ ETPROF_AVX512(Avx512F16, "", "vfmadd231ph %%zmm14, %%zmm15, %%zmm\\d")
 
 }  // namespace
 
-std::vector<MacKernel> EveryMacKernel(const isa::FeatureSet& /*enabled*/) {
+std::vector<MacKernel> AllMacKernels(const isa::FeatureSet& /*enabled*/) {
   using Operand = MacKernel::Operand;
   using Accumulator = MacKernel::Accumulator;
   constexpr std::int64_t kInstructions = 12;

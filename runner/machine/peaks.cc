@@ -88,7 +88,7 @@ class Team::Members {
   std::int64_t window_ns_ = 0;
   std::atomic<std::uint64_t> generation_{0};
   std::atomic<std::size_t> finished_{0};
-  Threads others_;  // destroyed first, since the threads use the other members
+  ThreadGroup others_;  // destroyed first, since the threads use the other members
 };
 
 Team::Team(int threads) : threads_(threads), members_(std::make_unique<Members>(threads)) {}
@@ -132,11 +132,11 @@ Error WrongResult(std::string_view what, std::string_view level) {
 }
 
 protocol::ComputePeak MeasureKernel(Team& team, const PeakTimes& times, const MacKernel& kernel) {
-  const DuringThis during(fmt::format("measuring {} ({})", kernel.instruction, kernel.level), 4);
+  const CrashContext during(fmt::format("measuring {} ({})", kernel.instruction, kernel.level), 4);
   constexpr std::int64_t kChecked = 20;
   if (SumAfter(kernel, kChecked) != 6.0 * static_cast<double>(kernel.macs * kChecked))
     throw WrongResult(kernel.instruction, kernel.level);
-  const MacOperands operands = OperandsOf(kernel);
+  const MacOperands operands = MakeOperands(kernel);
   const auto size = static_cast<std::size_t>(kernel.accumulator_bytes);
   std::vector<std::unique_ptr<unsigned char[]>> accumulators;
   for (int i = 0; i < team.threads(); ++i) accumulators.push_back(std::make_unique<unsigned char[]>(size));
@@ -212,7 +212,7 @@ class Passes {
 };
 
 void CheckMemoryKernel(const MemoryKernel& kernel) {
-  const DuringThis during(fmt::format("measuring memory ({})", kernel.level), 4);
+  const CrashContext during(fmt::format("measuring memory ({})", kernel.level), 4);
   const Buffer buffer = Allocate(4 * kMemoryStep);
   auto* const bytes = static_cast<unsigned char*>(buffer.get());
   auto* const words = static_cast<std::uint64_t*>(buffer.get());

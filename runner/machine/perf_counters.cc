@@ -52,7 +52,7 @@ constexpr std::size_t kMaxWords = 3 + kKinds;
 
 }  // namespace
 
-std::string WhyClosed(int error, bool hardware, int paranoid) {
+std::string ClosedReason(int error, bool hardware, int paranoid) {
   if (error == EACCES || error == EPERM) {
     if (paranoid > 2) {
       return fmt::format(
@@ -190,7 +190,7 @@ void PerfCounters::OpenFirst(int thread) {
     }
     if (!opened) {
       closed_.push_back({protocol::kCounterNames[kind],
-                         WhyClosed(-result, kKind[kind].type == kHardware, system_.paranoid)});
+                         ClosedReason(-result, kKind[kind].type == kHardware, system_.paranoid)});
       continue;
     }
     descriptors_.push_back(result);
@@ -225,8 +225,8 @@ void PerfCounters::Read(std::uint64_t* values) {
   }
 }
 
-std::vector<protocol::OpenCounter> PerfCounters::Open() const {
-  std::vector<protocol::OpenCounter> result;
+std::vector<protocol::AvailableCounter> PerfCounters::Open() const {
+  std::vector<protocol::AvailableCounter> result;
   for (const Counter& counter : open_) {
     const double share = counter.enabled == 0
                              ? 1

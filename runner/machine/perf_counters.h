@@ -46,8 +46,8 @@ class PerfCounters : public CounterSource {
 
   // The open counters, and the share of the time up to the last Read in which each counted (0: others use the
   // processor's counters).
-  std::vector<protocol::OpenCounter> Open() const override;
-  std::vector<protocol::ClosedCounter> Closed() const override { return closed_; }
+  std::vector<protocol::AvailableCounter> Open() const override;
+  std::vector<protocol::UnavailableCounter> Closed() const override { return closed_; }
 
  private:
   struct Counter {
@@ -65,7 +65,7 @@ class PerfCounters : public CounterSource {
 
   System system_;
   std::vector<Counter> open_;
-  std::vector<protocol::ClosedCounter> closed_;
+  std::vector<protocol::UnavailableCounter> closed_;
   std::vector<std::vector<std::size_t>> groups_;  // members of each group, the same for every thread
   std::vector<Group> opened_;                     // the groups of all threads
   std::vector<int> descriptors_;
@@ -73,6 +73,6 @@ class PerfCounters : public CounterSource {
 };
 
 // Returns why a counter cannot be opened, and what would open it. `error` is the errno.
-std::string WhyClosed(int error, bool hardware, int paranoid);
+std::string ClosedReason(int error, bool hardware, int paranoid);
 
 }  // namespace etprof::runner

@@ -154,14 +154,14 @@ TEST(PerfCounters, WorksWithoutAnyCounter) {
   counters.Read(nullptr);
 }
 
-TEST(WhyClosed, NamesTheSettingThatOpensTheCounter) {
-  EXPECT_THAT(WhyClosed(EACCES, true, 3), HasSubstr("perf_event_paranoid is 3"));
-  EXPECT_THAT(WhyClosed(EPERM, true, 3), HasSubstr("security.perf_harden"));
-  EXPECT_THAT(WhyClosed(EPERM, true, 1), HasSubstr("--cap-add PERFMON"));
-  EXPECT_THAT(WhyClosed(ENOSYS, false, 2), HasSubstr("seccomp"));
-  EXPECT_THAT(WhyClosed(ENOSYS, false, -1), HasSubstr("CONFIG_PERF_EVENTS"));
-  EXPECT_THAT(WhyClosed(ENOENT, true, 1), HasSubstr("PMU"));
-  EXPECT_THAT(WhyClosed(EMFILE, false, 1), HasSubstr("open files"));
+TEST(ClosedReason, NamesTheSettingThatOpensTheCounter) {
+  EXPECT_THAT(ClosedReason(EACCES, true, 3), HasSubstr("perf_event_paranoid is 3"));
+  EXPECT_THAT(ClosedReason(EPERM, true, 3), HasSubstr("security.perf_harden"));
+  EXPECT_THAT(ClosedReason(EPERM, true, 1), HasSubstr("--cap-add PERFMON"));
+  EXPECT_THAT(ClosedReason(ENOSYS, false, 2), HasSubstr("seccomp"));
+  EXPECT_THAT(ClosedReason(ENOSYS, false, -1), HasSubstr("CONFIG_PERF_EVENTS"));
+  EXPECT_THAT(ClosedReason(ENOENT, true, 1), HasSubstr("PMU"));
+  EXPECT_THAT(ClosedReason(EMFILE, false, 1), HasSubstr("open files"));
 }
 
 #if defined(__linux__)

@@ -48,8 +48,8 @@ std::int64_t NumberedTime(std::size_t reading) {
   return (k * kReadingStep + k * k) * 1000;
 }
 
-std::optional<std::vector<LayerReadings>> ReadingsOf(std::span<const std::int64_t> differences_us,
-                                                     std::size_t readings) {
+std::optional<std::vector<LayerReadings>> FindLayerReadings(std::span<const std::int64_t> differences_us,
+                                                            std::size_t readings) {
   std::vector<LayerReadings> layers;
   std::vector<std::uint8_t> ends(readings);
   std::vector<std::int64_t> depth(readings + 1);

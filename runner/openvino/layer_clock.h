@@ -53,7 +53,7 @@ struct LayerReadings {
 // inference with `readings` readings. A difference that is a real time means that the layer ran during
 // compilation, or not at all; its readings are both 0. nullopt: some reading belongs to no layer and is
 // inside of none (as in a loop's body), so that none is certain.
-std::optional<std::vector<LayerReadings>> ReadingsOf(std::span<const std::int64_t> differences_us,
-                                                     std::size_t readings);
+std::optional<std::vector<LayerReadings>> FindLayerReadings(std::span<const std::int64_t> differences_us,
+                                                            std::size_t readings);
 
 }  // namespace etprof::runner

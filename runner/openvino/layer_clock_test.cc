@@ -16,7 +16,7 @@ TEST(LayerClock, NumbersIdentifyReadings) {
   // Reported in another order than run: one layer did not run, one is inside of another, one ran before.
   const std::vector<std::int64_t> differences = {Difference(6, 7), 0,  Difference(0, 1), Difference(2, 5),
                                                  Difference(3, 4), 250};
-  const auto layers = ReadingsOf(differences, 8);
+  const auto layers = FindLayerReadings(differences, 8);
   ASSERT_TRUE(layers);
   const std::vector<std::pair<std::size_t, std::size_t>> expected = {{6, 7}, {0, 0}, {0, 1},
                                                                      {2, 5}, {3, 4}, {0, 0}};
@@ -32,7 +32,7 @@ TEST(LayerClock, IdentifiesEveryPairOfReadings) {
   for (const auto& [begin, end] : {std::pair<std::size_t, std::size_t>{0, 1}, {0, last}, {last - 1, last}}) {
     const std::vector<std::int64_t> differences = {Difference(begin, end)};
     // Readings of other layers stay unexplained unless they are inside of this one.
-    EXPECT_EQ(ReadingsOf(differences, LayerClock::kMaxReadings).has_value(), end - begin == last)
+    EXPECT_EQ(FindLayerReadings(differences, LayerClock::kMaxReadings).has_value(), end - begin == last)
         << begin << " " << end;
     EXPECT_GT(differences[0], 0);
   }
@@ -40,13 +40,15 @@ TEST(LayerClock, IdentifiesEveryPairOfReadings) {
 
 TEST(LayerClock, ReturnsNothingForUnexplainedReadings) {
   const std::vector<std::int64_t> one = {Difference(0, 1)};
-  EXPECT_TRUE(ReadingsOf(one, 2));
-  EXPECT_FALSE(ReadingsOf(one, 4)) << "two readings of nobody";
-  EXPECT_TRUE(ReadingsOf(std::vector{Difference(0, 3)}, 4)) << "the body of a loop";
-  EXPECT_FALSE(ReadingsOf(std::vector{Difference(0, 1), Difference(0, 1)}, 2)) << "one reading of two layers";
-  EXPECT_FALSE(ReadingsOf(std::vector{Difference(0, 1) + Difference(2, 3)}, 4)) << "a layer that ran twice";
-  EXPECT_FALSE(ReadingsOf(std::vector<std::int64_t>{17}, 2)) << "another clock";
-  EXPECT_FALSE(ReadingsOf(std::vector{Difference(2, 3)}, 2)) << "a reading that was not made";
+  EXPECT_TRUE(FindLayerReadings(one, 2));
+  EXPECT_FALSE(FindLayerReadings(one, 4)) << "two readings of nobody";
+  EXPECT_TRUE(FindLayerReadings(std::vector{Difference(0, 3)}, 4)) << "the body of a loop";
+  EXPECT_FALSE(FindLayerReadings(std::vector{Difference(0, 1), Difference(0, 1)}, 2))
+      << "one reading of two layers";
+  EXPECT_FALSE(FindLayerReadings(std::vector{Difference(0, 1) + Difference(2, 3)}, 4))
+      << "a layer that ran twice";
+  EXPECT_FALSE(FindLayerReadings(std::vector<std::int64_t>{17}, 2)) << "another clock";
+  EXPECT_FALSE(FindLayerReadings(std::vector{Difference(2, 3)}, 2)) << "a reading that was not made";
 }
 
 TEST(LayerClock, ReturnsNumbersOrTimes) {

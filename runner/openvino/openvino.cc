@@ -121,7 +121,7 @@ void ReadLayers(InferRequest* pointer, Request& request) {
   std::vector<std::int64_t> differences;
   std::transform(profile.infos, profile.infos + profile.size, std::back_inserter(differences),
                  [](const ProfilingInfo& info) { return info.real_time; });
-  if (const auto layers = ReadingsOf(differences, request.readings)) {
+  if (const auto layers = FindLayerReadings(differences, request.readings)) {
     for (std::size_t i = 0; i < profile.size; ++i)
       if ((*layers)[i].end > 0) request.layers.push_back(MakeLayer(profile.infos[i], (*layers)[i]));
     std::ranges::sort(request.layers, {}, [](const Layer& layer) { return layer.readings.begin; });
@@ -248,7 +248,7 @@ fs::path FindRuntime(const fs::path& backend) {
 }
 
 void* Open(const fs::path& library) {
-  const DuringThis during("loading " + library.string(), static_cast<int>(ExitCode::kDeviceFailed));
+  const CrashContext during("loading " + library.string(), static_cast<int>(ExitCode::kDeviceFailed));
   void* const handle = OpenWithNeighbors(library);
   if (handle == nullptr) {
     const char* reason = ::dlerror();

@@ -65,7 +65,7 @@ class Pace {
 
 }  // namespace
 
-bool IsLevel(std::span<const std::int64_t> opening_ns) {
+bool IsStable(std::span<const std::int64_t> opening_ns) {
   if (opening_ns.size() < 3) return false;
   const auto earlier = opening_ns.first(opening_ns.size() - 2);
   const auto recent = opening_ns.last(2);
@@ -141,7 +141,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     const std::int64_t duration = inputs_set - start_ns + latency;
     spacing = spacing > 0 ? std::min(spacing, duration) : duration;
     latencies.push_back(latency);
-    waits.push_back(Waited(before, after));
+    waits.push_back(WaitedTime(before, after));
     if (&latencies == &reply.recorded) reply.recorded_cpu.push_back(after.cpu_ns - start.cpu_ns);
     before = after;
     exit_if_abandoned();
@@ -153,7 +153,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
       reply.recorded.push_back(model.Run());
     }
     const WaitReading after = meter.Read();
-    reply.recorded_wait.resize(reply.recorded.size(), Waited(before, after));
+    reply.recorded_wait.resize(reply.recorded.size(), WaitedTime(before, after));
     before = after;
     exit_if_abandoned();
   };
@@ -178,7 +178,7 @@ protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& reques
     reply.level = false;
     while (opening() < request.max_opening && !reply.level) {
       run(reply.opening, reply.opening_wait);
-      reply.level = opening() >= request.min_opening && IsLevel(reply.opening);
+      reply.level = opening() >= request.min_opening && IsStable(reply.opening);
     }
   }
   if (request.period_ns == 0 && spacing > 0) reply.runs_per_reading = RunsPerReading(reading_ns, spacing);

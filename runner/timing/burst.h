@@ -13,7 +13,7 @@ namespace etprof::runner {
 // of the last two was faster by more than 2% than the fastest before them. A rule that required equal
 // latencies would never end on a noisy machine; this rule ends as soon as noise hides the remaining fall, and
 // after three runs if the burst is already warm.
-bool IsLevel(std::span<const std::int64_t> opening_ns);
+bool IsStable(std::span<const std::int64_t> opening_ns);
 
 // The number of runs that share one reading of waiting: 1 if a run takes at least 5 times as long as a
 // reading, else as many as take 20 times as long together. `reading_ns` is the duration of a reading,

@@ -11,25 +11,25 @@ namespace {
 
 int RunsUntilStable(const std::vector<std::int64_t>& latencies) {
   for (std::size_t n = 1; n <= latencies.size(); ++n) {
-    if (IsLevel(std::span(latencies).first(n))) return static_cast<int>(n);
+    if (IsStable(std::span(latencies).first(n))) return static_cast<int>(n);
   }
   return -1;
 }
 
-TEST(IsLevel, AcceptsThreeWarmRuns) {
+TEST(IsStable, AcceptsThreeWarmRuns) {
   EXPECT_EQ(RunsUntilStable({1000, 1001, 999}), 3);
   EXPECT_EQ(RunsUntilStable({1000, 990, 985}), 3);    // falls by less than 2%
   EXPECT_EQ(RunsUntilStable({1000, 1500, 1400}), 3);  // disturbed, but not falling
 }
 
-TEST(IsLevel, WaitsWhileTheLatencyFalls) {
+TEST(IsStable, WaitsWhileTheLatencyFalls) {
   EXPECT_EQ(RunsUntilStable({10000, 2000, 1000, 1000, 1000}), 5);
   EXPECT_EQ(RunsUntilStable({2000, 1800, 1600, 1400, 1200, 1100, 1000, 1000, 1000}), 9);
   EXPECT_EQ(RunsUntilStable({1, 1}), -1);
   EXPECT_EQ(RunsUntilStable({}), -1);
 }
 
-TEST(IsLevel, EndsDespiteNoise) {
+TEST(IsStable, EndsDespiteNoise) {
   std::mt19937 random(3);
   std::normal_distribution<double> noise(0, 0.05);
   int total = 0;

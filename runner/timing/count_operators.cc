@@ -66,7 +66,7 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
   }
   reply.counters = counters.Open();
   std::vector<double> scale;
-  for (const protocol::OpenCounter& counter : reply.counters)
+  for (const protocol::AvailableCounter& counter : reply.counters)
     scale.push_back(counter.share > 0 ? 1 / counter.share : 1);
   recorder.Fill(scale, reply);
   for (protocol::OperatorCounts& counts : reply.operators) {

@@ -35,7 +35,7 @@ void AllocateAndKeep(std::size_t bytes) {
 
 }  // namespace
 
-int WithShiftedStack(int (*program)(int, char**), int argc, char** argv) {
+int CallWithShiftedStack(int (*program)(int, char**), int argc, char** argv) {
   auto* const shift = static_cast<volatile char*>(::alloca(DrawBytes()));
   shift[0] = 0;
   const int code = program(argc, argv);

@@ -17,7 +17,7 @@ namespace etprof::runner {
 
 // Calls `program` with the stack moved by up to a page. Linux already moves the stack in steps of 16 bytes;
 // other systems move it by whole pages, so that its offset depends on the arguments and the environment.
-int WithShiftedStack(int (*program)(int, char**), int argc, char** argv);
+int CallWithShiftedStack(int (*program)(int, char**), int argc, char** argv);
 
 // Moves later allocations by a random part of a page, and takes some of the free blocks that would be used
 // next. The process keeps about 20 KB for this. All shifts of a launch together take 0.2 ms.

@@ -23,7 +23,7 @@ int Program(int argc, char** argv) {
 TEST(Layout, MovesTheStackWithinItsPage) {
   std::set<std::uintptr_t> places;
   for (int i = 0; i < kDraws; ++i) {
-    EXPECT_EQ(WithShiftedStack(&Program, i, nullptr), i);
+    EXPECT_EQ(CallWithShiftedStack(&Program, i, nullptr), i);
     EXPECT_EQ(frame_of_program % 16, 0);
     places.insert(frame_of_program);
   }

@@ -39,7 +39,7 @@ std::int64_t MonotonicNow() {
 
 #if defined(__linux__)
 
-bool SpeedUpClockOf(const void* address) {
+bool UseFastClockIn(const void* address) {
   struct Search {
     std::uintptr_t address, begin = 0, size = 0;
   } search{reinterpret_cast<std::uintptr_t>(address)};
@@ -68,7 +68,7 @@ bool SpeedUpClockOf(const void* address) {
 
 #else
 
-bool SpeedUpClockOf(const void*) { return false; }
+bool UseFastClockIn(const void*) { return false; }
 
 #endif
 
@@ -86,7 +86,7 @@ bool SpeedUpClockOf(const void*) { return false; }
 //
 // XNNPACK computes (end.tv_sec - start.tv_sec) * 1'000'000 + (end.tv_nsec - start.tv_nsec) / 1000 (its
 // src/runtime.c). The scaled time makes this exact (tv_nsec is a multiple of 1000). It starts at the call of
-// SpeedUpClockOf instead of at boot: a scaled second is a millisecond, so even a 32-bit tv_sec lasts 24 days.
+// UseFastClockIn instead of at boot: a scaled second is a millisecond, so even a 32-bit tv_sec lasts 24 days.
 extern "C" __attribute__((visibility("default"))) int clock_gettime(clockid_t clock,
                                                                     timespec* time) noexcept {
   using Function = int (*)(clockid_t, timespec*);

@@ -11,7 +11,7 @@ namespace etprof::runner {
 
 // Makes later calls of clock_gettime from the library that contains `address` read the fast clock. Returns
 // whether that is possible here (Linux; other systems keep the normal clock).
-bool SpeedUpClockOf(const void* address);
+bool UseFastClockIn(const void* address);
 
 // Whether `code` is in the library with the fast clock.
 bool HasFastClock(const void* code);

@@ -11,7 +11,7 @@ BoundaryRecorder* current_recorder = nullptr;  // the clock's hook takes no argu
 
 Recording::Recording(Model& model, BoundaryRecorder& recorder) : model_(model) {
   current_recorder = &recorder;
-  model_.tracer().Tell(&recorder);
+  model_.tracer().ReportTo(&recorder);
   model_.SetTracing(true);
   CallAtBoundaries([] { current_recorder->Boundary(); });
 }
@@ -19,7 +19,7 @@ Recording::Recording(Model& model, BoundaryRecorder& recorder) : model_(model) {
 Recording::~Recording() {
   CallAtBoundaries(nullptr);
   model_.SetTracing(false);
-  model_.tracer().Tell(nullptr);
+  model_.tracer().ReportTo(nullptr);
   model_.tracer().Forget();
   current_recorder = nullptr;
 }

@@ -94,7 +94,7 @@ void OperatorTracer::Forget() {
 OperatorTracer::Written OperatorTracer::WriteAndForget(const std::filesystem::path& path) {
   Written written;
   written.blocks = static_cast<std::int64_t>(get_num_blocks());
-  if (written.blocks == 0 && block_began_ == 0) {
+  if (written.blocks == 0 && block_start_ == 0) {
     throw Error(ExitCode::kDeviceFailed,
                 "this ExecuTorch was built without event tracing: it writes no ETDump")
         .Remedy("use ExecuTorch 1.5 or later");

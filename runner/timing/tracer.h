@@ -29,7 +29,7 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
 
   // Reports later spans and operators to `recorder` only, without tracing them: the cost of tracing differs
   // between runs, and would be counted. nullptr: trace them again.
-  void Tell(BoundaryRecorder* recorder) { recorder_ = recorder; }
+  void ReportTo(BoundaryRecorder* recorder) { recorder_ = recorder; }
   // MonotonicNow at the start of the last traced load of a method or traced run; 0: none.
   std::int64_t block_began_ns() const { return block_start_; }
   // Drops all traced events.

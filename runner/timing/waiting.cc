@@ -68,7 +68,7 @@ std::optional<Schedstat> ReadSchedstat(int file) {
 
 }  // namespace
 
-std::int64_t Waited(const WaitReading& before, const WaitReading& after) {
+std::int64_t WaitedTime(const WaitReading& before, const WaitReading& after) {
   std::int64_t waited = 0;
   if (before.run_delay_ns >= 0 && after.run_delay_ns >= 0)
     waited = std::max(waited, after.run_delay_ns - before.run_delay_ns);

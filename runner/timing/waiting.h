@@ -27,7 +27,7 @@ struct WaitReading {
 // stopped.
 // The second finds what the run delay does not show: stops, throttling by a quota, and processors that a host
 // takes away from a virtual machine.
-std::int64_t Waited(const WaitReading& before, const WaitReading& after);
+std::int64_t WaitedTime(const WaitReading& before, const WaitReading& after);
 
 // Takes readings. Not for use within a timed section: a reading takes about 0.5 µs plus 0.3 µs per thread
 // (docs/reference/runner.md#waiting).

@@ -49,18 +49,18 @@ WaitReading ReadingAt(std::int64_t wall, std::int64_t main_cpu, std::int64_t del
 }
 
 TEST(Waiting, CombinesRunDelayAndClocks) {
-  EXPECT_EQ(Waited(ReadingAt(0, 0, 0, 3), ReadingAt(1000, 1000, 0, 3)), 0);
-  EXPECT_EQ(Waited(ReadingAt(0, 0, 50, 3), ReadingAt(5000, 1000, 4050, 3)), 4000) << "preempted";
-  EXPECT_EQ(Waited(ReadingAt(0, 0, 0, 3), ReadingAt(1000, 1000, 700, 3)), 700)
+  EXPECT_EQ(WaitedTime(ReadingAt(0, 0, 0, 3), ReadingAt(1000, 1000, 0, 3)), 0);
+  EXPECT_EQ(WaitedTime(ReadingAt(0, 0, 50, 3), ReadingAt(5000, 1000, 4050, 3)), 4000) << "preempted";
+  EXPECT_EQ(WaitedTime(ReadingAt(0, 0, 0, 3), ReadingAt(1000, 1000, 700, 3)), 700)
       << "only another thread waited";
-  EXPECT_EQ(Waited(ReadingAt(0, 0, 0, 3), ReadingAt(5000, 1000, 0, 3)), 4000)
+  EXPECT_EQ(WaitedTime(ReadingAt(0, 0, 0, 3), ReadingAt(5000, 1000, 0, 3)), 4000)
       << "the host or a quota took the processor";
-  EXPECT_EQ(Waited(ReadingAt(0, 0, 0, 3), ReadingAt(5000, 1000, 0, 4)), 0)
+  EXPECT_EQ(WaitedTime(ReadingAt(0, 0, 0, 3), ReadingAt(5000, 1000, 0, 4)), 0)
       << "it blocked: it wanted no processor";
-  EXPECT_EQ(Waited(ReadingAt(0, 0, 0, 3), ReadingAt(5000, 1000, 0, 4, 1)), 4000) << "stopped";
-  EXPECT_EQ(Waited(ReadingAt(0, 0, -1, -1), ReadingAt(5000, 1000, -1, -1)), 0) << "nothing is known";
-  EXPECT_EQ(Waited(ReadingAt(0, 0, -1, 2), ReadingAt(5000, 1000, -1, 2)), 4000) << "without schedstat";
-  EXPECT_EQ(Waited(ReadingAt(0, 0, 0, 3), ReadingAt(1000, 1001, 0, 3)), 0) << "never negative";
+  EXPECT_EQ(WaitedTime(ReadingAt(0, 0, 0, 3), ReadingAt(5000, 1000, 0, 4, 1)), 4000) << "stopped";
+  EXPECT_EQ(WaitedTime(ReadingAt(0, 0, -1, -1), ReadingAt(5000, 1000, -1, -1)), 0) << "nothing is known";
+  EXPECT_EQ(WaitedTime(ReadingAt(0, 0, -1, 2), ReadingAt(5000, 1000, -1, 2)), 4000) << "without schedstat";
+  EXPECT_EQ(WaitedTime(ReadingAt(0, 0, 0, 3), ReadingAt(1000, 1001, 0, 3)), 0) << "never negative";
 }
 
 #if defined(__linux__)
@@ -74,7 +74,7 @@ TEST(Waiting, CountsStopsButNotSleep) {
   const WaitReading rested = meter.Read();
   EXPECT_GE(rested.wall_ns - before.wall_ns, 60'000'000);
   EXPECT_GT(rested.voluntary, before.voluntary);
-  EXPECT_LT(Waited(before, rested), rested.wall_ns - before.wall_ns);
+  EXPECT_LT(WaitedTime(before, rested), rested.wall_ns - before.wall_ns);
 
   // A child sends SIGCONT repeatedly, since SIGCONT has no effect before the process has stopped.
   const pid_t self = ::getpid();
@@ -97,7 +97,7 @@ TEST(Waiting, CountsStopsButNotSleep) {
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   EXPECT_GT(continued.stops, running.stops);
-  EXPECT_GE(Waited(running, continued), (continued.wall_ns - running.wall_ns) / 2);
+  EXPECT_GE(WaitedTime(running, continued), (continued.wall_ns - running.wall_ns) / 2);
 }
 #endif
 

@@ -95,7 +95,7 @@ ElfFile::Function LoadedLibrary::FunctionAt(std::uintptr_t place) const {
   return {address, end - address, ""};
 }
 
-ByteView LoadedLibrary::CodeOf(std::uint64_t address) const {
+ByteView LoadedLibrary::FunctionCode(std::uint64_t address) const {
   // The instructions of a PLT entry: adrp x16, PAGE; ldr x17, [x16, #OFFSET] (the same for all linkers; after
   // `bti c` if that is used).
   const auto word = [&](std::uint64_t at) {

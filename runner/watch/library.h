@@ -31,7 +31,7 @@ class LoadedLibrary {
   ElfFile::Function FunctionAt(std::uintptr_t place) const;
   // The code of the function at this address of the file. On aarch64, `address` may also be a PLT entry that
   // leads to the function. Empty: the function is not known.
-  ByteView CodeOf(std::uint64_t address) const;
+  ByteView FunctionCode(std::uint64_t address) const;
 
   struct Slot {
     std::string name;

@@ -79,8 +79,8 @@ struct State {
     if (block == nullptr) return;
     const std::lock_guard lock(mutex);
     Call call;
-    if (const std::uint32_t last = LastCallOf(ThreadIndex()); last < functions.size())
-      call = {last, CallsOf(ThreadIndex())[last]};
+    if (const std::uint32_t last = LastCalledTrampoline(ThreadIndex()); last < functions.size())
+      call = {last, CallCounts(ThreadIndex())[last]};
     if (call.count > 0 && Creates(call.function) && (created.empty() || created.back() != call)) {
       created.push_back(call);
       delegate_of.push_back(subgraphs());
@@ -94,7 +94,7 @@ struct State {
   // Number of created subgraphs; each delegate is a subgraph.
   std::int64_t subgraphs() const {
     const auto at = std::ranges::find(functions, "xnn_create_subgraph");
-    return at == functions.end() ? 0 : CallsOf(ThreadIndex())[at - functions.begin()];
+    return at == functions.end() ? 0 : CallCounts(ThreadIndex())[at - functions.begin()];
   }
 };
 
@@ -284,7 +284,7 @@ class PageMap {
 
 State::~State() {
   replaced.Restore();
-  for (std::size_t t = 0; t < kMostThreads; ++t) std::fill_n(CallsOf(t), functions.size(), 0U);
+  for (std::size_t t = 0; t < kMaxThreads; ++t) std::fill_n(CallCounts(t), functions.size(), 0U);
   if (active == this) active = nullptr;
 }
 
@@ -310,12 +310,12 @@ MemoryWatch::MemoryWatch() {
       continue;
     }
     void* replacement = slot.function;
-    if (IsWatchedFunction(slot.name) && state_->functions.size() < kMostTrampolines) {
+    if (IsWatchedFunction(slot.name) && state_->functions.size() < kMaxTrampolines) {
       SetTrampoline(state_->functions.size(), slot.function);
       state_->functions.push_back(slot.name);
       replacement = Trampoline(state_->functions.size() - 1);
     }
-    if (const auto kind = TimedKindOf(slot.name)) replacement = state_->timed.StandIn(*kind, replacement);
+    if (const auto kind = TimedKindOf(slot.name)) replacement = state_->timed.MakeTimed(*kind, replacement);
     if (slot.name == kCreateRuntime) {
       real_create_runtime = reinterpret_cast<decltype(real_create_runtime)>(replacement);
       replacement = reinterpret_cast<void*>(&CreateRuntime);
@@ -331,7 +331,7 @@ MemoryWatch::MemoryWatch() {
 
 MemoryWatch::~MemoryWatch() = default;
 
-protocol::MemoryMoment MemoryWatch::Now(std::string at, const Model& model) const {
+protocol::MemorySnapshot MemoryWatch::Now(std::string at, const Model& model) const {
   using namespace memory_watch_internal;
   std::map<MemoryOwner, std::pair<std::int64_t, std::int64_t>> sums;  // bytes, resident
   const PageMap pages;
@@ -371,7 +371,7 @@ protocol::MemoryMoment MemoryWatch::Now(std::string at, const Model& model) cons
   if (owned_resident > unnamed)
     throw Error(ExitCode::kDeviceFailed, "the owners of memory hold more than the process has");
   sums[MemoryOwner::kRest] = {mapped - owned, unnamed - owned_resident};
-  protocol::MemoryMoment moment{std::move(at), rss, {}};
+  protocol::MemorySnapshot moment{std::move(at), rss, {}};
   for (const auto& [owner, name] : kNames<MemoryOwner>) {
     const auto [bytes, resident] = sums[owner];
     moment.parts.push_back({owner, bytes, resident});
@@ -424,9 +424,9 @@ std::optional<protocol::LoadTimes> MemoryWatch::Load(const Model& model) const {
   times.total_ns = model.description().load_ns;
   times.parts = {{LoadPart::kProgram, model.program_ns()},
                  {LoadPart::kPlan, model.plan_ns()},
-                 {LoadPart::kGraph, timed.TimeOf(TimedCalls::Kind::kGraph)},
-                 {LoadPart::kCreate, timed.TimeOf(TimedCalls::Kind::kCreate)},
-                 {LoadPart::kPack, timed.TimeOf(TimedCalls::Kind::kPack)}};
+                 {LoadPart::kGraph, timed.TotalNs(TimedCalls::Kind::kGraph)},
+                 {LoadPart::kCreate, timed.TotalNs(TimedCalls::Kind::kCreate)},
+                 {LoadPart::kPack, timed.TotalNs(TimedCalls::Kind::kPack)}};
   std::int64_t rest = times.total_ns;
   for (const protocol::LoadTime& part : times.parts) rest -= part.ns;
   if (rest < 0) return std::nullopt;

@@ -22,7 +22,7 @@ class MemoryWatch {
   MemoryWatch(MemoryWatch&&) = delete;
 
   // The memory that the process holds now. Throws Error (kDeviceFailed) if the system does not report it.
-  protocol::MemoryMoment Now(std::string at, const Model& model) const;
+  protocol::MemorySnapshot Now(std::string at, const Model& model) const;
   // The created operators, with the memory that they have allocated so far.
   std::vector<protocol::CreatedOperator> Created() const;
   // The created delegates, in order, with their current workspaces. Empty if XNNPACK creates them in another

@@ -98,14 +98,14 @@ TimedCalls::TimedCalls() {
   timed_thread = ThreadIndex();
 }
 
-void* TimedCalls::StandIn(Kind kind, void* function) {
+void* TimedCalls::MakeTimed(Kind kind, void* function) {
   if (timed_function_count == kMaxFunctions) return function;
   timed_functions[timed_function_count] = {function, kind};
   return reinterpret_cast<void*>(kTimedEntries[timed_function_count++]);
 }
 
-std::int64_t TimedCalls::TimeOf(Kind kind) const { return timed_kinds[static_cast<std::size_t>(kind)].ns; }
-std::int64_t TimedCalls::CallsOf(Kind kind) const {
+std::int64_t TimedCalls::TotalNs(Kind kind) const { return timed_kinds[static_cast<std::size_t>(kind)].ns; }
+std::int64_t TimedCalls::CallCounts(Kind kind) const {
   return timed_kinds[static_cast<std::size_t>(kind)].calls;
 }
 

@@ -19,11 +19,11 @@ class TimedCalls {
 
   // Returns a function that calls `function` and measures its time; `function` itself if there are too many
   // functions.
-  void* StandIn(Kind kind, void* function);
+  void* MakeTimed(Kind kind, void* function);
 
   // Nanoseconds in calls of this kind, without nested calls.
-  std::int64_t TimeOf(Kind kind) const;
-  std::int64_t CallsOf(Kind kind) const;
+  std::int64_t TotalNs(Kind kind) const;
+  std::int64_t CallCounts(Kind kind) const;
 };
 
 }  // namespace etprof::runner

@@ -51,28 +51,28 @@ TEST(TimedCalls, PassArgumentsAndResult) {
   const std::string expected = received;
   received.clear();
   EXPECT_EQ(call(reinterpret_cast<decltype(&Create)>(
-                timed.StandIn(TimedCalls::Kind::kCreate, reinterpret_cast<void*>(&Create)))),
+                timed.MakeTimed(TimedCalls::Kind::kCreate, reinterpret_cast<void*>(&Create)))),
             -7);
   EXPECT_EQ(received, expected);
   EXPECT_NE(received.find("-8"), std::string::npos);
-  EXPECT_EQ(timed.CallsOf(TimedCalls::Kind::kCreate), 1);
+  EXPECT_EQ(timed.CallCounts(TimedCalls::Kind::kCreate), 1);
 }
 
 TEST(TimedCalls, CountNestedCallsForTheInnerFunction) {
   TimedCalls timed;
   inner = reinterpret_cast<decltype(inner)>(
-      timed.StandIn(TimedCalls::Kind::kPack, reinterpret_cast<void*>(&Spend)));
+      timed.MakeTimed(TimedCalls::Kind::kPack, reinterpret_cast<void*>(&Spend)));
   const auto outer = reinterpret_cast<decltype(&Outer)>(
-      timed.StandIn(TimedCalls::Kind::kCreate, reinterpret_cast<void*>(&Outer)));
+      timed.MakeTimed(TimedCalls::Kind::kCreate, reinterpret_cast<void*>(&Outer)));
   const std::int64_t begin = MonotonicNow();
   outer(100'000, 300'000);
   outer(100'000, 300'000);
   const std::int64_t whole = MonotonicNow() - begin;
-  EXPECT_GE(timed.TimeOf(TimedCalls::Kind::kPack), 600'000);
-  EXPECT_GE(timed.TimeOf(TimedCalls::Kind::kCreate), 200'000);
-  EXPECT_LE(timed.TimeOf(TimedCalls::Kind::kPack) + timed.TimeOf(TimedCalls::Kind::kCreate), whole);
-  EXPECT_EQ(timed.CallsOf(TimedCalls::Kind::kPack), 2);
-  EXPECT_EQ(timed.TimeOf(TimedCalls::Kind::kGraph), 0);
+  EXPECT_GE(timed.TotalNs(TimedCalls::Kind::kPack), 600'000);
+  EXPECT_GE(timed.TotalNs(TimedCalls::Kind::kCreate), 200'000);
+  EXPECT_LE(timed.TotalNs(TimedCalls::Kind::kPack) + timed.TotalNs(TimedCalls::Kind::kCreate), whole);
+  EXPECT_EQ(timed.CallCounts(TimedCalls::Kind::kPack), 2);
+  EXPECT_EQ(timed.TotalNs(TimedCalls::Kind::kGraph), 0);
   inner = &Spend;
 }
 
@@ -80,8 +80,8 @@ TEST(TimedCalls, ReturnTheFunctionItselfIfFull) {
   TimedCalls timed;
   void* const function = reinterpret_cast<void*>(&Spend);
   for (std::size_t i = 0; i < TimedCalls::kMaxFunctions; ++i)
-    EXPECT_NE(timed.StandIn(TimedCalls::Kind::kGraph, function), function);
-  EXPECT_EQ(timed.StandIn(TimedCalls::Kind::kGraph, function), function);
+    EXPECT_NE(timed.MakeTimed(TimedCalls::Kind::kGraph, function), function);
+  EXPECT_EQ(timed.MakeTimed(TimedCalls::Kind::kGraph, function), function);
 }
 
 }  // namespace

@@ -6,12 +6,12 @@
 namespace etprof::runner {
 namespace {
 
-void* functions[kMostTrampolines];
+void* functions[kMaxTrampolines];
 struct alignas(128) ThreadCalls {
-  std::uint32_t calls[kMostTrampolines];
+  std::uint32_t calls[kMaxTrampolines];
   std::uint32_t last;
 };
-ThreadCalls calls_of_thread[kMostThreads];
+ThreadCalls calls_of_thread[kMaxThreads];
 
 std::atomic<std::size_t> threads_seen{0};
 // Without a constructor, since a trampoline may be the first code of this program that a thread runs.
@@ -20,12 +20,12 @@ thread_local std::size_t index_of_this_thread = 0;  // index + 1; 0: not assigne
 }  // namespace
 
 void SetTrampoline(std::size_t index, void* function) { functions[index] = function; }
-std::uint32_t* CallsOf(std::size_t thread) { return calls_of_thread[thread].calls; }
-std::uint32_t& LastCallOf(std::size_t thread) { return calls_of_thread[thread].last; }
+std::uint32_t* CallCounts(std::size_t thread) { return calls_of_thread[thread].calls; }
+std::uint32_t& LastCalledTrampoline(std::size_t thread) { return calls_of_thread[thread].last; }
 
 std::size_t ThreadIndex() {
   if (index_of_this_thread == 0) index_of_this_thread = threads_seen.fetch_add(1) + 1;
-  return std::min(index_of_this_thread - 1, kMostThreads - 1);
+  return std::min(index_of_this_thread - 1, kMaxThreads - 1);
 }
 std::size_t ThreadsSeen() { return threads_seen.load(); }
 
@@ -33,14 +33,14 @@ std::size_t ThreadsSeen() { return threads_seen.load(); }
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
 
-static_assert(etprof::runner::kMostTrampolines == 512, "the assembly below has as many");
+static_assert(etprof::runner::kMaxTrampolines == 512, "the assembly below has as many");
 
 // Counts the call, and returns the function to jump to.
 extern "C" __attribute__((visibility("hidden"), used)) void* etprof_watch_count(std::uint32_t index) {
   using namespace etprof::runner;
   const std::size_t thread = ThreadIndex();
-  ++CallsOf(thread)[index];
-  LastCallOf(thread) = index;
+  ++CallCounts(thread)[index];
+  LastCalledTrampoline(thread) = index;
   return functions[index];
 }
 extern "C" __attribute__((visibility("hidden"))) char etprof_watch_trampolines[];

@@ -44,7 +44,7 @@ struct CurrentTask {
   Word context = 0;
   bool one_at_a_time = false;
   std::mutex mutex;
-  std::array<CurrentThread, kMostThreads> threads;
+  std::array<CurrentThread, kMaxThreads> threads;
 };
 
 void CurrentTask::RunTask(Word of, Word a, Word b, Word c, Word d, Word e, Word f, Word g, Word h, Word i) {
@@ -109,7 +109,7 @@ struct State {
   void* GetTrampoline(Word function) {
     const auto [found, added] = trampolines.try_emplace(function, functions.size());
     if (added) {
-      if (functions.size() == kMostTrampolines) {
+      if (functions.size() == kMaxTrampolines) {
         trampolines.erase(found);
         return nullptr;
       }
@@ -120,9 +120,9 @@ struct State {
   }
 
   void MoveCallsTo(Region& region) {
-    const std::size_t threads = std::min(ThreadsSeen(), kMostThreads);
+    const std::size_t threads = std::min(ThreadsSeen(), kMaxThreads);
     for (std::size_t t = 0; t < threads; ++t) {
-      std::uint32_t* const calls = CallsOf(t);
+      std::uint32_t* const calls = CallCounts(t);
       for (std::size_t i = 0; i < functions.size(); ++i) {
         if (calls[i] == 0) continue;
         region.calls.push_back({functions[i], t, std::exchange(calls[i], 0)});
@@ -172,7 +172,7 @@ struct State {
                 c, d, e, f, g, h, i, j, k);
     region.end_ns = MonotonicNow();
     replace(&Change::trampoline, &Change::original);
-    region.threads.resize(std::min(ThreadsSeen(), kMostThreads));
+    region.threads.resize(std::min(ThreadsSeen(), kMaxThreads));
     for (std::size_t t = 0; t < region.threads.size(); ++t) region.threads[t] = current.threads[t];
     MoveCallsTo(region);
     regions.push_back(std::move(region));

@@ -134,7 +134,7 @@ class RunTimeline {
       for (std::size_t t = 0; t < regions[r].threads.size(); ++t) {
         const Region::Thread& thread = regions[r].threads[t];
         if (thread.tasks == 0) continue;
-        if (slices_++ >= protocol::WatchedTimeline::kMostSlices) continue;
+        if (slices_++ >= protocol::WatchedTimeline::kMaxSlices) continue;
         span.span_data.slices.push_back(
             {static_cast<std::int64_t>(t), thread.first_ns, thread.last_ns, thread.busy_ns, thread.tasks});
       }
@@ -154,7 +154,7 @@ class RunTimeline {
     protocol::WatchedTimeline timeline;
     if (spans_.empty()) return timeline;
     timeline.begin_ns = spans_.front().span_data.begin_ns;
-    timeline.left_out = std::max<std::int64_t>(0, slices_ - protocol::WatchedTimeline::kMostSlices);
+    timeline.left_out = std::max<std::int64_t>(0, slices_ - protocol::WatchedTimeline::kMaxSlices);
     for (Span& span : spans_) {
       span.span_data.op = index.at(span.key);
       span.span_data.begin_ns -= timeline.begin_ns;
@@ -215,7 +215,7 @@ class Watching {
     model_.GiveInputs();
     const WaitReading before = meter_.Read();
     const std::int64_t latency = model_.Run();
-    const std::int64_t waited = Waited(before, meter_.Read());
+    const std::int64_t waited = WaitedTime(before, meter_.Read());
     recorder_.EndRun();
     model_.tracer().Forget();
     return latency > 0 && waited > 0 ? static_cast<double>(waited) / static_cast<double>(latency) : 0;
@@ -278,15 +278,15 @@ class FunctionList {
     if (added) {
       const ElfFile::Function found = library_.FunctionAt(function);
       const ByteView code = library_.file().AtAddress(
-          found.address, std::min(found.size, protocol::WatchedFunction::kMostCode));
+          found.address, std::min(found.size, protocol::WatchedFunction::kMaxCodeBytes));
       std::string callee_code;
       if (library_.file().machine() == ElfFile::kAarch64) {
         for (const std::uint64_t callee : Callees(found.address, code)) {
-          if (callee_code.size() > 2 * protocol::WatchedFunction::kMostCode) break;
-          callee_code += Hexadecimal(library_.CodeOf(callee));
+          if (callee_code.size() > 2 * protocol::WatchedFunction::kMaxCodeBytes) break;
+          callee_code += ToHexadecimal(library_.FunctionCode(callee));
         }
       }
-      reply_.functions.push_back({found.name, found.address, found.size, Hexadecimal(code), callee_code});
+      reply_.functions.push_back({found.name, found.address, found.size, ToHexadecimal(code), callee_code});
     }
     return static_cast<std::int64_t>(known->second);
   }
@@ -395,7 +395,7 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
   const std::vector<std::string> expected = run_unwatched();
   protocol::WatchReply reply;
   reply.outputs_compared = run_unwatched() == expected;
-  reply.architecture = isa::Name(isa::HostArchitecture());
+  reply.architecture = isa::ArchitectureName(isa::HostArchitecture());
   const auto refuse = [&](const std::string& why) {
     protocol::WatchReply refused;
     refused.why_not = why;
@@ -421,8 +421,8 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
       if (reply.outputs_compared && Digests(model) != expected)
         return refuse("the outputs are others while the calls are watched");
     }
-    if (ThreadsSeen() > kMostThreads)
-      return refuse(fmt::format("more than {} threads work on it", kMostThreads));
+    if (ThreadsSeen() > kMaxThreads)
+      return refuse(fmt::format("more than {} threads work on it", kMaxThreads));
     reply.threads = std::max(PoolThreads(), static_cast<int>(ThreadsSeen()));
     reply.runs = all.runs;
     reply.contended = all.contended;

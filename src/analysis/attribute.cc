@@ -112,7 +112,7 @@ LayoutContents ReadLayout(const Trace& trace, std::uint32_t index, std::vector<R
   std::uint32_t first = 0;
   for (std::uint32_t event = 0; event < count; ++event) {
     if (layout.source[event] == Trace::Source::kDelegate) continue;
-    const std::string_view name = trace.NameOf(layout, event);
+    const std::string_view name = trace.GetName(layout, event);
     if (name == "Method::execute") {
       const RunVariant kind{index, {first, event + 1 - first}};
       const auto [known, is_new] =
@@ -218,7 +218,8 @@ class Attributor {
         places.size(), kMinRunsPerThread, options_.threads, [&](std::size_t first, std::size_t end) {
           for (std::size_t run = first; run < end; ++run) {
             const RunLocation& place = places[run];
-            ordered_[run] = ordered_trees_[place.kind]->Holds(StartTimes(place), EndTimes(place)) ? 1 : 0;
+            ordered_[run] =
+                ordered_trees_[place.kind]->KeepsOrder(StartTimes(place), EndTimes(place)) ? 1 : 0;
           }
         });
     trees_.resize(runs_.kinds.size());
@@ -305,7 +306,7 @@ class Attributor {
       op.key.occurrence = call >= 0 ? occurrence[static_cast<std::size_t>(call)] : 0;
       if (call_index[position] < 0 && kind != SpanKind::kMethod) op.key.ordinal = ordinals[op.key]++;
       op.call_index = call >= 0 ? call_index[static_cast<std::size_t>(call)] : -1;
-      op.name = trace_.NameOf(columns, first + position);
+      op.name = trace_.GetName(columns, first + position);
       if (kind == SpanKind::kBackend) op.backend = BackendOfEvent(columns, first + position);
       operators[position] = FindOrAddOperator(std::move(op));
       if (kind == SpanKind::kDelegateCall && !columns.backend.empty())
@@ -338,7 +339,7 @@ class Attributor {
     op.type = OperatorType(op.name);
     op.category = SpanCategory(op.key.kind, op.name);
     // Most delegates name internal steps rather than operators of the table.
-    const delegates::Delegate* const delegate = delegates::OfBackend(op.backend);
+    const delegates::Delegate* const delegate = delegates::FindDelegate(op.backend);
     if (delegate != nullptr && !delegate->names_operators) {
       op.category = delegate->read({op.name}).moves_data
                         ? Category{"DATA_MOVEMENT", Group::kDataMovement, true}
@@ -352,7 +353,7 @@ class Attributor {
 
   std::string BackendOfEvent(const Trace::Layout& layout, std::size_t event) const {
     if (!layout.backend.empty()) return trace_.names.Text(layout.backend[event]);
-    const bool xnnpack = delegates::kXnnpack.writes({trace_.NameOf(layout, event)});
+    const bool xnnpack = delegates::kXnnpack.writes({trace_.GetName(layout, event)});
     return xnnpack ? std::string(delegates::kXnnpack.backend) : "";
   }
 
@@ -425,8 +426,8 @@ class Attributor {
         duration.resize(kRunsPerBatch * tree.size());
         self.resize(kRunsPerBatch * tree.size());
         for (std::size_t i = 0; i < batch_size; ++i) {
-          tree.Times(StartTimes(places_[run + i]), EndTimes(places_[run + i]),
-                     duration.data() + i * tree.size(), self.data() + i * tree.size());
+          tree.ComputeTimes(StartTimes(places_[run + i]), EndTimes(places_[run + i]),
+                            duration.data() + i * tree.size(), self.data() + i * tree.size());
         }
         Store(run, batch_size, duration.data(), self.data());
         run += batch_size;
@@ -466,8 +467,8 @@ class Attributor {
     }
     std::vector<double> totals;
     for (const ProfiledRun& run : profile_.runs) totals.push_back(static_cast<double>(run.total));
-    const std::size_t level = std::max(stats::FirstLevelRun(totals),
-                                       static_cast<std::size_t>(std::max(0, options_.minimum_warmup)));
+    const std::size_t level =
+        std::max(stats::FirstSteadyRun(totals), static_cast<std::size_t>(std::max(0, options_.min_warmup)));
     for (std::size_t run = 0; run < profile_.runs.size(); ++run) {
       RunLabel label;
       label.round = -1;
@@ -477,8 +478,8 @@ class Attributor {
   }
 
   void MarkCommonSet() {
-    std::vector<std::size_t> steady = profile_.RunsOf(Phase::kSteady);
-    if (steady.empty()) steady = profile_.RunsOf(Phase::kDisturbed);
+    std::vector<std::size_t> steady = profile_.RunsInPhase(Phase::kSteady);
+    if (steady.empty()) steady = profile_.RunsInPhase(Phase::kDisturbed);
     if (steady.empty() && !profile_.runs.empty()) {
       profile_.health.Add("no_steady_run", HealthEntry::Severity::kInfo,
                           "every run is a first or a warm-up run; the tables are made of them",
@@ -496,11 +497,11 @@ class Attributor {
 
   void AddMetadata() {
     for (const auto& [event, metadata] : trace_.metadata) {
-      const delegates::Delegate* const delegate = delegates::OfBackend(metadata.backend);
+      const delegates::Delegate* const delegate = delegates::FindDelegate(metadata.backend);
       std::string text = delegate != nullptr && delegate->metadata != nullptr
                              ? delegate->metadata(metadata.first)
                              : metadata.first;
-      if (metadata.size > metadata.first.size() || ManyLines(text) != text) text.clear();
+      if (metadata.size > metadata.first.size() || EscapeLines(text) != text) text.clear();
       profile_.metadata.push_back({metadata.backend, event.second, event.first, metadata.events,
                                    metadata.size, std::move(text), metadata.varies});
     }
@@ -510,7 +511,7 @@ class Attributor {
   void AddReportedValues() {
     std::vector<std::uint32_t> described_numbers;  // RunLocation::number
     for (const std::size_t run : profile_.DescribedRuns()) described_numbers.push_back(places_[run].number);
-    for (const Trace::Reported& reported : trace_.reported) {
+    for (const Trace::ReportedValues& reported : trace_.reported) {
       std::vector<double> values;
       for (std::size_t i = 0; i < reported.run.size(); ++i) {
         if (std::ranges::binary_search(described_numbers, reported.run[i]))
@@ -552,7 +553,7 @@ constexpr NamedValue<SpanKind> kSpanKinds[] = {{SpanKind::kMethod, "method"},
                                                {SpanKind::kBackend, "backend"},
                                                {SpanKind::kOther, "other"}};
 
-std::string_view SpanKindName(SpanKind kind) { return NameIn(kSpanKinds, kind); }
+std::string_view SpanKindName(SpanKind kind) { return FindName(kSpanKinds, kind); }
 
 std::string KeyText(const OperatorKey& key) {
   return protocol::OperatorPlace{key.chain, key.instruction, std::string(SpanKindName(key.kind)), key.ordinal,
@@ -560,7 +561,7 @@ std::string KeyText(const OperatorKey& key) {
       .KeyText(key.method);
 }
 
-std::vector<std::size_t> Profile::RunsOf(Phase phase) const {
+std::vector<std::size_t> Profile::RunsInPhase(Phase phase) const {
   std::vector<std::size_t> found;
   for (std::size_t run = 0; run < runs.size(); ++run) {
     if (runs[run].label.phase == phase) found.push_back(run);
@@ -577,7 +578,7 @@ std::vector<std::size_t> Profile::CommonSet() const {
 }
 
 std::vector<std::size_t> Profile::DescribedRuns() const {
-  std::vector<std::size_t> steady = RunsOf(Phase::kSteady);
+  std::vector<std::size_t> steady = RunsInPhase(Phase::kSteady);
   return steady.empty() ? CommonSet() : steady;
 }
 

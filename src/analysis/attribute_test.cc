@@ -29,7 +29,7 @@ void ExpectAddsUp(const Profile& profile) {
     EXPECT_EQ(sum, profile.runs[run].total) << "run " << run;
   }
   for (const Breakdown& breakdown :
-       {ByGroup(profile), ByCategory(profile), ByOperator(profile), ByPlace(profile)}) {
+       {ByGroup(profile), ByCategory(profile), ByOperator(profile), ByDelegation(profile)}) {
     Nanoseconds sum = 0;
     for (const AdditiveRow& row : breakdown.rows) sum += row.total;
     EXPECT_EQ(sum, breakdown.total);
@@ -219,8 +219,8 @@ TEST(Attribute, ClipsIrregularSpans) {
   EXPECT_EQ(FindSelfTime(profile, "D (ND) #1"), 0);
   EXPECT_EQ(FindSelfTime(profile, "DELEGATE_CALL"), 65 - 30 - 10 - 15);
   EXPECT_EQ(profile.runs[0].clipped, -(10 + 20));
-  EXPECT_EQ(profile.health.CountOf("siblings_overlap"), 1);
-  EXPECT_EQ(profile.health.CountOf("child_outside_parent"), 1);
+  EXPECT_EQ(profile.health.GetCount("siblings_overlap"), 1);
+  EXPECT_EQ(profile.health.GetCount("child_outside_parent"), 1);
   ExpectAddsUp(profile);
   EXPECT_EQ(ByGroup(profile).rows.back().name, "Clipped");
   EXPECT_EQ(ByGroup(profile).rows.back().total, -30);
@@ -274,7 +274,7 @@ TEST(Attribute, ExcludesLoadTime) {
   const Profile profile = Attribute(builder.Take(), {});
   EXPECT_EQ(profile.load_method, 35);
   EXPECT_EQ(profile.runs.size(), 1U);
-  EXPECT_EQ(profile.health.CountOf("run_incomplete"), 0);
+  EXPECT_EQ(profile.health.GetCount("run_incomplete"), 0);
 }
 
 TEST(Attribute, ReportsIncompleteRuns) {
@@ -283,7 +283,7 @@ TEST(Attribute, ReportsIncompleteRuns) {
   builder.Block("Execute").Backend(0, "Add (ND) #1", 100, 110);
   const Profile profile = Attribute(builder.Take(), {});
   EXPECT_EQ(profile.runs.size(), 1U);
-  EXPECT_EQ(profile.health.CountOf("run_incomplete"), 1);
+  EXPECT_EQ(profile.health.GetCount("run_incomplete"), 1);
 }
 
 TEST(Attribute, ReportsLabelsThatDoNotFit) {
@@ -293,7 +293,7 @@ TEST(Attribute, ReportsLabelsThatDoNotFit) {
   AttributeOptions options;
   options.labels.resize(3);
   const Profile profile = Attribute(builder.Take(), options);
-  EXPECT_EQ(profile.health.CountOf("labels_do_not_fit"), 1);
+  EXPECT_EQ(profile.health.GetCount("labels_do_not_fit"), 1);
   EXPECT_EQ(profile.runs[0].label.phase, Phase::kFirst);
 }
 
@@ -306,7 +306,7 @@ TEST(Attribute, AnEmptyTraceGivesAnEmptyProfile) {
 // If a run is ordered, OrderedTree must give the same result as BuildSpanTree.
 void ExpectOrderedTreeAgrees(const Trace& trace, int& num_ordered) {
   for (std::uint32_t block = 0; block < trace.blocks.size(); ++block) {
-    const Trace::Layout& layout = trace.LayoutOf(trace.blocks[block]);
+    const Trace::Layout& layout = trace.GetLayout(trace.blocks[block]);
     if (layout.size() == 0 || !trace.IsFramework(layout, layout.size() - 1, "Method::execute")) continue;
     const Segment run{0, static_cast<std::uint32_t>(layout.size())};
     const Nanoseconds* start = trace.start.data() + trace.blocks[block].first_event;
@@ -315,14 +315,14 @@ void ExpectOrderedTreeAgrees(const Trace& trace, int& num_ordered) {
     Health health;
     SpanTree tree;
     BuildSpanTree(trace, block, run, health, tree);
-    if (!ordered.Holds(start, end)) continue;
+    if (!ordered.KeepsOrder(start, end)) continue;
     ++num_ordered;
     EXPECT_EQ(ordered.parent(), tree.parent);
     EXPECT_EQ(ordered.kind(), tree.kind);
     EXPECT_EQ(tree.clipped, 0);
     EXPECT_TRUE(health.entries().empty());
     std::vector<Nanoseconds> duration(layout.size()), self(layout.size());
-    ordered.Times(start, end, duration.data(), self.data());
+    ordered.ComputeTimes(start, end, duration.data(), self.data());
     EXPECT_EQ(duration, tree.duration);
     EXPECT_EQ(self, tree.self);
   }
@@ -389,10 +389,10 @@ TEST(AttributeMethods, ReportsMethodsThatLookAlike) {
   const Trace trace = builder.Take();
   const std::vector<Profile> profiles = AttributeMethods(trace, {});
   ASSERT_EQ(profiles.size(), 1U);
-  EXPECT_EQ(profiles[0].health.CountOf("methods_alike"), 2);
+  EXPECT_EQ(profiles[0].health.GetCount("methods_alike"), 2);
   AttributeOptions options;
   options.labels.resize(6);
-  EXPECT_EQ(AttributeMethods(trace, options)[0].health.CountOf("methods_alike"), 0);
+  EXPECT_EQ(AttributeMethods(trace, options)[0].health.GetCount("methods_alike"), 0);
 }
 
 TEST(AttributeMethods, DistinguishesMethodsByTheirEvents) {

@@ -89,15 +89,15 @@ Breakdown ByNameInOrder(const Profile& profile,
 
 }  // namespace
 
-std::optional<std::string> LayerOf(const Profile& profile, std::size_t op) {
+std::optional<std::string> LayerName(const Profile& profile, std::size_t op) {
   return profile.program ? ModulePath(*profile.program, op) : std::nullopt;
 }
 
-std::optional<std::string> SourceLineOf(const Profile& profile, std::size_t op) {
+std::optional<std::string> SourceLineName(const Profile& profile, std::size_t op) {
   return profile.program ? SourceLine(*profile.program, op) : std::nullopt;
 }
 
-std::optional<std::string> DelegateOf(const Profile& profile, std::size_t op) {
+std::optional<std::string> DelegateName(const Profile& profile, std::size_t op) {
   const Operator& of = profile.operators[op];
   if (of.key.kind == SpanKind::kKernel) return "portable";
   if (!IsOperator(of)) return std::nullopt;
@@ -105,21 +105,21 @@ std::optional<std::string> DelegateOf(const Profile& profile, std::size_t op) {
          std::to_string(of.key.instruction);
 }
 
-std::optional<std::string> KernelOf(const Profile& profile, std::size_t op) {
+std::optional<std::string> KernelName(const Profile& profile, std::size_t op) {
   const Operator& of = profile.operators[op];
   if (!IsOperator(of)) return std::nullopt;
   return of.type;
 }
 
-Breakdown ByLayer(const Profile& profile) { return ByNameInOrder(profile, LayerOf); }
+Breakdown ByLayer(const Profile& profile) { return ByNameInOrder(profile, LayerName); }
 
-Breakdown BySourceLine(const Profile& profile) { return ByNameInOrder(profile, SourceLineOf); }
+Breakdown BySourceLine(const Profile& profile) { return ByNameInOrder(profile, SourceLineName); }
 
-Breakdown ByDelegate(const Profile& profile) { return ByNameInOrder(profile, DelegateOf); }
+Breakdown ByDelegate(const Profile& profile) { return ByNameInOrder(profile, DelegateName); }
 
-Breakdown ByKernel(const Profile& profile) { return ByNameInOrder(profile, KernelOf); }
+Breakdown ByKernel(const Profile& profile) { return ByNameInOrder(profile, KernelName); }
 
-Breakdown ByPlace(const Profile& profile) {
+Breakdown ByDelegation(const Profile& profile) {
   const auto name_of = [](const Operator& op) -> std::string {
     if (op.category.group == Group::kFrameworkOverhead || op.category.group == Group::kDelegateOverhead) {
       return std::string(GroupName(op.category.group));

@@ -210,7 +210,7 @@ constexpr NamedValue<Group> kGroups[] = {{Group::kConvolution, "Convolution"},
                                          {Group::kFrameworkOverhead, "Framework overhead"},
                                          {Group::kDelegateOverhead, "Delegate overhead"}};
 
-std::string_view GroupName(Group group) { return NameIn(kGroups, group); }
+std::string_view GroupName(Group group) { return FindName(kGroups, group); }
 
 std::string OperatorStem(std::string_view operator_name) { return ParseStem(operator_name).text; }
 

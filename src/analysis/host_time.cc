@@ -15,7 +15,7 @@ namespace {
 
 class HostTimeKeeper {
  public:
-  HostTimeKeeper(Trace& trace, const BackendOf& backend_of) : trace_(trace), backend_of_(backend_of) {}
+  HostTimeKeeper(Trace& trace, const BackendResolver& backend_of) : trace_(trace), backend_of_(backend_of) {}
 
   void Run() {
     starts_.resize(trace_.layouts.size());
@@ -59,13 +59,13 @@ class HostTimeKeeper {
     pending_.clear();
     for (std::size_t event = 0; event < layout.size(); ++event) {
       plan.run[event] = plan.runs;
-      if (layout.source[event] == Trace::Source::kFramework && IsDelegatesOwn(layout.name[event]))
+      if (layout.source[event] == Trace::Source::kFramework && IsDelegateEventName(layout.name[event]))
         layout.source[event] = Trace::Source::kDelegate;
       if (layout.source[event] == Trace::Source::kDelegate) {
         pending_.push_back(event);
         continue;
       }
-      const std::string& name = trace_.NameOf(layout, event);
+      const std::string& name = trace_.GetName(layout, event);
       if (name == "DELEGATE_CALL") {
         layout.backend[event] = AssignPendingEvents(index, event, plan);
       } else {
@@ -90,13 +90,13 @@ class HostTimeKeeper {
     const std::size_t of = pending_.empty() ? call : pending_.front();
     if (of >= layout.size()) return kNoName;
     std::string backend = backend_of_ ? backend_of_(layout.chain[of], layout.instruction[of]) : "";
-    const delegates::Delegate* delegate = delegates::OfBackend(backend);
+    const delegates::Delegate* delegate = delegates::FindDelegate(backend);
     if ((backend.empty() || delegate != nullptr) && !pending_.empty()) {
       delegates::Evidence evidence;
       for (const std::size_t event : pending_) evidence.Add(FindWriters(layout, event));
-      if (delegate == nullptr || !evidence.MayBeOf(*delegate)) {
+      if (delegate == nullptr || !evidence.MayBeWrittenBy(*delegate)) {
         delegate = evidence.Owner();
-        if (!backend.empty()) NoteWrongDelegate(backend, trace_.NameOf(layout, pending_.front()));
+        if (!backend.empty()) NoteWrongDelegate(backend, trace_.GetName(layout, pending_.front()));
         backend = delegate == nullptr ? "" : delegate->backend;
       }
     }
@@ -122,11 +122,11 @@ class HostTimeKeeper {
       const bool host = reading.kind == ValueKind::kHostTime;
       if (host && !other_unit) continue;
       if (unregistered && !outside_call_.contains(MakeEventPlace(layout, event, id))) {
-        NoteUnregistered(backend, trace_.NameOf(layout, event));
+        NoteUnregistered(backend, trace_.GetName(layout, event));
         continue;
       }
-      if (host) NoteOtherUnit(backend, trace_.NameOf(layout, event));
-      if (delegate == nullptr) NoteUnknown(backend, trace_.NameOf(layout, event));
+      if (host) NoteOtherUnit(backend, trace_.GetName(layout, event));
+      if (delegate == nullptr) NoteUnknown(backend, trace_.GetName(layout, event));
       plan.series.resize(layout.size(), kHost);
       plan.series[event] =
           host ? FindOrAddSeries(layout, event, id, {ValueKind::kDeviceTime, {}, reading.name})
@@ -175,28 +175,28 @@ class HostTimeKeeper {
     });
   }
 
-  bool IsDelegatesOwn(NameId name) {
+  bool IsDelegateEventName(NameId name) {
     const auto [known, is_new] = is_delegates_own_.try_emplace(name);
-    if (is_new) known->second = delegates::IsDelegatesOwn(trace_.names.Text(name));
+    if (is_new) known->second = delegates::IsDelegateEventName(trace_.names.Text(name));
     return known->second;
   }
 
   delegates::Event MakeEvent(const Trace::Layout& layout, std::size_t event, bool last) const {
     const Trace::Metadata* const metadata = FindMetadata(layout, event);
-    return {trace_.NameOf(layout, event), layout.delegate_id[event] != -1, last,
+    return {trace_.GetName(layout, event), layout.delegate_id[event] != -1, last,
             metadata == nullptr ? std::string_view() : metadata->first};
   }
 
   Trace::Metadata* FindMetadata(const Trace::Layout& layout, std::size_t event) const {
     if (trace_.metadata.empty()) return nullptr;
-    const auto found = trace_.metadata.find({layout.instruction[event], trace_.NameOf(layout, event)});
+    const auto found = trace_.metadata.find({layout.instruction[event], trace_.GetName(layout, event)});
     return found == trace_.metadata.end() ? nullptr : &found->second;
   }
 
   delegates::Writers FindWriters(const Trace::Layout& layout, std::size_t event) {
     const auto [known, is_new] = writers_.try_emplace(
         {layout.name[event], layout.delegate_id[event] != -1, layout.instruction[event]});
-    if (is_new) known->second = delegates::WritersOf(MakeEvent(layout, event, false));
+    if (is_new) known->second = delegates::PossibleWriters(MakeEvent(layout, event, false));
     return known->second;
   }
 
@@ -279,7 +279,7 @@ class HostTimeKeeper {
           trace_.end[to] = end;
           ++to;
         } else if (series >= 0 && start <= end) {
-          Trace::Reported& reported = trace_.reported[static_cast<std::size_t>(series)];
+          Trace::ReportedValues& reported = trace_.reported[static_cast<std::size_t>(series)];
           reported.run.push_back(runs + plan.run[event]);
           reported.value.push_back(UnscaledValue(end - start));
         }
@@ -309,7 +309,7 @@ class HostTimeKeeper {
   }
 
   Trace& trace_;
-  const BackendOf& backend_of_;
+  const BackendResolver& backend_of_;
   bool scanning_ = false;  // in the first pass, nothing is reported or moved
   std::set<NameId> other_unit_backends_;
   std::set<EventPlace> outside_call_;             // events of unregistered delegates, in any run
@@ -326,8 +326,8 @@ class HostTimeKeeper {
 
 }  // namespace
 
-BackendOf BackendsOf(const Program& program, const std::string& method) {
-  const bool named = MethodNamed(program, method) != nullptr;
+BackendResolver MakeBackendResolver(const Program& program, const std::string& method) {
+  const bool named = FindMethod(program, method) != nullptr;
   std::map<std::pair<std::int32_t, std::int32_t>, std::string> backends;  // "": methods differ
   for (const Method& program_method : program.methods) {
     if (named && program_method.name != method) continue;
@@ -344,6 +344,8 @@ BackendOf BackendsOf(const Program& program, const std::string& method) {
   };
 }
 
-void KeepHostTime(Trace& trace, const BackendOf& backend_of) { HostTimeKeeper(trace, backend_of).Run(); }
+void SeparateHostTime(Trace& trace, const BackendResolver& backend_of) {
+  HostTimeKeeper(trace, backend_of).Run();
+}
 
 }  // namespace etprof

@@ -10,11 +10,11 @@
 namespace etprof {
 
 // Returns the backend that an instruction calls; "" if not known.
-using BackendOf = std::function<std::string(std::int32_t chain, std::int32_t instruction)>;
+using BackendResolver = std::function<std::string(std::int32_t chain, std::int32_t instruction)>;
 
 // Returns the backends of the method with that name. If no method has the name, returns the backends on which
 // all methods agree.
-BackendOf BackendsOf(const Program& program, const std::string& method);
+BackendResolver MakeBackendResolver(const Program& program, const std::string& method);
 
 // Leaves only events with times of the host clock in a trace, and moves all other events of delegates to
 // `reported`. The delegate of an event is the one that `backend_of` returns, else the one that the event
@@ -23,6 +23,6 @@ BackendOf BackendsOf(const Program& program, const std::string& method);
 // `health` has an entry. Events of an unknown delegate are moved, and so are events of a delegate whose
 // events last longer than their calls, since their unit differs from the framework's. Fills Layout::backend.
 // The work is done per layout, so it takes almost no time if all events are host time.
-void KeepHostTime(Trace& trace, const BackendOf& backend_of = {});
+void SeparateHostTime(Trace& trace, const BackendResolver& backend_of = {});
 
 }  // namespace etprof

@@ -30,12 +30,12 @@ Trace MakeTwoRuns(const std::vector<WrittenEvent>& events) {
   return builder.Take();
 }
 
-BackendOf AlwaysBackend(const std::string& backend) {
+BackendResolver AlwaysBackend(const std::string& backend) {
   return [backend](std::int32_t, std::int32_t) { return backend; };
 }
 
-Profile AttributeHostTime(Trace& trace, const BackendOf& backend_of = {}) {
-  KeepHostTime(trace, backend_of);
+Profile AttributeHostTime(Trace& trace, const BackendResolver& backend_of = {}) {
+  SeparateHostTime(trace, backend_of);
   return Attribute(trace, {});
 }
 
@@ -68,7 +68,7 @@ TEST(HostTime, EventsOverrideAWrongProgram) {
   EXPECT_EQ(FindDelegateCall(profile).name, "QnnBackend delegate call");
   ASSERT_EQ(profile.reported.size(), 2);
   EXPECT_EQ(profile.reported[0].kind, ValueKind::kBytes);
-  EXPECT_GT(profile.health.CountOf("delegate_differs"), 0);
+  EXPECT_GT(profile.health.GetCount("delegate_differs"), 0);
 
   Trace unmarked = MakeTwoRuns({{"aten_convolution_default", 10'100, 10'200}});
   EXPECT_EQ(FindDelegateCall(AttributeHostTime(unmarked, AlwaysBackend("XnnpackBackend"))).name,
@@ -128,8 +128,8 @@ TEST(HostTime, KeepsUnregisteredEventsWithinTheCall) {
   EXPECT_EQ(profile.statistics[1].self.p50, 450);
   EXPECT_EQ(FindDelegateCall(profile).category.group, Group::kDelegateOverhead);
   EXPECT_EQ(profile.reported.size(), 3);
-  EXPECT_EQ(profile.health.CountOf("delegate_unregistered"), 4);
-  EXPECT_EQ(profile.health.CountOf("delegate_unknown"), 6);
+  EXPECT_EQ(profile.health.GetCount("delegate_unregistered"), 4);
+  EXPECT_EQ(profile.health.GetCount("delegate_unknown"), 6);
   EXPECT_EQ(SumSelfTimes(profile, 0), 1000);
 
   EXPECT_EQ(make_profile("").reported.size(), 5) << "nobody knows whose they are";
@@ -144,7 +144,7 @@ TEST(HostTime, MovesEventsOfUnknownDelegates) {
     ASSERT_EQ(profile.reported.size(), 1);
     EXPECT_EQ(profile.reported[0].kind, ValueKind::kUnknown);
     EXPECT_EQ(profile.reported[0].backend, backend);
-    EXPECT_EQ(profile.health.CountOf("delegate_unknown"), 2);
+    EXPECT_EQ(profile.health.GetCount("delegate_unknown"), 2);
     EXPECT_EQ(SumSelfTimes(profile, 0), 1000);
   }
 }
@@ -169,7 +169,7 @@ TEST(HostTime, MovesEventsLongerThanTheirCall) {
   EXPECT_EQ(profile.reported[0].kind, ValueKind::kDeviceTime);
   EXPECT_EQ(profile.reported[0].unit, "");
   EXPECT_EQ(profile.reported[0].values.p50, 40'000);
-  EXPECT_EQ(profile.health.CountOf("delegate_unit"), 4);
+  EXPECT_EQ(profile.health.GetCount("delegate_unit"), 4);
   for (std::size_t run = 0; run < 2; ++run) EXPECT_EQ(SumSelfTimes(profile, run), 1000);
   for (const Operator& op : profile.operators) EXPECT_NE(op.name, "GEMM #1");
   // The call takes 900 ns; an event that is slightly longer may be due to the clock's resolution.
@@ -225,7 +225,7 @@ TEST(HostTime, IgnoresIncompleteRuns) {
       .Framework(0, "DELEGATE_CALL", 0, 9)
       .Framework(0, "Method::execute", 0, 10);
   Trace trace = builder.Take();
-  KeepHostTime(trace);
+  SeparateHostTime(trace);
   ASSERT_EQ(trace.reported.size(), 1);
   EXPECT_THAT(trace.reported[0].value, testing::ElementsAre(6));
   EXPECT_THAT(trace.reported[0].run, testing::ElementsAre(0));
@@ -239,9 +239,9 @@ TEST(HostTime, MethodsMustAgreeOnTheBackend) {
     method.delegates.emplace_back().backend = backend;
     method.instructions.push_back({Instruction::Kind::kDelegate, 0, 2, 0, {}});
   }
-  EXPECT_EQ(BackendsOf(program, "QnnBackend")(0, 2), "QnnBackend");
-  EXPECT_EQ(BackendsOf(program, "QnnBackend")(0, 1), "");
-  EXPECT_EQ(BackendsOf(program, "")(0, 2), "");
+  EXPECT_EQ(MakeBackendResolver(program, "QnnBackend")(0, 2), "QnnBackend");
+  EXPECT_EQ(MakeBackendResolver(program, "QnnBackend")(0, 1), "");
+  EXPECT_EQ(MakeBackendResolver(program, "")(0, 2), "");
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 
 namespace etprof {
 
-bool HasWholeMicroseconds(const Profile& profile) {
+bool HasMicrosecondClock(const Profile& profile) {
   std::int64_t seen = 0;
   for (std::size_t i = 0; i < profile.operators.size(); ++i) {
-    if (!IsOfXnnpack(profile.operators[i])) continue;
+    if (!RunsInXnnpack(profile.operators[i])) continue;
     for (const Nanoseconds duration : profile.Duration(i)) {
       if (duration <= 0) continue;
       if (duration % 1000 != 0) return false;
@@ -17,7 +17,7 @@ bool HasWholeMicroseconds(const Profile& profile) {
   return seen >= 3;  // the probability by chance is 10^-9
 }
 
-bool IsOfXnnpack(const Operator& op) {
+bool RunsInXnnpack(const Operator& op) {
   return op.key.kind == SpanKind::kBackend && op.backend == delegates::kXnnpack.backend;
 }
 

@@ -26,10 +26,10 @@ inline bool IsOperator(const Operator& op) {
 }
 
 // An operator in an XNNPACK delegate.
-bool IsOfXnnpack(const Operator& op);
+bool RunsInXnnpack(const Operator& op);
 
 // Whether XNNPACK's own clock timed its operators. The clock has a resolution of 1 µs, which is coarse for
 // operators that take 2 µs.
-bool HasWholeMicroseconds(const Profile& profile);
+bool HasMicrosecondClock(const Profile& profile);
 
 }  // namespace etprof

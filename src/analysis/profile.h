@@ -132,8 +132,8 @@ struct DelegateMetadata {
   std::int32_t instruction = 0;
   std::int64_t events = 0;
   std::size_t size = 0;  // bytes; size of the first event's metadata
-  std::string text;      // metadata of the first event; "": not text, or longer than Trace::Metadata::kMost
-  bool varies = false;   // the events have different metadata
+  std::string text;  // metadata of the first event; "": not text, or longer than Trace::Metadata::kMaxBytes
+  bool varies = false;  // the events have different metadata
 
   static constexpr const char* kSchemaName = "delegate_metadata";
   static void Describe(auto& v) {
@@ -187,7 +187,7 @@ struct Profile {
     if (duration_row[op] == kNoRow) return Self(op);
     return {duration.data() + duration_row[op] * runs.size(), runs.size()};
   }
-  std::vector<std::size_t> RunsOf(Phase phase) const;
+  std::vector<std::size_t> RunsInPhase(Phase phase) const;
   std::vector<std::size_t> CommonSet() const;  // indices into runs
   std::vector<std::size_t> DescribedRuns()
       const;  // indices of the steady runs, or of the common set if no run is steady
@@ -195,7 +195,7 @@ struct Profile {
 
 // Builds the Profile of a trace. `labels` has one entry for each run (block with a Method::execute, in
 // order). If `labels` is empty, the first run of the file is kFirst, and the warm-up is derived from the
-// latencies (stats/level.h), with at least `minimum_warmup` runs. Irregular traces do not throw; they are
+// latencies (stats/level.h), with at least `min_warmup` runs. Irregular traces do not throw; they are
 // reported in Profile::health. Only a trace whose runs have nothing in common throws (Error, kBadInput),
 // since its table would be quadratic in the file.
 struct AttributeOptions {
@@ -203,7 +203,7 @@ struct AttributeOptions {
   std::string model_id;
   std::string method = "forward";
   std::vector<RunLabel> labels;
-  int minimum_warmup = 0;
+  int min_warmup = 0;
   std::size_t threads = 0;  // maximum number; 0: one per core. The result does not depend on it.
 };
 Profile Attribute(const Trace& trace, const AttributeOptions& options);
@@ -240,11 +240,12 @@ Breakdown ByDelegate(const Profile& profile);
 // ByLayer.
 Breakdown ByKernel(const Profile& profile);
 // The row of an operator in these breakdowns; absent: kNotAttributed or an overhead.
-std::optional<std::string> LayerOf(const Profile& profile, std::size_t op);
-std::optional<std::string> SourceLineOf(const Profile& profile, std::size_t op);
-std::optional<std::string> DelegateOf(const Profile& profile, std::size_t op);
-std::optional<std::string> KernelOf(const Profile& profile, std::size_t op);
+std::optional<std::string> LayerName(const Profile& profile, std::size_t op);
+std::optional<std::string> SourceLineName(const Profile& profile, std::size_t op);
+std::optional<std::string> DelegateName(const Profile& profile, std::size_t op);
+std::optional<std::string> KernelName(const Profile& profile, std::size_t op);
 inline constexpr const char* kNotAttributed = "(not attributed)";
-Breakdown ByPlace(const Profile& profile);  // "Delegated (XnnpackBackend)", "Portable", overheads, "Clipped"
+Breakdown ByDelegation(
+    const Profile& profile);  // "Delegated (XnnpackBackend)", "Portable", overheads, "Clipped"
 
 }  // namespace etprof

@@ -18,14 +18,14 @@ bool IsOtherInstruction(std::string_view name) {
 
 // Whether a call contains the preceding event in the file, if the event is in no other call.
 bool CanBeInCall(const Trace& trace, const Trace::Layout& layout, std::size_t event, SpanKind kind) {
-  return !IsCall(kind) && (kind != SpanKind::kOther || !IsOtherInstruction(trace.NameOf(layout, event)));
+  return !IsCall(kind) && (kind != SpanKind::kOther || !IsOtherInstruction(trace.GetName(layout, event)));
 }
 
 class SpanTreeBuilder {
  public:
   SpanTreeBuilder(const Trace& trace, std::uint32_t block, Segment run, Health& health, SpanTree& tree)
       : trace_(trace),
-        layout_(trace.LayoutOf(trace.blocks[block])),
+        layout_(trace.GetLayout(trace.blocks[block])),
         block_(block),
         run_(run),
         start_(trace.start.data() + trace.blocks[block].first_event + run.first),
@@ -36,7 +36,7 @@ class SpanTreeBuilder {
   void Build() {
     const std::uint32_t count = run_.count;
     tree_.clipped = 0;
-    tree_.kind = KindsOfEvents(trace_, layout_, run_);
+    tree_.kind = ClassifyEvents(trace_, layout_, run_);
     tree_.duration.resize(count);
     tree_.self.resize(count);
     tree_.parent.assign(count, -1);
@@ -136,9 +136,9 @@ class SpanTreeBuilder {
                             : "a span overlaps one before it in the same call; the common part is clipped";
     entry.count = 1;
     entry.amount = excess;
-    if (health_.CountOf(entry.name) == 0) {
+    if (health_.GetCount(entry.name) == 0) {
       entry.first_place = fmt::format("block {}, event {} {}", block_, run_.first + position,
-                                      trace_.NameOf(layout_, run_.first + position));
+                                      trace_.GetName(layout_, run_.first + position));
     }
     health_.Add(std::move(entry));
   }
@@ -158,7 +158,7 @@ class SpanTreeBuilder {
 
 }  // namespace
 
-std::vector<SpanKind> KindsOfEvents(const Trace& trace, const Trace::Layout& layout, Segment run) {
+std::vector<SpanKind> ClassifyEvents(const Trace& trace, const Trace::Layout& layout, Segment run) {
   std::vector<SpanKind> kinds(run.count, SpanKind::kOther);
   std::size_t call = layout.size();  // event of the call that encloses or follows; layout.size(): none
   for (std::uint32_t position = run.count; position-- > 0;) {
@@ -168,7 +168,7 @@ std::vector<SpanKind> KindsOfEvents(const Trace& trace, const Trace::Layout& lay
       kind = SpanKind::kBackend;
       continue;
     }
-    const std::string_view name = trace.NameOf(layout, event);
+    const std::string_view name = trace.GetName(layout, event);
     if (name == "OPERATOR_CALL" || name == "DELEGATE_CALL") {
       kind = name == "OPERATOR_CALL" ? SpanKind::kOperatorCall : SpanKind::kDelegateCall;
       call = event;
@@ -193,7 +193,7 @@ void BuildSpanTree(const Trace& trace, std::uint32_t block, Segment run, Health&
 }
 
 OrderedTree::OrderedTree(const Trace& trace, const Trace::Layout& layout, Segment run)
-    : kind_(KindsOfEvents(trace, layout, run)), parent_(run.count, -1) {
+    : kind_(ClassifyEvents(trace, layout, run)), parent_(run.count, -1) {
   std::vector<std::uint32_t> pending;  // events without a parent so far, in the file's order
   for (std::uint32_t position = 0; position < run.count; ++position) {
     const SpanKind kind = kind_[position];
@@ -215,7 +215,7 @@ OrderedTree::OrderedTree(const Trace& trace, const Trace::Layout& layout, Segmen
   }
 }
 
-bool OrderedTree::Holds(const Nanoseconds* start, const Nanoseconds* end) const {
+bool OrderedTree::KeepsOrder(const Nanoseconds* start, const Nanoseconds* end) const {
   bool ordered = true;
   for (std::size_t position = 0; position < size(); ++position) ordered &= start[position] <= end[position];
   for (const Parent& parent : parents_) {
@@ -229,8 +229,8 @@ bool OrderedTree::Holds(const Nanoseconds* start, const Nanoseconds* end) const 
   return ordered;
 }
 
-void OrderedTree::Times(const Nanoseconds* start, const Nanoseconds* end, Nanoseconds* duration,
-                        Nanoseconds* self) const {
+void OrderedTree::ComputeTimes(const Nanoseconds* start, const Nanoseconds* end, Nanoseconds* duration,
+                               Nanoseconds* self) const {
   for (std::size_t position = 0; position < size(); ++position) {
     duration[position] = self[position] = end[position] - start[position];
   }

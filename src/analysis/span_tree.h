@@ -29,7 +29,7 @@ struct SpanTree {
 
 // Returns the kind of each event of a run, `run.count` values. An event of an OPERATOR_CALL's instruction is
 // a kernel whatever its name, since users may register kernels under any name.
-std::vector<SpanKind> KindsOfEvents(const Trace& trace, const Trace::Layout& layout, Segment run);
+std::vector<SpanKind> ClassifyEvents(const Trace& trace, const Trace::Layout& layout, Segment run);
 
 // Builds the tree from the order of the events (children precede their parents) and, among a backend's own
 // events, from their times. A child is subtracted from its parent only as far as it lies inside the parent
@@ -49,11 +49,11 @@ class OrderedTree {
   std::size_t size() const { return kind_.size(); }
 
   // Whether the run is ordered. `start` and `end` are the times of its first event and those after.
-  bool Holds(const Nanoseconds* start, const Nanoseconds* end) const;
+  bool KeepsOrder(const Nanoseconds* start, const Nanoseconds* end) const;
 
   // Computes the durations and self times of an ordered run, size() values each.
-  void Times(const Nanoseconds* start, const Nanoseconds* end, Nanoseconds* duration,
-             Nanoseconds* self) const;
+  void ComputeTimes(const Nanoseconds* start, const Nanoseconds* end, Nanoseconds* duration,
+                    Nanoseconds* self) const;
 
  private:
   std::vector<SpanKind> kind_;

@@ -123,18 +123,18 @@ struct MethodBuilder {
 };
 
 // An executed instruction with the operators in its delegate; for a kernel only its name.
-struct Ran {
+struct ExecutedInstruction {
   int instruction;
   std::vector<std::string> operators;
 };
 
-inline Profile ProfileOf(const std::vector<std::vector<Ran>>& runs) {
+inline Profile MakeProfile(const std::vector<std::vector<ExecutedInstruction>>& runs) {
   TraceBuilder builder;
   Nanoseconds now = 0;
-  for (const std::vector<Ran>& run : runs) {
+  for (const std::vector<ExecutedInstruction>& run : runs) {
     builder.Block("Execute");
     const Nanoseconds begin = now;
-    for (const Ran& ran : run) {
+    for (const ExecutedInstruction& ran : run) {
       const Nanoseconds from = ++now;
       const bool kernel = ran.operators.size() == 1 && ran.operators[0].starts_with("native_call_");
       for (const std::string& name : ran.operators) {

@@ -20,7 +20,7 @@ inline constexpr NamedValue<BundleTarget> kNames<BundleTarget>[] = {
     {BundleTarget::kAndroid, "android"},
     {BundleTarget::kMacosArm64, "macos-arm64"},
     {BundleTarget::kNative, "native"}};
-inline std::string Name(BundleTarget target) { return NameOf(target); }
+inline std::string Name(BundleTarget target) { return GetName(target); }
 
 struct BundleOptions {
   std::filesystem::path checkout;  // etprof's checkout

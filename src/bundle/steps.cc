@@ -19,7 +19,7 @@ constexpr double kSilenceSeconds = 1800;
 
 }  // namespace
 
-std::string TellingLine(const std::string& text) {
+std::string FindErrorLine(const std::string& text) {
   std::istringstream lines(text);
   std::string last;
   for (std::string line; std::getline(lines, line);) {
@@ -51,7 +51,8 @@ StepOutput RunStep(const std::vector<std::string>& command, const std::string& w
     WriteFileAtomically(log, CommandText({command, {}, {}}) + "\n" + output.out + output.errors);
   if (status && status->Success()) return output;
   const std::string program = std::filesystem::path(command[0]).filename().string();
-  const std::string reason = status ? TellingLine(output.out + output.errors) : "it does not come to an end";
+  const std::string reason =
+      status ? FindErrorLine(output.out + output.errors) : "it does not come to an end";
   Error error(ExitCode::kDeviceFailed, fmt::format("{} could not {}: {}", program, what, reason));
   if (!log.empty()) error.Remedy(fmt::format("see {}", log.string()));
   throw error;

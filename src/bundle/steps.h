@@ -26,6 +26,6 @@ StepOutput RunStep(const std::vector<std::string>& command, const std::string& w
                    const std::function<void(std::string_view)>& on_line = {});
 
 // The line in a failed program's output that shows the reason.
-std::string TellingLine(const std::string& text);
+std::string FindErrorLine(const std::string& text);
 
 }  // namespace etprof

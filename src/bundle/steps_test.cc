@@ -40,9 +40,9 @@ TEST(Steps, ErrorsNameTheMissingProgram) {
 }
 
 TEST(Steps, FindsTheLineWithTheReason) {
-  EXPECT_EQ(TellingLine("g++ -Werror x.cc\nx.cc:1: error: bad\ncc1plus: stopped\n"), "x.cc:1: error: bad");
-  EXPECT_EQ(TellingLine("one\ntwo \n\n"), "two");
-  EXPECT_EQ(TellingLine(""), "it does not say why");
+  EXPECT_EQ(FindErrorLine("g++ -Werror x.cc\nx.cc:1: error: bad\ncc1plus: stopped\n"), "x.cc:1: error: bad");
+  EXPECT_EQ(FindErrorLine("one\ntwo \n\n"), "two");
+  EXPECT_EQ(FindErrorLine(""), "it does not say why");
 }
 
 }  // namespace

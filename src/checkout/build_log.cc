@@ -54,7 +54,7 @@ std::string LastLines(std::string_view text, std::size_t count) {
   return std::string(text.substr(start));
 }
 
-std::string FailureIn(std::string_view log, std::size_t count) {
+std::string ExtractFailure(std::string_view log, std::size_t count) {
   const std::size_t command = log.rfind("\n$ ");
   if (command != std::string_view::npos) log.remove_prefix(command + 1);
   std::string errors;

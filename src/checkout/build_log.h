@@ -17,7 +17,7 @@ std::string LastLines(std::string_view text, std::size_t count);
 // Extracts the failure of the last command from a build log (commands begin with "$ "), in at most `count`
 // lines: CMake's errors, beginning with the first, since CMake's output after them is unrelated. Without such
 // errors, the last lines.
-std::string FailureIn(std::string_view log, std::size_t count);
+std::string ExtractFailure(std::string_view log, std::size_t count);
 
 // Ninja's progress: 12 of 345 for "[12/345] Building ...".
 struct NinjaProgress {

@@ -66,8 +66,8 @@ constexpr const char* kFailedConfigure =
     "-- Configuring incomplete, errors occurred!\n"
     "etprof: exited with 1\n";
 
-TEST(FailureIn, ReturnsCMakesErrorsOfTheLastCommand) {
-  const std::string failure = FailureIn(kFailedConfigure, 30);
+TEST(ExtractFailure, ReturnsCMakesErrorsOfTheLastCommand) {
+  const std::string failure = ExtractFailure(kFailedConfigure, 30);
   EXPECT_THAT(failure, StartsWith("CMake Error at kleidiai-stamp/download-kleidiai.cmake:170 (message):\n"
                                   "  Each download failed!\n"));
   EXPECT_THAT(failure,
@@ -78,14 +78,14 @@ TEST(FailureIn, ReturnsCMakesErrorsOfTheLastCommand) {
   EXPECT_THAT(failure, Not(HasSubstr("gmake")));
   EXPECT_TRUE(IsDownloadFailure(kFailedConfigure));
   // Keeps the first lines if there is no room for all.
-  EXPECT_EQ(FailureIn(kFailedConfigure, 2),
+  EXPECT_EQ(ExtractFailure(kFailedConfigure, 2),
             "CMake Error at kleidiai-stamp/download-kleidiai.cmake:170 (message):\n  Each download failed!");
 }
 
-TEST(FailureIn, ReturnsTheLastLinesOfOtherFailures) {
-  EXPECT_EQ(FailureIn("$ cmake --build out\n[1/2] a.cc\na.cc:1: error: x\nninja: stopped\n", 2),
+TEST(ExtractFailure, ReturnsTheLastLinesOfOtherFailures) {
+  EXPECT_EQ(ExtractFailure("$ cmake --build out\n[1/2] a.cc\na.cc:1: error: x\nninja: stopped\n", 2),
             "a.cc:1: error: x\nninja: stopped");
-  EXPECT_EQ(FailureIn("", 2), "");
+  EXPECT_EQ(ExtractFailure("", 2), "");
 }
 
 TEST(ParseNinjaProgress, ParsesNinjasDefaultStatus) {

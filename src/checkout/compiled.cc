@@ -39,7 +39,7 @@ Sme2Sources CountSme2Sources(std::string_view compile_commands) {
   return sources;
 }
 
-std::string CompilerOf(const fs::path& folder) {
+std::string ReadCompiler(const fs::path& folder) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder / "CMakeFiles", error)) {
     const fs::path file = entry.path() / "CMakeCXXCompiler.cmake";  // CMakeFiles/<version of CMake>/

@@ -20,6 +20,6 @@ Sme2Sources CountSme2Sources(std::string_view compile_commands);
 
 // The C++ compiler of the build in `folder`, "GCC 12.2.0", "Clang 18.0.2", "AppleClang 15.0.0"; empty: not
 // known.
-std::string CompilerOf(const std::filesystem::path& folder);
+std::string ReadCompiler(const std::filesystem::path& folder);
 
 }  // namespace etprof

@@ -51,20 +51,20 @@ TEST(CountSme2Sources, RefusesInvalidCompileCommands) {
     EXPECT_THROW(CountSme2Sources(text), Error) << text;
 }
 
-TEST(CompilerOf, ReadsCMakesRecord) {
+TEST(ReadCompiler, ReadsCMakesRecord) {
   const fs::path folder = fs::path(testing::TempDir()) / ("compiled_" + std::to_string(::getpid()));
   const fs::path file = folder / "CMakeFiles" / "3.28.1" / "CMakeCXXCompiler.cmake";
-  EXPECT_EQ(CompilerOf(folder), "");
+  EXPECT_EQ(ReadCompiler(folder), "");
   fs::create_directories(file.parent_path());
   WriteFileAtomically(file,
                       "set(CMAKE_CXX_COMPILER \"/usr/bin/c++\")\nset(CMAKE_CXX_COMPILER_ID \"GNU\")\n"
                       "set(CMAKE_CXX_COMPILER_VERSION \"12.2.0\")\n");
-  EXPECT_EQ(CompilerOf(folder), "GCC 12.2.0");
+  EXPECT_EQ(ReadCompiler(folder), "GCC 12.2.0");
   WriteFileAtomically(file,
                       "set(CMAKE_CXX_COMPILER_ID \"Clang\")\nset(CMAKE_CXX_COMPILER_VERSION \"18.0.2\")\n");
-  EXPECT_EQ(CompilerOf(folder), "Clang 18.0.2");
+  EXPECT_EQ(ReadCompiler(folder), "Clang 18.0.2");
   WriteFileAtomically(file, "set(CMAKE_CXX_COMPILER_ID \"Clang\")\n");
-  EXPECT_EQ(CompilerOf(folder), "");
+  EXPECT_EQ(ReadCompiler(folder), "");
   fs::remove_all(folder);
 }
 

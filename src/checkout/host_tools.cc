@@ -32,7 +32,7 @@ std::optional<HostTool> QueryTool(const std::string& program) {
   try {
     const ToolRun run = RunTool({{program, "--version"}, {}, {}}, kVersionSeconds, {}, {});
     if (!run.status.Success()) return std::nullopt;
-    return HostTool{FindProgram(program), VersionIn(run.output)};
+    return HostTool{FindProgram(program), ParseVersion(run.output)};
   } catch (const Error&) {
     return std::nullopt;  // the program does not exist or is not executable
   }
@@ -91,7 +91,7 @@ std::optional<HostTool> FindTool(const std::string& name, std::string_view min_v
   return on_path;
 }
 
-std::string VersionIn(std::string_view text) {
+std::string ParseVersion(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789";
   for (std::size_t start = text.find_first_of(kDigits); start != std::string_view::npos;) {
     std::size_t end = text.find_first_not_of("0123456789.", start);

@@ -34,7 +34,7 @@ std::optional<HostTool> FindTool(const std::string& name, std::string_view min_v
                                  const std::filesystem::path& own_folder);
 
 // The first number with a dot in it: "3.28.1" for "cmake version 3.28.1-rc2". Empty if there is none.
-std::string VersionIn(std::string_view text);
+std::string ParseVersion(std::string_view text);
 // Compares the numbers between the dots: 3.9 is before 3.24.
 bool VersionAtLeast(std::string_view version, std::string_view min_version);
 

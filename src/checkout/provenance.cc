@@ -29,7 +29,7 @@ fs::path FindCheckout(const fs::path& runner) {
 BuildRecord ReadRecord(const fs::path& runner) {
   try {
     BuildRecord record;
-    FromJsonTolerantly(ParseJson(ReadTextFile(runner.parent_path() / "etprof-build.json")), record, {});
+    ReadJsonTolerantly(ParseJson(ReadTextFile(runner.parent_path() / "etprof-build.json")), record, {});
     if (record.runner_sha256 == Sha256HexOfFile(runner)) return record;
   } catch (const std::exception&) {
     // The runner was built without etprof, or the record is damaged: nothing is known.
@@ -43,7 +43,7 @@ std::vector<std::string> WrittenAfter(const Checkout& checkout, fs::file_time_ty
   for (const std::string& line : checkout.changed) {
     if (line.size() < 4) continue;
     const std::string path = line.substr(3);
-    const auto written = WrittenAt(checkout.folder / path);
+    const auto written = LastWriteTime(checkout.folder / path);
     if (written && *written > time) files.push_back(path);
   }
   return files;
@@ -51,8 +51,8 @@ std::vector<std::string> WrittenAfter(const Checkout& checkout, fs::file_time_ty
 
 }  // namespace
 
-std::optional<RunnerProvenance> ProvenanceOf(const fs::path& runner,
-                                             const std::function<bool()>& interrupted) {
+std::optional<RunnerProvenance> ReadProvenance(const fs::path& runner,
+                                               const std::function<bool()>& interrupted) {
   std::error_code error;
   const fs::path folder = FindCheckout(fs::weakly_canonical(runner, error));
   if (error || folder.empty()) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<RunnerProvenance> ProvenanceOf(const fs::path& runner,
     return std::nullopt;
   }
   RunnerProvenance provenance{ReadRecord(runner), {}};
-  const auto built = WrittenAt(runner);
+  const auto built = LastWriteTime(runner);
   if (!checkout.commit || !built) return provenance;
   const auto warn = [&](const std::string& what) {
     provenance.warnings.push_back(fmt::format(
@@ -77,7 +77,7 @@ std::optional<RunnerProvenance> ProvenanceOf(const fs::path& runner,
     return provenance;
   }
   // Git writes this file whenever HEAD moves.
-  const auto head_moved = WrittenAt(checkout.folder / ".git" / "logs" / "HEAD");
+  const auto head_moved = LastWriteTime(checkout.folder / ".git" / "logs" / "HEAD");
   if (provenance.commit.empty() && head_moved && *head_moved > *built) {
     warn(fmt::format("the checkout went to commit {:.12} since", *checkout.commit));
     return provenance;

@@ -18,7 +18,7 @@ struct RunnerProvenance : BuildRecord {
 
 // Absent if the runner is not in a checkout. Reads git's HEAD and file times. Throws only Error
 // (kInterrupted); if something cannot be read, there is no warning about it.
-std::optional<RunnerProvenance> ProvenanceOf(const std::filesystem::path& runner,
-                                             const std::function<bool()>& interrupted);
+std::optional<RunnerProvenance> ReadProvenance(const std::filesystem::path& runner,
+                                               const std::function<bool()>& interrupted);
 
 }  // namespace etprof

@@ -36,7 +36,7 @@ std::optional<HostPython> QueryPythonModules(const std::string& program) {
     if (!run.status.Success() || at == std::string::npos) return std::nullopt;
     HostPython python{FindProgram(program), {}};
     std::istringstream words(run.output.substr(at + kPrefix.size()));
-    for (std::string word; words >> word;) python.lacks.push_back(word);
+    for (std::string word; words >> word;) python.missing_modules.push_back(word);
     return python;
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::kInterrupted) throw;
@@ -89,8 +89,8 @@ BuildHost ReadBuildHost(const Checkout& checkout, const fs::path& own_tools) {
     host.system = name.sysname;
     host.machine = name.machine;
   }
-  host.cmake = FindTool("cmake", kLeastCMake, own_tools);
-  host.ninja = FindTool("ninja", kLeastNinja, own_tools);
+  host.cmake = FindTool("cmake", kMinCMake, own_tools);
+  host.ninja = FindTool("ninja", kMinNinja, own_tools);
   host.make = FindTool("make", kAnyVersion, {});
   host.python = FindPython(own_tools);
   host.ndk = FindNdk();
@@ -105,8 +105,8 @@ Missing MissingRequirements(const Checkout& checkout, const std::vector<RunnerPr
   Missing missing;
   CheckCheckout(checkout, llm, missing);
   const std::string bring = "install it, or run script/bootstrap, which brings one";
-  CheckTool("cmake", host.cmake, kLeastCMake, bring, missing);
-  CheckTool("ninja", host.ninja, kLeastNinja, bring, missing);
+  CheckTool("cmake", host.cmake, kMinCMake, bring, missing);
+  CheckTool("ninja", host.ninja, kMinNinja, bring, missing);
   CheckTool("make", host.make, kAnyVersion, kGetMake, missing);
   AddProblem(PythonProblem(host.python),
              "activate the environment that ExecuTorch's install_executorch.sh has filled, or run "
@@ -135,7 +135,7 @@ std::optional<HostPython> FindPython(const fs::path& own_tools) {
   for (const std::string& program : {std::string("python3"), (own_tools / "python3").string()}) {
     if (program != "python3" && (own_tools.empty() || !Exists(program))) continue;
     const std::optional<HostPython> python = QueryPythonModules(program);
-    if (python && python->lacks.empty()) return python;
+    if (python && python->missing_modules.empty()) return python;
     if (!best) best = python;
   }
   return best;
@@ -143,9 +143,9 @@ std::optional<HostPython> FindPython(const fs::path& own_tools) {
 
 std::string PythonProblem(const std::optional<HostPython>& python) {
   if (!python) return "python3 was not found";
-  if (python->lacks.empty()) return "";
+  if (python->missing_modules.empty()) return "";
   return fmt::format("{} has no {}, which ExecuTorch's configure step imports", python->path,
-                     fmt::join(python->lacks, " and no "));
+                     fmt::join(python->missing_modules, " and no "));
 }
 
 std::optional<NdkVariable> FindNdk() {
@@ -172,7 +172,7 @@ std::string NdkVersion(const NdkVariable& ndk) {
   const std::string text = ReadTextFile(properties);
   const std::size_t key = text.find("Pkg.Revision");
   if (key == std::string::npos) return {};
-  return VersionIn(std::string_view(text).substr(key, text.find('\n', key) - key));
+  return ParseVersion(std::string_view(text).substr(key, text.find('\n', key) - key));
 }
 
 }  // namespace etprof

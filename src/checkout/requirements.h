@@ -13,8 +13,8 @@
 
 namespace etprof {
 
-inline constexpr std::string_view kLeastCMake = "3.24";  // minimum of ExecuTorch's CMakeLists.txt
-inline constexpr std::string_view kLeastNinja = "1.3";   // minimum of CMake's Ninja generator
+inline constexpr std::string_view kMinCMake = "3.24";  // minimum of ExecuTorch's CMakeLists.txt
+inline constexpr std::string_view kMinNinja = "1.3";   // minimum of CMake's Ninja generator
 inline constexpr Bytes kRunnerDisk = 500'000'000;  // a runner's build folder has 137 MB (ExecuTorch 1.5.0)
 
 inline constexpr std::string_view kAnyVersion = "0";
@@ -26,7 +26,7 @@ inline constexpr const char* kGetNdk =
 // A Python, and the modules it lacks that ExecuTorch's configure step and code generation import.
 struct HostPython {
   std::string path;
-  std::vector<std::string> lacks;
+  std::vector<std::string> missing_modules;
 };
 // Finds python3 on PATH, or in `own_tools` if that on PATH is missing or lacks modules. Absent: neither
 // exists.

@@ -77,7 +77,7 @@ TEST_F(Requirements, ReportsOldAndAbsentTools) {
 }
 
 TEST_F(Requirements, ReportsMissingPythonModules) {
-  host_.python->lacks = {"torch", "yaml"};
+  host_.python->missing_modules = {"torch", "yaml"};
   EXPECT_THAT(Missing("native"),
               HasSubstr("/bin/python3 has no torch and no yaml, which ExecuTorch's configure "
                         "step imports | activate the environment"));
@@ -86,8 +86,8 @@ TEST_F(Requirements, ReportsMissingPythonModules) {
 }
 
 TEST_F(Requirements, PrefersTheOwnPythonIfItHasMoreModules) {
-  const auto make = [&](const fs::path& file, const std::string& lacks) {
-    Write(file, "#!/bin/sh\necho lacks: " + lacks + "\n");
+  const auto make = [&](const fs::path& file, const std::string& missing_modules) {
+    Write(file, "#!/bin/sh\necho lacks: " + missing_modules + "\n");
     fs::permissions(root_ / file, fs::perms::owner_all);
   };
   const std::string path = std::getenv("PATH");
@@ -95,10 +95,10 @@ TEST_F(Requirements, PrefersTheOwnPythonIfItHasMoreModules) {
   ::setenv("PATH", ((root_ / "bin").string() + ":" + path).c_str(), 1);
   const auto found = [&] { return FindPython(root_ / "own"); };
   EXPECT_EQ(found()->path, (root_ / "bin" / "python3").string());
-  EXPECT_THAT(found()->lacks, ElementsAre("torch"));
+  EXPECT_THAT(found()->missing_modules, ElementsAre("torch"));
   make("own/python3", "");
   EXPECT_EQ(found()->path, (root_ / "own" / "python3").string());
-  EXPECT_THAT(found()->lacks, IsEmpty());
+  EXPECT_THAT(found()->missing_modules, IsEmpty());
   make("bin/python3", "");
   EXPECT_EQ(found()->path, (root_ / "bin" / "python3").string());
   ::setenv("PATH", path.c_str(), 1);
@@ -203,9 +203,9 @@ TEST_F(Requirements, ReadCheckoutAcceptsOnlyExecuTorch) {
 }
 
 TEST(Versions, AreFoundAndCompared) {
-  EXPECT_EQ(VersionIn("cmake version 3.28.1-rc2\n\nCMake suite"), "3.28.1");
-  EXPECT_EQ(VersionIn("1.11.1.git.kitware.jobserver-1"), "1.11.1");
-  EXPECT_EQ(VersionIn("no 5 here"), "");
+  EXPECT_EQ(ParseVersion("cmake version 3.28.1-rc2\n\nCMake suite"), "3.28.1");
+  EXPECT_EQ(ParseVersion("1.11.1.git.kitware.jobserver-1"), "1.11.1");
+  EXPECT_EQ(ParseVersion("no 5 here"), "");
   EXPECT_TRUE(VersionAtLeast("3.24", "3.24.0"));
   EXPECT_TRUE(VersionAtLeast("4.0", "3.24"));
   EXPECT_TRUE(VersionAtLeast("26.1.10909125", "21"));

@@ -50,7 +50,7 @@ void CheckOutputs::Write(const say::TestSuite& suite, const say::Document& docum
   if (actions == nullptr || std::string_view(actions) != "true") return;
   std::ostringstream annotations;
   RenderGithubAnnotations(suite, workspace == nullptr ? "" : workspace, annotations);
-  SayText(annotations.str());
+  WriteToStderr(annotations.str());
 }
 
 void AddGateFileOptions(CLI::App& app, CheckOutputs& files) {
@@ -74,32 +74,32 @@ void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::stri
   }
 }
 
-double PercentAboveZero(const char* option, const std::string& text) {
+double ParsePositivePercentage(const char* option, const std::string& text) {
   const std::optional<double> value = ReadPercentage(option, text.empty() ? "0%" : text);
   if (*value > 0) return *value;
   throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a percentage above 0%", option, text))
       .Remedy(fmt::format("give one, such as `{} 2%`", option));
 }
 
-ExitCode CodeOf(GateDecision decision, bool require_conclusive, bool error) {
-  if (IsError(decision, error)) return ExitCode::kDeviceFailed;
+ExitCode GateExitCode(GateDecision decision, bool require_conclusive, bool error) {
+  if (IsGateError(decision, error)) return ExitCode::kDeviceFailed;
   if (decision == GateDecision::kPass) return ExitCode::kDone;
-  return Required(decision, require_conclusive) == GateDecision::kFail ? ExitCode::kCheckFailed
-                                                                       : ExitCode::kInconclusive;
+  return RequireConclusive(decision, require_conclusive) == GateDecision::kFail ? ExitCode::kCheckFailed
+                                                                                : ExitCode::kInconclusive;
 }
 
 int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files, const View& view) {
   const CheckOutputs outputs = files.Resolved();
   const StaticCheck check = CheckStaticFiles(options);
-  const say::Document document = say::SayStaticCheck(check);
-  outputs.Write(say::TestSuiteOf(check), document);
+  const say::Document document = say::MakeStaticCheckDocument(check);
+  outputs.Write(say::MakeTestSuite(check), document);
   ShowDocument(document, view, check);
-  return static_cast<int>(CodeOf(check.decision, check.require_conclusive));
+  return static_cast<int>(GateExitCode(check.decision, check.require_conclusive));
 }
 
 int RunStaticCheck(const CheckOptions& given, StaticCheckOptions options, const CheckOutputs& files,
                    const View& view) {
-  std::tie(options.baseline, options.candidate) = SidesGiven(given);
+  std::tie(options.baseline, options.candidate) = ParseCheckInputs(given);
   if (options.baseline.empty() || options.candidate.empty()) {
     throw Error(ExitCode::kUsage, "`--static` compares two programs")
         .Remedy(

@@ -35,10 +35,10 @@ void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options);
 void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& with);
 
 // Parses the value of an option that is a relative change above 0: "2%" is 0.02. Throws Error (kUsage).
-double PercentAboveZero(const char* option, const std::string& text);
+double ParsePositivePercentage(const char* option, const std::string& text);
 
 // The exit code of a gate. `error`: something could not be measured; a failed check takes precedence.
-ExitCode CodeOf(GateDecision decision, bool require_conclusive, bool error = false);
+ExitCode GateExitCode(GateDecision decision, bool require_conclusive, bool error = false);
 
 // Checks the program, writes the files, shows the result, and returns the exit code.
 int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files, const View& view);

@@ -122,7 +122,7 @@ Error UsageError(const CLI::App& app, int argc, const char* const* argv, const C
     if (current.empty() && !word.starts_with("-")) {
       if (std::ranges::find(all, word, &CommandSpec::name) == all.end()) {
         message = fmt::format("unknown command `{}`", word);
-        suggestion = Closest(word, CommandNames(facts));
+        suggestion = FindClosest(word, CommandNames(facts));
         break;
       }
       current = word;
@@ -131,7 +131,7 @@ Error UsageError(const CLI::App& app, int argc, const char* const* argv, const C
       const CLI::App& command = current.empty() ? app : *app.get_subcommand(current);
       const std::vector<std::string>& known = options_of[current];
       if (command.get_option_no_throw(name) == nullptr && std::ranges::find(known, name) == known.end())
-        suggestion = Closest(name, known);
+        suggestion = FindClosest(name, known);
     }
   }
   const bool too_few = message.ends_with(" missing") || message.find(": At least ") != std::string::npos;
@@ -210,7 +210,7 @@ std::terminate_handler g_default_terminate = nullptr;
   try {
     if (const std::exception_ptr exception = std::current_exception()) std::rethrow_exception(exception);
   } catch (const std::bad_alloc&) {
-    SayText(g_out_of_memory);
+    WriteToStderr(g_out_of_memory);
     std::_Exit(static_cast<int>(ExitCode::kDeviceFailed));
   } catch (...) {
     g_default_terminate();
@@ -232,7 +232,7 @@ int Main(int argc, char** argv) {
     code = chosen();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
-      SayError(UsageError(app, argc, argv, error));
+      PrintError(UsageError(app, argc, argv, error));
       return static_cast<int>(ExitCode::kUsage);
     }
     code = app.exit(error);  // --help, --version
@@ -246,19 +246,20 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  etprof::g_out_of_memory = etprof::ErrorText(etprof::AsError(std::bad_alloc()));
+  etprof::g_out_of_memory = etprof::ErrorText(etprof::ToError(std::bad_alloc()));
   etprof::g_default_terminate = std::set_terminate(etprof::Terminate);
   int code = 0;
   try {
     code = etprof::Main(argc, argv);
   } catch (const std::exception& exception) {
-    const etprof::Error error = etprof::AsError(exception);
-    etprof::SayError(error);
+    const etprof::Error error = etprof::ToError(exception);
+    etprof::PrintError(error);
     code = static_cast<int>(error.exit_code());
   }
   if (etprof::MessagesLost() && code == 0) {
     code = static_cast<int>(etprof::ExitCode::kDeviceFailed);
-    etprof::Say("error: Messages could not be written to the standard error\n");  // there may be room again
+    etprof::PrintMessage(
+        "error: Messages could not be written to the standard error\n");  // there may be room again
   }
   return code;
 }

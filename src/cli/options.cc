@@ -76,8 +76,8 @@ bool View::HasFiles() const {
 
 void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv, ByOption by) {
   app.add_flag("--json", view.json, json);
-  view.usual_table = csv;
-  app.add_flag(fmt::format("--csv{{{}}}", kUsualTable), view.csv,
+  view.default_table = csv;
+  app.add_flag(fmt::format("--csv{{{}}}", kDefaultTable), view.csv,
                AddDefault(fmt::format("Show one table as CSV: --csv={}, or any other table of the report. An "
                                       "unknown name lists them all",
                                       fmt::join(ReportTableNames(), "|")),
@@ -88,8 +88,8 @@ void AddViewOptions(CLI::App& app, View& view, const std::string& json, const st
   AddFileOptions(app, view);
   if (by == ByOption::kYes) {
     app.add_option("--by", view.by,
-                   fmt::format("Show where the time goes by: {}", fmt::join(AllByNames(), "|")))
-        ->check(CLI::IsMember(AllByNames()).description(""))
+                   fmt::format("Show where the time goes by: {}", fmt::join(ByOptionNames(), "|")))
+        ->check(CLI::IsMember(ByOptionNames()).description(""))
         ->type_name("VIEW");
   }
   AddAllOption(app, view);
@@ -99,7 +99,7 @@ void AddDocumentOptions(CLI::App& app, View& view, const std::string& json,
                         const std::vector<say::Document>& empty_results) {
   std::vector<std::string> names;
   for (const say::Document& document : empty_results) {
-    for (const std::string& name : TableIds(document)) AddOnce(name, names);
+    for (const std::string& name : TableIds(document)) AppendUnique(name, names);
   }
   app.add_flag("--json", view.json, json);
   AddAllOption(app, view);
@@ -123,7 +123,7 @@ std::vector<std::string> ViewOptionNames() {
   return names;
 }
 
-void RequireTable(const View& view, bool several_devices) {
+void RequireReportTable(const View& view, bool several_devices) {
   const std::vector<std::string>& names = ReportTableNames();
   if (view.csv.empty() || (!several_devices && std::ranges::find(names, view.Table()) != names.end())) return;
   throw Error(ExitCode::kUsage, several_devices
@@ -133,11 +133,11 @@ void RequireTable(const View& view, bool several_devices) {
                           fmt::join(names, ", ")));
 }
 
-void RequireTableOf(const say::Document& empty_results, const View& view) {
+void RequireDocumentTable(const say::Document& empty_results, const View& view) {
   if (!view.csv.empty()) RequireTableId(view.csv, TableIds(empty_results));
 }
 
-void CheckAs(const About& about, bool whole, CLI::Option& option) {
+void AddValueCheck(const MemberInfo& about, bool whole, CLI::Option& option) {
   if (!about.choices.empty()) {
     const std::vector<std::string_view> choices = SplitAt(about.choices, '|');
     option.check(CLI::IsMember(std::vector<std::string>(choices.begin(), choices.end())));
@@ -147,13 +147,13 @@ void CheckAs(const About& about, bool whole, CLI::Option& option) {
   option.check(whole ? CLI::Range(static_cast<int>(least), static_cast<int>(most)) : CLI::Range(least, most));
 }
 
-std::string OptionOf(std::string_view key) {
+std::string OptionName(std::string_view key) {
   std::string name = fmt::format("--{}", key);
   std::ranges::replace(name, '_', '-');
   return name;
 }
 
-CLI::Option* Repeated(CLI::Option* option) {
+CLI::Option* AllowRepeats(CLI::Option* option) {
   return option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
 }
 
@@ -168,7 +168,8 @@ std::optional<double> ReadPercentage(const std::string& option, const std::strin
   return value;
 }
 
-CLI::Option* NameValue(std::string_view key, const About& about, CLI::Option* option, CLI::App& app) {
+CLI::Option* ConfigureOption(std::string_view key, const MemberInfo& about, CLI::Option* option,
+                             CLI::App& app) {
   if (!about.value.empty()) option->type_name(std::string(about.value));
   if (key == "inputs") option->delimiter(',');
   if (key == "commit" || key == "reference" || key == "device_name")

@@ -27,7 +27,7 @@ CLI::Option* AddOption(CLI::App& app, const std::string& words, Value& value, co
 }
 
 // Allows to repeat an option, with one value each time.
-CLI::Option* Repeated(CLI::Option* option);
+CLI::Option* AllowRepeats(CLI::Option* option);
 
 // Name of a percentage's value in the help.
 inline constexpr const char* kPercent = "P%";
@@ -38,18 +38,18 @@ std::optional<double> ReadPercentage(const std::string& option, const std::strin
                                      Percentage of = Percentage::kOfChange);
 
 // The value of --csv without a name.
-inline constexpr const char* kUsualTable = "usual";
+inline constexpr const char* kDefaultTable = "usual";
 
 // How a result is shown on stdout.
 struct View {
-  std::string csv;          // table shown instead of the result; empty: none; may be kUsualTable
-  std::string usual_table;  // the command's table for kUsualTable
-  std::string by;           // breakdown shown instead of the screen; empty: none
+  std::string csv;            // table shown instead of the result; empty: none; may be kDefaultTable
+  std::string default_table;  // the command's table for kDefaultTable
+  std::string by;             // breakdown shown instead of the screen; empty: none
   bool json = false, all = false, quiet = false;
   std::map<std::string, std::string> files;  // files to write, keyed by the format's name; empty: not written
 
   bool HasFiles() const;
-  std::string Table() const { return csv == kUsualTable ? usual_table : csv; }
+  std::string Table() const { return csv == kDefaultTable ? default_table : csv; }
 };
 // The parsed arguments of a command that shows one result.
 template <typename Options>
@@ -74,18 +74,19 @@ std::vector<std::string> ViewOptionNames();
 bool IsDocumentFile(std::string_view option);
 // Throws Error (kUsage) for a table that only some reports have: only the measurement would show whether it
 // exists.
-void RequireTable(const View& view, bool several_devices);
+void RequireReportTable(const View& view, bool several_devices);
 
 // Throws Error (kUsage), before the measurement, for a table that a document of an empty result does not
 // have.
-void RequireTableOf(const say::Document& of_nothing, const View& view);
+void RequireDocumentTable(const say::Document& of_nothing, const View& view);
 
 // The option's name: "--max-temp" for "max_temp".
-std::string OptionOf(std::string_view key);
+std::string OptionName(std::string_view key);
 // Sets the name of the option's value, its delimiter, and the options that it needs.
-CLI::Option* NameValue(std::string_view key, const About& about, CLI::Option* option, CLI::App& app);
+CLI::Option* ConfigureOption(std::string_view key, const MemberInfo& about, CLI::Option* option,
+                             CLI::App& app);
 // Checks the range of a number, or the choices of a text.
-void CheckAs(const About& about, bool whole, CLI::Option& option);
+void AddValueCheck(const MemberInfo& about, bool whole, CLI::Option& option);
 
 // Adds an option for each member of `options` that is described with a meaning, which becomes the help.
 // Options that the command added itself only get their checks.
@@ -94,40 +95,41 @@ struct DescribedOptions {
   CLI::App& app;
   Options& options;
 
-  void operator()(std::string_view key, const auto& member, const About& about = {}) {
-    auto& value = describe::Of(member, options);
+  void operator()(std::string_view key, const auto& member, const MemberInfo& about = {}) {
+    auto& value = describe::MemberValue(member, options);
     using Value = std::decay_t<decltype(value)>;
     constexpr bool kWhole = std::is_same_v<Value, int> || std::is_same_v<Value, std::optional<int>> ||
                             std::is_same_v<Value, std::vector<int>>;
-    CLI::Option* option = app.get_option_no_throw(OptionOf(key));
+    CLI::Option* option = app.get_option_no_throw(OptionName(key));
     if (option == nullptr && about.meaning.empty()) return;  // the command handles this member itself
     const std::string help(about.meaning);
     if constexpr (std::is_same_v<Value, bool>) {
-      if (option == nullptr) app.add_flag(OptionOf(key), value, help);
+      if (option == nullptr) app.add_flag(OptionName(key), value, help);
     } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::optional<double>>) {
-      about.percent ? AddPercent(OptionOf(key), about, value) : Add(key, about, value, option, kWhole);
+      about.percent ? AddPercent(OptionName(key), about, value) : Add(key, about, value, option, kWhole);
     } else {
       Add(key, about, value, option, kWhole);
     }
   }
   void Flat(const auto& member) {
-    auto& within = describe::Of(member, options);
+    auto& within = describe::MemberValue(member, options);
     DescribedOptions<std::decay_t<decltype(within)>> more{app, within};
     std::decay_t<decltype(within)>::Describe(more);
   }
 
  private:
-  void Add(std::string_view key, const About& about, auto& value, CLI::Option* option, bool whole) {
+  void Add(std::string_view key, const MemberInfo& about, auto& value, CLI::Option* option, bool whole) {
     if (option == nullptr) {
-      option = NameValue(key, about, app.add_option(OptionOf(key), value, std::string(about.meaning)), app);
+      option = ConfigureOption(key, about, app.add_option(OptionName(key), value, std::string(about.meaning)),
+                               app);
       if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::vector<std::string>>) {
-        if (key == "device") Repeated(option);
+        if (key == "device") AllowRepeats(option);
       }
     }
-    CheckAs(about, whole, *option);
+    AddValueCheck(about, whole, *option);
   }
   // "" means 0, unless the value is optional.
-  void AddPercent(const std::string& name, const About& about, auto& value) {
+  void AddPercent(const std::string& name, const MemberInfo& about, auto& value) {
     const auto parse = [name, &value, of = about.most ? Percentage::kOfPart : Percentage::kOfChange](
                            const std::string& text) {
       const std::optional<double> percent = ReadPercentage(name, text, of);

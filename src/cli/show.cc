@@ -27,7 +27,7 @@ namespace etprof {
 namespace {
 
 TerminalOptions MakeTerminalOptions(const View& view, const std::string& more) {
-  TerminalOptions options = OptionsOfStdout();
+  TerminalOptions options = StdoutOptions();
   options.more = more;
   options.all = view.all;
   return options;
@@ -46,11 +46,11 @@ void ShowBy(const Report& report, View view) {
   const std::vector<std::string> tables = TableIds(document);
   if (!view.csv.empty() && tables.empty())
     throw Error(ExitCode::kUsage, fmt::format("--by {} has no table here: {}", view.by, by.nothing));
-  if (view.csv == kUsualTable && tables.size() > 1) {
+  if (view.csv == kDefaultTable && tables.size() > 1) {
     throw Error(ExitCode::kUsage, fmt::format("--by {} has several tables", view.by))
         .Remedy(fmt::format("give one of them: --csv={}", fmt::join(tables, "|")));
   }
-  if (!tables.empty()) view.usual_table = tables.front();
+  if (!tables.empty()) view.default_table = tables.front();
   ShowDocument(document, view, "");
 }
 
@@ -58,8 +58,8 @@ void ShowBy(const Report& report, View view) {
 void ShowTable(const Report& report, const std::string& table) {
   std::vector<std::string> names = ReportTableNames();
   if (std::ranges::find(names, table) == names.end()) {
-    const say::Document document = say::SayReport(report);
-    for (const std::string& other : TableIds(document)) AddOnce(other, names);
+    const say::Document document = say::MakeReportDocument(report);
+    for (const std::string& other : TableIds(document)) AppendUnique(other, names);
     RequireTableId(table, names);
     return RenderDocumentCsv(document, table, std::cout);
   }
@@ -92,13 +92,13 @@ bool WriteDocumentFiles(const say::Document& document, const View& view, const R
 
 }  // namespace
 
-std::vector<std::string> AllByNames() {
-  return Each(say::ReportViews(), [](const say::ReportView& view) { return std::string(view.name); });
+std::vector<std::string> ByOptionNames() {
+  return MapEach(say::ReportViews(), [](const say::ReportView& view) { return std::string(view.name); });
 }
 
 void ShowReport(const Report& report, const View& view, const std::string& more) {
   if (!view.by.empty()) return ShowBy(report, view);
-  if (view.HasFiles() ? !WriteDocumentFiles(say::SayReport(report), view, &report) : view.quiet)
+  if (view.HasFiles() ? !WriteDocumentFiles(say::MakeReportDocument(report), view, &report) : view.quiet)
     return FlushStdout();
   if (!view.csv.empty()) {
     ShowTable(report, view.Table());
@@ -111,7 +111,7 @@ void ShowReport(const Report& report, const View& view, const std::string& more)
 }
 
 void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more) {
-  const bool shown = ShowDocument(say::SayDevices(report), view, more,
+  const bool shown = ShowDocument(say::MakeDevicesDocument(report), view, more,
                                   [&](std::ostream& out) { RenderDevicesJson(report, out); });
   if (!shown || !view.all || view.json || !view.csv.empty()) return;
   for (const Report& run : report.runs) RenderTerminal(run, MakeTerminalOptions(view, ""), std::cout << '\n');
@@ -119,7 +119,8 @@ void ShowDevicesReport(const DevicesReport& report, const View& view, const std:
 }
 
 void ShowSuite(const SuiteReport& suite, const say::Document& document, const View& view) {
-  ShowDocument(document, view, suite, FromHere(std::filesystem::path(suite.folder) / "suite_report.html"));
+  ShowDocument(document, view, suite,
+               ShortestPath(std::filesystem::path(suite.folder) / "suite_report.html"));
 }
 
 bool ShowDocument(const say::Document& document, const View& view, const std::string& more,
@@ -142,13 +143,13 @@ void ShowFile(const std::filesystem::path& file) {
 
 int ValidateRecovered(const std::string& folder) {
   const Validations found{{ValidateRun(folder)}};
-  if (found.AllWell()) return static_cast<int>(ExitCode::kDone);
-  TerminalOptions options = OptionsOfStdout();
+  if (found.Passes()) return static_cast<int>(ExitCode::kDone);
+  TerminalOptions options = StdoutOptions();
   options.colors = false;
   options.more = "";
   std::ostringstream text;
-  RenderDocumentTerminal(say::SayValidations(found), options, text);
-  SayText(text.str());
+  RenderDocumentTerminal(say::MakeValidationDocument(found), options, text);
+  WriteToStderr(text.str());
   return static_cast<int>(ExitCode::kDeviceFailed);
 }
 

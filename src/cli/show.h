@@ -18,13 +18,13 @@
 namespace etprof {
 
 // The values that --by accepts: the names of say::ReportViews.
-std::vector<std::string> AllByNames();
+std::vector<std::string> ByOptionNames();
 
 // Shows the screen, or what `view` selects instead. `more` is the path of the full report. Throws Error
 // (kUsage) for a table that does not exist.
 void ShowReport(const Report& report, const View& view, const std::string& more);
 void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more);
-// `document` is the document of the suite (say::SaySuite).
+// `document` is the document of the suite (say::MakeSuiteDocument).
 void ShowSuite(const SuiteReport& suite, const say::Document& document, const View& view);
 // Writes the document to the selected files. Unless one of them is stdout, also shows JSON if selected (from
 // `json`, else the document's), or the table view.csv, or the screen. Returns whether it showed any of these.
@@ -48,19 +48,20 @@ std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& 
 // after Ctrl-C.
 int ShowMeasured(const std::vector<Measured>& devices, bool several, const MeasureRequest& request,
                  const View& view, const std::string& resume_command);
-// As above, for earlier measurements (FindMeasured), and for a dry run.
-int ShowFound(const std::vector<Measured>& devices, bool several, const View& view);
+// As above, for earlier measurements (FindStoredRuns), and for a dry run.
+int ShowStoredRuns(const std::vector<Measured>& devices, bool several, const View& view);
 int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, View view);
-int TellInterruption(const RunData& run, const std::string& resume_command);
+int ReportInterruption(const RunData& run, const std::string& resume_command);
 // Reports on stderr which experiments failed and why; `device` prefixes the messages if there are several
 // devices. Returns whether any failed.
-bool TellFailures(const RunData& run, const std::string& device = "");
+bool ReportFailures(const RunData& run, const std::string& device = "");
 
 // Reports the outcome of adding measurements to a history: lines on stderr. Returns the exit code: `code`, or
 // if that is kDone and a measurement could not be added, the error's.
-int TellKept(const std::vector<KeptInHistory>& kept, const std::string& file, int code);
+int ReportHistoryUpdates(const std::vector<HistoryUpdate>& kept, const std::string& file, int code);
 // Reports added measurements: lines go to `write`, notes to stderr.
-void TellAdded(const AddedToHistory& added, const std::function<void(const std::string&)>& write);
+void ReportHistoryAdditions(const AddedToHistory& added,
+                            const std::function<void(const std::string&)>& write);
 
 // Validates a run that was recovered or resumed, and shows problems on stderr. Returns the exit code: kDone
 // or kDeviceFailed.

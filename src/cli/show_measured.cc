@@ -25,14 +25,14 @@ constexpr int kFailed = static_cast<int>(ExitCode::kDeviceFailed);
 void ReportDeviceError(const Measured& device, const Error& error) {
   const std::string& name = device.device;
   const bool named = error.file() == name || error.problem().starts_with(name + " ");
-  SayError(error, named ? "" : name + ": ");
+  PrintError(error, named ? "" : name + ": ");
 }
 
 int ReportPartialResults(const std::vector<std::string>& folders, const char* view_command,
                          const std::string& resume_command) {
-  Say("Interrupted. Partial results are in {}.\n  View:    etprof {} {}\n  Resume:  {}\n",
-      fmt::format("{}", fmt::join(folders, ", ")), view_command, fmt::format("{}", fmt::join(folders, " ")),
-      resume_command);
+  PrintMessage("Interrupted. Partial results are in {}.\n  View:    etprof {} {}\n  Resume:  {}\n",
+               fmt::format("{}", fmt::join(folders, ", ")), view_command,
+               fmt::format("{}", fmt::join(folders, " ")), resume_command);
   return static_cast<int>(ExitCode::kInterrupted);
 }
 
@@ -40,11 +40,11 @@ int ReportInterruptions(const std::vector<Measured>& devices, const std::string&
   std::vector<std::string> folders_with_results;
   for (const Measured& device : devices) {
     if (device.error && !device.Interrupted()) ReportDeviceError(device, *device.error);
-    if (device.measured) folders_with_results.push_back(FromHere(device.config.output_root));
+    if (device.measured) folders_with_results.push_back(ShortestPath(device.config.output_root));
   }
   if (!folders_with_results.empty())
     return ReportPartialResults(folders_with_results, "report", resume_command);
-  Say("Interrupted before anything was measured\n");
+  PrintMessage("Interrupted before anything was measured\n");
   return static_cast<int>(ExitCode::kInterrupted);
 }
 
@@ -60,7 +60,7 @@ int ReportProblems(const std::vector<Measured>& devices) {
     }
     any_measured = any_measured || !device.error || device.measured;
     const std::string name = devices.size() > 1 ? device.device : "";
-    if (device.run && TellFailures(*device.run, name)) failed = true;
+    if (device.run && ReportFailures(*device.run, name)) failed = true;
   }
   if (!any_measured && codes.size() == 1) return static_cast<int>(*codes.begin());
   return failed ? kFailed : kDone;
@@ -74,65 +74,69 @@ int ShowDevice(const std::filesystem::path& folder, const View& view) {
 int ShowDevices(const std::vector<const Measured*>& devices, const View& view) {
   const AnalyzedDevices analyzed = AnalyzeDevices(devices);
   for (const auto& [device, error] : analyzed.failed) ReportDeviceError(*device, error);
-  if (analyzed.report) ShowDevicesReport(*analyzed.report, view, FromHere(analyzed.written));
+  if (analyzed.report) ShowDevicesReport(*analyzed.report, view, ShortestPath(analyzed.written));
   return analyzed.failed.empty() ? kDone : kFailed;
 }
 
 }  // namespace
 
 std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run) {
-  TerminalProgress progress(jobs.several ? Each(jobs.jobs, &MeasureJob::device) : std::vector<std::string>());
+  TerminalProgress progress(jobs.several ? MapEach(jobs.jobs, &MeasureJob::device)
+                                         : std::vector<std::string>());
   return MeasureOnDevices(jobs, request, dry_run, progress);
 }
 
-int TellInterruption(const RunData& run, const std::string& resume_command) {
-  return ReportPartialResults({FromHere(run.folder)}, "analyze", resume_command);
+int ReportInterruption(const RunData& run, const std::string& resume_command) {
+  return ReportPartialResults({ShortestPath(run.folder)}, "analyze", resume_command);
 }
 
-bool TellFailures(const RunData& run, const std::string& device) {
+bool ReportFailures(const RunData& run, const std::string& device) {
   bool failed = false;
   for (const ExperimentData& data : run.experiments) {
     if (data.error.empty()) continue;
-    Say("error: {}{}Experiment `{}` failed: {}\n", device, device.empty() ? "" : ": ", data.label,
-        data.error);
+    PrintMessage("error: {}{}Experiment `{}` failed: {}\n", device, device.empty() ? "" : ": ", data.label,
+                 data.error);
     failed = true;
   }
   return failed;
 }
 
-void TellAdded(const AddedToHistory& added, const std::function<void(const std::string&)>& write) {
+void ReportHistoryAdditions(const AddedToHistory& added,
+                            const std::function<void(const std::string&)>& write) {
   using Added = HistoryFile::Added;
   if (added.unknown_commit) {
-    Say("warning: Git does not know commit `{}` here. Its place is that of the measurement's time. Give "
+    PrintMessage(
+        "warning: Git does not know commit `{}` here. Its place is that of the measurement's time. Give "
         "`--time` if that is wrong.\n",
-        OneLine(added.commit));
+        EscapeToOneLine(added.commit));
   }
   for (const AddedToHistory::Run& run : added.runs) {
-    for (const std::string& clause : run.left_out) Say("note: {}: {}\n", run.path, clause);
+    for (const std::string& clause : run.left_out) PrintMessage("note: {}: {}\n", run.path, clause);
     for (const SeriesKey& series : run.of_other_operators) {
-      Say("warning: {}: Its commit has another run of `{}`, with other operators. If that was another model, "
+      PrintMessage(
+          "warning: {}: Its commit has another run of `{}`, with other operators. If that was another model, "
           "give the files different names: both are one series of the history.\n",
-          OneLine(run.path), OneLine(NameOf(series)));
+          EscapeToOneLine(run.path), EscapeToOneLine(GetName(series)));
     }
-    write(fmt::format("{}: {}", OneLine(run.path),
-                      run.added == Added::kNew        ? "added to commit " + OneLine(added.commit)
+    write(fmt::format("{}: {}", EscapeToOneLine(run.path),
+                      run.added == Added::kNew        ? "added to commit " + EscapeToOneLine(added.commit)
                       : run.added == Added::kReplaced ? "replaced, since it has more launches now"
                                                       : "already there, nothing added"));
   }
 }
 
-int TellKept(const std::vector<KeptInHistory>& kept, const std::string& file, int code) {
+int ReportHistoryUpdates(const std::vector<HistoryUpdate>& kept, const std::string& file, int code) {
   std::int64_t all = 0;
   for (const auto& [added, error] : kept) {
     if (error) {
-      SayError(*error);
+      PrintError(*error);
       if (code == kDone) code = static_cast<int>(error->exit_code());
     }
     if (!added) continue;
-    TellAdded(*added, [](const std::string& line) { Say("{}\n", line); });
+    ReportHistoryAdditions(*added, [](const std::string& line) { PrintMessage("{}\n", line); });
     all = added->all;
   }
-  if (all > 0) Say("{}: {}\n", file, CountedText(all, "measurement"));
+  if (all > 0) PrintMessage("{}: {}\n", file, CountedText(all, "measurement"));
   return code;
 }
 
@@ -140,7 +144,7 @@ int ShowMeasured(const std::vector<Measured>& devices, bool several, const Measu
                  const View& view, const std::string& resume_command) {
   if (std::ranges::any_of(devices, &Measured::Interrupted)) {
     return several ? ReportInterruptions(devices, resume_command)
-                   : TellInterruption(*devices.front().run, resume_command);
+                   : ReportInterruption(*devices.front().run, resume_command);
   }
   std::vector<const Measured*> measured;
   for (const Measured& device : devices) {
@@ -151,16 +155,16 @@ int ShowMeasured(const std::vector<Measured>& devices, bool several, const Measu
   if (several) {
     code = ShowDevices(measured, view);
   } else if (!measured.empty()) {
-    code = ShowDevice(FromHere(measured.front()->run->folder), view);
+    code = ShowDevice(ShortestPath(measured.front()->run->folder), view);
   }
   if (const int problems = ReportProblems(devices); problems != kDone) code = problems;
   const bool validate = request.resume && code == kDone;
   for (std::size_t i = 0; i < measured.size() && validate; ++i)
-    code = std::max(code, ValidateRecovered(FromHere(measured[i]->config.output_root)));
-  return TellKept(Each(devices, &Measured::kept), request.history.file, code);
+    code = std::max(code, ValidateRecovered(ShortestPath(measured[i]->config.output_root)));
+  return ReportHistoryUpdates(MapEach(devices, &Measured::kept), request.history.file, code);
 }
 
-int ShowFound(const std::vector<Measured>& devices, bool several, const View& view) {
+int ShowStoredRuns(const std::vector<Measured>& devices, bool several, const View& view) {
   if (!several) return ShowDevice(devices.front().config.output_root, view);
   std::vector<const Measured*> found;
   for (const Measured& device : devices) {
@@ -176,7 +180,7 @@ int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request
   const int code = ReportProblems(devices);
   if (std::ranges::all_of(devices, [](const Measured& device) { return device.error.has_value(); }))
     return code;
-  view.usual_table = "experiments";
+  view.default_table = "experiments";
   ShowDocument(PlanDocument(devices, request), view, "",
                [&](std::ostream& out) { out << JsonText(PlanJson(devices, request), 2) << '\n'; });
   return code;

@@ -28,7 +28,7 @@ bool IsSet(const char* variable) { return variable != nullptr && *variable != '\
 
 }  // namespace
 
-void SayText(std::string_view text) noexcept {
+void WriteToStderr(std::string_view text) noexcept {
   if (std::fwrite(text.data(), 1, text.size(), stderr) == text.size() && std::fflush(stderr) == 0) return;
   g_messages_lost = true;
   std::clearerr(stderr);
@@ -36,11 +36,11 @@ void SayText(std::string_view text) noexcept {
 
 std::string ErrorText(const Error& error, std::string_view prefix) {
   const bool interrupted = error.exit_code() == ExitCode::kInterrupted;
-  return fmt::format("{}{}{}\n{}", interrupted ? "" : "error: ", OneLine(prefix), error.Summary(),
+  return fmt::format("{}{}{}\n{}", interrupted ? "" : "error: ", EscapeToOneLine(prefix), error.Summary(),
                      error.remedy().empty() ? "" : fmt::format("hint: {}\n", error.Hint()));
 }
 
-void SayError(const Error& error, std::string_view prefix) { SayText(ErrorText(error, prefix)); }
+void PrintError(const Error& error, std::string_view prefix) { WriteToStderr(ErrorText(error, prefix)); }
 
 bool MessagesLost() noexcept { return g_messages_lost; }
 
@@ -55,16 +55,16 @@ bool IsUtf8Locale(const char* lc_all, const char* lc_ctype, const char* lang) {
 
 bool ShowsUtf8() { return IsUtf8Locale(std::getenv("LC_ALL"), std::getenv("LC_CTYPE"), std::getenv("LANG")); }
 
-bool TakesEscapeSequences(int descriptor) {
+bool SupportsEscapeSequences(int descriptor) {
   const char* term = std::getenv("TERM");
   return ::isatty(descriptor) != 0 && IsSet(term) && std::string_view(term) != "dumb";
 }
 
-TerminalOptions OptionsOfStdout() {
+TerminalOptions StdoutOptions() {
   TerminalOptions options;
   options.ascii = !ShowsUtf8();
   if (isatty(STDOUT_FILENO) != 0) {
-    options.colors = !IsSet(std::getenv("NO_COLOR")) && TakesEscapeSequences(STDOUT_FILENO);
+    options.colors = !IsSet(std::getenv("NO_COLOR")) && SupportsEscapeSequences(STDOUT_FILENO);
     winsize size{};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) options.width = size.ws_col;
   }
@@ -76,7 +76,7 @@ TerminalOptions OptionsOfStdout() {
   return options;
 }
 
-std::string ForTerminal(const std::string& text) { return ShowsUtf8() ? text : Ascii(text); }
+std::string ForTerminal(const std::string& text) { return ShowsUtf8() ? text : ToAscii(text); }
 
 void FlushStdout() {
   std::cout.flush();

@@ -15,12 +15,12 @@
 // Output to the terminals of stdout and stderr.
 namespace etprof {
 
-// A value in a message. Texts may come from users, so they are put on one line (OneLine); all other values
-// are unchanged.
+// A value in a message. Texts may come from users, so they are put on one line (EscapeToOneLine); all other
+// values are unchanged.
 template <typename Value>
-decltype(auto) Said(const Value& value) {
+decltype(auto) MessageArgument(const Value& value) {
   if constexpr (std::is_convertible_v<const Value&, std::string_view>) {
-    return OneLine(value);
+    return EscapeToOneLine(value);
   } else {
     return (value);
   }
@@ -28,20 +28,20 @@ decltype(auto) Said(const Value& value) {
 
 // Writes `text` to stderr unchanged. Never throws, since a failed message (full disk) must not end a
 // measurement; MessagesLost() reports the failure.
-void SayText(std::string_view text) noexcept;
+void WriteToStderr(std::string_view text) noexcept;
 
 // Formats as fmt::print does and writes to stderr, with texts among `values` on one line (MessageArgument).
 template <typename... Values>
-void Say(fmt::format_string<Values...> format, Values&&... values) {
+void PrintMessage(fmt::format_string<Values...> format, Values&&... values) {
   const fmt::string_view pattern = format;
-  SayText(fmt::format(fmt::runtime(pattern), Said(values)...));
+  WriteToStderr(fmt::format(fmt::runtime(pattern), MessageArgument(values)...));
 }
 
 // The text of an error: "error: ..." and, if it has a remedy, "hint: ...", one line each. `prefix` precedes
 // the problem ("ssh:one: "). An interruption is not an error, so it has no "error: ".
 std::string ErrorText(const Error& error, std::string_view prefix = "");
 // Writes ErrorText to stderr.
-void SayError(const Error& error, std::string_view prefix = "");
+void PrintError(const Error& error, std::string_view prefix = "");
 
 // Whether this process failed to write a message.
 bool MessagesLost() noexcept;
@@ -61,10 +61,10 @@ bool ShowsUtf8();
 
 // Whether the file descriptor is a terminal that supports escape sequences; TERM empty or "dumb" means that
 // it does not.
-bool TakesEscapeSequences(int descriptor);
+bool SupportsEscapeSequences(int descriptor);
 
 // Width, colors, and character set of stdout, from NO_COLOR (no-color.org), COLUMNS, and the locale.
-TerminalOptions OptionsOfStdout();
+TerminalOptions StdoutOptions();
 
 // `text` in the terminal's character set.
 std::string ForTerminal(const std::string& text);

@@ -61,7 +61,7 @@ std::string EstimateText(const ProgressUpdate::Estimate& estimate, bool named) {
     return fmt::format("{}{} {}", name, FormatMilliseconds(*estimate.median_ns), HalfWidthText(percent));
   const double ratio = estimate.estimate->ratio();
   return fmt::format("{}{} {}", name,
-                     ratio >= 1 ? TimesText(ratio, "faster") : TimesText(1 / ratio, "slower"),
+                     ratio >= 1 ? RatioPhrase(ratio, "faster") : RatioPhrase(1 / ratio, "slower"),
                      HalfWidthText(percent));
 }
 
@@ -85,9 +85,9 @@ std::string TimeText(const ProgressUpdate& update) {
 
 }  // namespace
 
-ScreenSize SizeOfStderr() {
+ScreenSize StderrSize() {
   ScreenSize screen;
-  screen.terminal = TakesEscapeSequences(STDERR_FILENO);
+  screen.terminal = SupportsEscapeSequences(STDERR_FILENO);
   winsize size{};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
     screen.columns = size.ws_col;
@@ -143,7 +143,8 @@ class TerminalProgress::DeviceProgress : public Progress {
 
 TerminalProgress::TerminalProgress(std::vector<std::string> devices)
     : TerminalProgress(
-          std::move(devices), [](const std::string& text) { SayText(ForTerminal(text)); }, SizeOfStderr) {}
+          std::move(devices), [](const std::string& text) { WriteToStderr(ForTerminal(text)); }, StderrSize) {
+}
 
 TerminalProgress::TerminalProgress(std::vector<std::string> devices, Write write, Screen screen)
     : devices_(devices.empty() ? std::vector<std::string>{""} : std::move(devices)),
@@ -169,12 +170,12 @@ std::string TerminalProgress::EraseSequence() const {
 std::string TerminalProgress::WithDeviceName(std::size_t device, const std::string& text) const {
   const std::string& name = devices_[device];
   const bool named = name.empty() || text.starts_with(name + ":") || text.starts_with(name + " ");
-  return OneLine(named ? text : name + ": " + text);
+  return EscapeToOneLine(named ? text : name + ": " + text);
 }
 
 int TerminalProgress::NameWidth() const {
   int widest = 0;
-  for (const std::string& name : devices_) widest = std::max(widest, DisplayWidth(OneLine(name)));
+  for (const std::string& name : devices_) widest = std::max(widest, DisplayWidth(EscapeToOneLine(name)));
   return widest == 0 ? 0 : widest + 2;
 }
 
@@ -186,7 +187,7 @@ void TerminalProgress::WriteAbove(const std::string& line) {
   if (drawn) Draw(true);
 }
 
-void TerminalProgress::Message(const std::string& text) { WriteAbove(OneLine(text)); }
+void TerminalProgress::Message(const std::string& text) { WriteAbove(EscapeToOneLine(text)); }
 
 void TerminalProgress::Message(std::size_t device, const std::string& text) {
   WriteAbove(WithDeviceName(device, text));
@@ -195,7 +196,7 @@ void TerminalProgress::Message(std::size_t device, const std::string& text) {
 void TerminalProgress::Step(const std::string& text, int done, int total) {
   const std::lock_guard lock(mutex_);
   Line& line = lines_.front();
-  line.text = OneLine(text) + (total > 0 ? fmt::format(" {} of {}", done, total) : "");
+  line.text = EscapeToOneLine(text) + (total > 0 ? fmt::format(" {} of {}", done, total) : "");
   if (terminal_) return Draw(true);
   if (total == 0) line.last_written = {};  // uncounted steps are always written
   if (IsDue(line.last_written, kWriteEvery)) write_(line.text + "\n");
@@ -203,7 +204,7 @@ void TerminalProgress::Step(const std::string& text, int done, int total) {
 
 void TerminalProgress::State(std::size_t device, const std::string& text) {
   const std::lock_guard lock(mutex_);
-  lines_.at(device).text = OneLine(text);
+  lines_.at(device).text = EscapeToOneLine(text);
   if (terminal_) return Draw(true);
   write_(WithDeviceName(device, text) + "\n");
 }
@@ -212,7 +213,7 @@ void TerminalProgress::Update(std::size_t device, const ProgressUpdate& update) 
   const std::lock_guard lock(mutex_);
   Line& line = lines_.at(device);
   if (terminal_) {
-    line.text = OneLine(ProgressText(update, screen_().columns - 1 - NameWidth()));
+    line.text = EscapeToOneLine(ProgressText(update, screen_().columns - 1 - NameWidth()));
     return Draw(update.launch_finished);
   }
   const bool is_new = update.launch_finished || !update.what.empty();
@@ -223,7 +224,7 @@ void TerminalProgress::Update(std::size_t device, const ProgressUpdate& update) 
 void TerminalProgress::Waiting(std::size_t device, const std::string& text) {
   const std::lock_guard lock(mutex_);
   Line& line = lines_.at(device);
-  line.text = OneLine(text);
+  line.text = EscapeToOneLine(text);
   if (terminal_) return Draw(false);
   if (IsDue(line.last_waiting, kWaitingEvery)) write_(WithDeviceName(device, text) + "\n");
 }
@@ -238,7 +239,7 @@ void TerminalProgress::Draw(bool at_once) {
   // The cursor cannot move above the screen's first line.
   const auto shown = std::min(devices_.size(), static_cast<std::size_t>(std::max(1, screen.rows - 1)));
   for (std::size_t i = 0; i < shown; ++i) {
-    const std::string name = OneLine(devices_[i]);
+    const std::string name = EscapeToOneLine(devices_[i]);
     const auto blanks = static_cast<std::size_t>(NameWidth() - DisplayWidth(name));
     std::string line = name + std::string(blanks, ' ') + lines_[i].text;
     if (DisplayWidth(line) > screen.columns - 1) {

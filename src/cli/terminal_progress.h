@@ -22,7 +22,7 @@ struct ScreenSize {
   bool terminal = false;
   int columns = 80, rows = 24;
 };
-ScreenSize SizeOfStderr();
+ScreenSize StderrSize();
 
 // While it exists, SIGINT, SIGTERM, and SIGHUP interrupt the workflows; a second signal ends etprof at once.
 class InterruptionScope {
@@ -54,7 +54,7 @@ class TerminalProgress : public WorkflowProgress {
   void State(std::size_t device, const std::string& text) override;
   // Prefixes the text with the device's name, unless the text begins with the name.
   void Message(std::size_t device, const std::string& text) override;
-  Progress* Of(std::size_t device) override { return device_progresses_.at(device).get(); }
+  Progress* ProgressOfDevice(std::size_t device) override { return device_progresses_.at(device).get(); }
 
  private:
   class DeviceProgress;

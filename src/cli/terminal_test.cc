@@ -8,13 +8,13 @@
 namespace etprof {
 namespace {
 
-TEST(Say, LostMessageIsRecordedWithoutThrowing) {
+TEST(PrintMessage, LostMessageIsRecordedWithoutThrowing) {
   EXPECT_EXIT(
       {
-        Say("{}\n", "written");
+        PrintMessage("{}\n", "written");
         if (MessagesLost()) std::_Exit(1);
         if (std::freopen("/dev/full", "w", stderr) == nullptr) std::_Exit(0);  // the system has no /dev/full
-        Say("{}\n", "lost");
+        PrintMessage("{}\n", "lost");
         std::_Exit(MessagesLost() ? 0 : 2);
       },
       testing::ExitedWithCode(0), "written");

@@ -57,11 +57,11 @@ struct SteadyRuns {
       roundings;  // by operator: the number of rounded times in its self time, each off by up to kXnnpackTick
 
   explicit SteadyRuns(const Profile& of)
-      : profile(of), all(of.RunsOf(Phase::kSteady)), roundings(of.operators.size()) {
+      : profile(of), all(of.RunsInPhase(Phase::kSteady)), roundings(of.operators.size()) {
     if (all.empty()) all = profile.CommonSet();
-    if (HasWholeMicroseconds(profile)) {
+    if (HasMicrosecondClock(profile)) {
       for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-        if (!IsOfXnnpack(profile.operators[op])) continue;
+        if (!RunsInXnnpack(profile.operators[op])) continue;
         ++roundings[op];
         if (const std::int32_t parent = profile.operators[op].parent; parent >= 0)
           ++roundings[static_cast<std::size_t>(parent)];
@@ -100,13 +100,13 @@ std::vector<double> LaunchMedians(const Series& series) {
 }
 
 // Whether other processes left too few clean runs: some runs were left out, and fewer than
-// kLeastCleanLaunches of the launches that both variants have can be compared.
+// kMinCleanLaunches of the launches that both variants have can be compared.
 bool IsContended(const Series& a, const Series& b, const std::optional<stats::RatioEstimate>& estimate) {
   if (a.clean.clean == a.clean.all && b.clean.clean == b.clean.all) return false;
   std::size_t measured = 0;
   for (const int launch : a.launches) measured += b.launches.contains(launch) ? 1U : 0U;
   if (measured == 0) return !estimate;  // the launches were not interleaved
-  const auto required = std::min<std::size_t>(measured, kLeastCleanLaunches);
+  const auto required = std::min<std::size_t>(measured, kMinCleanLaunches);
   return !estimate || static_cast<std::size_t>(estimate->launches) < required;
 }
 
@@ -206,14 +206,16 @@ class Comparer {
       result_.latency.verdict = AdjustVerdict(stats::Verdict::kContended);
       return;
     }
-    if (result_.latency.estimate && result_.latency.estimate->launches > 0 && options_.look_confidence > 0) {
-      result_.latency.estimate = stats::WithConfidence(*result_.latency.estimate, options_.look_confidence);
+    if (result_.latency.estimate && result_.latency.estimate->launches > 0 &&
+        options_.interim_confidence > 0) {
+      result_.latency.estimate =
+          stats::WithConfidence(*result_.latency.estimate, options_.interim_confidence);
       result_.latency.estimate->confidence = options_.confidence;  // the coverage over all interim analyses
     }
     if (result_.latency.estimate) {
       const stats::RatioEstimate& estimate = *result_.latency.estimate;
       result_.latency.verdict =
-          AdjustVerdict(stats::Judge(estimate.log_low, estimate.log_high, options_.margin));
+          AdjustVerdict(stats::DecideVerdict(estimate.log_low, estimate.log_high, options_.margin));
       result_.pairing = estimate.launches > 0 ? Pairing::kLaunches : Pairing::kUnpaired;
       result_.launches = estimate.launches;
       result_.rounds = estimate.rounds;
@@ -229,7 +231,7 @@ class Comparer {
   // Warns if there is no interval because the runs depend on each other; returns whether that is so.
   bool WarnOfDependence(const std::string& label, const std::vector<double>& runs) {
     const double independent = stats::IndependentRuns(runs);
-    if (runs.size() < stats::kLeastRuns || independent >= stats::kLeastIndependentRuns) return false;
+    if (runs.size() < stats::kMinUnpairedRuns || independent >= stats::kMinIndependentRuns) return false;
     result_.warnings.push_back(
         fmt::format("no interval: the latency of {} drifts or comes in waves, so that its {} runs are worth "
                     "only about {:.0f} independent ones",
@@ -275,13 +277,13 @@ class Comparer {
                               ? stats::EstimateRatio(PairBursts(a.bursts, b.bursts), options_.confidence)
                               : EstimateUnpaired(a, b);
     if (!estimate) return estimate;
-    return WithErrorOfWaiting(*estimate, baseline_.waited_share, candidate_.waited_share, differing_);
+    return WithWaitingError(*estimate, baseline_.waited_share, candidate_.waited_share, differing_);
   }
 
   // Compares the medians of the launches; files without launches are compared run by run.
   std::optional<stats::RatioEstimate> EstimateUnpaired(const Series& a, const Series& b) const {
     const std::vector<double> baseline_medians = LaunchMedians(a), candidate_medians = LaunchMedians(b);
-    if (std::min(baseline_medians.size(), candidate_medians.size()) >= std::size_t{stats::kLeastLaunches})
+    if (std::min(baseline_medians.size(), candidate_medians.size()) >= std::size_t{stats::kMinLaunches})
       return stats::EstimateLaunchesWithDrift(baseline_medians, candidate_medians, options_.confidence,
                                               options_.drift);
     const auto estimate = stats::EstimateUnpaired(a.runs, b.runs, options_.confidence, options_.seed);
@@ -311,12 +313,12 @@ class Comparer {
       match.candidate = pair.candidate;
       match.match_score = pair.score;
       match.evidence = pair.evidence;
-      match.change = ChangeOf(a, b, pair.baseline, pair.candidate, pair.moved);
+      match.change = FindProgramChange(a, b, pair.baseline, pair.candidate, pair.moved);
       Measure(alone(pair.baseline), alone(pair.candidate), match);
       if (!pair.baseline) match.quantity.baseline_ns.reset();
       if (!pair.candidate) match.quantity.candidate_ns.reset();
     }
-    JudgeTogether(result_.operators);
+    UpdateVerdicts(result_.operators);
 
     result_.groups = CompareRows(groups_a, groups_b, [](const Operator& op) {
       return std::string_view(GroupName(op.category.group));
@@ -330,10 +332,10 @@ class Comparer {
     const auto make_series = [](const SteadyRuns& steady) {
       Series series = SeriesOfTotals(steady);
       for (const ProfiledRun& run : steady.profile.runs) {
-        const bool steady = run.label.phase == Phase::kSteady;
-        if (!steady && run.label.phase != Phase::kDisturbed) continue;
+        const bool is_steady = run.label.phase == Phase::kSteady;
+        if (!is_steady && run.label.phase != Phase::kDisturbed) continue;
         if (run.label.round >= 0) series.launches.insert(run.label.launch);
-        series.clean.clean += steady ? 1 : 0;
+        series.clean.clean += is_steady ? 1 : 0;
         ++series.clean.all;
       }
       if (series.clean.clean == 0) series.bursts.clear();  // their bursts are of disturbed runs
@@ -380,7 +382,8 @@ class Comparer {
       quantity.estimate =
           stats::WithSystematicError(*quantity.estimate, quantity.estimate->systematic_error + rounding);
     }
-    if (quantity.estimate && !IsResolved(quantity)) quantity.estimate = stats::Unresolved(*quantity.estimate);
+    if (quantity.estimate && !IsResolved(quantity))
+      quantity.estimate = stats::MarkUnresolved(*quantity.estimate);
   }
 
   // The largest error of the logarithm of a mean self time. Times in whole microseconds are wrong by up to
@@ -396,7 +399,7 @@ class Comparer {
   // Both the means that tables show and the times of the ratio must differ.
   static bool IsResolved(const Quantity& quantity) {
     const auto differ = [](const std::optional<double>& a, const std::optional<double>& b) {
-      return !a || !b || std::abs(*a - *b) >= static_cast<double>(kLeastDifference);
+      return !a || !b || std::abs(*a - *b) >= static_cast<double>(kMinResolvableDifference);
     };
     return differ(quantity.baseline_ns, quantity.candidate_ns) &&
            differ(quantity.estimate->baseline(), quantity.estimate->candidate());
@@ -406,14 +409,14 @@ class Comparer {
     std::vector<DeltaRow> rows;
     for (const OperatorSet& set : sets)
       Measure(set.baseline, set.candidate, rows.emplace_back(DeltaRow{set.name, 0, 0, {}}));
-    JudgeTogether(rows);
+    UpdateVerdicts(rows);
     return rows;
   }
 
   // The rows of both breakdowns. `name_of(op)` is the name of the row that contains the operator.
-  template <typename NameOf>
+  template <typename GetName>
   std::vector<DeltaRow> CompareRows(const Breakdown& rows_a, const Breakdown& rows_b,
-                                    const NameOf& name_of) const {
+                                    const GetName& name_of) const {
     const auto members = [&](const Profile& profile, const std::string& name) {
       std::vector<std::size_t> found;
       for (std::size_t op = 0; op < profile.operators.size(); ++op) {
@@ -437,13 +440,13 @@ class Comparer {
 
   // Decides the verdicts and controls the false discovery rate over all rows that have an estimate.
   template <typename Row>
-  void JudgeTogether(std::vector<Row>& rows) const {
-    std::vector<stats::Judged> comparisons;
+  void UpdateVerdicts(std::vector<Row>& rows) const {
+    std::vector<stats::JointComparison> comparisons;
     for (Row& row : rows) {
       row.quantity.verdict = stats::Verdict::kInconclusive;
       comparisons.push_back({row.quantity.estimate, row.quantity.verdict});
     }
-    stats::JudgeTogether(comparisons, options_.false_discovery, options_.margin);
+    stats::UpdateVerdicts(comparisons, options_.false_discovery, options_.margin);
     for (Row& row : rows) row.quantity.verdict = AdjustVerdict(row.quantity.verdict);
   }
 

@@ -137,12 +137,13 @@ TEST(Compare, WaitingWidensTheIntervals) {
   off.waited_share = 0.5;
   const Comparison busy = Compare(off, on);
   const auto expect_longer = [](const Quantity& before, const Quantity& after) {
-    EXPECT_NEAR(after.estimate->log_low, before.estimate->log_low - 0.5 * kErrorOfWaiting, 1e-12);
-    EXPECT_NEAR(after.estimate->log_high, before.estimate->log_high + 0.5 * kErrorOfWaiting, 1e-12);
+    EXPECT_NEAR(after.estimate->log_low, before.estimate->log_low - 0.5 * kWaitingErrorFactor, 1e-12);
+    EXPECT_NEAR(after.estimate->log_high, before.estimate->log_high + 0.5 * kWaitingErrorFactor, 1e-12);
   };
   expect_longer(quiet.latency, busy.latency);
   EXPECT_EQ(busy.latency.verdict, stats::Verdict::kFaster);
-  EXPECT_EQ(RowNamed(busy.groups, "Convolution").quantity.estimate->systematic_error, 0.5 * kErrorOfWaiting);
+  EXPECT_EQ(RowNamed(busy.groups, "Convolution").quantity.estimate->systematic_error,
+            0.5 * kWaitingErrorFactor);
   // A model that is the same on a quiet machine is inconclusive here, unless both variants do the same work
   // in the same way.
   const Comparison same = Compare({"a", &slow.profile, slow.bursts}, {"b", &slow.profile, slow.bursts});
@@ -160,7 +161,7 @@ TEST(Compare, WaitingWidensTheIntervals) {
   off.settings = "";
   // The error is weighted by the differing share: the convolution takes 6 of 10 us less, and all else is
   // equal.
-  EXPECT_NEAR(Compare(off, on).latency.estimate->systematic_error, 0.57 * 0.5 * kErrorOfWaiting, 0.01);
+  EXPECT_NEAR(Compare(off, on).latency.estimate->systematic_error, 0.57 * 0.5 * kWaitingErrorFactor, 0.01);
 }
 
 TEST(Compare, SixCleanLaunchesAreEnough) {

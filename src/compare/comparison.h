@@ -28,7 +28,7 @@ struct UntracedBurst {
 // If some launches lack clean runs, an interval needs at least this many launches in which both variants have
 // clean runs; with fewer the verdict is "contended". (With five launches, an interval is twice as wide as
 // with ten.)
-inline constexpr int kLeastCleanLaunches = 6;
+inline constexpr int kMinCleanLaunches = 6;
 
 // The bias of a ratio that was measured while threads waited for a processor. Clean runs on a busy machine
 // differ slightly from runs on a quiet machine: other processes leave caches and clocks in another state, and
@@ -40,13 +40,13 @@ inline constexpr int kLeastCleanLaunches = 6;
 // (bench/results/statistics/waiting.md). The largest such error of a ratio's logarithm is this factor, times
 // the larger share of time that the threads of a variant waited (Side::waited_share), times the share of time
 // in which the variants differ (Comparer::DifferingShare in compare.cc).
-inline constexpr double kErrorOfWaiting = 0.5;
+inline constexpr double kWaitingErrorFactor = 0.5;
 
 // Widens the estimate for variants that waited for these shares of their time and differ in the share
 // `differing`.
-inline stats::RatioEstimate WithErrorOfWaiting(const stats::RatioEstimate& estimate, double baseline_waited,
-                                               double candidate_waited, double differing) {
-  const double error = kErrorOfWaiting * std::max(baseline_waited, candidate_waited) * differing;
+inline stats::RatioEstimate WithWaitingError(const stats::RatioEstimate& estimate, double baseline_waited,
+                                             double candidate_waited, double differing) {
+  const double error = kWaitingErrorFactor * std::max(baseline_waited, candidate_waited) * differing;
   return error > 0 ? stats::WithSystematicError(estimate, error) : estimate;
 }
 
@@ -71,14 +71,14 @@ struct Side {
 // layouts, the median self time of the same OPERATOR_CALL (150 ns) differs by 95 ns for the median one of 18,
 // and by up to 239 ns. etprof-runner randomizes the layout (runner/timing/layout.h). Other runners do not, so
 // names of different lengths cause a systematic difference.
-inline constexpr Nanoseconds kLeastDifference = 250;
+inline constexpr Nanoseconds kMinResolvableDifference = 250;
 
 struct CompareOptions {
   double confidence = 0.95;
   // The confidence level of the headline's interval that covers `confidence` in spite of the interim analyses
   // of a stop rule (stats/ratio/stop_rule.h). 0: there was no interim analysis, so `confidence` itself is
   // used.
-  double look_confidence = 0;
+  double interim_confidence = 0;
   double margin = 0.01;  // "same" lies within +-margin
   double false_discovery = 0.05;
   // The drift assumed between variants that were not measured interleaved (stats::WithDrift).
@@ -108,7 +108,7 @@ struct Quantity {
       false;  // the clock counts whole microseconds, and the rounding error is as large as the time
 
   // Absent on an emulated CPU, since its timings are not meaningful.
-  std::optional<stats::RatioEstimate> Told() const {
+  std::optional<stats::RatioEstimate> EstimateUnlessEmulated() const {
     return verdict == stats::Verdict::kEmulated ? std::nullopt : estimate;
   }
 
@@ -117,26 +117,27 @@ struct Quantity {
   bool MoreLaunchesMayDecide(double margin) const {
     if (!estimate) return true;
     const double error = estimate->systematic_error;
-    return stats::Judge(estimate->log_ratio - error, estimate->log_ratio + error, margin) !=
+    return stats::DecideVerdict(estimate->log_ratio - error, estimate->log_ratio + error, margin) !=
            stats::Verdict::kInconclusive;
   }
 
   static void Describe(auto& v) {
-    v("baseline_ms", &Quantity::baseline_ns, kMs.Means("median of a latency, else mean self time"));
-    v("candidate_ms", &Quantity::candidate_ns, kMs.Means("median of a latency, else mean self time"));
+    v("baseline_ms", &Quantity::baseline_ns, kMs.WithMeaning("median of a latency, else mean self time"));
+    v("candidate_ms", &Quantity::candidate_ns, kMs.WithMeaning("median of a latency, else mean self time"));
     v("verdict", &Quantity::verdict,
       {.meaning = "of the interval, on the candidate; docs/concepts/statistics.md"});
-    v.Flat(&Quantity::Told, {.or_null = true});
+    v.Flat(&Quantity::EstimateUnlessEmulated, {.or_null = true});
   }
 };
 
 // The ratio, its interval, and the verdict of a quantity, without its times.
-struct Gain {
+struct RatioAndVerdict {
   const Quantity& quantity;
 
   static void Describe(auto& v) {
-    v.Flat([](const Gain& gain) { return gain.quantity.Told(); }, {.or_null = true});
-    v("verdict", [](const Gain& gain) { return gain.quantity.verdict; },
+    v.Flat([](const RatioAndVerdict& gain) { return gain.quantity.EstimateUnlessEmulated(); },
+           {.or_null = true});
+    v("verdict", [](const RatioAndVerdict& gain) { return gain.quantity.verdict; },
       {.meaning = "of the interval, on the candidate; docs/concepts/statistics.md"});
   }
 };
@@ -161,9 +162,9 @@ struct OperatorMatch {
 };
 
 // The source of a latency.
-constexpr std::string_view LatencyFrom(bool from_trace) { return from_trace ? "trace" : "untraced"; }
-inline constexpr About kLatencyFrom{.meaning = "`trace` where there are no untraced runs",
-                                    .choices = "untraced|trace"};
+constexpr std::string_view LatencySourceName(bool from_trace) { return from_trace ? "trace" : "untraced"; }
+inline constexpr MemberInfo kLatencySource{.meaning = "`trace` where there are no untraced runs",
+                                           .choices = "untraced|trace"};
 
 struct Comparison {
   std::string baseline_label, candidate_label;

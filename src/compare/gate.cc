@@ -47,7 +47,7 @@ double BoundHalfWidth(const stats::RatioEstimate& estimate, double level) {
 
 }  // namespace
 
-bool MayBeDecided(const GateClaim& claim, const GateVerdict& verdict, double launches) {
+bool MoreLaunchesMayDecideClaim(const GateClaim& claim, const GateVerdict& verdict, double launches) {
   if (verdict.decision != GateDecision::kInconclusive || !claim.estimate || !verdict.high) return false;
   const stats::RatioEstimate& estimate = *claim.estimate;
   const double noise = std::log1p(*verdict.high) + estimate.log_ratio - estimate.systematic_error;
@@ -56,7 +56,7 @@ bool MayBeDecided(const GateClaim& claim, const GateVerdict& verdict, double lau
   return from_limit + noise * std::sqrt(1 - known) > estimate.systematic_error + noise * std::sqrt(known);
 }
 
-std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const GateOptions& options) {
+std::vector<GateVerdict> DecideClaims(std::span<const GateClaim> claims, const GateOptions& options) {
   std::vector<double> fail_p;
   std::vector<double> pass_p;
   for (const GateClaim& claim : claims) {
@@ -65,7 +65,7 @@ std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const Ga
     fail_p.push_back(resolved ? BeyondP(claim, error) : 1);
     pass_p.push_back(claim.estimate ? 1 - BeyondP(claim, -error) : 1);
   }
-  const double q = options.false_discovery * options.look_share;
+  const double q = options.false_discovery * options.interim_share;
   const RejectedClaims fail = RejectClaims(fail_p, q);
   const RejectedClaims pass = RejectClaims(pass_p, q);
   std::vector<GateVerdict> verdicts;

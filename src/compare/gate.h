@@ -28,23 +28,25 @@ inline constexpr NamedValue<GateDecision> kNames<GateDecision>[] = {
     {GateDecision::kInconclusive, "inconclusive"}};
 
 // The decision for two claims as a whole: fail before inconclusive before pass.
-constexpr GateDecision Together(GateDecision a, GateDecision b) {
+constexpr GateDecision CombineDecisions(GateDecision a, GateDecision b) {
   if (a == GateDecision::kPass || b == GateDecision::kFail) return b;
   return a;
 }
 
 // With `require_conclusive`, an inconclusive decision counts as a failure.
-constexpr GateDecision Required(GateDecision decision, bool require_conclusive) {
+constexpr GateDecision RequireConclusive(GateDecision decision, bool require_conclusive) {
   return require_conclusive && decision == GateDecision::kInconclusive ? GateDecision::kFail : decision;
 }
 
 // Whether the gate's result is an error. `error`: something could not be measured; a failure has priority
 // over it.
-constexpr bool IsError(GateDecision decision, bool error) { return error && decision != GateDecision::kFail; }
+constexpr bool IsGateError(GateDecision decision, bool error) {
+  return error && decision != GateDecision::kFail;
+}
 
 inline constexpr std::string_view kGateResults = "pass|fail|inconclusive|error";
 constexpr std::string_view ResultName(GateDecision decision, bool error) {
-  return IsError(decision, error) ? "error" : NameOf(decision);
+  return IsGateError(decision, error) ? "error" : GetName(decision);
 }
 
 struct GateVerdict {
@@ -74,13 +76,13 @@ struct GateVerdict {
 // the estimate away from the limit by as much as is likely. If a fraction k of the n launches is already
 // measured, the interval's half-width shrinks to sqrt(k) of its current value, and the estimate moves by up
 // to sqrt(1 - k) of it. The part of the interval for an error that all launches share remains.
-bool MayBeDecided(const GateClaim& claim, const GateVerdict& verdict, double launches);
+bool MoreLaunchesMayDecideClaim(const GateClaim& claim, const GateVerdict& verdict, double launches);
 
 struct GateOptions {
   double false_discovery = 0.05;  // q
   // The fraction of q that each interim analysis uses, if a measurement ends as soon as all claims are
   // decided. 1: there is one analysis, at a number of launches that did not depend on the results.
-  double look_share = 1;
+  double interim_share = 1;
 };
 
 // The fraction of q for each interim analysis of the stop rule (stats/ratio/stop_rule.h: at most nine, each
@@ -88,7 +90,7 @@ struct GateOptions {
 // (bench/statistics/gate prints the table), the chance that one of nine analyses decides falsely is 3.8 times
 // a level of 0.05, 5.0 times a level of 0.01, and up to 6.5 times smaller levels, so 1 / 6.5 of q for each
 // analysis keeps q for all. (Bonferroni's 1 / 9 is stricter than needed, since the analyses share launches.)
-inline constexpr double kLookShare = 0.15;
+inline constexpr double kInterimShare = 0.15;
 
 // Decides all claims of one invocation together.
 //
@@ -100,11 +102,11 @@ inline constexpr double kLookShare = 0.15;
 // directions use separate procedures, since many certain passes must not make room for a false failure.
 //
 // The bounds agree with the decisions: with R failures of m claims every `low` is a one-sided bound at 1 -
-// max(R, 1) q / m, so that it exceeds the limit exactly for the failures (JudgeMany in stats/ratio/multiple.h
-// has the argument; false coverage: Benjamini & Yekutieli, JASA 100, 2005), and `high` has the same property
-// for the passes. The m claims include those without an estimate and those that are not resolved; the p-value
-// of a failure is 1 for an unresolved claim, and its `low` is at most 0 (no growth). Without any spread the
-// estimate itself decides, and an estimate at the limit passes.
-std::vector<GateVerdict> JudgeClaims(std::span<const GateClaim> claims, const GateOptions& options = {});
+// max(R, 1) q / m, so that it exceeds the limit exactly for the failures (DecideVerdicts in
+// stats/ratio/multiple.h has the argument; false coverage: Benjamini & Yekutieli, JASA 100, 2005), and `high`
+// has the same property for the passes. The m claims include those without an estimate and those that are not
+// resolved; the p-value of a failure is 1 for an unresolved claim, and its `low` is at most 0 (no growth).
+// Without any spread the estimate itself decides, and an estimate at the limit passes.
+std::vector<GateVerdict> DecideClaims(std::span<const GateClaim> claims, const GateOptions& options = {});
 
 }  // namespace etprof

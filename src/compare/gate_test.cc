@@ -30,9 +30,9 @@ GateClaim MakeClaim(std::span<const double> effects, double limit) {
 TEST(Gate, ConclusiveDecisionsAndErrors) {
   using enum GateDecision;
   for (const GateDecision decision : {kPass, kFail, kInconclusive})
-    EXPECT_EQ(Required(decision, false), decision);
-  EXPECT_EQ(Required(kPass, true), kPass);
-  EXPECT_EQ(Required(kInconclusive, true), kFail);
+    EXPECT_EQ(RequireConclusive(decision, false), decision);
+  EXPECT_EQ(RequireConclusive(kPass, true), kPass);
+  EXPECT_EQ(RequireConclusive(kInconclusive, true), kFail);
   EXPECT_EQ(ResultName(kInconclusive, false), "inconclusive");
   EXPECT_EQ(ResultName(kInconclusive, true), "error");
   EXPECT_EQ(ResultName(kPass, true), "error");
@@ -53,22 +53,22 @@ std::vector<GateDecision> Decisions(const std::vector<GateVerdict>& verdicts) {
 TEST(Gate, MoreLaunchesDoNotReduceASharedError) {
   std::mt19937_64 random(3);
   GateClaim claim = MakeClaim(Effects(random, 0.015, 0.03, 20), 0.02);
-  GateVerdict verdict = JudgeClaims({&claim, 1}).front();
+  GateVerdict verdict = DecideClaims({&claim, 1}).front();
   ASSERT_EQ(verdict.decision, GateDecision::kInconclusive);
-  EXPECT_TRUE(MayBeDecided(claim, verdict, 160));
-  EXPECT_FALSE(MayBeDecided(claim, verdict, 20)) << "no more than there are";
+  EXPECT_TRUE(MoreLaunchesMayDecideClaim(claim, verdict, 160));
+  EXPECT_FALSE(MoreLaunchesMayDecideClaim(claim, verdict, 20)) << "no more than there are";
   // The systematic error is larger than any noise.
   claim.estimate = stats::WithSystematicError(*claim.estimate, 0.2);
-  verdict = JudgeClaims({&claim, 1}).front();
-  EXPECT_FALSE(MayBeDecided(claim, verdict, 1e9));
+  verdict = DecideClaims({&claim, 1}).front();
+  EXPECT_FALSE(MoreLaunchesMayDecideClaim(claim, verdict, 1e9));
   // A decided claim stays decided.
   const GateClaim certain = ClaimWithoutSpread(0.10);
-  EXPECT_FALSE(MayBeDecided(certain, JudgeClaims({&certain, 1}).front(), 160));
+  EXPECT_FALSE(MoreLaunchesMayDecideClaim(certain, DecideClaims({&certain, 1}).front(), 160));
 }
 
 TEST(Gate, NoGrowthIsPositiveZero) {
   const GateClaim claim{stats::RatioEstimate(), 0.02};
-  const GateVerdict verdict = JudgeClaims({&claim, 1}).front();
+  const GateVerdict verdict = DecideClaims({&claim, 1}).front();
   EXPECT_EQ(verdict.decision, GateDecision::kPass);
   for (const auto& value : {verdict.growth, verdict.low, verdict.high}) EXPECT_FALSE(std::signbit(*value));
 }
@@ -79,7 +79,7 @@ TEST(Gate, WithoutSpreadTheEstimateDecides) {
                                          ClaimWithoutSpread(0.10),
                                          ClaimWithoutSpread(-0.5),
                                          {}};
-  const std::vector<GateVerdict> verdicts = JudgeClaims(claims);
+  const std::vector<GateVerdict> verdicts = DecideClaims(claims);
   EXPECT_THAT(Decisions(verdicts), ElementsAre(GateDecision::kPass, GateDecision::kPass, GateDecision::kFail,
                                                GateDecision::kPass, GateDecision::kInconclusive));
   EXPECT_NEAR(*verdicts[2].growth, 0.10, 1e-12);
@@ -95,17 +95,17 @@ TEST(Gate, ASharedErrorWidensBothBounds) {
     return claim;
   };
   const std::vector<GateVerdict> verdicts =
-      JudgeClaims(std::vector{make_claim(-0.01), make_claim(0.0), make_claim(0.04), make_claim(0.05)});
+      DecideClaims(std::vector{make_claim(-0.01), make_claim(0.0), make_claim(0.04), make_claim(0.05)});
   EXPECT_THAT(Decisions(verdicts), ElementsAre(GateDecision::kPass, GateDecision::kInconclusive,
                                                GateDecision::kInconclusive, GateDecision::kFail));
   EXPECT_NEAR(*verdicts[3].low, std::expm1(std::log1p(0.05) - 0.025), 1e-12);
   EXPECT_NEAR(*verdicts[3].high, std::expm1(std::log1p(0.05) + 0.025), 1e-12);
 }
 
-TEST(Gate, DecidesNoClaims) { EXPECT_TRUE(JudgeClaims({}).empty()); }
+TEST(Gate, DecidesNoClaims) { EXPECT_TRUE(DecideClaims({}).empty()); }
 
 TEST(Gate, ALimitOfZeroAllowsNoGrowth) {
-  EXPECT_THAT(Decisions(JudgeClaims(std::vector{ClaimWithoutSpread(0, 0), ClaimWithoutSpread(0.001, 0)})),
+  EXPECT_THAT(Decisions(DecideClaims(std::vector{ClaimWithoutSpread(0, 0), ClaimWithoutSpread(0.001, 0)})),
               ElementsAre(GateDecision::kPass, GateDecision::kFail));
 }
 
@@ -113,21 +113,21 @@ TEST(Gate, ALimitOfZeroAllowsNoGrowth) {
 // thresholds of resolved claims.
 TEST(Gate, UnresolvedClaimsDoNotFail) {
   GateClaim unresolved = ClaimWithoutSpread(2.0 / 3);
-  unresolved.estimate = stats::Unresolved(*unresolved.estimate);
-  const std::vector<GateVerdict> verdicts = JudgeClaims(std::vector{unresolved, ClaimWithoutSpread(0.10)});
+  unresolved.estimate = stats::MarkUnresolved(*unresolved.estimate);
+  const std::vector<GateVerdict> verdicts = DecideClaims(std::vector{unresolved, ClaimWithoutSpread(0.10)});
   EXPECT_THAT(Decisions(verdicts), ElementsAre(GateDecision::kInconclusive, GateDecision::kFail));
   EXPECT_NEAR(*verdicts[0].growth, 2.0 / 3, 1e-12);
   EXPECT_EQ(*verdicts[0].low, 0);
   GateClaim within = ClaimWithoutSpread(0.01);
-  within.estimate = stats::Unresolved(*within.estimate);
-  EXPECT_THAT(Decisions(JudgeClaims(std::vector{within})), ElementsAre(GateDecision::kPass));
+  within.estimate = stats::MarkUnresolved(*within.estimate);
+  EXPECT_THAT(Decisions(DecideClaims(std::vector{within})), ElementsAre(GateDecision::kPass));
 }
 
 // Computed by hand: effects -0.10 and -0.06, mean -0.08, standard error 0.02, one degree of freedom. Beyond
 // the limit by t = (0.08 - log 1.02) / 0.02 = 3.0099; P(T >= t) = 1/2 - atan(t) / pi = 0.1021 (Cauchy).
 TEST(Gate, MatchesAHandCalculationOfTwoLaunches) {
   const std::vector<double> effects = {-0.10, -0.06};
-  const GateVerdict verdict = JudgeClaims(std::vector{MakeClaim(effects, 0.02)})[0];
+  const GateVerdict verdict = DecideClaims(std::vector{MakeClaim(effects, 0.02)})[0];
   EXPECT_NEAR(verdict.fail_p, 0.1021, 1e-4);
   EXPECT_NEAR(verdict.pass_p, 0.8979, 1e-4);
   EXPECT_EQ(verdict.decision, GateDecision::kInconclusive);
@@ -146,7 +146,7 @@ TEST(Gate, BoundsAndDecisionsAgree) {
       const double growth = 0.01 * static_cast<double>(random() % 6);
       claims.push_back(MakeClaim(Effects(random, growth, 0.02, 10), 0.02));
     }
-    for (const GateVerdict& verdict : JudgeClaims(claims)) {
+    for (const GateVerdict& verdict : DecideClaims(claims)) {
       EXPECT_EQ(verdict.decision == GateDecision::kFail, *verdict.low >= 0.02);
       EXPECT_EQ(verdict.decision == GateDecision::kPass, *verdict.high <= 0.02);
       decided += verdict.decision != GateDecision::kInconclusive;
@@ -159,10 +159,10 @@ TEST(Gate, BoundsAndDecisionsAgree) {
 TEST(Gate, OneAmongManyNeedsMoreEvidence) {
   std::mt19937_64 random(2);
   const GateClaim suspect = MakeClaim(std::vector<double>{-0.03, -0.05, -0.02, -0.06, -0.01, -0.05}, 0.02);
-  EXPECT_EQ(JudgeClaims(std::vector{suspect})[0].decision, GateDecision::kFail);
+  EXPECT_EQ(DecideClaims(std::vector{suspect})[0].decision, GateDecision::kFail);
   std::vector<GateClaim> claims(40, MakeClaim(Effects(random, 0, 0.02, 10), 0.02));
   claims.push_back(suspect);
-  EXPECT_EQ(JudgeClaims(claims).back().decision, GateDecision::kInconclusive);
+  EXPECT_EQ(DecideClaims(claims).back().decision, GateDecision::kInconclusive);
 }
 
 struct ErrorRates {
@@ -181,13 +181,14 @@ struct Simulation {
   double shared_sd = 0;  // standard deviation of the effect that all claims of a launch share
   bool interim_analyses =
       false;  // analyze at the stop rule's launches until all is decided; else once, at 14 launches
-  double look_share = 1;
+  double interim_share = 1;
   int invocations = 1000;
 };
 
 ErrorRates Simulate(const Simulation& s) {
   constexpr double kLimit = 0.02, kSd = 0.02;
-  const std::vector<int> analyses = s.interim_analyses ? stats::MakeStopRule().looks : std::vector<int>{14};
+  const std::vector<int> analyses =
+      s.interim_analyses ? stats::MakeStopRule().interim_launches : std::vector<int>{14};
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
   ErrorRates errors;
@@ -205,7 +206,7 @@ ErrorRates Simulate(const Simulation& s) {
       }
       std::vector<GateClaim> claims;
       for (const auto& of_claim : effects) claims.push_back(MakeClaim(of_claim, kLimit));
-      verdicts = JudgeClaims(claims, {.false_discovery = 0.05, .look_share = s.look_share});
+      verdicts = DecideClaims(claims, {.false_discovery = 0.05, .interim_share = s.interim_share});
       if (std::none_of(verdicts.begin(), verdicts.end(),
                        [](const GateVerdict& v) { return v.decision == GateDecision::kInconclusive; }))
         break;
@@ -265,12 +266,12 @@ TEST(GateSimulation, CertainPassesMakeNoRoomForFalseFailures) {
 
 TEST(GateSimulation, ControlsErrorsOfInterimAnalyses) {
   for (const int claims : {1, 4}) {
-    const ErrorRates errors =
-        Simulate({.claims = claims, .interim_analyses = true, .look_share = kLookShare, .invocations = 600});
+    const ErrorRates errors = Simulate(
+        {.claims = claims, .interim_analyses = true, .interim_share = kInterimShare, .invocations = 600});
     EXPECT_LT(errors.any_failure, 0.05 + 0.027) << claims;
     EXPECT_LT(errors.false_passes, 0.05 + 0.027) << claims;
   }
-  // Without kLookShare, nine analyses decide falsely four times too often.
+  // Without kInterimShare, nine analyses decide falsely four times too often.
   EXPECT_GT(Simulate({.interim_analyses = true, .invocations = 600}).any_failure, 0.12);
 }
 
@@ -279,7 +280,7 @@ TEST(GateSimulation, DecidesClearClaimsEarly) {
                                       .beyond = 2,
                                       .within = 2,
                                       .interim_analyses = true,
-                                      .look_share = kLookShare,
+                                      .interim_share = kInterimShare,
                                       .invocations = 300});
   EXPECT_GT(errors.found, 0.99);
   EXPECT_LT(errors.launches, 15);

@@ -74,8 +74,8 @@ class Matcher {
  private:
   std::vector<NodePair> Match(const std::vector<std::size_t>& operators_a,
                               const std::vector<std::size_t>& operators_b) const {
-    return MapToOperators(MatchNodes(NodesOfOperators(a_, operators_a, with_program_),
-                                     NodesOfOperators(b_, operators_b, with_program_)),
+    return MapToOperators(MatchNodes(MakeMatchNodes(a_, operators_a, with_program_),
+                                     MakeMatchNodes(b_, operators_b, with_program_)),
                           operators_a, operators_b);
   }
 

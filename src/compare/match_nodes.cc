@@ -67,7 +67,7 @@ class NodeMatcher {
     std::vector<std::string> paths[2];
     for (const MatchNode& node : a) paths[0].push_back(node.placed ? node.module : "");
     for (const MatchNode& node : b) paths[1].push_back(node.placed ? node.module : "");
-    const ModulePrefixes prefixes = CommonModules(paths[0], paths[1]);
+    const ModulePrefixes prefixes = FindWrapperPrefixes(paths[0], paths[1]);
     a_ = MakeFeatures(a, prefixes.baseline);
     b_ = MakeFeatures(b, prefixes.candidate);
     partner_of_a_.assign(a_.size(), kNone);

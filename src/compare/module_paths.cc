@@ -45,8 +45,8 @@ std::string WithoutPrefix(const std::string& path, const std::string& prefix) {
   return path.size() == prefix.size() ? "" : path.substr(prefix.size() + 1);
 }
 
-ModulePrefixes CommonModules(const std::vector<std::string>& baseline,
-                             const std::vector<std::string>& candidate) {
+ModulePrefixes FindWrapperPrefixes(const std::vector<std::string>& baseline,
+                                   const std::vector<std::string>& candidate) {
   const auto count = [](const std::vector<std::string>& paths) {
     Paths counted;
     for (const std::string& path : paths) ++counted[path];

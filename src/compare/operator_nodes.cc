@@ -21,7 +21,7 @@ std::string SizesKey(const OperatorTensor& tensor) {
 
 // The sizes of the largest constant.
 std::string WeightsKey(const OperatorTensors& tensors) {
-  const OperatorTensor* weights = WeightsOf(tensors);
+  const OperatorTensor* weights = FindWeights(tensors);
   return weights == nullptr ? "" : "of " + SizesKey(*weights);
 }
 
@@ -39,7 +39,7 @@ std::string ShapesKey(const OperatorTensors& tensors) {
   return join_keys(tensors.inputs) + " | " + join_keys(tensors.outputs);
 }
 
-void DescribeNode(const OperatorTensors& tensors, const NodeIdentity& identity, MatchNode& node) {
+void FillMatchNode(const OperatorTensors& tensors, const NodeIdentity& identity, MatchNode& node) {
   node.shapes = ShapesKey(tensors);
   node.weights = WeightsKey(tensors);
   node.settings = identity.settings + identity.bounds;
@@ -48,13 +48,13 @@ void DescribeNode(const OperatorTensors& tensors, const NodeIdentity& identity, 
 
 bool IsProgramKnown(const Profile& profile) { return profile.program && profile.program->problem.empty(); }
 
-std::string_view OperationOf(std::string_view type) {
+std::string_view OperationName(std::string_view type) {
   const std::size_t parenthesis = type.find(" (");
   return parenthesis == std::string_view::npos ? type : type.substr(0, parenthesis);
 }
 
-std::vector<MatchNode> NodesOfOperators(const Profile& profile, const std::vector<std::size_t>& operators,
-                                        bool with_program) {
+std::vector<MatchNode> MakeMatchNodes(const Profile& profile, const std::vector<std::size_t>& operators,
+                                      bool with_program) {
   std::vector<std::size_t> place(profile.operators.size(), operators.size());
   for (std::size_t i = 0; i < operators.size(); ++i) place[operators[i]] = i;
   std::vector<MatchNode> nodes;
@@ -65,11 +65,11 @@ std::vector<MatchNode> NodesOfOperators(const Profile& profile, const std::vecto
     MatchNode node;
     node.type = op.type;
     node.family =
-        std::string(OperationOf(op.type)) + op.type.substr(std::min(op.type.size(), op.type.find(')')));
+        std::string(OperationName(op.type)) + op.type.substr(std::min(op.type.size(), op.type.find(')')));
     node.place =
         fmt::format("{} {} {} {}", op.key.chain, op.key.instruction, op.key.ordinal, op.key.occurrence);
     // Events of the runtime keep their names.
-    node.kind = IsOperator(op) ? KindOf(OperationOf(op.type)) : "event " + op.type;
+    node.kind = IsOperator(op) ? NodeKind(OperationName(op.type)) : "event " + op.type;
     if (source != nullptr) {
       if (!source->identity.kind.empty()) node.kind = source->identity.kind;
       if (source->join == OperatorSource::Join::kInserted) node.kind = "inserted " + node.kind;
@@ -78,7 +78,7 @@ std::vector<MatchNode> NodesOfOperators(const Profile& profile, const std::vecto
         node.module = *path;
       }
       node.line = SourceLine(*profile.program, index).value_or("");
-      DescribeNode(source->tensors, source->identity, node);
+      FillMatchNode(source->tensors, source->identity, node);
       node.connected = !source->tensors.outputs.empty();
       for (const std::size_t producer : source->producers) {
         if (place[producer] < operators.size()) node.producers.push_back(place[producer]);

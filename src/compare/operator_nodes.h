@@ -16,17 +16,17 @@ namespace etprof {
 std::string ShapesKey(const OperatorTensors& tensors);
 
 // Fills the members of `node` that do not depend on the backend: shapes, weights, settings, and contents.
-void DescribeNode(const OperatorTensors& tensors, const NodeIdentity& identity, MatchNode& node);
+void FillMatchNode(const OperatorTensors& tensors, const NodeIdentity& identity, MatchNode& node);
 
 // Whether the profile was joined to its program.
 bool IsProgramKnown(const Profile& profile);
 
 // "Convolution (NHWC, PF32) IGEMM" -> "Convolution": the operation without layout, data type, and kernel.
-std::string_view OperationOf(std::string_view type);
+std::string_view OperationName(std::string_view type);
 
 // The operators as nodes for MatchNodes. With `with_program`, they include what the program tells of them, if
 // it is known.
-std::vector<MatchNode> NodesOfOperators(const Profile& profile, const std::vector<std::size_t>& operators,
-                                        bool with_program);
+std::vector<MatchNode> MakeMatchNodes(const Profile& profile, const std::vector<std::size_t>& operators,
+                                      bool with_program);
 
 }  // namespace etprof

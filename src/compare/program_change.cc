@@ -23,7 +23,7 @@ std::string DataTypes(const OperatorTensors& tensors) {
 }
 
 std::string WeightsDataType(const OperatorTensors& tensors) {
-  const OperatorTensor* weights = WeightsOf(tensors);
+  const OperatorTensor* weights = FindWeights(tensors);
   return weights == nullptr ? "" : weights->type.name;
 }
 
@@ -43,7 +43,8 @@ std::string ShapesText(const std::vector<OperatorTensor>& tensors) {
     tensor.type.name = "";
     if (!tensor.constant) shapes.outputs.push_back(std::move(tensor));
   }
-  std::string text = shapes.outputs.empty() ? "" : TensorsText(shapes).substr(std::string_view("-> ").size());
+  std::string text =
+      shapes.outputs.empty() ? "" : FormatTensors(shapes).substr(std::string_view("-> ").size());
   while (text.ends_with(' ')) text.pop_back();
   return text;
 }
@@ -60,7 +61,7 @@ std::optional<ChangedNode> MakeChangedNode(const Profile& profile, const std::op
   ChangedNode node;
   node.module = ModulePath(*profile.program, *index).value_or("");
   node.identity = source.identity;
-  if (node.identity.text.empty()) node.identity.text = KindOf(OperationOf(op.type));
+  if (node.identity.text.empty()) node.identity.text = NodeKind(OperationName(op.type));
   node.fused = source.fused;
   node.tensors = source.tensors;
   node.backend = op.portable ? "portable" : op.backend;
@@ -84,11 +85,11 @@ std::string ProgramChange::Text() const {
   return name + ": " + changes;
 }
 
-std::string NameOfNode(const ChangedNode& node) {
+std::string NodeName(const ChangedNode& node) {
   return node.module.empty() ? node.identity.text : node.module + ' ' + node.identity.text;
 }
 
-std::vector<std::string> DifferencesOf(const ChangedNode& a, const ChangedNode& b) {
+std::vector<std::string> DescribeDifferences(const ChangedNode& a, const ChangedNode& b) {
   std::vector<std::string> differences;
   const auto add = [&](const char* what, const std::string& from, const std::string& to) {
     if (from != to) differences.push_back(fmt::format("{}{} → {}", what, TextOrNone(from), TextOrNone(to)));
@@ -133,28 +134,29 @@ std::vector<std::string> DifferencesOf(const ChangedNode& a, const ChangedNode& 
   return differences;
 }
 
-std::optional<ProgramChange> ChangeOf(const ChangedNode* baseline, const ChangedNode* candidate, bool moved) {
+std::optional<ProgramChange> FindProgramChange(const ChangedNode* baseline, const ChangedNode* candidate,
+                                               bool moved) {
   if (baseline == nullptr && candidate == nullptr) return std::nullopt;
   ProgramChange change;
-  change.name = NameOfNode(candidate != nullptr ? *candidate : *baseline);
+  change.name = NodeName(candidate != nullptr ? *candidate : *baseline);
   if (baseline == nullptr || candidate == nullptr) {
     change.kind = baseline == nullptr ? ProgramChange::Kind::kInserted : ProgramChange::Kind::kRemoved;
     return change;
   }
   change.kind = moved ? ProgramChange::Kind::kMoved : ProgramChange::Kind::kChanged;
-  change.what = DifferencesOf(*baseline, *candidate);
+  change.what = DescribeDifferences(*baseline, *candidate);
   if (!moved && change.what.empty()) return std::nullopt;
   return change;
 }
 
-std::optional<ProgramChange> ChangeOf(const Profile& baseline, const Profile& candidate,
-                                      std::optional<std::size_t> in_baseline,
-                                      std::optional<std::size_t> in_candidate, bool moved) {
+std::optional<ProgramChange> FindProgramChange(const Profile& baseline, const Profile& candidate,
+                                               std::optional<std::size_t> in_baseline,
+                                               std::optional<std::size_t> in_candidate, bool moved) {
   if (!IsProgramKnown(baseline) || !IsProgramKnown(candidate)) return std::nullopt;
   const std::optional<ChangedNode> a = MakeChangedNode(baseline, in_baseline);
   const std::optional<ChangedNode> b = MakeChangedNode(candidate, in_candidate);
   if ((in_baseline && !a) || (in_candidate && !b)) return std::nullopt;
-  return ChangeOf(a ? &*a : nullptr, b ? &*b : nullptr, moved);
+  return FindProgramChange(a ? &*a : nullptr, b ? &*b : nullptr, moved);
 }
 
 }  // namespace etprof

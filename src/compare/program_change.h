@@ -40,20 +40,21 @@ struct ChangedNode {
 // Lists the differences between two matched nodes: backend, channels, shapes, data types, settings, fused
 // activation, and other fused operators. Contents of weights are not compared. Properties that are unknown
 // for a node, or that backends record differently, are left out.
-std::vector<std::string> DifferencesOf(const ChangedNode& baseline, const ChangedNode& candidate);
+std::vector<std::string> DescribeDifferences(const ChangedNode& baseline, const ChangedNode& candidate);
 
 // "layer1.2 Conv2d 64→64 3x3"
-std::string NameOfNode(const ChangedNode& node);
+std::string NodeName(const ChangedNode& node);
 
 // Finds the change between two matched nodes. Null: the program does not have the node. Absent if nothing
 // changed.
-std::optional<ProgramChange> ChangeOf(const ChangedNode* baseline, const ChangedNode* candidate, bool moved);
+std::optional<ProgramChange> FindProgramChange(const ChangedNode* baseline, const ChangedNode* candidate,
+                                               bool moved);
 
 // Finds the change between two matched operators (indices into Profile::operators); an absent index means
 // that the profile does not have the operator. The result is absent if nothing changed, for framework spans,
 // for operators that XNNPACK inserts when it loads a graph, and if a program is not known.
-std::optional<ProgramChange> ChangeOf(const Profile& baseline, const Profile& candidate,
-                                      std::optional<std::size_t> in_baseline,
-                                      std::optional<std::size_t> in_candidate, bool moved);
+std::optional<ProgramChange> FindProgramChange(const Profile& baseline, const Profile& candidate,
+                                               std::optional<std::size_t> in_baseline,
+                                               std::optional<std::size_t> in_candidate, bool moved);
 
 }  // namespace etprof

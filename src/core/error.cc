@@ -49,17 +49,17 @@ std::string Sentence(const std::string& text) {
 }  // namespace
 
 std::string Error::Summary() const {
-  if (file_.empty()) return OneLine(Capitalized(problem_));
+  if (file_.empty()) return EscapeToOneLine(Capitalized(problem_));
   const std::string place = line_     ? fmt::format("line {}", *line_)
                             : offset_ ? fmt::format("byte {}", *offset_)
                                       : "";
   if (Contains(kVerbs, FirstWord(problem_)))
-    return OneLine(
+    return EscapeToOneLine(
         fmt::format("`{}` {}{}", file_, problem_, place.empty() ? "" : fmt::format(" ({})", place)));
-  return OneLine(fmt::format("`{}`{}: {}", file_, place.empty() ? "" : ", " + place, problem_));
+  return EscapeToOneLine(fmt::format("`{}`{}: {}", file_, place.empty() ? "" : ", " + place, problem_));
 }
 
-std::string Error::Hint() const { return OneLine(Sentence(remedy_)); }
+std::string Error::Hint() const { return EscapeToOneLine(Sentence(remedy_)); }
 
 Error& Error::Compose() {
   std::string text;
@@ -71,16 +71,16 @@ Error& Error::Compose() {
   }
   text += problem_;
   if (!remedy_.empty()) text += ". " + Sentence(remedy_);
-  message_ = OneLine(text);
+  message_ = EscapeToOneLine(text);
   return *this;
 }
 
-bool IsLimit(const std::error_code& code) {
+bool IsResourceLimit(const std::error_code& code) {
   return code == std::errc::not_enough_memory || code == std::errc::too_many_files_open ||
          code == std::errc::too_many_files_open_in_system;
 }
 
-Error AsError(const std::exception& exception) {
+Error ToError(const std::exception& exception) {
   if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
   if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
     return Error(ExitCode::kDeviceFailed, "out of memory")
@@ -88,14 +88,14 @@ Error AsError(const std::exception& exception) {
   }
   if (const auto* error = dynamic_cast<const std::filesystem::filesystem_error*>(&exception)) {
     const auto& code = error->code();
-    const bool is_limit = IsLimit(code);
+    const bool is_limit = IsResourceLimit(code);
     return Error(is_limit ? ExitCode::kDeviceFailed : ExitCode::kBadInput, code.message())
         .InFile(error->path1().string())
-        .Remedy(is_limit ? kSeeLimits : "check the path and its permissions");
+        .Remedy(is_limit ? kLimitsRemedy : "check the path and its permissions");
   }
   if (const auto* error = dynamic_cast<const std::system_error*>(&exception)) {  // a thread, a pipe
     return Error(ExitCode::kDeviceFailed, "the system refused what etprof needs: " + error->code().message())
-        .Remedy(kSeeLimits);
+        .Remedy(kLimitsRemedy);
   }
   return Error(ExitCode::kDeviceFailed, fmt::format("internal error: {}", exception.what()))
       .Remedy("this is a bug of etprof. Report it with the command that you ran");

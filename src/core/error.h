@@ -81,12 +81,12 @@ class Error : public std::exception {
 
 // Whether the system refused a request because a limit of the process or the machine is reached (memory, open
 // files), not because the request is wrong. kLimitsRemedy is the remedy for that.
-bool IsLimit(const std::error_code& code);
-inline constexpr const char* kSeeLimits = "see the limits of this shell: `ulimit -a`";
+bool IsResourceLimit(const std::error_code& code);
+inline constexpr const char* kLimitsRemedy = "see the limits of this shell: `ulimit -a`";
 
 // Converts any exception to an Error. An Error stays as it is. A file system error names its file (kBadInput,
 // or kDeviceFailed if a limit of the process is reached). Lack of memory and other system errors are
 // kDeviceFailed. Anything else is a bug of etprof (kDeviceFailed).
-Error AsError(const std::exception& exception);
+Error ToError(const std::exception& exception);
 
 }  // namespace etprof

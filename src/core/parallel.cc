@@ -157,7 +157,7 @@ void ParallelFor(std::size_t count, std::size_t threads, const std::function<voi
   job->Wait();
 }
 
-bool Threads::Start(std::function<void()> work) {
+bool ThreadGroup::Start(std::function<void()> work) {
   try {
     threads_.emplace_back(std::move(work));
     return true;
@@ -168,7 +168,7 @@ bool Threads::Start(std::function<void()> work) {
   }
 }
 
-void Threads::Join() {
+void ThreadGroup::Join() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }

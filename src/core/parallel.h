@@ -22,11 +22,11 @@ std::size_t HardwareThreads();
 
 // A group of threads, for work that waits more than it computes or that needs a thread of its own. The
 // destructor waits for all of them.
-class Threads {
+class ThreadGroup {
  public:
-  Threads() = default;
-  ~Threads() { Join(); }
-  Threads(Threads&&) = delete;
+  ThreadGroup() = default;
+  ~ThreadGroup() { Join(); }
+  ThreadGroup(ThreadGroup&&) = delete;
 
   // Calls `work` on a new thread; `work` must not throw. False if the system cannot start a thread: then
   // `work` is not called.

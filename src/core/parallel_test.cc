@@ -17,10 +17,10 @@
 namespace etprof {
 namespace {
 
-TEST(Threads, AreWaitedFor) {
+TEST(ThreadGroup, AreWaitedFor) {
   std::atomic<int> done = 0;
   {
-    Threads threads;
+    ThreadGroup threads;
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(threads.Start([&] { ++done; }));
     threads.Join();
     EXPECT_EQ(done, 5);
@@ -30,13 +30,13 @@ TEST(Threads, AreWaitedFor) {
 }
 
 #ifdef __GLIBC__
-TEST(Threads, ReportAFailureToStart) {
+TEST(ThreadGroup, ReportAFailureToStart) {
   pthread_attr_t before, huge;
   ASSERT_EQ(::pthread_getattr_default_np(&before), 0);
   ASSERT_EQ(::pthread_attr_init(&huge), 0);
   ASSERT_EQ(::pthread_attr_setstacksize(&huge, std::size_t{1} << 47U), 0);  // larger than the address space
   ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);
-  Threads threads;
+  ThreadGroup threads;
   EXPECT_FALSE(threads.Start([] { FAIL(); }));
   ASSERT_EQ(::pthread_setattr_default_np(&before), 0);
   EXPECT_TRUE(threads.Start([] {}));

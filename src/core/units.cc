@@ -16,7 +16,7 @@ std::string FormatScaled(double value, const std::array<const char*, kUnits>& un
     ++unit;
   }
   const bool whole = unit == 0 && value == std::floor(value);
-  return fmt::format("{}{}", whole ? fmt::format("{:.0f}", value) : ThreeDigits(value), units[unit]);
+  return fmt::format("{}{}", whole ? fmt::format("{:.0f}", value) : FormatThreeDigits(value), units[unit]);
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ std::string ExactMilliseconds(Nanoseconds nanoseconds) {
   return text;
 }
 
-std::string ThreeDigits(double value) {
+std::string FormatThreeDigits(double value) {
   const double magnitude = std::fabs(value);
   if (magnitude >= 99.95) return fmt::format("{:.0f}", value);
   if (magnitude >= 9.995) return fmt::format("{:.1f}", value);
@@ -60,7 +60,7 @@ std::string ThreeDigits(double value) {
 std::string FormatNumber(double value) {
   constexpr int kMaxDecimals = 12;  // a smaller value is the rounding error of a difference
   const double magnitude = std::fabs(value);
-  if (magnitude >= 0.1) return ThreeDigits(value);
+  if (magnitude >= 0.1) return FormatThreeDigits(value);
   int decimals = magnitude < 0.01 ? 4 : 3;
   double shown = magnitude * 1e4;  // in units of the last digit
   for (; decimals < kMaxDecimals && shown < 0.5; ++decimals) shown *= 10;

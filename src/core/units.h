@@ -50,10 +50,10 @@ std::string ExactMilliseconds(Nanoseconds nanoseconds);
 
 // A number without its unit: three significant digits for |value| < 1000, an integer above; two decimals
 // below 0.1, which are fewer than three digits.
-std::string ThreeDigits(double value);
+std::string FormatThreeDigits(double value);
 
-// "7.92", "0.051", "0.00002": as ThreeDigits from 0.1 on; below, with enough decimals that a value other than
-// 0 does not look like 0.
+// "7.92", "0.051", "0.00002": as FormatThreeDigits from 0.1 on; below, with enough decimals that a value
+// other than 0 does not look like 0.
 std::string FormatNumber(double value);
 
 }  // namespace etprof

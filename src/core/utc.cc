@@ -16,10 +16,10 @@ std::string FormatTime(std::time_t now, const char* format) {
 
 }  // namespace
 
-std::string UtcNow() { return UtcOfUnix(std::time(nullptr)); }
+std::string UtcNow() { return FormatUtc(std::time(nullptr)); }
 std::string UtcNowForFileName() { return FormatTime(std::time(nullptr), "%Y-%m-%dT%H%M%SZ"); }
 
-std::optional<std::int64_t> UnixOfUtc(std::string_view text) {
+std::optional<std::int64_t> ParseUtc(std::string_view text) {
   std::tm utc{};
   int length = 0;
   const std::string copy(text);
@@ -30,9 +30,9 @@ std::optional<std::int64_t> UnixOfUtc(std::string_view text) {
   utc.tm_year -= 1900;
   utc.tm_mon -= 1;
   const std::int64_t seconds = ::timegm(&utc);
-  return UtcOfUnix(seconds) == text ? std::optional(seconds) : std::nullopt;
+  return FormatUtc(seconds) == text ? std::optional(seconds) : std::nullopt;
 }
 
-std::string UtcOfUnix(std::int64_t seconds) { return FormatTime(seconds, "%Y-%m-%dT%H:%M:%SZ"); }
+std::string FormatUtc(std::int64_t seconds) { return FormatTime(seconds, "%Y-%m-%dT%H:%M:%SZ"); }
 
 }  // namespace etprof

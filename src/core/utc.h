@@ -13,7 +13,7 @@ std::string UtcNow();
 std::string UtcNowForFileName();
 
 // Converts between seconds since 1970 and the text of UtcNow(). Absent if the text has another form.
-std::optional<std::int64_t> UnixOfUtc(std::string_view text);
-std::string UtcOfUnix(std::int64_t seconds);
+std::optional<std::int64_t> ParseUtc(std::string_view text);
+std::string FormatUtc(std::int64_t seconds);
 
 }  // namespace etprof

@@ -9,7 +9,7 @@
 namespace etprof {
 
 // The results of `make`, a function or a pointer to a member, for each of `values`.
-auto Each(const auto& values, const auto& make) {
+auto MapEach(const auto& values, const auto& make) {
   std::vector<std::decay_t<decltype(std::invoke(make, *std::begin(values)))>> list;
   list.reserve(values.size());
   for (const auto& value : values) list.push_back(std::invoke(make, value));
@@ -21,13 +21,13 @@ auto Each(const auto& values, const auto& make) {
 
 // Makes a view of each value.
 template <typename View>
-std::vector<View> ViewsOf(const auto& values, const auto&... context) {
-  return Each(values, [&](const auto& value) { return View{context..., value}; });
+std::vector<View> MakeViews(const auto& values, const auto&... context) {
+  return MapEach(values, [&](const auto& value) { return View{context..., value}; });
 }
 
 // Makes a view of each index below `count`.
 template <typename View>
-std::vector<View> ViewsUpTo(std::size_t count, const auto&... context) {
+std::vector<View> MakeIndexViews(std::size_t count, const auto&... context) {
   std::vector<View> views;
   views.reserve(count);
   for (std::size_t i = 0; i < count; ++i) views.push_back(View{context..., i});
@@ -36,7 +36,7 @@ std::vector<View> ViewsUpTo(std::size_t count, const auto&... context) {
 
 // Makes a view of a value that may be missing: an optional or a pointer.
 template <typename View>
-std::optional<View> MaybeView(const auto& value, const auto&... context) {
+std::optional<View> MakeOptionalView(const auto& value, const auto&... context) {
   return value ? std::optional<View>(View{context..., *value}) : std::nullopt;
 }
 

@@ -4,12 +4,12 @@
 
 namespace etprof::delegates {
 
-const Delegate* OfBackend(std::string_view backend) {
+const Delegate* FindDelegate(std::string_view backend) {
   const auto found = std::ranges::find(kDelegates, backend, &Delegate::backend);
   return found == kDelegates.end() ? nullptr : *found;
 }
 
-Writers WritersOf(const Event& event) {
+Writers PossibleWriters(const Event& event) {
   Writers writers;
   for (std::size_t i = 0; i < kDelegates.size(); ++i)
     writers[i] = kDelegates[i]->writes != nullptr && kDelegates[i]->writes(event);
@@ -31,14 +31,14 @@ const Delegate* Evidence::Owner() const {
   return owner;
 }
 
-bool Evidence::MayBeOf(const Delegate& delegate) const {
+bool Evidence::MayBeWrittenBy(const Delegate& delegate) const {
   if (const Delegate* const owner = Owner()) return owner == &delegate;
   if (delegate.writes == nullptr || delegate.one_identifies_call) return true;
   const auto at = std::ranges::find(kDelegates, &delegate) - kDelegates.begin();
   return any_[static_cast<std::size_t>(at)];
 }
 
-bool IsDelegatesOwn(std::string_view framework_name) {
+bool IsDelegateEventName(std::string_view framework_name) {
   return std::ranges::any_of(kDelegates, [&](const Delegate* delegate) {
     return delegate->writes_as_framework && delegate->writes({framework_name});
   });

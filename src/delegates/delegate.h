@@ -70,11 +70,11 @@ inline constexpr std::array<const Delegate*, 8> kDelegates = {&kXnnpack, &kQnn, 
                                                               &kVgf,     &kEthosU, &kNeutron, &kOpenvino};
 
 // The delegate with this backend name. Null: unknown.
-const Delegate* OfBackend(std::string_view backend);
+const Delegate* FindDelegate(std::string_view backend);
 
 // The delegates that may have written an event, by their index in kDelegates.
 using Writers = std::bitset<kDelegates.size()>;
-Writers WritersOf(const Event& event);
+Writers PossibleWriters(const Event& event);
 
 // Collects the possible writers of a call's events to find its delegate.
 class Evidence {
@@ -84,7 +84,7 @@ class Evidence {
   const Delegate* Owner() const;
   // Whether `delegate` may have written the events: they do not identify another delegate, and if all events
   // of `delegate` can be recognized, at least one was.
-  bool MayBeOf(const Delegate& delegate) const;
+  bool MayBeWrittenBy(const Delegate& delegate) const;
 
  private:
   Writers any_;
@@ -92,7 +92,7 @@ class Evidence {
 };
 
 // Whether a delegate with writes_as_framework writes events of this name.
-bool IsDelegatesOwn(std::string_view framework_name);
+bool IsDelegateEventName(std::string_view framework_name);
 
 // Interprets an event. `delegate` may be null: then the meaning of its value is unknown.
 Reading Read(const Delegate* delegate, const Event& event);

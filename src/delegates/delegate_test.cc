@@ -10,7 +10,7 @@ namespace {
 
 std::string_view RecognizedFrom(const std::vector<Event>& events) {
   Evidence evidence;
-  for (const Event& event : events) evidence.Add(WritersOf(event));
+  for (const Event& event : events) evidence.Add(PossibleWriters(event));
   return evidence.Owner() == nullptr ? "" : evidence.Owner()->backend;
 }
 
@@ -72,13 +72,13 @@ TEST(Delegates, AreNotGuessed) {
   EXPECT_EQ(RecognizedFrom({{"relu_out:ios17.relu"}}), "");
   EXPECT_EQ(RecognizedFrom({{"Add (ND) #1"}, {"conv"}}), "");                      // not all are XNNPACK's
   EXPECT_EQ(RecognizedFrom({{"ETVK_EXECUTE"}, {"RPC (execute) time (us)"}}), "");  // identifies two delegates
-  EXPECT_EQ(OfBackend("MyBackend"), nullptr);
+  EXPECT_EQ(FindDelegate("MyBackend"), nullptr);
 }
 
 bool MayHaveWritten(std::string_view backend, const std::vector<Event>& events) {
   Evidence evidence;
-  for (const Event& event : events) evidence.Add(WritersOf(event));
-  return evidence.MayBeOf(*OfBackend(backend));
+  for (const Event& event : events) evidence.Add(PossibleWriters(event));
+  return evidence.MayBeWrittenBy(*FindDelegate(backend));
 }
 
 TEST(Delegates, AreExcludedByEventsOfOthers) {
@@ -128,7 +128,7 @@ TEST(Delegates, OnlyHostClocksAreHostTime) {
            {"NeutronBackend", {"1", true, true}, ValueKind::kUnknown, "", "1"},
            {"OpenvinoBackend", {"layer"}, ValueKind::kUnknown, "", "layer"},
            {"MyBackend", {"layer"}, ValueKind::kUnknown, "", "layer"}}) {
-    const Reading reading = Read(OfBackend(test_case.backend), test_case.event);
+    const Reading reading = Read(FindDelegate(test_case.backend), test_case.event);
     EXPECT_EQ(reading.kind, test_case.kind) << test_case.backend << ' ' << test_case.event.name;
     EXPECT_EQ(reading.unit, test_case.unit) << test_case.backend << ' ' << test_case.event.name;
     EXPECT_EQ(reading.name, test_case.name) << test_case.backend;

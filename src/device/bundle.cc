@@ -24,7 +24,7 @@ void BundleManifest::Check(const BundleManifest& read) {
   }
 }
 
-std::vector<std::string> RunnerBundle::StartWords(const std::string& at) const {
+std::vector<std::string> RunnerBundle::StartCommand(const std::string& at) const {
   std::vector<std::string> words;
   for (const std::string& word : manifest.start) {
     const bool is_file =
@@ -34,13 +34,13 @@ std::vector<std::string> RunnerBundle::StartWords(const std::string& at) const {
   return words;
 }
 
-std::optional<RunnerBundle> BundleOf(const std::filesystem::path& program) {
+std::optional<RunnerBundle> FindBundle(const std::filesystem::path& program) {
   RunnerBundle bundle{program.parent_path(), {}};
   const std::filesystem::path file = bundle.folder / kBundleManifest;
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) return std::nullopt;
   try {
-    FromJson(ParseJson(ReadTextFile(file)), bundle.manifest, ReadMode::kAll);
+    FromJson(ParseJson(ReadTextFile(file)), bundle.manifest, ReadMode::kAllKeysRequired);
   } catch (const std::invalid_argument& problem) {
     throw Error(ExitCode::kBadInput, std::string("is not of a bundle: ") + problem.what())
         .InFile(file.string())

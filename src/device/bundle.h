@@ -54,11 +54,11 @@ struct RunnerBundle {
 
   // The command that starts the runner when the bundle's folder on the device is `at`: words of `start` that
   // name files of the bundle, and ".", become paths below `at`.
-  std::vector<std::string> StartWords(const std::string& at) const;
+  std::vector<std::string> StartCommand(const std::string& at) const;
 };
 
 // The bundle in the program's folder; absent if there is no bundle.json, or it is for another program. Throws
 // Error (kBadInput) for an invalid bundle.json.
-std::optional<RunnerBundle> BundleOf(const std::filesystem::path& program);
+std::optional<RunnerBundle> FindBundle(const std::filesystem::path& program);
 
 }  // namespace etprof

@@ -25,7 +25,7 @@ class BundleTest : public testing::Test {
   std::optional<RunnerBundle> ReadBundle(const std::string& json,
                                          const std::string& program = "etprof-runner") {
     std::ofstream(folder_ / "bundle.json") << json;
-    return BundleOf(folder_ / program);
+    return FindBundle(folder_ / program);
   }
   std::filesystem::path folder_;
 };
@@ -37,7 +37,7 @@ constexpr const char* kManifest = R"({"schema_version": 1, "target": "android", 
 TEST_F(BundleTest, StartsWithItsLoaderFromAnyFolder) {
   const auto bundle = ReadBundle(kManifest);
   ASSERT_TRUE(bundle);
-  EXPECT_THAT(bundle->StartWords("/data/x"),
+  EXPECT_THAT(bundle->StartCommand("/data/x"),
               ElementsAre("/data/x/ld.so", "--library-path", "/data/x", "/data/x/etprof-runner", "--x"));
   EXPECT_EQ(bundle->manifest.files.size(), 2);
   EXPECT_EQ(bundle->manifest.target, "android");
@@ -45,7 +45,7 @@ TEST_F(BundleTest, StartsWithItsLoaderFromAnyFolder) {
 
 TEST_F(BundleTest, IgnoresBundleOfAnotherProgram) { EXPECT_FALSE(ReadBundle(kManifest, "executor_runner")); }
 
-TEST_F(BundleTest, ReturnsNothingWithoutManifest) { EXPECT_FALSE(BundleOf(folder_ / "etprof-runner")); }
+TEST_F(BundleTest, ReturnsNothingWithoutManifest) { EXPECT_FALSE(FindBundle(folder_ / "etprof-runner")); }
 
 TEST_F(BundleTest, RejectsInvalidManifests) {
   const std::string whole = kManifest;

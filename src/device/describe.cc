@@ -31,7 +31,7 @@ std::vector<std::string> KeepNotable(std::vector<std::string> features) {
 
 }  // namespace
 
-std::vector<std::string> FeaturesOf(const DeviceProperties& properties) {
+std::vector<std::string> CpuFeatureNames(const DeviceProperties& properties) {
   const bool arm = properties.architecture.starts_with("a");  // aarch64, armv8l
   const isa::Architecture architecture = arm ? isa::Architecture::kAarch64 : isa::Architecture::kX86_64;
   isa::FeatureSet detected;
@@ -41,20 +41,20 @@ std::vector<std::string> FeaturesOf(const DeviceProperties& properties) {
   return ListWidestFirst(architecture, detected);
 }
 
-std::vector<std::string> TellingFeatures(const isa::FeatureSet& detected) {
-  return KeepNotable(ListWidestFirst(isa::ArchitectureOf(detected), detected));
+std::vector<std::string> NotableFeatures(const isa::FeatureSet& detected) {
+  return KeepNotable(ListWidestFirst(isa::DetectArchitecture(detected), detected));
 }
 
-std::vector<std::string> TellingFeatures(const DeviceProperties& properties) {
-  return KeepNotable(FeaturesOf(properties));
+std::vector<std::string> NotableFeatures(const DeviceProperties& properties) {
+  return KeepNotable(CpuFeatureNames(properties));
 }
 
 bool HasSme2(const DeviceProperties& properties) {
-  const std::vector<std::string> features = FeaturesOf(properties);
+  const std::vector<std::string> features = CpuFeatureNames(properties);
   return std::ranges::find(features, "sme2") != features.end();
 }
 
-std::vector<std::string> GovernorsOf(const DeviceProperties& properties) {
+std::vector<std::string> CpuGovernors(const DeviceProperties& properties) {
   std::set<std::string> governors;
   for (const DeviceProperties::Cpu& cpu : properties.cpus) {
     if (!cpu.governor.empty()) governors.insert(cpu.governor);
@@ -63,7 +63,7 @@ std::vector<std::string> GovernorsOf(const DeviceProperties& properties) {
 }
 
 std::string GovernorText(const std::optional<DeviceProperties>& properties) {
-  return properties ? fmt::format("{}", fmt::join(GovernorsOf(*properties), ", ")) : "";
+  return properties ? fmt::format("{}", fmt::join(CpuGovernors(*properties), ", ")) : "";
 }
 
 }  // namespace etprof

@@ -10,13 +10,13 @@
 namespace etprof {
 
 // The CPU features of a device, named as in isa/features.h, the widest first.
-std::vector<std::string> FeaturesOf(const DeviceProperties& properties);
+std::vector<std::string> CpuFeatureNames(const DeviceProperties& properties);
 // The CPU features without those that every CPU has and those that no kernel selection depends on.
-std::vector<std::string> TellingFeatures(const DeviceProperties& properties);
-std::vector<std::string> TellingFeatures(const isa::FeatureSet& detected);
+std::vector<std::string> NotableFeatures(const DeviceProperties& properties);
+std::vector<std::string> NotableFeatures(const isa::FeatureSet& detected);
 bool HasSme2(const DeviceProperties& properties);
 // The cpufreq governors of all CPUs, sorted, without duplicates.
-std::vector<std::string> GovernorsOf(const DeviceProperties& properties);
+std::vector<std::string> CpuGovernors(const DeviceProperties& properties);
 // The governors as text: "performance, schedutil"; empty: not known. A history distinguishes machines by this
 // text.
 std::string GovernorText(const std::optional<DeviceProperties>& properties);

@@ -39,7 +39,7 @@ std::string CommandText(const Command& command) {
 
 PowerMode Device::SetPowerMode(const std::string& name) {
   FindPowerMode(name);
-  throw NoPowerModes(Name());
+  throw PowerModesUnsupported(Name());
 }
 
 std::string Device::EndText(const ExitStatus& status, const ResourceLimits& before) {

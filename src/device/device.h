@@ -115,12 +115,12 @@ class Device {
   // mode again. Throws Error as FindPowerMode and ReadPowerMode do; DeviceLost.
   virtual PowerMode SetPowerMode(const std::string& name);
 
-  // Locks the device against all other etprof processes, on this and other hosts, until EndTurn or CleanUp,
-  // or until this process or the connection ends. Waiting processes get the lock in the order of their calls.
-  // Other processes see `who` as the holder while they wait. This call passes a message with the current
-  // holder's name to `waits` while it waits. Throws Error: kInterrupted, kDeviceFailed; DeviceLost.
-  virtual void TakeTurn(const std::string& who, const std::function<void(const std::string&)>& waits) = 0;
-  virtual void EndTurn() = 0;
+  // Locks the device against all other etprof processes, on this and other hosts, until ReleaseLock or
+  // CleanUp, or until this process or the connection ends. Waiting processes get the lock in the order of
+  // their calls. Other processes see `who` as the holder while they wait. This call passes a message with the
+  // current holder's name to `waits` while it waits. Throws Error: kInterrupted, kDeviceFailed; DeviceLost.
+  virtual void AcquireLock(const std::string& who, const std::function<void(const std::string&)>& waits) = 0;
+  virtual void ReleaseLock() = 0;
 
   // Makes a local file available on the device and returns its path there. Files keep their names, since a
   // model's companion file (`.inputs`) must be next to the model.
@@ -131,7 +131,7 @@ class Device {
   virtual std::vector<std::string> PutProgram(const std::filesystem::path& local,
                                               const std::vector<std::filesystem::path>& libraries = {}) = 0;
   // Returns a path on the device for a file that Get will fetch to `local`.
-  virtual std::string Place(const std::filesystem::path& local) = 0;
+  virtual std::string ReserveOutputPath(const std::filesystem::path& local) = 0;
   // Fetches the file at a path of Place. Returns false if there is no such file. Throws Error
   // (kDeviceFailed).
   virtual bool Get(const std::string& remote, const std::filesystem::path& local) = 0;

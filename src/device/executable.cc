@@ -119,7 +119,7 @@ std::vector<std::string> NeededLibraries(const std::filesystem::path& program) {
   return file ? file->DynamicTexts(ElfFile::kNeeded) : std::vector<std::string>();
 }
 
-Error WhyNotExecutable(const std::string& program, int error) {
+Error NotExecutableError(const std::string& program, int error) {
   const std::string kind = DescribeProgramKind(program);
   if (error == ENOEXEC) {
     struct utsname system {};

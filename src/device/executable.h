@@ -21,6 +21,6 @@ std::vector<std::string> NeededLibraries(const std::filesystem::path& program);
 
 // The message for execve failing with errno `error` on an existing file: a script without an interpreter, a
 // program for another architecture, an empty file, a missing loader.
-Error WhyNotExecutable(const std::string& program, int error);
+Error NotExecutableError(const std::string& program, int error);
 
 }  // namespace etprof

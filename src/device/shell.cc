@@ -17,7 +17,7 @@ std::string ShellOutput(Device& device, const std::string& script, double timeou
   return status && status->Success() ? std::move(output.text) : "";
 }
 
-std::vector<std::string> CommandWords(const std::string& text) {
+std::vector<std::string> SplitCommand(const std::string& text) {
   const boost::tokenizer<boost::escaped_list_separator<char>> tokens(
       text, boost::escaped_list_separator<char>("", " \t\n", "\"'"));
   std::vector<std::string> words(tokens.begin(), tokens.end());

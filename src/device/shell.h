@@ -12,6 +12,6 @@ namespace etprof {
 std::string ShellOutput(Device& device, const std::string& script, double timeout_seconds);
 
 // Splits a command of a user at blanks, except between single or double quotes. Empty words are dropped.
-std::vector<std::string> CommandWords(const std::string& text);
+std::vector<std::string> SplitCommand(const std::string& text);
 
 }  // namespace etprof

@@ -9,16 +9,16 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(CommandWords, SplitsAtBlanks) {
-  EXPECT_THAT(CommandWords("  qemu -cpu\tmax\n"), ElementsAre("qemu", "-cpu", "max"));
-  EXPECT_THAT(CommandWords(" '' \n"), IsEmpty());
+TEST(SplitCommand, SplitsAtBlanks) {
+  EXPECT_THAT(SplitCommand("  qemu -cpu\tmax\n"), ElementsAre("qemu", "-cpu", "max"));
+  EXPECT_THAT(SplitCommand(" '' \n"), IsEmpty());
 }
 
-TEST(CommandWords, KeepsQuotedBlanks) {
-  EXPECT_THAT(CommandWords("'/my tools/qemu'  -L \"/a b\" x"),
+TEST(SplitCommand, KeepsQuotedBlanks) {
+  EXPECT_THAT(SplitCommand("'/my tools/qemu'  -L \"/a b\" x"),
               ElementsAre("/my tools/qemu", "-L", "/a b", "x"));
-  EXPECT_THAT(CommandWords("--path=\"/a b\" \\x"), ElementsAre("--path=/a b", "\\x"));
-  EXPECT_THAT(CommandWords("'open to the end"), ElementsAre("open to the end"));
+  EXPECT_THAT(SplitCommand("--path=\"/a b\" \\x"), ElementsAre("--path=/a b", "\\x"));
+  EXPECT_THAT(SplitCommand("'open to the end"), ElementsAre("open to the end"));
 }
 
 }  // namespace

@@ -31,19 +31,19 @@ struct DeviceSurvey {
 
     static void Describe(auto& v) {
       using J = const ReachableMembers&;
-      constexpr About kText{.meaning = "empty: not known"};
+      constexpr MemberInfo kText{.meaning = "empty: not known"};
       v("platform", [](J json) { return json.survey.properties.platform; }, kText);
       v("architecture", [](J json) { return json.survey.properties.architecture; }, kText);
       v("os", [](J json) { return json.survey.properties.os; }, kText);
       v("kernel", [](J json) { return json.survey.properties.kernel; }, kText);
       v("cpu_model", [](J json) { return json.survey.properties.cpu_model; }, kText);
       v("cores", [](J json) { return json.survey.properties.cores; }, {.meaning = "CPUs online"});
-      v("clusters", [](J json) { return ClustersOf(json.survey.properties); },
+      v("clusters", [](J json) { return FindCpuClusters(json.survey.properties); },
         {.meaning = "CPUs of one kind, the slowest first"});
-      v("features", [](J json) { return FeaturesOf(json.survey.properties); },
+      v("features", [](J json) { return CpuFeatureNames(json.survey.properties); },
         {.meaning = "named as `etprof isa` does, the widest first, as the device's kernel reports them"});
       v("sme2", [](J json) { return HasSme2(json.survey.properties); }, {.meaning = "its CPUs have SME2"});
-      v("governors", [](J json) { return GovernorsOf(json.survey.properties); },
+      v("governors", [](J json) { return CpuGovernors(json.survey.properties); },
         {.meaning = "of its CPUs, each once"});
       v("cpu_celsius", [](J json) { return json.survey.vitals.cpu_celsius; },
         {.meaning = "of the hottest sensor", .least = kAnyNumber});
@@ -68,7 +68,7 @@ struct DeviceSurvey {
           const std::optional<StoredFiles>& removed = json.survey.removed;
           return removed ? std::optional(removed->cache + removed->old_runs) : std::nullopt;
         },
-        {.meaning = "with `--clean`", .if_any = true});
+        {.meaning = "with `--clean`", .omit_if_empty = true});
     }
   };
   // The JSON members of an unreachable device.

@@ -25,7 +25,7 @@ constexpr double kEndSeconds = 1;  // least time for a process to exit after it 
 ProcessOutput ReadOutput(Process& process, double timeout_seconds, const std::string& last,
                          const std::string& first, bool drop_rest) {
   ProcessOutput output;
-  std::size_t max_bytes = kMaxOutput;
+  std::size_t max_bytes = kMaxOutputBytes;
   const double deadline = MonotonicSeconds() + timeout_seconds;
   std::string line;
   while (true) {
@@ -49,7 +49,7 @@ std::string QuotedStart(const std::string& text) {
   line.resize(std::min(line.find('\n'), line.size()));
   const bool cut = line.size() > kQuotedBytes;
   if (cut) line.resize(kQuotedBytes);
-  return "`" + OneLine(line) + (cut ? "..." : "") + "`";
+  return "`" + EscapeToOneLine(line) + (cut ? "..." : "") + "`";
 }
 
 ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& options) {
@@ -93,9 +93,9 @@ ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& opt
   return result;
 }
 
-std::vector<std::string> ClientWords(const char* variable, const std::string& usual) {
+std::vector<std::string> ClientCommand(const char* variable, const std::string& usual) {
   const char* value = std::getenv(variable);
-  std::vector<std::string> words = CommandWords(value == nullptr ? "" : value);
+  std::vector<std::string> words = SplitCommand(value == nullptr ? "" : value);
   if (words.empty()) words.push_back(usual);
   return words;
 }

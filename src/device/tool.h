@@ -10,16 +10,16 @@
 
 namespace etprof {
 
-inline constexpr std::size_t kMaxOutput = std::size_t{16} << 20U;  // most bytes of stdout kept in memory
+inline constexpr std::size_t kMaxOutputBytes = std::size_t{16} << 20U;  // most bytes of stdout kept in memory
 
 // The stdout of a process, and why reading ended: kEnd (stdout was closed), kLine (the line `last` was read),
-// kTimeout, kInterrupted, or kTooLong (more than kMaxOutput bytes; `text` has the first ones).
+// kTimeout, kInterrupted, or kTooLong (more than kMaxOutputBytes bytes; `text` has the first ones).
 struct ProcessOutput {
   Process::Read end = Process::Read::kEnd;
   std::string text;
 };
 // Reads stdout until it is closed or until the line `last`, which is not part of the result ("": until it is
-// closed). If the first line is not `first` ("": any line), the limit is 64 kB instead of kMaxOutput.
+// closed). If the first line is not `first` ("": any line), the limit is 64 kB instead of kMaxOutputBytes.
 // `timeout_seconds` limits the whole call. With `drop_rest`, output above the limit is read and dropped.
 ProcessOutput ReadOutput(Process& process, double timeout_seconds, const std::string& last = "",
                          const std::string& first = "", bool drop_rest = false);
@@ -32,7 +32,7 @@ struct ToolOptions {
   std::filesystem::path output = {};  // file for stdout; empty: stdout goes to ToolResult::output
   double timeout_seconds = 60;        // for the whole run
   std::string first_line = {};        // expected first line: after any other, stop at 64 kB; "": any
-  bool limit_output = false;          // end the tool after kMaxOutput bytes of stdout; false: drop the rest
+  bool limit_output = false;  // end the tool after kMaxOutputBytes bytes of stdout; false: drop the rest
   // The largest file that the tool may write, `output` included, plus 16 MB, since the limit also applies to
   // its log. Absent: no limit.
   std::optional<Bytes> max_file = {};
@@ -54,6 +54,6 @@ ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& opt
 
 // The command that starts a client program of this machine: the words of the environment variable, or `usual`
 // if the variable is unset or blank.
-std::vector<std::string> ClientWords(const char* variable, const std::string& usual);
+std::vector<std::string> ClientCommand(const char* variable, const std::string& usual);
 
 }  // namespace etprof

@@ -116,7 +116,7 @@ void BlockReader::ReadProfileEvent(const ::etdump::ProfileEvent& event) {
   if (const auto* metadata = event.delegate_debug_metadata(); metadata != nullptr && metadata->size() > 0) {
     const std::string_view bytes(reinterpret_cast<const char*>(metadata->data()), metadata->size());
     AddMetadata(trace_, event.instruction_id(), name,
-                {std::string(bytes.substr(0, Trace::Metadata::kMost)), bytes.size(), 1});
+                {std::string(bytes.substr(0, Trace::Metadata::kMaxBytes)), bytes.size(), 1});
   }
 
   const bool is_inference = !delegated && name == "Method::execute";
@@ -150,7 +150,7 @@ void BlockReader::AppendRow(std::string_view name, Trace::Source source, std::in
     const Trace::Layout& expected = trace_.layouts[expected_layout_];
     if (count_ < expected.size() && expected.instruction[count_] == instruction &&
         expected.chain[count_] == chain && expected.source[count_] == source &&
-        expected.delegate_id[count_] == delegate_id && trace_.NameOf(expected, count_) == name) {
+        expected.delegate_id[count_] == delegate_id && trace_.GetName(expected, count_) == name) {
       return;
     }
     CopyExpectedRows();
@@ -242,7 +242,7 @@ void BlockReader::AddHealthEntry(const char* name, HealthEntry::Severity severit
   entry.explanation = explanation;
   entry.count = 1;
   entry.amount = amount;
-  if (trace_.health.CountOf(name) == 0) {
+  if (trace_.health.GetCount(name) == 0) {
     entry.first_offset = FileOffset(where);
     entry.first_place =
         fmt::format("block {} {}, event {} {}", block_index_, block_name_, count_, event_name);

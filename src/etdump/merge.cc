@@ -6,11 +6,11 @@
 
 namespace etprof {
 
-std::string MergedEtdumps(const std::vector<std::filesystem::path>& inputs) {
+std::string MergeEtdumps(const std::vector<std::filesystem::path>& inputs) {
   ::etdump::ETDumpT merged;
   std::vector<std::unique_ptr<::etdump::RunDataT>> executions;
   for (const std::filesystem::path& path : inputs) {
-    const auto part = WithFile(path, kMostTable, [&](ByteView bytes) {
+    const auto part = WithFile(path, kMaxTableBytes, [&](ByteView bytes) {
       return std::unique_ptr<::etdump::ETDumpT>(VerifyEtdump(bytes, path.string()).UnPack());
     });
     merged.version = part->version;

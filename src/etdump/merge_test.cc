@@ -12,12 +12,12 @@ namespace {
 namespace fs = std::filesystem;
 const std::string kData = ETPROF_TEST_DATA;
 
-TEST(MergedEtdumps, KeepsEveryBlockInOrder) {
+TEST(MergeEtdumps, KeepsEveryBlockInOrder) {
   const fs::path output =
       fs::temp_directory_path() / ("etprof_merge_" + std::to_string(::getpid()) + ".etdump");
   const std::string a = kData + "/sme2_emulated/toy_cnn.sme2_on.etdump";
   const std::string b = kData + "/sme2_emulated/toy_cnn.sme2_off.etdump";
-  WriteFileAtomically(output, MergedEtdumps({a, b}));
+  WriteFileAtomically(output, MergeEtdumps({a, b}));
   const Trace merged = ReadEtdumpFile(output);
   const Trace first = ReadEtdumpFile(a);
   const Trace second = ReadEtdumpFile(b);
@@ -31,7 +31,7 @@ TEST(MergedEtdumps, KeepsEveryBlockInOrder) {
   EXPECT_NE(last_of(merged), last_of(first));
 }
 
-TEST(MergedEtdumps, NamesAnInvalidFile) { EXPECT_THROW(MergedEtdumps({kData + "/toy_cnn.t1.log"}), Error); }
+TEST(MergeEtdumps, NamesAnInvalidFile) { EXPECT_THROW(MergeEtdumps({kData + "/toy_cnn.t1.log"}), Error); }
 
 }  // namespace
 }  // namespace etprof

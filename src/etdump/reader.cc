@@ -162,7 +162,7 @@ Trace ReadEtdump(ByteView bytes, const std::string& file_name, const EtdumpOptio
 }
 
 Trace ReadEtdumpFile(const std::filesystem::path& path, const EtdumpOptions& options) {
-  return WithFile(path, kMostTable,
+  return WithFile(path, kMaxTableBytes,
                   [&](ByteView bytes) { return ReadEtdump(bytes, path.string(), options); });
 }
 

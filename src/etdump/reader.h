@@ -36,6 +36,6 @@ Trace ReadEtdumpFile(const std::filesystem::path& path, const EtdumpOptions& opt
 // Merges the blocks of several files into one ETDump that ExecuTorch's Inspector can read. All blocks named
 // "Execute" come in order, after the loading blocks ("Default") of all files. Returns the file's contents.
 // Throws as ReadEtdump.
-std::string MergedEtdumps(const std::vector<std::filesystem::path>& inputs);
+std::string MergeEtdumps(const std::vector<std::filesystem::path>& inputs);
 
 }  // namespace etprof

@@ -46,11 +46,11 @@ TEST(ReadEtdump, ReadsAFileOfARealRunner) {
   ASSERT_EQ(trace.blocks.size(), 21U);
   EXPECT_EQ(trace.blocks[0].name, "Default");
   EXPECT_EQ(trace.blocks[1].name, "Execute");
-  const Trace::Layout& layout = trace.LayoutOf(trace.blocks[1]);
+  const Trace::Layout& layout = trace.GetLayout(trace.blocks[1]);
   const std::size_t last = trace.blocks[1].event_count - 1;
   EXPECT_EQ(layout.size(), trace.blocks[1].event_count);
   EXPECT_EQ(trace.layouts.size(), 2U);  // one layout for loading, and one for all runs
-  EXPECT_EQ(trace.NameOf(layout, last), "Method::execute");
+  EXPECT_EQ(trace.GetName(layout, last), "Method::execute");
   EXPECT_EQ(layout.source[last], Trace::Source::kFramework);
   EXPECT_TRUE(trace.health.entries().empty());
 }
@@ -62,7 +62,7 @@ TEST(ReadEtdump, NotesANewerVersion) {
   ::etdump::FinishSizePrefixedETDumpBuffer(builder, ::etdump::ETDump::Pack(builder, &file));
   const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
   const Trace trace = ReadEtdump(bytes, "x.etdump");
-  ASSERT_EQ(trace.health.CountOf("version_newer"), 1);
+  ASSERT_EQ(trace.health.GetCount("version_newer"), 1);
   EXPECT_THAT(trace.health.entries()[0].explanation, HasSubstr("has version 3"));
 }
 
@@ -123,7 +123,7 @@ TEST(ReadEtdump, TreatsEmptyTextsAsAbsent) {
       ReadEtdump(std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize())), "x.etdump");
   ASSERT_EQ(trace.layouts.size(), 1U);
   EXPECT_EQ(trace.layouts[0].source[0], Trace::Source::kDelegate);
-  EXPECT_EQ(trace.NameOf(trace.layouts[0], 0), "Add (ND) #1");
+  EXPECT_EQ(trace.GetName(trace.layouts[0], 0), "Add (ND) #1");
   EXPECT_TRUE(trace.IsFramework(trace.layouts[0], 1, "Method::execute"));
 }
 
@@ -272,13 +272,13 @@ TEST(ReadEtdump, IsIndependentOfTheNumberOfThreads) {
   std::int64_t allocations = 0;
   for (std::size_t block = 0; block < one.blocks.size(); ++block) {
     EXPECT_EQ(one.blocks[block].first_event, event);
-    const Trace::Layout& layout = one.LayoutOf(one.blocks[block]);
+    const Trace::Layout& layout = one.GetLayout(one.blocks[block]);
     ASSERT_EQ(layout.size(), one.blocks[block].event_count);
     std::size_t i = 0;
     for (const auto* wanted : *dump->run_data()->Get(static_cast<unsigned>(block))->events()) {
       allocations += wanted->allocation_event() != nullptr ? 1 : 0;
       if (wanted->profile_event() == nullptr) continue;
-      EXPECT_EQ(one.NameOf(layout, i), wanted->profile_event()->name()->str());
+      EXPECT_EQ(one.GetName(layout, i), wanted->profile_event()->name()->str());
       EXPECT_EQ(layout.instruction[i], wanted->profile_event()->instruction_id());
       EXPECT_EQ(one.start[event], static_cast<Nanoseconds>(wanted->profile_event()->start_time()));
       EXPECT_EQ(one.end[event], static_cast<Nanoseconds>(wanted->profile_event()->end_time()));
@@ -380,8 +380,8 @@ TEST(ReadEtdump, TruncatesVeryLongNames) {
   ::etdump::ProfileEventT event;
   event.name = std::string(10'000, 'x');
   const Trace trace = ReadEtdump(MakeDump({event}), "x.etdump");
-  EXPECT_EQ(trace.NameOf(trace.layouts[0], 0).size(), 4096U);
-  EXPECT_EQ(trace.health.CountOf("name_cut"), 1);
+  EXPECT_EQ(trace.GetName(trace.layouts[0], 0).size(), 4096U);
+  EXPECT_EQ(trace.health.GetCount("name_cut"), 1);
 }
 
 TEST(ReadEtdump, NotesBackwardEventsAndTimesOutOfRange) {
@@ -395,8 +395,8 @@ TEST(ReadEtdump, NotesBackwardEventsAndTimesOutOfRange) {
   far.end_time = ~std::uint64_t{0};
   const Trace trace = ReadEtdump(MakeDump({backwards, far}), "x.etdump");
   ASSERT_EQ(trace.event_count(), 2U);
-  EXPECT_EQ(trace.health.CountOf("event_backwards"), 2);  // `far` ends at 0, before it starts
-  EXPECT_EQ(trace.health.CountOf("time_out_of_range"), 1);
+  EXPECT_EQ(trace.health.GetCount("event_backwards"), 2);  // `far` ends at 0, before it starts
+  EXPECT_EQ(trace.health.GetCount("time_out_of_range"), 1);
   EXPECT_TRUE(trace.health.entries()[0].first_offset.has_value());
 }
 
@@ -430,7 +430,7 @@ TEST(ReadEtdump, LimitsTimesSoThatSumsFit) {
   hours.end_time *= 4;
   const Trace longer = ReadEtdump(MakeDump({hours}), "x.etdump");
   EXPECT_EQ(longer.end[0], 0);
-  EXPECT_EQ(longer.health.CountOf("time_out_of_range"), 1);
+  EXPECT_EQ(longer.health.GetCount("time_out_of_range"), 1);
   hours.end_time = std::uint64_t{1} << 43;
   EXPECT_EQ(MessageFrom(MakeDump(std::vector<::etdump::ProfileEventT>(128, hours))), "no error");
   EXPECT_THAT(MessageFrom(MakeDump(std::vector<::etdump::ProfileEventT>(129, hours))),
@@ -443,8 +443,8 @@ TEST(ReadEtdump, NamesDelegateEventsByStringOrNumber) {
   ::etdump::ProfileEventT by_number;
   by_number.delegate_debug_id_int = 7;
   const Trace trace = ReadEtdump(MakeDump({by_text, by_number}), "x.etdump");
-  EXPECT_EQ(trace.NameOf(trace.layouts[0], 0), "Add (ND) #1");
-  EXPECT_EQ(trace.NameOf(trace.layouts[0], 1), "7");
+  EXPECT_EQ(trace.GetName(trace.layouts[0], 0), "Add (ND) #1");
+  EXPECT_EQ(trace.GetName(trace.layouts[0], 1), "7");
   EXPECT_EQ(trace.layouts[0].source[0], Trace::Source::kDelegate);
   EXPECT_EQ(trace.layouts[0].source[1], Trace::Source::kDelegate);
 }

@@ -29,7 +29,7 @@ void Health::AddAll(const Health& other) {
   for (const HealthEntry& entry : other.entries_) Add(entry);
 }
 
-std::int64_t Health::CountOf(std::string_view name) const {
+std::int64_t Health::GetCount(std::string_view name) const {
   for (const HealthEntry& entry : entries_) {
     if (entry.name == name) return entry.count;
   }
@@ -45,7 +45,7 @@ NameId NameTable::Intern(std::string_view text) {
 std::vector<Nanoseconds> ExecuteTimes(const Trace& trace) {
   std::vector<Nanoseconds> times;
   for (const Trace::Block& block : trace.blocks) {
-    const Trace::Layout& layout = trace.LayoutOf(block);
+    const Trace::Layout& layout = trace.GetLayout(block);
     for (std::size_t i = 0; i < layout.size(); ++i) {
       const std::size_t event = block.first_event + i;
       if (trace.IsFramework(layout, i, "Method::execute"))

@@ -55,7 +55,7 @@ class Health {
            std::string place = "");
   void AddAll(const Health& other);
   const std::vector<HealthEntry>& entries() const { return entries_; }
-  std::int64_t CountOf(std::string_view name) const;  // 0: there is no such entry
+  std::int64_t GetCount(std::string_view name) const;  // 0: there is no such entry
 
  private:
   std::vector<HealthEntry> entries_;
@@ -100,7 +100,7 @@ struct Trace {
         instruction;  // as in the file; spans of the framework outside of the stream have 0 or -1
     std::vector<std::int32_t> delegate_id;  // delegate_debug_id_int; -1: there is none
     // The backend of delegate events and of DELEGATE_CALLs; "": its events cannot be read; kNoName: unknown.
-    // Filled by KeepHostTime (analysis/host_time.h); empty before.
+    // Filled by SeparateHostTime (analysis/host_time.h); empty before.
     std::vector<NameId> backend;
 
     std::size_t size() const { return name.size(); }
@@ -114,9 +114,9 @@ struct Trace {
     std::int32_t bundled_input_index = -1;
   };
 
-  // Values other than host time that a delegate reports at one place of the program. KeepHostTime moves them
-  // here.
-  struct Reported {
+  // Values other than host time that a delegate reports at one place of the program. SeparateHostTime moves
+  // them here.
+  struct ReportedValues {
     std::string backend;  // "": unknown
     std::string name;
     ValueKind kind = ValueKind::kUnknown;
@@ -128,7 +128,7 @@ struct Trace {
 
   std::vector<Block> blocks;
   std::vector<Layout> layouts;
-  std::vector<Reported> reported;
+  std::vector<ReportedValues> reported;
   double delegate_nanoseconds_per_tick = 1;  // factor of the times of delegate events
   NameTable names;
   // Times by event: event i of block b has the index `blocks[b].first_event + i`.
@@ -149,20 +149,20 @@ struct Trace {
     std::size_t size = 0;  // bytes of the first event's metadata
     std::int64_t events = 0;
     bool varies = false;       // whether events have different metadata
-    std::string backend = {};  // see Layout::backend; filled by KeepHostTime
-    static constexpr std::size_t kMost = 64 * 1024;
+    std::string backend = {};  // see Layout::backend; filled by SeparateHostTime
+    static constexpr std::size_t kMaxBytes = 64 * 1024;
   };
   std::map<std::pair<std::int32_t, std::string>, Metadata> metadata;
   Health health;
 
   std::size_t event_count() const { return start.size(); }
-  const Layout& LayoutOf(const Block& block) const { return layouts[block.layout]; }
-  const std::string& NameOf(const Layout& layout, std::size_t event) const {
+  const Layout& GetLayout(const Block& block) const { return layouts[block.layout]; }
+  const std::string& GetName(const Layout& layout, std::size_t event) const {
     return names.Text(layout.name[event]);
   }
   // Whether event `event` of the layout is a framework event with this name.
   bool IsFramework(const Layout& layout, std::size_t event, std::string_view framework_name) const {
-    return layout.source[event] == Source::kFramework && NameOf(layout, event) == framework_name;
+    return layout.source[event] == Source::kFramework && GetName(layout, event) == framework_name;
   }
 };
 

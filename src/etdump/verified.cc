@@ -70,7 +70,7 @@ EtdumpRoot::EtdumpRoot(ByteView bytes, const std::string& file_name) : file_name
     const std::size_t zeros =
         CountTrailingZeros(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
     if (zeros == bytes.size()) throw Truncated(file_name, zeros, zeros);
-    throw NotTheExpectedFile(bytes, file_name, "an ETDump", "no ED00 identifier", kIdentifierAt, kRemedy);
+    throw WrongFileKind(bytes, file_name, "an ETDump", "no ED00 identifier", kIdentifierAt, kRemedy);
   }
   // The runtime aligns fields relative to the start of the prefix, so the verifier begins there, too.
   data_ = reinterpret_cast<const std::uint8_t*>(bytes.data());

@@ -54,7 +54,7 @@ void RejectDangerousSideFiles(const std::filesystem::path& path, const std::file
   const fs::file_type type = fs::symlink_status(journal, error).type();
   if (type == fs::file_type::not_found) return;
   if (type != fs::file_type::regular) refuse("-journal", "that is not a regular file");
-  const MappedFile mapped = MappedFile::Open(journal, kMostTable);
+  const MappedFile mapped = MappedFile::Open(journal, kMaxTableBytes);
   const ByteView bytes = mapped.bytes();
   // https://www.sqlite.org/fileformat2.html#the_rollback_journal describes the header. A journal that names a
   // super-journal, which SQLite deletes, ends with the magic bytes (readSuperJournal() in SQLite's pager.c).
@@ -161,12 +161,12 @@ void Database::Execute(const char* sql) {
   if (const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr); code != SQLITE_OK) Fail(code);
 }
 
-std::int64_t Database::Number(std::string_view sql) {
+std::int64_t Database::QueryInteger(std::string_view sql) {
   Statement statement(*this, sql);
   return statement.Step() ? statement.Integer(0) : 0;
 }
 
-void Database::RequireWhole() {
+void Database::RequireUndamaged() {
   Statement check(*this, "PRAGMA quick_check(1)");
   if (check.Step() && check.Text(0) != "ok") throw DamagedError(file_, check.Text(0));
 }
@@ -179,7 +179,7 @@ std::vector<std::string> Database::Schema() {
   return lines;
 }
 
-void Database::RequireSchemaOf(Database& expected) {
+void Database::RequireSameSchema(Database& expected) {
   if (Schema() == expected.Schema()) return;
   throw Error(ExitCode::kBadInput, "has other tables, views, or triggers than a history that etprof wrote")
       .InFile(file_.string())

@@ -31,11 +31,11 @@ class Database {
 
   void Execute(const char* sql);
   // Returns the first column of the first row; 0 if there is no row.
-  std::int64_t Number(std::string_view sql);
+  std::int64_t QueryInteger(std::string_view sql);
   // Throws if any page is damaged. Reads the whole file.
-  void RequireWhole();
+  void RequireUndamaged();
   // Throws unless the file has exactly the tables and indices of `expected`.
-  void RequireSchemaOf(Database& expected);
+  void RequireSameSchema(Database& expected);
   std::int64_t LastRowId() const;
   sqlite3* handle() const { return handle_; }
   [[noreturn]] void Fail(int code) const;

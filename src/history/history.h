@@ -26,7 +26,7 @@ struct SeriesKey {
 };
 
 // "mobilenet_v3_small, base, 2 threads, isa=-avx2, on local". Each series has a unique name.
-std::string NameOf(const SeriesKey& key);
+std::string GetName(const SeriesKey& key);
 
 // Identifies a machine. Another identity under the same device name means another machine, or another system
 // on the machine.
@@ -37,7 +37,7 @@ struct MachineIdentity {
 };
 
 // "kernel 6.1 -> 6.6, cores 4 -> 2"; "" if no known property differs.
-std::string DifferencesOf(const MachineIdentity& before, const MachineIdentity& after);
+std::string DescribeDifferences(const MachineIdentity& before, const MachineIdentity& after);
 
 // One process of an experiment.
 struct HistoryLaunch {
@@ -58,10 +58,10 @@ struct HistoryOperator {
   std::string name;            // as ExecuTorch's Inspector shows it
   Nanoseconds total_self = 0;  // ns; sum over the common set of runs
   // Self time in each launch of HistoryResult::launches, computed as HistoryLaunch::traced; 0: no runs.
-  // Empty: not stored, since the operator has less than kLeastShareByLaunch of all self time, or not known.
+  // Empty: not stored, since the operator has less than kMinShareByLaunch of all self time, or not known.
   std::vector<Nanoseconds> by_launch = {};
 };
-inline constexpr double kLeastShareByLaunch = 0.005;
+inline constexpr double kMinShareByLaunch = 0.005;
 
 // The result of one experiment in one run.
 struct HistoryResult {

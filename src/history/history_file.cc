@@ -78,7 +78,7 @@ void RequireSchema(Database& database, std::int64_t version) {
   Database expected;
   for (std::size_t i = 0; i < kSchemas.size() && std::cmp_less(i, version); ++i)
     expected.Execute(kSchemas[i]);
-  database.RequireSchemaOf(expected);
+  database.RequireSameSchema(expected);
 }
 
 std::uint32_t BigEndian(const char* at) {
@@ -213,9 +213,9 @@ SeriesKey ReadSeriesKey(const Statement& row, int first) {
 HistoryFile::HistoryFile(const std::filesystem::path& file, Database::Mode mode)
     : file_(file), database_(file, mode) {
   if (mode == Database::Mode::kCreate) CreateTables();
-  version_ = database_.Number("PRAGMA user_version");
+  version_ = database_.QueryInteger("PRAGMA user_version");
   RequireSchema(database_, version_);
-  if (mode == Database::Mode::kRead) database_.RequireWhole();
+  if (mode == Database::Mode::kRead) database_.RequireUndamaged();
 }
 
 void HistoryFile::CreateTables() {
@@ -224,8 +224,8 @@ void HistoryFile::CreateTables() {
   Transaction transaction(database_);
   // Another process may have just created the tables.
   std::int64_t version = 0;
-  if (database_.Number("SELECT count(*) FROM sqlite_schema") > 0) {
-    version = database_.Number("PRAGMA user_version");
+  if (database_.QueryInteger("SELECT count(*) FROM sqlite_schema") > 0) {
+    version = database_.QueryInteger("PRAGMA user_version");
     RequireSchema(database_, version);
   }
   if (version == kVersion) return;
@@ -238,8 +238,8 @@ void HistoryFile::CreateTables() {
 void HistoryFile::RequireAddable(const std::filesystem::path& file) {
   if (!HasHistory(file)) return;
   Database database(file, Database::Mode::kWrite);
-  RequireSchema(database, database.Number("PRAGMA user_version"));
-  database.RequireWhole();
+  RequireSchema(database, database.QueryInteger("PRAGMA user_version"));
+  database.RequireUndamaged();
 }
 
 HistoryFile HistoryFile::OpenToAdd(const std::filesystem::path& file) {
@@ -308,14 +308,14 @@ void HistoryFile::AddResult(std::int64_t run_id, const HistoryRun& run, const Hi
   }
 }
 
-HistoryFile::Added HistoryFile::Add(HistoryRun run, OfOther of_other) {
+HistoryFile::Added HistoryFile::Add(HistoryRun run, CommitConflict on_conflict) {
   Transaction transaction(database_);
   const auto launches = static_cast<std::int64_t>(run.Launches());
   Added added = Added::kNew;
   {
     Statement find(database_, "SELECT id, commit_name, launches, time FROM run WHERE identity = ?1");
     if (find.Bind(run.identity).Step()) {
-      if (find.Text(1) != run.commit && of_other == OfOther::kRefused) {
+      if (find.Text(1) != run.commit && on_conflict == CommitConflict::kRefused) {
         throw Error(ExitCode::kUsage,
                     fmt::format("has this measurement already, as one of commit {}", find.Text(1)))
             .InFile(file_.string())
@@ -426,7 +426,7 @@ std::int64_t HistoryFile::Delete(const std::string& commit) {
 
 std::int64_t HistoryFile::Merge(HistoryFile& other) {
   const std::int64_t before = CountRuns();
-  for (HistoryRun& run : other.Runs()) Add(std::move(run), OfOther::kStays);
+  for (HistoryRun& run : other.Runs()) Add(std::move(run), CommitConflict::kKeepCommit);
   Transaction transaction(database_);
   Statement series(other.database_, fmt::format("SELECT id, {} FROM series", kSeriesColumns));
   while (series.Step()) {
@@ -491,7 +491,7 @@ void HistoryFile::ReadResults(std::int64_t run_id, HistoryRun& run) {
   }
 }
 
-std::vector<SeriesKey> HistoryFile::OfOtherOperators(const std::string& identity) {
+std::vector<SeriesKey> HistoryFile::FindOperatorConflicts(const std::string& identity) {
   constexpr const char* kOperators = "SELECT operator FROM operator_time WHERE result";
   Statement find(
       database_,
@@ -563,7 +563,7 @@ std::vector<TrendData> SplitByMachine(std::vector<TrendData> trends) {
 
 }  // namespace
 
-std::int64_t HistoryFile::CountRuns() { return database_.Number("SELECT count(*) FROM run"); }
+std::int64_t HistoryFile::CountRuns() { return database_.QueryInteger("SELECT count(*) FROM run"); }
 
 std::vector<TrendData> HistoryFile::Trends(const HistoryFilter& filter) {
   std::vector<TrendData> trends;
@@ -711,7 +711,7 @@ void HistoryFile::ReadOperators(TrendData& trend) {
   }
   Statement name(database_, "SELECT key, name FROM operator WHERE id = ?1");
   for (const auto& [op, operator_rows] : rows) {
-    if (shares[op] < kLeastShareOfOperator) continue;
+    if (shares[op] < kMinOperatorShare) continue;
     name.Bind(op);
     if (!name.Step()) continue;
     OperatorTimes times{name.Text(0), name.Text(1), shares[op], {}};

@@ -51,7 +51,7 @@ struct OperatorTimes {
   std::vector<SelfTime> times;  // by TrendData::points
 };
 // Operators with a smaller share are left out.
-inline constexpr double kLeastShareOfOperator = 0.01;
+inline constexpr double kMinOperatorShare = 0.01;
 
 // Accepts the changes of a series that begin with this commit or before, so that they fail no check.
 struct Acceptance {
@@ -83,9 +83,9 @@ class HistoryFile {
 
   enum class Added { kNew, kAlreadyThere, kReplaced };
   // What to do with a run that was added with another commit: throw Error (kUsage), or keep that commit.
-  enum class OfOther { kRefused, kStays };
+  enum class CommitConflict { kRefused, kKeepCommit };
   // Adds a run. A run that was resumed since it was added replaces the former version.
-  Added Add(HistoryRun run, OfOther of_other = OfOther::kRefused);
+  Added Add(HistoryRun run, CommitConflict on_conflict = CommitConflict::kRefused);
 
   // Accepts the changes up to a commit in all series that match the filter and have that commit, and returns
   // these series. The commit may be given by a unique prefix. Throws Error (kUsage) if no commit or several
@@ -99,7 +99,7 @@ class HistoryFile {
 
   // Returns the series of a run for which its commit has another run with different operators: perhaps two
   // models whose files have the same name.
-  std::vector<SeriesKey> OfOtherOperators(const std::string& identity);
+  std::vector<SeriesKey> FindOperatorConflicts(const std::string& identity);
 
   std::int64_t CountRuns();
   // Returns the series that match, ordered by the members of their keys. Series without runs are left out.

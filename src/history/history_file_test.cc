@@ -298,10 +298,10 @@ TEST_F(HistoryFileTest, StoresARunOnce) {
   HistoryRun other = MakeRun(1);
   other.commit = "another";
   EXPECT_THROW(history.Add(other), Error);
-  EXPECT_EQ(history.Add(other, HistoryFile::OfOther::kStays), Added::kAlreadyThere);
+  EXPECT_EQ(history.Add(other, HistoryFile::CommitConflict::kKeepCommit), Added::kAlreadyThere);
   other = MakeRun(1, 6);
   other.commit = "another";
-  EXPECT_EQ(history.Add(other, HistoryFile::OfOther::kStays), Added::kReplaced);
+  EXPECT_EQ(history.Add(other, HistoryFile::CommitConflict::kKeepCommit), Added::kReplaced);
   EXPECT_EQ(history.Trends({})[0].points[0].commit, "c1");
   EXPECT_EQ(history.Trends({})[0].points[0].time, 1001);
 }
@@ -336,14 +336,14 @@ TEST_F(HistoryFileTest, FindsTwoModelsOfTheSameNameInACommit) {
   later.results[0].operators = {{"forward/0/kernel/0", "sub", 400}};
   history.Add(first);
   history.Add(again);
-  EXPECT_THAT(history.OfOtherOperators(again.identity), testing::IsEmpty());
+  EXPECT_THAT(history.FindOperatorConflicts(again.identity), testing::IsEmpty());
   history.Add(untraced);
-  EXPECT_THAT(history.OfOtherOperators(untraced.identity), testing::IsEmpty());
+  EXPECT_THAT(history.FindOperatorConflicts(untraced.identity), testing::IsEmpty());
   history.Add(later);
-  EXPECT_THAT(history.OfOtherOperators(later.identity), testing::IsEmpty());  // another commit
+  EXPECT_THAT(history.FindOperatorConflicts(later.identity), testing::IsEmpty());  // another commit
   history.Add(other);
-  EXPECT_THAT(history.OfOtherOperators(other.identity), testing::ElementsAre(first.results[0].series));
-  EXPECT_THAT(history.OfOtherOperators(first.identity), testing::ElementsAre(first.results[0].series));
+  EXPECT_THAT(history.FindOperatorConflicts(other.identity), testing::ElementsAre(first.results[0].series));
+  EXPECT_THAT(history.FindOperatorConflicts(first.identity), testing::ElementsAre(first.results[0].series));
 }
 
 TEST_F(HistoryFileTest, ReportsDamageBeforeAdding) {
@@ -560,9 +560,9 @@ TEST_F(HistoryFileTest, RefusesForeignSchemas) {
 TEST_F(HistoryFileTest, BoundsTheWorkOfAllStatements) {
   HistoryFile::OpenToAdd(file_).Add(MakeRun(1));
   Database database(file_, Database::Mode::kRead);
-  EXPECT_EQ(database.Number("SELECT count(*) FROM run"), 1);
+  EXPECT_EQ(database.QueryInteger("SELECT count(*) FROM run"), 1);
   try {
-    database.Number(
+    database.QueryInteger(
         "WITH RECURSIVE endless(n) AS (SELECT 1 UNION ALL SELECT n FROM endless) SELECT count(*) FROM "
         "endless");
     FAIL() << "it ended";

@@ -23,7 +23,7 @@ std::string SettingsText(const ExperimentData& data) {
   std::vector<std::string> parts;
   if (!data.isa.empty()) parts.push_back("isa=" + data.isa);
   if (!data.cpus.empty()) parts.push_back("cpus=" + data.cpus);
-  if (data.period > 0) parts.push_back("period=" + DurationText(data.period));
+  if (data.period > 0) parts.push_back("period=" + FormatExactDuration(data.period));
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
@@ -122,7 +122,7 @@ void AddOperators(const Profile& profile, std::int64_t common_runs, HistoryResul
   for (std::size_t op = 0; op < count; ++op) {
     HistoryOperator entry{KeyText(profile.operators[op].key), profile.operators[op].name,
                           profile.statistics[op].total_self};
-    if (by_launch && static_cast<double>(entry.total_self) >= kLeastShareByLaunch * all)
+    if (by_launch && static_cast<double>(entry.total_self) >= kMinShareByLaunch * all)
       entry.by_launch = traced.ByLaunch([self = profile.Self(op)](std::size_t run) { return self[run]; });
     result.operators.push_back(std::move(entry));
   }
@@ -188,7 +188,7 @@ std::size_t HistoryRun::Launches() const {
   return count;
 }
 
-std::string NameOf(const SeriesKey& key) {
+std::string GetName(const SeriesKey& key) {
   std::string name = key.model;
   if (key.method != "forward") name += ", method " + key.method;
   name += ", " + key.experiment;
@@ -197,7 +197,7 @@ std::string NameOf(const SeriesKey& key) {
   return name + ", on " + key.device;
 }
 
-std::string DifferencesOf(const MachineIdentity& before, const MachineIdentity& after) {
+std::string DescribeDifferences(const MachineIdentity& before, const MachineIdentity& after) {
   std::vector<std::string> parts;
   const auto add = [&](const char* name, const std::string& a, const std::string& b) {
     if (a != b && !a.empty() && !b.empty()) parts.push_back(fmt::format("{} {} -> {}", name, a, b));
@@ -214,11 +214,11 @@ std::string DifferencesOf(const MachineIdentity& before, const MachineIdentity& 
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-Recorded RecordOf(const Report& report, const RecordOptions& options) {
+RecordedRun MakeHistoryRun(const Report& report, const RecordOptions& options) {
   const RunData& run = report.run;
-  Recorded recorded;
+  RecordedRun recorded;
   HistoryRun& entry = recorded.run;
-  const std::optional<std::int64_t> measured_at = UnixOfUtc(run.generated_at);
+  const std::optional<std::int64_t> measured_at = ParseUtc(run.generated_at);
   if (!measured_at) {
     throw Error(ExitCode::kBadInput, "does not say when it was measured: it is not a run of etprof")
         .InFile(run.folder.string())

@@ -17,13 +17,13 @@ struct RecordOptions {
   std::string model = {};        // name for the model in series; "": stem of its file name
 };
 
-struct Recorded {
+struct RecordedRun {
   HistoryRun run;
   std::vector<std::string> left_out;  // clauses that name experiments without stored times, and the reason
 };
 
 // Reduces a run to what the history stores. Throws Error (kBadInput) if the run has no launch with times or
 // no time of measurement; kUsage if it does not have the reference experiment.
-Recorded RecordOf(const Report& report, const RecordOptions& options);
+RecordedRun MakeHistoryRun(const Report& report, const RecordOptions& options);
 
 }  // namespace etprof

@@ -24,7 +24,7 @@ Report MakeMeasuredReport() {
 
 TEST(Record, StoresLaunchesAndSumsThatAddUp) {
   const Report report = MakeMeasuredReport();
-  const Recorded recorded = RecordOf(report, {.commit = "abc", .time = 77, .reference = ""});
+  const RecordedRun recorded = MakeHistoryRun(report, {.commit = "abc", .time = 77, .reference = ""});
   EXPECT_THAT(recorded.left_out, testing::IsEmpty());
   const HistoryRun& run = recorded.run;
   EXPECT_EQ(run.commit, "abc");
@@ -47,7 +47,7 @@ TEST(Record, StoresLaunchesAndSumsThatAddUp) {
   EXPECT_EQ(sum, total);
   // Only operators with a sufficient share have times by launch.
   for (const HistoryOperator& op : off.operators) {
-    const bool large = static_cast<double>(op.total_self) >= kLeastShareByLaunch * static_cast<double>(sum);
+    const bool large = static_cast<double>(op.total_self) >= kMinShareByLaunch * static_cast<double>(sum);
     EXPECT_EQ(op.by_launch.size(), large ? off.launches.size() : 0) << op.name;
   }
   for (std::size_t launch = 0; launch < off.launches.size(); ++launch) {
@@ -67,15 +67,15 @@ TEST(Record, StoresLaunchesAndSumsThatAddUp) {
 
 TEST(Record, ComparesWithTheReferenceInTheSameRounds) {
   const Report report = MakeMeasuredReport();
-  const HistoryRun run = RecordOf(report, {.commit = "abc", .time = {}, .reference = "off"}).run;
+  const HistoryRun run = MakeHistoryRun(report, {.commit = "abc", .time = {}, .reference = "off"}).run;
   EXPECT_EQ(run.time, run.measured_at);
   EXPECT_EQ(run.results[0].launches[0].log_relative, std::nullopt);
   for (const HistoryLaunch& launch : run.results[1].launches)
     EXPECT_NEAR(launch.log_relative.value(), std::log(2.0 / 5), 0.01);
-  EXPECT_THROW(RecordOf(report, {.commit = "abc", .time = {}, .reference = "none"}), Error);
+  EXPECT_THROW(MakeHistoryRun(report, {.commit = "abc", .time = {}, .reference = "none"}), Error);
   Report apart = report;
   apart.run.schedule.interleaved = false;
-  const Recorded kept = RecordOf(apart, {.commit = "abc", .time = {}, .reference = "off"});
+  const RecordedRun kept = MakeHistoryRun(apart, {.commit = "abc", .time = {}, .reference = "off"});
   EXPECT_THAT(kept.left_out, testing::SizeIs(1));
   EXPECT_EQ(kept.run.results[1].launches[0].log_relative, std::nullopt);
 }
@@ -83,7 +83,7 @@ TEST(Record, ComparesWithTheReferenceInTheSameRounds) {
 TEST(Record, ResumedMeasurementsKeepTheirIdentity) {
   const Report report = MakeMeasuredReport();
   const auto identity = [](const Report& of) {
-    return RecordOf(of, {.commit = "abc", .time = {}, .reference = ""}).run.identity;
+    return MakeHistoryRun(of, {.commit = "abc", .time = {}, .reference = ""}).run.identity;
   };
   Report resumed = report;
   resumed.run.experiments[0].launches.push_back(resumed.run.experiments[0].launches.back());
@@ -94,13 +94,13 @@ TEST(Record, ResumedMeasurementsKeepTheirIdentity) {
 }
 
 TEST(Record, RefusesRunsWithoutTimes) {
-  EXPECT_THROW(RecordOf(example::MakePair(), {.commit = "abc", .time = {}, .reference = ""}), Error);
+  EXPECT_THROW(MakeHistoryRun(example::MakePair(), {.commit = "abc", .time = {}, .reference = ""}), Error);
   Report report = MakeMeasuredReport();
   report.run.experiments[0].trace_enabled = true;
   report.run.experiments[1].emulated = true;
-  EXPECT_THROW(RecordOf(report, {.commit = "abc", .time = {}, .reference = ""}), Error);
+  EXPECT_THROW(MakeHistoryRun(report, {.commit = "abc", .time = {}, .reference = ""}), Error);
   report.run.experiments[1].emulated = false;
-  const Recorded recorded = RecordOf(report, {.commit = "abc", .time = {}, .reference = ""});
+  const RecordedRun recorded = MakeHistoryRun(report, {.commit = "abc", .time = {}, .reference = ""});
   EXPECT_THAT(recorded.left_out, testing::SizeIs(1));
   EXPECT_EQ(recorded.run.results.size(), 1U);
 }
@@ -110,11 +110,11 @@ TEST(MachineIdentityTest, DescribesDifferences) {
   before.kernel = "Linux 6.1";
   before.cores = 4;
   after = before;
-  EXPECT_EQ(DifferencesOf(before, after), "");
+  EXPECT_EQ(DescribeDifferences(before, after), "");
   after.kernel = "Linux 6.6";
   after.cores = 2;
   after.os = "said by one side alone";
-  EXPECT_EQ(DifferencesOf(before, after), "cores 4 -> 2, kernel Linux 6.1 -> Linux 6.6");
+  EXPECT_EQ(DescribeDifferences(before, after), "cores 4 -> 2, kernel Linux 6.1 -> Linux 6.6");
 }
 
 }  // namespace

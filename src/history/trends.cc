@@ -22,7 +22,7 @@ namespace {
 constexpr double kMaxLogRatio = 43.7;
 
 TrendValue MakeTrendValue(const std::vector<double>& logs) {
-  const stats::MiddleMean mean = stats::MiddleMeanOf(logs);
+  const stats::InterquartileMean mean = stats::ComputeInterquartileMean(logs);
   TrendValue value{std::exp(mean.log), std::nullopt, std::nullopt};
   if (!mean.standard_error || mean.degrees_of_freedom < 1) return value;
   const double half = *mean.standard_error == 0
@@ -66,7 +66,7 @@ TrendRun MakeTrendRun(const TrendPoint& point) {
 }
 
 // The differences between two runs of a series, except for the device.
-std::string DifferencesOf(const TrendPoint& before, const TrendPoint& after) {
+std::string DescribeDifferences(const TrendPoint& before, const TrendPoint& after) {
   std::vector<std::string> parts;
   const auto add = [&](const char* name, const std::string& a, const std::string& b) {
     if (a != b && !a.empty() && !b.empty()) parts.emplace_back(name);
@@ -120,7 +120,7 @@ TestedRuns SelectRuns(const std::vector<TrendPoint>& points, const PointLogs& re
   for (const auto& [name, count] : references) {
     if (count > (reference.empty() ? 0 : references[reference])) reference = name;
   }
-  tested.relative = !reference.empty() && references[reference] >= std::min(all, stats::kLeastRunsOfSeries);
+  tested.relative = !reference.empty() && references[reference] >= std::min(all, stats::kMinSeriesRuns);
   std::string commit;
   std::int64_t group = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -183,8 +183,8 @@ TrendChange MakeTrendChange(const stats::LevelChange& found, const TestedRuns& t
   change.p_value = found.p_value;
   const std::vector<TrendPoint>& points = trend.data.points;
   const TrendPoint &before = points[change.before], &after = points[change.after];
-  const std::string device = DifferencesOf(before.machine, after.machine);
-  const std::string code = DifferencesOf(before, after);
+  const std::string device = DescribeDifferences(before.machine, after.machine);
+  const std::string code = DescribeDifferences(before, after);
   std::vector<std::string> differs;
   for (const std::string& text : {device, code}) {
     if (!text.empty()) differs.push_back(text);
@@ -199,7 +199,7 @@ TrendChange MakeTrendChange(const stats::LevelChange& found, const TestedRuns& t
     change.cause = ChangeCause::kDevice;
   } else if (tested.relative && same_reference) {
     change.cause = ChangeCause::kCode;
-  } else if (trend.of_reference && code.empty()) {
+  } else if (trend.is_reference && code.empty()) {
     change.cause = ChangeCause::kMachine;
   }
   const bool may_be_code = change.cause == ChangeCause::kCode || change.cause == ChangeCause::kUnknown;
@@ -212,16 +212,16 @@ TrendChange MakeTrendChange(const stats::LevelChange& found, const TestedRuns& t
 void DecideSeries(const stats::ChangePoints& found, std::size_t runs, double smallest, double level,
                   Trend& trend) {
   const double log_smallest = std::log1p(smallest);
-  trend.shows_after = stats::RunsToShow(found, log_smallest, level);
-  const bool can_show = runs >= stats::kLeastRunsOfSeries && trend.shows_after &&
+  trend.shows_after = stats::RunsToDetect(found, log_smallest, level);
+  const bool can_show = runs >= stats::kMinSeriesRuns && trend.shows_after &&
                         *trend.shows_after <= std::max(found.last_runs, std::size_t{2});
   if (!can_show) {
     // Assume that more runs like these follow.
     stats::ChangePoints longer = found;
-    const std::size_t least = runs < stats::kLeastRunsOfSeries ? stats::kLeastRunsOfSeries - runs : 1;
+    const std::size_t least = runs < stats::kMinSeriesRuns ? stats::kMinSeriesRuns - runs : 1;
     for (std::size_t more = least; more <= 1000 && !trend.more_runs; ++more) {
       longer.last_runs = found.last_runs + more;
-      const auto shows = stats::RunsToShow(longer, log_smallest, level, longer.last_runs);
+      const auto shows = stats::RunsToDetect(longer, log_smallest, level, longer.last_runs);
       if (shows || !found.run_sd) trend.more_runs = more;
     }
   }
@@ -268,15 +268,15 @@ void FindOperatorChanges(HistoryReport& report, double level) {
   std::vector<std::vector<stats::RunLaunches>> series;
   for (Trend& trend : report.trends) {
     for (const OperatorTimes& op : trend.data.operators) {
-      if (trend.of_reference) continue;
+      if (trend.is_reference) continue;
       TestedOperator one{&trend, &op, SelectOperatorRuns(trend.data, op), {}};
-      if (one.tested.runs.size() < stats::kLeastRunsOfSeries) continue;
-      ++trend.judged_operators;
+      if (one.tested.runs.size() < stats::kMinSeriesRuns) continue;
+      ++trend.tested_operators;
       series.push_back(std::move(one.tested.runs));
       all.push_back(std::move(one));
     }
   }
-  const std::vector<double> p_values = stats::PValuesOfChanges(series, level);
+  const std::vector<double> p_values = stats::ChangePValues(series, level);
   const std::vector<double> adjusted = stats::BenjaminiHochberg(p_values);
   const auto num_rejected = std::ranges::count_if(adjusted, [&](double p_value) { return p_value <= level; });
   ParallelFor(all.size(), 0, [&](std::size_t i) {
@@ -325,22 +325,22 @@ HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operato
         .Remedy("give a commit of the history, and more with `--last N`");
   }
   for (Trend& trend : report.trends) {
-    trend.of_reference = std::ranges::any_of(
+    trend.is_reference = std::ranges::any_of(
         report.trends, [&](const Trend& other) { return IsReferenceOf(trend.data.key, other.data); });
   }
   // Each series gets an equal part of the series' level (Bonferroni).
-  const double level =
-      kPartOfSeries * options.level / static_cast<double>(std::max<std::size_t>(report.trends.size(), 1));
+  const double level = kLatencyLevelShare * options.level /
+                       static_cast<double>(std::max<std::size_t>(report.trends.size(), 1));
   bool lacks_reference = false;
   ParallelFor(report.trends.size(), 0,
               [&](std::size_t i) { FindSeriesChanges(report.trends[i], report, level); });
   if (!report.trends.empty()) report.decision = GateDecision::kPass;
   for (const Trend& trend : report.trends) {
-    if (trend.of_reference) continue;
-    report.decision = Together(report.decision, trend.decision);
+    if (trend.is_reference) continue;
+    report.decision = CombineDecisions(report.decision, trend.decision);
     lacks_reference = lacks_reference || !trend.relative;
   }
-  FindOperatorChanges(report, (1 - kPartOfSeries) * options.level);
+  FindOperatorChanges(report, (1 - kLatencyLevelShare) * options.level);
   if (lacks_reference) {
     report.notes.emplace_back(
         "Without a reference, a change of the machine cannot be told from one of the code: measure a model "

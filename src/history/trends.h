@@ -10,8 +10,8 @@
 
 namespace etprof {
 
-// The mean over the launches of a run (stats::MiddleMean of the logarithms) with its 95% interval, which is
-// absent for a single launch.
+// The mean over the launches of a run (stats::InterquartileMean of the logarithms) with its 95% interval,
+// which is absent for a single launch.
 struct TrendValue {
   double middle = 0;
   std::optional<double> low, high;
@@ -65,13 +65,13 @@ struct Trend {
   TrendData data;
   std::vector<TrendRun> runs;        // by TrendData::points
   bool relative = false;             // changes refer to the ratio to the reference
-  bool of_reference = false;         // another series is relative to this one
+  bool is_reference = false;         // another series is relative to this one
   std::size_t unused_runs = 0;       // runs of `data` without a value of that kind
   std::vector<TrendChange> changes;  // in order of the runs
   std::optional<double> run_sd,
       between_sd;  // standard deviation of the logarithm between runs; the part that launches do not explain
   std::vector<OperatorTrend> operators;  // operators that changed, by decreasing share
-  std::size_t judged_operators = 0;
+  std::size_t tested_operators = 0;
   GateDecision decision = GateDecision::kInconclusive;  // decided by the latency
   std::optional<std::size_t>
       shows_after;  // number of runs at a new level until a change of `smallest` is detected
@@ -94,7 +94,7 @@ struct HistoryReport : TrendOptions {
 
 // The fraction of the level that the series share. The operators share the rest, since they are many and less
 // certain.
-inline constexpr double kPartOfSeries = 0.8;
+inline constexpr double kLatencyLevelShare = 0.8;
 
 // Finds changes in the series (stats/change_point.h). If the runs of a series have a reference, the ratio to
 // the reference is tested, so that effects of the machine cancel; these show in the reference's own series.

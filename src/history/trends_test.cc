@@ -64,7 +64,7 @@ TEST(Trends, ChangesOfTheCodeFail) {
   EXPECT_GE(base.changes[0].after, 18U);
   EXPECT_EQ(base.changes[0].cause, ChangeCause::kCode);
   EXPECT_NEAR(base.changes[0].growth, std::expm1(0.03), 0.006);
-  EXPECT_TRUE(report.trends[1].of_reference);
+  EXPECT_TRUE(report.trends[1].is_reference);
   EXPECT_THAT(report.trends[1].changes, testing::IsEmpty());
   EXPECT_NEAR(base.runs[0].latency->middle, 1e7, 3e5);
   EXPECT_LT(*base.runs[0].latency->low, base.runs[0].latency->middle);
@@ -290,7 +290,7 @@ TEST(Trends, FindsTheOperatorThatChangedAndItsCause) {
   for (const bool by_launch : {true, false}) {
     const HistoryReport report = FindTrends(operators.Data(by_launch), "");
     const Trend& base = report.trends[0];
-    EXPECT_EQ(base.judged_operators, 10U);
+    EXPECT_EQ(base.tested_operators, 10U);
     ASSERT_EQ(base.operators.size(), 1U) << by_launch;
     EXPECT_EQ(base.operators[0].key, "forward/3");
     EXPECT_TRUE(base.operators[0].relative);

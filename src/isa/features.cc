@@ -90,7 +90,7 @@ Architecture HostArchitecture() {
 #endif
 }
 
-std::string_view Name(Architecture architecture) {
+std::string_view ArchitectureName(Architecture architecture) {
   return architecture == Architecture::kAarch64 ? "aarch64" : "x86-64";
 }
 
@@ -124,7 +124,7 @@ std::optional<std::string> CanonicalName(Architecture architecture, std::string_
   return std::nullopt;
 }
 
-FeatureSet WithNeeds(Architecture architecture, const FeatureSet& features) {
+FeatureSet WithDependencies(Architecture architecture, const FeatureSet& features) {
   FeatureSet result = features;
   std::vector<std::string> pending(features.begin(), features.end());
   while (!pending.empty()) {
@@ -148,7 +148,7 @@ FeatureSet WithDependents(Architecture architecture, const FeatureSet& features)
   return result;
 }
 
-Architecture ArchitectureOf(const FeatureSet& detected) {
+Architecture DetectArchitecture(const FeatureSet& detected) {
   const auto known = [&](Architecture architecture) {
     const auto& features = Features(architecture);
     return std::ranges::count_if(

@@ -14,7 +14,7 @@ enum class Architecture { kX86_64, kAarch64 };
 
 // The architecture for which this program is compiled.
 Architecture HostArchitecture();
-std::string_view Name(Architecture architecture);  // "x86-64", "aarch64"
+std::string_view ArchitectureName(Architecture architecture);  // "x86-64", "aarch64"
 
 struct Feature {
   std::string_view name;                  // the name that etprof prints
@@ -44,14 +44,14 @@ using FeatureSet = std::set<std::string>;
 std::optional<std::string> CanonicalName(Architecture architecture, std::string_view name);
 
 // `features` and their transitive dependencies.
-FeatureSet WithNeeds(Architecture architecture, const FeatureSet& features);
+FeatureSet WithDependencies(Architecture architecture, const FeatureSet& features);
 
 // `features` and all features that need them, transitively.
 FeatureSet WithDependents(Architecture architecture, const FeatureSet& features);
 
 // The architecture that has most of the detected features, because an emulated CPU may differ from the
 // device's own. If no features are detected, the architecture of this program.
-Architecture ArchitectureOf(const FeatureSet& detected);
+Architecture DetectArchitecture(const FeatureSet& detected);
 
 struct Mask {
   FeatureSet masked;   // detected, but hidden

@@ -55,9 +55,9 @@ TEST(Features, ClosuresAreTransitive) {
   EXPECT_TRUE(WithDependents(Architecture::kAarch64, {"sme"}).contains("sme2"));
   EXPECT_FALSE(
       WithDependents(Architecture::kAarch64, {"sve"}).contains("sme"));  // Apple's M4 has SME2 without SVE
-  EXPECT_EQ(WithNeeds(Architecture::kX86_64, {"fma3"}),
+  EXPECT_EQ(WithDependencies(Architecture::kX86_64, {"fma3"}),
             (FeatureSet{"avx", "f16c", "fma3", "sse3", "sse4_1", "sse4_2", "ssse3"}));
-  EXPECT_EQ(WithNeeds(Architecture::kAarch64, {"sme2"}), (FeatureSet{"bf16", "fp16", "sme", "sme2"}));
+  EXPECT_EQ(WithDependencies(Architecture::kAarch64, {"sme2"}), (FeatureSet{"bf16", "fp16", "sme", "sme2"}));
 }
 
 TEST(WidestExtension, PrefersTheWidest) {

@@ -47,7 +47,7 @@ std::string MakeMask(Architecture architecture, const FeatureSet& features) {
   std::string mask;
   for (const std::string& feature : features) {
     const bool implied = std::ranges::any_of(features, [&](const std::string& other) {
-      return other != feature && WithNeeds(architecture, {other}).contains(feature);
+      return other != feature && WithDependencies(architecture, {other}).contains(feature);
     });
     if (!implied) mask += (mask.empty() ? "=" : ",+") + feature;
   }
@@ -64,7 +64,7 @@ std::vector<Level> Ladder(Architecture architecture, const FeatureSet& detected)
     FeatureSet features = levels.back().features;
     FeatureSet features_added;
     for (const std::string_view feature : step.added) features_added.emplace(feature);
-    for (const std::string& feature : WithNeeds(architecture, features_added)) {
+    for (const std::string& feature : WithDependencies(architecture, features_added)) {
       if (has(feature)) features.insert(feature);
     }
     if (features == levels.back().features) continue;  // a lower level already has these features

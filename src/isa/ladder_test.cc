@@ -17,7 +17,7 @@ std::vector<std::string> LevelNames(const std::vector<Level>& levels) {
 }
 
 FeatureSet WithAllNeeds(Architecture architecture, const FeatureSet& features) {
-  return WithNeeds(architecture, features);
+  return WithDependencies(architecture, features);
 }
 
 const FeatureSet& Zen3() {
@@ -87,9 +87,9 @@ TEST(Ladder, MasksLeaveTheFeaturesOfTheLevelVisible) {
 }
 
 TEST(Ladder, DetectsTheArchitectureByItsFeatures) {
-  EXPECT_EQ(ArchitectureOf(M4()), Architecture::kAarch64);
-  EXPECT_EQ(ArchitectureOf(Zen3()), Architecture::kX86_64);
-  EXPECT_EQ(ArchitectureOf({}), HostArchitecture());
+  EXPECT_EQ(DetectArchitecture(M4()), Architecture::kAarch64);
+  EXPECT_EQ(DetectArchitecture(Zen3()), Architecture::kX86_64);
+  EXPECT_EQ(DetectArchitecture({}), HostArchitecture());
 }
 
 TEST(Ladder, FeaturesOfALowerLevelMakeNoLevel) {

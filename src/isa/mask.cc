@@ -33,7 +33,7 @@ Error UnknownFeature(Architecture architecture, const FeatureSet& detected, cons
       architecture == Architecture::kAarch64 ? Architecture::kX86_64 : Architecture::kAarch64;
   if (CanonicalName(other, name) || FindGroup(other, name) != nullptr) {
     return Error(ExitCode::kUsage, fmt::format("--isa: '{}' is a feature of {}, and this CPU is {}", name,
-                                               Name(other), Name(architecture)))
+                                               ArchitectureName(other), ArchitectureName(architecture)))
         .Remedy(fmt::format("it has {}", FormatFeatures(detected)));
   }
   std::vector<std::string_view> known;
@@ -42,7 +42,7 @@ Error UnknownFeature(Architecture architecture, const FeatureSet& detected, cons
     known.insert(known.end(), feature.aliases.begin(), feature.aliases.end());
   }
   for (const Group& group : Groups(architecture)) known.push_back(group.name);
-  const std::string best = Closest(name, known);
+  const std::string best = FindClosest(name, known);
   error.Remedy(best.empty() ? fmt::format("this CPU has {}", FormatFeatures(detected))
                             : fmt::format("did you mean '{}'?", best));
   return error;
@@ -67,7 +67,7 @@ FeatureSet Resolve(Architecture architecture, const FeatureSet& detected, const 
   if (!feature) {
     if (IsBaseline(architecture, name)) {
       throw Error(ExitCode::kUsage, fmt::format("--isa: '{}' is part of every {} CPU and cannot be switched",
-                                                name, Name(architecture)))
+                                                name, ArchitectureName(architecture)))
           .Remedy("say 'none' for the baseline alone");
     }
     throw UnknownFeature(architecture, detected, name);
@@ -84,7 +84,7 @@ FeatureSet Resolve(Architecture architecture, const FeatureSet& detected, const 
 Mask ParseMask(Architecture architecture, const FeatureSet& detected, std::string_view spec) {
   FeatureSet enabled = detected;
   const auto show_only_detected = [&](const FeatureSet& wanted) {
-    for (const std::string& feature : WithNeeds(architecture, wanted)) {
+    for (const std::string& feature : WithDependencies(architecture, wanted)) {
       if (detected.contains(feature)) enabled.insert(feature);
     }
   };

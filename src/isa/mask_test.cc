@@ -96,7 +96,7 @@ TEST(ParseMask, KeepsDependenciesForRandomMasks) {
         if (random() % 2 == 0) detected.insert(name);
       }
       if (round % 2 == 0)
-        detected = WithNeeds(architecture, detected);  // otherwise features may lack dependencies
+        detected = WithDependencies(architecture, detected);  // otherwise features may lack dependencies
       if (detected.empty()) continue;
       const std::vector<std::string> present(detected.begin(), detected.end());
       std::string spec;

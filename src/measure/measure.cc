@@ -83,9 +83,9 @@ class Measurement {
     WithReconnection([&] {
       run_.device = device_.Properties();
       CheckForDevice(config_, device_.Name(), *run_.device);
-      if (options_.take_turn) {
+      if (options_.acquire_device) {
         const double before = MonotonicSeconds();
-        options_.take_turn();
+        options_.acquire_device();
         waited_before_launches_ += MonotonicSeconds() - before;
       }
       if (!config_.power_mode.empty()) run_.power_mode = device_.SetPowerMode(config_.power_mode);
@@ -105,13 +105,13 @@ class Measurement {
       std::vector<std::string> names;
       for (const ExperimentConfig& experiment : config_.experiments) names.push_back(experiment.name);
       const bool is_run = Exists(directory_.folder() / kManifestFile);
-      const std::filesystem::path moved = directory_.MoveOldRunAway(names, config_.file);
+      const std::filesystem::path moved = directory_.ArchiveOldRun(names, config_.file);
       // If the directory held a run, moving it away is expected; otherwise the files may have been the
       // user's.
       if (!moved.empty() && !is_run && options_.progress != nullptr)
         options_.progress->Message("files with the names of results were moved to " + moved.string());
     }
-    if (!directory_.Holds(config_.file, kConfigFile))
+    if (!directory_.IsFileOfRun(config_.file, kConfigFile))
       WriteFileAtomically(directory_.folder() / kConfigFile, ToJson(config_).dump(2) + "\n");
     RecordConditionsBefore(before);
     WarnAboutQuota();
@@ -200,8 +200,8 @@ class Measurement {
       const auto key = std::pair(experiment.exec_wrapper, experiment.runner.string());
       if (!known.contains(key)) {
         try {
-          known[key] = ProbeRunner(device_, StartOfRunner(device_, *run_.device, experiment), interruption_,
-                                   std::min(config_.timeout_seconds, 120.0));
+          known[key] = ProbeRunner(device_, MakeRunnerCommand(device_, *run_.device, experiment),
+                                   interruption_, std::min(config_.timeout_seconds, 120.0));
         } catch (const WorkerFailure& failure) {
           RequireDevice(failure);
           throw Error(ExitCode::kDeviceFailed, failure.what()).InFile(experiment.runner.string());
@@ -230,7 +230,7 @@ class Measurement {
 
   // Reports a mask that the runner refuses before anything is measured, with the runner's message.
   void CheckMask(const ExperimentConfig& experiment) {
-    Command command = StartOfRunner(device_, *run_.device, experiment);
+    Command command = MakeRunnerCommand(device_, *run_.device, experiment);
     command.arguments.insert(command.arguments.end(), {"--worker", "--isa=" + experiment.isa});
     try {
       WorkerClient(device_, command, {}, interruption_, std::min(config_.timeout_seconds, 120.0)).Quit();
@@ -247,7 +247,7 @@ class Measurement {
 
   // Adds the build of an executor_runner that was built in a checkout.
   void AddProvenance(ExperimentData& data) {
-    const auto provenance = ProvenanceOf(data.runner, options_.interrupted);
+    const auto provenance = ReadProvenance(data.runner, options_.interrupted);
     if (!provenance) return;
     data.executorch_version = provenance->executorch_version;
     data.runner_built->preset = provenance->preset;
@@ -271,10 +271,10 @@ class Measurement {
     run_.model = config_.experiments[0].model;
     run_.model_id = ModelId(run_.model);
     run_.method = config_.experiments[0].method;
-    watch_.emplace([this](bool all) { return vitals_.Read(all); }, UsedCpus(config_, *run_.device),
+    watch_.emplace([this](bool all) { return vitals_.Read(all); }, PinnedCpus(config_, *run_.device),
                    Cooling());
     load_.emplace([this] { return TakeLoadSnapshot(device_); }, MonotonicSeconds, run_.device->cores);
-    run_.platform = PlatformOf(config_, *run_.device);
+    run_.platform = RunPlatform(config_, *run_.device);
     run_.schedule.margin = config_.margin;
     std::map<std::filesystem::path, RunnerBinary> runner_binaries;
     std::map<std::filesystem::path, std::string> digests;
@@ -299,7 +299,7 @@ class Measurement {
       data.tracer_always_on = data.foreign || data.trace_enabled;
       data.isa = experiment.isa;
       data.cpus = experiment.cpu_affinity;
-      data.inputs_sha256 = DigestOfInputs(InputFiles(experiment), experiment.method);
+      data.inputs_sha256 = HashInputs(InputFiles(experiment), experiment.method);
       data.period = experiment.period;
       data.emulated = IsEmulated(experiment, *run_.device);
       data.export_executorch_version =
@@ -312,9 +312,9 @@ class Measurement {
       if (!runner_binaries.contains(data.runner))
         runner_binaries[data.runner] = ReadRunnerBinary(data.runner);
       const RunnerBinary& binary = runner_binaries[data.runner];
-      data.runner_built = RunnerBuilt{"", binary.compiler, binary.sme};
+      data.runner_built = RunnerBuildInfo{"", binary.compiler, binary.sme};
       if (data.foreign) AddProvenance(data);
-      if (data.runner_built == RunnerBuilt()) data.runner_built.reset();
+      if (data.runner_built == RunnerBuildInfo()) data.runner_built.reset();
       run_.experiments.push_back(std::move(data));
     }
     run_.model_sha256 = run_.experiments[0].model_sha256;
@@ -330,7 +330,7 @@ class Measurement {
     for (const ComparePair& pair : run_.pairs) {
       const ExperimentData& baseline = run_.experiments[pair.baseline];
       const ExperimentData& candidate = run_.experiments[pair.candidate];
-      const std::string why = WhySmeDoesNotDiffer(baseline, candidate);
+      const std::string why = SmeNotDifferentReason(baseline, candidate);
       if (why.empty()) continue;
       throw Error(ExitCode::kBadInput, fmt::format("experiments `{}` and `{}` would not differ: {}",
                                                    baseline.name, candidate.name, why))
@@ -410,12 +410,12 @@ class Measurement {
   // Reads how busy the device is, after waiting until it is quiet or the waiting time is over. Throws Error
   // (kInterrupted).
   Quiet WaitForQuietDevice() {
-    if (!options_.look_at_load || Interrupted()) return {};
+    if (!options_.check_load || Interrupted()) return {};
     const CoolingOptions cooling = Cooling();
     Quiet quiet = WaitUntilQuiet({.wait_seconds = 60 * config_.wait_minutes,
                                   .threads = MaxThreads(),
                                   .max_celsius = config_.max_temp,
-                                  .load = [this] { return LookAtOtherLoad(device_, run_.device->cores); },
+                                  .load = [this] { return MeasureOtherLoad(device_, run_.device->cores); },
                                   .vitals = [this] { return vitals_.Read(/*all=*/true); },
                                   .now = cooling.now,
                                   .sleep = cooling.sleep,
@@ -437,7 +437,7 @@ class Measurement {
   void WarnAboutThreads() {
     for (const std::string& warning : ThreadWarnings(config_, *run_.device)) {
       if (options_.progress != nullptr) options_.progress->Message("warning: " + warning);
-      AddOnce(warning, run_.warnings);
+      AppendUnique(warning, run_.warnings);
     }
   }
 
@@ -553,14 +553,14 @@ class Measurement {
     ScheduleOptions options;
     options.seed = config_.seed;
     options.launches = config_.launches;
-    options.look_confidence = options_.look_confidence;
+    options.interim_confidence = options_.interim_confidence;
     options.rounds = config_.rounds;
     options.max_seconds = AllowedSeconds(config_, run_.pairs.size());
     options.max_seconds_given = config_.max_seconds.has_value();
     options.precision = config_.Precision();
     // Including the time before the first launch.
     options.seconds_used = run_.schedule.seconds + MeasuringSeconds();
-    options.after_seconds = MakeForecast(config_, plan_, *run_.device).roof_seconds;
+    options.after_seconds = MakeForecast(config_, plan_, *run_.device).peaks_seconds;
     RunSchedule(options, units, pairs, hooks, run_.schedule, run_.warnings);
     EndLoad();
   }
@@ -598,8 +598,10 @@ class Measurement {
   // Makes the runs whose times are not latencies. The machine's peaks are last, since no other step depends
   // on them.
   void MeasureExtraRuns() {
-    const SetupOfUnit setup = [this](std::size_t u) { return MakeSetup(u); };
-    const Reconnecting reconnecting = [this](const std::function<void()>& step) { WithReconnection(step); };
+    const MakeUnitSetup setup = [this](std::size_t u) { return MakeSetup(u); };
+    const RepeatAfterReconnect reconnecting = [this](const std::function<void()>& step) {
+      WithReconnection(step);
+    };
     if (options_.counters) MeasureCounters(plan_, setup, reconnecting, options_.progress, run_);
     if (options_.instructions) {
       MeasureInstructions(plan_, setup, reconnecting, options_.emulator_plugin, options_.progress, run_);

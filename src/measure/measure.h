@@ -13,9 +13,9 @@ namespace etprof {
 
 struct MeasureOptions {
   bool resume = false;
-  bool look_at_load = true;  // check the load by other processes before the measurement
+  bool check_load = true;  // check the load by other processes before the measurement
   // Waits until nobody else measures on the device, before anything runs there; may be called again.
-  std::function<void()> take_turn;
+  std::function<void()> acquire_device;
   // False: a resumed run only gets its extra runs (counters, instructions, watch).
   bool launches = true;
   bool counters = false;                       // also read the processor's counters, in separate runs
@@ -27,8 +27,8 @@ struct MeasureOptions {
   std::string etprof_version;
   double wait_for_device_seconds = 60;  // how long to wait after the connection broke
   // For a given number of launches: the confidence level of the caller's interim analyses, after which it may
-  // add launches; 0: the caller analyzes only once. Recorded as ScheduleData::look_confidence.
-  double look_confidence = 0;
+  // add launches; 0: the caller analyzes only once. Recorded as ScheduleData::interim_confidence.
+  double interim_confidence = 0;
 };
 
 // Measures the experiments of `config` and writes a results directory at config.output_root. Returns what was

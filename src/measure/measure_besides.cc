@@ -40,7 +40,7 @@ void Report(const std::string& name, const RunData& run, Progress* progress) {
 }
 
 void Warn(const ExtraRuns& extra_runs, const std::string& text, ExperimentData& data) {
-  AddOnce(fmt::format("{}: {}", extra_runs.name, text), data.warnings);
+  AppendUnique(fmt::format("{}: {}", extra_runs.name, text), data.warnings);
 }
 
 // Starts a worker with `command`, lets it load the model, and calls `ask`. With `watch_memory`, memory is
@@ -52,7 +52,7 @@ void UseWorker(const ExtraRuns& extra_runs, const ParticipantSetup& setup, const
   WorkerClient worker(
       *setup.device, command, [&](std::string_view text) { log.Write(text); }, *setup.interruption,
       setup.timeout_seconds);
-  protocol::LoadRequest load = LoadRequestOf(setup);
+  protocol::LoadRequest load = MakeLoadRequest(setup);
   load.watch_memory = watch_memory;
   worker.Ask<protocol::LoadReply>("load", load);
   ask(worker);
@@ -60,8 +60,8 @@ void UseWorker(const ExtraRuns& extra_runs, const ParticipantSetup& setup, const
 }
 
 // Calls `measure` for each experiment of etprof-runner. `measure` may throw WorkerFailure.
-void MeasureEach(const ExtraRuns& extra_runs, const Plan& plan, const SetupOfUnit& setup,
-                 const Reconnecting& reconnecting, Progress* progress, RunData& run,
+void MeasureEach(const ExtraRuns& extra_runs, const Plan& plan, const MakeUnitSetup& setup,
+                 const RepeatAfterReconnect& reconnecting, Progress* progress, RunData& run,
                  const std::function<void(const ParticipantSetup&, ExperimentData&)>& measure) {
   for (std::size_t u = 0; u < plan.units.size(); ++u) {
     ExperimentData& data = run.experiments[u];
@@ -99,7 +99,7 @@ bool WasInterrupted(const WorkerFailure& failure, Device& device) {
   return failure.kind() == WorkerFailure::Kind::kInterrupted;
 }
 
-void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
+void MeasureCounters(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
                      Progress* progress, RunData& run) {
   const ExtraRuns counters{"counters", "only etprof-runner reads them", "an emulated CPU has none"};
   MeasureEach(counters, plan, setup, reconnecting, progress, run,
@@ -108,9 +108,9 @@ void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, const Reconnect
                 UseWorker(counters, unit_setup, WorkerCommand(unit_setup), false, [&](WorkerClient& worker) {
                   reply = worker.Ask<protocol::CountersReply>("counters", protocol::CountersRequest{});
                 });
-                for (const std::string& remark : RemarksOn(reply)) Warn(counters, remark, data);
+                for (const std::string& remark : DescribeCounterLimits(reply)) Warn(counters, remark, data);
                 if (reply.counters.empty()) return;
-                data.counters = RowsOf(reply, unit_setup.config->method);
+                data.counters = MakeCountersRows(reply, unit_setup.config->method);
                 WriteFileAtomically(CountersFile(data),
                                     [&](std::ostream& out) { WriteCounters(data.counters, out); });
               });
@@ -126,12 +126,12 @@ constexpr int kMaxProcesses = 4;
 constexpr protocol::CountersRequest kCountOnce{.warmup = 1, .runs = 1};
 
 bool Agree(const protocol::CountersReply& a, const protocol::CountersReply& b) {
-  const double of_a = CountOfMethod(a), of_b = CountOfMethod(b);
+  const double of_a = MethodInstructionCount(a), of_b = MethodInstructionCount(b);
   return std::abs(of_a - of_b) <= std::max(kMinAgreement, kAgreement * of_a);
 }
 
 bool CountsInstructions(const protocol::CountersReply& reply) {
-  return std::ranges::any_of(reply.counters, [](const protocol::OpenCounter& counter) {
+  return std::ranges::any_of(reply.counters, [](const protocol::AvailableCounter& counter) {
     return counter.name == protocol::kEmulatorCounters.front() && counter.share >= 1;
   });
 }
@@ -166,7 +166,7 @@ class InstructionCounter {
       replies_.clear();
       const std::optional<Instrument> instrument = FindCounter(data);
       if (!instrument) return;
-      instrument->WrapAround(command_);
+      instrument->WrapCommand(command_);
       Count();
       if (!CountsInstructions(replies_.back())) {
         return Warn(kInstructions,
@@ -189,7 +189,7 @@ class InstructionCounter {
     const auto counted = agree ? replies_.end() - 2 : replies_.begin();
     data.instructions = MergeInstructions({counted, replies_.end()}, setup_.config->method);
     for (const protocol::CountersReply& reply : replies_) {
-      if (reply.unmatched_calls > 0) Warn(kInstructions, UnmatchedRemark(reply.unmatched_calls), data);
+      if (reply.unmatched_calls > 0) Warn(kInstructions, UnmatchedCallsWarning(reply.unmatched_calls), data);
     }
     WriteFileAtomically(InstructionsFile(data),
                         [&](std::ostream& out) { WriteInstructions(data.instructions, out); });
@@ -225,15 +225,16 @@ class InstructionCounter {
 
 }  // namespace
 
-void MeasureInstructions(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
-                         const std::filesystem::path& plugin, Progress* progress, RunData& run) {
+void MeasureInstructions(const Plan& plan, const MakeUnitSetup& setup,
+                         const RepeatAfterReconnect& reconnecting, const std::filesystem::path& plugin,
+                         Progress* progress, RunData& run) {
   MeasureEach(kInstructions, plan, setup, reconnecting, progress, run,
               [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
                 InstructionCounter(unit_setup, plugin).Run(data);
               });
 }
 
-void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
+void MeasureWatch(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
                   Progress* progress, RunData& run) {
   const ExtraRuns watch{"watch", "only etprof-runner watches XNNPACK's calls"};
   MeasureEach(
@@ -246,7 +247,7 @@ void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, const Reconnecting
         });
         if (!reply.why_not.empty()) return Warn(watch, reply.why_not, data);
         if (reply.unmatched_calls > 0) {
-          Warn(watch, UnmatchedRemark(reply.unmatched_calls), data);
+          Warn(watch, UnmatchedCallsWarning(reply.unmatched_calls), data);
         }
         if (reply.memory && !reply.memory->why_not.empty()) {
           Warn(watch, "memory by owner: " + reply.memory->why_not, data);
@@ -293,26 +294,28 @@ void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interr
     Report(fmt::format("the machine's peaks, {} of {}", peaks.entries.size() + 1, groups.size()), run,
            progress);
     const Unit& unit = plan.units[units[0]];
-    if (seconds_left() < kSecondsOfRoofs) {
-      AddOnce("the time limit left no time to measure the machine's peaks", run.warnings);
+    if (seconds_left() < kSecondsPerPeaks) {
+      AppendUnique("the time limit left no time to measure the machine's peaks", run.warnings);
       break;
     }
     const ExperimentConfig& experiment = config.experiments[unit.experiment];
     PeaksRequest request;
     try {
-      request.start = StartOfRunner(device, *run.device, experiment);
-      if (!experiment.cpu_affinity.empty()) request.start.cpus = CpusOf(experiment.cpu_affinity, *run.device);
+      request.start = MakeRunnerCommand(device, *run.device, experiment);
+      if (!experiment.cpu_affinity.empty())
+        request.start.cpus = ResolveCpus(experiment.cpu_affinity, *run.device);
       request.threads = unit.threads;
       request.cpus = experiment.cpu_affinity;
       request.isa = experiment.isa;
       PeaksEntry entry;
-      entry.roofs = AskForPeaks(device, request, interruption, kMaxPeakSeconds);
+      entry.roofs = MeasurePeaksByRunner(device, request, interruption, kMaxPeakSeconds);
       for (const std::size_t u : units) entry.experiments.push_back(plan.units[u].label);
       peaks.entries.push_back(std::move(entry));
     } catch (const WorkerFailure& failure) {
       if (WasInterrupted(failure, device)) break;
-      AddOnce(fmt::format("the machine's peaks were not measured for {}: {}", unit.label, failure.what()),
-              run.warnings);
+      AppendUnique(
+          fmt::format("the machine's peaks were not measured for {}: {}", unit.label, failure.what()),
+          run.warnings);
     }
   }
   if (peaks.entries.empty()) return;

@@ -15,21 +15,22 @@ namespace etprof {
 // experiment cannot have them, it gets a warning with the reason and the remedy. `setup` returns the
 // participant's setup for a unit. `reconnecting` repeats a step after the connection broke and was restored,
 // and throws DeviceLost if it is not restored. Both throw DeviceLost, and Error if a file cannot be written.
-using SetupOfUnit = std::function<ParticipantSetup(std::size_t unit)>;
-using Reconnecting = std::function<void(const std::function<void()>& step)>;
+using MakeUnitSetup = std::function<ParticipantSetup(std::size_t unit)>;
+using RepeatAfterReconnect = std::function<void(const std::function<void()>& step)>;
 
 // `--instructions`: counts the instructions of each operator with one thread, by the processor's counters, or
 // else in Callgrind or QEMU (with `plugin`). Writes `_instructions.csv` next to the log.
-void MeasureInstructions(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
-                         const std::filesystem::path& plugin, Progress* progress, RunData& run);
+void MeasureInstructions(const Plan& plan, const MakeUnitSetup& setup,
+                         const RepeatAfterReconnect& reconnecting, const std::filesystem::path& plugin,
+                         Progress* progress, RunData& run);
 
 // `--counters`: reads the processor's counters at each operator boundary. Writes `_counters.csv` next to the
 // log.
-void MeasureCounters(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
+void MeasureCounters(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
                      Progress* progress, RunData& run);
 
 // `--watch`: lets the runner watch XNNPACK's calls. Writes `_watch.json` next to the log.
-void MeasureWatch(const Plan& plan, const SetupOfUnit& setup, const Reconnecting& reconnecting,
+void MeasureWatch(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
                   Progress* progress, RunData& run);
 
 // Whether the worker failed because of an interruption. Throws DeviceLost if the connection broke.

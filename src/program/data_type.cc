@@ -71,16 +71,16 @@ DataType FindType(const Table& table, int code) {
 
 }  // namespace
 
-DataType ScalarTypeOf(int code) { return FindType(kScalarTypes, code); }
-DataType XnnDataTypeOf(int code) { return FindType(kXnnTypes, code); }
+DataType ScalarTypeFromCode(int code) { return FindType(kScalarTypes, code); }
+DataType XnnDataTypeFromCode(int code) { return FindType(kXnnTypes, code); }
 
-std::optional<std::int64_t> Product(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+std::optional<std::int64_t> CheckedProduct(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
   std::int64_t result = 0;
   if (!a || !b || __builtin_mul_overflow(*a, *b, &result)) return std::nullopt;
   return result;
 }
 
-std::optional<std::int64_t> Sum(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
+std::optional<std::int64_t> CheckedSum(std::optional<std::int64_t> a, std::optional<std::int64_t> b) {
   std::int64_t result = 0;
   if (!a || !b || __builtin_add_overflow(*a, *b, &result)) return std::nullopt;
   return result;
@@ -92,7 +92,7 @@ std::optional<std::int64_t> ElementCount(const std::vector<std::int64_t>& sizes)
   for (const std::int64_t size : sizes) {
     if (size < 0) return std::nullopt;
     if (size == 0) is_empty = true;  // then there are no elements, however large the other sizes are
-    count = Product(count, size == 0 ? 1 : size);
+    count = CheckedProduct(count, size == 0 ? 1 : size);
   }
   return is_empty ? 0 : count;
 }
@@ -101,11 +101,11 @@ std::optional<std::int64_t> Dim(const std::vector<std::int64_t>& sizes, std::siz
   return index < sizes.size() ? std::optional(sizes[index]) : std::nullopt;
 }
 
-std::optional<Bytes> BytesOf(const DataType& type, const std::vector<std::int64_t>& sizes) {
+std::optional<Bytes> SizeInBytes(const DataType& type, const std::vector<std::int64_t>& sizes) {
   const std::optional<std::int64_t> count = ElementCount(sizes);
   if (!type.bits || !count) return std::nullopt;
   if (*type.bits < 8) return *count / (8 / *type.bits) + (*count % (8 / *type.bits) == 0 ? 0 : 1);
-  return Product(count, *type.bits / 8);
+  return CheckedProduct(count, *type.bits / 8);
 }
 
 }  // namespace etprof

@@ -18,10 +18,10 @@ struct DataType {
 };
 
 // The type with this number in executorch_flatbuffer::ScalarType (schema/scalar_type.fbs).
-DataType ScalarTypeOf(int code);
+DataType ScalarTypeFromCode(int code);
 
 // The type with this number in fb_xnnpack::XNNDatatype (backends/xnnpack/serialization/schema.fbs).
-DataType XnnDataTypeOf(int code);
+DataType XnnDataTypeFromCode(int code);
 
 // The number of elements of a tensor with these sizes: 1 if there are no dimensions. Absent if it exceeds
 // 2^63 - 1 or a size is negative.
@@ -32,10 +32,10 @@ std::optional<std::int64_t> Dim(const std::vector<std::int64_t>& sizes, std::siz
 
 // The size in bytes of a tensor, with a partial last byte rounded up. Absent if it is unknown or exceeds 2^63
 // - 1.
-std::optional<Bytes> BytesOf(const DataType& type, const std::vector<std::int64_t>& sizes);
+std::optional<Bytes> SizeInBytes(const DataType& type, const std::vector<std::int64_t>& sizes);
 
 // a * b and a + b; absent if an operand is absent or the result exceeds 2^63 - 1.
-std::optional<std::int64_t> Product(std::optional<std::int64_t> a, std::optional<std::int64_t> b);
-std::optional<std::int64_t> Sum(std::optional<std::int64_t> a, std::optional<std::int64_t> b);
+std::optional<std::int64_t> CheckedProduct(std::optional<std::int64_t> a, std::optional<std::int64_t> b);
+std::optional<std::int64_t> CheckedSum(std::optional<std::int64_t> a, std::optional<std::int64_t> b);
 
 }  // namespace etprof

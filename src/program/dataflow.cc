@@ -18,10 +18,10 @@ void AddTensors(std::size_t argument, const Method& method, std::set<std::size_t
 
 using Values = std::set<std::size_t>;
 
-ReadAndWritten<std::size_t> InstructionDataflow(const Instruction& instruction, const Method& method,
-                                                const Program& program) {
-  if (instruction.kind == Instruction::Kind::kKernel) return DataflowOf(instruction, method);
-  ReadAndWritten<std::size_t> flow;
+ReadWriteSet<std::size_t> InstructionDataflow(const Instruction& instruction, const Method& method,
+                                              const Program& program) {
+  if (instruction.kind == Instruction::Kind::kKernel) return FindDataflow(instruction, method);
+  ReadWriteSet<std::size_t> flow;
   if (instruction.kind == Instruction::Kind::kMove && instruction.arguments.size() == 2)
     return {{instruction.arguments[0]}, {instruction.arguments[1]}};
   if (instruction.kind != Instruction::Kind::kDelegate || !method.delegates[instruction.target].graph)
@@ -29,7 +29,7 @@ ReadAndWritten<std::size_t> InstructionDataflow(const Instruction& instruction, 
   const XnnGraph& graph = program.xnn_graphs[*method.delegates[instruction.target].graph];
   const auto add = [&](const std::vector<std::uint32_t>& ids, std::vector<std::size_t>& values) {
     for (const std::uint32_t id : ids) {
-      if (const auto value = ArgumentOf(*graph.Find(id), instruction)) values.push_back(*value);
+      if (const auto value = FindArgument(*graph.Find(id), instruction)) values.push_back(*value);
     }
   };
   add(graph.inputs, flow.read);
@@ -47,7 +47,7 @@ struct Place {
 
 std::optional<Place> MemoryPlace(const ProgramValue& value) {
   if (!value.tensor || !value.tensor->memory_id || !value.tensor->memory_offset) return std::nullopt;
-  const std::optional<Bytes> bytes = BytesOf(value.tensor->type, value.tensor->shape);
+  const std::optional<Bytes> bytes = SizeInBytes(value.tensor->type, value.tensor->shape);
   if (!bytes) return std::nullopt;
   return Place{*value.tensor->memory_id, *value.tensor->memory_offset, *bytes};
 }
@@ -69,7 +69,7 @@ void FindViews(const Method& method, const Values& defined, MethodDataflow& flow
     }
   };
   set_holders(method.inputs);
-  for (const ReadAndWritten<std::size_t>& instruction : flow.instructions) {
+  for (const ReadWriteSet<std::size_t>& instruction : flow.instructions) {
     add_views(instruction.read);
     set_holders(instruction.written);
   }
@@ -78,8 +78,8 @@ void FindViews(const Method& method, const Values& defined, MethodDataflow& flow
 
 }  // namespace
 
-ReadAndWritten<std::uint32_t> DataflowOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
-  ReadAndWritten<std::uint32_t> flow;
+ReadWriteSet<std::uint32_t> FindDataflow(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
+  ReadWriteSet<std::uint32_t> flow;
   std::set<std::uint32_t> produced, seen;
   std::map<std::uint32_t, std::uint32_t> used_here;
   for (const std::size_t index : nodes) {
@@ -102,8 +102,8 @@ ReadAndWritten<std::uint32_t> DataflowOf(const std::vector<std::size_t>& nodes, 
   return flow;
 }
 
-ReadAndWritten<std::size_t> DataflowOf(const Instruction& kernel, const Method& method) {
-  ReadAndWritten<std::size_t> flow;
+ReadWriteSet<std::size_t> FindDataflow(const Instruction& kernel, const Method& method) {
+  ReadWriteSet<std::size_t> flow;
   if (kernel.kind != Instruction::Kind::kKernel || kernel.arguments.empty()) return flow;
   std::set<std::size_t> seen;
   AddTensors(kernel.arguments.back(), method, seen, flow.written);
@@ -111,12 +111,12 @@ ReadAndWritten<std::size_t> DataflowOf(const Instruction& kernel, const Method& 
   return flow;
 }
 
-std::size_t MethodDataflow::Holder(std::size_t value) const {
+std::size_t MethodDataflow::BackingValue(std::size_t value) const {
   const auto found = views.find(value);
   return found == views.end() ? value : found->second;
 }
 
-MethodDataflow DataflowOf(const Method& method, const Program& program) {
+MethodDataflow FindDataflow(const Method& method, const Program& program) {
   MethodDataflow flow;
   Values defined = {method.inputs.begin(), method.inputs.end()};
   for (std::size_t value = 0; value < method.values.size(); ++value) {
@@ -140,7 +140,7 @@ MethodDataflow DataflowOf(const Method& method, const Program& program) {
   return flow;
 }
 
-std::optional<std::size_t> ArgumentOf(const XnnValue& value, const Instruction& call) {
+std::optional<std::size_t> FindArgument(const XnnValue& value, const Instruction& call) {
   if (!value.external_id || *value.external_id >= call.arguments.size()) return std::nullopt;
   return call.arguments[*value.external_id];
 }

@@ -43,26 +43,26 @@ XnnGraph MakeDataflowGraph(
 
 TEST(Dataflow, OfXnnNodes) {
   const XnnGraph graph = MakeDataflowGraph({{{0, 9, 0, 8}, {1}}, {{1}, {2}}, {{1, 2}, {3}}}, {3});
-  const auto first = DataflowOf({0}, graph);
+  const auto first = FindDataflow({0}, graph);
   EXPECT_THAT(first.read, ElementsAre(0, 9));
   EXPECT_THAT(first.written, ElementsAre(1));
   // Node 2 also reads value 1, and it is the only reader of value 2.
-  const auto two = DataflowOf({0, 1}, graph);
+  const auto two = FindDataflow({0, 1}, graph);
   EXPECT_THAT(two.read, ElementsAre(0, 9));
   EXPECT_THAT(two.written, ElementsAre(1, 2));
-  const auto all = DataflowOf({0, 1, 2}, graph);
+  const auto all = FindDataflow({0, 1, 2}, graph);
   EXPECT_THAT(all.read, ElementsAre(0, 9));
   EXPECT_THAT(all.written, ElementsAre(3));
   // A value that nobody reads is not written.
-  EXPECT_THAT(DataflowOf({0}, MakeDataflowGraph({{{0}, {1}}}, {})).written, IsEmpty());
+  EXPECT_THAT(FindDataflow({0}, MakeDataflowGraph({{{0}, {1}}}, {})).written, IsEmpty());
 }
 
 TEST(Dataflow, AReshapeWithinAnOperatorCountsItsOutput) {
   XnnGraph graph = MakeDataflowGraph({{{0, 9}, {1}}, {{1}, {2}}}, {2});
   graph.nodes[1].type = "XNNStaticReshape";
-  EXPECT_EQ(WorkOf({0, 1}, graph).written, 40);
-  EXPECT_EQ(WorkOf({0, 1}, graph).read, 80);
-  EXPECT_EQ(WorkOf(std::vector<std::size_t>{1}, graph).bytes, 0);
+  EXPECT_EQ(ComputeWork({0, 1}, graph).written, 40);
+  EXPECT_EQ(ComputeWork({0, 1}, graph).read, 80);
+  EXPECT_EQ(ComputeWork(std::vector<std::size_t>{1}, graph).bytes, 0);
 }
 
 // Values: tensors 0 to 4, a number, the list of 3 and 4, the list of 0, 1, and 0.
@@ -91,32 +91,32 @@ TEST(Dataflow, OfAKernelWithListsOfTensors) {
   Instruction kernel;
   kernel.kind = Instruction::Kind::kKernel;
   kernel.arguments = {2, 5, 3, 4, 6};  // a tensor, a number, two outputs, and the list of both
-  auto flow = DataflowOf(kernel, method);
+  auto flow = FindDataflow(kernel, method);
   EXPECT_THAT(flow.read, ElementsAre(2));
   EXPECT_THAT(flow.written, ElementsAre(3, 4));
-  EXPECT_EQ(WorkOf(kernel, method).read, 3 * 4);
-  EXPECT_EQ(WorkOf(kernel, method).written, (4 + 5) * 4);
+  EXPECT_EQ(ComputeWork(kernel, method).read, 3 * 4);
+  EXPECT_EQ(ComputeWork(kernel, method).written, (4 + 5) * 4);
   kernel.arguments = {7, 5, 2, 2};  // a list, a number, the output twice
-  flow = DataflowOf(kernel, method);
+  flow = FindDataflow(kernel, method);
   EXPECT_THAT(flow.read, ElementsAre(0, 1));
   EXPECT_THAT(flow.written, ElementsAre(2));
   kernel.arguments = {2, 5};  // aten::sym_size: a number from a tensor
-  flow = DataflowOf(kernel, method);
+  flow = FindDataflow(kernel, method);
   EXPECT_THAT(flow.read, ElementsAre(2));
   EXPECT_THAT(flow.written, IsEmpty());
   kernel.kind = Instruction::Kind::kMove;
-  EXPECT_THAT(DataflowOf(kernel, method).read, IsEmpty());
+  EXPECT_THAT(FindDataflow(kernel, method).read, IsEmpty());
 }
 
 TEST(Dataflow, FindsArgumentsByExternalId) {
   Instruction call;
   call.arguments = {7, 3};
   XnnValue value;
-  EXPECT_EQ(ArgumentOf(value, call), std::nullopt);
+  EXPECT_EQ(FindArgument(value, call), std::nullopt);
   value.external_id = 1;
-  EXPECT_EQ(ArgumentOf(value, call), 3U);
+  EXPECT_EQ(FindArgument(value, call), 3U);
   value.external_id = 2;
-  EXPECT_EQ(ArgumentOf(value, call), std::nullopt);
+  EXPECT_EQ(FindArgument(value, call), std::nullopt);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ std::string ChannelsText(std::optional<std::int64_t> in, std::optional<std::int6
 // The channels of a matrix product with constant weights: the last dimensions of its input and output.
 std::string LinearText(const OperatorTensors& tensors) {
   const auto input = std::ranges::find(tensors.inputs, false, &OperatorTensor::constant);
-  if (WeightsOf(tensors) == nullptr || input == tensors.inputs.end() || input->shape.empty() ||
+  if (FindWeights(tensors) == nullptr || input == tensors.inputs.end() || input->shape.empty() ||
       tensors.outputs.empty() || tensors.outputs[0].shape.empty())
     return "";
   return ChannelsText(input->shape.back(), tensors.outputs[0].shape.back());
@@ -110,7 +110,7 @@ std::string FormatBounds(const XnnNode& node) {
 
 }  // namespace
 
-std::string KindOf(std::string_view name) {
+std::string NodeKind(std::string_view name) {
   std::string_view stripped = StripName(name);
   const auto find = [](std::string_view of) -> const char* {
     const std::string normalized = RemoveSeparators(of);
@@ -131,20 +131,20 @@ std::string KindOf(std::string_view name) {
   return kind;
 }
 
-NodeIdentity IdentityOf(const XnnNode& node, const XnnGraph& graph) {
+NodeIdentity IdentifyNode(const XnnNode& node, const XnnGraph& graph) {
   NodeIdentity identity;
-  identity.kind = identity.text = KindOf(node.type);
+  identity.kind = identity.text = NodeKind(node.type);
   if (const auto& of = node.convolution) {
     // For a depthwise convolution, the output channels of a group are its multiplier.
     const bool transposed = node.type == "XNNConvTranspose2d";
-    identity.text += ChannelsText(Product(of->groups, of->group_input_channels),
-                                  Product(of->groups, of->group_output_channels)) +
+    identity.text += ChannelsText(CheckedProduct(of->groups, of->group_input_channels),
+                                  CheckedProduct(of->groups, of->group_output_channels)) +
                      fmt::format(" {}x{}", of->kernel_height, of->kernel_width);
     if (of->groups > 1 && !transposed)
       identity.text += of->group_input_channels == 1 ? " depthwise" : fmt::format(" groups {}", of->groups);
     identity.settings = FormatSettings(*of);
   } else if (identity.kind == "Linear") {
-    identity.text += LinearText(TensorsOf({node.index}, graph));
+    identity.text += LinearText(GetTensors({node.index}, graph));
   }
   identity.bounds = FormatBounds(node);
   for (const std::uint32_t id : node.inputs) {
@@ -156,11 +156,11 @@ NodeIdentity IdentityOf(const XnnNode& node, const XnnGraph& graph) {
   return identity;
 }
 
-NodeIdentity IdentityOf(const Instruction& kernel, const Method& method) {
+NodeIdentity IdentifyNode(const Instruction& kernel, const Method& method) {
   NodeIdentity identity;
-  identity.kind = identity.text = KindOf(method.operators[kernel.target]);
-  const OperatorTensors tensors = TensorsOf(kernel, method);
-  const OperatorTensor* weights = WeightsOf(tensors);
+  identity.kind = identity.text = NodeKind(method.operators[kernel.target]);
+  const OperatorTensors tensors = GetTensors(kernel, method);
+  const OperatorTensor* weights = FindWeights(tensors);
   if (identity.kind == "Linear") {
     identity.text += LinearText(tensors);
   } else if (identity.kind == "Conv2d" && weights != nullptr && weights->shape.size() == 4 &&

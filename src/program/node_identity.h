@@ -23,9 +23,9 @@ struct NodeIdentity {
 
 // The kind of "XNNConv2d" (a node), "aten::convolution.out" (a kernel), or "Convolution" (an XNNPACK
 // operator).
-std::string KindOf(std::string_view name);
+std::string NodeKind(std::string_view name);
 
-NodeIdentity IdentityOf(const XnnNode& node, const XnnGraph& graph);
-NodeIdentity IdentityOf(const Instruction& kernel, const Method& method);
+NodeIdentity IdentifyNode(const XnnNode& node, const XnnGraph& graph);
+NodeIdentity IdentifyNode(const Instruction& kernel, const Method& method);
 
 }  // namespace etprof

@@ -29,7 +29,7 @@ struct ProgramTensor {
   std::optional<std::uint32_t> memory_id;      // of the planned buffer that contains it
   std::optional<std::uint64_t> memory_offset;  // bytes, within that buffer
 
-  bool Varies() const { return dynamism != Shape::kStatic; }  // whether the shape is dynamic
+  bool HasDynamicShape() const { return dynamism != Shape::kStatic; }  // whether the shape is dynamic
 };
 template <>
 inline constexpr NamedValue<ProgramTensor::Shape> kNames<ProgramTensor::Shape>[] = {
@@ -185,7 +185,7 @@ struct Program {
 };
 
 // The first method with this name, which the runtime uses; null if there is none.
-inline const Method* MethodNamed(const Program& program, std::string_view name) {
+inline const Method* FindMethod(const Program& program, std::string_view name) {
   for (const Method& method : program.methods) {
     if (method.name == name) return &method;
   }

@@ -80,7 +80,7 @@ std::optional<double> ParseBytes(const std::string& text) {
 }  // namespace
 
 void Tally::Add(std::optional<std::int64_t> count) {
-  const auto sum = Sum(known, count);
+  const auto sum = CheckedSum(known, count);
   known = sum.value_or(known);
   more = more || !sum;
 }
@@ -88,7 +88,7 @@ void Tally::Add(std::optional<std::int64_t> count) {
 std::optional<std::int64_t> Tally::Exact() const { return more ? std::nullopt : std::optional(known); }
 
 std::optional<std::int64_t> Split::Whole() const {
-  return Sum(Sum(with.Exact(), without.Exact()), unknown.Exact());
+  return CheckedSum(CheckedSum(with.Exact(), without.Exact()), unknown.Exact());
 }
 
 std::optional<double> Split::ExactShare() const {

@@ -70,9 +70,9 @@ struct FactInfo {
   const char* limit;  // option name without dashes: "require-delegated-macs"
   const char* help;   // help text of that option
   Unit unit;
-  bool is_least;     // whether the limit is a minimum; otherwise it is a maximum
-  bool of_file;      // a fact of the file, not of each method
-  double tolerance;  // a relative change for the worse up to this is not a change
+  bool is_minimum;    // whether the limit is a minimum; otherwise it is a maximum
+  bool is_file_fact;  // a fact of the file, not of each method
+  double tolerance;   // a relative change for the worse up to this is not a change
   FactRange (*range)(const StaticFacts& facts, const FileFacts& file);
 
   std::string FileKey() const;  // key of the limit in files: "require_delegated_macs"

@@ -20,18 +20,18 @@ Counts SortByCount(const std::map<std::string, std::size_t>& counted) {
   return counts;
 }
 
-Bytes SaturatedSum(Bytes a, Bytes b) { return Sum(a, b).value_or(std::numeric_limits<Bytes>::max()); }
+Bytes SaturatedSum(Bytes a, Bytes b) { return CheckedSum(a, b).value_or(std::numeric_limits<Bytes>::max()); }
 
 DelegateSummary SummarizeGraph(const XnnGraph& graph) {
   DelegateSummary summary;
-  summary.macs = MultiplyAdds(graph);
+  summary.macs = CountMacs(graph);
   summary.nodes = graph.nodes.size();
   std::map<std::string, std::size_t> types;
   for (const XnnNode& node : graph.nodes) ++types[node.type];
   summary.node_types = SortByCount(types);
   summary.constants = 0;
   for (const XnnConstant& constant : graph.constants)
-    summary.constants = Sum(summary.constants, constant.bytes);
+    summary.constants = CheckedSum(summary.constants, constant.bytes);
   std::set<std::string> tensors, weights;
   for (const XnnValue& value : graph.values) (value.constant ? weights : tensors).insert(value.type.name);
   summary.tensor_types.assign(tensors.begin(), tensors.end());
@@ -73,7 +73,7 @@ std::vector<Step> MakeSteps(const Method& method, const std::vector<std::optiona
     }
     if (what.empty()) steps.push_back({i, i, std::nullopt, {}, 0});
     steps.back().last = i;
-    steps.back().macs = Sum(steps.back().macs, macs[i]);
+    steps.back().macs = CheckedSum(steps.back().macs, macs[i]);
     ++what[InstructionName(instruction, method)];
   }
   finish_step();
@@ -93,13 +93,13 @@ std::map<int, std::pair<int, int>> DelegateCallRanges(const Method& method) {
 void Count(const Instruction& kernel, const Method& method, std::optional<std::int64_t> macs, bool between,
            std::vector<PortableOperator>& operators) {
   const std::string& name = method.operators[kernel.target];
-  const std::string why = WhyNotDelegated(kernel, method);
+  const std::string why = NotDelegatedReason(kernel, method);
   auto found = std::ranges::find_if(
       operators, [&](const PortableOperator& one) { return one.name == name && one.why == why; });
   if (found == operators.end()) found = operators.insert(found, {name, why, 0, 0, 0});
   ++found->calls;
   if (between) ++found->between;
-  found->macs = Sum(found->macs, macs);
+  found->macs = CheckedSum(found->macs, macs);
 }
 
 // Counts an operation that multiplies matrices. If there is no `use`, the operation only matters if its MACs
@@ -111,14 +111,14 @@ void Count(std::optional<KleidiaiUse> use, std::optional<std::int64_t> macs, Met
     if (!macs) split.unknown.Add(std::nullopt);
     return;
   }
-  const bool without = use->kernels == Kernels::kOwn || use->kernels == Kernels::kPortable;
+  const bool without = use->kernels == Kernels::kXnnpack || use->kernels == Kernels::kPortable;
   (use->kernels == Kernels::kSme ? split.with : without ? split.without : split.unknown).Add(macs);
   ++summary.facts.matrix_operators;
   std::vector<KleidiaiCount>& counts = summary.kleidiai;
   auto found = std::ranges::find(counts, *use, &KleidiaiCount::use);
   if (found == counts.end()) found = counts.insert(found, {std::move(*use), 0, 0});
   ++found->count;
-  found->macs = Sum(found->macs, macs);
+  found->macs = CheckedSum(found->macs, macs);
 }
 
 const XnnGraph* FindGraph(const Instruction& instruction, const Method& method, const Program& program) {
@@ -147,20 +147,20 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       facts.operators.with.Add(delegate.nodes);
       facts.macs.with.Add(macs.back());
       if (const XnnGraph* graph = FindGraph(instruction, method, program)) {
-        for (const XnnNode& node : graph->nodes) Count(KleidiaiOf(node, *graph), node.macs, summary);
+        for (const XnnNode& node : graph->nodes) Count(FindKleidiaiUse(node, *graph), node.macs, summary);
       } else {
         facts.matrix_macs.unknown.Add(std::nullopt);
       }
       continue;
     }
-    macs.push_back(MultiplyAdds(instruction, method));
+    macs.push_back(CountMacs(instruction, method));
     facts.macs.without.Add(macs.back());
     if (instruction.kind == Instruction::Kind::kKernel) {
       const auto found = calls.find(instruction.chain);
       const bool between = found != calls.end() && found->second.first < instruction.index &&
                            instruction.index < found->second.second;
       Count(instruction, method, macs.back(), between, summary.operators);
-      Count(KleidiaiOf(instruction, method), macs.back(), summary);
+      Count(FindKleidiaiUse(instruction, method), macs.back(), summary);
       facts.operators.without.Add(1);
     }
   }
@@ -180,7 +180,7 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       facts.packed.Add(std::nullopt);
   }
   for (const ProgramValue& value : method.values) {
-    if (value.tensor && value.tensor->Varies()) summary.dynamic = true;
+    if (value.tensor && value.tensor->HasDynamicShape()) summary.dynamic = true;
   }
   return summary;
 }
@@ -225,7 +225,7 @@ Bytes NamedDataBytes(const Program& program) {
   return bytes;
 }
 
-FileFacts FactsOfFile(const Program& program) {
+FileFacts GetFileFacts(const Program& program) {
   return {program.file_bytes, SaturatedSum(PayloadBytes(program), NamedDataBytes(program))};
 }
 

@@ -78,7 +78,7 @@ Bytes PayloadBytes(const Program& program);
 // The size of the FlatBuffer without the payloads and constants in it.
 Bytes InstructionBytes(const Program& program);
 Bytes NamedDataBytes(const Program& program);
-FileFacts FactsOfFile(const Program& program);
+FileFacts GetFileFacts(const Program& program);
 
 // The text of a stored number, truth value, or text: "512", "true", "0.5". Absent for other values.
 std::optional<std::string> ConstantText(const ProgramValue& value);

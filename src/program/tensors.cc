@@ -16,7 +16,7 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-OperatorTensors TensorsOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
+OperatorTensors GetTensors(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
   const auto to_tensors = [&](const std::vector<std::uint32_t>& ids) {
     std::vector<OperatorTensor> tensors;
     for (const std::uint32_t id : ids) {
@@ -25,11 +25,11 @@ OperatorTensors TensorsOf(const std::vector<std::size_t>& nodes, const XnnGraph&
     }
     return tensors;
   };
-  const ReadAndWritten<std::uint32_t> flow = DataflowOf(nodes, graph);
+  const ReadWriteSet<std::uint32_t> flow = FindDataflow(nodes, graph);
   return {to_tensors(flow.read), to_tensors(flow.written)};
 }
 
-OperatorTensors TensorsOf(const Instruction& kernel, const Method& method) {
+OperatorTensors GetTensors(const Instruction& kernel, const Method& method) {
   const auto to_tensors = [&](const std::vector<std::size_t>& values) {
     std::vector<OperatorTensor> tensors;
     for (const std::size_t index : values) {
@@ -38,11 +38,11 @@ OperatorTensors TensorsOf(const Instruction& kernel, const Method& method) {
     }
     return tensors;
   };
-  const ReadAndWritten<std::size_t> flow = DataflowOf(kernel, method);
+  const ReadWriteSet<std::size_t> flow = FindDataflow(kernel, method);
   return {to_tensors(flow.read), to_tensors(flow.written)};
 }
 
-const OperatorTensor* WeightsOf(const OperatorTensors& tensors) {
+const OperatorTensor* FindWeights(const OperatorTensors& tensors) {
   const auto elements = [](const OperatorTensor& tensor) { return ElementCount(tensor.shape).value_or(0); };
   const OperatorTensor* weights = nullptr;
   for (const OperatorTensor& tensor : tensors.inputs) {
@@ -51,7 +51,7 @@ const OperatorTensor* WeightsOf(const OperatorTensors& tensors) {
   return weights;
 }
 
-std::string TensorsText(const OperatorTensors& tensors) {
+std::string FormatTensors(const OperatorTensors& tensors) {
   std::set<std::string> types;
   for (const auto* list : {&tensors.inputs, &tensors.outputs}) {
     for (const OperatorTensor& tensor : *list) {
@@ -71,10 +71,10 @@ std::string TensorsText(const OperatorTensors& tensors) {
   if (tensors.inputs.empty() && tensors.outputs.empty()) return "";
   const std::string inputs = format_list(tensors.inputs), outputs = format_list(tensors.outputs);
   return inputs + (inputs.empty() ? "-> " : " -> ") + outputs + (one_type ? " " + *types.begin() : "") +
-         AtRunTime(tensors.shapes);
+         DynamismSuffix(tensors.shapes);
 }
 
-ProgramTensor::Shape ShapesOf(const Instruction& instruction, const Method& method) {
+ProgramTensor::Shape ShapeDynamism(const Instruction& instruction, const Method& method) {
   auto least_certain = ProgramTensor::Shape::kStatic;
   const auto add = [&](std::size_t value) {
     const auto& tensor = method.values[value].tensor;
@@ -87,7 +87,7 @@ ProgramTensor::Shape ShapesOf(const Instruction& instruction, const Method& meth
   return least_certain;
 }
 
-const char* AtRunTime(ProgramTensor::Shape shape) {
+const char* DynamismSuffix(ProgramTensor::Shape shape) {
   switch (shape) {
     case ProgramTensor::Shape::kStatic:
       break;

@@ -25,24 +25,24 @@ struct OperatorTensors {
 
 // The tensors of a group of nodes that run as one operator; tensors that are only passed between them are
 // left out. `nodes` are indices into XnnGraph::nodes.
-OperatorTensors TensorsOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph);
+OperatorTensors GetTensors(const std::vector<std::size_t>& nodes, const XnnGraph& graph);
 
 // The tensors of a portable kernel.
-OperatorTensors TensorsOf(const Instruction& kernel, const Method& method);
+OperatorTensors GetTensors(const Instruction& kernel, const Method& method);
 
 // The least certain kind of shape among the tensors that an instruction reads and writes.
-ProgramTensor::Shape ShapesOf(const Instruction& instruction, const Method& method);
+ProgramTensor::Shape ShapeDynamism(const Instruction& instruction, const Method& method);
 
 // The weights: the first constant with the most elements among the inputs, since there may also be a bias.
 // Null if there are no constants.
-const OperatorTensor* WeightsOf(const OperatorTensors& tensors);
+const OperatorTensor* FindWeights(const OperatorTensors& tensors);
 
 // "1x3x224x224, 16x3x3x3, 16 -> 1x112x112x16 fp32": the type at the end if all tensors except constants have
 // the same type, otherwise after each tensor. "" for no tensors. A tensor without dimensions is "scalar".
 // Ends with DynamismSuffix().
-std::string TensorsText(const OperatorTensors& tensors);
+std::string FormatTensors(const OperatorTensors& tensors);
 
 // The suffix for sizes: "" (exact), " at most" (they may be smaller), or " unbounded".
-const char* AtRunTime(ProgramTensor::Shape shape);
+const char* DynamismSuffix(ProgramTensor::Shape shape);
 
 }  // namespace etprof

@@ -36,29 +36,29 @@ XnnGraph TwoNodes() {
 }
 
 TEST(Tensors, OfANodeAreInTheOrderOfItsArguments) {
-  OperatorTensors tensors = TensorsOf(std::vector<std::size_t>{0}, TwoNodes());
+  OperatorTensors tensors = GetTensors(std::vector<std::size_t>{0}, TwoNodes());
   ASSERT_EQ(tensors.inputs.size(), 2U);
   EXPECT_FALSE(tensors.inputs[0].constant);
   EXPECT_TRUE(tensors.inputs[1].constant);
-  EXPECT_EQ(TensorsText(tensors), "1x8x8x3, 16x3x3x3 -> 1x6x6x16 fp32");
+  EXPECT_EQ(FormatTensors(tensors), "1x8x8x3, 16x3x3x3 -> 1x6x6x16 fp32");
   tensors.shapes = ProgramTensor::Shape::kBounded;
-  EXPECT_EQ(TensorsText(tensors), "1x8x8x3, 16x3x3x3 -> 1x6x6x16 fp32 at most");
+  EXPECT_EQ(FormatTensors(tensors), "1x8x8x3, 16x3x3x3 -> 1x6x6x16 fp32 at most");
 }
 
 TEST(Tensors, ExcludeValuesBetweenNodesOfAnOperator) {
-  EXPECT_EQ(TensorsText(TensorsOf({0, 1}, TwoNodes())), "1x8x8x3, 16x3x3x3, scalar -> 1x6x6x16 fp32");
+  EXPECT_EQ(FormatTensors(GetTensors({0, 1}, TwoNodes())), "1x8x8x3, 16x3x3x3, scalar -> 1x6x6x16 fp32");
   XnnGraph read_elsewhere = TwoNodes();
   read_elsewhere.uses[2] = 2;
-  EXPECT_EQ(TensorsText(TensorsOf({0, 1}, read_elsewhere)),
+  EXPECT_EQ(FormatTensors(GetTensors({0, 1}, read_elsewhere)),
             "1x8x8x3, 16x3x3x3, scalar -> 1x6x6x16, 1x6x6x16 fp32");
 }
 
 TEST(Tensors, HaveTheirOwnTypesIfTheseDiffer) {
   XnnGraph graph = TwoNodes();
   graph.values[2].type = kInt8;
-  EXPECT_EQ(TensorsText(TensorsOf(std::vector<std::size_t>{0}, graph)),
+  EXPECT_EQ(FormatTensors(GetTensors(std::vector<std::size_t>{0}, graph)),
             "1x8x8x3 fp32, 16x3x3x3 fp32 -> 1x6x6x16 qint8");
-  EXPECT_EQ(TensorsText({}), "");
+  EXPECT_EQ(FormatTensors({}), "");
 }
 
 TEST(Tensors, OfAPortableKernelIncludeLists) {
@@ -78,13 +78,13 @@ TEST(Tensors, OfAPortableKernelIncludeLists) {
   Instruction add;
   add.kind = Instruction::Kind::kKernel;
   add.arguments = {0, 1, 3, 2};
-  EXPECT_EQ(TensorsText(TensorsOf(add, method)), "2x4, 2x4 -> 2x4 float32");
+  EXPECT_EQ(FormatTensors(GetTensors(add, method)), "2x4, 2x4 -> 2x4 float32");
   add.arguments = {0, 0, 3, 2};  // the same tensor twice
-  EXPECT_EQ(TensorsText(TensorsOf(add, method)), "2x4 -> 2x4 float32");
+  EXPECT_EQ(FormatTensors(GetTensors(add, method)), "2x4 -> 2x4 float32");
   method.values[3].kind = ProgramValue::Kind::kTensorList;  // cat
   method.values[3].items = {1, 0};
   add.arguments = {3, 2};
-  EXPECT_EQ(TensorsText(TensorsOf(add, method)), "2x4, 2x4 -> 2x4 float32");
+  EXPECT_EQ(FormatTensors(GetTensors(add, method)), "2x4, 2x4 -> 2x4 float32");
 }
 
 }  // namespace

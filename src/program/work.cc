@@ -25,10 +25,12 @@ const Sizes* FindShape(const XnnGraph& graph, const std::vector<std::uint32_t>& 
 MaybeCount CountConvolution(const XnnNode& node, const XnnGraph& graph) {
   if (!node.convolution) return std::nullopt;
   const auto& c = *node.convolution;
-  const MaybeCount kernel = Product(c.kernel_height, c.kernel_width);
+  const MaybeCount kernel = CheckedProduct(c.kernel_height, c.kernel_width);
   if (node.type == "XNNConvTranspose2d")
-    return Product(Elements(FindShape(graph, node.inputs, 0)), Product(kernel, c.group_output_channels));
-  return Product(Elements(FindShape(graph, node.outputs, 0)), Product(kernel, c.group_input_channels));
+    return CheckedProduct(Elements(FindShape(graph, node.inputs, 0)),
+                          CheckedProduct(kernel, c.group_output_channels));
+  return CheckedProduct(Elements(FindShape(graph, node.outputs, 0)),
+                        CheckedProduct(kernel, c.group_input_channels));
 }
 
 // The arguments are aten::convolution.out(input, weight, bias, stride, padding, dilation, transposed,
@@ -39,7 +41,7 @@ MaybeCount CountAtenConvolution(const Sizes* input, const Sizes* weight, MaybeCo
     return std::nullopt;
   // The weight is [out, in / groups, kernel...]; in a transposed convolution [in, out / groups, kernel...].
   Sizes per_element(weight->begin() + 1, weight->end());
-  return Product(Elements(*transposed != 0 ? input : output), ElementCount(per_element));
+  return CheckedProduct(Elements(*transposed != 0 ? input : output), ElementCount(per_element));
 }
 
 // Whether a kernel of ExecuTorch's libraries with this name has no MACs. Operators that multiply matrices by
@@ -54,16 +56,16 @@ bool HasNoMacs(std::string_view name) {
 
 // `get_tensor` returns an object with the type and shape of a value.
 template <typename Number>
-void AddBytes(const ReadAndWritten<Number>& flow, const auto& get_tensor, Work& work) {
+void AddBytes(const ReadWriteSet<Number>& flow, const auto& get_tensor, Work& work) {
   const auto sum_bytes = [&](const std::vector<Number>& values) {
     MaybeCount bytes = 0;
     for (const Number number : values)
-      bytes = Sum(bytes, BytesOf(get_tensor(number).type, get_tensor(number).shape));
+      bytes = CheckedSum(bytes, SizeInBytes(get_tensor(number).type, get_tensor(number).shape));
     return bytes;
   };
   work.read = sum_bytes(flow.read);
   work.written = sum_bytes(flow.written);
-  work.bytes = Sum(work.read, work.written);
+  work.bytes = CheckedSum(work.read, work.written);
 }
 
 }  // namespace
@@ -73,7 +75,7 @@ const XnnValue* XnnGraph::Find(std::uint32_t id) const {
   return found == by_id.end() ? nullptr : &values[found->second];
 }
 
-MaybeCount MultiplyAdds(const XnnNode& node, const XnnGraph& graph) {
+MaybeCount CountMacs(const XnnNode& node, const XnnGraph& graph) {
   const auto input = [&](std::size_t index) { return FindShape(graph, node.inputs, index); };
   const Sizes* output = FindShape(graph, node.outputs, 0);
   if (node.type.starts_with("XNNConv2d") || node.type == "XNNDepthwiseConv2d" ||
@@ -82,22 +84,22 @@ MaybeCount MultiplyAdds(const XnnNode& node, const XnnGraph& graph) {
   if (node.type == "XNNFullyConnected") {
     const Sizes* filter = input(1);
     if (filter == nullptr || filter->size() != 2) return std::nullopt;
-    return Product(Elements(output), Dim(*filter, (node.flags & kXnnTransposeWeights) != 0 ? 0 : 1));
+    return CheckedProduct(Elements(output), Dim(*filter, (node.flags & kXnnTransposeWeights) != 0 ? 0 : 1));
   }
-  if (node.type == "XNNBatchMatrixMultiply") return Product(Elements(output), DimFromEnd(input(0), 1));
+  if (node.type == "XNNBatchMatrixMultiply") return CheckedProduct(Elements(output), DimFromEnd(input(0), 1));
   if (node.type == "XNNScaledDotProductAttention")
-    return Product(Sum(Elements(input(0)), Elements(output)), DimFromEnd(input(1), 2));
+    return CheckedProduct(CheckedSum(Elements(input(0)), Elements(output)), DimFromEnd(input(1), 2));
   if (!node.type.starts_with("XNN")) return std::nullopt;
   return 0;
 }
 
-MaybeCount MultiplyAdds(const XnnGraph& graph) {
+MaybeCount CountMacs(const XnnGraph& graph) {
   MaybeCount sum = 0;
-  for (const XnnNode& node : graph.nodes) sum = Sum(sum, node.macs);
+  for (const XnnNode& node : graph.nodes) sum = CheckedSum(sum, node.macs);
   return sum;
 }
 
-MaybeCount MultiplyAdds(const Instruction& kernel, const Method& method) {
+MaybeCount CountMacs(const Instruction& kernel, const Method& method) {
   if (kernel.kind != Instruction::Kind::kKernel) return 0;
   const std::string_view full = method.operators[kernel.target];
   const std::string_view name = full.substr(0, full.rfind('.'));
@@ -112,37 +114,38 @@ MaybeCount MultiplyAdds(const Instruction& kernel, const Method& method) {
   }
   // The inner size is the last size of the first factor. (mm and bmm: self, mat2, out; addmm and baddbmm:
   // self, mat1, mat2, beta, alpha, out; linear: input, weight, bias, out.)
-  if (name == "aten::mm" || name == "aten::bmm") return Product(Elements(shape(2)), DimFromEnd(shape(0), 1));
+  if (name == "aten::mm" || name == "aten::bmm")
+    return CheckedProduct(Elements(shape(2)), DimFromEnd(shape(0), 1));
   if (name == "aten::addmm" || name == "aten::baddbmm")
-    return Product(Elements(shape(5)), DimFromEnd(shape(1), 1));
-  if (name == "aten::linear") return Product(Elements(shape(3)), DimFromEnd(shape(0), 1));
+    return CheckedProduct(Elements(shape(5)), DimFromEnd(shape(1), 1));
+  if (name == "aten::linear") return CheckedProduct(Elements(shape(3)), DimFromEnd(shape(0), 1));
   return HasNoMacs(name) ? MaybeCount(0) : std::nullopt;
 }
 
-Work WorkOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
+Work ComputeWork(const std::vector<std::size_t>& nodes, const XnnGraph& graph) {
   Work work;
   work.macs = work.read = work.written = work.bytes = 0;
   bool moves = false;
   for (const std::size_t index : nodes) {
-    work.macs = Sum(work.macs, graph.nodes[index].macs);
+    work.macs = CheckedSum(work.macs, graph.nodes[index].macs);
     moves = moves || graph.nodes[index].type != "XNNStaticReshape";
   }
   if (moves)
     AddBytes(
-        DataflowOf(nodes, graph), [&](std::uint32_t id) -> const auto& { return *graph.Find(id); }, work);
+        FindDataflow(nodes, graph), [&](std::uint32_t id) -> const auto& { return *graph.Find(id); }, work);
   return work;
 }
 
-Work WorkOf(const Instruction& kernel, const Method& method) {
+Work ComputeWork(const Instruction& kernel, const Method& method) {
   Work work;
-  work.macs = MultiplyAdds(kernel, method);
+  work.macs = CountMacs(kernel, method);
   if (kernel.kind != Instruction::Kind::kKernel || kernel.arguments.empty()) return work;
   if (method.operators[kernel.target].starts_with("executorch_prim::et_view")) {
     work.read = work.written = work.bytes = 0;
     return work;
   }
   AddBytes(
-      DataflowOf(kernel, method),
+      FindDataflow(kernel, method),
       [&](std::size_t index) -> const auto& { return *method.values[index].tensor; }, work);
   return work;
 }

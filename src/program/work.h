@@ -22,15 +22,15 @@ namespace etprof {
 //
 // Shapes are those of the file: upper bounds for dynamic shapes. Absent if unknown, as for a node that is not
 // in the schema of this build, or for shapes that do not fit the formula.
-std::optional<std::int64_t> MultiplyAdds(const XnnNode& node, const XnnGraph& graph);
+std::optional<std::int64_t> CountMacs(const XnnNode& node, const XnnGraph& graph);
 
 // The same for a portable kernel: aten::convolution, mm, addmm, bmm, baddbmm and linear. Other operators of
 // aten, dim_order_ops, executorch_prim and of quantization count as 0; operators of other libraries are
 // unknown.
-std::optional<std::int64_t> MultiplyAdds(const Instruction& kernel, const Method& method);
+std::optional<std::int64_t> CountMacs(const Instruction& kernel, const Method& method);
 
 // The sum over all nodes; absent if a node is unknown.
-std::optional<std::int64_t> MultiplyAdds(const XnnGraph& graph);
+std::optional<std::int64_t> CountMacs(const XnnGraph& graph);
 
 // The minimum work of an operator: its MACs and its compulsory traffic, for which each tensor that it reads
 // or writes moves once between memory and the processor, whatever is cached. Operators that only change a
@@ -46,9 +46,9 @@ struct Work {
 
 // The work of a group of nodes that run as one operator; tensors that are only passed between them are not
 // read or written. `nodes` are indices into XnnGraph::nodes.
-Work WorkOf(const std::vector<std::size_t>& nodes, const XnnGraph& graph);
+Work ComputeWork(const std::vector<std::size_t>& nodes, const XnnGraph& graph);
 
 // The work of a portable kernel.
-Work WorkOf(const Instruction& kernel, const Method& method);
+Work ComputeWork(const Instruction& kernel, const Method& method);
 
 }  // namespace etprof

@@ -37,51 +37,51 @@ XnnNode MakeNode(const std::string& type, std::uint32_t values) {
 
 TEST(Work, OfAFullyConnectedLayer) {
   XnnNode node = MakeNode("XNNFullyConnected", 3);
-  EXPECT_EQ(MultiplyAdds(node, MakeWorkGraph({{1, 128, 256}, {512, 256}, {1, 128, 512}})), 128 * 256 * 512);
+  EXPECT_EQ(CountMacs(node, MakeWorkGraph({{1, 128, 256}, {512, 256}, {1, 128, 512}})), 128 * 256 * 512);
   node.flags = 1;  // the filter is [in, out]
-  EXPECT_EQ(MultiplyAdds(node, MakeWorkGraph({{1, 128, 256}, {256, 512}, {1, 128, 512}})), 128 * 256 * 512);
-  EXPECT_EQ(MultiplyAdds(node, MakeWorkGraph({{1}, {256}, {1}})), std::nullopt);
+  EXPECT_EQ(CountMacs(node, MakeWorkGraph({{1, 128, 256}, {256, 512}, {1, 128, 512}})), 128 * 256 * 512);
+  EXPECT_EQ(CountMacs(node, MakeWorkGraph({{1}, {256}, {1}})), std::nullopt);
 }
 
 TEST(Work, OfConvolutions) {
   XnnNode node = MakeNode("XNNConv2d", 3);
-  EXPECT_EQ(MultiplyAdds(node, MakeWorkGraph({{}, {}, {}})), std::nullopt);
+  EXPECT_EQ(CountMacs(node, MakeWorkGraph({{}, {}, {}})), std::nullopt);
   node.convolution.emplace();
   node.convolution->kernel_height = 3;
   node.convolution->kernel_width = 2;
   node.convolution->group_input_channels = 4;
   node.convolution->group_output_channels = 5;
   const XnnGraph graph = MakeWorkGraph({{2, 9, 9, 8}, {10, 3, 2, 4}, {2, 7, 8, 10}});
-  EXPECT_EQ(MultiplyAdds(node, graph), 2 * 7 * 8 * 10 * 3 * 2 * 4);
+  EXPECT_EQ(CountMacs(node, graph), 2 * 7 * 8 * 10 * 3 * 2 * 4);
   node.type = "XNNConvTranspose2d";  // each input element contributes to each output channel of its group
-  EXPECT_EQ(MultiplyAdds(node, graph), 2 * 9 * 9 * 8 * 3 * 2 * 5);
+  EXPECT_EQ(CountMacs(node, graph), 2 * 9 * 9 * 8 * 3 * 2 * 5);
 }
 
 TEST(Work, OfMatrixProducts) {
   EXPECT_EQ(
-      MultiplyAdds(MakeNode("XNNBatchMatrixMultiply", 3), MakeWorkGraph({{4, 6, 5}, {4, 5, 7}, {4, 6, 7}})),
+      CountMacs(MakeNode("XNNBatchMatrixMultiply", 3), MakeWorkGraph({{4, 6, 5}, {4, 5, 7}, {4, 6, 7}})),
       4 * 6 * 5 * 7);
   // Query [1, 2, 8, 16], key and value of 10 rows, the value 12 wide: 8 x 10 x (16 + 12) in both heads.
-  EXPECT_EQ(MultiplyAdds(
-                MakeNode("XNNScaledDotProductAttention", 6),
+  EXPECT_EQ(
+      CountMacs(MakeNode("XNNScaledDotProductAttention", 6),
                 MakeWorkGraph({{1, 2, 8, 16}, {1, 2, 10, 16}, {1, 2, 10, 12}, {16}, {8, 10}, {1, 2, 8, 12}})),
-            2 * 8 * 10 * (16 + 12));
+      2 * 8 * 10 * (16 + 12));
 }
 
 TEST(Work, IsZeroWithoutMacsAndUnknownForUnknownNodes) {
   const XnnGraph graph = MakeWorkGraph({{8}, {8}});
-  EXPECT_EQ(MultiplyAdds(MakeNode("XNNGelu", 2), graph), 0);
-  EXPECT_EQ(MultiplyAdds(MakeNode("XNode 99", 2), graph), std::nullopt);
+  EXPECT_EQ(CountMacs(MakeNode("XNNGelu", 2), graph), 0);
+  EXPECT_EQ(CountMacs(MakeNode("XNode 99", 2), graph), std::nullopt);
   XnnGraph both = graph;
   both.nodes = {MakeNode("XNNGelu", 2), MakeNode("XNode 99", 2)};
   both.nodes[0].macs = 0;
-  EXPECT_EQ(MultiplyAdds(both), std::nullopt);
+  EXPECT_EQ(CountMacs(both), std::nullopt);
 }
 
 TEST(Work, IsUnknownIfItOverflows) {
   const std::int64_t large = std::int64_t{1} << 40;
-  EXPECT_EQ(MultiplyAdds(MakeNode("XNNBatchMatrixMultiply", 3),
-                         MakeWorkGraph({{1, large}, {large, large}, {1, large}})),
+  EXPECT_EQ(CountMacs(MakeNode("XNNBatchMatrixMultiply", 3),
+                      MakeWorkGraph({{1, large}, {large, large}, {1, large}})),
             std::nullopt);
 }
 
@@ -102,7 +102,7 @@ struct CallMethod {
     }
     method.instructions.push_back(call);
   }
-  std::optional<std::int64_t> macs() const { return MultiplyAdds(method.instructions[0], method); }
+  std::optional<std::int64_t> macs() const { return CountMacs(method.instructions[0], method); }
 };
 
 TEST(Work, OfPortableKernels) {
@@ -128,12 +128,12 @@ TEST(Work, OfAPortableConvolutionDependsOnWhetherItIsTransposed) {
 }
 
 TEST(DataType, BytesAreRoundedUp) {
-  EXPECT_EQ(BytesOf({"qcint4", 4}, {3, 3}), 5);
-  EXPECT_EQ(BytesOf({"float64", 64}, {}), 8);
-  EXPECT_EQ(BytesOf({"float32", 32}, {0, 5}), 0);
-  EXPECT_EQ(BytesOf({"float32", 32}, {std::numeric_limits<std::int64_t>::max()}), std::nullopt);
-  EXPECT_EQ(BytesOf({"type 99", std::nullopt}, {3}), std::nullopt);
-  EXPECT_EQ(ScalarTypeOf(99).name, "type 99");
+  EXPECT_EQ(SizeInBytes({"qcint4", 4}, {3, 3}), 5);
+  EXPECT_EQ(SizeInBytes({"float64", 64}, {}), 8);
+  EXPECT_EQ(SizeInBytes({"float32", 32}, {0, 5}), 0);
+  EXPECT_EQ(SizeInBytes({"float32", 32}, {std::numeric_limits<std::int64_t>::max()}), std::nullopt);
+  EXPECT_EQ(SizeInBytes({"type 99", std::nullopt}, {3}), std::nullopt);
+  EXPECT_EQ(ScalarTypeFromCode(99).name, "type 99");
 }
 
 }  // namespace

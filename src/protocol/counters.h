@@ -43,26 +43,27 @@ struct CountersRequest {
   }
 };
 
-struct OpenCounter {
+struct AvailableCounter {
   std::string name;
   bool user_only = false;
   double share = 1;
 
   static void Describe(auto& v) {
-    v("name", &OpenCounter::name, {.meaning = "one of kCounterNames or kEmulatorCounters"});
-    v("user_only", &OpenCounter::user_only, {.meaning = "what the kernel does for the process is not in it"});
-    v("share", &OpenCounter::share,
+    v("name", &AvailableCounter::name, {.meaning = "one of kCounterNames or kEmulatorCounters"});
+    v("user_only", &AvailableCounter::user_only,
+      {.meaning = "what the kernel does for the process is not in it"});
+    v("share", &AvailableCounter::share,
       {.meaning = "of the time in which it counted (others took its place else); it is scaled up"});
   }
 };
 
-struct ClosedCounter {
+struct UnavailableCounter {
   std::string name;
   std::string why;
 
   static void Describe(auto& v) {
-    v("name", &ClosedCounter::name, {.meaning = "one of kCounterNames or kEmulatorCounters"});
-    v("why", &ClosedCounter::why, {.meaning = "and what would open it"});
+    v("name", &UnavailableCounter::name, {.meaning = "one of kCounterNames or kEmulatorCounters"});
+    v("why", &UnavailableCounter::why, {.meaning = "and what would open it"});
   }
 };
 
@@ -85,12 +86,12 @@ struct CountersReply {
   CounterSourceKind source = CounterSourceKind::kProcessor;
   int runs = 0;
   int threads = 0;
-  std::vector<OpenCounter> counters;
-  std::vector<ClosedCounter> closed;
+  std::vector<AvailableCounter> counters;
+  std::vector<UnavailableCounter> closed;
   std::int64_t unmatched_calls = 0;
   std::vector<OperatorCounts> operators;
 
-  static constexpr bool kEveryKey = true;
+  static constexpr bool kRequiresAllKeys = true;
   static void Describe(auto& v) {
     v("source", &CountersReply::source, {.meaning = "what counted"});
     v("runs", &CountersReply::runs, {.meaning = "that count"});

@@ -70,7 +70,7 @@ struct MemoryPart {
   }
 };
 
-struct MemoryMoment {
+struct MemorySnapshot {
   std::string at;                 // "loaded", "first_run", "steady"
   std::int64_t rss_bytes = 0;     // of the whole process: the sum of the parts
   std::vector<MemoryPart> parts;  // every owner, in the order of the enumeration
@@ -82,10 +82,10 @@ struct MemoryMoment {
 
   static constexpr const char* kSchemaName = "memory_moment";
   static void Describe(auto& v) {
-    v("at", &MemoryMoment::at,
+    v("at", &MemorySnapshot::at,
       {.meaning = "after loading, after the first run, after those before measuring"});
-    v("rss_bytes", &MemoryMoment::rss_bytes, {.meaning = "resident set size: the sum of the parts"});
-    v("parts", &MemoryMoment::parts, {.meaning = "every owner"});
+    v("rss_bytes", &MemorySnapshot::rss_bytes, {.meaning = "resident set size: the sum of the parts"});
+    v("parts", &MemorySnapshot::parts, {.meaning = "every owner"});
   }
 };
 
@@ -173,7 +173,7 @@ struct LoadTimes {
 
 struct MemoryReport {
   std::string why_not;  // why memory cannot be attributed here; empty: it was
-  std::vector<MemoryMoment> moments;
+  std::vector<MemorySnapshot> moments;
   std::vector<CreatedOperator> operators;
   std::optional<LoadTimes> load;          // absent in files of old runners
   std::vector<DelegateMemory> delegates;  // in the order of creation; empty: unknown
@@ -183,8 +183,8 @@ struct MemoryReport {
     v("why_not", &MemoryReport::why_not, {.meaning = "it cannot be told; empty: it was"});
     v("moments", &MemoryReport::moments, {.meaning = "in the order of time"});
     v("operators", &MemoryReport::operators, {.meaning = "that XNNPACK created, in order"});
-    v("delegates", &MemoryReport::delegates, {.meaning = "in the order of creation", .if_any = true});
-    v("load", &MemoryReport::load, {.meaning = "what loading took its time for", .if_any = true});
+    v("delegates", &MemoryReport::delegates, {.meaning = "in the order of creation", .omit_if_empty = true});
+    v("load", &MemoryReport::load, {.meaning = "what loading took its time for", .omit_if_empty = true});
   }
   static void Check(const MemoryReport& report) {
     if (report.why_not.empty() && report.moments.empty())
@@ -194,7 +194,7 @@ struct MemoryReport {
       if (report.operators[i].copy_of >= static_cast<std::int64_t>(i))
         throw std::invalid_argument("memory: an operator is a copy of a later one");
     }
-    for (const MemoryMoment& moment : report.moments) {
+    for (const MemorySnapshot& moment : report.moments) {
       std::int64_t sum = 0;
       for (const MemoryPart& part : moment.parts) sum += part.resident;
       if (!std::ranges::equal(moment.parts, kNames<MemoryOwner>, {}, &MemoryPart::owner,

@@ -32,7 +32,8 @@ inline constexpr const char* kXnnpackClock = "xnnpack";
 // difference between wall clock and CPU time of the calling thread.
 inline constexpr const char* kSchedstat = "schedstat";
 inline constexpr const char* kThreadTime = "thread_time";
-inline constexpr const char* kOutside = "outside";  // a third-party runner: read from outside of its process
+inline constexpr const char* kOutsideProcess =
+    "outside";  // a third-party runner: read from outside of its process
 
 struct IsaState {
   std::vector<std::string> detected;
@@ -135,7 +136,7 @@ struct LoadRequest {  // {"cmd": "load"}
     v("data", &LoadRequest::data, {.meaning = "an external .ptd, or empty"});
     v("method", &LoadRequest::method, {.meaning = "to load"});
     v("inputs", &LoadRequest::inputs,
-      {.meaning = "absent: `<model>.inputs` where it exists, else seeded random", .if_any = true});
+      {.meaning = "absent: `<model>.inputs` where it exists, else seeded random", .omit_if_empty = true});
     v("watch_memory", &LoadRequest::watch_memory,
       {.meaning = "whose memory is whose is told by {\"cmd\": \"watch\"}"});
   }
@@ -177,7 +178,7 @@ struct LoadReply {
   }
 };
 
-inline constexpr int kMostRunsOfBurst = 100'000;
+inline constexpr int kMaxBurstRuns = 100'000;
 
 // Requests a burst. It begins with opening runs, which are not recorded as latency, until the latency
 // stabilizes (or `max_opening` is reached). Untraced runs follow until both `min_runs` and `target_ns` are
@@ -189,7 +190,7 @@ struct BurstRequest {  // {"cmd": "burst"}
   int max_opening = 30;
   int min_runs = 3;
   std::int64_t target_ns = 50'000'000;
-  int max_runs = kMostRunsOfBurst;
+  int max_runs = kMaxBurstRuns;
   int traced_runs = 0;
   std::int64_t period_ns = 0;
 

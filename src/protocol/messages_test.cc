@@ -48,7 +48,17 @@ TEST(Messages, ReadBackEveryType) {
   ExpectRoundTrip(isa);
   const Clocks clocks{1, 2, -3};
   ExpectRoundTrip(clocks);
-  ExpectRoundTrip(Ready{1, "0.1", "1.5.1", kExactClock, kSchedstat, 4, 99, isa, clocks, "a \"CPU\"\n"});
+  ExpectRoundTrip(Ready{1,
+                        "0.1",
+                        "1.5.1",
+                        kExactClock,
+                        kSchedstat,
+                        4,
+                        99,
+                        isa,
+                        clocks,
+                        "a \"CPU\"\n",
+                        {{"/lib/x.so", "0a1f"}}});
   ExpectRoundTrip(InputSpec{"random", {"a", "b"}, std::numeric_limits<std::uint64_t>::max()});
   ExpectRoundTrip(LoadRequest{"m.pte", "d.ptd", "forward", InputSpec{"ones", {}, 0}});
   ExpectRoundTrip(LoadRequest{"m.pte", "", "f", std::nullopt});

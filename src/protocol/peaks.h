@@ -82,7 +82,7 @@ struct Peaks {
   std::vector<ComputePeak> compute;
   std::vector<MemoryPeak> memory;
 
-  static constexpr bool kEveryKey = true;
+  static constexpr bool kRequiresAllKeys = true;
   static void Describe(auto& v) {
     v("threads", &Peaks::threads, {.meaning = "that worked at the same time", .least = 1});
     v("cpus", &Peaks::cpus, {.meaning = "as configured; empty: any"});

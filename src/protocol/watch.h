@@ -56,7 +56,7 @@ struct WatchedSpan {
 };
 
 struct WatchedTimeline {
-  static constexpr std::int64_t kMostSlices = 20'000;
+  static constexpr std::int64_t kMaxSlices = 20'000;
 
   std::int64_t begin_ns = 0;       // of the run, CLOCK_MONOTONIC
   std::vector<WatchedSpan> spans;  // parents before children
@@ -70,7 +70,7 @@ struct WatchedTimeline {
     v("left_out", &T::left_out, {.meaning = "slices that are not here: there are too many"});
   }
   // `operators` and `threads` are the valid numbers of both. Throws std::invalid_argument.
-  void CheckPlaces(std::size_t operators, std::int64_t threads) const {
+  void CheckIndices(std::size_t operators, std::int64_t threads) const {
     for (const WatchedSpan& span : spans) {
       if (span.op < 0 || span.op >= static_cast<std::int64_t>(operators))
         throw std::invalid_argument("the timeline has an operator that is not in the list");
@@ -103,7 +103,7 @@ struct WatchedFunction {
   std::string code;           // machine code in hexadecimal, at most kMaxCodeBytes; empty: unknown
   std::string called;         // aarch64: code of the library's functions that it calls directly, concatenated
 
-  static constexpr std::uint64_t kMostCode = 65'536;
+  static constexpr std::uint64_t kMaxCodeBytes = 65'536;
   static constexpr const char* kSchemaName = "watched_function";
   static void Describe(auto& v) {
     v("name", &WatchedFunction::name, {.meaning = "of the library's symbol; empty: it has none"});
@@ -213,7 +213,7 @@ struct WatchReply {
   std::optional<MemoryReport> memory;       // of a model that was loaded with "watch_memory"
 
   static constexpr const char* kSchemaName = "watch";
-  static constexpr bool kEveryKey = true;
+  static constexpr bool kRequiresAllKeys = true;
   static void Describe(auto& v) {
     using R = WatchReply;
     v("why_not", &R::why_not, {.meaning = "it cannot be watched; empty: it was"});
@@ -230,8 +230,9 @@ struct WatchReply {
       {.meaning = "delegate calls whose operators and boundaries are not equally many"});
     v("functions", &R::functions, {.meaning = "that any operator called"});
     v("operators", &R::operators, {.meaning = "of the method"});
-    v("timeline", &R::timeline, {.meaning = "of the first of the runs", .if_any = true});
-    v("memory", &R::memory, {.meaning = "by owner, and what loading took its time for", .if_any = true});
+    v("timeline", &R::timeline, {.meaning = "of the first of the runs", .omit_if_empty = true});
+    v("memory", &R::memory,
+      {.meaning = "by owner, and what loading took its time for", .omit_if_empty = true});
   }
   static void Check(const WatchReply& reply) {
     for (const WatchedOperator& op : reply.operators) {
@@ -244,7 +245,7 @@ struct WatchReply {
           throw std::invalid_argument("a function's calls are not as many as there are threads");
       }
     }
-    if (reply.timeline) reply.timeline->CheckPlaces(reply.operators.size(), reply.threads);
+    if (reply.timeline) reply.timeline->CheckIndices(reply.operators.size(), reply.threads);
   }
 };
 

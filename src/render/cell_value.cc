@@ -34,16 +34,16 @@ struct CellValueVisitor {
   }
   void operator()(const say::Speedup& speedup) {
     result.kind = CellKind::kSpeedup;
-    result.verdict = NameOf(speedup.quantity.verdict);
+    result.verdict = GetName(speedup.quantity.verdict);
     result.efficiency = speedup.efficiency;
-    const std::optional<stats::RatioEstimate> estimate = speedup.quantity.Told();
+    const std::optional<stats::RatioEstimate> estimate = speedup.quantity.EstimateUnlessEmulated();
     if (!estimate) return;
     result.value = estimate->ratio();
     SetBounds(*estimate);
   }
   void operator()(const say::Interval& interval) {
     result.kind = CellKind::kInterval;
-    if (const auto estimate = interval.quantity.Told()) SetBounds(*estimate);
+    if (const auto estimate = interval.quantity.EstimateUnlessEmulated()) SetBounds(*estimate);
   }
 
   void SetValue(CellKind kind, double value, const std::string& unit = "") {

@@ -23,8 +23,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-using example::Everything;
-using example::Pair;
+using example::MakeCheck;
+using example::MakeCheckPair;
 
 template <typename Render>
 std::string RenderCheck(const Render& render) {
@@ -35,13 +35,14 @@ std::string RenderCheck(const Render& render) {
 
 pugi::xml_document Junit(const CheckReport& check) {
   pugi::xml_document document;
-  const std::string text = RenderCheck([&](std::ostream& out) { RenderJunit(say::TestSuiteOf(check), out); });
+  const std::string text =
+      RenderCheck([&](std::ostream& out) { RenderJunit(say::MakeTestSuite(check), out); });
   EXPECT_TRUE(document.load_string(text.c_str())) << text;
   return document;
 }
 
 std::string CheckHeadline(const CheckReport& check) {
-  return TextOf(say::SayCheck(check).answers.at(0).text, {});
+  return TextOf(say::MakeCheckDocument(check).answers.at(0).text, {});
 }
 
 TEST(CheckWords, Numbers) {
@@ -54,7 +55,7 @@ TEST(CheckWords, Numbers) {
 }
 
 TEST(CheckWords, Conclusions) {
-  CheckReport check = Everything();
+  CheckReport check = MakeCheck();
   EXPECT_EQ(CheckHeadline(check),
             "FAIL: 1 of 4 comparisons exceeds a limit, 1 of 4 comparisons could not be measured, 1 of 4 "
             "comparisons could not be decided");
@@ -62,7 +63,7 @@ TEST(CheckWords, Conclusions) {
   check.decision = GateDecision::kPass;
   check.error = false;
   EXPECT_EQ(CheckHeadline(check), "PASS: 1 of 1 comparison is within its limits");
-  check.pairs = {Pair("open", GateDecision::kInconclusive, 0.02)};
+  check.pairs = {MakeCheckPair("open", GateDecision::kInconclusive, 0.02)};
   check.decision = GateDecision::kInconclusive;
   EXPECT_EQ(CheckHeadline(check), "INCONCLUSIVE: 1 of 1 comparison could not be decided");
   check.require_conclusive = true;
@@ -73,7 +74,7 @@ TEST(CheckWords, Conclusions) {
 
 // The exit code, the JUnit file, and the JSON agree.
 TEST(CheckWords, FailedMeasurementIsAnErrorEvenWithRequireConclusive) {
-  CheckReport check = Everything();
+  CheckReport check = MakeCheck();
   check.pairs.erase(check.pairs.begin(), check.pairs.begin() + 3);
   check.decision = GateDecision::kInconclusive;
   check.require_conclusive = true;
@@ -83,12 +84,12 @@ TEST(CheckWords, FailedMeasurementIsAnErrorEvenWithRequireConclusive) {
   SuiteReport suite = example::MakeSuite();
   suite.decision = GateDecision::kInconclusive;
   suite.require_conclusive = true;
-  EXPECT_THAT(TextOf(say::SaySuite(suite).answers.at(0).text, {}),
+  EXPECT_THAT(TextOf(say::MakeSuiteDocument(suite).answers.at(0).text, {}),
               StartsWith("ERROR: 4 of 6 cells measured, 1 failed"));
 }
 
 TEST(CheckJunit, HasACaseForEachPair) {
-  const pugi::xml_document document = Junit(Everything());
+  const pugi::xml_document document = Junit(MakeCheck());
   const pugi::xml_node suite = document.child("testsuites").child("testsuite");
   EXPECT_EQ(suite.attribute("tests").as_int(), 4);
   EXPECT_EQ(suite.attribute("failures").as_int(), 1);
@@ -115,7 +116,7 @@ TEST(CheckJunit, HasACaseForEachPair) {
 }
 
 TEST(CheckJunit, RequireConclusiveTurnsSkippedIntoFailure) {
-  CheckReport check = Everything();
+  CheckReport check = MakeCheck();
   check.require_conclusive = true;
   const pugi::xml_document document = Junit(check);
   const pugi::xml_node suite = document.child("testsuites").child("testsuite");
@@ -126,14 +127,14 @@ TEST(CheckJunit, RequireConclusiveTurnsSkippedIntoFailure) {
 
 TEST(CheckJson, HoldsEverything) {
   const auto json =
-      nlohmann::json::parse(RenderCheck([](std::ostream& out) { WriteJson(Everything(), 2, out); }));
+      nlohmann::json::parse(RenderCheck([](std::ostream& out) { WriteJson(MakeCheck(), 2, out); }));
   EXPECT_EQ(json.at("result"), "fail");
   EXPECT_EQ(json.at("pairs").size(), 4U);
   EXPECT_EQ(json.at("pairs").at(3).at("result"), "error");
   EXPECT_EQ(json.at("pairs").at(1).at("checks").size(), 3U);
   EXPECT_EQ(json.at("pairs").at(1).at("checks").at(1).at("unit"), "bytes");
   EXPECT_NEAR(json.at("pairs").at(1).at("moved_operators").at(0).at("growth").get<double>(), 3, 1e-12);
-  CheckReport infinite = Everything();
+  CheckReport infinite = MakeCheck();
   infinite.pairs[0].items[0].verdict.high = std::numeric_limits<double>::infinity();
   const auto other =
       nlohmann::json::parse(RenderCheck([&](std::ostream& out) { WriteJson(infinite, 2, out); }));
@@ -141,8 +142,9 @@ TEST(CheckJson, HoldsEverything) {
 }
 
 TEST(CheckTerminal, ShowsEveryPairAndItsChanges) {
-  const std::string text = RenderCheck(
-      [](std::ostream& out) { RenderDocumentTerminal(say::SayCheck(Everything()), {.more = "here"}, out); });
+  const std::string text = RenderCheck([](std::ostream& out) {
+    RenderDocumentTerminal(say::MakeCheckDocument(MakeCheck()), {.more = "here"}, out);
+  });
   EXPECT_THAT(text, HasSubstr("+10.0% [+9.0%, +11.0%]"));
   EXPECT_THAT(text, HasSubstr("Convolution (NHWC, F32) IGEMM #1: 1.00 ms -> 4.00 ms, +300%"));
   EXPECT_THAT(text, HasSubstr("note    two sessions"));
@@ -150,26 +152,28 @@ TEST(CheckTerminal, ShowsEveryPairAndItsChanges) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("Softmax")));  // operators that pass are counted, not listed
   EXPECT_THAT(RenderCheck([](std::ostream& out) {
-                RenderDocumentTerminal(say::SayCheck(Everything()), {.colors = true, .more = ""}, out);
+                RenderDocumentTerminal(say::MakeCheckDocument(MakeCheck()), {.colors = true, .more = ""},
+                                       out);
               }),
               HasSubstr("\x1b[31mFAIL"));
   const std::string all = RenderCheck([](std::ostream& out) {
-    RenderDocumentTerminal(say::SayCheck(Everything()), {.all = true, .more = ""}, out);
+    RenderDocumentTerminal(say::MakeCheckDocument(MakeCheck()), {.all = true, .more = ""}, out);
   });
   EXPECT_THAT(text, HasSubstr("1 operator passes (--all shows them)"));
   EXPECT_THAT(all, HasSubstr("Softmax"));
   EXPECT_THAT(all, Not(HasSubstr("--all")));
   for (const int width : {60, 80, 120}) {
     std::istringstream lines(RenderCheck([&](std::ostream& out) {
-      RenderDocumentTerminal(say::SayCheck(Everything()), {.width = width, .all = true, .more = ""}, out);
+      RenderDocumentTerminal(say::MakeCheckDocument(MakeCheck()), {.width = width, .all = true, .more = ""},
+                             out);
     }));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
 }
 
 TEST(CheckMarkdown, EveryRowHasAsManyCellsAsTheHeading) {
-  const std::string text =
-      RenderCheck([](std::ostream& out) { RenderDocumentMarkdown(say::SayCheck(Everything()), 2, out); });
+  const std::string text = RenderCheck(
+      [](std::ostream& out) { RenderDocumentMarkdown(say::MakeCheckDocument(MakeCheck()), 2, out); });
   EXPECT_THAT(text, HasSubstr("**FAIL: 1 of 4 comparisons exceeds a limit"));
   EXPECT_THAT(text, HasSubstr("### slow \\| \\`one\\`\n"));
   EXPECT_THAT(text, HasSubstr("operators that changed:\n\n- Convolution"));

@@ -19,7 +19,7 @@ using testing::Not;
 
 std::string MarkdownOf(const DevicesReport& report) {
   std::ostringstream out;
-  RenderDocumentMarkdown(say::SayDevices(report), 1, out);
+  RenderDocumentMarkdown(say::MakeDevicesDocument(report), 1, out);
   return out.str();
 }
 std::string TerminalOf(const DevicesReport& report, int width = 80) {
@@ -27,7 +27,7 @@ std::string TerminalOf(const DevicesReport& report, int width = 80) {
   TerminalOptions options;
   options.width = width;
   options.more = "runs/devices_report.md";
-  RenderDocumentTerminal(say::SayDevices(report), options, out);
+  RenderDocumentTerminal(say::MakeDevicesDocument(report), options, out);
   return out.str();
 }
 nlohmann::json JsonOf(const DevicesReport& report) {
@@ -87,7 +87,7 @@ TEST(DevicesMarkdown, RunsOfOneDeviceAreCalledRuns) {
 }
 
 TEST(DevicesMarkdown, GroupsAddUpToTheWholeAsPrinted) {
-  const say::Document document = say::SayDevices(example::MakeDevices());
+  const say::Document document = say::MakeDevicesDocument(example::MakeDevices());
   std::size_t tables = 0;
   for (const say::Section& section : document.sections) {
     if (!section.title.starts_with("Categories per platform")) continue;

@@ -27,8 +27,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-using example::Counted;
-using example::OneOfEach;
+using example::MakeAllPartsDocument;
+using example::MakeCountersRow;
 using Json = nlohmann::json;
 
 std::string RenderScreen(const say::Document& document, const TerminalOptions& options) {
@@ -48,7 +48,7 @@ std::string RenderCsv(const say::Document& document, const std::string& table) {
 }
 
 TEST(DocumentTerminal, ShowsTheShortFormAndNamesTheRest) {
-  const std::string text = RenderScreen(OneOfEach(), {.more = "there"});
+  const std::string text = RenderScreen(MakeAllPartsDocument(), {.more = "there"});
   EXPECT_THAT(text, testing::StartsWith("all <of> it · a fact\n"));
   EXPECT_THAT(text, testing::EndsWith("the answer\n"));
   EXPECT_THAT(text, AllOf(HasSubstr("usual words"), Not(HasSubstr("words of a page")), Not(HasSubstr("two")),
@@ -62,12 +62,12 @@ TEST(DocumentTerminal, ShowsTheShortFormAndNamesTheRest) {
                           HasSubstr("  known  a value"), Not(HasSubstr("three")), Not(HasSubstr("FLOP"))));
   EXPECT_THAT(text, AllOf(HasSubstr("rising      ▁▅ █  1.00 ms to 3.00 ms"), HasSubstr("note    a note"),
                           HasSubstr("report  there")));
-  EXPECT_THAT(RenderScreen(OneOfEach(), {.colors = true, .more = ""}),
+  EXPECT_THAT(RenderScreen(MakeAllPartsDocument(), {.colors = true, .more = ""}),
               AllOf(HasSubstr("\x1b[31mworse"), HasSubstr("\x1b[32mthe answer")));
 }
 
 TEST(DocumentTerminal, ShowsEverythingWithAll) {
-  const std::string text = RenderScreen(OneOfEach(), {.all = true, .more = ""});
+  const std::string text = RenderScreen(MakeAllPartsDocument(), {.all = true, .more = ""});
   EXPECT_THAT(text, AllOf(HasSubstr("words of a page"), HasSubstr("line 2"), HasSubstr("folded away"),
                           HasSubstr("third"), HasSubstr("two"), Not(HasSubstr("--all"))));
   EXPECT_THAT(text,
@@ -78,7 +78,8 @@ TEST(DocumentTerminal, ShowsEverythingWithAll) {
 TEST(DocumentTerminal, WrappedTextIsComplete) {
   const std::string path = "/a/" + std::string(90, 'p') + "/" + std::string(60, 'q');
   say::Document document;
-  say::Table table{"few", "", {say::Left("name"), say::Left("where", "").Wraps()}, {{"x", "in " + path}}};
+  say::Table table{
+      "few", "", {say::Left("name"), say::Left("where", "").WithWrapping()}, {{"x", "in " + path}}};
   document.sections = {{"", say::Level::kUsual, {std::move(table)}}};
   std::string shown;
   std::istringstream lines(RenderScreen(document, {.width = 60, .more = ""}));
@@ -124,7 +125,7 @@ TEST(DocumentTerminal, RemedyIsBelowTheFindingAndASeparateColumnInOtherFormats) 
 }
 
 TEST(DocumentTerminal, KeepsToItsWidth) {
-  say::Document document = OneOfEach();
+  say::Document document = MakeAllPartsDocument();
   auto& table = std::get<say::Table>(document.sections[0].parts[3]);
   table.rows.push_back({std::string(90, 'n'), say::Cell(), std::string(90, 'x')});
   for (const int width : {60, 80, 120}) {
@@ -134,7 +135,7 @@ TEST(DocumentTerminal, KeepsToItsWidth) {
 }
 
 TEST(DocumentMarkdown, HasEverythingThatIsNotAvailableElsewhere) {
-  const std::string text = RenderPage(OneOfEach());
+  const std::string text = RenderPage(MakeAllPartsDocument());
   EXPECT_THAT(text, testing::StartsWith("# all &lt;of&gt; it · a fact\n\n**the answer**\n"));
   EXPECT_THAT(
       text,
@@ -163,13 +164,13 @@ TEST(DocumentMarkdown, EmptySectionHasNoHeading) {
 TEST(DocumentTexts, EveryFormatWritesValuesInTexts) {
   const char* const texts[] = {"a part takes 0.500 of 1.500 ms (33%)", "an item of 2.500 ms", "or <0.001 ms",
                                "a note of 1.250 ms"};
-  const std::string screen = RenderScreen(OneOfEach(), {.all = true, .more = ""});
+  const std::string screen = RenderScreen(MakeAllPartsDocument(), {.all = true, .more = ""});
   std::ostringstream page;
-  RenderDocumentJson(OneOfEach(), page);
+  RenderDocumentJson(MakeAllPartsDocument(), page);
   for (const std::string text : texts) {
     EXPECT_THAT(screen, HasSubstr(text));
     EXPECT_THAT(page.str(), HasSubstr(text));
-    EXPECT_THAT(read::Unescaped(RenderPage(OneOfEach())), HasSubstr(text));
+    EXPECT_THAT(read::Unescaped(RenderPage(MakeAllPartsDocument())), HasSubstr(text));
   }
   const Json parts = Json::parse(page.str())["sections"][0]["parts"];
   const Json& values = parts[parts.size() - 2]["paragraph"]["values"];
@@ -208,7 +209,7 @@ TEST(DocumentTables, PartsAddUpAsPrinted) {
 }
 
 TEST(DocumentCsv, EmptyTableGivesOnlyTheHeading) {
-  say::Document document = OneOfEach();
+  say::Document document = MakeAllPartsDocument();
   std::get<say::Table>(document.sections[0].parts[3]).rows.clear();
   EXPECT_EQ(RenderCsv(document, "values"), "section,name,value,note\n");
   EXPECT_THAT(RenderPage(document), Not(HasSubstr("### Values")));
@@ -217,7 +218,7 @@ TEST(DocumentCsv, EmptyTableGivesOnlyTheHeading) {
 
 TEST(DocumentCsv, EveryColumnHasATitle) {
   say::Document document;
-  document.sections = {{"one", say::Level::kUsual, {OneOfEach().sections[0].parts[3]}}};
+  document.sections = {{"one", say::Level::kUsual, {MakeAllPartsDocument().sections[0].parts[3]}}};
   EXPECT_THAT(RenderCsv(document, "values"), testing::StartsWith("section,name,"));
   document.sections[0].title.clear();
   EXPECT_THAT(RenderCsv(document, "values"), testing::StartsWith("name,"));
@@ -225,7 +226,7 @@ TEST(DocumentCsv, EveryColumnHasATitle) {
 }
 
 TEST(DocumentCsv, UnknownIntervalHasItsColumns) {
-  say::Document document = OneOfEach();
+  say::Document document = MakeAllPartsDocument();
   auto& table = std::get<say::Table>(document.sections[0].parts[3]);
   table.columns = {{"name", ""}, {"speedup", "speedup"}, {"speedup", "CI"}};
   Quantity contended;
@@ -239,7 +240,7 @@ TEST(DocumentCsv, UnknownIntervalHasItsColumns) {
 }
 
 TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
-  const say::Document document = OneOfEach();
+  const say::Document document = MakeAllPartsDocument();
   EXPECT_THAT(TableIds(document),
               ElementsAre("values", "more", "few", "facts", "tree", "elsewhere", "points"));
   EXPECT_EQ(RenderCsv(document, "values"),
@@ -274,7 +275,7 @@ TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
   }
 }
 
-TEST(SayCounters, OperatorsByProcessorTimeUnderTheWhole) {
+TEST(MakeCountersDocument, OperatorsByProcessorTimeUnderTheWhole) {
   const std::string text = RenderPage(example::CountersDocument());
   EXPECT_THAT(text, AllOf(HasSubstr("# Counters"), HasSubstr("## as it is"), Not(HasSubstr("DELEGATE")),
                           HasSubstr("GHz"), HasSubstr("| 2.50 |"), Not(HasSubstr("page faults"))));
@@ -282,14 +283,14 @@ TEST(SayCounters, OperatorsByProcessorTimeUnderTheWhole) {
   EXPECT_LT(text.find("large"), text.find("small"));
 }
 
-TEST(SayCounters, EmptyForNoCountersAndShortForMany) {
-  EXPECT_TRUE(say::SayCounters({}).sections.empty());
-  EXPECT_TRUE(say::SayCounters(example::WithCounters("a", {})).sections.empty());
+TEST(MakeCountersDocument, EmptyForNoCountersAndShortForMany) {
+  EXPECT_TRUE(say::MakeCountersDocument({}).sections.empty());
+  EXPECT_TRUE(say::MakeCountersDocument(example::MakeRunWithCounters("a", {})).sections.empty());
   std::vector<CountersRow> many;
   for (int i = 0; i < 26; ++i)
-    many.push_back(
-        Counted("forward/0/backend/" + std::to_string(i), "op" + std::to_string(i) + ".", 100 + i, 300));
-  const std::string text = RenderPage(say::SayCounters(example::WithCounters("many", many)));
+    many.push_back(MakeCountersRow("forward/0/backend/" + std::to_string(i), "op" + std::to_string(i) + ".",
+                                   100 + i, 300));
+  const std::string text = RenderPage(say::MakeCountersDocument(example::MakeRunWithCounters("many", many)));
   EXPECT_THAT(text, AllOf(HasSubstr("and 5 more in its"), HasSubstr("op25."), Not(HasSubstr("op4."))));
 }
 
@@ -314,7 +315,7 @@ Json JsonOf(const say::Document& document) {
 Json JsonInPage(const say::Document& document) {
   std::ostringstream out;
   RenderDocumentHtml(document, out);
-  return Json::parse(read::JsonOfPage(out.str(), "etprof-document"));
+  return Json::parse(read::ExtractPageJson(out.str(), "etprof-document"));
 }
 
 Rows CellTexts(const TableText& text) {
@@ -329,7 +330,7 @@ Rows CellTexts(const TableText& text) {
 // The tables that have rows, without the rows that only screens show.
 std::vector<ExampleTable> TablesOf(const say::Document& document, const Json& page) {
   std::vector<ExampleTable> tables;
-  const std::vector<const say::Section*> sections = say::SectionsOf(document);
+  const std::vector<const say::Section*> sections = say::AllSections(document);
   for (std::size_t s = 0; s < sections.size(); ++s) {
     const say::Section& section = *sections[s];
     for (std::size_t p = 0, pictures = 0; p < section.parts.size(); ++p) {
@@ -359,7 +360,7 @@ void ExpectInJson(const ExampleTable& example) {
     for (std::size_t c = 0; c < cells.size(); ++c) {
       EXPECT_EQ(cells[c].at("text"), example.printed[r][c]);
       const CellValue value = ValueOf(example.table.rows[r].cells[c]);
-      EXPECT_EQ(cells[c].at("kind"), NameOf(value.kind));
+      EXPECT_EQ(cells[c].at("kind"), GetName(value.kind));
       EXPECT_EQ(cells[c].contains("value"), value.value.has_value());
       if (value.value) {
         EXPECT_EQ(cells[c]["value"], Json(*value.value));
@@ -370,8 +371,8 @@ void ExpectInJson(const ExampleTable& example) {
 
 void ExpectInMarkdown(const ExampleTable& example, const std::string& page) {
   const say::Table& table = example.table;
-  const bool whole = table.elsewhere.empty();
-  const TableText text = TextOf(table, whole ? SIZE_MAX : table.usual_rows, [&](const say::Row& row) {
+  const bool whole = table.hidden_rows_hint.empty();
+  const TableText text = TextOf(table, whole ? SIZE_MAX : table.screen_rows, [&](const say::Row& row) {
     return whole || row.level != say::Level::kFolded;
   });
   Rows rows = CellTexts(text);
@@ -387,7 +388,7 @@ void ExpectInMarkdown(const ExampleTable& example, const std::string& page) {
     for (int level = 0; level < text.rows[r].depth; ++level) rows[r].front().insert(0, "· ");
   }
   std::vector<Rows> found;
-  for (const read::FoundTable& one : read::MarkdownTables(page)) {
+  for (const read::ParsedTable& one : read::MarkdownTables(page)) {
     if (one.header == titles) found.push_back(one.rows);
   }
   EXPECT_THAT(found, testing::Contains(rows)) << page;
@@ -408,12 +409,12 @@ void ExpectOnScreen(const ExampleTable& example, const std::string& screen) {
 }
 
 // A cell of a row; empty if the column is absent.
-std::string CsvField(const read::FoundTable& csv, std::size_t row, const std::string& column) {
+std::string CsvField(const read::ParsedTable& csv, std::size_t row, const std::string& column) {
   const auto found = std::ranges::find(csv.header, column);
   return found == csv.header.end() ? "" : csv.rows[row][std::size_t(found - csv.header.begin())];
 }
 
-void ExpectInCsv(const ExampleTable& example, const read::FoundTable& csv, std::size_t first_row) {
+void ExpectInCsv(const ExampleTable& example, const read::ParsedTable& csv, std::size_t first_row) {
   for (std::size_t r = 0; r < example.table.rows.size(); ++r) {
     if (!example.section.empty()) {
       EXPECT_EQ(csv.rows[first_row + r].front(), example.section);
@@ -461,7 +462,7 @@ TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
     }
     const Json page = JsonOf(document);
     say::Document nothing_elsewhere = document;
-    for (say::Table* const table : TablesIn(nothing_elsewhere)) table->elsewhere = "";
+    for (say::Table* const table : TablesIn(nothing_elsewhere)) table->hidden_rows_hint = "";
     EXPECT_EQ(JsonInPage(nothing_elsewhere), page);
     const std::string markdown = RenderPage(document);
     const std::string screen = RenderScreen(document, {.width = 1000, .all = true, .more = ""});
@@ -494,24 +495,24 @@ TEST(Documents, EmptyResultsHaveEveryTable) {
   };
   SuiteReport without_limit = example::MakeSuite();
   without_limit.limit.reset();
-  EXPECT_EQ(ids({say::SayCheck({}), say::SayStaticCheck({})}),
-            ids({say::SayCheck(example::Everything()), example::StaticCheckDocument()}));
-  EXPECT_EQ(ids({say::SaySuite({})}), ids({say::SaySuite(example::MakeSuite())}));
-  EXPECT_EQ(ids({say::SaySuite({})}), ids({say::SaySuite(without_limit)}));
-  EXPECT_EQ(ids({say::SayHistory({}, "")}), ids({example::HistoryDocument(false)}));
-  EXPECT_EQ(ids({say::SayHistoryCheck({}, "", false)}), ids({example::HistoryDocument(true)}));
-  EXPECT_EQ(ids({say::SayBisection({})}), ids({example::BisectionDocument()}));
-  EXPECT_EQ(ids({say::SayPeaks({}, "", false)}), ids({example::PeaksDocument()}));
-  EXPECT_EQ(ids({say::SayExamination({{DoctorGroup()}})}), ids({example::ExaminationDocument()}));
-  EXPECT_EQ(ids({say::SayQuickTest({})}), ids({example::QuickTestDocument()}));
-  EXPECT_EQ(ids({say::SayValidations({{Validation()}})}), ids({example::ValidationsDocument()}));
+  EXPECT_EQ(ids({say::MakeCheckDocument({}), say::MakeStaticCheckDocument({})}),
+            ids({say::MakeCheckDocument(example::MakeCheck()), example::StaticCheckDocument()}));
+  EXPECT_EQ(ids({say::MakeSuiteDocument({})}), ids({say::MakeSuiteDocument(example::MakeSuite())}));
+  EXPECT_EQ(ids({say::MakeSuiteDocument({})}), ids({say::MakeSuiteDocument(without_limit)}));
+  EXPECT_EQ(ids({say::MakeHistoryDocument({}, "")}), ids({example::HistoryDocument(false)}));
+  EXPECT_EQ(ids({say::MakeHistoryCheckDocument({}, "", false)}), ids({example::HistoryDocument(true)}));
+  EXPECT_EQ(ids({say::MakeBisectionDocument({})}), ids({example::BisectionDocument()}));
+  EXPECT_EQ(ids({say::MakePeaksDocument({}, "", false)}), ids({example::PeaksDocument()}));
+  EXPECT_EQ(ids({say::MakeDoctorDocument({{DoctorGroup()}})}), ids({example::ExaminationDocument()}));
+  EXPECT_EQ(ids({say::MakeQuickTestDocument({})}), ids({example::QuickTestDocument()}));
+  EXPECT_EQ(ids({say::MakeValidationDocument({{Validation()}})}), ids({example::ValidationsDocument()}));
 }
 
 TEST(DocumentHtml, LeavesOutLongTablesThatAreAvailableElsewhere) {
   say::Row folded{"folded"};
   folded.level = say::Level::kFolded;
   say::Table few{"names", "", {{"name", "name"}}, {{"shown"}, folded}};
-  few.elsewhere = "in `--csv=names`";
+  few.hidden_rows_hint = "in `--csv=names`";
   say::Table all_folded = few, many = few;
   all_folded.rows = {folded};
   many.rows.resize(300, folded);
@@ -544,7 +545,7 @@ TEST(DocumentJson, MarksTheAppendixAndLinksTables) {
 }
 
 TEST(DocumentJson, HasEveryKindOfPart) {
-  const Json json = JsonOf(OneOfEach());
+  const Json json = JsonOf(MakeAllPartsDocument());
   EXPECT_EQ(json.at("title"), "all <of> it");
   EXPECT_EQ(json.at("facts"), Json({"a fact"}));
   EXPECT_EQ(json.at("answers"), Json::array({{{"text", "the answer"}, {"tone", "good"}}}));

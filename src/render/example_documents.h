@@ -33,7 +33,7 @@
 // Example documents of every subject, for the tests that compare the formats with each other.
 namespace etprof::example {
 
-inline Quantity TwiceAsFast() {
+inline Quantity MakeTwofoldSpeedup() {
   Quantity quantity;
   quantity.estimate.emplace();
   quantity.estimate->log_ratio = std::log(2.0);
@@ -44,7 +44,7 @@ inline Quantity TwiceAsFast() {
 }
 
 // A document with every kind of value and part.
-inline say::Document OneOfEach() {
+inline say::Document MakeAllPartsDocument() {
   say::Table table{"values",
                    "Values",
                    {{"name", "name"}, {"value", "value", true}, {"note", "note"}},
@@ -58,9 +58,9 @@ inline say::Document OneOfEach() {
                     {"number", say::Number{3.25, "GHz"}, "x"},
                     {"bounded", say::Number{0.05, "", 0.04, 0.06}, "x"},
                     {"share", say::Share{0.54}, "x"},
-                    {"speedup", say::Speedup{TwiceAsFast()}, "x"},
-                    {"interval", say::Interval{TwiceAsFast()}, "x"},
-                    {"scaling", say::Speedup{TwiceAsFast(), 0.5}, "x"},
+                    {"speedup", say::Speedup{MakeTwofoldSpeedup()}, "x"},
+                    {"interval", say::Interval{MakeTwofoldSpeedup()}, "x"},
+                    {"scaling", say::Speedup{MakeTwofoldSpeedup(), 0.5}, "x"},
                     {"bounds", say::TimeBounds{2e6, 2.25e6}, "x"},
                     {"ratio", say::Ratio{2.5}, "x"},
                     {"change", say::Change{0.1, 0.09, 0.11}, say::Cell("worse", say::Tone::kBad)}}};
@@ -73,24 +73,24 @@ inline say::Document OneOfEach() {
                    {{"below", say::Time{1.0004e6}, say::Share{0.5}}, Role::kPart, 1},
                    {{"all", say::Time{2.0008e6}, say::Share{1}}, Role::kSum}}};
   say::Table few{"few", "", {{"name", "name"}}, {{"first"}, {"second"}, {"third"}}};
-  few.usual_rows = 1;
-  say::Table elsewhere = few;
-  elsewhere.id = "elsewhere";
-  elsewhere.elsewhere = "in a file";
+  few.screen_rows = 1;
+  say::Table hidden_rows_hint = few;
+  hidden_rows_hint.id = "elsewhere";
+  hidden_rows_hint.hidden_rows_hint = "in a file";
   say::Table points{"points",
                     "",
                     {{"point", "point"}, {"time", "time", true}},
                     {{"placed", say::Time{4e6}}, {"small", say::Time{1e6}}}};
   points.columns[1].sums = true;
   points.rows[1].level = say::Level::kFolded;
-  points.elsewhere = "in a file";
+  points.hidden_rows_hint = "in a file";
   say::Document document;
   document.title = "all <of> it";
-  document.sections_are = "section";
+  document.section_kind = "section";
   document.facts = {"a fact"};
   document.answers = {{"the answer", "", say::Tone::kGood}};
-  document.concludes = true;
-  document.notes = {{"a note"}, {say::Say("a note of {}", say::Time{1.25e6})}};
+  document.answers_last = true;
+  document.notes = {{"a note"}, {say::FormatText("a note of {}", say::Time{1.25e6})}};
   document.span = say::Span{1.5e6, 1.5e6};
   document.method = "the method";
   document.sections = {
@@ -103,23 +103,26 @@ inline say::Document OneOfEach() {
                      {1.0, 2.0, std::nullopt, 3.0},
                      [](double ms) { return say::Cell(say::Duration{ms * 1e6}); }}}},
         say::Facts{"facts", "", {{"known", "a value"}, {"note", "one"}, {"note", "other"}}}, std::move(tree),
-        say::Paragraph{say::Say("a part takes {} of {} ({})", say::PartTime{{5e5, 1e6}, 0}, say::Time{1.5e6},
-                                say::Share{1.0 / 3})},
+        say::Paragraph{say::FormatText("a part takes {} of {} ({})", say::PartTime{{5e5, 1e6}, 0},
+                                       say::Time{1.5e6}, say::Share{1.0 / 3})},
         say::List{"values",
-                  {{say::Say("an item of {}", say::Time{2.5e6}), {say::Say("or {}", say::Time{90})}}}}}},
-      {"two", say::Level::kPage, {std::move(elsewhere)}},
+                  {{say::FormatText("an item of {}", say::Time{2.5e6}),
+                    {say::FormatText("or {}", say::Time{90})}}}}}},
+      {"two", say::Level::kPage, {std::move(hidden_rows_hint)}},
       {"three",
        say::Level::kFolded,
-       {say::Roofs{"FLOP/B", "FLOP/s", {{true, 1e9, "top"}}, {{{1.0, 1e8}}, std::nullopt}, 10, "below"},
+       {say::RooflineChart{
+            "FLOP/B", "FLOP/s", {{true, 1e9, "top"}}, {{{1.0, 1e8}}, std::nullopt}, 10, "below"},
         std::move(points)}}};
   return document;
 }
 
-inline CountersRow Counted(const std::string& key, const std::string& name, double time, double cycles) {
+inline CountersRow MakeCountersRow(const std::string& key, const std::string& name, double time,
+                                   double cycles) {
   return {key, name, 20, {{"task_clock_ns", time}, {"cycles", cycles}, {"instructions", 2 * cycles}}};
 }
 
-inline RunData WithCounters(const std::string& label, std::vector<CountersRow> counters) {
+inline RunData MakeRunWithCounters(const std::string& label, std::vector<CountersRow> counters) {
   RunData run;
   ExperimentData& data = run.experiments.emplace_back();
   data.label = label;
@@ -128,11 +131,11 @@ inline RunData WithCounters(const std::string& label, std::vector<CountersRow> c
 }
 
 inline say::Document CountersDocument() {
-  return say::SayCounters(
-      WithCounters("as it is", {Counted("forward/0/backend/0", "small", 1000, 3000),
-                                Counted("forward/0/delegate_call/0", "DELEGATE_CALL", 1, 1),
-                                Counted("forward/0/backend/1", "large", 2000, 5000),
-                                Counted("forward/-1/method/0", "Method::execute", 4000, 9000)}));
+  return say::MakeCountersDocument(MakeRunWithCounters(
+      "as it is", {MakeCountersRow("forward/0/backend/0", "small", 1000, 3000),
+                   MakeCountersRow("forward/0/delegate_call/0", "DELEGATE_CALL", 1, 1),
+                   MakeCountersRow("forward/0/backend/1", "large", 2000, 5000),
+                   MakeCountersRow("forward/-1/method/0", "Method::execute", 4000, 9000)}));
 }
 
 inline say::Document KernelsDocument() {
@@ -147,7 +150,7 @@ inline say::Document KernelsDocument() {
        "on",
        {{"Convolution (NHWC, F32) IGEMM #1", "Convolution (NHWC, PF32) IGEMM #1", false, true, false, true}},
        std::vector<OperatorEvidence::Row>(3)}};
-  return say::SayKernels(report);
+  return say::MakeKernelsDocument(report);
 }
 
 // A sustained run of 100 s with one burst per second; the second half is slower.
@@ -169,14 +172,14 @@ inline say::Document SustainedDocument() {
   experiment.sustained = DescribeSustained(data);
   say::Document document;
   document.title = "Sustained";
-  document.sections = say::SaySustained(report);
+  document.sections = say::MakeSustainedSections(report);
   return document;
 }
 
 inline say::Document InspectDocument() {
   const std::string file = ETPROF_TEST_DATA "/toy_cnn.pte";
   const MappedFile mapped = MappedFile::Open(file);
-  return say::SayInspect(ReadProgram(mapped.bytes(), file), file, nullptr);
+  return say::MakeInspectDocument(ReadProgram(mapped.bytes(), file), file, nullptr);
 }
 
 // A list with a device that answers and a device that does not.
@@ -193,7 +196,7 @@ inline say::Document DeviceListDocument() {
   gone.name = "ssh:gone";
   gone.problem = "cannot be reached";
   gone.remedy = "try again";
-  return say::SayDeviceList({board, gone}, {"install adb"});
+  return say::MakeDeviceListDocument({board, gone}, {"install adb"});
 }
 
 inline say::Document CpuDocument() {
@@ -202,7 +205,7 @@ inline say::Document CpuDocument() {
   cpu.state.detected = {"avx", "avx2"};
   cpu.state.can_mask = false;
   cpu.state.why_not = "not here";
-  return say::SayCpuFeatures(cpu);
+  return say::MakeCpuFeaturesDocument(cpu);
 }
 
 // A check with every result and with changes that explain them.
@@ -215,9 +218,9 @@ inline say::Document StaticCheckDocument() {
     StaticItem& item = check.items.emplace_back();
     item.fact = info.key;
     item.name = info.name;
-    item.method = info.of_file ? "" : "forward";
+    item.method = info.is_file_fact ? "" : "forward";
     item.unit = info.unit;
-    item.is_least = info.is_least;
+    item.is_minimum = info.is_minimum;
     item.baseline = a;
     item.candidate = b;
     item.allowed = a.low;
@@ -230,7 +233,7 @@ inline say::Document StaticCheckDocument() {
   check.items.back().baseline.reset();
   check.changes = {{"forward", "+ layer1 Cumsum", "model.py:12", "XNNPACK has no such operator"}};
   check.notes = {"a note"};
-  return say::SayStaticCheck(check);
+  return say::MakeStaticCheckDocument(check);
 }
 
 // A history with a series of twelve runs that becomes slower, the reference that other series are relative
@@ -259,7 +262,8 @@ inline say::Document HistoryDocument(bool gate) {
     reference.points.push_back(std::move(fixed));
   }
   const HistoryReport history = FindTrends({base, reference, few}, "");
-  return gate ? say::SayHistoryCheck(history, "h.sqlite", false) : say::SayHistory(history, "h.sqlite");
+  return gate ? say::MakeHistoryCheckDocument(history, "h.sqlite", false)
+              : say::MakeHistoryDocument(history, "h.sqlite");
 }
 
 // A bisection with a step of every outcome.
@@ -271,7 +275,7 @@ inline say::Document BisectionDocument() {
   bisection.bad = std::string(40, 'b');
   bisection.commits = 9;
   bisection.growth = 0.1;
-  for (const Outcome outcome : {Outcome::kBad, Outcome::kGood, Outcome::kCannotTell, Outcome::kNotBuilt}) {
+  for (const Outcome outcome : {Outcome::kBad, Outcome::kGood, Outcome::kUndecided, Outcome::kNotBuilt}) {
     BisectionStep& step = bisection.steps.emplace_back();
     step.commit = std::string(40, 'c');
     step.subject = "a | <change>";
@@ -288,7 +292,7 @@ inline say::Document BisectionDocument() {
     step.launches = 10;
   }
   bisection.suspects = {"cccccccccccc a | <change>", "dddddddddddd another"};
-  return say::SayBisection(bisection);
+  return say::MakeBisectionDocument(bisection);
 }
 
 inline say::Document PeaksDocument() {
@@ -300,12 +304,12 @@ inline say::Document PeaksDocument() {
   memory.access = "read";
   memory.bytes = {2e11, 1.9e11, 1e11, 5};
   memory.working_set_bytes = 16'384;
-  return say::SayPeaks(peaks, "local", true);
+  return say::MakePeaksDocument(peaks, "local", true);
 }
 
 inline say::Document ExaminationDocument() {
   using State = DoctorCheck::State;
-  return say::SayExamination(
+  return say::MakeDoctorDocument(
       {{{"measure",
          "profile",
          {{"runner", State::kOk, "0.1.0, /here|there", ""},
@@ -320,31 +324,31 @@ inline say::Document QuickTestDocument() {
                   {"run", State::kFailed, 0.5, "`x` is not there", 3},
                   {"analyze", State::kNotTried, 0, "", 0}};
   result.log = "/out/quick_test.log";
-  return say::SayQuickTest(result);
+  return say::MakeQuickTestDocument(result);
 }
 
 inline say::Document ValidationsDocument() {
   using Severity = Finding::Severity;
-  return say::SayValidations({{{"runs/good", false, {}},
-                               {"runs/bad",
-                                false,
-                                {{Severity::kBroken, "csv", "a|b.csv", "is cut short"},
-                                 {Severity::kWarning, "finished", ".", "was interrupted"}}},
-                               {"runs/foreign", true, {}}}});
+  return say::MakeValidationDocument({{{"runs/good", false, {}},
+                                       {"runs/bad",
+                                        false,
+                                        {{Severity::kBroken, "csv", "a|b.csv", "is cut short"},
+                                         {Severity::kWarning, "finished", ".", "was interrupted"}}},
+                                       {"runs/foreign", true, {}}}});
 }
 
 // Add the document of a new subject here: document_test.cc then tests every format of it.
 inline std::vector<say::Document> Documents() {
-  return {OneOfEach(),
+  return {MakeAllPartsDocument(),
           KernelsDocument(),
-          say::SayCheck(Everything()),
-          say::SaySuite(MakeSuite()),
+          say::MakeCheckDocument(MakeCheck()),
+          say::MakeSuiteDocument(MakeSuite()),
           CountersDocument(),
           SustainedDocument(),
           DeviceListDocument(),
           CpuDocument(),
-          say::SayReport(MakePair()),
-          say::SayReport(MakeBare()),
+          say::MakeReportDocument(MakePair()),
+          say::MakeReportDocument(MakeBare()),
           StaticCheckDocument(),
           HistoryDocument(false),
           HistoryDocument(true),

@@ -57,7 +57,7 @@ Formats RenderAll(const Report& report) {
 
 std::vector<const say::Table*> TablesOf(const say::Document& document) {
   std::vector<const say::Table*> tables;
-  for (const say::Section* const section : say::SectionsOf(document)) {
+  for (const say::Section* const section : say::AllSections(document)) {
     for (const auto& part : section->parts) {
       if (const auto* table = std::get_if<say::Table>(&part)) tables.push_back(table);
     }
@@ -73,7 +73,7 @@ std::optional<double> Ns(const Json& ms) {
 
 Quantity QuantityOf(const Json& json) {
   Quantity quantity;
-  quantity.verdict = ValueNamed<stats::Verdict>(json["verdict"].get<std::string>()).value();
+  quantity.verdict = ParseEnum<stats::Verdict>(json["verdict"].get<std::string>()).value();
   if (!json["ratio"].is_null()) {
     quantity.estimate.emplace();
     quantity.estimate->log_ratio = std::log(json["ratio"].get<double>());
@@ -118,7 +118,7 @@ void ExpectValue(const say::Table& table, std::size_t row, const std::string& id
   } else if (const auto* count = std::get_if<say::Count>(&cell.value)) {
     EXPECT_EQ(count->count, value.get<std::int64_t>());
   } else if (const auto* speedup = std::get_if<say::Speedup>(&cell.value)) {
-    EXPECT_EQ(NameOf(speedup->quantity.verdict), value["verdict"]);
+    EXPECT_EQ(GetName(speedup->quantity.verdict), value["verdict"]);
     if (!value["ratio"].is_null()) {
       EXPECT_NEAR(speedup->quantity.estimate->ratio(), value["ratio"].get<double>(), 1e-9);
       EXPECT_NEAR(speedup->quantity.estimate->low(), value["ratio_low"].get<double>(), 1e-9);
@@ -210,7 +210,7 @@ void ExpectDocument(const Json& truth, const say::Document& document) {
     EXPECT_TRUE(seen.contains(id)) << id;
   EXPECT_EQ(seen.contains("compared_operators"), !truth["comparisons"].empty());
   if (truth["comparisons"].empty()) return;
-  const VerdictWords words = WordsOf(QuantityOf(truth["comparisons"][0]["latency"]));
+  const VerdictTexts words = MakeVerdictTexts(QuantityOf(truth["comparisons"][0]["latency"]));
   EXPECT_THAT(TextOf(document.answers.at(0).text, {}), testing::HasSubstr(words.verdict));
   EXPECT_EQ(TextOf(document.answers.at(0).rest, {}), "95% CI " + words.interval);
 }
@@ -218,7 +218,7 @@ void ExpectDocument(const Json& truth, const say::Document& document) {
 // --- CSV --------------------------------------------------------------------------------------------------
 
 // Expects that the cell has the same double as the JSON.
-void ExpectCell(const read::FoundTable& table, std::size_t row, const std::string& column,
+void ExpectCell(const read::ParsedTable& table, std::size_t row, const std::string& column,
                 const Json& value) {
   const auto at = std::find(table.header.begin(), table.header.end(), column);
   ASSERT_NE(at, table.header.end()) << column;
@@ -235,10 +235,10 @@ void ExpectCell(const read::FoundTable& table, std::size_t row, const std::strin
 }
 
 void ExpectCsv(const Json& truth, const std::map<std::string, std::string>& csv) {
-  const read::FoundTable latency = read::Csv(csv.at("latency")), groups = read::Csv(csv.at("groups")),
-                         categories = read::Csv(csv.at("categories")),
-                         operators = read::Csv(csv.at("operators")),
-                         comparison = read::Csv(csv.at("comparison"));
+  const read::ParsedTable latency = read::Csv(csv.at("latency")), groups = read::Csv(csv.at("groups")),
+                          categories = read::Csv(csv.at("categories")),
+                          operators = read::Csv(csv.at("operators")),
+                          comparison = read::Csv(csv.at("comparison"));
   std::size_t group = 0, category = 0, op = 0;
   for (std::size_t i = 0; i < truth["experiments"].size(); ++i) {
     const Json& experiment = truth["experiments"][i];
@@ -313,14 +313,14 @@ void ExpectLadder(const Json& truth, const Formats& formats) {
         std::vector<std::string>{ladder["levels"][i]["name"], scale.Number(Ns(cell["ms"]).value())});
     for (const char* const over : {"over_below", "over_lowest"}) {
       const bool known = !cell[over].is_null();
-      row.push_back(known ? GainText(QuantityOf(cell[over])) : "");
+      row.push_back(known ? SpeedupOrDash(QuantityOf(cell[over])) : "");
       row.push_back(known ? IntervalText(QuantityOf(cell[over])) : "");
     }
     screen.push_back(row);
     std::erase(screen.back(), "");
   }
   bool found = false;
-  for (const read::FoundTable& table : read::MarkdownTables(formats.markdown)) {
+  for (const read::ParsedTable& table : read::MarkdownTables(formats.markdown)) {
     if (table.header.front() != "level, ms") continue;
     EXPECT_EQ(table.rows, page);
     screen.front() = table.header;
@@ -328,7 +328,7 @@ void ExpectLadder(const Json& truth, const Formats& formats) {
   }
   EXPECT_TRUE(found);
   EXPECT_THAT(read::ScreenBlocks(formats.screen), testing::Contains(screen));
-  const read::FoundTable csv = read::Csv(formats.csv.at("ladder"));
+  const read::ParsedTable csv = read::Csv(formats.csv.at("ladder"));
   std::size_t at = 0;
   for (const auto& rows :
        {Json::array({ladder["latency"]}), ladder["groups"], ladder["categories"], ladder["operators"]}) {
@@ -383,20 +383,20 @@ void ExpectConsistentJson(const Json& truth) {
 void ExpectFormatsAgree(const Report& report) {
   const Formats formats = RenderAll(report);
   const Json truth = Json::parse(formats.json);
-  EXPECT_EQ(read::JsonOfPage(formats.html), formats.json);
+  EXPECT_EQ(read::ExtractPageJson(formats.html), formats.json);
   ExpectCsv(truth, formats.csv);
   if (!truth["ladder"].is_null()) {
     ExpectLadder(truth, formats);
     return;
   }
   ExpectConsistentJson(truth);
-  ExpectDocument(truth, say::SayReport(report));
+  ExpectDocument(truth, say::MakeReportDocument(report));
 }
 
 TEST(Formats, AgreeOnAPair) { ExpectFormatsAgree(example::MakePair()); }
 TEST(Formats, AgreeOnASingleTrace) { ExpectFormatsAgree(example::MakeBare()); }
 TEST(Formats, AgreeOnALadder) {
-  std::vector<example::LadderPoint> points = example::Sme2Points();
+  std::vector<example::LadderPoint> points = example::MakeSme2Points();
   std::erase_if(points, [](const example::LadderPoint& point) { return point.threads != 1; });
   ExpectFormatsAgree(example::MakeLadder(points));
 }

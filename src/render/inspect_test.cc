@@ -48,7 +48,7 @@ Program MakeProgram(int steps, std::size_t inputs) {
 
 std::string ScreenOfProgram(const Program& program, const TerminalOptions& options) {
   std::ostringstream out;
-  RenderDocumentTerminal(say::SayInspect(program, "folder/net.pte", nullptr), options, out);
+  RenderDocumentTerminal(say::MakeInspectDocument(program, "folder/net.pte", nullptr), options, out);
   return out.str();
 }
 

@@ -30,7 +30,7 @@ std::string Text(void (*render)(const KernelReport&, std::ostream&), const Kerne
 }
 
 void Markdown(const KernelReport& report, std::ostream& out) {
-  RenderDocumentMarkdown(say::SayKernels(report), 1, out);
+  RenderDocumentMarkdown(say::MakeKernelsDocument(report), 1, out);
 }
 
 TEST(RenderKernelsCsv, HasTheKitsColumnsFirst) {
@@ -75,7 +75,8 @@ TEST(RenderKernelsTerminal, FitsAndHidesControlCharacters) {
   KernelReport report = Example();
   report.views[0].label = "a\x1b[31m";
   std::ostringstream out;
-  RenderDocumentTerminal(say::SayKernels(report), {.width = 100, .colors = false, .more = "there"}, out);
+  RenderDocumentTerminal(say::MakeKernelsDocument(report), {.width = 100, .colors = false, .more = "there"},
+                         out);
   EXPECT_THAT(out.str(),
               HasSubstr("38 microkernels: 1 proven to have run, 28 registered (use unknown), 9 superseded."));
   EXPECT_THAT(out.str(), Not(HasSubstr("\x1b")));
@@ -85,10 +86,10 @@ TEST(RenderKernelsTerminal, FitsAndHidesControlCharacters) {
 TEST(RenderKernelsTerminal, NamesAreCompleteOnAPipe) {
   const KernelReport report = Example();
   std::ostringstream out;
-  RenderDocumentTerminal(say::SayKernels(report), {}, out);
+  RenderDocumentTerminal(say::MakeKernelsDocument(report), {}, out);
   for (const xnnpack::LoggedKernel& kernel : report.views[0].use.kernels) {
     if (kernel.status == xnnpack::KernelStatus::kSuperseded) continue;
-    EXPECT_THAT(out.str(), testing::ContainsRegex("  " + kernel.name + " +" + NameOf(kernel.status)));
+    EXPECT_THAT(out.str(), testing::ContainsRegex("  " + kernel.name + " +" + GetName(kernel.status)));
   }
   EXPECT_THAT(out.str(), HasSubstr("not proven: XNNPACK prints tiles of matrix products\n"));
 }

@@ -19,13 +19,13 @@ namespace {
 
 using example::LadderPoint;
 using example::MakeLadder;
-using example::Sme2Points;
+using example::MakeSme2Points;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
 std::vector<LadderPoint> OneThread() {
-  std::vector<LadderPoint> points = Sme2Points();
+  std::vector<LadderPoint> points = MakeSme2Points();
   std::erase_if(points, [](const LadderPoint& point) { return point.threads != 1; });
   return points;
 }
@@ -42,8 +42,8 @@ std::string ScreenOfLadder(const Report& report, int width = 80, bool all = fals
 std::string AnswersOf(const Report& report) {
   std::string text;
   for (const say::Answer& answer : say::LadderAnswers(report)) {
-    text += TextOf(answer.text, say::SpanOfLatencies(report)) + "|" +
-            TextOf(answer.rest, say::SpanOfLatencies(report)) + "\n";
+    text += TextOf(answer.text, say::LatencySpan(report)) + "|" +
+            TextOf(answer.rest, say::LatencySpan(report)) + "\n";
   }
   return text;
 }
@@ -54,27 +54,27 @@ std::string PageOf(const Report& report) {
   return out.str();
 }
 
-TEST(SayLadder, AnswerNamesTheEffectOfLevelsAndTheFastestSetting) {
+TEST(MakeLadderSections, AnswerNamesTheEffectOfLevelsAndTheFastestSetting) {
   EXPECT_THAT(
       AnswersOf(MakeLadder(OneThread())),
       StartsWith(
           "sme2 speeds up inference: 2.87x over sme.|\nFastest: sme2, 3.175 ms.|2.87x faster than sme [2."));
-  const std::string both = AnswersOf(MakeLadder(Sme2Points()));
+  const std::string both = AnswersOf(MakeLadder(MakeSme2Points()));
   EXPECT_THAT(both, StartsWith("sme2 speeds up inference: 2.88x over sme at 1 thread. "
                                "sme2 slows down inference at 4 threads (0.59x).|\n"));
   EXPECT_THAT(both, HasSubstr(" at 4 threads, 3.0"));
   EXPECT_THAT(both, HasSubstr("The same within 1%: "));
 }
 
-TEST(SayLadder, ReportsLevelsThatHelpAndHurt) {
-  const Report report = MakeLadder(Sme2Points());
-  ASSERT_FALSE(report.ladder->swings.empty());
+TEST(MakeLadderSections, ReportsLevelsThatHelpAndHurt) {
+  const Report report = MakeLadder(MakeSme2Points());
+  ASSERT_FALSE(report.ladder->thread_dependent_levels.empty());
   const std::string page = PageOf(report);
   EXPECT_THAT(page, HasSubstr("- sme2 speeds up Convolution at 1 thread (4.00x) but slows it down at 4 "
                               "threads (0.50x).\n"));
 }
 
-TEST(SayLadder, ReportsLevelsWithoutEffect) {
+TEST(MakeLadderSections, ReportsLevelsWithoutEffect) {
   EXPECT_THAT(PageOf(MakeLadder(OneThread())), HasSubstr("\nSame within 1%: sme.\n"));
   // With a smaller margin, the result is inconclusive.
   RunData run = MakeLadder(OneThread()).run;
@@ -83,8 +83,8 @@ TEST(SayLadder, ReportsLevelsWithoutEffect) {
               HasSubstr("\nInconclusive for sme; increase --max-seconds.\n"));
 }
 
-TEST(SayLadder, MakesNoClaimWithoutEvidence) {
-  Report report = MakeLadder(Sme2Points());
+TEST(MakeLadderSections, MakesNoClaimWithoutEvidence) {
+  Report report = MakeLadder(MakeSme2Points());
   for (auto& levels : report.ladder->latency.cells) {
     for (LadderCell& cell : levels) {
       if (cell.over_below) cell.over_below->verdict = stats::Verdict::kInconclusive;
@@ -115,7 +115,7 @@ TEST(SayLadder, MakesNoClaimWithoutEvidence) {
   EXPECT_THAT(AnswersOf(report), HasSubstr("Lowest median: sme at 4 threads, 1.000 ms."));
 }
 
-TEST(SayLadder, ContendedLevelIsNotTheSame) {
+TEST(MakeLadderSections, ContendedLevelIsNotTheSame) {
   Report report = MakeLadder(OneThread());
   std::vector<LadderCell>& cells = report.ladder->latency.cells[0];
   for (LadderCell& cell : cells)
@@ -125,14 +125,14 @@ TEST(SayLadder, ContendedLevelIsNotTheSame) {
   EXPECT_THAT(AnswersOf(report), StartsWith("No level changes latency significantly."));
 }
 
-TEST(SayLadder, NamesTheLevelsThatHaveAnOperator) {
+TEST(MakeLadderSections, NamesTheLevelsThatHaveAnOperator) {
   Report report = MakeLadder(OneThread());
   LadderRow& row = report.ladder->operators.front();
   for (LadderCell& cell : row.cells[0]) cell.over_below.reset();
   const auto only = [&](std::initializer_list<bool> there) {
     std::size_t level = 0;
     for (const bool is : there) row.cells[0][level++].ns = is ? std::optional<double>(1) : std::nullopt;
-    const std::vector<say::Section> sections = say::SayLadder(report);
+    const std::vector<say::Section> sections = say::MakeLadderSections(report);
     for (const auto& part : sections.front().parts) {
       const auto* table = std::get_if<say::Table>(&part);
       if (table != nullptr && table->id == "ladder_operators")
@@ -148,7 +148,7 @@ TEST(SayLadder, NamesTheLevelsThatHaveAnOperator) {
 }
 
 TEST(RenderLadder, FitsTheScreen) {
-  for (const auto& points : {OneThread(), Sme2Points()}) {
+  for (const auto& points : {OneThread(), MakeSme2Points()}) {
     for (const int width : {60, 80, 120}) {
       const std::string screen = ScreenOfLadder(MakeLadder(points), width);
       std::istringstream lines(screen);
@@ -174,7 +174,7 @@ TEST(RenderLadder, ShowsLevelsGainsAndBars) {
   EXPECT_THAT(screen, HasSubstr("same"));
   EXPECT_THAT(screen, HasSubstr("only sme2"));
   EXPECT_THAT(screen, HasSubstr("Kernels outside of XNNPACK take"));
-  EXPECT_THAT(ScreenOfLadder(MakeLadder(Sme2Points())),
+  EXPECT_THAT(ScreenOfLadder(MakeLadder(MakeSme2Points())),
               HasSubstr("    sme2 speeds up Convolution at 1 thread (4.00x) but"));
 }
 
@@ -203,7 +203,7 @@ TEST(RenderLadder, EmulatedTimesGiveNoSpeedup) {
 }
 
 TEST(RenderLadder, JsonCsvAndMarkdownAgree) {
-  const Report report = MakeLadder(Sme2Points());
+  const Report report = MakeLadder(MakeSme2Points());
   std::ostringstream text;
   RenderAnalysisJson(report, text);
   const auto ladder = nlohmann::json::parse(text.str())["ladder"];
@@ -238,7 +238,7 @@ TEST(RenderLadder, JsonCsvAndMarkdownAgree) {
   EXPECT_EQ(std::count(header.begin(), header.end(), '\n'), 1);
 }
 
-TEST(SayPayoffs, ListsTheThreadsAtWhichALevelStopsPayingOff) {
+TEST(MakePayoffSections, ListsTheThreadsAtWhichALevelStopsPayingOff) {
   const auto report_of = [](Nanoseconds on_at_four) {
     return MakeLadder({{"off", "-sme2", {}, 1, 8'000'000},
                        {"on", "all", {"sme2"}, 1, 2'000'000},
@@ -247,7 +247,7 @@ TEST(SayPayoffs, ListsTheThreadsAtWhichALevelStopsPayingOff) {
                       7);
   };
   // Equally fast at 4 threads: this is no swing, so the ladder does not list it.
-  const std::vector<say::Section> stops = say::SayPayoffs(report_of(2'000'000));
+  const std::vector<say::Section> stops = say::MakePayoffSections(report_of(2'000'000));
   ASSERT_EQ(stops.size(), 1u);
   EXPECT_EQ(stops[0].title, "on compared with off by threads");
   EXPECT_EQ(stops[0].level, say::Level::kBrief);
@@ -259,7 +259,7 @@ TEST(SayPayoffs, ListsTheThreadsAtWhichALevelStopsPayingOff) {
   EXPECT_EQ(TextOf(list->items[1].text, {}),
             "on no longer speeds up Convolution (NHWC, F32) IGEMM #1 from 4 threads on: 1 thread 4.00x, 4 "
             "threads same");
-  const std::vector<say::Section> pays = say::SayPayoffs(report_of(500'000));
+  const std::vector<say::Section> pays = say::MakePayoffSections(report_of(500'000));
   ASSERT_EQ(pays.size(), 1u);
   EXPECT_EQ(pays[0].level, say::Level::kUsual);
   const auto* table = std::get_if<say::Table>(&pays[0].parts.front());

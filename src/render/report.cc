@@ -7,19 +7,19 @@
 namespace etprof {
 
 void RenderTerminal(const Report& report, const TerminalOptions& options, std::ostream& out) {
-  RenderDocumentTerminal(say::SayReport(report), options, out);
+  RenderDocumentTerminal(say::MakeReportDocument(report), options, out);
 }
 
 void RenderMarkdown(const Report& report, std::ostream& out) {
-  RenderDocumentMarkdown(say::SayReport(report), 1, out);
+  RenderDocumentMarkdown(say::MakeReportDocument(report), 1, out);
 }
 
 void RenderBriefMarkdown(const Report& report, std::ostream& out) {
-  RenderDocumentMarkdown(say::SayReport(report), 3, out, say::Level::kBrief);
+  RenderDocumentMarkdown(say::MakeReportDocument(report), 3, out, say::Level::kBrief);
 }
 
 void RenderPipelineSummaryMarkdown(const Report& report, std::ostream& out) {
-  say::Document document = say::SayReport(report);
+  say::Document document = say::MakeReportDocument(report);
   document.title = HeaderText(report, "");
   RenderDocumentMarkdown(document, 1, out, say::Level::kBrief);
 }

@@ -117,10 +117,10 @@ TEST(ReportScreen, AllShowsEverything) {
 
 // Files that are not compared have a column each; columns that do not fit are dropped.
 TEST(ReportScreen, ShowsSeveralTracesSideBySide) {
-  RunData run = RunOfEtdumps({"a.etdump", "b.etdump", "c.etdump"}, {});
+  RunData run = MakeEtdumpRun({"a.etdump", "b.etdump", "c.etdump"}, {});
   std::vector<std::optional<Profile>> profiles;
   for (const Nanoseconds convolution : {4'000'000, 3'000'000, 2'000'000})
-    profiles.emplace_back(Attribute(example::MakeTrace(example::Inferences(8, convolution)), {}));
+    profiles.emplace_back(Attribute(example::MakeTrace(example::MakeInferences(8, convolution)), {}));
   const Report report = Assemble(std::move(run), std::move(profiles));
   TerminalOptions options;
   const std::string screen = Screen(report, options);
@@ -239,9 +239,9 @@ TEST(ReportPage, ShortFormAgreesWithTheLongForm) {
   EXPECT_THAT(text, testing::StartsWith("### net"));
   EXPECT_THAT(text, HasSubstr("**on is 2.50x faster than off** 95% CI \\[2.497, 2.497\\]"));
   EXPECT_THAT(text, HasSubstr("| Convolution | 4.002 | 1.002 | 3.99x | 47% |"));
-  EXPECT_THAT(text,
-              HasSubstr(TextOf(say::SayFinding(pair, pair.insights.front()).text, say::SpanOfLatencies(pair))
-                            .substr(0, 20)));
+  EXPECT_THAT(
+      text, HasSubstr(TextOf(say::MakeFindingTexts(pair, pair.insights.front()).text, say::LatencySpan(pair))
+                          .substr(0, 20)));
   EXPECT_LT(text.size(), Page(pair).size() / 4);
   // Every folded part is closed.
   EXPECT_LT(text.find("<details>"), text.find("</details>"));

@@ -42,7 +42,7 @@ std::vector<std::string> TextsOfAddingUpTimes(const say::Table& table, std::size
     if (row.role == Role::kPart) groups.back().push_back(time != nullptr ? time->ns : 0);
     if (row.role == Role::kSum) groups.emplace_back();
   }
-  const std::vector<std::int64_t> units = AddingUpUnits(groups, scale);
+  const std::vector<std::int64_t> units = RoundToUnits(groups, scale);
   std::vector<std::string> texts;
   std::int64_t sum = 0, rest = 0;
   std::size_t part = 0;
@@ -52,12 +52,12 @@ std::vector<std::string> TextsOfAddingUpTimes(const say::Table& table, std::size
     if (row.role == Role::kPart) {
       sum += units[part];
       if (row.level > say::Level::kUsual) rest += units[part];
-      text = scale.OfUnits(units[part], time != nullptr ? time->ns : 0);
+      text = scale.FormatUnits(units[part], time != nullptr ? time->ns : 0);
       ++part;
     } else if (row.role == Role::kSum) {
-      text = scale.OfUnits(sum);
+      text = scale.FormatUnits(sum);
     } else if (row.role == Role::kRest && time != nullptr) {
-      text = scale.OfUnits(rest, time->ns);
+      text = scale.FormatUnits(rest, time->ns);
     }
     texts.push_back(time != nullptr ? text : "");
   }

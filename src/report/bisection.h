@@ -11,13 +11,13 @@ namespace etprof {
 
 struct BisectionStep {
   enum class Outcome {
-    kGood,        // significantly closer to the good version
-    kBad,         // significantly closer to the bad version
-    kCannotTell,  // not decided within the time of a step
-    kNotBuilt,    // the build command failed, or did not create the expected files
+    kGood,       // significantly closer to the good version
+    kBad,        // significantly closer to the bad version
+    kUndecided,  // not decided within the time of a step
+    kNotBuilt,   // the build command failed, or did not create the expected files
   };
   std::string commit, subject;
-  Outcome outcome = Outcome::kCannotTell;
+  Outcome outcome = Outcome::kUndecided;
   bool measured = true;                     // false: not built, or the files equal those of a measured commit
   std::optional<double> growth, low, high;  // relative to the good version, as in GateVerdict
   double limit = 0;                         // growth above which the commit is bad
@@ -28,11 +28,11 @@ struct BisectionStep {
 struct Bisection {
   enum class Result {
     kFound,
-    kSeveral,     // several commits between the last good and the first bad one remain
-    kNotSlower,   // the bad version is significantly not slower than the good one
-    kCannotTell,  // not decided whether the bad version is slower
+    kSeveral,    // several commits between the last good and the first bad one remain
+    kNotSlower,  // the bad version is significantly not slower than the good one
+    kUndecided,  // not decided whether the bad version is slower
   };
-  Result result = Result::kCannotTell;
+  Result result = Result::kUndecided;
   std::string good, bad, folder;
   std::size_t commits = 0;                  // number of candidate commits
   std::vector<BisectionStep> steps;         // the first step measures the bad version

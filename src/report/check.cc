@@ -62,7 +62,7 @@ std::string PairName(const std::string& label, const CheckPair& pair) {
 
 GateDecision DecidePair(const CheckPair& pair) {
   GateDecision decision = GateDecision::kPass;
-  for (const CheckItem& item : pair.items) decision = Together(decision, item.verdict.decision);
+  for (const CheckItem& item : pair.items) decision = CombineDecisions(decision, item.verdict.decision);
   return decision;
 }
 
@@ -101,8 +101,8 @@ class CheckAssembler {
 
  private:
   void AddPair(const ComparePair& pair) {
-    const Sides& sides = sides_.emplace_back(
-        Sides{report_.run, report_.experiments[pair.baseline], report_.experiments[pair.candidate]});
+    const ExperimentPair& sides = sides_.emplace_back(
+        ExperimentPair{report_.run, report_.experiments[pair.baseline], report_.experiments[pair.candidate]});
     const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
     const ReportComparison* const comparison_data = FindComparison(report_, pair.baseline, pair.candidate);
     comparisons_.push_back(comparison_data == nullptr ? nullptr : &comparison_data->comparison);
@@ -122,7 +122,7 @@ class CheckAssembler {
   }
 
   // Times of emulated CPUs and of kernel-log runs are not meaningful.
-  static std::string RefusalReason(const Sides& sides) {
+  static std::string RefusalReason(const ExperimentPair& sides) {
     const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
     if (a.emulated || b.emulated) return kEmulatedRemark;
     if (a.trace_enabled || b.trace_enabled) return "the times of a kernel-log run are not latency";
@@ -132,14 +132,14 @@ class CheckAssembler {
     return "";
   }
 
-  void AddItems(const Sides& sides) {
+  void AddItems(const ExperimentPair& sides) {
     const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
     const Comparison* comparison_data = comparisons_.back();
     const bool paired = comparison_data != nullptr && comparison_data->pairing == Pairing::kLaunches;
     std::string refusal = RefusalReason(sides);
     if (refusal.empty() && comparison_data != nullptr &&
         comparison_data->latency.verdict == stats::Verdict::kContended)
-      refusal = "contended: " + CleanText(*comparison_data);
+      refusal = "contended: " + CleanRunsText(*comparison_data);
     if (limits_.slowdown) {
       const Quantity latency = comparison_data != nullptr ? comparison_data->latency : Quantity();
       AddItem({.kind = CheckItem::Kind::kLatency,
@@ -149,20 +149,20 @@ class CheckAssembler {
               latency.estimate, refusal);
     }
     const auto add_launches = [&](CheckItem::Kind kind, double limit, const auto& value, double drift,
-                                  const std::string& why_not) {
+                                  const std::string& inconclusive_reason) {
       const LaunchValues baseline_values = CollectValues(a, value),
                          candidate_values = CollectValues(b, value);
       AddItem({.kind = kind,
                .baseline = stats::Median(ListValues(baseline_values)),
                .candidate = stats::Median(ListValues(candidate_values)),
                .limit = limit},
-              EstimateLaunches(baseline_values, candidate_values, paired, drift), why_not);
+              EstimateLaunches(baseline_values, candidate_values, paired, drift), inconclusive_reason);
     };
     if (limits_.memory_growth)
       add_launches(CheckItem::Kind::kPeakMemory, *limits_.memory_growth, &Launch::peak_rss, 0, "");
     if (limits_.load_slowdown)
       add_launches(CheckItem::Kind::kLoad, *limits_.load_slowdown, &Launch::CleanLoad,
-                   CompareOptionsOf(report_.run).drift, refusal);
+                   MakeCompareOptions(report_.run).drift, refusal);
     if (limits_.operator_slowdown && comparison_data != nullptr) AddOperators(*comparison_data, refusal);
     if (limits_.instruction_growth) AddInstructions(a, b);
   }
@@ -171,15 +171,15 @@ class CheckAssembler {
   // bounds, not by a test.
   void AddInstructions(const ExperimentData& a, const ExperimentData& b) {
     CheckItem item{.kind = CheckItem::Kind::kInstructions,
-                   .name = std::string(NameOf(CheckItem::Kind::kInstructions)),
+                   .name = std::string(GetName(CheckItem::Kind::kInstructions)),
                    .limit = *limits_.instruction_growth};
     const InstructionsRow* const baseline = MethodInstructions(a.instructions);
     const InstructionsRow* const candidate = MethodInstructions(b.instructions);
     if (baseline == nullptr || candidate == nullptr || baseline->instructions <= 0) {
-      item.why_not = "they were not counted";
+      item.inconclusive_reason = "they were not counted";
     } else if (baseline->source != candidate->source) {
-      item.why_not = fmt::format("the baseline's were counted by {}, the candidate's by {}",
-                                 baseline->SourceText(), candidate->SourceText());
+      item.inconclusive_reason = fmt::format("the baseline's were counted by {}, the candidate's by {}",
+                                             baseline->SourceText(), candidate->SourceText());
     } else {
       item.baseline = baseline->instructions;
       item.candidate = candidate->instructions;
@@ -194,10 +194,12 @@ class CheckAssembler {
                          : verdict.fail_p == 0 ? GateDecision::kFail
                                                : GateDecision::kInconclusive;
       if (verdict.decision == GateDecision::kInconclusive)
-        item.why_not = "processes that ran the same differ by more than what is left to the limit";
-      AddOnce(fmt::format("instructions were counted by {}, in one run of one thread: they are no latency",
-                          baseline->SourceText()),
-              result_.notes);
+        item.inconclusive_reason =
+            "processes that ran the same differ by more than what is left to the limit";
+      AppendUnique(
+          fmt::format("instructions were counted by {}, in one run of one thread: they are no latency",
+                      baseline->SourceText()),
+          result_.notes);
     }
     result_.pairs.back().items.push_back(std::move(item));
   }
@@ -253,7 +255,7 @@ class CheckAssembler {
       known = true;
       const double share = std::max(Share(match.baseline_total, comparison_data.baseline_total),
                                     Share(match.candidate_total, comparison_data.candidate_total));
-      if (share < limits_.least_operator_share) continue;
+      if (share < limits_.min_operator_share) continue;
       const bool too_short = refusal.empty() && match.quantity.too_short;
       AddItem({.kind = CheckItem::Kind::kOperator,
                .name = op->name,
@@ -276,13 +278,14 @@ class CheckAssembler {
   }
 
   void AddItem(CheckItem item, std::optional<stats::RatioEstimate> estimate, const std::string& refusal) {
-    if (item.name.empty()) item.name = NameOf(item.kind);
+    if (item.name.empty()) item.name = GetName(item.kind);
     if (!refusal.empty()) {
       estimate.reset();
-      item.why_not = refusal;
+      item.inconclusive_reason = refusal;
     } else if (!estimate) {
       const bool measured = item.baseline && item.candidate;
-      item.why_not = measured ? "there are too few independent runs for an interval" : "it was not measured";
+      item.inconclusive_reason =
+          measured ? "there are too few independent runs for an interval" : "it was not measured";
     } else if (estimate->log_middle) {
       item.baseline = estimate->baseline();
       item.candidate = estimate->candidate();
@@ -314,15 +317,15 @@ class CheckAssembler {
     const ScheduleData& schedule = report_.run.schedule;
     GateOptions options;
     options.false_discovery = limits_.false_discovery;
-    if (schedule.look_confidence > 0 && schedule.confidence > 0 && schedule.confidence < 1)
-      options.look_share = (1 - schedule.look_confidence) / (1 - schedule.confidence);
+    if (schedule.interim_confidence > 0 && schedule.confidence > 0 && schedule.confidence < 1)
+      options.interim_share = (1 - schedule.interim_confidence) / (1 - schedule.confidence);
     std::vector<GateClaim> claims;
     for (const CheckPair& pair : result_.pairs) {
       for (const CheckItem& item : pair.items) {
         if (item.kind != CheckItem::Kind::kInstructions) claims.push_back({item.estimate, item.limit});
       }
     }
-    const std::vector<GateVerdict> verdicts = JudgeClaims(claims, options);
+    const std::vector<GateVerdict> verdicts = DecideClaims(claims, options);
     std::size_t next = 0;
     for (CheckPair& pair : result_.pairs) {
       for (CheckItem& item : pair.items) {
@@ -330,13 +333,13 @@ class CheckAssembler {
         item.verdict = verdicts[next++];
         const bool is_open = item.verdict.decision == GateDecision::kInconclusive && item.estimate;
         if (is_open && pair.pairing == Pairing::kUnpaired && item.kind != CheckItem::Kind::kPeakMemory) {
-          item.why_not = fmt::format(
+          item.inconclusive_reason = fmt::format(
               "the two were measured apart, between which a machine drifts by {:.2g}% (standard deviation): "
               "measure both now, or give what is known of this machine with `--drift`",
-              100 * CompareOptionsOf(report_.run).drift);
+              100 * MakeCompareOptions(report_.run).drift);
         }
         if (is_open && !item.MayBeDecidedWith(std::numeric_limits<double>::infinity())) {
-          item.why_not = fmt::format(
+          item.inconclusive_reason = fmt::format(
               "the threads had to wait for a processor, which makes the change uncertain by ±{:.2g}% however "
               "long "
               "it is measured: use a quieter machine, or another limit",
@@ -373,7 +376,7 @@ class CheckAssembler {
       }
     }
     const std::vector<stats::OperatorVerdict> verdicts =
-        stats::JudgeMany(estimates, limits_.false_discovery, 0);
+        stats::DecideVerdicts(estimates, limits_.false_discovery, 0);
     for (std::size_t i = 0; i < tested_operators.size(); ++i) {
       if (!verdicts[i].significant) continue;
       const auto& [p, match] = tested_operators[i];
@@ -395,7 +398,7 @@ class CheckAssembler {
   void FindProven() {
     const auto rows = [&](const ExperimentData& data) {
       std::vector<const WatchedRow*> all;
-      for (const WatchedRow& row : RowsOf(report_.watched, data))
+      for (const WatchedRow& row : FindWatchedRows(report_.watched, data))
         if (!row.code.empty()) all.push_back(&row);
       return all;
     };
@@ -422,7 +425,7 @@ class CheckAssembler {
     for (CheckPair& pair : result_.pairs) {
       if (!pair.items.empty() && pair.error.empty()) pair.decision = DecidePair(pair);
       result_.error = result_.error || !pair.error.empty();
-      result_.decision = Together(result_.decision, pair.decision);
+      result_.decision = CombineDecisions(result_.decision, pair.decision);
     }
   }
 
@@ -430,21 +433,21 @@ class CheckAssembler {
   const CheckLimits& limits_;
   CheckReport result_;
   // By pair:
-  std::vector<Sides> sides_;
+  std::vector<ExperimentPair> sides_;
   std::vector<const Comparison*> comparisons_;  // null: no comparison
 };
 
 }  // namespace
 
 bool CheckItem::MayBeDecidedWith(double launches) const {
-  return MayBeDecided({estimate, limit}, verdict, launches);
+  return MoreLaunchesMayDecideClaim({estimate, limit}, verdict, launches);
 }
 
 CheckReport AssembleCheck(const Report& report, const CheckLimits& limits) {
   return CheckAssembler(report, limits).Run();
 }
 
-CheckPair EqualPair(const UnitPair& pair, int threads, const CheckLimits& limits) {
+CheckPair MakeEqualPair(const UnitPair& pair, int threads, const CheckLimits& limits) {
   CheckPair equal;
   equal.baseline_label = pair.baseline_label;
   equal.candidate_label = pair.candidate_label;
@@ -454,10 +457,10 @@ CheckPair EqualPair(const UnitPair& pair, int threads, const CheckLimits& limits
     if (!limit) return;
     CheckItem& item = equal.items.emplace_back();
     item.kind = kind;
-    item.name = kind == CheckItem::Kind::kOperator ? "operators" : NameOf(kind);
+    item.name = kind == CheckItem::Kind::kOperator ? "operators" : GetName(kind);
     item.limit = *limit;
     const GateClaim claim{stats::RatioEstimate(), *limit};
-    item.verdict = JudgeClaims({&claim, 1}).front();
+    item.verdict = DecideClaims({&claim, 1}).front();
   };
   add(CheckItem::Kind::kLatency, limits.slowdown);
   add(CheckItem::Kind::kPeakMemory, limits.memory_growth);
@@ -471,7 +474,7 @@ CheckPair EqualPair(const UnitPair& pair, int threads, const CheckLimits& limits
 void AddEqualPairs(std::vector<CheckPair> pairs, CheckReport& check) {
   if (check.pairs.empty()) check.decision = GateDecision::kPass;
   for (CheckPair& pair : pairs) {
-    check.decision = Together(check.decision, pair.decision);
+    check.decision = CombineDecisions(check.decision, pair.decision);
     check.notes.push_back(fmt::format(
         "{}: model, runner, and settings of both sides are the same, so nothing was measured", pair.name));
     check.pairs.push_back(std::move(pair));

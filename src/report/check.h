@@ -18,7 +18,7 @@ namespace etprof {
 struct CheckLimits {
   std::optional<double> slowdown = 0.02;    // latency
   std::optional<double> operator_slowdown;  // self time of each operator that both variants have
-  double least_operator_share =
+  double min_operator_share =
       0.01;  // operators with a smaller share of Method::execute in both variants are not checked
   std::optional<double> memory_growth;       // peak memory of a launch
   std::optional<double> load_slowdown;       // time to load program and method
@@ -32,7 +32,7 @@ struct OperatorOrigin {
   std::string layer = {};  // path of the module: "layer1.2"
   std::optional<SourceFrame> frame = {};
 
-  std::string Source() const { return frame ? LineText(*frame) : ""; }
+  std::string Source() const { return frame ? FormatLocation(*frame) : ""; }
 
   static void Describe(auto& v) {
     v("layer", &OperatorOrigin::layer,
@@ -54,7 +54,7 @@ struct CheckItem {
   std::optional<double> baseline = {}, candidate = {};
   double limit = 0;
   GateVerdict verdict = {};
-  std::string why_not = {};  // one clause: the reason why it is inconclusive; "": not known
+  std::string inconclusive_reason = {};  // one clause: the reason why it is inconclusive; "": not known
   std::optional<stats::RatioEstimate> estimate = {};  // the tested estimate
 
   std::string_view Unit() const {
@@ -78,7 +78,7 @@ struct CheckItem {
     v.Flat(&CheckItem::verdict);
     v("limit", &CheckItem::limit,
       {.meaning = "growth that is allowed: 0.02 for +2%", .least = -1, .open = true});
-    v("why_not", &CheckItem::why_not,
+    v("why_not", &CheckItem::inconclusive_reason,
       {.meaning = "why it could not be decided, where that is known", .or_null = true});
   }
 };
@@ -171,7 +171,7 @@ struct CheckPair {
   std::vector<std::string> only_candidate;  // operators that the baseline lacks
   std::vector<ProvenOperator> proven;       // operators that were watched in both variants
 
-  std::string_view Result() const { return error.empty() ? NameOf(decision) : "error"; }
+  std::string_view Result() const { return error.empty() ? GetName(decision) : "error"; }
 
   static constexpr const char* kSchemaName = "pair";
   static void Describe(auto& v) {
@@ -194,13 +194,13 @@ struct CheckPair {
       {.meaning = "whose time differs significantly, by falling difference"});
     v("counted_operators", &CheckPair::counted,
       {.meaning = "whose number of instructions differs (--instructions), by falling difference",
-       .if_any = true});
+       .omit_if_empty = true});
     v("only_in_baseline", &CheckPair::only_baseline,
       {.meaning = "operators that the other side lacks, with their time"});
     v("only_in_candidate", &CheckPair::only_candidate,
       {.meaning = "operators that the other side lacks, with their time"});
     v("proven_kernels", &CheckPair::proven,
-      {.meaning = "of operators that were watched on both sides (--watch)", .if_any = true});
+      {.meaning = "of operators that were watched on both sides (--watch)", .omit_if_empty = true});
   }
 };
 
@@ -248,7 +248,7 @@ CheckReport AssembleCheck(const Report& report, const CheckLimits& limits);
 
 // Makes the result for a pair whose variants have the same program, runner, and settings, so that nothing has
 // to be measured: the growth is 0, compared with each limit.
-CheckPair EqualPair(const UnitPair& pair, int threads, const CheckLimits& limits);
+CheckPair MakeEqualPair(const UnitPair& pair, int threads, const CheckLimits& limits);
 // Adds such pairs, which take part in the decision.
 void AddEqualPairs(std::vector<CheckPair> pairs, CheckReport& check);
 

@@ -134,18 +134,19 @@ TEST(Check, InstructionsDecideByTheSpreadOfProcesses) {
   EXPECT_NEAR(*item.verdict.growth, 0.101, 1e-12);
   EXPECT_NEAR(*item.verdict.low, 0.099, 1e-12);
   EXPECT_NEAR(*item.verdict.high, 0.103, 1e-12);
-  EXPECT_THAT(item.why_not, HasSubstr("differ by more"));
+  EXPECT_THAT(item.inconclusive_reason, HasSubstr("differ by more"));
 }
 
 TEST(Check, IncomparableInstructionsAreInconclusive) {
-  EXPECT_EQ(CheckInstructions({}).why_not, "they were not counted");
-  EXPECT_EQ(CheckInstructions({MakeCount("forward/0/backend/0", 5)}).why_not, "they were not counted");
+  EXPECT_EQ(CheckInstructions({}).inconclusive_reason, "they were not counted");
+  EXPECT_EQ(CheckInstructions({MakeCount("forward/0/backend/0", 5)}).inconclusive_reason,
+            "they were not counted");
   InstructionsRow other = MakeCount("forward/-1/method/0", 1000);
   other.source = protocol::CounterSourceKind::kEmulator;
   const CheckItem item = CheckInstructions({other});
   EXPECT_EQ(item.verdict.decision, GateDecision::kInconclusive);
   EXPECT_EQ(item.verdict.growth, std::nullopt);
-  EXPECT_EQ(item.why_not, "the baseline's were counted by Callgrind, the candidate's by QEMU");
+  EXPECT_EQ(item.inconclusive_reason, "the baseline's were counted by Callgrind, the candidate's by QEMU");
 }
 
 TEST(Check, ListsOperatorsWithChangedInstructions) {
@@ -243,7 +244,7 @@ TEST(Check, SkipsSmallOperators) {
   CheckLimits limits;
   limits.slowdown.reset();
   limits.operator_slowdown = 0.05;
-  limits.least_operator_share = 0.5;
+  limits.min_operator_share = 0.5;
   const CheckReport check = AssembleCheck(MakeExample(0, 1), limits);
   ASSERT_THAT(check.pairs[0].items, SizeIs(1));  // 4 of 5.2 ms in one variant, 1 of 2.2 ms in the other
   EXPECT_THAT(check.pairs[0].items[0].name, HasSubstr("Convolution"));
@@ -267,7 +268,8 @@ TEST(Check, MissingMeasurementsAreInconclusive) {
   limits.memory_growth = 0.5;
   const CheckReport check = AssembleCheck(report, limits);
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
-  EXPECT_EQ(FindItem(check.pairs[0], CheckItem::Kind::kPeakMemory).why_not, "it was not measured");
+  EXPECT_EQ(FindItem(check.pairs[0], CheckItem::Kind::kPeakMemory).inconclusive_reason,
+            "it was not measured");
   EXPECT_EQ(FindItem(check.pairs[0], CheckItem::Kind::kLatency).verdict.decision, GateDecision::kPass);
 }
 
@@ -278,7 +280,8 @@ TEST(Check, MissingTracesAreInconclusive) {
   limits.operator_slowdown = 0.05;
   const CheckReport check = AssembleCheck(report, limits);
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
-  EXPECT_THAT(FindItem(check.pairs[0], CheckItem::Kind::kOperator).why_not, HasSubstr("was traced"));
+  EXPECT_THAT(FindItem(check.pairs[0], CheckItem::Kind::kOperator).inconclusive_reason,
+              HasSubstr("was traced"));
 }
 
 TEST(Check, EmulatedTimesAreInconclusive) {
@@ -286,7 +289,7 @@ TEST(Check, EmulatedTimesAreInconclusive) {
   for (ExperimentData& data : report.run.experiments) data.emulated = true;
   const CheckReport check = AssembleCheck(report, {});
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
-  EXPECT_THAT(check.pairs[0].items[0].why_not, HasSubstr("emulated"));
+  EXPECT_THAT(check.pairs[0].items[0].inconclusive_reason, HasSubstr("emulated"));
   EXPECT_THAT(check.pairs[0].moved, IsEmpty());
 }
 
@@ -309,7 +312,7 @@ TEST(Check, NoPairsAreInconclusive) {
 TEST(Check, InterimAnalysesWidenTheInterval) {
   Report report = MakeExample(0, 1);
   const CheckReport once = AssembleCheck(report, {});
-  report.run.schedule.look_confidence = 1 - 0.05 * kLookShare;
+  report.run.schedule.interim_confidence = 1 - 0.05 * kInterimShare;
   const CheckReport looked = AssembleCheck(report, {});
   EXPECT_GT(*looked.pairs[0].items[0].verdict.high, *once.pairs[0].items[0].verdict.high);
 }
@@ -335,7 +338,7 @@ TEST(Check, StoredRunsAreUnpairedAndIncludeDrift) {
   joined = JoinStoredRuns(baseline, baseline);
   const CheckReport drifts = AssembleCheck(Assemble(joined, {}), {});
   EXPECT_EQ(drifts.decision, GateDecision::kInconclusive);
-  EXPECT_THAT(drifts.pairs[0].items[0].why_not, HasSubstr("drifts by 1.5%"));
+  EXPECT_THAT(drifts.pairs[0].items[0].inconclusive_reason, HasSubstr("drifts by 1.5%"));
   joined.schedule.drift = 0;
   EXPECT_EQ(AssembleCheck(Assemble(joined, {}), {}).decision, GateDecision::kPass);
 }

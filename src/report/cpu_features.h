@@ -25,7 +25,7 @@ struct CpuFeatures {
   static void Describe(auto& v) {
     using C = const CpuFeatures&;
     DescribeSchemaVersion(v);
-    v("architecture", [](C cpu) { return isa::Name(cpu.architecture); },
+    v("architecture", [](C cpu) { return isa::ArchitectureName(cpu.architecture); },
       {.meaning = "\"x86-64\", \"aarch64\""});
     v("features", [](C cpu) -> const auto& { return cpu.state.detected; },
       {.meaning = "that the CPU has, named as `--isa` takes them"});

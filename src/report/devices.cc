@@ -165,8 +165,8 @@ class SectionBuilder {
       quantity.estimate = stats::EstimateLaunchesWithDrift(
           before, LaunchMediansOfAllRuns(data), CompareOptions().confidence, CompareOptions().drift);
       if (quantity.estimate) {
-        quantity.verdict = stats::Judge(quantity.estimate->log_low, quantity.estimate->log_high,
-                                        CompareOptionsOf(GetRun(device).run).margin);
+        quantity.verdict = stats::DecideVerdict(quantity.estimate->log_low, quantity.estimate->log_high,
+                                                MakeCompareOptions(GetRun(device).run).margin);
       }
     }
   }

@@ -49,14 +49,14 @@ struct DoctorGroup {
   }
 };
 
-struct Examination {
+struct DoctorReport {
   std::vector<DoctorGroup> groups;  // the first group contains the requirements for measuring on this machine
   bool Ready() const { return groups.front().Ready(); }
 
   static void Describe(auto& v) {
     DescribeSchemaVersion(v);
-    v("ready", &Examination::Ready, {.meaning = "for measuring on this machine"});
-    v("groups", &Examination::groups, {.meaning = "of commands", .some = true});
+    v("ready", &DoctorReport::Ready, {.meaning = "for measuring on this machine"});
+    v("groups", &DoctorReport::groups, {.meaning = "of commands", .some = true});
   }
 };
 

@@ -10,7 +10,7 @@ namespace etprof::example {
 inline CheckItem MakeItem(CheckItem::Kind kind, double growth, GateDecision decision) {
   CheckItem item;
   item.kind = kind;
-  item.name = kind == CheckItem::Kind::kOperator ? "Softmax (NC, F32) #1" : std::string(NameOf(kind));
+  item.name = kind == CheckItem::Kind::kOperator ? "Softmax (NC, F32) #1" : std::string(GetName(kind));
   item.baseline = 1e6;
   item.candidate = 1e6 * (1 + growth);
   item.limit = 0.02;
@@ -18,7 +18,7 @@ inline CheckItem MakeItem(CheckItem::Kind kind, double growth, GateDecision deci
   return item;
 }
 
-inline CheckPair Pair(const std::string& name, GateDecision decision, double growth) {
+inline CheckPair MakeCheckPair(const std::string& name, GateDecision decision, double growth) {
   CheckPair pair;
   pair.name = name;
   pair.pairing = Pairing::kLaunches;
@@ -29,16 +29,17 @@ inline CheckPair Pair(const std::string& name, GateDecision decision, double gro
 }
 
 // A check with one pair of each outcome.
-inline CheckReport Everything() {
+inline CheckReport MakeCheck() {
   CheckReport check;
   check.model_id = "net <&\"> \x1b[31m \xff";
   check.generated_at = "2026-05-04T10:11:12Z";
   check.seconds = 8;
   check.decision = GateDecision::kFail;
   check.error = true;
-  check.pairs = {Pair("good", GateDecision::kPass, 0.001), Pair("slow | `one`", GateDecision::kFail, 0.1),
-                 Pair("open", GateDecision::kInconclusive, 0.02),
-                 Pair("broken", GateDecision::kInconclusive, 0)};
+  check.pairs = {MakeCheckPair("good", GateDecision::kPass, 0.001),
+                 MakeCheckPair("slow | `one`", GateDecision::kFail, 0.1),
+                 MakeCheckPair("open", GateDecision::kInconclusive, 0.02),
+                 MakeCheckPair("broken", GateDecision::kInconclusive, 0)};
   check.pairs[3].error = "the worker died: \"<x>\"";
   CheckPair& slow = check.pairs[1];
   slow.items.push_back(MakeItem(CheckItem::Kind::kPeakMemory, 0.001, GateDecision::kPass));

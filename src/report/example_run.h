@@ -58,7 +58,8 @@ inline Trace MakeTrace(const std::vector<Inference>& runs) {
 
 // Inferences of a convolution, a fully connected layer, and two transposes in the delegate, and one portable
 // kernel. The convolution's time varies slightly between runs.
-inline std::vector<Inference> Inferences(int runs, Nanoseconds convolution, const std::string& type = "F32") {
+inline std::vector<Inference> MakeInferences(int runs, Nanoseconds convolution,
+                                             const std::string& type = "F32") {
   std::vector<Inference> inferences;
   for (int i = 0; i < runs; ++i) {
     const Nanoseconds jitter = (i * 7) % 5 * 1001;
@@ -87,7 +88,7 @@ inline Profile MakeProfile(const std::string& experiment, Nanoseconds convolutio
   options.experiment = experiment;
   options.model_id = "net";
   options.labels = Labels(40, 10);
-  const Trace trace = MakeTrace(Inferences(40, convolution, type));
+  const Trace trace = MakeTrace(MakeInferences(40, convolution, type));
   Profile profile = Attribute(trace, options);
   profile.sampled = SampleRuns(trace, profile, 5);
   return profile;
@@ -139,11 +140,11 @@ inline Report MakePair(const std::function<void(RunData&)>& change = [](RunData&
 
 // A report on a single ETDump without a manifest.
 inline Report MakeBare() {
-  RunData run = RunOfEtdumps({"net.etdump"}, {});
+  RunData run = MakeEtdumpRun({"net.etdump"}, {});
   std::vector<std::optional<Profile>> profiles;
   AttributeOptions options;
   options.model_id = "net";
-  profiles.emplace_back(Attribute(MakeTrace(Inferences(8, 4'000'000)), options));
+  profiles.emplace_back(Attribute(MakeTrace(MakeInferences(8, 4'000'000)), options));
   return Assemble(std::move(run), std::move(profiles));
 }
 

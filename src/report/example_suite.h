@@ -46,7 +46,7 @@ inline SuiteReport MakeSuite() {
                  MakeSuiteCell("second", "fp32", "ssh:b", 1.5)};
   suite.cells[3].emulated = true;
   suite.cells[3].pairs[0].latency.verdict = stats::Verdict::kEmulated;
-  suite.cells[3].pairs[0].why_not = kEmulatedRemark;
+  suite.cells[3].pairs[0].inconclusive_reason = kEmulatedRemark;
   SuiteCellReport failed;
   failed.model = "second";
   failed.dtype = "int8";
@@ -59,7 +59,7 @@ inline SuiteReport MakeSuite() {
   failed.status = SuiteCellStatus::kSkipped;
   failed.reason = "the time was over before it (max_minutes)";
   suite.cells.push_back(failed);
-  JudgeSuite(suite);
+  DecideSuite(suite);
   return suite;
 }
 

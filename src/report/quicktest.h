@@ -17,14 +17,14 @@ struct QuickTestStep {
   std::string name;
   State state = State::kNotTried;
   double seconds = 0;
-  std::string said;   // one line: the result, or the problem
-  int exit_code = 0;  // if failed: exit code of the command, or 1
+  std::string message;  // one line: the result, or the problem
+  int exit_code = 0;    // if failed: exit code of the command, or 1
 
   static void Describe(auto& v) {
     v("name", &QuickTestStep::name, {.meaning = "the command"});
     v("state", &QuickTestStep::state, {.meaning = "what became of it"});
     v("seconds", &QuickTestStep::seconds, {.meaning = "that it took", .least = 0});
-    v("said", &QuickTestStep::said, {.meaning = "what came of it, or what is wrong"});
+    v("said", &QuickTestStep::message, {.meaning = "what came of it, or what is wrong"});
   }
 };
 template <>

@@ -92,7 +92,7 @@ struct ReportExperiment {
   std::vector<RunClass> run_classes;
   bool latency_from_trace = false;
   std::optional<std::string_view> LatencySource() const {  // absent: no runs
-    return latency.n == 0 ? std::nullopt : std::optional(LatencyFrom(latency_from_trace));
+    return latency.n == 0 ? std::nullopt : std::optional(LatencySourceName(latency_from_trace));
   }
   Nanoseconds period = 0;                   // ns between the starts of runs; 0: back to back
   std::int64_t late_runs = 0;               // number of runs of `latency_of_all` longer than the period
@@ -123,7 +123,7 @@ struct ReportExperiment {
   std::map<Movement, MovementSum> movement;
   std::vector<std::string> unknown_operators;   // types that are not in the category table
   std::vector<MatrixKernelRow> matrix_kernels;  // on Arm CPUs
-  std::vector<std::string> kernel_evidence;     // result of SmeEvidence
+  std::vector<std::string> kernel_evidence;     // result of ListSmeOperators
 
   // Whether the tables use disturbed runs, since no traced run is clean: no conclusions are possible from
   // their times.
@@ -134,14 +134,14 @@ struct ReportExperiment {
 };
 
 // A cost of a process besides its runs: median over launches (ns), or largest peak (bytes).
-struct SideCost {
+struct StartupCost {
   std::optional<double> baseline, candidate;
   std::optional<stats::RatioEstimate> estimate =
       {};  // baseline / candidate, paired by launch; absent: not paired
   stats::Verdict verdict = stats::Verdict::kInconclusive;  // kFaster: the candidate needs less
 };
-struct SideCosts {
-  SideCost load, first_run, peak_memory;
+struct StartupCosts {
+  StartupCost load, first_run, peak_memory;
 };
 
 struct ReportComparison {
@@ -153,7 +153,7 @@ struct ReportComparison {
   std::optional<double> half_width;
   bool same_configuration = false;  // an A/A pair, so half_width is this machine's noise floor
   std::optional<OutputDifference> outputs;
-  SideCosts costs;
+  StartupCosts costs;
   std::vector<LayerDelta> layers;  // if the model's modules are known
   std::vector<DeltaRow> by_source, by_delegate,
       by_kernel;  // if the model's modules are known; without overheads and truncated time
@@ -175,7 +175,7 @@ struct Matrix {
   MatrixRow latency;
   std::vector<MatrixRow> groups;     // groups that take time in any variant
   std::vector<MatrixRow> operators;  // operators of the baseline by decreasing time
-  std::vector<SideCosts> costs;      // by candidate
+  std::vector<StartupCosts> costs;   // by candidate
 };
 
 // Latencies on one axis, of one experiment or of several that are compared with each other.
@@ -188,7 +188,7 @@ struct Report {
   std::string title;
   RunData run;                           // the measurement, the device, and the conditions
   std::string model_id, backend, dtype;  // "": not known, or the experiments differ
-  std::string models_share;              // common prefix of the names of several models: "net_xnnpack_"
+  std::string common_model_prefix;       // common prefix of the names of several models: "net_xnnpack_"
   bool bare = false;                     // from ETDump files alone, without manifest and conditions
   bool emulated = false;                 // a CPU was emulated
   std::vector<ReportExperiment> experiments;
@@ -212,11 +212,11 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles);
 const ReportComparison* FindComparison(const Report& report, std::size_t baseline, std::size_t candidate);
 
 // Whether the experiment (an index into Report::experiments) is in a comparison.
-bool InPair(const Report& report, std::size_t experiment);
+bool IsInPair(const Report& report, std::size_t experiment);
 
 // Experiments whose operators a report lists: the candidates, or all experiments if nothing is compared; of a
 // ladder the best setting, else the highest level.
-std::vector<std::size_t> Subjects(const Report& report);
+std::vector<std::size_t> FindSubjects(const Report& report);
 
 // Makes the plots of a report whose comparisons, ladder, and matrices are filled.
 std::vector<LatencyPlot> FindLatencyPlots(const Report& report);
@@ -228,6 +228,7 @@ std::vector<Insight> FindNoise(const RunData& run, const ReportExperiment& exper
 
 // Makes a run of plain ETDump files, one experiment each; two files form a pair. Labels are by index of the
 // files; empty labels are replaced by file names.
-RunData RunOfEtdumps(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& labels);
+RunData MakeEtdumpRun(const std::vector<std::filesystem::path>& files,
+                      const std::vector<std::string>& labels);
 
 }  // namespace etprof

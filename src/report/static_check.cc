@@ -23,7 +23,7 @@ const Delegate* UnreadableDelegate(const Instruction& instruction, const Method&
 }
 
 bool IsUnknownKernel(const Instruction& instruction, const Method& method) {
-  return instruction.kind == Instruction::Kind::kKernel && !MultiplyAdds(instruction, method);
+  return instruction.kind == Instruction::Kind::kKernel && !CountMacs(instruction, method);
 }
 
 // A clause on what etprof does not know of the method.
@@ -31,9 +31,9 @@ std::string UnknownReason(const Method& method, const std::string& fact) {
   std::vector<std::string> backends, kernels;
   for (const Instruction& instruction : method.instructions) {
     if (const Delegate* delegate = UnreadableDelegate(instruction, method))
-      AddOnce(delegate->backend, backends);
+      AppendUnique(delegate->backend, backends);
     if (fact != "delegated" && IsUnknownKernel(instruction, method))
-      AddOnce(method.operators[instruction.target], kernels);
+      AppendUnique(method.operators[instruction.target], kernels);
   }
   std::vector<std::string> parts;
   if (!backends.empty())
@@ -57,7 +57,7 @@ struct UnknownPart {
     return backend == other.backend && tensors == other.tensors && std::ranges::equal(payload, other.payload);
   }
 };
-std::optional<std::vector<UnknownPart>> FindUnknownParts(const Method& method, const StaticSide& side) {
+std::optional<std::vector<UnknownPart>> FindUnknownParts(const Method& method, const StaticCheckInput& side) {
   std::vector<UnknownPart> parts;
   for (const Instruction& instruction : method.instructions) {
     if (const Delegate* delegate = UnreadableDelegate(instruction, method)) {
@@ -67,10 +67,10 @@ std::optional<std::vector<UnknownPart>> FindUnknownParts(const Method& method, c
       parts.push_back({delegate->backend, "", side.bytes.subspan(delegate->offset, size)});
     } else if (IsUnknownKernel(instruction, method)) {
       parts.push_back(
-          {method.operators[instruction.target], TensorsText(TensorsOf(instruction, method)), {}});
+          {method.operators[instruction.target], FormatTensors(GetTensors(instruction, method)), {}});
     } else if (instruction.kind == Instruction::Kind::kDelegate) {
       const XnnGraph& graph = side.program->xnn_graphs[*method.delegates[instruction.target].graph];
-      if (!MultiplyAdds(graph)) return std::nullopt;
+      if (!CountMacs(graph)) return std::nullopt;
     }
   }
   return parts;
@@ -78,13 +78,14 @@ std::optional<std::vector<UnknownPart>> FindUnknownParts(const Method& method, c
 
 StaticItem MakeStaticItem(const FactInfo& info, const std::string& method, FactRange candidate,
                           double allowed) {
-  return {info.key,     info.name, method,  info.unit,           info.is_least,
+  return {info.key,     info.name, method,  info.unit,           info.is_minimum,
           std::nullopt, candidate, allowed, GateDecision::kPass, ""};
 }
 
 class StaticChecker {
  public:
-  StaticChecker(const StaticSide* baseline, const StaticSide& candidate, const StaticLimits& limits)
+  StaticChecker(const StaticCheckInput* baseline, const StaticCheckInput& candidate,
+                const StaticLimits& limits)
       : baseline_(baseline), candidate_(candidate), limits_(limits) {}
 
   StaticCheck Run(bool require_conclusive) {
@@ -113,7 +114,8 @@ class StaticChecker {
       if (!methods[i].IsMetadata()) AddLimits(&methods[i], facts_[i]);
     AddLimits(nullptr, {});
     for (const Method& method : methods) Explain(method);
-    for (const StaticItem& item : result_.items) result_.decision = Together(result_.decision, item.decision);
+    for (const StaticItem& item : result_.items)
+      result_.decision = CombineDecisions(result_.decision, item.decision);
     return std::move(result_);
   }
 
@@ -124,19 +126,19 @@ class StaticChecker {
     result_.baseline = baseline_->file;
     for (const Method& method : baseline_->program->methods) {
       // The runtime takes the first of two methods with the same name.
-      if (MethodNamed(*baseline_->program, method.name) != &method) continue;
-      if (const Method* other = MethodNamed(*candidate_.program, method.name))
+      if (FindMethod(*baseline_->program, method.name) != &method) continue;
+      if (const Method* other = FindMethod(*candidate_.program, method.name))
         CompareMethods(method, *other);
       else
         missing_methods_.push_back(method.name);
     }
     if (!missing_methods_.empty()) AddMissingMethods();
     for (const FactInfo& info : AllFacts()) {
-      if (!info.of_file) continue;
-      AddChange(info, "", info.range({}, FactsOfFile(*baseline_->program)), info.range({}, file_));
+      if (!info.is_file_fact) continue;
+      AddChange(info, "", info.range({}, GetFileFacts(*baseline_->program)), info.range({}, file_));
     }
     for (const Method& method : candidate_.program->methods) {
-      if (MethodNamed(*baseline_->program, method.name) == nullptr)
+      if (FindMethod(*baseline_->program, method.name) == nullptr)
         result_.notes.push_back(fmt::format("`{}` is a method of the candidate only", method.name));
     }
     AddChangedOperators();
@@ -145,7 +147,7 @@ class StaticChecker {
   void AddMissingMethods() {
     StaticItem item;
     item.fact = item.name = "methods";
-    item.is_least = true;
+    item.is_minimum = true;
     const auto all = static_cast<double>(baseline_->program->methods.size());
     item.baseline = {all, all};
     item.candidate.low = item.candidate.high = all - static_cast<double>(missing_methods_.size());
@@ -160,7 +162,7 @@ class StaticChecker {
     const StaticFacts facts_a = Summarize(a, *baseline_->program).facts;
     const StaticFacts& facts_b = facts_[static_cast<std::size_t>(&b - candidate_.program->methods.data())];
     for (const FactInfo& info : AllFacts()) {
-      if (info.of_file) continue;
+      if (info.is_file_fact) continue;
       StaticItem& item = AddChange(info, a.name, info.range(facts_a, {}), info.range(facts_b, {}));
       if (item.decision != GateDecision::kInconclusive) continue;
       if (info.range(facts_a, {}) == info.range(facts_b, {}) && HaveSameUnknownParts(a, b)) {
@@ -191,13 +193,13 @@ class StaticChecker {
   StaticItem& AddChange(const FactInfo& info, const std::string& method, FactRange a, FactRange b) {
     const auto found_limit = limits_.tolerances.find(info.key);
     const double tolerance = found_limit == limits_.tolerances.end() ? info.tolerance : found_limit->second;
-    const double scale = info.is_least ? std::max(0.0, 1 - tolerance) : 1 + tolerance;
-    const double allowed = (info.is_least ? a.high : a.low) * scale;  // certainly within the tolerance
-    const double beyond = (info.is_least ? a.low : a.high) * scale;   // certainly beyond the tolerance
+    const double scale = info.is_minimum ? std::max(0.0, 1 - tolerance) : 1 + tolerance;
+    const double allowed = (info.is_minimum ? a.high : a.low) * scale;  // certainly within the tolerance
+    const double beyond = (info.is_minimum ? a.low : a.high) * scale;   // certainly beyond the tolerance
     StaticItem& item = result_.items.emplace_back(MakeStaticItem(info, method, b, allowed));
     item.baseline = a;
-    const bool within = info.is_least ? b.low >= allowed : b.high <= allowed;
-    const bool worse = info.is_least ? b.high < beyond : b.low > beyond;
+    const bool within = info.is_minimum ? b.low >= allowed : b.high <= allowed;
+    const bool worse = info.is_minimum ? b.high < beyond : b.low > beyond;
     item.decision = within ? GateDecision::kPass : worse ? GateDecision::kFail : GateDecision::kInconclusive;
     return item;
   }
@@ -207,7 +209,7 @@ class StaticChecker {
                                           {candidate_.program, candidate_.sources, {}});
     for (const MethodDiff& method : diff.methods) {
       for (const OperatorDifference& of : method.operators)
-        result_.changes.push_back({method.name, of.change.Text(), of.line, of.why_portable});
+        result_.changes.push_back({method.name, of.change.Text(), of.line, of.portable_reason});
     }
   }
 
@@ -217,14 +219,14 @@ class StaticChecker {
   void AddLimits(const Method* method, const StaticFacts& facts) {
     for (const FactInfo& info : AllFacts()) {
       const auto found_limit = limits_.limits.find(info.key);
-      if (found_limit == limits_.limits.end() || info.of_file != (method == nullptr)) continue;
+      if (found_limit == limits_.limits.end() || info.is_file_fact != (method == nullptr)) continue;
       const double limit = found_limit->second;
       const FactRange range = info.range(facts, file_);
       StaticItem& item = result_.items.emplace_back(
           MakeStaticItem(info, method == nullptr ? "" : method->name, range, limit));
-      if (info.is_least ? range.low >= limit : range.high <= limit) continue;
+      if (info.is_minimum ? range.low >= limit : range.high <= limit) continue;
       item.decision = GateDecision::kFail;
-      const bool is_certain = info.is_least ? range.high < limit : range.low > limit;
+      const bool is_certain = info.is_minimum ? range.high < limit : range.low > limit;
       if (!is_certain && method != nullptr)
         item.why = "it cannot be decided: " + UnknownReason(*method, info.key);
     }
@@ -243,45 +245,46 @@ class StaticChecker {
                           FailsLimit(method, "portable");
     const bool sme2 = FailsLimit(method, "sme2");
     if (!portable && !sme2) return;
-    const ProgramNodes nodes = NodesOf(method, *candidate_.program, SourcesOf(candidate_.sources, method));
+    const ProgramNodes nodes =
+        MakeProgramNodes(method, *candidate_.program, FindMethodSources(candidate_.sources, method));
     for (std::size_t i = 0; i < nodes.nodes.size(); ++i) {
       const ProgramNode& node = nodes.nodes[i];
-      StaticOperator found{method.name, NameOfNode(node.node), nodes.match[i].line, ""};
+      StaticOperator found{method.name, NodeName(node.node), nodes.match[i].line, ""};
       if (portable && !node.delegate) {
-        found.why = WhyPortable(node, method);
+        found.why = PortableReason(node, method);
         result_.not_delegated.push_back(found);
       }
-      const std::optional<KleidiaiUse> use = sme2 ? FindKleidiaiUse(node, method) : std::nullopt;
+      const std::optional<KleidiaiUse> use = sme2 ? FindNodeKleidiaiUse(node, method) : std::nullopt;
       if (!use || use->kernels == KleidiaiUse::Kernels::kSme) continue;
       found.why = use->why;
       result_.without_sme2.push_back(std::move(found));
     }
   }
 
-  std::optional<KleidiaiUse> FindKleidiaiUse(const ProgramNode& node, const Method& method) const {
-    if (!node.delegate) return KleidiaiOf(InstructionOf(node, method), method);
+  std::optional<KleidiaiUse> FindNodeKleidiaiUse(const ProgramNode& node, const Method& method) const {
+    if (!node.delegate) return FindKleidiaiUse(FindInstruction(node, method), method);
     if (!node.graph_node) return std::nullopt;
     const XnnGraph& graph = candidate_.program->xnn_graphs[*method.delegates[*node.delegate].graph];
-    return KleidiaiOf(graph.nodes[*node.graph_node], graph);
+    return FindKleidiaiUse(graph.nodes[*node.graph_node], graph);
   }
 
-  const StaticSide* baseline_;  // null: only limits are checked
-  const StaticSide& candidate_;
+  const StaticCheckInput* baseline_;  // null: only limits are checked
+  const StaticCheckInput& candidate_;
   const StaticLimits& limits_;
   std::vector<StaticFacts> facts_;  // by method of the candidate
-  const FileFacts file_ = FactsOfFile(*candidate_.program);
+  const FileFacts file_ = GetFileFacts(*candidate_.program);
   std::vector<std::string> missing_methods_;  // names of the baseline's methods that the candidate lacks
   StaticCheck result_;
 };
 
 }  // namespace
 
-StaticCheck CheckStatic(const StaticSide& side, const StaticLimits& limits) {
+StaticCheck CheckStatic(const StaticCheckInput& side, const StaticLimits& limits) {
   return StaticChecker(nullptr, side, limits).Run(false);
 }
 
-StaticCheck CheckStatic(const StaticSide& baseline, const StaticSide& candidate, const StaticLimits& limits,
-                        bool require_conclusive) {
+StaticCheck CheckStatic(const StaticCheckInput& baseline, const StaticCheckInput& candidate,
+                        const StaticLimits& limits, bool require_conclusive) {
   return StaticChecker(&baseline, candidate, limits).Run(require_conclusive);
 }
 

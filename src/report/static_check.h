@@ -14,7 +14,7 @@
 namespace etprof {
 
 // A program and the bytes of its file. `sources` may be null.
-struct StaticSide {
+struct StaticCheckInput {
   const Program* program = nullptr;
   const SourceMap* sources = nullptr;
   std::string file;
@@ -27,7 +27,7 @@ struct StaticItem {
   std::string name;    // "delegated operators"
   std::string method;  // "": the whole file
   FactInfo::Unit unit = FactInfo::Unit::kCount;
-  bool is_least = false;              // `allowed` is a minimum, else a maximum
+  bool is_minimum = false;            // `allowed` is a minimum, else a maximum
   std::optional<FactRange> baseline;  // absent: compared with a limit
   FactRange candidate;
   double allowed = 0;  // for an uncertain baseline, the bound that is certainly allowed
@@ -56,7 +56,7 @@ struct StaticItem {
       {.meaning = "at most; equal where the number is certain", .least = 0});
     v("allowed", &I::allowed,
       {.meaning = "the limit, or the baseline's number with its tolerance", .least = 0});
-    v("allowed_is", [](const I& item) { return item.is_least ? "least" : "most"; },
+    v("allowed_is", [](const I& item) { return item.is_minimum ? "least" : "most"; },
       {.meaning = "which end of what is allowed", .choices = "least|most"});
     v("result", &I::decision, {.meaning = "`inconclusive`: the bounds do not decide it"});
     v("why", &I::why, {.meaning = "why it is not decided by its number", .or_null = true});
@@ -111,11 +111,11 @@ struct StaticCheck {
 };
 
 // Compares a program with its limits. A limit that cannot be decided fails, with a reason.
-StaticCheck CheckStatic(const StaticSide& side, const StaticLimits& limits);
+StaticCheck CheckStatic(const StaticCheckInput& side, const StaticLimits& limits);
 
 // Also reports facts that are worse than the baseline's. A fact that depends on an unreadable payload is
 // inconclusive, unless both programs have the same payloads.
-StaticCheck CheckStatic(const StaticSide& baseline, const StaticSide& candidate, const StaticLimits& limits,
-                        bool require_conclusive);
+StaticCheck CheckStatic(const StaticCheckInput& baseline, const StaticCheckInput& candidate,
+                        const StaticLimits& limits, bool require_conclusive);
 
 }  // namespace etprof

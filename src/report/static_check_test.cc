@@ -43,7 +43,7 @@ struct OpaqueProgram {
     instruction.target = target;
     instruction.index = static_cast<int>(method().instructions.size()) - 1;
   }
-  StaticSide Side() const { return {&program, nullptr, "a.pte", file}; }
+  StaticCheckInput Side() const { return {&program, nullptr, "a.pte", file}; }
 };
 
 StaticCheck Compare(const OpaqueProgram& a, const OpaqueProgram& b, const StaticLimits& limits = {}) {

@@ -45,7 +45,7 @@ void AddVariants(SuiteReport& suite) {
   std::set<std::string> measured_on;
   for (const SuiteCellReport& cell : suite.cells) {
     for (const SuitePair& pair : cell.pairs) {
-      AddOnce(pair.variant, names);
+      AppendUnique(pair.variant, names);
       measured_on.insert(cell.device);
     }
   }
@@ -68,7 +68,7 @@ void AddVariants(SuiteReport& suite) {
             made.baseline_label = pair.baseline_label;
             made.candidate_label = pair.candidate_label;
           }
-          if (!pair.latency.Told()) continue;
+          if (!pair.latency.EstimateUnlessEmulated()) continue;
           logs[cell.model][cell.device].push_back(pair.latency.estimate->log_ratio);
           ++made.ratios;
         }
@@ -119,18 +119,18 @@ void DecideSuiteGate(SuiteReport& suite) {
   for (const SuiteCellReport& cell : suite.cells) {
     any = any || !cell.pairs.empty();
     suite.error = suite.error || cell.status != SuiteCellStatus::kMeasured || !cell.reason.empty();
-    for (const SuitePair& pair : cell.pairs) decision = Together(decision, pair.gate.decision);
+    for (const SuitePair& pair : cell.pairs) decision = CombineDecisions(decision, pair.gate.decision);
   }
   if (suite.limit) suite.decision = any ? decision : GateDecision::kInconclusive;
 }
 
 }  // namespace
 
-void TakeRun(const Report& report, const std::vector<std::string>& variants, SuiteCellReport& cell) {
+void FillSuiteCell(const Report& report, const std::vector<std::string>& variants, SuiteCellReport& cell) {
   cell.emulated = report.emulated;
   cell.seconds = report.run.schedule.seconds;
   cell.margin = report.run.schedule.margin;
-  cell.look_confidence = report.run.schedule.look_confidence;
+  cell.interim_confidence = report.run.schedule.interim_confidence;
   for (std::size_t i = 0; i < report.run.pairs.size(); ++i) {
     const ComparePair& pair = report.run.pairs[i];
     const ExperimentData& a = report.run.experiments[pair.baseline];
@@ -147,7 +147,8 @@ void TakeRun(const Report& report, const std::vector<std::string>& variants, Sui
       made.latency = comparison->comparison.latency;
       made.launches = comparison->comparison.launches;
     }
-    made.why_not = comparison != nullptr ? NoIntervalReason(made.latency) : "a variant has no times";
+    made.inconclusive_reason =
+        comparison != nullptr ? NoIntervalReason(made.latency) : "a variant has no times";
     cell.pairs.push_back(std::move(made));
   }
   if (report.experiments.empty()) return;
@@ -167,19 +168,19 @@ void TakeRun(const Report& report, const std::vector<std::string>& variants, Sui
   }
 }
 
-void JudgeSuite(SuiteReport& suite) {
+void DecideSuite(SuiteReport& suite) {
   AddVariants(suite);
   AddDtypes(suite);
-  std::vector<stats::Judged> comparisons;
+  std::vector<stats::JointComparison> comparisons;
   double margin = 0.01, q = suite.false_discovery;
   std::vector<GateClaim> gates;
   for (SuiteCellReport& cell : suite.cells) {
     if (cell.margin > 0) margin = cell.margin;
     // The interim analyses of the stop rule use a part of the error rate (stats/ratio/stop_rule.h).
-    if (cell.look_confidence > 0) q = std::min(q, 1 - cell.look_confidence);
+    if (cell.interim_confidence > 0) q = std::min(q, 1 - cell.interim_confidence);
     for (SuitePair& pair : cell.pairs) {
-      gates.push_back({pair.latency.Told(), suite.limit.value_or(0)});
-      if (pair.latency.verdict == stats::Verdict::kContended || !pair.latency.Told())
+      gates.push_back({pair.latency.EstimateUnlessEmulated(), suite.limit.value_or(0)});
+      if (pair.latency.verdict == stats::Verdict::kContended || !pair.latency.EstimateUnlessEmulated())
         gates.back().estimate.reset();
       else
         comparisons.push_back({pair.latency.estimate, pair.latency.verdict});
@@ -187,12 +188,13 @@ void JudgeSuite(SuiteReport& suite) {
   }
   for (SuiteVariant& variant : suite.variants) comparisons.push_back({variant.estimate, variant.verdict});
   for (SuiteDtype& dtype : suite.dtypes) {
-    if (dtype.latency.Told()) comparisons.push_back({dtype.latency.estimate, dtype.latency.verdict});
+    if (dtype.latency.EstimateUnlessEmulated())
+      comparisons.push_back({dtype.latency.estimate, dtype.latency.verdict});
   }
-  stats::JudgeTogether(comparisons, q, margin);
+  stats::UpdateVerdicts(comparisons, q, margin);
   if (suite.limit) {
     const std::vector<GateVerdict> gate_verdicts =
-        JudgeClaims(gates, {.false_discovery = q, .look_share = 1});
+        DecideClaims(gates, {.false_discovery = q, .interim_share = 1});
     std::size_t next = 0;
     for (SuiteCellReport& cell : suite.cells) {
       for (SuitePair& pair : cell.pairs) pair.gate = gate_verdicts[next++];

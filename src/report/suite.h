@@ -20,10 +20,10 @@ namespace etprof {
 struct SuitePair {
   std::string variant;
   std::string baseline_label, candidate_label;
-  Quantity latency;     // interval and verdict are adjusted over all claims of the suite
-  int launches = 0;     // number of paired launches; 0: not paired
-  GateVerdict gate;     // not meaningful if the suite has no limit
-  std::string why_not;  // one clause: why there is no interval; empty: there is an interval
+  Quantity latency;                 // interval and verdict are adjusted over all claims of the suite
+  int launches = 0;                 // number of paired launches; 0: not paired
+  GateVerdict gate;                 // not meaningful if the suite has no limit
+  std::string inconclusive_reason;  // one clause: why there is no interval; empty: there is an interval
 
   static constexpr const char* kSchemaName = "pair";
   static void Describe(auto& v) {
@@ -34,7 +34,7 @@ struct SuitePair {
     v("launches", &SuitePair::launches, {.meaning = "paired ones; 0: it is not paired", .least = 0});
     v.Object("gate", [](auto& within) { within.Flat(&SuitePair::gate); },
              {.meaning = "against the suite's `limit`; without one it says nothing"});
-    v("why_not", &SuitePair::why_not, {.meaning = "why there is no interval", .or_null = true});
+    v("why_not", &SuitePair::inconclusive_reason, {.meaning = "why there is no interval", .or_null = true});
   }
 };
 
@@ -48,7 +48,7 @@ struct SuiteOperator {
   static void Describe(auto& v) {
     v("name", &SuiteOperator::name, {.meaning = "as ExecuTorch's Inspector shows it"});
     v("self_ms", &SuiteOperator::self_ns, {.meaning = "mean self time of a run", .least = 0, .scale = 1e6});
-    v("share", &SuiteOperator::share, kShareOfWhole.Means("of `Method::execute`"));
+    v("share", &SuiteOperator::share, kShareOfWhole.WithMeaning("of `Method::execute`"));
   }
 };
 
@@ -63,8 +63,8 @@ struct SuiteCellReport {
   std::optional<LatencyInterval> interval;
   std::vector<double> launch_medians;  // ns; clean medians of that experiment; empty if contended
   int launches = 0;
-  double seconds = 0;                      // duration of the measurement
-  double margin = 0, look_confidence = 0;  // from ScheduleData
+  double seconds = 0;                         // duration of the measurement
+  double margin = 0, interim_confidence = 0;  // from ScheduleData
   std::vector<SuitePair> pairs;
   std::vector<SuiteOperator> operators;  // by decreasing time
 
@@ -186,10 +186,10 @@ struct SuiteReport {
 };
 
 // Fills a cell from its run. `variants`: the variants of the cell in the order of the run's pairs.
-void TakeRun(const Report& report, const std::vector<std::string>& variants, SuiteCellReport& cell);
+void FillSuiteCell(const Report& report, const std::vector<std::string>& variants, SuiteCellReport& cell);
 
 // Decides all cells of `suite` together after their runs are added: fills the verdicts of pairs, the
 // variants, and the decision.
-void JudgeSuite(SuiteReport& suite);
+void DecideSuite(SuiteReport& suite);
 
 }  // namespace etprof

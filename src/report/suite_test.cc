@@ -38,7 +38,7 @@ TEST(SuiteReport, AveragesRatiosWithinAModel) {
   // Model a has three ratios, and model b one; each model counts once.
   suite.cells = {MakeCell("a", "fp32", "local", 2, 0.001), MakeCell("a", "int8", "local", 2, 0.001),
                  MakeCell("a", "fp32", "ssh:b", 2, 0.001), MakeCell("b", "fp32", "local", 1, 0.001)};
-  JudgeSuite(suite);
+  DecideSuite(suite);
   ASSERT_THAT(suite.variants, SizeIs(3));
   EXPECT_EQ(suite.variants[0].device, "local");
   EXPECT_EQ(suite.variants[0].models, 2);
@@ -62,8 +62,8 @@ TEST(SuiteReport, AdjustsOverAllCells) {
   one.cells = {MakeCell("a", "", "local", std::exp(0.026), 0.01)};
   many.cells = one.cells;
   for (int i = 0; i < 19; ++i) many.cells.push_back(MakeCell("a", std::to_string(i), "local", 1, 0.01));
-  JudgeSuite(one);
-  JudgeSuite(many);
+  DecideSuite(one);
+  DecideSuite(many);
   EXPECT_EQ(one.cells[0].pairs[0].latency.verdict, stats::Verdict::kFaster);
   EXPECT_EQ(many.cells[0].pairs[0].latency.verdict, stats::Verdict::kInconclusive);
   EXPECT_GT(many.cells[0].pairs[0].latency.estimate->confidence, 0.99);
@@ -74,11 +74,11 @@ TEST(SuiteReport, DecidesOnlyWithALimit) {
   suite.devices = {"local"};
   suite.cells = {MakeCell("slow", "", "local", 1 / 1.1, 0.001), MakeCell("same", "", "local", 1, 0.001)};
   SuiteReport gated = suite;
-  JudgeSuite(suite);
+  DecideSuite(suite);
   EXPECT_EQ(suite.decision, GateDecision::kPass);
   EXPECT_EQ(suite.Result(), "pass");
   gated.limit = 0.02;
-  JudgeSuite(gated);
+  DecideSuite(gated);
   EXPECT_EQ(gated.cells[0].pairs[0].gate.decision, GateDecision::kFail);
   EXPECT_EQ(gated.cells[1].pairs[0].gate.decision, GateDecision::kPass);
   EXPECT_EQ(gated.decision, GateDecision::kFail);
@@ -101,7 +101,7 @@ TEST(SuiteReport, ComparesDataTypesUnpaired) {
   suite.cells.back().emulated = true;
   SuiteCellReport& failed = suite.cells.emplace_back(MakeCell("a", "fp16", "ssh:b", 1, 0.001));
   failed.status = SuiteCellStatus::kFailed;
-  JudgeSuite(suite);
+  DecideSuite(suite);
   ASSERT_EQ(suite.dtypes.size(), 3U);
   EXPECT_EQ(suite.dtypes[0].baseline, "fp32");
   EXPECT_EQ(suite.dtypes[0].candidate, "int8");
@@ -119,7 +119,7 @@ TEST(SuiteReport, NoPairsAreInconclusive) {
   suite.cells = {MakeCell("a", "", "local", 2, 0.001)};
   suite.cells[0].pairs.clear();
   suite.limit = 0.02;
-  JudgeSuite(suite);
+  DecideSuite(suite);
   EXPECT_EQ(suite.Result(), "inconclusive");
 }
 
@@ -133,7 +133,7 @@ TEST(SuiteReport, MissingCellsAreErrors) {
   suite.cells.back().status = SuiteCellStatus::kFailed;
   suite.cells.back().reason = "cannot be reached";
   suite.limit = 0.02;
-  JudgeSuite(suite);
+  DecideSuite(suite);
   EXPECT_EQ(suite.cells[0].pairs[0].latency.verdict, stats::Verdict::kInconclusive);
   EXPECT_EQ(suite.cells[1].pairs[0].latency.verdict, stats::Verdict::kEmulated);
   EXPECT_EQ(suite.cells[1].pairs[0].gate.decision, GateDecision::kInconclusive);
@@ -146,7 +146,7 @@ TEST(SuiteReport, MissingCellsAreErrors) {
 TEST(SuiteReport, AddsPairsAndSlowestOperatorsOfARun) {
   const Report report = example::MakePair();
   SuiteCellReport cell;
-  TakeRun(report, {"isa=-avx2"}, cell);
+  FillSuiteCell(report, {"isa=-avx2"}, cell);
   ASSERT_THAT(cell.pairs, SizeIs(report.run.pairs.size()));
   EXPECT_EQ(cell.pairs[0].variant, "isa=-avx2");
   EXPECT_NEAR(cell.pairs[0].latency.estimate->ratio(), 2.5, 0.05);
@@ -160,11 +160,11 @@ TEST(SuiteReport, ContendedCellsHaveNoLatency) {
   Report report = example::MakePair();
   report.comparisons[0].comparison.latency.verdict = stats::Verdict::kContended;
   SuiteCellReport cell;
-  TakeRun(report, {"isa=-avx2"}, cell);
+  FillSuiteCell(report, {"isa=-avx2"}, cell);
   EXPECT_TRUE(cell.Contended());
   EXPECT_FALSE(cell.latency_ns);
   EXPECT_FALSE(cell.interval);
-  EXPECT_EQ(cell.pairs[0].why_not, "contended: too few clean runs");
+  EXPECT_EQ(cell.pairs[0].inconclusive_reason, "contended: too few clean runs");
   // If another variant has enough clean runs, the model's latency is known.
   cell.pairs.push_back(cell.pairs[0]);
   cell.pairs.back().latency.verdict = stats::Verdict::kSame;

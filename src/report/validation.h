@@ -42,14 +42,14 @@ struct Validation {
   std::ptrdiff_t Count(Finding::Severity severity) const {
     return std::ranges::count(findings, severity, &Finding::severity);
   }
-  bool AllWell() const { return Count(Finding::Severity::kBroken) == 0; }
+  bool Passes() const { return Count(Finding::Severity::kBroken) == 0; }
 
   static void Describe(auto& v) {
     v("run", &Validation::run, {.meaning = "the results directory"});
     v("recovered", &Validation::recovered,
       {.meaning = "of `etprof recover`: whether a killed measurement left something to merge",
-       .if_any = true});
-    v("ok", &Validation::AllWell, {.meaning = "nothing is broken"});
+       .omit_if_empty = true});
+    v("ok", &Validation::Passes, {.meaning = "nothing is broken"});
     v("foreign", &Validation::foreign, {.meaning = "not of etprof: it promises less"});
     v("findings", &Validation::findings, {.meaning = "promises that are broken, and what is worth knowing"});
   }
@@ -58,7 +58,7 @@ struct Validation {
 struct Validations {
   std::vector<Validation> runs;
 
-  bool AllWell() const { return std::ranges::all_of(runs, &Validation::AllWell); }
+  bool Passes() const { return std::ranges::all_of(runs, &Validation::Passes); }
 
   static void Describe(auto& v) {
     DescribeSchemaVersion(v);

@@ -17,7 +17,7 @@ Cell OutcomeCell(const BisectionStep& step) {
       return {"good", Tone::kGood};
     case Outcome::kBad:
       return {"bad", Tone::kBad};
-    case Outcome::kCannotTell:
+    case Outcome::kUndecided:
       return {"inconclusive", Tone::kUnsure};
     case Outcome::kNotBuilt:
       return {"not built", Tone::kUnknown};
@@ -26,10 +26,11 @@ Cell OutcomeCell(const BisectionStep& step) {
 }
 
 Table StepsTable(const Bisection& bisection) {
-  Table table{.id = "steps",
-              .columns = {Left("commit"), Left("subject").Goes(1), Right("change", "against good"),
-                          Right("bad_from", "bad from").Goes(2), Right("launches").Goes(3),
-                          Left("outcome", "is"), Left("why").Wraps()}};
+  Table table{
+      .id = "steps",
+      .columns = {Left("commit"), Left("subject").WithDropPriority(1), Right("change", "against good"),
+                  Right("bad_from", "bad from").WithDropPriority(2), Right("launches").WithDropPriority(3),
+                  Left("outcome", "is"), Left("why").WithWrapping()}};
   for (const BisectionStep& step : bisection.steps) {
     table.rows.push_back({step.commit.substr(0, kCommitDigits), step.subject,
                           step.growth ? Cell(Change{*step.growth, step.low, step.high}) : Cell(),
@@ -51,11 +52,11 @@ Answer MakeBisectionAnswer(const Bisection& bisection) {
               "bad compared with good: " + change, Tone::kUnsure};
     case Bisection::Result::kNotSlower:
       return {"the bad version is not slower than the good one", change, Tone::kGood};
-    case Bisection::Result::kCannotTell:
-      return {Say("inconclusive: whether the bad version is slower is not known{}",
-                  bisection.steps.empty() || bisection.steps.front().why.empty()
-                      ? ". Measure longer (`--max-seconds`)"
-                      : ": " + bisection.steps.front().why),
+    case Bisection::Result::kUndecided:
+      return {FormatText("inconclusive: whether the bad version is slower is not known{}",
+                         bisection.steps.empty() || bisection.steps.front().why.empty()
+                             ? ". Measure longer (`--max-seconds`)"
+                             : ": " + bisection.steps.front().why),
               change, Tone::kUnsure};
   }
   return {};
@@ -63,14 +64,14 @@ Answer MakeBisectionAnswer(const Bisection& bisection) {
 
 }  // namespace
 
-Document SayBisection(const Bisection& bisection) {
+Document MakeBisectionDocument(const Bisection& bisection) {
   Document document;
   document.title = "etprof bisect";
   document.facts = {
       fmt::format("{} from {} to {}", CountedText(bisection.commits, "commit"),
                   bisection.good.substr(0, kCommitDigits), bisection.bad.substr(0, kCommitDigits)),
       fmt::format("{} measured", CountedText(bisection.Measured(), "step"))};
-  document.concludes = true;
+  document.answers_last = true;
   document.answers = {MakeBisectionAnswer(bisection)};
   document.sections = {{"", Level::kUsual, {StepsTable(bisection)}}};
   if (bisection.result == Bisection::Result::kSeveral) {

@@ -25,9 +25,9 @@ std::string SignedPercent(double percent, int decimals) {
 }
 
 Cell CheckValueCell(CheckItem::Kind kind, const std::optional<double>& value) {
-  return kind == CheckItem::Kind::kPeakMemory     ? Maybe<Size>(value)
-         : kind == CheckItem::Kind::kInstructions ? Maybe<Amount>(value)
-                                                  : Maybe<Duration>(value);
+  return kind == CheckItem::Kind::kPeakMemory     ? OptionalCell<Size>(value)
+         : kind == CheckItem::Kind::kInstructions ? OptionalCell<Amount>(value)
+                                                  : OptionalCell<Duration>(value);
 }
 
 Cell VerdictChangeCell(const GateVerdict& verdict) {
@@ -60,15 +60,15 @@ std::string PassingOperators(const CheckPair& pair) {
 }
 
 Text ChangedOperatorText(const MovedOperator& op) {
-  return Say("{}: {} -> {}, {}", WithOrigin(op.name, op.origin), Duration{op.baseline_ns},
-             Duration{op.candidate_ns}, Change{op.growth, op.low, op.high});
+  return FormatText("{}: {} -> {}, {}", WithOrigin(op.name, op.origin), Duration{op.baseline_ns},
+                    Duration{op.candidate_ns}, Change{op.growth, op.low, op.high});
 }
 
 Text InstructionsText(const CountedOperator& op) {
   const std::string change =
       op.baseline > 0 ? ChangeText(op.candidate / op.baseline - 1) : std::string("new");
-  return Say("{}: {} -> {} instructions, {}", WithOrigin(op.name, op.origin), Amount(op.baseline),
-             Amount(op.candidate), change);
+  return FormatText("{}: {} -> {} instructions, {}", WithOrigin(op.name, op.origin), Amount(op.baseline),
+                    Amount(op.candidate), change);
 }
 
 std::vector<Text> InstructionChangeLines(const CheckPair& pair) {
@@ -117,8 +117,9 @@ std::string PairingText(const CheckPair& pair) {
 
 Table MakeChecksTable(const CheckPair& pair, bool listed) {
   Table table{.id = "checks",
-              .columns = {Left("check"), Right("baseline").Goes(2), Right("candidate").Goes(3),
-                          Right("change"), Right("allowed").Goes(1), Left("result")}};
+              .columns = {Left("check"), Right("baseline").WithDropPriority(2),
+                          Right("candidate").WithDropPriority(3), Right("change"),
+                          Right("allowed").WithDropPriority(1), Left("result")}};
   for (const CheckItem& item : pair.items) {
     if (IsListed(item) != listed) continue;
     const GateDecision decision = item.verdict.decision;
@@ -148,8 +149,8 @@ Section MakeCheckSection(const CheckPair& pair) {
   section.AddUnlessEmpty(List{"kernels that differ, proven", {proven.begin(), proven.end()}, kScreenChanges});
   List open{"inconclusive"};
   for (const CheckItem& item : pair.items) {
-    if (!item.why_not.empty() && IsListed(item))
-      open.items.emplace_back(WithOrigin(item.name, item.origin) + ": " + item.why_not);
+    if (!item.inconclusive_reason.empty() && IsListed(item))
+      open.items.emplace_back(WithOrigin(item.name, item.origin) + ": " + item.inconclusive_reason);
   }
   section.AddUnlessEmpty(std::move(open));
   section.parts.emplace_back(pair.error.empty() ? Paragraph{PairingText(pair), Level::kPage}
@@ -164,7 +165,7 @@ std::string ItemLine(const CheckItem& item) {
                      TextOf(CheckValueCell(item.kind, item.baseline)),
                      TextOf(CheckValueCell(item.kind, item.candidate)), TextOf(change), AllowedText(item),
                      ResultText(item.verdict.decision),
-                     item.why_not.empty() ? "" : fmt::format(" ({})", item.why_not));
+                     item.inconclusive_reason.empty() ? "" : fmt::format(" ({})", item.inconclusive_reason));
 }
 
 // The reason for the decision, in one line: the checks that failed, else the inconclusive ones.
@@ -221,7 +222,7 @@ TestSuite::Case MakeCheckCase(const CheckPair& pair, bool require_conclusive) {
                      DecisionMessage(pair),
                      DecisionDetails(pair),
                      FailedModelLines(pair)};
-  if (pair.error.empty()) Judge(pair.decision, require_conclusive, of);
+  if (pair.error.empty()) SetCaseResult(pair.decision, require_conclusive, of);
   return of;
 }
 
@@ -232,11 +233,11 @@ std::string ComparisonsText(const CheckReport& check) {
   const auto count = [&](std::string_view result) {
     return std::ranges::count(check.pairs, result, &CheckPair::Result);
   };
-  return ResultsText({{count("fail"), "exceeds a limit", "exceed a limit"},
-                      {count("error"), "could not be measured", "could not be measured"},
-                      {count("inconclusive"), "could not be decided", "could not be decided"},
-                      {count("pass"), "is within its limits", "are within their limits"}},
-                     check.pairs.size(), "comparison");
+  return CountedResultsText({{count("fail"), "exceeds a limit", "exceed a limit"},
+                             {count("error"), "could not be measured", "could not be measured"},
+                             {count("inconclusive"), "could not be decided", "could not be decided"},
+                             {count("pass"), "is within its limits", "are within their limits"}},
+                            check.pairs.size(), "comparison");
 }
 
 }  // namespace
@@ -263,18 +264,18 @@ Cell ChangeCell(const std::optional<double>& change, const std::optional<double>
 }
 
 std::string ResultText(GateDecision decision) {
-  std::string text(NameOf(decision));
+  std::string text(GetName(decision));
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
   return text;
 }
 
 Answer Headline(GateDecision decision, bool require_conclusive, bool error, const std::string& text) {
-  if (IsError(decision, error)) return {"ERROR: " + text, "", Tone::kBad};
-  const GateDecision required = Required(decision, require_conclusive);
+  if (IsGateError(decision, error)) return {"ERROR: " + text, "", Tone::kBad};
+  const GateDecision required = RequireConclusive(decision, require_conclusive);
   return {ResultText(required) + ": " + text, "", ToneOf(required)};
 }
 
-std::string ResultsText(const std::vector<ResultCount>& results, std::size_t all, const char* what) {
+std::string CountedResultsText(const std::vector<ResultCount>& results, std::size_t all, const char* what) {
   std::string text;
   for (const ResultCount& result : results) {
     const bool last = &result == &results.back();
@@ -285,30 +286,30 @@ std::string ResultsText(const std::vector<ResultCount>& results, std::size_t all
   return text;
 }
 
-void Judge(GateDecision decision, bool require_conclusive, TestSuite::Case& of) {
+void SetCaseResult(GateDecision decision, bool require_conclusive, TestSuite::Case& of) {
   using Outcome = TestSuite::Outcome;
-  const GateDecision required = Required(decision, require_conclusive);
+  const GateDecision required = RequireConclusive(decision, require_conclusive);
   of.outcome = required == GateDecision::kPass   ? Outcome::kPassed
                : required == GateDecision::kFail ? Outcome::kFailure
                                                  : Outcome::kSkipped;
   of.type = of.outcome != Outcome::kFailure ? "" : decision == required ? "regression" : "inconclusive";
 }
 
-Document SayCheck(const CheckReport& check) {
+Document MakeCheckDocument(const CheckReport& check) {
   Document document;
   document.title = "etprof check";
-  document.sections_are = "pair";
+  document.section_kind = "pair";
   for (const std::string& fact : {check.model_id, check.where}) {
     if (!fact.empty()) document.facts.push_back(fact);
   }
   if (check.seconds > 0) document.facts.push_back(fmt::format("{:.3g} s", check.seconds));
-  document.concludes = true;
+  document.answers_last = true;
   document.answers = {
       Headline(check.decision, check.require_conclusive, check.error, ComparisonsText(check))};
   for (const CheckPair& pair : check.pairs) document.sections.push_back(MakeCheckSection(pair));
   if (check.pairs.empty())
     document.sections.push_back({"", Level::kUsual, {MakeChecksTable(CheckPair(), true)}});
-  document.notes = NotesOf(check.notes);
+  document.notes = ToNotes(check.notes);
   document.method = fmt::format(
       "Intervals are bounds of one-sided t-tests over launches; the false discovery rate is controlled at "
       "{:g}% over all checks.",
@@ -316,7 +317,7 @@ Document SayCheck(const CheckReport& check) {
   return document;
 }
 
-TestSuite TestSuiteOf(const CheckReport& check) {
+TestSuite MakeTestSuite(const CheckReport& check) {
   TestSuite suite;
   suite.command = "check";
   suite.subject = check.model_id;

@@ -20,7 +20,7 @@ std::string MessageWith(const OperatorOrigin& origin) {
   item.origin = origin;
   item.verdict.decision = GateDecision::kFail;
   pair.moved.push_back({"Add (ND) #1", "forward/0/backend/0", origin, 1e6, 2e6, 1, 0.9, 1.1});
-  const TestSuite::Case of = TestSuiteOf(check).cases.at(0);
+  const TestSuite::Case of = MakeTestSuite(check).cases.at(0);
   EXPECT_EQ(of.lines.size(), origin.frame ? 1U : 0U);
   for (const TestSuite::Line& line : of.lines) EXPECT_EQ(line.text, of.message);
   const std::string named = of.message.substr(0, of.message.find(": "));
@@ -28,7 +28,7 @@ std::string MessageWith(const OperatorOrigin& origin) {
   return named;
 }
 
-TEST(SayCheck, NamesTheOperatorsLayerAndLine) {
+TEST(MakeCheckDocument, NamesTheOperatorsLayerAndLine) {
   const SourceFrame frame{"/home/me/net.py", 68, "forward", ""};
   EXPECT_EQ(MessageWith({"layer1.2", frame}), "Add (ND) #1 in layer1.2, net.py:68");
   EXPECT_EQ(MessageWith({"layer1.2", std::nullopt}), "Add (ND) #1 in layer1.2");

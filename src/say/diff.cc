@@ -58,25 +58,26 @@ class MethodDiffSection {
 
  private:
   Table MakeOperatorsTable() const {
-    Table table{.id = "operators",
-                .title = "Operators",
-                .columns = {Names("change", "Operator"), Right("baseline_macs", "baseline MACs").Goes(2),
-                            Right("candidate_macs", "candidate MACs").Goes(2),
-                            Right("baseline_bytes", "baseline traffic").Goes(1),
-                            Right("candidate_bytes", "candidate traffic").Goes(1)}};
-    table.name_columns = 48;
+    Table table{
+        .id = "operators",
+        .title = "Operators",
+        .columns = {Names("change", "Operator"), Right("baseline_macs", "baseline MACs").WithDropPriority(2),
+                    Right("candidate_macs", "candidate MACs").WithDropPriority(2),
+                    Right("baseline_bytes", "baseline traffic").WithDropPriority(1),
+                    Right("candidate_bytes", "candidate traffic").WithDropPriority(1)}};
+    table.min_name_width = 48;
     if (measured_) {
-      table.columns.push_back(Right("baseline", "baseline time").Goes(3));
-      table.columns.push_back(Right("candidate", "candidate time").Goes(3));
+      table.columns.push_back(Right("baseline", "baseline time").WithDropPriority(3));
+      table.columns.push_back(Right("candidate", "candidate time").WithDropPriority(3));
       table.columns.push_back(Right("difference"));
     }
     using Side = OperatorDifference::Side;
     const auto add = [&](std::string name, const Side& baseline, const Side& candidate, Row::Role role) {
-      std::vector<Cell> cells = {std::move(name), OrBlank<Amount>(baseline.macs),
-                                 OrBlank<Amount>(candidate.macs), OrBlank<Size>(baseline.bytes),
-                                 OrBlank<Size>(candidate.bytes)};
+      std::vector<Cell> cells = {std::move(name), CellOrBlank<Amount>(baseline.macs),
+                                 CellOrBlank<Amount>(candidate.macs), CellOrBlank<Size>(baseline.bytes),
+                                 CellOrBlank<Size>(candidate.bytes)};
       if (measured_) {
-        for (const Side* side : {&baseline, &candidate}) cells.push_back(OrBlank<Time>(side->ns));
+        for (const Side* side : {&baseline, &candidate}) cells.push_back(CellOrBlank<Time>(side->ns));
         cells.emplace_back(Time{candidate.ns.value_or(0) - baseline.ns.value_or(0)});
       }
       table.rows.emplace_back(std::move(cells), role);
@@ -114,7 +115,7 @@ class MethodDiffSection {
     Table table{"weights",
                 "Weights with other contents",
                 {Names("operator", "Operator"), Right("baseline"), Right("candidate")}};
-    table.usual_rows = kScreenWeights;
+    table.screen_rows = kScreenWeights;
     for (const WeightDifference& of : method_.weights)
       table.rows.push_back({of.name, Size{of.baseline_bytes}, Size{of.candidate_bytes}});
     return table;
@@ -145,11 +146,11 @@ std::string Summary(const MethodDiff& method) {
 
 }  // namespace
 
-Document SayDiff(const ProgramDiff& diff, const std::string& baseline, const std::string& candidate,
-                 const std::vector<std::string>& warnings) {
+Document MakeDiffDocument(const ProgramDiff& diff, const std::string& baseline, const std::string& candidate,
+                          const std::vector<std::string>& warnings) {
   Document document;
   document.title = "etprof diff";
-  document.sections_are = "method";
+  document.section_kind = "method";
   document.facts = {fmt::format("baseline {}", std::filesystem::path(baseline).filename().string()),
                     fmt::format("candidate {}", std::filesystem::path(candidate).filename().string())};
   if (diff.same_bytes) {

@@ -36,8 +36,8 @@ struct ValueFormatter {
   std::string operator()(const Ratio& ratio) const { return RatioText(ratio.ratio); }
   std::string operator()(const Speedup& speedup) const {
     const Quantity& quantity = speedup.quantity;
-    const auto ratio = RatioOf(quantity);
-    if (!speedup.efficiency || !ratio) return GainText(quantity);
+    const auto ratio = SpeedupRatio(quantity);
+    if (!speedup.efficiency || !ratio) return SpeedupOrDash(quantity);
     if (quantity.estimate && quantity.verdict == stats::Verdict::kInconclusive) return kUndefined;
     return (quantity.estimate ? "" : "≈") + RatioText(*ratio) + ", " + PercentText(*speedup.efficiency);
   }
@@ -65,7 +65,7 @@ struct ScaledValueFormatter {
     std::vector<double> falling;
     for (const std::size_t i : order) falling.push_back(part.parts_ns[i]);
     const auto place = static_cast<std::size_t>(std::ranges::find(order, part.index) - order.begin());
-    return scale.OfUnits(AddingUpUnits({falling}, scale)[place], part.ns());
+    return scale.FormatUnits(RoundToUnits({falling}, scale)[place], part.ns());
   }
 };
 
@@ -87,7 +87,7 @@ Text& Text::operator+=(const Text& more) {
   return *this;
 }
 
-Text Said(std::string_view words, const std::vector<Text>& texts) {
+Text FillPattern(std::string_view words, const std::vector<Text>& texts) {
   Text said;
   for (const Text& text : texts) {
     const std::size_t at = words.find("{}");
@@ -98,7 +98,7 @@ Text Said(std::string_view words, const std::vector<Text>& texts) {
   return said + std::string(words);
 }
 
-Text Joined(const std::vector<Text>& texts, const char* between) {
+Text JoinTexts(const std::vector<Text>& texts, const char* between) {
   Text joined;
   for (const Text& text : texts) {
     if (&text != &texts.front()) joined += between;
@@ -107,7 +107,7 @@ Text Joined(const std::vector<Text>& texts, const char* between) {
   return joined;
 }
 
-Table TableOf(const Facts& facts) {
+Table MakeFactsTable(const Facts& facts) {
   Table table{facts.id, facts.title, {Left("name", ""), Left("value", "")}, {}, facts.level};
   for (const auto& [name, value] : facts.facts) table.rows.push_back({name, value});
   return table;
@@ -124,7 +124,7 @@ void Section::AddUnlessEmpty(Part part) {
   if (!empty) parts.push_back(std::move(part));
 }
 
-std::vector<const Section*> SectionsOf(const Document& document) {
+std::vector<const Section*> AllSections(const Document& document) {
   std::vector<const Section*> sections;
   for (const auto* some : {&document.sections, &document.appendix}) {
     for (const Section& section : *some) sections.push_back(&section);
@@ -144,7 +144,7 @@ Tone ToneOf(const Cell& cell) {
                                               : Tone::kUnknown;
 }
 
-std::string HeadingOf(const Document& document) {
+std::string DocumentHeading(const Document& document) {
   std::string heading = document.title;
   for (const std::string& fact : document.facts) heading += " · " + fact;
   return heading;
@@ -162,7 +162,7 @@ std::string TextOf(const Note& note, const std::optional<Span>& span) {
   return (note.label == Note().label ? "" : note.label + ": ") + TextOf(note.text, span);
 }
 
-std::vector<Note> NotesOf(const std::vector<std::string>& texts, const std::string& label) {
+std::vector<Note> ToNotes(const std::vector<std::string>& texts, const std::string& label) {
   std::vector<Note> notes;
   for (const std::string& text : texts) notes.push_back({text, label});
   return notes;

@@ -106,17 +106,17 @@ struct Cell {
 
 // An optional value as a cell of type `T`; if absent, Nothing (OptionalCell) or an empty cell (CellOrBlank).
 template <typename T>
-Cell Maybe(const auto& value) {
+Cell OptionalCell(const auto& value) {
   return value ? Cell(T{*value}) : Cell();
 }
 template <typename T>
-Cell OrBlank(const auto& value) {
+Cell CellOrBlank(const auto& value) {
   return value ? Cell(T{*value}) : Cell("");
 }
 // A text as a cell; Nothing if it is "" (unknown).
-inline Cell Known(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
+inline Cell KnownTextCell(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
 // The share of `part` in `whole`; Nothing if `whole` is 0.
-inline Cell ShareOf(Arithmetic auto part, Arithmetic auto whole) {
+inline Cell ShareCell(Arithmetic auto part, Arithmetic auto whole) {
   return whole > 0 ? Cell(Share{static_cast<double>(part) / static_cast<double>(whole)}) : Cell();
 }
 
@@ -155,14 +155,14 @@ struct Pattern {
     if (places != N) throw "the words have another number of places";
   }
 };
-Text Said(std::string_view words, const std::vector<Text>& texts);
+Text FillPattern(std::string_view words, const std::vector<Text>& texts);
 // Replaces each "{}" of a pattern, such as "{} in the first {}", by a text.
 template <typename... T>
-Text Say(Pattern<sizeof...(T)> pattern, T&&... texts) {
-  return Said(pattern.words, {Text(std::forward<T>(texts))...});
+Text FormatText(Pattern<sizeof...(T)> pattern, T&&... texts) {
+  return FillPattern(pattern.words, {Text(std::forward<T>(texts))...});
 }
 // "a, b, c"
-Text Joined(const std::vector<Text>& texts, const char* between = ", ");
+Text JoinTexts(const std::vector<Text>& texts, const char* between = ", ");
 
 // The range of times that determines the unit and digits of a table or a document.
 struct Span {
@@ -192,52 +192,52 @@ struct Row {
 struct Table {
   // Which part of a long text stays: the beginning, the end ("….py:86"), both ends of an operator's name
   // ("Convolution (NHWC… IGEMM #2"), or what distinguishes the names of variants ("…fp16", "…int8").
-  enum class Keep { kBeginning, kEnd, kName, kDifference };
+  enum class KeptPart { kBeginning, kEnd, kName, kDifference };
   struct Column {
     std::string id;     // stable: the column's name in CSV, in snake_case
     std::string title;  // heading; "": the column belongs to the column before it
     bool right = false;
     // Drop priority on a narrow screen: 1 is dropped first, then 2, ...; 0: never. With --all, columns that
     // do not fit go into further tables below.
-    int goes = 0;
-    bool bars = false;             // for shares and times: a screen with room draws bars, too
-    Keep keep = Keep::kBeginning;  // kDifference after the first column: applies to the title
-    int max_width = 0;             // maximum width on a screen, in columns; 0: unlimited
-    bool sums = false;             // for times: the sum over the hidden rows is printed below
-    Level level = Level::kUsual;   // kPage: shown only on pages, and on screens with --all
-    bool wraps = false;            // for the last column: long text wraps into further lines
+    int drop_priority = 0;
+    bool bars = false;                          // for shares and times: a screen with room draws bars, too
+    KeptPart kept_part = KeptPart::kBeginning;  // kDifference after the first column: applies to the title
+    int max_width = 0;                          // maximum width on a screen, in columns; 0: unlimited
+    bool sums = false;                          // for times: the sum over the hidden rows is printed below
+    Level level = Level::kUsual;                // kPage: shown only on pages, and on screens with --all
+    bool wraps = false;                         // for the last column: long text wraps into further lines
 
-    Column& Goes(int order) { return goes = order, *this; }
-    Column& Keeps(Keep what) { return keep = what, *this; }
-    Column& Bars() { return bars = true, *this; }
-    Column& Wraps() { return wraps = true, *this; }
-    Column& Most(int width) { return max_width = width, *this; }
-    Column& At(Level from) { return level = from, *this; }
+    Column& WithDropPriority(int order) { return drop_priority = order, *this; }
+    Column& WithKeptPart(KeptPart what) { return kept_part = what, *this; }
+    Column& WithBars() { return bars = true, *this; }
+    Column& WithWrapping() { return wraps = true, *this; }
+    Column& WithMaxWidth(int width) { return max_width = width, *this; }
+    Column& WithLevel(Level from) { return level = from, *this; }
   };
   std::string id;          // stable; tables of one id have the same columns, and are one table in CSV
   std::string title = {};  // "": none
   std::vector<Column> columns = {};
   std::vector<Row> rows = {};  // columns.size() cells each; only CSV shows a table without rows
   Level level = Level::kUsual;
-  std::size_t usual_rows = SIZE_MAX;  // how many rows a screen shows
-  std::string elsewhere = {};         // where the hidden rows are; a page then hides them, too; "": nowhere
-  std::optional<Span> span = {};      // absent: the range of the table's own times
-  int name_columns = 16;      // width of the first column on a narrow screen before others are dropped
+  std::size_t screen_rows = SIZE_MAX;  // how many rows a screen shows
+  std::string hidden_rows_hint = {};   // where the hidden rows are; a page then hides them, too; "": nowhere
+  std::optional<Span> span = {};       // absent: the range of the table's own times
+  int min_name_width = 16;    // width of the first column on a narrow screen before others are dropped
   bool units_by_row = false;  // if all values of a row have the same unit, the row's name shows it
 
   // A column, the function that makes its cell for an `Of`, and whether the table has the column.
   template <typename Of>
-  struct Shown {
+  struct ColumnWithCells {
     Column column;
     std::function<Cell(const Of&)> cell;
-    bool there = true;
+    bool is_present = true;
   };
   // Adds the present columns, and a row for each element of `all`.
   template <typename Of>
-  void Fill(const std::vector<Shown<Of>>& shown, const std::vector<Of>& all) {
+  void Fill(const std::vector<ColumnWithCells<Of>>& shown, const std::vector<Of>& all) {
     rows.resize(all.size());
-    for (const auto& [column, cell, there] : shown) {
-      if (!there) continue;
+    for (const auto& [column, cell, is_present] : shown) {
+      if (!is_present) continue;
       columns.push_back(column);
       for (std::size_t i = 0; i < all.size(); ++i) rows[i].cells.push_back(cell(all[i]));
     }
@@ -254,12 +254,12 @@ inline Table::Column Right(std::string id, std::string title) {
 inline Table::Column Right(const std::string& id) { return Right(id, id); }
 // A column of operators' names.
 inline Table::Column Names(std::string id, std::string title) {
-  return Left(std::move(id), std::move(title)).Keeps(Table::Keep::kName);
+  return Left(std::move(id), std::move(title)).WithKeptPart(Table::KeptPart::kName);
 }
 inline Table::Column Names(const std::string& id) { return Names(id, id); }
 // A column of numbers of one variant, titled by the variant's name.
 inline Table::Column VariantColumn(std::string id, std::string variant) {
-  return Right(std::move(id), std::move(variant)).Keeps(Table::Keep::kDifference);
+  return Right(std::move(id), std::move(variant)).WithKeptPart(Table::KeptPart::kDifference);
 }
 
 struct Paragraph {
@@ -283,7 +283,7 @@ struct List {
   };
   std::string title;  // heading of the list; "": none
   std::vector<Item> items = {};
-  std::size_t usual_items = SIZE_MAX;  // how many items a screen shows
+  std::size_t screen_items = SIZE_MAX;  // how many items a screen shows
   bool numbered = false;
   Level level = Level::kUsual;
 };
@@ -313,7 +313,7 @@ struct Facts {
 
 // A roofline chart on two logarithmic axes, which only screens draw. The first rows of the table after it
 // begin with the letters of their points.
-struct Roofs {
+struct RooflineChart {
   struct Line {  // horizontal at `y`, or rising with slope `y` (y per x)
     bool level = false;
     double y = 0;
@@ -325,7 +325,7 @@ struct Roofs {
   std::string x_unit, y_unit;
   std::vector<Line> lines;
   std::vector<std::optional<Point>> points;  // in the order of the table's rows; absent: the row has no point
-  std::size_t lettered = 10;                 // number of rows whose points have letters
+  std::size_t lettered_rows = 10;            // number of rows whose points have letters
   std::string note = {};                     // text below the chart; "": none
 };
 
@@ -359,11 +359,11 @@ struct Distributions {
   std::vector<Series> series;
 };
 
-using Part = std::variant<Paragraph, Table, List, Facts, Chart, Roofs, Distributions>;
+using Part = std::variant<Paragraph, Table, List, Facts, Chart, RooflineChart, Distributions>;
 
 // Whether the part is a picture, which only screens draw; tables show the same values.
 inline bool IsPicture(const Part& part) {
-  return std::holds_alternative<Roofs>(part) || std::holds_alternative<Distributions>(part);
+  return std::holds_alternative<RooflineChart>(part) || std::holds_alternative<Distributions>(part);
 }
 
 struct Section {
@@ -390,28 +390,28 @@ struct Note {
 
 struct Document {
   std::string title;
-  std::string sections_are;        // what the titles of sections name, as a CSV column: "pair"
+  std::string section_kind;        // what the titles of sections name, as a CSV column: "pair"
   std::vector<std::string> facts;  // next to the title: model, device, seconds
   std::vector<Answer> answers;
-  std::string measured;    // below the answers: "10 interleaved launches x 4 rounds in 31 s"
-  bool concludes = false;  // a screen shows the answers last
+  std::string measured;       // below the answers: "10 interleaved launches x 4 rounds in 31 s"
+  bool answers_last = false;  // a screen shows the answers last
   std::vector<Section> sections;
   std::vector<Section> appendix;  // after the notes of a page
   std::string notes_title;        // heading of the notes on a page; "": none
   std::vector<Note> notes;
-  std::size_t usual_notes = SIZE_MAX;  // how many notes per label a screen shows
-  std::string hint;                    // shown on a screen without --all
-  std::string method;                  // how the results were obtained, shown on a page; "": none
+  std::size_t screen_notes = SIZE_MAX;  // how many notes per label a screen shows
+  std::string hint;                     // shown on a screen without --all
+  std::string method;                   // how the results were obtained, shown on a page; "": none
   std::optional<Span> span = {};  // determines the unit of times in texts; absent: each time has its own unit
 };
 
 inline bool IsNothing(const Cell& cell) { return std::holds_alternative<Nothing>(cell.value); }
 
 // All sections, including the appendix.
-std::vector<const Section*> SectionsOf(const Document& document);
+std::vector<const Section*> AllSections(const Document& document);
 
 // The facts as a table with the columns "name" and "value".
-Table TableOf(const Facts& facts);
+Table MakeFactsTable(const Facts& facts);
 
 // The value as text for sentences, screens, and pages; a Time as a Duration.
 std::string TextOf(const Cell& cell);
@@ -421,12 +421,12 @@ std::string TextOf(const Text& text, const std::optional<Span>& span);
 Tone ToneOf(const Cell& cell);
 
 // Title and facts: "etprof check · toy_cnn · linux-x86_64, 2 cores".
-std::string HeadingOf(const Document& document);
+std::string DocumentHeading(const Document& document);
 
 // "warning: ..."; a note with the default label is only its text.
 std::string TextOf(const Note& note, const std::optional<Span>& span);
 
 // Notes with these texts and one label.
-std::vector<Note> NotesOf(const std::vector<std::string>& texts, const std::string& label = "note");
+std::vector<Note> ToNotes(const std::vector<std::string>& texts, const std::string& label = "note");
 
 }  // namespace etprof::say

@@ -9,22 +9,24 @@ namespace {
 // "0.833 of 1.526 ms (55%)", in the unit and with the digits for times up to `whole`.
 std::string PartOf(double whole, std::vector<double> parts, std::size_t index) {
   const double part = parts[index];
-  return TextOf(Say("{} of {} ({})", PartTime{std::move(parts), index}, Time{whole}, Share{part / whole}),
-                Span{whole, whole});
+  return TextOf(
+      FormatText("{} of {} ({})", PartTime{std::move(parts), index}, Time{whole}, Share{part / whole}),
+      Span{whole, whole});
 }
 
 TEST(Text, PrintsTimesInOneUnitWithEqualDigits) {
   EXPECT_EQ(PartOf(1'526'343, {832'960}, 0), "0.833 of 1.526 ms (55%)");
   EXPECT_EQ(PartOf(41'300'000, {2'009'000}, 0), "2.01 of 41.30 ms (4.9%)");
   EXPECT_EQ(PartOf(805'700, {80'570}, 0), "80.6 of 805.7 µs (10%)");
-  EXPECT_EQ(TextOf(Say("{}, then {}", Time{802'250'000}, Time{1'500'000}), Span{805'700'000, 805'700'000}),
-            "802.2 ms, then 1.5 ms");
+  EXPECT_EQ(
+      TextOf(FormatText("{}, then {}", Time{802'250'000}, Time{1'500'000}), Span{805'700'000, 805'700'000}),
+      "802.2 ms, then 1.5 ms");
   EXPECT_EQ(TextOf(TimeBounds{9'000, 1'000'400}, Span{1'500'000, 1'500'000}), "[0.009, 1.000] ms");
 }
 
 TEST(Text, EachTimeHasItsOwnUnitWithoutSpan) {
-  EXPECT_EQ(TextOf(Say("{} and {}", Time{1'500}, Time{2'500'000}), {}), "1.50 µs and 2.50 ms");
-  EXPECT_EQ(TextOf(Say("{}", Duration{1'500}), Span{1e6, 1e6}), "1.50 µs");
+  EXPECT_EQ(TextOf(FormatText("{} and {}", Time{1'500}, Time{2'500'000}), {}), "1.50 µs and 2.50 ms");
+  EXPECT_EQ(TextOf(FormatText("{}", Duration{1'500}), Span{1e6, 1e6}), "1.50 µs");
 }
 
 TEST(Text, PartHasTheDigitsOfItsTableRow) {
@@ -45,7 +47,7 @@ TEST(Text, NeverRoundsATimeToZero) {
 }
 
 TEST(Text, KeepsValuesSeparateFromWords) {
-  const Text text = Say("{} takes {}{}", "a", Time{5}, ".") + " More: " + Joined({Count{3}, "x"});
+  const Text text = FormatText("{} takes {}{}", "a", Time{5}, ".") + " More: " + JoinTexts({Count{3}, "x"});
   EXPECT_EQ(TextOf(text, {}), "a takes 5 ns. More: 3, x");
   ASSERT_EQ(text.pieces().size(), 5U);
   EXPECT_EQ(std::get<std::string>(text.pieces()[0]), "a takes ");

@@ -17,11 +17,11 @@ Tone ToneOfCheck(DoctorCheck::State state) {
 
 // A screen has no room for a column of remedies, so it shows each on the line below.
 Table MakeGroupChecksTable(const DoctorGroup& group) {
-  Table table{
-      .id = "checks",
-      .columns = {Left("state"), Left("check"), Left("found"), Left("remedy").Wraps().At(Level::kPage)}};
+  Table table{.id = "checks",
+              .columns = {Left("state"), Left("check"), Left("found"),
+                          Left("remedy").WithWrapping().WithLevel(Level::kPage)}};
   for (const DoctorCheck& check : group.checks) {
-    table.rows.push_back({Cell(std::string(NameOf(check.state)), ToneOfCheck(check.state)), check.name,
+    table.rows.push_back({Cell(std::string(GetName(check.state)), ToneOfCheck(check.state)), check.name,
                           check.found, check.remedy});
     if (!check.remedy.empty())
       table.rows.push_back(Row({"", "", "-> " + check.remedy, ""}, Row::Role::kRest));
@@ -32,18 +32,18 @@ Table MakeGroupChecksTable(const DoctorGroup& group) {
 std::string MissingNames(const DoctorGroup& group) {
   std::vector<std::string> names;
   for (const DoctorCheck& check : group.checks) {
-    if (check.state == DoctorCheck::State::kMissing) AddOnce(check.name, names);
+    if (check.state == DoctorCheck::State::kMissing) AppendUnique(check.name, names);
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace
 
-Document SayExamination(const Examination& found) {
+Document MakeDoctorDocument(const DoctorReport& found) {
   Document document;
   document.title = "etprof doctor";
-  document.sections_are = "commands";
-  document.concludes = true;
+  document.section_kind = "commands";
+  document.answers_last = true;
   const std::string missing = MissingNames(found.groups.front());
   document.answers = {missing.empty() ? Answer{"this machine can measure", "", Tone::kGood}
                                       : Answer{"this machine cannot measure: no " + missing, "", Tone::kBad}};

@@ -47,27 +47,28 @@ struct TestSuite {
 };
 
 // One section per pair: its checks, the operators that changed, and why checks are inconclusive.
-Document SayCheck(const CheckReport& check);
+Document MakeCheckDocument(const CheckReport& check);
 // One case per pair. A failed pair is a failure, and a pair that could not be measured is an error. An
 // undecided pair is skipped, or a failure if the check requires a decision.
-TestSuite TestSuiteOf(const CheckReport& check);
+TestSuite MakeTestSuite(const CheckReport& check);
 
 // One section per method, and one for the whole file.
-Document SayStaticCheck(const StaticCheck& check);
+Document MakeStaticCheckDocument(const StaticCheck& check);
 // One case per fact: a failure, or skipped if it is undecided and the check does not require a decision.
-TestSuite TestSuiteOf(const StaticCheck& check);
+TestSuite MakeTestSuite(const StaticCheck& check);
 
-Document SaySuite(const SuiteReport& suite);
-TestSuite TestSuiteOf(const SuiteReport& suite);
+Document MakeSuiteDocument(const SuiteReport& suite);
+TestSuite MakeTestSuite(const SuiteReport& suite);
 
 // One section per series: its state, its changes, and its runs. `file` is the history's file.
-Document SayHistory(const HistoryReport& history, const std::string& file);
+Document MakeHistoryDocument(const HistoryReport& history, const std::string& file);
 // The history as a gate: changes, and undecided series.
-Document SayHistoryCheck(const HistoryReport& history, const std::string& file, bool require_conclusive);
+Document MakeHistoryCheckDocument(const HistoryReport& history, const std::string& file,
+                                  bool require_conclusive);
 // One case per series; a series that did not slow down but could not have detected it is skipped.
-TestSuite TestSuiteOf(const HistoryReport& history, const std::string& file, bool require_conclusive);
+TestSuite MakeTestSuite(const HistoryReport& history, const std::string& file, bool require_conclusive);
 
-Document SayBisection(const Bisection& bisection);
+Document MakeBisectionDocument(const Bisection& bisection);
 
 std::string ResultText(GateDecision decision);  // "PASS"
 Tone ToneOf(GateDecision decision);
@@ -80,9 +81,9 @@ struct ResultCount {
   std::int64_t count;
   const char *one, *several;  // the result in words: "fails", "fail"
 };
-std::string ResultsText(const std::vector<ResultCount>& results, std::size_t all, const char* what);
+std::string CountedResultsText(const std::vector<ResultCount>& results, std::size_t all, const char* what);
 // Sets the outcome and the type of a case.
-void Judge(GateDecision decision, bool require_conclusive, TestSuite::Case& of);
+void SetCaseResult(GateDecision decision, bool require_conclusive, TestSuite::Case& of);
 // A relative change: "+4.87%", or with bounds "+4.87% [+4.20%, +5.55%]".
 std::string ChangeText(double change);
 std::string ChangeText(double change, double low, double high);

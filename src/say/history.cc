@@ -67,7 +67,7 @@ constexpr NamedValue<ChangeCause> kCauses[] = {
 std::string ChangeSentence(const Trend& trend, const TrendChange& change, std::optional<double> run_sd) {
   std::string text = fmt::format("{} ({}) {}. Cause: {}", ChangeText(change.growth, change.low, change.high),
                                  change.growth > 0 ? "slower" : "faster", PlaceText(trend, change, run_sd),
-                                 NameIn(kCauses, change.cause));
+                                 FindName(kCauses, change.cause));
   if (!change.differs.empty()) text += fmt::format(". Also different: {}", change.differs);
   if (change.accepted)
     text += change.accepted->empty() ? ". Accepted" : fmt::format(". Accepted: {}", *change.accepted);
@@ -109,11 +109,11 @@ std::string MissingEvidenceText(const Trend& trend, double smallest) {
 // Columns that describe a change: place, size, and cause.
 std::vector<Table::Column> ChangeColumns() {
   return {Left("commit", "most likely at"),
-          Left("after").Goes(2),
-          Left("not_after", "not after").Goes(2),
+          Left("after").WithDropPriority(2),
+          Left("not_after", "not after").WithDropPriority(2),
           Right("change"),
           Left("cause"),
-          Left("differs").Goes(1)};
+          Left("differs").WithDropPriority(1)};
 }
 std::vector<Cell> ChangeCells(const Trend& trend, const TrendChange& change) {
   const auto commit = [&](std::size_t run) { return CommitText(trend.data.points[run].commit); };
@@ -122,7 +122,7 @@ std::vector<Cell> ChangeCells(const Trend& trend, const TrendChange& change) {
           commit(change.before),
           commit(change.after),
           Cell(Change{change.growth, change.low, change.high}, tone),
-          std::string(NameOf(change.cause)),
+          std::string(GetName(change.cause)),
           change.differs};
 }
 
@@ -134,8 +134,8 @@ Table ChangesTable(const Trend& trend) {
 
 Table OperatorsTable(const Trend& trend) {
   Table table{"operator_changes", "", ChangeColumns()};
-  table.columns.insert(table.columns.begin(),
-                       {Left("operator"), Left("key").Goes(2), Right("share", "of an inference").Goes(1)});
+  table.columns.insert(table.columns.begin(), {Left("operator"), Left("key").WithDropPriority(2),
+                                               Right("share", "of an inference").WithDropPriority(1)});
   table.level = Level::kPage;
   for (const OperatorTrend& op : trend.operators) {
     for (const TrendChange& change : op.changes) {
@@ -172,11 +172,13 @@ Cell RelativeCell(const std::optional<TrendValue>& value) {
 Table RunsTable(const Trend& trend, bool of_operators) {
   Table table{
       .id = "trend",
-      .columns = {Left("commit"), Left("measured_at", "measured").Goes(3),
-                  Right("time", of_operators ? "self time" : "latency"), Right("interval", "95% CI").Goes(6),
-                  Right("relative", "/ reference").Goes(7), Right("launches").Goes(5), Right("clean").Goes(4),
-                  Right("capped").Goes(2), Right("temperature").Goes(1), Left("note", "")}};
-  table.usual_rows = kScreenRuns;
+      .columns = {Left("commit"), Left("measured_at", "measured").WithDropPriority(3),
+                  Right("time", of_operators ? "self time" : "latency"),
+                  Right("interval", "95% CI").WithDropPriority(6),
+                  Right("relative", "/ reference").WithDropPriority(7), Right("launches").WithDropPriority(5),
+                  Right("clean").WithDropPriority(4), Right("capped").WithDropPriority(2),
+                  Right("temperature").WithDropPriority(1), Left("note", "")}};
+  table.screen_rows = kScreenRuns;
   for (std::size_t i = trend.runs.size(); i-- > 0;) {  // newest first
     const TrendPoint& point = trend.data.points[i];
     const TrendRun& run = trend.runs[i];
@@ -185,11 +187,11 @@ Table RunsTable(const Trend& trend, bool of_operators) {
       if (change.at == i) note = change.growth > 0 ? "slower from here on" : "faster from here on";
     }
     const HistoryConditions& conditions = point.conditions;
-    table.rows.push_back({CommitText(point.commit), UtcOfUnix(point.measured_at),
-                          Maybe<Time>(TrendMiddle(trend, i, of_operators)),
+    table.rows.push_back({CommitText(point.commit), FormatUtc(point.measured_at),
+                          OptionalCell<Time>(TrendMiddle(trend, i, of_operators)),
                           of_operators ? Cell() : BoundsCell(run.latency), RelativeCell(run.relative),
-                          Count{run.launches}, ShareOf(run.clean_runs, run.runs),
-                          ShareOf(conditions.capped_rounds, conditions.rounds),
+                          Count{run.launches}, ShareCell(run.clean_runs, run.runs),
+                          ShareCell(conditions.capped_rounds, conditions.rounds),
                           conditions.celsius ? Cell(Number{*conditions.celsius, "°C"}) : Cell(), note});
   }
   return table;
@@ -203,7 +205,7 @@ Chart MakeTrendChart(const Trend& trend, bool of_operators) {
   std::vector<std::string> points;
   for (std::size_t i = from; i < trend.runs.size(); ++i) {
     const TrendPoint& point = trend.data.points[i];
-    points.push_back(fmt::format("{}, {}", CommitText(point.commit), UtcOfUnix(point.measured_at)));
+    points.push_back(fmt::format("{}, {}", CommitText(point.commit), FormatUtc(point.measured_at)));
     times.values.push_back(TrendMiddle(trend, i, of_operators));
     const auto& ratio = trend.runs[i].relative;
     relative.values.push_back(ratio ? std::optional(ratio->middle) : std::nullopt);
@@ -234,25 +236,25 @@ std::string RunsText(const Trend& trend) {
 }
 
 Section MakeTrendSection(const Trend& trend, const HistoryReport& history, bool gate) {
-  Section section{NameOf(trend.data.key), Level::kUsual};
+  Section section{GetName(trend.data.key), Level::kUsual};
   std::string text = fmt::format("{}; {}.", RunsText(trend), NoiseText(trend, history.smallest));
   if (trend.relative) text += " Changes are of the ratio to the reference.";
-  if (trend.of_reference)
+  if (trend.is_reference)
     text += " Other experiments are relative to this one: its changes are the machine's.";
   section.parts.emplace_back(Paragraph{text});
   List changes{""};
   for (const TrendChange& change : trend.changes)
     changes.items.push_back({ChangeSentence(trend, change, trend.run_sd), {}, Level::kUsual, "changes"});
   if (trend.changes.empty()) {
-    const std::string need = trend.of_reference ? "" : MissingEvidenceText(trend, history.smallest);
+    const std::string need = trend.is_reference ? "" : MissingEvidenceText(trend, history.smallest);
     changes.items.emplace_back(need.empty() ? "no change shows" : "no change shows, but the series " + need);
   }
   section.parts.emplace_back(std::move(changes));
   if (!trend.operators.empty()) {
     section.parts.emplace_back(OperatorsList(trend));
-  } else if (trend.judged_operators > 0) {
+  } else if (trend.tested_operators > 0) {
     section.parts.emplace_back(Paragraph{fmt::format("None of {} shows a change of its self time.",
-                                                     CountedText(trend.judged_operators, "operator"))});
+                                                     CountedText(trend.tested_operators, "operator"))});
   }
   if (gate) section.parts.emplace_back(OperatorsTable(trend));
   section.parts.emplace_back(MakeTrendChart(trend, !history.operator_name.empty()));
@@ -262,7 +264,7 @@ Section MakeTrendSection(const Trend& trend, const HistoryReport& history, bool 
 }
 
 std::string TrendResultText(const Trend& trend, bool gate) {
-  if (trend.of_reference) return "reference";
+  if (trend.is_reference) return "reference";
   if (gate) return ResultText(trend.decision);
   return trend.decision == GateDecision::kFail           ? "slower"
          : trend.decision == GateDecision::kInconclusive ? "too few measurements"
@@ -271,23 +273,23 @@ std::string TrendResultText(const Trend& trend, bool gate) {
 
 Table SeriesTable(const HistoryReport& history, bool gate) {
   Table table{.id = "series",
-              .columns = {Left("name", "series"), Right("measurements", "measured").Goes(2),
+              .columns = {Left("name", "series"), Right("measurements", "measured").WithDropPriority(2),
                           Right("time", history.operator_name.empty() ? "latency" : "self time"),
-                          Right("noise").Goes(1), Right("changes").Goes(3),
-                          Right("last_change", "last change").Goes(4), Left("result")}};
-  table.columns[0].keep = Table::Keep::kDifference;
-  table.name_columns = 40;
+                          Right("noise").WithDropPriority(1), Right("changes").WithDropPriority(3),
+                          Right("last_change", "last change").WithDropPriority(4), Left("result")}};
+  table.columns[0].kept_part = Table::KeptPart::kDifference;
+  table.min_name_width = 40;
   for (const Trend& trend : history.trends) {
     Cell last;
     if (!trend.changes.empty()) {
       const TrendChange& change = trend.changes.back();
       last = Change{change.growth, change.low, change.high};
     }
-    const Tone tone = trend.of_reference ? Tone::kPlain : ToneOf(trend.decision);
+    const Tone tone = trend.is_reference ? Tone::kPlain : ToneOf(trend.decision);
     table.rows.push_back(
-        {NameOf(trend.data.key), Count{trend.runs.size()},
-         Maybe<Time>(TrendMiddle(trend, trend.runs.size() - 1, !history.operator_name.empty())),
-         Maybe<Share>(trend.run_sd), Count{trend.changes.size()}, last,
+        {GetName(trend.data.key), Count{trend.runs.size()},
+         OptionalCell<Time>(TrendMiddle(trend, trend.runs.size() - 1, !history.operator_name.empty())),
+         OptionalCell<Share>(trend.run_sd), Count{trend.changes.size()}, last,
          Cell(TrendResultText(trend, gate), tone)});
   }
   return table;
@@ -296,7 +298,7 @@ Table SeriesTable(const HistoryReport& history, bool gate) {
 Document MakeTrendsDocument(const HistoryReport& history, const std::string& file, bool gate) {
   Document document;
   document.title = gate ? "etprof history check" : "etprof history";
-  document.sections_are = "series";
+  document.section_kind = "series";
   document.facts = {file, CountedText(history.trends.size(), "series", "series")};
   if (!history.operator_name.empty()) document.facts.push_back("self time of " + history.operator_name);
   document.sections.push_back({"", Level::kUsual, {SeriesTable(history, gate)}});
@@ -307,13 +309,13 @@ Document MakeTrendsDocument(const HistoryReport& history, const std::string& fil
     document.sections.push_back(
         {"", Level::kUsual, {ChangesTable(none), gate ? OperatorsTable(none) : RunsTable(none, false)}});
   }
-  document.notes = NotesOf(history.notes);
+  document.notes = ToNotes(history.notes);
   document.method = fmt::format(
       "A measurement is the unit. Its value is the interquartile mean of its launches. Changes are found by "
       "binary segmentation with permutation tests over measurements; the chance of a false one in any series "
       "is at most {:g}%. Intervals of place and size are at 95%.",
       100 * history.level);
-  if (std::ranges::any_of(history.trends, [](const Trend& trend) { return trend.judged_operators > 0; })) {
+  if (std::ranges::any_of(history.trends, [](const Trend& trend) { return trend.tested_operators > 0; })) {
     document.method +=
         " Operators with at least 1% of an inference are judged together (Benjamini and Hochberg) by their "
         "self times relative to the reference's traced inference; they decide nothing.";
@@ -323,7 +325,7 @@ Document MakeTrendsDocument(const HistoryReport& history, const std::string& fil
 
 std::size_t CountDecisions(const HistoryReport& history, GateDecision decision) {
   return static_cast<std::size_t>(std::ranges::count_if(
-      history.trends, [&](const Trend& trend) { return !trend.of_reference && trend.decision == decision; }));
+      history.trends, [&](const Trend& trend) { return !trend.is_reference && trend.decision == decision; }));
 }
 
 std::string TrendMessage(const Trend& trend, const HistoryReport& history) {
@@ -339,13 +341,14 @@ std::string TrendMessage(const Trend& trend, const HistoryReport& history) {
 
 }  // namespace
 
-Document SayHistory(const HistoryReport& history, const std::string& file) {
+Document MakeHistoryDocument(const HistoryReport& history, const std::string& file) {
   return MakeTrendsDocument(history, file, false);
 }
 
-Document SayHistoryCheck(const HistoryReport& history, const std::string& file, bool require_conclusive) {
+Document MakeHistoryCheckDocument(const HistoryReport& history, const std::string& file,
+                                  bool require_conclusive) {
   Document document = MakeTrendsDocument(history, file, true);
-  document.concludes = true;
+  document.answers_last = true;
   const std::size_t failed = CountDecisions(history, GateDecision::kFail);
   const std::size_t open = CountDecisions(history, GateDecision::kInconclusive);
   const std::size_t judged = failed + open + CountDecisions(history, GateDecision::kPass);
@@ -364,7 +367,7 @@ Document SayHistoryCheck(const HistoryReport& history, const std::string& file, 
   return document;
 }
 
-TestSuite TestSuiteOf(const HistoryReport& history, const std::string& file, bool require_conclusive) {
+TestSuite MakeTestSuite(const HistoryReport& history, const std::string& file, bool require_conclusive) {
   TestSuite suite;
   suite.command = "history check";
   suite.subject = file;
@@ -374,16 +377,16 @@ TestSuite TestSuiteOf(const HistoryReport& history, const std::string& file, boo
   std::int64_t newest = 0;
   for (const Trend& trend : history.trends) {
     newest = std::max(newest, trend.data.points.back().measured_at);
-    if (trend.of_reference) continue;
-    TestSuite::Case one{NameOf(trend.data.key), TestSuite::Outcome::kPassed, "", TrendMessage(trend, history),
-                        ""};
-    Judge(trend.decision, require_conclusive, one);
+    if (trend.is_reference) continue;
+    TestSuite::Case one{GetName(trend.data.key), TestSuite::Outcome::kPassed, "",
+                        TrendMessage(trend, history), ""};
+    SetCaseResult(trend.decision, require_conclusive, one);
     one.details = fmt::format("{}; {}\n", RunsText(trend), NoiseText(trend, history.smallest));
     for (const TrendChange& change : trend.changes)
       one.details += ChangeSentence(trend, change, trend.run_sd) + "\n";
     suite.cases.push_back(std::move(one));
   }
-  if (newest > 0) suite.timestamp = UtcOfUnix(newest);
+  if (newest > 0) suite.timestamp = FormatUtc(newest);
   suite.notes = history.notes;
   return suite;
 }

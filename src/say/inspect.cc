@@ -37,7 +37,7 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
 }
 
 std::string ShapeText(const ProgramTensor& tensor) {
-  return ShapeText(tensor.shape) + AtRunTime(tensor.dynamism);
+  return ShapeText(tensor.shape) + DynamismSuffix(tensor.dynamism);
 }
 
 Table MakeTensorsTable(const Method& method) {
@@ -45,7 +45,7 @@ Table MakeTensorsTable(const Method& method) {
   const auto add = [&](const std::vector<std::size_t>& indices, const char* role) {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const ProgramValue& value = method.values[indices[i]];
-      table.rows.push_back({role, value.tensor ? value.tensor->type.name : std::string(NameOf(value.kind)),
+      table.rows.push_back({role, value.tensor ? value.tensor->type.name : std::string(GetName(value.kind)),
                             value.tensor ? ShapeText(*value.tensor) : std::string()});
       if (i >= kScreenTensors) table.rows.back().level = Level::kPage;
     }
@@ -63,29 +63,25 @@ std::string TypesText(const DelegateSummary& delegate) {
 }
 
 Table MakeStepsTable(const Method& method, const MethodSummary& summary) {
-  Table table{.id = "steps",
-              .columns = {Left("step"), Right("instructions", "at").Goes(3), Right("nodes").Goes(2),
-                          Right("macs", "MACs"), Right("share_of_macs", "% of MACs"), Right("weights"),
-                          Left("types").Goes(1)}};
-  table.usual_rows = kScreenSteps;
+  Table table{
+      .id = "steps",
+      .columns = {Left("step"), Right("instructions", "at").WithDropPriority(3),
+                  Right("nodes").WithDropPriority(2), Right("macs", "MACs"),
+                  Right("share_of_macs", "% of MACs"), Right("weights"), Left("types").WithDropPriority(1)}};
+  table.screen_rows = kScreenSteps;
   for (const Step& step : summary.steps) {
     const auto share = etprof::Share(step.macs, summary.facts.macs.Whole());
     const std::string place =
         step.first == step.last ? fmt::format("{}", step.first) : fmt::format("{}-{}", step.first, step.last);
     const Cell none = std::string();
-    std::vector<Cell> cells = {NodeCountsText(step.what, false),
-                               place,
-                               none,
-                               Maybe<Amount>(step.macs),
-                               Maybe<Share>(share),
-                               none,
-                               none};
+    std::vector<Cell> cells = {NodeCountsText(step.what, false), place, none, OptionalCell<Amount>(step.macs),
+                               OptionalCell<Share>(share),       none,  none};
     if (step.delegate) {
       const DelegateSummary& delegate = summary.delegates[*step.delegate];
       cells[0] = fmt::format("{} #{}", method.delegates[*step.delegate].backend, *step.delegate);
       if (delegate.nodes) {
         cells[2] = Count{*delegate.nodes};
-        cells[5] = Maybe<Size>(delegate.constants);
+        cells[5] = OptionalCell<Size>(delegate.constants);
         cells[6] = TypesText(delegate);
       }
     }
@@ -133,7 +129,7 @@ void AddWithSme2(const MethodSummary& summary, Facts& facts) {
              : entry.use.kernels == Kernels::kKleidiai
                  ? " would run KleidiAI's kernels for CPUs without SME2: "
              : entry.use.kernels == Kernels::kUnknown ? ": not known"
-             : entry.use.kernels == Kernels::kOwn     ? " would run XNNPACK's own: "
+             : entry.use.kernels == Kernels::kXnnpack ? " would run XNNPACK's own: "
                                                       : " would run portable kernels: ";
     words += entry.use.why + (entry.use.change.empty() ? "" : "; " + entry.use.change);
     facts.Add("with SME2", std::move(words));
@@ -166,13 +162,13 @@ void AddMemory(Bytes planned, const std::optional<PlannedPeak>& peak, std::optio
 
 // The tensors in use at the peak of the planned memory.
 Table PeakTable(const Method& method, const PlannedPeak& peak) {
-  Table table{
-      "planned_peak",
-      "Planned memory where most is in use",
-      {Left("tensor"), Right("size"), Right("first", "from"), Right("last", "to"), Left("type").Goes(1)},
-      {},
-      Level::kPage};
-  table.usual_rows = kScreenTensors;
+  Table table{"planned_peak",
+              "Planned memory where most is in use",
+              {Left("tensor"), Right("size"), Right("first", "from"), Right("last", "to"),
+               Left("type").WithDropPriority(1)},
+              {},
+              Level::kPage};
+  table.screen_rows = kScreenTensors;
   const auto is_in = [](const std::vector<std::size_t>& values, std::size_t value) {
     return std::ranges::find(values, value) != values.end();
   };
@@ -190,14 +186,14 @@ Table PeakTable(const Method& method, const PlannedPeak& peak) {
 
 Section MakeMethodSection(const Method& method, const Program& program) {
   const MethodSummary summary = Summarize(method, program);
-  std::string macs = TextOf(Maybe<Amount>(summary.facts.macs.Whole()));
+  std::string macs = TextOf(OptionalCell<Amount>(summary.facts.macs.Whole()));
   if (const auto share = summary.facts.macs.ExactShare())
     macs += fmt::format(", {} of them delegated", PercentText(*share));
   Facts facts{"methods", "", {{"MACs", macs}}};
   const std::vector<PlannedTensor> planned = PlannedTensors(method, program);
-  const std::optional<PlannedPeak> peak = PeakOf(planned);
+  const std::optional<PlannedPeak> peak = FindPlannedPeak(planned);
   AddMemory(summary.facts.planned, peak, PackedBytes(method, program), RepackedBytes(method, program), facts);
-  if (const auto state = StateOf(planned, method, program); state && state->tensors > 0) {
+  if (const auto state = FindMethodState(planned, method, program); state && state->tensors > 0) {
     std::string words = fmt::format("{} kept between inferences, {}", CountedText(state->tensors, "tensor"),
                                     TextOf(Size{state->bytes}));
     if (const auto each = state->PerToken())
@@ -227,7 +223,7 @@ Table MakeMethodMetadataTable(const Program& program) {
     for (const std::size_t output : method.outputs) {
       const ProgramValue& value = method.values[output];
       values.push_back(ConstantText(value).value_or(value.tensor ? ShapeText(*value.tensor) : "not known"));
-      types.emplace_back(value.tensor ? value.tensor->type.name : std::string(NameOf(value.kind)));
+      types.emplace_back(value.tensor ? value.tensor->type.name : std::string(GetName(value.kind)));
     }
     if (std::ranges::adjacent_find(types, std::ranges::not_equal_to()) == types.end()) types.resize(1);
     table.rows.push_back(
@@ -240,7 +236,7 @@ Table MakeMethodMetadataTable(const Program& program) {
 std::string ExternalText(const std::vector<std::string>& names, const DataFile* data) {
   const std::string expected = fmt::format("{} names of data are expected in a .ptd", names.size());
   if (data == nullptr) return expected + " (--data FILE.ptd checks whether they are there)";
-  const std::size_t missing = MissingFrom(*data, names).size();
+  const std::size_t missing = FindMissing(*data, names).size();
   return expected + (missing == 0 ? ": all are there" : fmt::format(": {} are missing", missing));
 }
 
@@ -249,7 +245,7 @@ Document MakeFileDocument(const std::string& file, Bytes bytes,
   Document document;
   document.title = std::filesystem::path(file).filename().string();
   document.facts = {TextOf(Size{bytes})};
-  document.sections_are = "method";
+  document.section_kind = "method";
   Table table{.id = "sizes", .columns = {Left("part"), Right("size")}};
   for (const auto& [name, size] : parts) table.rows.push_back({name, Size{size}});
   document.sections = {{"", Level::kUsual, {std::move(table)}}};
@@ -258,7 +254,7 @@ Document MakeFileDocument(const std::string& file, Bytes bytes,
 
 }  // namespace
 
-Document SayInspect(const Program& program, const std::string& file, const DataFile* data) {
+Document MakeInspectDocument(const Program& program, const std::string& file, const DataFile* data) {
   Document document = MakeFileDocument(file, program.file_bytes,
                                        {{"program", InstructionBytes(program)},
                                         {"delegates' payloads", PayloadBytes(program)},
@@ -268,7 +264,7 @@ Document SayInspect(const Program& program, const std::string& file, const DataF
   if (const std::vector<std::string> names = ExternalNames(program); !names.empty()) {
     parts.insert(parts.begin(), Paragraph{ExternalText(names, data)});
     List missing{"missing", {}, kScreenMissing};
-    for (std::string& name : data == nullptr ? std::vector<std::string>() : MissingFrom(*data, names))
+    for (std::string& name : data == nullptr ? std::vector<std::string>() : FindMissing(*data, names))
       missing.items.emplace_back(std::move(name));
     if (!missing.items.empty()) parts.insert(parts.begin() + 1, std::move(missing));
   }
@@ -284,13 +280,14 @@ Document SayInspect(const Program& program, const std::string& file, const DataF
   return document;
 }
 
-Document SayInspect(const DataFile& data, const std::string& file) {
+Document MakeInspectDocument(const DataFile& data, const std::string& file) {
   Bytes all = 0;
-  for (const DataSegment& segment : data.segments) all = Sum(all, segment.bytes).value_or(all);
+  for (const DataSegment& segment : data.segments) all = CheckedSum(all, segment.bytes).value_or(all);
   Document document =
       MakeFileDocument(file, data.file_bytes, {{"list", data.flatbuffer_bytes}, {"data", all}});
   Table table{.id = "data",
-              .columns = {Left("name").Keeps(Table::Keep::kEnd), Left("type"), Left("shape"), Right("size")}};
+              .columns = {Left("name").WithKeptPart(Table::KeptPart::kEnd), Left("type"), Left("shape"),
+                          Right("size")}};
   for (const DataFileEntry& entry : data.entries) {
     table.rows.push_back({entry.key, entry.layout ? entry.layout->type.name : std::string(),
                           entry.layout ? ShapeText(entry.layout->shape) : std::string(),

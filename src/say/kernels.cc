@@ -47,29 +47,31 @@ std::string ProofSummary(const KernelView& view) {
 }
 
 Table MakeOperatorUsesTable(const KernelView& view) {
-  Table table{
-      "operators", "Operators", {Names("operator"), Left("tile").Goes(1), Left("microkernel").Wraps()}};
+  Table table{"operators",
+              "Operators",
+              {Names("operator"), Left("tile").WithDropPriority(1), Left("microkernel").WithWrapping()}};
   for (const xnnpack::OperatorUse& op : view.use.operators)
     table.rows.push_back({op.name, TileCell(op), KernelText(op)});
-  table.usual_rows = kScreenRows;
-  table.name_columns = 24;
+  table.screen_rows = kScreenRows;
+  table.min_name_width = 24;
   return table;
 }
 
 Table MakeMicrokernelsTable(const KernelView& view, std::initializer_list<KernelStatus> statuses) {
-  Table table{.id = "kernels",
-              // The name of a microkernel contains all columns that are dropped first.
-              .columns = {Left("microkernel"), Left("status"), Left("operation").Goes(6),
-                          Left("data_types", "data types").Goes(5), Left("shape").Goes(4),
-                          Left("instruction_set", "instruction set").Goes(3), Left("variant").Goes(1),
-                          Left("sme", "SME"), Left("by").Goes(2)},
-              .name_columns = 64};
+  Table table{
+      .id = "kernels",
+      // The name of a microkernel contains all columns that are dropped first.
+      .columns = {Left("microkernel"), Left("status"), Left("operation").WithDropPriority(6),
+                  Left("data_types", "data types").WithDropPriority(5), Left("shape").WithDropPriority(4),
+                  Left("instruction_set", "instruction set").WithDropPriority(3),
+                  Left("variant").WithDropPriority(1), Left("sme", "SME"), Left("by").WithDropPriority(2)},
+      .min_name_width = 64};
   for (const KernelStatus status : statuses) {
     for (const xnnpack::LoggedKernel& kernel : view.use.kernels) {
       if (kernel.status != status) continue;
       const xnnpack::Microkernel none;
       const xnnpack::Microkernel& k = kernel.parsed ? *kernel.parsed : none;
-      table.rows.push_back({kernel.name, std::string(NameOf(status)), kernel.parsed ? k.op : kernel.role,
+      table.rows.push_back({kernel.name, std::string(GetName(status)), kernel.parsed ? k.op : kernel.role,
                             k.DataTypes(), kernel.parsed ? k.Shape() : std::string(), k.Isa(), k.variant,
                             SmeText(kernel.parsed),
                             status == KernelStatus::kSuperseded ? kernel.superseded_by
@@ -101,7 +103,7 @@ Section MakeKernelsSection(const KernelComparison& comparison) {
                                          comparison.same.size() == 1 ? "has" : "have",
                                          CountedText(comparison.kernels.size(), "differs", "differ"))}}};
   const auto status = [](const std::optional<KernelStatus>& of) {
-    return of ? Cell(std::string(NameOf(*of))) : Cell();
+    return of ? Cell(std::string(GetName(*of))) : Cell();
   };
   Table kernels{
       .id = "compared_kernels",
@@ -136,14 +138,14 @@ Section MakeKernelsSection(const OperatorEvidence& evidence) {
                              evidence.CountKleidiai(&OperatorEvidence::Row::baseline_kleidiai), off,
                              evidence.CountKleidiai(&OperatorEvidence::Row::candidate_kleidiai), on)}}};
   Table table{.id = "changed_operators",
-              .columns = {Left("baseline", off), Left("baseline_runs_on", "runs on").Goes(1),
+              .columns = {Left("baseline", off), Left("baseline_runs_on", "runs on").WithDropPriority(1),
                           Left("candidate", on), Left("candidate_runs_on", "runs on")}};
   const auto where = [](bool kleidiai, bool sme) {
     return std::string(sme ? "KleidiAI, SME" : kleidiai ? "KleidiAI" : "");
   };
   for (const auto& row : evidence.changed) {
-    table.rows.push_back({Known(row.baseline), where(row.baseline_kleidiai, row.baseline_sme),
-                          Known(row.candidate), where(row.candidate_kleidiai, row.candidate_sme)});
+    table.rows.push_back({KnownTextCell(row.baseline), where(row.baseline_kleidiai, row.baseline_sme),
+                          KnownTextCell(row.candidate), where(row.candidate_kleidiai, row.candidate_sme)});
   }
   section.parts.emplace_back(std::move(table));
   return section;
@@ -151,15 +153,15 @@ Section MakeKernelsSection(const OperatorEvidence& evidence) {
 
 }  // namespace
 
-Document SayKernels(const KernelReport& report) {
+Document MakeKernelsDocument(const KernelReport& report) {
   Document document;
   document.title = report.title;
   if (document.title.empty()) {
     document.title = report.model_id.empty() ? "Kernels" : "Kernels of " + report.model_id;
     if (!report.filter.empty()) document.title += ": " + report.filter;
   }
-  document.sections_are = "log";
-  for (Section& section : SayProven(report.watched)) {
+  document.section_kind = "log";
+  for (Section& section : MakeProvenKernelSections(report.watched)) {
     section.title = "Watched: " + section.title;
     document.sections.push_back(std::move(section));
   }
@@ -167,7 +169,7 @@ Document SayKernels(const KernelReport& report) {
   if (report.comparison) document.sections.push_back(MakeKernelsSection(*report.comparison));
   for (const OperatorEvidence& evidence : report.evidence)
     document.sections.push_back(MakeKernelsSection(evidence));
-  document.notes = NotesOf(report.notes);
+  document.notes = ToNotes(report.notes);
   document.method =
       "From kernel-log runs, which show kernels but not times. Used: an operator's kind, data types and tile "
       "agree with this microkernel alone. Registered: XNNPACK has it for operators that may need it; whether "

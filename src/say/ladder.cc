@@ -75,8 +75,8 @@ class LadderDocument {
     main.parts.emplace_back(std::move(categories));
     Table operators = Rows("ladder_operators", "operator", ladder_.operators);
     if (ladder_.levels.size() > kMaxLevelsWithOperators) operators.level = Level::kPage;
-    operators.usual_rows = kScreenLadderOperators;
-    operators.elsewhere = "operators in the tables by level";
+    operators.screen_rows = kScreenLadderOperators;
+    operators.hidden_rows_hint = "operators in the tables by level";
     main.parts.emplace_back(std::move(operators));
     Facts features{"ladder_features", ""};
     for (const LadderLevel& level : ladder_.levels)
@@ -106,16 +106,16 @@ class LadderDocument {
         if (!over) continue;
         effect.threads[over->verdict].push_back(t);
         if (over->verdict == Verdict::kFaster)
-          effect.largest_ratio = std::max(effect.largest_ratio, RatioOf(*over).value_or(1));
+          effect.largest_ratio = std::max(effect.largest_ratio, SpeedupRatio(*over).value_or(1));
       }
     }
     return effects;
   }
 
-  const std::string& NameOf(std::size_t level) const { return ladder_.levels[level].name; }
+  const std::string& GetName(std::size_t level) const { return ladder_.levels[level].name; }
 
-  std::string NameOf(const LadderSetting& setting) const {
-    return NameOf(setting.level) + AtThreads({setting.threads});
+  std::string GetName(const LadderSetting& setting) const {
+    return GetName(setting.level) + AtThreads({setting.threads});
   }
 
   // " at 1 thread", " at 1 and 4 threads"; "" if the ladder has only one number of threads.
@@ -128,7 +128,7 @@ class LadderDocument {
   }
 
   std::string RatioAt(std::size_t level, std::size_t threads) const {
-    const auto ratio = RatioOf(*ladder_.latency.cells[threads][level].over_below);
+    const auto ratio = SpeedupRatio(*ladder_.latency.cells[threads][level].over_below);
     return ratio ? RatioText(*ratio) : kUndefined;
   }
 
@@ -138,7 +138,7 @@ class LadderDocument {
     const std::vector<std::size_t>& faster = effect.threads.at(Verdict::kFaster);
     const std::size_t first = faster.front();
     std::string text = fmt::format("{} over {}{}", RatioAt(effect.level, first),
-                                   NameOf(ladder_.Below(effect.level)), AtThreads({first}));
+                                   GetName(ladder_.Below(effect.level)), AtThreads({first}));
     for (std::size_t i = 1; i < faster.size(); ++i)
       text += ", " + RatioAt(effect.level, faster[i]) + AtThreads({faster[i]});
     return text;
@@ -155,17 +155,17 @@ class LadderDocument {
     for (const Effect& effect : effects) {
       if (!effect.Has(Verdict::kSlower)) continue;
       const std::vector<std::size_t>& slower = effect.threads.at(Verdict::kSlower);
-      sentences.push_back(fmt::format("{} slows down inference{} ({}).", NameOf(effect.level),
+      sentences.push_back(fmt::format("{} slows down inference{} ({}).", GetName(effect.level),
                                       AtThreads(slower), RatioAt(effect.level, slower.back())));
     }
     std::erase_if(effects, [](const Effect& effect) { return !effect.Has(Verdict::kFaster); });
     std::ranges::stable_sort(effects, std::greater(), &Effect::largest_ratio);
     if (!effects.empty()) {
-      std::string text = fmt::format("{} speeds up inference{}: {}", NameOf(effects[0].level),
+      std::string text = fmt::format("{} speeds up inference{}: {}", GetName(effects[0].level),
                                      effects.size() > 1 ? " most" : "", SpeedupText(effects[0]));
       std::vector<std::string> others;
       for (std::size_t i = 1; i < effects.size(); ++i)
-        others.push_back(fmt::format("{} {}{}", NameOf(effects[i].level),
+        others.push_back(fmt::format("{} {}{}", GetName(effects[i].level),
                                      effects[i].threads[Verdict::kFaster].size() > 1 ? "up to " : "",
                                      RatioText(effects[i].largest_ratio)));
       if (!others.empty()) text += ", then " + JoinWithAnd(others, kMaxNamedLevels);
@@ -184,7 +184,7 @@ class LadderDocument {
   Answer FastestAnswer(const LadderBest& best) const {
     const auto with_median = [&](const LadderSetting& of) {
       const auto ns = ladder_.latency.At(of).ns;
-      return ns ? Say("{}, {}", NameOf(of), Time{*ns}) : Text(NameOf(of));
+      return ns ? FormatText("{}, {}", GetName(of), Time{*ns}) : Text(GetName(of));
     };
     const Text setting = with_median(best.setting);
     std::map<Verdict, std::vector<std::string>> others;  // settings that are not significantly slower
@@ -197,7 +197,7 @@ class LadderDocument {
         if (next == nullptr) next = &other;
         continue;
       }
-      std::string item = NameOf(other.setting);
+      std::string item = GetName(other.setting);
       // An interval that spans more than a factor of four is too wide to be worth its room.
       if (verdict != Verdict::kContended && other.against.estimate &&
           other.against.estimate->half_width() < 1)
@@ -207,7 +207,7 @@ class LadderDocument {
     if (next == nullptr && !best.others.empty()) {
       return {fmt::format("None of {} {} is significantly the fastest.", best.others.size() + 1,
                           ladder_.threads.size() == 1 ? "levels" : "settings"),
-              Say("Lowest median: {}.", with_median(lowest))};
+              FormatText("Lowest median: {}.", with_median(lowest))};
     }
     std::vector<std::string> rest;
     for (const auto& [verdict, what] : {std::pair{Verdict::kSame, "The same within " + Margin()},
@@ -217,13 +217,13 @@ class LadderDocument {
         rest.push_back(fmt::format("{}: {}.", what, JoinWithAnd(others[verdict], kMaxNamedLevels)));
     }
     if (next != nullptr) {
-      const VerdictWords words = WordsOf(next->against);
-      rest.push_back(fmt::format("{} than {} {}.", words.verdict, NameOf(next->setting), words.interval));
+      const VerdictTexts words = MakeVerdictTexts(next->against);
+      rest.push_back(fmt::format("{} than {} {}.", words.verdict, GetName(next->setting), words.interval));
     }
-    return {Say("Fastest: {}.", setting), fmt::format("{}", fmt::join(rest, " ")), Tone::kGood};
+    return {FormatText("Fastest: {}.", setting), fmt::format("{}", fmt::join(rest, " ")), Tone::kGood};
   }
 
-  std::string Margin() const { return fmt::format("{:.3g}%", MarginOf(report_) * 100); }
+  std::string Margin() const { return fmt::format("{:.3g}%", SameMargin(report_) * 100); }
 
   // Levels without a visible effect, and caveats: levels that did not run, kernels that ignore the mask,
   // drift.
@@ -240,9 +240,9 @@ class LadderDocument {
       const bool is_undecidable =
           *why == Verdict::kInconclusive && std::ranges::none_of(effect.threads.at(*why), [&](std::size_t t) {
             return ladder_.latency.cells[t][effect.level].over_below->MoreLaunchesMayDecide(
-                MarginOf(report_));
+                SameMargin(report_));
           });
-      (is_undecidable ? undecidable : without_effect[*why]).push_back(NameOf(effect.level));
+      (is_undecidable ? undecidable : without_effect[*why]).push_back(GetName(effect.level));
     }
     const auto add = [&](const std::vector<std::string>& of, const std::string& before, const char* after) {
       if (of.empty()) return;
@@ -264,7 +264,7 @@ class LadderDocument {
           fmt::format("{} {} not run: {}", JoinWithAnd(names), names.size() == 1 ? "does" : "do", error));
     if (ladder_.portable_share >= kMinPortableShare) {
       texts.push_back(fmt::format("Kernels outside of XNNPACK take {} of the time at {} and ignore the mask.",
-                                  PercentText(ladder_.portable_share), NameOf(ladder_.Highest())));
+                                  PercentText(ladder_.portable_share), GetName(ladder_.Highest())));
     }
     if (!ladder_.interleaved && !report_.emulated)
       texts.emplace_back(
@@ -274,19 +274,19 @@ class LadderDocument {
 
   List Swings() const {
     List list{"Depends on the number of threads", {}, kScreenSwings};
-    for (const LadderSwing& swing : ladder_.swings) {
-      if (swing.of == LadderSwing::Of::kLatency) continue;  // the answer already says so
+    for (const ThreadDependentLevel& swing : ladder_.thread_dependent_levels) {
+      if (swing.of == ThreadDependentLevel::Of::kLatency) continue;  // the answer already says so
       const LadderRow& row = ladder_.RowOf(swing);
       const auto where = [&](const std::vector<std::size_t>& threads) {
         std::vector<std::string> parts;
         for (const std::size_t t : threads) {
           parts.push_back(fmt::format("{} ({})", CountedText(ladder_.threads[t], "thread"),
-                                      TextOf(OrBlank<Speedup>(row.cells[t][swing.level].over_below))));
+                                      TextOf(CellOrBlank<Speedup>(row.cells[t][swing.level].over_below))));
         }
         return JoinWithAnd(parts);
       };
       list.items.emplace_back(fmt::format("{} speeds up {} at {} but slows it down at {}.",
-                                          NameOf(swing.level), row.name, where(swing.helps),
+                                          GetName(swing.level), row.name, where(swing.helps),
                                           where(swing.hurts)));
     }
     return list;
@@ -308,15 +308,16 @@ class LadderDocument {
                 .columns = {Left("level"),
                             {"median", "median", true, 0, !report_.emulated},
                             Right("over_below", "vs. below"),
-                            Left("over_below", Confidence()).Goes(2),
-                            Right("over_lowest", "vs. " + NameOf(ladder_.Lowest())),
-                            Left("over_lowest", Confidence()).Goes(1)},
+                            Left("over_below", Confidence()).WithDropPriority(2),
+                            Right("over_lowest", "vs. " + GetName(ladder_.Lowest())),
+                            Left("over_lowest", Confidence()).WithDropPriority(1)},
                 .level = Level::kBrief};
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       const LadderCell& cell = ladder_.latency.cells[t][l];
-      table.rows.push_back({NameOf(l), ladder_.Measured({l, t}) ? Maybe<Time>(cell.ns) : Cell("does not run"),
-                            OrBlank<Speedup>(cell.over_below), OrBlank<Interval>(cell.over_below),
-                            OrBlank<Speedup>(cell.over_lowest), OrBlank<Interval>(cell.over_lowest)});
+      table.rows.push_back({GetName(l),
+                            ladder_.Measured({l, t}) ? OptionalCell<Time>(cell.ns) : Cell("does not run"),
+                            CellOrBlank<Speedup>(cell.over_below), CellOrBlank<Interval>(cell.over_below),
+                            CellOrBlank<Speedup>(cell.over_lowest), CellOrBlank<Interval>(cell.over_lowest)});
     }
     return table;
   }
@@ -333,7 +334,7 @@ class LadderDocument {
                      const auto& speedup) const {
     Row row{name};
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
-      row.cells.push_back(Maybe<Time>(of.cells[t][level].ns));
+      row.cells.push_back(OptionalCell<Time>(of.cells[t][level].ns));
       row.cells.push_back(speedup(LadderSetting{level, t}));
     }
     return row;
@@ -348,11 +349,11 @@ class LadderDocument {
   Table Settings() const {
     Table table{.id = "ladder_settings", .columns = {Left("level")}, .level = Level::kBrief};
     AddThreads("_over_below", table);
-    table.columns.push_back(Right("scaling").Goes(1));
+    table.columns.push_back(Right("scaling").WithDropPriority(1));
     const LadderRow& latency = ladder_.latency;
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-      Row row = MakeThreadsRow(NameOf(l), latency, l, [&](const LadderSetting& at) {
-        return OrBlank<Speedup>(latency.At(at).over_below);
+      Row row = MakeThreadsRow(GetName(l), latency, l, [&](const LadderSetting& at) {
+        return CellOrBlank<Speedup>(latency.At(at).over_below);
       });
       Cell scaling("");  // at the largest number of threads that has a value
       for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
@@ -371,9 +372,9 @@ class LadderDocument {
       table.rows.push_back(
           MakeThreadsRow(name, of, l, [&](const LadderSetting& at) { return ScalingCell(of, at); }));
     };
-    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) add(NameOf(l), ladder_.latency, l);
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) add(GetName(l), ladder_.latency, l);
     for (const LadderRow& row : ladder_.groups)
-      add(row.name + " at " + NameOf(ladder_.Highest()), row, ladder_.Highest());
+      add(row.name + " at " + GetName(ladder_.Highest()), row, ladder_.Highest());
     return table;
   }
 
@@ -383,15 +384,15 @@ class LadderDocument {
     using Of = LadderRow;
     const std::size_t lowest = ladder_.Lowest(), highest = ladder_.Highest();
     const bool one = ladder_.threads.size() == 1;
-    std::vector<Table::Shown<Of>> shown = {
+    std::vector<Table::ColumnWithCells<Of>> shown = {
         {Names("name", title), &Of::name},
-        {Right("lowest", NameOf(lowest)), [=](const Of& of) { return Maybe<Time>(of.cells[0][lowest].ns); },
-         one},
-        {Right("highest", NameOf(highest)),
-         [=](const Of& of) { return Maybe<Time>(of.cells[0][highest].ns); }, one},
+        {Right("lowest", GetName(lowest)),
+         [=](const Of& of) { return OptionalCell<Time>(of.cells[0][lowest].ns); }, one},
+        {Right("highest", GetName(highest)),
+         [=](const Of& of) { return OptionalCell<Time>(of.cells[0][highest].ns); }, one},
         {Right("over_lowest", "speedup"),
-         [=](const Of& of) { return OrBlank<Speedup>(of.cells[0][highest].over_lowest); }, one},
-        {Left("levels").Goes(1),
+         [=](const Of& of) { return CellOrBlank<Speedup>(of.cells[0][highest].over_lowest); }, one},
+        {Left("levels").WithDropPriority(1),
          [&](const Of& of) { return report_.emulated ? Cell("") : Cell(LevelBars(of.cells[0])); }, one}};
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
       const int threads = ladder_.threads[t];
@@ -432,8 +433,8 @@ class LadderDocument {
       compared = true;
       all_same = all_same && over->verdict == Verdict::kSame;
       if (over->verdict != Verdict::kFaster && over->verdict != Verdict::kSlower) continue;
-      const double ratio = RatioOf(*over).value_or(1);
-      changes.push_back({NameOf(l) + " " + RatioText(ratio), std::fabs(std::log(ratio))});
+      const double ratio = SpeedupRatio(*over).value_or(1);
+      changes.push_back({GetName(l) + " " + RatioText(ratio), std::fabs(std::log(ratio))});
     }
     std::ranges::stable_sort(changes, std::greater(), &Change::size);
     std::vector<std::string> items;
@@ -456,17 +457,17 @@ class LadderDocument {
       if (row.cells[threads][l].ns) with.push_back(l);
     }
     if (with.empty() || with.size() == measured.size()) return "";
-    if (with.size() == 1) return "only " + NameOf(with[0]);
+    if (with.size() == 1) return "only " + GetName(with[0]);
     const auto place = [&](std::size_t level) {
       return std::ranges::find(measured, level) - measured.begin();
     };
     if (place(with.back()) - place(with.front()) + 1 == std::ssize(with)) {
-      if (with.back() == measured.back()) return "only from " + NameOf(with.front());
-      if (with.front() == measured.front()) return "only up to " + NameOf(with.back());
-      return fmt::format("only {} to {}", NameOf(with.front()), NameOf(with.back()));
+      if (with.back() == measured.back()) return "only from " + GetName(with.front());
+      if (with.front() == measured.front()) return "only up to " + GetName(with.back());
+      return fmt::format("only {} to {}", GetName(with.front()), GetName(with.back()));
     }
     std::vector<std::string> names;
-    for (const std::size_t l : with) names.push_back(NameOf(l));
+    for (const std::size_t l : with) names.push_back(GetName(l));
     return "only " + JoinWithAnd(names);
   }
 
@@ -490,8 +491,8 @@ class LadderDocument {
       for (const LadderRow& of : rows) {
         Row& row = table.rows.emplace_back(Row{of.name});
         for (const LadderCell& cell : of.cells[t]) {
-          row.cells.push_back(Maybe<Time>(cell.ns));
-          row.cells.push_back(OrBlank<Speedup>(cell.over_below));
+          row.cells.push_back(OptionalCell<Time>(cell.ns));
+          row.cells.push_back(CellOrBlank<Speedup>(cell.over_below));
         }
       }
       section.parts.emplace_back(std::move(table));
@@ -509,7 +510,7 @@ class LadderDocument {
 }  // namespace
 
 std::vector<Answer> LadderAnswers(const Report& report) { return LadderDocument(report).Answers(); }
-std::vector<Section> SayLadder(const Report& report) {
+std::vector<Section> MakeLadderSections(const Report& report) {
   return report.ladder ? LadderDocument(report).Sections() : std::vector<Section>();
 }
 

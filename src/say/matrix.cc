@@ -38,16 +38,16 @@ class MatrixSection {
     Table table = MakeColumns("", "self time");
     for (const MatrixRow& row : matrix_.groups) AddRow(row, row.name, Level::kUsual, table);
     AddRow(matrix_.latency, matrix_.latency.name, Level::kUsual, table);
-    AddCosts<Time>("Load", &SideCosts::load, table);
-    AddCosts<Size>("Peak memory", &SideCosts::peak_memory, table);
+    AddCosts<Time>("Load", &StartupCosts::load, table);
+    AddCosts<Size>("Peak memory", &StartupCosts::peak_memory, table);
     section.parts.emplace_back(std::move(table));
 
     Table operators = MakeColumns("_operators", "operator");
-    operators.usual_rows = kMatrixOperators;
-    operators.elsewhere = "operators in analysis_summary.json";
+    operators.screen_rows = kMatrixOperators;
+    operators.hidden_rows_hint = "operators in analysis_summary.json";
     const auto names = baseline_.profile ? std::optional<OperatorNames>(*baseline_.profile) : std::nullopt;
     for (const MatrixRow& row : matrix_.operators) {
-      AddRow(row, row.name + (names && row.op ? names->Where(*row.op) : ""),
+      AddRow(row, row.name + (names && row.op ? names->Location(*row.op) : ""),
              operators.rows.size() < kScreenMatrixOperators ? Level::kUsual : Level::kPage, operators);
     }
     section.parts.emplace_back(std::move(operators));
@@ -62,7 +62,7 @@ class MatrixSection {
     if (!matrix_.threads || !baseline_.profile || matrix_.candidates.empty()) return list;
     const ReportExperiment& most_threads = report_.experiments[matrix_.candidates.back()];
     const std::span<const WatchedRow> watched =
-        RowsOf(report_.watched, report_.run.experiments[most_threads.index]);
+        FindWatchedRows(report_.watched, report_.run.experiments[most_threads.index]);
     const OperatorNames names(*baseline_.profile);
     for (const MatrixRow& row : matrix_.operators) {
       if (!row.op || row.against.empty()) continue;
@@ -72,7 +72,7 @@ class MatrixSection {
       const auto found =
           std::ranges::find(watched, KeyText(baseline_.profile->operators[*row.op].key), &WatchedRow::key);
       const std::string cause = found == watched.end() ? "" : CauseText(found->threads);
-      list.items.emplace_back(fmt::format("{}{}: {} with {} {} with {}{}", row.name, names.Where(*row.op),
+      list.items.emplace_back(fmt::format("{}{}: {} with {} {} with {}{}", row.name, names.Location(*row.op),
                                           same ? "as fast" : "slower",
                                           CountedText(most_threads.threads, "thread"), same ? "as" : "than",
                                           baseline_.threads, cause.empty() ? "" : " (" + cause + ")"));
@@ -85,7 +85,7 @@ class MatrixSection {
     Table table{fmt::format("{}_{}{}", matrix_.threads ? "threads" : "matrix", matrix_.baseline, id),
                 "",
                 {Left("name", title)}};
-    table.columns.front().keep = Table::Keep::kName;
+    table.columns.front().kept_part = Table::KeptPart::kName;
     const auto add = [&](std::size_t index) {
       const ReportExperiment& of = report_.experiments[index];
       const std::string column =
@@ -99,27 +99,28 @@ class MatrixSection {
   }
 
   void AddRow(const MatrixRow& of, const std::string& name, Level level, Table& table) const {
-    Row row{name, of.against.empty() ? Cell() : Maybe<Time>(of.against.front().baseline_ns)};
+    Row row{name, of.against.empty() ? Cell() : OptionalCell<Time>(of.against.front().baseline_ns)};
     for (std::size_t i = 0; i < of.against.size(); ++i) {
       const Quantity& quantity = of.against[i];
       const int threads = report_.experiments[matrix_.candidates[i]].threads;
-      row.cells.push_back(Maybe<Time>(quantity.candidate_ns));
-      row.cells.push_back(Speedup{
-          quantity, matrix_.threads ? EfficiencyOf(quantity, baseline_.threads, threads) : std::nullopt});
+      row.cells.push_back(OptionalCell<Time>(quantity.candidate_ns));
+      row.cells.push_back(Speedup{quantity, matrix_.threads
+                                                ? ScalingEfficiency(quantity, baseline_.threads, threads)
+                                                : std::nullopt});
     }
     row.level = level;
     table.rows.push_back(std::move(row));
   }
 
   template <typename T>
-  void AddCosts(const char* name, SideCost SideCosts::*member, Table& table) const {
-    const bool known = std::ranges::any_of(matrix_.costs, [&](const SideCosts& costs) {
+  void AddCosts(const char* name, StartupCost StartupCosts::*member, Table& table) const {
+    const bool known = std::ranges::any_of(matrix_.costs, [&](const StartupCosts& costs) {
       return (costs.*member).baseline && (costs.*member).candidate;
     });
     if (!known) return;
-    Row row{name, Maybe<T>((matrix_.costs.front().*member).baseline)};
-    for (const SideCosts& costs : matrix_.costs) {
-      row.cells.push_back(Maybe<T>((costs.*member).candidate));
+    Row row{name, OptionalCell<T>((matrix_.costs.front().*member).baseline)};
+    for (const StartupCosts& costs : matrix_.costs) {
+      row.cells.push_back(OptionalCell<T>((costs.*member).candidate));
       row.cells.push_back(CostVerdict(costs.*member));
     }
     row.level = Level::kPage;
@@ -133,7 +134,7 @@ class MatrixSection {
 
 }  // namespace
 
-std::vector<Section> SayMatrix(const Report& report, const Matrix& matrix) {
+std::vector<Section> MakeMatrixSections(const Report& report, const Matrix& matrix) {
   return {MatrixSection(report, matrix).Make()};
 }
 

@@ -41,9 +41,9 @@ class PayoffSection {
     const auto add = [&](const PayoffRow& row, const std::string& what) {
       if (!row.stops || IsListedAsSwing(row)) return;
       std::vector<std::string> gains;
-      for (std::size_t t = 0; t < row.gain.size(); ++t) {
+      for (std::size_t t = 0; t < row.speedups.size(); ++t) {
         gains.push_back(fmt::format("{} {}", CountedText(payoff_.threads[t], "thread"),
-                                    row.gain[t] ? GainText(*row.gain[t]) : kUndefined));
+                                    row.speedups[t] ? SpeedupOrDash(*row.speedups[t]) : kUndefined));
       }
       list.items.emplace_back(fmt::format("{} no longer speeds up {} from {} on: {}", payoff_.candidate, what,
                                           CountedText(*row.stops, "thread"), fmt::join(gains, ", ")));
@@ -55,10 +55,11 @@ class PayoffSection {
 
   bool IsListedAsSwing(const PayoffRow& row) const {
     if (!report_.ladder) return false;
-    return std::ranges::any_of(report_.ladder->swings, [&](const LadderSwing& swing) {
-      return report_.ladder->levels[swing.level].name == payoff_.candidate &&
-             report_.ladder->RowOf(swing).name == row.name;
-    });
+    return std::ranges::any_of(report_.ladder->thread_dependent_levels,
+                               [&](const ThreadDependentLevel& swing) {
+                                 return report_.ladder->levels[swing.level].name == payoff_.candidate &&
+                                        report_.ladder->RowOf(swing).name == row.name;
+                               });
   }
 
   Table MakeSpeedupsTable() const {
@@ -71,9 +72,9 @@ class PayoffSection {
     table.columns.push_back(Left("no_longer_from", "no longer"));
     const auto add = [&](const PayoffRow& of, Level level) {
       Row row{of.name};
-      for (const std::optional<Quantity>& gain : of.gain) {
-        row.cells.push_back(Maybe<Speedup>(gain));
-        row.cells.push_back(Maybe<Interval>(gain));
+      for (const std::optional<Quantity>& speedups : of.speedups) {
+        row.cells.push_back(OptionalCell<Speedup>(speedups));
+        row.cells.push_back(OptionalCell<Interval>(speedups));
       }
       row.cells.push_back(of.stops   ? Cell("from " + CountedText(*of.stops, "thread"))
                           : of.never ? Cell("at any number")
@@ -98,7 +99,7 @@ class PayoffSection {
 
 }  // namespace
 
-std::vector<Section> SayPayoffs(const Report& report) {
+std::vector<Section> MakePayoffSections(const Report& report) {
   std::vector<Section> sections;
   for (const Payoff& payoff : report.payoffs) {
     if (report.ladder && report.ladder->levels.size() > 2 && !payoff.Stops()) continue;

@@ -17,33 +17,34 @@ Cell StepResultCell(QuickTestStep::State state) {
 
 Table MakeTestStepsTable(const QuickTestResult& result) {
   Table table{.id = "steps",
-              .columns = {Left("step"), Left("result"), Right("time"), Left("said", "").Wraps()}};
+              .columns = {Left("step"), Left("result"), Right("time"), Left("said", "").WithWrapping()}};
   for (const QuickTestStep& step : result.steps) {
     table.rows.push_back({step.name, StepResultCell(step.state),
                           step.seconds > 0 ? Cell(Duration{1e9 * step.seconds}) : Cell(""),
-                          step.said.empty() ? "not tried" : step.said});
+                          step.message.empty() ? "not tried" : step.message});
   }
   return table;
 }
 
 Answer TestAnswer(const QuickTestResult& result) {
   if (result.interrupted)
-    return {"interrupted: partial results are in " + FromHere(result.log.parent_path()), "", Tone::kUnsure};
+    return {"interrupted: partial results are in " + ShortestPath(result.log.parent_path()), "",
+            Tone::kUnsure};
   if (const QuickTestStep* const failed = result.Failed()) {
-    return {fmt::format("fail: {} ({} has all messages)", failed->name, FromHere(result.log)), "",
+    return {fmt::format("fail: {} ({} has all messages)", failed->name, ShortestPath(result.log)), "",
             Tone::kBad};
   }
   return {fmt::format("pass: {} in {:.0f} s; the report: {}", CountedText(result.steps.size(), "step"),
-                      result.Seconds(), FromHere(result.report)),
+                      result.Seconds(), ShortestPath(result.report)),
           "", Tone::kGood};
 }
 
 }  // namespace
 
-Document SayQuickTest(const QuickTestResult& result) {
+Document MakeQuickTestDocument(const QuickTestResult& result) {
   Document document;
   document.title = "etprof quick-test";
-  document.concludes = true;
+  document.answers_last = true;
   document.answers = {TestAnswer(result)};
   document.sections = {{"", Level::kUsual, {MakeTestStepsTable(result)}}};
   return document;

@@ -51,7 +51,7 @@ Cell CandidateCell(const StaticItem& item) {
   return RangeCell(item.unit, item.candidate, other);
 }
 std::string AllowedText(const StaticItem& item) {
-  return fmt::format("at {} {}", item.is_least ? "least" : "most",
+  return fmt::format("at {} {}", item.is_minimum ? "least" : "most",
                      TextOf(DistinctFactCell(item.unit, item.allowed, item.candidate.low)));
 }
 
@@ -71,9 +71,9 @@ Table MakeItemsTable(const StaticCheck& check, const std::string& method, bool c
   Table table{.id = changes ? "checks" : "limits"};
   table.Fill<StaticItem>(
       {{Left("check"), &StaticItem::name},
-       {Right("baseline").Goes(2), BaselineCell, changes},
+       {Right("baseline").WithDropPriority(2), BaselineCell, changes},
        {Right("candidate", changes ? "candidate" : "value"), CandidateCell},
-       {Right("allowed").Goes(1), [](const StaticItem& item) { return AllowedText(item); }},
+       {Right("allowed").WithDropPriority(1), [](const StaticItem& item) { return AllowedText(item); }},
        {Left("result"), [](const StaticItem& item) { return ResultCell(item.decision); }}},
       items);
   return table;
@@ -114,15 +114,15 @@ Section MakeStaticSection(const StaticCheck& check, const std::string& method) {
 // The methods in the check, then "" for the whole file. An empty check has "", so that its tables exist.
 std::vector<std::string> CheckedMethods(const StaticCheck& check) {
   std::vector<std::string> methods;
-  bool of_file = false;
+  bool is_file_fact = false;
   for (const StaticItem& item : check.items) {
     if (item.method.empty())
-      of_file = true;
+      is_file_fact = true;
     else
-      AddOnce(item.method, methods);
+      AppendUnique(item.method, methods);
   }
-  for (const StaticOperator& of : check.changes) AddOnce(of.method, methods);
-  if (of_file || methods.empty()) methods.emplace_back();
+  for (const StaticOperator& of : check.changes) AppendUnique(of.method, methods);
+  if (is_file_fact || methods.empty()) methods.emplace_back();
   return methods;
 }
 
@@ -133,10 +133,11 @@ std::string ChecksText(const StaticCheck& check) {
   const auto count = [&](GateDecision decision) {
     return std::ranges::count(check.items, decision, &StaticItem::decision);
   };
-  return ResultsText({{count(GateDecision::kFail), "fails", "fail"},
-                      {count(GateDecision::kInconclusive), "could not be decided", "could not be decided"},
-                      {count(GateDecision::kPass), "passes", "pass"}},
-                     check.items.size(), "check");
+  return CountedResultsText(
+      {{count(GateDecision::kFail), "fails", "fail"},
+       {count(GateDecision::kInconclusive), "could not be decided", "could not be decided"},
+       {count(GateDecision::kPass), "passes", "pass"}},
+      check.items.size(), "check");
 }
 
 std::string ItemDetails(const StaticCheck& check, const StaticItem& item) {
@@ -159,22 +160,22 @@ std::string ItemDetails(const StaticCheck& check, const StaticItem& item) {
 
 }  // namespace
 
-Document SayStaticCheck(const StaticCheck& check) {
+Document MakeStaticCheckDocument(const StaticCheck& check) {
   Document document;
   document.title = check.baseline.empty() ? "etprof inspect" : "etprof check --static";
-  document.sections_are = "method";
+  document.section_kind = "method";
   if (!check.baseline.empty()) document.facts.push_back("baseline " + FileName(check.baseline));
   document.facts.push_back((check.baseline.empty() ? "" : "candidate ") + FileName(check.candidate));
-  document.concludes = true;
+  document.answers_last = true;
   document.answers = {Headline(check.decision, check.require_conclusive, false, ChecksText(check))};
   for (const std::string& method : CheckedMethods(check))
     document.sections.push_back(MakeStaticSection(check, method));
-  document.notes = NotesOf(check.notes);
+  document.notes = ToNotes(check.notes);
   document.method = "Nothing was run: the numbers are those of the files.";
   return document;
 }
 
-TestSuite TestSuiteOf(const StaticCheck& check) {
+TestSuite MakeTestSuite(const StaticCheck& check) {
   TestSuite suite;
   suite.command = check.baseline.empty() ? "inspect" : "check";
   suite.subject = std::filesystem::path(check.candidate).stem().string();
@@ -184,7 +185,7 @@ TestSuite TestSuiteOf(const StaticCheck& check) {
     of.name = item.Subject() + (item.baseline ? "" : " (limit)");
     of.message = ItemText(item);
     of.details = ItemDetails(check, item);
-    Judge(item.decision, check.require_conclusive, of);
+    SetCaseResult(item.decision, check.require_conclusive, of);
     if (item.decision == GateDecision::kFail && !item.baseline) of.type = "limit";
   }
   suite.notes = check.notes;

@@ -10,7 +10,7 @@ struct CpuFeatures;
 struct DataFile;
 struct DeviceSurvey;
 struct DevicesReport;
-struct Examination;
+struct DoctorReport;
 struct KernelReport;
 struct Program;
 struct ProgramDiff;
@@ -26,16 +26,17 @@ struct Peaks;
 namespace etprof::say {
 
 // The features of a CPU, and what can be measured with it.
-Document SayCpuFeatures(const CpuFeatures& cpu);
+Document MakeCpuFeaturesDocument(const CpuFeatures& cpu);
 
 // The devices and their states. `notes` say why others may be missing.
-Document SayDeviceList(const std::vector<DeviceSurvey>& devices, const std::vector<std::string>& notes);
+Document MakeDeviceListDocument(const std::vector<DeviceSurvey>& devices,
+                                const std::vector<std::string>& notes);
 
 // The measured peak compute and bandwidth of a device.
-Document SayPeaks(const protocol::Peaks& peaks, const std::string& device, bool emulated);
+Document MakePeaksDocument(const protocol::Peaks& peaks, const std::string& device, bool emulated);
 
 // One or several models on several devices. The headings are those of the SME2 profiling kit.
-Document SayDevices(const DevicesReport& report);
+Document MakeDevicesDocument(const DevicesReport& report);
 // CPU features as seen by the device's runners, else as reported by its system: "sme2 sme i8mm ...".
 std::vector<std::string> FeaturesOfRun(const Report& run);
 // What comparisons between devices, or between runs of one device, cannot exclude.
@@ -43,23 +44,23 @@ std::string UnpairedText(std::size_t distinct_devices);
 
 // The contents of a .pte: sizes, then each method's inputs, outputs, and steps in program order. `data` is
 // the .ptd in which its external data are looked up; null: none was given.
-Document SayInspect(const Program& program, const std::string& file, const DataFile* data);
+Document MakeInspectDocument(const Program& program, const std::string& file, const DataFile* data);
 // The contents of a .ptd: its size and every piece of data with its name.
-Document SayInspect(const DataFile& data, const std::string& file);
+Document MakeInspectDocument(const DataFile& data, const std::string& file);
 
 // The differences between two programs, operator by operator, with times if both were measured. Equal
 // programs give empty tables. `warnings` are for the reader.
-Document SayDiff(const ProgramDiff& diff, const std::string& baseline, const std::string& candidate,
-                 const std::vector<std::string>& warnings);
+Document MakeDiffDocument(const ProgramDiff& diff, const std::string& baseline, const std::string& candidate,
+                          const std::vector<std::string>& warnings);
 
 // The requirements of the commands, one section per group, and whether this machine can measure.
-Document SayExamination(const Examination& found);
+Document MakeDoctorDocument(const DoctorReport& found);
 // The steps of the quick test and their results.
-Document SayQuickTest(const QuickTestResult& result);
+Document MakeQuickTestDocument(const QuickTestResult& result);
 // Problems with results directories, one section each.
-Document SayValidations(const Validations& validations);
+Document MakeValidationDocument(const Validations& validations);
 
 // One section per log, then the differences between two logs, then what the operators' names prove.
-Document SayKernels(const KernelReport& report);
+Document MakeKernelsDocument(const KernelReport& report);
 
 }  // namespace etprof::say

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kScreenSuiteOperators = 10, kMaxSuiteOperators = 50, kScreenSuiteFailures = 10;
 
 std::string SuiteCellName(const SuiteCellReport& cell) {
-  return NameOfProgram(cell.model, cell.dtype) + " on " + cell.device;
+  return SuiteProgramName(cell.model, cell.dtype) + " on " + cell.device;
 }
 
 // Names a pair or a variant by the labels of its two variants.
@@ -34,11 +34,11 @@ class SuiteDocument {
   Document Make() const {
     Document document;
     document.title = "etprof suite";
-    document.sections_are = "section";
+    document.section_kind = "section";
     if (!suite_.name.empty()) document.facts.push_back(suite_.name);
     document.facts.push_back(CountedText(programs_.size(), "program"));
     document.facts.push_back(fmt::format("{}", fmt::join(suite_.devices, ", ")));
-    document.concludes = true;
+    document.answers_last = true;
     document.answers = {Conclusion()};
     document.sections.push_back({"Latency", Level::kUsual, {MakeLatencyTable()}});
     for (const auto& [variant, name] : Variants())
@@ -85,7 +85,7 @@ class SuiteDocument {
       for (const SuiteCellReport& cell : suite_.cells) {
         for (const SuitePair& pair : cell.pairs) count += pair.latency.verdict == verdict ? 1 : 0;
       }
-      if (count > 0) verdicts.push_back(fmt::format("{} {}", count, etprof::NameOf(verdict)));
+      if (count > 0) verdicts.push_back(fmt::format("{} {}", count, etprof::GetName(verdict)));
     }
     if (!verdicts.empty()) text += fmt::format("; {}", fmt::join(verdicts, ", "));
     if (suite_.limit && verdicts.empty()) text += "; there are no variants to compare";
@@ -105,7 +105,7 @@ class SuiteDocument {
   // A table of programs by devices; `cell_of` makes the cell of each suite cell.
   Table Matrix(const std::string& id, const auto& cell_of) const {
     Table table{.id = id, .columns = {Left("model"), Left("dtype", "type")}};
-    table.columns.front().keep = Table::Keep::kDifference;
+    table.columns.front().kept_part = Table::KeptPart::kDifference;
     for (std::size_t i = 0; i < suite_.devices.size(); ++i)
       table.columns.push_back(Right(fmt::format("device_{}", i + 1), suite_.devices[i]));
     for (const auto& program : programs_) {
@@ -120,13 +120,13 @@ class SuiteDocument {
   }
 
   static Cell UnsureVerdict(stats::Verdict verdict) {
-    return Cell(std::string(etprof::NameOf(verdict)), Tone::kUnsure);
+    return Cell(std::string(etprof::GetName(verdict)), Tone::kUnsure);
   }
 
   static Cell StatusCell(const SuiteCellReport& cell) {
     if (cell.Contended()) return UnsureVerdict(stats::Verdict::kContended);
     if (cell.status == SuiteCellStatus::kMeasured) return {};
-    return Cell(std::string(etprof::NameOf(cell.status)),
+    return Cell(std::string(etprof::GetName(cell.status)),
                 cell.status == SuiteCellStatus::kFailed ? Tone::kBad : Tone::kUnsure);
   }
 
@@ -166,11 +166,11 @@ class SuiteDocument {
   }
 
   Table MakeVariantsTable() const {
-    Table table{
-        .id = "variants",
-        .columns = {Left("variant"), Left("device"), Right("geometric_mean", "geometric mean"),
-                    Right("interval"), Left("verdict"), Right("models").Goes(2), Right("ratios").Goes(1)}};
-    table.name_columns = 28;
+    Table table{.id = "variants",
+                .columns = {Left("variant"), Left("device"), Right("geometric_mean", "geometric mean"),
+                            Right("interval"), Left("verdict"), Right("models").WithDropPriority(2),
+                            Right("ratios").WithDropPriority(1)}};
+    table.min_name_width = 28;
     for (const SuiteVariant& variant : suite_.variants) {
       Quantity quantity;
       quantity.estimate = variant.estimate;
@@ -179,7 +179,7 @@ class SuiteDocument {
           {PairName(variant), variant.device.empty() ? "all" : variant.device,
            variant.ratio ? Cell(Ratio{*variant.ratio}) : Cell(),
            variant.estimate ? Cell(Interval{quantity}) : Cell(),
-           variant.estimate ? std::string(etprof::NameOf(variant.verdict)) : "needs two models",
+           variant.estimate ? std::string(etprof::GetName(variant.verdict)) : "needs two models",
            Count{variant.models}, Count{variant.ratios}});
     }
     return table;
@@ -197,21 +197,21 @@ class SuiteDocument {
   Table MakeDtypesTable() const {
     Table table{.id = "dtypes",
                 .columns = {Left("model"), Left("device"), Left("dtype", "type"), Left("against"),
-                            Right("latency").Goes(2), Right("baseline").Goes(1), Right("speedup"),
-                            Right("interval"), Left("verdict")}};
-    table.columns.front().keep = Table::Keep::kDifference;
+                            Right("latency").WithDropPriority(2), Right("baseline").WithDropPriority(1),
+                            Right("speedup"), Right("interval"), Left("verdict")}};
+    table.columns.front().kept_part = Table::KeptPart::kDifference;
     for (const SuiteDtype& dtype : suite_.dtypes) {
       table.rows.push_back({dtype.model, dtype.device, dtype.candidate, dtype.baseline,
-                            Maybe<Duration>(dtype.latency.candidate_ns),
-                            Maybe<Duration>(dtype.latency.baseline_ns), Speedup{dtype.latency},
-                            Interval{dtype.latency}, std::string(etprof::NameOf(dtype.latency.verdict))});
+                            OptionalCell<Duration>(dtype.latency.candidate_ns),
+                            OptionalCell<Duration>(dtype.latency.baseline_ns), Speedup{dtype.latency},
+                            Interval{dtype.latency}, std::string(etprof::GetName(dtype.latency.verdict))});
     }
     return table;
   }
 
   Table MakeLimitTable() const {
     Table table{.id = "limit",
-                .columns = {Left("cell"), Left("pair").Goes(1), Right("change"), Left("result")}};
+                .columns = {Left("cell"), Left("pair").WithDropPriority(1), Right("change"), Left("result")}};
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
         const GateVerdict& gate = pair.gate;
@@ -224,10 +224,11 @@ class SuiteDocument {
 
   Table MakeOperatorsTable() const {
     Table table{.id = "operators",
-                .columns = {Left("operator"), Left("model"), Left("dtype", "type"), Left("device").Goes(1),
-                            Right("self", "self time"), Right("share", "% of total")}};
-    table.columns.front().keep = Table::Keep::kName;
-    table.usual_rows = kScreenSuiteOperators;
+                .columns = {Left("operator"), Left("model"), Left("dtype", "type"),
+                            Left("device").WithDropPriority(1), Right("self", "self time"),
+                            Right("share", "% of total")}};
+    table.columns.front().kept_part = Table::KeptPart::kName;
+    table.screen_rows = kScreenSuiteOperators;
     struct Of {
       const SuiteCellReport* cell;
       const SuiteOperator* op;
@@ -250,11 +251,11 @@ class SuiteDocument {
         .id = "failures",
         .columns = {Left("model"), Left("dtype", "type"), Left("device"), Left("status"), Left("reason")}};
     table.columns.back().wraps = true;
-    table.usual_rows = kScreenSuiteFailures;
+    table.screen_rows = kScreenSuiteFailures;
     for (const SuiteCellReport& cell : suite_.cells) {
       if (cell.reason.empty()) continue;
       table.rows.push_back(
-          {cell.model, cell.dtype, cell.device, std::string(etprof::NameOf(cell.status)), cell.reason});
+          {cell.model, cell.dtype, cell.device, std::string(etprof::GetName(cell.status)), cell.reason});
     }
     return table;
   }
@@ -282,15 +283,16 @@ class SuiteDocument {
                             Left("verdict"), Right("launches"), Left("run_directory", "results")}};
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
-        table.rows.push_back(
-            {cell.model, cell.dtype, cell.device, PairName(pair), Maybe<Duration>(pair.latency.baseline_ns),
-             Maybe<Duration>(pair.latency.candidate_ns), Speedup{pair.latency}, Interval{pair.latency},
-             std::string(etprof::NameOf(pair.latency.verdict)), Count{pair.launches}, cell.folder});
+        table.rows.push_back({cell.model, cell.dtype, cell.device, PairName(pair),
+                              OptionalCell<Duration>(pair.latency.baseline_ns),
+                              OptionalCell<Duration>(pair.latency.candidate_ns), Speedup{pair.latency},
+                              Interval{pair.latency}, std::string(etprof::GetName(pair.latency.verdict)),
+                              Count{pair.launches}, cell.folder});
       }
       if (cell.pairs.empty()) {
         table.rows.push_back({cell.model, cell.dtype, cell.device, cell.experiment, Cell(),
-                              Maybe<Duration>(cell.latency_ns), Cell(), Cell(),
-                              std::string(etprof::NameOf(cell.status)), Count{cell.launches}, cell.folder});
+                              OptionalCell<Duration>(cell.latency_ns), Cell(), Cell(),
+                              std::string(etprof::GetName(cell.status)), Count{cell.launches}, cell.folder});
       }
     }
     return table;
@@ -302,9 +304,10 @@ class SuiteDocument {
       notes.push_back({"Where a CPU was emulated, timings are not meaningful."});
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
-        if (!pair.why_not.empty() && !cell.emulated)
+        if (!pair.inconclusive_reason.empty() && !cell.emulated)
           notes.push_back(
-              {fmt::format("{}: {}: {}", SuiteCellName(cell), PairName(pair), pair.why_not), "warning"});
+              {fmt::format("{}: {}: {}", SuiteCellName(cell), PairName(pair), pair.inconclusive_reason),
+               "warning"});
       }
     }
     return notes;
@@ -315,8 +318,8 @@ class SuiteDocument {
 };
 
 std::string PairLine(const SuitePair& pair, const std::optional<double>& limit) {
-  std::string text = fmt::format("{}: {}", PairName(pair), etprof::NameOf(pair.latency.verdict));
-  if (pair.latency.Told())
+  std::string text = fmt::format("{}: {}", PairName(pair), etprof::GetName(pair.latency.verdict));
+  if (pair.latency.EstimateUnlessEmulated())
     text += fmt::format(", {} {}", TextOf(Cell(Speedup{pair.latency})), TextOf(Cell(Interval{pair.latency})));
   if (!limit) return text;
   return fmt::format("{}, allowed {}: {}", text, ChangeText(*limit), ResultText(pair.gate.decision));
@@ -324,9 +327,9 @@ std::string PairLine(const SuitePair& pair, const std::optional<double>& limit) 
 
 }  // namespace
 
-Document SaySuite(const SuiteReport& suite) { return SuiteDocument(suite).Make(); }
+Document MakeSuiteDocument(const SuiteReport& suite) { return SuiteDocument(suite).Make(); }
 
-TestSuite TestSuiteOf(const SuiteReport& suite) {
+TestSuite MakeTestSuite(const SuiteReport& suite) {
   TestSuite tests;
   tests.command = "suite";
   tests.subject = suite.name;
@@ -341,7 +344,7 @@ TestSuite TestSuiteOf(const SuiteReport& suite) {
           cell.status == SuiteCellStatus::kFailed || cell.status == SuiteCellStatus::kMeasured;
       of.outcome = failed ? Outcome::kError : Outcome::kSkipped;
       of.type = failed ? "measurement" : "";
-      of.message = cell.reason.empty() ? std::string(etprof::NameOf(cell.status)) : cell.reason;
+      of.message = cell.reason.empty() ? std::string(etprof::GetName(cell.status)) : cell.reason;
       tests.cases.push_back(of);
       if (cell.pairs.empty()) continue;
     }
@@ -349,7 +352,7 @@ TestSuite TestSuiteOf(const SuiteReport& suite) {
       const std::string line = PairLine(pair, suite.limit);
       TestSuite::Case test_case{SuiteCellName(cell) + ": " + PairName(pair), Outcome::kPassed, "", line,
                                 line + "\n"};
-      if (suite.limit) Judge(pair.gate.decision, suite.require_conclusive, test_case);
+      if (suite.limit) SetCaseResult(pair.gate.decision, suite.require_conclusive, test_case);
       tests.cases.push_back(std::move(test_case));
     }
     if (cell.pairs.empty()) tests.cases.push_back(of);

@@ -20,18 +20,18 @@ std::string ValidityText(const Validation& of) {
 }
 
 Tone ValidityTone(const Validation& of) {
-  return !of.AllWell() ? Tone::kBad : of.findings.empty() ? Tone::kGood : Tone::kUnsure;
+  return !of.Passes() ? Tone::kBad : of.findings.empty() ? Tone::kGood : Tone::kUnsure;
 }
 
 // A screen has no room for a column of problems, so it shows each on the line below.
 Table ValidationFindings(const Validation& of) {
-  Table table{
-      .id = "findings",
-      .columns = {Left("severity"), Left("check"), Left("file"), Left("problem").Wraps().At(Level::kPage)}};
+  Table table{.id = "findings",
+              .columns = {Left("severity"), Left("check"), Left("file"),
+                          Left("problem").WithWrapping().WithLevel(Level::kPage)}};
   for (const Finding& finding : of.findings) {
     const Tone tone = finding.severity == Finding::Severity::kBroken ? Tone::kBad : Tone::kUnsure;
     table.rows.push_back(
-        {Cell(std::string(NameOf(finding.severity)), tone), finding.check, finding.file, finding.problem});
+        {Cell(std::string(GetName(finding.severity)), tone), finding.check, finding.file, finding.problem});
     table.rows.push_back(Row({"", "", finding.problem, ""}, Row::Role::kRest));
   }
   return table;
@@ -51,13 +51,13 @@ Table ValidatedRuns(const Validations& validations) {
 
 }  // namespace
 
-Document SayValidations(const Validations& validations) {
+Document MakeValidationDocument(const Validations& validations) {
   Document document;
   const bool recovered =
       std::ranges::any_of(validations.runs, [](const Validation& of) { return of.recovered.has_value(); });
   document.title = recovered ? "etprof recover" : "etprof validate";
-  document.sections_are = "results";
-  document.concludes = true;
+  document.section_kind = "results";
+  document.answers_last = true;
   document.sections = {{"", Level::kPage, {ValidatedRuns(validations)}}};
   for (const Validation& of : validations.runs) {
     document.sections.push_back({of.run, Level::kUsual, {ValidationFindings(of)}});

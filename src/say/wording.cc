@@ -50,14 +50,16 @@ double UnitsPerNs(const TimeScale& scale) {
 
 }  // namespace
 
-std::string TimeScale::Number(double ns) const { return OfUnits(std::llround(ns * UnitsPerNs(*this)), ns); }
-std::string TimeScale::OfUnits(std::int64_t units) const {
+std::string TimeScale::Number(double ns) const {
+  return FormatUnits(std::llround(ns * UnitsPerNs(*this)), ns);
+}
+std::string TimeScale::FormatUnits(std::int64_t units) const {
   double value = static_cast<double>(units);
   for (int i = 0; i < decimals; ++i) value /= 10;
   return fmt::format("{}{:.{}f}", value < 0 ? "−" : "", std::fabs(value), decimals);
 }
-std::string TimeScale::OfUnits(std::int64_t units, double ns) const {
-  return units != 0 || ns == 0 ? OfUnits(units) : (ns < 0 ? ">−" : "<") + OfUnits(1);
+std::string TimeScale::FormatUnits(std::int64_t units, double ns) const {
+  return units != 0 || ns == 0 ? FormatUnits(units) : (ns < 0 ? ">−" : "<") + FormatUnits(1);
 }
 std::string TimeScale::Text(double ns) const { return Number(ns) + ' ' + unit; }
 std::string TimeScale::Text(const std::optional<double>& ns) const { return ns ? Text(*ns) : kUndefined; }
@@ -74,8 +76,8 @@ TimeScale ScaleFor(double smallest, double largest) {
   return scale;
 }
 
-std::vector<std::int64_t> AddingUpUnits(const std::vector<std::vector<double>>& groups_ns,
-                                        const TimeScale& scale) {
+std::vector<std::int64_t> RoundToUnits(const std::vector<std::vector<double>>& groups_ns,
+                                       const TimeScale& scale) {
   std::vector<std::int64_t> all;
   double left = 0;  // what the rounded parts of the sums so far lack
   for (const std::vector<double>& group : groups_ns) {
@@ -92,7 +94,7 @@ std::vector<std::int64_t> AddingUpUnits(const std::vector<std::vector<double>>& 
   return all;
 }
 
-double MeanOf(Nanoseconds total, std::int64_t runs) {
+double MeanPerRun(Nanoseconds total, std::int64_t runs) {
   return runs > 0 ? static_cast<double>(total) / static_cast<double>(runs) : 0;
 }
 
@@ -123,14 +125,14 @@ std::string RelativeText(double relative) {
   return fmt::format("{:.2f}%", percent);
 }
 
-std::string TimesText(double ratio, const char* word) {
+std::string RatioPhrase(double ratio, const char* word) {
   const std::string times = RatioText(ratio);
   return times == "1.00x" ? fmt::format("{} by less than 0.001%", word) : times + ' ' + word;
 }
 
 constexpr std::string_view kNoInterval = ", too few independent runs for an interval";
 
-VerdictWords WordsOf(const Quantity& quantity) {
+VerdictTexts MakeVerdictTexts(const Quantity& quantity) {
   if (quantity.verdict == stats::Verdict::kEmulated) return {"emulated CPU: timings not meaningful", ""};
   if (quantity.verdict == stats::Verdict::kContended) return {"contended: too few clean runs", ""};
   if (quantity.too_short) return {"too short for a clock of whole microseconds", ""};
@@ -141,16 +143,16 @@ VerdictWords WordsOf(const Quantity& quantity) {
   }
   const stats::RatioEstimate& estimate = *quantity.estimate;
   const std::string interval = IntervalOrEmpty(estimate.low(), estimate.high());
-  if (quantity.verdict == stats::Verdict::kFaster) return {TimesText(estimate.ratio(), "faster"), interval};
+  if (quantity.verdict == stats::Verdict::kFaster) return {RatioPhrase(estimate.ratio(), "faster"), interval};
   if (quantity.verdict == stats::Verdict::kSlower)
-    return {TimesText(1 / estimate.ratio(), "slower"),
+    return {RatioPhrase(1 / estimate.ratio(), "slower"),
             IntervalOrEmpty(1 / estimate.high(), 1 / estimate.low())};
   if (quantity.verdict == stats::Verdict::kSame) return {"same", interval};
   return {"inconclusive, " + RatioText(estimate.ratio()), interval};
 }
 
-std::string VerdictAgainst(const Quantity& quantity, const std::string& baseline) {
-  std::string verdict = WordsOf(quantity).verdict;
+std::string VerdictWithBaseline(const Quantity& quantity, const std::string& baseline) {
+  std::string verdict = MakeVerdictTexts(quantity).verdict;
   if (Differs(quantity.verdict)) return verdict + " than " + baseline;
   if (quantity.verdict == stats::Verdict::kSame) return verdict + " as " + baseline;
   if (quantity.verdict != stats::Verdict::kInconclusive || verdict == kUndefined) return verdict;
@@ -165,12 +167,12 @@ std::string UndefinedText(const Report& report) {
   for (const ReportComparison& pair : report.comparisons) {
     const stats::Verdict verdict = pair.comparison.latency.verdict;
     const bool all = verdict == stats::Verdict::kContended || verdict == stats::Verdict::kEmulated;
-    why.insert(NameOf(all ? verdict : stats::Verdict::kInconclusive));
+    why.insert(GetName(all ? verdict : stats::Verdict::kInconclusive));
   }
   return why.empty() ? "" : fmt::format("{}: {}.", kUndefined, fmt::join(why, " or "));
 }
 
-std::string GainText(const Quantity& quantity) {
+std::string SpeedupOrDash(const Quantity& quantity) {
   if (quantity.verdict == stats::Verdict::kSame) return "same";
   if (!Differs(quantity.verdict) || !quantity.estimate) return kUndefined;
   return RatioText(quantity.estimate->ratio());
@@ -183,7 +185,7 @@ std::string IntervalText(const Quantity& quantity) {
 }
 
 std::string PaceText(const ReportExperiment& experiment) {
-  const std::string every = fmt::format("a run every {}", DurationText(experiment.period));
+  const std::string every = fmt::format("a run every {}", FormatExactDuration(experiment.period));
   if (experiment.late_runs == 0)
     return fmt::format("{}, none of {} took longer", every, experiment.latency_of_all.n);
   const double share = static_cast<double>(experiment.late_runs) /
@@ -192,13 +194,13 @@ std::string PaceText(const ReportExperiment& experiment) {
                      experiment.latency_of_all.n, PercentText(share));
 }
 
-std::string CostVerdict(const SideCost& cost) {
+std::string CostVerdict(const StartupCost& cost) {
   if (!cost.estimate) return "";
   if (cost.verdict == stats::Verdict::kSame) return "same";
   return Differs(cost.verdict) ? SignedPercentText(1 / cost.estimate->ratio() - 1) : "";
 }
 
-std::string CostInterval(const SideCost& cost) {
+std::string CostInterval(const StartupCost& cost) {
   if (!cost.estimate || cost.verdict == stats::Verdict::kEmulated) return kUndefined;
   // The change is candidate over baseline and the estimate baseline over candidate, so the ends are swapped.
   const double low = 1 / cost.estimate->high() - 1;
@@ -217,7 +219,7 @@ std::string SampleText(const Comparison& comparison, bool interleaved) {
   return fmt::format("{} x {}", launches, CountedText(each, "round"));
 }
 
-std::string MethodToTell(const Report& report) {
+std::string NonDefaultMethod(const Report& report) {
   if (report.bare) return "";
   if (report.run.method != "forward") return report.run.method;
   const auto info = nlohmann::json::parse(report.run.model_info, nullptr, /*allow_exceptions=*/false);
@@ -227,10 +229,10 @@ std::string MethodToTell(const Report& report) {
 
 std::string ModelText(const Report& report) {
   // "mobilenet_v3_small_xnnpack_fp32" already contains the backend and the data type, so remove them.
-  std::string text = report.models_share.empty() ? report.model_id : report.models_share;
+  std::string text = report.common_model_prefix.empty() ? report.model_id : report.common_model_prefix;
   const std::string suffix = "_" + report.backend + "_" + report.dtype;
   if (!report.backend.empty() && text.ends_with(suffix)) text.resize(text.size() - suffix.size());
-  if (!report.models_share.empty()) text.resize(text.find_last_not_of("_-.") + 1);
+  if (!report.common_model_prefix.empty()) text.resize(text.find_last_not_of("_-.") + 1);
   return text;
 }
 
@@ -242,7 +244,7 @@ std::string HeaderText(const Report& report, const std::string& title) {
     if (part.empty()) return;
     text += (text.empty() ? "" : " · ") + part;
   };
-  if (const std::string method = MethodToTell(report); !method.empty()) add("method " + method);
+  if (const std::string method = NonDefaultMethod(report); !method.empty()) add("method " + method);
   add(report.backend.empty() ? report.dtype
                              : report.backend + (report.dtype.empty() ? "" : " " + report.dtype));
   if (!report.bare && !report.experiments.empty()) {
@@ -264,23 +266,23 @@ std::string HeaderText(const Report& report, const std::string& title) {
   return text;
 }
 
-Tail TailOf(const stats::Distribution& distribution) {
-  if (distribution.n >= stats::kLeastForP99) return {"p99", distribution.p99};
+Tail TailLatency(const stats::Distribution& distribution) {
+  if (distribution.n >= stats::kMinValuesForP99) return {"p99", distribution.p99};
   return {"max", distribution.max};
 }
 
 std::string TracerRowName(const ReportExperiment& experiment) {
-  return experiment.latency_from_trace || TracedWereDisturbed(experiment) ? "Mean to median"
-                                                                          : kTracingOverhead;
+  return experiment.latency_from_trace || TracedTimesWereDisturbed(experiment) ? "Mean to median"
+                                                                               : kTracingOverhead;
 }
 
 constexpr NamedValue<KleidiaiUse::Kernels> kMatrixKernels[] = {
     {KleidiaiUse::Kernels::kSme, "KleidiAI, SME or SME2"},
     {KleidiaiUse::Kernels::kKleidiai, "KleidiAI"},
-    {KleidiaiUse::Kernels::kOwn, "XNNPACK's own"},
+    {KleidiaiUse::Kernels::kXnnpack, "XNNPACK's own"},
     {KleidiaiUse::Kernels::kPortable, "portable"},
     {KleidiaiUse::Kernels::kUnknown, "not known"}};
 
-std::string MatrixKernelsText(KleidiaiUse::Kernels kernels) { return NameIn(kMatrixKernels, kernels); }
+std::string MatrixKernelsText(KleidiaiUse::Kernels kernels) { return FindName(kMatrixKernels, kernels); }
 
 }  // namespace etprof

@@ -20,11 +20,11 @@ struct TimeScale {
   const char* unit = "ms";
   int decimals = 2;
 
-  std::string Number(double ns) const;            // "7.92"; never rounds a nonzero time to 0: "<0.01"
-  std::string OfUnits(std::int64_t units) const;  // units of the last digit: 792 -> "7.92"
-  std::string OfUnits(std::int64_t units, double ns) const;  // as above, for `ns` rounded to `units`
-  std::string Text(double ns) const;                         // "7.92 ms"
-  std::string Text(const std::optional<double>& ns) const;   // "—" if absent
+  std::string Number(double ns) const;                // "7.92"; never rounds a nonzero time to 0: "<0.01"
+  std::string FormatUnits(std::int64_t units) const;  // units of the last digit: 792 -> "7.92"
+  std::string FormatUnits(std::int64_t units, double ns) const;  // as above, for `ns` rounded to `units`
+  std::string Text(double ns) const;                             // "7.92 ms"
+  std::string Text(const std::optional<double>& ns) const;       // "—" if absent
 };
 // The scale for times up to `largest` and totals down to `smallest` (ns): milliseconds, or microseconds if
 // the smallest total is below one; two decimals, or one from 100 on.
@@ -32,11 +32,11 @@ TimeScale ScaleFor(double smallest, double largest);
 
 // Rounds parts to units of the scale's last digit by largest remainder, so that they add up to each rounded
 // sum: of the first group, of the first two groups, and so on.
-std::vector<std::int64_t> AddingUpUnits(const std::vector<std::vector<double>>& groups_ns,
-                                        const TimeScale& scale);
+std::vector<std::int64_t> RoundToUnits(const std::vector<std::vector<double>>& groups_ns,
+                                       const TimeScale& scale);
 
 // The mean over runs; 0 if there are no runs.
-double MeanOf(Nanoseconds total, std::int64_t runs);
+double MeanPerRun(Nanoseconds total, std::int64_t runs);
 
 // Shown if the compared variants were not interleaved.
 inline constexpr const char* kNotInterleaved =
@@ -48,39 +48,39 @@ std::string RatioText(double ratio);    // "1.84x", with more digits where this 
 // nothing is compared.
 std::string UndefinedText(const Report& report);
 // "1.84x faster", "1.31x slower"; never "1.00x": "slower by less than 0.001%".
-std::string TimesText(double ratio, const char* word);
+std::string RatioPhrase(double ratio, const char* word);
 std::string RelativeText(double relative);  // a half-width: 0.0042 -> "0.42%"
 
 // "1.84x faster  [1.82, 1.85]", "same  [0.996, 1.003]", "inconclusive  1.02x [0.97, 1.07]". A slowdown is
 // reported as times slower, so its interval is inverted, too.
-struct VerdictWords {
+struct VerdictTexts {
   std::string verdict;   // "1.84x faster"
   std::string interval;  // "[1.82, 1.85]"; empty if there is none
 };
-VerdictWords WordsOf(const Quantity& quantity);
+VerdictTexts MakeVerdictTexts(const Quantity& quantity);
 
 // A verdict that names the baseline: "1.84x faster than off", "same as off", "inconclusive, 1.02x compared
 // with off".
-std::string VerdictAgainst(const Quantity& quantity, const std::string& baseline);
+std::string VerdictWithBaseline(const Quantity& quantity, const std::string& baseline);
 
 // A speedup in a table: "2.46x" (below 1: slower), "same", or "—" if inconclusive.
-std::string GainText(const Quantity& quantity);
+std::string SpeedupOrDash(const Quantity& quantity);
 // The interval of the ratio baseline / candidate, never inverted: "[2.41, 2.50]", or "—".
 std::string IntervalText(const Quantity& quantity);
 
 // For a paced experiment: "a run every 33ms, none of 840 took longer", "..., 12 of 840 took longer (1%)".
 std::string PaceText(const ReportExperiment& experiment);
 // The change of a cost: "+29%", "same"; empty if inconclusive.
-std::string CostVerdict(const SideCost& cost);
+std::string CostVerdict(const StartupCost& cost);
 // The interval of that change, from the candidate's minimum to its maximum: "[−2.9%, −1.9%]", or "—".
-std::string CostInterval(const SideCost& cost);
+std::string CostInterval(const StartupCost& cost);
 
 // "10 launches x 7 rounds", "10 interleaved launches x 7 rounds"; "" if not paired.
 std::string SampleText(const Comparison& comparison, bool interleaved = false);
 
 // The method that ran ("decode") if readers need to know it: it is not "forward", or the program has several
 // methods. Else "".
-std::string MethodToTell(const Report& report);
+std::string NonDefaultMethod(const Report& report);
 
 // "mobilenet_v3_small" for mobilenet_v3_small_xnnpack_fp32; for several models, the common beginning of their
 // names.
@@ -100,7 +100,7 @@ struct Tail {
   const char* name = "max";
   std::optional<double> value;
 };
-Tail TailOf(const stats::Distribution& distribution);
+Tail TailLatency(const stats::Distribution& distribution);
 
 // The name of the row between the mean of the traced runs and the headline median: "Tracing overhead" only if
 // that explains the difference.

@@ -24,23 +24,24 @@ Quantity Ratio(double low, double high, stats::Verdict verdict) {
 }
 
 TEST(Words, ShowTheVerdictWithItsInterval) {
-  const VerdictWords faster = WordsOf(Ratio(1.82, 1.86, stats::Verdict::kFaster));
+  const VerdictTexts faster = MakeVerdictTexts(Ratio(1.82, 1.86, stats::Verdict::kFaster));
   EXPECT_EQ(faster.verdict, "1.84x faster");
   EXPECT_EQ(faster.interval, "[1.82, 1.86]");
-  EXPECT_EQ(WordsOf(Ratio(0.997, 1.004, stats::Verdict::kSame)).verdict, "same");
-  EXPECT_EQ(WordsOf(Ratio(0.997, 1.004, stats::Verdict::kSame)).interval, "[0.997, 1.004]");
+  EXPECT_EQ(MakeVerdictTexts(Ratio(0.997, 1.004, stats::Verdict::kSame)).verdict, "same");
+  EXPECT_EQ(MakeVerdictTexts(Ratio(0.997, 1.004, stats::Verdict::kSame)).interval, "[0.997, 1.004]");
 }
 
 TEST(Words, InvertRatioAndIntervalOfSlowdowns) {
-  const VerdictWords slower = WordsOf(Ratio(0.5, 0.5 / 0.9, stats::Verdict::kSlower));
+  const VerdictTexts slower = MakeVerdictTexts(Ratio(0.5, 0.5 / 0.9, stats::Verdict::kSlower));
   EXPECT_EQ(slower.verdict, "1.90x slower");
   EXPECT_EQ(slower.interval, "[1.80, 2.00]");
 }
 
 TEST(Words, NeverPrintOneTimesSlower) {
   for (double far = 1e-12; far < 2; far *= 1.7) {
-    const std::string slower = WordsOf(Ratio(1 / (1 + far), 1 / (1 + far), stats::Verdict::kSlower)).verdict;
-    const std::string faster = WordsOf(Ratio(1 + far, 1 + far, stats::Verdict::kFaster)).verdict;
+    const std::string slower =
+        MakeVerdictTexts(Ratio(1 / (1 + far), 1 / (1 + far), stats::Verdict::kSlower)).verdict;
+    const std::string faster = MakeVerdictTexts(Ratio(1 + far, 1 + far, stats::Verdict::kFaster)).verdict;
     for (const std::string& said : {slower, faster}) {
       EXPECT_FALSE(said.starts_with("1x") || said.starts_with("1.0x") || said.starts_with("1.00x")) << said;
     }
@@ -65,11 +66,11 @@ TEST(Words, ExplainUndefinedSpeedups) {
 
 TEST(Words, ShowNoSpeedupForInconclusiveRatios) {
   const Quantity quantity = Ratio(0.95, 1.2, stats::Verdict::kInconclusive);
-  EXPECT_EQ(GainText(quantity), kUndefined);
+  EXPECT_EQ(SpeedupOrDash(quantity), kUndefined);
   EXPECT_EQ(IntervalText(quantity), "[0.95, 1.20]");
-  EXPECT_EQ(WordsOf(quantity).verdict, "inconclusive, 1.07x");
-  EXPECT_EQ(GainText(Ratio(0.999, 1.001, stats::Verdict::kSame)), "same");
-  EXPECT_EQ(GainText(Ratio(2, 3, stats::Verdict::kEmulated)), kUndefined);
+  EXPECT_EQ(MakeVerdictTexts(quantity).verdict, "inconclusive, 1.07x");
+  EXPECT_EQ(SpeedupOrDash(Ratio(0.999, 1.001, stats::Verdict::kSame)), "same");
+  EXPECT_EQ(SpeedupOrDash(Ratio(2, 3, stats::Verdict::kEmulated)), kUndefined);
   EXPECT_EQ(IntervalText(Ratio(2, 3, stats::Verdict::kEmulated)), kUndefined);
 }
 
@@ -77,12 +78,12 @@ TEST(Words, StateMissingIntervals) {
   Quantity quantity;
   quantity.baseline_ns = 2e6;
   quantity.candidate_ns = 1e6;
-  EXPECT_EQ(WordsOf(quantity).verdict, "2.00x, too few independent runs for an interval");
-  EXPECT_EQ(WordsOf(Quantity{}).verdict, kUndefined);
+  EXPECT_EQ(MakeVerdictTexts(quantity).verdict, "2.00x, too few independent runs for an interval");
+  EXPECT_EQ(MakeVerdictTexts(Quantity{}).verdict, kUndefined);
 }
 
-SideCost Cost(double low, double high, stats::Verdict verdict) {
-  SideCost cost;
+StartupCost Cost(double low, double high, stats::Verdict verdict) {
+  StartupCost cost;
   cost.estimate = Ratio(low, high, verdict).estimate;
   cost.verdict = verdict;
   return cost;
@@ -91,13 +92,13 @@ SideCost Cost(double low, double high, stats::Verdict verdict) {
 // A ratio is baseline over candidate, a change candidate over baseline; the change must be within its
 // interval.
 TEST(Costs, ChangesAreWithinTheirIntervals) {
-  const SideCost more = Cost(0.74, 0.98, stats::Verdict::kSlower);  // 0.852
+  const StartupCost more = Cost(0.74, 0.98, stats::Verdict::kSlower);  // 0.852
   EXPECT_EQ(CostVerdict(more), "+17%");
   EXPECT_EQ(CostInterval(more), "[+2.0%, +35%]");
-  const SideCost less = Cost(1.0354, 1.3168, stats::Verdict::kFaster);  // 1.1676
+  const StartupCost less = Cost(1.0354, 1.3168, stats::Verdict::kFaster);  // 1.1676
   EXPECT_EQ(CostVerdict(less), "−14%");
   EXPECT_EQ(CostInterval(less), "[−24%, −3.4%]");
-  const SideCost slightly = Cost(0.965, 0.973, stats::Verdict::kSlower);
+  const StartupCost slightly = Cost(0.965, 0.973, stats::Verdict::kSlower);
   EXPECT_EQ(CostVerdict(slightly), "+3.2%");
   EXPECT_EQ(CostInterval(slightly), "[+2.8%, +3.6%]");
 }
@@ -109,22 +110,22 @@ TEST(Costs, UnknownChangesAreEmpty) {
   EXPECT_EQ(CostInterval(Cost(0.9996, 1.0037, stats::Verdict::kSame)), "[−0.4%, 0%]");
   EXPECT_EQ(CostInterval(Cost(1e-9, 2, stats::Verdict::kInconclusive)), "[−50%, >+10000%]");
   EXPECT_EQ(CostInterval(Cost(1.9, 2.1, stats::Verdict::kEmulated)), kUndefined);
-  EXPECT_EQ(CostInterval(SideCost()), kUndefined);
+  EXPECT_EQ(CostInterval(StartupCost()), kUndefined);
 }
 
-TEST(AddingUpUnits, AddUpToTheRoundedSum) {
+TEST(RoundToUnits, AddUpToTheRoundedSum) {
   const TimeScale scale{1e6, "ms", 2};
   // Rounded separately, 3 x 3.33 would lack 0.01.
-  EXPECT_EQ(AddingUpUnits({{10e6 / 3, 10e6 / 3, 10e6 / 3}}, scale),
+  EXPECT_EQ(RoundToUnits({{10e6 / 3, 10e6 / 3, 10e6 / 3}}, scale),
             (std::vector<std::int64_t>{334, 333, 333}));
-  EXPECT_EQ(AddingUpUnits({{1e6, -0.25e6}}, scale), (std::vector<std::int64_t>{100, -25}));
-  EXPECT_EQ(scale.OfUnits(-25), "−0.25");
-  EXPECT_TRUE(AddingUpUnits({}, scale).empty());
+  EXPECT_EQ(RoundToUnits({{1e6, -0.25e6}}, scale), (std::vector<std::int64_t>{100, -25}));
+  EXPECT_EQ(scale.FormatUnits(-25), "−0.25");
+  EXPECT_TRUE(RoundToUnits({}, scale).empty());
   // 1.004 + 1.004 = 2.008, and with the next part 2.012: both sums print as 2.01.
-  EXPECT_EQ(AddingUpUnits({{1.004e6, 1.004e6}, {}, {0.004e6}}, scale),
+  EXPECT_EQ(RoundToUnits({{1.004e6, 1.004e6}, {}, {0.004e6}}, scale),
             (std::vector<std::int64_t>{101, 100, 0}));
   // The first sum was printed 0.004 too low, so the second sum is 2.02.
-  EXPECT_EQ(AddingUpUnits({{2.004e6}, {0.012e6}}, scale), (std::vector<std::int64_t>{200, 2}));
+  EXPECT_EQ(RoundToUnits({{2.004e6}, {0.012e6}}, scale), (std::vector<std::int64_t>{200, 2}));
 }
 
 TEST(Scale, KeepsFourDigitsOfTheLargest) {
@@ -161,9 +162,9 @@ TEST(Tail, NeedsEnoughRunsForAQuantile) {
   few.n = 99;
   few.max = 7;
   few.p99 = 6;
-  EXPECT_STREQ(TailOf(few).name, "max");
+  EXPECT_STREQ(TailLatency(few).name, "max");
   few.n = 100;
-  EXPECT_STREQ(TailOf(few).name, "p99");
+  EXPECT_STREQ(TailLatency(few).name, "p99");
 }
 
 TEST(HeaderText, NamesAMethodOtherThanForward) {
@@ -171,37 +172,37 @@ TEST(HeaderText, NamesAMethodOtherThanForward) {
   report.model_id = "llm";
   EXPECT_EQ(HeaderText(report), "llm");
   report.run.model_info = R"({"methods": {"forward": {}}})";
-  EXPECT_EQ(MethodToTell(report), "");
+  EXPECT_EQ(NonDefaultMethod(report), "");
   report.run.model_info = R"({"methods": {"forward": {}, "prefill": {}}})";
   EXPECT_EQ(HeaderText(report), "llm · method forward");
   report.run.model_info.clear();
   report.run.method = "decode";
   EXPECT_EQ(HeaderText(report), "llm · method decode");
   report.run.model_info = "[no JSON";
-  EXPECT_EQ(MethodToTell(report), "decode");
+  EXPECT_EQ(NonDefaultMethod(report), "decode");
   const std::vector<say::Fact> facts = say::RunFacts(report).facts;
   EXPECT_TRUE(std::ranges::any_of(
       facts, [](const say::Fact& fact) { return fact.name == "Method" && fact.value == "decode"; }));
   report.bare = true;  // a bare trace does not say which method ran
-  EXPECT_EQ(MethodToTell(report), "");
+  EXPECT_EQ(NonDefaultMethod(report), "");
 }
 
-TEST(VerdictAgainst, NamesTheBaseline) {
+TEST(VerdictWithBaseline, NamesTheBaseline) {
   Quantity quantity;
-  EXPECT_EQ(VerdictAgainst(quantity, "off"), kUndefined);
+  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), kUndefined);
   quantity.baseline_ns = 2;
   quantity.candidate_ns = 1;
-  EXPECT_EQ(VerdictAgainst(quantity, "off"),
+  EXPECT_EQ(VerdictWithBaseline(quantity, "off"),
             "2.00x compared with off, too few independent runs for an interval");
   quantity.estimate.emplace();
   quantity.estimate->log_ratio = std::log(2.0);
-  EXPECT_EQ(VerdictAgainst(quantity, "off"), "inconclusive, 2.00x compared with off");
+  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), "inconclusive, 2.00x compared with off");
   quantity.verdict = stats::Verdict::kFaster;
-  EXPECT_EQ(VerdictAgainst(quantity, "off"), "2.00x faster than off");
+  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), "2.00x faster than off");
   quantity.verdict = stats::Verdict::kSame;
-  EXPECT_EQ(VerdictAgainst(quantity, "off"), "same as off");
+  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), "same as off");
   quantity.verdict = stats::Verdict::kEmulated;
-  EXPECT_EQ(VerdictAgainst(quantity, "off"), "emulated CPU: timings not meaningful");
+  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), "emulated CPU: timings not meaningful");
 }
 
 }  // namespace

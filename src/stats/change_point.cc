@@ -46,7 +46,7 @@ class Finder {
       : options_(options), random_(options.seed) {
     std::vector<double> variances, sizes;
     for (const RunLaunches& run : runs) {
-      const MiddleMean mean = MiddleMeanOf(run.logs);
+      const InterquartileMean mean = ComputeInterquartileMean(run.logs);
       values_.push_back({mean.log, 1});
       groups_.push_back(run.group);
       sizes.push_back(static_cast<double>(run.logs.size()));
@@ -58,7 +58,7 @@ class Finder {
 
   ChangePoints Run() {
     ChangePoints found;
-    if (values_.size() >= kLeastRunsOfSeries) {
+    if (values_.size() >= kMinSeriesRuns) {
       found.p_value = SplitStretch({0, values_.size(), options_.level}, options_.p_value);
       std::ranges::sort(changes_, {}, &LevelChange::at);
       for (std::size_t i = 0; i < changes_.size(); ++i) {
@@ -85,7 +85,7 @@ class Finder {
   Split BestSplitIn(std::size_t from, std::size_t to) const {
     Split split;
     split.from = split.at = from;
-    if (to - from < kLeastRunsOfSeries / 2) return split;
+    if (to - from < kMinSeriesRuns / 2) return split;
     const std::span<const RunValue> values(values_.data() + from, to - from);
     const std::vector<double> gains = Gains(values, from, kMinSideRuns);
     const auto best = std::ranges::max_element(gains);
@@ -96,12 +96,12 @@ class Finder {
     return split;
   }
   Split BestSplitOfSeries() const {
-    return values_.size() < kLeastRunsOfSeries ? Split{} : BestSplitIn(0, values_.size());
+    return values_.size() < kMinSeriesRuns ? Split{} : BestSplitIn(0, values_.size());
   }
 
   // Whether runs [from, to) may only be drifting, without a change of level.
   bool MayBeDrift(std::size_t from, std::size_t to) {
-    if (!options_.beside_drift) return false;
+    if (!options_.test_drift) return false;
     std::vector<double> logs;
     for (std::size_t i = from; i < to; ++i) logs.push_back(values_[i].log);
     return DriftPValue(logs, random_) > kDriftLevel;
@@ -345,14 +345,14 @@ void RequireShares(const ChangePointOptions& options) {
 
 }  // namespace
 
-MiddleMean MiddleMeanOf(std::span<const double> logs) {
+InterquartileMean ComputeInterquartileMean(std::span<const double> logs) {
   if (logs.empty()) throw std::invalid_argument("a run without launches");
   std::vector<double> sorted(logs.begin(), logs.end());
   std::ranges::sort(sorted);
   const std::size_t cut = sorted.size() < 4 ? 0 : sorted.size() / 4;
   const std::span<const double> middle(sorted.data() + cut, sorted.size() - 2 * cut);
   const auto kept = static_cast<double>(middle.size());
-  MiddleMean mean;
+  InterquartileMean mean;
   mean.log = std::accumulate(middle.begin(), middle.end(), 0.0) / kept;
   if (sorted.size() < 2) return mean;
   const double low = middle.front(), high = middle.back();
@@ -371,8 +371,8 @@ ChangePoints FindChangePoints(std::span<const RunLaunches> runs, const ChangePoi
   return Finder(runs, options).Run();
 }
 
-std::vector<double> PValuesOfChanges(std::span<const std::vector<RunLaunches>> series, double rate,
-                                     const ChangePointOptions& options) {
+std::vector<double> ChangePValues(std::span<const std::vector<RunLaunches>> series, double rate,
+                                  const ChangePointOptions& options) {
   RequireShares(options);
   if (!(rate > 0 && rate < 1)) throw std::invalid_argument("a rate outside (0, 1)");
   struct SeriesTest {
@@ -407,8 +407,8 @@ std::vector<double> PValuesOfChanges(std::span<const std::vector<RunLaunches>> s
   return p_values;
 }
 
-std::optional<std::size_t> RunsToShow(const ChangePoints& found, double log_size, double level,
-                                      std::size_t max_runs) {
+std::optional<std::size_t> RunsToDetect(const ChangePoints& found, double log_size, double level,
+                                        std::size_t max_runs) {
   if (!found.run_sd || found.last_runs < kMinSideRuns) return std::nullopt;
   constexpr double kPower = 1.2816;  // 90% quantile of the normal distribution
   const double critical = found.critical_t.value_or(3.5) + kPower;
@@ -421,8 +421,8 @@ std::optional<std::size_t> RunsToShow(const ChangePoints& found, double log_size
     if (more < kMinSideRuns || std::log(2.0) - log_orders > std::log(level)) continue;
     const double t = std::abs(log_size) * std::sqrt(before * after / (before + after));
     // The t that the drift test needs for the same power if the runs do not drift.
-    const double beside_drift = 7 + 50 / (before + after);
-    if (t >= *found.run_sd * std::max(critical, beside_drift)) return more;
+    const double test_drift = 7 + 50 / (before + after);
+    if (t >= *found.run_sd * std::max(critical, test_drift)) return more;
   }
   return std::nullopt;
 }

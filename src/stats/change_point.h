@@ -23,7 +23,7 @@ struct ChangePointOptions {
   double confidence = 0.95;  // of the intervals of place and size
   int permutations = 999;
   std::uint64_t seed = 1;
-  bool beside_drift = true;  // a split must also pass DriftPValue
+  bool test_drift = true;  // a split must also pass DriftPValue
   // The p-value of the first split, if it is already known (ChangePValues); absent: it is tested.
   std::optional<double> p_value{};
 };
@@ -39,13 +39,13 @@ struct LevelChange {
 // The interquartile mean of launches (a 25% trimmed mean), which is robust to outliers; for fewer than four
 // launches the plain mean. The standard error is the winsorized one with `degrees_of_freedom` (Tukey &
 // McLaughlin, Sankhya A 25, 1963); absent for a single launch.
-struct MiddleMean {
+struct InterquartileMean {
   double log = 0;
   std::optional<double> standard_error;
   double degrees_of_freedom = 0;
 };
 // Throws std::invalid_argument if `logs` is empty.
-MiddleMean MiddleMeanOf(std::span<const double> logs);
+InterquartileMean ComputeInterquartileMean(std::span<const double> logs);
 
 // The value of a run: the interquartile mean of its launches.
 struct RunValue {
@@ -67,7 +67,7 @@ struct ChangePoints {
 };
 
 // In a shorter series no change can be significant, because it has too few orders for a permutation test.
-inline constexpr std::size_t kLeastRunsOfSeries = 8;
+inline constexpr std::size_t kMinSeriesRuns = 8;
 
 // Splits the series where the levels before and after differ most (the largest reduction of the weighted sum
 // of squares; at least two runs on either side), if a permutation test says that runs in another order would
@@ -95,12 +95,12 @@ ChangePoints FindChangePoints(std::span<const RunLaunches> runs, const ChangePoi
 // each series has 20 that differ as much as its runs, or is rejected by the procedure with a margin (after
 // Sandve, Ferkingstad & Nygard, "Sequential Monte Carlo Multiple Testing", Bioinformatics 27, 2011). Throws
 // as FindChangePoints.
-std::vector<double> PValuesOfChanges(std::span<const std::vector<RunLaunches>> series, double rate,
-                                     const ChangePointOptions& options = {});
+std::vector<double> ChangePValues(std::span<const std::vector<RunLaunches>> series, double rate,
+                                  const ChangePointOptions& options = {});
 
 // The number of runs at a new level until a change of `log_size` after the last change is detected with a
 // probability of 90%, at most `max_runs`. Absent if more are needed, or if there are too few runs to know.
-std::optional<std::size_t> RunsToShow(const ChangePoints& found, double log_size, double level,
-                                      std::size_t max_runs = 1000);
+std::optional<std::size_t> RunsToDetect(const ChangePoints& found, double log_size, double level,
+                                        std::size_t max_runs = 1000);
 
 }  // namespace etprof::stats

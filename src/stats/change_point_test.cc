@@ -39,15 +39,15 @@ struct CommitSeries {
 
 // The expected values are those of scipy.stats.trim_mean(x, 0.25) and scipy.stats.mstats.trimmed_stde(x,
 // (0.25, 0.25)).
-TEST(MiddleMean, MatchesScipy) {
+TEST(InterquartileMean, MatchesScipy) {
   const std::vector<double> logs = {1, 2, 3, 4, 5, 6, 7, 100};
-  const MiddleMean mean = MiddleMeanOf(logs);
+  const InterquartileMean mean = ComputeInterquartileMean(logs);
   EXPECT_DOUBLE_EQ(mean.log, 4.5);
   EXPECT_NEAR(mean.standard_error.value(), 1.0, 1e-6);
   EXPECT_EQ(mean.degrees_of_freedom, 3);
-  EXPECT_EQ(MiddleMeanOf(std::vector<double>{2.0}).standard_error, std::nullopt);
-  EXPECT_DOUBLE_EQ(MiddleMeanOf(std::vector<double>{1.0, 2.0, 6.0}).log, 3);
-  EXPECT_THROW(MiddleMeanOf({}), std::invalid_argument);
+  EXPECT_EQ(ComputeInterquartileMean(std::vector<double>{2.0}).standard_error, std::nullopt);
+  EXPECT_DOUBLE_EQ(ComputeInterquartileMean(std::vector<double>{1.0, 2.0, 6.0}).log, 3);
+  EXPECT_THROW(ComputeInterquartileMean({}), std::invalid_argument);
 }
 
 TEST(ChangePoints, FindsAStepAtItsPlaceWithItsSize) {
@@ -95,7 +95,7 @@ TEST(ChangePoints, NeedEightRuns) {
   EXPECT_EQ(found.p_value, 1);
   EXPECT_THAT(FindChangePoints({}).changes, testing::IsEmpty());
   EXPECT_EQ(FindChangePoints({}).run_sd, std::nullopt);
-  EXPECT_EQ(RunsToShow(FindChangePoints({}), 0.02, 0.05), std::nullopt);
+  EXPECT_EQ(RunsToDetect(FindChangePoints({}), 0.02, 0.05), std::nullopt);
 }
 
 TEST(ChangePoints, AreExactWithoutSpread) {
@@ -131,25 +131,25 @@ TEST(ChangePoints, IgnoreAnOutlyingRun) {
 TEST(ChangePoints, RefusesInvalidArguments) {
   EXPECT_THROW(FindChangePoints(std::vector<RunLaunches>{{{}, 0}}), std::invalid_argument);
   EXPECT_THROW(FindChangePoints({}, {.level = 0}), std::invalid_argument);
-  EXPECT_THROW(PValuesOfChanges({}, 0), std::invalid_argument);
-  EXPECT_THAT(PValuesOfChanges({}, 0.05), testing::IsEmpty());
+  EXPECT_THROW(ChangePValues({}, 0), std::invalid_argument);
+  EXPECT_THAT(ChangePValues({}, 0.05), testing::IsEmpty());
 }
 
-TEST(RunsToShow, LargerChangesNeedFewerRuns) {
+TEST(RunsToDetect, LargerChangesNeedFewerRuns) {
   CommitSeries series;
   const ChangePoints found = FindChangePoints(series.Stepped(30, 99, 0));
-  const auto small = RunsToShow(found, 0.01, 0.05), large = RunsToShow(found, 0.05, 0.05);
+  const auto small = RunsToDetect(found, 0.01, 0.05), large = RunsToDetect(found, 0.05, 0.05);
   ASSERT_TRUE(small && large);
   EXPECT_EQ(*large, 2U);
   EXPECT_GT(*small, *large);
-  EXPECT_EQ(RunsToShow(found, 1e-5, 0.05), std::nullopt);
+  EXPECT_EQ(RunsToDetect(found, 1e-5, 0.05), std::nullopt);
 }
 
-TEST(PValuesOfChanges, OneOfManyIsSignificant) {
+TEST(ChangePValues, OneOfManyIsSignificant) {
   CommitSeries series;
   std::vector<std::vector<RunLaunches>> all;
   for (int i = 0; i < 60; ++i) all.push_back(series.Stepped(30, i == 17 ? 18 : 99, 0.05));
-  const std::vector<double> p_values = PValuesOfChanges(all, 0.01);
+  const std::vector<double> p_values = ChangePValues(all, 0.01);
   ASSERT_EQ(p_values.size(), 60U);
   // The smallest p-value that the draws can give.
   EXPECT_LE(p_values[17], 0.25 * 0.01 / 60);
@@ -166,22 +166,22 @@ TEST(PValuesOfChanges, OneOfManyIsSignificant) {
 }
 
 // If all series changed, each needs fewer permutations, by a factor of the number of series.
-TEST(PValuesOfChanges, ManyChangedSeriesNeedFewerPermutations) {
+TEST(ChangePValues, ManyChangedSeriesNeedFewerPermutations) {
   CommitSeries series;
   std::vector<std::vector<RunLaunches>> all;
   for (int i = 0; i < 60; ++i) all.push_back(series.Stepped(30, 18, 0.05));
-  for (const double p_value : PValuesOfChanges(all, 0.01)) {
+  for (const double p_value : ChangePValues(all, 0.01)) {
     EXPECT_LE(p_value, 0.25 * 0.01);
     EXPECT_GT(p_value, 0.25 * 0.01 / 60);
   }
 }
 
 // If nothing changed, p-values are uniform: at most a tenth of them is below 0.1.
-TEST(PValuesOfChanges, AreUniformWithoutChange) {
+TEST(ChangePValues, AreUniformWithoutChange) {
   CommitSeries series;
   std::vector<std::vector<RunLaunches>> all;
   for (int i = 0; i < 1000; ++i) all.push_back(series.Stepped(12, 99, 0));
-  const std::vector<double> p_values = PValuesOfChanges(all, 0.05);
+  const std::vector<double> p_values = ChangePValues(all, 0.05);
   for (const double level : {0.02, 0.1, 0.5}) {
     const auto below = std::ranges::count_if(p_values, [&](double p_value) { return p_value <= level; });
     EXPECT_LE(static_cast<double>(below), 1000 * level + 2 * std::sqrt(1000 * level * (1 - level))) << level;

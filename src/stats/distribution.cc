@@ -147,7 +147,7 @@ Distribution DescribeSorted(std::span<const double> sorted, bool whole) {
   result.p90 = Quantile(sorted, 0.9);
   result.p95 = Quantile(sorted, 0.95);
   result.p99 = Quantile(sorted, 0.99);
-  const Fences fences = FencesOfSorted(sorted);
+  const Fences fences = TukeyFencesSorted(sorted);
   const auto low = std::lower_bound(sorted.begin(), sorted.end(), fences.low);
   const auto high = std::upper_bound(low, sorted.end(), fences.high);
   result.outliers = (low - sorted.begin()) + (sorted.end() - high);
@@ -183,10 +183,10 @@ std::optional<double> Median(std::span<const double> values) {
 Fences TukeyFences(std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end());
   Sort(sorted);
-  return FencesOfSorted(sorted);
+  return TukeyFencesSorted(sorted);
 }
 
-Fences FencesOfSorted(std::span<const double> sorted) {
+Fences TukeyFencesSorted(std::span<const double> sorted) {
   if (sorted.size() < 4) {
     return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
   }

@@ -10,7 +10,7 @@
 namespace etprof::stats {
 
 // With fewer values these quantiles are among the largest values, so they are not shown.
-inline constexpr std::int64_t kLeastForP90 = 10, kLeastForP99 = 100;
+inline constexpr std::int64_t kMinValuesForP90 = 10, kMinValuesForP99 = 100;
 
 // The distribution of a set of values. All members have the unit of the values, except `cv` (a plain ratio),
 // `n` and `outliers` (counts). Undefined members are absent: all of them for no values, `sd` and `cv` for one
@@ -33,21 +33,22 @@ struct Distribution {
   static void Describe(auto& v) {
     using D = Distribution;
     v("n", &D::n, {.meaning = "number of values"});
-    v("mean", &D::mean, kMs.Means("arithmetic mean, ms; null: there are no values"));
-    v("sd", &D::sd, kMs.Means("standard deviation with n - 1, ms; null: fewer than two values"));
+    v("mean", &D::mean, kMs.WithMeaning("arithmetic mean, ms; null: there are no values"));
+    v("sd", &D::sd, kMs.WithMeaning("standard deviation with n - 1, ms; null: fewer than two values"));
     v("cv", &D::cv, {.meaning = "`sd` over the mean's magnitude; null: not defined, or a mean of 0"});
-    v("min", &D::min, kMs.Means("smallest value, ms"));
-    v("max", &D::max, kMs.Means("largest value, ms"));
-    v("p50", &D::p50, kMs.Means("median, ms"));
-    v("p90", &D::p90, kMs.Means("90th percentile by linear interpolation, ms"));
-    v("p95", &D::p95, kMs.Means("95th percentile, ms"));
-    v("p99", &D::p99, kMs.Means("99th percentile, ms"));
+    v("min", &D::min, kMs.WithMeaning("smallest value, ms"));
+    v("max", &D::max, kMs.WithMeaning("largest value, ms"));
+    v("p50", &D::p50, kMs.WithMeaning("median, ms"));
+    v("p90", &D::p90, kMs.WithMeaning("90th percentile by linear interpolation, ms"));
+    v("p95", &D::p95, kMs.WithMeaning("95th percentile, ms"));
+    v("p99", &D::p99, kMs.WithMeaning("99th percentile, ms"));
     v("mad", &D::mad,
-      kMs.Means("median of the distances from the median, ms, not scaled to a normal's standard deviation"));
+      kMs.WithMeaning(
+          "median of the distances from the median, ms, not scaled to a normal's standard deviation"));
     v("trimmed_mean_5", &D::trimmed_mean_5,
-      kMs.Means("mean without the lowest and the highest 5% of the values, ms"));
+      kMs.WithMeaning("mean without the lowest and the highest 5% of the values, ms"));
     v("trimmed_mean_10", &D::trimmed_mean_10,
-      kMs.Means("mean without the lowest and the highest 10% of the values, ms"));
+      kMs.WithMeaning("mean without the lowest and the highest 10% of the values, ms"));
     v("outliers", &D::outliers,
       {.meaning = "values more than 1.5 interquartile ranges beyond the quartiles (Tukey's fences)"});
   }
@@ -86,6 +87,6 @@ struct Fences {
 
 // The fences of finite `values`, in any order. For fewer than four values they are -infinity and infinity.
 Fences TukeyFences(std::span<const double> values);
-Fences FencesOfSorted(std::span<const double> sorted);  // the same for ascending values
+Fences TukeyFencesSorted(std::span<const double> sorted);  // the same for ascending values
 
 }  // namespace etprof::stats

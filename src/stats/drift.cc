@@ -106,7 +106,7 @@ Series Simulate(std::size_t count, double autocorrelation, Random& random) {
 }  // namespace
 
 double DriftPValue(std::span<const double> values, Random& random) {
-  if (values.size() < kLeastOfDrift) return 1;
+  if (values.size() < kMinDriftValues) return 1;
   if (std::ranges::adjacent_find(values, std::not_equal_to<>()) == values.end()) return 1;
   const ShiftTest test(values.size());
   const double statistic = test.Statistic(values);

@@ -7,7 +7,7 @@
 namespace etprof::stats {
 
 // In a series with fewer values no step can be distinguished from drift.
-inline constexpr std::size_t kLeastOfDrift = 6;
+inline constexpr std::size_t kMinDriftValues = 6;
 
 // The probability that a series that only drifts looks as if its level changed at once, as much as this
 // series does: the p-value of a level shift within an autoregressive process of order one.

@@ -40,7 +40,7 @@ SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, s
   for (std::vector<double>& set : sorted) {
     Sort(set);
     if (set.empty()) continue;
-    const double last = std::ssize(set) >= kLeastForP99 ? Quantile(set, 0.99) : set.back();
+    const double last = std::ssize(set) >= kMinValuesForP99 ? Quantile(set, 0.99) : set.back();
     shared.from = any ? std::min(shared.from, set.front()) : set.front();
     to = any ? std::max(to, last) : last;
     any = true;

@@ -33,7 +33,7 @@ ChangePoint FindShift(std::span<const double> opening, double level, double sd, 
 
 }  // namespace
 
-std::size_t FirstLevelRun(std::span<const double> runs) {
+std::size_t FirstSteadyRun(std::span<const double> runs) {
   if (runs.size() < 4) return 0;
   const std::span<const double> opening = runs.first(runs.size() / 2);
   const std::span<const double> settled = runs.subspan(runs.size() / 2);
@@ -52,7 +52,7 @@ std::size_t FirstLevelRun(std::span<const double> runs) {
   const ChangePoint below = FindShift(opening, level, sd, -1);
   if (above.evidence >= below.evidence) return above.index;
   // The rest is slower, so the opening is the steady state, and a warm-up can only be within it.
-  return FirstLevelRun(runs.first(below.index));
+  return FirstSteadyRun(runs.first(below.index));
 }
 
 }  // namespace etprof::stats

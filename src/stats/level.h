@@ -17,6 +17,6 @@ namespace etprof::stats {
 //
 // An opening that is faster than the rest is no warm-up: it is the speed of the device before it throttles.
 // The warm-up is then searched in that opening alone, as if the series ended where it got slower.
-std::size_t FirstLevelRun(std::span<const double> runs);
+std::size_t FirstSteadyRun(std::span<const double> runs);
 
 }  // namespace etprof::stats

@@ -28,32 +28,32 @@ class Series {
   std::normal_distribution<double> normal_;
 };
 
-TEST(FirstLevelRun, FindsNothingWhereThereIsNoWarmUp) {
+TEST(FirstSteadyRun, FindsNothingWhereThereIsNoWarmUp) {
   Series series;
   for (const std::size_t n : {20U, 100U, 1000U}) {
     int at_most_one = 0;
-    for (int i = 0; i < 1000; ++i) at_most_one += FirstLevelRun(series.Level(n)) <= 1;
+    for (int i = 0; i < 1000; ++i) at_most_one += FirstSteadyRun(series.Level(n)) <= 1;
     EXPECT_GE(at_most_one, 930) << n;
   }
 }
 
-TEST(FirstLevelRun, FindsTheSlowFirstRun) {
+TEST(FirstSteadyRun, FindsTheSlowFirstRun) {
   Series series;
   int found = 0;
   for (int i = 0; i < 1000; ++i) {
     std::vector<double> runs = series.Level(100);
     runs[0] *= 3;
-    const std::size_t first = FirstLevelRun(runs);
+    const std::size_t first = FirstSteadyRun(runs);
     EXPECT_GE(first, 1U);
     found += first <= 3;
   }
   EXPECT_GE(found, 900);
 }
 
-TEST(FirstLevelRun, FollowsADecayUntilItIsWithinNoise) {
+TEST(FirstSteadyRun, FollowsADecayUntilItIsWithinNoise) {
   Series series;
   for (int i = 0; i < 200; ++i) {
-    const std::size_t first = FirstLevelRun(series.Warming(400, 0.5, 15));
+    const std::size_t first = FirstSteadyRun(series.Warming(400, 0.5, 15));
     EXPECT_GE(first, 30U);   // the run at index 30 is 6.8% above the level, more than 3 sd
     EXPECT_LE(first, 100U);  // the run at index 100 is 0.06% above the level
   }
@@ -66,77 +66,77 @@ int CountWithoutWarmUp(Series& series, const Change& change) {
   for (int i = 0; i < 200; ++i) {
     std::vector<double> runs = series.Level(200);
     for (std::size_t k = 0; k < runs.size(); ++k) runs[k] *= change(k);
-    kept += FirstLevelRun(runs) <= 1;
+    kept += FirstSteadyRun(runs) <= 1;
   }
   return kept;
 }
 
 // The fast runs before a device throttles are what an app sees first, so they are not warm-up.
-TEST(FirstLevelRun, KeepsAFastOpeningBeforeThrottling) {
+TEST(FirstSteadyRun, KeepsAFastOpeningBeforeThrottling) {
   Series series;
   for (const std::size_t step : {20U, 40U, 90U, 120U, 180U}) {
     EXPECT_GE(CountWithoutWarmUp(series, [&](std::size_t run) { return run < step ? 1 : 1.4; }), 180) << step;
   }
 }
 
-TEST(FirstLevelRun, KeepsTheOpeningOfASteadyRise) {
+TEST(FirstSteadyRun, KeepsTheOpeningOfASteadyRise) {
   Series series;
   EXPECT_GE(
       CountWithoutWarmUp(series, [](std::size_t run) { return 1 + 0.3 * static_cast<double>(run) / 200; }),
       180);
 }
 
-TEST(FirstLevelRun, FindsTheWarmUpBeforeThrottling) {
+TEST(FirstSteadyRun, FindsTheWarmUpBeforeThrottling) {
   Series series;
   for (const std::size_t step : {90U, 120U}) {
     for (int i = 0; i < 200; ++i) {
       std::vector<double> runs = series.Warming(200, 0.5, 5);
       runs[0] *= 2;
       for (std::size_t k = step; k < runs.size(); ++k) runs[k] *= 1.4;
-      const std::size_t first = FirstLevelRun(runs);
+      const std::size_t first = FirstSteadyRun(runs);
       EXPECT_GE(first, 8U) << step;  // 10% above the level, 5 sd
       EXPECT_LE(first, 30U) << step;
     }
   }
 }
 
-TEST(FirstLevelRun, FindsABurstOfSlowRunsAtTheStart) {
+TEST(FirstSteadyRun, FindsABurstOfSlowRunsAtTheStart) {
   Series series;
   int found = 0;
   for (int i = 0; i < 200; ++i) {
     std::vector<double> runs = series.Level(200);
     for (const std::size_t k : {0U, 1U, 3U, 4U, 6U}) runs[k] *= 4;
-    const std::size_t first = FirstLevelRun(runs);
+    const std::size_t first = FirstSteadyRun(runs);
     EXPECT_GE(first, 5U);  // a single slow run after fast runs may stay
     found += first >= 7 && first <= 9;
   }
   EXPECT_GE(found, 180);
 }
 
-TEST(FirstLevelRun, IsNotMisledByAnOutlierAmidLevelRuns) {
+TEST(FirstSteadyRun, IsNotMisledByAnOutlierAmidLevelRuns) {
   Series series;
   int misled = 0;
   for (int i = 0; i < 1000; ++i) {
     std::vector<double> runs = series.Level(100);
     runs[20] *= 4;
-    misled += FirstLevelRun(runs) > 1;
+    misled += FirstSteadyRun(runs) > 1;
   }
   EXPECT_LE(misled, 20);
 }
 
-TEST(FirstLevelRun, StopsAtHalfOfASeriesThatNeverSettles) {
+TEST(FirstSteadyRun, StopsAtHalfOfASeriesThatNeverSettles) {
   std::vector<double> falling;
   for (int i = 0; i < 100; ++i) falling.push_back(1e6 * (2 - 0.01 * i));
-  EXPECT_LE(FirstLevelRun(falling), 50U);
-  EXPECT_GE(FirstLevelRun(falling), 20U);
+  EXPECT_LE(FirstSteadyRun(falling), 50U);
+  EXPECT_GE(FirstSteadyRun(falling), 20U);
 }
 
-TEST(FirstLevelRun, HandlesCoarseClocksAndShortSeries) {
-  EXPECT_EQ(FirstLevelRun({}), 0U);
-  EXPECT_EQ(FirstLevelRun(std::vector<double>{9, 1, 1}), 0U);
-  EXPECT_EQ(FirstLevelRun(std::vector<double>{9, 1, 1, 1}), 1U);
-  EXPECT_EQ(FirstLevelRun(std::vector<double>(50, 3.0)), 0U);
-  EXPECT_EQ(FirstLevelRun(std::vector<double>(50, 0.0)), 0U);
+TEST(FirstSteadyRun, HandlesCoarseClocksAndShortSeries) {
+  EXPECT_EQ(FirstSteadyRun({}), 0U);
+  EXPECT_EQ(FirstSteadyRun(std::vector<double>{9, 1, 1}), 0U);
+  EXPECT_EQ(FirstSteadyRun(std::vector<double>{9, 1, 1, 1}), 1U);
+  EXPECT_EQ(FirstSteadyRun(std::vector<double>(50, 3.0)), 0U);
+  EXPECT_EQ(FirstSteadyRun(std::vector<double>(50, 0.0)), 0U);
 }
 
 }  // namespace

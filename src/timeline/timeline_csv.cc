@@ -226,7 +226,7 @@ class TimelineReader {
   void ReadPhase(TimelineEvent& event) const {
     const std::string_view text = Field(kPhase);
     if (text.empty()) return;
-    event.phase = ValueNamed<Phase>(text);
+    event.phase = ParseEnum<Phase>(text);
     if (!event.phase)
       throw MakeError(fmt::format("phase is \"{}\", not first, warmup, steady or disturbed", text));
   }
@@ -294,14 +294,14 @@ Timeline ReadTimelineCsv(std::string_view text, const std::string& file_name) {
 }
 
 Timeline ReadTimelineCsvFile(const std::filesystem::path& path) {
-  return WithFile(path, kMostTable, [&](ByteView bytes) {
+  return WithFile(path, kMaxTableBytes, [&](ByteView bytes) {
     return ReadTimelineCsv({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
   });
 }
 
 bool IsTimelineCsv(const std::filesystem::path& path) { return path.extension() == ".csv"; }
 
-std::string StemOfTimeline(const std::filesystem::path& path) {
+std::string TimelineStem(const std::filesystem::path& path) {
   const std::string stem = path.stem().string();
   for (const std::string_view end : {"_exec_all_runs_timeline", "_exec_run0_timeline", "_all_runs_timeline",
                                      "_run0_timeline", "_timeline"}) {

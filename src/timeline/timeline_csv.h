@@ -39,6 +39,6 @@ Timeline ReadTimelineCsvFile(const std::filesystem::path& path);
 bool IsTimelineCsv(const std::filesystem::path& path);
 
 // The file's name without the suffix of a timeline: "toy_cnn_t1" for "toy_cnn_t1_exec_all_runs_timeline.csv".
-std::string StemOfTimeline(const std::filesystem::path& path);
+std::string TimelineStem(const std::filesystem::path& path);
 
 }  // namespace etprof

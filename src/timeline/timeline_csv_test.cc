@@ -161,7 +161,7 @@ TEST(TimelineCsv, NamesTheProblemAndItsLine) {
 TEST(TimelineCsv, NotesABackwardEventAndCountsItAsZero) {
   const Timeline timeline =
       Read("name,start_us,end_us\nAdd #1,3,1\nDELEGATE_CALL,1,3\nMethod::execute,0,4\n");
-  EXPECT_EQ(timeline.trace.health.CountOf("event_backwards"), 1);
+  EXPECT_EQ(timeline.trace.health.GetCount("event_backwards"), 1);
   EXPECT_EQ(Attribute(timeline.trace, {}).Self(0)[0], 0);
 }
 
@@ -177,11 +177,11 @@ TEST(TimelineCsv, RefusesTruncationWithinALine) {
   }
 }
 
-TEST(StemOfTimeline, RemovesTheSuffixOfATimeline) {
-  EXPECT_EQ(StemOfTimeline("x/net_t1_exec_all_runs_timeline.csv"), "net_t1");
-  EXPECT_EQ(StemOfTimeline("net_t1_exec_run0_timeline.csv"), "net_t1");
-  EXPECT_EQ(StemOfTimeline("_timeline.csv"), "_timeline");
-  EXPECT_EQ(StemOfTimeline("other.csv"), "other");
+TEST(TimelineStem, RemovesTheSuffixOfATimeline) {
+  EXPECT_EQ(TimelineStem("x/net_t1_exec_all_runs_timeline.csv"), "net_t1");
+  EXPECT_EQ(TimelineStem("net_t1_exec_run0_timeline.csv"), "net_t1");
+  EXPECT_EQ(TimelineStem("_timeline.csv"), "_timeline");
+  EXPECT_EQ(TimelineStem("other.csv"), "other");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace etprof {
 
 // The properties of an event that are the same in every run.
-struct TimelinePlace {
+struct TimelineEventInfo {
   std::string model_id, name, type, backend, key, block;
   std::optional<std::int32_t> instruction, chain;
   std::string category, group;
@@ -27,13 +27,13 @@ struct TimelineTimes {
   Nanoseconds SinceStart() const { return start - origin; }
   Nanoseconds UntilEnd() const { return end - origin; }
   Nanoseconds Duration() const { return end - start; }
-  PercentOf Share() const { return {Duration(), whole}; }
+  PercentShare Share() const { return {Duration(), whole}; }
 };
 
 // A row of a timeline CSV.
-struct TimelineRow : TimelinePlace, TimelineTimes {
+struct TimelineRow : TimelineEventInfo, TimelineTimes {
   static void Describe(auto& v) {
-    using P = TimelinePlace;
+    using P = TimelineEventInfo;
     using T = TimelineTimes;
     v("model_id", &P::model_id, {.meaning = "the model; of a bare ETDump the file's name"});
     v("name", &P::name, {.meaning = "what ExecuTorch's Inspector calls the event"});

@@ -108,7 +108,7 @@ bool Validator::InputsAreSound() const {
 
 // Reports differences only if the data themselves are sound, and only for files without other findings.
 void Validator::CheckDifferences() {
-  const bool analyzed = analysis_promised() || summary_.is_object();
+  const bool analyzed = must_have_analysis() || summary_.is_object();
   if (!analyzed || !InputsAreSound()) return;
   std::erase_if(differences_,
                 [&](const Difference& difference) { return findings_.HasFile(difference.file); });
@@ -120,17 +120,17 @@ void Validator::CheckDifferences() {
     return;
   }
   for (const Difference& difference : differences_) {
-    Differs(difference);
+    ReportDifference(difference);
     compared_.insert((run_.folder / difference.file).lexically_normal());
   }
 }
 
-void Validator::Differs(const Difference& difference) {
+void Validator::ReportDifference(const Difference& difference) {
   if (run_.etprof_version != etprof_version_) {
     findings_.Warn(difference.check, difference.file,
                    fmt::format("{} (measured by etprof {}, this is {})", difference.problem,
                                run_.etprof_version, etprof_version_));
-  } else if (!analysis_promised()) {
+  } else if (!must_have_analysis()) {
     findings_.Warn(difference.check, difference.file, difference.problem);
   } else {
     findings_.Broken(difference.check, difference.file, difference.problem);

@@ -23,44 +23,44 @@ namespace etprof {
 
 const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
   static const std::map<std::string, nlohmann::ordered_json> schemas = {
-      {"config",
-       SchemaOf<ConfigFile>("Configuration of `etprof run`",
-                            "What to measure and how (docs/reference/config.md). The file may have comments, "
-                            "which JSON Schema does not see.")},
+      {"config", MakeSchema<ConfigFile>(
+                     "Configuration of `etprof run`",
+                     "What to measure and how (docs/reference/config.md). The file may have comments, "
+                     "which JSON Schema does not see.")},
       {"manifest",
-       SchemaOf<RunData>(
+       MakeSchema<RunData>(
            "manifest.json of an etprof results directory",
            "How and where it was measured, and what came out but for the single latencies "
            "(docs/reference/files.md). Times are integer nanoseconds (_ns), sizes bytes; what is not "
            "known is null.")},
-      {"metrics", SchemaOf<Metrics>("metrics.json of an etprof results directory",
-                                    "A summary of each experiment (docs/reference/files.md).")},
+      {"metrics", MakeSchema<Metrics>("metrics.json of an etprof results directory",
+                                      "A summary of each experiment (docs/reference/files.md).")},
       {"peaks",
-       SchemaOf<Peaks>("peaks.json of an etprof results directory",
-                       "The machine's peaks for the experiments of a run (docs/guides/bottlenecks.md).")},
+       MakeSchema<Peaks>("peaks.json of an etprof results directory",
+                         "The machine's peaks for the experiments of a run (docs/guides/bottlenecks.md).")},
       {"watch",
-       SchemaOf<WatchData>("_watch.json of an experiment",
-                           "What the runner saw of XNNPACK's calls (docs/concepts/kernels.md). Times and "
-                           "counts are sums over the runs.")},
-      {"check", SchemaOf<CheckReport>("etprof check --json: what the gate found",
-                                      "docs/guides/ci.md. What is not defined is null.")},
+       MakeSchema<WatchData>("_watch.json of an experiment",
+                             "What the runner saw of XNNPACK's calls (docs/concepts/kernels.md). Times and "
+                             "counts are sums over the runs.")},
+      {"check", MakeSchema<CheckReport>("etprof check --json: what the gate found",
+                                        "docs/guides/ci.md. What is not defined is null.")},
       {"history_check",
-       SchemaOf<HistoryCheckJson>("etprof history check --json: what became slower, and since when",
-                                  "docs/guides/history.md. What is not defined is null.")},
+       MakeSchema<HistoryCheckJson>("etprof history check --json: what became slower, and since when",
+                                    "docs/guides/history.md. What is not defined is null.")},
       {"suite",
-       SchemaOf<SuiteConfig>("Suite of `etprof suite`",
-                             "Which models to measure where (docs/guides/suites.md). The file may have "
-                             "comments, which JSON Schema does not see.")},
-      {"suite_state", SchemaOf<SuiteState>("suite_state.json of a suite's folder",
-                                           "How far each cell is (docs/guides/suites.md).")},
-      {"suite_report", SchemaOf<SuiteReport>("suite_report.json of a suite, and `etprof suite --json`",
-                                             "docs/guides/suites.md. What is not defined is null.")},
+       MakeSchema<SuiteConfig>("Suite of `etprof suite`",
+                               "Which models to measure where (docs/guides/suites.md). The file may have "
+                               "comments, which JSON Schema does not see.")},
+      {"suite_state", MakeSchema<SuiteState>("suite_state.json of a suite's folder",
+                                             "How far each cell is (docs/guides/suites.md).")},
+      {"suite_report", MakeSchema<SuiteReport>("suite_report.json of a suite, and `etprof suite --json`",
+                                               "docs/guides/suites.md. What is not defined is null.")},
       {"static_check",
-       SchemaOf<StaticCheck>(
+       MakeSchema<StaticCheck>(
            "etprof check --static --json, and limits of etprof inspect --json",
            "What the static gate found (docs/guides/ci.md). Shares are from 0 to 1, sizes bytes.")},
-      {"kernels", SchemaOf<KernelReport>("etprof kernels --json",
-                                         "docs/concepts/kernels.md. Names stand as they are in the logs.")},
+      {"kernels", MakeSchema<KernelReport>("etprof kernels --json",
+                                           "docs/concepts/kernels.md. Names stand as they are in the logs.")},
       {"document", DocumentSchema()},
       {"devices_report", DevicesReportSchema()},
       {"analysis_summary", AnalysisSummarySchema()},
@@ -73,7 +73,7 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
   return schemas;
 }
 
-const nlohmann::json& PublishedSchema(const std::string& name) {
+const nlohmann::json& GetPublishedSchema(const std::string& name) {
   static const std::map<std::string, nlohmann::json> schemas = [] {
     std::map<std::string, nlohmann::json> all;
     for (const auto& [each, schema] : DescribedSchemas()) all[each] = nlohmann::json(schema);

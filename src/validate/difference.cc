@@ -160,7 +160,7 @@ class ComparingBuffer : public std::streambuf {
 
 std::optional<std::uint64_t> FirstDifferentLine(const std::filesystem::path& file,
                                                 const std::function<void(std::ostream&)>& render) {
-  const MappedFile mapped = MappedFile::Open(file, kMostTable);
+  const MappedFile mapped = MappedFile::Open(file, kMaxTableBytes);
   ComparingBuffer buffer(mapped.bytes());
   std::ostream out(&buffer);
   render(out);

@@ -12,7 +12,7 @@ namespace etprof {
 // users).
 struct CheckInfo {
   std::string_view name;
-  std::string_view promise;
+  std::string_view invariant;
 };
 const std::vector<CheckInfo>& AllChecks();
 

@@ -25,6 +25,6 @@ std::vector<SchemaProblem> CheckSchema(const nlohmann::json& value, const nlohma
 const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas();
 
 // The schema with this name. Throws std::out_of_range for an unknown name.
-const nlohmann::json& PublishedSchema(const std::string& name);
+const nlohmann::json& GetPublishedSchema(const std::string& name);
 
 }  // namespace etprof

@@ -80,14 +80,14 @@ TEST(CheckSchema, SupportsEachKeyword) {
 TEST(CheckSchema, RejectsUnsupportedKeywords) {
   EXPECT_THROW(CheckSchema(1, {{"multipleOf", 2}}), std::logic_error);
   EXPECT_THROW(CheckSchema(1, {{"type", "text"}}), std::logic_error);
-  EXPECT_THROW(PublishedSchema("none"), std::out_of_range);
+  EXPECT_THROW(GetPublishedSchema("none"), std::out_of_range);
 }
 
 TEST(PublishedSchemas, MatchTheDescriptions) {
   for (const auto& [name, schema] : DescribedSchemas()) {
     const std::string file = ETPROF_TEST_DATA "/../../docs/schema/" + name + ".schema.json";
-    EXPECT_EQ(ReadTextFile(file), WrappedJson(schema)) << "script/reference writes it";
-    EXPECT_EQ(PublishedSchema(name), json(schema));
+    EXPECT_EQ(ReadTextFile(file), WrapJson(schema)) << "script/reference writes it";
+    EXPECT_EQ(GetPublishedSchema(name), json(schema));
   }
 }
 
@@ -96,16 +96,16 @@ TEST(PublishedSchemas, AcceptWrittenFiles) {
   std::ostringstream analysis, summary;
   RenderAnalysisJson(report, analysis);
   RenderPipelineSummaryJson(report, summary);
-  EXPECT_THAT(Problems(json::parse(analysis.str()), PublishedSchema("analysis_summary")), IsEmpty());
-  EXPECT_THAT(Problems(json::parse(summary.str()), PublishedSchema("pipeline_summary")), IsEmpty());
-  EXPECT_THAT(Problems(json(ToJson(Metrics(report.run), report.run.folder)), PublishedSchema("metrics")),
+  EXPECT_THAT(Problems(json::parse(analysis.str()), GetPublishedSchema("analysis_summary")), IsEmpty());
+  EXPECT_THAT(Problems(json::parse(summary.str()), GetPublishedSchema("pipeline_summary")), IsEmpty());
+  EXPECT_THAT(Problems(json(ToJson(Metrics(report.run), report.run.folder)), GetPublishedSchema("metrics")),
               IsEmpty());
 }
 
 TEST(PublishedSchemas, AcceptTheAnalysisOfABareEtdump) {
   std::ostringstream analysis;
   RenderAnalysisJson(example::MakeBare(), analysis);
-  EXPECT_THAT(Problems(json::parse(analysis.str()), PublishedSchema("analysis_summary")), IsEmpty());
+  EXPECT_THAT(Problems(json::parse(analysis.str()), GetPublishedSchema("analysis_summary")), IsEmpty());
 }
 
 }  // namespace

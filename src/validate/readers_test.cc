@@ -38,7 +38,7 @@ void AddPlaces(const json& value, const Pointer& at, std::vector<Pointer>& place
 template <typename T>
 class Fixture {
  public:
-  explicit Fixture(json example) : example_(std::move(example)), schema_(SchemaOf<T>("", "")) {
+  explicit Fixture(json example) : example_(std::move(example)), schema_(MakeSchema<T>("", "")) {
     schema_.erase("$schema");
     for (const SchemaProblem& problem : CheckSchema(example_, schema_))
       ADD_FAILURE() << "the example: " << problem.path << ": " << problem.problem;
@@ -97,7 +97,7 @@ class Fixture {
   static std::string Complaint(const json& value) {
     try {
       T read;
-      FromJson(value, read, ReadMode::kAll);
+      FromJson(value, read, ReadMode::kAllKeysRequired);
       return "";
     } catch (const std::invalid_argument& problem) {
       return problem.what();

@@ -133,7 +133,7 @@ json Validator::ReadJson(const std::string& name) {
              : findings_.Broken(name, name + ".json", problem);
     return json(json::value_t::discarded);
   };
-  if (!Exists(path) && name.ends_with("_summary") && !analysis_promised()) {
+  if (!Exists(path) && name.ends_with("_summary") && !must_have_analysis()) {
     findings_.Warn(name, name + ".json", kNotYetAnalyzed);
     return json(json::value_t::discarded);
   }
@@ -147,7 +147,7 @@ json Validator::ReadJson(const std::string& name) {
   json value = ParseJson(text);
   if (value.is_discarded()) return cannot(text.empty() ? "is empty" : "is not JSON, or is cut short");
   if (foreign_) return value;
-  const std::vector<SchemaProblem> problems = CheckSchema(value, PublishedSchema(name));
+  const std::vector<SchemaProblem> problems = CheckSchema(value, GetPublishedSchema(name));
   for (const SchemaProblem& problem : problems) {
     findings_.Broken(
         name, name + ".json",
@@ -245,7 +245,7 @@ void Validator::CheckNamedFiles() {
   CheckNamedFile(kConfigFile, "");
   if (Exists(run_.folder / kReportPage)) CheckNamedFile(kReportPage, "");  // earlier versions wrote none
   for (const char* name : {kSummaryMarkdownFile, kReportFile}) {
-    if (analysis_promised() || Exists(run_.folder / name)) {
+    if (must_have_analysis() || Exists(run_.folder / name)) {
       CheckNamedFile(name, "");
     } else {
       findings_.Warn("files", name, kNotYetAnalyzed);
@@ -311,7 +311,7 @@ void Validator::CheckAnalysis() {
 
 void Validator::CheckAnalysisOfTraces(const json& summary) {
   const auto differs = [&](const std::string& problem) {
-    Differs({"analysis_summary", kAnalysisFile, problem + "; `etprof analyze` renews it"});
+    ReportDifference({"analysis_summary", kAnalysisFile, problem + "; `etprof analyze` renews it"});
   };
   std::set<std::pair<std::string, int>> found;
   for (const json& experiment : summary.at("experiments")) {

@@ -50,7 +50,7 @@ class Validator {
   // Checks the trace read from data.etdump; `profile` is made from `trace`.
   void CheckTrace(const ExperimentData& data, const Trace& trace, const Profile& profile);
   // Records that `data.etdump` could not be read, with the reason.
-  void CannotRead(const ExperimentData& data, const std::string& problem);
+  void ReportUnreadable(const ExperimentData& data, const std::string& problem);
 
   std::vector<Finding> Finish();
 
@@ -62,7 +62,7 @@ class Validator {
   };
 
   // Only complete runs must have an analysis.
-  bool analysis_promised() const { return run_.status == RunData::Status::kComplete; }
+  bool must_have_analysis() const { return run_.status == RunData::Status::kComplete; }
   // A file of the analysis that does not match the data.
   struct Difference {
     std::string check, file, problem;
@@ -71,7 +71,7 @@ class Validator {
   void CheckDifferences();
   bool InputsAreSound() const;
   // Reports the difference: as a warning if the file may come from other data or another etprof.
-  void Differs(const Difference& difference);
+  void ReportDifference(const Difference& difference);
   std::string Relative(const std::filesystem::path& file) const;
   void CheckLock();
   void CheckFinished();

@@ -23,7 +23,7 @@ using nlohmann::json;
 
 // The kit's columns, with which timelines of all tools begin.
 std::vector<std::string> KitColumns() {
-  std::vector<std::string> columns = CsvColumnsOf<TimelineRow>();
+  std::vector<std::string> columns = CsvColumns<TimelineRow>();
   columns.erase(std::ranges::find(columns, "instruction"), columns.end());
   return columns;
 }
@@ -38,7 +38,7 @@ struct RunGroup {
 std::string Text(const RunGroup& group) {
   std::string text = fmt::format("launch {}", group.launch);
   if (group.round >= 0) text += fmt::format(", round {}", group.round);
-  return text + ", phase " + NameOf(group.phase);
+  return text + ", phase " + GetName(group.phase);
 }
 
 // The numbers of runs in the manifest.
@@ -125,9 +125,9 @@ void Validator::CheckSame(std::string_view check, const std::filesystem::path& f
   compared_.insert(file.lexically_normal());
   try {
     if (const auto line = FirstDifferentLine(file, render)) {
-      Differs({std::string(check), Relative(file),
-               fmt::format("is not what its {} gives, from line {} on; `etprof analyze` renews it", source,
-                           *line)});
+      ReportDifference({std::string(check), Relative(file),
+                        fmt::format("is not what its {} gives, from line {} on; `etprof analyze` renews it",
+                                    source, *line)});
     }
   } catch (const Error& problem) {
     findings_.Broken(check, Relative(file), problem.problem());
@@ -169,13 +169,13 @@ void Validator::CheckKernels() {
       const std::string model = data.model.empty() ? run_.model_id : data.model.stem().string();
       RenderKernelsCsv(ReadKernelView(data.xnntrace_log, data.label, model), out);
     };
-    CheckSame("kernels", KernelTableOf(data.xnntrace_log), render, "log");
-    if (analysis_promised() && !Exists(run_.folder / kKernelViewFile))
+    CheckSame("kernels", KernelTablePath(data.xnntrace_log), render, "log");
+    if (must_have_analysis() && !Exists(run_.folder / kKernelViewFile))
       findings_.Broken("files", kKernelViewFile, "is not there");
   }
 }
 
-void Validator::CannotRead(const ExperimentData& data, const std::string& problem) {
+void Validator::ReportUnreadable(const ExperimentData& data, const std::string& problem) {
   std::error_code error;
   // The "files" check reports an empty file that the manifest names.
   if (!foreign_ && std::filesystem::file_size(data.etdump, error) == 0 && !error) return;
@@ -195,7 +195,7 @@ void Validator::CheckOtherCsvFiles() {
   for (const std::filesystem::path& file : files) {
     const std::string name = Relative(file);
     try {
-      const MappedFile mapped = MappedFile::Open(file, kMostTable);
+      const MappedFile mapped = MappedFile::Open(file, kMaxTableBytes);
       const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()),
                                   mapped.bytes().size());
       const bool is_timeline = name.ends_with("_timeline.csv");

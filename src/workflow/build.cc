@@ -24,7 +24,7 @@ RunnerPreset FindPreset(const std::string& name) {
   const std::vector<RunnerPreset> all = RunnerPresets();
   if (const auto found = std::ranges::find(all, name, &RunnerPreset::name); found != all.end()) return *found;
   const std::vector<std::string> names = ExecutorchPresetNames();
-  const std::string suggestion = Closest(name, names);
+  const std::string suggestion = FindClosest(name, names);
   throw Error(ExitCode::kUsage, fmt::format("unknown preset `{}`", name))
       .Remedy(suggestion.empty() ? fmt::format("choose one of {}", fmt::join(names, ", "))
                                  : fmt::format("did you mean `{}`?", suggestion));
@@ -82,7 +82,7 @@ BuildRecord BuildAndReport(const RunnerBuild& build, WorkflowProgress& progress)
     return BuildRunner(build, steps, [&progress] { return progress.Interrupted(); });
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::kDeviceFailed && Exists(build.Log())) {
-      const std::string failure = FailureIn(ReadTextFile(build.Log()), kShownLogLines);
+      const std::string failure = ExtractFailure(ReadTextFile(build.Log()), kShownLogLines);
       for (const std::string_view line : SplitAt(failure, '\n')) progress.Message(std::string(line));
     }
     throw;
@@ -102,7 +102,7 @@ Bundle BuildPortableRunner(const PortableRunnerOptions& options, WorkflowProgres
                       [&progress](const std::string& step) { progress.Step(step); }});
 }
 
-std::vector<std::string> ExecutorchPresetNames() { return Each(RunnerPresets(), &RunnerPreset::name); }
+std::vector<std::string> ExecutorchPresetNames() { return MapEach(RunnerPresets(), &RunnerPreset::name); }
 
 ExecutorchBuilt BuildExecutorch(const ExecutorchBuildOptions& options,
                                 const std::function<void(const BuiltRunner&)>& on_built,

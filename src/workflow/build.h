@@ -12,7 +12,8 @@
 
 namespace etprof {
 
-inline constexpr About kBuildJobs{.meaning = "files that are compiled at once", .least = 1, .most = 1024};
+inline constexpr MemberInfo kBuildJobs{
+    .meaning = "files that are compiled at once", .least = 1, .most = 1024};
 // Options of BuildPortableRunner().
 struct PortableRunnerOptions {
   std::string target;            // "linux-aarch64", "android", "macos-arm64", "native"
@@ -72,9 +73,10 @@ struct ExecutorchBuilt {
   static void Describe(auto& v) {
     using B = ExecutorchBuilt;
     DescribeSchemaVersion(v);
-    v("missing", &B::missing, {.meaning = "what the build lacks: nothing was built", .if_any = true});
-    v("commands", &B::commands, {.meaning = "of --dry-run: those that would be run", .if_any = true});
-    v("runners", &B::runners, {.meaning = "what was built, as their etprof-build.json", .if_any = true});
+    v("missing", &B::missing, {.meaning = "what the build lacks: nothing was built", .omit_if_empty = true});
+    v("commands", &B::commands, {.meaning = "of --dry-run: those that would be run", .omit_if_empty = true});
+    v("runners", &B::runners,
+      {.meaning = "what was built, as their etprof-build.json", .omit_if_empty = true});
   }
 };
 // Builds the checkout's runners one after the other and calls `on_built` after each. If a requirement is

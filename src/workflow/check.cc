@@ -95,7 +95,7 @@ InputKind DetectInputKind(const std::string& text) {
 
 CheckInputs ParseInputs(const CheckOptions& options) {
   CheckInputs inputs;
-  std::tie(inputs.baseline, inputs.candidate) = SidesGiven(options);
+  std::tie(inputs.baseline, inputs.candidate) = ParseCheckInputs(options);
   if (inputs.baseline.empty())
     throw Error(ExitCode::kUsage, "nothing to check").Remedy("run `etprof check BASE.pte CANDIDATE.pte`");
   if (IsVariant(inputs.baseline)) {
@@ -116,8 +116,9 @@ CheckInputs ParseInputs(const CheckOptions& options) {
   }
   const InputKind other = DetectInputKind(inputs.candidate);
   if (other != inputs.kind) {
-    throw Error(ExitCode::kUsage, fmt::format("{} cannot be compared with {}",
-                                              NameIn(kInputKinds, inputs.kind), NameIn(kInputKinds, other)))
+    throw Error(ExitCode::kUsage,
+                fmt::format("{} cannot be compared with {}", FindName(kInputKinds, inputs.kind),
+                            FindName(kInputKinds, other)))
         .Remedy("give two models, two folders of models, two configurations, or two results directories");
   }
   if (inputs.kind == InputKind::kFolders) {
@@ -129,7 +130,7 @@ CheckInputs ParseInputs(const CheckOptions& options) {
 
 Config MakeModelsConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
                         const DeviceProperties& properties) {
-  ExperimentConfig baseline = ExperimentOf(measurement, inputs.baseline, device, properties);
+  ExperimentConfig baseline = MakeExperimentConfig(measurement, inputs.baseline, device, properties);
   baseline.name = "baseline";
   Variant variant;
   if (IsVariant(inputs.candidate)) {
@@ -137,9 +138,9 @@ Config MakeModelsConfig(const CheckInputs& inputs, const MeasureRequest& measure
   } else {
     variant.model = std::filesystem::absolute(inputs.candidate).lexically_normal();
   }
-  ExperimentConfig candidate = Changed(baseline, variant);
+  ExperimentConfig candidate = ApplyVariant(baseline, variant);
   candidate.name = "candidate";
-  const VariantLabels labels = LabelsOf(variant, baseline);
+  const VariantLabels labels = MakeVariantLabels(variant, baseline);
   const bool same_names =
       !variant.label && variant.model && ModelId(*variant.model) == ModelId(baseline.model);
   baseline.label = same_names ? "baseline" : labels.as_given;
@@ -162,15 +163,15 @@ Config MakeFoldersConfig(const CheckInputs& inputs, const MeasureRequest& measur
   for (const auto& [name, model] : of_baseline) {
     const auto other = of_candidate.find(name);
     if (other == of_candidate.end()) {
-      unpaired.push_back(fmt::format("{} is only in {}", name, FromHere(inputs.baseline)));
+      unpaired.push_back(fmt::format("{} is only in {}", name, ShortestPath(inputs.baseline)));
       continue;
     }
     const std::string label = name.substr(0, name.size() - model.extension().string().size());
     const std::string number = std::to_string(config.pairs.size() + 1);
-    ExperimentConfig baseline = ExperimentOf(measurement, model, device, properties);
+    ExperimentConfig baseline = MakeExperimentConfig(measurement, model, device, properties);
     Variant variant;
     variant.model = other->second;
-    ExperimentConfig candidate = Changed(baseline, variant);
+    ExperimentConfig candidate = ApplyVariant(baseline, variant);
     baseline.name = "baseline_" + number;
     candidate.name = "candidate_" + number;
     baseline.label = label + " (baseline)";
@@ -182,11 +183,12 @@ Config MakeFoldersConfig(const CheckInputs& inputs, const MeasureRequest& measur
   }
   for (const auto& [name, model] : of_candidate) {
     if (!of_baseline.contains(name))
-      unpaired.push_back(fmt::format("{} is only in {}", name, FromHere(inputs.candidate)));
+      unpaired.push_back(fmt::format("{} is only in {}", name, ShortestPath(inputs.candidate)));
   }
   if (config.pairs.empty()) {
-    throw Error(ExitCode::kBadInput, fmt::format("`{}` and `{}` have no model of the same name",
-                                                 FromHere(inputs.baseline), FromHere(inputs.candidate)))
+    throw Error(ExitCode::kBadInput,
+                fmt::format("`{}` and `{}` have no model of the same name", ShortestPath(inputs.baseline),
+                            ShortestPath(inputs.candidate)))
         .Remedy("give the models to compare the same names");
   }
   config.output_root = DefaultRunDirectory(inputs.candidate, properties.platform);
@@ -196,7 +198,7 @@ Config MakeFoldersConfig(const CheckInputs& inputs, const MeasureRequest& measur
 Config ReadInputConfig(const std::string& path, const MeasureRequest& measurement, Device& device,
                        const DeviceProperties& properties) {
   Config config = ReadConfig(path, ContextFor(device, properties));
-  if (const std::string option = measurement.GivenOfModel(); !option.empty())
+  if (const std::string option = measurement.FirstModelOption(); !option.empty())
     throw Error(ExitCode::kUsage, fmt::format("`{}` is for models, and this is a configuration", option))
         .InFile(path)
         .Remedy("set it in the configuration");
@@ -280,10 +282,10 @@ std::vector<CheckPair> TakeEqualPairs(Config& config, const CheckLimits& limits)
   for (const UnitPair& pair : plan.pairs) {
     const Unit &a = plan.units[pair.baseline], &b = plan.units[pair.candidate];
     const ExperimentConfig &of_a = config.experiments[a.experiment], &of_b = config.experiments[b.experiment];
-    const bool is_equal = a.threads == b.threads && MeasureTheSame(of_a, of_b);
+    const bool is_equal = a.threads == b.threads && HaveEqualSettings(of_a, of_b);
     for (const std::string& name : {of_a.name, of_b.name}) (is_equal ? taken : needed).insert(name);
     if (is_equal) {
-      equal.push_back(EqualPair(pair, b.threads, limits));
+      equal.push_back(MakeEqualPair(pair, b.threads, limits));
     } else {
       left.push_back({{of_a.name, a.threads, pair.baseline_label},
                       {of_b.name, b.threads, pair.candidate_label},
@@ -326,7 +328,7 @@ bool MoreLaunchesMayDecide(const CheckReport& check, double launches) {
 
 // The maximum number of launches within the time limit and the stop rule.
 double MaxLaunches(const Config& config, const ScheduleData& schedule) {
-  const double last_analysis = stats::MakeStopRule().looks.back();
+  const double last_analysis = stats::MakeStopRule().interim_launches.back();
   if (!config.max_seconds || !(schedule.seconds > 0)) return last_analysis;
   return std::min(last_analysis, schedule.launches * *config.max_seconds / schedule.seconds);
 }
@@ -350,8 +352,8 @@ void AddInconclusiveReasons(double launches, CheckReport& check) {
   for (CheckPair& pair : check.pairs) {
     for (CheckItem& item : pair.items) {
       const bool is_open = item.verdict.decision == GateDecision::kInconclusive && item.estimate;
-      if (is_open && item.why_not.empty() && !item.MayBeDecidedWith(launches))
-        item.why_not =
+      if (is_open && item.inconclusive_reason.empty() && !item.MayBeDecidedWith(launches))
+        item.inconclusive_reason =
             fmt::format("the change is too close to the limit for about {:.0f} launches", launches);
     }
   }
@@ -362,9 +364,9 @@ void AddUnpairedNotes(const std::vector<std::string>& unpaired, CheckReport& che
 }
 
 // Makes the result of a check that needs no measurement.
-Checked MakeUnmeasuredOutcome(std::vector<CheckPair> pairs, const std::string& model_id,
-                              const CheckOptions& options, const std::vector<std::string>& unpaired) {
-  Checked checked;
+CheckOutcome MakeUnmeasuredOutcome(std::vector<CheckPair> pairs, const std::string& model_id,
+                                   const CheckOptions& options, const std::vector<std::string>& unpaired) {
+  CheckOutcome checked;
   CheckReport& report = checked.report.emplace();
   report.model_id = model_id;
   report.false_discovery = options.limits.false_discovery;
@@ -376,7 +378,8 @@ Checked MakeUnmeasuredOutcome(std::vector<CheckPair> pairs, const std::string& m
 
 // Measures until the next interim analysis and evaluates the limits, until all are decided or the time is
 // over.
-Checked MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& options, WorkflowProgress& progress) {
+CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& options,
+                             WorkflowProgress& progress) {
   const HistoryKeeper history(options.measure.history);
   const std::unique_ptr<Device> device = Open(options.measure.FirstDevice(), options.measure.use, progress);
   std::vector<std::string> unpaired;
@@ -392,27 +395,28 @@ Checked MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& options, 
   LimitTime(options, config);
   const std::optional<int> launches = config.launches;
   MeasureOptions measure;
-  if (!launches) measure.look_confidence = 1 - (1 - ScheduleData().confidence) * kLookShare;
+  if (!launches) measure.interim_confidence = 1 - (1 - ScheduleData().confidence) * kInterimShare;
   // Extra runs (counters, instructions, watch) follow the last interim analysis, once.
   MeasureRequest request = options.measure;
   request.counters = request.instructions = request.watch = false;
-  Checked checked;
+  CheckOutcome checked;
   RunData& run = checked.measured.emplace();
   // One lock for all launches: nobody else may measure between two interim analyses.
-  DeviceTurn turn(*device, "check " + std::filesystem::path(inputs.baseline).stem().string(), progress);
-  for (const int target_launches : launches ? std::vector<int>{*launches} : stats::MakeStopRule().looks) {
+  DeviceLock turn(*device, "check " + std::filesystem::path(inputs.baseline).stem().string(), progress);
+  for (const int target_launches :
+       launches ? std::vector<int>{*launches} : stats::MakeStopRule().interim_launches) {
     config.launches = target_launches;
     run = MeasureConfig(config, turn, request, progress, measure);
     if (run.status == RunData::Status::kInterrupted) return checked;
     measure.resume = true;
-    measure.look_at_load = false;  // it was checked before the first launches
+    measure.check_load = false;  // it was checked before the first launches
     const ScheduleData& schedule = run.schedule;
     const bool time_is_over =
         schedule.launches < target_launches ||
         (config.max_seconds &&
          schedule.seconds * (1 + 1.0 / std::max(1, schedule.launches)) > *config.max_seconds);
     if (run.status == RunData::Status::kFailed || time_is_over) break;
-    const Report interim = ReportOf(OpenRunDirectory(run.folder), {.join = false});
+    const Report interim = MakeReport(OpenRunDirectory(run.folder), {.join = false});
     if (!MoreLaunchesMayDecide(AssembleCheck(interim, options.limits), MaxLaunches(config, schedule))) break;
   }
   if (run.status != RunData::Status::kFailed &&
@@ -421,7 +425,7 @@ Checked MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& options, 
     run = MeasureConfig(config, turn, options.measure, progress, measure);
     if (run.status == RunData::Status::kInterrupted) return checked;
   }
-  turn.End();
+  turn.Release();
   checked.report = AssembleCheck(AnalyzeRunDirectory(run.folder), options.limits);
   AddInconclusiveReasons(MaxLaunches(config, run.schedule), *checked.report);
   AddEqualPairs(std::move(equal), *checked.report);
@@ -446,11 +450,11 @@ void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData
                                    ? "says its " + name
                                    : fmt::format("differ in {} (baseline: {}; candidate: {})", name, a, b);
       if (std::ranges::find(allowed, name) != allowed.end()) {
-        AddOnce(fmt::format("accepted: {} {}", unknown ? "neither run" : "the two runs", text),
-                joined.warnings);
+        AppendUnique(fmt::format("accepted: {} {}", unknown ? "neither run" : "the two runs", text),
+                     joined.warnings);
       } else {
-        AddOnce(fmt::format("{} {}", unknown ? "neither" : "they", text), refused);
-        AddOnce(name, names);
+        AppendUnique(fmt::format("{} {}", unknown ? "neither" : "they", text), refused);
+        AppendUnique(name, names);
       }
     }
   }
@@ -461,11 +465,11 @@ void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData
                           fmt::join(names, ",")));
 }
 
-Checked CheckStored(const CheckInputs& inputs, const CheckOptions& options) {
+CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options) {
   const MeasureRequest& m = options.measure;
   if (m.max_seconds || options.budget || m.launches || m.resume || !m.threads.empty() || m.runs ||
-      !m.GivenOfModel().empty() || !m.output_root.empty() || m.FirstDevice() != "local" || m.use.max_temp ||
-      m.use.wait_minutes || !m.use.power_mode.empty() || m.history.Asked()) {
+      !m.FirstModelOption().empty() || !m.output_root.empty() || m.FirstDevice() != "local" ||
+      m.use.max_temp || m.use.wait_minutes || !m.use.power_mode.empty() || m.history.IsRequested()) {
     throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply")
         .Remedy("leave them out, or give models or configurations");
   }
@@ -477,7 +481,7 @@ Checked CheckStored(const CheckInputs& inputs, const CheckOptions& options) {
     run = std::move(joined);
     run.schedule.drift = options.drift;
   }
-  const Report report = ReportOf(std::move(run), {});
+  const Report report = MakeReport(std::move(run), {});
   if (report.run.pairs.empty()) {
     throw Error(ExitCode::kBadInput, "has no pair of experiments to check")
         .InFile(inputs.baseline)
@@ -488,7 +492,7 @@ Checked CheckStored(const CheckInputs& inputs, const CheckOptions& options) {
 
 }  // namespace
 
-std::pair<std::string, std::string> SidesGiven(const CheckOptions& options) {
+std::pair<std::string, std::string> ParseCheckInputs(const CheckOptions& options) {
   std::pair<std::string, std::string> inputs(options.baseline, options.candidate);
   for (const std::string& path : options.paths) {
     std::string& side = inputs.first.empty() ? inputs.first : inputs.second;
@@ -500,7 +504,7 @@ std::pair<std::string, std::string> SidesGiven(const CheckOptions& options) {
   return inputs;
 }
 
-Checked CheckVariants(const CheckOptions& given, WorkflowProgress& progress) {
+CheckOutcome CheckVariants(const CheckOptions& given, WorkflowProgress& progress) {
   CheckOptions options = given;
   MeasureRequest& measure = options.measure;
   measure.instructions = measure.instructions || options.max_instruction_growth;

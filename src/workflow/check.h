@@ -31,7 +31,7 @@ struct CheckOptions {
   static constexpr auto Limit(auto member) {
     return [member](auto& all) -> auto& { return all.limits.*member; };
   }
-  static constexpr About Growth(std::string_view meaning) {
+  static constexpr MemberInfo Growth(std::string_view meaning) {
     return {.meaning = meaning, .least = -1, .open = true, .percent = true};
   }
   static void Describe(auto& v) {
@@ -42,7 +42,7 @@ struct CheckOptions {
       Growth("Maximum allowed latency increase (default: 2%; with --instructions latency is not checked)"));
     v("max_operator_slowdown", Limit(&CheckLimits::operator_slowdown),
       Growth("Maximum allowed increase of every operator's self time (default: not checked)"));
-    v("min_operator_share", Limit(&CheckLimits::least_operator_share),
+    v("min_operator_share", Limit(&CheckLimits::min_operator_share),
       {.meaning = "Check only operators with at least this share of the time in either variant (default: 1%)",
        .least = 0,
        .most = 1,
@@ -65,7 +65,7 @@ struct CheckOptions {
        .percent = true});
     v("budget", &O::budget,
       {.meaning = "Time limit in seconds for all pairs together", .least = 0.1, .most = 1e7, .value = "S"});
-    MeasureRequest::DescribeUsual(v);
+    MeasureRequest::DescribeCommon(v);
     MeasureRequest::DescribeModel(v);
     MeasureRequest::DescribeInstructions(v);
     MeasureRequest::DescribeWatch(v);
@@ -75,17 +75,17 @@ struct CheckOptions {
 
 // Returns the baseline and the candidate, given as `paths` or by name; each is empty if it is not given.
 // Throws Error (kUsage) for a third input.
-std::pair<std::string, std::string> SidesGiven(const CheckOptions& options);
+std::pair<std::string, std::string> ParseCheckInputs(const CheckOptions& options);
 
-struct Checked {
+struct CheckOutcome {
   std::optional<CheckReport> report;  // absent: the check was interrupted
   std::optional<RunData> measured;    // absent: stored runs were checked
-  KeptInHistory kept;                 // the result of adding the measured run to a history
+  HistoryUpdate kept;                 // the result of adding the measured run to a history
 };
 
 // Throws Error (kUsage) if a variant is missing, given twice, or not comparable with the other, and for
 // options that do not apply to stored runs; Error (kBadInput) for files that are missing or not comparable;
 // Error (kDeviceFailed).
-Checked CheckVariants(const CheckOptions& options, WorkflowProgress& progress);
+CheckOutcome CheckVariants(const CheckOptions& options, WorkflowProgress& progress);
 
 }  // namespace etprof

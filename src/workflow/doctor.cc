@@ -81,7 +81,8 @@ Check CheckClient(const std::string& name, std::vector<std::string> words, const
   const std::optional<std::string> printed = RunForOutput(words);
   if (!printed) return Missing(name, program + " is not there or does not run", remedy);
   const std::size_t at = printed->find(key);
-  const std::string version = VersionIn(std::string_view(*printed).substr(at == std::string::npos ? 0 : at));
+  const std::string version =
+      ParseVersion(std::string_view(*printed).substr(at == std::string::npos ? 0 : at));
   return Ok(name, fmt::format("{}, {}", version, FindProgram(program)));
 }
 
@@ -144,9 +145,9 @@ void AddSteadiness(std::vector<Check>& checks) {
 Check CheckOtherLoad() {
   const std::string name = "other processes";
   const std::unique_ptr<Device> device = MakeLocalDevice();
-  const std::optional<OtherLoad> load = LookAtOtherLoad(*device, ReadLocalProperties().cores);
+  const std::optional<OtherLoad> load = MeasureOtherLoad(*device, ReadLocalProperties().cores);
   if (!load) return Ok(name, "not known: this system does not say what they use");
-  if (Matters(*load, 1)) return Warning(name, LoadText(*load), "stop them, or wait until they end");
+  if (IsSignificantLoad(*load, 1)) return Warning(name, LoadText(*load), "stop them, or wait until they end");
   return Ok(name, "they use " + LoadAmountText(*load));
 }
 
@@ -302,8 +303,8 @@ DoctorGroup CheckExecutorchBuilds(const std::optional<fs::path>& root) {
   return {
       "build-executorch",
       "build --executorch",
-      {CheckTool("git", "git", "install git"), CheckTool("cmake", "cmake", kBootstrap, kLeastCMake, tools),
-       CheckTool("ninja", "ninja", kBootstrap, kLeastNinja, tools), CheckTool("make", "make", kGetMake),
+      {CheckTool("git", "git", "install git"), CheckTool("cmake", "cmake", kBootstrap, kMinCMake, tools),
+       CheckTool("ninja", "ninja", kBootstrap, kMinNinja, tools), CheckTool("make", "make", kGetMake),
        CheckTool("native compiler", "c++", "install a C++ compiler"), PythonWithTorch(tools), CheckNdk(),
        CheckDisk(fs::current_path(), kRunnerDisk, "a runner's build needs 137 MB where the checkout lies")}};
 }
@@ -318,7 +319,7 @@ Check CheckBundle(const std::optional<fs::path>& root, BundleTarget target, Chec
   if (!Exists(folder / "bundle.json"))
     return {name, when_missing, "not built yet", root ? remedy : "run etprof of a checkout, then " + remedy};
   try {
-    const std::optional<RunnerBundle> bundle = BundleOf(folder / "etprof-runner");
+    const std::optional<RunnerBundle> bundle = FindBundle(folder / "etprof-runner");
     if (bundle)
       return Ok(name, fmt::format("executorch {}, {}", bundle->manifest.executorch, folder.string()));
     return {name, when_missing, folder.string() + " is not whole", remedy};
@@ -330,7 +331,7 @@ Check CheckBundle(const std::optional<fs::path>& root, BundleTarget target, Chec
 DoctorGroup CheckAdb(const std::optional<fs::path>& root) {
   return {"adb",
           "devices over adb",
-          {CheckClient("adb", AdbWords(), "--version", "\nVersion ",
+          {CheckClient("adb", AdbCommand(), "--version", "\nVersion ",
                        "on Debian: apt-get install adb; else Android's platform-tools"),
            CheckBundle(root, BundleTarget::kAndroid, CheckState::kMissing)}};
 }
@@ -338,7 +339,7 @@ DoctorGroup CheckAdb(const std::optional<fs::path>& root) {
 DoctorGroup CheckSsh(const std::optional<fs::path>& root) {
   return {"ssh",
           "devices over ssh",
-          {CheckClient("ssh", ClientWords("ETPROF_SSH", "ssh"), "-V", "OpenSSH",
+          {CheckClient("ssh", ClientCommand("ETPROF_SSH", "ssh"), "-V", "OpenSSH",
                        "install OpenSSH's client (on Debian: apt-get install openssh-client)"),
            // A device of this machine's platform uses this machine's runner instead.
            CheckBundle(root, BundleTarget::kLinuxAarch64, CheckState::kWarning)}};
@@ -366,7 +367,7 @@ DoctorGroup CheckInstructionCounting(const std::optional<fs::path>& root) {
 
 }  // namespace
 
-Examination ExamineThisMachine() {
+DoctorReport ExamineThisMachine() {
   const std::optional<fs::path> root = CheckoutRoot();
   const PythonPackages packages = QueryPython(root);
   DoctorGroup exporting = CheckExporting(packages);
@@ -376,6 +377,6 @@ Examination ExamineThisMachine() {
            CheckInstructionCounting(root)}};
 }
 
-DoctorGroup ExportNeeds() { return CheckExporting(QueryPython(CheckoutRoot())); }
+DoctorGroup CheckExportRequirements() { return CheckExporting(QueryPython(CheckoutRoot())); }
 
 }  // namespace etprof

@@ -6,8 +6,8 @@ namespace etprof {
 
 // Checks this machine: what can be measured, exported, and built here. Starts the tools to read their
 // versions; changes nothing and reaches no device and no network.
-Examination ExamineThisMachine();
+DoctorReport ExamineThisMachine();
 // The checks of what `etprof export` needs.
-DoctorGroup ExportNeeds();
+DoctorGroup CheckExportRequirements();
 
 }  // namespace etprof

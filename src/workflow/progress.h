@@ -23,7 +23,7 @@ class WorkflowProgress {
   // null if nobody displays it.
   virtual void State(std::size_t, const std::string&) {}
   virtual void Message(std::size_t, const std::string& text) { Message(text); }
-  virtual Progress* Of(std::size_t) { return nullptr; }
+  virtual Progress* ProgressOfDevice(std::size_t) { return nullptr; }
 
   // Throws Error (kInterrupted, `what`) if the workflow is to stop.
   void StopWhenInterrupted(const std::string& what = "interrupted") const;

@@ -26,11 +26,12 @@ struct StaticFile {
   // Modules and source lines only explain the results; the results do not depend on them.
   void ReadSources(std::vector<std::string>& notes) {
     sources = etprof::ReadSources(program, path);
-    if (!sources.map && sources.is_there) AddOnce(sources.problem, notes);
+    if (!sources.map && sources.file_exists) AppendUnique(sources.problem, notes);
   }
 
-  StaticSide Side() const {
-    return {&program, sources.map ? &*sources.map : nullptr, path, ProgramIn(file.bytes(), path).program};
+  StaticCheckInput Side() const {
+    return {&program, sources.map ? &*sources.map : nullptr, path,
+            ExtractProgram(file.bytes(), path).program};
   }
 };
 

@@ -29,7 +29,7 @@ Validation ValidateRun(const std::string& folder) {
     std::string problem = has_warning ? data.warnings.back() : "cannot be read";
     const std::string file = data.etdump.string();  // the finding names the file itself
     if (problem.starts_with(file)) problem.erase(0, file.size() + std::string_view(", ").size());
-    validator.CannotRead(data, problem);
+    validator.ReportUnreadable(data, problem);
   };
   if (validator.can_rebuild()) {
     // Repeats `etprof analyze`, but compares its files with those on disk instead of writing them.
@@ -45,7 +45,7 @@ Validation ValidateRun(const std::string& folder) {
     folders.write = [&](const std::filesystem::path& file, const std::function<void(std::ostream&)>& render) {
       validator.CheckDerived(file, render);
     };
-    const Report report = AnalyzeInto(std::move(run), folders, {}, visit);
+    const Report report = AnalyzeAndWrite(std::move(run), folders, {}, visit);
     for (const ReportExperiment& experiment : report.experiments)
       report_unread(report.run.experiments[experiment.index], experiment.profile.has_value());
   } else {

@@ -220,6 +220,6 @@ class KernelUseFinder {
 
 }  // namespace
 
-KernelUse FindUse(const KernelLog& log) { return KernelUseFinder(log).Find(); }
+KernelUse FindKernelUse(const KernelLog& log) { return KernelUseFinder(log).Find(); }
 
 }  // namespace etprof::xnnpack

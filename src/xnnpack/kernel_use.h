@@ -89,7 +89,7 @@ struct KernelUse {
 // it is the only such microkernel that is not superseded and agrees with the logged tile. XNNPACK clips a
 // tile to the operator's size (Tile): min(its mr, m) = mr and min(its nr, n) = nr. The kernel itself must
 // have that mr and nr.
-KernelUse FindUse(const KernelLog& log);
+KernelUse FindKernelUse(const KernelLog& log);
 
 }  // namespace etprof::xnnpack
 

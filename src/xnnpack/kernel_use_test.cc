@@ -27,8 +27,8 @@ const OperatorUse& FindOperator(const KernelUse& use, const std::string& name) {
   throw std::out_of_range(name);
 }
 
-TEST(FindUse, ReadsARealLog) {
-  const KernelUse use = FindUse(ParseKernelLog(ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.t1.log")));
+TEST(FindKernelUse, ReadsARealLog) {
+  const KernelUse use = FindKernelUse(ParseKernelLog(ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.t1.log")));
   const std::string igemm = "xnn_f32_igemm_minmax_ukernel_7x32__avx512f_broadcast";
   for (const char* name : {"Convolution (NHWC, F32) IGEMM #1", "Convolution (NHWC, F32) IGEMM #2",
                            "Convolution (NHWC, F32) IGEMM #3"}) {
@@ -85,7 +85,7 @@ struct Proof {
   const char* kernel;  // empty: not proven
 };
 
-TEST(FindUse, ProvesByDataTypeKindAndTileTogether) {
+TEST(FindKernelUse, ProvesByDataTypeKindAndTileTogether) {
   const std::string log =
       UsingLine("gemm", "xnn_f32_gemm_minmax_ukernel_1x16__avx2_broadcast", "init_f32_gemm_config") +
       UsingLine("gemm", "xnn_f32_gemm_minmax_ukernel_5x16__avx2_broadcast", "init_f32_gemm_config") +
@@ -127,7 +127,7 @@ TEST(FindUse, ProvesByDataTypeKindAndTileTogether) {
            Proof{"Fully Connected (NC, QU8)", "GEMM", 64, 64, 4, 16, ""},
            Proof{"Convolution (NHWC, F32)", "DWConv", 64, 64, 5, 16, ""},
        }) {
-    const KernelUse use = FindUse(
+    const KernelUse use = FindKernelUse(
         ParseKernelLog(log + ReshapeAndRun(proof.type, proof.kind, proof.m, proof.n, proof.mr, proof.nr)));
     ASSERT_THAT(use.operators, SizeIs(1));
     EXPECT_EQ(use.operators[0].kernel, proof.kernel) << proof.type << " " << proof.kind << " " << proof.mr;
@@ -136,21 +136,21 @@ TEST(FindUse, ProvesByDataTypeKindAndTileTogether) {
   }
 }
 
-TEST(FindUse, MicrokernelsForDifferentCoresAreNotSuperseded) {
+TEST(FindKernelUse, MicrokernelsForDifferentCoresAreNotSuperseded) {
   const std::string log = UsingLine("gemm", "xnn_f32_gemm_minmax_ukernel_6x8__asm_aarch64_neonfma_cortex_a75",
                                     "init_f32_gemm_config", 1) +
                           UsingLine("gemm", "xnn_f32_gemm_minmax_ukernel_6x8__asm_aarch64_neonfma_cortex_a53",
                                     "init_f32_gemm_config", 2);
   const KernelUse use =
-      FindUse(ParseKernelLog(log + ReshapeAndRun("Fully Connected (NC, F32)", "GEMM", 64, 64, 6, 8)));
+      FindKernelUse(ParseKernelLog(log + ReshapeAndRun("Fully Connected (NC, F32)", "GEMM", 64, 64, 6, 8)));
   EXPECT_THAT(WithStatus(use, KernelStatus::kRegistered), SizeIs(2));
   EXPECT_THAT(use.operators[0].candidates, SizeIs(2));
   EXPECT_EQ(use.operators[0].reason, "several microkernels have its tile");
 }
 
-TEST(FindUse, SupersedesWithinOneFunctionAndSlot) {
+TEST(FindKernelUse, SupersedesWithinOneFunctionAndSlot) {
   const auto superseded = [](const std::string& log) {
-    return WithStatus(FindUse(ParseKernelLog(log)), KernelStatus::kSuperseded);
+    return WithStatus(FindKernelUse(ParseKernelLog(log)), KernelStatus::kSuperseded);
   };
   const std::string sse = "xnn_x32_transposec_ukernel__4x4_sse",
                     avx = "xnn_x32_transposec_ukernel__8x8_reuse_multi_avx";
@@ -193,8 +193,8 @@ TEST(FindUse, SupersedesWithinOneFunctionAndSlot) {
       ElementsAre("xnn_f32_dwconv_minmax_ukernel_9p8c__avx"));
 }
 
-TEST(FindUse, KeepsMicrokernelsWithAnUnknownScheme) {
-  const KernelUse use = FindUse(ParseKernelLog(UsingLine("frob", "xnn_new_thing", "init_x_config")));
+TEST(FindKernelUse, KeepsMicrokernelsWithAnUnknownScheme) {
+  const KernelUse use = FindKernelUse(ParseKernelLog(UsingLine("frob", "xnn_new_thing", "init_x_config")));
   ASSERT_THAT(use.kernels, SizeIs(1));
   EXPECT_FALSE(use.kernels[0].parsed);
   EXPECT_EQ(use.kernels[0].status, KernelStatus::kRegistered);

@@ -30,7 +30,7 @@ void RequireSums(const Profile& profile) {
     Require(sum == profile.runs[run].total, "self times and what was clipped add up to Method::execute");
   }
   for (const Breakdown& table :
-       {ByGroup(profile), ByCategory(profile), ByOperator(profile), ByPlace(profile)}) {
+       {ByGroup(profile), ByCategory(profile), ByOperator(profile), ByDelegation(profile)}) {
     Nanoseconds sum = 0;
     for (const AdditiveRow& row : table.rows) sum += row.total;
     Require(sum == table.total, "the rows of a table add up to it");
@@ -76,7 +76,7 @@ void CheckProfile(const Trace& trace) {
   RenderOperatorStatisticsCsv(profile, statistics);
   RequireRectangular(statistics.str());
 
-  RunData run = RunOfEtdumps({"x.etdump"}, {});
+  RunData run = MakeEtdumpRun({"x.etdump"}, {});
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(std::move(profile));
   const Report report = Assemble(std::move(run), std::move(profiles));
@@ -101,8 +101,8 @@ void CheckProfile(const Trace& trace) {
 
 void CheckEtdump(Trace trace) {
   CheckProfile(trace);
-  KeepHostTime(trace);
-  for (const Trace::Reported& reported : trace.reported) {
+  SeparateHostTime(trace);
+  for (const Trace::ReportedValues& reported : trace.reported) {
     Require(reported.run.size() == reported.value.size(), "every value has a run");
     Require(std::ranges::is_sorted(reported.run), "runs ascend");
     Require(std::ranges::none_of(reported.value, [](std::int64_t value) { return value < 0; }),

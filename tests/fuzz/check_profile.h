@@ -13,7 +13,7 @@ Profile CheckSums(const Trace& trace);
 // of a CSV have the columns of its header, and that no control character reaches the terminal.
 void CheckProfile(const Trace& trace);
 
-// Calls CheckProfile before and after KeepHostTime, which removes events that are not host time.
+// Calls CheckProfile before and after SeparateHostTime, which removes events that are not host time.
 void CheckEtdump(Trace trace);
 
 }  // namespace etprof::fuzz

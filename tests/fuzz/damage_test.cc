@@ -235,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(Corpus, DamagedProgram,
                          });
 
 TEST(DamagedProgram, ToleratesMutatedFields) {
-  const fuzz::Target target = fuzz::Find("program");
+  const fuzz::Target target = fuzz::FindTarget("program");
   for (const auto& entry : std::filesystem::directory_iterator(kCorpus / "program")) {
     const std::vector<std::byte> whole = ReadBytes(entry.path());
     for (unsigned seed = 0; seed < (kHasAddressSanitizer ? 100U : 1000U); ++seed) {

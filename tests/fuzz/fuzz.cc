@@ -39,9 +39,9 @@ std::map<std::string, Target, std::less<>>& Targets() {
 
 }  // namespace
 
-bool Know(const char* name, Target target) { return Targets().emplace(name, target).second; }
+bool RegisterTarget(const char* name, Target target) { return Targets().emplace(name, target).second; }
 
-Target Find(std::string_view name) {
+Target FindTarget(std::string_view name) {
   const auto found = Targets().find(name);
   return found == Targets().end() ? nullptr : found->second;
 }

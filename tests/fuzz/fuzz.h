@@ -20,9 +20,10 @@
 #include "core/file/file.h"
 
 // Defines the target `name`; its body has `data` and `size`, and returns 0.
-#define ETPROF_FUZZ_TARGET(name)                                                                        \
-  static int FuzzTarget_##name(const std::uint8_t* data, std::size_t size);                             \
-  [[maybe_unused]] static const bool fuzz_target_##name = etprof::fuzz::Know(#name, FuzzTarget_##name); \
+#define ETPROF_FUZZ_TARGET(name)                                            \
+  static int FuzzTarget_##name(const std::uint8_t* data, std::size_t size); \
+  [[maybe_unused]] static const bool fuzz_target_##name =                   \
+      etprof::fuzz::RegisterTarget(#name, FuzzTarget_##name);               \
   static int FuzzTarget_##name(const std::uint8_t* data, std::size_t size)
 
 namespace etprof::fuzz {
@@ -31,10 +32,10 @@ namespace etprof::fuzz {
 using Target = int (*)(const std::uint8_t* data, std::size_t size);
 
 // Registers a target. Returns true.
-bool Know(const char* name, Target target);
+bool RegisterTarget(const char* name, Target target);
 
 // The target with this name; null: not in this program.
-Target Find(std::string_view name);
+Target FindTarget(std::string_view name);
 
 // Throws std::logic_error with the text `promise` unless `holds`, in release builds too. A test fails with
 // the exception; a fuzzer does not catch it and reports a finding.

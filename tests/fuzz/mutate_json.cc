@@ -58,7 +58,7 @@ json ChooseReplacement(Choices& choices) {
 
 }  // namespace
 
-std::string MutatedJson(std::string_view valid, const std::uint8_t* data, std::size_t size) {
+std::string MutateJson(std::string_view valid, const std::uint8_t* data, std::size_t size) {
   if (size > 0 && (data[0] == '{' || data[0] == '[')) return Text(data, size);
   json root = json::parse(valid);
   Choices choices(data, size);

@@ -28,6 +28,6 @@ class Choices {
 
 // Replaces, removes, repeats, or moves values of the JSON text `valid`, as the bytes decide, since random
 // bytes are seldom JSON. Bytes that begin with '{' or '[' are returned unchanged.
-std::string MutatedJson(std::string_view valid, const std::uint8_t* data, std::size_t size);
+std::string MutateJson(std::string_view valid, const std::uint8_t* data, std::size_t size);
 
 }  // namespace etprof::fuzz

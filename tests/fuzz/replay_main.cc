@@ -52,7 +52,7 @@ GeneratedInput GenerateRandomBytes(std::uint32_t number) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const etprof::fuzz::Target target = argc < 2 ? nullptr : etprof::fuzz::Find(argv[1]);
+  const etprof::fuzz::Target target = argc < 2 ? nullptr : etprof::fuzz::FindTarget(argv[1]);
   if (target == nullptr) {
     std::fprintf(stderr, "etprof_replay: no target %s\n", argc < 2 ? "is named" : argv[1]);
     return 2;

@@ -13,7 +13,7 @@ int main() {
     const etprof::Category category = etprof::Categorize(name);
     std::cout << name << '\t' << category.name << '\t' << etprof::GroupName(category.group) << '\t'
               << (category.known ? "known" : "unknown") << '\t'
-              << (etprof::XnnpackCanTake(name) ? "delegable" : "-") << '\n';
+              << (etprof::IsSupportedByXnnpack(name) ? "delegable" : "-") << '\n';
   }
   std::cout.flush();
   return std::cout ? 0 : 1;

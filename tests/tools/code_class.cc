@@ -26,7 +26,7 @@ int main() {
       features.insert(use.feature);
     }
     std::cout << '\t' << found.instructions << '\t' << found.vector << '\t' << found.unknown << '\t';
-    for (const auto& feature : etprof::isa::WithNeeds(target, features)) std::cout << feature << ' ';
+    for (const auto& feature : etprof::isa::WithDependencies(target, features)) std::cout << feature << ' ';
     std::cout << '\n';
   }
   std::cout.flush();

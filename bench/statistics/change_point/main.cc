@@ -276,7 +276,7 @@ int CountFoundInDrift(int runs, double correlation, double season, double step, 
       drawn.push_back({{0.01 * (values[static_cast<std::size_t>(run)] + (2 * run >= runs ? step : 0))}, run});
     stats::ChangePointOptions options;
     options.seed = random();
-    options.beside_drift = allow_drift;
+    options.test_drift = allow_drift;
     found += stats::FindChangePoints(drawn, options).changes.empty() ? 0 : 1;
   }
   return found;

@@ -1,5 +1,5 @@
 // Simulates the decisions of `etprof check` with the interim analyses of the stop rule. Launch effects are
-// normal with a standard deviation of 2 %, and the limit is 2 %. The first table calibrates kLookShare
+// normal with a standard deviation of 2 %, and the limit is 2 %. The first table calibrates kInterimShare
 // (compare/gate.h): the probability that a claim exactly at its limit is falsely decided in one direction at
 // any of the nine interim analyses, relative to the level of each analysis. The second table measures until
 // all claims are decided, and has the false decisions if all claims are at the limit. The third table has the
@@ -30,12 +30,12 @@ constexpr double kLimit = 0.02, kLaunchSd = 0.02, kConfidence = 0.95;
 void PrintLevels(int measurements) {
   constexpr std::array<double, 8> kLevels = {0.05, 0.02, 0.01, 0.0075, 0.005, 0.002, 0.001, 0.0005};
   std::array<int, kLevels.size()> decided{};
-  const std::vector<int> looks = etprof::stats::MakeStopRule().looks;
+  const std::vector<int> interim_launches = etprof::stats::MakeStopRule().interim_launches;
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
   for (int i = 0; i < measurements; ++i) {
     double sum = 0, sum_of_squares = 0, n = 0, smallest_p = 1;
-    for (const int look : looks) {
+    for (const int look : interim_launches) {
       for (; n < look; ++n) {
         const double x = normal(random);
         sum += x;
@@ -62,21 +62,21 @@ struct Outcome {
 };
 
 Outcome Measure(int claims, double growth, int measurements) {
-  const std::vector<int> looks = etprof::stats::MakeStopRule().looks;
+  const std::vector<int> interim_launches = etprof::stats::MakeStopRule().interim_launches;
   std::mt19937_64 random(2);
   std::normal_distribution<double> effect(-std::log1p(growth), kLaunchSd);
   Outcome outcome;
   for (int i = 0; i < measurements; ++i) {
     std::vector<std::vector<double>> effects(static_cast<std::size_t>(claims));
     std::array<int, 3> decisions{};
-    for (const int look : looks) {
+    for (const int look : interim_launches) {
       std::vector<GateClaim> claims_at_look;
       for (std::vector<double>& claim_effects : effects) {
         while (claim_effects.size() < static_cast<std::size_t>(look)) claim_effects.push_back(effect(random));
         claims_at_look.push_back({etprof::stats::EstimateRatio(claim_effects, kConfidence), kLimit});
       }
       decisions = {};
-      for (const GateVerdict& verdict : etprof::JudgeClaims(claims_at_look, {0.05, etprof::kLookShare}))
+      for (const GateVerdict& verdict : etprof::DecideClaims(claims_at_look, {0.05, etprof::kInterimShare}))
         ++decisions[static_cast<std::size_t>(verdict.decision)];
       if (decisions[static_cast<std::size_t>(GateDecision::kInconclusive)] == 0) break;
     }

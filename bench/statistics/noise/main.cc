@@ -22,8 +22,8 @@
 
 namespace {
 
-using etprof::bench::Alternating;
 using etprof::bench::Claims;
+using etprof::bench::InterleavedClaims;
 using etprof::bench::Recording;
 
 constexpr etprof::bench::Settings kSettings;
@@ -96,7 +96,7 @@ void PrintEtprof(const Recording& recording, int measurements) {
       "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
   std::mt19937_64 random(1);
   for (const double effect : kEffects) {
-    const Alternating claims = Alternate(recording, effect, measurements, kSettings, random);
+    const InterleavedClaims claims = SimulateInterleaved(recording, effect, measurements, kSettings, random);
     fmt::print("| {} | {} | {} | {:.0f} s | {} | {:.2f} % |\n", FormatFalseAndFound(claims),
                FormatShare(claims.inconclusive, claims.measurements), FormatErrors(claims), claims.seconds,
                FormatShare(claims.covered, claims.measurements), 100 * claims.half_width);
@@ -104,7 +104,7 @@ void PrintEtprof(const Recording& recording, int measurements) {
 }
 
 void PrintKitMethod(const Recording& recording) {
-  const std::vector<double> log_ratios = OneAfterTheOther(recording);
+  const std::vector<double> log_ratios = SequentialLogRatios(recording);
   fmt::print(
       "\n### The kit's way\n\n"
       "{} measurements a line, about {:.0f} runs of each side (the kit's default is 100).\n\n"
@@ -112,15 +112,14 @@ void PrintKitMethod(const Recording& recording) {
       "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
       log_ratios.size(), recording.runs_per_process);
   for (const double effect : kEffects) {
-    const Claims claims =
-        etprof::bench::ReadWithoutInterval(log_ratios, effect, std::log1p(kSettings.margin));
+    const Claims claims = etprof::bench::DecideByThreshold(log_ratios, effect, std::log1p(kSettings.margin));
     fmt::print("| {} | {} | {} | {:.1f} s |\n", FormatFalseAndFound(claims),
                FormatShare(claims.wrong_side, claims.measurements), FormatErrors(claims),
                recording.seconds_per_launch);
   }
   const double careful_threshold = etprof::bench::ThresholdForFalseClaims(log_ratios, kAllowedFalseShare);
   const auto found = [&](double effect) {
-    const Claims claims = etprof::bench::ReadWithoutInterval(log_ratios, effect, careful_threshold);
+    const Claims claims = etprof::bench::DecideByThreshold(log_ratios, effect, careful_threshold);
     return FormatShare(claims.slower, claims.measurements);
   };
   fmt::print(

@@ -31,37 +31,37 @@ std::optional<double> MedianOfBursts(std::vector<double> bursts) {
 
 double Claims::ErrorQuantile(double q) const { return std::expm1(stats::Quantile(errors, q)); }
 
-Alternating Alternate(const Recording& recording, double effect, int measurements, const Settings& settings,
-                      std::mt19937_64& random) {
+InterleavedClaims SimulateInterleaved(const Recording& recording, double effect, int measurements,
+                                      const Settings& settings, std::mt19937_64& random) {
   const stats::StopRule rule = stats::MakeStopRule(0.95);
   const double truth = -std::log1p(effect);
   std::uniform_int_distribution<std::size_t> draw(0, recording.launches.size() - 1);
-  Alternating result;
+  InterleavedClaims result;
   result.effect = effect;
   for (int i = 0; i < measurements; ++i) {
     std::vector<stats::LaunchBursts> launches;
     std::optional<stats::RatioEstimate> estimate;
     for (;;) {
       const double seconds_used = static_cast<double>(launches.size()) * recording.seconds_per_launch;
-      const stats::Decision decision =
-          stats::Decide(rule, static_cast<int>(launches.size()), estimate, settings.precision, seconds_used,
-                        settings.max_seconds, launches.empty() ? 0 : recording.seconds_per_launch);
+      const stats::StopDecision decision = stats::DecideStop(
+          rule, static_cast<int>(launches.size()), estimate, settings.precision, seconds_used,
+          settings.max_seconds, launches.empty() ? 0 : recording.seconds_per_launch);
       if (decision.stop) {
         result.seconds += seconds_used / measurements;
         break;
       }
-      while (static_cast<int>(launches.size()) < decision.next_look) {
+      while (static_cast<int>(launches.size()) < decision.next_launches) {
         stats::LaunchBursts launch = recording.launches[draw(random)];
         if (random() % 2 == 0) std::swap(launch.baseline, launch.candidate);
         for (double& ns : launch.candidate) ns *= 1 + effect;
         launches.push_back(std::move(launch));
       }
-      estimate = stats::EstimateRatio(launches, rule.look_confidence);
+      estimate = stats::EstimateRatio(launches, rule.interim_confidence);
     }
     CountError(estimate->log_ratio, result);
     result.covered += estimate->log_low <= truth && truth <= estimate->log_high;
     result.half_width += estimate->half_width() / measurements;
-    switch (stats::Judge(estimate->log_low, estimate->log_high, settings.margin)) {
+    switch (stats::DecideVerdict(estimate->log_low, estimate->log_high, settings.margin)) {
       case stats::Verdict::kFaster:
         ++result.faster;
         break;
@@ -79,7 +79,7 @@ Alternating Alternate(const Recording& recording, double effect, int measurement
   return result;
 }
 
-std::vector<double> OneAfterTheOther(const Recording& recording) {
+std::vector<double> SequentialLogRatios(const Recording& recording) {
   std::vector<double> log_ratios;
   for (std::size_t next = 1; next < recording.launches.size(); ++next) {
     const stats::LaunchBursts& before = recording.launches[next - 1];
@@ -93,7 +93,7 @@ std::vector<double> OneAfterTheOther(const Recording& recording) {
   return log_ratios;
 }
 
-Claims ReadWithoutInterval(std::span<const double> log_ratios, double effect, double log_threshold) {
+Claims DecideByThreshold(std::span<const double> log_ratios, double effect, double log_threshold) {
   Claims claims;
   claims.effect = effect;
   for (const double noise : log_ratios) {

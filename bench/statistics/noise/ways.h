@@ -26,7 +26,7 @@ struct Claims {
   double ErrorQuantile(double q) const;
 };
 
-struct Alternating : Claims {
+struct InterleavedClaims : Claims {
   int covered = 0;        // measurements whose interval contains the true ratio
   double seconds = 0;     // mean length of a measurement
   double half_width = 0;  // mean relative half-width of the interval
@@ -42,21 +42,21 @@ struct Settings {
 // Simulates etprof's method with its stop rule, interval, and verdict. Launches are drawn from the recording
 // with replacement; each keeps its bursts and their order. The variant that counts as the baseline is drawn
 // too, since both variants of the recording are the same model. The recording must have at least one launch.
-Alternating Alternate(const Recording& recording, double effect, int measurements, const Settings& settings,
-                      std::mt19937_64& random);
+InterleavedClaims SimulateInterleaved(const Recording& recording, double effect, int measurements,
+                                      const Settings& settings, std::mt19937_64& random);
 
 // Simulates the method of the kit that etprof replaces: one process of A, then one of B, and the ratio of
 // their medians. Pairs each process of a launch with each process of the next launch, so two adjacent
 // launches give four measurements. Returns log(A / B) of each, which differs from 0 only by noise. Skips
 // processes without bursts.
-std::vector<double> OneAfterTheOther(const Recording& recording);
+std::vector<double> SequentialLogRatios(const Recording& recording);
 
 // Simulates the conclusions of a reader who has a ratio without an interval: a difference above
 // `log_threshold` (on the log scale) is a claim, a smaller one is "same". `log_ratios` come from
-// OneAfterTheOther; this function adds the effect.
-Claims ReadWithoutInterval(std::span<const double> log_ratios, double effect, double log_threshold);
+// SequentialLogRatios; this function adds the effect.
+Claims DecideByThreshold(std::span<const double> log_ratios, double effect, double log_threshold);
 
-// The smallest threshold of ReadWithoutInterval at which at most `share` of the measurements without an
+// The smallest threshold of DecideByThreshold at which at most `share` of the measurements without an
 // effect claim one. `log_ratios` must not be empty; 0 <= share < 1.
 double ThresholdForFalseClaims(std::span<const double> log_ratios, double share);
 

@@ -31,22 +31,22 @@ Recording MakeDriftingRecording(double drift) {
 }
 
 Claims DecideAtOnePercent(const std::vector<double>& log_ratios, double effect) {
-  return ReadWithoutInterval(log_ratios, effect, std::log1p(kOnePercent));
+  return DecideByThreshold(log_ratios, effect, std::log1p(kOnePercent));
 }
 
-TEST(OneAfterTheOther, ComparesEachProcessWithEachOfTheNextLaunch) {
+TEST(SequentialLogRatios, ComparesEachProcessWithEachOfTheNextLaunch) {
   Recording recording;
   recording.launches = {
       {{1, 2, 9}, {NAN, 8, NAN}}, {{4, 4}, {3, 5}}, {{NAN}, {16}}};  // medians 2, 8; 4, 4; none, 16
   const double two = std::log(2.0);
-  EXPECT_THAT(OneAfterTheOther(recording),
+  EXPECT_THAT(SequentialLogRatios(recording),
               ElementsAre(DoubleNear(-two, 1e-12), DoubleNear(-two, 1e-12), DoubleNear(two, 1e-12),
                           DoubleNear(two, 1e-12), DoubleNear(-2 * two, 1e-12), DoubleNear(-2 * two, 1e-12)));
   recording.launches.resize(1);
-  EXPECT_THAT(OneAfterTheOther(recording), IsEmpty()) << "there is no next launch";
+  EXPECT_THAT(SequentialLogRatios(recording), IsEmpty()) << "there is no next launch";
 }
 
-TEST(ReadWithoutInterval, CountsEachMeasurementOnce) {
+TEST(DecideByThreshold, CountsEachMeasurementOnce) {
   const std::vector<double> noise = {0.02, -0.02, 0.005, -0.005, 0.012, 0};
   const Claims none = DecideAtOnePercent(noise, 0);
   EXPECT_EQ(none.measurements, 6);
@@ -69,8 +69,8 @@ TEST(ReadWithoutInterval, CountsEachMeasurementOnce) {
       << "noise has the same size whatever the effect";
 }
 
-TEST(ReadWithoutInterval, FindsEffectsWithoutNoise) {
-  const std::vector<double> quiet = OneAfterTheOther(MakeDriftingRecording(0));
+TEST(DecideByThreshold, FindsEffectsWithoutNoise) {
+  const std::vector<double> quiet = SequentialLogRatios(MakeDriftingRecording(0));
   ASSERT_EQ(quiet.size(), 4u * 19);
   for (const auto& [effect, slower] : {std::pair(0.0, 0), {0.005, 0}, {0.01, 0}, {0.02, 76}, {0.05, 76}}) {
     const Claims claims = DecideAtOnePercent(quiet, effect);
@@ -84,28 +84,28 @@ TEST(ReadWithoutInterval, FindsEffectsWithoutNoise) {
 
 // On a machine that slows down by 5 % from launch to launch every B is slower, and on a machine that speeds
 // up every B is faster. Interleaved bursts are affected on both variants.
-TEST(OneAfterTheOther, MistakesDriftForADifference) {
-  const Claims as_fast = DecideAtOnePercent(OneAfterTheOther(MakeDriftingRecording(0.05)), 0);
+TEST(SequentialLogRatios, MistakesDriftForADifference) {
+  const Claims as_fast = DecideAtOnePercent(SequentialLogRatios(MakeDriftingRecording(0.05)), 0);
   EXPECT_EQ(as_fast.slower, 76);
   EXPECT_EQ(as_fast.false_claims(), 76);
   EXPECT_NEAR(as_fast.ErrorQuantile(0.5), 0.05, 1e-9);
 
-  const Claims wrong_way = DecideAtOnePercent(OneAfterTheOther(MakeDriftingRecording(-0.05)), 0.02);
+  const Claims wrong_way = DecideAtOnePercent(SequentialLogRatios(MakeDriftingRecording(-0.05)), 0.02);
   EXPECT_EQ(wrong_way.faster, 76);
   EXPECT_EQ(wrong_way.false_claims(), 76);
   EXPECT_EQ(wrong_way.wrong_side, 76);
   EXPECT_NEAR(wrong_way.ErrorQuantile(0.5), 1 / 0.95 - 1, 1e-9);
 }
 
-TEST(Alternate, IsUnaffectedByDrift) {
+TEST(SimulateInterleaved, IsUnaffectedByDrift) {
   for (const double drift : {0.05, -0.05}) {
     std::mt19937_64 random(1);
     const Recording recording = MakeDriftingRecording(drift);
-    const Alternating as_fast = Alternate(recording, 0, 50, {}, random);
+    const InterleavedClaims as_fast = SimulateInterleaved(recording, 0, 50, {}, random);
     EXPECT_EQ(as_fast.same, 50);
     EXPECT_EQ(as_fast.false_claims(), 0);
     EXPECT_DOUBLE_EQ(as_fast.seconds, 20) << "the first look, ten launches of 2 s";
-    const Alternating slower = Alternate(recording, 0.02, 50, {}, random);
+    const InterleavedClaims slower = SimulateInterleaved(recording, 0.02, 50, {}, random);
     EXPECT_EQ(slower.slower, 50);
     EXPECT_EQ(slower.false_claims(), 0);
     EXPECT_EQ(slower.wrong_side, 0);
@@ -115,13 +115,13 @@ TEST(Alternate, IsUnaffectedByDrift) {
 
 // The candidate alternately takes 4 % longer and shorter. An interval that includes this spread covers the
 // true ratio about as often as its confidence says, so there are few false claims.
-TEST(Alternate, FalseClaimsInNoiseMatchConfidence) {
+TEST(SimulateInterleaved, FalseClaimsInNoiseMatchConfidence) {
   Recording recording;
   recording.seconds_per_launch = 2;
   for (int launch = 0; launch < 20; ++launch)
     recording.launches.push_back({{1e6}, {1e6 * (launch % 2 == 0 ? 1.04 : 0.96)}});
   std::mt19937_64 random(1);
-  const Alternating claims = Alternate(recording, 0, 1000, {}, random);
+  const InterleavedClaims claims = SimulateInterleaved(recording, 0, 1000, {}, random);
   EXPECT_EQ(claims.faster + claims.slower + claims.same + claims.inconclusive, 1000);
   EXPECT_GT(claims.false_claims(), 5);
   EXPECT_LT(claims.false_claims(), 70);
@@ -137,8 +137,8 @@ TEST(ThresholdForFalseClaims, LeavesAtMostTheShareAbove) {
   for (int i = 1; i <= 40; ++i) noise.push_back((i % 2 == 0 ? 1 : -1) * 0.001 * i);
   for (const auto& [share, claimed] : {std::pair(0.05, 2), {0.06, 2}, {0.049, 1}, {0.0, 0}, {0.5, 20}}) {
     const double threshold = ThresholdForFalseClaims(noise, share);
-    EXPECT_EQ(ReadWithoutInterval(noise, 0, threshold).false_claims(), claimed) << share;
-    EXPECT_GT(ReadWithoutInterval(noise, 0, threshold * 0.999).false_claims(), claimed) << "not the least";
+    EXPECT_EQ(DecideByThreshold(noise, 0, threshold).false_claims(), claimed) << share;
+    EXPECT_GT(DecideByThreshold(noise, 0, threshold * 0.999).false_claims(), claimed) << "not the least";
   }
 }
 

@@ -1,8 +1,8 @@
-// Calibrates StopRule::look_confidence by simulating the coverage of a measurement's interval under the stop
-// rule. Columns: the nominal confidence; the requested precision, in standard deviations of a launch effect;
-// then the coverage and the mean number of launches, for intervals at the nominal confidence and at the
-// calibrated one. The last lines have the worst and the best coverage over all precisions. The argument is
-// the number of measurements per line.
+// Calibrates StopRule::interim_confidence by simulating the coverage of a measurement's interval under the
+// stop rule. Columns: the nominal confidence; the requested precision, in standard deviations of a launch
+// effect; then the coverage and the mean number of launches, for intervals at the nominal confidence and at
+// the calibrated one. The last lines have the worst and the best coverage over all precisions. The argument
+// is the number of measurements per line.
 
 #include <fmt/format.h>
 
@@ -38,11 +38,11 @@ Outcome Simulate(const stats::StopRule& rule, double precision, int measurements
     std::optional<stats::RatioEstimate> estimate;
     for (;;) {
       const auto launches = static_cast<int>(effects.size());
-      const stats::Decision decision =
-          stats::Decide(rule, launches, estimate, precision, 0, std::numeric_limits<double>::infinity(), 1);
+      const stats::StopDecision decision = stats::DecideStop(rule, launches, estimate, precision, 0,
+                                                             std::numeric_limits<double>::infinity(), 1);
       if (decision.stop) break;
-      while (static_cast<int>(effects.size()) < decision.next_look) effects.push_back(effect(random));
-      estimate = stats::EstimateRatio(effects, rule.look_confidence);
+      while (static_cast<int>(effects.size()) < decision.next_launches) effects.push_back(effect(random));
+      estimate = stats::EstimateRatio(effects, rule.interim_confidence);
     }
     outcome.coverage += estimate->log_low <= 0 && 0 <= estimate->log_high;
     outcome.mean_launches += static_cast<double>(effects.size());
@@ -59,11 +59,11 @@ int main(int argc, char** argv) {
   for (const double confidence : {0.90, 0.95, 0.99}) {
     const stats::StopRule calibrated = stats::MakeStopRule(confidence);
     stats::StopRule plain = calibrated;
-    plain.look_confidence = confidence;
+    plain.interim_confidence = confidence;
     std::array<double, 2> worst{1, 1};
     std::array<double, 2> best{0, 0};
     fmt::print("confidence  precision      plain  launches    at {:.4f}  launches\n",
-               calibrated.look_confidence);
+               calibrated.interim_confidence);
     for (double precision = 0.15; precision < 1.6; precision *= 1.1) {
       const std::array<Outcome, 2> outcomes{
           Simulate(plain, std::expm1(precision * kLaunchSd), measurements),

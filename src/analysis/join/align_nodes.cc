@@ -270,7 +270,7 @@ class Aligner {
   }
 
   std::vector<std::vector<AlignmentStep>> FindAlternatives(const Cell& from, const Cell& to) {
-    std::vector<std::vector<AlignmentStep>> ways;
+    std::vector<std::vector<AlignmentStep>> alternatives;
     std::vector<std::pair<Cell, std::vector<AlignmentStep>>> open = {{from, {}}};
     std::size_t num_steps = 0;
     while (!open.empty()) {
@@ -279,7 +279,7 @@ class Aligner {
       num_steps += way.size();
       if (num_steps > kMaxPartSteps) return {};
       if (cell == to) {
-        ways.push_back(way);
+        alternatives.push_back(way);
         continue;
       }
       for (const AlignmentStep& step : BestSteps(cell)) {
@@ -287,7 +287,7 @@ class Aligner {
         open.back().second.push_back(step);
       }
     }
-    return ways;
+    return alternatives;
   }
 
   const std::vector<XnnNode>& nodes_;

@@ -31,7 +31,7 @@ struct Alignment {
   // All best alignments: each is a concatenation of one alternative of each part. A part with too many
   // alternatives has none.
   struct Part {
-    std::vector<std::vector<AlignmentStep>> ways;
+    std::vector<std::vector<AlignmentStep>> alternatives;
   };
   std::vector<Part> parts;
 };

@@ -47,32 +47,32 @@ class CallFlowTracer {
 
   CallFlow Run() {
     for (const std::uint32_t id : graph_.inputs)
-      origins_[id] = {std::nullopt, ArgumentOf(*graph_.Find(id), *call_.instruction)};
+      origins_[id] = {std::nullopt, FindArgument(*graph_.Find(id), *call_.instruction)};
     for (const Alignment::Part& part : call_.alignment.parts) FollowPart(part);
     for (std::size_t op = 0; op < inserted_.size(); ++op) {
       if (inserted_[op] && (op == 0 || !inserted_[op - 1])) ConnectInserted(op);
     }
     for (const std::uint32_t id : graph_.outputs) {
-      if (const auto value = ArgumentOf(*graph_.Find(id), *call_.instruction))
+      if (const auto value = FindArgument(*graph_.Find(id), *call_.instruction))
         result_.given.emplace_back(*value, FindOrigin(id));
     }
     return std::move(result_);
   }
 
  private:
-  Origin FindOrigin(std::uint32_t id) const {
+  ValueOrigin FindOrigin(std::uint32_t id) const {
     const auto found = origins_.find(id);
-    return found == origins_.end() ? Origin{} : found->second;
+    return found == origins_.end() ? ValueOrigin{} : found->second;
   }
-  Origin FindOrigin(const Source& source) const {
-    return source.id ? FindOrigin(*source.id) : Origin{source.op, std::nullopt};
+  ValueOrigin FindOrigin(const Source& source) const {
+    return source.id ? FindOrigin(*source.id) : ValueOrigin{source.op, std::nullopt};
   }
 
   void FollowPart(const Alignment::Part& part) {
-    if (part.ways.empty()) return;
-    PartFlow agreed = FollowAlternative(part.ways.front());
-    for (std::size_t alternative = 1; alternative < part.ways.size(); ++alternative) {
-      const PartFlow other = FollowAlternative(part.ways[alternative]);
+    if (part.alternatives.empty()) return;
+    PartFlow agreed = FollowAlternative(part.alternatives.front());
+    for (std::size_t alternative = 1; alternative < part.alternatives.size(); ++alternative) {
+      const PartFlow other = FollowAlternative(part.alternatives[alternative]);
       EraseDifferences(agreed.roles, other.roles);
       EraseDifferences(agreed.written, other.written);
     }
@@ -80,7 +80,7 @@ class CallFlowTracer {
       inserted_[op] = role.kind == Role::Kind::kInserted;
       for (const Source& source : role.read) result_.read[op].push_back(FindOrigin(source));
     }
-    std::map<std::uint32_t, Origin> written;
+    std::map<std::uint32_t, ValueOrigin> written;
     for (const auto& [id, source] : agreed.written) written[id] = FindOrigin(source);
     for (const auto& [id, origin] : written) origins_[id] = origin;
   }
@@ -101,7 +101,7 @@ class CallFlowTracer {
       if (step.count > 0) {
         Role& role = flow.roles[step.op];
         role.kind = Role::Kind::kNode;
-        for (const std::uint32_t id : DataflowOf({*step.node}, graph_).read) {
+        for (const std::uint32_t id : FindDataflow({*step.node}, graph_).read) {
           if (graph_.Find(id)->constant) continue;
           const Source source = source_of(id);
           if (std::ranges::find(role.read, source) == role.read.end()) role.read.push_back(source);
@@ -124,7 +124,7 @@ class CallFlowTracer {
     while (next < inserted_.size() && inserted_[next]) ++next;
     if (next == inserted_.size()) return ConnectInsertedAtEnd(first);
     for (std::size_t op = first; op < next; ++op) {
-      Origin* input = FindConvertedInput(first, op, next);
+      ValueOrigin* input = FindConvertedInput(first, op, next);
       if (input == nullptr) continue;
       result_.read[op] = {*input};
       *input = {op, std::nullopt};
@@ -134,8 +134,8 @@ class CallFlowTracer {
   // The input of `next` that `op` converts; null: not known. XNNPACK packs the first factor of a product
   // (xnn_insert_pack_lh_node of its subgraph.c). Other inserted operators are known if the next operator has
   // one input, which the operator before them computes, so that they lie between the two in any case.
-  Origin* FindConvertedInput(std::size_t first, std::size_t op, std::size_t next) {
-    std::vector<Origin>& inputs = result_.read[next];
+  ValueOrigin* FindConvertedInput(std::size_t first, std::size_t op, std::size_t next) {
+    std::vector<ValueOrigin>& inputs = result_.read[next];
     if (inputs.empty()) return nullptr;
     if (call_.stems[op] == "Pack LH") return &inputs.front();
     const bool from_before = first == 0 || (inputs.front().op && *inputs.front().op + 1 >= first);
@@ -151,19 +151,19 @@ class CallFlowTracer {
     }
     if (outputs.size() != 1) return;
     for (std::size_t op = first; op < inserted_.size(); ++op)
-      result_.read[op] = {Origin{op - 1, std::nullopt}};
+      result_.read[op] = {ValueOrigin{op - 1, std::nullopt}};
     origins_[outputs.front()].op = inserted_.size() - 1;
   }
 
   const AlignedCall& call_;
   const XnnGraph& graph_;
-  std::map<std::uint32_t, Origin> origins_;
+  std::map<std::uint32_t, ValueOrigin> origins_;
   std::vector<bool> inserted_;  // by operator: inserted in all best alignments
   CallFlow result_;
 };
 
 }  // namespace
 
-CallFlow FlowOf(const AlignedCall& call) { return CallFlowTracer(call).Run(); }
+CallFlow ComputeCallFlow(const AlignedCall& call) { return CallFlowTracer(call).Run(); }
 
 }  // namespace etprof

@@ -21,19 +21,20 @@ struct AlignedCall {
 
 // The origin of a value: an operator of the call (index into AlignedCall::operators), a value of the method
 // that is passed to the call, or (both absent) not known.
-struct Origin {
+struct ValueOrigin {
   std::optional<std::size_t> op, value;
-  bool operator==(const Origin&) const = default;
+  bool operator==(const ValueOrigin&) const = default;
 };
 
 // The values that pass between the operators of a call, and out of the call.
 struct CallFlow {
-  std::vector<std::vector<Origin>> read;              // inputs by operator, without constants
-  std::vector<std::pair<std::size_t, Origin>> given;  // outputs: index into Method::values, and the origin
+  std::vector<std::vector<ValueOrigin>> read;  // inputs by operator, without constants
+  std::vector<std::pair<std::size_t, ValueOrigin>>
+      given;  // outputs: index into Method::values, and the origin
 };
 
 // Computes the dataflow on which all best alignments agree. An operator that XNNPACK inserted lies between
 // the operator whose input or output it converts and the other end of the value.
-CallFlow FlowOf(const AlignedCall& call);
+CallFlow ComputeCallFlow(const AlignedCall& call);
 
 }  // namespace etprof

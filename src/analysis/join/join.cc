@@ -87,13 +87,13 @@ class Joiner {
       return;
     }
     source.join = Join::kKernel;
-    source.identity = IdentityOf(*instruction, method_);
-    source.tensors = TensorsOf(*instruction, method_);
-    source.work = WorkOf(*instruction, method_);
-    SetShapes(ShapesOf(*instruction, method_), source);
-    source.kleidiai = KleidiaiOf(*instruction, method_);
-    source.why_not_delegated = WhyNotDelegated(*instruction, method_);
-    SetPlace(places_.OfKernel(*instruction, method_), source);
+    source.identity = IdentifyNode(*instruction, method_);
+    source.tensors = GetTensors(*instruction, method_);
+    source.work = ComputeWork(*instruction, method_);
+    SetShapes(ShapeDynamism(*instruction, method_), source);
+    source.kleidiai = FindKleidiaiUse(*instruction, method_);
+    source.not_delegated_reason = NotDelegatedReason(*instruction, method_);
+    SetPlace(places_.FindKernelPlace(*instruction, method_), source);
   }
 
   void CompareBackend(const Operator& op) {
@@ -134,7 +134,7 @@ class Joiner {
     if (delegate.backend == delegates::kOpenvino.backend) {
       for (const std::size_t op : operators) {
         if (const auto layer = delegates::ParseOpenvinoLayer(profile_.operators[op].name))
-          SetPlace(places_.OfLayer(layer->node, method_), result_.operators[op]);
+          SetPlace(places_.FindLayerPlace(layer->node, method_), result_.operators[op]);
       }
     }
     if (!delegate.graph) return set_reason(fmt::format("the payload of {} is not read", delegate.backend));
@@ -143,7 +143,7 @@ class Joiner {
     for (const std::size_t op : operators) stems.push_back(OperatorStem(profile_.operators[op].name));
     std::optional<Alignment> alignment = AlignNodes(graph, stems);
     if (!alignment) return set_reason("its delegate has too many operators to be aligned with the graph");
-    const ProgramTensor::Shape shapes = ShapesOf(*instruction, method_);
+    const ProgramTensor::Shape shapes = ShapeDynamism(*instruction, method_);
     for (std::size_t i = 0; i < operators.size(); ++i) {
       OperatorSource& source = result_.operators[operators[i]];
       source.graph = delegate.graph;
@@ -170,20 +170,20 @@ class Joiner {
     source.nodes = {*op.node};
     source.nodes.insert(source.nodes.end(), op.fused.begin(), op.fused.end());
     // A bounded node runs as two operators: the MACs belong to the first, and each moves the output.
-    source.identity = IdentityOf(graph.nodes[*op.node], graph);
-    for (const std::size_t fused : op.fused) source.fused.push_back(KindOf(graph.nodes[fused].type));
-    source.tensors = TensorsOf(source.nodes, graph);
-    source.work = WorkOf(source.nodes, graph);
-    source.kleidiai = KleidiaiOf(graph.nodes[*op.node], graph);
+    source.identity = IdentifyNode(graph.nodes[*op.node], graph);
+    for (const std::size_t fused : op.fused) source.fused.push_back(NodeKind(graph.nodes[fused].type));
+    source.tensors = GetTensors(source.nodes, graph);
+    source.work = ComputeWork(source.nodes, graph);
+    source.kleidiai = FindKleidiaiUse(graph.nodes[*op.node], graph);
     if (i > 0 && aligned[i - 1].node == op.node) {
       source.work = ClampWork(graph.nodes[*op.node], graph);
       source.tensors.inputs = source.tensors.outputs;
       source.identity = NodeIdentity{};  // the clamp is only a part of the node
     }
-    SetPlace(places_.OfNode(graph.nodes[*op.node], graph), source);
+    SetPlace(places_.FindNodePlace(graph.nodes[*op.node], graph), source);
     for (const std::size_t candidate : op.candidates) {
       if (candidate == *op.node) continue;
-      const SourcePlaces::Found other = places_.OfNode(graph.nodes[candidate], graph);
+      const SourcePlaces::Found other = places_.FindNodePlace(graph.nodes[candidate], graph);
       if (other.place != source.place || other.debug_handles != source.debug_handles) {
         const std::optional<std::size_t> in_graph = source.graph;
         NodeIdentity identity;
@@ -195,9 +195,9 @@ class Joiner {
         source.why = "several nodes of the delegate's graph fit it equally well";
         return;
       }
-      if (WorkOf({candidate}, graph) != WorkOf({*op.node}, graph)) source.work = Work{};
-      if (TensorsOf({candidate}, graph) != TensorsOf({*op.node}, graph)) source.tensors = OperatorTensors{};
-      if (KleidiaiOf(graph.nodes[candidate], graph) != source.kleidiai) source.kleidiai = KleidiaiUse{};
+      if (ComputeWork({candidate}, graph) != ComputeWork({*op.node}, graph)) source.work = Work{};
+      if (GetTensors({candidate}, graph) != GetTensors({*op.node}, graph)) source.tensors = OperatorTensors{};
+      if (FindKleidiaiUse(graph.nodes[candidate], graph) != source.kleidiai) source.kleidiai = KleidiaiUse{};
       source.identity.contents.clear();
       source.nodes.clear();
       source.candidates = op.candidates;
@@ -209,8 +209,8 @@ class Joiner {
     Work work;
     const XnnValue* output = node.outputs.empty() ? nullptr : graph.Find(node.outputs[0]);
     work.macs = 0;
-    if (output != nullptr) work.read = work.written = BytesOf(output->type, output->shape);
-    work.bytes = Sum(work.read, work.written);
+    if (output != nullptr) work.read = work.written = SizeInBytes(output->type, output->shape);
+    work.bytes = CheckedSum(work.read, work.written);
     return work;
   }
 
@@ -270,7 +270,7 @@ ProgramJoin JoinProgram(const Profile& profile, const Program& program, const Me
 std::optional<std::string> SourceLine(const ProgramJoin& join, std::size_t op) {
   const std::optional<std::size_t> place = join.operators[op].place;
   if (!place || !join.places[*place].frame) return std::nullopt;
-  return LineText(*join.places[*place].frame);
+  return FormatLocation(*join.places[*place].frame);
 }
 
 std::optional<std::string> ModulePath(const ProgramJoin& join, std::size_t op) {

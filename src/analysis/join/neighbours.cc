@@ -15,11 +15,11 @@ class Connector {
  public:
   Connector(const Profile& profile, const Program& program, const Method& method,
             const std::vector<AlignedCall>& calls, std::vector<OperatorSource>& operators)
-      : profile_(profile), calls_(calls), operators_(operators), dataflow_(DataflowOf(method, program)) {
+      : profile_(profile), calls_(calls), operators_(operators), dataflow_(FindDataflow(method, program)) {
     std::set<const Instruction*> followed;
     for (const AlignedCall& call : calls) {
       for (const std::size_t op : call.operators) call_of_[op] = flows_.size();
-      flows_.push_back(FlowOf(call));
+      flows_.push_back(ComputeCallFlow(call));
       followed.insert(call.instruction);
     }
     for (std::size_t i = 0; i < method.instructions.size(); ++i) {
@@ -61,7 +61,7 @@ class Connector {
     const OperatorKey& key = profile_.operators[op].key;
     const auto instruction = instructions_.find({key.chain, key.instruction});
     if (instruction == instructions_.end()) return;
-    const ReadAndWritten<std::size_t>& flow = dataflow_.instructions[instruction->second];
+    const ReadWriteSet<std::size_t>& flow = dataflow_.instructions[instruction->second];
     for (const std::size_t value : flow.read) ConnectWriter(value, op);
     for (const std::size_t value : flow.written) written_by_[value] = op;
   }
@@ -70,7 +70,7 @@ class Connector {
     const AlignedCall& call = calls_[index];
     const CallFlow& flow = flows_[index];
     for (std::size_t i = 0; i < call.operators.size(); ++i) {
-      for (const Origin& origin : flow.read[i]) {
+      for (const ValueOrigin& origin : flow.read[i]) {
         if (origin.op) Connect(call.operators[*origin.op], call.operators[i]);
         if (origin.value) ConnectWriter(*origin.value, call.operators[i]);
       }
@@ -88,7 +88,7 @@ class Connector {
   }
 
   std::optional<std::size_t> FindWriter(std::size_t value) const {
-    const std::size_t holder = dataflow_.Holder(value);
+    const std::size_t holder = dataflow_.BackingValue(value);
     const auto found = written_by_.find(holder);
     if (found == written_by_.end() || untracked_values_.contains(holder)) return std::nullopt;
     return found->second;

@@ -13,12 +13,12 @@
 namespace etprof {
 namespace {
 
+using handmade::ExecutedInstruction;
 using handmade::Ids;
+using handmade::MakeProfile;
 using handmade::MakeXnnGraph;
 using handmade::MethodBuilder;
 using handmade::Node;
-using handmade::ProfileOf;
-using handmade::Ran;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -56,7 +56,7 @@ std::vector<std::string> ListCallEdges(const std::vector<Node>& nodes, const Ids
   for (std::size_t i = 0; i < externals.size(); ++i) arguments.push_back(i);
   MethodBuilder builder(externals.size());
   builder.Call(MakeXnnGraph(nodes, {0}, outputs, externals), arguments);
-  std::vector<std::string> edges = ListEdges(ProfileOf({{{0, executed}}}), builder.program, builder.method);
+  std::vector<std::string> edges = ListEdges(MakeProfile({{{0, executed}}}), builder.program, builder.method);
   for (std::string& edge : edges) {
     for (std::size_t at = edge.find("0:"); at != std::string::npos; at = edge.find("0:")) edge.erase(at, 2);
   }
@@ -187,14 +187,14 @@ TEST(Neighbors, ConnectsOperatorsInsertedAtTheEnd) {
   builder.Call(MakeXnnGraph({{"XNNStaticResizeBilinear2D", {0}, {1}}}, {0}, {1}, {0, 1}), {0, 1});
   builder.Kernel("aten::sum.out", {1, 2});
   EXPECT_THAT(
-      ListEdges(ProfileOf({{{0, {"Resize Bilinear #1", "Convert #1"}}, {1, {"native_call_sum.out"}}}}),
+      ListEdges(MakeProfile({{{0, {"Resize Bilinear #1", "Convert #1"}}, {1, {"native_call_sum.out"}}}}),
                 builder.program, builder.method),
       UnorderedElementsAre("0:Resize Bilinear #1 > 0:Convert #1", "0:Convert #1 > 1:native_call_sum.out"));
 }
 
 TEST(Neighbors, ConnectsARealProgramOfSeveralDelegates) {
   const Program program = ReadProgramFile(kTraces + "/../fuzz/corpus/program/mixed_delegates.pte");
-  const Profile profile = ProfileOf(
+  const Profile profile = MakeProfile(
       {{{0, {"Transpose (ND, X32) #1", "Convolution (NHWC, F32) IGEMM #1", "Transpose (ND, X32) #2"}},
         {1, {"native_call_mean.out"}},
         {2, {"native_call_cumsum.out"}},
@@ -215,10 +215,10 @@ TEST(Neighbors, ConnectsDelegatesByCallArguments) {
   builder.Kernel("aten::split_copy.Tensor_out", {1, halves, halves});
   builder.Kernel("aten::cat.out", {parts, 5, 5});
   builder.Call(MakeXnnGraph({{"XNNAdd", {0, 1}, {2}}}, {0, 1}, {2}, {0, 1, 2}), {5, 3, 6});
-  const Profile profile = ProfileOf({{{0, {"Abs #1", "Sine #1"}},
-                                      {1, {"native_call_split_copy.Tensor_out"}},
-                                      {2, {"native_call_cat.out"}},
-                                      {3, {"Add #1"}}}});
+  const Profile profile = MakeProfile({{{0, {"Abs #1", "Sine #1"}},
+                                        {1, {"native_call_split_copy.Tensor_out"}},
+                                        {2, {"native_call_cat.out"}},
+                                        {3, {"Add #1"}}}});
   EXPECT_THAT(ListEdges(profile, builder.program, builder.method),
               UnorderedElementsAre("0:Abs #1 > 0:Sine #1", "0:Sine #1 > 1:native_call_split_copy.Tensor_out",
                                    "0:Abs #1 > 2:native_call_cat.out",
@@ -232,12 +232,12 @@ TEST(Neighbors, DoesNotConnectOtherBackendsAndMoves) {
   builder.Kernel("aten::abs.out", {0, 1}).OtherBackend({1, 2}).Kernel("aten::sum.out", {2, 3});
   builder.Kernel("aten::abs.out", {3, 4}).Move(4, 5).Kernel("aten::sum.out", {5, 6});
   builder.Kernel("aten::add.out", {1, 4, 7});
-  const Profile profile = ProfileOf({{{0, {"native_call_abs.out"}},
-                                      {1, {"something"}},
-                                      {2, {"native_call_sum.out"}},
-                                      {3, {"native_call_abs.out"}},
-                                      {5, {"native_call_sum.out"}},
-                                      {6, {"native_call_add.out"}}}});
+  const Profile profile = MakeProfile({{{0, {"native_call_abs.out"}},
+                                        {1, {"something"}},
+                                        {2, {"native_call_sum.out"}},
+                                        {3, {"native_call_abs.out"}},
+                                        {5, {"native_call_sum.out"}},
+                                        {6, {"native_call_add.out"}}}});
   EXPECT_THAT(ListEdges(profile, builder.program, builder.method),
               UnorderedElementsAre("2:native_call_sum.out > 3:native_call_abs.out",
                                    "0:native_call_abs.out > 6:native_call_add.out",
@@ -258,11 +258,11 @@ TEST(Neighbors, FollowsViewsThatExecutorchRemoved) {
   builder.method.inputs = {0};
   builder.Kernel("aten::abs.out", {0, 1}).Kernel("aten::sin.out", {2, 3}).Kernel("aten::cos.out", {3, 4});
   builder.Kernel("aten::add.out", {5, 6, 7, 8});
-  const std::vector<Ran> executed = {{0, {"native_call_abs.out"}},
-                                     {1, {"native_call_sin.out"}},
-                                     {2, {"native_call_cos.out"}},
-                                     {3, {"native_call_add.out"}}};
-  EXPECT_THAT(ListEdges(ProfileOf({executed}), builder.program, builder.method),
+  const std::vector<ExecutedInstruction> executed = {{0, {"native_call_abs.out"}},
+                                                     {1, {"native_call_sin.out"}},
+                                                     {2, {"native_call_cos.out"}},
+                                                     {3, {"native_call_add.out"}}};
+  EXPECT_THAT(ListEdges(MakeProfile({executed}), builder.program, builder.method),
               UnorderedElementsAre("0:native_call_abs.out > 1:native_call_sin.out",
                                    "1:native_call_sin.out > 2:native_call_cos.out",
                                    "2:native_call_cos.out > 3:native_call_add.out"));
@@ -273,12 +273,12 @@ TEST(Neighbors, FollowsViewsThatExecutorchRemoved) {
     called.method.values[value].tensor->memory_offset = 64;
   }
   called.Kernel("aten::abs.out", {0, 1}).Call(MakeXnnGraph({{"XNNAbs", {0}, {1}}}, {0}, {1}, {0, 1}), {2, 0});
-  EXPECT_THAT(
-      ListEdges(ProfileOf({{{0, {"native_call_abs.out"}}, {1, {"Abs #1"}}}}), called.program, called.method),
-      ElementsAre("0:native_call_abs.out > 1:Abs #1"));
+  EXPECT_THAT(ListEdges(MakeProfile({{{0, {"native_call_abs.out"}}, {1, {"Abs #1"}}}}), called.program,
+                        called.method),
+              ElementsAre("0:native_call_abs.out > 1:Abs #1"));
   // A branch may have written the base of the second view.
   builder.Move(3, 4);
-  EXPECT_THAT(ListEdges(ProfileOf({executed}), builder.program, builder.method),
+  EXPECT_THAT(ListEdges(MakeProfile({executed}), builder.program, builder.method),
               UnorderedElementsAre("0:native_call_abs.out > 1:native_call_sin.out",
                                    "1:native_call_sin.out > 2:native_call_cos.out"));
 }
@@ -287,13 +287,13 @@ TEST(Neighbors, FollowsTheExecutionOrder) {
   // Value 1 is written twice, and a loop repeats instruction 1.
   MethodBuilder builder(4);
   builder.Kernel("aten::abs.out", {0, 1}).Kernel("aten::sin.out", {1, 2}).Kernel("aten::cos.out", {2, 1});
-  const std::vector<Ran> once = {{0, {"native_call_abs.out"}}, {1, {"native_call_sin.out"}}};
-  std::vector<Ran> twice = once;
+  const std::vector<ExecutedInstruction> once = {{0, {"native_call_abs.out"}}, {1, {"native_call_sin.out"}}};
+  std::vector<ExecutedInstruction> twice = once;
   twice.push_back({2, {"native_call_cos.out"}});
   twice.push_back({1, {"native_call_sin.out"}});
-  EXPECT_THAT(ListEdges(ProfileOf({once, once, once}), builder.program, builder.method),
+  EXPECT_THAT(ListEdges(MakeProfile({once, once, once}), builder.program, builder.method),
               ElementsAre("0:native_call_abs.out > 1:native_call_sin.out"));
-  EXPECT_THAT(ListEdges(ProfileOf({once, twice, once}), builder.program, builder.method),
+  EXPECT_THAT(ListEdges(MakeProfile({once, twice, once}), builder.program, builder.method),
               UnorderedElementsAre("0:native_call_abs.out > 1:native_call_sin.out",
                                    "1:native_call_sin.out > 2:native_call_cos.out",
                                    "2:native_call_cos.out > 1:native_call_sin.out'"));

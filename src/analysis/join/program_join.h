@@ -50,8 +50,8 @@ struct OperatorSource {
   // Indices into Profile::operators, ascending: the operators that write its inputs, and those that read its
   // outputs, as far as certain.
   std::vector<std::size_t> producers, consumers;
-  std::string why;                // if kNone: the reason, one clause
-  std::string why_not_delegated;  // if kKernel: one clause; "": not known (program/xnn/delegable.h)
+  std::string why;                   // if kNone: the reason, one clause
+  std::string not_delegated_reason;  // if kKernel: one clause; "": not known (program/xnn/delegable.h)
 };
 
 template <>

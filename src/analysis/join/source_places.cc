@@ -14,7 +14,7 @@ std::vector<std::uint32_t> DebugHandles(const XnnNode& node) {
 
 }  // namespace
 
-SourcePlaces::Found SourcePlaces::OfKernel(const Instruction& kernel, const Method& method) {
+SourcePlaces::Found SourcePlaces::FindKernelPlace(const Instruction& kernel, const Method& method) {
   Found found;
   if (sources_ == nullptr || kernel.chain != 0) return found;
   const auto handles = sources_->instructions.find(kernel.index);
@@ -29,7 +29,7 @@ SourcePlaces::Found SourcePlaces::OfKernel(const Instruction& kernel, const Meth
 
 // A node that the partitioner inserted between two others, or a conversion of quantized values, is not in the
 // model. Its place is that of the next node, or of the previous node at the end.
-SourcePlaces::Found SourcePlaces::OfNode(const XnnNode& node, const XnnGraph& graph) {
+SourcePlaces::Found SourcePlaces::FindNodePlace(const XnnNode& node, const XnnGraph& graph) {
   Found found;
   found.debug_handles = DebugHandles(node);
   if (sources_ != nullptr) found.place = FindHandlePlace(found.debug_handles);
@@ -45,7 +45,7 @@ SourcePlaces::Found SourcePlaces::OfNode(const XnnNode& node, const XnnGraph& gr
   return found;
 }
 
-SourcePlaces::Found SourcePlaces::OfLayer(std::string_view node, const Method& method) {
+SourcePlaces::Found SourcePlaces::FindLayerPlace(std::string_view node, const Method& method) {
   Found found;
   const auto runs = [](const Instruction& instruction) {
     return instruction.kind == Instruction::Kind::kKernel || instruction.kind == Instruction::Kind::kDelegate;

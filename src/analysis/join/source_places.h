@@ -23,13 +23,13 @@ class SourcePlaces {
     std::optional<std::size_t> place;  // index into places()
     bool between = false;              // OperatorSource::between
   };
-  Found OfKernel(const Instruction& kernel, const Method& method);
-  Found OfNode(const XnnNode& node, const XnnGraph& graph);
+  Found FindKernelPlace(const Instruction& kernel, const Method& method);
+  Found FindNodePlace(const XnnNode& node, const XnnGraph& graph);
   // Finds the place of a layer, which OpenVINO names after a node of its input graph. That graph was traced
   // again, which renumbers node names. The names agree with the edge program only if one delegate contains
   // the whole program and nothing was inserted (executorch/backends/openvino/preprocess.py: its passes
   // replace one operator only).
-  Found OfLayer(std::string_view node, const Method& method);
+  Found FindLayerPlace(std::string_view node, const Method& method);
 
   const std::vector<SourcePlace>& places() const { return places_; }  // without duplicates
 

@@ -29,7 +29,7 @@ struct BuildRecord {
 
   static void Describe(auto& v) {
     using R = BuildRecord;
-    constexpr About kIfKnown{.or_null = true};
+    constexpr MemberInfo kIfKnown{.or_null = true};
     v("preset", &R::preset, {.meaning = "of `etprof build --executorch`"});
     v("trace_enabled", &R::trace_enabled, {.meaning = "it writes kernel logs"});
     v("llm_kernels", &R::llm_kernels, {.meaning = "it has ExecuTorch's kernels for language models"});
@@ -43,11 +43,11 @@ struct BuildRecord {
              {.meaning = "what of SME the build has"});
     v("runner_sha256", &R::runner_sha256,
       {.meaning = "of the runner that was built", .pattern = kSha256Pattern});
-    v("executorch_version", &R::executorch_version, kIfKnown.Means("of the checkout"));
+    v("executorch_version", &R::executorch_version, kIfKnown.WithMeaning("of the checkout"));
     v("commit", &R::commit, {.meaning = "null: git does not say", .or_null = true});
     v("dirty", &R::dirty, {.meaning = "the checkout differs from the commit"});
     v("changed", &R::changed, {.meaning = "lines of `git status` that say how, at most 20"});
-    v("compiler", &R::compiler, kIfKnown.Means("of the runner's portable and optimized kernels"));
+    v("compiler", &R::compiler, kIfKnown.WithMeaning("of the runner's portable and optimized kernels"));
     v("cmake", &R::cmake, {.meaning = "version"});
     v("ninja", &R::ninja, {.meaning = "version"});
     v("ndk", &R::ndk, {.meaning = "version; null: not for Android", .or_null = true});

@@ -83,7 +83,7 @@ void AddComment(const ElfFile& file, std::string& comments) {
 
 }  // namespace
 
-std::string CompilersIn(std::string_view comment) {
+std::string ParseCompilers(std::string_view comment) {
   std::set<std::string> compilers;
   while (!comment.empty()) {
     const std::size_t end = std::min(comment.find('\0'), comment.size());
@@ -94,10 +94,10 @@ std::string CompilersIn(std::string_view comment) {
     constexpr std::string_view kGcc = "GCC: (", kClang = "clang version ";
     const std::size_t clang = text.find(kClang);
     if (clang != std::string_view::npos) {
-      const std::string version = VersionIn(text.substr(clang + kClang.size()));
+      const std::string version = ParseVersion(text.substr(clang + kClang.size()));
       if (!version.empty()) compilers.insert("Clang " + version);
     } else if (text.starts_with(kGcc) && text.find(") ") != std::string_view::npos) {
-      const std::string version = VersionIn(text.substr(text.find(") ") + 2));
+      const std::string version = ParseVersion(text.substr(text.find(") ") + 2));
       if (!version.empty()) compilers.insert("GCC " + version);
     }
   }
@@ -120,7 +120,7 @@ RunnerBinary ReadRunnerBinary(const fs::path& runner) {
       if (library.filename().string().starts_with(kWheelKernels)) AddComment(*file, comments);
     }
     if (comments.empty()) AddComment(*program, comments);
-    binary.compiler = CompilersIn(comments);
+    binary.compiler = ParseCompilers(comments);
   } catch (const std::exception&) {
     // The properties stay unknown.
   }

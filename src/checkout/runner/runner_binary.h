@@ -23,6 +23,6 @@ RunnerBinary ReadRunnerBinary(const std::filesystem::path& runner);
 
 // The compilers, such as "GCC 12.2.0", in the contents of an ELF section .comment (strings ended by 0);
 // empty: none.
-std::string CompilersIn(std::string_view comment);
+std::string ParseCompilers(std::string_view comment);
 
 }  // namespace etprof

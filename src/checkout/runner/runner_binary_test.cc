@@ -17,11 +17,11 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-TEST(CompilersIn, ReadsCompilerComments) {
+TEST(ParseCompilers, ReadsCompilerComments) {
   const auto compilers_in = [](std::initializer_list<std::string> texts) {
     std::string comment;
     for (const std::string& text : texts) comment += text + '\0';
-    return CompilersIn(comment);
+    return ParseCompilers(comment);
   };
   EXPECT_EQ(compilers_in({"GCC: (Debian 12.2.0-14+deb12u1) 12.2.0"}), "GCC 12.2.0");
   EXPECT_EQ(compilers_in({"GCC: (GNU) 13.3.1 20240611 (Red Hat 13.3.1-2)"}), "GCC 13.3.1");
@@ -33,7 +33,7 @@ TEST(CompilersIn, ReadsCompilerComments) {
                           "GCC: (Debian 12.2.0-14) 12.2.0"}),
             "Clang 14.0.6 and GCC 12.2.0");
   EXPECT_EQ(compilers_in({"rustc version 1.80.0", "GCC: no parentheses", "clang version x"}), "");
-  EXPECT_EQ(CompilersIn(""), "");
+  EXPECT_EQ(ParseCompilers(""), "");
 }
 
 class Binary : public testing::Test {

@@ -164,7 +164,7 @@ BuildRecord MakeBuildRecord(const RunnerBuild& build, const std::optional<Sme2So
     record.dirty = checkout.dirty;
   }
   record.changed = checkout.changed;
-  record.compiler = CompilerOf(build.Folder());
+  record.compiler = ReadCompiler(build.Folder());
   record.cmake = build.host.cmake->version;
   record.ninja = build.host.ninja->version;
   if (build.preset.platform == RunnerPreset::Platform::kAndroid) record.ndk = NdkVersion(*build.host.ndk);

@@ -39,7 +39,7 @@ int BuildRunners(const BuildArguments& arguments) {
   };
   const ExecutorchBuilt built = WithProgress(BuildExecutorch, arguments.executorch, each);
   for (const auto& [problem, remedy] : built.missing)
-    SayError(Error(ExitCode::kBadInput, problem).Remedy(remedy));
+    PrintError(Error(ExitCode::kBadInput, problem).Remedy(remedy));
   if (arguments.json) {
     WriteJson(built, 2, std::cout);
   } else {
@@ -62,10 +62,11 @@ std::function<int()> BuildCommand(CLI::App& app) {
   CLI::Option* const checkout =
       AddOption(app, "--executorch DIR", executorch.executorch,
                 "Build ExecuTorch's own executor_runner in this checkout, into DIR/cmake-out/<preset>/");
-  Repeated(AddOption(app, "--preset NAME", executorch.preset,
-                     fmt::format("Preset to build: {}. May be repeated (default: for this machine, and for "
-                                 "Android if ANDROID_NDK is set)",
-                                 fmt::join(ExecutorchPresetNames(), ", "))));
+  AllowRepeats(
+      AddOption(app, "--preset NAME", executorch.preset,
+                fmt::format("Preset to build: {}. May be repeated (default: for this machine, and for "
+                            "Android if ANDROID_NDK is set)",
+                            fmt::join(ExecutorchPresetNames(), ", "))));
   AddDescribedOptions(app, portable);
   AddDescribedOptions(app, executorch);
   for (const char* name : {"--preset", "--trace", "--llm", "--clean", "--dry-run"})

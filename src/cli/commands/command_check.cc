@@ -24,20 +24,21 @@ int RunCheck(const CheckArguments& arguments) {
   if (arguments.is_static)
     return RunStaticCheck(arguments.options, arguments.programs, arguments.files, arguments.view);
   const CheckOutputs files = arguments.files.Resolved();
-  RequireTableOf(say::SayCheck({}), arguments.view);
-  const Checked checked = WithProgress(CheckVariants, arguments.options);
-  if (!checked.report) return TellInterruption(*checked.measured, "the same command with --resume");
+  RequireDocumentTable(say::MakeCheckDocument({}), arguments.view);
+  const CheckOutcome checked = WithProgress(CheckVariants, arguments.options);
+  if (!checked.report) return ReportInterruption(*checked.measured, "the same command with --resume");
   const CheckReport& check = *checked.report;
   std::string more;
   if (checked.measured) {
-    TellFailures(*checked.measured);
+    ReportFailures(*checked.measured);
     more = (checked.measured->folder / kReportPage).string();
   }
-  const say::Document document = say::SayCheck(check);
-  files.Write(say::TestSuiteOf(check), document);
+  const say::Document document = say::MakeCheckDocument(check);
+  files.Write(say::MakeTestSuite(check), document);
   ShowDocument(document, arguments.view, check, more);
-  return TellKept({checked.kept}, arguments.options.measure.history.file,
-                  static_cast<int>(CodeOf(check.decision, check.require_conclusive, check.error)));
+  return ReportHistoryUpdates(
+      {checked.kept}, arguments.options.measure.history.file,
+      static_cast<int>(GateExitCode(check.decision, check.require_conclusive, check.error)));
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
                   app);
   AddGateFileOptions(app, arguments->files);
   AddDocumentOptions(app, arguments->view, "Show the result as JSON",
-                     {say::SayCheck({}), say::SayStaticCheck({})});
+                     {say::MakeCheckDocument({}), say::MakeStaticCheckDocument({})});
   CLI::Option* is_static = app.add_flag("--static", arguments->is_static,
                                         "Compare two programs without running them: delegation, SME2, "
                                         "memory, and size. No option of a measurement goes with it");

@@ -13,7 +13,7 @@ namespace {
 
 int RunDevices(const DevicesOptions& options, const View& view) {
   const DevicesFound found = WithProgress(FindDevices, options);
-  ShowDocument(say::SayDeviceList(found.devices, found.notes), view, found);
+  ShowDocument(say::MakeDeviceListDocument(found.devices, found.notes), view, found);
   const bool failed = std::ranges::any_of(found.devices, [&](const DeviceSurvey& device) {
     return !device.Reached() && std::ranges::find(options.named, device.name) != options.named.end();
   });

@@ -19,9 +19,9 @@ std::function<int()> DiffCommand(CLI::App& app) {
   return [parsed] {
     const auto& [given, shown] = *parsed;
     const DiffOfFiles result = DiffFiles(given);
-    ShowDocument(
-        say::SayDiff(result.diff, given.baseline.string(), given.candidate.string(), result.warnings), shown,
-        "");
+    ShowDocument(say::MakeDiffDocument(result.diff, given.baseline.string(), given.candidate.string(),
+                                       result.warnings),
+                 shown, "");
     return 0;
   };
 }

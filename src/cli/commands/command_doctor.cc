@@ -10,8 +10,8 @@ namespace etprof {
 namespace {
 
 int RunDoctor(const View& view) {
-  const Examination found = ExamineThisMachine();
-  ShowDocument(say::SayExamination(found), view, found);
+  const DoctorReport found = ExamineThisMachine();
+  ShowDocument(say::MakeDoctorDocument(found), view, found);
   return static_cast<int>(found.Ready() ? ExitCode::kDone : ExitCode::kDeviceFailed);
 }
 
@@ -19,7 +19,7 @@ int RunDoctor(const View& view) {
 
 std::function<int()> DoctorCommand(CLI::App& app) {
   const auto view = std::make_shared<View>();
-  AddDocumentOptions(app, *view, "Show the result as JSON", {say::SayExamination({{DoctorGroup()}})});
+  AddDocumentOptions(app, *view, "Show the result as JSON", {say::MakeDoctorDocument({{DoctorGroup()}})});
   return [view] { return RunDoctor(*view); };
 }
 

@@ -67,7 +67,7 @@ void RefuseOptionsOfOtherActions(const CLI::App& app, const std::string& action)
 
 int RunAdd(const HistoryArguments& arguments) {
   const AddedToHistory added = AddToHistory(arguments.add);
-  TellAdded(added, [](const std::string& line) { Print("{}\n", line); });
+  ReportHistoryAdditions(added, [](const std::string& line) { Print("{}\n", line); });
   Print("{}: {}\n", arguments.add.file, CountedText(added.all, "measurement"));
   return 0;
 }
@@ -80,7 +80,7 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
   if (arguments.action == "accept") {
     for (const SeriesKey& key :
          AcceptInHistory(file, arguments.read.filter, arguments.add.commit, arguments.reason))
-      Print("{}: accepted\n", NameOf(key));
+      Print("{}: accepted\n", GetName(key));
     return 0;
   }
   if (arguments.action == "delete") {
@@ -98,16 +98,16 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
     return 0;
   }
   if (arguments.action == "show") {
-    ShowDocument(say::SayHistory(ReadHistory(arguments.read), file), arguments.view, "");
+    ShowDocument(say::MakeHistoryDocument(ReadHistory(arguments.read), file), arguments.view, "");
     return 0;
   }
   arguments.read.filter.operators = arguments.read.filter.operator_name.empty();
   const CheckOutputs outputs = arguments.files.Resolved();
   const HistoryReport history = ReadHistory(arguments.read);
-  const say::Document document = say::SayHistoryCheck(history, file, arguments.require_conclusive);
-  outputs.Write(say::TestSuiteOf(history, file, arguments.require_conclusive), document);
+  const say::Document document = say::MakeHistoryCheckDocument(history, file, arguments.require_conclusive);
+  outputs.Write(say::MakeTestSuite(history, file, arguments.require_conclusive), document);
   ShowDocument(document, arguments.view, HistoryCheckJson{history});
-  return static_cast<int>(CodeOf(history.decision, arguments.require_conclusive));
+  return static_cast<int>(GateExitCode(history.decision, arguments.require_conclusive));
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   AddOption(app, "--last N", filter.last, "Newest measurements of each series, or 0 for all (default: 200)",
             CLI::Range(0, 1'000'000));
   const auto smallest = [arguments](const std::string& text) {
-    arguments->read.trends.smallest = PercentAboveZero("--smallest", text);
+    arguments->read.trends.smallest = ParsePositivePercentage("--smallest", text);
   };
   app.add_option_function<std::string>(
          "--smallest", smallest,
@@ -159,7 +159,7 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   AddOption(app, "--out FILE", arguments->out, "File to write (default: stdout)");
   AddGateFileOptions(app, arguments->files);
   AddDocumentOptions(app, arguments->view, "Show the result as JSON",
-                     {say::SayHistory({}, ""), say::SayHistoryCheck({}, "", false)});
+                     {say::MakeHistoryDocument({}, ""), say::MakeHistoryCheckDocument({}, "", false)});
   return [&app, arguments] { return RunHistory(app, *arguments); };
 }
 

@@ -42,7 +42,7 @@ void ShowDataFile(const DataFile& data, const InspectArguments& arguments) {
     throw Error(ExitCode::kUsage, "is external data, which has no graph")
         .InFile(model)
         .Remedy("give a .pte with `--model-explorer`");
-  ShowDocument(say::SayInspect(data, model), arguments.view, "",
+  ShowDocument(say::MakeInspectDocument(data, model), arguments.view, "",
                [&](std::ostream& out) { RenderDataFileJson(data, model, out); });
 }
 
@@ -51,7 +51,7 @@ void ShowProgram(const Program& program, const InspectArguments& arguments) {
   std::optional<DataFile> data;
   if (!arguments.data.empty()) data = ReadDataFile(std::filesystem::path(arguments.data));
   const DataFile* external = data ? &*data : nullptr;
-  ShowDocument(say::SayInspect(program, model, external), arguments.view, "",
+  ShowDocument(say::MakeInspectDocument(program, model, external), arguments.view, "",
                [&](std::ostream& out) { RenderInspectJson(program, model, external, out); });
 }
 
@@ -62,8 +62,8 @@ void ExportGraph(const ModelExplorerOptions& options) {
     files.push_back(file.string());
   }
   files.erase(files.begin());
-  Say("Open it with: model-explorer {}{}\n", options.output.string(),
-      files.empty() ? "" : fmt::format(" --node_data_paths {}", fmt::join(files, ",")));
+  PrintMessage("Open it with: model-explorer {}{}\n", options.output.string(),
+               files.empty() ? "" : fmt::format(" --node_data_paths {}", fmt::join(files, ",")));
 }
 
 int RunInspect(const InspectArguments& arguments) {

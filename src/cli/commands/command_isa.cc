@@ -24,7 +24,7 @@ int ShowFeatures(const IsaArguments& arguments) {
     if (cpu.widest) Print("{}\n", cpu.widest->name);
     return 0;
   }
-  ShowDocument(say::SayCpuFeatures(cpu), arguments.view, cpu);
+  ShowDocument(say::MakeCpuFeaturesDocument(cpu), arguments.view, cpu);
   return 0;
 }
 
@@ -39,26 +39,26 @@ void ShowLadder(const Report& report, const std::filesystem::path& folder, const
 }
 
 int MeasureLadder(const LadderOptions& options, const View& view) {
-  RequireTable(view, false);
-  const std::vector<Measured> devices = MeasureAll(JobsOf(options), options.measure);
+  RequireReportTable(view, false);
+  const std::vector<Measured> devices = MeasureAll(MakeJobs(options), options.measure);
   const RunData& run = *devices.front().run;
   if (run.status == RunData::Status::kInterrupted)
-    return TellInterruption(run, "the same command with --resume");
+    return ReportInterruption(run, "the same command with --resume");
   const Report report = AnalyzeRunDirectory(run.folder);
   if (report.ladder) ShowLadder(report, run.folder, view);
   int code = 0;
-  if (!report.ladder || FailedAsAWhole(*report.ladder)) {
-    TellFailures(run);
+  if (!report.ladder || LadderFailed(*report.ladder)) {
+    ReportFailures(run);
     code = static_cast<int>(ExitCode::kDeviceFailed);
   } else if (options.measure.resume) {
     code = ValidateRecovered(run.folder.string());
   }
-  return TellKept({devices.front().kept}, options.measure.history.file, code);
+  return ReportHistoryUpdates({devices.front().kept}, options.measure.history.file, code);
 }
 
 int RunIsa(const IsaArguments& arguments) {
   const std::string& what = arguments.options.model;
-  if (arguments.options.measure.history.Asked() && (what.empty() || IsFolder(what))) {
+  if (arguments.options.measure.history.IsRequested() && (what.empty() || IsFolder(what))) {
     throw Error(ExitCode::kUsage, "`--history` adds what is measured, and this measures nothing")
         .Remedy("give a model, or add an earlier run with `etprof history add RUN`");
   }
@@ -67,7 +67,7 @@ int RunIsa(const IsaArguments& arguments) {
     throw Error(ExitCode::kUsage, "`--widest` shows what the CPU has, and takes no model")
         .Remedy("leave out the model");
   if (!IsFolder(what)) return MeasureLadder(arguments.options, arguments.view);
-  ShowLadder(ReportOf(OpenRunDirectory(what), {.join = false}), what, arguments.view);
+  ShowLadder(MakeReport(OpenRunDirectory(what), {.join = false}), what, arguments.view);
   return 0;
 }
 

@@ -34,7 +34,7 @@ int RunKernels(KernelsArguments& arguments) {
   view.quiet = view.quiet || IsStdout(options.output);
   const std::string more =
       written.empty() ? "--out DIR writes a table of every microkernel and kernel_view.md" : written.string();
-  ShowDocument(say::SayKernels(report), view, more,
+  ShowDocument(say::MakeKernelsDocument(report), view, more,
                [&report = report](std::ostream& out) { WriteJson(report, 1, out); });
   return 0;
 }

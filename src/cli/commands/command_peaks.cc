@@ -11,7 +11,7 @@ namespace {
 
 int RunPeaks(const PeaksOptions& options, const View& view) {
   const MeasuredPeaks measured = WithProgress(MeasurePeaks, options);
-  ShowDocument(say::SayPeaks(measured.peaks, measured.device, measured.emulated), view, measured);
+  ShowDocument(say::MakePeaksDocument(measured.peaks, measured.device, measured.emulated), view, measured);
   return 0;
 }
 
@@ -22,7 +22,7 @@ std::function<int()> PeaksCommand(CLI::App& app) {
   auto& [options, view] = *parsed;
   AddDescribedOptions(app, options);
   app.get_option("--runner")->check(CLI::ExistingFile);
-  AddDocumentOptions(app, view, "Show the peaks as JSON", {say::SayPeaks({}, "", false)});
+  AddDocumentOptions(app, view, "Show the peaks as JSON", {say::MakePeaksDocument({}, "", false)});
   return [parsed] { return RunPeaks(parsed->options, parsed->view); };
 }
 

@@ -26,7 +26,7 @@ QuickTestResult RunSteps(QuickTestOptions options, const View& view) {
     // A script that stores the JSON in a file still sees why the test stopped.
     if (view.json && step->state == QuickTestStep::State::kFailed)
       progress.Message(
-          fmt::format("error: {}: {}", step->name, Error(ExitCode::kDone, step->said).Message()));
+          fmt::format("error: {}: {}", step->name, Error(ExitCode::kDone, step->message).Message()));
   }
   return test.result();
 }
@@ -41,7 +41,7 @@ int RunQuickTest(const QuickTestArguments& arguments) {
   }
   if (arguments.platform == "android" && options.device == "local") options.device = "adb";
   const QuickTestResult result = RunSteps(std::move(options), arguments.view);
-  ShowDocument(say::SayQuickTest(result), arguments.view, result);
+  ShowDocument(say::MakeQuickTestDocument(result), arguments.view, result);
   return result.exit_code();
 }
 
@@ -54,7 +54,7 @@ std::function<int()> QuickTestCommand(CLI::App& app) {
   app.add_option("--platform", arguments->platform)  // of the SME2 profiling kit: android is --device adb
       ->check(CLI::IsMember({"mac", "linux", "android"}))
       ->group("");
-  AddDocumentOptions(app, arguments->view, "Show the steps as JSON", {say::SayQuickTest({})});
+  AddDocumentOptions(app, arguments->view, "Show the steps as JSON", {say::MakeQuickTestDocument({})});
   return [arguments] { return RunQuickTest(*arguments); };
 }
 

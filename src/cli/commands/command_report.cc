@@ -35,7 +35,7 @@ void ReportSeveral(const ReportArguments& arguments) {
   report.title = arguments.title;
   if (view.json || !view.csv.empty() || view.all || view.HasFiles())
     return ShowDevicesReport(report, view, "");
-  ShowFile(FromHere(WriteDevices(report, arguments.out, WriteOutput)));
+  ShowFile(ShortestPath(WriteDevices(report, arguments.out, WriteOutput)));
 }
 
 void ReportSuite(const ReportArguments& arguments) {
@@ -45,9 +45,9 @@ void ReportSuite(const ReportArguments& arguments) {
   SuiteReport suite = WithProgress(ReadSuiteFolder, options);
   if (!arguments.title.empty()) suite.name = arguments.title;
   if (view.json || !view.csv.empty() || view.all || view.HasFiles())
-    return ShowSuite(suite, say::SaySuite(suite), view);
+    return ShowSuite(suite, say::MakeSuiteDocument(suite), view);
   for (const std::filesystem::path& file : WriteSuite(suite, arguments.out, WriteOutput))
-    ShowFile(FromHere(file));
+    ShowFile(ShortestPath(file));
 }
 
 void RunReport(const ReportArguments& arguments) {

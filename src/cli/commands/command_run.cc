@@ -23,14 +23,14 @@ std::string ResumeCommand(const RunOptions& options) {
 int RunRun(const RunArguments& arguments) {
   const auto& [options, view, analysis_only, dry_run] = arguments;
   const MeasureRequest& request = options.measure;
-  if (analysis_only && request.history.Asked()) {
+  if (analysis_only && request.history.IsRequested()) {
     throw Error(ExitCode::kUsage, "`--history` adds what is measured, and `--analysis-only` measures nothing")
         .Remedy("add a run that was measured before with `etprof history add RUN`");
   }
-  const MeasureJobs jobs = JobsOf(options);
-  if (analysis_only) return ShowFound(WithProgress(FindMeasured, jobs, request), jobs.several, view);
+  const MeasureJobs jobs = MakeJobs(options);
+  if (analysis_only) return ShowStoredRuns(WithProgress(FindStoredRuns, jobs, request), jobs.several, view);
   if (dry_run) return ShowPlan(MeasureAll(jobs, request, dry_run), request, view);
-  RequireTable(view, jobs.several);
+  RequireReportTable(view, jobs.several);
   return ShowMeasured(MeasureAll(jobs, request), jobs.several, request, view, ResumeCommand(options));
 }
 

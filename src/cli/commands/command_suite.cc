@@ -23,19 +23,19 @@ struct SuiteArguments {
 };
 
 int Show(const SuiteReport& suite, const SuiteArguments& arguments, const CheckOutputs& files) {
-  const say::Document document = say::SaySuite(suite);
-  files.Write(say::TestSuiteOf(suite), document);
+  const say::Document document = say::MakeSuiteDocument(suite);
+  files.Write(say::MakeTestSuite(suite), document);
   ShowSuite(suite, document, arguments.view);
-  return static_cast<int>(CodeOf(suite.decision, suite.require_conclusive, suite.error));
+  return static_cast<int>(GateExitCode(suite.decision, suite.require_conclusive, suite.error));
 }
 
 int RunSuiteCommand(const SuiteArguments& arguments) {
   const SuiteOptions& options = arguments.options;
   // Before hours of measuring, check that the result can be written.
   const CheckOutputs files = arguments.files.Resolved();
-  RequireTableOf(arguments.dry_run ? EmptyPlan() : say::SaySuite({}), arguments.view);
+  RequireDocumentTable(arguments.dry_run ? EmptyPlan() : say::MakeSuiteDocument({}), arguments.view);
   if (IsFolder(options.path)) {
-    if (arguments.dry_run || options.history.Asked()) {
+    if (arguments.dry_run || options.history.IsRequested()) {
       throw Error(ExitCode::kUsage, fmt::format("`{}` is for a suite's file, and this is a folder",
                                                 arguments.dry_run ? "--dry-run" : "--history"))
           .Remedy("give the suite's file");
@@ -48,13 +48,14 @@ int RunSuiteCommand(const SuiteArguments& arguments) {
     return static_cast<int>(ExitCode::kDone);
   }
   const SuiteOutcome outcome = [&] {
-    TerminalProgress progress(DevicesOf(suite, options));
+    TerminalProgress progress(SelectedDevices(suite, options));
     return RunSuite(suite, options, progress);
   }();
   if (!outcome.interrupted)
-    return TellKept(outcome.kept, options.history.file, Show(outcome.report, arguments, files));
-  Say("Interrupted. What was measured is in {}.\n  View:    etprof suite {}\n  Resume:  the same command\n",
-      FromHere(suite.output_root), FromHere(suite.output_root));
+    return ReportHistoryUpdates(outcome.kept, options.history.file, Show(outcome.report, arguments, files));
+  PrintMessage(
+      "Interrupted. What was measured is in {}.\n  View:    etprof suite {}\n  Resume:  the same command\n",
+      ShortestPath(suite.output_root), ShortestPath(suite.output_root));
   return static_cast<int>(ExitCode::kInterrupted);
 }
 
@@ -69,7 +70,8 @@ std::function<int()> SuiteCommand(CLI::App& app) {
   app.add_flag("--dry-run", arguments->dry_run, "List the cells and their expected time without measuring");
   AddDescribedOptions(app, options);
   AddGateFileOptions(app, arguments->files);
-  AddDocumentOptions(app, arguments->view, "Show the result as JSON", {say::SaySuite({}), EmptyPlan()});
+  AddDocumentOptions(app, arguments->view, "Show the result as JSON",
+                     {say::MakeSuiteDocument({}), EmptyPlan()});
   return [arguments] { return RunSuiteCommand(*arguments); };
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 int RunTrace(const TraceOptions& options) {
   const WrittenTrace written = WithProgress(WriteTrace, options);
-  Say("{} of {}; open it at https://ui.perfetto.dev{}\n", CountedText(written.runs, "run"),
-      CountedText(written.experiments, "experiment"), written.chrome ? " or in speedscope" : "");
+  PrintMessage("{} of {}; open it at https://ui.perfetto.dev{}\n", CountedText(written.runs, "run"),
+               CountedText(written.experiments, "experiment"), written.chrome ? " or in speedscope" : "");
   ShowFile(written.file);
   return 0;
 }

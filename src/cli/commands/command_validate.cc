@@ -15,12 +15,12 @@ std::function<int()> ValidatingCommand(CLI::App& app, const char* aliases,
   const auto parsed = std::make_shared<Parsed<std::vector<std::string>>>();
   auto& [runs, view] = *parsed;
   AddAlias(app, aliases, app.add_option("run", runs, "Results directories")->required());
-  AddDocumentOptions(app, view, "Show the findings as JSON", {say::SayValidations({{Validation()}})});
+  AddDocumentOptions(app, view, "Show the findings as JSON", {say::MakeValidationDocument({{Validation()}})});
   return [parsed, validate, broken] {
     Validations found;
     for (const std::string& run : parsed->options) found.runs.push_back(validate(run));
-    ShowDocument(say::SayValidations(found), parsed->view, found);
-    return static_cast<int>(found.AllWell() ? ExitCode::kDone : broken);
+    ShowDocument(say::MakeValidationDocument(found), parsed->view, found);
+    return static_cast<int>(found.Passes() ? ExitCode::kDone : broken);
   };
 }
 

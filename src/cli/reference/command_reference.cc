@@ -114,27 +114,27 @@ std::function<int()> ReferenceCommand(CLI::App& app) {
 #include "export_schema.inc"
     );
     all["dry_run"] = DryRunSchema();
-    all["build"] = SchemaOf<Bundle>("`etprof build --target --json`",
-                                    "The bundle that was built (docs/guides/boards.md).");
+    all["build"] = MakeSchema<Bundle>("`etprof build --target --json`",
+                                      "The bundle that was built (docs/guides/boards.md).");
     all["build_executorch"] =
-        SchemaOf<ExecutorchBuilt>("`etprof build --executorch --json`",
-                                  "The runners that were built (docs/reference/build-executorch.md).");
-    all["devices"] = SchemaOf<DevicesFound>("`etprof devices --json`",
-                                            "Devices and what they say (docs/reference/devices.md).");
+        MakeSchema<ExecutorchBuilt>("`etprof build --executorch --json`",
+                                    "The runners that were built (docs/reference/build-executorch.md).");
+    all["devices"] = MakeSchema<DevicesFound>("`etprof devices --json`",
+                                              "Devices and what they say (docs/reference/devices.md).");
     all["machine_peaks"] =
-        SchemaOf<MeasuredPeaks>("`etprof peaks --json`", "A machine's peaks (docs/guides/bottlenecks.md).");
+        MakeSchema<MeasuredPeaks>("`etprof peaks --json`", "A machine's peaks (docs/guides/bottlenecks.md).");
     all["doctor"] =
-        SchemaOf<Examination>("`etprof doctor --json`", "What every command needs, and what is there.");
+        MakeSchema<DoctorReport>("`etprof doctor --json`", "What every command needs, and what is there.");
     all["isa"] =
-        SchemaOf<CpuFeatures>("`etprof isa --json`", "The instruction sets of a CPU (docs/guides/isa.md).");
+        MakeSchema<CpuFeatures>("`etprof isa --json`", "The instruction sets of a CPU (docs/guides/isa.md).");
     all["quick_test"] =
-        SchemaOf<QuickTestResult>("`etprof quick-test --json`", "How far a small model came.");
+        MakeSchema<QuickTestResult>("`etprof quick-test --json`", "How far a small model came.");
     all["validate"] =
-        SchemaOf<Validations>("`etprof validate --json` and `etprof recover --json`",
-                              "What is wrong with results directories (docs/reference/files.md).");
+        MakeSchema<Validations>("`etprof validate --json` and `etprof recover --json`",
+                                "What is wrong with results directories (docs/reference/files.md).");
     all["thresholds"] = ThresholdsSchema();
     for (const auto& [name, schema] : all)
-      WriteFileAtomically(*schemas / (name + ".schema.json"), WrappedJson(schema));
+      WriteFileAtomically(*schemas / (name + ".schema.json"), WrapJson(schema));
     const std::filesystem::path docs = schemas->parent_path();
     // The keys of files that users write are documented on the page that explains the file.
     for (const auto& [name, page] : {std::pair{"config", "reference/config.md"},
@@ -142,7 +142,7 @@ std::function<int()> ReferenceCommand(CLI::App& app) {
                                      {"thresholds", "guides/ci.md"}}) {
       const auto keys = all.extract(name);
       if (std::filesystem::exists(docs / page))
-        WriteFileAtomically(docs / page, WithKeys(ReadTextFile(docs / page), keys.mapped()));
+        WriteFileAtomically(docs / page, InsertKeys(ReadTextFile(docs / page), keys.mapped()));
     }
     WriteFileAtomically(docs / "reference" / "json.md", SchemaReference(all));
     WriteFileAtomically(docs / "reference" / "csv.md", CsvReference(CsvSchemas()));

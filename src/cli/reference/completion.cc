@@ -44,7 +44,7 @@ struct ShellSyntax {
 // The shell code that completes the value of an option or a positional; empty if no values are known.
 std::string CompletionAction(const OptionFacts& option, const ShellSyntax& words) {
   std::vector<std::string> actions;
-  if (!option.Offered().empty()) actions.push_back(words.choices(option.Offered()));
+  if (!option.ValuesToOffer().empty()) actions.push_back(words.choices(option.ValuesToOffer()));
   if (option.paths == Paths::kFiles) actions.push_back(words.files);
   if (option.paths == Paths::kFolders) actions.push_back(words.folders);
   return fmt::format("{}", fmt::join(actions, "; "));
@@ -234,7 +234,7 @@ std::string FishCompletion(const std::vector<CommandFacts>& commands) {
     const OptionFacts* positional = FirstPositional(command);
     const std::string seen = fmt::format("__fish_seen_subcommand_from {}", command.name);
     if (positional == nullptr) continue;
-    const std::string words = FishWords(positional->Offered());
+    const std::string words = FishWords(positional->ValuesToOffer());
     const std::string files = positional->paths == Paths::kFiles ? " -F" : "";
     if (!words.empty() || !files.empty())
       text += fmt::format("complete -c etprof -n {}{}{}\n", Quoted(seen), files, words);

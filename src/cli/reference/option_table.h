@@ -22,7 +22,7 @@ struct OptionFacts {
   std::string help;
 
   // Values to offer in completions.
-  const std::vector<std::string>& Offered() const { return choices.empty() ? suggestions : choices; }
+  const std::vector<std::string>& ValuesToOffer() const { return choices.empty() ? suggestions : choices; }
 };
 
 struct CommandFacts {

@@ -181,7 +181,7 @@ std::string CsvReference(const std::map<std::string, nlohmann::ordered_json>& sc
                   {.key = "column", .types = {{"null", "empty"}, {"string", "text"}, {"boolean", "0 or 1"}}});
 }
 
-std::string WithKeys(const std::string& page, const nlohmann::ordered_json& schema) {
+std::string InsertKeys(const std::string& page, const nlohmann::ordered_json& schema) {
   static constexpr std::string_view kBegin = "<!-- keys: made by script/reference -->\n\n",
                                     kEnd = "\n<!-- end of keys -->";
   const std::size_t begin = page.find(kBegin), end = page.find(kEnd);

@@ -15,6 +15,6 @@ std::string SchemaReference(const std::map<std::string, nlohmann::ordered_json>&
 // docs/reference/csv.md: tables of the columns of every CSV table.
 std::string CsvReference(const std::map<std::string, nlohmann::ordered_json>& schemas);
 // Replaces the text between the page's marks by the keys of a file that users write.
-std::string WithKeys(const std::string& page, const nlohmann::ordered_json& schema);
+std::string InsertKeys(const std::string& page, const nlohmann::ordered_json& schema);
 
 }  // namespace etprof

@@ -26,11 +26,11 @@ namespace {
 std::string SystemReason(int error) { return std::strerror(error); }
 
 Error CannotRead(const std::filesystem::path& path, int error) {
-  const bool is_limit = IsLimit(std::error_code(error, std::generic_category()));
+  const bool is_limit = IsResourceLimit(std::error_code(error, std::generic_category()));
   return Error(is_limit ? ExitCode::kDeviceFailed : ExitCode::kBadInput,
                error == ENOENT ? "no such file" : "cannot be read: " + SystemReason(error))
       .InFile(path.string())
-      .Remedy(is_limit ? kSeeLimits : "check the path and its permissions");
+      .Remedy(is_limit ? kLimitsRemedy : "check the path and its permissions");
 }
 
 void RequireRegular(const std::filesystem::path& path, const struct stat& status) {
@@ -166,7 +166,7 @@ bool IsFolder(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-std::string FromHere(const std::filesystem::path& path) {
+std::string ShortestPath(const std::filesystem::path& path) {
   const std::string near = path.lexically_proximate(std::filesystem::current_path()).string();
   return near.size() < path.string().size() ? near : path.string();
 }
@@ -256,7 +256,7 @@ bool Exists(const std::filesystem::path& path) {
 }
 
 std::string ReadTextFile(const std::filesystem::path& path) {
-  return WithFile(path, kMostText, [](ByteView bytes) {
+  return WithFile(path, kMaxTextBytes, [](ByteView bytes) {
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   });
 }

@@ -17,15 +17,16 @@ using ByteView = std::span<const std::byte>;
 
 // The largest files that etprof reads, by their contents (docs/reference/files.md). Larger files are refused
 // with a message: a sparse file of 100 GB takes no room on a disk, but hours to read.
-inline constexpr std::uint64_t kMostText = std::uint64_t{512} << 20U;    // JSON, latencies, tables in memory
-inline constexpr std::uint64_t kMostTable = std::uint64_t{8} << 30U;     // timelines, logs
-inline constexpr std::uint64_t kMostProgram = std::uint64_t{64} << 30U;  // .pte, .ptd
+inline constexpr std::uint64_t kMaxTextBytes = std::uint64_t{512}
+                                               << 20U;                    // JSON, latencies, tables in memory
+inline constexpr std::uint64_t kMaxTableBytes = std::uint64_t{8} << 30U;  // timelines, logs
+inline constexpr std::uint64_t kMaxProgramBytes = std::uint64_t{64} << 30U;  // .pte, .ptd
 
 // Whether `path` is a folder; false if that cannot be determined.
 bool IsFolder(const std::filesystem::path& path);
 
 // The path relative to the working directory if that is shorter: "runs/a" for "/here/runs/a".
-std::string FromHere(const std::filesystem::path& path);
+std::string ShortestPath(const std::filesystem::path& path);
 
 // Throws Error (kBadInput) if `path` is missing, a folder, a pipe, a device, or a socket. Call this before a
 // library or another process opens a file by its name: opening a pipe would block.
@@ -37,7 +38,7 @@ class MappedFile {
  public:
   // Throws Error (kBadInput) with the path if the file is missing, not a regular file (a pipe does not
   // block), unreadable, larger than `max_bytes`, or became shorter during the read.
-  static MappedFile Open(const std::filesystem::path& path, std::uint64_t max_bytes = kMostProgram);
+  static MappedFile Open(const std::filesystem::path& path, std::uint64_t max_bytes = kMaxProgramBytes);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
@@ -89,7 +90,7 @@ void WriteFileAtomically(const std::filesystem::path& path, const std::string& c
 Error CannotWrite(const std::filesystem::path& path, int error);
 
 // When the file was last written; absent if that cannot be determined.
-std::optional<std::filesystem::file_time_type> WrittenAt(const std::filesystem::path& path);
+std::optional<std::filesystem::file_time_type> LastWriteTime(const std::filesystem::path& path);
 
 // Writes a file that a user names in an option. "-" is the standard output. Links are followed: the regular
 // file at their end is replaced as by WriteFileAtomically and keeps its permissions. A path that is not a

@@ -76,8 +76,8 @@ std::optional<FileKind> RecognizeFile(ByteView bytes) {
   return FileKind{"a text file", ""};
 }
 
-Error NotTheExpectedFile(ByteView bytes, const std::string& file_name, std::string_view expected,
-                         std::string_view why, std::uint64_t offset, const std::string& remedy) {
+Error WrongFileKind(ByteView bytes, const std::string& file_name, std::string_view expected,
+                    std::string_view why, std::uint64_t offset, const std::string& remedy) {
   const std::optional<FileKind> kind = RecognizeFile(bytes);
   if (!kind) {
     return Error(ExitCode::kBadInput, fmt::format("is not {}: {}", expected, why))

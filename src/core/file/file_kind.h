@@ -20,7 +20,7 @@ std::optional<FileKind> RecognizeFile(ByteView bytes);
 // The error for a file that is not `expected` ("an ETDump"). If the first bytes tell what the file is
 // instead, the error says so and what to do. Otherwise it says `why` ("no ED00 identifier"), the byte
 // `offset` where that is missing, and `remedy`.
-Error NotTheExpectedFile(ByteView bytes, const std::string& file_name, std::string_view expected,
-                         std::string_view why, std::uint64_t offset, const std::string& remedy);
+Error WrongFileKind(ByteView bytes, const std::string& file_name, std::string_view expected,
+                    std::string_view why, std::uint64_t offset, const std::string& remedy);
 
 }  // namespace etprof

@@ -35,15 +35,15 @@ TEST(RecognizeFile, LeavesOtherBytesUnnamed) {
     EXPECT_EQ(NameOfKind(bytes), "");
 }
 
-TEST(NotTheExpectedFile, NamesTheKindOrTheMissingMark) {
+TEST(WrongFileKind, NamesTheKindOrTheMissingMark) {
   const std::string_view page = "<html></html>";
-  const Error error = NotTheExpectedFile(std::as_bytes(std::span(page)), "a.etdump", "an ETDump",
-                                         "no ED00 identifier", 4, "give an .etdump file");
+  const Error error = WrongFileKind(std::as_bytes(std::span(page)), "a.etdump", "an ETDump",
+                                    "no ED00 identifier", 4, "give an .etdump file");
   EXPECT_EQ(error.Summary(), "`a.etdump` is not an ETDump: it is an HTML page");
   EXPECT_THAT(error.Hint(), HasSubstr("ownload it again"));
   const std::string_view noise = "\x01\x02\x03\x04\x05\x06\x07\x08";
-  const Error other = NotTheExpectedFile(std::as_bytes(std::span(noise)), "a.etdump", "an ETDump",
-                                         "no ED00 identifier", 4, "give an .etdump file");
+  const Error other = WrongFileKind(std::as_bytes(std::span(noise)), "a.etdump", "an ETDump",
+                                    "no ED00 identifier", 4, "give an .etdump file");
   EXPECT_EQ(other.Summary(), "`a.etdump` is not an ETDump: no ED00 identifier (byte 4)");
 }
 

@@ -102,7 +102,7 @@ TEST_F(FileTest, ReportsAMappedFileThatBecameShorter) {
       if (throws) throw Error(ExitCode::kBadInput, "malformed");
       return zeros;
     };
-    EXPECT_THAT(MessageFrom([&] { WithFile(path, kMostText, read); }),
+    EXPECT_THAT(MessageFrom([&] { WithFile(path, kMaxTextBytes, read); }),
                 HasSubstr("changed while it was read"));
     EXPECT_EQ(zeros, kSize);
   }

@@ -49,7 +49,7 @@ ProcessFolder::~ProcessFolder() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-std::vector<std::filesystem::path> AbandonedFolders(const std::string& start) {
+std::vector<std::filesystem::path> FindAbandonedFolders(const std::string& start) {
   namespace fs = std::filesystem;
   std::vector<fs::path> found;
   std::error_code error;

@@ -29,6 +29,6 @@ class ProcessFolder {
 };
 
 // This user's folders whose names begin with `start` and whose process is gone.
-std::vector<std::filesystem::path> AbandonedFolders(const std::string& start);
+std::vector<std::filesystem::path> FindAbandonedFolders(const std::string& start);
 
 }  // namespace etprof

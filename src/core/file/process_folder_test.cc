@@ -36,15 +36,15 @@ TEST(ProcessFolders, AreAbandonedWhenTheirProcessEnded) {
     const ProcessFolder folder(start, "a folder");
     own = folder.path();
     EXPECT_TRUE(fs::is_directory(own));
-    EXPECT_THAT(AbandonedFolders(start), testing::IsEmpty());
+    EXPECT_THAT(FindAbandonedFolders(start), testing::IsEmpty());
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
-    EXPECT_THAT(AbandonedFolders(start), testing::ElementsAre(fs::path(path)));
+    EXPECT_THAT(FindAbandonedFolders(start), testing::ElementsAre(fs::path(path)));
   }
   EXPECT_FALSE(fs::exists(own));
   fs::create_directory(fs::temp_directory_path() /
                        (start + "-mine"));  // the name has no process id, so the folder is not one of ours
-  EXPECT_THAT(AbandonedFolders(start), testing::ElementsAre(fs::path(path)));
+  EXPECT_THAT(FindAbandonedFolders(start), testing::ElementsAre(fs::path(path)));
   fs::remove_all(path);
   fs::remove_all(fs::temp_directory_path() / (start + "-mine"));
   ::close(pipe_ends[0]);

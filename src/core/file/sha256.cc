@@ -18,13 +18,13 @@ std::string Sha256Hex(ByteView bytes) {
 #else
   const std::array<std::uint8_t, 32> digest = PortableSha256(bytes);
 #endif
-  return Hexadecimal(std::as_bytes(std::span(digest)));
+  return ToHexadecimal(std::as_bytes(std::span(digest)));
 }
 
 std::string Sha256HexOfText(std::string_view text) { return Sha256Hex(std::as_bytes(std::span(text))); }
 
 std::string Sha256HexOfFile(const std::filesystem::path& path) {
-  return WithFile(path, kMostProgram, [](ByteView bytes) { return Sha256Hex(bytes); });
+  return WithFile(path, kMaxProgramBytes, [](ByteView bytes) { return Sha256Hex(bytes); });
 }
 
 }  // namespace etprof

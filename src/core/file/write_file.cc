@@ -356,7 +356,7 @@ Error CannotWrite(const fs::path& path, int error) {
       .Remedy(remedy);
 }
 
-std::optional<fs::file_time_type> WrittenAt(const fs::path& path) {
+std::optional<fs::file_time_type> LastWriteTime(const fs::path& path) {
   std::error_code error;
   const fs::file_time_type time = fs::last_write_time(path, error);
   return error ? std::nullopt : std::optional(time);

@@ -55,7 +55,7 @@ inline constexpr double kAnyNumber = -std::numeric_limits<double>::infinity();
 
 // Properties of a member that its name and type do not tell. For a list or map, `least` to `choices` apply to
 // its elements.
-struct About {
+struct MemberInfo {
   std::string_view meaning = {};     // half a sentence, with the unit if the key does not end in it
   std::optional<double> least = {};  // minimum; absent: 0 for integers, unlimited for other numbers
   std::optional<double> most = {};   // maximum; absent: unlimited
@@ -64,8 +64,8 @@ struct About {
   std::string_view pattern = {};     // regular expression (ECMAScript) for a text, or for the keys of a map
   double scale = 1;                  // a number is divided by this when it is written (write only)
   bool or_null = false;              // an empty text or a number that is not finite is null
-  bool if_any = false;               // the key is left out if the text, list, or optional is empty
-  std::string_view with = {};        // with if_any: another key that is present in the same cases
+  bool omit_if_empty = false;        // the key is left out if the text, list, or optional is empty
+  std::string_view with = {};        // with omit_if_empty: another key that is present in the same cases
   bool some = false;                 // a text or list is never empty
   bool unique = false;               // a list has no duplicates
   bool one = false;                  // a list with one element may be written as that element
@@ -76,16 +76,16 @@ struct About {
   bool percent = false;         // the command-line option is a percentage: 0.02 is "2%"
 
   // A copy with another meaning, for descriptions that many members share (kMs).
-  constexpr About Means(std::string_view text) const {
-    About about = *this;
+  constexpr MemberInfo WithMeaning(std::string_view text) const {
+    MemberInfo about = *this;
     about.meaning = text;
     return about;
   }
 };
 
-inline constexpr About kMs{.scale = 1e6};                    // nanoseconds, written as milliseconds
-inline constexpr About kMsOfTime{.least = 0, .scale = 1e6};  // nanoseconds that cannot be negative
-inline constexpr About kShareOfWhole{.least = 0, .most = 1};
+inline constexpr MemberInfo kMs{.scale = 1e6};                         // nanoseconds, written as milliseconds
+inline constexpr MemberInfo kNonNegativeMs{.least = 0, .scale = 1e6};  // nanoseconds that cannot be negative
+inline constexpr MemberInfo kShareOfWhole{.least = 0, .most = 1};
 
 // Describes the version of a file's or an output's schema.
 void DescribeSchemaVersion(auto& v, int version = 1) {
@@ -106,7 +106,7 @@ concept Named = std::is_enum_v<E> && std::is_array_v<decltype(kNames<E>)>;
 
 // The name of `value` in the table; empty if it has none.
 template <typename E, std::size_t N>
-constexpr const char* NameIn(const NamedValue<E> (&names)[N], E value) {
+constexpr const char* FindName(const NamedValue<E> (&names)[N], E value) {
   for (const auto& [each, name] : names) {
     if (each == value) return name;
   }
@@ -114,12 +114,12 @@ constexpr const char* NameIn(const NamedValue<E> (&names)[N], E value) {
 }
 
 template <Named E>
-constexpr const char* NameOf(E value) {
-  return NameIn(kNames<E>, value);
+constexpr const char* GetName(E value) {
+  return FindName(kNames<E>, value);
 }
 
 template <Named E>
-constexpr std::optional<E> ValueNamed(std::string_view text) {
+constexpr std::optional<E> ParseEnum(std::string_view text) {
   for (const auto& [each, name] : kNames<E>) {
     if (text == name) return each;
   }
@@ -127,11 +127,11 @@ constexpr std::optional<E> ValueNamed(std::string_view text) {
 }
 
 // Accepts every member and does nothing.
-struct AnyVisitor {
+struct NullVisitor {
   void operator()(auto&&...) {}
 };
 
 template <typename T>
-concept Described = std::is_class_v<T> && requires(AnyVisitor& v) { T::Describe(v); };
+concept Described = std::is_class_v<T> && requires(NullVisitor& v) { T::Describe(v); };
 
 }  // namespace etprof

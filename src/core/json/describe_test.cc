@@ -33,7 +33,7 @@ struct Point {
 struct Whole {
   int left = 0, right = 0;
 
-  static constexpr bool kEveryKey = true;
+  static constexpr bool kRequiresAllKeys = true;
   static void Check(const Whole& whole) {
     if (whole.left > whole.right) throw std::invalid_argument("left is beyond right");
   }
@@ -46,7 +46,7 @@ struct Whole {
 struct Inner {
   std::string note;
 
-  static void Describe(auto& v) { v("note", &Inner::note, {.if_any = true}); }
+  static void Describe(auto& v) { v("note", &Inner::note, {.omit_if_empty = true}); }
 };
 
 struct Everything {
@@ -122,7 +122,7 @@ TEST(Describe, WritesEveryMember) {
 TEST(Describe, ReadsBackWrittenValues) {
   const nlohmann::ordered_json written = ToJson(Example(), "/run");
   Everything read;
-  EXPECT_EQ(FromJsonTolerantly(json(written), read, "/run"), 0);
+  EXPECT_EQ(ReadJsonTolerantly(json(written), read, "/run"), 0);
   EXPECT_EQ(read.file, "/run/a/b.csv");
   EXPECT_EQ(read.points[1].y, 0.5) << "null, as what is missing, leaves the default";
   read.points[1].y = std::nan("");
@@ -144,7 +144,7 @@ std::string DescribeProblem(const char* text, ReadMode mode = ReadMode::kMissing
 
 TEST(Describe, NamesTheProblem) {
   EXPECT_EQ(DescribeProblem("{}"), "");
-  EXPECT_EQ(DescribeProblem("{}", ReadMode::kAll), "\"version\" is missing");
+  EXPECT_EQ(DescribeProblem("{}", ReadMode::kAllKeysRequired), "\"version\" is missing");
   EXPECT_EQ(DescribeProblem("[]"), "must be a JSON object");
   EXPECT_EQ(DescribeProblem(R"({"point": {"x": 4}})"), "in \"point\": \"x\" must be at most 3");
   EXPECT_EQ(DescribeProblem(R"({"points": [{"x": -4}]})"), "in \"points\": \"x\" must be at least -3");
@@ -164,7 +164,7 @@ TEST(Describe, ATolerantReaderKeepsValidValuesAndCountsOthers) {
   const json value = json::parse(R"({
     "flag": 1, "large": -1, "text": "three", "color": "blue", "point": {"x": 9, "y": 7},
     "points": [{"x": 1}, 5, {"x": 2}], "wholes": [{"left": 1}, {"left": 1, "right": 1}], "maybe": null})");
-  EXPECT_EQ(FromJsonTolerantly(value, all, {}), 6);
+  EXPECT_EQ(ReadJsonTolerantly(value, all, {}), 6);
   EXPECT_TRUE(all.flag);
   EXPECT_EQ(all.text, "three") << "a newer program's word is kept";
   EXPECT_EQ(all.color, Color::kRed);
@@ -178,7 +178,7 @@ TEST(Describe, ATolerantReaderKeepsValidValuesAndCountsOthers) {
 }
 
 TEST(Describe, MakesASchema) {
-  const nlohmann::ordered_json schema = SchemaOf<Everything>("a title", "what it is");
+  const nlohmann::ordered_json schema = MakeSchema<Everything>("a title", "what it is");
   EXPECT_EQ(schema["title"], "a title");
   const auto& of = schema["properties"];
   EXPECT_EQ(json(of["version"]), json({{"const", 1}}));
@@ -199,11 +199,11 @@ TEST(Describe, MakesASchema) {
   EXPECT_THAT(json(schema["required"]).dump(), HasSubstr("\"count\""));
 }
 
-TEST(WrappedJson, IsTheSameValueInShortLines) {
+TEST(WrapJson, IsTheSameValueInShortLines) {
   nlohmann::ordered_json value = {{"short", {1, 2}},
                                   {"deep", {{"text", std::string(80, 'x')}, {"b", {{"c", 1}}}}}};
   for (int i = 0; i < 100; ++i) value["many"].push_back("word " + std::to_string(i));
-  const std::string text = WrappedJson(value);
+  const std::string text = WrapJson(value);
   EXPECT_EQ(nlohmann::ordered_json::parse(text), value);
   EXPECT_THAT(text, HasSubstr("  \"short\": [1, 2],\n"));
   std::size_t longest = 0, lines = 0;
@@ -259,19 +259,19 @@ struct UserConfig {
   std::optional<int> rounds;
   bool peaks = true;
 
-  static constexpr bool kFreeKeys = true;
+  static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
-    v("runs", &UserConfig::runs, {.meaning = "how many", .if_any = true});
-    v("threads", &UserConfig::threads, {.least = 1, .if_any = true});
-    v("types", &UserConfig::types, {.if_any = true, .one = true});
-    v("names", &UserConfig::names, {.if_any = true});
-    v("rounds", &UserConfig::rounds, {.if_any = true});
+    v("runs", &UserConfig::runs, {.meaning = "how many", .omit_if_empty = true});
+    v("threads", &UserConfig::threads, {.least = 1, .omit_if_empty = true});
+    v("types", &UserConfig::types, {.omit_if_empty = true, .one = true});
+    v("names", &UserConfig::names, {.omit_if_empty = true});
+    v("rounds", &UserConfig::rounds, {.omit_if_empty = true});
     v("peaks", &UserConfig::peaks);
   }
 };
 
 TEST(Describe, ASchemaHasTheDefaultsOfOptionalKeys) {
-  const json keys = json(SchemaOf<UserConfig>("", ""))["properties"];
+  const json keys = json(MakeSchema<UserConfig>("", ""))["properties"];
   EXPECT_EQ(keys["runs"]["default"], 100);
   EXPECT_EQ(keys["runs"]["description"], "how many");
   EXPECT_EQ(keys["types"]["default"], "fp32");
@@ -280,7 +280,7 @@ TEST(Describe, ASchemaHasTheDefaultsOfOptionalKeys) {
 }
 
 TEST(Describe, MakesASchemaOfComputedMembers) {
-  const json schema = SchemaOf<View>("", "");
+  const json schema = MakeSchema<View>("", "");
   EXPECT_EQ(schema["required"], json::parse(R"(["name", "counts", "pair", "share"])"));
   EXPECT_EQ(schema["dependentRequired"],
             json::parse(R"({"width": ["width", "height"], "height": ["width"]})"))
@@ -290,7 +290,7 @@ TEST(Describe, MakesASchemaOfComputedMembers) {
   EXPECT_EQ(schema["properties"]["pair"]["maxItems"], 2);
   EXPECT_EQ(schema["properties"]["share"],
             json::parse(R"({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})"));
-  const json nulls = SchemaOf<Nulls>("", "");
+  const json nulls = MakeSchema<Nulls>("", "");
   EXPECT_EQ(nulls["required"], json::parse(R"(["width", "height"])"));
   EXPECT_EQ(nulls["properties"]["width"]["type"], json::parse(R"(["number", "null"])"));
 }

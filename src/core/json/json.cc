@@ -19,7 +19,8 @@ struct TooDeep {};
 std::string EscapeUnsafe(std::string text) {
   std::string out;
   std::size_t from = 0;
-  for (auto unsafe = NextHarm(text, 0); unsafe; unsafe = NextHarm(text, unsafe->at + unsafe->length)) {
+  for (auto unsafe = FindUnsafeCharacter(text, 0); unsafe;
+       unsafe = FindUnsafeCharacter(text, unsafe->at + unsafe->length)) {
     if (!unsafe->code || *unsafe->code < 0x7f)
       continue;  // line ends of the indentation; strings contain none
     out.append(text, from, unsafe->at - from);
@@ -43,7 +44,7 @@ std::string JsonText(const nlohmann::ordered_json& value, int indent) {
 bool NestsTooDeep(std::string_view text, bool with_comments) {
   const auto keep_nothing = [](int depth, json::parse_event_t event, const json&) {
     using Event = json::parse_event_t;
-    if (depth >= kMostJsonNesting && (event == Event::object_start || event == Event::array_start))
+    if (depth >= kMaxJsonNesting && (event == Event::object_start || event == Event::array_start))
       throw TooDeep();
     return false;
   };

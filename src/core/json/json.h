@@ -8,7 +8,7 @@ namespace etprof {
 
 // The deepest nesting of lists and objects that etprof reads. Its own files nest less than 10 deep.
 // nlohmann-json copies and writes recursively, so deeper nesting could overflow the stack.
-inline constexpr int kMostJsonNesting = 200;
+inline constexpr int kMaxJsonNesting = 200;
 
 // Whether `text` nests more than kMaxJsonNesting lists and objects before it ends or stops being valid JSON.
 bool NestsTooDeep(std::string_view text, bool with_comments = false);

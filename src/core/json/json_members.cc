@@ -17,16 +17,16 @@ std::string PathText(const std::filesystem::path& path, const std::filesystem::p
   return relative.empty() || relative.native().starts_with("..") ? path.string() : relative.string();
 }
 
-std::filesystem::path PathOf(const std::string& text, const std::filesystem::path& folder) {
+std::filesystem::path ParsePath(const std::string& text, const std::filesystem::path& folder) {
   const std::filesystem::path path = text;
   return text.empty() || folder.empty() || path.is_absolute() ? path : folder / path;
 }
 
-void Complain(const char* key, const std::string& problem) {
+void ThrowInvalid(const char* key, const std::string& problem) {
   throw std::invalid_argument(fmt::format("\"{}\" {}", key, problem));
 }
 
-std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const About& about,
+std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const MemberInfo& about,
                          std::int64_t lowest, std::int64_t highest) {
   // A bound that does not fit into 64 bits is replaced by the limit of the type.
   const auto bound = [](double wanted, std::int64_t of_type) {
@@ -40,61 +40,62 @@ std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const Abo
     if (number == std::floor(number) && std::abs(number) < 0x1p63)
       return ReadInteger(static_cast<std::int64_t>(number), key, about, lowest, highest);
   }
-  if (!value.is_number_integer()) Complain(key, "must be an integer");
+  if (!value.is_number_integer()) ThrowInvalid(key, "must be an integer");
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(most))
-    Complain(key, fmt::format("must be at most {}", most));
+    ThrowInvalid(key, fmt::format("must be at most {}", most));
   const auto number = value.get<std::int64_t>();
-  if (number < least) Complain(key, fmt::format("must be at least {}", least));
-  if (number > most) Complain(key, fmt::format("must be at most {}", most));
+  if (number < least) ThrowInvalid(key, fmt::format("must be at least {}", least));
+  if (number > most) ThrowInvalid(key, fmt::format("must be at most {}", most));
   return number;
 }
 
-std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const About& about,
+std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const MemberInfo& about,
                            std::uint64_t highest) {
   // Bounds are doubles for signed integers. Only larger values are handled here.
   constexpr std::int64_t kMaxSigned = std::numeric_limits<std::int64_t>::max();
   if (about.most || highest <= static_cast<std::uint64_t>(kMaxSigned) || !value.is_number_unsigned() ||
       value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kMaxSigned)) {
-    About bounds = about;
+    MemberInfo bounds = about;
     bounds.least = std::max(0.0, about.least.value_or(0));
     return static_cast<std::uint64_t>(ReadInteger(
         value, key, bounds, 0, static_cast<std::int64_t>(std::min(highest, std::uint64_t{kMaxSigned}))));
   }
   const auto number = value.get<std::uint64_t>();
-  if (number > highest) Complain(key, fmt::format("must be at most {}", highest));
+  if (number > highest) ThrowInvalid(key, fmt::format("must be at most {}", highest));
   return number;
 }
 
-double ReadNumber(const nlohmann::json& value, const char* key, const About& about) {
-  if (!value.is_number()) Complain(key, "must be a number");
+double ReadNumber(const nlohmann::json& value, const char* key, const MemberInfo& about) {
+  if (!value.is_number()) ThrowInvalid(key, "must be a number");
   const auto number = value.get<double>();
-  if (!std::isfinite(number)) Complain(key, "must be a finite number");
-  if (about.least && number < *about.least) Complain(key, fmt::format("must be at least {}", *about.least));
-  if (about.most && number > *about.most) Complain(key, fmt::format("must be at most {}", *about.most));
+  if (!std::isfinite(number)) ThrowInvalid(key, "must be a finite number");
+  if (about.least && number < *about.least)
+    ThrowInvalid(key, fmt::format("must be at least {}", *about.least));
+  if (about.most && number > *about.most) ThrowInvalid(key, fmt::format("must be at most {}", *about.most));
   if (about.open && about.least && number == *about.least)
-    Complain(key, fmt::format("must be above {}", *about.least));
+    ThrowInvalid(key, fmt::format("must be above {}", *about.least));
   if (about.open && about.most && number == *about.most)
-    Complain(key, fmt::format("must be below {}", *about.most));
+    ThrowInvalid(key, fmt::format("must be below {}", *about.most));
   return number;
 }
 
-std::string ReadText(const nlohmann::json& value, const char* key, const About& about) {
-  if (!value.is_string()) Complain(key, "must be a string");
+std::string ReadText(const nlohmann::json& value, const char* key, const MemberInfo& about) {
+  if (!value.is_string()) ThrowInvalid(key, "must be a string");
   auto text = value.get<std::string>();
   const std::string choices = fmt::format("|{}|", about.choices);
   if (!about.choices.empty() && choices.find("|" + text + "|") == std::string::npos)
-    Complain(key, "has a value that is not known");
-  if (about.some && text.empty()) Complain(key, "must not be empty");
+    ThrowInvalid(key, "has a value that is not known");
+  if (about.some && text.empty()) ThrowInvalid(key, "must not be empty");
   if (!about.pattern.empty() && !MatchesPattern(text, about.pattern))
-    Complain(key, fmt::format("must look like {}", about.pattern));
+    ThrowInvalid(key, fmt::format("must look like {}", about.pattern));
   return text;
 }
 
-void RequireList(const nlohmann::json& value, const char* key, const About& about) {
-  if (!value.is_array()) Complain(key, "must be an array");
-  if (about.some && value.empty()) Complain(key, "must not be empty");
+void RequireList(const nlohmann::json& value, const char* key, const MemberInfo& about) {
+  if (!value.is_array()) ThrowInvalid(key, "must be an array");
+  if (about.some && value.empty()) ThrowInvalid(key, "must not be empty");
   if (about.unique && std::set<nlohmann::json>(value.begin(), value.end()).size() < value.size())
-    Complain(key, "has an element twice");
+    ThrowInvalid(key, "has an element twice");
 }
 
 bool MatchesPattern(const std::string& text, std::string_view pattern) {
@@ -114,7 +115,7 @@ bool MatchesPattern(const std::string& text, std::string_view pattern) {
 }
 
 bool ReadFlag(const nlohmann::json& value, const char* key) {
-  if (!value.is_boolean()) Complain(key, "must be true or false");
+  if (!value.is_boolean()) ThrowInvalid(key, "must be true or false");
   return value.get<bool>();
 }
 
@@ -122,21 +123,21 @@ void RequireObject(const nlohmann::json& value) {
   if (!value.is_object()) throw std::invalid_argument("must be a JSON object");
 }
 
-void Reader::TakeBy(const nlohmann::json& json, const char* key, const About& about, const void* reader,
+void Reader::TakeBy(const nlohmann::json& json, const char* key, const MemberInfo& about, const void* reader,
                     void (*read)(const void*, const nlohmann::json&)) {
   const auto found = json.find(key);
   if (found == json.end()) {
-    if (mode_ == ReadMode::kAll && !about.if_any) Complain(key, "is missing");
+    if (mode_ == ReadMode::kAllKeysRequired && !about.omit_if_empty) ThrowInvalid(key, "is missing");
     return;
   }
-  if (mode_ == ReadMode::kAll && !about.with.empty() && !json.contains(about.with))
-    Complain(key, fmt::format("is there without \"{}\"", about.with));
+  if (mode_ == ReadMode::kAllKeysRequired && !about.with.empty() && !json.contains(about.with))
+    ThrowInvalid(key, fmt::format("is there without \"{}\"", about.with));
   if (mode_ != ReadMode::kTolerant) return read(reader, *found);
   if (found->is_null()) return;
   try {
     read(reader, *found);
   } catch (const std::invalid_argument&) {
-    ++wrong_;
+    ++invalid_values_;
   }
 }
 

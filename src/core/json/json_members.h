@@ -27,7 +27,7 @@ namespace etprof {
 enum class ReadMode {
   kMissingKeepsDefault,  // for messages of a peer of another version: missing keys keep their defaults,
                          // unknown keys are ignored, and an invalid value throws
-  kAll,                  // every key must be present
+  kAllKeysRequired,      // every key must be present
   kTolerant,             // missing, null, and invalid values keep their defaults; invalid values are counted
 };
 
@@ -59,20 +59,20 @@ template <typename T, std::size_t N>
 struct IsArray<std::array<T, N>> : std::true_type {};
 // Named values in a fixed order: also a JSON object. Write only.
 template <typename T>
-struct IsNamedList : std::false_type {};
+struct IsNamedValueList : std::false_type {};
 template <typename T>
-struct IsNamedList<std::vector<std::pair<std::string, T>>> : std::true_type {};
+struct IsNamedValueList<std::vector<std::pair<std::string, T>>> : std::true_type {};
 
 // Reads the value that a described member refers to. (std::invoke would instantiate several functions for
 // every member of every struct.)
 template <typename Member, typename T>
-constexpr decltype(auto) Of(const Member& member, T& value) {
+constexpr decltype(auto) MemberValue(const Member& member, T& value) {
   if constexpr (requires { value.*member; }) {
     return (value.*member);
   } else if constexpr (requires { (value.*member)(); }) {
     return (value.*member)();
   } else if constexpr (std::is_member_pointer_v<Member>) {
-    return Of(member, value.of);
+    return MemberValue(member, value.of);
   } else {
     return member(value);
   }
@@ -86,27 +86,27 @@ inline constexpr bool kIsPath = std::is_same_v<T, std::filesystem::path>;
 
 // The text of a path: relative to `folder` if the path is within it.
 std::string PathText(const std::filesystem::path& path, const std::filesystem::path& folder);
-std::filesystem::path PathOf(const std::string& text, const std::filesystem::path& folder);
+std::filesystem::path ParsePath(const std::string& text, const std::filesystem::path& folder);
 
-[[noreturn]] void Complain(const char* key, const std::string& problem);
+[[noreturn]] void ThrowInvalid(const char* key, const std::string& problem);
 // `lowest` and `highest` are the limits of the integer type.
-std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const About& about,
+std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const MemberInfo& about,
                          std::int64_t lowest, std::int64_t highest);
-std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const About& about,
+std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const MemberInfo& about,
                            std::uint64_t highest);
-double ReadNumber(const nlohmann::json& value, const char* key, const About& about);
-std::string ReadText(const nlohmann::json& value, const char* key, const About& about);
+double ReadNumber(const nlohmann::json& value, const char* key, const MemberInfo& about);
+std::string ReadText(const nlohmann::json& value, const char* key, const MemberInfo& about);
 bool ReadFlag(const nlohmann::json& value, const char* key);
 void RequireObject(const nlohmann::json& value);
 // Throws unless `value` is an array. Also throws if it is empty or has duplicates although `about` forbids
 // that.
-void RequireList(const nlohmann::json& value, const char* key, const About& about);
+void RequireList(const nlohmann::json& value, const char* key, const MemberInfo& about);
 // Whether the regular expression (ECMAScript) matches a part of the text. False for a text of more than 1,000
 // bytes.
 bool MatchesPattern(const std::string& text, std::string_view pattern);
 
 // The properties of an element of a list or map.
-constexpr About OfElement(About about) {
+constexpr MemberInfo ElementInfo(MemberInfo about) {
   about.some = false;
   about.unique = false;
   about.or_null = false;
@@ -122,7 +122,7 @@ class Writer {
   template <typename T>
   Json Object(const T& value) {
     Json object = Json::object();
-    Into<T> into{*this, value, object};
+    MemberWriter<T> into{*this, value, object};
     T::Describe(into);
     return object;
   }
@@ -130,24 +130,24 @@ class Writer {
  private:
   struct NullWriter {
     Json& object;
-    void operator()(const char* key, const auto&, const About& = {}) { object[key] = nullptr; }
+    void operator()(const char* key, const auto&, const MemberInfo& = {}) { object[key] = nullptr; }
   };
 
   template <typename T>
-  struct Into {
+  struct MemberWriter {
     Writer& writer;
     const T& value;
     Json& object;
 
-    void operator()(const char* key, const auto& member, const About& about = {}) {
-      Put(key, Of(member, value), about);
+    void operator()(const char* key, const auto& member, const MemberInfo& about = {}) {
+      Put(key, MemberValue(member, value), about);
     }
-    void Converted(const char* key, const auto& get, const auto&, const About& about = {}) {
-      Put(key, Of(get, value), about);
+    void Converted(const char* key, const auto& get, const auto&, const MemberInfo& about = {}) {
+      Put(key, MemberValue(get, value), about);
     }
-    void Flat(const auto& member, const About& about = {}) {
-      using U = std::decay_t<decltype(Of(member, value))>;
-      decltype(auto) within = Of(member, value);
+    void Flat(const auto& member, const MemberInfo& about = {}) {
+      using U = std::decay_t<decltype(MemberValue(member, value))>;
+      decltype(auto) within = MemberValue(member, value);
       if constexpr (IsOptional<U>::value) {
         if (within) {
           Add(*within);
@@ -161,28 +161,28 @@ class Writer {
     }
     template <typename U>
     void Add(const U& within) {
-      Into<U> into{writer, within, object};
+      MemberWriter<U> into{writer, within, object};
       U::Describe(into);
     }
-    void Object(const char* key, const auto& describe, const About& = {}) {
+    void Object(const char* key, const auto& describe, const MemberInfo& = {}) {
       Json nested = Json::object();
-      Into into{writer, value, nested};
+      MemberWriter into{writer, value, nested};
       describe(into);
       object[key] = std::move(nested);
     }
-    void Constant(const char* key, const auto& constant, const About& = {}) { object[key] = constant; }
+    void Constant(const char* key, const auto& constant, const MemberInfo& = {}) { object[key] = constant; }
 
     template <typename U>
-    void Put(const char* key, const U& member, const About& about) {
+    void Put(const char* key, const U& member, const MemberInfo& about) {
       if constexpr (requires { member.written; }) {
         Put(key, member.written, about);
       } else if constexpr (requires { std::visit([](const auto&) {}, member); }) {
         std::visit([&](const auto& of) { Put(key, of, about); }, member);
       } else if constexpr (!std::is_same_v<U, std::monostate>) {  // std::monostate writes nothing
         if constexpr (requires { member.empty(); }) {
-          if (about.if_any && member.empty()) return;
+          if (about.omit_if_empty && member.empty()) return;
         } else if constexpr (IsOptional<U>::value) {
-          if (about.if_any && !member) return;
+          if (about.omit_if_empty && !member) return;
         }
         object[key] = writer.Value(member, about);
       }
@@ -190,10 +190,10 @@ class Writer {
   };
 
   template <typename U>
-  Json Value(const U& value, const About& about) {
+  Json Value(const U& value, const MemberInfo& about) {
     if constexpr (IsOptional<U>::value) {
       return value ? Value(*value, about) : Json(nullptr);
-    } else if constexpr (IsNamedList<U>::value || IsMap<U>::value) {
+    } else if constexpr (IsNamedValueList<U>::value || IsMap<U>::value) {
       Json object = Json::object();
       for (const auto& [key, element] : value) object[key] = Value(element, about);
       return object;
@@ -204,7 +204,7 @@ class Writer {
     } else if constexpr (Described<U>) {
       return Object(value);
     } else if constexpr (Named<U>) {
-      return std::string(NameOf(value));
+      return std::string(GetName(value));
     } else if constexpr (kIsPath<U>) {
       return Value(PathText(value, about.below ? folder_ : std::filesystem::path()), about);
     } else if constexpr (kIsText<U>) {
@@ -229,73 +229,74 @@ class Reader {
  public:
   Reader(ReadMode mode, std::filesystem::path folder) : mode_(mode), folder_(std::move(folder)) {}
 
-  std::int64_t wrong() const { return wrong_; }
+  std::int64_t invalid_values() const { return invalid_values_; }
 
   template <typename T>
   void Object(const nlohmann::json& json, T& value) {
     RequireObject(json);
-    From<T> from{*this, json, value};
+    MemberReader<T> from{*this, json, value};
     T::Describe(from);
     if constexpr (requires { T::Check(value); }) T::Check(value);
   }
 
  private:
   template <typename T>
-  struct From {
+  struct MemberReader {
     Reader& reader;
     const nlohmann::json& json;
     T& value;
 
-    void operator()(const char* key, const auto& member, const About& about = {}) {
-      using Member = decltype(Of(member, value));
+    void operator()(const char* key, const auto& member, const MemberInfo& about = {}) {
+      using Member = decltype(MemberValue(member, value));
       if constexpr (std::is_lvalue_reference_v<Member> && !std::is_const_v<std::remove_reference_t<Member>>) {
-        reader.Take(json, key, about,
-                    [&](const nlohmann::json& found) { reader.Value(found, Of(member, value), key, about); });
+        reader.Take(json, key, about, [&](const nlohmann::json& found) {
+          reader.Value(found, MemberValue(member, value), key, about);
+        });
       }
     }
-    void Converted(const char* key, const auto& get, const auto& set, const About& about = {}) {
+    void Converted(const char* key, const auto& get, const auto& set, const MemberInfo& about = {}) {
       reader.Take(json, key, about, [&](const nlohmann::json& found) {
-        std::decay_t<decltype(Of(get, value))> read{};
+        std::decay_t<decltype(MemberValue(get, value))> read{};
         reader.Value(found, read, key, about);
         set(value, std::move(read));
       });
     }
-    void Flat(const auto& member, const About& = {}) {
-      using Member = decltype(Of(member, value));
+    void Flat(const auto& member, const MemberInfo& = {}) {
+      using Member = decltype(MemberValue(member, value));
       if constexpr (std::is_lvalue_reference_v<Member>) {
         using U = std::remove_reference_t<Member>;
-        From<U> from{reader, json, Of(member, value)};
+        MemberReader<U> from{reader, json, MemberValue(member, value)};
         U::Describe(from);
       }
     }
-    void Object(const char* key, const auto& describe, const About& about = {}) {
+    void Object(const char* key, const auto& describe, const MemberInfo& about = {}) {
       reader.Take(json, key, about, [&](const nlohmann::json& found) {
         RequireObject(found);
-        From from{reader, found, value};
+        MemberReader from{reader, found, value};
         describe(from);
       });
     }
-    void Constant(const char* key, const auto& constant, const About& about = {}) {
-      if (reader.mode_ != ReadMode::kAll) return;
+    void Constant(const char* key, const auto& constant, const MemberInfo& about = {}) {
+      if (reader.mode_ != ReadMode::kAllKeysRequired) return;
       reader.Take(json, key, about, [&](const nlohmann::json& found) {
-        if (found != nlohmann::json(constant)) Complain(key, "has a value that is not known");
+        if (found != nlohmann::json(constant)) ThrowInvalid(key, "has a value that is not known");
       });
     }
   };
 
   template <typename Read>
-  void Take(const nlohmann::json& json, const char* key, const About& about, const Read& read) {
+  void Take(const nlohmann::json& json, const char* key, const MemberInfo& about, const Read& read) {
     TakeBy(json, key, about, &read, [](const void* reader, const nlohmann::json& found) {
       (*static_cast<const Read*>(reader))(found);
     });
   }
-  void TakeBy(const nlohmann::json& json, const char* key, const About& about, const void* reader,
+  void TakeBy(const nlohmann::json& json, const char* key, const MemberInfo& about, const void* reader,
               void (*read)(const void*, const nlohmann::json&));
 
   template <typename U>
-  void Value(const nlohmann::json& json, U& value, const char* key, const About& about) {
+  void Value(const nlohmann::json& json, U& value, const char* key, const MemberInfo& about) {
     if constexpr (IsOptional<U>::value) {
-      const bool is_refused = mode_ == ReadMode::kAll && about.if_any && !about.or_null;
+      const bool is_refused = mode_ == ReadMode::kAllKeysRequired && about.omit_if_empty && !about.or_null;
       if (json.is_null() && !is_refused) {
         value.reset();
       } else {
@@ -308,25 +309,25 @@ class Reader {
       U read;
       for (const nlohmann::json& element : json) {
         typename U::value_type one{};
-        if (Element(element, one, key, OfElement(about))) read.push_back(std::move(one));
+        if (Element(element, one, key, ElementInfo(about))) read.push_back(std::move(one));
       }
       value = std::move(read);
     } else if constexpr (IsMap<U>::value) {
       RequireObject(json);
-      About of_element = OfElement(about);
+      MemberInfo of_element = ElementInfo(about);
       of_element.pattern = {};
       U read;
       for (const auto& [name, element] : json.items()) {
         if (!about.pattern.empty() && !MatchesPattern(name, about.pattern))
-          Complain(key, "has a key that is not one of its kind");
+          ThrowInvalid(key, "has a key that is not one of its kind");
         Value(element, read[name], key, of_element);
       }
       value = std::move(read);
     } else if constexpr (Described<U>) {
       U read{};
       try {
-        if constexpr (requires { U::kEveryKey; }) {
-          Reader(ReadMode::kAll, folder_).Object(json, read);
+        if constexpr (requires { U::kRequiresAllKeys; }) {
+          Reader(ReadMode::kAllKeysRequired, folder_).Object(json, read);
         } else {
           Object(json, read);
         }
@@ -335,20 +336,20 @@ class Reader {
       }
       value = std::move(read);
     } else if constexpr (Named<U>) {
-      const std::optional<U> named = ValueNamed<U>(ReadText(json, key, about));
-      if (!named) Complain(key, "has a value that is not known");
+      const std::optional<U> named = ParseEnum<U>(ReadText(json, key, about));
+      if (!named) ThrowInvalid(key, "has a value that is not known");
       value = *named;
     } else if constexpr (kIsPath<U>) {
-      value = PathOf(json.is_null() && about.or_null ? "" : ReadText(json, key, about),
-                     about.below ? folder_ : std::filesystem::path());
+      value = ParsePath(json.is_null() && about.or_null ? "" : ReadText(json, key, about),
+                        about.below ? folder_ : std::filesystem::path());
     } else if constexpr (kIsText<U>) {
       if (about.json) {
-        if (!json.is_object() && !json.is_null()) Complain(key, "must be an object or null");
+        if (!json.is_object() && !json.is_null()) ThrowInvalid(key, "must be an object or null");
         value = json.is_object() ? json.dump() : "";
       } else {
         // A tolerant reader keeps values that it does not know, such as those of a newer etprof or another
         // program.
-        About expected = about;
+        MemberInfo expected = about;
         if (mode_ == ReadMode::kTolerant) expected.choices = {};
         value = json.is_null() && about.or_null ? "" : ReadText(json, key, expected);
       }
@@ -367,13 +368,13 @@ class Reader {
 
   // Reads an element of a list. A tolerant reader leaves out elements that are not valid objects.
   template <typename U>
-  bool Element(const nlohmann::json& json, U& value, const char* key, const About& about) {
+  bool Element(const nlohmann::json& json, U& value, const char* key, const MemberInfo& about) {
     if constexpr (Described<U>) {
       if (mode_ == ReadMode::kTolerant) {
         try {
           Value(json, value, key, about);
         } catch (const std::invalid_argument&) {
-          ++wrong_;
+          ++invalid_values_;
           return false;
         }
         return true;
@@ -385,7 +386,7 @@ class Reader {
 
   ReadMode mode_;
   std::filesystem::path folder_;
-  std::int64_t wrong_ = 0;
+  std::int64_t invalid_values_ = 0;
 };
 
 }  // namespace describe
@@ -411,10 +412,10 @@ void FromJson(const nlohmann::json& json, T& value, ReadMode mode = ReadMode::kM
 
 // Returns the number of invalid values.
 template <Described T>
-std::int64_t FromJsonTolerantly(const nlohmann::json& json, T& value, const std::filesystem::path& folder) {
+std::int64_t ReadJsonTolerantly(const nlohmann::json& json, T& value, const std::filesystem::path& folder) {
   describe::Reader reader(ReadMode::kTolerant, folder);
   reader.Object(json, value);
-  return reader.wrong();
+  return reader.invalid_values();
 }
 
 }  // namespace etprof
@@ -426,8 +427,8 @@ struct nlohmann::adl_serializer<T, void> {
     json = etprof::ToJson<Json>(value);
   }
   static void from_json(const nlohmann::json& json, T& value) {
-    if constexpr (requires { T::kEveryKey; }) {
-      etprof::FromJson(json, value, etprof::ReadMode::kAll);
+    if constexpr (requires { T::kRequiresAllKeys; }) {
+      etprof::FromJson(json, value, etprof::ReadMode::kAllKeysRequired);
     } else {
       etprof::FromJson(json, value);
     }

@@ -51,11 +51,11 @@ std::string Wrap(const nlohmann::ordered_json& value, std::size_t indent, std::s
 
 }  // namespace
 
-std::string WrappedJson(const nlohmann::ordered_json& value) { return Wrap(value, 0, 0) + "\n"; }
+std::string WrapJson(const nlohmann::ordered_json& value) { return Wrap(value, 0, 0) + "\n"; }
 
 namespace describe {
 
-Schema TextSchema(const About& about) {
+Schema TextSchema(const MemberInfo& about) {
   Schema schema;
   if (about.json) {
     schema["type"] = "object";
@@ -69,7 +69,7 @@ Schema TextSchema(const About& about) {
   return about.or_null || about.json ? OrNull(std::move(schema)) : schema;
 }
 
-Schema NumberSchema(const char* type, std::optional<double> least, const About& about) {
+Schema NumberSchema(const char* type, std::optional<double> least, const MemberInfo& about) {
   Schema schema = {{"type", type}};
   const auto put = [&](const char* key, const std::optional<double>& bound) {
     if (!bound || !std::isfinite(*bound)) return;
@@ -105,15 +105,15 @@ Schema EmptyObject() {
           {"properties", Schema::object()}};
 }
 
-void AddMember(Schema& object, const char* key, Schema value, const About& about) {
+void AddMember(Schema& object, const char* key, Schema value, const MemberInfo& about) {
   if (!about.value.empty()) value["title"] = about.value;
   if (!about.meaning.empty()) value["description"] = about.meaning;
   object["properties"][key] = std::move(value);
-  if (!about.if_any) object["required"].push_back(key);
+  if (!about.omit_if_empty) object["required"].push_back(key);
   if (!about.with.empty()) object["dependentRequired"][key] = Schema::array({about.with});
 }
 
-void AddAllOrNone(Schema& object, const Schema& part, const About& about) {
+void AddAllOrNone(Schema& object, const Schema& part, const MemberInfo& about) {
   const Schema& keys = part["required"];
   object["properties"].update(part["properties"]);
   for (const Schema& key : keys) {

@@ -20,14 +20,14 @@ struct IsVariant : std::false_type {};
 template <typename... Alternatives>
 struct IsVariant<std::variant<Alternatives...>> : std::true_type {};
 
-Schema TextSchema(const About& about);
-Schema NumberSchema(const char* type, std::optional<double> least, const About& about);
+Schema TextSchema(const MemberInfo& about);
+Schema NumberSchema(const char* type, std::optional<double> least, const MemberInfo& about);
 // The schema with null as an additional allowed value.
 Schema OrNull(Schema schema);
 
 // Adds the default of an optional key, if the member's initial value is a valid value of the key.
 template <typename M>
-void AddDefault(Schema& schema, const M& value, const About& about) {
+void AddDefault(Schema& schema, const M& value, const MemberInfo& about) {
   if constexpr (IsVector<M>::value) {
     if (value.size() == 1) AddDefault(schema, value.front(), about);
   } else if constexpr (std::is_arithmetic_v<M>) {
@@ -40,9 +40,9 @@ void AddDefault(Schema& schema, const M& value, const About& about) {
 Schema Reference(const char* definition);
 // The empty schema of a struct.
 Schema EmptyObject();
-void AddMember(Schema& object, const char* key, Schema value, const About& about);
+void AddMember(Schema& object, const char* key, Schema value, const MemberInfo& about);
 // Adds the members of `part` to `object`. They are present together or not at all (about.or_null: all null).
-void AddAllOrNone(Schema& object, const Schema& part, const About& about);
+void AddAllOrNone(Schema& object, const Schema& part, const MemberInfo& about);
 
 // Generates the schema of a struct. Schemas of structs with a kSchemaName go into `definitions`.
 class SchemaMaker {
@@ -52,54 +52,54 @@ class SchemaMaker {
   template <typename T>
   Schema Object() {
     Schema schema = EmptyObject();
-    if constexpr (requires { T::kFreeKeys; })
+    if constexpr (requires { T::kAllowsComments; })
       schema["patternProperties"] = {{"^_", true}, {"^(description|comment)$", true}};
-    Into<T> into{*this, schema};
+    MemberWriter<T> into{*this, schema};
     T::Describe(into);
     return schema;
   }
 
  private:
   template <typename T>
-  struct Into {
+  struct MemberWriter {
     SchemaMaker& maker;
     Schema& schema;
 
-    void operator()(const char* key, const auto& member, const About& about = {}) {
-      Put<std::decay_t<decltype(Of(member, std::declval<const T&>()))>>(key, about);
-      if constexpr (requires { T::kFreeKeys; } &&
+    void operator()(const char* key, const auto& member, const MemberInfo& about = {}) {
+      Put<std::decay_t<decltype(MemberValue(member, std::declval<const T&>()))>>(key, about);
+      if constexpr (requires { T::kAllowsComments; } &&
                     std::is_member_object_pointer_v<std::decay_t<decltype(member)>>) {
-        if (about.if_any) AddDefault(schema["properties"][key], T{}.*member, about);
+        if (about.omit_if_empty) AddDefault(schema["properties"][key], T{}.*member, about);
       }
     }
-    void Converted(const char* key, const auto& get, const auto&, const About& about = {}) {
-      Put<std::decay_t<decltype(Of(get, std::declval<const T&>()))>>(key, about);
+    void Converted(const char* key, const auto& get, const auto&, const MemberInfo& about = {}) {
+      Put<std::decay_t<decltype(MemberValue(get, std::declval<const T&>()))>>(key, about);
     }
-    void Flat(const auto& member, const About& about = {}) {
-      using U = std::decay_t<decltype(Of(member, std::declval<const T&>()))>;
+    void Flat(const auto& member, const MemberInfo& about = {}) {
+      using U = std::decay_t<decltype(MemberValue(member, std::declval<const T&>()))>;
       if constexpr (IsOptional<U>::value) {
         AddAllOrNone(schema, maker.Object<typename IsOptional<U>::Value>(), about);
       } else {
-        Into<U> into{maker, schema};
+        MemberWriter<U> into{maker, schema};
         U::Describe(into);
       }
     }
-    void Object(const char* key, const auto& describe, const About& about = {}) {
+    void Object(const char* key, const auto& describe, const MemberInfo& about = {}) {
       Schema nested = EmptyObject();
-      Into into{maker, nested};
+      MemberWriter into{maker, nested};
       describe(into);
       AddMember(schema, key, std::move(nested), about);
     }
-    void Constant(const char* key, const auto& constant, const About& about = {}) {
+    void Constant(const char* key, const auto& constant, const MemberInfo& about = {}) {
       AddMember(schema, key, {{"const", constant}}, about);
     }
 
     template <typename U>
-    void Put(const char* key, const About& about) {
+    void Put(const char* key, const MemberInfo& about) {
       if constexpr (IsOptional<U>::value) {
         Schema value = maker.Value<typename IsOptional<U>::Value>(about);
         // In a file that users write, a key can be left out instead of null.
-        const bool null = !about.if_any || about.or_null;
+        const bool null = !about.omit_if_empty || about.or_null;
         AddMember(schema, key, null ? OrNull(std::move(value)) : std::move(value), about);
       } else {
         Schema value = maker.Value<U>(about);
@@ -109,10 +109,10 @@ class SchemaMaker {
   };
 
   template <typename U>
-  Schema Value(const About& about) {
+  Schema Value(const MemberInfo& about) {
     if constexpr (IsOptional<U>::value) {
       return OrNull(Value<typename IsOptional<U>::Value>(about));
-    } else if constexpr (IsNamedList<U>::value) {
+    } else if constexpr (IsNamedValueList<U>::value) {
       using Element = typename U::value_type::second_type;
       return {{"type", "object"}, {"additionalProperties", Value<Element>(about)}};
     } else if constexpr (IsArray<U>::value) {
@@ -122,13 +122,13 @@ class SchemaMaker {
               {"minItems", kSize},
               {"maxItems", kSize}};
     } else if constexpr (IsVector<U>::value) {
-      Schema list = {{"type", "array"}, {"items", Value<typename U::value_type>(OfElement(about))}};
+      Schema list = {{"type", "array"}, {"items", Value<typename U::value_type>(ElementInfo(about))}};
       if (about.some) list["minItems"] = 1;
       if (about.unique) list["uniqueItems"] = true;
       if (!about.one) return list;
-      return {{"anyOf", {Value<typename U::value_type>(OfElement(about)), std::move(list)}}};
+      return {{"anyOf", {Value<typename U::value_type>(ElementInfo(about)), std::move(list)}}};
     } else if constexpr (IsMap<U>::value) {
-      About of_element = OfElement(about);
+      MemberInfo of_element = ElementInfo(about);
       of_element.pattern = {};
       Schema map = {{"type", "object"}, {"additionalProperties", Value<typename U::mapped_type>(of_element)}};
       if (!about.pattern.empty()) map["propertyNames"] = {{"pattern", about.pattern}};
@@ -138,7 +138,7 @@ class SchemaMaker {
     } else if constexpr (IsVariant<U>::value) {
       Schema any = Schema::array();
       [&]<typename... Alternatives>(std::type_identity<std::variant<Alternatives...>>) {
-        (any.push_back(Value<Alternatives>(IsVector<Alternatives>::value ? about : OfElement(about))), ...);
+        (any.push_back(Value<Alternatives>(IsVector<Alternatives>::value ? about : ElementInfo(about))), ...);
       }(std::type_identity<U>());
       return {{"anyOf", std::move(any)}};
     } else if constexpr (Described<U>) {
@@ -178,7 +178,7 @@ class SchemaMaker {
 
 // The schema of a file that contains a T.
 template <Described T>
-nlohmann::ordered_json SchemaOf(std::string_view title, std::string_view description) {
+nlohmann::ordered_json MakeSchema(std::string_view title, std::string_view description) {
   nlohmann::ordered_json definitions = nlohmann::ordered_json::object();
   nlohmann::ordered_json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                                    {"title", title},
@@ -189,6 +189,6 @@ nlohmann::ordered_json SchemaOf(std::string_view title, std::string_view descrip
 }
 
 // JSON for people: a list or object that fits on a line is on one line.
-std::string WrappedJson(const nlohmann::ordered_json& value);
+std::string WrapJson(const nlohmann::ordered_json& value);
 
 }  // namespace etprof

@@ -23,8 +23,8 @@ TEST(ParseJson, ReadsJsonAndDiscardsOtherText) {
 }
 
 TEST(ParseJson, RefusesNestingThatCouldOverflowTheStack) {
-  EXPECT_TRUE(ParseJson(Nested(kMostJsonNesting, "[", "]")).is_array());
-  EXPECT_TRUE(ParseJson(Nested(kMostJsonNesting + 1, "[", "]")).is_discarded());
+  EXPECT_TRUE(ParseJson(Nested(kMaxJsonNesting, "[", "]")).is_array());
+  EXPECT_TRUE(ParseJson(Nested(kMaxJsonNesting + 1, "[", "]")).is_discarded());
   EXPECT_TRUE(ParseJson(Nested(1'000'000, R"({"a":)", "}")).is_discarded());
   EXPECT_TRUE(ParseJson(std::string(1'000'000, '[')).is_discarded());
 }

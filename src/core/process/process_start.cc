@@ -30,9 +30,9 @@ void PrepareProcess() {
 #endif
   rlimit stack{};
   if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY &&
-      stack.rlim_cur < kLeastStackBytes) {
+      stack.rlim_cur < kMinStackBytes) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("the stack is limited to {} KiB, and {} KiB are needed",
-                                                     stack.rlim_cur >> 10U, kLeastStackBytes >> 10U))
+                                                     stack.rlim_cur >> 10U, kMinStackBytes >> 10U))
         .Remedy("raise the limit: ulimit -s 8192");
   }
 }

@@ -11,6 +11,6 @@ namespace etprof {
 void PrepareProcess();
 
 // Sufficient for every command and thread; systems usually give 8 MiB.
-inline constexpr unsigned kLeastStackBytes = 1U << 20U;
+inline constexpr unsigned kMinStackBytes = 1U << 20U;
 
 }  // namespace etprof

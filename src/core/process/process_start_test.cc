@@ -53,7 +53,7 @@ TEST(ProcessStart, ASmallStackIsAnError) {
       {
         rlimit stack{};
         ::getrlimit(RLIMIT_STACK, &stack);
-        stack.rlim_cur = kLeastStackBytes / 2;
+        stack.rlim_cur = kMinStackBytes / 2;
         ::setrlimit(RLIMIT_STACK, &stack);
         try {
           PrepareProcess();

@@ -80,9 +80,9 @@ void ForEachElement(const std::vector<std::int64_t>& shape, const std::vector<st
 
 }  // namespace
 
-std::string SafetensorsName(int scalar_type) { return NameIn(kSafetensorsNames, scalar_type); }
+std::string SafetensorsName(int scalar_type) { return FindName(kSafetensorsNames, scalar_type); }
 
-std::vector<double> NumbersOf(const std::string& dtype, ByteView bytes) {
+std::vector<double> ReadNumbers(const std::string& dtype, ByteView bytes) {
   if (dtype == "F32" || dtype == "C64") return ConvertElements<float>(bytes);
   if (dtype == "F64") return ConvertElements<double>(bytes);
   if (dtype == "F16")
@@ -131,8 +131,8 @@ TensorDifference CompareTensors(const TensorBytes& a, const TensorBytes& b) {
         fmt::format("shape [{}] against [{}]", fmt::join(a.shape, ", "), fmt::join(b.shape, ", "));
     return result;
   }
-  const std::vector<double> x = NumbersOf(a.dtype, a.bytes);
-  const std::vector<double> y = NumbersOf(b.dtype, b.bytes);
+  const std::vector<double> x = ReadNumbers(a.dtype, a.bytes);
+  const std::vector<double> y = ReadNumbers(b.dtype, b.bytes);
   double sum = 0;
   std::int64_t compared = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {

@@ -17,7 +17,7 @@ std::string SafetensorsName(int scalar_type);
 
 // Converts elements of a safetensors dtype to numbers. Integers above 2^53 are rounded, and a complex element
 // becomes two numbers. Empty for an unknown dtype.
-std::vector<double> NumbersOf(const std::string& dtype, ByteView bytes);
+std::vector<double> ReadNumbers(const std::string& dtype, ByteView bytes);
 
 // Copy between row-major order and the memory order that `dim_order` describes (its first entry varies
 // slowest).

@@ -10,7 +10,7 @@ namespace {
 
 template <typename T>
 std::vector<double> Numbers(const std::string& dtype, std::vector<T> values) {
-  return NumbersOf(dtype, std::as_bytes(std::span(values)));
+  return ReadNumbers(dtype, std::as_bytes(std::span(values)));
 }
 
 TEST(TensorValues, DecodesSmallFloats) {

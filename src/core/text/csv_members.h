@@ -30,7 +30,7 @@
 namespace etprof {
 
 // Written as the percentage part / whole with four decimals; an empty cell if whole is 0.
-struct PercentOf {
+struct PercentShare {
   using Form = double;
   std::int64_t part = 0, whole = 0;
 };
@@ -38,13 +38,13 @@ struct PercentOf {
 namespace describe {
 
 template <int kDigits, typename T>
-void PutCell(const T& value, const About& about, CsvBuffer& out) {
+void PutCell(const T& value, const MemberInfo& about, CsvBuffer& out) {
   if constexpr (IsOptional<T>::value) {
     if (value) PutCell<kDigits>(*value, about, out);
-  } else if constexpr (std::is_same_v<T, PercentOf>) {
+  } else if constexpr (std::is_same_v<T, PercentShare>) {
     out.Percent(value.part, value.whole);
   } else if constexpr (Named<T>) {
-    out << NameOf(value);
+    out << GetName(value);
   } else if constexpr (kIsText<T>) {
     out << CsvField(value);
   } else if constexpr (std::is_floating_point_v<T>) {
@@ -80,10 +80,12 @@ template <typename T>
 struct ColumnNames {
   std::vector<std::string>& names;
 
-  void operator()(const char* key, const auto&, const About& = {}) { names.emplace_back(key); }
-  void Converted(const char* key, const auto&, const auto&, const About& = {}) { names.emplace_back(key); }
-  void Flat(const auto& member, const About& = {}) {
-    using U = std::decay_t<decltype(Of(member, std::declval<const T&>()))>;
+  void operator()(const char* key, const auto&, const MemberInfo& = {}) { names.emplace_back(key); }
+  void Converted(const char* key, const auto&, const auto&, const MemberInfo& = {}) {
+    names.emplace_back(key);
+  }
+  void Flat(const auto& member, const MemberInfo& = {}) {
+    using U = std::decay_t<decltype(MemberValue(member, std::declval<const T&>()))>;
     using Value = typename IsOptional<U>::Value;
     ColumnNames<Value> within{names};
     Value::Describe(within);
@@ -91,7 +93,7 @@ struct ColumnNames {
 };
 
 template <typename T>
-std::vector<std::string> NamesOf() {
+std::vector<std::string> GetColumnNames() {
   std::vector<std::string> names;
   ColumnNames<T> columns{names};
   T::Describe(columns);
@@ -103,15 +105,15 @@ struct CellWriter {
   CsvBuffer& out;
   const T* value;  // null: empty cells
 
-  void operator()(const char*, const auto& member, const About& about = {}) {
-    if (value != nullptr) PutCell<SignificantDigits<T>()>(Of(member, *value), about, out);
+  void operator()(const char*, const auto& member, const MemberInfo& about = {}) {
+    if (value != nullptr) PutCell<SignificantDigits<T>()>(MemberValue(member, *value), about, out);
     out << ',';
   }
-  void Converted(const char* key, const auto& get, const auto&, const About& about = {}) {
+  void Converted(const char* key, const auto& get, const auto&, const MemberInfo& about = {}) {
     (*this)(key, get, about);
   }
-  void Flat(const auto& member, const About& = {}) {
-    decltype(auto) flat = Of(member, *value);
+  void Flat(const auto& member, const MemberInfo& = {}) {
+    decltype(auto) flat = MemberValue(member, *value);
     using Value = typename IsOptional<std::decay_t<decltype(flat)>>::Value;
     CellWriter<Value> within{out, flat ? &*flat : nullptr};
     Value::Describe(within);
@@ -119,12 +121,12 @@ struct CellWriter {
 };
 
 template <typename U>
-void ReadCell(std::string_view cell, U& value, const char* key, const About& about) {
+void ReadCell(std::string_view cell, U& value, const char* key, const MemberInfo& about) {
   if constexpr (IsOptional<U>::value) {
     value.reset();
     if (!cell.empty()) ReadCell(cell, value.emplace(), key, about);
   } else if constexpr (Named<U>) {
-    const std::optional<U> named = ValueNamed<U>(cell);
+    const std::optional<U> named = ParseEnum<U>(cell);
     if (!named) throw std::invalid_argument(fmt::format("{} is \"{}\"", key, cell));
     value = *named;
   } else if constexpr (std::is_same_v<U, bool>) {
@@ -149,22 +151,22 @@ struct CellReader {
   T& value;
   std::size_t at = 0;
 
-  void operator()(const char* key, const auto& member, const About& about = {}) {
-    using Member = decltype(Of(member, value));
+  void operator()(const char* key, const auto& member, const MemberInfo& about = {}) {
+    using Member = decltype(MemberValue(member, value));
     if constexpr (std::is_lvalue_reference_v<Member> && !std::is_const_v<std::remove_reference_t<Member>>) {
-      if (at < cells.size()) ReadCell(cells[at], Of(member, value), key, about);
+      if (at < cells.size()) ReadCell(cells[at], MemberValue(member, value), key, about);
     }
     ++at;
   }
-  void Converted(const char* key, const auto& get, const auto& set, const About& about = {}) {
-    std::decay_t<decltype(Of(get, value))> read{};
+  void Converted(const char* key, const auto& get, const auto& set, const MemberInfo& about = {}) {
+    std::decay_t<decltype(MemberValue(get, value))> read{};
     ReadCell(cells[at++], read, key, about);
     set(value, std::move(read));
   }
-  void Flat(const auto& member, const About& = {}) {
-    auto& flat = Of(member, value);
+  void Flat(const auto& member, const MemberInfo& = {}) {
+    auto& flat = MemberValue(member, value);
     using Value = typename IsOptional<std::decay_t<decltype(flat)>>::Value;
-    static const std::vector<std::string> names = NamesOf<Value>();
+    static const std::vector<std::string> names = GetColumnNames<Value>();
     const auto begin = cells.begin() + static_cast<std::ptrdiff_t>(at);
     const auto end = begin + static_cast<std::ptrdiff_t>(names.size());
     CellReader<Value> within{cells, flat.emplace(), at};
@@ -184,15 +186,15 @@ struct CellReader {
 }  // namespace describe
 
 template <Described T>
-std::vector<std::string> CsvColumnsOf() {
-  return describe::NamesOf<T>();
+std::vector<std::string> CsvColumns() {
+  return describe::GetColumnNames<T>();
 }
 
 template <Described T>
-class CsvRows {
+class CsvWriter {
  public:
   // `columns` is the header; empty if the header is already written.
-  explicit CsvRows(std::ostream& out, const std::vector<std::string>& columns = CsvColumnsOf<T>())
+  explicit CsvWriter(std::ostream& out, const std::vector<std::string>& columns = CsvColumns<T>())
       : out_(out) {
     for (const std::string& name : columns) out_ << CsvField(name) << ',';
     if (!columns.empty()) out_.EndRow();
@@ -230,7 +232,7 @@ std::vector<T> ReadCsvFile(std::string_view text, const std::string& file_name, 
     error.InFile(file_name).AtLine(reader.line());
     return error;
   };
-  if (!reader.Next(fields) || !std::ranges::equal(fields, CsvColumnsOf<T>()))
+  if (!reader.Next(fields) || !std::ranges::equal(fields, CsvColumns<T>()))
     throw make_error(fmt::format("does not have the columns of {}", what));
   std::vector<T> rows;
   while (reader.Next(fields)) {

@@ -37,7 +37,7 @@ struct CsvExample {
     v.Flat(&E::pair, {.or_null = true});
     v("color", &E::color);
     v("flag", &E::flag);
-    v("part", [](const E& of) { return PercentOf{of.time, 3'000'000}; });
+    v("part", [](const E& of) { return PercentShare{of.time, 3'000'000}; });
   }
 };
 
@@ -49,11 +49,11 @@ namespace {
 
 std::string Csv(const CsvExample& example) {
   std::ostringstream out;
-  CsvRows<CsvExample>(out).Row(example);
+  CsvWriter<CsvExample>(out).Row(example);
   return out.str();
 }
 
-TEST(CsvRows, WritesAValuePerRow) {
+TEST(CsvWriter, WritesAValuePerRow) {
   constexpr const char* kHeader = "name,time,time_ms,share,one,two,color,flag,part\n";
   EXPECT_EQ(Csv({"a,b", 1'000'001, 0.1, CsvPair{1, 2}, CellColor::kBlue, true}),
             std::string(kHeader) + "\"a,b\",1000001,1.000001,0.1,1,2,blue,1,33.3334\n");

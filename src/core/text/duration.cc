@@ -41,7 +41,7 @@ std::optional<Nanoseconds> ParseDuration(std::string_view text) {
   return std::nullopt;
 }
 
-std::string DurationText(Nanoseconds duration) {
+std::string FormatExactDuration(Nanoseconds duration) {
   for (const Unit& unit : kUnits) {
     if (duration < unit.length) continue;
     const std::string text =
@@ -51,7 +51,7 @@ std::string DurationText(Nanoseconds duration) {
   return "0";
 }
 
-std::string AboutText(double seconds) {
+std::string FormatEstimatedSeconds(double seconds) {
   if (seconds < 100) return fmt::format("{:.3g} s", seconds);
   if (seconds < 6000) return fmt::format("{:.3g} min", seconds / 60);
   return fmt::format("{:.3g} h", seconds / 3600);

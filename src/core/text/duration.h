@@ -14,9 +14,9 @@ std::optional<Nanoseconds> ParseDuration(std::string_view text);
 
 // Formats a duration in the largest unit in which it is at least 1 and ParseDuration reads back the same
 // value: "33ms", "16.7ms", "10min", "0".
-std::string DurationText(Nanoseconds duration);
+std::string FormatExactDuration(Nanoseconds duration);
 
 // Formats an estimated duration for people: "45 s", "12 min", "2.5 h".
-std::string AboutText(double seconds);
+std::string FormatEstimatedSeconds(double seconds);
 
 }  // namespace etprof

@@ -25,13 +25,13 @@ TEST(Duration, RefusesOtherText) {
 }
 
 TEST(Duration, FormatsShortTextThatReadsBack) {
-  EXPECT_EQ(DurationText(33'000'000), "33ms");
-  EXPECT_EQ(DurationText(16'700'000), "16.7ms");
-  EXPECT_EQ(DurationText(600'000'000'000), "10min");
-  EXPECT_EQ(DurationText(0), "0");
+  EXPECT_EQ(FormatExactDuration(33'000'000), "33ms");
+  EXPECT_EQ(FormatExactDuration(16'700'000), "16.7ms");
+  EXPECT_EQ(FormatExactDuration(600'000'000'000), "10min");
+  EXPECT_EQ(FormatExactDuration(0), "0");
   for (const Nanoseconds duration : {Nanoseconds(1), Nanoseconds(33'333'333), Nanoseconds(90'000'000'000),
                                      Nanoseconds(3'600'000'000'000), Nanoseconds(123'456'789'012)}) {
-    EXPECT_EQ(ParseDuration(DurationText(duration)), duration) << DurationText(duration);
+    EXPECT_EQ(ParseDuration(FormatExactDuration(duration)), duration) << FormatExactDuration(duration);
   }
 }
 

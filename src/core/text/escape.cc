@@ -34,7 +34,7 @@ template <typename Instead>
 std::string ReplaceUnsafe(std::string_view text, const Instead& instead) {
   std::string out;
   std::size_t from = 0;
-  while (auto unsafe = NextHarm(text, from)) {
+  while (auto unsafe = FindUnsafeCharacter(text, from)) {
     out += text.substr(from, unsafe->at - from);
     out += instead(text.substr(unsafe->at), *unsafe);
     from = unsafe->at + unsafe->length;
@@ -72,7 +72,7 @@ Character FirstCharacter(std::string_view text) {
   return {0, length, code};
 }
 
-std::optional<Character> NextHarm(std::string_view text, std::size_t from) {
+std::optional<Character> FindUnsafeCharacter(std::string_view text, std::size_t from) {
   constexpr std::size_t kBlockBytes = 32;  // the compiler makes vectors of loops of a fixed length
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
   const auto all_plain = [&](const char* bytes) {
@@ -92,12 +92,12 @@ std::optional<Character> NextHarm(std::string_view text, std::size_t from) {
   return std::nullopt;
 }
 
-std::string OneLine(std::string_view text) {
+std::string EscapeToOneLine(std::string_view text) {
   return ReplaceUnsafe(
       text, [](std::string_view rest, const Character& unsafe) { return Escaped(unsafe, rest[0]); });
 }
 
-std::string ManyLines(std::string_view text) { return EscapeExceptLineEnds(text, false); }
+std::string EscapeLines(std::string_view text) { return EscapeExceptLineEnds(text, false); }
 
 std::string EscapeMarkdown(std::string_view text) {
   std::string line(text);
@@ -124,11 +124,11 @@ std::string EscapeMarkdown(std::string_view text) {
       if (c == '@' && !rest.empty() && rest.front() != ' ') out += "<!-- -->";
     }
   }
-  return OneLine(out);
+  return EscapeToOneLine(out);
 }
 
 std::string CsvField(std::string_view text) {
-  std::string line = ManyLines(text);
+  std::string line = EscapeLines(text);
   if (!line.empty()) {
     const char first = line[0];
     const bool signs = (first == '+' || first == '-') && line.find_first_of("(|!=") != std::string::npos;
@@ -146,14 +146,14 @@ std::string CsvField(std::string_view text) {
 std::string HtmlAttribute(std::string_view text) {
   static const std::map<char, std::string_view> kEntities = {{'&', "&amp;"}, {'"', "&quot;"}, {'<', "&lt;"}};
   std::string out;
-  for (const char c : OneLine(text)) {
+  for (const char c : EscapeToOneLine(text)) {
     const auto entity = kEntities.find(c);
     out += entity != kEntities.end() ? entity->second : std::string_view(&c, 1);
   }
   return out;
 }
 
-std::string AsFileName(std::string_view text) {
+std::string SafeFileName(std::string_view text) {
   std::string out = ReplaceUnsafe(text, [](std::string_view, const Character&) { return "_"; });
   std::ranges::replace_if(out, [](char c) { return c == '/' || c == '\\'; }, '_');
   if (out == ".") return "_";

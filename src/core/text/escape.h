@@ -21,12 +21,12 @@ struct Character {
 // Decodes the first character of a text (RFC 3629: no overlong forms, no surrogates).
 Character FirstCharacter(std::string_view text);
 // The first unsafe character at or after `from`.
-std::optional<Character> NextHarm(std::string_view text, std::size_t from);
+std::optional<Character> FindUnsafeCharacter(std::string_view text, std::size_t from);
 
 // Escapes unsafe characters, including line ends and tabs, as "\x1b" (bytes) or "\u202e" (code points).
-std::string OneLine(std::string_view text);
+std::string EscapeToOneLine(std::string_view text);
 // Escapes unsafe characters, but keeps line ends and tabs.
-std::string ManyLines(std::string_view text);
+std::string EscapeLines(std::string_view text);
 
 // Escapes a text for one line of Markdown; line ends become blanks. GitHub-flavored Markdown makes no link
 // from an address in it and notifies nobody whose name follows an "@".
@@ -41,7 +41,7 @@ std::string CsvField(std::string_view text);
 std::string HtmlAttribute(std::string_view text);
 
 // Makes a text a file name that cannot leave its folder: unsafe characters, "/" and "\" become "_".
-std::string AsFileName(std::string_view text);
+std::string SafeFileName(std::string_view text);
 
 // etprof's colors on a terminal (ECMA-48's SGR).
 namespace sgr {

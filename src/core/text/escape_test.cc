@@ -12,24 +12,24 @@ namespace {
 
 using nlohmann::json;
 
-TEST(OneLine, KeepsTextAndEscapesUnsafeCharacters) {
-  EXPECT_EQ(OneLine("µ → 漢 😀 a"), "µ → 漢 😀 a");
-  EXPECT_EQ(OneLine("a\n\tb"), "a\\x0a\\x09b");
-  EXPECT_EQ(OneLine("\x1b[31m\r\x7f"), "\\x1b[31m\\x0d\\x7f");
-  EXPECT_EQ(OneLine(std::string("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(OneLine("\u009b31m"), "\\u009b31m");               // C1's CSI
-  EXPECT_EQ(OneLine("\u202eabc\u2066"), "\\u202eabc\\u2066");  // bidirectional
-  EXPECT_EQ(OneLine("a\u2028b"), "a\\u2028b");
-  EXPECT_EQ(OneLine("a\xff\xc3"), "a\\xff\\xc3");
-  EXPECT_EQ(OneLine("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
-  EXPECT_EQ(OneLine("\xef\xbf\xbf"), "\\uffff");
-  EXPECT_EQ(OneLine("\xc0\xaf"), "\\xc0\\xaf");  // overlong
-  EXPECT_EQ(OneLine(""), "");
+TEST(EscapeToOneLine, KeepsTextAndEscapesUnsafeCharacters) {
+  EXPECT_EQ(EscapeToOneLine("µ → 漢 😀 a"), "µ → 漢 😀 a");
+  EXPECT_EQ(EscapeToOneLine("a\n\tb"), "a\\x0a\\x09b");
+  EXPECT_EQ(EscapeToOneLine("\x1b[31m\r\x7f"), "\\x1b[31m\\x0d\\x7f");
+  EXPECT_EQ(EscapeToOneLine(std::string("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(EscapeToOneLine("\u009b31m"), "\\u009b31m");               // C1's CSI
+  EXPECT_EQ(EscapeToOneLine("\u202eabc\u2066"), "\\u202eabc\\u2066");  // bidirectional
+  EXPECT_EQ(EscapeToOneLine("a\u2028b"), "a\\u2028b");
+  EXPECT_EQ(EscapeToOneLine("a\xff\xc3"), "a\\xff\\xc3");
+  EXPECT_EQ(EscapeToOneLine("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
+  EXPECT_EQ(EscapeToOneLine("\xef\xbf\xbf"), "\\uffff");
+  EXPECT_EQ(EscapeToOneLine("\xc0\xaf"), "\\xc0\\xaf");  // overlong
+  EXPECT_EQ(EscapeToOneLine(""), "");
 }
 
-TEST(ManyLines, KeepsLinesButNoColor) {
-  EXPECT_EQ(ManyLines("a\n\tb\r"), "a\n\tb\\x0d");
-  EXPECT_EQ(ManyLines("\x1b[32mfaster\x1b[0m"), "\\x1b[32mfaster\\x1b[0m");
+TEST(EscapeLines, KeepsLinesButNoColor) {
+  EXPECT_EQ(EscapeLines("a\n\tb\r"), "a\n\tb\\x0d");
+  EXPECT_EQ(EscapeLines("\x1b[32mfaster\x1b[0m"), "\\x1b[32mfaster\\x1b[0m");
 }
 
 TEST(EscapeMarkdown, RendersAsTheText) {
@@ -54,10 +54,10 @@ TEST(CsvField, QuotesFieldsAndDefusesFormulas) {
 
 TEST(HtmlAttribute, CannotBeEndedByItsValue) { EXPECT_EQ(HtmlAttribute("a\"<&\n"), "a&quot;&lt;&amp;\\x0a"); }
 
-TEST(AsFileName, CannotLeaveItsFolder) {
-  EXPECT_EQ(AsFileName("../a\\b\n\u202e\xff"), ".._a_b___");
-  EXPECT_EQ(AsFileName(".."), "__");
-  EXPECT_EQ(AsFileName("größe.v2"), "größe.v2");
+TEST(SafeFileName, CannotLeaveItsFolder) {
+  EXPECT_EQ(SafeFileName("../a\\b\n\u202e\xff"), ".._a_b___");
+  EXPECT_EQ(SafeFileName(".."), "__");
+  EXPECT_EQ(SafeFileName("größe.v2"), "größe.v2");
 }
 
 TEST(JsonText, IsTheSameValueWithoutUnsafeCharacters) {
@@ -67,7 +67,7 @@ TEST(JsonText, IsTheSameValueWithoutUnsafeCharacters) {
     EXPECT_EQ(json::parse(text), value);
     std::string flat;
     for (const char c : text) flat += c == '\n' ? ' ' : c;
-    EXPECT_FALSE(NextHarm(flat, 0)) << text;
+    EXPECT_FALSE(FindUnsafeCharacter(flat, 0)) << text;
     EXPECT_NE(text.find("µ 漢 😀"), std::string::npos);
   }
   EXPECT_EQ(JsonText(json("a\xff")), "\"a\ufffd\"");

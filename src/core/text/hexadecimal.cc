@@ -4,7 +4,7 @@
 
 namespace etprof {
 
-std::string Hexadecimal(ByteView bytes) {
+std::string ToHexadecimal(ByteView bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
   text.reserve(2 * bytes.size());

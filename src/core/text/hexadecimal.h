@@ -10,7 +10,7 @@
 namespace etprof {
 
 // "0a1f": two lower-case digits per byte.
-std::string Hexadecimal(ByteView bytes);
+std::string ToHexadecimal(ByteView bytes);
 // Parses hexadecimal text up to the first pair that is not two hexadecimal digits.
 std::vector<std::byte> FromHexadecimal(std::string_view text);
 

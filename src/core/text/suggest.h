@@ -14,7 +14,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b);
 // The string in `known` (a range of strings) that `text` was most likely meant to be: at most two edits away,
 // or a third of its letters. Empty if no string is near.
 template <typename Names>
-std::string Closest(std::string_view text, const Names& known) {
+std::string FindClosest(std::string_view text, const Names& known) {
   std::string best;
   if (text.size() > 100) return best;
   std::size_t best_distance = std::min(text.size(), std::max<std::size_t>(3, text.size() / 3 + 1));
@@ -31,7 +31,7 @@ std::string Closest(std::string_view text, const Names& known) {
 // A hint for an unknown name: `did you mean "threads"?`, or `otherwise` if no known name is near.
 template <typename Names>
 std::string DidYouMean(std::string_view text, const Names& known, const std::string& otherwise = "") {
-  const std::string nearest = Closest(text, known);
+  const std::string nearest = FindClosest(text, known);
   return nearest.empty() ? otherwise : "did you mean \"" + nearest + "\"?";
 }
 

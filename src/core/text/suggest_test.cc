@@ -10,18 +10,18 @@ namespace {
 
 const std::vector<std::string> kKnown = {"analyze", "compare", "profile", "run"};
 
-TEST(Closest, FindsTheMeantName) {
-  EXPECT_EQ(Closest("anaylze", kKnown), "analyze");
-  EXPECT_EQ(Closest("rum", kKnown), "run");
-  EXPECT_EQ(Closest("profil", kKnown), "profile");
-  EXPECT_EQ(Closest("compair", std::set<std::string>{"compare", "run"}), "compare");
+TEST(FindClosest, FindsTheMeantName) {
+  EXPECT_EQ(FindClosest("anaylze", kKnown), "analyze");
+  EXPECT_EQ(FindClosest("rum", kKnown), "run");
+  EXPECT_EQ(FindClosest("profil", kKnown), "profile");
+  EXPECT_EQ(FindClosest("compair", std::set<std::string>{"compare", "run"}), "compare");
 }
 
-TEST(Closest, IsEmptyIfNoNameIsNear) {
-  EXPECT_EQ(Closest("frobnicate", kKnown), "");
-  EXPECT_EQ(Closest("", kKnown), "");
-  EXPECT_EQ(Closest("xy", kKnown), "");
-  EXPECT_EQ(Closest(std::string(1000, 'a'), kKnown), "");
+TEST(FindClosest, IsEmptyIfNoNameIsNear) {
+  EXPECT_EQ(FindClosest("frobnicate", kKnown), "");
+  EXPECT_EQ(FindClosest("", kKnown), "");
+  EXPECT_EQ(FindClosest("xy", kKnown), "");
+  EXPECT_EQ(FindClosest(std::string(1000, 'a'), kKnown), "");
 }
 
 TEST(EditDistance, CountsAnExchangeOfNeighborsOnce) {

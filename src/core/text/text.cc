@@ -29,20 +29,20 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-std::optional<std::int64_t> LeadingInteger(std::string_view text) {
+std::optional<std::int64_t> ParseLeadingInteger(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end == text.data()) return std::nullopt;
   return value;
 }
 
-void AddOnce(std::string text, std::vector<std::string>& list) {
+void AppendUnique(std::string text, std::vector<std::string>& list) {
   if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));
 }
 
-NamesApart TellApart(const std::vector<std::string>& names) {
+DistinctNames DropCommonWords(const std::vector<std::string>& names) {
   static constexpr std::string_view kSeparators = "_-.";
-  NamesApart distinct{"", names};
+  DistinctNames distinct{"", names};
   if (names.size() < 2 || std::set<std::string>(names.begin(), names.end()).size() < names.size())
     return distinct;
   std::size_t begin = names[0].size(),

@@ -29,22 +29,22 @@ std::optional<Number> AsNumber(std::string_view text) {
 }
 
 // Parses the integer at the beginning of a text with std::from_chars: 16384 for "16384 kB".
-std::optional<std::int64_t> LeadingInteger(std::string_view text);
+std::optional<std::int64_t> ParseLeadingInteger(std::string_view text);
 
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Appends `text` if the list does not contain it.
-void AddOnce(std::string text, std::vector<std::string>& list);
+void AppendUnique(std::string text, std::vector<std::string>& list);
 
 // Names without the words that all of them have in common at their beginning and end. A word ends at "_", "-"
 // or ".".
-struct NamesApart {
+struct DistinctNames {
   std::string shared;              // the common beginning with its separator: "toy_cnn."; "": there is none
   std::vector<std::string> names;  // the remaining part of each name: "sme2_off", "sme2_on"
 };
 // Shortens the names. They stay unchanged if two are equal or there is only one. A word that is meaningless
 // alone (on, off, a number) keeps the word before it.
-NamesApart TellApart(const std::vector<std::string>& names);
+DistinctNames DropCommonWords(const std::vector<std::string>& names);
 
 // Splits a text at blanks; no part is empty.
 std::vector<std::string> Words(const std::string& text);

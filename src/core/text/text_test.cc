@@ -46,17 +46,17 @@ TEST(Text, SplitsWordsAtBlanks) {
   EXPECT_THAT(Words(" \n"), IsEmpty());
 }
 
-TEST(LeadingInteger, EndsWithTheDigits) {
-  EXPECT_EQ(LeadingInteger("16384 kB"), 16384);
-  EXPECT_EQ(LeadingInteger("-5"), -5);
-  EXPECT_EQ(LeadingInteger("kB"), std::nullopt);
-  EXPECT_EQ(LeadingInteger(""), std::nullopt);
-  EXPECT_EQ(LeadingInteger("99999999999999999999"), std::nullopt);
+TEST(ParseLeadingInteger, EndsWithTheDigits) {
+  EXPECT_EQ(ParseLeadingInteger("16384 kB"), 16384);
+  EXPECT_EQ(ParseLeadingInteger("-5"), -5);
+  EXPECT_EQ(ParseLeadingInteger("kB"), std::nullopt);
+  EXPECT_EQ(ParseLeadingInteger(""), std::nullopt);
+  EXPECT_EQ(ParseLeadingInteger("99999999999999999999"), std::nullopt);
 }
 
 TEST(Text, ShortensNamesByWholeWords) {
   using Names = std::vector<std::string>;
-  const auto apart = [](const Names& names) { return TellApart(names).names; };
+  const auto apart = [](const Names& names) { return DropCommonWords(names).names; };
   EXPECT_EQ(apart({"tv_resnet18_xnnpack_fp32", "tv_resnet18_xnnpack_fp16", "tv_resnet18_xnnpack_int8"}),
             (Names{"fp32", "fp16", "int8"}));
   EXPECT_EQ(apart({"timm_model.a_fp32", "timm_model.b_fp32"}), (Names{"a", "b"}));
@@ -70,7 +70,7 @@ TEST(Text, ShortensNamesByWholeWords) {
   EXPECT_EQ(apart({"net_a"}), (Names{"net_a"}));
   EXPECT_EQ(apart({"", "_"}), (Names{"", "_"}));
   EXPECT_TRUE(apart({}).empty());
-  EXPECT_EQ(TellApart({"toy_cnn.sme2_off", "toy_cnn.sme2_on"}).shared, "toy_cnn.");
+  EXPECT_EQ(DropCommonWords({"toy_cnn.sme2_off", "toy_cnn.sme2_on"}).shared, "toy_cnn.");
 }
 
 }  // namespace

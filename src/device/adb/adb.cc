@@ -15,7 +15,7 @@ constexpr double kProbeSeconds = 10;
 
 class AdbConnection : public Connection {
  public:
-  explicit AdbConnection(std::string serial) : serial_(std::move(serial)), client_(AdbWords()) {}
+  explicit AdbConnection(std::string serial) : serial_(std::move(serial)), client_(AdbCommand()) {}
 
   std::string Name() const override { return serial_.empty() ? "adb" : "adb:" + serial_; }
   std::string DefaultFolder() const override { return "/data/local/tmp/etprof"; }

@@ -90,10 +90,10 @@ std::vector<AdbListing> ParseAdbDevices(const std::string& printed) {
   return listed;
 }
 
-std::vector<std::string> AdbWords() { return ClientWords("ETPROF_ADB", "adb"); }
+std::vector<std::string> AdbCommand() { return ClientCommand("ETPROF_ADB", "adb"); }
 
 std::vector<AdbListing> ListAdbDevices(double timeout_seconds, const std::function<bool()>& interrupted) {
-  std::vector<std::string> words = AdbWords();
+  std::vector<std::string> words = AdbCommand();
   words.insert(words.end(), {"devices", "-l"});
   ToolResult result;
   try {

@@ -27,6 +27,6 @@ std::vector<AdbListing> ParseAdbDevices(const std::string& printed);
 std::vector<AdbListing> ListAdbDevices(double timeout_seconds, const std::function<bool()>& interrupted = {});
 
 // The command that starts adb: the words of $ETPROF_ADB, or "adb".
-std::vector<std::string> AdbWords();
+std::vector<std::string> AdbCommand();
 
 }  // namespace etprof

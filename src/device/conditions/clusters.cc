@@ -38,9 +38,9 @@ void CheckCpus(std::string_view text) {
   if (!AreClusterNames(text)) ParseCpus(text);
 }
 
-std::vector<int> CpusOf(std::string_view text, const DeviceProperties& properties) {
+std::vector<int> ResolveCpus(std::string_view text, const DeviceProperties& properties) {
   if (!AreClusterNames(text)) return ParseCpus(text);
-  const std::vector<CpuCluster> clusters = ClustersOf(properties);
+  const std::vector<CpuCluster> clusters = FindCpuClusters(properties);
   std::vector<int> cpus;
   for (const std::string_view word : SplitAt(text, ',')) {
     std::string known;
@@ -64,7 +64,7 @@ std::vector<int> CpusOf(std::string_view text, const DeviceProperties& propertie
   return cpus;
 }
 
-std::vector<CpuCluster> ClustersOf(const DeviceProperties& properties) {
+std::vector<CpuCluster> FindCpuClusters(const DeviceProperties& properties) {
   const std::vector<Cpu>& cpus = properties.cpus;
   const auto all_have = [&](const std::optional<std::int64_t> Cpu::*value) {
     return std::ranges::all_of(cpus, [&](const Cpu& cpu) { return (cpu.*value).has_value(); });

@@ -13,7 +13,7 @@ namespace etprof {
 
 // CPUs with the same capacity and maximum frequency.
 struct CpuCluster {
-  std::string name;                      // as `cpus=` takes it (see ClustersOf)
+  std::string name;                      // as `cpus=` takes it (see FindCpuClusters)
   std::string model;                     // "Cortex-A520"; empty: not known, or not the same for all
   std::vector<int> cpus;                 // ascending
   std::optional<std::int64_t> max_khz;   // cpuinfo_max_freq
@@ -32,14 +32,14 @@ struct CpuCluster {
 // frequency if the kernel does not report the capacity of each CPU. A single cluster is called "all"; the
 // slowest of several is "little", the fastest "big", and those in between "mid" or "mid1", "mid2", ... Empty
 // if no CPU is known.
-std::vector<CpuCluster> ClustersOf(const DeviceProperties& properties);
+std::vector<CpuCluster> FindCpuClusters(const DeviceProperties& properties);
 
 // Checks a set of CPUs as users write it, without a device: a set that ParseCpus accepts, or names of
 // clusters separated by commas ("big", "mid,big"). Throws Error (kUsage) for anything else.
 void CheckCpus(std::string_view text);
 // Resolves such a set to CPU numbers of a device, ascending, without duplicates. Throws Error: kUsage as
 // CheckCpus does, kBadInput for a cluster that the device does not have.
-std::vector<int> CpusOf(std::string_view text, const DeviceProperties& properties);
+std::vector<int> ResolveCpus(std::string_view text, const DeviceProperties& properties);
 
 // Describes a cluster: "4 x Cortex-A520 1.95 GHz (little)", "2 x 3.20 GHz", "2 CPUs".
 std::string ClusterText(const CpuCluster& cluster);

@@ -32,7 +32,7 @@ std::vector<std::string> ClusterNames(const std::vector<CpuCluster>& clusters) {
 }
 
 TEST(Clusters, GroupsThreeClustersOfAPhone) {
-  const std::vector<CpuCluster> clusters = ClustersOf(
+  const std::vector<CpuCluster> clusters = FindCpuClusters(
       MakeProperties({MakeCpu(0, 1024, 3250000, "Cortex-X4"), MakeCpu(1, 720, 2600000, "Cortex-A720"),
                       MakeCpu(2, 280, 1950000, "Cortex-A520"), MakeCpu(3, 280, 1950000, "Cortex-A520"),
                       MakeCpu(4, 720, 2600000, "Cortex-A720"), MakeCpu(5, 280, 1950000, "Cortex-A520")}));
@@ -46,21 +46,21 @@ TEST(Clusters, GroupsThreeClustersOfAPhone) {
   EXPECT_EQ(ClusterText(clusters[2]), "1 x Cortex-X4 3.25 GHz (big)");
 }
 
-TEST(CpusOf, AcceptsNumbersMasksAndClusters) {
+TEST(ResolveCpus, AcceptsNumbersMasksAndClusters) {
   const DeviceProperties phone = MakeProperties({MakeCpu(0, 1024, 3250000), MakeCpu(1, 720, 2600000),
                                                  MakeCpu(2, 280, 1950000), MakeCpu(3, 280, 1950000)});
-  EXPECT_THAT(CpusOf("little", phone), ElementsAre(2, 3));
-  EXPECT_THAT(CpusOf("big,mid", phone), ElementsAre(0, 1));
-  EXPECT_THAT(CpusOf("big,big", phone), ElementsAre(0));
-  EXPECT_THAT(CpusOf("all", phone), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(CpusOf("1-2", phone), ElementsAre(1, 2));
-  EXPECT_THAT(CpusOf("0xc", phone), ElementsAre(2, 3));
-  for (const char* text : {"mid1", "big,mid7"}) EXPECT_THROW(CpusOf(text, phone), Error) << text;
-  EXPECT_THROW(CpusOf("big", MakeProperties({MakeCpu(0, {}, {})})), Error);
-  EXPECT_THROW(CpusOf("all", MakeProperties({})), Error);
+  EXPECT_THAT(ResolveCpus("little", phone), ElementsAre(2, 3));
+  EXPECT_THAT(ResolveCpus("big,mid", phone), ElementsAre(0, 1));
+  EXPECT_THAT(ResolveCpus("big,big", phone), ElementsAre(0));
+  EXPECT_THAT(ResolveCpus("all", phone), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(ResolveCpus("1-2", phone), ElementsAre(1, 2));
+  EXPECT_THAT(ResolveCpus("0xc", phone), ElementsAre(2, 3));
+  for (const char* text : {"mid1", "big,mid7"}) EXPECT_THROW(ResolveCpus(text, phone), Error) << text;
+  EXPECT_THROW(ResolveCpus("big", MakeProperties({MakeCpu(0, {}, {})})), Error);
+  EXPECT_THROW(ResolveCpus("all", MakeProperties({})), Error);
 }
 
-TEST(CpusOf, ChecksNamesWithoutADevice) {
+TEST(ResolveCpus, ChecksNamesWithoutADevice) {
   for (const char* text : {"big", "mid3", "little,big", "0-3", "f0"})
     EXPECT_NO_THROW(CheckCpus(text)) << text;
   for (const char* text : {"", "biggest", "big,", "big,0", "middle", "3-1"})
@@ -70,13 +70,13 @@ TEST(CpusOf, ChecksNamesWithoutADevice) {
 TEST(Clusters, SortsByCapacityBeforeFrequency) {
   // A small core may have the higher maximum frequency.
   const std::vector<CpuCluster> clusters =
-      ClustersOf(MakeProperties({MakeCpu(0, 1024, 2000000), MakeCpu(1, 400, 2200000)}));
+      FindCpuClusters(MakeProperties({MakeCpu(0, 1024, 2000000), MakeCpu(1, 400, 2200000)}));
   EXPECT_THAT(ClusterNames(clusters), ElementsAre("little", "big"));
   EXPECT_THAT(clusters[0].cpus, ElementsAre(1));
 }
 
 TEST(Clusters, SortsByFrequencyIfACapacityIsMissing) {
-  const std::vector<CpuCluster> clusters = ClustersOf(
+  const std::vector<CpuCluster> clusters = FindCpuClusters(
       MakeProperties({MakeCpu(0, {}, 3000000), MakeCpu(1, 1024, 1800000), MakeCpu(2, {}, 3000000)}));
   EXPECT_THAT(ClusterNames(clusters), ElementsAre("little", "big"));
   EXPECT_THAT(clusters[1].cpus, ElementsAre(0, 2));
@@ -86,12 +86,12 @@ TEST(Clusters, SortsByFrequencyIfACapacityIsMissing) {
 
 TEST(Clusters, NamesASingleClusterAll) {
   const std::vector<CpuCluster> known =
-      ClustersOf(MakeProperties({MakeCpu(0, {}, 2400000), MakeCpu(1, {}, 2400000)}));
+      FindCpuClusters(MakeProperties({MakeCpu(0, {}, 2400000), MakeCpu(1, {}, 2400000)}));
   EXPECT_THAT(ClusterNames(known), ElementsAre("all"));
   EXPECT_EQ(ClusterText(known[0]), "2 x 2.40 GHz");
   // Most virtual machines report no frequency, or not for all CPUs.
   const std::vector<CpuCluster> unknown =
-      ClustersOf(MakeProperties({MakeCpu(0, {}, {}), MakeCpu(1, {}, 2400000)}));
+      FindCpuClusters(MakeProperties({MakeCpu(0, {}, {}), MakeCpu(1, {}, 2400000)}));
   EXPECT_THAT(ClusterNames(unknown), ElementsAre("all"));
   EXPECT_FALSE(unknown[0].max_khz.has_value());
   EXPECT_EQ(ClusterText(unknown[0]), "2 CPUs");
@@ -99,12 +99,12 @@ TEST(Clusters, NamesASingleClusterAll) {
 
 TEST(Clusters, NamesTwoMiddleClusters) {
   const std::vector<CpuCluster> clusters =
-      ClustersOf(MakeProperties({MakeCpu(0, 300, 2270000), MakeCpu(1, 800, 2960000), MakeCpu(2, 850, 3150000),
-                                 MakeCpu(3, 1024, 3300000)}));
+      FindCpuClusters(MakeProperties({MakeCpu(0, 300, 2270000), MakeCpu(1, 800, 2960000),
+                                      MakeCpu(2, 850, 3150000), MakeCpu(3, 1024, 3300000)}));
   EXPECT_THAT(ClusterNames(clusters), ElementsAre("little", "mid1", "mid2", "big"));
 }
 
-TEST(Clusters, AreEmptyWithoutCpus) { EXPECT_TRUE(ClustersOf(DeviceProperties{}).empty()); }
+TEST(Clusters, AreEmptyWithoutCpus) { EXPECT_TRUE(FindCpuClusters(DeviceProperties{}).empty()); }
 
 }  // namespace
 }  // namespace etprof

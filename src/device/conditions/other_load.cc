@@ -208,7 +208,7 @@ struct HeavyUsers {
 HeavyUsers FindHeavyUsers(const OtherLoad& load) {
   HeavyUsers users;
   for (const OtherLoad::Process& process : load.processes) {
-    if (users.names.size() == kMostLoadNames) break;
+    if (users.names.size() == kMaxLoadNames) break;
     if (process.cores < kMinCountedCores && !users.names.empty()) continue;
     users.names.push_back(process.name);
     users.count += process.count;
@@ -310,7 +310,7 @@ double OtherLoad::CoresUsed() const { return std::max(machine_cores.value_or(0),
 std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const LoadSnapshot& after, int cores) {
   OtherLoad load;
   load.seconds = after.seconds - before.seconds;
-  if (!(load.seconds >= kShortestLoadSeconds && load.seconds <= kMaxIntervalSeconds)) return std::nullopt;
+  if (!(load.seconds >= kMinLoadSeconds && load.seconds <= kMaxIntervalSeconds)) return std::nullopt;
   load.cores = after.cores > 0 ? after.cores : cores;
   if (load.cores <= 0) return std::nullopt;
   const double max_seconds = load.seconds * load.cores;
@@ -337,7 +337,7 @@ std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const Load
   if (other_seen) load.process_cores = std::min(sum / load.seconds, double(load.cores));
   for (auto& [name, process] : by_name) load.processes.push_back(std::move(process));
   std::erase_if(load.processes, [](const auto& process) { return process.cores < kMinListedCores; });
-  SortAndTruncate(load.processes, kMostLoadNames);
+  SortAndTruncate(load.processes, kMaxLoadNames);
 
   // The CPU time of etprof's ended processes is known if the process that waited for them is in both
   // snapshots.
@@ -383,11 +383,11 @@ void AddLoad(OtherLoad& load, const OtherLoad& more) {
   load.cores = std::max(load.cores, more.cores);
 }
 
-bool Matters(const OtherLoad& load, int threads) {
+bool IsSignificantLoad(const OtherLoad& load, int threads) {
   const double used = load.CoresUsed();
   // Experiments with more threads than cores cannot use more than all cores.
   const double needed = std::min(threads, load.cores);
-  return used >= kLoadWorthTelling || double(load.cores) - used < needed - kIdleBackground;
+  return used >= kMinSignificantLoad || double(load.cores) - used < needed - kIdleBackground;
 }
 
 std::string LoadAmountText(const OtherLoad& load) {
@@ -557,7 +557,7 @@ std::optional<LoadSnapshot> TakeLoadSnapshot(Device& device) {
   return std::nullopt;
 }
 
-std::optional<OtherLoad> LookAtOtherLoad(Device& device, int cores) {
+std::optional<OtherLoad> MeasureOtherLoad(Device& device, int cores) {
   if (IsLocal(device)) {
     const auto before = TakeLoadSnapshot(device);
     if (!before) return std::nullopt;

@@ -48,7 +48,7 @@ struct OtherLoad {
   std::optional<double> machine_cores;
   // The sum over the other processes. Absent: no other process is visible.
   std::optional<double> process_cores;
-  // Processes that used CPU time, by falling use: at most kMostLoadNames for one interval, more for several.
+  // Processes that used CPU time, by falling use: at most kMaxLoadNames for one interval, more for several.
   std::vector<Process> processes;
 
   // The larger of `machine_cores` and `process_cores`.
@@ -66,22 +66,22 @@ struct OtherLoad {
     v("processes", &OtherLoad::processes, {.meaning = "the five that used most, by falling use"});
   }
 };
-inline constexpr std::size_t kMostLoadNames = 5;
+inline constexpr std::size_t kMaxLoadNames = 5;
 
-// Length of the interval that LookAtOtherLoad measures. The counters tick every 10 ms, so the resolution for
+// Length of the interval that MeasureOtherLoad measures. The counters tick every 10 ms, so the resolution for
 // a process is 0.04 cores.
 inline constexpr double kLoadSeconds = 0.25;
 
 // The number of cores from which other load gets a warning. Load of a quarter of a core takes the CPU away
 // often enough to change a median; an idle desktop or phone stays below a tenth.
-inline constexpr double kLoadWorthTelling = 0.25;
+inline constexpr double kMinSignificantLoad = 0.25;
 // Experiments that need every core get a warning earlier: if other load leaves them more than this many cores
 // short. An idle machine's background load stays below this value.
 inline constexpr double kIdleBackground = 0.1;
 
 // The shortest interval between two snapshots. CPU time is counted in hundredths of a second, which is too
 // coarse for shorter intervals.
-inline constexpr double kShortestLoadSeconds = 0.05;
+inline constexpr double kMinLoadSeconds = 0.05;
 
 // The other load between two snapshots. Absent: the snapshots are not comparable (another device, a restart,
 // the same moment), or nothing was readable. `cores` is used if the snapshots have no number of online cores.
@@ -92,7 +92,7 @@ std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const Load
 void AddLoad(OtherLoad& load, const OtherLoad& more);
 
 // Whether the load justifies a warning for experiments with this many threads.
-bool Matters(const OtherLoad& load, int threads);
+bool IsSignificantLoad(const OtherLoad& load, int threads);
 
 // The size of the load as text: "1.9 of 2 cores".
 std::string LoadAmountText(const OtherLoad& load);
@@ -108,7 +108,7 @@ std::string LoadUsersText(const OtherLoad& load);
 std::optional<LoadSnapshot> TakeLoadSnapshot(Device& device);
 // Measures the other load for kLoadSeconds, on a remote device by one shell command. `cores` as for
 // OtherLoadBetween. Absent: unreadable; throws nothing.
-std::optional<OtherLoad> LookAtOtherLoad(Device& device, int cores);
+std::optional<OtherLoad> MeasureOtherLoad(Device& device, int cores);
 
 // A POSIX shell script that prints a snapshot, or two snapshots that are kLoadSeconds apart.
 std::string LoadScript(bool twice);

@@ -69,7 +69,7 @@ TEST(OtherLoad, ParsesARecordedMachine) {
   EXPECT_NEAR(load->process_cores.value(), 0.18 / 0.26, 1e-9);
   ASSERT_EQ(load->processes.size(), 1U);
   EXPECT_EQ(load->processes[0].name, "python3");
-  EXPECT_TRUE(Matters(*load, 1));
+  EXPECT_TRUE(IsSignificantLoad(*load, 1));
 }
 
 TEST(OtherLoad, ParsesProcStat) {
@@ -238,12 +238,12 @@ OtherLoad MakeLoad(double cores, int cores_online) {
 }
 
 TEST(OtherLoad, IsSignificantIfCoresAreMissing) {
-  EXPECT_FALSE(Matters(MakeLoad(0.05, 2), 1));
-  EXPECT_FALSE(Matters(MakeLoad(0.24, 8), 4));
-  EXPECT_TRUE(Matters(MakeLoad(0.25, 8), 1));
-  EXPECT_TRUE(Matters(MakeLoad(0.15, 4), 4));  // the experiment needs all four cores
-  EXPECT_FALSE(Matters(MakeLoad(0.08, 4), 4));
-  EXPECT_FALSE(Matters(MakeLoad(0.08, 4), 64));  // more threads than cores
+  EXPECT_FALSE(IsSignificantLoad(MakeLoad(0.05, 2), 1));
+  EXPECT_FALSE(IsSignificantLoad(MakeLoad(0.24, 8), 4));
+  EXPECT_TRUE(IsSignificantLoad(MakeLoad(0.25, 8), 1));
+  EXPECT_TRUE(IsSignificantLoad(MakeLoad(0.15, 4), 4));  // the experiment needs all four cores
+  EXPECT_FALSE(IsSignificantLoad(MakeLoad(0.08, 4), 4));
+  EXPECT_FALSE(IsSignificantLoad(MakeLoad(0.08, 4), 64));  // more threads than cores
 }
 
 TEST(OtherLoad, DescribesLoad) {
@@ -343,9 +343,9 @@ TEST(OtherLoad, ToleratesAnUnreadableProc) {
   std::filesystem::create_directories(folder);
   ::setenv("ETPROF_PROC_ROOT", folder.c_str(), 1);
   const std::unique_ptr<Device> device = MakeLocalDevice();
-  EXPECT_FALSE(LookAtOtherLoad(*device, 4));
+  EXPECT_FALSE(MeasureOtherLoad(*device, 4));
   ::setenv("ETPROF_PROC_ROOT", (folder / "none").c_str(), 1);
-  EXPECT_FALSE(LookAtOtherLoad(*device, 4));
+  EXPECT_FALSE(MeasureOtherLoad(*device, 4));
   ::unsetenv("ETPROF_PROC_ROOT");
   std::filesystem::remove_all(folder);
 }

@@ -40,7 +40,7 @@ PowerMode FindPowerMode(const std::string& name) {
       .Remedy("use unconstrained-boost or app-developer");
 }
 
-Error NoPowerModes(const std::string& device) {
+Error PowerModesUnsupported(const std::string& device) {
   return Error(ExitCode::kUsage, "has no power modes: they are settings of Android")
       .InFile(device)
       .Remedy("leave out --power-mode (power_mode)");
@@ -99,7 +99,7 @@ void ReadPowerMode(const std::string& printed, const std::string& device, PowerM
   std::size_t found = 0;
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line == "none") throw NoPowerModes(device);
+    if (line == "none") throw PowerModesUnsupported(device);
     std::istringstream fields(line);
     std::string kind, key, now, before;
     std::getline(fields, kind, '\t');

@@ -51,7 +51,7 @@ struct PowerMode {
 PowerMode FindPowerMode(const std::string& name);
 
 // The error for a device that is not an Android device.
-Error NoPowerModes(const std::string& device);
+Error PowerModesUnsupported(const std::string& device);
 
 // Files in etprof's folder on the device:
 //   runs/<id>/power    the mode that this run uses

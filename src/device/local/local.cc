@@ -25,10 +25,10 @@ class LocalDevice : public Device {
   std::vector<std::string> PutProgram(const std::filesystem::path& local,
                                       const std::vector<std::filesystem::path>&) override {
     const std::string path = Put(local);
-    const std::optional<RunnerBundle> bundle = BundleOf(path);
-    return bundle ? bundle->StartWords(bundle->folder.string()) : std::vector<std::string>{path};
+    const std::optional<RunnerBundle> bundle = FindBundle(path);
+    return bundle ? bundle->StartCommand(bundle->folder.string()) : std::vector<std::string>{path};
   }
-  std::string Place(const std::filesystem::path& local) override {
+  std::string ReserveOutputPath(const std::filesystem::path& local) override {
     return std::filesystem::absolute(local).string();
   }
   bool Get(const std::string& remote, const std::filesystem::path&) override { return Exists(remote); }
@@ -39,21 +39,21 @@ class LocalDevice : public Device {
   void CleanUp() override {}
 
   // Uses the same lock as etprof processes that reach this machine by ssh.
-  void TakeTurn(const std::string& who, const std::function<void(const std::string&)>& waits) override {
+  void AcquireLock(const std::string& who, const std::function<void(const std::string&)>& waits) override {
     if (fast_lock_ || shell_lock_) return;
-    fast_lock_ = LocalTurn::TakeIfAlone(who);
+    fast_lock_ = LocalDeviceLock::TryAcquire(who);
     if (fast_lock_) return;
     RemoteOptions options;
     options.interrupted = [this] { return interrupted_ && interrupted_(); };
     shell_lock_ = MakeRemoteDevice(MakeLocalConnection(), options);
     try {
-      shell_lock_->TakeTurn(who, waits);
+      shell_lock_->AcquireLock(who, waits);
     } catch (...) {
-      EndTurn();
+      ReleaseLock();
       throw;
     }
   }
-  void EndTurn() override {
+  void ReleaseLock() override {
     fast_lock_.reset();
     shell_lock_.reset();
   }
@@ -68,7 +68,7 @@ class LocalDevice : public Device {
  private:
   std::function<bool()> interrupted_;
   // The device lock, held by one of the two objects.
-  std::unique_ptr<LocalTurn> fast_lock_;
+  std::unique_ptr<LocalDeviceLock> fast_lock_;
   std::unique_ptr<Device> shell_lock_;
 };
 

@@ -426,12 +426,12 @@ Error StartError(const std::string& program, const ChildFailure& failure, const 
         .InFile(program)
         .Remedy("choose CPUs that this machine has and this process may use");
   }
-  if (failure.step == 2) return WhyNotExecutable(program, failure.error);
+  if (failure.step == 2) return NotExecutableError(program, failure.error);
   return Error(ExitCode::kDeviceFailed,
                fmt::format("cannot {}: {}", kChildSteps[static_cast<std::size_t>(failure.step)],
                            std::strerror(failure.error)))
       .InFile(program)
-      .Remedy(kSeeLimits);
+      .Remedy(kLimitsRemedy);
 }
 
 std::vector<char*> MakeArgv(std::vector<std::string>& texts) {
@@ -468,7 +468,7 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   if (!input.Open() || !output.Open() || !errors.Open() || !failure.Open() || !guarded.Open()) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("cannot open a pipe to it: {}", std::strerror(errno)))
         .InFile(arguments[0])
-        .Remedy(kSeeLimits);
+        .Remedy(kLimitsRemedy);
   }
   std::vector<char*> argument_pointers = MakeArgv(arguments);
   std::vector<char*> environment_pointers = MakeArgv(environment);
@@ -476,7 +476,7 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   if (pid < 0) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("cannot start it: {}", std::strerror(errno)))
         .InFile(arguments[0])
-        .Remedy(kSeeLimits);
+        .Remedy(kLimitsRemedy);
   }
   if (pid == 0) {
     BecomeProgram(argument_pointers.data(), environment_pointers.data(), command.cpus, input.read,

@@ -33,7 +33,7 @@ constexpr int kMaxCpuNumber = 1024;
 
 // Parses a number of kB; absent: not a plausible amount of memory.
 std::optional<Bytes> ParseKilobytes(const std::string& text) {
-  const auto kilobytes = LeadingInteger(text);
+  const auto kilobytes = ParseLeadingInteger(text);
   if (!kilobytes || *kilobytes < 0 || *kilobytes > std::numeric_limits<Bytes>::max() / 1024)
     return std::nullopt;
   return *kilobytes * 1024;
@@ -92,7 +92,7 @@ std::map<int, std::string> ArmCpuNames(const std::filesystem::path& cpuinfo) {
     const std::string key = line.substr(0, end + 1);
     const std::vector<std::string> words = Words(line.substr(colon + 1));
     if (words.empty()) continue;
-    if (key == "processor") id = LeadingInteger(words[0]);
+    if (key == "processor") id = ParseLeadingInteger(words[0]);
     if (key == "CPU implementer") implementer = words[0];
     if (key == "CPU part" && id && *id >= 0 && *id < kMaxCpuNumber)
       names[static_cast<int>(*id)] = ArmCpuName(implementer, words[0]);
@@ -173,10 +173,10 @@ DeviceProperties ReadLinuxProperties(const std::filesystem::path& root) {
     cpu.id = id;
     if (const auto name = names.find(id); name != names.end()) cpu.model = name->second;
     cpu.governor = ReadFirstLine(folder / "cpufreq/scaling_governor");
-    cpu.min_khz = LeadingInteger(ReadFirstLine(folder / "cpufreq/scaling_min_freq"));
-    cpu.max_khz = LeadingInteger(ReadFirstLine(folder / "cpufreq/scaling_max_freq"));
-    cpu.hardware_max_khz = LeadingInteger(ReadFirstLine(folder / "cpufreq/cpuinfo_max_freq"));
-    cpu.capacity = LeadingInteger(ReadFirstLine(folder / "cpu_capacity"));
+    cpu.min_khz = ParseLeadingInteger(ReadFirstLine(folder / "cpufreq/scaling_min_freq"));
+    cpu.max_khz = ParseLeadingInteger(ReadFirstLine(folder / "cpufreq/scaling_max_freq"));
+    cpu.hardware_max_khz = ParseLeadingInteger(ReadFirstLine(folder / "cpufreq/cpuinfo_max_freq"));
+    cpu.capacity = ParseLeadingInteger(ReadFirstLine(folder / "cpu_capacity"));
     cpu.siblings = ReadFirstLine(folder / "topology/thread_siblings_list");
     properties.cpus.push_back(cpu);
   }
@@ -222,8 +222,8 @@ DeviceProperties ReadMacProperties(const std::map<std::string, std::string>& val
   const auto value = [&values](const char* key) { return FindValue(values, key); };
   DeviceProperties properties;
   properties.cpu_model = value("machdep.cpu.brand_string");
-  properties.cores = static_cast<int>(LeadingInteger(value("hw.logicalcpu")).value_or(0));
-  properties.memory_total = LeadingInteger(value("hw.memsize"));
+  properties.cores = static_cast<int>(ParseLeadingInteger(value("hw.logicalcpu")).value_or(0));
+  properties.memory_total = ParseLeadingInteger(value("hw.memsize"));
   properties.os = "macOS " + value("kern.osproductversion");
   constexpr std::string_view kFeature = "hw.optional.arm.FEAT_";
   for (const MacKey& key : kMacKeys) {

@@ -58,7 +58,7 @@ bool HasNoOtherRun(const fs::path& runs, const fs::path& run) {
 
 }  // namespace
 
-std::unique_ptr<LocalTurn> LocalTurn::TakeIfAlone(const std::string& who) {
+std::unique_ptr<LocalDeviceLock> LocalDeviceLock::TryAcquire(const std::string& who) {
   const fs::path folder = LocalDeviceFolder(), runs = folder / "runs";
   const std::string since = ProcessStartTime();
   std::error_code error;
@@ -66,19 +66,19 @@ std::unique_ptr<LocalTurn> LocalTurn::TakeIfAlone(const std::string& who) {
     return nullptr;
   const fs::path run = runs / NewRunId();
   if (!fs::create_directory(run, error) || error) return nullptr;
-  std::unique_ptr<LocalTurn> lock(new LocalTurn(run));
+  std::unique_ptr<LocalDeviceLock> lock(new LocalDeviceLock(run));
   // This process is its own guard. Runs that start after this run wrote its ticket wait for it; runs that
   // started earlier are found by the last check.
   if (!WriteLine(run / "since", since) || !WriteLine(run / "guard", std::to_string(::getpid())) ||
       !WriteLine(run / "choosing", "") || !HasNoOtherRun(runs, run) ||
-      !WriteLine(run / "turn.part", "1 " + OneLine(who)))
+      !WriteLine(run / "turn.part", "1 " + EscapeToOneLine(who)))
     return nullptr;
   fs::rename(run / "turn.part", run / "turn", error);
   if (error || !fs::remove(run / "choosing", error) || !HasNoOtherRun(runs, run)) return nullptr;
   return lock;
 }
 
-LocalTurn::~LocalTurn() {
+LocalDeviceLock::~LocalDeviceLock() {
   std::error_code ignored;
   fs::remove(run_ / "turn", ignored);
   fs::remove_all(run_, ignored);

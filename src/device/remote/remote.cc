@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr double kAnswerSeconds = 30;  // time limit for scripts that end at once
 constexpr double kDigestSeconds = 600;
-constexpr int kLockWaitSeconds = 20;        // one WaitForTurnScript
+constexpr int kLockWaitSeconds = 20;        // one WaitForLockScript
 constexpr double kGuardSeconds = 30;        // time for the guard to end; it may have settings to restore
 constexpr double kUnresponsiveSeconds = 5;  // cleanup on a device that did not answer correctly
 constexpr const char* kBeginLine = "ETPROF-BEGIN";  // first line of each script's output
@@ -126,38 +126,39 @@ class RemoteDevice : public Device {
     return mode;
   }
 
-  void TakeTurn(const std::string& who, const std::function<void(const std::string&)>& waits) override {
+  void AcquireLock(const std::string& who, const std::function<void(const std::string&)>& waits) override {
     lock_owner_ = who;
     on_lock_wait_ = waits;
     std::string holder;
-    RunInFolder(QueueScript(id_, who), kAnswerSeconds, "queue for its turn");
+    RunInFolder(JoinLockQueueScript(id_, who), kAnswerSeconds, "queue for its turn");
     while (true) {
       if (interrupted_ && interrupted_()) {
-        EndTurn();
+        ReleaseLock();
         throw Error(ExitCode::kInterrupted, "interrupted");
       }
-      const Turn lock = ReadTurn(RunInFolder(WaitForTurnScript(id_, holder, kLockWaitSeconds, EndRunScript()),
-                                             kLockWaitSeconds + kAnswerSeconds, "wait for its turn"));
-      if (lock.ours) return;
-      if (lock.lost) RunInFolder(QueueScript(id_, who), kAnswerSeconds, "queue for its turn");
-      if (lock.before == holder || lock.lost) continue;
-      holder = lock.before;
+      const DeviceLockState lock =
+          ParseLockState(RunInFolder(WaitForLockScript(id_, holder, kLockWaitSeconds, EndRunScript()),
+                                     kLockWaitSeconds + kAnswerSeconds, "wait for its turn"));
+      if (lock.acquired) return;
+      if (lock.lost) RunInFolder(JoinLockQueueScript(id_, who), kAnswerSeconds, "queue for its turn");
+      if (lock.holder == holder || lock.lost) continue;
+      holder = lock.holder;
       if (waits) {
         waits(fmt::format("waiting for {}{}", holder,
-                          lock.waiting > 1 ? fmt::format(" and {} more", lock.waiting - 1) : ""));
+                          lock.runs_ahead > 1 ? fmt::format(" and {} more", lock.runs_ahead - 1) : ""));
       }
     }
   }
 
-  void EndTurn() override {
+  void ReleaseLock() override {
     if (lock_owner_.empty()) return;
     lock_owner_.clear();
-    RunInFolder(EndTurnScript(id_), kAnswerSeconds, "end its turn");
+    RunInFolder(ReleaseLockScript(id_), kAnswerSeconds, "end its turn");
   }
 
   std::vector<std::string> PutProgram(const fs::path& local,
                                       const std::vector<fs::path>& libraries) override {
-    const std::optional<RunnerBundle> bundle = BundleOf(local);
+    const std::optional<RunnerBundle> bundle = FindBundle(local);
     std::vector<fs::path> files = libraries;
     if (!bundle) {
       files.insert(files.begin(), local);
@@ -165,10 +166,10 @@ class RemoteDevice : public Device {
     }
     for (const BundleManifest::File& file : bundle->manifest.files)
       files.push_back(bundle->folder / file.name);
-    return bundle->StartWords(PutFolder(local, files));
+    return bundle->StartCommand(PutFolder(local, files));
   }
 
-  std::string Place(const fs::path& local) override {
+  std::string ReserveOutputPath(const fs::path& local) override {
     return fmt::format("{}/{}_{}", run_, ++placed_files_, local.filename().string());
   }
 
@@ -239,7 +240,7 @@ class RemoteDevice : public Device {
       try {
         if (!power_mode_.empty()) SetPowerMode(power_mode_);
         // If the old guard already released the lock, another run may hold it now.
-        if (!lock_owner_.empty()) TakeTurn(std::string(lock_owner_), std::function(on_lock_wait_));
+        if (!lock_owner_.empty()) AcquireLock(std::string(lock_owner_), std::function(on_lock_wait_));
         return true;
       } catch (const DeviceLost&) {
         // Connect again.
@@ -349,7 +350,7 @@ pwd)sh",
     if (!size || *size < 0) throw error("the device says of its size " + printed);
     std::error_code space_error;
     const fs::space_info disk = fs::space(local.parent_path(), space_error);
-    const Bytes max_size = static_cast<Bytes>(kMostTable);
+    const Bytes max_size = static_cast<Bytes>(kMaxTableBytes);
     if (*size > max_size)
       throw error(fmt::format("it has {}, more than the {} that etprof reads", FormatBytes(double(*size)),
                               FormatBytes(double(max_size))));
@@ -478,7 +479,7 @@ true)sh",
     if (result.too_long) {
       throw Error(ExitCode::kDeviceFailed,
                   fmt::format("answered with more than {}, which began with {}",
-                              FormatBytes(double(kMaxOutput)), QuotedStart(result.output)))
+                              FormatBytes(double(kMaxOutputBytes)), QuotedStart(result.output)))
           .InFile(Name())
           .Remedy("log in, and check what its programs print, such as `uname`");
     }

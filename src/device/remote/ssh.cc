@@ -20,7 +20,7 @@ constexpr const char* kSocketFolderPrefix = "etprof-ssh";
 // stay.
 void RemoveStaleSocketFolders() {
   namespace fs = std::filesystem;
-  for (const fs::path& folder : AbandonedFolders(kSocketFolderPrefix)) {
+  for (const fs::path& folder : FindAbandonedFolders(kSocketFolderPrefix)) {
     std::error_code ignored;
     for (const auto& file : fs::directory_iterator(folder, ignored)) {
       if (file.symlink_status(ignored).type() == fs::file_type::socket) fs::remove(file.path(), ignored);
@@ -34,7 +34,7 @@ void RemoveStaleSocketFolders() {
 class SshConnection : public Connection {
  public:
   explicit SshConnection(std::string host)
-      : host_(std::move(host)), client_(ClientWords("ETPROF_SSH", "ssh")) {}
+      : host_(std::move(host)), client_(ClientCommand("ETPROF_SSH", "ssh")) {}
   ~SshConnection() override { SshConnection::Close(); }
   SshConnection(SshConnection&&) = delete;
 

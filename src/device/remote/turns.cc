@@ -18,7 +18,7 @@ std::string NewRunId() {
   return fmt::format("{}-{:08x}", std::chrono::duration_cast<std::chrono::seconds>(now).count(), random());
 }
 
-std::string QueueScript(const std::string& run_id, const std::string& who) {
+std::string JoinLockQueueScript(const std::string& run_id, const std::string& who) {
   // The ticket is renamed into place, so other runs find either `choosing` or a complete ticket.
   return fmt::format(R"sh(if [ ! -f runs/{0}/turn ]; then
   : >runs/{0}/choosing || exit 1
@@ -32,10 +32,10 @@ std::string QueueScript(const std::string& run_id, const std::string& who) {
   printf '%s %s\n' "$((n + 1))" {1} >runs/{0}/turn.part && mv runs/{0}/turn.part runs/{0}/turn || exit 1
   rm -f runs/{0}/choosing
 fi)sh",
-                     run_id, ShellQuoted(OneLine(who)));
+                     run_id, ShellQuoted(EscapeToOneLine(who)));
 }
 
-std::string WaitForTurnScript(const std::string& run_id, const std::string& known, int seconds,
+std::string WaitForLockScript(const std::string& run_id, const std::string& known, int seconds,
                               const std::string& end_run) {
   return fmt::format(R"sh(LC_ALL=C
 export LC_ALL
@@ -72,25 +72,25 @@ done)sh",
                      run_id, ShellQuoted(known), seconds, end_run);
 }
 
-Turn ReadTurn(const std::string& printed) {
-  Turn lock;
+DeviceLockState ParseLockState(const std::string& printed) {
+  DeviceLockState lock;
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line == "ours") lock.ours = true;
+    if (line == "ours") lock.acquired = true;
     if (line == "lost") lock.lost = true;
     std::istringstream fields(line);
     std::string kind, count;
     std::getline(fields, kind, '\t');
     if (kind != "before") continue;
     std::getline(fields, count, '\t');
-    lock.waiting = AsNumber<int>(count).value_or(1);
-    std::getline(fields, lock.before);
+    lock.runs_ahead = AsNumber<int>(count).value_or(1);
+    std::getline(fields, lock.holder);
   }
   return lock;
 }
 
-std::string EndTurnScript(const std::string& run_id) {
+std::string ReleaseLockScript(const std::string& run_id) {
   return fmt::format("rm -f runs/{0}/turn runs/{0}/choosing", run_id);
 }
 

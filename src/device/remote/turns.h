@@ -19,23 +19,23 @@ std::string NewRunId();
 
 // A script that puts the run into the queue; a run that has a ticket keeps it. `who` describes the run for
 // messages. All scripts here run in etprof's folder.
-std::string QueueScript(const std::string& run_id, const std::string& who);
+std::string JoinLockQueueScript(const std::string& run_id, const std::string& who);
 
 // A script that waits until the run has the lock, for at most `seconds`, or until the run that holds the lock
-// is not `known` (DeviceLockState::holder) any more. Prints a line for ReadTurn. Calls `over`. `end_run` is
-// shell code that ends the run in whose folder it is executed.
-std::string WaitForTurnScript(const std::string& run_id, const std::string& known, int seconds,
+// is not `known` (DeviceLockState::holder) any more. Prints a line for ParseLockState. Calls `over`.
+// `end_run` is shell code that ends the run in whose folder it is executed.
+std::string WaitForLockScript(const std::string& run_id, const std::string& known, int seconds,
                               const std::string& end_run);
 
-struct Turn {
-  bool ours = false;   // this run holds the lock
-  bool lost = false;   // this run is not in the queue any more
-  std::string before;  // description of the run that holds the lock
-  int waiting = 0;     // number of runs ahead of this one in the queue
+struct DeviceLockState {
+  bool acquired = false;  // this run holds the lock
+  bool lost = false;      // this run is not in the queue any more
+  std::string holder;     // description of the run that holds the lock
+  int runs_ahead = 0;     // number of runs ahead of this one in the queue
 };
-Turn ReadTurn(const std::string& printed);
+DeviceLockState ParseLockState(const std::string& printed);
 
 // A script that releases the lock, or leaves the queue.
-std::string EndTurnScript(const std::string& run_id);
+std::string ReleaseLockScript(const std::string& run_id);
 
 }  // namespace etprof

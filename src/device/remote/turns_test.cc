@@ -75,13 +75,13 @@ class DeviceLockTest : public ::testing::Test {
 
 TEST_F(DeviceLockTest, IsAcquiredInOrderOfArrival) {
   const auto first = Open();
-  first->TakeTurn("anna, nightly", {});
+  first->AcquireLock("anna, nightly", {});
   std::mutex mutex;
   std::vector<std::string> order, messages;
   const auto acquire_later = [&](const std::string& who) {
     return std::async(std::launch::async, [&, who] {
       const auto device = Open();
-      device->TakeTurn(who, [&](const std::string& message) {
+      device->AcquireLock(who, [&](const std::string& message) {
         const std::lock_guard lock(mutex);
         messages.push_back(who + " is " + message);
       });
@@ -98,13 +98,13 @@ TEST_F(DeviceLockTest, IsAcquiredInOrderOfArrival) {
   const auto third = acquire_later("carl");
   WaitFor([&] { return has_messages(2); });
   EXPECT_TRUE(order.empty());
-  first->EndTurn();
+  first->ReleaseLock();
   second.wait();
   third.wait();
   EXPECT_EQ(order, (std::vector<std::string>{"bert", "carl"}));
   EXPECT_EQ(messages[0], "bert is waiting for anna, nightly");
   EXPECT_EQ(messages[1], "carl is waiting for anna, nightly and 1 more");
-  first->TakeTurn("anna again", {});  // the queue is empty
+  first->AcquireLock("anna again", {});  // the queue is empty
 }
 
 TEST_F(DeviceLockTest, HasOneHolderAtATime) {
@@ -114,13 +114,13 @@ TEST_F(DeviceLockTest, HasOneHolderAtATime) {
     threads.emplace_back([&, i] {
       const auto device = i % 2 == 0 ? Open() : MakeLocalDevice();
       for (int n = 0; n < 2; ++n) {
-        device->TakeTurn(fmt::format("thread {}", i), {});
+        device->AcquireLock(fmt::format("thread {}", i), {});
         const int now = ++holders;
         if (now > max_holders) max_holders = now;
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         ++acquisitions;
         --holders;
-        device->EndTurn();
+        device->ReleaseLock();
       }
     });
   }
@@ -132,7 +132,7 @@ TEST_F(DeviceLockTest, HasOneHolderAtATime) {
 TEST_F(DeviceLockTest, LocalFastPathMakesOtherRunsWait) {
   Open();  // makes the folder
   const auto local = MakeLocalDevice();
-  local->TakeTurn("here", {});
+  local->AcquireLock("here", {});
   std::ifstream file(FindRun("here") / "guard");
   pid_t guard = 0;
   ASSERT_TRUE(file >> guard);
@@ -140,21 +140,21 @@ TEST_F(DeviceLockTest, LocalFastPathMakesOtherRunsWait) {
   std::atomic<bool> other_waits = false;
   const auto other = std::async(std::launch::async, [&] {
     const auto device = Open();
-    device->TakeTurn("other",
-                     [&](const std::string& message) { other_waits = message == "waiting for here"; });
+    device->AcquireLock("other",
+                        [&](const std::string& message) { other_waits = message == "waiting for here"; });
   });
   WaitFor([&] { return other_waits.load(); });
-  local->EndTurn();
+  local->ReleaseLock();
   other.wait();
-  local->TakeTurn("here again", {});
+  local->AcquireLock("here again", {});
   EXPECT_FALSE(FindRun("here again").empty());
-  local->EndTurn();
+  local->ReleaseLock();
   WaitFor([&] { return fs::is_empty(Runs()); });
 }
 
 TEST_F(DeviceLockTest, EndsProcessesOfADeadHolder) {
   const auto holder = Open();
-  holder->TakeTurn("holder", {});
+  holder->AcquireLock("holder", {});
   const fs::path run = FindRun("holder");
   const auto orphan = holder->Start({{"/bin/sleep", "600"}, {}, {}}, {});
   // The PID is written after the file is created.
@@ -168,7 +168,7 @@ TEST_F(DeviceLockTest, EndsProcessesOfADeadHolder) {
   std::ifstream(run / "guard") >> guard;
   ::kill(guard, SIGKILL);
   const auto next = Open();
-  next->TakeTurn("next", {});
+  next->AcquireLock("next", {});
   EXPECT_FALSE(fs::exists(run));
   EXPECT_TRUE(orphan->Wait(120).has_value());
 }
@@ -176,7 +176,7 @@ TEST_F(DeviceLockTest, EndsProcessesOfADeadHolder) {
 TEST_F(DeviceLockTest, ReusedPidIsNotTheGuard) {
   const auto device = Open();
   const fs::path dead = MakeForeignRun("1700000000-0123abcd", 1, ::getpid(), "another time");
-  device->TakeTurn("next", {});
+  device->AcquireLock("next", {});
   EXPECT_FALSE(fs::exists(dead));
 }
 
@@ -185,18 +185,18 @@ TEST_F(DeviceLockTest, RunWithAnEmptyGuardFileIsAlive) {
   const auto device = Open([&] { return interrupted.load(); });
   const fs::path starting = MakeForeignRun("1700000000-0123abcd", 1, 0, "now");
   std::ofstream(starting / "guard").close();
-  EXPECT_THROW(device->TakeTurn("next", [&](const std::string&) { interrupted = true; }), Error);
+  EXPECT_THROW(device->AcquireLock("next", [&](const std::string&) { interrupted = true; }), Error);
   EXPECT_TRUE(fs::exists(starting));
 }
 
 TEST_F(DeviceLockTest, InterruptedRunLeavesTheQueue) {
   const auto holder = Open();
-  holder->TakeTurn("holder", {});
+  holder->AcquireLock("holder", {});
   std::atomic<bool> interrupted = false;
   const auto waiter = std::async(std::launch::async, [&] {
     const auto device = Open([&] { return interrupted.load(); });
     try {
-      device->TakeTurn("impatient", {});
+      device->AcquireLock("impatient", {});
     } catch (const Error& error) {
       return error.exit_code() == ExitCode::kInterrupted;
     }
@@ -210,28 +210,28 @@ TEST_F(DeviceLockTest, InterruptedRunLeavesTheQueue) {
 
 TEST_F(DeviceLockTest, QuotesHostileNames) {
   const auto first = Open();
-  first->TakeTurn("a'b $(touch x)\n`c`\t1", {});
+  first->AcquireLock("a'b $(touch x)\n`c`\t1", {});
   EXPECT_FALSE(fs::exists("x"));
   std::string message;
   std::atomic<bool> interrupted = false;
   const auto second = Open([&] { return interrupted.load(); });
-  EXPECT_THROW(second->TakeTurn("second",
-                                [&](const std::string& text) {
-                                  message = text;
-                                  interrupted = true;
-                                }),
+  EXPECT_THROW(second->AcquireLock("second",
+                                   [&](const std::string& text) {
+                                     message = text;
+                                     interrupted = true;
+                                   }),
                Error);
   EXPECT_TRUE(message.starts_with("waiting for a'b $(touch x)")) << message;
   EXPECT_EQ(message.find('\n'), std::string::npos);
 }
 
-TEST(ReadTurn, ParsesEveryLine) {
-  EXPECT_TRUE(ReadTurn("ours\n").ours);
-  EXPECT_TRUE(ReadTurn("lost\r\n").lost);
-  const Turn lock = ReadTurn("before\t2\tanna, nightly\r\n");
-  EXPECT_EQ(lock.before, "anna, nightly");
-  EXPECT_EQ(lock.waiting, 2);
-  EXPECT_FALSE(lock.ours);
+TEST(ParseLockState, ParsesEveryLine) {
+  EXPECT_TRUE(ParseLockState("ours\n").acquired);
+  EXPECT_TRUE(ParseLockState("lost\r\n").lost);
+  const DeviceLockState lock = ParseLockState("before\t2\tanna, nightly\r\n");
+  EXPECT_EQ(lock.holder, "anna, nightly");
+  EXPECT_EQ(lock.runs_ahead, 2);
+  EXPECT_FALSE(lock.acquired);
 }
 
 }  // namespace

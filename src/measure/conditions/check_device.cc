@@ -20,7 +20,7 @@ namespace etprof {
 namespace {
 
 void CheckCpusExist(const ExperimentConfig& experiment, const DeviceProperties& properties) {
-  const std::vector<int> wanted = CpusOf(experiment.cpu_affinity, properties);
+  const std::vector<int> wanted = ResolveCpus(experiment.cpu_affinity, properties);
   if (wanted.empty() || properties.cpus.empty()) return;
   const bool any = std::ranges::any_of(wanted, [&](int cpu) {
     return std::ranges::any_of(properties.cpus,
@@ -37,7 +37,7 @@ void CheckCpusExist(const ExperimentConfig& experiment, const DeviceProperties& 
 void CheckMask(const ExperimentConfig& experiment, const DeviceProperties& properties) {
   if (experiment.isa.empty()) return;
   isa::FeatureSet features;
-  for (const std::string& feature : FeaturesOf(properties)) features.insert(feature);
+  for (const std::string& feature : CpuFeatureNames(properties)) features.insert(feature);
   const bool emulated = IsEmulated(experiment, properties) || !experiment.exec_wrapper.empty();
   const std::string built_for = ProgramArchitecture(experiment.runner.string());
   isa::Architecture architecture =
@@ -82,7 +82,7 @@ std::vector<int> AllowedCpus(const ExperimentConfig& experiment, const DevicePro
     // A worker's own affinity replaces that of etprof.
     const std::string& affinity =
         experiment.cpu_affinity.empty() ? properties.limits.affinity : experiment.cpu_affinity;
-    if (!affinity.empty()) intersect(CpusOf(affinity, properties));
+    if (!affinity.empty()) intersect(ResolveCpus(affinity, properties));
   } catch (const Error&) {
     return {};  // the device writes its CPU lists in an unknown format
   }
@@ -129,14 +129,15 @@ std::vector<std::string> ThreadWarnings(const Config& config, const DeviceProper
     if (IsEmulated(experiment, properties)) continue;
     for (const int threads : experiment.threads) {
       const std::string warning = ThreadWarning(experiment, threads, properties);
-      if (!warning.empty()) AddOnce(warning, warnings);
+      if (!warning.empty()) AppendUnique(warning, warnings);
     }
   }
   return warnings;
 }
 
 void CheckForDevice(const Config& config, const std::string& device, const DeviceProperties& properties) {
-  if (!config.power_mode.empty() && !properties.platform.starts_with("android")) throw NoPowerModes(device);
+  if (!config.power_mode.empty() && !properties.platform.starts_with("android"))
+    throw PowerModesUnsupported(device);
   for (const ExperimentConfig& experiment : config.experiments) {
     RequireArchitecture(experiment, device, properties);
     if (device == "local")

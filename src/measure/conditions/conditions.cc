@@ -38,7 +38,7 @@ std::string Celsius(double celsius) { return fmt::format("{:.1f} °C", celsius);
 
 }  // namespace
 
-std::vector<int> UsedCpus(const Config& config, const DeviceProperties& device) {
+std::vector<int> PinnedCpus(const Config& config, const DeviceProperties& device) {
   std::set<int> used;
   bool any = false;
   for (const ExperimentConfig& experiment : config.experiments) {
@@ -46,7 +46,7 @@ std::vector<int> UsedCpus(const Config& config, const DeviceProperties& device) 
       any = true;
       continue;
     }
-    for (const int cpu : CpusOf(experiment.cpu_affinity, device)) used.insert(cpu);
+    for (const int cpu : ResolveCpus(experiment.cpu_affinity, device)) used.insert(cpu);
   }
   return any ? std::vector<int>() : std::vector<int>(used.begin(), used.end());
 }

@@ -13,8 +13,8 @@
 namespace etprof {
 
 // The CPUs that the experiments are pinned to; empty: at least one experiment may run on any CPU. Throws as
-// CpusOf.
-std::vector<int> UsedCpus(const Config& config, const DeviceProperties& device);
+// ResolveCpus.
+std::vector<int> PinnedCpus(const Config& config, const DeviceProperties& device);
 
 struct CoolingOptions {
   std::optional<double> max_celsius;  // limit for DeviceVitals::LimitedCelsius() before a round; absent: none

@@ -21,7 +21,7 @@ int MaxThreadsOf(const RunData& run) {
 
 void LoadWatch::AfterLaunch() {
   const double since = now_() - last_at_;
-  if (since >= kShortestLoadSeconds && cost_ <= kMaxSnapshotShare * since) TakeSnapshot();
+  if (since >= kMinLoadSeconds && cost_ <= kMaxSnapshotShare * since) TakeSnapshot();
 }
 
 void LoadWatch::End() {
@@ -48,16 +48,16 @@ void LoadWatch::TakeSnapshot() {
 }
 
 std::string LoadWarningBefore(const OtherLoad& load, int threads) {
-  if (!Matters(load, threads)) return "";
+  if (!IsSignificantLoad(load, threads)) return "";
   return fmt::format("{}. Times are less certain while that lasts.", LoadText(load));
 }
 
 std::vector<std::string> LoadWarnings(const RunData& run) {
   const int threads = MaxThreadsOf(run);
-  if (run.other_load_during && Matters(*run.other_load_during, threads))
+  if (run.other_load_during && IsSignificantLoad(*run.other_load_during, threads))
     return {fmt::format("{} during the measurement: times are less certain",
                         LoadUsersText(*run.other_load_during))};
-  if (run.other_load_before && Matters(*run.other_load_before, threads))
+  if (run.other_load_before && IsSignificantLoad(*run.other_load_before, threads))
     return {fmt::format("{} right before the measurement", LoadUsersText(*run.other_load_before))};
   return {};
 }

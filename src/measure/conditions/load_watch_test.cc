@@ -137,7 +137,7 @@ TEST(LoadWarnings, WarnBeforeAMeasurement) {
 
 RunData ReadLoad(const std::string& list, std::int64_t& wrong) {
   RunData run;
-  wrong = FromJsonTolerantly(ParseJson("{\"other_load\": " + list + "}"), run, "/run");
+  wrong = ReadJsonTolerantly(ParseJson("{\"other_load\": " + list + "}"), run, "/run");
   return run;
 }
 
@@ -155,7 +155,7 @@ TEST(OtherLoadJson, RoundTrips) {
   ASSERT_TRUE(again.other_load_before && again.other_load_during);
   EXPECT_FALSE(again.other_load_before->machine_cores);
   EXPECT_EQ(again.other_load_before->process_cores, 1.5);
-  EXPECT_EQ(again.other_load_during->processes.size(), kMostLoadNames);
+  EXPECT_EQ(again.other_load_during->processes.size(), kMaxLoadNames);
   EXPECT_EQ(again.other_load_during->processes[0].name, "b");
   EXPECT_EQ(WriteLoad(RunData()), "[]");
 }

@@ -15,7 +15,7 @@ constexpr int kQuietReadings = 3;        // quiet readings in a row that end the
 std::string NotQuietReason(const QuietOptions& options, const std::optional<OtherLoad>& load,
                            const std::optional<DeviceVitals>& vitals) {
   std::vector<std::string> reasons;
-  if (load && Matters(*load, options.threads)) reasons.push_back(LoadText(*load));
+  if (load && IsSignificantLoad(*load, options.threads)) reasons.push_back(LoadText(*load));
   if (vitals) {
     const std::string too_hot = options.max_celsius ? vitals->AboveLimitText(*options.max_celsius) : "";
     if (!too_hot.empty()) reasons.push_back(too_hot);

@@ -97,7 +97,7 @@ class Reader {
     defaults_ = config;
     ReadDuration(fields, "sustained", ParseSustained, kSustainedRemedy, config.sustained);
     if (!config.power_mode.empty())
-      fields.Within("power_mode", "", [&] { FindPowerMode(config.power_mode); });
+      fields.CheckValue("power_mode", "", [&] { FindPowerMode(config.power_mode); });
 
     const Json* experiments = fields.Find("experiments");
     if (experiments == nullptr || !experiments->is_array() || experiments->empty()) {
@@ -146,13 +146,13 @@ class Reader {
     if (auto devices = fields.Texts("device", false)) settings.devices = *std::move(devices);
     if (const auto inputs = fields.Texts("inputs", false)) settings.inputs = ReadInputs(fields, *inputs);
     // The kit's keys; etprof's own keys take precedence.
-    const auto runs = fields.Integer("num_runs", 1, static_cast<int>(kMostRuns));
+    const auto runs = fields.Integer("num_runs", 1, static_cast<int>(kMaxRuns));
     if (runs && fields.Find("runs") == nullptr) settings.runs = *runs;
     const auto distinct = [&](const char* key, const std::vector<int>& threads) {
       if (std::set<int>(threads.begin(), threads.end()).size() != threads.size())
         throw fields.Wrong(key, "a number of threads repeats");
     };
-    if (const auto threads = fields.Integers("num_threads", 1, static_cast<int>(kMostThreads))) {
+    if (const auto threads = fields.Integers("num_threads", 1, static_cast<int>(kMaxThreads))) {
       distinct("num_threads", *threads);
       if (fields.Find("threads") == nullptr) settings.threads = *threads;
     }
@@ -165,9 +165,9 @@ class Reader {
       settings.cpu_affinity =
           affinity->is_string()
               ? affinity->get<std::string>()
-              : CpusText(fields.Integers("cpu_affinity", 0, static_cast<int>(kMostCpu)).value());
+              : CpusText(fields.Integers("cpu_affinity", 0, static_cast<int>(kMaxCpu)).value());
       if (!settings.cpu_affinity.empty())
-        fields.Within("cpu_affinity", "", [&] { CheckCpus(settings.cpu_affinity); });
+        fields.CheckValue("cpu_affinity", "", [&] { CheckCpus(settings.cpu_affinity); });
     }
     ReadDuration(fields, "period", ParsePeriod, kPeriodRemedy, settings.period);
     if (fields.Find("device") != nullptr) CheckDevices(settings.devices, fields);
@@ -194,7 +194,8 @@ class Reader {
     if (devices.empty()) throw fields.Wrong("device", "the list is empty");
     if (std::set<std::string>(devices.begin(), devices.end()).size() != devices.size())
       throw fields.Wrong("device", "a device is there twice");
-    for (const std::string& device : devices) fields.Within("device", "", [&] { CheckDeviceName(device); });
+    for (const std::string& device : devices)
+      fields.CheckValue("device", "", [&] { CheckDeviceName(device); });
   }
 
   protocol::InputSpec ReadInputs(const JsonFields& fields, const std::vector<std::string>& texts) const {
@@ -326,7 +327,7 @@ Config ReadConfig(const std::filesystem::path& path, const ConfigContext& contex
   return ParseConfig(ReadTextFile(path), path, context);
 }
 
-void KeepOnly(Config& config, const std::vector<std::string>& names) {
+void KeepExperiments(Config& config, const std::vector<std::string>& names) {
   std::set<std::string> known;
   for (const ExperimentConfig& experiment : config.experiments) known.insert(experiment.name);
   for (const std::string& name : names) {
@@ -452,9 +453,9 @@ std::variant<std::string, std::vector<std::string>> ExperimentSettings::InputsAs
   return inputs->kind == "random" ? fmt::format("random:{}", inputs->seed) : inputs->kind;
 }
 
-std::string ExperimentSettings::PeriodText() const { return period > 0 ? DurationText(period) : ""; }
+std::string ExperimentSettings::PeriodText() const { return period > 0 ? FormatExactDuration(period) : ""; }
 
-std::string Config::SustainedText() const { return sustained > 0 ? DurationText(sustained) : ""; }
+std::string Config::SustainedText() const { return sustained > 0 ? FormatExactDuration(sustained) : ""; }
 
 nlohmann::ordered_json ToJson(const Config& config) {
   Config resolved = config;
@@ -520,12 +521,12 @@ std::string ConfigHash(const Config& config) {
     object["experiments"].push_back(item);
   }
   if (config.rounds) object["rounds"] = *config.rounds;
-  if (config.sustained > 0) object["sustained"] = DurationText(config.sustained);
+  if (config.sustained > 0) object["sustained"] = FormatExactDuration(config.sustained);
   if (!config.power_mode.empty()) object["power_mode"] = config.power_mode;
   return Sha256HexOfText(object.dump());
 }
 
-bool MeasureTheSame(const ExperimentConfig& a, const ExperimentConfig& b) {
+bool HaveEqualSettings(const ExperimentConfig& a, const ExperimentConfig& b) {
   FileDigests digests;
   const auto comparable = [&](const ExperimentConfig& experiment) {
     nlohmann::ordered_json item = ToJsonWithDigests(experiment, digests);
@@ -542,7 +543,7 @@ std::string UnitStem(const std::string& experiment, const std::filesystem::path&
 
 std::string ModelId(const std::filesystem::path& model) { return model.stem().string(); }
 
-std::string WithoutBackend(const std::string& model_id) {
+std::string RemoveBackendSuffix(const std::string& model_id) {
   for (const char* backend : {"_xnnpack_", "_portable_"}) {
     const std::size_t at = model_id.rfind(backend);
     if (at != std::string::npos && at > 0) return model_id.substr(0, at);
@@ -555,7 +556,7 @@ std::filesystem::path DefaultRunDirectory(const std::filesystem::path& model, co
   if (folder.filename() == "artifacts" && folder.parent_path().filename().string().starts_with("out_")) {
     return folder.parent_path() / "runs" / platform;
   }
-  return std::filesystem::path("out_" + WithoutBackend(ModelId(model))) / "runs" / platform;
+  return std::filesystem::path("out_" + RemoveBackendSuffix(ModelId(model))) / "runs" / platform;
 }
 
 }  // namespace etprof

@@ -49,7 +49,7 @@ struct ExperimentSettings {
     v("runner_path", &E::runner,
       Key({.meaning = "etprof-runner, or any `executor_runner`; without it the etprof-runner next to etprof, "
                       "or of the device's bundle"}));
-    v("device", RawOf<std::vector<std::string>>(&E::DevicesAsWritten),
+    v("device", DocumentedKeyOf<std::vector<std::string>>(&E::DevicesAsWritten),
       Key({.meaning = "where it is measured: local (without it), ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT, "
                       "or a list of them; `--device` overrides it (docs/reference/devices.md)",
            .pattern = kDevicePattern,
@@ -58,7 +58,7 @@ struct ExperimentSettings {
            .one = true}));
     v("data", &E::data, Key({.meaning = "external data, a .ptd file"}));
     v("method", &E::method, Key({.meaning = "the method to run"}));
-    v("inputs", RawOf<std::vector<std::string>>(&E::InputsAsWritten),
+    v("inputs", DocumentedKeyOf<std::vector<std::string>>(&E::InputsAsWritten),
       Key({.meaning = "`ones`, `random`, `random:SEED`, an .inputs file, or a list of raw files, one per "
                       "tensor; without it those saved next to the model, else random",
            .some = true,
@@ -66,37 +66,37 @@ struct ExperimentSettings {
     v("runs", &E::runs,
       Key({.meaning = "traced runs, spread over the first 10 launches; later launches add as many each",
            .least = 1,
-           .most = kMostRuns}));
-    v("num_runs", kRaw<int>, Key({.meaning = "as `runs`", .least = 1, .most = kMostRuns}));
+           .most = kMaxRuns}));
+    v("num_runs", kDocumentedKey<int>, Key({.meaning = "as `runs`", .least = 1, .most = kMaxRuns}));
     v("warmup", &E::warmup,
       Key({.meaning = "minimum warmup runs per launch; 10 without it, fewer for slow models",
            .least = 0,
-           .most = kMostRuns}));
+           .most = kMaxRuns}));
     v("threads", &E::threads,
       Key({.meaning = "a number, or a list: one set of results each",
            .least = 1,
-           .most = kMostThreads,
+           .most = kMaxThreads,
            .some = true,
            .unique = true,
            .one = true}));
-    v("num_threads", kRaw<std::vector<int>>,
+    v("num_threads", kDocumentedKey<std::vector<int>>,
       Key({.meaning = "as `threads`",
            .least = 1,
-           .most = kMostThreads,
+           .most = kMaxThreads,
            .some = true,
            .unique = true,
            .one = true}));
-    v("isa", RawOf<std::vector<std::string>>(&E::isa),
+    v("isa", DocumentedKeyOf<std::vector<std::string>>(&E::isa),
       Key({.meaning = "CPU features to mask (etprof-runner only): `-avx2`, `-sme,-sme2`, `=avx2`, or a list; "
                       "none without it",
            .one = true}));
-    v("cpu_affinity", RawOf<std::variant<std::string, int, std::vector<int>>>(&E::cpu_affinity),
+    v("cpu_affinity", DocumentedKeyOf<std::variant<std::string, int, std::vector<int>>>(&E::cpu_affinity),
       Key({.meaning = "CPUs to run on: `\"0x80\"`, `\"0-3\"`, `[0, 1]`, or clusters by name, `\"big\"`, "
                       "`\"mid,big\"` (`etprof devices` lists them); any without it",
            .least = 0,
-           .most = kMostCpu,
+           .most = kMaxCpu,
            .some = true}));
-    v("period", RawOf<std::string>(&E::PeriodText),
+    v("period", DocumentedKeyOf<std::string>(&E::PeriodText),
       Key({.meaning =
                "start one run per period: `33ms` (etprof-runner only); `0`, back to back, without it"}));
     v("load", &E::load,
@@ -112,7 +112,7 @@ struct ExperimentSettings {
                "for another architecture, are emulated (docs/guides/boards.md#sme2-without-hardware)",
            .one = true,
            .words = true}));
-    v("env", RawOf<std::map<std::string, std::variant<std::string, double>>>(&E::environment),
+    v("env", DocumentedKeyOf<std::map<std::string, std::variant<std::string, double>>>(&E::environment),
       Key({.meaning = "environment variables of the runner", .pattern = kVariablePattern}));
   }
 };
@@ -127,7 +127,7 @@ struct ExperimentConfig : ExperimentSettings {
   std::string executorch;
 
   static constexpr const char* kSchemaName = "experiment";
-  static constexpr bool kFreeKeys = true;
+  static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
     v("name", &ExperimentConfig::name,
       {.meaning = "its name and its folder: up to 100 bytes, not a name that etprof gives to its own files "
@@ -147,13 +147,11 @@ struct PairSideConfig {
   int threads = 0;  // 0: the experiment's first
   std::string label;
 
-  static constexpr bool kFreeKeys = true;
+  static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
     v("experiment", &PairSideConfig::experiment, {.meaning = "its `name`"});
     v("threads", &PairSideConfig::threads,
-      Key({.meaning = "of the experiment's; the first of them without it",
-           .least = 1,
-           .most = kMostThreads}));
+      Key({.meaning = "of the experiment's; the first of them without it", .least = 1, .most = kMaxThreads}));
     v("label", &PairSideConfig::label, Key({.meaning = "its name in reports; the experiment's without it"}));
   }
 };
@@ -162,12 +160,12 @@ struct PairConfig {
   std::string label;
 
   static constexpr const char* kSchemaName = "pair";
-  static constexpr bool kFreeKeys = true;
+  static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
     using NameOrMore = std::variant<std::string, PairSideConfig>;
-    v("baseline", RawOf<NameOrMore>(&PairConfig::baseline),
+    v("baseline", DocumentedKeyOf<NameOrMore>(&PairConfig::baseline),
       {.meaning = "an experiment's name, or more of it"});
-    v("candidate", RawOf<NameOrMore>(&PairConfig::candidate),
+    v("candidate", DocumentedKeyOf<NameOrMore>(&PairConfig::candidate),
       {.meaning = "an experiment's name, or more of it"});
     v("label", &PairConfig::label, Key({.meaning = "of the pair, in reports"}));
   }
@@ -176,9 +174,9 @@ struct PairConfig {
 struct AnalysisKeys {
   std::vector<PairConfig> compare_pairs;
 
-  static constexpr bool kFreeKeys = true;
+  static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
-    v("compare_pairs", RawOf<std::vector<PairConfig>>(&AnalysisKeys::compare_pairs),
+    v("compare_pairs", DocumentedKeyOf<std::vector<PairConfig>>(&AnalysisKeys::compare_pairs),
       Key({.meaning = "what to compare; without it the first experiment of a device with each other one of "
                       "the same threads"}));
   }
@@ -216,7 +214,7 @@ struct Config {
       Key({.meaning = "the results directory; with several devices the folder that holds theirs; "
                       "`out_<model>/runs/<platform>` without it"}));
     DescribeSchedule<Config>(v);
-    v("sustained", RawOf<std::string>(&Config::SustainedText),
+    v("sustained", DocumentedKeyOf<std::string>(&Config::SustainedText),
       Key({.meaning =
                "run each experiment continuously for this long, one after the other: `10min` "
                "(docs/concepts/measurement.md#runs-like-those-of-an-app); interleaved bursts without it"}));
@@ -229,17 +227,18 @@ struct Config {
            .least = 0.1,
            .most = 1e6}));
     v("seed", &Config::seed, Key({.meaning = "of the order within the rounds", .least = 0, .most = 2e9}));
-    v("experiments", RawOf<std::vector<ExperimentConfig>>(&Config::experiments),
+    v("experiments", DocumentedKeyOf<std::vector<ExperimentConfig>>(&Config::experiments),
       {.meaning = "what to measure", .some = true});
-    v("analysis", RawOf<AnalysisKeys>(&Config::Analysis), Key({.meaning = "what is compared with what"}));
+    v("analysis", DocumentedKeyOf<AnalysisKeys>(&Config::Analysis),
+      Key({.meaning = "what is compared with what"}));
   }
 };
 
 // The keys of a configuration's file.
 struct ConfigFile : ExperimentSettings, Config {
-  static constexpr bool kFreeKeys = true;
+  static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
-    v("$schema", kRaw<std::string>, Key({.meaning = "this schema, for editors"}));
+    v("$schema", kDocumentedKey<std::string>, Key({.meaning = "this schema, for editors"}));
     ExperimentSettings::Describe(v);
     Config::Describe(v);
   }
@@ -292,7 +291,7 @@ inline constexpr const char* kSustainedRemedy = "give a length of time up to 24 
 inline constexpr const char* kPeriodRemedy = "give a length of time up to 1 min, e.g. 33ms, or 0 for none";
 
 // Keeps only the named experiments, and the pairs among them. Throws Error (kUsage) for an unknown name.
-void KeepOnly(Config& config, const std::vector<std::string>& names);
+void KeepExperiments(Config& config, const std::vector<std::string>& names);
 
 // Lists the units and pairs of a configuration. Throws Error (kUsage) if two labels or file names collide, or
 // if a pair names an unknown unit; Error (kBadInput) for too many units, a model name with a control
@@ -321,7 +320,7 @@ std::string ConfigHash(const Config& config);
 
 // Whether two experiments differ only in names, paths, and threads; files are compared by contents. Throws as
 // MappedFile::Open.
-bool MeasureTheSame(const ExperimentConfig& a, const ExperimentConfig& b);
+bool HaveEqualSettings(const ExperimentConfig& a, const ExperimentConfig& b);
 
 // "mobilenet_v3_small_xnnpack_fp32" of ".../mobilenet_v3_small_xnnpack_fp32.pte".
 std::string ModelId(const std::filesystem::path& model);
@@ -332,7 +331,7 @@ std::string UnitStem(const std::string& experiment, const std::filesystem::path&
 
 // The model's name from the name of an exported file, <model>_<backend>_<dtype>: "mobilenet_v3_small". Other
 // names are returned unchanged.
-std::string WithoutBackend(const std::string& model_id);
+std::string RemoveBackendSuffix(const std::string& model_id);
 
 // The default results directory of a model on a platform: out_<model>/runs/<platform>, next to the folder
 // artifacts/ if the model is in such a folder, else in the current folder.

@@ -22,25 +22,25 @@ struct Raw {
   Written written = {};
 };
 template <typename T>
-inline constexpr auto kRaw = [](const auto&) { return Raw<T>(); };
+inline constexpr auto kDocumentedKey = [](const auto&) { return Raw<T>(); };
 template <typename T>
-constexpr auto RawOf(auto get) {
+constexpr auto DocumentedKeyOf(auto get) {
   return [get](const auto& of) {
     return Raw<T, std::decay_t<decltype(std::invoke(get, of))>>{std::invoke(get, of)};
   };
 }
 
 // Marks a key as optional; it may also be null.
-constexpr About Key(About about) {
-  about.if_any = true;
+constexpr MemberInfo Key(MemberInfo about) {
+  about.omit_if_empty = true;
   about.or_null = true;
   return about;
 }
 
 constexpr std::string_view kModes = "timing|xnntrace";
-constexpr double kMostRuns = 1e6;
-constexpr double kMostThreads = 1024;
-constexpr double kMostCpu = 1023;
+constexpr double kMaxRuns = 1e6;
+constexpr double kMaxThreads = 1024;
+constexpr double kMaxCpu = 1023;
 // A folder name; the pattern excludes all other ASCII characters, first for the first character, then for the
 // rest. Readers use IsFolderName, which accepts the same names.
 bool IsFolderName(const std::string& name);

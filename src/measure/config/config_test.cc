@@ -200,9 +200,9 @@ TEST(Config, ReadsCommandsAsTextsAndLists) {
 TEST(Config, KeepOnlyKeepsPairsAmongKeptExperiments) {
   Config config = Parse(R"({"model": "/m/a.pte", "experiments": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
     "analysis": {"compare_pairs": [{"baseline": "a", "candidate": "b"}, {"baseline": "a", "candidate": "c"}]}})");
-  KeepOnly(config, {"a", "c"});
+  KeepExperiments(config, {"a", "c"});
   EXPECT_EQ(MakePlan(config).pairs.size(), 1u);
-  EXPECT_THROW(KeepOnly(config, {"b"}), Error);
+  EXPECT_THROW(KeepExperiments(config, {"b"}), Error);
 }
 
 TEST(Config, NormalizedFormRoundTrips) {

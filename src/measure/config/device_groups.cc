@@ -66,7 +66,7 @@ std::string ToFolderName(std::string text) {
     const auto byte = static_cast<unsigned char>(c);
     if (std::isalnum(byte) == 0 && c != '.' && c != '-' && byte < 0x80) c = '_';
   }
-  return AsFileName(text);
+  return SafeFileName(text);
 }
 
 // The device and time in a manifest.json.
@@ -86,7 +86,7 @@ std::optional<StoredDevice> ReadStoredDevice(const std::filesystem::path& folder
     const nlohmann::json manifest = ParseJson(ReadTextFile(folder / kManifestFile));
     if (!manifest.is_object() || !manifest.contains("device")) return std::nullopt;
     StoredDevice stored;
-    FromJsonTolerantly(manifest, stored, folder);
+    ReadJsonTolerantly(manifest, stored, folder);
     return stored;
   } catch (const std::exception&) {
     return std::nullopt;

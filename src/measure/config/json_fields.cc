@@ -59,7 +59,7 @@ nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* rem
                           kMaxConfigBytes >> 20U));
   }
   if (NestsTooDeep(text, /*with_comments=*/true))
-    throw bad(fmt::format("nests deeper than {} lists and objects", kMostJsonNesting));
+    throw bad(fmt::format("nests deeper than {} lists and objects", kMaxJsonNesting));
   try {
     return json::parse(text, nullptr, true, /*ignore_comments=*/true);
   } catch (const json::parse_error& error) {
@@ -94,8 +94,8 @@ Error JsonFields::Wrong(const std::string& key, const std::string& problem) cons
   return error;
 }
 
-void JsonFields::Within(const std::string& key, const std::string& prefix,
-                        const std::function<void()>& check) const {
+void JsonFields::CheckValue(const std::string& key, const std::string& prefix,
+                            const std::function<void()>& check) const {
   try {
     check();
   } catch (const Error& error) {
@@ -118,7 +118,7 @@ std::optional<T> JsonFields::Take(const std::string& key, bool (nlohmann::json::
   return value->get<T>();
 }
 
-std::optional<bool> JsonFields::Truth(const std::string& key) {
+std::optional<bool> JsonFields::Bool(const std::string& key) {
   return Take<bool>(key, &nlohmann::json::is_boolean, "true or false");
 }
 
@@ -164,7 +164,7 @@ std::optional<std::vector<std::string>> JsonFields::Texts(const std::string& key
   if (value == nullptr) return std::nullopt;
   if (value->is_string()) {
     const std::string text = value->get<std::string>();
-    return split ? CommandWords(text) : std::vector<std::string>{text};
+    return split ? SplitCommand(text) : std::vector<std::string>{text};
   }
   if (!value->is_array())
     throw Wrong(key, fmt::format("must be a text or a list of texts, but is {}", DescribeType(*value)));

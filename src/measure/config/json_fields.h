@@ -31,7 +31,7 @@ class JsonFields {
   std::optional<std::string> Text(const std::string& key);
   std::optional<double> Number(const std::string& key, double low, double high);
   std::optional<int> Integer(const std::string& key, int low, int high);
-  std::optional<bool> Truth(const std::string& key);
+  std::optional<bool> Bool(const std::string& key);
   // One integer, or a list of integers, as the profiling kit writes threads.
   std::optional<std::vector<int>> Integers(const std::string& key, int low, int high);
   // One string (with `split`: split at blanks, respecting quotes), or a list of strings.
@@ -43,7 +43,8 @@ class JsonFields {
 
   Error Wrong(const std::string& key, const std::string& problem) const;
   // Calls `check`, and turns its Error into one about the key, with `prefix` before the problem.
-  void Within(const std::string& key, const std::string& prefix, const std::function<void()>& check) const;
+  void CheckValue(const std::string& key, const std::string& prefix,
+                  const std::function<void()>& check) const;
   std::string Path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
 
  private:
@@ -62,19 +63,19 @@ class JsonFields {
 // sizes and nesting beyond any hand-written file. `remedy` is the remedy of the errors.
 nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* remedy);
 
-// Reads the keys that a struct describes. Members without a key, or with null, keep their values. Of a kRaw
-// key only the type is checked.
+// Reads the keys that a struct describes. Members without a key, or with null, keep their values. Of a
+// kDocumentedKey key only the type is checked.
 template <typename T>
 class ReadKeys {
  public:
   ReadKeys(JsonFields& fields, T& keys) : fields_(fields), keys_(keys) { T::Describe(*this); }
 
   template <typename M, typename Owner>
-  void operator()(const char* key, M Owner::*member, const About& about = {}) {
+  void operator()(const char* key, M Owner::*member, const MemberInfo& about = {}) {
     Read(key, keys_.*member, about);
   }
   template <typename Raw>
-  void operator()(const char* key, const Raw& raw, const About& about = {}) {
+  void operator()(const char* key, const Raw& raw, const MemberInfo& about = {}) {
     typename decltype(raw(keys_))::Form read{};
     Read(key, read, about);
   }
@@ -84,14 +85,14 @@ class ReadKeys {
     if (found) value = static_cast<std::decay_t<decltype(value)>>(*std::move(found));
   }
   template <typename M>
-  void Read(const char* key, std::optional<M>& value, const About& about) {
+  void Read(const char* key, std::optional<M>& value, const MemberInfo& about) {
     if (fields_.Find(key) != nullptr) Read(key, value.emplace(), about);
   }
   template <typename M>
-  void Read(const char* key, M& value, const About& about) {
+  void Read(const char* key, M& value, const MemberInfo& about) {
     const auto bound = [](const std::optional<double>& of) { return static_cast<int>(of.value()); };
     if constexpr (std::is_same_v<M, bool>) {
-      Take(fields_.Truth(key), value);
+      Take(fields_.Bool(key), value);
     } else if constexpr (std::is_floating_point_v<M>) {
       Take(fields_.Number(key, about.least.value(), about.most.value()), value);
     } else if constexpr (std::is_integral_v<M>) {

@@ -34,7 +34,7 @@ std::string NameFromSource(const std::string& source) {
   std::string name = slash == std::string::npos ? source : source.substr(slash + 1);
   if (name.ends_with(".pte")) name = ModelId(name);
   std::ranges::replace_if(name, [](char c) { return !IsFolderName({'_', c}); }, '_');
-  return AsFileName(name);
+  return SafeFileName(name);
 }
 
 class SuiteReader {
@@ -59,20 +59,20 @@ class SuiteReader {
       }
     }
     for (const std::string& dtype : suite.dtypes) {
-      if (dtype != AsFileName(dtype) || dtype.front() == '-')
+      if (dtype != SafeFileName(dtype) || dtype.front() == '-')
         throw fields.Wrong("dtypes", fmt::format("\"{}\" is not a data type", dtype));
     }
-    fields.Within("devices", kErrorPrefix, [&] { CheckDeviceNames(suite.devices); });
-    fields.Within("variants", kErrorPrefix, [&] { std::ranges::for_each(suite.variants, ParseVariant); });
+    fields.CheckValue("devices", kErrorPrefix, [&] { CheckDeviceNames(suite.devices); });
+    fields.CheckValue("variants", kErrorPrefix, [&] { std::ranges::for_each(suite.variants, ParseVariant); });
     suite.include = ReadRules("include", fields);
     suite.exclude = ReadRules("exclude", fields);
-    if (!suite.cpus.empty()) fields.Within("cpus", kErrorPrefix, [&] { CheckCpus(suite.cpus); });
+    if (!suite.cpus.empty()) fields.CheckValue("cpus", kErrorPrefix, [&] { CheckCpus(suite.cpus); });
     if (!suite.period.empty() && !ParsePeriod(suite.period)) {
       throw fields.Wrong("period", fmt::format("\"{}\" is not a duration", suite.period))
           .Remedy(kPeriodRemedy);
     }
     if (!suite.power_mode.empty())
-      fields.Within("power_mode", kErrorPrefix, [&] { FindPowerMode(suite.power_mode); });
+      fields.CheckValue("power_mode", kErrorPrefix, [&] { FindPowerMode(suite.power_mode); });
     if (const auto runner = fields.Text("runner_path")) suite.runner = Resolve(*runner);
     for (std::string& library : suite.load) library = Resolve(library).string();
     if (const auto slowdown = fields.Text("max_slowdown")) {
@@ -141,7 +141,7 @@ class SuiteReader {
       JsonFields model_fields(json, source_, place);
       ReadKeys(model_fields, model);
       for (const auto& [dtype, program] : Texts("programs", model_fields)) {
-        if (dtype.empty() || dtype != AsFileName(dtype))
+        if (dtype.empty() || dtype != SafeFileName(dtype))
           throw model_fields.Wrong("programs", fmt::format("\"{}\" is not a data type", dtype));
         model.programs[dtype] = Resolve(program);
       }
@@ -183,7 +183,7 @@ bool MatchesAny(const std::vector<std::string>& patterns, const std::string& tex
 
 std::string DeviceFolderName(std::string device) {
   std::ranges::replace(device, ':', '_');
-  return AsFileName(device);
+  return SafeFileName(device);
 }
 
 }  // namespace
@@ -194,7 +194,7 @@ SuiteConfig ParseSuite(const std::string& text, const fs::path& path) {
   return SuiteReader(text, path).Read();
 }
 
-std::vector<SuiteCell> CellsOf(const SuiteConfig& suite) {
+std::vector<SuiteCell> ListCells(const SuiteConfig& suite) {
   std::vector<SuiteCell> cells;
   std::set<std::string> used;  // places of the rules that matched something
   std::set<fs::path> folders;

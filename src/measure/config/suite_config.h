@@ -25,7 +25,7 @@ struct SuiteModel {
   std::map<std::string, std::filesystem::path> programs;
 
   static constexpr const char* kSchemaName = "model";
-  static constexpr bool kFreeKeys = true;
+  static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
     v("name", &SuiteModel::name,
       Key({.meaning = "its name in the suite, and its folder's; that of `model` without it",
@@ -33,7 +33,7 @@ struct SuiteModel {
     v("model", &SuiteModel::source,
       Key({.meaning = "what `etprof export --model` takes, where it is to be exported"}));
     v("method", &SuiteModel::method, Key({.meaning = "the method to run"}));
-    v("programs", kRaw<std::map<std::string, std::string>>,
+    v("programs", kDocumentedKey<std::map<std::string, std::string>>,
       Key({.meaning = "a .pte for each data type, where they are there already"}));
   }
 };
@@ -44,7 +44,7 @@ struct SuiteRule {
   std::string place;  // for messages: "exclude[1]"
 
   static constexpr const char* kSchemaName = "rule";
-  static constexpr bool kFreeKeys = true;
+  static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
     using R = SuiteRule;
     v("model", &R::model, Key({.meaning = "names, or patterns with * and ?", .some = true, .one = true}));
@@ -73,13 +73,13 @@ struct SuiteConfig {
   std::map<std::string, std::string> environment;
   bool peaks = true;
 
-  static constexpr bool kFreeKeys = true;
+  static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
     using S = SuiteConfig;
-    v("$schema", kRaw<std::string>, Key({.meaning = "this schema, for editors"}));
+    v("$schema", kDocumentedKey<std::string>, Key({.meaning = "this schema, for editors"}));
     v("output_root", &S::output_root,
       Key({.meaning = "the suite's folder; out_<name of the file> without it"}));
-    v("models", kRaw<std::vector<std::variant<std::string, SuiteModel>>>,
+    v("models", kDocumentedKey<std::vector<std::variant<std::string, SuiteModel>>>,
       {.meaning = "what `etprof export --model` takes, a .pte, or an object", .some = true});
     v("dtypes", &S::dtypes,
       Key({.meaning = "data types to export for, as `etprof export --dtype`",
@@ -99,9 +99,9 @@ struct SuiteConfig {
                       "`threads=2`; without it each model is measured as it is",
            .unique = true,
            .one = true}));
-    v("include", kRaw<std::vector<SuiteRule>>,
+    v("include", kDocumentedKey<std::vector<SuiteRule>>,
       Key({.meaning = "rules: only cells and variants that one of them matches; all without it"}));
-    v("exclude", kRaw<std::vector<SuiteRule>>,
+    v("exclude", kDocumentedKey<std::vector<SuiteRule>>,
       Key({.meaning =
                "rules: no cells that one of them matches; a rule with `variant` removes that from them"}));
     v("max_minutes", &S::max_minutes,
@@ -117,19 +117,18 @@ struct SuiteConfig {
     v("runs", &S::runs,
       Key({.meaning = "traced runs, spread over the first 10 launches; later launches add as many each",
            .least = 1,
-           .most = kMostRuns}));
-    v("warmup", &S::warmup,
-      Key({.meaning = "minimum warmup runs per launch", .least = 0, .most = kMostRuns}));
+           .most = kMaxRuns}));
+    v("warmup", &S::warmup, Key({.meaning = "minimum warmup runs per launch", .least = 0, .most = kMaxRuns}));
     v("threads", &S::threads,
-      Key({.meaning = "of the runner's thread pool", .least = 1, .most = kMostThreads}));
+      Key({.meaning = "of the runner's thread pool", .least = 1, .most = kMaxThreads}));
     v("cpus", &S::cpus, Key({.meaning = "CPUs to run on, as `cpu_affinity`: `0-3`, `big`"}));
     v("period", &S::period, Key({.meaning = "start one run per period: `33ms`"}));
-    v("max_slowdown", kRaw<std::string>,
+    v("max_slowdown", kDocumentedKey<std::string>,
       Key({.meaning = "fail if a candidate is slower by more: `2%`; not checked without it"}));
-    v("runner_path", kRaw<std::string>, Key({.meaning = "the runner, instead of etprof-runner"}));
+    v("runner_path", kDocumentedKey<std::string>, Key({.meaning = "the runner, instead of etprof-runner"}));
     v("load", &S::load,
       Key({.meaning = "libraries of custom operators or of another backend, a path or a list", .one = true}));
-    v("env", kRaw<std::map<std::string, std::string>>,
+    v("env", kDocumentedKey<std::map<std::string, std::string>>,
       Key({.meaning = "environment variables of the runner", .pattern = kVariablePattern}));
   }
 };
@@ -150,6 +149,6 @@ struct SuiteCell {
 // The cells, ordered by model, data type, and device. A cell exists if `include` is empty or one of its rules
 // matches, and no rule of `exclude` without variants matches; the same holds for its variants. Throws Error
 // (kBadInput) for a rule that matches nothing, and if no cell is left.
-std::vector<SuiteCell> CellsOf(const SuiteConfig& suite);
+std::vector<SuiteCell> ListCells(const SuiteConfig& suite);
 
 }  // namespace etprof

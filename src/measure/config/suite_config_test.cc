@@ -16,7 +16,7 @@ SuiteConfig ParsedSuite(const std::string& text) { return ParseSuite(text, "nigh
 
 std::string SuiteProblem(const std::string& text) {
   try {
-    CellsOf(ParsedSuite(text));
+    ListCells(ParsedSuite(text));
   } catch (const Error& error) {
     return error.Message();
   }
@@ -25,7 +25,7 @@ std::string SuiteProblem(const std::string& text) {
 
 std::vector<std::string> CellNames(const SuiteConfig& suite) {
   std::vector<std::string> names;
-  for (const SuiteCell& cell : CellsOf(suite)) {
+  for (const SuiteCell& cell : ListCells(suite)) {
     std::string name = suite.models[cell.model].name + " " + cell.dtype + " " + cell.device;
     for (const std::string& variant : cell.variants) name += " " + variant;
     names.push_back(name);
@@ -54,7 +54,7 @@ TEST(Suite, HasAllCombinationsExceptForExcludedOnes) {
                           "toy_cnn fp32 ssh:pi5 isa=-avx2 threads=2,label=two",
                           "toy_cnn int8 local isa=-avx2 threads=2,label=two", "net fp32 local isa=-avx2",
                           "net fp32 ssh:pi5 isa=-avx2", "net int8 local isa=-avx2"));
-  EXPECT_TRUE(CellsOf(suite)[1].folder.string().ends_with("out_nightly/runs/toy_cnn/fp32/ssh_pi5"));
+  EXPECT_TRUE(ListCells(suite)[1].folder.string().ends_with("out_nightly/runs/toy_cnn/fp32/ssh_pi5"));
 }
 
 TEST(Suite, HasOnlyIncludedCells) {
@@ -100,7 +100,7 @@ TEST(Suite, GivesEachDeviceItsOwnFolder) {
   const SuiteConfig suite =
       ParsedSuite(R"({"models": ["a"], "devices": ["ssh:x", "ssh:x_", "adb:x:1", "adb:x_1"]})");
   std::set<std::filesystem::path> folders;
-  for (const SuiteCell& cell : CellsOf(suite)) folders.insert(cell.folder);
+  for (const SuiteCell& cell : ListCells(suite)) folders.insert(cell.folder);
   EXPECT_THAT(folders, SizeIs(4));
 }
 

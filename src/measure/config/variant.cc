@@ -38,7 +38,7 @@ std::string HiddenFeatures(const std::string& isa) {
 }
 
 std::string PaceText(Nanoseconds period) {
-  return period == 0 ? "back to back" : "every " + DurationText(period);
+  return period == 0 ? "back to back" : "every " + FormatExactDuration(period);
 }
 
 // The part of a model's name that distinguishes it from others: "fp16" for net_xnnpack_fp16.pte and
@@ -48,7 +48,7 @@ std::string DistinguishingName(const std::filesystem::path& model,
   std::set<std::string> ids = {ModelId(model)};
   for (const std::filesystem::path& other : models) ids.insert(ModelId(other));
   const auto place = std::distance(ids.begin(), ids.find(ModelId(model)));
-  return TellApart({ids.begin(), ids.end()}).names[static_cast<std::size_t>(place)];
+  return DropCommonWords({ids.begin(), ids.end()}).names[static_cast<std::size_t>(place)];
 }
 
 // Turns a label into the name of a folder.
@@ -130,8 +130,8 @@ Variant ParseVariant(const std::string& spec) {
   return variant;
 }
 
-VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given,
-                       const std::vector<std::filesystem::path>& models) {
+VariantLabels MakeVariantLabels(const Variant& variant, const ExperimentConfig& as_given,
+                                const std::vector<std::filesystem::path>& models) {
   std::vector<std::string> other, given;
   if (variant.isa) {
     const std::string hidden = HiddenFeatures(*variant.isa);
@@ -176,7 +176,7 @@ VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given,
   return labels;
 }
 
-ExperimentConfig Changed(const ExperimentConfig& as_given, const Variant& variant) {
+ExperimentConfig ApplyVariant(const ExperimentConfig& as_given, const Variant& variant) {
   ExperimentConfig other = as_given;
   if (variant.isa) other.isa = *variant.isa;
   if (variant.cpus) other.cpu_affinity = *variant.cpus;
@@ -199,7 +199,7 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
   std::vector<VariantLabels> labels_of;
   std::set<std::string> names_of_given;
   for (const Variant& variant : variants) {
-    labels_of.push_back(LabelsOf(variant, as_given, models));
+    labels_of.push_back(MakeVariantLabels(variant, as_given, models));
     names_of_given.insert(labels_of.back().as_given);
   }
   const bool only_isa = as_given.isa.empty() && std::ranges::all_of(variants, [](const Variant& variant) {
@@ -217,7 +217,7 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
   for (std::size_t number = 0; number < variants.size(); ++number) {
     const Variant& variant = variants[number];
     const VariantLabels& labels = labels_of[number];
-    ExperimentConfig other = Changed(as_given, variant);
+    ExperimentConfig other = ApplyVariant(as_given, variant);
     other.label = labels.variant;
     other.name = FolderName(labels.variant);
     for (int i = 2; !names.insert(other.name).second; ++i)

@@ -28,11 +28,11 @@ Variant ParseVariant(const std::string& spec);
 struct VariantLabels {
   std::string variant, as_given;
 };
-VariantLabels LabelsOf(const Variant& variant, const ExperimentConfig& as_given,
-                       const std::vector<std::filesystem::path>& models = {});
+VariantLabels MakeVariantLabels(const Variant& variant, const ExperimentConfig& as_given,
+                                const std::vector<std::filesystem::path>& models = {});
 
 // Applies the variant to `as_given`, except for its name and label.
-ExperimentConfig Changed(const ExperimentConfig& as_given, const Variant& variant);
+ExperimentConfig ApplyVariant(const ExperimentConfig& as_given, const Variant& variant);
 
 // Makes the configuration of a profile: `as_given` and one experiment for each variant, paired. A variant
 // that masks features is the baseline (off compared with on); other variants are candidates. The label of

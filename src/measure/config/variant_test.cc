@@ -49,7 +49,7 @@ TEST(Variant, ReportsProblems) {
 
 TEST(Variant, LabelsNameTheDifference) {
   const auto labels = [](const char* spec) {
-    const VariantLabels l = LabelsOf(ParseVariant(spec), MakeGivenExperiment());
+    const VariantLabels l = MakeVariantLabels(ParseVariant(spec), MakeGivenExperiment());
     return l.variant + " | " + l.as_given;
   };
   EXPECT_EQ(labels("isa=-avx512"), "avx512 off | avx512 on");

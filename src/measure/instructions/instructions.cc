@@ -56,7 +56,7 @@ std::vector<InstructionsRow> MergeInstructions(const std::vector<protocol::Count
 }
 
 void WriteInstructions(const std::vector<InstructionsRow>& rows, std::ostream& out) {
-  CsvRows<InstructionsRow> table(out);
+  CsvWriter<InstructionsRow> table(out);
   for (const InstructionsRow& row : rows) table.Row(row);
 }
 
@@ -70,11 +70,11 @@ std::vector<InstructionsRow> LoadInstructions(const ExperimentData& data) {
   return ReadCsvFile<InstructionsRow>(ReadTextFile(file), file.string(), "instruction counts");
 }
 
-double CountOfMethod(const protocol::CountersReply& reply) {
+double MethodInstructionCount(const protocol::CountersReply& reply) {
   for (const protocol::OperatorCounts& counts : reply.operators) {
     if (counts.place.kind != "method") continue;
-    const auto counter =
-        std::ranges::find(reply.counters, protocol::kEmulatorCounters.front(), &protocol::OpenCounter::name);
+    const auto counter = std::ranges::find(reply.counters, protocol::kEmulatorCounters.front(),
+                                           &protocol::AvailableCounter::name);
     if (counter != reply.counters.end())
       return counts.means[static_cast<std::size_t>(counter - reply.counters.begin())];
   }

@@ -74,7 +74,7 @@ std::vector<InstructionsRow> LoadInstructions(const ExperimentData& data);
 std::filesystem::path InstructionsFile(const ExperimentData& data);
 
 // The instructions of the whole method in one process; 0: not counted.
-double CountOfMethod(const protocol::CountersReply& reply);
+double MethodInstructionCount(const protocol::CountersReply& reply);
 // The row of the whole method; null: there is none.
 const InstructionsRow* MethodInstructions(const std::vector<InstructionsRow>& rows);
 

@@ -18,7 +18,7 @@ constexpr double kHelpSeconds = 20;
 
 }  // namespace
 
-void Instrument::WrapAround(Command& command) const {
+void Instrument::WrapCommand(Command& command) const {
   std::vector<std::string>& words = command.arguments;
   if (!emulator_plugin.empty()) {
     const auto emulator = std::ranges::find_if(words, IsEmulator);

@@ -15,7 +15,7 @@ struct Instrument {
   std::filesystem::path profile = {};  // Callgrind's output; the runner removes all but the last
 
   // Changes the command of a runner so that its instructions are counted.
-  void WrapAround(Command& command) const;
+  void WrapCommand(Command& command) const;
 };
 
 // Whether a QEMU emulator loads plugins, which statically linked ones do not.

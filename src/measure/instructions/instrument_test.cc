@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 TEST(Instrument, AddsThePluginToTheEmulator) {
   Command command{{"taskset", "1", "/tools/qemu-aarch64", "-cpu", "max", "runner", "--worker"}, {}, {}};
-  Instrument{.emulator_plugin = "/lib/counts.so"}.WrapAround(command);
+  Instrument{.emulator_plugin = "/lib/counts.so"}.WrapCommand(command);
   EXPECT_THAT(command.arguments, ElementsAre("taskset", "1", "/tools/qemu-aarch64", "-plugin",
                                              "/lib/counts.so", "-cpu", "max", "runner", "--worker"));
   EXPECT_TRUE(command.environment.empty());
@@ -23,7 +23,7 @@ TEST(Instrument, AddsThePluginToTheEmulator) {
 
 TEST(Instrument, StartsValgrindWithTheProfilesPath) {
   Command command{{"runner", "--worker"}, {}, {}};
-  Instrument{.valgrind = "/bin/valgrind", .profile = "/run/a.callgrind"}.WrapAround(command);
+  Instrument{.valgrind = "/bin/valgrind", .profile = "/run/a.callgrind"}.WrapCommand(command);
   EXPECT_EQ(command.arguments.front(), "/bin/valgrind");
   EXPECT_THAT(command.arguments, testing::Contains("--callgrind-out-file=/run/a.callgrind"));
   EXPECT_EQ(command.arguments.back(), "--worker");

@@ -18,7 +18,7 @@ bool IsEmulated(const ExperimentConfig& experiment, const DeviceProperties& devi
   return wrapped || (!own.empty() && !runner.empty() && own != runner);
 }
 
-std::string PlatformOf(const Config& config, const DeviceProperties& device) {
+std::string RunPlatform(const Config& config, const DeviceProperties& device) {
   std::set<std::string> architectures;
   for (const ExperimentConfig& experiment : config.experiments) {
     if (!IsEmulated(experiment, device)) return device.platform;

@@ -17,6 +17,6 @@ bool IsEmulated(const ExperimentConfig& experiment, const DeviceProperties& devi
 
 // The platform of the runs: the device's, or "linux-aarch64-emulated" if all experiments are emulated and
 // their runners have the same architecture.
-std::string PlatformOf(const Config& config, const DeviceProperties& device);
+std::string RunPlatform(const Config& config, const DeviceProperties& device);
 
 }  // namespace etprof

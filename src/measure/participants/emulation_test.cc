@@ -51,11 +51,11 @@ TEST_F(Emulation, IsDetectedByWrapperAndByArchitecture) {
 TEST_F(Emulation, NamesThePlatformOnlyIfAllAreEmulatedAlike) {
   Config config;
   config.experiments = {Experiment(kArm, {"qemu-aarch64"}), Experiment(kArm, {"qemu-aarch64"})};
-  EXPECT_EQ(PlatformOf(config, device_), "linux-aarch64-emulated");
+  EXPECT_EQ(RunPlatform(config, device_), "linux-aarch64-emulated");
   config.experiments[0] = Experiment(kX86);
-  EXPECT_EQ(PlatformOf(config, device_), "linux-x86_64");
+  EXPECT_EQ(RunPlatform(config, device_), "linux-x86_64");
   config.experiments.erase(config.experiments.begin() + 1);
-  EXPECT_EQ(PlatformOf(config, device_), "linux-x86_64");
+  EXPECT_EQ(RunPlatform(config, device_), "linux-x86_64");
 }
 
 }  // namespace

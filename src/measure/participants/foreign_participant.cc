@@ -41,7 +41,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   arguments.push_back("--model_path=" + device.Put(setup.model));
   arguments.push_back(fmt::format("--num_executions={}", executions));
   arguments.push_back(fmt::format("--cpu_threads={}", setup.threads));
-  const std::string place = device.Place(etdump);
+  const std::string place = device.ReserveOutputPath(etdump);
   arguments.push_back("--etdump_path=" + place);
   // Other runners get no mask: it was refused before anything started.
   if (!config.isa.empty()) arguments.push_back("--isa=" + config.isa);
@@ -117,7 +117,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   ForeignRun run;
   run.status = *status;
   run.wall = std::chrono::nanoseconds(Clock::now() - start).count();
-  if (run.status.run_delay) setup.data->wait_source = protocol::kOutside;
+  if (run.status.run_delay) setup.data->wait_source = protocol::kOutsideProcess;
   run.has_xnnpack_log = has_xnnpack_log;
   run.trace_enabled = trace_enabled;
   std::string etdump_problem =
@@ -132,7 +132,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   }
   run.times =
       static_cast<int>(parsed_log.iterations.size()) == executions ? parsed_log.iterations : run.traced;
-  if (parsed_log.nan_in_output) AddOnce("its printed outputs have NaN", setup.data->warnings);
+  if (parsed_log.nan_in_output) AppendUnique("its printed outputs have NaN", setup.data->warnings);
   if (!status->Success()) {
     std::string problem = fmt::format("the runner {}", device.EndText(*status, limits));
     const std::string last = LastError(*process);
@@ -141,12 +141,12 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
       const bool by_itself = status->PossibleSignal() == 0;
       throw WorkerFailure(by_itself ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, problem);
     }
-    AddOnce(problem + "; its ETDump was complete by then, and is used", setup.data->warnings);
+    AppendUnique(problem + "; its ETDump was complete by then, and is used", setup.data->warnings);
   }
   if (run.times.empty())
     throw WorkerFailure(WorkerFailure::Kind::kRefused,
                         "it is not known how long its runs took: " + etdump_problem);
-  if (run.traced.empty()) AddOnce("no operators: " + etdump_problem, setup.data->warnings);
+  if (run.traced.empty()) AppendUnique("no operators: " + etdump_problem, setup.data->warnings);
   return run;
 }
 
@@ -190,7 +190,7 @@ class ForeignParticipant : public Participant {
   explicit ForeignParticipant(const ParticipantSetup& setup)
       : setup_(setup), log_(setup.folder / (setup.stem + ".log")) {}
 
-  bool WholeProcess() const override { return true; }
+  bool IsWholeProcess() const override { return true; }
   void Begin(Launch&) override {}
   std::optional<Nanoseconds> WarmUp(Launch&, int, int) override { return std::nullopt; }
 
@@ -244,7 +244,7 @@ void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, bo
   try {
     xnntrace.Write(device_log.Lines());
   } catch (const Error& error) {
-    AddOnce("Android's log could not be read: " + error.Message(), setup.data->warnings);
+    AppendUnique("Android's log could not be read: " + error.Message(), setup.data->warnings);
   }
 }
 

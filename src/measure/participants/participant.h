@@ -32,18 +32,18 @@ class WorkerFailure : public std::runtime_error {
 };
 
 // An experiment from the schedule's point of view: it starts fresh processes, which run bursts. All members
-// except for WholeProcess and Abandon throw WorkerFailure.
+// except for IsWholeProcess and Abandon throw WorkerFailure.
 class Participant {
  public:
   virtual ~Participant() = default;
 
   // Whether every burst is a process of its own (a foreign runner), so that a launch has only one burst.
-  virtual bool WholeProcess() const = 0;
+  virtual bool IsWholeProcess() const = 0;
 
   // Starts a process and loads the model. Fills load, rss_after_load.
   virtual void Begin(Launch& launch) = 0;
   // Runs the launch's first run and more runs until the latency is stable. Fills first_run, warmup,
-  // traced_runs. May be called again to continue. Does nothing for a participant with WholeProcess. Returns
+  // traced_runs. May be called again to continue. Does nothing for a participant with IsWholeProcess. Returns
   // the time of all these runs by the device's clock, including the time between them; absent: not known.
   virtual std::optional<Nanoseconds> WarmUp(Launch& launch, int min_runs, int max_runs) = 0;
   // Appends to bursts and traced_runs.
@@ -56,7 +56,7 @@ class Participant {
 
   // Sets the seconds after which a request counts as hung, unless the configured timeout is shorter. The
   // default is that timeout.
-  void SetPatience(double seconds) { patience_seconds_ = seconds; }
+  void SetTimeout(double seconds) { patience_seconds_ = seconds; }
 
  protected:
   double Patience(double timeout_seconds) const { return std::min(timeout_seconds, patience_seconds_); }

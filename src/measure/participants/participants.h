@@ -45,16 +45,17 @@ struct ParticipantSetup {
 
 // Makes the command that starts the experiment's runner on the device: the wrapper's words first, the
 // experiment's environment, and no arguments. Pushes the files that the runner needs. Throws as
-// Device::PutProgram and LibrariesForAndroid.
-Command StartOfRunner(Device& device, const DeviceProperties& properties, const ExperimentConfig& experiment);
+// Device::PutProgram and AndroidRunnerLibraries.
+Command MakeRunnerCommand(Device& device, const DeviceProperties& properties,
+                          const ExperimentConfig& experiment);
 
-// StartOfRunner with the experiment's CPUs: the command for both workers and whole processes.
+// MakeRunnerCommand with the experiment's CPUs: the command for both workers and whole processes.
 Command BaseCommand(const ParticipantSetup& setup);
 
 // BaseCommand with the arguments of a worker, and the worker's load request. Both push the files that they
 // name.
 Command WorkerCommand(const ParticipantSetup& setup);
-protocol::LoadRequest LoadRequestOf(const ParticipantSetup& setup);
+protocol::LoadRequest MakeLoadRequest(const ParticipantSetup& setup);
 
 // Makes a participant for etprof-runner: one worker process per launch.
 std::unique_ptr<Participant> MakeWorkerParticipant(const ParticipantSetup& setup);

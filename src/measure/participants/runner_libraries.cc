@@ -31,7 +31,7 @@ std::optional<fs::path> FindInNdk(const fs::path& ndk, const std::string& archit
 
 }  // namespace
 
-std::vector<fs::path> LibrariesForAndroid(const fs::path& runner) {
+std::vector<fs::path> AndroidRunnerLibraries(const fs::path& runner) {
   const std::vector<std::string> needed = NeededLibraries(runner);
   if (std::ranges::find(needed, kLibraryName) == needed.end()) return {};
   std::error_code error;

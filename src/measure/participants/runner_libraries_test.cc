@@ -52,7 +52,7 @@ class Libraries : public ::testing::Test {
   }
   std::string Refusal() const {
     try {
-      LibrariesForAndroid(root_ / "executor_runner");
+      AndroidRunnerLibraries(root_ / "executor_runner");
     } catch (const Error& error) {
       return error.Message();
     }
@@ -69,17 +69,17 @@ TEST_F(Libraries, AreFoundNextToTheRunnerAndInTheNdk) {
   using Paths = std::vector<fs::path>;
   const fs::path older = Make("ndk/sources/cxx-stl/llvm-libc++/libs/arm64-v8a/libc++_shared.so");
   Make("ndk/toolchains/llvm/prebuilt/linux-x86_64/sysroot/usr/lib/x86_64-linux-android/libc++_shared.so");
-  EXPECT_EQ(LibrariesForAndroid(root_ / "executor_runner"), Paths{older});
+  EXPECT_EQ(AndroidRunnerLibraries(root_ / "executor_runner"), Paths{older});
   const fs::path newer = Make(
       "ndk/toolchains/llvm/prebuilt/linux-x86_64/sysroot/usr/lib/aarch64-linux-android/libc++_shared.so");
-  EXPECT_EQ(LibrariesForAndroid(root_ / "executor_runner"), Paths{newer});
+  EXPECT_EQ(AndroidRunnerLibraries(root_ / "executor_runner"), Paths{newer});
   const fs::path beside = Make("libc++_shared.so");
-  EXPECT_EQ(LibrariesForAndroid(root_ / "executor_runner"), Paths{beside});
+  EXPECT_EQ(AndroidRunnerLibraries(root_ / "executor_runner"), Paths{beside});
 }
 
 TEST_F(Libraries, AreEmptyForARunnerThatNeedsNone) {
   std::ofstream(root_ / "runner.py") << "#!/usr/bin/env python3\n";
-  EXPECT_TRUE(LibrariesForAndroid(root_ / "runner.py").empty());
+  EXPECT_TRUE(AndroidRunnerLibraries(root_ / "runner.py").empty());
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ class WorkerParticipant : public Participant {
   explicit WorkerParticipant(const ParticipantSetup& setup)
       : setup_(setup), log_(setup.folder / (setup.stem + ".log")) {}
 
-  bool WholeProcess() const override { return false; }
+  bool IsWholeProcess() const override { return false; }
 
   void Begin(Launch& launch) override {
     const Command command = WorkerCommand(setup_);
@@ -35,7 +35,7 @@ class WorkerParticipant : public Participant {
         *setup_.device, command, [this](std::string_view text) { log_.Write(text); }, *setup_.interruption,
         setup_.timeout_seconds);
 
-    const auto reply = worker_->Ask<protocol::LoadReply>("load", LoadRequestOf(setup_));
+    const auto reply = worker_->Ask<protocol::LoadReply>("load", MakeLoadRequest(setup_));
     launch.load = reply.load_ns;
     launch.load_wait = reply.load_wait_ns;
     launch.rss_after_load = reply.rss_bytes;
@@ -51,10 +51,10 @@ class WorkerParticipant : public Participant {
     data.outputs = reply.outputs;
     data.inputs_from = reply.inputs_from;
     if (ready.threads != setup_.threads) {
-      AddOnce(fmt::format("the runner uses {} threads, not {}", ready.threads, setup_.threads),
-              data.warnings);
+      AppendUnique(fmt::format("the runner uses {} threads, not {}", ready.threads, setup_.threads),
+                   data.warnings);
     }
-    for (const std::string& warning : reply.warnings) AddOnce(warning, data.warnings);
+    for (const std::string& warning : reply.warnings) AppendUnique(warning, data.warnings);
   }
 
   std::optional<Nanoseconds> WarmUp(Launch& launch, int min_runs, int max_runs) override {
@@ -127,12 +127,12 @@ class WorkerParticipant : public Participant {
     if (!launch.traced_runs.empty()) {
       const std::filesystem::path part = setup_.folder / EtdumpPart(setup_.stem, launch.index);
       std::filesystem::create_directories(part.parent_path());
-      const std::string place = setup_.device->Place(part);
+      const std::string place = setup_.device->ReserveOutputPath(part);
       const auto reply = worker_->Ask<protocol::EtdumpReply>("etdump", protocol::EtdumpRequest{place});
       if (reply.blocks == 0) {
         launch.traced_runs.clear();
-        AddOnce("its ExecuTorch was built without event tracing: operators are not traced",
-                setup_.data->warnings);
+        AppendUnique("its ExecuTorch was built without event tracing: operators are not traced",
+                     setup_.data->warnings);
       } else if (!setup_.device->Get(place, part)) {
         throw WorkerFailure(WorkerFailure::Kind::kGarbage, "the worker wrote no ETDump where it said it did");
       } else {
@@ -142,13 +142,13 @@ class WorkerParticipant : public Participant {
     if (want_outputs && !launch.bursts.empty()) {
       protocol::OutputsRequest request;
       if (!setup_.saved_outputs.empty() && OutputElements() <= kMaxOutputElements)
-        request.save_to = setup_.device->Place(setup_.saved_outputs);
+        request.save_to = setup_.device->ReserveOutputPath(setup_.saved_outputs);
       try {
         setup_.data->output_digests = worker_->Ask<protocol::OutputsReply>("outputs", request).outputs;
         if (!request.save_to.empty()) setup_.device->Get(request.save_to, setup_.saved_outputs);
       } catch (const WorkerFailure& failure) {
         if (failure.kind() != WorkerFailure::Kind::kRefused) throw;
-        AddOnce(std::string("its outputs could not be read: ") + failure.what(), setup_.data->warnings);
+        AppendUnique(std::string("its outputs could not be read: ") + failure.what(), setup_.data->warnings);
       }
       WarnAboutNan();
     }
@@ -172,7 +172,7 @@ class WorkerParticipant : public Participant {
     for (std::size_t i = 0; i < setup_.data->output_digests.size(); ++i) {
       const protocol::OutputDigest& output = setup_.data->output_digests[i];
       if (output.nan_count + output.inf_count == 0) continue;
-      AddOnce(
+      AppendUnique(
           fmt::format("output {} has {} NaN and {} infinite elements", i, output.nan_count, output.inf_count),
           setup_.data->warnings);
     }
@@ -205,13 +205,13 @@ void ExperimentLog::Write(std::string_view text) {
 
 void ExperimentLog::Line(const std::string& text) { Write(text + "\n"); }
 
-Command StartOfRunner(Device& device, const DeviceProperties& properties,
-                      const ExperimentConfig& experiment) {
+Command MakeRunnerCommand(Device& device, const DeviceProperties& properties,
+                          const ExperimentConfig& experiment) {
   Command command;
   std::vector<std::string>& words = command.arguments;
   words = experiment.exec_wrapper;
   std::vector<std::filesystem::path> libraries;
-  if (properties.platform == "android") libraries = LibrariesForAndroid(experiment.runner);
+  if (properties.platform == "android") libraries = AndroidRunnerLibraries(experiment.runner);
   const std::vector<std::string> program = device.PutProgram(experiment.runner, libraries);
   words.insert(words.end(), program.begin(), program.end());
   std::map<std::string, std::string> environment = experiment.environment;
@@ -224,9 +224,9 @@ Command StartOfRunner(Device& device, const DeviceProperties& properties,
 }
 
 Command BaseCommand(const ParticipantSetup& setup) {
-  Command command = StartOfRunner(*setup.device, *setup.properties, *setup.config);
+  Command command = MakeRunnerCommand(*setup.device, *setup.properties, *setup.config);
   if (!setup.config->cpu_affinity.empty())
-    command.cpus = CpusOf(setup.config->cpu_affinity, *setup.properties);
+    command.cpus = ResolveCpus(setup.config->cpu_affinity, *setup.properties);
   return command;
 }
 
@@ -242,7 +242,7 @@ Command WorkerCommand(const ParticipantSetup& setup) {
   return command;
 }
 
-protocol::LoadRequest LoadRequestOf(const ParticipantSetup& setup) {
+protocol::LoadRequest MakeLoadRequest(const ParticipantSetup& setup) {
   const ExperimentConfig& config = *setup.config;
   protocol::LoadRequest request;
   request.model = setup.device->Put(setup.model);

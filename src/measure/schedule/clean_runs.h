@@ -28,7 +28,7 @@ inline bool IsCleanRun(Nanoseconds latency, std::optional<Nanoseconds> wait) {
 
 // Steal time (the host ran something else on a virtual processor) is counted in clock ticks of 10 ms, so it
 // cannot be attributed to single runs: a burst that lost more than 1% of its time has no clean run.
-inline bool LostToTheHost(std::optional<Nanoseconds> steal, Nanoseconds burst) {
+inline bool HasExcessiveSteal(std::optional<Nanoseconds> steal, Nanoseconds burst) {
   return steal && static_cast<double>(*steal) > kCleanShare * static_cast<double>(burst);
 }
 

@@ -24,13 +24,13 @@ double BurstSeconds(const Config& config, const Plan& plan) {
   for (const Unit& unit : plan.units) {
     if (!IsTimed(config, unit)) continue;
     const Nanoseconds period = config.experiments[unit.experiment].period;
-    seconds += static_cast<double>(ShortestBurst(period)) / 1e9;
+    seconds += static_cast<double>(MinBurstLength(period)) / 1e9;
   }
   return seconds;
 }
 
 bool HasStopRule(const Config& config, const Plan& plan, const DeviceProperties& properties) {
-  const auto decisive = DecisiveOf(
+  const auto decisive = SelectDecisive(
       plan.pairs, plan.units.size(), [&](std::size_t u) { return IsTimed(config, plan.units[u]); },
       [&](std::size_t u) { return IsEmulated(config.experiments[plan.units[u].experiment], properties); });
   return !decisive.Empty();
@@ -72,18 +72,19 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
     forecast.least_seconds = bursts_of(*config.launches, forecast.rounds.most);
     return forecast;
   }
-  const std::vector<int> looks = stats::MakeStopRule().looks;
+  const std::vector<int> interim_launches = stats::MakeStopRule().interim_launches;
   std::optional<int> launches = config.launches;
-  if (!launches && !HasStopRule(config, plan, properties)) launches = stats::kLeastLaunches;
+  if (!launches && !HasStopRule(config, plan, properties)) launches = stats::kMinLaunches;
   forecast.kind = launches ? Forecast::Kind::kLaunchesInTime : Forecast::Kind::kStopRule;
-  if (!launches) forecast.usual_launches = looks.front();
-  forecast.launches = {stats::kLeastLaunches, launches.value_or(looks.back())};
+  if (!launches) forecast.first_analysis_launches = interim_launches.front();
+  forecast.launches = {stats::kMinLaunches, launches.value_or(interim_launches.back())};
   forecast.max_seconds = AllowedSeconds(config, plan.pairs.size());
   forecast.most_seconds = forecast.max_seconds;
-  const double max_peaks = std::floor(kMaxPeaksShare * forecast.max_seconds / kSecondsOfRoofs);
-  forecast.roof_seconds = kSecondsOfRoofs * std::min(static_cast<double>(forecast.roofs), max_peaks);
-  forecast.least_seconds = std::min(forecast.max_seconds - forecast.roof_seconds,
-                                    bursts_of(launches.value_or(looks.front()), forecast.rounds.most));
+  const double max_peaks = std::floor(kMaxPeaksShare * forecast.max_seconds / kSecondsPerPeaks);
+  forecast.peaks_seconds = kSecondsPerPeaks * std::min(static_cast<double>(forecast.roofs), max_peaks);
+  forecast.least_seconds =
+      std::min(forecast.max_seconds - forecast.peaks_seconds,
+               bursts_of(launches.value_or(interim_launches.front()), forecast.rounds.most));
   return forecast;
 }
 

@@ -27,10 +27,10 @@ struct Forecast {
     }
   };
   Kind kind = Kind::kNothingTimed;
-  std::size_t timed = 0;              // number of units that are measured for time
-  std::size_t traced = 0;             // number of kernel-log units, which run one process each
-  Range launches;                     // of each timed unit
-  std::optional<int> usual_launches;  // kStopRule: launches until the first interim analysis
+  std::size_t timed = 0;                       // number of units that are measured for time
+  std::size_t traced = 0;                      // number of kernel-log units, which run one process each
+  Range launches;                              // of each timed unit
+  std::optional<int> first_analysis_launches;  // kStopRule: launches until the first interim analysis
   Range rounds;            // of a launch; 0 if sustained. An executor_runner has one round, as long as seven
   double max_seconds = 0;  // time limit; 0: none
   double burst_seconds = 0;  // one burst of each timed unit, for models with short runs
@@ -40,10 +40,10 @@ struct Forecast {
   double least_seconds = 0;
   std::optional<double> most_seconds;  // absent: no upper bound
   std::size_t roofs = 0;               // measurements of the machine's peaks after the launches
-  double roof_seconds = 0;             // their part of max_seconds
+  double peaks_seconds = 0;            // their part of max_seconds
 };
 
-inline constexpr double kSecondsOfRoofs = 2;  // approximate time of one measurement of the machine's peaks
+inline constexpr double kSecondsPerPeaks = 2;  // approximate time of one measurement of the machine's peaks
 
 // The time limit if the number of launches is not given: max_seconds, or a minute for each pair.
 double AllowedSeconds(const Config& config, std::size_t pairs);

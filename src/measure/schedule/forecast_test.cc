@@ -24,7 +24,7 @@ TEST(Forecast, AllowsAMinutePerPair) {
   EXPECT_EQ(forecast.most_seconds, 60);
   EXPECT_EQ(forecast.launches.least, 2);
   EXPECT_EQ(forecast.launches.most, 160);
-  EXPECT_EQ(forecast.usual_launches, 10);
+  EXPECT_EQ(forecast.first_analysis_launches, 10);
   EXPECT_EQ(forecast.rounds.least, 1);
   EXPECT_EQ(forecast.rounds.most, 7);
   EXPECT_DOUBLE_EQ(forecast.least_seconds, 10 * 7 * 2 * 0.05);
@@ -56,12 +56,12 @@ TEST(Forecast, GivenValuesAreBounds) {
   EXPECT_EQ(Of(config).most_seconds, 3);
   // Ten launches of seven rounds would take longer. A quarter of the time is for the machine's peaks, if one
   // of them fits into it.
-  EXPECT_EQ(Of(config).roof_seconds, 0);
+  EXPECT_EQ(Of(config).peaks_seconds, 0);
   EXPECT_EQ(Of(config).least_seconds, 3);
   config.max_seconds = 7.9;
-  EXPECT_EQ(Of(config).roof_seconds, 0);
+  EXPECT_EQ(Of(config).peaks_seconds, 0);
   config.max_seconds = 8;
-  EXPECT_EQ(Of(config).roof_seconds, 2);
+  EXPECT_EQ(Of(config).peaks_seconds, 2);
   EXPECT_EQ(Of(config).least_seconds, 6);
   config.max_seconds = 3;
   config.launches = 4;

@@ -21,7 +21,7 @@ constexpr int kPacedRuns = 10;
 
 }  // namespace
 
-int TracedRunsOfBurst(int runs, int launches, int rounds, int launch, int round) {
+int TracedRunsPerBurst(int runs, int launches, int rounds, int launch, int round) {
   const auto share = [](std::int64_t total, std::int64_t parts, std::int64_t part) {
     return total * (part + 1) / parts - total * part / parts;
   };
@@ -31,7 +31,7 @@ int TracedRunsOfBurst(int runs, int launches, int rounds, int launch, int round)
   return static_cast<int>(share(std::max<std::int64_t>(1, of_launch), rounds, round));
 }
 
-Nanoseconds ShortestBurst(Nanoseconds period) { return std::max(kDefaultTarget, kPacedRuns * period); }
+Nanoseconds MinBurstLength(Nanoseconds period) { return std::max(kDefaultTarget, kPacedRuns * period); }
 
 namespace {
 
@@ -62,13 +62,13 @@ class LaunchFitter {
     LaunchShape shape;
     shape.launches = input_.launches;
     if (!input_.launches_given) {
-      const int least = std::max(stats::kLeastLaunches, input_.launches_done + 1);
+      const int least = std::max(stats::kMinLaunches, input_.launches_done + 1);
       while (shape.launches > least && !Fits(shape.launches)) --shape.launches;
     }
     const double budget = Budget(shape.launches);
     const double target = double(input_.one_burst ? kDefaultRounds * kDefaultTarget : kDefaultTarget);
     shape.target = static_cast<Nanoseconds>(target);
-    const double least_traced = Traced(shape.launches, kLeastTraced);
+    const double least_traced = Traced(shape.launches, kMinTracedRuns);
     shape.rounds = input_.one_burst ? 1 : input_.rounds.value_or(kDefaultRounds);
     const auto fits = [&](int runs, double length) {
       return shape.rounds * Round(runs, length) + least_traced <= budget;
@@ -86,8 +86,8 @@ class LaunchFitter {
     const double each = Traced(shape.launches, 1);
     const double left = budget + input_.fixed_seconds - shape.seconds;
     const int affordable =
-        each > 0 ? static_cast<int>(std::clamp(left / each, 1.0, double(protocol::kMostRunsOfBurst)))
-                 : protocol::kMostRunsOfBurst;
+        each > 0 ? static_cast<int>(std::clamp(left / each, 1.0, double(protocol::kMaxBurstRuns)))
+                 : protocol::kMaxBurstRuns;
     shape.seconds += Traced(shape.launches, affordable);
     shape.least_seconds = input_.fixed_seconds + shape.round_seconds + Traced(shape.launches, 1);
     const double warmup_seconds = kWarmUpShare * budget / double(std::max<std::size_t>(1, planned_.size()));
@@ -119,15 +119,15 @@ class LaunchFitter {
     cost.wall_ns = std::max(cost.wall_ns, cost.spacing_ns);
     return cost;
   }
-  // The least number of runs in a burst, so that all launches together have kLeastUntraced.
+  // The least number of runs in a burst, so that all launches together have kMinUntracedRuns.
   static int MinRuns(int launches, int rounds) {
     const int bursts = launches * rounds;
-    return std::max(kMinRunsPerBurst, (kLeastUntraced + bursts - 1) / bursts);
+    return std::max(kMinRunsPerBurst, (kMinUntracedRuns + bursts - 1) / bursts);
   }
   // Recorded runs of a burst of `length_ns`, at least `least`; 0: just `least`.
   static int Runs(const Planned& planned, int least, double length_ns) {
     const double length = length_ns > 0 ? std::max(length_ns, planned.min_length_ns) : 0;
-    return RunsWithin(length / 1e9, planned.cost.spacing_ns, least, protocol::kMostRunsOfBurst);
+    return RunsWithin(length / 1e9, planned.cost.spacing_ns, least, protocol::kMaxBurstRuns);
   }
   // Seconds for the bursts of one launch.
   double Budget(int launches) const {
@@ -155,7 +155,7 @@ class LaunchFitter {
     return seconds;
   }
   bool Fits(int launches) const {
-    return Round(MinRuns(launches, 1), 0) + Traced(launches, kLeastTraced) <= Budget(launches);
+    return Round(MinRuns(launches, 1), 0) + Traced(launches, kMinTracedRuns) <= Budget(launches);
   }
 
   const ShapeInput& input_;

@@ -10,21 +10,21 @@ namespace etprof {
 
 // How many of `runs` traced runs a burst has, so that `launches` launches of `rounds` rounds have `runs`
 // together and every launch has at least one. Later launches are like the first ones.
-int TracedRunsOfBurst(int runs, int launches, int rounds, int launch, int round);
+int TracedRunsPerBurst(int runs, int launches, int rounds, int launch, int round);
 
 inline constexpr int kDefaultRounds = 7;
 
 // The target length of a burst if runs start `period` apart (0: back to back).
-Nanoseconds ShortestBurst(Nanoseconds period);
+Nanoseconds MinBurstLength(Nanoseconds period);
 
 inline constexpr int kDefaultWarmup = 10;  // the kit's default
 
 // The number of launches and their composition, fitted to the available time. In order of priority: at least
-// kLeastUntraced recorded runs of each experiment in as many launches as fit, up to the wanted number; at
-// least kLeastTraced traced runs in each launch; rounds; the requested traced runs. If not even one round of
-// one run fits, each launch has one round of one run and one traced run.
-inline constexpr int kLeastUntraced = 20;
-inline constexpr int kLeastTraced = 3;
+// kMinUntracedRuns recorded runs of each experiment in as many launches as fit, up to the wanted number; at
+// least kMinTracedRuns traced runs in each launch; rounds; the requested traced runs. If not even one round
+// of one run fits, each launch has one round of one run and one traced run.
+inline constexpr int kMinUntracedRuns = 20;
+inline constexpr int kMinTracedRuns = 3;
 struct LaunchShape {
   int launches = 10;
   int rounds = kDefaultRounds;

@@ -105,9 +105,9 @@ class Scheduler {
     if (!options.launches || options.max_seconds_given) limit_ = options.max_seconds - options.after_seconds;
     for (std::size_t u = 0; u < units_.size(); ++u) {
       if (!units_[u].data->error.empty()) experiments_[u].state = State::kGivenUp;
-      if (units_[u].participant->WholeProcess()) {
+      if (units_[u].participant->IsWholeProcess()) {
         one_burst_ = true;
-        data_.why_not_interleaved = "a third-party runner needs one process for each burst";
+        data_.not_interleaved_reason = "a third-party runner needs one process for each burst";
       }
     }
   }
@@ -121,10 +121,10 @@ class Scheduler {
     next_analysis_ = MinLaunchesWanted();
     if (index > 0) ContinueStored(index);
 
-    stats::Decision decision = Decide();
+    stats::StopDecision decision = DecideStop();
     while (!decision.stop && AnyLeft()) {
       if (hooks_.interrupted()) break;
-      if (shape_) next_analysis_ = decision.next_look;
+      if (shape_) next_analysis_ = decision.next_launches;
       const double start = hooks_.now();
       RunLaunch(index++);
       UpdateData();
@@ -136,7 +136,7 @@ class Scheduler {
       Report(0, true);
       if (std::exchange(connection_lost_, false) && hooks_.reconnect && !hooks_.interrupted())
         hooks_.reconnect();
-      decision = Decide();
+      decision = DecideStop();
     }
     data_.stopped = hooks_.interrupted() ? "interrupted"
                     : AnyLeft()          ? decision.reason
@@ -229,14 +229,14 @@ class Scheduler {
     data_.seconds = Used();
     data_.max_seconds = options_.max_seconds;
     data_.precision = options_.precision;
-    data_.look_confidence = options_.launches ? options_.look_confidence : rule_.look_confidence;
+    data_.interim_confidence = options_.launches ? options_.interim_confidence : rule_.interim_confidence;
     data_.launches = CompleteLaunches();
     data_.interleaved = !one_burst_;
     if (shape_) data_.rounds = shape_->rounds;
   }
 
   Decisive<ComparePair> DecisiveNow() const {
-    return DecisiveOf(
+    return SelectDecisive(
         pairs_, units_.size(), [&](std::size_t u) { return !IsGivenUp(u); },
         [&](std::size_t u) { return units_[u].data->emulated; });
   }
@@ -257,12 +257,13 @@ class Scheduler {
   stats::RatioEstimate AddWaitingError(const ComparePair& pair, const stats::RatioEstimate& estimate) const {
     const ExperimentData &a = *units_[pair.baseline].data, &b = *units_[pair.candidate].data;
     const double differing = a.Settings() == b.Settings() ? -std::expm1(-std::abs(estimate.log_ratio)) : 1;
-    return WithErrorOfWaiting(estimate, a.WaitedShare(), b.WaitedShare(), differing);
+    return WithWaitingError(estimate, a.WaitedShare(), b.WaitedShare(), differing);
   }
 
   // The number of launches at which the stop rule may first stop.
   int MinLaunchesWanted() const {
-    return options_.launches.value_or(DecisiveNow().Empty() ? stats::kLeastLaunches : rule_.looks.front());
+    return options_.launches.value_or(DecisiveNow().Empty() ? stats::kMinLaunches
+                                                            : rule_.interim_launches.front());
   }
 
   // The least precise of the estimates that the stop rule checks.
@@ -282,7 +283,7 @@ class Scheduler {
       first = false;
     };
     ForEachMeasured(
-        rule_.look_confidence, [&](const ComparePair&, const auto& estimate) { consider(estimate); },
+        rule_.interim_confidence, [&](const ComparePair&, const auto& estimate) { consider(estimate); },
         [&](const ExperimentData&, const auto& estimate) { consider(estimate); });
     return worst;
   }
@@ -294,21 +295,21 @@ class Scheduler {
     return shape_ ? shape_->seconds : 0;
   }
 
-  stats::Decision Decide() const {
+  stats::StopDecision DecideStop() const {
     if (!options_.launches && !DecisiveNow().Empty()) {
       const Worst worst = LeastPrecise();
-      return stats::Decide(rule_, worst.launches, worst.estimate, options_.precision, Used(), *limit_,
-                           LaunchSeconds());
+      return stats::DecideStop(rule_, worst.launches, worst.estimate, options_.precision, Used(), *limit_,
+                               LaunchSeconds());
     }
     // Count all complete launches, clean or not: on a busy machine there may never be enough clean ones.
     const int wanted = MinLaunchesWanted(), complete = CompleteLaunches();
-    stats::Decision decision;
-    decision.next_look = wanted;
+    stats::StopDecision decision;
+    decision.next_launches = wanted;
     if (complete >= wanted) {
       decision.stop = true;
       decision.reason = options_.launches ? fmt::format("{} launches were asked for", wanted)
                                           : "times of an emulated CPU are not meaningful";
-    } else if (limit_ && complete >= stats::kLeastLaunches && Used() + LaunchSeconds() > *limit_) {
+    } else if (limit_ && complete >= stats::kMinLaunches && Used() + LaunchSeconds() > *limit_) {
       decision.stop = true;
       decision.reason =
           fmt::format("{} launches would take longer than {:.3g} s", wanted, options_.max_seconds);
@@ -369,11 +370,11 @@ class Scheduler {
 
   // Sets the request's timeout: as configured within the time limit, and shortened after it. `expected`:
   // expected seconds of the request.
-  void SetPatience(std::size_t u, std::optional<double> expected) {
+  void SetTimeout(std::size_t u, std::optional<double> expected) {
     double patience = std::numeric_limits<double>::infinity();
     if (limit_ && expected)
       patience = std::max(*limit_ - Used(), kPatienceFactor * *expected + kPatienceSeconds);
-    units_[u].participant->SetPatience(patience);
+    units_[u].participant->SetTimeout(patience);
   }
 
   void WarmUp(std::size_t u, Experiment& experiment, int least, int most) {
@@ -391,10 +392,10 @@ class Scheduler {
     experiment.launch.index = index;
     experiment.running = true;
     const double start = hooks_.now();
-    SetPatience(u, std::nullopt);
+    SetTimeout(u, std::nullopt);
     const bool begun = Try(u, [&](Experiment& e) {
       units_[u].participant->Begin(e.launch);
-      if (units_[u].participant->WholeProcess()) return;
+      if (units_[u].participant->IsWholeProcess()) return;
       int least = 0;
       if (shape_ && shape_->runs[u]) {
         least = shape_->warmup[u];
@@ -410,7 +411,7 @@ class Scheduler {
       const int done = static_cast<int>(e.launch.warmup.size()) + (e.launch.first_run ? 1 : 0);
       const int most = std::max(least, RunsWithin(kMaxWarmUpSeconds, cost.wall_ns, 1, kMaxWarmupRuns));
       if (done >= most) return;
-      SetPatience(u, (most - done) * cost.wall_ns / 1e9);
+      SetTimeout(u, (most - done) * cost.wall_ns / 1e9);
       WarmUp(u, e, std::max(1, least - done), most - done);
     });
     if (!begun) return;
@@ -431,7 +432,7 @@ class Scheduler {
     experiment.launch = {};
     experiment.launch.index = index;
     experiment.running = true;
-    SetPatience(u, std::nullopt);
+    SetTimeout(u, std::nullopt);
     Try(u, [&](Experiment& e) {
       Launch probe = e.launch;
       protocol::BurstRequest request;
@@ -455,7 +456,7 @@ class Scheduler {
   void End(std::size_t u) {
     Experiment& experiment = experiments_[u];
     const double start = hooks_.now();
-    SetPatience(u, std::nullopt);
+    SetTimeout(u, std::nullopt);
     const bool ended = Try(u, [&](Experiment& e) {
       units_[u].participant->End(e.launch, units_[u].data->output_digests.empty());
     });
@@ -482,9 +483,9 @@ class Scheduler {
       request.min_runs = request.max_runs = runs;
       request.target_ns = 0;
       request.traced_runs = repeated ? 0
-                                     : TracedRunsOfBurst(shape_->traced[u], shape_->launches, shape_->rounds,
-                                                         experiment.launch.index, round);
-      const bool whole = units_[u].participant->WholeProcess();
+                                     : TracedRunsPerBurst(shape_->traced[u], shape_->launches, shape_->rounds,
+                                                          experiment.launch.index, round);
+      const bool whole = units_[u].participant->IsWholeProcess();
       if (whole) {
         request.min_opening = shape_->warmup[u];
         request.max_runs = std::max(std::min(shape_->min_runs, runs), std::min(runs, units_[u].runs));
@@ -498,7 +499,7 @@ class Scheduler {
         }
       }
       const double all_runs = request.max_opening + request.max_runs + request.traced_runs;
-      SetPatience(u, cost.request_seconds + all_runs * cost.wall_ns / 1e9);
+      SetTimeout(u, cost.request_seconds + all_runs * cost.wall_ns / 1e9);
       const double start = hooks_.now();
       units_[u].participant->RunBurst(experiment.launch, round, order, request);
       const double seconds = hooks_.now() - start;
@@ -523,7 +524,7 @@ class Scheduler {
   // an interval needs is never cut, and time for those still to come is reserved.
   bool CutIfOutOfTime(double seconds, bool is_first_round) {
     if (is_first_round && needed_for_interval_) return false;
-    const int needed_later = stats::kLeastLaunches - CompleteLaunches() - 1;
+    const int needed_later = stats::kMinLaunches - CompleteLaunches() - 1;
     const double reserve = shape_ ? std::max(0, needed_later) * shape_->least_seconds : 0;
     cut_short_ = OutOfTime(seconds + reserve);
     return cut_short_;
@@ -628,7 +629,7 @@ class Scheduler {
   // Reports the time that the launches of an interval need as soon as it is known that the limit is too short
   // for them, and again if it turns out to be longer.
   void ReportShortLimit() {
-    const int to_come = stats::kLeastLaunches - CompleteLaunches();
+    const int to_come = stats::kMinLaunches - CompleteLaunches();
     if (!limit_ || !shape_ || to_come <= 0) return;
     // The machine may have become slower since the fit, and this launch may already have taken longer.
     const double least = shape_->least_seconds + FixedSeconds() - fitted_fixed_seconds_;
@@ -642,7 +643,7 @@ class Scheduler {
     short_limit_ = fmt::format(
         "the time limit of {:.3g} s is too short: {} launches of each experiment, the least for an interval, "
         "take about {:.3g} s",
-        options_.max_seconds, stats::kLeastLaunches, seconds);
+        options_.max_seconds, stats::kMinLaunches, seconds);
     warnings_.push_back(short_limit_);
     if (hooks_.progress != nullptr) hooks_.progress->Message("warning: " + short_limit_);
   }
@@ -652,7 +653,7 @@ class Scheduler {
     one_burst_ = one_burst_ || !data_.interleaved;
     for (std::size_t u = 0; u < units_.size(); ++u) {
       Experiment& experiment = experiments_[u];
-      const bool whole = units_[u].participant->WholeProcess();
+      const bool whole = units_[u].participant->IsWholeProcess();
       for (const Launch& launch : units_[u].data->launches) {
         Launch until;  // the launch with a single burst
         until.first_run = launch.first_run;
@@ -680,7 +681,7 @@ class Scheduler {
     }
     cut_short_ = false;
     launch_start_ = Used();
-    needed_for_interval_ = CompleteLaunches() < stats::kLeastLaunches;
+    needed_for_interval_ = CompleteLaunches() < stats::kMinLaunches;
     ReportShortLimit();
     Report(0, false);
     if (one_burst_) {
@@ -756,7 +757,7 @@ class Scheduler {
       if (Stop() || CutIfOutOfTime(StartSeconds(u) + BurstSeconds(u), /*is_first_round=*/true)) return;
       BeforeRound(index, 0, order_in_round);
       if (Stop()) return;
-      if (units_[u].participant->WholeProcess() && !Cost(u)) {
+      if (units_[u].participant->IsWholeProcess() && !Cost(u)) {
         Probe(u, index);
         if (!experiments_[u].running) continue;
       }
@@ -778,9 +779,9 @@ class Scheduler {
     const int planned = shape_ ? std::max(1, shape_->rounds) : 1;
     if (rounds >= planned) return;
     if (cut_short_ && needed_for_interval_ && rounds > 0 && !hooks_.interrupted() && !connection_lost_) {
-      AddOnce(fmt::format("launch {} has {} of {} rounds: the time limit was nearly over",
-                          experiment.launch.index + 1, rounds, planned),
-              warnings_);
+      AppendUnique(fmt::format("launch {} has {} of {} rounds: the time limit was nearly over",
+                               experiment.launch.index + 1, rounds, planned),
+                   warnings_);
       return;
     }
     experiment.launch.status = Launch::Status::kPartial;
@@ -797,7 +798,7 @@ class Scheduler {
     if (!reason) return true;
     one_burst_ = true;
     fit_is_outdated_ = true;
-    data_.why_not_interleaved = *reason;
+    data_.not_interleaved_reason = *reason;
     warnings_.push_back(*reason + ": whole processes alternate instead of short bursts");
     return false;
   }
@@ -826,8 +827,8 @@ class Scheduler {
     update.round = round;
     update.rounds = shape_ ? shape_->rounds : kDefaultRounds;
     update.seconds = Used();
-    // A caller with interim analyses of its own (look_confidence) may add launches.
-    update.launches_given = options_.launches && options_.look_confidence == 0;
+    // A caller with interim analyses of its own (interim_confidence) may add launches.
+    update.launches_given = options_.launches && options_.interim_confidence == 0;
     update.max_seconds = limit_ ? options_.max_seconds : 0;
     update.launch_finished = finished;
     update.clean_share = CleanShare();

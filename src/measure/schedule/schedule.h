@@ -23,7 +23,7 @@ std::vector<std::size_t> RoundOrder(std::uint64_t seed, int launch, int round, s
 struct ScheduleOptions {
   std::uint64_t seed = 1;
   std::optional<int> launches;
-  double look_confidence = 0;  // for given `launches`: ScheduleData::look_confidence
+  double interim_confidence = 0;  // for given `launches`: ScheduleData::interim_confidence
   std::optional<int> rounds;
   double max_seconds = 60;
   bool max_seconds_given = false;  // false: a given number of launches has no time limit
@@ -68,8 +68,8 @@ struct Decisive {
 // Selects from the units for which `measured(unit)` is true. Units with `emulated(unit)` are excluded, since
 // their times are not meaningful.
 template <typename Pair>
-Decisive<Pair> DecisiveOf(const std::vector<Pair>& pairs, std::size_t units, const auto& measured,
-                          const auto& emulated) {
+Decisive<Pair> SelectDecisive(const std::vector<Pair>& pairs, std::size_t units, const auto& measured,
+                              const auto& emulated) {
   Decisive<Pair> decisive;
   std::vector<bool> paired(units);
   for (const Pair& pair : pairs) {
@@ -82,13 +82,13 @@ Decisive<Pair> DecisiveOf(const std::vector<Pair>& pairs, std::size_t units, con
   return decisive;
 }
 
-// Runs launches until the stop rule, the time limit, or the user ends the measurement; kLeastLaunches if
+// Runs launches until the stop rule, the time limit, or the user ends the measurement; kMinLaunches if
 // nothing is decisive. A given number of launches is exact: each experiment gets this many complete launches,
 // unless a time limit was given, too. `data` receives the schedule's data (seconds, launches, why it
 // stopped), and the units' data the launches. Existing launches (of a resumed measurement) count.
 //
 // A time limit is exceeded by at most a tenth plus the start of one process; launches that take longer than
-// planned are cut short. The exception is a limit below the time of kLeastLaunches launches: as soon as that
+// planned are cut short. The exception is a limit below the time of kMinLaunches launches: as soon as that
 // is known, a message and a warning state the time that they will take.
 //
 // Throws the errors of `save` and `reconnect`.

@@ -71,7 +71,7 @@ class SimulatedParticipant : public Participant {
   int begun = 0;
   bool hung = false;
 
-  bool WholeProcess() const override { return model_.whole_process; }
+  bool IsWholeProcess() const override { return model_.whole_process; }
 
   void Begin(Launch& launch) override {
     if (++begun > 2000) throw std::logic_error("the measurement does not end");
@@ -110,7 +110,7 @@ class SimulatedParticipant : public Participant {
   void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) override {
     if (!known_ && request.max_runs > 1) wrong.emplace_back("asked for a burst before the cost was known");
     const double recorded = request.max_runs * model_.SpacingSeconds();
-    if (recorded > most_burst_seconds_ && request.max_runs > (model_.whole_process ? 100 : kLeastUntraced))
+    if (recorded > most_burst_seconds_ && request.max_runs > (model_.whole_process ? 100 : kMinUntracedRuns))
       wrong.push_back(fmt::format("a burst of {} runs takes {} s", request.max_runs, recorded));
     const double began = Ask();
     started_ = began;

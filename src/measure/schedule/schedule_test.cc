@@ -20,7 +20,7 @@ class FakeParticipant : public Participant {
   FakeParticipant(std::string name, Nanoseconds latency, double& clock, std::vector<std::string>& asked)
       : name_(std::move(name)), latency_(latency), clock_(clock), asked_(asked) {}
 
-  bool WholeProcess() const override { return whole_process; }
+  bool IsWholeProcess() const override { return whole_process; }
   void Begin(Launch& launch) override {
     asked_.push_back("begin " + name_);
     clock_ += 0.1;
@@ -139,7 +139,7 @@ class ScheduleTest : public testing::Test {
   }
   std::vector<std::string> Statuses(std::size_t unit) const {
     std::vector<std::string> statuses;
-    for (const Launch& launch : data[unit]->launches) statuses.emplace_back(NameOf(launch.status));
+    for (const Launch& launch : data[unit]->launches) statuses.emplace_back(GetName(launch.status));
     return statuses;
   }
 
@@ -211,13 +211,13 @@ TEST(TracedRuns, AddUpOverLaunches) {
     int total = 0;
     for (int launch = 0; launch < 10; ++launch) {
       int of_launch = 0;
-      for (int round = 0; round < 7; ++round) of_launch += TracedRunsOfBurst(runs, 10, 7, launch, round);
+      for (int round = 0; round < 7; ++round) of_launch += TracedRunsPerBurst(runs, 10, 7, launch, round);
       EXPECT_GE(of_launch, 1);
       total += of_launch;
     }
     EXPECT_EQ(total, std::max(runs, 10)) << runs;
   }
-  EXPECT_EQ(TracedRunsOfBurst(100, 10, 1, 12, 0), 10);  // launches beyond the planned ones
+  EXPECT_EQ(TracedRunsPerBurst(100, 10, 1, 12, 0), 10);  // launches beyond the planned ones
 }
 
 RunCost CostOf(double latency_ns) {
@@ -253,8 +253,8 @@ TEST(FitLaunch, SlowModelsGetTheirUntracedRunsFirst) {
   for (const auto& [latency_ms, fixed] : {std::pair(160.0, 0.7), std::pair(420.0, 1.9)}) {
     SCOPED_TRACE(latency_ms);
     const LaunchShape shape = Fitted(latency_ms, 40, fixed);
-    EXPECT_GE(shape.launches * shape.rounds * *shape.runs[0], kLeastUntraced);
-    EXPECT_GE(shape.traced[0], kLeastTraced * shape.launches);
+    EXPECT_GE(shape.launches * shape.rounds * *shape.runs[0], kMinUntracedRuns);
+    EXPECT_GE(shape.traced[0], kMinTracedRuns * shape.launches);
     EXPECT_LE(shape.seconds * shape.launches, 40 * 1.02);
     EXPECT_GE(shape.seconds * shape.launches, 40 * 0.6) << "time is used";
     EXPECT_EQ(shape.launches, latency_ms < 200 ? 10 : 4);
@@ -363,7 +363,7 @@ TEST_F(ScheduleTest, ProgressShowsWhatWaitingAddsToTheInterval) {
   Run();
   ASSERT_EQ(progress.estimates.size(), 1U);
   EXPECT_GT(data[0]->WaitedShare(), 0.1);
-  EXPECT_EQ(progress.estimates[0].estimate->systematic_error, kErrorOfWaiting * data[0]->WaitedShare());
+  EXPECT_EQ(progress.estimates[0].estimate->systematic_error, kWaitingErrorFactor * data[0]->WaitedShare());
 }
 
 TEST_F(ScheduleTest, RepeatsADisturbedBurstInItsRound) {

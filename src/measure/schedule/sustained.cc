@@ -56,7 +56,7 @@ class Sustained {
       protocol::BurstRequest request;
       request.min_opening = request.max_opening = 0;
       request.min_runs = request.max_runs =
-          std::clamp(static_cast<int>(length_ns / spacing_ns), 1, protocol::kMostRunsOfBurst);
+          std::clamp(static_cast<int>(length_ns / spacing_ns), 1, protocol::kMaxBurstRuns);
       request.target_ns = 0;
       const double share = std::min(1.0, (elapsed + length_ns / 1e9) / Seconds());
       request.traced_runs = std::max(0, static_cast<int>(std::ceil(unit.runs * share)) - traced);
@@ -112,7 +112,7 @@ void RunSustained(Nanoseconds duration, const std::vector<ScheduleUnit>& units, 
   data.sustained_seconds = static_cast<double>(duration) / 1e9;
   data.max_seconds = data.sustained_seconds * static_cast<double>(units.size());
   data.interleaved = false;
-  data.why_not_interleaved = "sustained: the experiments ran one after the other";
+  data.not_interleaved_reason = "sustained: the experiments ran one after the other";
   Sustained sustained(duration, hooks, data);
   int order = 0;
   for (const ScheduleUnit& unit : units) {
@@ -129,7 +129,7 @@ void RunSustained(Nanoseconds duration, const std::vector<ScheduleUnit>& units, 
     if (launches.empty() || launches.back().status != Launch::Status::kComplete) data.launches = 0;
   }
   data.stopped =
-      hooks.interrupted() ? "interrupted" : fmt::format("{} were asked for", DurationText(duration));
+      hooks.interrupted() ? "interrupted" : fmt::format("{} were asked for", FormatExactDuration(duration));
 }
 
 }  // namespace etprof

@@ -43,7 +43,7 @@ std::optional<double> CountersRow::BranchMissesPerThousand() const {
   return Ratio(Mean("branch_misses"), Mean("instructions"), 1000);
 }
 
-std::vector<CountersRow> RowsOf(const protocol::CountersReply& reply, const std::string& method) {
+std::vector<CountersRow> MakeCountersRows(const protocol::CountersReply& reply, const std::string& method) {
   std::vector<CountersRow> rows;
   for (const protocol::OperatorCounts& counts : reply.operators) {
     CountersRow row;
@@ -57,16 +57,16 @@ std::vector<CountersRow> RowsOf(const protocol::CountersReply& reply, const std:
   return rows;
 }
 
-std::string UnmatchedRemark(std::int64_t calls) {
+std::string UnmatchedCallsWarning(std::int64_t calls) {
   return fmt::format(
       "in {} delegate calls the operators could not be distinguished (without the exact operator clock they "
       "cannot)",
       calls);
 }
 
-std::vector<std::string> RemarksOn(const protocol::CountersReply& reply) {
+std::vector<std::string> DescribeCounterLimits(const protocol::CountersReply& reply) {
   std::vector<std::pair<std::string, std::vector<std::string>>> names_by_reason;
-  for (const protocol::ClosedCounter& closed : reply.closed) {
+  for (const protocol::UnavailableCounter& closed : reply.closed) {
     auto known =
         std::ranges::find(names_by_reason, closed.why, [](const auto& reason) { return reason.first; });
     if (known == names_by_reason.end())
@@ -77,7 +77,7 @@ std::vector<std::string> RemarksOn(const protocol::CountersReply& reply) {
   for (const auto& [why, names] : names_by_reason)
     remarks.push_back(fmt::format("not counted: {}: {}", fmt::join(names, ", "), why));
   std::vector<std::string> user_only, multiplexed;
-  for (const protocol::OpenCounter& counter : reply.counters) {
+  for (const protocol::AvailableCounter& counter : reply.counters) {
     if (counter.user_only) user_only.push_back(counter.name);
     if (counter.share < 0.999)
       multiplexed.push_back(fmt::format("{} {:.0f}%", counter.name, 100 * counter.share));
@@ -91,12 +91,12 @@ std::vector<std::string> RemarksOn(const protocol::CountersReply& reply) {
     remarks.push_back(fmt::format("counted in turns and scaled, since the processor has too few counters: {}",
                                   fmt::join(multiplexed, ", ")));
   }
-  if (reply.unmatched_calls > 0) remarks.push_back(UnmatchedRemark(reply.unmatched_calls));
+  if (reply.unmatched_calls > 0) remarks.push_back(UnmatchedCallsWarning(reply.unmatched_calls));
   return remarks;
 }
 
 void WriteCounters(const std::vector<CountersRow>& rows, std::ostream& out) {
-  CsvRows<CountersCsv> table(out);
+  CsvWriter<CountersCsv> table(out);
   for (const CountersRow& row : rows) table.Row({row});
 }
 

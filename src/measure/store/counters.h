@@ -13,13 +13,13 @@
 namespace etprof {
 
 // Makes the rows of a reply. The operators' keys need the name of the method.
-std::vector<CountersRow> RowsOf(const protocol::CountersReply& reply, const std::string& method);
+std::vector<CountersRow> MakeCountersRows(const protocol::CountersReply& reply, const std::string& method);
 
 // Warnings about a reply, one per line: closed counters and how to open them; counters of user space only;
 // multiplexed counters; delegate calls whose operators could not be distinguished.
-std::vector<std::string> RemarksOn(const protocol::CountersReply& reply);
+std::vector<std::string> DescribeCounterLimits(const protocol::CountersReply& reply);
 // The warning that the operators of this many delegate calls could not be distinguished.
-std::string UnmatchedRemark(std::int64_t calls);
+std::string UnmatchedCallsWarning(std::int64_t calls);
 
 // A row of `<stem>_counters.csv`.
 struct CountersCsv : CountersRow {
@@ -40,7 +40,7 @@ struct CountersCsv : CountersRow {
     }
     v("effective_ghz", &C::EffectiveFrequency,
       {.meaning = "cycles per processor time; empty if one of the two is closed", .scale = 1e9});
-    const About ratio{.meaning = "empty if one of the two counters is closed"};
+    const MemberInfo ratio{.meaning = "empty if one of the two counters is closed"};
     v("instructions_per_cycle", &C::InstructionsPerCycle, ratio);
     v("cache_misses_per_1000_instructions", &C::CacheMissesPerThousand, ratio);
     v("branch_misses_per_1000_instructions", &C::BranchMissesPerThousand, ratio);

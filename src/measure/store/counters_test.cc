@@ -32,7 +32,7 @@ protocol::CountersReply MakeExampleReply() {
 }
 
 TEST(Counters, KeysMatchTheAnalysis) {
-  const std::vector<CountersRow> rows = RowsOf(MakeExampleReply(), "forward");
+  const std::vector<CountersRow> rows = MakeCountersRows(MakeExampleReply(), "forward");
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].key, KeyText({"forward", 0, -1, SpanKind::kMethod, 0, 0}));
   EXPECT_EQ(rows[1].key, KeyText({"forward", 0, 3, SpanKind::kBackend, 2, 0}));
@@ -40,7 +40,7 @@ TEST(Counters, KeysMatchTheAnalysis) {
 }
 
 TEST(Counters, RatiosNeedBothCounters) {
-  const std::vector<CountersRow> rows = RowsOf(MakeExampleReply(), "forward");
+  const std::vector<CountersRow> rows = MakeCountersRows(MakeExampleReply(), "forward");
   EXPECT_DOUBLE_EQ(*rows[0].EffectiveFrequency(), 3e9);
   EXPECT_DOUBLE_EQ(*rows[0].InstructionsPerCycle(), 1.5);
   EXPECT_DOUBLE_EQ(*rows[0].CacheMissesPerThousand(), 1.0 / 3);
@@ -51,7 +51,7 @@ TEST(Counters, RatiosNeedBothCounters) {
 }
 
 TEST(Counters, RoundTripThroughCsv) {
-  const std::vector<CountersRow> rows = RowsOf(MakeExampleReply(), "forward");
+  const std::vector<CountersRow> rows = MakeCountersRows(MakeExampleReply(), "forward");
   std::ostringstream out;
   WriteCounters(rows, out);
   const std::vector<CountersRow> read = ParseCounters(out.str(), "a.csv");
@@ -71,12 +71,12 @@ TEST(Counters, RoundTripThroughCsv) {
 
 TEST(Counters, GroupsClosedCountersByReason) {
   EXPECT_THAT(
-      RemarksOn(MakeExampleReply()),
+      DescribeCounterLimits(MakeExampleReply()),
       ElementsAre(
           "not counted: context_switches, cpu_migrations: closed", "not counted: page_faults: other",
           HasSubstr("user space only (/proc/sys/kernel/perf_event_paranoid above 1): cycles, instructions"),
           HasSubstr("cycles 50%, instructions 50%"), HasSubstr("in 3 delegate calls")));
-  EXPECT_THAT(RemarksOn({}), ElementsAre());
+  EXPECT_THAT(DescribeCounterLimits({}), ElementsAre());
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ using RunPhase = LatencyRow::Phase;
 
 // Parses a row; absent: malformed.
 std::optional<LatencyRow> ReadLatencyRow(std::string_view line) {
-  static const std::size_t columns = CsvColumnsOf<LatencyRow>().size();
+  static const std::size_t columns = CsvColumns<LatencyRow>().size();
   const std::vector<std::string_view> cells = SplitAt(line, ',');
   if (cells.size() != columns && cells.size() != columns - 2) return std::nullopt;
   try {
@@ -41,10 +41,10 @@ std::optional<LatencyRow> ReadLatencyRow(std::string_view line) {
 
 void LatencyRow::Check(const LatencyRow& row) {
   if (row.place.has_value() == (row.phase == RunPhase::kFirst || row.phase == RunPhase::kWarmup))
-    throw std::invalid_argument(fmt::format("phase is \"{}\"", NameOf(row.phase)));
+    throw std::invalid_argument(fmt::format("phase is \"{}\"", GetName(row.phase)));
 }
 
-std::string LatencyHeader() { return fmt::format("{}\n", fmt::join(CsvColumnsOf<LatencyRow>(), ",")); }
+std::string LatencyHeader() { return fmt::format("{}\n", fmt::join(CsvColumns<LatencyRow>(), ",")); }
 
 bool IsLatencyCsv(std::string_view text) {
   const std::string header = LatencyHeader();
@@ -53,7 +53,7 @@ bool IsLatencyCsv(std::string_view text) {
 
 std::string LatencyRows(const Launch& launch, bool tracer_always_on) {
   std::ostringstream text;
-  CsvRows<LatencyRow> rows(text, {});
+  CsvWriter<LatencyRow> rows(text, {});
   LatencyRow row;
   row.launch = launch.index;
   const auto non_negative = [](const std::vector<Nanoseconds>& values, std::size_t run) {
@@ -74,7 +74,7 @@ std::string LatencyRows(const Launch& launch, bool tracer_always_on) {
   if (launch.first_run) add(RunPhase::kFirst, {*launch.first_run}, {launch.first_run_wait.value_or(-1)}, {});
   add(RunPhase::kWarmup, launch.warmup, {}, {});
   for (const Burst& burst : launch.bursts) {
-    row.place = LatencyPlace{burst.round, burst.order};
+    row.place = BurstPosition{burst.round, burst.order};
     row.position = 0;
     add(RunPhase::kOpening, burst.opening, burst.opening_wait, {});
     add(RunPhase::kRecorded, burst.recorded, burst.recorded_wait, burst.recorded_cpu);

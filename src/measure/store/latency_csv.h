@@ -14,12 +14,12 @@ namespace etprof {
 
 // The round and order of a burst. The struct is not nested in LatencyRow, since clang rejects a std::optional
 // of a nested struct there.
-struct LatencyPlace {
+struct BurstPosition {
   int round = 0, order = 0;
 
   static void Describe(auto& v) {
-    v("round", &LatencyPlace::round, {.meaning = "counted from 0; empty before the first round"});
-    v("order", &LatencyPlace::order, {.meaning = "another one of a repeated burst of the same round"});
+    v("round", &BurstPosition::round, {.meaning = "counted from 0; empty before the first round"});
+    v("order", &BurstPosition::order, {.meaning = "another one of a repeated burst of the same round"});
   }
 };
 // A row of `<stem>_latency.csv`, which has one row per run in chronological order. Files without the last
@@ -27,7 +27,7 @@ struct LatencyPlace {
 struct LatencyRow {
   enum class Phase { kFirst, kWarmup, kOpening, kRecorded, kTraced };
   int launch = 0;
-  std::optional<LatencyPlace> place;  // absent: before the first round
+  std::optional<BurstPosition> place;  // absent: before the first round
   int position = 0;
   Phase phase = Phase::kFirst;
   bool traced = false;

@@ -55,7 +55,7 @@ nlohmann::json ReadManifestFile(RunData& run) {
 // Marks an experiment as a kernel-log run if a kernel-log runner wrote its log, whatever the file's name is.
 void DetectKernelLog(ExperimentData& data) {
   if (data.trace_enabled || data.log.empty()) return;
-  const MappedFile file = MappedFile::Open(data.log, kMostTable);
+  const MappedFile file = MappedFile::Open(data.log, kMaxTableBytes);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   if (!xnnpack::IsTraceEnabled(text)) return;
   data.trace_enabled = true;
@@ -75,7 +75,7 @@ void CompleteForeignRun(const nlohmann::json& manifest, RunData& run, bool with_
       ReadLatencyLog(data);
     });
   }
-  PairForeign(manifest, run);
+  PairForeignExperiments(manifest, run);
 }
 
 void CheckExperiment(ExperimentData& data, std::vector<std::string>& problems) {
@@ -119,7 +119,7 @@ std::string ExperimentStem(const ExperimentData& data) {
 
 }  // namespace
 
-std::filesystem::path RunAbove(const std::filesystem::path& folder) {
+std::filesystem::path FindParentRun(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::path canonical = std::filesystem::weakly_canonical(folder, error);
   if (error || !std::filesystem::is_directory(canonical, error) || Exists(canonical / kManifestFile))
@@ -188,7 +188,7 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
   }
   if (!has_manifest && !damaged_manifest) {
     run.problems.push_back(
-        !RunAbove(folder).empty()
+        !FindParentRun(folder).empty()
             ? "this is an experiment's folder, read without the manifest.json of its results directory: give "
               "that directory for how and where this was measured"
             : "there is no manifest.json: how and where this was measured is not known");
@@ -207,7 +207,7 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
 void RecoverInMemory(RunData& run) {
   for (ExperimentData& data : run.experiments) {
     try {
-      TakeParts(run.folder, ExperimentStem(data), data);
+      MergePartsInMemory(run.folder, ExperimentStem(data), data);
     } catch (const Error& problem) {
       data.warnings.push_back("the ETDumps of its last launches are excluded: " + problem.Message());
     }

@@ -25,7 +25,7 @@ LatencyMetrics::LatencyMetrics(const ExperimentData& data) {
   all_runs = data.AllLatencies().size();
 }
 
-std::vector<RunsOfPhase> CountedRuns(const std::vector<RunLabel>& runs) {
+std::vector<RunsOfPhase> GroupRuns(const std::vector<RunLabel>& runs) {
   std::vector<RunsOfPhase> counted;
   for (const RunLabel& run : runs) {
     const bool more = !counted.empty() && counted.back().launch == run.launch &&
@@ -36,11 +36,11 @@ std::vector<RunsOfPhase> CountedRuns(const std::vector<RunLabel>& runs) {
   return counted;
 }
 
-std::vector<RunLabel> RunLabels(const std::vector<RunsOfPhase>& counted) {
-  constexpr std::int64_t kMaxRuns = 10'000'000;  // in one ETDump
+std::vector<RunLabel> ExpandRuns(const std::vector<RunsOfPhase>& counted) {
+  constexpr std::int64_t kMaxEtdumpRuns = 10'000'000;  // in one ETDump
   std::vector<RunLabel> runs;
   for (const RunsOfPhase& entry : counted) {
-    if (entry.runs > kMaxRuns - static_cast<std::int64_t>(runs.size()))
+    if (entry.runs > kMaxEtdumpRuns - static_cast<std::int64_t>(runs.size()))
       throw std::invalid_argument("too many runs");
     runs.insert(runs.end(), static_cast<std::size_t>(entry.runs), {entry.launch, entry.round, entry.phase});
   }
@@ -48,7 +48,7 @@ std::vector<RunLabel> RunLabels(const std::vector<RunsOfPhase>& counted) {
 }
 
 void Launch::SetStatus(const std::string& name) {
-  status = ValueNamed<Status>(name).value_or(Status::kFailed);
+  status = ParseEnum<Status>(name).value_or(Status::kFailed);
 }
 
 void Launch::SetPart(const std::string& part) {
@@ -95,19 +95,19 @@ std::vector<StoredLoad> StoredLoads(const RunData& run) {
   if (run.other_load_before) loads.push_back({"before", *run.other_load_before});
   if (run.other_load_during) loads.push_back({"during", *run.other_load_during});
   for (StoredLoad& stored : loads)
-    stored.load.processes.resize(std::min(stored.load.processes.size(), kMostLoadNames));
+    stored.load.processes.resize(std::min(stored.load.processes.size(), kMaxLoadNames));
   return loads;
 }
 
 void SetLoads(std::vector<StoredLoad> loads, RunData& run) {
   for (StoredLoad& stored : loads) {
-    stored.load.processes.resize(std::min(stored.load.processes.size(), kMostLoadNames));
+    stored.load.processes.resize(std::min(stored.load.processes.size(), kMaxLoadNames));
     (stored.at == "before" ? run.other_load_before : run.other_load_during) = std::move(stored.load);
   }
 }
 
 void ReadManifest(const nlohmann::json& manifest, RunData& run) {
-  const std::int64_t wrong = FromJsonTolerantly(manifest, run, run.folder);
+  const std::int64_t wrong = ReadJsonTolerantly(manifest, run, run.folder);
   if (run.model_id.empty()) run.model_id = run.model.stem().string();
   for (ExperimentData& data : run.experiments) {
     if (data.label.empty()) data.label = data.name;

@@ -49,7 +49,7 @@ bool SameInputs(const ExperimentData& a, const ExperimentData& b) {
 
 }  // namespace
 
-std::string DigestOfInputs(const std::vector<std::filesystem::path>& files, const std::string& method) {
+std::string HashInputs(const std::vector<std::filesystem::path>& files, const std::string& method) {
   std::string all;
   try {
     for (const std::filesystem::path& file : files) {

@@ -11,7 +11,7 @@ namespace etprof {
 // SHA-256 of the types, shapes, and values of a method's inputs in .inputs files, or of the bytes of raw
 // files. Equal inputs in different files have equal digests. Empty: no files, no inputs of the method, or an
 // unreadable file.
-std::string DigestOfInputs(const std::vector<std::filesystem::path>& files, const std::string& method);
+std::string HashInputs(const std::vector<std::filesystem::path>& files, const std::string& method);
 
 // Compares the outputs of two experiments by their digests. If the safetensors files with both experiments'
 // values exist, also computes the largest |a - b| and the largest |a - b| / max(|a|, |b|) over all elements

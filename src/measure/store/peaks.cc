@@ -15,7 +15,7 @@ constexpr std::size_t kMaxAnswerBytes = std::size_t{4} << 20;
 
 }  // namespace
 
-const PeaksEntry* PeaksOf(const Peaks& peaks, std::string_view label) {
+const PeaksEntry* FindPeaks(const Peaks& peaks, std::string_view label) {
   for (const PeaksEntry& entry : peaks.entries) {
     if (std::ranges::find(entry.experiments, label) != entry.experiments.end()) return &entry;
   }
@@ -50,8 +50,8 @@ std::optional<double> BytesPerSecond(const PeaksEntry& entry, std::string_view a
   return best_peak->bytes.best;
 }
 
-protocol::Peaks AskForPeaks(Device& device, const PeaksRequest& request, Interruption& interruption,
-                            double timeout_seconds) {
+protocol::Peaks MeasurePeaksByRunner(Device& device, const PeaksRequest& request, Interruption& interruption,
+                                     double timeout_seconds) {
   using Kind = WorkerFailure::Kind;
   Command command = request.start;
   command.arguments.emplace_back("--measure-peaks");

@@ -16,7 +16,7 @@ namespace etprof {
 std::optional<Peaks> LoadPeaks(const std::filesystem::path& run_directory);
 
 // The entry of an experiment; null: none (emulated CPU, third-party runner, kernel-log run).
-const PeaksEntry* PeaksOf(const Peaks& peaks, std::string_view label);
+const PeaksEntry* FindPeaks(const Peaks& peaks, std::string_view label);
 
 // The highest rate of MACs per second that any allowed ISA level reached with operands of `dtype` ("fp32",
 // "fp16", "bf16", "int8"). Absent: no allowed level computes in this type (fp16 on x86-64 without
@@ -40,7 +40,7 @@ struct PeaksRequest {
 // Lets the runner measure the peaks, which takes one or two seconds. Throws WorkerFailure, whose kind says
 // whether a retry makes sense (kRefused: not an etprof-runner of this version, or the runner reports an
 // error), and Error as Device::Start does.
-protocol::Peaks AskForPeaks(Device& device, const PeaksRequest& request, Interruption& interruption,
-                            double timeout_seconds);
+protocol::Peaks MeasurePeaksByRunner(Device& device, const PeaksRequest& request, Interruption& interruption,
+                                     double timeout_seconds);
 
 }  // namespace etprof

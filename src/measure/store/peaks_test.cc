@@ -57,9 +57,9 @@ TEST(Peaks, BytesPerSecondOfTheInnermostLevel) {
 
 TEST(Peaks, FindsEntryByLabel) {
   const Peaks peaks = MakeExamplePeaks();
-  EXPECT_EQ(PeaksOf(peaks, "the same"), &peaks.entries[0]);
-  EXPECT_EQ(PeaksOf(peaks, "avx off"), &peaks.entries[1]);
-  EXPECT_EQ(PeaksOf(peaks, "avx"), nullptr);
+  EXPECT_EQ(FindPeaks(peaks, "the same"), &peaks.entries[0]);
+  EXPECT_EQ(FindPeaks(peaks, "avx off"), &peaks.entries[1]);
+  EXPECT_EQ(FindPeaks(peaks, "avx"), nullptr);
 }
 
 TEST(Peaks, RoundTripThroughJson) {

@@ -21,7 +21,7 @@ struct PeaksEntry {
 struct Peaks {
   std::vector<PeaksEntry> entries;
 
-  static constexpr bool kEveryKey = true;
+  static constexpr bool kRequiresAllKeys = true;
   static void Describe(auto& v) {
     DescribeSchemaVersion(v);
     v("entries", &Peaks::entries,

@@ -25,7 +25,7 @@ std::optional<std::int64_t> IntegerMedian(std::vector<std::int64_t> values) {
 bool IsCleanRunOf(const Burst& burst, const std::vector<Nanoseconds>& latencies,
                   const std::vector<Nanoseconds>& waits, std::size_t run) {
   const bool known = run < waits.size() && waits[run] >= 0;
-  return !LostToTheHost(burst.steal, burst.end - burst.start) &&
+  return !HasExcessiveSteal(burst.steal, burst.end - burst.start) &&
          IsCleanRun(latencies[run], known ? std::optional(waits[run]) : std::nullopt);
 }
 
@@ -133,7 +133,7 @@ std::vector<Nanoseconds> ExperimentData::AllLatencies() const {
   return latencies;
 }
 
-std::vector<Nanoseconds> ExperimentData::DescribedLatencies() const {
+std::vector<Nanoseconds> ExperimentData::CleanOrAllLatencies() const {
   std::vector<Nanoseconds> clean = Latencies();
   return clean.empty() ? AllLatencies() : clean;
 }
@@ -195,7 +195,7 @@ bool ExperimentData::HasTimelineCsv() const {
   return !etdump.empty() && Exists(etdump.parent_path() / (etdump.stem().string() + kTimelineSuffix));
 }
 
-const RoundConditions* ConditionsOf(const RunData& run, int launch, const Burst& burst) {
+const RoundConditions* FindConditions(const RunData& run, int launch, const Burst& burst) {
   const RoundConditions* found = nullptr;
   for (const RoundConditions& conditions : run.conditions) {
     if (conditions.launch == launch && conditions.round == burst.round && conditions.order <= burst.order)
@@ -204,7 +204,7 @@ const RoundConditions* ConditionsOf(const RunData& run, int launch, const Burst&
   return found;
 }
 
-std::string WhySmeDoesNotDiffer(const ExperimentData& one, const ExperimentData& other) {
+std::string SmeNotDifferentReason(const ExperimentData& one, const ExperimentData& other) {
   if (!one.runner_built || !other.runner_built || !one.runner_built->sme ||
       one.runner_built->sme != other.runner_built->sme ||
       !DifferInSme2Only(one.runner_built->preset, other.runner_built->preset))

@@ -82,9 +82,9 @@ struct RunsOfPhase {
     v("runs", &RunsOfPhase::runs, {.meaning = "how many follow each other", .least = 1});
   }
 };
-std::vector<RunsOfPhase> CountedRuns(const std::vector<RunLabel>& runs);
+std::vector<RunsOfPhase> GroupRuns(const std::vector<RunLabel>& runs);
 // Throws std::invalid_argument for more than 10 million runs.
-std::vector<RunLabel> RunLabels(const std::vector<RunsOfPhase>& counted);
+std::vector<RunLabel> ExpandRuns(const std::vector<RunsOfPhase>& counted);
 inline constexpr std::string_view kRunsMeaning =
     "runs of the ETDump in its order, equal neighbours counted together";
 
@@ -127,11 +127,11 @@ struct Launch {
     v("index", &Launch::index,
       {.meaning = "from 0, the same for all experiments of one turn; gaps: the experiment missed some"});
     v.Converted(
-        "status", [](const auto& launch) { return std::string(NameOf(launch.status)); },
+        "status", [](const auto& launch) { return std::string(GetName(launch.status)); },
         [](Launch& launch, const std::string& read) { launch.SetStatus(read); },
         {.meaning = "`partial`: stopped in the middle, what is here is sound; `failed`: `problem` says why",
          .choices = "complete|partial|failed"});
-    v("problem", &Launch::problem, {.meaning = "why it failed", .if_any = true});
+    v("problem", &Launch::problem, {.meaning = "why it failed", .omit_if_empty = true});
     v("clocks", &Launch::clocks, {.meaning = "the device's clocks at one moment of its start"});
     v("load_ns", &Launch::load, {.meaning = "loading program and method"});
     v("load_wait_ns", &Launch::load_wait, {.meaning = "of load_ns: wanted a processor and had none"});
@@ -147,16 +147,16 @@ struct Launch {
     v.Converted(
         "etdump_part", [](const Launch& launch) { return launch.etdump_part; },
         [](Launch& launch, const std::string& part) { launch.SetPart(part); },
-        {.meaning = "only while its ETDump is not merged", .if_any = true, .with = "traced_runs"});
+        {.meaning = "only while its ETDump is not merged", .omit_if_empty = true, .with = "traced_runs"});
     v.Converted(
         "traced_runs",
         [](const Launch& launch) {
-          return launch.etdump_part.empty() ? std::nullopt : std::optional(CountedRuns(launch.traced_runs));
+          return launch.etdump_part.empty() ? std::nullopt : std::optional(GroupRuns(launch.traced_runs));
         },
         [](Launch& launch, const std::optional<std::vector<RunsOfPhase>>& counted) {
-          if (counted) launch.traced_runs = RunLabels(*counted);
+          if (counted) launch.traced_runs = ExpandRuns(*counted);
         },
-        {.meaning = kRunsMeaning, .if_any = true, .with = "etdump_part"});
+        {.meaning = kRunsMeaning, .omit_if_empty = true, .with = "etdump_part"});
     v("bursts", &Launch::bursts, {.meaning = "by round"});
   }
   void SetStatus(const std::string& name);  // an unknown name means kFailed
@@ -214,18 +214,18 @@ struct LatencyMetrics {
 
 // How a runner was built, according to its binary and to etprof-build.json, which `etprof build
 // --executorch` writes next to an executor_runner.
-struct RunnerBuilt {
+struct RunnerBuildInfo {
   std::string preset;       // preset of `etprof build --executorch`; empty: not known
   std::string compiler;     // compiler of the portable and optimized kernels, "GCC 13.3.1"; empty: not known
   std::optional<bool> sme;  // whether the code has SME instructions; absent: not a program for aarch64
-  bool operator==(const RunnerBuilt&) const = default;
+  bool operator==(const RunnerBuildInfo&) const = default;
 
   static constexpr const char* kSchemaName = "runner_built";
   static void Describe(auto& v) {
-    v("preset", &RunnerBuilt::preset, {.meaning = "of etprof build --executorch", .or_null = true});
-    v("compiler", &RunnerBuilt::compiler,
+    v("preset", &RunnerBuildInfo::preset, {.meaning = "of etprof build --executorch", .or_null = true});
+    v("compiler", &RunnerBuildInfo::compiler,
       {.meaning = "of its portable and optimized kernels", .or_null = true});
-    v("sme", &RunnerBuilt::sme,
+    v("sme", &RunnerBuildInfo::sme,
       {.meaning = "its code has instructions of SME; null: it is no program for aarch64"});
   }
 };
@@ -261,12 +261,12 @@ struct ExperimentData {
   // What ran.
   std::filesystem::path runner;
   std::string runner_sha256;
-  std::optional<RunnerBuilt> runner_built;  // absent: nothing is known
-  std::string configuration_sha256;         // of the configuration without name and label; empty: not known
-  bool foreign = false;                     // a third-party runner (executor_runner), run as whole processes
-  bool emulated = false;                    // exec_wrapper is an emulator, so timings are not meaningful
-  bool trace_enabled = false;               // a kernel-log run, whose times are never compared
-  bool tracer_always_on = false;  // recorded latencies include tracing, as those of third-party runners do
+  std::optional<RunnerBuildInfo> runner_built;  // absent: nothing is known
+  std::string configuration_sha256;  // of the configuration without name and label; empty: not known
+  bool foreign = false;              // a third-party runner (executor_runner), run as whole processes
+  bool emulated = false;             // exec_wrapper is an emulator, so timings are not meaningful
+  bool trace_enabled = false;        // a kernel-log run, whose times are never compared
+  bool tracer_always_on = false;     // recorded latencies include tracing, as those of third-party runners do
   std::vector<std::string> command_line;
   std::filesystem::path model;
   std::string model_sha256;
@@ -274,15 +274,16 @@ struct ExperimentData {
   std::vector<protocol::MappedLibrary> executorch_libraries;  // mapped by the runner; empty: not known
   std::string export_executorch_version;  // version in the .json next to the .pte; empty: not known
   std::string operator_clock;  // protocol::kExactClock or kXnnpackClock; empty: not known (foreign)
-  std::string wait_source;     // protocol::kSchedstat, kThreadTime or kOutside; empty: waiting is not known
-  std::string isa;             // the mask as configured: "-sme,-sme2"
+  std::string
+      wait_source;  // protocol::kSchedstat, kThreadTime or kOutsideProcess; empty: waiting is not known
+  std::string isa;  // the mask as configured: "-sme,-sme2"
   std::optional<protocol::IsaState> isa_state;  // absent for foreign runners
   std::string cpus;                             // as configured: "0-1", "0x80"; empty: any
   Nanoseconds period = 0;                       // from the start of one run to the next; 0: back to back
   std::vector<std::string> backends;            // of the method's delegates
   std::vector<protocol::TensorInfo> inputs, outputs;
   std::string inputs_from;
-  std::string inputs_sha256;  // result of DigestOfInputs; empty: not known
+  std::string inputs_sha256;  // result of HashInputs; empty: not known
 
   // What came out.
   std::vector<Launch> launches;
@@ -315,7 +316,7 @@ struct ExperimentData {
   std::vector<Nanoseconds> Latencies() const;
   std::vector<Nanoseconds> AllLatencies() const;
   // Latencies(), or AllLatencies() if no run is clean.
-  std::vector<Nanoseconds> DescribedLatencies() const;
+  std::vector<Nanoseconds> CleanOrAllLatencies() const;
   // CPU times of all threads in the clean runs for which they are known.
   std::vector<Nanoseconds> CpuTimes() const;
   // Launch::CleanLatency, in ns, of each complete or partial launch that has one, in order.
@@ -364,7 +365,7 @@ struct ExperimentData {
     v("runner_sha256", &ExperimentData::runner_sha256,
       {.meaning = "of the runner's file", .pattern = kSha256Pattern, .or_null = true});
     v("runner_built", &ExperimentData::runner_built,
-      {.meaning = "preset, compiler of the portable and optimized kernels", .if_any = true});
+      {.meaning = "preset, compiler of the portable and optimized kernels", .omit_if_empty = true});
     v("configuration_sha256", &ExperimentData::configuration_sha256,
       {.meaning = "of everything except names: two equal ones are an A/A pair",
        .pattern = kSha256Pattern,
@@ -376,7 +377,7 @@ struct ExperimentData {
     v("executorch_version", &ExperimentData::executorch_version,
       {.meaning = "of the runner", .or_null = true});
     v("executorch_libraries", &ExperimentData::executorch_libraries,
-      {.meaning = "libraries of ExecuTorch that the runner had mapped", .if_any = true});
+      {.meaning = "libraries of ExecuTorch that the runner had mapped", .omit_if_empty = true});
     v("export_executorch_version", &ExperimentData::export_executorch_version,
       {.meaning = "of the export, from the .pte.json beside the .pte", .or_null = true});
     v("operator_clock", &ExperimentData::operator_clock,
@@ -403,7 +404,7 @@ struct ExperimentData {
     v("inputs_sha256", &ExperimentData::inputs_sha256,
       {.meaning = "of the values in their files, wherever these lie",
        .pattern = kSha256Pattern,
-       .if_any = true});
+       .omit_if_empty = true});
     v("load_ns", [](const ExperimentData& data) { return data.MedianLoad(); },
       {.meaning = "median over the launches in which no thread waited meanwhile"});
     v("first_run_ns", [](const ExperimentData& data) { return data.MedianFirstRun(); },
@@ -414,11 +415,11 @@ struct ExperimentData {
       {.meaning = "outputs of the first launch; empty: not known"});
     v("from_expected", &ExperimentData::from_expected,
       {.meaning = "how the outputs of the first launch differ from those that the bundled program expects",
-       .if_any = true});
+       .omit_if_empty = true});
     v.Converted(
-        "etdump_runs", [](const ExperimentData& data) { return CountedRuns(data.etdump_runs); },
+        "etdump_runs", [](const ExperimentData& data) { return GroupRuns(data.etdump_runs); },
         [](ExperimentData& data, const std::vector<RunsOfPhase>& counted) {
-          data.etdump_runs = RunLabels(counted);
+          data.etdump_runs = ExpandRuns(counted);
         },
         {.meaning = kRunsMeaning});
     v("launches", &ExperimentData::launches, {.meaning = "processes of the experiment, in order"});
@@ -432,7 +433,7 @@ struct ExperimentData {
 // The reason if a comparison of two experiments cannot show the effect of SME2 although the presets of their
 // runners (`etprof build --executorch`) differ only in SME2: both runners have SME instructions, or neither
 // has. Empty: the runners differ, are not known, or do not have such presets.
-std::string WhySmeDoesNotDiffer(const ExperimentData& one, const ExperimentData& other);
+std::string SmeNotDifferentReason(const ExperimentData& one, const ExperimentData& other);
 
 struct ComparePair {
   std::size_t baseline = 0, candidate = 0;                // indices into RunData::experiments
@@ -466,7 +467,8 @@ struct StoredPair {
     v("baseline", &StoredPair::baseline, {.meaning = "that the other is compared with"});
     v("candidate", &StoredPair::candidate, {.meaning = "that is compared with the baseline"});
     v("label", &StoredPair::label, {.meaning = "of the pair, as configured; empty: none"});
-    v("outputs", &StoredPair::outputs, {.meaning = "how the outputs of the two differ", .if_any = true});
+    v("outputs", &StoredPair::outputs,
+      {.meaning = "how the outputs of the two differ", .omit_if_empty = true});
   }
 };
 std::vector<StoredPair> StoredPairs(const RunData& run);
@@ -479,7 +481,7 @@ struct StoredLoad {
   OtherLoad load;
 
   static constexpr const char* kSchemaName = "other_load";
-  static constexpr bool kEveryKey = true;
+  static constexpr bool kRequiresAllKeys = true;
   static void Describe(auto& v) {
     v("at", &StoredLoad::at,
       {.meaning = "right before the measurement, or from its first launch to its last",
@@ -495,14 +497,14 @@ struct ScheduleData {
   int launches = 0;
   int rounds = 0;
   bool interleaved = true;  // all workers are alive at once; false: whole processes alternate (rounds is 1)
-  std::string why_not_interleaved;
+  std::string not_interleaved_reason;
   std::string stopped;  // why the measurement ended: "half-width 0.42 % is within 0.50 %", "interrupted"
   // These values include all resumptions.
   int repeated_bursts = 0;              // repetitions of disturbed bursts
   double seconds = 0;                   // wall time of the measurement, without waiting
   double waited_seconds = 0;            // time waited for the device to cool (Config::max_temp)
   std::optional<double> quiet_seconds;  // time waited at the start for a quiet device (Config::wait_minutes)
-  double Waited() const { return waited_seconds + quiet_seconds.value_or(0); }
+  double TotalWaitedSeconds() const { return waited_seconds + quiet_seconds.value_or(0); }
   double max_seconds = 0;
   double precision = 0;
   double sustained_seconds = 0;  // continuous load per experiment (`--sustained`); 0: interleaved bursts
@@ -510,11 +512,11 @@ struct ScheduleData {
   double confidence = 0.95;
   // The confidence level of each interim analysis of the stop rule, so that the final interval covers
   // `confidence` (stats/ratio/stop_rule.h). 0: no interim analyses, since the number of launches was given.
-  double look_confidence = 0;
+  double interim_confidence = 0;
   // CompareOptions::drift for a comparison of two stored runs; absent: the user gave none.
   std::optional<double> drift;
   // The confidence level at which an interval covers `confidence`.
-  double Level() const { return look_confidence > 0 ? look_confidence : confidence; }
+  double Level() const { return interim_confidence > 0 ? interim_confidence : confidence; }
 
   static void Describe(auto& v) {
     v("seed", &ScheduleData::seed, {.meaning = "of the order within the rounds"});
@@ -527,21 +529,21 @@ struct ScheduleData {
       {.meaning = "each experiment ran so long without a rest; 0: bursts in turns", .least = 0});
     v("interleaved", &ScheduleData::interleaved,
       {.meaning = "all workers were alive at once; false: whole processes, or experiments, alternated"});
-    v("why_not_interleaved", &ScheduleData::why_not_interleaved,
+    v("why_not_interleaved", &ScheduleData::not_interleaved_reason,
       {.meaning = "in words; null: they are", .or_null = true});
     v("stopped", &ScheduleData::stopped, {.meaning = "why the measurement ended, in words"});
     v("seconds", &ScheduleData::seconds,
       {.meaning = "until the last launch ended, without waited_seconds", .least = 0});
     v("waited_seconds", &ScheduleData::waited_seconds, {.meaning = "for the device to cool", .least = 0});
     v("quiet_seconds", &ScheduleData::quiet_seconds,
-      {.meaning = "waited before it began, for a quiet and cool device", .least = 0, .if_any = true});
+      {.meaning = "waited before it began, for a quiet and cool device", .least = 0, .omit_if_empty = true});
     v("max_seconds", &ScheduleData::max_seconds, {.meaning = "the limit that it was given", .least = 0});
     v("precision", &ScheduleData::precision,
       {.meaning = "relative half-width of the interval that was asked for", .least = 0});
     v("margin", &ScheduleData::margin,
       {.meaning = "a relative difference within ± this is `same`", .least = 0});
     v("confidence", &ScheduleData::confidence, {.meaning = "of the intervals", .least = 0, .most = 1});
-    v("look_confidence", &ScheduleData::look_confidence,
+    v("look_confidence", &ScheduleData::interim_confidence,
       {.meaning = "of each look, if there are several, else 0", .least = 0, .most = 1});
   }
 };
@@ -659,7 +661,7 @@ struct Metrics {
   }
 };
 // The conditions before a burst of a launch; null: not known.
-const RoundConditions* ConditionsOf(const RunData& run, int launch, const Burst& burst);
+const RoundConditions* FindConditions(const RunData& run, int launch, const Burst& burst);
 template <>
 inline constexpr NamedValue<RunData::Status> kNames<RunData::Status>[] = {
     {RunData::Status::kUnknown, "unknown"},
@@ -674,8 +676,8 @@ inline constexpr NamedValue<RunData::Status> kNames<RunData::Status>[] = {
 // an ETDump nor a manifest. Without `with_bare_files`, ETDumps that the manifest does not name are ignored.
 RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files = true);
 
-// Merges the parts that a killed measurement left, in memory only (TakeParts). Unreadable parts become
-// warnings of the experiments.
+// Merges the parts that a killed measurement left, in memory only (MergePartsInMemory). Unreadable parts
+// become warnings of the experiments.
 void RecoverInMemory(RunData& run);
 
 // Merges the parts that a killed measurement left, on disk, and removes rows of launches that the manifest

@@ -100,13 +100,13 @@ RunDirectory::~RunDirectory() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-bool RunDirectory::Holds(const std::filesystem::path& file, const std::string& name) const {
+bool RunDirectory::IsFileOfRun(const std::filesystem::path& file, const std::string& name) const {
   std::error_code error;
   return !file.empty() && std::filesystem::equivalent(file, folder_ / name, error);
 }
 
-std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string>& experiments,
-                                                   const std::filesystem::path& keep) const {
+std::filesystem::path RunDirectory::ArchiveOldRun(const std::vector<std::string>& experiments,
+                                                  const std::filesystem::path& keep) const {
   std::error_code error;
   std::set<std::string> names(experiments.begin(), experiments.end());
   for (const MovedFile& file : kMovedFiles) {
@@ -133,7 +133,8 @@ std::filesystem::path RunDirectory::MoveOldRunAway(const std::vector<std::string
         names.insert(name.string());
     }
   }
-  std::erase_if(names, [&](const std::string& name) { return !Exists(folder_ / name) || Holds(keep, name); });
+  std::erase_if(names,
+                [&](const std::string& name) { return !Exists(folder_ / name) || IsFileOfRun(keep, name); });
   if (names.empty()) return {};
   std::filesystem::path target = folder_ / "previous" / UtcNowForFileName();
   for (int i = 2; Exists(target); ++i) {
@@ -257,14 +258,15 @@ EtdumpParts CollectParts(const std::filesystem::path& folder, const std::string&
 
 // Updates `data` after its parts were merged.
 void MarkMerged(const std::filesystem::path& folder, const EtdumpParts& parts, ExperimentData& data) {
-  for (const std::string& warning : parts.warnings) AddOnce(warning, data.warnings);
+  for (const std::string& warning : parts.warnings) AppendUnique(warning, data.warnings);
   if (parts.launches.empty()) return;
   data.etdump = folder / parts.merged;
   data.etdump_runs.insert(data.etdump_runs.end(), parts.labels.begin(), parts.labels.end());
   if (!parts.labels_known || data.etdump_runs.size() != parts.runs) {
     data.etdump_runs.clear();
-    AddOnce("its ETDump has another number of runs than was asked for: of which launch they are is not known",
-            data.warnings);
+    AppendUnique(
+        "its ETDump has another number of runs than was asked for: of which launch they are is not known",
+        data.warnings);
   }
   const std::set<const Launch*> merged(parts.launches.begin(), parts.launches.end());
   for (Launch& launch : data.launches) {
@@ -284,7 +286,7 @@ bool MergeParts(const std::filesystem::path& folder, const std::string& stem, Ex
       throw Error(ExitCode::kBadInput, "is reached by a link")
           .InFile(merged.string())
           .Remedy("remove the link");
-    WriteFileAtomically(merged, MergedEtdumps(parts.Inputs(folder)));
+    WriteFileAtomically(merged, MergeEtdumps(parts.Inputs(folder)));
     const std::size_t runs = CountRuns(merged);
     if (runs != parts.runs) {
       throw Error(ExitCode::kDeviceFailed,
@@ -297,10 +299,10 @@ bool MergeParts(const std::filesystem::path& folder, const std::string& stem, Ex
   return !parts.launches.empty();
 }
 
-void TakeParts(const std::filesystem::path& folder, const std::string& stem, ExperimentData& data) {
+void MergePartsInMemory(const std::filesystem::path& folder, const std::string& stem, ExperimentData& data) {
   const EtdumpParts parts = CollectParts(folder, stem, data);
   if (!parts.unmerged.empty())
-    data.etdump_contents = std::make_shared<const std::string>(MergedEtdumps(parts.Inputs(folder)));
+    data.etdump_contents = std::make_shared<const std::string>(MergeEtdumps(parts.Inputs(folder)));
   MarkMerged(folder, parts, data);
 }
 

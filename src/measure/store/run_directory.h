@@ -23,10 +23,10 @@ class RunDirectory {
   // Moves the files of an earlier measurement (its manifest, reports, and the folders of its experiments and
   // of `experiments`) to previous/<UTC time>/, and leaves all other files. Returns the new folder; empty:
   // there were no such files. `keep` (a configuration that the user wrote) stays in any case.
-  std::filesystem::path MoveOldRunAway(const std::vector<std::string>& experiments,
-                                       const std::filesystem::path& keep = {}) const;
+  std::filesystem::path ArchiveOldRun(const std::vector<std::string>& experiments,
+                                      const std::filesystem::path& keep = {}) const;
   // Whether `file` is `name` in this directory.
-  bool Holds(const std::filesystem::path& file, const std::string& name) const;
+  bool IsFileOfRun(const std::filesystem::path& file, const std::string& name) const;
 
   // Writes manifest.json and metrics.json atomically. Returns whether their contents changed.
   bool WriteManifest(const RunData& run) const;
@@ -39,7 +39,7 @@ class RunDirectory {
 
 // The results directory whose manifest has an experiment with this folder; empty: `folder` is not the folder
 // of an experiment.
-std::filesystem::path RunAbove(const std::filesystem::path& folder);
+std::filesystem::path FindParentRun(const std::filesystem::path& folder);
 
 // The parts of an experiment are the ETDumps of its launches (Launch::etdump_part). A measurement merges them
 // when it ends; a killed measurement leaves them. Only files with names that EtdumpPart gives, and whose path
@@ -60,7 +60,7 @@ bool MergeParts(const std::filesystem::path& folder, const std::string& stem, Ex
 bool RemoveParts(const std::filesystem::path& folder, const std::string& stem, const ExperimentData& data);
 
 // Merges the parts in memory only: sets `data.etdump_contents`, and changes `data` as MergeParts does.
-void TakeParts(const std::filesystem::path& folder, const std::string& stem, ExperimentData& data);
+void MergePartsInMemory(const std::filesystem::path& folder, const std::string& stem, ExperimentData& data);
 
 // The number of runs (blocks with a Method::execute event) in an ETDump. Throws Error.
 std::size_t CountRuns(const std::filesystem::path& etdump);

@@ -182,11 +182,11 @@ TEST_F(RunDirectoryTest, FindsParentRunOfExperimentFoldersOnly) {
   RunDirectory::Open(folder).WriteManifest(MakeRun(folder));
   CopyEtdump("a/toy_cnn_a_t1.etdump");
   CopyEtdump("notes/toy_cnn.etdump");
-  EXPECT_EQ(RunAbove(folder / "a"), std::filesystem::canonical(folder));
-  EXPECT_EQ(RunAbove(folder / "a/"), std::filesystem::canonical(folder));
+  EXPECT_EQ(FindParentRun(folder / "a"), std::filesystem::canonical(folder));
+  EXPECT_EQ(FindParentRun(folder / "a/"), std::filesystem::canonical(folder));
   EXPECT_THAT(LoadRunDirectory(folder / "a").problems, Contains(HasSubstr("an experiment's folder")));
   for (const char* other : {"notes", "b", ".", "a/toy_cnn_a_t1.etdump"})
-    EXPECT_EQ(RunAbove(folder / other), "");
+    EXPECT_EQ(FindParentRun(folder / other), "");
   EXPECT_THAT(LoadRunDirectory(folder / "notes").problems, Contains(HasSubstr("there is no manifest.json")));
 }
 
@@ -215,11 +215,11 @@ TEST_F(RunDirectoryTest, WaitsForALockThatAKilledProcessLeft) {
 
 TEST_F(RunDirectoryTest, MovesOnlyItsOwnFilesAway) {
   const RunDirectory directory = RunDirectory::Open(folder);
-  EXPECT_TRUE(directory.MoveOldRunAway({"a"}).empty());
+  EXPECT_TRUE(directory.ArchiveOldRun({"a"}).empty());
   Write("config.json", "mine");
-  EXPECT_TRUE(std::filesystem::exists(directory.MoveOldRunAway({"a"}) / "config.json"));
+  EXPECT_TRUE(std::filesystem::exists(directory.ArchiveOldRun({"a"}) / "config.json"));
   Write("config.json", "mine");
-  EXPECT_TRUE(directory.MoveOldRunAway({"a"}, folder / "config.json").empty());
+  EXPECT_TRUE(directory.ArchiveOldRun({"a"}, folder / "config.json").empty());
   std::filesystem::remove(folder / "config.json");
   directory.WriteManifest(MakeRun(folder));
   Write("a/x.etdump", "x");
@@ -229,7 +229,7 @@ TEST_F(RunDirectoryTest, MovesOnlyItsOwnFilesAway) {
   const std::string model = MakeRun(folder).model_id;
   Write(model + "_comparison.csv", "x");
   Write("mine_comparison.csv", "x");
-  const std::filesystem::path moved = directory.MoveOldRunAway({});
+  const std::filesystem::path moved = directory.ArchiveOldRun({});
   EXPECT_TRUE(std::filesystem::exists(moved / "a/x.etdump"));
   EXPECT_TRUE(std::filesystem::exists(moved / "b/x.etdump"));
   EXPECT_TRUE(std::filesystem::exists(moved / "report.md"));
@@ -372,7 +372,7 @@ TEST_F(RunDirectoryTest, KeepsTheUsersConfigurationWhenMovingAnOldRun) {
   const RunDirectory directory = RunDirectory::Open(folder);
   directory.WriteManifest(run);
   WriteFileAtomically(folder / "config.json", std::string("// mine\n{}"));
-  EXPECT_FALSE(directory.MoveOldRunAway({}, folder / "config.json").empty());
+  EXPECT_FALSE(directory.ArchiveOldRun({}, folder / "config.json").empty());
   EXPECT_EQ(ReadTextFile(folder / "config.json"), "// mine\n{}");
   EXPECT_FALSE(std::filesystem::exists(folder / "manifest.json"));
 }
@@ -490,7 +490,7 @@ TEST_F(RunDirectoryTest, ComparesOutputs) {
   // Inputs are compared by their values, not by their paths.
   const auto digest_of = [&](const std::string& name, const std::string& bytes, const std::string& method) {
     Write(name, SafetensorsText("F32", bytes));
-    return DigestOfInputs({folder / name}, method);
+    return HashInputs({folder / name}, method);
   };
   a.inputs_from = "saved a";
   b.inputs_from = "saved b";
@@ -504,10 +504,10 @@ TEST_F(RunDirectoryTest, ComparesOutputs) {
   a.inputs_from = b.inputs_from;  // the same file with other contents
   EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ, and so do the inputs");
   b.inputs_sha256 = a.inputs_sha256;
-  EXPECT_EQ(DigestOfInputs({folder / "a.inputs"}, "other"), "");
-  EXPECT_EQ(DigestOfInputs({folder / "none.inputs"}, "forward"), "");
-  EXPECT_EQ(DigestOfInputs({}, "forward"), "");
-  EXPECT_EQ(DigestOfInputs({folder / "a.st"}, "forward").size(), 64u);  // raw bytes
+  EXPECT_EQ(HashInputs({folder / "a.inputs"}, "other"), "");
+  EXPECT_EQ(HashInputs({folder / "none.inputs"}, "forward"), "");
+  EXPECT_EQ(HashInputs({}, "forward"), "");
+  EXPECT_EQ(HashInputs({folder / "a.st"}, "forward").size(), 64u);  // raw bytes
   Write("b.st", "junk");
   EXPECT_THAT(CompareOutputs(a, b, folder / "a.st", folder / "b.st").note, HasSubstr("could not be read"));
   b.output_digests[0].info.shape = {3};

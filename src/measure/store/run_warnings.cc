@@ -23,21 +23,21 @@ void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
   for (ExperimentData& data : run.experiments) {
     if (!data.executorch_version.empty() && !data.export_executorch_version.empty() &&
         PublicVersion(data.executorch_version) != PublicVersion(data.export_executorch_version)) {
-      AddOnce(fmt::format("the model was exported with ExecuTorch {}, the runner has {}",
-                          data.export_executorch_version, data.executorch_version),
-              data.warnings);
+      AppendUnique(fmt::format("the model was exported with ExecuTorch {}, the runner has {}",
+                               data.export_executorch_version, data.executorch_version),
+                   data.warnings);
     }
     if (data.executorch_version.empty() && !data.executorch_libraries.empty()) {
-      AddOnce(
+      AppendUnique(
           fmt::format(
               "the version of ExecuTorch that ran is not known: {} is not what the runner was built with, "
               "and no wheel holds it",
               data.executorch_libraries.front().path),
           data.warnings);
     }
-    if (data.emulated) AddOnce(kEmulatedRemark, data.warnings);
+    if (data.emulated) AppendUnique(kEmulatedRemark, data.warnings);
     if (data.operator_clock == protocol::kXnnpackClock) {
-      AddOnce("operator times are XNNPACK's own whole microseconds", data.warnings);
+      AppendUnique("operator times are XNNPACK's own whole microseconds", data.warnings);
     }
     std::size_t unstable_bursts = 0, bursts = 0;
     for (const Launch& launch : data.launches) {
@@ -55,18 +55,18 @@ void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
           fmt::format("{} of {} bursts began before the latency stabilized", unstable_bursts, bursts));
     }
   }
-  for (const std::string& warning : LoadWarnings(run)) AddOnce(warning, run.warnings);
-  for (const std::string& warning : of_conditions) AddOnce(warning, run.warnings);
-  for (const std::string& warning : ConditionsWarnings(run)) AddOnce(warning, run.warnings);
+  for (const std::string& warning : LoadWarnings(run)) AppendUnique(warning, run.warnings);
+  for (const std::string& warning : of_conditions) AppendUnique(warning, run.warnings);
+  for (const std::string& warning : ConditionsWarnings(run)) AppendUnique(warning, run.warnings);
   if (run.device) {
     // The throttling text replaces the warning about the quota.
     const std::string throttled =
         run.limits_after ? ThrottlingText(run.device->limits, *run.limits_after) : "";
     if (!throttled.empty()) {
       std::erase(run.device->warnings, QuotaText(run.device->limits));
-      AddOnce(throttled, run.warnings);
+      AppendUnique(throttled, run.warnings);
     }
-    for (const std::string& warning : run.device->warnings) AddOnce(warning, run.warnings);
+    for (const std::string& warning : run.device->warnings) AppendUnique(warning, run.warnings);
   }
 }
 

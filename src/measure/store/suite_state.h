@@ -24,7 +24,7 @@ inline constexpr NamedValue<SuiteCellStatus> kNames<SuiteCellStatus>[] = {
 
 // A suite's name for one of its programs: "net int8". An empty `dtype` means that the model has only one
 // program.
-inline std::string NameOfProgram(const std::string& model, const std::string& dtype) {
+inline std::string SuiteProgramName(const std::string& model, const std::string& dtype) {
   return dtype.empty() ? model : model + " " + dtype;
 }
 

@@ -124,7 +124,7 @@ BundledProgram ReadBundledProgram(ByteView bytes, const std::string& file_name) 
   return BundleReader(bytes, file_name).Read(/*with_values=*/true);
 }
 
-BundledProgram ProgramIn(ByteView bytes, const std::string& file_name) {
+BundledProgram ExtractProgram(ByteView bytes, const std::string& file_name) {
   if (!IsBundledProgram(bytes)) return {.program = bytes};
   return BundleReader(bytes, file_name).Read(/*with_values=*/false);
 }

@@ -38,6 +38,6 @@ BundledProgram ReadBundledProgram(ByteView bytes, const std::string& file_name);
 
 // Finds the program in a file, without reading the values of test cases: the program in a bundled program,
 // otherwise the whole file. Throws as ReadBundledProgram.
-BundledProgram ProgramIn(ByteView bytes, const std::string& file_name);
+BundledProgram ExtractProgram(ByteView bytes, const std::string& file_name);
 
 }  // namespace etprof

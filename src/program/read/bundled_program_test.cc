@@ -115,7 +115,7 @@ TEST_F(BundledProgramTest, HasTheProgramAndTheFirstTestCase) {
                                    Pair("forward/3", R"({"type":"double","value":0.5})"),
                                    Pair("forward/4", R"({"type":"none"})")));
   ASSERT_EQ(read.expected_outputs.tensors.size(), 1U);
-  EXPECT_THAT(NumbersOf("F32", read.expected_outputs.tensors[0].second.bytes), ElementsAre(1));
+  EXPECT_THAT(ReadNumbers("F32", read.expected_outputs.tensors[0].second.bytes), ElementsAre(1));
 }
 
 TEST_F(BundledProgramTest, IsReadLikeTheProgramInIt) {

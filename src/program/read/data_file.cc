@@ -54,7 +54,7 @@ void ReadSegments(const Source& source, const Buffer& buffer, const ptd::FlatTen
 
 DataFileEntry::Layout ReadLayout(Source& source, const ptd::TensorLayout& layout) {
   DataFileEntry::Layout read;
-  read.type = ScalarTypeOf(static_cast<int>(layout.scalar_type()));
+  read.type = ScalarTypeFromCode(static_cast<int>(layout.scalar_type()));
   if (layout.sizes() != nullptr) {
     source.SpendCopyBudget(layout.sizes()->size() * sizeof(std::int64_t));
     read.shape.assign(layout.sizes()->begin(), layout.sizes()->end());
@@ -75,9 +75,9 @@ bool IsDataFile(ByteView bytes) {
 DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
   Source source(bytes, file_name);
   if (!IsDataFile(bytes)) {
-    throw NotTheExpectedFile(bytes, file_name, "a .ptd", "no FT01 identifier",
-                             std::min<std::uint64_t>(4, bytes.size()),
-                             "give a .ptd that ExecuTorch's exporter wrote");
+    throw WrongFileKind(bytes, file_name, "a .ptd", "no FT01 identifier",
+                        std::min<std::uint64_t>(4, bytes.size()),
+                        "give a .ptd that ExecuTorch's exporter wrote");
   }
   const PtdHeader header = ReadPtdHeader(source);
   DataFile data;
@@ -106,7 +106,7 @@ DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
 }
 
 DataFile ReadDataFile(const std::filesystem::path& path) {
-  return WithFile(path, kMostProgram, [&](ByteView bytes) { return ReadDataFile(bytes, path.string()); });
+  return WithFile(path, kMaxProgramBytes, [&](ByteView bytes) { return ReadDataFile(bytes, path.string()); });
 }
 
 std::vector<std::string> ExternalNames(const Program& program) {
@@ -126,7 +126,7 @@ std::vector<std::string> ExternalNames(const Program& program) {
   return names;
 }
 
-std::vector<std::string> MissingFrom(const DataFile& data, const std::vector<std::string>& names) {
+std::vector<std::string> FindMissing(const DataFile& data, const std::vector<std::string>& names) {
   std::set<std::string> existing;
   for (const DataFileEntry& entry : data.entries) existing.insert(entry.key);
   std::vector<std::string> missing;

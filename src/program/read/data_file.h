@@ -56,6 +56,6 @@ DataFile ReadDataFile(const std::filesystem::path& path);
 std::vector<std::string> ExternalNames(const Program& program);
 
 // The `names` that are not in `data`.
-std::vector<std::string> MissingFrom(const DataFile& data, const std::vector<std::string>& names);
+std::vector<std::string> FindMissing(const DataFile& data, const std::vector<std::string>& names);
 
 }  // namespace etprof

@@ -143,7 +143,7 @@ class MethodReader {
   ProgramTensor ReadTensor(const pte::Tensor& tensor) {
     source_.SpendCopyBudget(sizeof(ProgramTensor));
     ProgramTensor result;
-    result.type = ScalarTypeOf(static_cast<int>(tensor.scalar_type()));
+    result.type = ScalarTypeFromCode(static_cast<int>(tensor.scalar_type()));
     if (const auto* sizes = tensor.sizes()) {
       if (sizes->size() > kMaxDimensions)
         Fail(fmt::format("a tensor has {} dimensions", sizes->size()), &tensor);
@@ -164,7 +164,7 @@ class MethodReader {
         result.dynamism = ProgramTensor::Shape::kUnbounded;
         break;
     }
-    if (!BytesOf(result.type, result.shape) && result.type.bits) {
+    if (!SizeInBytes(result.type, result.shape) && result.type.bits) {
       Fail(fmt::format("a tensor of [{}] elements cannot be", fmt::join(result.shape, ", ")), &tensor);
     }
     if (tensor.data_buffer_idx() > 0) result.data = ProgramTensor::Data::kFile;

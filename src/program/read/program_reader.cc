@@ -29,7 +29,7 @@ struct Header {
 };
 
 Error NotAProgram(const Source& source, const std::string& why) {
-  return NotTheExpectedFile(source.bytes(), source.file(), "an ExecuTorch program", why, 4, kRemedy);
+  return WrongFileKind(source.bytes(), source.file(), "an ExecuTorch program", why, 4, kRemedy);
 }
 
 void RequireContents(const Source& source) {
@@ -156,7 +156,7 @@ void ReadGraphs(Source& source, const std::map<std::string, Bytes>& named, Progr
 }  // namespace
 
 void CheckIsProgram(ByteView bytes, const std::string& file_name) {
-  const Source source(ProgramIn(bytes, file_name).program, file_name);
+  const Source source(ExtractProgram(bytes, file_name).program, file_name);
   bytes = source.bytes();
   const auto is_digit = [&](std::size_t at) {
     return std::isdigit(static_cast<unsigned char>(bytes[at])) != 0;
@@ -168,7 +168,7 @@ void CheckIsProgram(ByteView bytes, const std::string& file_name) {
 }
 
 Program ReadProgram(ByteView bytes, const std::string& file_name) {
-  BundledProgram bundled = ProgramIn(bytes, file_name);
+  BundledProgram bundled = ExtractProgram(bytes, file_name);
   bytes = bundled.program;
   Source source(bytes, file_name);
   RequireContents(source);
@@ -203,7 +203,7 @@ Program ReadProgram(ByteView bytes, const std::string& file_name) {
 }
 
 Program ReadProgramFile(const std::filesystem::path& path) {
-  return WithFile(path, kMostProgram, [&](ByteView bytes) { return ReadProgram(bytes, path.string()); });
+  return WithFile(path, kMaxProgramBytes, [&](ByteView bytes) { return ReadProgram(bytes, path.string()); });
 }
 
 }  // namespace etprof

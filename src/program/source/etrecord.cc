@@ -193,7 +193,7 @@ class EdgeNodes : public nlohmann::json_sax<json> {
 
   bool Open(bool list) {
     const bool was_on_path = IsOnPath();
-    if (++depth_ > kMostJsonNesting) return false;
+    if (++depth_ > kMaxJsonNesting) return false;
     if (!was_on_path || !IsNextStep(list)) return true;
     on_path_ = depth_;
     if (depth_ == kNodes) found_ = true;

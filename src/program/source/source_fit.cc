@@ -53,7 +53,7 @@ bool IsMissingFromRecord(const Instruction& instruction, const Method& method, c
 
 }  // namespace
 
-std::optional<std::string> Misfit(const Program& program, const SourceMap& sources) {
+std::optional<std::string> FindMismatch(const Program& program, const SourceMap& sources) {
   if (sources.methods.empty()) return std::nullopt;
   bool any_method = false;
   for (const Method& method : program.methods) {
@@ -84,9 +84,9 @@ std::optional<std::string> Misfit(const Program& program, const SourceMap& sourc
   return std::nullopt;
 }
 
-SourceMap ReadEtrecordOf(const Program& program, const std::filesystem::path& path) {
+SourceMap ReadMatchingEtrecord(const Program& program, const std::filesystem::path& path) {
   SourceMap sources = ReadEtrecord(path);
-  if (const auto misfit = Misfit(program, sources)) {
+  if (const auto misfit = FindMismatch(program, sources)) {
     throw Error(ExitCode::kBadInput, "is of another program: " + *misfit)
         .InFile(path.string())
         .Remedy("give the .etrecord that the export wrote next to the .pte");

@@ -41,15 +41,16 @@ SourceMap MakeRecord(const std::string& third, const std::string& fifth) {
 
 TEST(SourceFit, AcceptsARecordOfTheProgram) {
   for (const char* product : {"aten.linear.default", "aten.addmm.default", "aten.mm.default"})
-    EXPECT_EQ(Misfit(ProgramOfTwoNodes(), MakeRecord("aten.convolution.default", product)), std::nullopt);
-  EXPECT_EQ(Misfit(ProgramOfTwoNodes(), {}), std::nullopt);
+    EXPECT_EQ(FindMismatch(ProgramOfTwoNodes(), MakeRecord("aten.convolution.default", product)),
+              std::nullopt);
+  EXPECT_EQ(FindMismatch(ProgramOfTwoNodes(), {}), std::nullopt);
 }
 
 TEST(SourceFit, RefusesOtherOperators) {
-  EXPECT_THAT(Misfit(ProgramOfTwoNodes(), MakeRecord("aten.relu.default", "aten.mm.default")),
+  EXPECT_THAT(FindMismatch(ProgramOfTwoNodes(), MakeRecord("aten.relu.default", "aten.mm.default")),
               Optional(Eq("what the program has as XNNConv2d is "
                           "quantized_decomposed.dequantize_per_tensor.default there")));
-  EXPECT_THAT(Misfit(ProgramOfTwoNodes(), MakeRecord("aten.convolution.default", "aten.mean.dim")),
+  EXPECT_THAT(FindMismatch(ProgramOfTwoNodes(), MakeRecord("aten.convolution.default", "aten.mean.dim")),
               Optional(Eq("what the program has as XNNFullyConnected is aten.mean.dim there")));
 }
 
@@ -59,24 +60,24 @@ TEST(SourceFit, RequiresKernelsThatMultiplyMatrices) {
   method.operators = {"aten::convolution.out", "aten::relu.out"};
   method.instructions[0].kind = Instruction::Kind::kKernel;
   SourceMap record = MakeRecord("aten.convolution.default", "aten.mm.default");
-  EXPECT_EQ(Misfit(program, record), std::nullopt);
+  EXPECT_EQ(FindMismatch(program, record), std::nullopt);
   record.methods.at("forward").instructions.erase(0);
-  EXPECT_THAT(Misfit(program, record),
+  EXPECT_THAT(FindMismatch(program, record),
               Optional(Eq("it does not know instruction 0 of forward, aten::convolution.out")));
   Program branching = program;
   branching.methods[0].instructions.emplace_back().kind = Instruction::Kind::kJumpFalse;
-  EXPECT_EQ(Misfit(branching, record), std::nullopt);
+  EXPECT_EQ(FindMismatch(branching, record), std::nullopt);
   method.instructions[0].target = 1;
-  EXPECT_EQ(Misfit(program, record), std::nullopt);
+  EXPECT_EQ(FindMismatch(program, record), std::nullopt);
 }
 
 TEST(SourceFit, RefusesOtherMethodsAndMoreInstructions) {
   SourceMap record = MakeRecord("aten.convolution.default", "aten.mm.default");
   record.methods.at("forward").instructions[2] = {7};
-  EXPECT_THAT(Misfit(ProgramOfTwoNodes(), record),
+  EXPECT_THAT(FindMismatch(ProgramOfTwoNodes(), record),
               Optional(Eq("it speaks of instruction 2 of forward, which ends at 1")));
   const SourceMap other = {{{"decode", record.methods.at("forward")}}};
-  EXPECT_THAT(Misfit(ProgramOfTwoNodes(), other), Optional(Eq("it is of a method decode")));
+  EXPECT_THAT(FindMismatch(ProgramOfTwoNodes(), other), Optional(Eq("it is of a method decode")));
 }
 
 }  // namespace

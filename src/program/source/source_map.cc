@@ -30,7 +30,7 @@ bool IsPyTorchFile(std::string_view file) {
 
 }  // namespace
 
-std::string LineText(const SourceFrame& frame) {
+std::string FormatLocation(const SourceFrame& frame) {
   return fmt::format("{}:{}", frame.file.substr(frame.file.find_last_of("/\\") + 1), frame.line);
 }
 

@@ -25,7 +25,7 @@ struct SourceFrame {
 };
 
 // "model.py:12", without the folder, which differs between machines.
-std::string LineText(const SourceFrame& frame);
+std::string FormatLocation(const SourceFrame& frame);
 
 // A node of the edge program from which the .pte was made.
 struct SourceNode {

@@ -120,7 +120,7 @@ std::string MaximumPoolingReason(const KernelCall& call) {
       return "XNNPACK takes no maximum pooling whose stride is larger than its kernel";
   }
   const ProgramTensor* output = call.Tensor(6);
-  if (call.Integer(5).value_or(0) != 0 && output != nullptr && output->Varies())
+  if (call.Integer(5).value_or(0) != 0 && output != nullptr && output->HasDynamicShape())
     return "XNNPACK takes no maximum pooling with ceil_mode of sizes that vary";
   return "";
 }
@@ -146,7 +146,7 @@ std::string MeanReason(const ProgramTensor& input, const ProgramTensor& output) 
 // slice_copy(self, dim, start, end, step, out)
 std::string SliceReason(const KernelCall& call, const ProgramTensor& input, const ProgramTensor& output) {
   if (call.Integer(4).value_or(1) != 1) return "XNNPACK takes slices of step 1 only";
-  if (input.Varies() || output.Varies()) return "XNNPACK takes no slice of sizes that vary";
+  if (input.HasDynamicShape() || output.HasDynamicShape()) return "XNNPACK takes no slice of sizes that vary";
   return "";
 }
 
@@ -188,9 +188,10 @@ std::string FormReason(std::string_view name, std::string_view overload, const K
     return "XNNPACK converts no data types";
   if ((is("clone") || is("_clone_dim_order")) && input.dim_order != output.dim_order)
     return "XNNPACK takes no copy to another memory format";
-  if (is("view_copy") && output.Varies())
+  if (is("view_copy") && output.HasDynamicShape())
     return "XNNPACK takes no reshape to sizes that are computed at run time (-1 may stand for one)";
-  if (is("upsample_bilinear2d") && output.Varies()) return "XNNPACK takes no resizing to sizes that vary";
+  if (is("upsample_bilinear2d") && output.HasDynamicShape())
+    return "XNNPACK takes no resizing to sizes that vary";
   if (is("constant_pad_nd")) {
     const auto padding = call.Integers(1);
     if (std::ranges::any_of(padding, [](auto size) { return size < 0; }))
@@ -218,12 +219,12 @@ std::pair<std::string_view, std::string_view> SplitOverload(std::string_view nam
 
 }  // namespace
 
-bool XnnpackCanTake(std::string_view name) {
+bool IsSupportedByXnnpack(std::string_view name) {
   const std::string_view wanted = SplitOverload(name).first;
   return !wanted.empty() && kSupportedOperators.find(fmt::format("|{}|", wanted)) != std::string_view::npos;
 }
 
-std::string WhyNotDelegated(const Instruction& kernel, const Method& method) {
+std::string NotDelegatedReason(const Instruction& kernel, const Method& method) {
   // Another backend's partitioner decided for unknown reasons.
   if (!method.delegates.empty() && std::ranges::none_of(method.delegates, &Delegate::IsXnnpack)) return "";
   const std::string& full_name = method.operators[kernel.target];
@@ -236,7 +237,7 @@ std::string WhyNotDelegated(const Instruction& kernel, const Method& method) {
   const ProgramTensor* first = call.Tensor(0);
   if (name == "max" && first != nullptr && IsSupportedType(first->type.name))
     return MaximumReason(overload, call);
-  if (!XnnpackCanTake(name)) return "XNNPACK has no such operator";
+  if (!IsSupportedByXnnpack(name)) return "XNNPACK has no such operator";
   std::vector<const ProgramTensor*> tensors;
   const auto add = [&](const ProgramValue& value) {
     if (value.tensor) tensors.push_back(&*value.tensor);

@@ -12,10 +12,10 @@ namespace etprof {
 // "aten::add.Tensor". The list is the partitioner's own,
 // executorch.backends.xnnpack.partition.config.ALL_PARTITIONER_CONFIGS;
 // python/tests/programs/test_delegable.py compares both.
-bool XnnpackCanTake(std::string_view aten_operator);
+bool IsSupportedByXnnpack(std::string_view aten_operator);
 
 // The reason why a portable kernel of a method is not in an XNNPACK delegate, as far as the program shows it:
 // one clause. "" if the program does not show it, or if the method is delegated only to other backends.
-std::string WhyNotDelegated(const Instruction& kernel, const Method& method);
+std::string NotDelegatedReason(const Instruction& kernel, const Method& method);
 
 }  // namespace etprof

@@ -29,7 +29,7 @@ Method MethodCalling(const std::string& name, const std::vector<Shape>& shapes) 
   return method;
 }
 
-TEST(WhyNotDelegated, HandlesInconsistentRanks) {
+TEST(NotDelegatedReason, HandlesInconsistentRanks) {
   const std::vector<Shape> shapes = {{}, {1}, {2, 3}, {1, 8, 1, 1}, {1, 8, 4, 4}};
   for (const char* const name :
        {"aten::mean.out", "aten::max.dim_max", "aten::convolution.out", "aten::linear.out", "aten::mm.out",
@@ -37,30 +37,30 @@ TEST(WhyNotDelegated, HandlesInconsistentRanks) {
     for (const Shape& input : shapes) {
       for (const Shape& output : shapes) {
         const Method method = MethodCalling(name, {input, output});
-        EXPECT_FALSE(WhyNotDelegated(method.instructions[0], method).empty()) << name;
-        IdentityOf(method.instructions[0], method);
+        EXPECT_FALSE(NotDelegatedReason(method.instructions[0], method).empty()) << name;
+        IdentifyNode(method.instructions[0], method);
       }
     }
   }
 }
 
-TEST(IdentityOf, HandlesOverflowingChannels) {
+TEST(IdentifyNode, HandlesOverflowingChannels) {
   XnnNode node;
   node.type = "XNNConv2d";
   node.convolution.emplace();
   node.convolution->groups = node.convolution->group_input_channels = 0xffffffff;
   node.convolution->kernel_height = node.convolution->kernel_width = 3;
-  EXPECT_EQ(IdentityOf(node, {}).text, "Conv2d 3x3 groups 4294967295");
+  EXPECT_EQ(IdentifyNode(node, {}).text, "Conv2d 3x3 groups 4294967295");
 }
 
-TEST(PeakOf, HandlesOverflowingSizes) {
+TEST(FindPlannedPeak, HandlesOverflowingSizes) {
   constexpr std::int64_t kHalf = std::int64_t{1} << 60;
   Method method = MethodCalling("aten::add.out", {{kHalf}, {kHalf}, {kHalf}});
   for (std::uint32_t i = 0; i < 3; ++i) {
     method.values[i].tensor->memory_id = 1;
     method.values[i].tensor->memory_offset = 16 * i;
   }
-  EXPECT_EQ(PeakOf(PlannedTensors(method, {})), std::nullopt);
+  EXPECT_EQ(FindPlannedPeak(PlannedTensors(method, {})), std::nullopt);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using Kernels = KleidiaiUse::Kernels;
 constexpr const char* kQuantizeStatically = "quantize statically (etprof export --quantize)";
 
 KleidiaiUse XnnpackKernels(std::string why, std::string change = "") {
-  return {Kernels::kOwn, std::move(why), std::move(change)};
+  return {Kernels::kXnnpack, std::move(why), std::move(change)};
 }
 
 std::string InputType(const XnnNode& node, const XnnGraph& graph, std::size_t input) {
@@ -65,13 +65,13 @@ KleidiaiUse TransposedConvolutionUse(const XnnNode& node, const std::string& inp
 }
 
 std::string NotDelegatedText(const Instruction& kernel, const Method& method) {
-  const std::string why = WhyNotDelegated(kernel, method);
+  const std::string why = NotDelegatedReason(kernel, method);
   return why.empty() ? "not delegated" : "not delegated: " + why;
 }
 
 }  // namespace
 
-std::optional<KleidiaiUse> KleidiaiOf(const XnnNode& node, const XnnGraph& graph) {
+std::optional<KleidiaiUse> FindKleidiaiUse(const XnnNode& node, const XnnGraph& graph) {
   const std::string input = InputType(node, graph, 0), weights = InputType(node, graph, 1);
   if (node.type == "XNNConv2d" || node.type == "XNNDepthwiseConv2d")
     return ConvolutionUse(node, input, weights);
@@ -82,7 +82,7 @@ std::optional<KleidiaiUse> KleidiaiOf(const XnnNode& node, const XnnGraph& graph
   return std::nullopt;
 }
 
-std::optional<KleidiaiUse> KleidiaiOf(const Instruction& kernel, const Method& method) {
+std::optional<KleidiaiUse> FindKleidiaiUse(const Instruction& kernel, const Method& method) {
   if (kernel.kind != Instruction::Kind::kKernel) return std::nullopt;
   const std::string_view full = method.operators[kernel.target];
   const std::string_view name = full.substr(0, full.rfind('.'));

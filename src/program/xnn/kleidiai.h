@@ -14,7 +14,7 @@ struct KleidiaiUse {
   enum class Kernels {
     kSme,       // KleidiAI's for SME and SME2: PF32, PF16, PQS8 or QP8 in the operator's name
     kKleidiai,  // KleidiAI's that other Arm CPUs also support
-    kOwn,       // XNNPACK's own, with or without SME2
+    kXnnpack,   // XNNPACK's own, with or without SME2
     kPortable,  // none: it is not delegated
     kUnknown,
   } kernels = Kernels::kUnknown;
@@ -36,15 +36,15 @@ template <>
 inline constexpr NamedValue<KleidiaiUse::Kernels> kNames<KleidiaiUse::Kernels>[] = {
     {KleidiaiUse::Kernels::kSme, "sme"},
     {KleidiaiUse::Kernels::kKleidiai, "kleidiai"},
-    {KleidiaiUse::Kernels::kOwn, "xnnpack"},
+    {KleidiaiUse::Kernels::kXnnpack, "xnnpack"},
     {KleidiaiUse::Kernels::kPortable, "portable"},
     {KleidiaiUse::Kernels::kUnknown, "unknown"}};
 
 // Absent for a node that does not multiply matrices. Convolutions of every kind, fully connected layers, and
 // batch matrix multiplications do.
-std::optional<KleidiaiUse> KleidiaiOf(const XnnNode& node, const XnnGraph& graph);
+std::optional<KleidiaiUse> FindKleidiaiUse(const XnnNode& node, const XnnGraph& graph);
 
 // The same for a portable kernel.
-std::optional<KleidiaiUse> KleidiaiOf(const Instruction& kernel, const Method& method);
+std::optional<KleidiaiUse> FindKleidiaiUse(const Instruction& kernel, const Method& method);
 
 }  // namespace etprof

@@ -14,7 +14,8 @@ namespace etprof {
 namespace {
 
 std::optional<std::int64_t> OutputChannels(const XnnNode& node, const XnnValue& filter) {
-  if (node.convolution) return Product(node.convolution->groups, node.convolution->group_output_channels);
+  if (node.convolution)
+    return CheckedProduct(node.convolution->groups, node.convolution->group_output_channels);
   if (filter.shape.size() != 2) return std::nullopt;
   return Dim(filter.shape, (node.flags & kXnnTransposeWeights) != 0 ? 1 : 0);
 }
@@ -25,7 +26,7 @@ std::set<std::size_t> FindStates(const Method& method, const MethodDataflow& flo
   std::set<std::size_t> states, written(method.inputs.begin(), method.inputs.end());
   for (std::size_t i = 0; i < flow.instructions.size(); ++i) {
     const auto add = [&](std::size_t value) {
-      const std::size_t holder = flow.Holder(value);
+      const std::size_t holder = flow.BackingValue(value);
       const auto& tensor = method.values[holder].tensor;
       if (tensor && tensor->memory_id && !written.contains(holder)) states.insert(holder);
     };
@@ -34,7 +35,7 @@ std::set<std::size_t> FindStates(const Method& method, const MethodDataflow& flo
     for (const std::size_t value : flow.instructions[i].written) {
       if (instruction.kind == Instruction::Kind::kKernel && instruction.arguments.front() == value)
         add(value);
-      written.insert(flow.Holder(value));
+      written.insert(flow.BackingValue(value));
     }
   }
   return states;
@@ -53,7 +54,7 @@ class StorageMap {
   }
 
   std::size_t Find(std::size_t value) const {
-    const std::size_t holder = flow_.Holder(value);
+    const std::size_t holder = flow_.BackingValue(value);
     const auto found = storage_.find(holder);
     return found == storage_.end() ? holder : found->second;
   }
@@ -71,24 +72,25 @@ bool PacksWeights(const XnnNode& node) {
 
 Bytes PlannedBytes(const Method& method) {
   std::optional<Bytes> all = 0;
-  for (const Bytes bytes : method.planned_buffers) all = Sum(all, bytes);
+  for (const Bytes bytes : method.planned_buffers) all = CheckedSum(all, bytes);
   return all.value_or(std::numeric_limits<Bytes>::max());
 }
 
 std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& program) {
   std::vector<PlannedTensor> tensors;
   if (method.instructions.empty() || method.Branches()) return tensors;
-  const MethodDataflow flow = DataflowOf(method, program);
+  const MethodDataflow flow = FindDataflow(method, program);
   const StorageMap storage(method, flow);
   std::map<std::size_t, std::size_t> by_value;  // indices into `tensors`
   const auto use = [&](std::size_t used, std::size_t instruction) {
     const std::size_t value = storage.Find(used);
     const auto& tensor = method.values[value].tensor;
     if (!tensor || !tensor->memory_id) return;
-    const std::optional<Bytes> bytes = BytesOf(tensor->type, tensor->shape);
+    const std::optional<Bytes> bytes = SizeInBytes(tensor->type, tensor->shape);
     if (!bytes) return;
     const auto [known, is_new] = by_value.try_emplace(value, tensors.size());
-    if (is_new) tensors.push_back({value, *bytes, instruction, instruction, tensor->Varies(), false});
+    if (is_new)
+      tensors.push_back({value, *bytes, instruction, instruction, tensor->HasDynamicShape(), false});
     PlannedTensor& of = tensors[known->second];
     of.first = std::min(of.first, instruction);
     of.last = std::max(of.last, instruction);
@@ -112,12 +114,12 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
   }
   // If the sum overflows, the sizes are invalid, and nothing is known about the memory.
   std::optional<Bytes> sum = 0;
-  for (const PlannedTensor& tensor : tensors) sum = Sum(sum, tensor.bytes);
+  for (const PlannedTensor& tensor : tensors) sum = CheckedSum(sum, tensor.bytes);
   if (!sum) tensors.clear();
   return tensors;
 }
 
-std::optional<PlannedPeak> PeakOf(const std::vector<PlannedTensor>& tensors) {
+std::optional<PlannedPeak> FindPlannedPeak(const std::vector<PlannedTensor>& tensors) {
   if (tensors.empty()) return std::nullopt;
   // The bytes that come into use at an instruction, minus those that are no longer used.
   std::map<std::size_t, Bytes> changes;
@@ -142,8 +144,8 @@ std::optional<PlannedPeak> PeakOf(const std::vector<PlannedTensor>& tensors) {
   return peak;
 }
 
-std::optional<MethodState> StateOf(const std::vector<PlannedTensor>& tensors, const Method& method,
-                                   const Program& program) {
+std::optional<MethodState> FindMethodState(const std::vector<PlannedTensor>& tensors, const Method& method,
+                                           const Program& program) {
   if (tensors.empty() && (method.Branches() || PlannedBytes(method) > 0)) return std::nullopt;
   MethodState state;
   std::vector<const ProgramTensor*> kept;
@@ -176,19 +178,20 @@ std::optional<Bytes> PackedBytes(const XnnNode& node, const XnnGraph& graph) {
   const bool half = output->type.name == "fp16" && filter->type.name == "fp32";
   const DataType type = half ? output->type : filter->type;
   const std::int64_t bias_bytes = type.name == "fp16" ? 2 : 4;
-  return Sum(BytesOf(type, filter->shape), Product(OutputChannels(node, *filter), bias_bytes));
+  return CheckedSum(SizeInBytes(type, filter->shape),
+                    CheckedProduct(OutputChannels(node, *filter), bias_bytes));
 }
 
 std::optional<Bytes> PackedBytes(const XnnGraph& graph) {
   std::optional<Bytes> all = 0;
-  for (const XnnNode& node : graph.nodes) all = Sum(all, PackedBytes(node, graph));
+  for (const XnnNode& node : graph.nodes) all = CheckedSum(all, PackedBytes(node, graph));
   return all;
 }
 
 std::optional<Bytes> PackedBytes(const Method& method, const Program& program) {
   std::optional<Bytes> all = 0;
   for (const Delegate& delegate : method.delegates)
-    all = Sum(all, delegate.graph ? PackedBytes(program.xnn_graphs[*delegate.graph]) : std::nullopt);
+    all = CheckedSum(all, delegate.graph ? PackedBytes(program.xnn_graphs[*delegate.graph]) : std::nullopt);
   return all;
 }
 
@@ -206,7 +209,7 @@ Bytes RepackedBytes(const Method& method, const Program& program) {
       const XnnConstant& constant = graph.constants[index];
       const std::string weights =
           constant.key.empty() ? fmt::format("{} {}", *delegate.graph, index) : constant.key;
-      if (!packed.insert(weights).second) repacked = Sum(repacked, bytes);
+      if (!packed.insert(weights).second) repacked = CheckedSum(repacked, bytes);
     }
   }
   return repacked.value_or(0);

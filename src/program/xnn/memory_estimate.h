@@ -56,7 +56,7 @@ struct PlannedPeak {
   }
 };
 // The peak of the tensors that PlannedTensors returns. Absent if there are no tensors.
-std::optional<PlannedPeak> PeakOf(const std::vector<PlannedTensor>& tensors);
+std::optional<PlannedPeak> FindPlannedPeak(const std::vector<PlannedTensor>& tensors);
 
 // The data that a method keeps from one inference to the next, such as the keys and values of a decoder.
 struct MethodState {
@@ -81,8 +81,8 @@ struct MethodState {
 };
 // The state among the tensors that PlannedTensors returns. Absent if the method branches, or if the sum of
 // the tensors is unknown.
-std::optional<MethodState> StateOf(const std::vector<PlannedTensor>& tensors, const Method& method,
-                                   const Program& program);
+std::optional<MethodState> FindMethodState(const std::vector<PlannedTensor>& tensors, const Method& method,
+                                           const Program& program);
 
 // The minimum memory that XNNPACK's operators need for the weights that they pack when a program is loaded:
 // each weight, and a bias for each output channel, which XNNPACK packs even if there is none

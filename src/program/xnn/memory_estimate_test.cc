@@ -50,8 +50,8 @@ Method ConstantMethod(const char* name, std::int64_t number) {
   return method;
 }
 
-std::optional<MethodState> StateOf(const Method& method, const Program& program) {
-  return etprof::StateOf(PlannedTensors(method, program), method, program);
+std::optional<MethodState> FindMethodState(const Method& method, const Program& program) {
+  return etprof::FindMethodState(PlannedTensors(method, program), method, program);
 }
 
 TEST(MethodState, ConsistsOfTensorsReadBeforeTheyAreWritten) {
@@ -63,7 +63,7 @@ TEST(MethodState, ConsistsOfTensorsReadBeforeTheyAreWritten) {
   method.inputs = {0};
   method.outputs = {3};
   Program program;
-  MethodState state = StateOf(method, program).value();
+  MethodState state = FindMethodState(method, program).value();
   EXPECT_EQ(state.tensors, 1);
   EXPECT_EQ(state.bytes, 4 * 64);
   EXPECT_FALSE(state.PerToken());
@@ -73,27 +73,27 @@ TEST(MethodState, ConsistsOfTensorsReadBeforeTheyAreWritten) {
   // sequence.
   program.methods = {ConstantMethod("get_max_seq_len", 8), ConstantMethod("get_max_context_len", 32)};
   method.values[2].tensor->shape = {2, 32};
-  EXPECT_EQ(StateOf(method, program)->tokens, 32);
-  EXPECT_EQ(StateOf(method, program)->PerToken(), 8);
+  EXPECT_EQ(FindMethodState(method, program)->tokens, 32);
+  EXPECT_EQ(FindMethodState(method, program)->PerToken(), 8);
   method.values[2].tensor->shape = {8, 8};
-  EXPECT_EQ(StateOf(method, program)->tokens, 8);
+  EXPECT_EQ(FindMethodState(method, program)->tokens, 8);
   method.values[2].tensor->shape = {64};
-  EXPECT_FALSE(StateOf(method, program)->tokens);
+  EXPECT_FALSE(FindMethodState(method, program)->tokens);
   program.methods = {ConstantMethod("get_max_seq_len", 0)};
-  EXPECT_FALSE(StateOf(method, program)->tokens);
+  EXPECT_FALSE(FindMethodState(method, program)->tokens);
   program.methods[0].values[0].integer.reset();
-  EXPECT_FALSE(StateOf(method, program)->tokens);
+  EXPECT_FALSE(FindMethodState(method, program)->tokens);
   // Inputs and tensors that were written before are not states.
   method.inputs = {0, 2};
-  EXPECT_EQ(StateOf(method, program)->tensors, 0);
+  EXPECT_EQ(FindMethodState(method, program)->tensors, 0);
   method.inputs = {0};
   method.instructions[0].arguments = {0, 2};
   method.instructions[1].arguments = {2, 3};
-  EXPECT_EQ(StateOf(method, program)->tensors, 0);
+  EXPECT_EQ(FindMethodState(method, program)->tensors, 0);
   // The state of a method that branches is unknown; a method without instructions has no state.
   method.instructions.push_back({Instruction::Kind::kJumpFalse, 0, 2, 0, {}});
-  EXPECT_FALSE(StateOf(method, program));
-  EXPECT_EQ(StateOf(ConstantMethod("get_max_seq_len", 8), program)->tensors, 0);
+  EXPECT_FALSE(FindMethodState(method, program));
+  EXPECT_EQ(FindMethodState(ConstantMethod("get_max_seq_len", 8), program)->tensors, 0);
 }
 
 TEST(PlannedPeak, CountsAViewOnce) {
@@ -109,7 +109,7 @@ TEST(PlannedPeak, CountsAViewOnce) {
       method.values[1].tensor->memory_offset;
   method.inputs = {0};
   method.outputs = {4};
-  const PlannedPeak peak = PeakOf(PlannedTensors(method, {})).value();
+  const PlannedPeak peak = FindPlannedPeak(PlannedTensors(method, {})).value();
   EXPECT_EQ(peak.bytes, 4 * (50 + 20));
   EXPECT_THAT(PeakValues(peak), ElementsAre(1, 4));
   EXPECT_EQ(peak.tensors[0].first, 0U);
@@ -124,7 +124,7 @@ TEST(PlannedPeak, IsTheLargestSumInUseAtOnce) {
   AddCall(2, 3, method);
   method.inputs = {0};
   method.outputs = {3};
-  PlannedPeak peak = PeakOf(PlannedTensors(method, {})).value();
+  PlannedPeak peak = FindPlannedPeak(PlannedTensors(method, {})).value();
   EXPECT_EQ(peak.instruction, 1U);
   EXPECT_EQ(peak.bytes, 4 * (50 + 60));
   EXPECT_THAT(PeakValues(peak), ElementsAre(2, 1));
@@ -134,7 +134,7 @@ TEST(PlannedPeak, IsTheLargestSumInUseAtOnce) {
   // An input is in use from the start, an output until the end.
   method.inputs = {0, 3};
   method.values[1].tensor->dynamism = ProgramTensor::Shape::kBounded;
-  peak = PeakOf(PlannedTensors(method, {})).value();
+  peak = FindPlannedPeak(PlannedTensors(method, {})).value();
   EXPECT_EQ(peak.bytes, 4 * (20 + 50 + 60));
   EXPECT_EQ(peak.upper_bound, 4 * 50);
 }
@@ -146,7 +146,7 @@ TEST(PlannedPeak, IgnoresUnusedInputs) {
   AddCall(1, 2, method);
   method.inputs = {0, 1};
   method.outputs = {2};
-  EXPECT_EQ(PeakOf(PlannedTensors(method, {})).value().bytes, 4 * (20 + 3));
+  EXPECT_EQ(FindPlannedPeak(PlannedTensors(method, {})).value().bytes, 4 * (20 + 3));
 }
 
 TEST(PlannedPeak, CountsAStateAllTheTime) {
@@ -159,21 +159,21 @@ TEST(PlannedPeak, CountsAStateAllTheTime) {
   method.instructions[3].arguments = {3, 4, 3};
   method.inputs = {0};
   method.outputs = {2};
-  EXPECT_EQ(PeakOf(PlannedTensors(method, {})).value().bytes, 4 * (50 + 60 + 7));
+  EXPECT_EQ(FindPlannedPeak(PlannedTensors(method, {})).value().bytes, 4 * (50 + 60 + 7));
   // A cache that is changed in place before it is read, and a view of it.
   std::swap(method.instructions[2], method.instructions[3]);
   method.values[4].tensor->memory_id.reset();
-  EXPECT_EQ(PeakOf(PlannedTensors(method, {})).value().bytes, 4 * (50 + 60 + 7));
+  EXPECT_EQ(FindPlannedPeak(PlannedTensors(method, {})).value().bytes, 4 * (50 + 60 + 7));
 }
 
 TEST(PlannedPeak, IsAbsentForBranchesAndWithoutPlannedTensors) {
   Method method = MakePlannedMethod({10, 50});
-  EXPECT_FALSE(PeakOf(PlannedTensors(method, {})));
+  EXPECT_FALSE(FindPlannedPeak(PlannedTensors(method, {})));
   AddCall(0, 1, method);
-  EXPECT_TRUE(PeakOf(PlannedTensors(method, {})));
+  EXPECT_TRUE(FindPlannedPeak(PlannedTensors(method, {})));
   method.instructions.emplace_back().kind = Instruction::Kind::kJumpFalse;
   EXPECT_THAT(PlannedTensors(method, {}), IsEmpty());
-  EXPECT_FALSE(PeakOf(PlannedTensors(method, {})));
+  EXPECT_FALSE(FindPlannedPeak(PlannedTensors(method, {})));
 }
 
 // A node that multiplies [4, 32] by a filter with these sizes.

@@ -183,7 +183,7 @@ class XnnReader {
     }
     if (tensor == nullptr) Fail("a value is not a tensor", &entry);
     value.id = tensor->id_out();
-    value.type = XnnDataTypeOf(static_cast<int>(tensor->datatype()));
+    value.type = XnnDataTypeFromCode(static_cast<int>(tensor->datatype()));
     if (const auto* sizes = tensor->dims()) {
       if (sizes->size() > kMaxXnnDimensions)
         Fail(fmt::format("a value has {} dimensions", sizes->size()), tensor);
@@ -341,7 +341,7 @@ class XnnReader {
       if (std::isfinite(range->output_min())) node.output_min = range->output_min();
       if (std::isfinite(range->output_max())) node.output_max = range->output_max();
     }
-    node.macs = MultiplyAdds(node, graph_);
+    node.macs = CountMacs(node, graph_);
     graph_.nodes.push_back(std::move(node));
   }
 

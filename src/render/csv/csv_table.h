@@ -15,16 +15,16 @@ namespace etprof {
 inline constexpr std::string_view kModelId = "the model; of a bare ETDump the file's name";
 inline constexpr std::string_view kExperimentName = "its name in the configuration";
 inline constexpr std::string_view kExperimentLabel = "its name in reports";
-inline constexpr About kThreadsOfPool{.meaning = "of the runner's thread pool", .least = 1};
+inline constexpr MemberInfo kThreadsOfPool{.meaning = "of the runner's thread pool", .least = 1};
 
 // Columns of an operator.
-inline constexpr std::string_view kInspectorsName = "as ExecuTorch's Inspector shows it";
-inline constexpr std::string_view kTypeOfOperator =
+inline constexpr std::string_view kNameInInspector = "as ExecuTorch's Inspector shows it";
+inline constexpr std::string_view kOperatorType =
     "the name without XNNPACK's number and without `native_call_`";
-inline constexpr std::string_view kCategoryOfOperator = "what it computes, finer than `group`";
-inline constexpr std::string_view kGroupOfOperator = "what it computes";
-inline constexpr About kBackendOfOperator{.meaning = "the delegate that ran it; empty: none, or not known",
-                                          .or_null = true};
+inline constexpr std::string_view kOperatorCategory = "what it computes, finer than `group`";
+inline constexpr std::string_view kOperatorGroup = "what it computes";
+inline constexpr MemberInfo kOperatorBackend{.meaning = "the delegate that ran it; empty: none, or not known",
+                                             .or_null = true};
 inline constexpr std::string_view kInnermostModule = "path of the innermost module; empty: not known";
 inline constexpr std::string_view kSourceLine = "file and line of the model; empty: not known";
 inline constexpr std::string_view kRunsOfOperator = "runs of the common set in which it ran";
@@ -59,14 +59,14 @@ inline constexpr std::string_view kPeakRss = "the largest resident memory of any
 inline constexpr std::string_view kVerdict =
     "of the interval, on the candidate (docs/concepts/statistics.md); empty: not judged";
 
-inline constexpr About kSelfTotal{.meaning = "self time over the common set", .scale = 1e6};
-inline constexpr std::string_view kOfMethod = "of `Method::execute`; adds up to 100";
-inline constexpr std::string_view kAsNodeId = "as `node_id` of timelines";
+inline constexpr MemberInfo kSelfTotal{.meaning = "self time over the common set", .scale = 1e6};
+inline constexpr std::string_view kPercentOfMethod = "of `Method::execute`; adds up to 100";
+inline constexpr std::string_view kKeyAsNodeId = "as `node_id` of timelines";
 inline constexpr std::string_view kRunsOfCommonSet = "size of the common set";
 inline constexpr std::string_view kMeaningOfCv = "standard deviation over mean";
 
 // Part divided by whole: a mean over runs, or a share. Absent if `whole` is 0.
-inline std::optional<double> QuotientOf(Nanoseconds part, std::int64_t whole) {
+inline std::optional<double> QuotientIfDefined(Nanoseconds part, std::int64_t whole) {
   return whole > 0 ? std::optional(static_cast<double>(part) / static_cast<double>(whole)) : std::nullopt;
 }
 // 100 part / whole; absent if `whole` is 0.
@@ -76,8 +76,8 @@ inline std::optional<double> MaybePercent(Nanoseconds part, Nanoseconds whole) {
 }
 
 // Reads a member (`read`) of the estimate that etprof reports for a quantity; absent if it reports none.
-std::optional<double> OfEstimate(const Quantity& quantity, auto read) {
-  const std::optional<stats::RatioEstimate> estimate = quantity.Told();
+std::optional<double> ReadEstimate(const Quantity& quantity, auto read) {
+  const std::optional<stats::RatioEstimate> estimate = quantity.EstimateUnlessEmulated();
   return estimate ? std::optional<double>(std::invoke(read, *estimate)) : std::nullopt;
 }
 

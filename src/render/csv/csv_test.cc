@@ -29,7 +29,7 @@ std::vector<std::string> Timeline(const Trace& trace, std::optional<std::size_t>
 }
 
 TEST(TimelineCsv, HasOneRowPerEventWithExactTimes) {
-  const std::vector<std::string> lines = Timeline(example::MakeTrace(example::Inferences(2, 4'000'001)));
+  const std::vector<std::string> lines = Timeline(example::MakeTrace(example::MakeInferences(2, 4'000'001)));
   ASSERT_EQ(lines.size(), 1 + 2 * 8u);
   EXPECT_EQ(
       lines[0],
@@ -46,13 +46,14 @@ TEST(TimelineCsv, HasOneRowPerEventWithExactTimes) {
 }
 
 TEST(TimelineCsv, WritesASingleRun) {
-  const std::vector<std::string> lines = Timeline(example::MakeTrace(example::Inferences(3, 4'000'000)), 1);
+  const std::vector<std::string> lines =
+      Timeline(example::MakeTrace(example::MakeInferences(3, 4'000'000)), 1);
   ASSERT_EQ(lines.size(), 1 + 8u);
   EXPECT_THAT(lines[1], HasSubstr(",1,Execute,"));
 }
 
 TEST(TimelineCsv, KeepsEventsOfAnIncompleteRun) {
-  Trace trace = example::MakeTrace(example::Inferences(2, 4'000'000));
+  Trace trace = example::MakeTrace(example::MakeInferences(2, 4'000'000));
   Trace::Layout& cut = trace.layouts.back();
   cut.name.pop_back();  // Method::execute
   cut.source.pop_back();

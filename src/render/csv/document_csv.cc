@@ -21,7 +21,7 @@ std::string NumberCell(const std::optional<double>& value) {
 std::string MsCell(const std::optional<double>& ns) { return ns ? NumberCell(*ns / 1e6) : ""; }
 
 std::string CsvLine(const std::vector<std::string>& cells) {
-  return fmt::format("{}\n", fmt::join(Each(cells, CsvField), ","));
+  return fmt::format("{}\n", fmt::join(MapEach(cells, CsvField), ","));
 }
 
 // The CSV fields of one cell: each suffix is appended to the column's id to form the field's name.
@@ -64,7 +64,7 @@ struct CsvRow {
 };
 
 std::optional<say::Table> TableOfPart(const say::Part& part) {
-  if (const auto* facts = std::get_if<say::Facts>(&part)) return say::TableOf(*facts);
+  if (const auto* facts = std::get_if<say::Facts>(&part)) return say::MakeFactsTable(*facts);
   const auto* table = std::get_if<say::Table>(&part);
   return table == nullptr ? std::nullopt : std::optional(*table);
 }
@@ -73,9 +73,9 @@ std::optional<say::Table> TableOfPart(const say::Part& part) {
 
 std::vector<std::string> TableIds(const say::Document& document) {
   std::vector<std::string> ids;
-  for (const say::Section* const section : say::SectionsOf(document)) {
+  for (const say::Section* const section : say::AllSections(document)) {
     for (const auto& part : section->parts) {
-      if (const auto table = TableOfPart(part)) AddOnce(table->id, ids);
+      if (const auto table = TableOfPart(part)) AppendUnique(table->id, ids);
     }
   }
   return ids;
@@ -91,7 +91,7 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
   RequireTableId(id, TableIds(document));
   std::vector<say::Table::Column> columns;
   std::vector<CsvRow> rows;
-  for (const say::Section* const section : say::SectionsOf(document)) {
+  for (const say::Section* const section : say::AllSections(document)) {
     for (const auto& part : section->parts) {
       const auto table = TableOfPart(part);
       if (!table || table->id != id) continue;
@@ -105,7 +105,7 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
   std::vector<std::vector<std::string>> suffixes(columns.size());
   for (const CsvRow& row : rows) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      for (const Field& field : MakeFields(row.row.cells[i])) AddOnce(field.suffix, suffixes[i]);
+      for (const Field& field : MakeFields(row.row.cells[i])) AppendUnique(field.suffix, suffixes[i]);
     }
   }
   // A column without any value still gets its plain title, unless another column has the same id.
@@ -114,18 +114,18 @@ void RenderDocumentCsv(const say::Document& document, const std::string& id, std
       suffixes[i].emplace_back();
   }
   const bool titled = std::ranges::any_of(
-      say::SectionsOf(document), [](const say::Section* section) { return !section->title.empty(); });
-  std::string sections_are = document.sections_are;
-  if (sections_are.empty() && titled) sections_are = "section";
+      say::AllSections(document), [](const say::Section* section) { return !section->title.empty(); });
+  std::string section_kind = document.section_kind;
+  if (section_kind.empty() && titled) section_kind = "section";
   std::vector<std::string> titles;
-  if (!sections_are.empty()) titles.push_back(sections_are);
+  if (!section_kind.empty()) titles.push_back(section_kind);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     for (const std::string& suffix : suffixes[i]) titles.push_back(columns[i].id + suffix);
   }
   out << CsvLine(titles);
   for (const CsvRow& row : rows) {
     std::vector<std::string> texts;
-    if (!sections_are.empty()) texts.push_back(*row.section);
+    if (!section_kind.empty()) texts.push_back(*row.section);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const Fields fields = MakeFields(row.row.cells[i]);
       for (const std::string& suffix : suffixes[i]) {

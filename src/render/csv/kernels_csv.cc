@@ -73,14 +73,14 @@ struct KernelCsvRow {
 }  // namespace
 
 nlohmann::ordered_json KernelsCsvSchema() {
-  return SchemaOf<KernelCsvRow>(
+  return MakeSchema<KernelCsvRow>(
       "`<stem>_kernels.csv`",
       "One row per microkernel, in the order of the log. The columns up to `has_sme2` are "
       "the SME2 profiling kit's.");
 }
 
 void RenderKernelsCsv(const KernelView& view, std::ostream& out) {
-  CsvRows<KernelCsvRow> rows(out);
+  CsvWriter<KernelCsvRow> rows(out);
   std::map<std::string, int> uses;
   for (const xnnpack::OperatorUse& op : view.use.operators) ++uses[op.kernel];
   for (const xnnpack::LoggedKernel& kernel : view.use.kernels)

@@ -66,36 +66,36 @@ struct OperatorStatisticsRow : OperatorOrClipped {
   static void Describe(auto& v) {
     using Of = const OperatorStatisticsRow&;
     v("model_id", [](Of of) { return of.profile.model_id; }, {.meaning = kModelId});
-    v("name", OperatorText([](Of of) { return of.op().name; }, "Clipped"), {.meaning = kInspectorsName});
-    v("type", OperatorText([](Of of) { return of.op().type; }, "Clipped"), {.meaning = kTypeOfOperator});
-    v("delegate_backend", OperatorText([](Of of) { return of.op().backend; }, ""), kBackendOfOperator);
+    v("name", OperatorText([](Of of) { return of.op().name; }, "Clipped"), {.meaning = kNameInInspector});
+    v("type", OperatorText([](Of of) { return of.op().type; }, "Clipped"), {.meaning = kOperatorType});
+    v("delegate_backend", OperatorText([](Of of) { return of.op().backend; }, ""), kOperatorBackend);
     v("count", OperatorValue([](Of of) { return of.sums().runs; }), {.meaning = kRunsOfOperator});
     v("total_ms", OperatorValue([](Of of) { return of.sums().total_duration; }),
       {.meaning = "its duration over the common set", .scale = 1e6});
     v("avg_ms",
       [](Of of) { return of.index ? NearestMean(of.sums().total_duration, of.sums().runs) : std::nullopt; },
       {.meaning = "divided by `count`", .scale = 1e6});
-    v("pct_total", OperatorValue([](Of of) { return PercentOf{of.sums().total_duration, of.whole}; }),
+    v("pct_total", OperatorValue([](Of of) { return PercentShare{of.sums().total_duration, of.whole}; }),
       {.meaning = "of all `Method::execute`; nested, does not add up"});
-    v("key", OperatorText([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kAsNodeId});
+    v("key", OperatorText([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kKeyAsNodeId});
     v("category", OperatorText([](Of of) { return of.op().category.name; }, "framework"),
-      {.meaning = kCategoryOfOperator});
+      {.meaning = kOperatorCategory});
     v("group", OperatorText([](Of of) { return GroupName(of.op().category.group); }, "Clipped"),
-      {.meaning = kGroupOfOperator});
+      {.meaning = kOperatorGroup});
     v("self_total_ms", &OperatorStatisticsRow::self,
       {.meaning = "self time over the common set; the column adds up to all `Method::execute`",
        .scale = 1e6});
     v("self_avg_ms", [](Of of) { return NearestMean(of.self, of.runs); },
       {.meaning = "divided by `runs`", .scale = 1e6});
-    v("self_pct", [](Of of) { return PercentOf{of.self, of.whole}; }, {.meaning = kOfMethod});
+    v("self_pct", [](Of of) { return PercentShare{of.self, of.whole}; }, {.meaning = kPercentOfMethod});
     v("runs", &OperatorStatisticsRow::runs, {.meaning = kRunsOfCommonSet});
-    v("p50_ms", SelfTimeStatistic(&D::p50), kMs.Means(kSelfMedian));
-    v("p90_ms", SelfTimeStatistic(&D::p90), kMs.Means(kP90OfRuns));
-    v("p95_ms", SelfTimeStatistic(&D::p95), kMs.Means(kP95OfRuns));
-    v("p99_ms", SelfTimeStatistic(&D::p99), kMs.Means(kP99OfRuns));
-    v("min_ms", SelfTimeStatistic(&D::min), kMs.Means(kMinOfRuns));
-    v("max_ms", SelfTimeStatistic(&D::max), kMs.Means(kMaxOfRuns));
-    v("sd_ms", SelfTimeStatistic(&D::sd), kMs.Means(kSdOfRuns));
+    v("p50_ms", SelfTimeStatistic(&D::p50), kMs.WithMeaning(kSelfMedian));
+    v("p90_ms", SelfTimeStatistic(&D::p90), kMs.WithMeaning(kP90OfRuns));
+    v("p95_ms", SelfTimeStatistic(&D::p95), kMs.WithMeaning(kP95OfRuns));
+    v("p99_ms", SelfTimeStatistic(&D::p99), kMs.WithMeaning(kP99OfRuns));
+    v("min_ms", SelfTimeStatistic(&D::min), kMs.WithMeaning(kMinOfRuns));
+    v("max_ms", SelfTimeStatistic(&D::max), kMs.WithMeaning(kMaxOfRuns));
+    v("sd_ms", SelfTimeStatistic(&D::sd), kMs.WithMeaning(kSdOfRuns));
     v("cv", SelfTimeStatistic(&D::cv), {.meaning = kMeaningOfCv});
   }
 };
@@ -106,28 +106,28 @@ struct OperatorDetailsRow : OperatorOrClipped {
 
   static void Describe(auto& v) {
     using Of = const OperatorDetailsRow&;
-    v("operator", OperatorText([](Of of) { return of.op().name; }, "Clipped"), {.meaning = kInspectorsName});
+    v("operator", OperatorText([](Of of) { return of.op().name; }, "Clipped"), {.meaning = kNameInInspector});
     v("category", OperatorText([](Of of) { return of.op().category.name; }, "framework"),
-      {.meaning = kCategoryOfOperator});
+      {.meaning = kOperatorCategory});
     v("total_ms", &OperatorDetailsRow::total, kSelfTotal);
-    v("avg_ms", [](Of of) { return QuotientOf(of.total, of.experiment.common_runs); },
+    v("avg_ms", [](Of of) { return QuotientIfDefined(of.total, of.experiment.common_runs); },
       {.meaning = "divided by `runs`", .scale = 1e6});
     v("pct_of_e2e", [](Of of) { return MaybePercent(of.total, of.experiment.groups.total); },
-      {.meaning = kOfMethod});
+      {.meaning = kPercentOfMethod});
     v("event_count", OperatorValue([](Of of) { return of.sums().runs; }), {.meaning = kRunsOfOperator});
-    v("key", OperatorText([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kAsNodeId});
-    v("type", OperatorText([](Of of) { return of.op().type; }, "Clipped"), {.meaning = kTypeOfOperator});
-    v("delegate_backend", OperatorText([](Of of) { return of.op().backend; }, ""), kBackendOfOperator);
+    v("key", OperatorText([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kKeyAsNodeId});
+    v("type", OperatorText([](Of of) { return of.op().type; }, "Clipped"), {.meaning = kOperatorType});
+    v("delegate_backend", OperatorText([](Of of) { return of.op().backend; }, ""), kOperatorBackend);
     v("group", OperatorText([](Of of) { return GroupName(of.op().category.group); }, "Clipped"),
-      {.meaning = kGroupOfOperator});
+      {.meaning = kOperatorGroup});
     v("runs", [](Of of) { return of.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
-    v("median_ms", SelfTimeStatistic(&D::p50), kMs.Means(kSelfMedian));
-    v("max_ms", SelfTimeStatistic(&D::max), kMs.Means(kMaxOfRuns));
+    v("median_ms", SelfTimeStatistic(&D::p50), kMs.WithMeaning(kSelfMedian));
+    v("max_ms", SelfTimeStatistic(&D::max), kMs.WithMeaning(kMaxOfRuns));
     v("cv", SelfTimeStatistic(&D::cv), {.meaning = kMeaningOfCv});
-    v("layer", [](Of of) { return of.index ? LayerOf(*of.experiment.profile, *of.index) : std::nullopt; },
+    v("layer", [](Of of) { return of.index ? LayerName(*of.experiment.profile, *of.index) : std::nullopt; },
       {.meaning = kInnermostModule});
     v("source",
-      [](Of of) { return of.index ? SourceLineOf(*of.experiment.profile, *of.index) : std::nullopt; },
+      [](Of of) { return of.index ? SourceLineName(*of.experiment.profile, *of.index) : std::nullopt; },
       {.meaning = kSourceLine});
   }
 };
@@ -140,10 +140,10 @@ struct CategoryRow {
     using Of = const CategoryRow&;
     v("category", [](Of of) { return of.row.name; }, {.meaning = "what its operators compute"});
     v("total_ms", [](Of of) { return of.row.total; }, kSelfTotal);
-    v("avg_ms", [](Of of) { return QuotientOf(of.row.total, of.categories.runs); },
+    v("avg_ms", [](Of of) { return QuotientIfDefined(of.row.total, of.categories.runs); },
       {.meaning = "divided by `runs`", .scale = 1e6});
     v("pct_of_e2e", [](Of of) { return MaybePercent(of.row.total, of.categories.total); },
-      {.meaning = kOfMethod});
+      {.meaning = kPercentOfMethod});
     v("operator_count", [](Of of) { return of.row.operators; }, {.meaning = kOperatorsOfRow});
     v("runs", [](Of of) { return of.categories.runs; }, {.meaning = kRunsOfCommonSet});
   }
@@ -157,28 +157,29 @@ struct E2eLatencyRow {
   static void Describe(auto& v) {
     using Of = const E2eLatencyRow&;
     const auto latency = [&](const char* name, auto member, std::string_view meaning) {
-      v(name, [member](Of of) { return of.experiment.latency.*member; }, kMs.Means(meaning));
+      v(name, [member](Of of) { return of.experiment.latency.*member; }, kMs.WithMeaning(meaning));
     };
     v("model_name", [](Of of) { return of.experiment.profile->model_id; }, {.meaning = kModelId});
     v("num_runs", [](Of of) { return of.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
     v("total_ms", [](Of of) { return of.experiment.groups.total; },
       {.meaning = "`Method::execute` over the common set", .scale = 1e6});
-    v("avg_ms", [](Of of) { return QuotientOf(of.experiment.groups.total, of.experiment.common_runs); },
+    v("avg_ms",
+      [](Of of) { return QuotientIfDefined(of.experiment.groups.total, of.experiment.common_runs); },
       {.meaning = "divided by `num_runs`", .scale = 1e6});
-    v("min_ms", &E2eLatencyRow::min, kMs.Means("shortest `Method::execute` of these runs"));
-    v("max_ms", &E2eLatencyRow::max, kMs.Means("longest `Method::execute` of these runs"));
+    v("min_ms", &E2eLatencyRow::min, kMs.WithMeaning("shortest `Method::execute` of these runs"));
+    v("max_ms", &E2eLatencyRow::max, kMs.WithMeaning("longest `Method::execute` of these runs"));
     v("experiment", [](Of of) { return of.report.run.experiments[of.experiment.index].name; },
       {.meaning = kExperimentName});
     v("threads", [](Of of) { return of.experiment.threads; }, kThreadsOfPool);
-    v("latency_from", [](Of of) { return of.experiment.LatencySource(); }, kLatencyFrom);
+    v("latency_from", [](Of of) { return of.experiment.LatencySource(); }, kLatencySource);
     v("latency_runs", [](Of of) { return of.experiment.latency.n; }, {.meaning = kRunsOfLatency});
     latency("latency_median_ms", &D::p50, kMedianOfLatency);
     latency("latency_mean_ms", &D::mean, kMeanOfRuns);
     latency("latency_sd_ms", &D::sd, kSdOfRuns);
     latency("latency_p90_ms", &D::p90, kP90OfRuns);
     latency("latency_p99_ms", &D::p99, kP99OfRuns);
-    v("first_run_ms", [](Of of) { return of.experiment.first_run; }, kMs.Means(kFirstRun));
-    v("load_ms", [](Of of) { return of.experiment.load; }, kMs.Means(kLoadTime));
+    v("first_run_ms", [](Of of) { return of.experiment.first_run; }, kMs.WithMeaning(kFirstRun));
+    v("load_ms", [](Of of) { return of.experiment.load; }, kMs.WithMeaning(kLoadTime));
     v("peak_rss_bytes", [](Of of) { return of.experiment.peak_rss; }, {.meaning = kPeakRss});
   }
 };
@@ -205,20 +206,20 @@ struct RobustStatsJson {
     DescribeSchemaVersion(v);
     v("name", [](J json) { return json.experiment.label; }, {.meaning = "label of the experiment"});
     v("count", all(&D::n), {.meaning = "runs that the latency is of"});
-    v("mean_ms", all(&D::mean), kMs.Means("of all of these runs, as what follows"));
-    v("median_ms", all(&D::p50), kMs.Means("of these runs"));
-    v("std_dev_ms", all(&D::sd), kMs.Means("with n - 1"));
+    v("mean_ms", all(&D::mean), kMs.WithMeaning("of all of these runs, as what follows"));
+    v("median_ms", all(&D::p50), kMs.WithMeaning("of these runs"));
+    v("std_dev_ms", all(&D::sd), kMs.WithMeaning("with n - 1"));
     v("cv_percent", [](J json) { return Percent(json.robust.all.cv); },
       {.meaning = "standard deviation over mean"});
-    v("min_ms", all(&D::min), kMs.Means("of these runs"));
-    v("max_ms", all(&D::max), kMs.Means("of these runs"));
+    v("min_ms", all(&D::min), kMs.WithMeaning("of these runs"));
+    v("max_ms", all(&D::max), kMs.WithMeaning("of these runs"));
     v.Object("percentiles",
              [&](auto& in) {
-               in("p50", all(&D::p50), kMs.Means("median"));
-               in("p75", [](J json) { return json.robust.p75; }, kMs.Means("third quartile"));
-               in("p90", all(&D::p90), kMs.Means("90th percentile"));
-               in("p95", all(&D::p95), kMs.Means("95th percentile"));
-               in("p99", all(&D::p99), kMs.Means("99th percentile"));
+               in("p50", all(&D::p50), kMs.WithMeaning("median"));
+               in("p75", [](J json) { return json.robust.p75; }, kMs.WithMeaning("third quartile"));
+               in("p90", all(&D::p90), kMs.WithMeaning("90th percentile"));
+               in("p95", all(&D::p95), kMs.WithMeaning("95th percentile"));
+               in("p99", all(&D::p99), kMs.WithMeaning("99th percentile"));
              },
              {.meaning = "milliseconds, by linear interpolation"});
     v.Object("outliers",
@@ -234,7 +235,7 @@ struct RobustStatsJson {
                   {.meaning = "of `count` above"});
                in(
                    "values", [](J json) { return json.robust.outliers; },
-                   kMs.Means("milliseconds, in the order in which they were measured"));
+                   kMs.WithMeaning("milliseconds, in the order in which they were measured"));
                in.Object("bounds",
                          [](auto& bounds) {
                            bounds("lower", [](J json) { return json.robust.fences.low; },
@@ -250,27 +251,27 @@ struct RobustStatsJson {
              },
              {.meaning = "runs outside of Tukey's fences: 1.5 interquartile ranges beyond the quartiles"});
     v("trimmed_mean_5_ms", all(&D::trimmed_mean_5),
-      kMs.Means("without the lowest and the highest 5% of the runs"));
+      kMs.WithMeaning("without the lowest and the highest 5% of the runs"));
     v("trimmed_mean_10_ms", all(&D::trimmed_mean_10),
-      kMs.Means("without the lowest and the highest 10% of the runs"));
+      kMs.WithMeaning("without the lowest and the highest 10% of the runs"));
     v.Object("robust_stats",
              [&](auto& in) {
                in("count", inside(&D::n), {.meaning = "how many there are"});
-               in("mean_ms", inside(&D::mean), kMs.Means("of the runs within the fences"));
-               in("median_ms", inside(&D::p50), kMs.Means("of the runs within the fences"));
-               in("std_dev_ms", inside(&D::sd), kMs.Means("with n - 1"));
+               in("mean_ms", inside(&D::mean), kMs.WithMeaning("of the runs within the fences"));
+               in("median_ms", inside(&D::p50), kMs.WithMeaning("of the runs within the fences"));
+               in("std_dev_ms", inside(&D::sd), kMs.WithMeaning("with n - 1"));
                in("cv_percent", [](J json) { return Percent(json.robust.inside.cv); },
                   {.meaning = "standard deviation over mean"});
              },
              {.meaning = "of the runs within the fences"});
     v(
         "latencies_ms", [](J json) -> const auto& { return json.series.ns; },
-        kMs.Means("in the order in which they were measured"));
+        kMs.WithMeaning("in the order in which they were measured"));
     v("run_indices", [](J json) -> const auto& { return json.series.run; },
       {.meaning = "of each latency: its place among the recorded runs, or in the ETDump where the latency is "
                   "the traced one"});
-    v("mad_ms", all(&D::mad), kMs.Means("median of the distances from the median, not scaled"));
-    v("latency_from", [](J json) { return json.experiment.LatencySource(); }, kLatencyFrom);
+    v("mad_ms", all(&D::mad), kMs.WithMeaning("median of the distances from the median, not scaled"));
+    v("latency_from", [](J json) { return json.experiment.LatencySource(); }, kLatencySource);
     v("experiment", [](J json) { return json.report.run.experiments[json.experiment.index].name; },
       {.meaning = kExperimentName});
     v("threads", [](J json) { return json.experiment.threads; }, kThreadsOfPool);
@@ -295,19 +296,19 @@ struct ComparisonRow {
   static void Describe(auto& v) {
     using Of = const ComparisonRow&;
     const auto estimate = [&](const char* name, auto read, std::string_view meaning) {
-      v(name, [read](Of of) { return OfEstimate(of.row.quantity, read); }, {.meaning = meaning});
+      v(name, [read](Of of) { return ReadEstimate(of.row.quantity, read); }, {.meaning = meaning});
     };
     using E = stats::RatioEstimate;
     v("category", [](Of of) { return of.row.name; }, {.meaning = "what its operators compute"});
     v("<baseline>_ms", &ComparisonRow::baseline_ns, {.meaning = "mean self time; adds up", .scale = 1e6});
-    v("<candidate>_ms", &ComparisonRow::candidate_ns, kMs.Means("mean self time; adds up"));
+    v("<candidate>_ms", &ComparisonRow::candidate_ns, kMs.WithMeaning("mean self time; adds up"));
     v("speedup", &ComparisonRow::Speedup, {.meaning = "their quotient; above 1: the candidate is faster"});
     v("<baseline>_pct",
       [](Of of) { return MaybePercent(of.row.baseline_total, of.comparison.baseline_total); },
-      {.meaning = kOfMethod});
+      {.meaning = kPercentOfMethod});
     v("<candidate>_pct",
       [](Of of) { return MaybePercent(of.row.candidate_total, of.comparison.candidate_total); },
-      {.meaning = kOfMethod});
+      {.meaning = kPercentOfMethod});
     v("delta_ms", &ComparisonRow::Delta, {.meaning = "candidate minus baseline; adds up", .scale = 1e6});
     estimate("ratio", &E::ratio,
              "baseline / candidate by the launches: what the verdict is of; empty: not known");
@@ -329,10 +330,10 @@ struct RobustSideJson {
     v("name", [](J json) -> const auto& { return json.name; }, {.meaning = "label of the experiment"});
     v(
         "median_ms", [](J json) { return json.robust.inside.p50; },
-        kMs.Means("of the runs within Tukey's fences"));
+        kMs.WithMeaning("of the runs within Tukey's fences"));
     v(
         "trimmed_mean_ms", [](J json) { return json.robust.all.trimmed_mean_5; },
-        kMs.Means("without the lowest and the highest 5% of all runs"));
+        kMs.WithMeaning("without the lowest and the highest 5% of all runs"));
     v("cv_percent", [](J json) { return Percent(json.robust.inside.cv); },
       {.meaning = "of the runs within Tukey's fences: standard deviation over mean"});
     v("count", [](J json) { return json.robust.all.n; }, {.meaning = "all runs that the latency is of"});
@@ -344,7 +345,7 @@ struct RobustComparisonJson {
   RobustSideJson a, b;
 
   std::string Text() const {
-    const VerdictWords words = WordsOf(comparison.latency);
+    const VerdictTexts words = MakeVerdictTexts(comparison.latency);
     return fmt::format("{} against {}: {}{}", comparison.candidate_label, comparison.baseline_label,
                        words.verdict, words.interval.empty() ? "" : " " + words.interval);
   }
@@ -358,7 +359,7 @@ struct RobustComparisonJson {
     using J = const RobustComparisonJson&;
     using E = stats::RatioEstimate;
     const auto estimate = [](auto read) {
-      return [read](J json) { return OfEstimate(json.comparison.latency, read); };
+      return [read](J json) { return ReadEstimate(json.comparison.latency, read); };
     };
     DescribeSchemaVersion(v);
     v("config1", [](J json) -> const auto& { return json.a; }, {.meaning = "the baseline"});
@@ -400,23 +401,23 @@ struct RobustComparisonJson {
 }  // namespace
 
 std::map<std::string, nlohmann::ordered_json> KitCsvSchemas() {
-  return {{kOperatorStatisticsSuffix,
-           SchemaOf<OperatorStatisticsRow>("`<stem>_exec_ops_stats.csv`",
-                                           "One row per operator (by identity, not by name), by falling self "
-                                           "time. A last row `Clipped` completes the sums if spans were "
-                                           "truncated.")},
+  return {{kOperatorStatisticsSuffix, MakeSchema<OperatorStatisticsRow>(
+                                          "`<stem>_exec_ops_stats.csv`",
+                                          "One row per operator (by identity, not by name), by falling self "
+                                          "time. A last row `Clipped` completes the sums if spans were "
+                                          "truncated.")},
           {kCategorySummarySuffix,
-           SchemaOf<CategoryRow>("`<stem>_category_summary.csv`", "One row per category.")},
+           MakeSchema<CategoryRow>("`<stem>_category_summary.csv`", "One row per category.")},
           {kOperatorDetailsSuffix,
-           SchemaOf<OperatorDetailsRow>("`<stem>_operator_details.csv`, `<stem>_other_top_ops.csv`",
-                                        "One row per operator; per operator of the category `OTHER`.")},
+           MakeSchema<OperatorDetailsRow>("`<stem>_operator_details.csv`, `<stem>_other_top_ops.csv`",
+                                          "One row per operator; per operator of the category `OTHER`.")},
           {kEndToEndLatencySuffix,
-           SchemaOf<E2eLatencyRow>("`<stem>_e2e_latency.csv`",
-                                   "One row: `Method::execute`, then the headline latency.")},
-          {kComparisonSuffix,
-           SchemaOf<ComparisonRow>("`<model>_comparison.csv`",
-                                   "One row per category. The labels of the pair stand for `<baseline>` and "
-                                   "`<candidate>`.")}};
+           MakeSchema<E2eLatencyRow>("`<stem>_e2e_latency.csv`",
+                                     "One row: `Method::execute`, then the headline latency.")},
+          {kComparisonSuffix, MakeSchema<ComparisonRow>(
+                                  "`<model>_comparison.csv`",
+                                  "One row per category. The labels of the pair stand for `<baseline>` and "
+                                  "`<candidate>`.")}};
 }
 
 void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out) {
@@ -427,7 +428,7 @@ void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out) {
     clipped += profile.runs[run].clipped;
   }
   const auto runs = static_cast<std::int64_t>(common.size());
-  CsvRows<OperatorStatisticsRow> rows(out);
+  CsvWriter<OperatorStatisticsRow> rows(out);
   for (const std::size_t op : OperatorsByDecreasingTime(profile))
     rows.Row({{profile, op}, profile.statistics[op].total_self, whole, runs});
   if (clipped != 0) rows.Row({{profile, std::nullopt}, clipped, whole, runs});
@@ -435,7 +436,7 @@ void RenderOperatorStatisticsCsv(const Profile& profile, std::ostream& out) {
 
 void RenderCategorySummaryCsv(const ReportExperiment& experiment, std::ostream& out) {
   const Breakdown& categories = experiment.categories;
-  CsvRows<CategoryRow> table(out);
+  CsvWriter<CategoryRow> table(out);
   std::vector<AdditiveRow> rows = categories.rows;
   if (rows.empty()) return;
   const AdditiveRow clipped = rows.back();
@@ -447,7 +448,7 @@ void RenderCategorySummaryCsv(const ReportExperiment& experiment, std::ostream& 
 }
 
 void RenderOperatorDetailsCsv(const ReportExperiment& experiment, std::ostream& out) {
-  CsvRows<OperatorDetailsRow> table(out);
+  CsvWriter<OperatorDetailsRow> table(out);
   Nanoseconds rest = experiment.groups.total;
   for (const std::size_t op : OperatorsByDecreasingTime(*experiment.profile)) {
     const Nanoseconds total = experiment.profile->statistics[op].total_self;
@@ -458,7 +459,7 @@ void RenderOperatorDetailsCsv(const ReportExperiment& experiment, std::ostream& 
 }
 
 void RenderOtherTopOpsCsv(const ReportExperiment& experiment, std::ostream& out) {
-  CsvRows<OperatorDetailsRow> table(out);
+  CsvWriter<OperatorDetailsRow> table(out);
   for (const std::size_t op : OperatorsByDecreasingTime(*experiment.profile)) {
     if (experiment.profile->operators[op].category.name == "OTHER")
       table.Row({{*experiment.profile, op}, experiment, experiment.profile->statistics[op].total_self});
@@ -474,23 +475,23 @@ void RenderE2eLatencyCsv(const Report& report, const ReportExperiment& experimen
     min = std::min(min.value_or(total), total);
     max = std::max(max.value_or(total), total);
   }
-  CsvRows<E2eLatencyRow>(out).Row({report, experiment, min, max});
+  CsvWriter<E2eLatencyRow>(out).Row({report, experiment, min, max});
 }
 
 void RenderRobustStatsJson(const Report& report, const ReportExperiment& experiment, std::ostream& out) {
-  const LatencySeries series = LatencySeriesOf(report, experiment);
-  WriteJson(RobustStatsJson{report, experiment, series, DescribeRobustly(series.ns)}, 2, out);
+  const LatencySeries series = CollectLatencySeries(report, experiment);
+  WriteJson(RobustStatsJson{report, experiment, series, DescribeWithoutOutliers(series.ns)}, 2, out);
 }
 
 nlohmann::ordered_json RobustStatsSchema() {
-  return SchemaOf<RobustStatsJson>(
+  return MakeSchema<RobustStatsJson>(
       "<stem>_robust_stats.json: an experiment's latency in statistics that a few disturbed runs do not move",
       "docs/reference/files.md. What is not defined is null.");
 }
 
 void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
   const Comparison& comparison = pair.comparison;
-  std::vector<std::string> columns = CsvColumnsOf<ComparisonRow>();
+  std::vector<std::string> columns = CsvColumns<ComparisonRow>();
   for (std::string& column : columns) {
     if (column.starts_with(kBaseline)) {
       column.replace(0, kBaseline.size(), comparison.baseline_label);
@@ -498,17 +499,18 @@ void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
       column.replace(0, kCandidate.size(), comparison.candidate_label);
     }
   }
-  CsvRows<ComparisonRow> table(out, columns);
+  CsvWriter<ComparisonRow> table(out, columns);
   for (const DeltaRow& row : comparison.categories) {
     if (row.name == "Clipped" && row.baseline_total == 0 && row.candidate_total == 0) continue;
-    table.Row({comparison, row, QuotientOf(row.baseline_total, comparison.baseline_runs),
-               QuotientOf(row.candidate_total, comparison.candidate_runs)});
+    table.Row({comparison, row, QuotientIfDefined(row.baseline_total, comparison.baseline_runs),
+               QuotientIfDefined(row.candidate_total, comparison.candidate_runs)});
   }
 }
 
 void RenderRobustComparisonJson(const Report& report, const ReportComparison& pair, std::ostream& out) {
   const auto side = [&](const std::string& name, std::size_t experiment) {
-    return RobustSideJson{name, DescribeRobustly(LatencySeriesOf(report, report.experiments[experiment]).ns)};
+    return RobustSideJson{
+        name, DescribeWithoutOutliers(CollectLatencySeries(report, report.experiments[experiment]).ns)};
   };
   const RobustComparisonJson json{pair.comparison, side(pair.comparison.baseline_label, pair.baseline),
                                   side(pair.comparison.candidate_label, pair.candidate)};
@@ -516,8 +518,8 @@ void RenderRobustComparisonJson(const Report& report, const ReportComparison& pa
 }
 
 nlohmann::ordered_json RobustComparisonSchema() {
-  return SchemaOf<RobustComparisonJson>("<model>_robust_comparison.json: the latencies of a pair",
-                                        "docs/reference/files.md. What is not defined is null.");
+  return MakeSchema<RobustComparisonJson>("<model>_robust_comparison.json: the latencies of a pair",
+                                          "docs/reference/files.md. What is not defined is null.");
 }
 
 }  // namespace etprof

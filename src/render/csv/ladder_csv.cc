@@ -35,13 +35,13 @@ struct LadderCsvRow {
        .or_null = true});
     v(
         "ms", [](Of of) { return of.cell().ns; },
-        kMs.Means("median of a latency, else mean self time; empty: not there, or not measured"));
+        kMs.WithMeaning("median of a latency, else mean self time; empty: not there, or not measured"));
     const auto over = [&](const std::string& name, auto member, std::string_view meaning) {
       const auto add_member = [&](const char* end, auto read, std::string_view about) {
         v((name + end).c_str(),
           [member, read](Of of) {
             const std::optional<Quantity>& quantity = of.cell().*member;
-            return quantity ? OfEstimate(*quantity, read) : std::nullopt;
+            return quantity ? ReadEstimate(*quantity, read) : std::nullopt;
           },
           {.meaning = about});
       };
@@ -70,11 +70,11 @@ struct LadderCsvRow {
 }  // namespace
 
 nlohmann::ordered_json LadderCsvSchema(std::string_view title, std::string_view description) {
-  return SchemaOf<LadderCsvRow>(title, description);
+  return MakeSchema<LadderCsvRow>(title, description);
 }
 
 void RenderLadderCsv(const Report& report, std::ostream& out) {
-  CsvRows<LadderCsvRow> rows(out);
+  CsvWriter<LadderCsvRow> rows(out);
   if (!report.ladder) return;
   const Ladder& ladder = *report.ladder;
   const auto add = [&](const char* what, const LadderRow& row) {

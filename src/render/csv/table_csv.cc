@@ -55,27 +55,27 @@ struct LatencyCsvRow : ExperimentCsvRow {
           [member](L row) {
             return row.experiment.interval ? std::optional(*row.experiment.interval.*member) : std::nullopt;
           },
-          kMs.Means("of the median, over launches"));
+          kMs.WithMeaning("of the median, over launches"));
     };
-    v("latency_from", [](L row) { return row.experiment.LatencySource(); }, kLatencyFrom);
+    v("latency_from", [](L row) { return row.experiment.LatencySource(); }, kLatencySource);
     v("runs", &D::n, {.meaning = kRunsOfLatency});
-    v("median_ms", &D::p50, kMs.Means(kMedianOfLatency));
-    v("mean_ms", &D::mean, kMs.Means(kMeanOfRuns));
-    v("sd_ms", &D::sd, kMs.Means(kSdOfRuns));
+    v("median_ms", &D::p50, kMs.WithMeaning(kMedianOfLatency));
+    v("mean_ms", &D::mean, kMs.WithMeaning(kMeanOfRuns));
+    v("sd_ms", &D::sd, kMs.WithMeaning(kSdOfRuns));
     v("cv", &D::cv, {.meaning = kMeaningOfCv});
-    v("min_ms", &D::min, kMs.Means(kMinOfRuns));
-    v("max_ms", &D::max, kMs.Means(kMaxOfRuns));
-    v("p90_ms", &D::p90, kMs.Means(kP90OfRuns));
-    v("p95_ms", &D::p95, kMs.Means(kP95OfRuns));
-    v("p99_ms", &D::p99, kMs.Means(kP99OfRuns));
-    v("mad_ms", &D::mad, kMs.Means("median absolute deviation"));
-    v("trimmed_mean_5_ms", &D::trimmed_mean_5, kMs.Means("without the lowest and highest 5%"));
-    v("trimmed_mean_10_ms", &D::trimmed_mean_10, kMs.Means("without the lowest and highest 10%"));
+    v("min_ms", &D::min, kMs.WithMeaning(kMinOfRuns));
+    v("max_ms", &D::max, kMs.WithMeaning(kMaxOfRuns));
+    v("p90_ms", &D::p90, kMs.WithMeaning(kP90OfRuns));
+    v("p95_ms", &D::p95, kMs.WithMeaning(kP95OfRuns));
+    v("p99_ms", &D::p99, kMs.WithMeaning(kP99OfRuns));
+    v("mad_ms", &D::mad, kMs.WithMeaning("median absolute deviation"));
+    v("trimmed_mean_5_ms", &D::trimmed_mean_5, kMs.WithMeaning("without the lowest and highest 5%"));
+    v("trimmed_mean_10_ms", &D::trimmed_mean_10, kMs.WithMeaning("without the lowest and highest 10%"));
     v("outliers", &D::outliers, {.meaning = "outside Tukey's fences"});
     bound("interval_low_ms", &LatencyInterval::low);
     bound("interval_high_ms", &LatencyInterval::high);
-    v("first_run_ms", [](L row) { return row.experiment.first_run; }, kMs.Means(kFirstRun));
-    v("load_ms", [](L row) { return row.experiment.load; }, kMs.Means(kLoadTime));
+    v("first_run_ms", [](L row) { return row.experiment.first_run; }, kMs.WithMeaning(kFirstRun));
+    v("load_ms", [](L row) { return row.experiment.load; }, kMs.WithMeaning(kLoadTime));
     v("peak_rss_bytes", [](L row) { return row.experiment.peak_rss; }, {.meaning = kPeakRss});
   }
 };
@@ -91,8 +91,11 @@ struct BreakdownCsvRow : ExperimentCsvRow {
     using Of = const BreakdownCsvRow&;
     v(kColumn, [](Of of) { return of.row.name; }, {.meaning = kMeaning});
     v("total_ms", [](Of of) { return of.row.total; }, kSelfTotal);
-    v("mean_ms", [](Of of) { return QuotientOf(of.row.total, of.whole.runs); }, kMs.Means(kMeanOverRuns));
-    v("pct_total", [](Of of) { return MaybePercent(of.row.total, of.whole.total); }, {.meaning = kOfMethod});
+    v(
+        "mean_ms", [](Of of) { return QuotientIfDefined(of.row.total, of.whole.runs); },
+        kMs.WithMeaning(kMeanOverRuns));
+    v("pct_total", [](Of of) { return MaybePercent(of.row.total, of.whole.total); },
+      {.meaning = kPercentOfMethod});
     v("operators", [](Of of) { return of.row.operators; }, {.meaning = kOperatorsOfRow});
     v("runs", [](Of of) { return of.whole.runs; }, {.meaning = kRunsOfCommonSet});
   }
@@ -109,22 +112,22 @@ struct OperatorCsvRow : ExperimentCsvRow {
     ExperimentCsvRow::Describe(v);
     using Of = const OperatorCsvRow&;
     const auto ms = [&](const char* name, auto member, std::string_view meaning) {
-      v(name, [member](Of of) { return of.row.self.*member; }, kMs.Means(meaning));
+      v(name, [member](Of of) { return of.row.self.*member; }, kMs.WithMeaning(meaning));
     };
-    v("key", [](Of of) { return KeyText(of.op().key); }, {.meaning = kAsNodeId});
-    v("name", [](Of of) { return of.op().name; }, {.meaning = kInspectorsName});
-    v("type", [](Of of) { return of.op().type; }, {.meaning = kTypeOfOperator});
-    v("delegate_backend", [](Of of) { return of.op().backend; }, kBackendOfOperator);
-    v("category", [](Of of) { return of.op().category.name; }, {.meaning = kCategoryOfOperator});
-    v("group", [](Of of) { return GroupName(of.op().category.group); }, {.meaning = kGroupOfOperator});
+    v("key", [](Of of) { return KeyText(of.op().key); }, {.meaning = kKeyAsNodeId});
+    v("name", [](Of of) { return of.op().name; }, {.meaning = kNameInInspector});
+    v("type", [](Of of) { return of.op().type; }, {.meaning = kOperatorType});
+    v("delegate_backend", [](Of of) { return of.op().backend; }, kOperatorBackend);
+    v("category", [](Of of) { return of.op().category.name; }, {.meaning = kOperatorCategory});
+    v("group", [](Of of) { return GroupName(of.op().category.group); }, {.meaning = kOperatorGroup});
     v("portable", [](Of of) { return of.op().portable; }, {.meaning = "1: a kernel that is not delegated"});
     v("runs", [](Of of) { return of.row.runs; }, {.meaning = kRunsOfOperator});
     v("total_ms", [](Of of) { return of.row.total_self; }, kSelfTotal);
     v(
         "mean_ms", [](Of of) { return of.row.mean_self; },
-        kMs.Means("`total_ms` over all runs of the common set: it adds up over operators"));
+        kMs.WithMeaning("`total_ms` over all runs of the common set: it adds up over operators"));
     v("pct_total", [](Of of) { return MaybePercent(of.row.total_self, of.experiment.groups.total); },
-      {.meaning = kOfMethod});
+      {.meaning = kPercentOfMethod});
     ms("p50_ms", &D::p50, kSelfMedian);
     ms("p90_ms", &D::p90, kP90OfRuns);
     ms("p99_ms", &D::p99, kP99OfRuns);
@@ -132,8 +135,8 @@ struct OperatorCsvRow : ExperimentCsvRow {
     ms("max_ms", &D::max, kMaxOfRuns);
     ms("sd_ms", &D::sd, kSdOfRuns);
     v("cv", [](Of of) { return of.row.self.cv; }, {.meaning = kMeaningOfCv});
-    v("layer", [](Of of) { return LayerOf(of.profile(), of.row.op); }, {.meaning = kInnermostModule});
-    v("source", [](Of of) { return SourceLineOf(of.profile(), of.row.op); }, {.meaning = kSourceLine});
+    v("layer", [](Of of) { return LayerName(of.profile(), of.row.op); }, {.meaning = kInnermostModule});
+    v("source", [](Of of) { return SourceLineName(of.profile(), of.row.op); }, {.meaning = kSourceLine});
     v("macs", [](Of of) { return of.work().macs; },
       {.meaning = "multiply-accumulates of one run; empty: not known"});
     v("bytes", [](Of of) { return of.work().bytes; },
@@ -181,7 +184,9 @@ struct LayerCsvRow : ExperimentCsvRow {
     v("depth", &LayerCsvRow::depth, {.meaning = "of the module; 0: the model; empty: no module"});
     v("total_ms", &LayerCsvRow::total,
       {.meaning = "self time of all that runs in it, over the common set; modules are nested", .scale = 1e6});
-    v("mean_ms", [](Of of) { return QuotientOf(of.total, of.whole().runs); }, kMs.Means(kMeanOverRuns));
+    v(
+        "mean_ms", [](Of of) { return QuotientIfDefined(of.total, of.whole().runs); },
+        kMs.WithMeaning(kMeanOverRuns));
     v("pct_total", [](Of of) { return MaybePercent(of.total, of.whole().total); },
       {.meaning = "of `Method::execute`"});
     v("self_ms", &LayerCsvRow::self, {.meaning = "of `total_ms`, what is in no inner module", .scale = 1e6});
@@ -223,24 +228,25 @@ struct ComparisonCsvRow {
     };
     key("baseline_key", &ComparisonCsvRow::baseline_key);
     key("candidate_key", &ComparisonCsvRow::candidate_key);
-    const About of_row = kMs.Means("median of a latency, mean `Method::execute`, or mean self time");
+    const MemberInfo of_row =
+        kMs.WithMeaning("median of a latency, mean `Method::execute`, or mean self time");
     v("baseline_ms", [](Of of) { return of.quantity.baseline_ns; }, of_row);
     v("candidate_ms", [](Of of) { return of.quantity.candidate_ns; }, of_row);
     v("delta_ms", &ComparisonCsvRow::Delta, {.meaning = "candidate minus baseline", .scale = 1e6});
-    v.Flat([](Of of) { return of.quantity.Told(); }, {.or_null = true});
+    v.Flat([](Of of) { return of.quantity.EstimateUnlessEmulated(); }, {.or_null = true});
     v("verdict", [](Of of) { return of.judged ? std::optional(of.quantity.verdict) : std::nullopt; },
       {.meaning = kVerdict});
   }
 };
 
 void WriteLatency(const Report& report, std::ostream& out) {
-  CsvRows<LatencyCsvRow> rows(out);
+  CsvWriter<LatencyCsvRow> rows(out);
   for (const ReportExperiment& experiment : report.experiments) rows.Row({{report, experiment}});
 }
 
 template <typename Row>
 void WriteBreakdowns(const Report& report, const Breakdown ReportExperiment::*member, std::ostream& out) {
-  CsvRows<Row> rows(out);
+  CsvWriter<Row> rows(out);
   for (const ReportExperiment& experiment : report.experiments) {
     const Breakdown& breakdown = experiment.*member;
     for (const AdditiveRow& row : breakdown.rows) rows.Row({{report, experiment}, breakdown, row});
@@ -248,14 +254,14 @@ void WriteBreakdowns(const Report& report, const Breakdown ReportExperiment::*me
 }
 
 void WriteOperators(const Report& report, std::ostream& out) {
-  CsvRows<OperatorCsvRow> rows(out);
+  CsvWriter<OperatorCsvRow> rows(out);
   for (const ReportExperiment& experiment : report.experiments) {
     for (const OperatorRow& row : experiment.operators) rows.Row({{report, experiment}, row});
   }
 }
 
 void WriteDelegateValues(const Report& report, std::ostream& out) {
-  CsvRows<DelegateValueCsvRow> rows(out);
+  CsvWriter<DelegateValueCsvRow> rows(out);
   for (const ReportExperiment& experiment : report.experiments) {
     if (!experiment.profile) continue;
     for (const ReportedValue& value : experiment.profile->reported) rows.Row({{report, experiment}, value});
@@ -264,7 +270,7 @@ void WriteDelegateValues(const Report& report, std::ostream& out) {
 
 // Writes the modules, each with everything that runs in it, then rows for what runs in no module.
 void WriteLayers(const Report& report, std::ostream& out) {
-  CsvRows<LayerCsvRow> rows(out);
+  CsvWriter<LayerCsvRow> rows(out);
   for (const ReportExperiment& experiment : report.experiments) {
     if (experiment.layers.empty()) continue;
     std::set<std::string> modules;
@@ -292,19 +298,19 @@ void WriteLayers(const Report& report, std::ostream& out) {
 }
 
 void WriteComparisons(const Report& report, std::ostream& out) {
-  CsvRows<ComparisonCsvRow> rows(out);
+  CsvWriter<ComparisonCsvRow> rows(out);
   for (const ReportComparison& pair : report.comparisons) {
     const Comparison& comparison = pair.comparison;
     const auto add = [&](const char* what, const DeltaRow& row) {
       Quantity quantity = row.quantity;
-      quantity.baseline_ns = QuotientOf(row.baseline_total, comparison.baseline_runs);
-      quantity.candidate_ns = QuotientOf(row.candidate_total, comparison.candidate_runs);
+      quantity.baseline_ns = QuotientIfDefined(row.baseline_total, comparison.baseline_runs);
+      quantity.candidate_ns = QuotientIfDefined(row.candidate_total, comparison.candidate_runs);
       rows.Row({report, pair, what, row.name, "", "", quantity, row.name != "Clipped"});
     };
     rows.Row({report, pair, "latency", "median", "", "", comparison.latency});
     Quantity whole;
-    whole.baseline_ns = QuotientOf(comparison.baseline_total, comparison.baseline_runs);
-    whole.candidate_ns = QuotientOf(comparison.candidate_total, comparison.candidate_runs);
+    whole.baseline_ns = QuotientIfDefined(comparison.baseline_total, comparison.baseline_runs);
+    whole.candidate_ns = QuotientIfDefined(comparison.candidate_total, comparison.candidate_runs);
     if (whole.baseline_ns && whole.candidate_ns)
       rows.Row({report, pair, "whole", "Method::execute", "", "", whole, false});
     for (const DeltaRow& row : comparison.groups) add("group", row);
@@ -347,20 +353,20 @@ NamedTable BreakdownTable(const char* name, const Breakdown ReportExperiment::*m
           [=](const Report& report, std::ostream& out) {
             WriteBreakdowns<BreakdownCsvRow<kColumn, kMeaning>>(report, member, out);
           },
-          SchemaOf<BreakdownCsvRow<kColumn, kMeaning>>, kColumn};
+          MakeSchema<BreakdownCsvRow<kColumn, kMeaning>>, kColumn};
 }
 
 const std::vector<NamedTable>& NamedTables() {
   static const std::vector<NamedTable> tables = {
-      {"operators", WriteOperators, SchemaOf<OperatorCsvRow>, "operator"},
+      {"operators", WriteOperators, MakeSchema<OperatorCsvRow>, "operator"},
       BreakdownTable<kGroup, kWhatItComputes>("groups", &ReportExperiment::groups),
       BreakdownTable<kCategory, kWhatItComputes>("categories", &ReportExperiment::categories),
-      {"latency", WriteLatency, SchemaOf<LatencyCsvRow>, "experiment"},
-      {"comparison", WriteComparisons, SchemaOf<ComparisonCsvRow>, "time of a pair"},
-      {"layers", WriteLayers, SchemaOf<LayerCsvRow>, "module, then one per layer without a module"},
+      {"latency", WriteLatency, MakeSchema<LatencyCsvRow>, "experiment"},
+      {"comparison", WriteComparisons, MakeSchema<ComparisonCsvRow>, "time of a pair"},
+      {"layers", WriteLayers, MakeSchema<LayerCsvRow>, "module, then one per layer without a module"},
       BreakdownTable<kSource, kLineOfModel>("sources", &ReportExperiment::by_source),
       BreakdownTable<kDelegate, kBackendAndInstruction>("delegates", &ReportExperiment::by_delegate),
-      {"delegate_values", WriteDelegateValues, SchemaOf<DelegateValueCsvRow>,
+      {"delegate_values", WriteDelegateValues, MakeSchema<DelegateValueCsvRow>,
        "value that a delegate reports"},
       {"ladder", RenderLadderCsv, LadderCsvSchema, "time at a level and a number of threads"}};
   return tables;
@@ -369,7 +375,7 @@ const std::vector<NamedTable>& NamedTables() {
 }  // namespace
 
 const std::vector<std::string>& ReportTableNames() {
-  static const std::vector<std::string> names = Each(NamedTables(), &NamedTable::name);
+  static const std::vector<std::string> names = MapEach(NamedTables(), &NamedTable::name);
   return names;
 }
 
@@ -378,7 +384,7 @@ void RenderReportTableCsv(const Report& report, const std::string& table, std::o
 }
 
 void RenderSustainedCsv(const Sustained& sustained, std::ostream& out) {
-  CsvRows<SustainedPoint> rows(out);
+  CsvWriter<SustainedPoint> rows(out);
   for (const SustainedPoint& point : sustained.points) rows.Row(point);
 }
 
@@ -388,20 +394,21 @@ std::map<std::string, nlohmann::ordered_json> CsvSchemas() {
     schemas["--csv=" + table.name] = table.schema(fmt::format("`etprof analyze --csv={}`", table.name),
                                                   fmt::format("One row per {}.", table.rows));
   }
-  schemas["_timeline.csv"] =
-      SchemaOf<TimelineRow>("`<stem>_exec_all_runs_timeline.csv`, `<stem>_exec_run0_timeline.csv`",
-                            "One row per event of the `Execute` blocks, in the file's order (children before "
-                            "parents), including the "
-                            "framework's own spans. `run0` is the first run alone.");
-  schemas[kLatencySuffix] = SchemaOf<LatencyRow>(
+  schemas["_timeline.csv"] = MakeSchema<TimelineRow>(
+      "`<stem>_exec_all_runs_timeline.csv`, `<stem>_exec_run0_timeline.csv`",
+      "One row per event of the `Execute` blocks, in the file's order (children before "
+      "parents), including the "
+      "framework's own spans. `run0` is the first run alone.");
+  schemas[kLatencySuffix] = MakeSchema<LatencyRow>(
       "`<stem>_latency.csv`", "One row per run, in order. Rows of runs that were not clean are included.");
-  schemas[kCountersSuffix] = SchemaOf<CountersCsv>("`<stem>_counters.csv`",
-                                                   "One row per operator, delegate call, and method "
-                                                   "(docs/guides/bottlenecks.md). All threads are counted.");
-  schemas[kInstructionsSuffix] = SchemaOf<InstructionsRow>(
+  schemas[kCountersSuffix] =
+      MakeSchema<CountersCsv>("`<stem>_counters.csv`",
+                              "One row per operator, delegate call, and method "
+                              "(docs/guides/bottlenecks.md). All threads are counted.");
+  schemas[kInstructionsSuffix] = MakeSchema<InstructionsRow>(
       "`<stem>_instructions.csv`", "One row for the method and per operator (docs/guides/instructions.md).");
   schemas[kKernelsSuffix] = KernelsCsvSchema();
-  schemas[kSustainedSuffix] = SchemaOf<SustainedPoint>("`<stem>_sustained.csv`", "One row per burst.");
+  schemas[kSustainedSuffix] = MakeSchema<SustainedPoint>("`<stem>_sustained.csv`", "One row per burst.");
   return schemas;
 }
 

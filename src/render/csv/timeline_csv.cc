@@ -25,12 +25,12 @@ struct RowTexts {
 };
 
 struct RowTextsBuilder {
-  const TimelinePlace& place;
+  const TimelineEventInfo& place;
   std::vector<std::string>& before;
   std::string text = {};
 
   template <typename Member>
-  void operator()(const char*, Member column, const About& = {}) {
+  void operator()(const char*, Member column, const MemberInfo& = {}) {
     if constexpr (kIsTimeColumn<Member>) {
       before.push_back(std::move(text));
       text = ",";
@@ -49,10 +49,10 @@ struct RowTimesWriter {
   const std::string* before;
 
   template <typename Member>
-  void operator()(const char*, Member column, const About& about = {}) {
+  void operator()(const char*, Member column, const MemberInfo& about = {}) {
     if constexpr (kIsTimeColumn<Member>) {
       out << *before++;
-      describe::PutCell<0>(describe::Of(column, times), about, out);
+      describe::PutCell<0>(describe::MemberValue(column, times), about, out);
     }
   }
 };
@@ -65,7 +65,7 @@ class TimelineWriter {
   }
 
   void Write(std::optional<std::size_t> only_run) {
-    buffer_ << fmt::format("{}\n", fmt::join(CsvColumnsOf<TimelineRow>(), ","));
+    buffer_ << fmt::format("{}\n", fmt::join(CsvColumns<TimelineRow>(), ","));
     // Runs are in the order of their blocks, and runs of one block in the order of its events.
     std::size_t run = 0;
     for (std::uint32_t index = 0; index < trace_.blocks.size(); ++index) {
@@ -95,12 +95,12 @@ class TimelineWriter {
 
   // Events after the last run of a block belong to a run that was cut off.
   void WriteRest(const Trace::Block& block) {
-    const Trace::Layout& layout = trace_.LayoutOf(block);
+    const Trace::Layout& layout = trace_.GetLayout(block);
     std::size_t first = layout.size();
     while (first > 0 && !trace_.IsFramework(layout, first - 1, "Method::execute")) --first;
     times_ = {.origin = times_.origin};
     for (std::size_t i = first; i < layout.size(); ++i) {
-      TimelinePlace place = PlaceOf(layout, i, block);
+      TimelineEventInfo place = PlaceOf(layout, i, block);
       place.type = place.name;
       WriteRow(MakeRowTexts(place), block.first_event + i);
     }
@@ -115,18 +115,18 @@ class TimelineWriter {
     buffer_ << '\n';
   }
 
-  TimelinePlace PlaceOf(const Trace::Layout& layout, std::size_t event, const Trace::Block& block) const {
+  TimelineEventInfo PlaceOf(const Trace::Layout& layout, std::size_t event, const Trace::Block& block) const {
     const auto known = [](std::int32_t value) { return value < 0 ? std::nullopt : std::optional(value); };
-    TimelinePlace place;
+    TimelineEventInfo place;
     place.model_id = profile_.model_id;
-    place.name = trace_.NameOf(layout, event);
+    place.name = trace_.GetName(layout, event);
     place.block = block.name;
     place.instruction = known(layout.instruction[event]);
     place.chain = known(layout.chain[event]);
     return place;
   }
 
-  static RowTexts MakeRowTexts(const TimelinePlace& place) {
+  static RowTexts MakeRowTexts(const TimelineEventInfo& place) {
     RowTexts texts;
     RowTextsBuilder row{place, texts.before};
     TimelineRow::Describe(row);
@@ -139,12 +139,12 @@ class TimelineWriter {
     last_layout_ = run.layout;
     last_block_layout_ = block.layout;
     last_block_name_ = block.name;
-    const Trace::Layout& layout = trace_.LayoutOf(block);
+    const Trace::Layout& layout = trace_.GetLayout(block);
     const std::vector<std::int32_t>& operators = profile_.layouts[run.layout];
     texts_.clear();
     for (std::size_t i = 0; i < operators.size(); ++i) {
       const Operator& op = profile_.operators[static_cast<std::size_t>(operators[i])];
-      TimelinePlace place = PlaceOf(layout, run.first_event + i, block);
+      TimelineEventInfo place = PlaceOf(layout, run.first_event + i, block);
       place.type = op.type;
       place.backend = op.backend;
       place.key = KeyText(op.key);

@@ -21,7 +21,7 @@ void RenderBmf(const HistoryReport& history, std::ostream& out) {
       latency["lower_value"] = *newest.latency->low;
       latency["upper_value"] = *newest.latency->high;
     }
-    report[NameOf(trend.data.key)] = {{"latency", latency}};
+    report[GetName(trend.data.key)] = {{"latency", latency}};
   }
   out << JsonText(report, 2) << '\n';
 }
@@ -38,7 +38,7 @@ void RenderHud(const HistoryReport& history, std::ostream& out) {
       if (values.empty()) continue;
       // All values of extra_info are strings: the database stores a map of strings.
       const ExportJson benchmark = {{"commit", point.commit},
-                                    {"measured_at", UtcOfUnix(point.measured_at)},
+                                    {"measured_at", FormatUtc(point.measured_at)},
                                     {"device", key.device},
                                     {"arch", point.machine.platform},
                                     {"cpu", point.machine.cpu_model},

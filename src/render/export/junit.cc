@@ -13,9 +13,9 @@ namespace {
 using Outcome = say::TestSuite::Outcome;
 
 void Set(pugi::xml_node node, const char* name, const std::string& value) {
-  node.append_attribute(name) = OneLine(value).c_str();
+  node.append_attribute(name) = EscapeToOneLine(value).c_str();
 }
-void SetText(pugi::xml_node node, const std::string& text) { node.text() = ManyLines(text).c_str(); }
+void SetText(pugi::xml_node node, const std::string& text) { node.text() = EscapeLines(text).c_str(); }
 
 std::string Seconds(double seconds) { return fmt::format("{:.3f}", std::max(0.0, seconds)); }
 

@@ -30,7 +30,7 @@ double Ms(double ns) { return std::round(ns * 1e3) / 1e9; }
 std::string MsText(double ns) { return fmt::format("{:.4f} ms", ns / 1e6); }
 
 std::string VerdictText(const Quantity& quantity) {
-  const VerdictWords words = WordsOf(quantity);
+  const VerdictTexts words = MakeVerdictTexts(quantity);
   return words.verdict + (words.interval.empty() ? "" : "  " + words.interval);
 }
 
@@ -38,7 +38,7 @@ std::string VerdictText(const Quantity& quantity) {
 std::string GroupPath(const std::vector<std::string>& group, std::size_t depth) {
   std::string path;
   for (std::size_t i = 0; i < depth; ++i) {
-    std::string name = OneLine(group[i]);
+    std::string name = EscapeToOneLine(group[i]);
     std::replace(name.begin(), name.end(), '/', '_');
     path += (i == 0 ? "" : "/") + name;
   }
@@ -56,21 +56,22 @@ constexpr NamedValue<NodeKind> kKinds[] = {
 
 std::string KindText(const ModelNode& node) {
   return node.kind == NodeKind::kDelegated ? fmt::format("node {} of the delegate's graph", *node.graph_node)
-                                           : NameIn(kKinds, node.kind);
+                                           : FindName(kKinds, node.kind);
 }
 
 // The attributes of a node, in display order.
 class Attributes {
  public:
   void Add(const std::string& key, const std::string& value) {
-    if (!value.empty()) list_.push_back({{"key", OneLine(key)}, {"value", OneLine(value)}});
+    if (!value.empty()) list_.push_back({{"key", EscapeToOneLine(key)}, {"value", EscapeToOneLine(value)}});
   }
   template <typename Count>
   void Add(const std::string& key, const std::optional<Count>& count) {
     if (count) Add(key, fmt::format("{}", *count));
   }
   void Link(const std::string& key, const std::string& id) {
-    list_.push_back({{"key", OneLine(key)}, {"value", {{"type", "node_ids"}, {"nodeIds", {OneLine(id)}}}}});
+    list_.push_back({{"key", EscapeToOneLine(key)},
+                     {"value", {{"type", "node_ids"}, {"nodeIds", {EscapeToOneLine(id)}}}}});
   }
   Json Take() { return std::move(list_); }
 
@@ -86,7 +87,9 @@ class GraphRenderer {
   Json Render() {
     Json nodes = Json::array();
     for (const ModelNode& node : graph_.nodes) nodes.push_back(NodeJson(node));
-    return {{"id", OneLine(graph_.method)}, {"nodes", std::move(nodes)}, {"groupNodeAttributes", Groups()}};
+    return {{"id", EscapeToOneLine(graph_.method)},
+            {"nodes", std::move(nodes)},
+            {"groupNodeAttributes", Groups()}};
   }
 
  private:
@@ -100,7 +103,7 @@ class GraphRenderer {
   Json NodeJson(const ModelNode& node) const {
     Json edges = Json::array(), outputs = Json::array();
     for (const ModelNode::Edge& edge : node.edges) {
-      edges.push_back({{"sourceNodeId", OneLine(graph_.nodes[edge.node].id)},
+      edges.push_back({{"sourceNodeId", EscapeToOneLine(graph_.nodes[edge.node].id)},
                        {"sourceNodeOutputId", std::to_string(edge.output)},
                        {"targetNodeInputId", std::to_string(edge.input)}});
     }
@@ -108,14 +111,14 @@ class GraphRenderer {
       const OperatorTensor& tensor = node.outputs[i];
       const std::string shape =
           (tensor.shape.empty() ? "scalar" : fmt::format("{}", fmt::join(tensor.shape, "x"))) +
-          AtRunTime(node.shapes);
+          DynamismSuffix(node.shapes);
       outputs.push_back(
           {{"id", std::to_string(i)},
            {"attrs",
             {{{"key", "shape"}, {"value", shape}}, {{"key", "type"}, {"value", tensor.type.name}}}}});
     }
-    return {{"id", OneLine(node.id)},
-            {"label", OneLine(node.label)},
+    return {{"id", EscapeToOneLine(node.id)},
+            {"label", EscapeToOneLine(node.label)},
             {"namespace", GroupPath(node.group, node.group.size())},
             {"attrs", MakeAttributes(node)},
             {"incomingEdges", std::move(edges)},
@@ -135,7 +138,7 @@ class GraphRenderer {
     list.Add("instruction", node.instruction);
     if (!node.constants.empty()) list.Add("constants", ConstantsText(node.constants));
     const auto add_work = [&](const char* key, const std::optional<std::int64_t>& work) {
-      if (work) list.Add(key, std::to_string(*work) + AtRunTime(node.shapes));
+      if (work) list.Add(key, std::to_string(*work) + DynamismSuffix(node.shapes));
     };
     add_work("MACs", node.work.macs);
     add_work("bytes read", node.work.read);
@@ -151,14 +154,14 @@ class GraphRenderer {
     const auto text = [](const OperatorTensor& tensor) {
       return fmt::format("{} {}", fmt::join(tensor.shape, "x"), tensor.type.name);
     };
-    return fmt::format("{}", fmt::join(Each(constants, text), ", "));
+    return fmt::format("{}", fmt::join(MapEach(constants, text), ", "));
   }
 
   void AddTime(const ModelNode& node, std::size_t experiment, Attributes& list) const {
     const std::string label = Prefix(experiment);
-    if (const auto in = node.ran_in.find(experiment); in != node.ran_in.end())
+    if (const auto in = node.fused_into.find(experiment); in != node.fused_into.end())
       list.Link(label + "ran as part of", graph_.nodes[in->second].id);
-    if (const auto in = node.may_have_run_in.find(experiment); in != node.may_have_run_in.end())
+    if (const auto in = node.may_be_fused_into.find(experiment); in != node.may_be_fused_into.end())
       list.Link(label + "this or that ran, its time is there", graph_.nodes[in->second].id);
     const auto found = node.times.find(experiment);
     if (found == node.times.end()) return;
@@ -194,16 +197,16 @@ class GraphRenderer {
 
   // The attributes of each group: its type, and the sums over its nodes; the key "" is the whole graph.
   Json Groups() const {
-    struct Sum {
+    struct CheckedSum {
       std::string path;                                        // path of the module
       std::map<std::size_t, std::pair<double, double>> times;  // by experiment: mean ns, share
       std::optional<std::int64_t> macs = 0;
       ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;  // the least certain shape behind `macs`
     };
-    std::map<std::string, Sum> sums;
+    std::map<std::string, CheckedSum> sums;
     for (const ModelNode& node : graph_.nodes) {
       for (std::size_t depth = 1; depth <= node.group.size(); ++depth) {
-        Sum& sum = sums[GroupPath(node.group, depth)];
+        CheckedSum& sum = sums[GroupPath(node.group, depth)];
         sum.path = fmt::format("{}", fmt::join(node.group.begin(),
                                                node.group.begin() + static_cast<std::ptrdiff_t>(depth), "."));
         for (const auto& [experiment, time] : node.times) {
@@ -212,7 +215,7 @@ class GraphRenderer {
         }
         if (node.kind == NodeKind::kDelegated || node.kind == NodeKind::kDelegate ||
             node.kind == NodeKind::kKernel) {
-          sum.macs = etprof::Sum(sum.macs, node.work.macs);
+          sum.macs = etprof::CheckedSum(sum.macs, node.work.macs);
           sum.shapes = std::max(sum.shapes, node.shapes);
         }
       }
@@ -222,28 +225,28 @@ class GraphRenderer {
     for (const auto& [name, sum] : sums) {
       Json attributes = Json::object();
       for (const auto& [experiment, time] : sum.times) {
-        const std::string label = OneLine(Prefix(experiment));
+        const std::string label = EscapeToOneLine(Prefix(experiment));
         attributes[label + "time"] = MsText(time.first);
         attributes[label + "share"] = PercentText(time.second);
       }
       const auto type = graph_.types.find(sum.path);
       if (graph_.grouping == ModelGraph::Grouping::kLayer && type != graph_.types.end())
-        attributes["module"] = OneLine(type->second);
-      if (sum.macs) attributes["MACs"] = std::to_string(*sum.macs) + AtRunTime(sum.shapes);
+        attributes["module"] = EscapeToOneLine(type->second);
+      if (sum.macs) attributes["MACs"] = std::to_string(*sum.macs) + DynamismSuffix(sum.shapes);
       groups[name] = std::move(attributes);
     }
     return groups;
   }
 
   Json GraphAttributes() const {
-    Json attributes = {{"model", OneLine(model_.file)}, {"method", OneLine(graph_.method)}};
+    Json attributes = {{"model", EscapeToOneLine(model_.file)}, {"method", EscapeToOneLine(graph_.method)}};
     attributes["groups"] =
         graph_.grouping == ModelGraph::Grouping::kLayer ? "modules of the model" : "delegates";
     for (const std::size_t index : graph_.experiments) {
       const ReportExperiment& experiment = Experiment(index);
       const ExperimentData& data = model_.report->run.experiments[experiment.index];
-      const std::string label = OneLine(Prefix(index));
-      if (graph_.experiments.size() == 1) attributes["experiment"] = OneLine(experiment.label);
+      const std::string label = EscapeToOneLine(Prefix(index));
+      if (graph_.experiments.size() == 1) attributes["experiment"] = EscapeToOneLine(experiment.label);
       if (data.emulated) attributes[label + "emulated"] = kEmulatedRemark;
       if (data.trace_enabled) attributes[label + "kernel-log run"] = "shows kernels, not times";
       const double runs = static_cast<double>(experiment.groups.runs);
@@ -262,7 +265,8 @@ class GraphRenderer {
     for (const std::size_t index : comparisons_) {
       const ReportComparison& comparison = model_.report->comparisons[index];
       if (std::ranges::count(graph_.experiments, comparison.candidate) == 0) continue;
-      attributes[OneLine(PairText(comparison)) + ", latency"] = VerdictText(comparison.comparison.latency);
+      attributes[EscapeToOneLine(PairText(comparison)) + ", latency"] =
+          VerdictText(comparison.comparison.latency);
     }
     return attributes;
   }
@@ -282,12 +286,12 @@ void WriteNodeData(const ExplorerModel& model, const std::string& name, const Js
     Json results = Json::object();
     for (const ModelNode& node : graph.nodes) {
       Json result = make_result(node);
-      if (!result.is_null()) results[OneLine(node.id)] = std::move(result);
+      if (!result.is_null()) results[EscapeToOneLine(node.id)] = std::move(result);
     }
     if (results.empty()) continue;
-    Json own = {{"name", OneLine(name)}, {"results", std::move(results)}};
+    Json own = {{"name", EscapeToOneLine(name)}, {"results", std::move(results)}};
     if (!colors.is_null()) own["gradient"] = colors;
-    data[OneLine(graph.method)] = std::move(own);
+    data[EscapeToOneLine(graph.method)] = std::move(own);
   }
   Write(data, out);
 }
@@ -297,7 +301,7 @@ void WriteNodeData(const ExplorerModel& model, const std::string& name, const Js
 void RenderExplorerGraphs(const ExplorerModel& model, std::ostream& out) {
   Json graphs = Json::array();
   for (const ModelGraph& graph : model.graphs) graphs.push_back(GraphRenderer(model, graph).Render());
-  Write({{"label", OneLine(model.file)}, {"graphs", std::move(graphs)}}, out);
+  Write({{"label", EscapeToOneLine(model.file)}, {"graphs", std::move(graphs)}}, out);
 }
 
 void RenderExplorerTimes(const ExplorerModel& model, std::size_t experiment, std::ostream& out) {

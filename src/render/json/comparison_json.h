@@ -17,23 +17,23 @@ namespace etprof {
 // The cost of a variant's process besides its runs: load or first-run time, or memory.
 template <bool kOfMemory>
 struct CostJson {
-  const SideCost& of;
+  const StartupCost& of;
 
   static constexpr const char* kSchemaName = kOfMemory ? "cost_bytes" : "cost_ms";
   static void Describe(auto& v) {
     constexpr std::string_view kOf =
         kOfMemory ? "of a process: the largest of any launch" : "of a process: median over launches";
-    constexpr About kSide{.least = 0, .scale = kOfMemory ? 1 : 1e6};
-    v(kOfMemory ? "baseline_bytes" : "baseline_ms", &SideCost::baseline, kSide.Means(kOf));
-    v(kOfMemory ? "candidate_bytes" : "candidate_ms", &SideCost::candidate, kSide.Means(kOf));
-    v("verdict", &SideCost::verdict, {.meaning = "`faster`: the candidate needs less"});
-    v.Flat(&SideCost::estimate, {.or_null = true});
+    constexpr MemberInfo kSide{.least = 0, .scale = kOfMemory ? 1 : 1e6};
+    v(kOfMemory ? "baseline_bytes" : "baseline_ms", &StartupCost::baseline, kSide.WithMeaning(kOf));
+    v(kOfMemory ? "candidate_bytes" : "candidate_ms", &StartupCost::candidate, kSide.WithMeaning(kOf));
+    v("verdict", &StartupCost::verdict, {.meaning = "`faster`: the candidate needs less"});
+    v.Flat(&StartupCost::estimate, {.or_null = true});
   }
 };
 using TimeCostJson = CostJson<false>;
 using MemoryCostJson = CostJson<true>;
 
-inline const std::string& NameOfExperiment(const Report& report, const ReportExperiment& experiment) {
+inline const std::string& ExperimentName(const Report& report, const ReportExperiment& experiment) {
   return report.run.experiments[experiment.index].name;
 }
 
@@ -53,7 +53,7 @@ struct NamedExperimentJson {
   static constexpr const char* kSchemaName = "matrix_side";
   static void Describe(auto& v) {
     using J = const NamedExperimentJson&;
-    v("experiment", [](J json) { return NameOfExperiment(json.report, json.of); },
+    v("experiment", [](J json) { return ExperimentName(json.report, json.of); },
       {.meaning = "its name in the configuration"});
     v("label", &ReportExperiment::label, {.meaning = "its name in reports"});
     v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .least = 1});
@@ -69,8 +69,8 @@ struct MatrixCellJson {
   const Quantity& Of() const { return row.against[candidate]; }
   std::optional<double> Efficiency() const {
     if (!matrix.threads) return std::nullopt;
-    return EfficiencyOf(Of(), report.experiments[matrix.baseline].threads,
-                        report.experiments[matrix.candidates[candidate]].threads);
+    return ScalingEfficiency(Of(), report.experiments[matrix.baseline].threads,
+                             report.experiments[matrix.candidates[candidate]].threads);
   }
 
   static void Describe(auto& v) {
@@ -97,7 +97,7 @@ struct MatrixRowJson {
       {.meaning = "of an operator of the baseline"});
     v("against",
       [](J json) {
-        return ViewsUpTo<MatrixCellJson>(json.row.against.size(), json.report, json.matrix, json.row);
+        return MakeIndexViews<MatrixCellJson>(json.row.against.size(), json.report, json.matrix, json.row);
       },
       {.meaning = "in the order of the candidates"});
   }
@@ -109,7 +109,7 @@ struct MatrixJson {
 
   NamedExperimentJson Named(std::size_t experiment) const { return {report, report.experiments[experiment]}; }
   std::vector<MatrixRowJson> Rows(const std::vector<MatrixRow>& of) const {
-    return ViewsOf<MatrixRowJson>(of, report, matrix);
+    return MakeViews<MatrixRowJson>(of, report, matrix);
   }
 
   static constexpr const char* kSchemaName = "matrix";
@@ -124,7 +124,7 @@ struct MatrixJson {
       {.meaning = "with which the candidates are compared"});
     v("candidates",
       [](J json) {
-        return Each(json.matrix.candidates, [&](std::size_t candidate) { return json.Named(candidate); });
+        return MapEach(json.matrix.candidates, [&](std::size_t candidate) { return json.Named(candidate); });
       },
       {.meaning = "of a thread sweep by rising threads"});
     v("latency", [](J json) { return MatrixRowJson{json.report, json.matrix, json.matrix.latency}; },
@@ -135,12 +135,13 @@ struct MatrixJson {
       {.meaning = "mean self times of the baseline's operators, by falling time"});
     v("load",
       [](J json) {
-        return Each(json.matrix.costs, [](const SideCosts& of) { return TimeCostJson{of.load}; });
+        return MapEach(json.matrix.costs, [](const StartupCosts& of) { return TimeCostJson{of.load}; });
       },
       {.meaning = "time to load, candidate by candidate"});
     v("peak_memory",
       [](J json) {
-        return Each(json.matrix.costs, [](const SideCosts& of) { return MemoryCostJson{of.peak_memory}; });
+        return MapEach(json.matrix.costs,
+                       [](const StartupCosts& of) { return MemoryCostJson{of.peak_memory}; });
       },
       {.meaning = "of a process, candidate by candidate"});
   }
@@ -154,16 +155,16 @@ struct TotalsJson {
 
   static void Describe(auto& v) {
     using J = const TotalsJson&;
-    constexpr About kAny{.least = kAnyNumber};
-    v("baseline_total_ns", &TotalsJson::baseline, kAny.Means("over baseline_runs"));
-    v("candidate_total_ns", &TotalsJson::candidate, kAny.Means("over candidate_runs"));
+    constexpr MemberInfo kAny{.least = kAnyNumber};
+    v("baseline_total_ns", &TotalsJson::baseline, kAny.WithMeaning("over baseline_runs"));
+    v("candidate_total_ns", &TotalsJson::candidate, kAny.WithMeaning("over candidate_runs"));
     v(
         "delta_numerator_ns",
         [](J json) {
           return json.candidate * json.comparison.baseline_runs -
                  json.baseline * json.comparison.candidate_runs;
         },
-        kAny.Means("the difference of the means, times the comparison's delta_denominator: exact"));
+        kAny.WithMeaning("the difference of the means, times the comparison's delta_denominator: exact"));
   }
 };
 
@@ -241,7 +242,7 @@ struct ComparisonJson {
   const ReportExperiment& Baseline() const { return report.experiments[pair.baseline]; }
   const ReportExperiment& Candidate() const { return report.experiments[pair.candidate]; }
   std::vector<DeltaJson> Rows(const std::vector<DeltaRow>& rows) const {
-    return ViewsOf<DeltaJson>(rows, of);
+    return MakeViews<DeltaJson>(rows, of);
   }
   std::vector<OperatorDeltaJson> Operators() const {
     std::vector<OperatorDeltaJson> rows;
@@ -266,9 +267,9 @@ struct ComparisonJson {
       {.meaning = "label of the variant that the other is compared with"});
     v("candidate", &Comparison::candidate_label,
       {.meaning = "label of the variant that is compared with the baseline"});
-    v("baseline_experiment", [](J json) { return NameOfExperiment(json.report, json.Baseline()); },
+    v("baseline_experiment", [](J json) { return ExperimentName(json.report, json.Baseline()); },
       {.meaning = "its name in the configuration"});
-    v("candidate_experiment", [](J json) { return NameOfExperiment(json.report, json.Candidate()); },
+    v("candidate_experiment", [](J json) { return ExperimentName(json.report, json.Candidate()); },
       {.meaning = "its name in the configuration"});
     v("pairing", &Comparison::pairing,
       {.meaning =
@@ -278,7 +279,7 @@ struct ComparisonJson {
     v("half_width", [](J json) { return json.pair.half_width; },
       {.meaning = "of the latency's interval, relative"});
     v("same_configuration", [](J json) { return json.pair.same_configuration; }, {.meaning = "an A/A pair"});
-    v("latency_from", [](J json) { return LatencyFrom(json.of.latency_from_trace); }, kLatencyFrom);
+    v("latency_from", [](J json) { return LatencySourceName(json.of.latency_from_trace); }, kLatencySource);
     v("latency", &Comparison::latency, {.meaning = "of medians, with the headline's verdict"});
     v("baseline_runs", &Comparison::baseline_runs, {.meaning = "traced runs of its common set"});
     v("candidate_runs", &Comparison::candidate_runs, {.meaning = "traced runs of its common set"});
@@ -290,7 +291,7 @@ struct ComparisonJson {
       {.meaning = "self times by kind of computation"});
     v("categories", [](J json) { return json.Rows(json.of.categories); },
       {.meaning = "self times by finer kind of computation"});
-    v("layers", [](J json) { return ViewsOf<LayerDeltaJson>(json.pair.layers, json.of); },
+    v("layers", [](J json) { return MakeViews<LayerDeltaJson>(json.pair.layers, json.of); },
       {.meaning = "self times by module, with the modules in it"});
     v("by_source", [](J json) { return json.Rows(json.pair.by_source); },
       {.meaning = "self times by line of the model"});
@@ -306,7 +307,7 @@ struct ComparisonJson {
       {.meaning = "of a process: medians over launches"});
     v("peak_memory", [](J json) { return MemoryCostJson{json.pair.costs.peak_memory}; },
       {.meaning = "the maximum over launches"});
-    v("speedup_factors", [](J json) { return MaybeView<FactorsJson>(json.pair.factors, json.pair); },
+    v("speedup_factors", [](J json) { return MakeOptionalView<FactorsJson>(json.pair.factors, json.pair); },
       {.meaning = "ratio = peak_ratio x use_ratio, of the operators that the compute peak limits in both "
                   "variants"});
     v("warnings", &Comparison::warnings, {.meaning = "what makes the comparison less certain"});

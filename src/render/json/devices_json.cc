@@ -11,8 +11,8 @@ namespace {
 
 using OptionalNumber = std::optional<double>;
 
-constexpr About kName{.some = true};
-constexpr About kTextOrNull{.or_null = true, .some = true};
+constexpr MemberInfo kName{.some = true};
+constexpr MemberInfo kTextOrNull{.or_null = true, .some = true};
 
 struct DeviceJson {
   const DevicesReport& report;
@@ -34,23 +34,23 @@ struct DeviceJson {
       {.meaning = "of the measurement; `running` also means killed"});
     v(
         "generated_at", [](J json) { return json.Run().generated_at; },
-        kTextOrNull.Means("when the measurement began, UTC"));
+        kTextOrNull.WithMeaning("when the measurement began, UTC"));
     v(
         "platform", [](J json) { return json.Run().platform; },
-        kTextOrNull.Means("of the device, as in the manifest"));
-    v("cpu_model", &DeviceProperties::cpu_model, kTextOrNull.Means("as the system calls it"));
+        kTextOrNull.WithMeaning("of the device, as in the manifest"));
+    v("cpu_model", &DeviceProperties::cpu_model, kTextOrNull.WithMeaning("as the system calls it"));
     v("cores", [](J json) { return json.of.cores > 0 ? std::optional(json.of.cores) : std::nullopt; },
       {.meaning = "CPUs online", .least = 1});
     v("features", [](J json) { return say::FeaturesOfRun(json.report.runs[json.index]); },
       {.meaning = "what kernels are chosen by, the widest first, as the runner saw it"});
     v(
         "governor", [](J json) { return GovernorText(json.Run().device); },
-        kTextOrNull.Means("of the CPUs' frequencies"));
-    v("os", &DeviceProperties::os, kTextOrNull.Means("of the device"));
-    v("kernel", &DeviceProperties::kernel, kTextOrNull.Means("of the device"));
+        kTextOrNull.WithMeaning("of the CPUs' frequencies"));
+    v("os", &DeviceProperties::os, kTextOrNull.WithMeaning("of the device"));
+    v("kernel", &DeviceProperties::kernel, kTextOrNull.WithMeaning("of the device"));
     v("virtualization", &DeviceProperties::virtualization,
-      kTextOrNull.Means("`kvm`, `container`, `wsl`, ...; null: none seen"));
-    v("power_mode", &DeviceProperties::power_mode, kTextOrNull.Means("`on battery`, `low power`, ..."));
+      kTextOrNull.WithMeaning("`kvm`, `container`, `wsl`, ...; null: none seen"));
+    v("power_mode", &DeviceProperties::power_mode, kTextOrNull.WithMeaning("`on battery`, `low power`, ..."));
     v("emulated", [](J json) { return json.report.runs[json.index].emulated; },
       {.meaning = "the CPU of an experiment was emulated: times are not meaningful"});
     v("warnings", [](J json) { return json.report.runs[json.index].warnings; },
@@ -73,7 +73,9 @@ struct GroupJson {
 
   static constexpr const char* kSchemaName = "group";
   static void Describe(auto& v) {
-    v("name", [](const GroupJson& json) { return json.row.name; }, kName.Means("what the operators compute"));
+    v(
+        "name", [](const GroupJson& json) { return json.row.name; },
+        kName.WithMeaning("what the operators compute"));
     v("mean_ms", &GroupJson::Mean,
       {.meaning = "self time of a run", .least = 0, .scale = 1e6, .or_null = true});
     v("share", &GroupJson::Share, {.meaning = "of that device's whole inference", .least = 0, .most = 1});
@@ -82,7 +84,7 @@ struct GroupJson {
 
 std::vector<GroupJson> MakeGroups(const ReportExperiment& experiment) {
   if (experiment.groups.runs == 0) return {};
-  return ViewsOf<GroupJson>(experiment.groups.rows, experiment);
+  return MakeViews<GroupJson>(experiment.groups.rows, experiment);
 }
 
 // The comparison with the first device that has a latency.
@@ -92,9 +94,9 @@ struct AgainstFirstJson {
 
   static void Describe(auto& v) {
     v("device", &AgainstFirstJson::device,
-      kName.Means("that has the baseline's latency: the first one that has any"));
+      kName.WithMeaning("that has the baseline's latency: the first one that has any"));
     v.Constant("paired", false, {.meaning = "two devices share no launches"});
-    v.Flat([](const AgainstFirstJson& json) { return Gain{json.quantity}; });
+    v.Flat([](const AgainstFirstJson& json) { return RatioAndVerdict{json.quantity}; });
   }
 };
 
@@ -124,17 +126,21 @@ struct CellJson {
     using J = const CellJson&;
     v(
         "device", [](J json) { return json.model.devices[json.device].name; },
-        kName.Means("its name in `devices`"));
+        kName.WithMeaning("its name in `devices`"));
     v("experiment", [](J json) { return json.Data().name; }, {.meaning = "its name in that run"});
     v("emulated", [](J json) { return json.Data().emulated; },
       {.meaning = "the CPU was emulated: times are not meaningful"});
-    v("median_ms", [](J json) { return json.experiment.latency.p50; }, kMsOfTime.Means("of the latency"));
+    v(
+        "median_ms", [](J json) { return json.experiment.latency.p50; },
+        kNonNegativeMs.WithMeaning("of the latency"));
     v("median_low_ms", [](J json) { return json.End(&LatencyInterval::low); },
       {.meaning = "of its 95 % interval over the device's launches", .least = 0, .scale = 1e6});
     v(
         "median_high_ms", [](J json) { return json.End(&LatencyInterval::high); },
-        kMsOfTime.Means("of its 95 % interval over the device's launches"));
-    v("latency_from", [](J json) { return LatencyFrom(json.experiment.latency_from_trace); }, kLatencyFrom);
+        kNonNegativeMs.WithMeaning("of its 95 % interval over the device's launches"));
+    v(
+        "latency_from", [](J json) { return LatencySourceName(json.experiment.latency_from_trace); },
+        kLatencySource);
     v("runs", [](J json) { return json.experiment.latency.n; }, {.meaning = "that the median is of"});
     v("launches", [](J json) { return json.experiment.launches; },
       {.meaning = "complete or partial ones; 0: not known"});
@@ -177,17 +183,17 @@ struct PairCellJson {
   static constexpr const char* kSchemaName = "comparison_on_device";
   static void Describe(auto& v) {
     using J = const PairCellJson&;
-    v("device", &PairCellJson::device, kName.Means("its name in `devices`"));
+    v("device", &PairCellJson::device, kName.WithMeaning("its name in `devices`"));
     v(
         "baseline_ms", [](J json) { return json.comparison.latency.baseline_ns; },
-        kMsOfTime.Means("median latency"));
+        kNonNegativeMs.WithMeaning("median latency"));
     v(
         "candidate_ms", [](J json) { return json.comparison.latency.candidate_ns; },
-        kMsOfTime.Means("median latency"));
+        kNonNegativeMs.WithMeaning("median latency"));
     v("pairing", [](J json) { return json.comparison.pairing; },
       {.meaning =
            "`launches`: interleaved; `unpaired`: measured apart, with usual drift; `none`: no interval"});
-    v.Flat([](J json) { return Gain{json.comparison.latency}; });
+    v.Flat([](J json) { return RatioAndVerdict{json.comparison.latency}; });
   }
 };
 
@@ -224,14 +230,14 @@ struct ModelJson {
   static void Describe(auto& v) {
     using J = const ModelJson&;
     v("model_id", &ModelSection::model_id, {.meaning = "file name without .pte"});
-    v("model_sha256", &ModelSection::model_sha256, kTextOrNull.Means("of the .pte"));
+    v("model_sha256", &ModelSection::model_sha256, kTextOrNull.WithMeaning("of the .pte"));
     v("method", &ModelSection::method, {.meaning = "two methods of one model are two entries"});
-    v("devices", [](J json) { return Each(json.of.devices, &DeviceColumn::name); },
+    v("devices", [](J json) { return MapEach(json.of.devices, &DeviceColumn::name); },
       {.meaning = "that ran it, as in the list above", .some = true});
     v("experiments",
-      [](J json) { return ViewsOf<DeviceExperimentJson>(json.of.experiments, json.report, json.of); },
+      [](J json) { return MakeViews<DeviceExperimentJson>(json.of.experiments, json.report, json.of); },
       {.meaning = "one for each number of threads"});
-    v("comparisons", [](J json) { return ViewsOf<PairJson>(json.of.pairs, json.report, json.of); },
+    v("comparisons", [](J json) { return MakeViews<PairJson>(json.of.pairs, json.report, json.of); },
       {.meaning = "pairs, each within its devices"});
   }
 };
@@ -245,9 +251,9 @@ struct ReportJson {
     v("title", &DevicesReport::title, {.meaning = "as given by --title", .or_null = true});
     v("emulated", &DevicesReport::emulated,
       {.meaning = "the CPU of any device was emulated: its timings are not meaningful"});
-    v("devices", [](J json) { return ViewsUpTo<DeviceJson>(json.of.runs.size(), json.of); },
+    v("devices", [](J json) { return MakeIndexViews<DeviceJson>(json.of.runs.size(), json.of); },
       {.meaning = "one for each run"});
-    v("models", [](J json) { return ViewsOf<ModelJson>(json.of.models, json.of); },
+    v("models", [](J json) { return MakeViews<ModelJson>(json.of.models, json.of); },
       {.meaning = "one for each method of each .pte"});
     v("unpaired", [](J json) { return say::UnpairedText(json.of.distinct_devices); },
       {.meaning = "what a comparison between devices cannot know"});
@@ -261,9 +267,9 @@ void RenderDevicesJson(const DevicesReport& report, std::ostream& out) {
 }
 
 nlohmann::ordered_json DevicesReportSchema() {
-  return SchemaOf<ReportJson>("devices_report.json",
-                              "One model or several on several devices, side by side "
-                              "(docs/reference/files.md). Times are milliseconds.");
+  return MakeSchema<ReportJson>("devices_report.json",
+                                "One model or several on several devices, side by side "
+                                "(docs/reference/files.md). Times are milliseconds.");
 }
 
 }  // namespace etprof

@@ -32,10 +32,11 @@ std::optional<decltype(kDefault)> UnlessDefault(decltype(kDefault) value) {
   return value == kDefault ? std::nullopt : std::optional(value);
 }
 
-constexpr About kTextIfAny{.if_any = true};
-constexpr About kLevelMeaning{.meaning =
-                                  "where it is shown: everywhere; on every screen and page (`usual`); on "
-                                  "pages; on a page once it is unfolded"};
+constexpr MemberInfo kTextIfAny{.omit_if_empty = true};
+constexpr MemberInfo kLevelMeaning{
+    .meaning =
+        "where it is shown: everywhere; on every screen and page (`usual`); on "
+        "pages; on a page once it is unfolded"};
 
 struct PrintedCellJson {
   TableText::Cell text;
@@ -55,19 +56,20 @@ struct PrintedCellJson {
     v("value", &CellValue::value,
       {.meaning = "what `text` was made of; no key: it is not defined, or a text",
        .least = kAnyNumber,
-       .if_any = true});
+       .omit_if_empty = true});
     v("unit", &CellValue::unit,
-      {.meaning = "of `value`, or of the bounds alone: `ns`, `bytes`, ...", .if_any = true});
-    v("low", &CellValue::low, {.meaning = "the bounds of `value`", .least = kAnyNumber, .if_any = true});
+      {.meaning = "of `value`, or of the bounds alone: `ns`, `bytes`, ...", .omit_if_empty = true});
+    v("low", &CellValue::low,
+      {.meaning = "the bounds of `value`", .least = kAnyNumber, .omit_if_empty = true});
     v("high", &CellValue::high,
-      {.meaning = "null: no bound", .least = kAnyNumber, .or_null = true, .if_any = true});
-    v("verdict", &CellValue::verdict, kTextIfAny.Means("of the interval, on the candidate"));
+      {.meaning = "null: no bound", .least = kAnyNumber, .or_null = true, .omit_if_empty = true});
+    v("verdict", &CellValue::verdict, kTextIfAny.WithMeaning("of the interval, on the candidate"));
     v("efficiency", &CellValue::efficiency,
-      {.meaning = "of a `speedup` over fewer threads: over the ratio of the threads", .if_any = true});
+      {.meaning = "of a `speedup` over fewer threads: over the ratio of the threads", .omit_if_empty = true});
     v("tone", [](J json) { return UnlessDefault<say::Tone::kPlain>(json.text.tone); },
-      {.meaning = "how to take it; no key: `plain`", .if_any = true});
+      {.meaning = "how to take it; no key: `plain`", .omit_if_empty = true});
     v("bar", [](J json) { return json.text.bar; },
-      {.meaning = "the length of its bar", .least = 0, .if_any = true});
+      {.meaning = "the length of its bar", .least = 0, .omit_if_empty = true});
   }
 };
 
@@ -84,7 +86,7 @@ std::vector<PrintedCellJson> ValuesOf(const say::Text& text, const DocumentSpan&
   return values;
 }
 
-constexpr About kValues{.meaning = "the numbers in `text`, in their order", .if_any = true};
+constexpr MemberInfo kValues{.meaning = "the numbers in `text`, in their order", .omit_if_empty = true};
 
 struct RowJson {
   const say::Row& row;
@@ -103,11 +105,11 @@ struct RowJson {
       {.meaning = "one for each column"});
     v("role", [](J json) { return UnlessDefault<say::Row::Role::kPlain>(json.row.role); },
       {.meaning = "times of `part` rows add up, as printed, to the next `sum`; no key: `plain`",
-       .if_any = true});
+       .omit_if_empty = true});
     v("depth", [](J json) { return UnlessDefault<0>(json.row.depth); },
-      {.meaning = "in a tree; no key: 0", .if_any = true});
+      {.meaning = "in a tree; no key: 0", .omit_if_empty = true});
     v("level", [](J json) { return UnlessDefault<say::Level::kUsual>(json.row.level); },
-      {.meaning = "no key: `usual`", .if_any = true});
+      {.meaning = "no key: `usual`", .omit_if_empty = true});
   }
 };
 
@@ -132,7 +134,7 @@ struct TableJson {
   static void Describe(auto& v) {
     using J = const TableJson&;
     v("id", &say::Table::id, {.meaning = "tables of one id have the same columns"});
-    v("title", &say::Table::title, kTextIfAny.Means("above it"));
+    v("title", &say::Table::title, kTextIfAny.WithMeaning("above it"));
     v("level", &say::Table::level, kLevelMeaning);
     v("columns",
       [](J json) {
@@ -152,8 +154,9 @@ struct TableJson {
         return rows;
       },
       {.meaning = "from top to bottom"});
-    v("usual_rows", [](J json) { return UnlessDefault<SIZE_MAX>(json.of.usual_rows); },
-      {.meaning = "how many of them are shown where there is little room; no key: all", .if_any = true});
+    v("usual_rows", [](J json) { return UnlessDefault<SIZE_MAX>(json.of.screen_rows); },
+      {.meaning = "how many of them are shown where there is little room; no key: all",
+       .omit_if_empty = true});
   }
 };
 
@@ -181,12 +184,12 @@ struct ItemJson {
     v(
         "details",
         [](J json) {
-          return Each(json.item.details,
-                      [&](const say::Text& detail) { return say::TextOf(detail, json.span); });
+          return MapEach(json.item.details,
+                         [&](const say::Text& detail) { return say::TextOf(detail, json.span); });
         },
-        kTextIfAny.Means("line by line"));
+        kTextIfAny.WithMeaning("line by line"));
     v("table", [](J json) -> const auto& { return json.item.table; },
-      {.meaning = "the id of the table with the numbers", .if_any = true});
+      {.meaning = "the id of the table with the numbers", .omit_if_empty = true});
   }
 };
 
@@ -196,13 +199,14 @@ struct ListJson {
 
   static void Describe(auto& v) {
     using J = const ListJson&;
-    v("title", &say::List::title, kTextIfAny.Means("above it"));
+    v("title", &say::List::title, kTextIfAny.WithMeaning("above it"));
     v("level", &say::List::level, kLevelMeaning);
     v("numbered", &say::List::numbered, {.meaning = "the order counts"});
-    v("items", [](J json) { return ViewsOf<ItemJson>(json.of.items, json.span); },
+    v("items", [](J json) { return MakeViews<ItemJson>(json.of.items, json.span); },
       {.meaning = "from top to bottom"});
-    v("usual_items", [](J json) { return UnlessDefault<SIZE_MAX>(json.of.usual_items); },
-      {.meaning = "how many of them are shown where there is little room; no key: all", .if_any = true});
+    v("usual_items", [](J json) { return UnlessDefault<SIZE_MAX>(json.of.screen_items); },
+      {.meaning = "how many of them are shown where there is little room; no key: all",
+       .omit_if_empty = true});
   }
 };
 
@@ -211,7 +215,7 @@ struct FactsJson {
 
   static void Describe(auto& v) {
     v("id", &say::Facts::id, {.meaning = "of the table that they are in CSV"});
-    v("title", &say::Facts::title, kTextIfAny.Means("above them"));
+    v("title", &say::Facts::title, kTextIfAny.WithMeaning("above them"));
     v("level", &say::Facts::level, kLevelMeaning);
     v("facts", &say::Facts::facts, {.meaning = "names with values; a name may repeat"});
   }
@@ -220,14 +224,14 @@ struct FactsJson {
 struct SeriesJson {
   const say::Chart::Series& series;
   std::vector<say::Cell> cells =
-      Each(series.values, [&](const auto& value) { return value ? series.cell(*value) : say::Cell(); });
+      MapEach(series.values, [&](const auto& value) { return value ? series.cell(*value) : say::Cell(); });
 
   static void Describe(auto& v) {
     using J = const SeriesJson&;
     v("name", [](J json) -> const auto& { return json.series.name; }, {.meaning = "of what the values are"});
     v("values",
       [](J json) {
-        return Each(json.cells, [](const say::Cell& cell) {
+        return MapEach(json.cells, [](const say::Cell& cell) {
           return PrintedCellJson(cell, {say::TextOf(cell), say::ToneOf(cell), std::nullopt});
         });
       },
@@ -249,12 +253,12 @@ struct ChartJson {
   const say::Chart& chart;
 
   static void Describe(auto& v) {
-    v("series", [](const ChartJson& json) { return ViewsOf<SeriesJson>(json.chart.series); },
+    v("series", [](const ChartJson& json) { return MakeViews<SeriesJson>(json.chart.series); },
       {.meaning = "over the same stretch of time, each on its own scale"});
     v("points", [](const ChartJson& json) -> const auto& { return json.chart.points; },
-      {.meaning = "what each of the values is of", .if_any = true});
-    v("marks", [](const ChartJson& json) { return ViewsOf<MarkJson>(json.chart.marks); },
-      {.meaning = "what begins with which value", .if_any = true});
+      {.meaning = "what each of the values is of", .omit_if_empty = true});
+    v("marks", [](const ChartJson& json) { return MakeViews<MarkJson>(json.chart.marks); },
+      {.meaning = "what begins with which value", .omit_if_empty = true});
   }
 };
 
@@ -264,21 +268,22 @@ struct PartJson {
 
   template <typename View, typename Of>
   static std::optional<View> As(const PartJson& json) {
-    return MaybeView<View>(std::get_if<Of>(&json.part));
+    return MakeOptionalView<View>(std::get_if<Of>(&json.part));
   }
   template <typename View, typename Of>
   static std::optional<View> AsWithSpan(const PartJson& json) {
-    return MaybeView<View>(std::get_if<Of>(&json.part), json.span);
+    return MakeOptionalView<View>(std::get_if<Of>(&json.part), json.span);
   }
 
   static constexpr const char* kSchemaName = "part";
   static void Describe(auto& v) {
-    v("paragraph", &AsWithSpan<ParagraphJson, say::Paragraph>, {.meaning = "plain text", .if_any = true});
-    v("table", &As<TableJson, say::Table>, {.meaning = "of cells", .if_any = true});
-    v("list", &AsWithSpan<ListJson, say::List>, {.meaning = "of sentences", .if_any = true});
+    v("paragraph", &AsWithSpan<ParagraphJson, say::Paragraph>,
+      {.meaning = "plain text", .omit_if_empty = true});
+    v("table", &As<TableJson, say::Table>, {.meaning = "of cells", .omit_if_empty = true});
+    v("list", &AsWithSpan<ListJson, say::List>, {.meaning = "of sentences", .omit_if_empty = true});
     v("facts", &As<FactsJson, say::Facts>,
-      {.meaning = "what is the same in all of the subject", .if_any = true});
-    v("chart", &As<ChartJson, say::Chart>, {.meaning = "series over time", .if_any = true});
+      {.meaning = "what is the same in all of the subject", .omit_if_empty = true});
+    v("chart", &As<ChartJson, say::Chart>, {.meaning = "series over time", .omit_if_empty = true});
   }
 };
 
@@ -298,10 +303,10 @@ struct SectionJson {
 
   static void Describe(auto& v) {
     using J = const SectionJson&;
-    v("title", &say::Section::title, kTextIfAny.Means("above it"));
+    v("title", &say::Section::title, kTextIfAny.WithMeaning("above it"));
     v("level", &say::Section::level, kLevelMeaning);
     v("appendix", [](J json) { return UnlessDefault<false>(json.appendix); },
-      {.meaning = "whether a page has it behind the notes; no key: before them", .if_any = true});
+      {.meaning = "whether a page has it behind the notes; no key: before them", .omit_if_empty = true});
     v("parts", &SectionJson::Parts, {.meaning = "each has one key, which says what it is"});
   }
 };
@@ -316,9 +321,9 @@ struct AnswerJson {
       {.meaning = "in one sentence"});
     v("values", [](J json) { return ValuesOf(json.answer.text, json.span); }, kValues);
     v("rest", [](J json) { return say::TextOf(json.answer.rest, json.span); },
-      {.meaning = "how sure that is", .if_any = true});
+      {.meaning = "how sure that is", .omit_if_empty = true});
     v("tone", [](J json) { return UnlessDefault<say::Tone::kPlain>(json.answer.tone); },
-      {.meaning = "how to take it; no key: `plain`", .if_any = true});
+      {.meaning = "how to take it; no key: `plain`", .omit_if_empty = true});
   }
 };
 
@@ -330,12 +335,12 @@ struct DocumentJson {
     DescribeSchemaVersion(v);
     v("title", &say::Document::title, {.meaning = "of the command and its subject"});
     v("facts", &say::Document::facts, {.meaning = "beside the title"});
-    v("answers", [](J json) { return ViewsOf<AnswerJson>(json.of.answers, json.of.span); },
+    v("answers", [](J json) { return MakeViews<AnswerJson>(json.of.answers, json.of.span); },
       {.meaning = "what a reader wants to know first"});
     v("measured", &say::Document::measured,
-      {.meaning = "what they are of: launches, rounds, seconds", .if_any = true});
-    v("sections_are", &say::Document::sections_are,
-      {.meaning = "what the titles of sections name", .if_any = true});
+      {.meaning = "what they are of: launches, rounds, seconds", .omit_if_empty = true});
+    v("sections_are", &say::Document::section_kind,
+      {.meaning = "what the titles of sections name", .omit_if_empty = true});
     v("sections",
       [](J json) {
         std::vector<SectionJson> sections;
@@ -346,13 +351,13 @@ struct DocumentJson {
         return sections;
       },
       {.meaning = "from top to bottom"});
-    v("notes_title", &say::Document::notes_title, kTextIfAny.Means("of a page"));
+    v("notes_title", &say::Document::notes_title, kTextIfAny.WithMeaning("of a page"));
     v("notes",
       [](J json) {
-        return Each(json.of.notes, [&](const say::Note& note) { return say::TextOf(note, json.of.span); });
+        return MapEach(json.of.notes, [&](const say::Note& note) { return say::TextOf(note, json.of.span); });
       },
       {.meaning = "what one has to know to trust it"});
-    v("method", &say::Document::method, {.meaning = "how it was found out", .if_any = true});
+    v("method", &say::Document::method, {.meaning = "how it was found out", .omit_if_empty = true});
   }
 };
 
@@ -363,7 +368,7 @@ void RenderDocumentJson(const say::Document& document, std::ostream& out) {
 }
 
 nlohmann::ordered_json DocumentSchema() {
-  return SchemaOf<DocumentJson>(
+  return MakeSchema<DocumentJson>(
       "A document of etprof: what is said of any subject",
       "What a screen, report.md, or the page shows, as data. Texts are plain. Not there: what only a screen "
       "needs, as widths.");

@@ -42,9 +42,9 @@ struct BreakdownJson {
       v("operators", &AdditiveRow::operators,
         {.meaning = "distinct ones, calls and the method itself among them"});
       v(
-          "mean_ms", [](J json) { return QuotientOf(json.of.total, json.in.runs); },
-          kMs.Means("self time of one run, on average"));
-      v("share", [](J json) { return QuotientOf(json.of.total, json.in.total); },
+          "mean_ms", [](J json) { return QuotientIfDefined(json.of.total, json.in.runs); },
+          kMs.WithMeaning("self time of one run, on average"));
+      v("share", [](J json) { return QuotientIfDefined(json.of.total, json.in.total); },
         {.meaning = "of the table's total_ns"});
       v("self_ms", [](J json) { return json.distribution; },
         {.meaning = "of groups and categories: how the row's time of a run is spread over the runs"});
@@ -58,7 +58,7 @@ struct BreakdownJson {
       {.meaning = "the total_ns of the rows add up to it, exactly", .least = kAnyNumber});
     v("rows",
       [](const BreakdownJson& json) {
-        return Each(json.of.rows, [&](const AdditiveRow& row) {
+        return MapEach(json.of.rows, [&](const AdditiveRow& row) {
           const auto found = json.self.find(row.name);
           return Row{json.of, row, found == json.self.end() ? nullptr : found->second};
         });
@@ -67,8 +67,9 @@ struct BreakdownJson {
   }
 };
 
-inline std::vector<std::string> KeysOf(const Profile& profile, const std::vector<std::size_t>& operators) {
-  return Each(operators, [&](std::size_t op) { return KeyText(profile.operators[op].key); });
+inline std::vector<std::string> OperatorKeys(const Profile& profile,
+                                             const std::vector<std::size_t>& operators) {
+  return MapEach(operators, [&](std::size_t op) { return KeyText(profile.operators[op].key); });
 }
 
 // The part of the program that an operator was joined to.
@@ -95,7 +96,7 @@ struct SourceJson {
       {.meaning = "what of the program it is: nodes of a delegate's graph, inserted by XNNPACK for the next "
                   "operator, an instruction"});
     v("why", &OperatorSource::why, {.meaning = "of none: why", .or_null = true});
-    v("why_not_delegated", &OperatorSource::why_not_delegated,
+    v("why_not_delegated", &OperatorSource::not_delegated_reason,
       {.meaning = "of an instruction: why it is in no XNNPACK delegate, as far as the program shows it",
        .or_null = true});
     v("layer", [](J json) { return json.Module() ? &json.Module()->path : nullptr; },
@@ -112,7 +113,7 @@ struct SourceJson {
       {.meaning = "of the delegate's graph: its own first, then those that are fused into it"});
     v("debug_handles", &OperatorSource::debug_handles,
       {.meaning = "of the edge program's nodes, as in the .etrecord"});
-    v("shape", [](J json) { return TensorsText(json.of.tensors); },
+    v("shape", [](J json) { return FormatTensors(json.of.tensors); },
       {.meaning = "what is read -> what is written, sizes and types: 1x3, 3x4, 4 -> 1x4 fp32; \"at most\" "
                   "or \"unbounded\" ends it where sizes change at run time",
        .or_null = true});
@@ -122,9 +123,9 @@ struct SourceJson {
     v("bytes_written", [](J json) { return json.of.work.written; }, {.meaning = "by one call"});
     v("bytes", [](J json) { return json.of.work.bytes; },
       {.meaning = "compulsory traffic: each tensor once"});
-    v("producers", [](J json) { return KeysOf(json.profile, json.of.producers); },
+    v("producers", [](J json) { return OperatorKeys(json.profile, json.of.producers); },
       {.meaning = "keys of the operators that write what it reads, as far as that is certain"});
-    v("consumers", [](J json) { return KeysOf(json.profile, json.of.consumers); },
+    v("consumers", [](J json) { return OperatorKeys(json.profile, json.of.consumers); },
       {.meaning = "keys of the operators that read what it writes, likewise"});
   }
 };
@@ -163,7 +164,7 @@ struct OperatorJson {
        .or_null = true});
     v("share", &OperatorRow::share, {.meaning = "of `Method::execute`", .or_null = true});
     v("self_ms", &OperatorRow::self, {.meaning = "self time of a run, over the steady runs that it ran in"});
-    v("program", [](J json) { return MaybeView<SourceJson>(json.Source(), json.profile); },
+    v("program", [](J json) { return MakeOptionalView<SourceJson>(json.Source(), json.profile); },
       {.meaning = "null: which program ran is not known"});
   }
 };
@@ -183,13 +184,13 @@ struct RooflineRowJson {
     v("roof_dtype", &RooflineRow::roof_dtype,
       {.meaning = "of the roof that it is compared with: fp32 where the CPU computes no fp16",
        .choices = kTypes});
-    v("time_ms", [](J json) { return json.of.time.ns; }, kMs.Means("self time of a run"));
+    v("time_ms", [](J json) { return json.of.time.ns; }, kMs.WithMeaning("self time of a run"));
     v(
         "time_low_ms", [](J json) { return json.of.time.low; },
-        kMs.Means("of its 95% interval over launches; null: too few launches"));
+        kMs.WithMeaning("of its 95% interval over launches; null: too few launches"));
     v(
         "time_high_ms", [](J json) { return json.of.time.high; },
-        kMs.Means("of its 95% interval over launches; null: too few launches"));
+        kMs.WithMeaning("of its 95% interval over launches; null: too few launches"));
     v("macs", &RooflineRow::macs, {.meaning = "multiply-accumulates of a run"});
     v("bytes", &RooflineRow::bytes, {.meaning = "compulsory traffic of a run: each tensor once"});
     v("flops_per_byte",
@@ -198,9 +199,9 @@ struct RooflineRowJson {
     v("macs_per_s", &RooflineRow::macs_per_s, {.meaning = "over `time_ms`"});
     v("bytes_per_s", &RooflineRow::bytes_per_s, {.meaning = "over `time_ms`"});
     v("bound", &RooflineRow::bound, {.meaning = "which roof is the lower one for it"});
-    v("roof_ms", &RooflineRow::roof_ns, kMs.Means("the time that it would take at that roof"));
+    v("roof_ms", &RooflineRow::roof_ns, kMs.WithMeaning("the time that it would take at that roof"));
     v("share_of_roof", &RooflineRow::share, {.meaning = "the time at the roof / the time", .least = 0});
-    v("would_save_ms", &RooflineRow::gap_ns, kMs.Means("`time_ms` less `roof_ms`"));
+    v("would_save_ms", &RooflineRow::gap_ns, kMs.WithMeaning("`time_ms` less `roof_ms`"));
   }
 };
 
@@ -211,11 +212,12 @@ struct RooflineJson {
   static void Describe(auto& v) {
     using J = const RooflineJson&;
     v("roofs", &Roofline::roofs, {.meaning = "compute by data type, then memory, the innermost level first"});
-    v("covered_ms", &Roofline::covered_ns, kMsOfTime.Means("of the rows together"));
-    v("roof_ms", &Roofline::roof_ns, kMsOfTime.Means("of the rows together, at their roofs"));
+    v("covered_ms", &Roofline::covered_ns, kNonNegativeMs.WithMeaning("of the rows together"));
+    v("roof_ms", &Roofline::roof_ns, kNonNegativeMs.WithMeaning("of the rows together, at their roofs"));
     v("not_covered_ms", &Roofline::not_covered_ns,
-      kMsOfTime.Means("of operators without a row: what they do is not known, or no roof limits it"));
-    v("rows", [](J json) { return ViewsOf<RooflineRowJson>(json.of.rows, json.profile); },
+      kNonNegativeMs.WithMeaning(
+          "of operators without a row: what they do is not known, or no roof limits it"));
+    v("rows", [](J json) { return MakeViews<RooflineRowJson>(json.of.rows, json.profile); },
       {.meaning = "operators, by falling `would_save_ms`"});
   }
 };
@@ -237,8 +239,8 @@ struct MatrixKernelsJson {
        .or_null = true});
     v("change", &MatrixKernelRow::change,
       {.meaning = "of the export, so that KleidiAI's run; null: none is known", .or_null = true});
-    v("mean_ms", &MatrixKernelRow::mean_ns, kMsOfTime.Means("self time of a run, of all of them"));
-    v("operators", [](J json) { return KeysOf(json.profile, json.of.operators); },
+    v("mean_ms", &MatrixKernelRow::mean_ns, kNonNegativeMs.WithMeaning("self time of a run, of all of them"));
+    v("operators", [](J json) { return OperatorKeys(json.profile, json.of.operators); },
       {.meaning = "their keys", .some = true});
   }
 };
@@ -306,13 +308,13 @@ struct TracedJson {
   // Keeps the rows of the experiment's own method: the files of a program with several methods contain the
   // rows of all of them.
   template <typename Row>
-  std::vector<Row> OfOwnMethod(std::vector<Row> rows) const {
+  std::vector<Row> FilterOwnMethod(std::vector<Row> rows) const {
     std::erase_if(rows, [&](const Row& row) { return !row.key.starts_with(OwnMethod() + "/"); });
     return rows;
   }
   std::vector<WatchedRow> Watched() const {
     if (data.watch == nullptr || data.watch->method != OwnMethod()) return {};
-    const std::span<const WatchedRow> rows = RowsOf(report.watched, data);
+    const std::span<const WatchedRow> rows = FindWatchedRows(report.watched, data);
     return {rows.begin(), rows.end()};
   }
   std::optional<protocol::MemoryReport> Memory() const {
@@ -322,20 +324,21 @@ struct TracedJson {
 
   static void Describe(auto& v) {
     using J = const TracedJson&;
-    v("mean_execute_ms", &ReportExperiment::MeanExecute, kMs.Means("`Method::execute` over the common set"));
+    v("mean_execute_ms", &ReportExperiment::MeanExecute,
+      kMs.WithMeaning("`Method::execute` over the common set"));
     v("tracer_ms", &ReportExperiment::tracer,
-      kMs.Means("from mean_execute_ms to the median of latency_ms: mostly minus the cost of tracing"));
+      kMs.WithMeaning("from mean_execute_ms to the median of latency_ms: mostly minus the cost of tracing"));
     v("groups", &TracedJson::Groups, {.meaning = "self times by kind of computation"});
     v("categories", &TracedJson::Categories, {.meaning = "self times by finer kind of computation"});
     v("places", [](J json) { return BreakdownJson{json.of.places}; },
       {.meaning = "self times by where it ran: delegated, portable, overhead"});
     v("by_delegate", [](J json) { return BreakdownJson{json.of.by_delegate}; },
       {.meaning = "self times by delegate call"});
-    v("program", [](J json) { return MaybeView<ProgramJoinJson>(json.profile.program, json.of); },
+    v("program", [](J json) { return MakeOptionalView<ProgramJoinJson>(json.profile.program, json.of); },
       {.meaning = "operators joined to the .pte; null: which program ran is not known"});
-    v("roofline", [](J json) { return MaybeView<RooflineJson>(json.of.roofline, json.profile); },
+    v("roofline", [](J json) { return MakeOptionalView<RooflineJson>(json.of.roofline, json.profile); },
       {.meaning = "null: the machine's roofs or the work of the operators are not known"});
-    v("operators", [](J json) { return ViewsOf<OperatorJson>(json.of.operators, json.profile); },
+    v("operators", [](J json) { return MakeViews<OperatorJson>(json.of.operators, json.profile); },
       {.meaning = "by falling time"});
     v("operators_rest", &TracedJson::Rest, {.meaning = "what `operators` lacks"});
     v("delegate_calls", &ReportExperiment::delegate_calls, {.meaning = "in one inference"});
@@ -347,24 +350,26 @@ struct TracedJson {
            "operator types on KleidiAI's kernels for SME: by their packed data types, which only those "
            "have, or as --watch saw"});
     v("matrix_kernels",
-      [](J json) { return ViewsOf<MatrixKernelsJson>(json.of.matrix_kernels, json.profile); },
+      [](J json) { return MakeViews<MatrixKernelsJson>(json.of.matrix_kernels, json.profile); },
       {.meaning = "operators that multiply matrices, by the microkernels that they ran; empty where the CPU "
                   "is no Arm one"});
-    v("counters", [](J json) { return json.OfOwnMethod(json.data.counters); },
+    v("counters", [](J json) { return json.FilterOwnMethod(json.data.counters); },
       {.meaning = "of the method, its delegate calls and operators (docs/guides/bottlenecks.md); empty: none "
                   "were read"});
-    v("instructions", [](J json) { return json.OfOwnMethod(json.data.instructions); },
-      {.meaning = "of the method and its operators, counted (docs/guides/instructions.md)", .if_any = true});
+    v("instructions", [](J json) { return json.FilterOwnMethod(json.data.instructions); },
+      {.meaning = "of the method and its operators, counted (docs/guides/instructions.md)",
+       .omit_if_empty = true});
     v("watched", &TracedJson::Watched,
       {.meaning =
            "operators by the functions that computed them, and their threads (docs/concepts/kernels.md); "
            "empty: they were not watched"});
     v("memory", &TracedJson::Memory,
-      {.meaning = "of a watched run, by owner (docs/concepts/kernels.md)", .if_any = true});
+      {.meaning = "of a watched run, by owner (docs/concepts/kernels.md)", .omit_if_empty = true});
     v("delegate_values", [](J json) -> const auto& { return json.profile.reported; },
-      {.meaning = "what delegates report that is not host time: part of no other number", .if_any = true});
+      {.meaning = "what delegates report that is not host time: part of no other number",
+       .omit_if_empty = true});
     v("delegate_metadata", [](J json) -> const auto& { return json.profile.metadata; },
-      {.meaning = "what delegates add to their events", .if_any = true});
+      {.meaning = "what delegates add to their events", .omit_if_empty = true});
     v("health", [](J json) -> const auto& { return json.profile.health.entries(); },
       {.meaning = "what is odd in the ETDump"});
   }
@@ -392,7 +397,7 @@ struct ExperimentJson {
     v("trace_enabled", [](J json) { return json.Data().trace_enabled; },
       {.meaning = "a kernel-log run: its times are never compared"});
     v("etdump", &R::etdump_name, {.meaning = "file name; null: none", .or_null = true});
-    v("latency_from", &R::LatencySource, kLatencyFrom);
+    v("latency_from", &R::LatencySource, kLatencySource);
     v("tracer_always_on", &R::tracer_always_on,
       {.meaning = "untraced runs were not to be had: latencies include tracing"});
     const auto if_paced = [](J json, auto value) {
@@ -427,9 +432,9 @@ struct ExperimentJson {
                    return histogram.counts.empty() ? std::nullopt : std::optional(histogram.*which);
                  };
                };
-               in("from_ms", edge(&stats::Histogram::from), kMs.Means("where the first bin begins"));
+               in("from_ms", edge(&stats::Histogram::from), kMs.WithMeaning("where the first bin begins"));
                in("width_ms", edge(&stats::Histogram::width),
-                  kMsOfTime.Means("of a bin; 0: all times on the axis are equal"));
+                  kNonNegativeMs.WithMeaning("of a bin; 0: all times on the axis are equal"));
                in("counts", [](J json) { return json.of.latency_histogram.counts; },
                   {.meaning = "runs, bin by bin"});
                in("beyond", [](J json) { return json.of.latency_histogram.beyond; },
@@ -439,16 +444,18 @@ struct ExperimentJson {
     v.Object("latency_ecdf",
              [](auto& in) {
                in(
-                   "ms", [](J json) { return Each(json.of.latency_ecdf, &stats::EcdfPoint::value); },
-                   kMs.Means("latency, rising"));
-               in("share", [](J json) { return Each(json.of.latency_ecdf, &stats::EcdfPoint::share); },
+                   "ms", [](J json) { return MapEach(json.of.latency_ecdf, &stats::EcdfPoint::value); },
+                   kMs.WithMeaning("latency, rising"));
+               in("share", [](J json) { return MapEach(json.of.latency_ecdf, &stats::EcdfPoint::share); },
                   {.meaning = "of runs that took no longer", .least = 0});
              },
              {.meaning = "cumulative distribution of the headline's runs, in columns"});
     v("first_run_ms", &R::first_run,
-      kMsOfTime.Means("of a process, median over launches; from the trace where it was not measured"));
+      kNonNegativeMs.WithMeaning(
+          "of a process, median over launches; from the trace where it was not measured"));
     v("load_ms", &R::load,
-      kMsOfTime.Means("program and method, median over launches; from the trace where it was not measured"));
+      kNonNegativeMs.WithMeaning(
+          "program and method, median over launches; from the trace where it was not measured"));
     v("peak_rss_bytes", &R::peak_rss, {.meaning = "the largest resident memory of any launch"});
     v("launches", &R::launches, {.meaning = "complete or partial ones; 0: not known"});
     v("bursts", [](J json) { return json.of.bursts.size(); }, {.meaning = "that have a median"});
@@ -456,14 +463,14 @@ struct ExperimentJson {
     v.Object("burst_medians",
              [](auto& in) {
                const auto column = [](auto member) {
-                 return [member](J json) { return Each(json.of.bursts, member); };
+                 return [member](J json) { return MapEach(json.of.bursts, member); };
                };
                in("launch", column(&BurstPoint::launch), {.meaning = "from 0"});
                in("round", column(&BurstPoint::round), {.meaning = "of the launch, from 0"});
                in("seconds", column(&BurstPoint::seconds),
                   {.meaning = "from the start of the run's first burst to its own"});
                in("median_ms", column(&BurstPoint::median),
-                  kMsOfTime.Means("of the clean runs, or of all where none is clean"));
+                  kNonNegativeMs.WithMeaning("of the clean runs, or of all where none is clean"));
                in("disturbed", column(&BurstPoint::disturbed),
                   {.meaning = "far from the experiment's other bursts, never stable, or without clean runs"});
                in("throttled", column(&BurstPoint::throttled),
@@ -489,7 +496,9 @@ struct ExperimentJson {
                in("common_set", &R::common_runs, {.meaning = "that tables which add up are made of"});
              },
              {.meaning = "of the ETDump, by what they are"});
-    v.Flat([](J json) { return MaybeView<TracedJson>(json.of.profile, json.report, json.Data(), json.of); });
+    v.Flat([](J json) {
+      return MakeOptionalView<TracedJson>(json.of.profile, json.report, json.Data(), json.of);
+    });
   }
 };
 

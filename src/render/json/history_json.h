@@ -49,7 +49,7 @@ struct OperatorTrendJson {
     v("key", &OperatorTrend::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
     v("share", &OperatorTrend::share, {.meaning = "of all self time, the mean over the measurements"});
     v("changes",
-      [](const OperatorTrendJson& json) { return ViewsOf<TrendChangeJson>(json.of.changes, json.trend); },
+      [](const OperatorTrendJson& json) { return MakeViews<TrendChangeJson>(json.of.changes, json.trend); },
       {.meaning = "of its self time"});
   }
 };
@@ -63,7 +63,7 @@ struct TrendJson {
     const auto key = [](auto member) {
       return [member](J json) -> const auto& { return json.of.data.key.*member; };
     };
-    v("name", [](J json) { return NameOf(json.of.data.key); }, {.meaning = "unique among the series"});
+    v("name", [](J json) { return GetName(json.of.data.key); }, {.meaning = "unique among the series"});
     v("model", key(&SeriesKey::model),
       {.meaning = "what its suite calls it, or its file's name without .pte"});
     v("method", key(&SeriesKey::method), {.meaning = "that ran"});
@@ -72,7 +72,7 @@ struct TrendJson {
     v("settings", key(&SeriesKey::settings), {.meaning = "\"isa=-avx2 cpus=0-1\"; empty: none"});
     v("device", key(&SeriesKey::device), {.meaning = "its name"});
     v("result", &Trend::decision, {.meaning = "of its latency"});
-    v("is_reference", &Trend::of_reference,
+    v("is_reference", &Trend::is_reference,
       {.meaning = "others are relative to it: its changes are the machine's, and decide nothing"});
     v("relative", &Trend::relative, {.meaning = "changes are of the ratio to the reference"});
     v("measurements", [](J json) { return static_cast<std::int64_t>(json.of.runs.size()); },
@@ -95,9 +95,9 @@ struct TrendJson {
                                  : std::optional<std::int64_t>();
       },
       {.meaning = "that it needs to show a change of `smallest`; null: none, or no number is enough"});
-    v("changes", [](J json) { return ViewsOf<TrendChangeJson>(json.of.changes, json.of); },
+    v("changes", [](J json) { return MakeViews<TrendChangeJson>(json.of.changes, json.of); },
       {.meaning = "of its level, by place"});
-    v("operators", [](J json) { return ViewsOf<OperatorTrendJson>(json.of.operators, json.of); },
+    v("operators", [](J json) { return MakeViews<OperatorTrendJson>(json.of.operators, json.of); },
       {.meaning = "whose self time changed"});
   }
 };
@@ -115,7 +115,7 @@ struct HistoryCheckJson {
       {.meaning = "change that fails, relative"});
     v("since", [](const HistoryCheckJson& json) -> const auto& { return json.of.since; },
       {.meaning = "changes after this commit count; null: all", .or_null = true});
-    v("series", [](const HistoryCheckJson& json) { return ViewsOf<TrendJson>(json.of.trends); },
+    v("series", [](const HistoryCheckJson& json) { return MakeViews<TrendJson>(json.of.trends); },
       {.meaning = "what is measured again with every commit"});
     v("notes", &HistoryReport::notes, {.meaning = "what the reader has to know to trust this"});
   }

@@ -21,7 +21,8 @@ struct TensorJson {
     v("dim_order", &ProgramTensor::dim_order, {.meaning = "from the outermost dimension to the innermost"});
     v("dynamism", &ProgramTensor::dynamism,
       {.meaning = "whether the shape may change at run time, and within bounds"});
-    v("bytes", [](J json) { return BytesOf(json.of.type, json.of.shape); }, {.meaning = "of all elements"});
+    v("bytes", [](J json) { return SizeInBytes(json.of.type, json.of.shape); },
+      {.meaning = "of all elements"});
     v("data", &ProgramTensor::data,
       {.meaning = "in the file, external (in a .ptd), or neither: planned, or given at run time"});
     v("name", &ProgramTensor::name, {.meaning = "of the weight, where the file tells it", .or_null = true});
@@ -41,13 +42,14 @@ struct ValueJson {
       {.meaning = "of what the program stores"});
     v("constant", [](const ValueJson& json) { return ConstantText(json.method.values[json.index]); },
       {.meaning = "the number, truth value, or text that the program stores"});
-    v.Flat(
-        [](const ValueJson& json) { return MaybeView<TensorJson>(json.method.values[json.index].tensor); });
+    v.Flat([](const ValueJson& json) {
+      return MakeOptionalView<TensorJson>(json.method.values[json.index].tensor);
+    });
   }
 };
 
 std::vector<ValueJson> MakeValues(const Method& method, const std::vector<std::size_t>& indices) {
-  return ViewsOf<ValueJson>(indices, method);
+  return MakeViews<ValueJson>(indices, method);
 }
 
 struct NodeJson {
@@ -67,7 +69,7 @@ struct NodeJson {
     v("output_min", &XnnNode::output_min, {.meaning = "of a fused activation; null: not bounded"});
     v("output_max", &XnnNode::output_max, {.meaning = "of a fused activation; null: not bounded"});
     v("macs", &XnnNode::macs, {.meaning = "multiply-accumulates of one call; null: not known"});
-    v("with_sme2", [](J json) { return KleidiaiOf(json.of, json.graph); },
+    v("with_sme2", [](J json) { return FindKleidiaiUse(json.of, json.graph); },
       {.meaning = "which microkernels it has on an Arm CPU with SME2; null: it multiplies no matrices"});
     v("convolution", &XnnNode::convolution, {.meaning = "of a convolution of any kind; null: it is none"});
   }
@@ -86,7 +88,7 @@ struct GraphJson {
     v("constant_bytes", &XnnGraph::constant_bytes, {.meaning = "in the payload itself"});
     v("inputs", &XnnGraph::inputs, {.meaning = "ids of values"});
     v("outputs", &XnnGraph::outputs, {.meaning = "ids of values"});
-    v("nodes", [](J json) { return ViewsOf<NodeJson>(json.of.nodes, json.of); },
+    v("nodes", [](J json) { return MakeViews<NodeJson>(json.of.nodes, json.of); },
       {.meaning = "in the order in which they run"});
     v("values", &XnnGraph::values, {.meaning = "tensors that nodes read and write"});
     v("constants", &XnnGraph::constants, {.meaning = "weights, biases, and scales"});
@@ -123,7 +125,7 @@ struct DelegateJson {
     v("share_of_macs",
       [](J json) {
         const auto calls = static_cast<std::int64_t>(json.of.calls);
-        return Share(Product(json.of.macs, calls), json.of_method.facts.macs.Whole());
+        return Share(CheckedProduct(json.of.macs, calls), json.of_method.facts.macs.Whole());
       },
       {.meaning = "of all calls in the method's", .least = 0, .most = 1});
     v("constant_bytes", &DelegateSummary::constants,
@@ -155,9 +157,9 @@ struct InstructionJson {
       },
       {.meaning = "index of the delegate that it calls"});
     v("arguments", &Instruction::arguments, {.meaning = "indices of values; of a move from and to"});
-    v("macs", [](J json) { return json.IsKernel() ? MultiplyAdds(json.of, json.method) : std::nullopt; },
+    v("macs", [](J json) { return json.IsKernel() ? CountMacs(json.of, json.method) : std::nullopt; },
       {.meaning = "of a kernel"});
-    v("with_sme2", [](J json) { return KleidiaiOf(json.of, json.method); },
+    v("with_sme2", [](J json) { return FindKleidiaiUse(json.of, json.method); },
       {.meaning =
            "which microkernels it would have on an Arm CPU with SME2; null: it multiplies no matrices"});
   }
@@ -191,7 +193,7 @@ struct MethodJson {
     v("delegated_share_of_macs", [](J json) { return json.summary.facts.macs.ExactShare(); },
       {.meaning = "delegated_macs over `macs`", .least = 0, .most = 1});
     v("delegates",
-      [](J json) { return ViewsUpTo<DelegateJson>(json.of.delegates.size(), json.of, json.summary); },
+      [](J json) { return MakeIndexViews<DelegateJson>(json.of.delegates.size(), json.of, json.summary); },
       {.meaning = "parts that a backend's compiler made"});
     v("operators", [](J json) -> const auto& { return json.summary.operators; },
       {.meaning = "that are not delegated"});
@@ -199,14 +201,14 @@ struct MethodJson {
       {.meaning = "of weights, by XNNPACK when the program is loaded"});
     v("repacked_bytes_at_least", [](J json) { return RepackedBytes(json.of, json.program); },
       {.meaning = "of `packed_bytes_at_least`, for weights that an earlier operator packs, too", .least = 0});
-    v("planned_peak", [](J json) { return PeakOf(json.planned); },
+    v("planned_peak", [](J json) { return FindPlannedPeak(json.planned); },
       {.meaning = "the planned tensors that are in use when most is; null: not known"});
-    v("state", [](J json) { return StateOf(json.planned, json.of, json.program); },
+    v("state", [](J json) { return FindMethodState(json.planned, json.of, json.program); },
       {.meaning = "what it keeps from one inference to the next, such as a cache; null: not known, as where "
                   "it branches"});
-    v("instructions", [](J json) { return ViewsOf<InstructionJson>(json.of.instructions, json.of); },
+    v("instructions", [](J json) { return MakeViews<InstructionJson>(json.of.instructions, json.of); },
       {.meaning = "in order"});
-    v("values", [](J json) { return ViewsUpTo<ValueJson>(json.of.values.size(), json.of); },
+    v("values", [](J json) { return MakeIndexViews<ValueJson>(json.of.values.size(), json.of); },
       {.meaning = "every value that instructions refer to by its index"});
   }
 };
@@ -232,7 +234,7 @@ struct ProgramJson {
   const DataFile* data;
 
   std::optional<std::vector<std::string>> MissingNames() const {
-    return data != nullptr ? std::optional(MissingFrom(*data, ExternalNames(of))) : std::nullopt;
+    return data != nullptr ? std::optional(FindMissing(*data, ExternalNames(of))) : std::nullopt;
   }
 
   static void Describe(auto& v) {
@@ -253,7 +255,7 @@ struct ProgramJson {
     v("mutable_bytes", &Program::mutable_bytes, {.meaning = "of initial states"});
     v("segments", &Program::segments, {.meaning = "the data behind the FlatBuffer"});
     v("named_data",
-      [](J json) { return ViewsOf<NamedDataJson<NamedData>>(json.of.named_data, json.of.segments); },
+      [](J json) { return MakeViews<NamedDataJson<NamedData>>(json.of.named_data, json.of.segments); },
       {.meaning = "which of it has a name"});
     v.Object("external_data",
              [](auto& in) {
@@ -263,9 +265,9 @@ struct ProgramJson {
                   {.meaning = "those that are not in the .ptd that was given; null: none was"});
              },
              {.meaning = "weights that are not in the file"});
-    v("methods", [](J json) { return ViewsOf<MethodJson>(json.of.methods, json.of); },
+    v("methods", [](J json) { return MakeViews<MethodJson>(json.of.methods, json.of); },
       {.meaning = "that can be run"});
-    v("xnnpack_graphs", [](J json) { return ViewsOf<GraphJson>(json.of.xnn_graphs); },
+    v("xnnpack_graphs", [](J json) { return MakeViews<GraphJson>(json.of.xnn_graphs); },
       {.meaning = "payloads of XNNPACK's delegates"});
   }
 };
@@ -283,7 +285,8 @@ struct DataFileJson {
     v("flatbuffer_bytes", &DataFile::flatbuffer_bytes,
       {.meaning = "from the start of the file, the header in it"});
     v("segments", &DataFile::segments, {.meaning = "the data behind the FlatBuffer"});
-    v("data", [](J json) { return ViewsOf<NamedDataJson<DataFileEntry>>(json.of.entries, json.of.segments); },
+    v("data",
+      [](J json) { return MakeViews<NamedDataJson<DataFileEntry>>(json.of.entries, json.of.segments); },
       {.meaning = "which of it has a name"});
   }
 };
@@ -300,13 +303,13 @@ void RenderDataFileJson(const DataFile& data, const std::string& file, std::ostr
 }
 
 nlohmann::ordered_json InspectSchema() {
-  return SchemaOf<ProgramJson>(
+  return MakeSchema<ProgramJson>(
       "etprof inspect --json: what is in a .pte",
       "docs/guides/inspect.md. What is not known or not there is null. Sizes are bytes.");
 }
 
 nlohmann::ordered_json InspectDataSchema() {
-  return SchemaOf<DataFileJson>(
+  return MakeSchema<DataFileJson>(
       "etprof inspect --json: what is in a .ptd",
       "docs/guides/inspect.md. What is not known or not there is null. Sizes are bytes.");
 }

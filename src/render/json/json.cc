@@ -21,7 +21,8 @@ namespace {
 using Totals = std::vector<std::pair<std::string, double>>;  // ns by name
 
 Totals TotalsOf(const Breakdown& breakdown) {
-  return Each(breakdown.rows, [](const AdditiveRow& row) { return Totals::value_type(row.name, row.total); });
+  return MapEach(breakdown.rows,
+                 [](const AdditiveRow& row) { return Totals::value_type(row.name, row.total); });
 }
 
 struct EtdumpJson {
@@ -31,15 +32,17 @@ struct EtdumpJson {
   static void Describe(auto& v) {
     using J = const EtdumpJson&;
     v("etdump", &ReportExperiment::etdump_name, {.meaning = "file name", .or_null = true});
-    v("experiment", [](J json) { return NameOfExperiment(json.report, json.of); },
+    v("experiment", [](J json) { return ExperimentName(json.report, json.of); },
       {.meaning = "its name in the configuration"});
     v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .least = 1});
     v("runs", [](J json) { return json.of.groups.runs; },
       {.meaning = "of the common set, which the totals are over"});
-    v("category_totals_ms", [](J json) { return TotalsOf(json.of.groups); }, kMs.Means("self time by group"));
+    v(
+        "category_totals_ms", [](J json) { return TotalsOf(json.of.groups); },
+        kMs.WithMeaning("self time by group"));
     v(
         "fine_category_totals_ms", [](J json) { return TotalsOf(json.of.categories); },
-        kMs.Means("self time by category"));
+        kMs.WithMeaning("self time by category"));
   }
 };
 
@@ -66,12 +69,14 @@ struct PlotJson {
   static constexpr const char* kSchemaName = "latency_plot";
   static void Describe(auto& v) {
     using J = const PlotJson&;
-    v("from_ms", [](J json) { return json.plot.histogram.from; }, kMs.Means("where the first bin begins"));
+    v(
+        "from_ms", [](J json) { return json.plot.histogram.from; },
+        kMs.WithMeaning("where the first bin begins"));
     v("width_ms", [](J json) { return json.plot.histogram.width; },
       {.meaning = "of a bin; 0 where all times are equal", .least = 0, .scale = 1e6});
     v("experiments",
       [](J json) {
-        return ViewsUpTo<PlotExperimentJson>(json.plot.experiments.size(), json.report, json.plot);
+        return MakeIndexViews<PlotExperimentJson>(json.plot.experiments.size(), json.report, json.plot);
       },
       {.meaning = "on the same axis"});
   }
@@ -81,7 +86,7 @@ struct PlotJson {
 template <typename... Findings>
 std::string JoinKinds(const std::variant<Findings...>&) {
   std::vector<std::string> kinds;
-  (AddOnce(std::string(Findings::kKind), kinds), ...);
+  (AppendUnique(std::string(Findings::kKind), kinds), ...);
   return fmt::format("{}", fmt::join(kinds, "|"));
 }
 const std::string& FindingKinds() {
@@ -92,9 +97,9 @@ const std::string& FindingKinds() {
 struct InsightJson {
   const Report& report;
   const Insight& of;
-  say::FindingWords words = say::SayFinding(report, of);
+  say::FindingTexts words = say::MakeFindingTexts(report, of);
 
-  std::string InWords(const say::Text& text) const { return say::TextOf(text, say::SpanOfLatencies(report)); }
+  std::string InWords(const say::Text& text) const { return say::TextOf(text, say::LatencySpan(report)); }
 
   static void Describe(auto& v) {
     using J = const InsightJson&;
@@ -105,11 +110,11 @@ struct InsightJson {
        .scale = 1e6,
        .or_null = true});
     v("experiment",
-      [](J json) { return NameOfExperiment(json.report, json.report.experiments[json.of.experiment]); },
+      [](J json) { return ExperimentName(json.report, json.report.experiments[json.of.experiment]); },
       {.meaning = "that it is of"});
     v("evidence",
       [](J json) {
-        return Each(json.words.evidence, [&](const say::Text& line) { return json.InWords(line); });
+        return MapEach(json.words.evidence, [&](const say::Text& line) { return json.InWords(line); });
       },
       {.meaning = "what it is concluded from, line by line"});
     v("formula", [](J json) { return json.words.formula; }, {.meaning = "how its numbers are computed"});
@@ -171,23 +176,23 @@ struct AnalysisJson {
     v("conditions", [](J json) { return say::RunFacts(json.of).facts; },
       {.meaning = "what is the same in the whole run, in words"});
     v("category_totals_ms", &AnalysisJson::GroupTotals,
-      kMs.Means("self time by group, over all of per_etdump"));
+      kMs.WithMeaning("self time by group, over all of per_etdump"));
     v("per_etdump", &AnalysisJson::Etdumps, {.meaning = "experiments with an ETDump that can be read"});
     v("csv_files", &AnalysisJson::Tables, {.meaning = "that the analysis wrote beside it"});
-    v("experiments", [](J json) { return ViewsOf<ExperimentJson>(json.of.experiments, json.of); },
+    v("experiments", [](J json) { return MakeViews<ExperimentJson>(json.of.experiments, json.of); },
       {.meaning = "one for each number of threads"});
-    v("comparisons", [](J json) { return ViewsOf<ComparisonJson>(json.of.comparisons, json.of); },
+    v("comparisons", [](J json) { return MakeViews<ComparisonJson>(json.of.comparisons, json.of); },
       {.meaning = "pairs of experiments"});
-    v("matrices", [](J json) { return ViewsOf<MatrixJson>(json.of.matrices, json.of); },
+    v("matrices", [](J json) { return MakeViews<MatrixJson>(json.of.matrices, json.of); },
       {.meaning = "several experiments compared with one baseline; false discovery is controlled within a "
                   "comparison, not over a matrix"});
-    v("latency_plots", [](J json) { return ViewsOf<PlotJson>(json.of.latency_plots, json.of); },
+    v("latency_plots", [](J json) { return MakeViews<PlotJson>(json.of.latency_plots, json.of); },
       {.meaning = "histograms of experiments that are compared with each other"});
-    v("ladder", [](J json) { return MaybeView<LadderJson>(json.of.ladder, json.of); },
+    v("ladder", [](J json) { return MakeOptionalView<LadderJson>(json.of.ladder, json.of); },
       {.meaning = "of a run that measured levels of the ISA; null: it is none"});
     v("isa_threads", &Report::payoffs,
       {.meaning = "what each level of the ISA gains at each number of threads"});
-    v("insights", [](J json) { return ViewsOf<InsightJson>(json.of.insights, json.of); },
+    v("insights", [](J json) { return MakeViews<InsightJson>(json.of.insights, json.of); },
       {.meaning = "findings: what to do next"});
     v("warnings", &Report::warnings, {.meaning = "what makes the results less certain"});
   }
@@ -202,11 +207,11 @@ struct ResultJson {
     using J = const ResultJson&;
     v.Flat([](J json) { return NamedExperimentJson{json.report, json.experiment}; });
     v("runs", &stats::Distribution::n, {.meaning = "that the times are of"});
-    v("median_ms", &stats::Distribution::p50, kMs.Means("of the latency"));
-    v("mean_ms", &stats::Distribution::mean, kMs.Means("of the latency"));
-    v("min_ms", &stats::Distribution::min, kMs.Means("of the latency"));
-    v("max_ms", &stats::Distribution::max, kMs.Means("of the latency"));
-    v("std_ms", &stats::Distribution::sd, kMs.Means("standard deviation of the latency, with n - 1"));
+    v("median_ms", &stats::Distribution::p50, kMs.WithMeaning("of the latency"));
+    v("mean_ms", &stats::Distribution::mean, kMs.WithMeaning("of the latency"));
+    v("min_ms", &stats::Distribution::min, kMs.WithMeaning("of the latency"));
+    v("max_ms", &stats::Distribution::max, kMs.WithMeaning("of the latency"));
+    v("std_ms", &stats::Distribution::sd, kMs.WithMeaning("standard deviation of the latency, with n - 1"));
   }
 };
 
@@ -232,9 +237,9 @@ struct PipelineSummaryJson {
     v("model", &Report::model_id,
       {.meaning = "file name without .pte; null: not known, or several", .or_null = true});
     DescribeMeasurement(v);
-    v("results", [](J json) { return ViewsOf<ResultJson>(json.of.experiments, json.of); },
+    v("results", [](J json) { return MakeViews<ResultJson>(json.of.experiments, json.of); },
       {.meaning = "latency of each experiment"});
-    v("comparisons", [](J json) { return ViewsOf<VerdictJson>(json.of.comparisons); },
+    v("comparisons", [](J json) { return MakeViews<VerdictJson>(json.of.comparisons); },
       {.meaning = "latency of each pair"});
   }
 };
@@ -248,13 +253,13 @@ void RenderPipelineSummaryJson(const Report& report, std::ostream& out) {
 }
 
 nlohmann::ordered_json AnalysisSummarySchema() {
-  return SchemaOf<AnalysisJson>(
+  return MakeSchema<AnalysisJson>(
       "analysis_summary.json of an etprof results directory, and `etprof analyze --json`",
       "Everything of the report but the events (docs/reference/files.md). What is not defined is null.");
 }
 
 nlohmann::ordered_json PipelineSummarySchema() {
-  return SchemaOf<PipelineSummaryJson>(
+  return MakeSchema<PipelineSummaryJson>(
       "pipeline_summary.json of an etprof results directory",
       "The latency of every experiment and the verdict of every pair (docs/reference/files.md).");
 }

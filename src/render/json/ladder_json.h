@@ -30,14 +30,15 @@ struct LadderCellJson {
       {.meaning = "of the runner's thread pool", .least = 1});
     v(
         "ms", [](J json) { return json.Cell().ns; },
-        kMs.Means("median of the latency, else mean self time; null: not there, or not measured"));
+        kMs.WithMeaning("median of the latency, else mean self time; null: not there, or not measured"));
     v("name", [](J json) { return MaybeName(json.Op()); }, {.meaning = "of the operator at this setting"});
     v("key", [](J json) { return MaybeKey(json.Op()); }, {.meaning = "of the operator at this setting"});
-    v("over_below", [](J json) { return MaybeView<Gain>(json.Cell().over_below); },
+    v("over_below", [](J json) { return MakeOptionalView<RatioAndVerdict>(json.Cell().over_below); },
       {.meaning = "against the next lower level that was measured, at the same threads; null: not at these"});
-    v("over_lowest", [](J json) { return MaybeView<Gain>(json.Cell().over_lowest); },
+    v("over_lowest", [](J json) { return MakeOptionalView<RatioAndVerdict>(json.Cell().over_lowest); },
       {.meaning = "against the lowest level that was measured, at the same threads"});
-    v("over_fewest_threads", [](J json) { return MaybeView<Gain>(json.Cell().over_fewest); },
+    v("over_fewest_threads",
+      [](J json) { return MakeOptionalView<RatioAndVerdict>(json.Cell().over_fewest); },
       {.meaning = "against the fewest threads at the same level"});
     v("efficiency", [](J json) { return EfficiencyAt(json.Of(), json.row, json.at); },
       {.meaning = "that speedup over the ratio of the threads; 1 is perfect"});
@@ -78,7 +79,7 @@ struct LadderSettingJson {
       {.meaning = "of the runner's thread pool", .least = 1});
     v(
         "median_ms", [](J json) { return json.ladder.latency.At(json.setting).ns; },
-        kMs.Means("of the latency"));
+        kMs.WithMeaning("of the latency"));
   }
 };
 
@@ -89,7 +90,7 @@ struct LadderOtherJson {
   static void Describe(auto& v) {
     using J = const LadderOtherJson&;
     v.Flat([](J json) { return LadderSettingJson{json.ladder, json.other.setting}; });
-    v("best_over_it", [](J json) { return Gain{json.other.against}; },
+    v("best_over_it", [](J json) { return RatioAndVerdict{json.other.against}; },
       {.meaning = "how much faster the best setting is"});
   }
 };
@@ -101,17 +102,17 @@ struct LadderBestJson {
   static void Describe(auto& v) {
     using J = const LadderBestJson&;
     v.Flat([](J json) { return LadderSettingJson{json.ladder, json.best.setting}; });
-    v("others", [](J json) { return ViewsOf<LadderOtherJson>(json.best.others, json.ladder); },
+    v("others", [](J json) { return MakeViews<LadderOtherJson>(json.best.others, json.ladder); },
       {.meaning = "every other setting, the nearest first; judged together"});
   }
 };
 
 struct LadderSwingJson {
   const Ladder& ladder;
-  const LadderSwing& swing;
+  const ThreadDependentLevel& swing;
 
-  std::vector<int> Threads(const std::vector<std::size_t>& indices) const {
-    return Each(indices, [&](std::size_t index) { return ladder.threads[index]; });
+  std::vector<int> ThreadGroup(const std::vector<std::size_t>& indices) const {
+    return MapEach(indices, [&](std::size_t index) { return ladder.threads[index]; });
   }
 
   static void Describe(auto& v) {
@@ -119,9 +120,9 @@ struct LadderSwingJson {
     v("of", [](J json) { return json.swing.of; }, {.meaning = "what the row is"});
     v("name", [](J json) { return json.ladder.RowOf(json.swing).name; }, {.meaning = "of the row"});
     v("level", [](J json) { return json.ladder.levels[json.swing.level].name; }, {.meaning = "of the ISA"});
-    v("helps_at_threads", [](J json) { return json.Threads(json.swing.helps); },
+    v("helps_at_threads", [](J json) { return json.ThreadGroup(json.swing.helps); },
       {.meaning = "numbers of threads at which the level is faster than the one below"});
-    v("hurts_at_threads", [](J json) { return json.Threads(json.swing.hurts); },
+    v("hurts_at_threads", [](J json) { return json.ThreadGroup(json.swing.hurts); },
       {.meaning = "numbers of threads at which the level is slower than the one below"});
   }
 };
@@ -131,7 +132,7 @@ struct LadderJson {
   const Ladder& of;
 
   std::vector<LadderRowJson> Rows(const std::vector<LadderRow>& rows) const {
-    return ViewsOf<LadderRowJson>(rows, report);
+    return MakeViews<LadderRowJson>(rows, report);
   }
 
   static constexpr const char* kSchemaName = "ladder";
@@ -147,9 +148,9 @@ struct LadderJson {
       {.meaning = "mean self times of categories that take time anywhere"});
     v("operators", [](J json) { return json.Rows(json.of.operators); },
       {.meaning = "mean self times, by falling time"});
-    v("best", [](J json) { return MaybeView<LadderBestJson>(json.of.best, json.of); },
+    v("best", [](J json) { return MakeOptionalView<LadderBestJson>(json.of.best, json.of); },
       {.meaning = "the fastest setting; null: emulated, or not two settings with times"});
-    v("swings", [](J json) { return ViewsOf<LadderSwingJson>(json.of.swings, json.of); },
+    v("swings", [](J json) { return MakeViews<LadderSwingJson>(json.of.thread_dependent_levels, json.of); },
       {.meaning = "levels that help at some numbers of threads and hurt at others"});
     v("portable_share", &Ladder::portable_share,
       {.meaning = "of an inference at the highest level: kernels that no mask reaches",

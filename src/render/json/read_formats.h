@@ -19,7 +19,7 @@ namespace etprof::read {
 using Rows = std::vector<std::vector<std::string>>;
 
 // A table and the cells of its heading.
-struct FoundTable {
+struct ParsedTable {
   std::vector<std::string> header;
   Rows rows;
 };
@@ -69,12 +69,12 @@ inline std::vector<std::string> MarkdownCells(const std::string& line) {
   return cells;
 }
 
-inline std::vector<FoundTable> MarkdownTables(const std::string& text) {
-  std::vector<FoundTable> tables;
+inline std::vector<ParsedTable> MarkdownTables(const std::string& text) {
+  std::vector<ParsedTable> tables;
   const std::vector<std::string> lines = Lines(text);
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
     if (!lines[i].starts_with("| ") || !lines[i + 1].starts_with("| ---")) continue;
-    FoundTable& table = tables.emplace_back();
+    ParsedTable& table = tables.emplace_back();
     table.header = MarkdownCells(lines[i]);
     for (i += 2; i < lines.size() && lines[i].starts_with("|"); ++i) {
       table.rows.push_back(MarkdownCells(lines[i]));
@@ -85,8 +85,8 @@ inline std::vector<FoundTable> MarkdownTables(const std::string& text) {
   return tables;
 }
 
-inline FoundTable Csv(const std::string& text) {
-  FoundTable table;
+inline ParsedTable Csv(const std::string& text) {
+  ParsedTable table;
   CsvReader reader(text, "");
   std::vector<std::string_view> fields;
   while (reader.Next(fields)) {
@@ -130,7 +130,7 @@ inline std::vector<Rows> ScreenBlocks(const std::string& text) {
 }
 
 // The JSON in the page's element with this id, which is gzip in base64.
-inline std::string JsonOfPage(const std::string& page, const std::string& id = "etprof-report") {
+inline std::string ExtractPageJson(const std::string& page, const std::string& id = "etprof-report") {
   const std::size_t element = page.find("id=\"" + id + "\"");
   const std::size_t from = page.find('>', element) + 1;
   std::string base64 = page.substr(from, page.find('<', from) - from);

@@ -80,24 +80,24 @@ struct WatchedRunJson {
     using Span = PlacedWatch::Span;
     using Slice = PlacedWatch::Slice;
     v("op", &WatchedRunJson::operators, {.meaning = "index of `operators`, by span"});
-    v("depth", [](J json) { return Each(json.placed.spans, &Span::depth); }, {.meaning = "likewise"});
+    v("depth", [](J json) { return MapEach(json.placed.spans, &Span::depth); }, {.meaning = "likewise"});
     v("times",
       [](J json) {
         return InterleaveTimes(
-            Each(json.placed.spans, &Span::begin),
-            Each(json.placed.spans, [](const Span& span) { return span.end - span.begin; }));
+            MapEach(json.placed.spans, &Span::begin),
+            MapEach(json.placed.spans, [](const Span& span) { return span.end - span.begin; }));
       },
       {.meaning = "by span two, in ns: its begin, since that of the run, and its duration"});
     v.Object("slices",
              [](auto& in) {
                const auto column = [](auto member) {
                  return [member](J json) {
-                   return Each(json.placed.slices, [&](const Slice& of) { return of.slice->*member; });
+                   return MapEach(json.placed.slices, [&](const Slice& of) { return of.slice->*member; });
                  };
                };
                using protocol::WatchedSlice;
                in("thread", column(&WatchedSlice::thread), {.meaning = "of the pool, from 0"});
-               in("span", [](J json) { return Each(json.placed.slices, &Slice::span); },
+               in("span", [](J json) { return MapEach(json.placed.slices, &Slice::span); },
                   {.meaning = "index of the span in which it lies"});
                in("times",
                   [](J json) {
@@ -105,8 +105,8 @@ struct WatchedRunJson {
                       return of.slice->end_ns - of.slice->begin_ns;
                     };
                     return InterleaveTimes(
-                        Each(json.placed.slices, [](const Slice& of) { return of.slice->begin_ns; }),
-                        Each(json.placed.slices, duration));
+                        MapEach(json.placed.slices, [](const Slice& of) { return of.slice->begin_ns; }),
+                        MapEach(json.placed.slices, duration));
                   },
                   {.meaning = "by slice two, likewise"});
                in("tasks", column(&WatchedSlice::tasks), {.meaning = "of the region that this thread took"});
@@ -132,11 +132,11 @@ struct ExperimentTimelineJson {
     v("traced_runs", [](J json) { return json.profile.runs.size(); }, {.meaning = "of the whole trace"});
     v("median", [](J json) { return json.profile.sampled.median; }, {.meaning = "index of `runs`"});
     v("operators", &ExperimentTimelineJson::operators, {.meaning = "what `op` of spans counts"});
-    v("shapes", [](J json) { return ViewsOf<TimelineShapeJson>(json.profile.sampled.shapes); },
+    v("shapes", [](J json) { return MakeViews<TimelineShapeJson>(json.profile.sampled.shapes); },
       {.meaning = "what the spans of a run are; runs share it"});
     v("watched", &ExperimentTimelineJson::watched,
-      {.meaning = "one run of another process, whose calls were watched", .if_any = true});
-    v("runs", [](J json) { return ViewsOf<TimelineRunJson>(json.profile.sampled.runs, json.profile); },
+      {.meaning = "one run of another process, whose calls were watched", .omit_if_empty = true});
+    v("runs", [](J json) { return MakeViews<TimelineRunJson>(json.profile.sampled.runs, json.profile); },
       {.meaning = "some of them, spread over the trace"});
   }
 };
@@ -161,11 +161,11 @@ struct TimelineJson {
   const Report& report;
 
   std::vector<std::optional<ExperimentTimelineJson>> Experiments() const {
-    return Each(
+    return MapEach(
         report.experiments, [&](const ReportExperiment& experiment) -> std::optional<ExperimentTimelineJson> {
           if (!experiment.profile || experiment.profile->sampled.runs.empty()) return std::nullopt;
           const Profile& profile = *experiment.profile;
-          auto operators = Each(profile.operators, [](const Operator& op) {
+          auto operators = MapEach(profile.operators, [](const Operator& op) {
             return TimelineOperatorJson{KeyText(op.key), op.name, SpanKindName(op.key.kind), op.category.name,
                                         GroupName(op.category.group)};
           });
@@ -188,10 +188,10 @@ void RenderTimelineJson(const Report& report, std::ostream& out) {
 }
 
 nlohmann::ordered_json TimelineSchema() {
-  return SchemaOf<TimelineJson>("Timelines of report.html",
-                                "What the page draws as timelines: the spans of some runs of each "
-                                "experiment. Of a run they are parents "
-                                "before children, siblings in order of time.");
+  return MakeSchema<TimelineJson>("Timelines of report.html",
+                                  "What the page draws as timelines: the spans of some runs of each "
+                                  "experiment. Of a run they are parents "
+                                  "before children, siblings in order of time.");
 }
 
 }  // namespace etprof

@@ -73,7 +73,7 @@ class SectionMarkdown {
     const bool brief = max_level_ == say::Level::kBrief;
     std::size_t shown = 0;
     for (const say::List::Item& item : list.items) {
-      if (brief && (item.level > say::Level::kUsual || shown == list.usual_items)) continue;
+      if (brief && (item.level > say::Level::kUsual || shown == list.screen_items)) continue;
       ++shown;
       if (list.numbered) {
         out_ << static_cast<int>(shown) << ". ";
@@ -88,14 +88,14 @@ class SectionMarkdown {
     out_ << '\n';
   }
 
-  void WritePart(const say::Facts& facts) { WritePart(say::TableOf(facts)); }
+  void WritePart(const say::Facts& facts) { WritePart(say::MakeFactsTable(facts)); }
 
   void WritePart(const say::Table& table) {
     const bool brief = max_level_ == say::Level::kBrief;
     if (brief && table.level > say::Level::kUsual) return;
     // A page shows all rows, unless they are available elsewhere.
-    const bool whole = table.elsewhere.empty();
-    const TableText text = TextOf(table, whole ? SIZE_MAX : table.usual_rows, [&](const say::Row& row) {
+    const bool whole = table.hidden_rows_hint.empty();
+    const TableText text = TextOf(table, whole ? SIZE_MAX : table.screen_rows, [&](const say::Row& row) {
       return row.role != say::Row::Role::kRest && (whole || row.level != say::Level::kFolded);
     });
     if (text.rows.empty()) return;
@@ -104,7 +104,7 @@ class SectionMarkdown {
       WriteRows(table, text);
       out_ << '\n';
       // `elsewhere` is our own Markdown: it names tables as code.
-      if (!text.left.empty()) out_ << text.left << ' ' << table.elsewhere.c_str() << "\n\n";
+      if (!text.left.empty()) out_ << text.left << ' ' << table.hidden_rows_hint.c_str() << "\n\n";
     });
   }
 
@@ -130,8 +130,8 @@ class SectionMarkdown {
     }
   }
 
-  void WritePart(const say::Chart&) {}  // a table next to it has its values
-  void WritePart(const say::Roofs&) {}  // a table next to it has its values
+  void WritePart(const say::Chart&) {}          // a table next to it has its values
+  void WritePart(const say::RooflineChart&) {}  // a table next to it has its values
   void WritePart(const say::Distributions&) {}
 
   // Writes the content under its heading, or folded; writes nothing if the content is empty.
@@ -160,7 +160,7 @@ class SectionMarkdown {
 
 void RenderDocumentMarkdown(const say::Document& document, int depth, std::ostream& file, say::Level most) {
   MarkdownWriter out(file);
-  out.Heading(say::HeadingOf(document), depth);
+  out.Heading(say::DocumentHeading(document), depth);
   for (const say::Answer& answer : document.answers) {
     out << "**" << TextOf(answer.text, document.span) << "**";
     if (!answer.rest.empty()) out << ' ' << TextOf(answer.rest, document.span);

@@ -89,18 +89,19 @@ std::vector<say::Part> SelectPageParts(std::vector<say::Part> parts, bool of_rep
   std::vector<say::Part> shown;
   for (say::Part& part : parts) {
     auto* const table = std::get_if<say::Table>(&part);
-    const bool has_rows_elsewhere = table != nullptr && !table->elsewhere.empty();
+    const bool has_rows_elsewhere = table != nullptr && !table->hidden_rows_hint.empty();
     if (has_rows_elsewhere && std::ranges::all_of(table->rows, is_folded)) continue;
     std::string left;
     const bool printed_by_command =
-        of_report && has_rows_elsewhere && table->elsewhere.find("--csv") != std::string::npos;
+        of_report && has_rows_elsewhere && table->hidden_rows_hint.find("--csv") != std::string::npos;
     const bool in_view = printed_by_command && std::ranges::find(kTablesInOperatorsView, table->id) !=
                                                    std::end(kTablesInOperatorsView);
     if (has_rows_elsewhere && table->rows.size() > kMaxRowsWithoutCut && (in_view || !printed_by_command)) {
       if (!in_view)
-        left = TextOf(*table, table->usual_rows, std::not_fn(is_folded)).left + ' ' + table->elsewhere;
+        left =
+            TextOf(*table, table->screen_rows, std::not_fn(is_folded)).left + ' ' + table->hidden_rows_hint;
       std::erase_if(table->rows, is_folded);
-      table->rows.resize(std::min(table->rows.size(), table->usual_rows));
+      table->rows.resize(std::min(table->rows.size(), table->screen_rows));
     }
     const say::Level level = table != nullptr ? table->level : say::Level::kUsual;
     shown.push_back(std::move(part));
@@ -130,10 +131,10 @@ void RenderHtmlOf(const Report& report, const std::function<void(std::ostream&)>
   std::string heading;
   if (!report.title.empty()) {
     heading = fmt::format(" data-title=\"{}\"", HtmlAttribute(report.title));
-  } else if (const std::string method = MethodToTell(report); !method.empty()) {
+  } else if (const std::string method = NonDefaultMethod(report); !method.empty()) {
     heading = fmt::format(" data-name=\"{}\"",
                           HtmlAttribute(fmt::format("{}, method {}", ModelText(report), method)));
-  } else if (!report.models_share.empty()) {
+  } else if (!report.common_model_prefix.empty()) {
     heading = fmt::format(" data-name=\"{}\"", HtmlAttribute(ModelText(report)));
   }
   const std::function<void(std::ostream&)> elements[] = {
@@ -142,7 +143,7 @@ void RenderHtmlOf(const Report& report, const std::function<void(std::ostream&)>
         WriteDataElement(
             kTimelineId, "", [&](std::ostream& text) { RenderTimelineJson(report, text); }, element);
       },
-      [&](std::ostream& element) { WriteDocumentElement(say::SayReport(report), true, element); }};
+      [&](std::ostream& element) { WriteDocumentElement(say::MakeReportDocument(report), true, element); }};
   std::string rendered[std::size(elements)];
   ParallelFor(std::size(elements), 0, [&](std::size_t i) {
     std::ostringstream element;

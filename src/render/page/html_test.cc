@@ -10,7 +10,7 @@
 namespace etprof {
 namespace {
 
-std::size_t CountOf(const std::string& part, const std::string& text) {
+std::size_t GetCount(const std::string& part, const std::string& text) {
   std::size_t count = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
   return count;
@@ -28,7 +28,7 @@ std::string Page(const std::string& title, const std::string& method = "forward"
 TEST(Html, ContainsTheReportOnceBeforeTheScript) {
   const std::string page = Page("");
   for (const char* const held : {"id=\"etprof-report\">", "id=\"etprof-document\">"})
-    EXPECT_EQ(CountOf(held, page), 1U) << held;
+    EXPECT_EQ(GetCount(held, page), 1U) << held;
   EXPECT_LT(page.find("id=\"etprof-report\">"), page.find("<div id=\"app\">"));
   EXPECT_TRUE(page.starts_with("<!doctype html>"));
   EXPECT_TRUE(page.ends_with("</html>\n"));

@@ -31,10 +31,10 @@ std::string_view ColorOf(say::Tone tone) {
 // Writes labels and texts in two columns. A label that repeats the one above is left blank.
 void WriteLabeled(const std::vector<say::Fact>& texts, int width, std::ostream& out) {
   int widest = 0;
-  for (const auto& [label, text] : texts) widest = std::max(widest, DisplayWidth(OneLine(label)));
+  for (const auto& [label, text] : texts) widest = std::max(widest, DisplayWidth(EscapeToOneLine(label)));
   std::string before;
   for (const auto& [label, text] : texts) {
-    WriteWrapped(label == before ? "" : "  " + OneLine(label), text, widest + 4, width, out);
+    WriteWrapped(label == before ? "" : "  " + EscapeToOneLine(label), text, widest + 4, width, out);
     before = label;
   }
 }
@@ -58,7 +58,7 @@ class SectionRenderer {
     }
     if (drawn.str().empty()) return;
     if (!section.title.empty())
-      out_ << "  " << Paint(OneLine(section.title), sgr::kBold, options_.colors) << '\n';
+      out_ << "  " << Paint(EscapeToOneLine(section.title), sgr::kBold, options_.colors) << '\n';
     out_ << drawn.str() << '\n';
   }
 
@@ -77,7 +77,7 @@ class SectionRenderer {
     if (!list.title.empty()) WriteParagraph(list.title + ":");
     std::size_t shown = 0;
     for (const say::List::Item& item : list.items) {
-      if (!IsShown(item.level) || (!options_.all && shown == list.usual_items)) continue;
+      if (!IsShown(item.level) || (!options_.all && shown == list.screen_items)) continue;
       ++shown;
       const std::string mark = list.numbered ? fmt::format("  {}.", shown) : "  ";
       WriteWrapped(mark, TextOf(item.text, span_), list.numbered ? 5 : 4, options_.width, out_);
@@ -106,19 +106,19 @@ class SectionRenderer {
     const auto shows = [&](const say::Row& row) {
       return row.role == say::Row::Role::kRest ? !options_.all : IsShown(row.level);
     };
-    const TableText text = TextOf(table, options_.all ? SIZE_MAX : table.usual_rows, shows);
+    const TableText text = TextOf(table, options_.all ? SIZE_MAX : table.screen_rows, shows);
     if (text.rows.empty()) return;
     ScreenTable screen;
-    screen.keep = table.columns.front().keep;
-    screen.name_columns = table.name_columns;
+    screen.kept_part = table.columns.front().kept_part;
+    screen.min_name_width = table.min_name_width;
     const std::string letter_column = letters_.empty() ? "" : "   ";
     std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       const say::Table::Column& column = table.columns[i];
       if (!IsShown(column.level)) continue;
       columns.push_back(i);
-      screen.columns.push_back(
-          {(i == 0 ? letter_column : "") + OneLine(text.titles[i]), column.right, column.goes});
+      screen.columns.push_back({(i == 0 ? letter_column : "") + EscapeToOneLine(text.titles[i]), column.right,
+                                column.drop_priority});
     }
     ShortenVariantNames(table, columns, screen);
     for (const TableText::Row& of : text.rows) {
@@ -126,9 +126,9 @@ class SectionRenderer {
       for (const std::size_t i : columns) {
         const say::Table::Column& column = table.columns[i];
         const TableText::Cell& cell = of.cells[i];
-        std::string words = options_.all || cell.usual ? OneLine(cell.text) : "";
+        std::string words = options_.all || cell.usual ? EscapeToOneLine(cell.text) : "";
         if (i == 0) words.insert(0, static_cast<std::size_t>(2 * of.depth), ' ');
-        if (column.max_width > 0) words = FittedTo(words, column.max_width, column.keep);
+        if (column.max_width > 0) words = TruncateKeeping(words, column.max_width, column.kept_part);
         if (i == 0 && !letter_column.empty()) {
           const std::size_t at = screen.rows.size() - 1;
           words.insert(0, (at < letters_.size() && !letters_[at].empty() ? letters_[at] : " ") + "  ");
@@ -147,12 +147,13 @@ class SectionRenderer {
                      (hinted_ ? "" : kHowToShowAll));
     if (text.left.empty() || hinted_) return;
     out_ << '\n';
-    WriteParagraph(text.left + (table.elsewhere.empty() ? "" : " " + table.elsewhere) + kHowToShowAll);
+    WriteParagraph(text.left + (table.hidden_rows_hint.empty() ? "" : " " + table.hidden_rows_hint) +
+                   kHowToShowAll);
   }
 
-  void DrawPart(const say::Roofs& roofs) {
+  void DrawPart(const say::RooflineChart& roofs) {
     if (!first_) out_ << '\n';
-    letters_ = DrawRoofs(roofs, options_, out_);
+    letters_ = DrawRooflineChart(roofs, options_, out_);
   }
 
   // Shortens long names of variants in column headings by what they have in common.
@@ -161,11 +162,11 @@ class SectionRenderer {
     std::vector<std::size_t> variant_columns;
     std::vector<std::string> names;
     for (std::size_t i = 1; i < columns.size(); ++i) {
-      if (table.columns[columns[i]].keep != say::Table::Keep::kDifference) continue;
+      if (table.columns[columns[i]].kept_part != say::Table::KeptPart::kDifference) continue;
       variant_columns.push_back(i);
       names.push_back(screen.columns[i].title);
     }
-    names = Shortened(std::move(names), kMaxVariantName);
+    names = ShortenNames(std::move(names), kMaxVariantName);
     for (std::size_t i = 0; i < variant_columns.size(); ++i)
       screen.columns[variant_columns[i]].title = names[i];
   }
@@ -185,16 +186,16 @@ class SectionRenderer {
     if (table.columns.size() < 2 || table.columns.back().right) return;
     int others = 2;
     for (std::size_t i = 0; i + 1 < table.columns.size(); ++i) {
-      if (table.columns[i].goes > 0) continue;
+      if (table.columns[i].drop_priority > 0) continue;
       int widest = DisplayWidth(table.columns[i].title);
       for (const auto& row : table.rows) widest = std::max(widest, DisplayWidth(row[i].text));
-      others += (i == 0 ? std::min(widest, table.name_columns) : widest) + 2;
+      others += (i == 0 ? std::min(widest, table.min_name_width) : widest) + 2;
     }
     const int room = std::max(kMinLastColumn, options_.width - others);
     std::vector<std::vector<ScreenTable::Cell>> rows;
     for (auto& row : table.rows) {
       if (!wraps || DisplayWidth(row.back().text) <= room) {
-        row.back().text = Fitted(row.back().text, room);
+        row.back().text = TruncateEnd(row.back().text, room);
         rows.push_back(std::move(row));
         continue;
       }
@@ -202,7 +203,7 @@ class SectionRenderer {
       WriteWrapped("", row.back().text, 0, room, lines);
       for (std::string line; std::getline(lines, line);) {
         while (!line.empty()) {  // a path may be wider than a line: all of it is shown
-          row.back().text = line.substr(0, BytesIn(line, room));
+          row.back().text = line.substr(0, BytesThatFit(line, room));
           line.erase(0, row.back().text.size());
           rows.push_back(row);
           for (ScreenTable::Cell& cell : row) cell = {};
@@ -267,23 +268,23 @@ class DocumentRenderer {
       : document_(document), options_(options), out_(out) {}
 
   void Draw() {
-    if (const std::string heading = say::HeadingOf(document_); !heading.empty()) {
+    if (const std::string heading = say::DocumentHeading(document_); !heading.empty()) {
       WritePainted(heading, sgr::kBold);
       out_ << '\n';
     }
-    if (!document_.concludes) WriteAnswers();
+    if (!document_.answers_last) WriteAnswers();
     if (!document_.measured.empty()) {
       WriteWrapped("", document_.measured, 0, options_.width, out_);
       out_ << '\n';
-    } else if (!document_.concludes && !document_.answers.empty()) {
+    } else if (!document_.answers_last && !document_.answers.empty()) {
       out_ << '\n';
     }
     SectionRenderer screen(options_, !document_.hint.empty(), document_.span, out_);
-    for (const say::Section* const section : say::SectionsOf(document_)) screen.Draw(*section);
+    for (const say::Section* const section : say::AllSections(document_)) screen.Draw(*section);
     const bool has_notes = WriteNotes();
     if (options_.all && !document_.method.empty())
       WriteWrapped("  ", document_.method, 2, options_.width, out_);
-    if (!document_.concludes || document_.answers.empty()) return;
+    if (!document_.answers_last || document_.answers.empty()) return;
     if (has_notes) out_ << '\n';
     WriteAnswers();
   }
@@ -303,7 +304,7 @@ class DocumentRenderer {
     std::size_t left = 0;
     for (const say::Note& note : document_.notes) {
       if (!options_.all && note.level > say::Level::kUsual) continue;
-      if (!options_.all && notes_per_label[note.label]++ >= document_.usual_notes) {
+      if (!options_.all && notes_per_label[note.label]++ >= document_.screen_notes) {
         ++left;
       } else {
         notes.push_back({note.label, TextOf(note.text, document_.span)});
@@ -318,8 +319,8 @@ class DocumentRenderer {
 
   void WriteAnswers() {
     for (const say::Answer& answer : document_.answers) {
-      const std::string text = OneLine(TextOf(answer.text, document_.span)),
-                        rest = OneLine(TextOf(answer.rest, document_.span));
+      const std::string text = EscapeToOneLine(TextOf(answer.text, document_.span)),
+                        rest = EscapeToOneLine(TextOf(answer.rest, document_.span));
       if (!rest.empty() && DisplayWidth(text + rest) + 3 <= options_.width) {
         out_ << Paint(text, ColorOf(answer.tone), options_.colors) << "   " << rest << '\n';
         continue;
@@ -339,9 +340,10 @@ class DocumentRenderer {
 void RenderDocumentTerminal(const say::Document& document, const TerminalOptions& options,
                             std::ostream& out) {
   TerminalOptions wide_enough = options;
-  wide_enough.width = std::max(kLeastWidth, options.width);
-  DrawOn(wide_enough, out,
-         [&](const TerminalOptions& on, std::ostream& text) { DocumentRenderer(document, on, text).Draw(); });
+  wide_enough.width = std::max(kMinTerminalWidth, options.width);
+  DrawForTerminal(wide_enough, out, [&](const TerminalOptions& on, std::ostream& text) {
+    DocumentRenderer(document, on, text).Draw();
+  });
 }
 
 }  // namespace etprof

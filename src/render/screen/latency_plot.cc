@@ -59,8 +59,8 @@ std::vector<std::int64_t> CountsPerColumn(const std::vector<std::int64_t>& count
 // "▲ 2.03 ms" below its column; "2.03 ms ▲" if there is no room on the right.
 std::string MarkColumn(int column, const std::string& text, int columns) {
   const int width = DisplayWidth(text);
-  if (column + 2 + width <= columns || column < width + 1) return Blanks(column) + "▲ " + text;
-  return Blanks(column - width - 1) + text + " ▲";
+  if (column + 2 + width <= columns || column < width + 1) return Spaces(column) + "▲ " + text;
+  return Spaces(column - width - 1) + text + " ▲";
 }
 
 // The smallest of 1, 2, or 5 times a power of ten that is at least `step`.
@@ -75,8 +75,8 @@ double RoundStepUp(double step) {
 // Draws the axis and its labels in the unit of the scale, in `room` columns after the indent.
 void DrawAxis(const Axis& axis, const TimeScale& scale, int indent, int room, std::ostream& out) {
   if (axis.column <= 0) {
-    WriteLine(Blanks(indent) + "┴", out);
-    WriteLine(Blanks(indent) + scale.Text(axis.from), out);
+    WriteLine(Spaces(indent) + "┴", out);
+    WriteLine(Spaces(indent) + scale.Text(axis.from), out);
     return;
   }
   const double unit = scale.unit_ns;
@@ -100,11 +100,11 @@ void DrawAxis(const Axis& axis, const TimeScale& scale, int indent, int room, st
     const int start = std::max(0, at - DisplayWidth(label) / 2);
     const bool free = labels.empty() || start > DisplayWidth(labels);
     if (!free || start + DisplayWidth(label) + 1 + DisplayWidth(scale.unit) > room) continue;
-    labels += Blanks(start - DisplayWidth(labels)) + label;
+    labels += Spaces(start - DisplayWidth(labels)) + label;
   }
   for (; column < axis.columns; ++column) line += "─";
-  WriteLine(Blanks(indent) + line, out);
-  WriteLine(Blanks(indent) + labels + (labels.empty() ? "" : " ") + scale.unit, out);
+  WriteLine(Spaces(indent) + line, out);
+  WriteLine(Spaces(indent) + labels + (labels.empty() ? "" : " ") + scale.unit, out);
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ void DrawDistributions(const say::Distributions& of, const TerminalOptions& opti
     largest = std::max(largest, median);
     slowest = std::max(slowest, series.largest_ns.value_or(0));
     all_beyond += series.beyond;
-    labels.push_back(Fitted(OneLine(series.name), kMaxLabelWidth));
+    labels.push_back(TruncateEnd(EscapeToOneLine(series.name), kMaxLabelWidth));
     beyond.push_back(series.beyond > 0 ? fmt::format("{} beyond", series.beyond) : "");
     label_width = std::max({label_width, DisplayWidth(labels.back()), DisplayWidth(beyond.back())});
   }
@@ -134,7 +134,7 @@ void DrawDistributions(const say::Distributions& of, const TerminalOptions& opti
     const std::int64_t most = std::max<std::int64_t>(1, *std::ranges::max_element(columns));
     const auto left = [&](int row) {
       const std::string& text = row == 0 ? labels[i] : row == 1 ? beyond[i] : "";
-      return "  " + text + Blanks(label_width - DisplayWidth(text)) + "  ";
+      return "  " + text + Spaces(label_width - DisplayWidth(text)) + "  ";
     };
     for (int row = 0; row < rows; ++row) {
       std::string blocks;

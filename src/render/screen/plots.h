@@ -16,7 +16,7 @@ void DrawDistributions(const say::Distributions& of, const TerminalOptions& opti
 
 // Draws the roofline chart. Returns the letter of each lettered row of the table; "" if its point is outside
 // of the chart. Points in the same place share a letter. Points without a letter are drawn as "•".
-std::vector<std::string> DrawRoofs(const say::Roofs& roofs, const TerminalOptions& options,
-                                   std::ostream& out);
+std::vector<std::string> DrawRooflineChart(const say::RooflineChart& roofs, const TerminalOptions& options,
+                                           std::ostream& out);
 
 }  // namespace etprof

@@ -39,7 +39,7 @@ std::string Drawn(const Report& report, int width) {
   TerminalOptions options;
   options.width = width;
   std::ostringstream out;
-  for (const say::Section& section : say::SayReport(report).sections) {
+  for (const say::Section& section : say::MakeReportDocument(report).sections) {
     for (const auto& part : section.parts) {
       if (const auto* of = std::get_if<say::Distributions>(&part)) DrawDistributions(*of, options, out);
     }
@@ -133,16 +133,16 @@ RooflineRow Row(std::int64_t macs, Bytes bytes, double ns) {
 Roofline Machine(std::vector<RooflineRow> rows) {
   Roofline roofline;
   roofline.rows = std::move(rows);
-  roofline.roofs = {{Roof::Kind::kCompute, "fp32", 50e9},
-                    {Roof::Kind::kMemory, "L1", 100e9},
-                    {Roof::Kind::kMemory, "far", 10e9}};
+  roofline.roofs = {{RooflineCeiling::Kind::kCompute, "fp32", 50e9},
+                    {RooflineCeiling::Kind::kMemory, "L1", 100e9},
+                    {RooflineCeiling::Kind::kMemory, "far", 10e9}};
   return roofline;
 }
 
 say::Section SectionOf(const Roofline& roofline) {
   Report report = example::MakeBare();
   report.experiments[0].roofline = roofline;
-  return say::SayRoofline(report).at(0);
+  return say::MakeRooflineSections(report).at(0);
 }
 
 struct Picture {
@@ -152,16 +152,16 @@ struct Picture {
 };
 
 // Splits the cells into one character each.
-Picture Draw(const Roofline& roofline, std::size_t lettered, int width = 80) {
+Picture Draw(const Roofline& roofline, std::size_t lettered_rows, int width = 80) {
   TerminalOptions options;
   options.width = width;
   std::ostringstream out;
   Picture picture;
-  auto roofs = std::get<say::Roofs>(SectionOf(roofline).parts.at(1));
-  roofs.lettered = lettered;
-  picture.letters = DrawRoofs(roofs, options, out);
+  auto roofs = std::get<say::RooflineChart>(SectionOf(roofline).parts.at(1));
+  roofs.lettered_rows = lettered_rows;
+  picture.letters = DrawRooflineChart(roofs, options, out);
   picture.text = out.str();
-  std::istringstream lines(Ascii(picture.text));
+  std::istringstream lines(ToAscii(picture.text));
   for (std::string line; std::getline(lines, line);) {
     const bool is_row =
         line.size() > 8 &&

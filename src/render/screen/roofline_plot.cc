@@ -62,11 +62,11 @@ class PlotCanvas {
     }
     for (std::size_t row = 0; row < left.size(); ++row) {
       std::string line =
-          Blanks(kLeftMargin - 2 - DisplayWidth(left[row])) + left[row] + (left[row].empty() ? " │" : " ┤");
+          Spaces(kLeftMargin - 2 - DisplayWidth(left[row])) + left[row] + (left[row].empty() ? " │" : " ┤");
       for (const std::string& cell : cells_[row]) line += cell;
       WriteLine(line, out);
     }
-    std::string line = Blanks(kLeftMargin - 1) + "└", labels;
+    std::string line = Spaces(kLeftMargin - 1) + "└", labels;
     int column = 0;
     for (int power = static_cast<int>(std::ceil(x_.low)); power <= x_.high; ++power) {
       const auto at = Column(std::pow(10, power));
@@ -76,7 +76,7 @@ class PlotCanvas {
       ++column;
       const std::string label = PowerText(power);
       const int start = kLeftMargin + *at - DisplayWidth(label) / 2;
-      if (start > DisplayWidth(labels)) labels += Blanks(start - DisplayWidth(labels)) + label;
+      if (start > DisplayWidth(labels)) labels += Spaces(start - DisplayWidth(labels)) + label;
     }
     for (; column < columns_; ++column) line += "─";
     out << line << '\n' << labels << ' ' << x_unit << '\n';
@@ -107,9 +107,9 @@ void WriteOnCanvas(PlotCanvas& canvas, int row, int column, const std::string& t
 
 // Draws the lines. Rising lines end at the highest horizontal line; horizontal lines begin at the steepest
 // rising line.
-void DrawLines(const std::vector<say::Roofs::Line>& lines, double highest, double steepest,
+void DrawLines(const std::vector<say::RooflineChart::Line>& lines, double highest, double steepest,
                PlotCanvas& canvas) {
-  for (const say::Roofs::Line& line : lines) {
+  for (const say::RooflineChart::Line& line : lines) {
     if (line.level) continue;
     bool named = false;
     for (int column = 0; column < canvas.columns(); ++column) {
@@ -118,28 +118,28 @@ void DrawLines(const std::vector<say::Roofs::Line>& lines, double highest, doubl
       const auto row = canvas.Row(y);
       if (!row) continue;
       if (canvas.Cell(*row, column) == " ") canvas.Cell(*row, column) = "∙";
-      if (!named) WriteOnCanvas(canvas, *row, column, Ascii(line.name));
+      if (!named) WriteOnCanvas(canvas, *row, column, ToAscii(line.name));
       if (!named) column += DisplayWidth(line.name) - 1;
       named = true;
     }
   }
-  for (const say::Roofs::Line& line : lines) {
+  for (const say::RooflineChart::Line& line : lines) {
     const auto row = line.level ? canvas.Row(line.y) : std::nullopt;
     if (!row) continue;
     for (int column = 0; column < canvas.columns(); ++column) {
       if (steepest <= 0 || canvas.XAtColumn(column) * steepest >= line.y) canvas.Cell(*row, column) = "─";
     }
     WriteOnCanvas(canvas, std::max(0, *row - 1), canvas.columns() - 1 - DisplayWidth(line.name),
-                  Ascii(line.name));
+                  ToAscii(line.name));
   }
 }
 
 }  // namespace
 
-std::vector<std::string> DrawRoofs(const say::Roofs& roofs, const TerminalOptions& options,
-                                   std::ostream& out) {
+std::vector<std::string> DrawRooflineChart(const say::RooflineChart& roofs, const TerminalOptions& options,
+                                           std::ostream& out) {
   double highest = 0, steepest = 0;
-  for (const say::Roofs::Line& line : roofs.lines) {
+  for (const say::RooflineChart::Line& line : roofs.lines) {
     double& most = line.level ? highest : steepest;
     most = std::max(most, line.y);
   }
@@ -163,7 +163,7 @@ std::vector<std::string> DrawRoofs(const say::Roofs& roofs, const TerminalOption
   }
   PlotCanvas canvas(x, y, std::clamp(options.width - kLeftMargin - kTickRoom, 30, kMaxPlotColumns));
   DrawLines(roofs.lines, highest, steepest, canvas);
-  std::vector<std::string> letters(std::min(roofs.lettered, roofs.points.size()));
+  std::vector<std::string> letters(std::min(roofs.lettered_rows, roofs.points.size()));
   std::map<std::pair<int, int>, std::string> letter_at;
   for (std::size_t i = 0; i < roofs.points.size(); ++i) {
     if (!roofs.points[i]) continue;

@@ -14,18 +14,18 @@ constexpr int kMinBarColumns = 4, kMaxBarColumns = 16;
 
 }  // namespace
 
-std::string FittedTo(const std::string& text, int columns, say::Table::Keep keep) {
-  switch (keep) {
-    case say::Table::Keep::kEnd:
-      return FittedTail(text, columns);
-    case say::Table::Keep::kName:
-      return FittedName(text, columns);
-    case say::Table::Keep::kDifference:
-      return Shortened({text}, columns).front();
-    case say::Table::Keep::kBeginning:
+std::string TruncateKeeping(const std::string& text, int columns, say::Table::KeptPart kept_part) {
+  switch (kept_part) {
+    case say::Table::KeptPart::kEnd:
+      return TruncateBeginning(text, columns);
+    case say::Table::KeptPart::kName:
+      return TruncateOperatorName(text, columns);
+    case say::Table::KeptPart::kDifference:
+      return ShortenNames({text}, columns).front();
+    case say::Table::KeptPart::kBeginning:
       break;
   }
-  return Fitted(text, columns);
+  return TruncateEnd(text, columns);
 }
 
 std::size_t ScreenTable::Draw(const TerminalOptions& options, std::ostream& out) const {
@@ -43,10 +43,11 @@ std::size_t ScreenTable::Draw(const TerminalOptions& options, std::ostream& out)
     for (const std::size_t i : shown) width += i == 0 ? 0 : 2 + widths[i];
     return width;
   };
-  while (!options.all && 2 + std::min(widths[0], name_columns) + others() > options.width) {
+  while (!options.all && 2 + std::min(widths[0], min_name_width) + others() > options.width) {
     auto first = shown.end();
     for (auto i = shown.begin(); i != shown.end(); ++i) {
-      if (columns[*i].goes > 0 && (first == shown.end() || columns[*i].goes < columns[*first].goes))
+      if (columns[*i].drop_priority > 0 &&
+          (first == shown.end() || columns[*i].drop_priority < columns[*first].drop_priority))
         first = i;
     }
     if (first == shown.end()) break;
@@ -60,7 +61,7 @@ std::size_t ScreenTable::Draw(const TerminalOptions& options, std::ostream& out)
     int width = 0;
     do width += 2 + widths[shown[next++]];
     while (next < shown.size() && columns[shown[next]].title.empty());
-    if (tables.back().size() > 1 && 2 + std::min(widths[0], name_columns) + used + width > options.width) {
+    if (tables.back().size() > 1 && 2 + std::min(widths[0], min_name_width) + used + width > options.width) {
       tables.push_back({0});
       used = 0;
     }
@@ -84,9 +85,9 @@ void ScreenTable::DrawColumns(const std::vector<std::size_t>& shown, const std::
   for (const std::size_t i : shown) others += i == 0 ? 0 : 2 + widths[i];
   widths[0] = std::min(widths[0], std::max(kMinNameWidth, options.width - 2 - others));
   std::vector<std::string> names;
-  if (keep == say::Table::Keep::kDifference) {
+  if (kept_part == say::Table::KeptPart::kDifference) {
     for (const auto& row : rows) names.push_back(row[0].text);
-    names = Shortened(std::move(names), widths[0]);
+    names = ShortenNames(std::move(names), widths[0]);
   }
   // Bars use the remaining room; the largest value fills it.
   const int bars = std::min(kMaxBarColumns, options.width - 2 - widths[0] - others - 2);
@@ -99,17 +100,17 @@ void ScreenTable::DrawColumns(const std::vector<std::size_t>& shown, const std::
     int blanks = 2;  // due before the next text, so that no line ends with spaces
     for (const std::size_t i : shown) {
       const Cell cell = cell_of(i);
-      const std::string fitted = i > 0 ? cell.text : FittedTo(cell.text, widths[0], keep);
+      const std::string fitted = i > 0 ? cell.text : TruncateKeeping(cell.text, widths[0], kept_part);
       const int rest = widths[i] - DisplayWidth(fitted);
       if (columns[i].right) blanks += rest;
       if (!fitted.empty()) {
-        text += Blanks(blanks) + Paint(fitted, cell.color, options.colors);
+        text += Spaces(blanks) + Paint(fitted, cell.color, options.colors);
         blanks = 0;
       }
       blanks += 2 + (columns[i].right ? 0 : rest);
       if (cell.bar && largest > 0 && bars >= kMinBarColumns) bar = Bar(*cell.bar / largest, bars);
     }
-    if (!bar.empty()) text += Blanks(blanks) + bar;
+    if (!bar.empty()) text += Spaces(blanks) + bar;
     out << text << '\n';
   };
   line([&](std::size_t i) { return Cell{columns[i].title, sgr::kDim}; });

@@ -17,19 +17,20 @@ namespace etprof {
 // TerminalOptions::all they are drawn in further tables below, which repeat the first column.
 struct ScreenTable {
   struct Column {
-    std::string title;   // "": belongs to the column before it
-    bool right = false;  // whether the text is right-aligned
-    int goes = 0;        // drop priority: 1 is dropped first, then 2, ...; 0: never
+    std::string title;      // "": belongs to the column before it
+    bool right = false;     // whether the text is right-aligned
+    int drop_priority = 0;  // drop priority: 1 is dropped first, then 2, ...; 0: never
   };
   struct Cell {
-    std::string text;                // a single line (OneLine)
+    std::string text;                // a single line (EscapeToOneLine)
     std::string_view color = {};     // as in Paint
     std::optional<double> bar = {};  // length of the row's bar, relative to the table's largest
   };
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;              // every row has columns.size() cells
-  say::Table::Keep keep = say::Table::Keep::kName;  // how names in the first column are truncated
-  int name_columns = 16;  // columns of the first column that stay visible before other columns are dropped
+  std::vector<std::vector<Cell>> rows;  // every row has columns.size() cells
+  say::Table::KeptPart kept_part =
+      say::Table::KeptPart::kName;  // how names in the first column are truncated
+  int min_name_width = 16;  // columns of the first column that stay visible before other columns are dropped
 
   // Draws every line after two spaces, columns two spaces apart, and without trailing spaces. Returns the
   // number of hidden columns.
@@ -41,6 +42,6 @@ struct ScreenTable {
 };
 
 // Truncates text to `columns`; `keep` says which part stays.
-std::string FittedTo(const std::string& text, int columns, say::Table::Keep keep);
+std::string TruncateKeeping(const std::string& text, int columns, say::Table::KeptPart kept_part);
 
 }  // namespace etprof

@@ -75,7 +75,7 @@ TEST(ScreenTable, BarIsAtTheEndOfTheRow) {
 
 TEST(ScreenTable, KeepsTheEndOfNames) {
   ScreenTable table{{{"line"}}, {{{"a_long_folder/mobilenet_v3.py:117"}}}};
-  table.keep = say::Table::Keep::kEnd;
+  table.kept_part = say::Table::KeptPart::kEnd;
   EXPECT_EQ(DrawnAt(table, 20), "  line\n  …bilenet_v3.py:117\n");
 }
 

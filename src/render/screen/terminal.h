@@ -4,10 +4,10 @@
 
 namespace etprof {
 
-inline constexpr int kLeastWidth = 60;  // columns: narrower terminals are treated as this wide
+inline constexpr int kMinTerminalWidth = 60;  // columns: narrower terminals are treated as this wide
 
 struct TerminalOptions {
-  int width = 80;       // columns; at least kLeastWidth are used
+  int width = 80;       // columns; at least kMinTerminalWidth are used
   bool colors = false;  // ANSI colors: green for faster, red for slower, dim for inconclusive
   bool all = false;     // show everything, however long: every operator, layer, and insight, and plots
   bool ascii = false;   // the terminal cannot show UTF-8

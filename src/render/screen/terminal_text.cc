@@ -33,18 +33,18 @@ bool MustStayTogether(const std::string& word, std::string next) {
 
 }  // namespace
 
-void DrawOn(const TerminalOptions& options, std::ostream& out,
-            const std::function<void(const TerminalOptions&, std::ostream&)>& draw) {
+void DrawForTerminal(const TerminalOptions& options, std::ostream& out,
+                     const std::function<void(const TerminalOptions&, std::ostream&)>& draw) {
   if (!options.ascii) {
     draw(options, out);
     return;
   }
   TerminalOptions narrower = options;
-  narrower.width -= kLongerInAscii;
+  narrower.width -= kAsciiReserve;
   std::ostringstream drawn;
   draw(narrower, drawn);
   // The ASCII text may end with spaces: bars of less than half a column become spaces.
-  std::istringstream lines(Ascii(drawn.str()));
+  std::istringstream lines(ToAscii(drawn.str()));
   for (std::string line; std::getline(lines, line);) WriteLine(line, out);
 }
 
@@ -53,7 +53,7 @@ void WriteLine(std::string line, std::ostream& out) {
   out << line << '\n';
 }
 
-std::string Ascii(const std::string& text) {
+std::string ToAscii(const std::string& text) {
   static const std::map<std::string_view, std::string_view> kAsciiFor = {
       // Bars in eighths of a column: half a column or more is drawn.
       {"█", "#"},
@@ -109,7 +109,7 @@ std::string Ascii(const std::string& text) {
   return ascii;
 }
 
-std::size_t BytesIn(const std::string& text, int columns) {
+std::size_t BytesThatFit(const std::string& text, int columns) {
   std::size_t bytes = 0;
   while (bytes < text.size()) {
     const std::size_t next = NextCharacter(text, bytes);
@@ -120,11 +120,11 @@ std::size_t BytesIn(const std::string& text, int columns) {
   return bytes;
 }
 
-std::string Fitted(const std::string& text, int columns) {
-  return DisplayWidth(text) <= columns ? text : text.substr(0, BytesIn(text, columns - 1)) + "…";
+std::string TruncateEnd(const std::string& text, int columns) {
+  return DisplayWidth(text) <= columns ? text : text.substr(0, BytesThatFit(text, columns - 1)) + "…";
 }
 
-std::string FittedTail(const std::string& text, int columns) {
+std::string TruncateBeginning(const std::string& text, int columns) {
   int width = DisplayWidth(text);
   if (width <= columns) return text;
   std::size_t from = 0;
@@ -136,20 +136,20 @@ std::string FittedTail(const std::string& text, int columns) {
   return "…" + text.substr(from);
 }
 
-std::string FittedName(const std::string& name, int columns) {
+std::string TruncateOperatorName(const std::string& name, int columns) {
   const std::size_t number = name.rfind(" #");
   if (DisplayWidth(name) <= columns || number == std::string::npos || name.size() - number > 6)
-    return Fitted(name, columns);
+    return TruncateEnd(name, columns);
   std::string tail = name.substr(number);
   // Numbers are counted separately for "IGEMM" and "DWConv", so the kind stays, too.
   if (const std::size_t close = name.rfind(')', number); close != std::string::npos) {
     const std::string kind = name.substr(close + 1);
     if (2 * DisplayWidth(kind) <= columns) tail = kind;
   }
-  return Fitted(name.substr(0, number), columns - DisplayWidth(tail)) + tail;
+  return TruncateEnd(name.substr(0, number), columns - DisplayWidth(tail)) + tail;
 }
 
-std::vector<std::string> Shortened(std::vector<std::string> names, int columns) {
+std::vector<std::string> ShortenNames(std::vector<std::string> names, int columns) {
   static const std::string kEllipsis = "…", kSeparators = "_-./:, ";
   std::vector<std::string*> long_names;
   for (std::string& name : names) {
@@ -180,12 +180,12 @@ std::vector<std::string> Shortened(std::vector<std::string> names, int columns) 
     }
     if (DisplayWidth(*name) <= columns) continue;
     const int head = (columns - 1) / 2, tail = columns - 1 - head;
-    *name = Fitted(*name, head + 1) + FittedTail(*name, tail + 1).substr(kEllipsis.size());
+    *name = TruncateEnd(*name, head + 1) + TruncateBeginning(*name, tail + 1).substr(kEllipsis.size());
   }
   return names;
 }
 
-std::string Blanks(int count) { return std::string(static_cast<std::size_t>(std::max(0, count)), ' '); }
+std::string Spaces(int count) { return std::string(static_cast<std::size_t>(std::max(0, count)), ' '); }
 
 std::string Bar(double share, int columns) {
   static const char* const kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -203,8 +203,8 @@ std::string Paint(const std::string& text, std::string_view color, bool colors) 
 
 void WriteWrapped(const std::string& first, const std::string& paragraph, int indent, int width,
                   std::ostream& out) {
-  const std::string text = OneLine(paragraph);
-  std::string line = first + Blanks(indent - DisplayWidth(first));
+  const std::string text = EscapeToOneLine(paragraph);
+  std::string line = first + Spaces(indent - DisplayWidth(first));
   int column = indent;
   bool at_start = true;
   std::size_t at = 0;
@@ -219,7 +219,7 @@ void WriteWrapped(const std::string& first, const std::string& paragraph, int in
     const int word_width = DisplayWidth(word);
     if (!at_start && column + 1 + word_width > width) {
       out << line << '\n';
-      line = Blanks(indent);
+      line = Spaces(indent);
       column = indent;
       at_start = true;
     }
@@ -230,11 +230,11 @@ void WriteWrapped(const std::string& first, const std::string& paragraph, int in
     // Break words without spaces, such as hashes; keep paths whole, so that they can be copied.
     std::string rest = word;
     while (indent < width && column + DisplayWidth(rest) > width && rest.find('/') == std::string::npos) {
-      const std::size_t fits = BytesIn(rest, width - column);
+      const std::size_t fits = BytesThatFit(rest, width - column);
       if (fits == 0) break;
       out << line << rest.substr(0, fits) << '\n';
       rest.erase(0, fits);
-      line = Blanks(indent);
+      line = Spaces(indent);
       column = indent;
     }
     line += rest;

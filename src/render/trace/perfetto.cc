@@ -47,7 +47,7 @@ class StringInterner {
       pbf_writer writer(data);
       pbf_writer entry(writer, field_);
       entry.add_uint64(1, known->second);
-      entry.add_string(2, OneLine(text));
+      entry.add_string(2, EscapeToOneLine(text));
     }
     return known->second;
   }
@@ -66,11 +66,11 @@ class PerfettoTrace : public TraceWriter {
     pbf_writer writer(list);
     for (const TraceArgument& argument : attributes) {
       pbf_writer attribute(writer, 1);
-      attribute.add_string(1, OneLine(argument.name));
+      attribute.add_string(1, EscapeToOneLine(argument.name));
       if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
         attribute.add_int64(2, *number);
       } else {
-        attribute.add_string(3, OneLine(std::get<std::string>(argument.value)));
+        attribute.add_string(3, EscapeToOneLine(std::get<std::string>(argument.value)));
       }
     }
     EmitMessage(field::packet::kTraceAttributes, list);
@@ -96,7 +96,7 @@ class PerfettoTrace : public TraceWriter {
     std::string process;
     pbf_writer of_process(process);
     of_process.add_int64(1, pids_[track]);
-    of_process.add_string(6, OneLine(name));
+    of_process.add_string(6, EscapeToOneLine(name));
     return EmitTrack(track, "", std::nullopt, field::descriptor::kProcess, process);
   }
 
@@ -106,7 +106,7 @@ class PerfettoTrace : public TraceWriter {
     pbf_writer of_thread(thread);
     of_thread.add_int64(1, pids_.at(process));
     of_thread.add_int64(2, kFirstProcess + 1'000'000 + static_cast<std::int64_t>(track));
-    of_thread.add_string(5, OneLine(name));
+    of_thread.add_string(5, EscapeToOneLine(name));
     return EmitTrack(track, "", process, field::descriptor::kThread, thread);
   }
 

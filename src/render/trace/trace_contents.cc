@@ -43,10 +43,10 @@ std::vector<TraceArgument> OperatorFacts(const Profile& profile, std::size_t ind
   if (const auto layer = ModulePath(*profile.program, index))
     Add(facts, "layer", layer->empty() ? "(model)" : *layer);
   Add(facts, "source", SourceLine(*profile.program, index).value_or(""));
-  Add(facts, "shape", TensorsText(source.tensors));
+  Add(facts, "shape", FormatTensors(source.tensors));
   if (source.work.macs) facts.push_back({"macs", *source.work.macs});
   if (source.work.bytes) facts.push_back({"bytes", *source.work.bytes});
-  if (source.kleidiai && on_arm) Add(facts, "matrix_kernels", NameOf(source.kleidiai->kernels));
+  if (source.kleidiai && on_arm) Add(facts, "matrix_kernels", GetName(source.kleidiai->kernels));
   return facts;
 }
 
@@ -130,7 +130,7 @@ class ExperimentWriter {
         more.clear();
         if (span.depth == 0) {
           more = {{"run", static_cast<std::int64_t>(index)},
-                  {"phase", std::string(NameOf(run.label.phase))},
+                  {"phase", std::string(GetName(run.label.phase))},
                   {"launch", std::int64_t{run.label.launch}},
                   {"round", std::int64_t{run.label.round}}};
         }
@@ -165,7 +165,7 @@ class ExperimentWriter {
     };
     std::vector<Event> events;
     for (const Trace::Block& block : trace_.blocks) {
-      const Trace::Layout& layout = trace_.LayoutOf(block);
+      const Trace::Layout& layout = trace_.GetLayout(block);
       for (std::size_t i = 0; i < layout.size(); ++i) {
         const std::size_t event = block.first_event + i;
         if (in_run[event] == 0)
@@ -206,7 +206,7 @@ class ExperimentWriter {
         if (burst.frequency_khz)
           value(frequency, "CPU frequency", "MHz", burst.end,
                 static_cast<double>(*burst.frequency_khz) / 1e3);
-        const RoundConditions* conditions = ConditionsOf(run_, launch.index, burst);
+        const RoundConditions* conditions = FindConditions(run_, launch.index, burst);
         if (burst.temperature_celsius) {
           value(temperature, "temperature", "°C", burst.end, *burst.temperature_celsius);
         } else if (conditions != nullptr && conditions->vitals.Hottest()) {
@@ -292,9 +292,9 @@ void WriteTraceAttributes(const RunData& run, const std::string& etprof_version,
   writer.Attributes(attributes);
 }
 
-std::size_t WriteTraceOf(const RunData& run, const ExperimentData& data, const Trace& trace,
-                         const Profile& profile, const TraceChoice& choice,
-                         const std::function<void()>& before_each_run, TraceWriter& writer) {
+std::size_t WriteExperimentTrace(const RunData& run, const ExperimentData& data, const Trace& trace,
+                                 const Profile& profile, const TraceChoice& choice,
+                                 const std::function<void()>& before_each_run, TraceWriter& writer) {
   return ExperimentWriter(run, data, trace, profile, writer).Write(choice, before_each_run);
 }
 

@@ -26,8 +26,8 @@ void WriteTraceAttributes(const RunData& run, const std::string& etprof_version,
 // (unless kOne is chosen). Times are the device's CLOCK_MONOTONIC if the run recorded its relation to the
 // other clocks; else each experiment begins at 0. `before_each_run` may throw to cancel. Returns the number
 // of runs written. Throws Error (kUsage) if the chosen run does not exist.
-std::size_t WriteTraceOf(const RunData& run, const ExperimentData& data, const Trace& trace,
-                         const Profile& profile, const TraceChoice& choice,
-                         const std::function<void()>& before_each_run, TraceWriter& writer);
+std::size_t WriteExperimentTrace(const RunData& run, const ExperimentData& data, const Trace& trace,
+                                 const Profile& profile, const TraceChoice& choice,
+                                 const std::function<void()>& before_each_run, TraceWriter& writer);
 
 }  // namespace etprof

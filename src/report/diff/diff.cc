@@ -67,7 +67,7 @@ std::string ValueText(const Method& method, const std::vector<std::size_t>& of, 
   if (!value.tensor) {
     const std::optional<std::string> constant =
         method.instructions.empty() ? ConstantText(value) : std::nullopt;
-    return constant ? fmt::format("{} {}", NameOf(value.kind), *constant) : std::string(NameOf(value.kind));
+    return constant ? fmt::format("{} {}", GetName(value.kind), *constant) : std::string(GetName(value.kind));
   }
   const auto dynamism = value.tensor->dynamism;
   return fmt::format(
@@ -153,7 +153,7 @@ class NodeTimes {
 
 class MethodDiffer {
  public:
-  MethodDiffer(const Method& a, const DiffSide& of_a, const Method& b, const DiffSide& of_b)
+  MethodDiffer(const Method& a, const DiffInput& of_a, const Method& b, const DiffInput& of_b)
       : a_(a, of_a), b_(b, of_b) {
     result_.name = a.name;
     result_.dynamic = Summarize(a, *of_a.program).dynamic || Summarize(b, *of_b.program).dynamic;
@@ -173,12 +173,12 @@ class MethodDiffer {
         CompareWeights(*a, *b);
       }
       auto change =
-          ChangeOf(a != nullptr ? &a->node : nullptr, b != nullptr ? &b->node : nullptr, pair.moved);
+          FindProgramChange(a != nullptr ? &a->node : nullptr, b != nullptr ? &b->node : nullptr, pair.moved);
       if (!change) continue;
       OperatorDifference& added = result_.operators.emplace_back();
       added.change = std::move(*change);
       added.line = b != nullptr ? b_.nodes.match[*pair.candidate].line : a_.nodes.match[*pair.baseline].line;
-      if (b != nullptr) added.why_portable = WhyPortable(*b, b_.method);
+      if (b != nullptr) added.portable_reason = PortableReason(*b, b_.method);
       added.baseline = a_.DescribeNodeAndAddTime(a);
       added.candidate = b_.DescribeNodeAndAddTime(b);
     }
@@ -195,9 +195,9 @@ class MethodDiffer {
     NodeTimes times;
     double listed_ns = 0;  // ns; sum of the listed nodes
 
-    Side(const Method& of, const DiffSide& side)
+    Side(const Method& of, const DiffInput& side)
         : method(of),
-          nodes(NodesOf(of, *side.program, SourcesOf(side.sources, of))),
+          nodes(MakeProgramNodes(of, *side.program, FindMethodSources(side.sources, of))),
           times(side.profiles, of.name) {}
 
     OperatorDifference::Side DescribeNodeAndAddTime(const ProgramNode* node) {
@@ -226,7 +226,7 @@ class MethodDiffer {
     } else if (a.node.identity.contents == b.node.identity.contents) {
       ++result_.equal_weights;
     } else {
-      result_.weights.push_back({NameOfNode(b.node), a.constants, b.constants});
+      result_.weights.push_back({NodeName(b.node), a.constants, b.constants});
     }
   }
 
@@ -275,8 +275,8 @@ class MethodDiffer {
     added.nodes = count;
     for (const ProgramNode& node : side.nodes.nodes) {
       if (node.delegate != delegate) continue;
-      if (added.first.empty()) added.first = NameOfNode(node.node);
-      added.last = NameOfNode(node.node);
+      if (added.first.empty()) added.first = NodeName(node.node);
+      added.last = NodeName(node.node);
     }
   }
 
@@ -293,7 +293,7 @@ bool ProgramDiff::IsEmpty() const {
          });
 }
 
-ProgramDiff DiffPrograms(const DiffSide& baseline, const DiffSide& candidate) {
+ProgramDiff DiffPrograms(const DiffInput& baseline, const DiffInput& candidate) {
   ProgramDiff diff;
   diff.properties = FileProperties(*baseline.program, *candidate.program);
   const auto add_unmatched = [&](const Method& method, bool in_baseline) {
@@ -302,13 +302,13 @@ ProgramDiff DiffPrograms(const DiffSide& baseline, const DiffSide& candidate) {
     (in_baseline ? unmatched.in_candidate : unmatched.in_baseline) = false;
   };
   for (const Method& method : baseline.program->methods) {
-    if (const Method* other = MethodNamed(*candidate.program, method.name))
+    if (const Method* other = FindMethod(*candidate.program, method.name))
       diff.methods.push_back(MethodDiffer(method, baseline, *other, candidate).Run());
     else
       add_unmatched(method, true);
   }
   for (const Method& method : candidate.program->methods) {
-    if (MethodNamed(*baseline.program, method.name) == nullptr) add_unmatched(method, false);
+    if (FindMethod(*baseline.program, method.name) == nullptr) add_unmatched(method, false);
   }
   return diff;
 }

@@ -29,7 +29,7 @@ struct OperatorDifference {
   ProgramChange change;
   std::string line;  // source line, "model.py:12", of the candidate if it has the operator; "": not known
   std::string
-      why_portable;  // one clause: why the candidate does not delegate it; "": delegated, or not known
+      portable_reason;  // one clause: why the candidate does not delegate it; "": delegated, or not known
   struct Side {
     std::optional<std::int64_t> macs = {};
     std::optional<Bytes> bytes = {};  // compulsory traffic (program/work.h)
@@ -86,12 +86,12 @@ struct ProgramDiff {
 
 // A program with its sources and profiles, which may be null. The profiles are of measured methods and joined
 // to this program.
-struct DiffSide {
+struct DiffInput {
   const Program* program = nullptr;
   const SourceMap* sources = nullptr;
   std::vector<const Profile*> profiles;
 };
 
-ProgramDiff DiffPrograms(const DiffSide& baseline, const DiffSide& candidate);
+ProgramDiff DiffPrograms(const DiffInput& baseline, const DiffInput& candidate);
 
 }  // namespace etprof

@@ -22,7 +22,7 @@ Bytes ConstantBytes(const XnnNode& node, const XnnGraph& graph) {
   for (const std::uint32_t id : node.inputs) {
     const XnnValue* value = graph.Find(id);
     if (value != nullptr && value->constant && constants.insert(*value->constant).second)
-      bytes = Sum(bytes, graph.constants[*value->constant].bytes).value_or(bytes);
+      bytes = CheckedSum(bytes, graph.constants[*value->constant].bytes).value_or(bytes);
   }
   return bytes;
 }
@@ -36,8 +36,8 @@ ProgramNode MakeProgramNode(const ModelNode& of, const Instruction& instruction,
   node.work = of.work;
   node.node.module = of.layer.value_or("");
   if (of.kind == Kind::kKernel) {
-    node.node.identity = IdentityOf(instruction, method);
-    node.node.tensors = TensorsOf(instruction, method);
+    node.node.identity = IdentifyNode(instruction, method);
+    node.node.tensors = GetTensors(instruction, method);
     node.node.backend = "portable";
     return node;
   }
@@ -49,8 +49,8 @@ ProgramNode MakeProgramNode(const ModelNode& of, const Instruction& instruction,
     return node;
   }
   const XnnGraph& graph = program.xnn_graphs[*delegate.graph];
-  node.node.identity = IdentityOf(graph.nodes[*of.graph_node], graph);
-  node.node.tensors = TensorsOf({*of.graph_node}, graph);
+  node.node.identity = IdentifyNode(graph.nodes[*of.graph_node], graph);
+  node.node.tensors = GetTensors({*of.graph_node}, graph);
   node.constants = ConstantBytes(graph.nodes[*of.graph_node], graph);
   return node;
 }
@@ -60,7 +60,7 @@ MatchNode MakeMatchNode(const ModelNode& of, const ProgramNode& node) {
   match.kind = node.node.identity.kind;
   match.type = node.node.backend;
   for (const OperatorTensor& tensor : node.node.tensors.outputs) match.type += ' ' + tensor.type.name;
-  DescribeNode(node.node.tensors, node.node.identity, match);
+  FillMatchNode(node.node.tensors, node.node.identity, match);
   match.placed = of.layer.has_value();
   match.module = node.node.module;
   match.line = of.source;
@@ -71,8 +71,8 @@ MatchNode MakeMatchNode(const ModelNode& of, const ProgramNode& node) {
 
 }  // namespace
 
-ProgramNodes NodesOf(const Method& method, const Program& program, const MethodSources* sources) {
-  const ModelGraph graph = GraphOf(method, program, sources, /*by_delegate=*/false);
+ProgramNodes MakeProgramNodes(const Method& method, const Program& program, const MethodSources* sources) {
+  const ModelGraph graph = BuildModelGraph(method, program, sources, /*by_delegate=*/false);
   ProgramNodes result;
   std::vector<std::optional<std::size_t>> index_in_result(graph.nodes.size());
   auto instruction = method.instructions.begin();
@@ -89,20 +89,20 @@ ProgramNodes NodesOf(const Method& method, const Program& program, const MethodS
   return result;
 }
 
-const MethodSources* SourcesOf(const SourceMap* sources, const Method& method) {
+const MethodSources* FindMethodSources(const SourceMap* sources, const Method& method) {
   if (sources == nullptr) return nullptr;
   const auto found = sources->methods.find(method.name);
   return found == sources->methods.end() ? nullptr : &found->second;
 }
 
-const Instruction& InstructionOf(const ProgramNode& node, const Method& method) {
+const Instruction& FindInstruction(const ProgramNode& node, const Method& method) {
   return *std::ranges::find_if(method.instructions, [&](const Instruction& instruction) {
     return instruction.chain == node.chain && instruction.index == node.instruction;
   });
 }
 
-std::string WhyPortable(const ProgramNode& node, const Method& method) {
-  return node.delegate ? "" : WhyNotDelegated(InstructionOf(node, method), method);
+std::string PortableReason(const ProgramNode& node, const Method& method) {
+  return node.delegate ? "" : NotDelegatedReason(FindInstruction(node, method), method);
 }
 
 }  // namespace etprof

@@ -30,14 +30,14 @@ struct ProgramNodes {
 };
 
 // Makes the nodes of a method. `sources` may be null.
-ProgramNodes NodesOf(const Method& method, const Program& program, const MethodSources* sources);
+ProgramNodes MakeProgramNodes(const Method& method, const Program& program, const MethodSources* sources);
 
 // Finds the sources of a method in a map that may be null; null: not found.
-const MethodSources* SourcesOf(const SourceMap* sources, const Method& method);
+const MethodSources* FindMethodSources(const SourceMap* sources, const Method& method);
 
 // The instruction of a node.
-const Instruction& InstructionOf(const ProgramNode& node, const Method& method);
+const Instruction& FindInstruction(const ProgramNode& node, const Method& method);
 // The reason why a portable kernel is not delegated (delegable.h); "": another kind of node, or not known.
-std::string WhyPortable(const ProgramNode& node, const Method& method);
+std::string PortableReason(const ProgramNode& node, const Method& method);
 
 }  // namespace etprof

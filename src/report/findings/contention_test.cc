@@ -77,7 +77,8 @@ TEST(Contention, DescribesAllRunsIfNoneIsClean) {
 TEST(Contention, ChecksAreInconclusive) {
   const CheckReport check = AssembleCheck(MakeContendedReport(10), CheckLimits{});
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
-  EXPECT_THAT(check.pairs.at(0).items.at(0).why_not, HasSubstr("contended: 0 of 200 runs of off"));
+  EXPECT_THAT(check.pairs.at(0).items.at(0).inconclusive_reason,
+              HasSubstr("contended: 0 of 200 runs of off"));
 }
 
 // A pair with a speedup of 2.497x in wall time, and these CPU times.
@@ -96,16 +97,17 @@ Report MakeReportWithCpuTimes(Nanoseconds baseline, Nanoseconds candidate) {
 TEST(Contention, ReportsDisagreeingCpuTime) {
   const Report report = MakeReportWithCpuTimes(5'000'000, 4'000'000);
   EXPECT_EQ(report.experiments[1].cpu_time, 4'000'000);
-  const Insight* found = FindInsight(report, finding::CpuTimeApart::kKind);
+  const Insight* found = FindInsight(report, finding::CpuTimeDiscrepancy::kKind);
   ASSERT_NE(found, nullptr);
-  const auto& apart = std::get<finding::CpuTimeApart>(found->what);
+  const auto& apart = std::get<finding::CpuTimeDiscrepancy>(found->what);
   EXPECT_EQ(apart.baseline_ns, 5'000'000);
   EXPECT_EQ(apart.candidate_ns, 4'000'000);
 }
 
 TEST(Contention, DoesNotReportAgreeingCpuTime) {
-  EXPECT_EQ(FindInsight(MakeReportWithCpuTimes(5'010'000, 2'005'000), finding::CpuTimeApart::kKind), nullptr);
-  EXPECT_EQ(FindInsight(example::MakePair(), finding::CpuTimeApart::kKind), nullptr);
+  EXPECT_EQ(FindInsight(MakeReportWithCpuTimes(5'010'000, 2'005'000), finding::CpuTimeDiscrepancy::kKind),
+            nullptr);
+  EXPECT_EQ(FindInsight(example::MakePair(), finding::CpuTimeDiscrepancy::kKind), nullptr);
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ struct NotDelegated {
   TimePart time = {};
   std::int64_t operators = 0;
   UpperBound bound = {};
-  TypeTimes types, takeable;  // takeable: operators that XNNPACK could take in another form
+  TypeTimes types, delegable;  // takeable: operators that XNNPACK could take in another form
   // Additional costs of the division into delegates: the overhead of all calls but one, and data movement at
   // the boundaries of delegates.
   double boundaries_ns = 0;
@@ -102,8 +102,8 @@ struct NotDelegated {
 struct DataMoved {
   static constexpr std::string_view kKind = "data_movement";
   TimePart time = {};
-  std::int64_t operators_at_edges = 0;  // operators at delegate boundaries, due to the change of backends
-  double at_edges_ns = 0;
+  std::int64_t boundary_operators = 0;  // operators at delegate boundaries, due to the change of backends
+  double boundary_ns = 0;
   UpperBound bound = {};
   TypeTimes types = {};
 };
@@ -167,7 +167,7 @@ struct NotOnKleidiai {
 };
 
 // fp16 operators on a CPU whose features in use have no fp16 arithmetic.
-struct HalfAsFloat {
+struct Fp16ComputedAsFp32 {
   static constexpr std::string_view kKind = "fp16_as_fp32";
   TimePart time = {};
   std::int64_t operators = 0;
@@ -195,7 +195,7 @@ struct OperatorShift {
 };
 // The operators to which a change of the latency is confined, by decreasing change: the sum of all others
 // stayed about the same. A slower machine would have slowed all of them. Empty: not confined.
-using ConfinedTo = std::vector<OperatorShift>;
+using ConfinedOperators = std::vector<OperatorShift>;
 
 // Causes of latency that varied during the measurement, over the medians of bursts, or over runs if there are
 // no bursts. Each cause gives one finding, although a step is also a trend, and its sides are two levels.
@@ -205,7 +205,7 @@ struct LatencyStep {
   std::size_t from = 0, last = 0;  // numbers of bursts or runs in their files, counted from 1
   double before_ns = 0, after_ns = 0;
   ConditionChanges conditions = {};
-  ConfinedTo operators = {};
+  ConfinedOperators operators = {};
 };
 struct LatencyTrend {
   static constexpr std::string_view kKind = "noise";
@@ -213,7 +213,7 @@ struct LatencyTrend {
   std::size_t count = 0;  // number of bursts or runs
   double change = 0;      // relative
   ConditionChanges conditions = {};
-  ConfinedTo operators = {};
+  ConfinedOperators operators = {};
 };
 struct LatencyLevels {
   static constexpr std::string_view kKind = "noise";
@@ -229,7 +229,7 @@ struct Contended {
 };
 
 // The speedup in CPU time differs from the speedup in wall time by more than its interval.
-struct CpuTimeApart {
+struct CpuTimeDiscrepancy {
   static constexpr std::string_view kKind = "cpu_time";
   double baseline_ns = 0, candidate_ns = 0;  // medians
 };
@@ -245,24 +245,24 @@ struct CompilersDiffer {
 struct TracingCause {
   enum class Kind { kUnknown, kDisturbedUntraced, kDisturbedTraced, kSlowerMachine, kTracer };
   Kind kind = Kind::kUnknown;
-  double fastest_ns = 0;   // ns; fastest traced run
-  double an_event_ns = 0;  // ns per event, for kTracer
+  double fastest_ns = 0;    // ns; fastest traced run
+  double ns_per_event = 0;  // ns per event, for kTracer
   std::size_t events = 0;
 };
 
-struct TracedApart {
+struct TracingDiscrepancy {
   static constexpr std::string_view kKind = "tracing";
   TracedGap gap = {};
   TracingCause cause = {};
 };
 
 // The tables of a pair add up to a different speedup than the headline.
-struct TracedRatioApart {
+struct TracedSpeedupDiscrepancy {
   static constexpr std::string_view kKind = "tracing";
-  double ratio = 1;                                // ratio of the traced means
-  double baseline_ns = 0, candidate_ns = 0;        // the traced means
-  std::optional<TracedApart> baseline, candidate;  // both present or both absent
-  bool no_bounds = false;                          // the candidate has no upper bounds
+  double ratio = 1;                                       // ratio of the traced means
+  double baseline_ns = 0, candidate_ns = 0;               // the traced means
+  std::optional<TracingDiscrepancy> baseline, candidate;  // both present or both absent
+  bool no_bounds = false;                                 // the candidate has no upper bounds
 };
 
 }  // namespace finding
@@ -273,10 +273,10 @@ struct Insight {
       std::variant<finding::BottleneckShift, finding::Bottleneck, finding::UpperBounds, finding::NotDelegated,
                    finding::DataMoved, finding::DelegateOverhead, finding::SlowerOperators, finding::FirstRun,
                    finding::UnknownOperators, finding::PackedKernels, finding::ProvenCode,
-                   finding::NamesContradicted, finding::NotOnKleidiai, finding::HalfAsFloat,
+                   finding::NamesContradicted, finding::NotOnKleidiai, finding::Fp16ComputedAsFp32,
                    finding::BelowRoofline, finding::LatencyStep, finding::LatencyTrend,
-                   finding::LatencyLevels, finding::Contended, finding::CpuTimeApart,
-                   finding::CompilersDiffer, finding::TracedApart, finding::TracedRatioApart>;
+                   finding::LatencyLevels, finding::Contended, finding::CpuTimeDiscrepancy,
+                   finding::CompilersDiffer, finding::TracingDiscrepancy, finding::TracedSpeedupDiscrepancy>;
   What what;
   double at_stake = 0;                   // ns per inference
   std::size_t experiment = 0;            // index into Report::experiments

@@ -42,8 +42,8 @@ TypeTimes SumByType(const ReportExperiment& experiment, const Keep& keep) {
     ++sum.operators;
     sum.ns += row.mean_self;
     if (!experiment.profile->program) continue;
-    const std::string& why = experiment.profile->program->operators[row.op].why_not_delegated;
-    if (!why.empty()) AddOnce(why, sum.not_delegated);
+    const std::string& why = experiment.profile->program->operators[row.op].not_delegated_reason;
+    if (!why.empty()) AppendUnique(why, sum.not_delegated);
   }
   TypeTimes sorted;
   for (auto& [type, sum] : sums) sorted.push_back(std::move(sum));
@@ -68,7 +68,7 @@ Group LargestGroup(const ReportExperiment& experiment) {
 
 // Part and whole are means over the same traced runs, so that the bound matches the reported share.
 UpperBound FindUpperBound(const TimePart& part, const ReportExperiment& experiment) {
-  if (TracedDisagree(experiment)) return std::nullopt;
+  if (TracedTimesDisagree(experiment)) return std::nullopt;
   return part.ns < part.whole_ns ? std::optional(part.whole_ns / (part.whole_ns - part.ns)) : std::nullopt;
 }
 
@@ -107,7 +107,7 @@ class Finder {
   std::vector<Insight> TakeSorted() {
     // Findings that limit the meaning of all others come first.
     std::ranges::stable_sort(found_, std::ranges::greater(), [](const Insight& insight) {
-      return std::pair(insight.kind() == finding::TracedApart::kKind, insight.at_stake);
+      return std::pair(insight.kind() == finding::TracingDiscrepancy::kKind, insight.at_stake);
     });
     return std::move(found_);
   }
@@ -140,7 +140,7 @@ class Finder {
     pair_.reset();
   }
 
-  void FindInPair(const ReportComparison& pair, const Sides& sides) {
+  void FindInPair(const ReportComparison& pair, const ExperimentPair& sides) {
     const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
     if (pair.comparison.latency.verdict == stats::Verdict::kContended)
       Add(candidate.latency_of_all.p50.value_or(0), finding::Contended{IsThrottled(pair)});
@@ -175,10 +175,10 @@ class Finder {
     return throttled > 0 && throttled >= waited / 2;
   }
 
-  void AddProvenCode(const Sides& sides) {
+  void AddProvenCode(const ExperimentPair& sides) {
     const auto products = [&](const ExperimentData& of, std::int64_t& count) {
       std::set<std::string> classes;
-      for (const WatchedRow& row : RowsOf(report_.watched, of)) {
+      for (const WatchedRow& row : FindWatchedRows(report_.watched, of)) {
         const auto name = xnnpack::ParseOperatorName(row.name);
         if (row.code.empty() || !name || (name->kind != "GEMM" && name->kind != "IGEMM")) continue;
         classes.insert(row.code);
@@ -194,7 +194,7 @@ class Finder {
   }
 
   // Reports if the speedup in CPU time differs from that in wall time by more than its interval.
-  void AddCpuTime(const Quantity& latency, const Sides& sides) {
+  void AddCpuTime(const Quantity& latency, const ExperimentPair& sides) {
     const std::optional<double>&before = sides.baseline.cpu_time, &after = sides.candidate.cpu_time;
     if (latency.verdict == stats::Verdict::kEmulated || !latency.estimate || !before || !after ||
         *after <= 0 || sides.baseline.threads != sides.candidate.threads)
@@ -203,11 +203,11 @@ class Finder {
     const double apart = std::fabs(std::log(*before / *after) - latency.estimate->log_ratio);
     if (apart <= std::log1p(margin)) return;
     Add(std::fabs(*after - sides.candidate.latency.p50.value_or(*after)),
-        finding::CpuTimeApart{*before, *after});
+        finding::CpuTimeDiscrepancy{*before, *after});
   }
 
   // Portable and optimized kernels are C++, so two compilers make different kernels of the same source.
-  void AddCompilers(const Sides& sides) {
+  void AddCompilers(const ExperimentPair& sides) {
     const ExperimentData &before = sides.BaselineData(), &after = sides.CandidateData();
     const auto compiler = [](const ExperimentData& data) {
       return data.runner_built ? data.runner_built->compiler : std::string();
@@ -227,7 +227,7 @@ class Finder {
     Add(differ.portable ? differ.portable->ns : 0, differ);
   }
 
-  void AddShift(const Comparison& comparison, const Sides& sides) {
+  void AddShift(const Comparison& comparison, const ExperimentPair& sides) {
     const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
     const double baseline_ns = baseline.MeanExecute().value_or(0);
     const double candidate_ns = candidate.MeanExecute().value_or(0);
@@ -276,9 +276,9 @@ class Finder {
   }
 
   // Reports if the tables of a pair add up to a different speedup than the headline, and why.
-  void AddTracedRatio(const Comparison& comparison, const Sides& sides) {
-    auto found = FindTracedRatioApart(comparison, sides.baseline, sides.candidate);
-    if (found && TracedDisagree(sides.candidate)) explained_experiments_.insert(experiment_);
+  void AddTracedRatio(const Comparison& comparison, const ExperimentPair& sides) {
+    auto found = FindTracedSpeedupDiscrepancy(comparison, sides.baseline, sides.candidate);
+    if (found && TracedTimesDisagree(sides.candidate)) explained_experiments_.insert(experiment_);
     Add(std::move(found));
   }
 
@@ -299,7 +299,7 @@ class Finder {
     const auto whole = experiment.MeanExecute();
     if (!experiment.profile || !whole || *whole <= 0) return;
     // Traced times of operators are not parts of the latency if traced and untraced times disagree.
-    if (!explained_experiments_.contains(index)) Add(FindTracedApart(experiment));
+    if (!explained_experiments_.contains(index)) Add(FindTracingDiscrepancy(experiment));
     AddBottleneck(experiment, *whole);
     AddLayout(experiment, *whole);
     AddPortable(experiment, *whole);
@@ -354,7 +354,7 @@ class Finder {
   void AddLayout(const ReportExperiment& experiment, double whole) {
     finding::DataMoved found{{experiment.MeanOfGroup(Group::kDataMovement), whole}};
     if (found.time.share() < kMinShare) return;
-    std::tie(found.operators_at_edges, found.at_edges_ns) = MovementAtEdges(experiment, Edges::kAll);
+    std::tie(found.boundary_operators, found.boundary_ns) = MovementAtEdges(experiment, Edges::kAll);
     found.bound = FindUpperBound(found.time, experiment);
     found.types =
         SumByType(experiment, [](const Operator& op) { return op.category.group == Group::kDataMovement; });
@@ -440,7 +440,7 @@ class Finder {
 
   void AddHalfAsFloat(const ReportExperiment& experiment, double whole) {
     if (!experiment.roofline) return;
-    finding::HalfAsFloat found{{0, whole}};
+    finding::Fp16ComputedAsFp32 found{{0, whole}};
     for (const RooflineRow& row : experiment.roofline->rows) {
       if (row.macs == 0 || row.dtype != "fp16" || row.roof_dtype == row.dtype) continue;
       found.time.ns += row.time.ns;
@@ -454,8 +454,8 @@ class Finder {
     finding::NotDelegated found;
     found.operators = experiment.portable_kernels;
     found.types = SumByType(experiment, [](const Operator& op) { return op.portable; });
-    found.takeable =
-        SumByType(experiment, [](const Operator& op) { return op.portable && XnnpackCanTake(op.type); });
+    found.delegable = SumByType(
+        experiment, [](const Operator& op) { return op.portable && IsSupportedByXnnpack(op.type); });
     found.time = {SumTimes(found.types), whole};
     if (const auto calls = static_cast<double>(experiment.delegate_calls); calls > 1) {
       const finding::DelegateOverhead overhead = OverheadOfDelegates(experiment, whole);
@@ -478,7 +478,7 @@ class Finder {
   void AddRoofline(const ReportExperiment& experiment, double whole) {
     constexpr double kMaxShareOfRoof = 0.5;
     if (!experiment.roofline) return;
-    finding::BelowRoofline found{{0, whole}, TracedDisagree(experiment), {}};
+    finding::BelowRoofline found{{0, whole}, TracedTimesDisagree(experiment), {}};
     const std::vector<RooflineRow>& rows = experiment.roofline->rows;  // by falling gap
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].share() >= kMaxShareOfRoof || rows[i].gap_ns() <= 0) continue;

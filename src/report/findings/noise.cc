@@ -33,7 +33,7 @@ Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
     if (launch.status == Launch::Status::kFailed) continue;
     const auto before = static_cast<std::ptrdiff_t>(series.bursts.size());
     for (const Burst& burst : launch.bursts) {
-      if (burst.Median()) series.bursts.emplace_back(&burst, ConditionsOf(run, launch.index, burst));
+      if (burst.Median()) series.bursts.emplace_back(&burst, FindConditions(run, launch.index, burst));
     }
     std::ranges::stable_sort(series.bursts.begin() + before, series.bursts.end(), {},
                              [](const auto& of) { return of.first->start; });
@@ -50,7 +50,7 @@ Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
     }
   } else if (series.ns.empty() && experiment.profile) {
     series.of_bursts = false;
-    for (const std::size_t steady : experiment.profile->RunsOf(Phase::kSteady))
+    for (const std::size_t steady : experiment.profile->RunsInPhase(Phase::kSteady))
       series.Push(experiment.profile->runs[steady].total, steady);
   }
   return series;
@@ -97,13 +97,13 @@ finding::ConditionChanges FindConditionChanges(const Series& series, const auto&
 
 // Finds the operators that changed between the traced runs before and after `cut`, a fraction of the runs in
 // order of time.
-finding::ConfinedTo FindConfinedTo(const ReportExperiment& experiment, double cut) {
+finding::ConfinedOperators FindConfinedTo(const ReportExperiment& experiment, double cut) {
   if (!experiment.profile) return {};
   const std::vector<std::size_t> runs = experiment.profile->DescribedRuns();
   const auto first = static_cast<std::size_t>(cut * static_cast<double>(runs.size()));
   std::vector<bool> second(runs.size());
   std::fill(second.begin() + static_cast<std::ptrdiff_t>(std::min(first, runs.size())), second.end(), true);
-  return ConfinedChange(*experiment.profile, runs, second);
+  return FindConfinedOperators(*experiment.profile, runs, second);
 }
 
 // At stake is (high - low) x share of high.

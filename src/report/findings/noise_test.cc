@@ -48,13 +48,13 @@ Report MakeDecodeReport(Nanoseconds linear_growth) {
         .Framework(-1, "Method::execute", at, at + 40 + linear + attention);
     at += 100 + linear + attention;
   }
-  RunData run = RunOfEtdumps({"llama.etdump"}, {});
+  RunData run = MakeEtdumpRun({"llama.etdump"}, {});
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(Attribute(builder.Take(), {}));
   return Assemble(std::move(run), std::move(profiles));
 }
 
-const finding::ConfinedTo* FindConfinedOperatorsIn(const Report& report) {
+const finding::ConfinedOperators* FindConfinedOperatorsIn(const Report& report) {
   for (const Insight& insight : report.insights) {
     if (const auto* trend = std::get_if<finding::LatencyTrend>(&insight.what)) return &trend->operators;
     if (const auto* step = std::get_if<finding::LatencyStep>(&insight.what)) return &step->operators;
@@ -64,7 +64,7 @@ const finding::ConfinedTo* FindConfinedOperatorsIn(const Report& report) {
 
 TEST(Noise, ConfinesTheChangeOfOneOperator) {
   const Report report = MakeDecodeReport(0);
-  const finding::ConfinedTo* confined = FindConfinedOperatorsIn(report);
+  const finding::ConfinedOperators* confined = FindConfinedOperatorsIn(report);
   ASSERT_NE(confined, nullptr);
   ASSERT_EQ(confined->size(), 1U);
   EXPECT_EQ(report.experiments[0].profile->operators[confined->front().op].name, "llama::custom_sdpa.out");
@@ -72,7 +72,7 @@ TEST(Noise, ConfinesTheChangeOfOneOperator) {
 
 TEST(Noise, DoesNotConfineTheChangeOfAllOperators) {
   const Report report = MakeDecodeReport(50'000);
-  const finding::ConfinedTo* confined = FindConfinedOperatorsIn(report);
+  const finding::ConfinedOperators* confined = FindConfinedOperatorsIn(report);
   ASSERT_NE(confined, nullptr);
   EXPECT_TRUE(confined->empty());
 }

@@ -5,12 +5,12 @@
 
 namespace etprof {
 
-RobustLatency DescribeRobustly(const std::vector<double>& latencies) {
+RobustLatency DescribeWithoutOutliers(const std::vector<double>& latencies) {
   RobustLatency robust;
   std::vector<double> sorted = latencies;
   const bool whole = stats::Sort(sorted);
   robust.all = stats::DescribeSorted(sorted, whole);
-  robust.fences = stats::FencesOfSorted(sorted);
+  robust.fences = stats::TukeyFencesSorted(sorted);
   if (latencies.empty()) return robust;
   robust.p75 = stats::Quantile(sorted, 0.75);
   const auto is_outlier = [&](double latency) { return !robust.fences.Contains(latency); };
@@ -20,11 +20,11 @@ RobustLatency DescribeRobustly(const std::vector<double>& latencies) {
   return robust;
 }
 
-LatencySeries LatencySeriesOf(const Report& report, const ReportExperiment& experiment) {
+LatencySeries CollectLatencySeries(const Report& report, const ReportExperiment& experiment) {
   LatencySeries series;
   if (experiment.latency.n == 0) return series;
   if (!experiment.latency_from_trace) {
-    for (const Nanoseconds latency : report.run.experiments[experiment.index].DescribedLatencies()) {
+    for (const Nanoseconds latency : report.run.experiments[experiment.index].CleanOrAllLatencies()) {
       series.run.push_back(series.ns.size());
       series.ns.push_back(static_cast<double>(latency));
     }

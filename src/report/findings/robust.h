@@ -16,7 +16,7 @@ struct RobustLatency {
   std::vector<double> outliers;  // values outside the fences, in the order they were measured
   stats::Distribution inside;    // values within the fences
 };
-RobustLatency DescribeRobustly(const std::vector<double>& latencies);
+RobustLatency DescribeWithoutOutliers(const std::vector<double>& latencies);
 
 // The runs from which ReportExperiment::latency is computed, in execution order.
 struct LatencySeries {
@@ -25,6 +25,6 @@ struct LatencySeries {
   // trace.
   std::vector<std::size_t> run;
 };
-LatencySeries LatencySeriesOf(const Report& report, const ReportExperiment& experiment);
+LatencySeries CollectLatencySeries(const Report& report, const ReportExperiment& experiment);
 
 }  // namespace etprof

@@ -10,9 +10,9 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(DescribeRobustly, SeparatesOutliers) {
+TEST(DescribeWithoutOutliers, SeparatesOutliers) {
   // Quartiles 2 and 4 (type 7), so the fences are -1 and 7.
-  const RobustLatency robust = DescribeRobustly({3, 100, 1, 2, 4});
+  const RobustLatency robust = DescribeWithoutOutliers({3, 100, 1, 2, 4});
   EXPECT_EQ(robust.fences.low, -1);
   EXPECT_EQ(robust.fences.high, 7);
   EXPECT_THAT(robust.outliers, ElementsAre(100));
@@ -22,8 +22,8 @@ TEST(DescribeRobustly, SeparatesOutliers) {
   EXPECT_EQ(robust.inside.mean, 2.5);
 }
 
-TEST(DescribeRobustly, IsAbsentWithoutValues) {
-  const RobustLatency robust = DescribeRobustly({});
+TEST(DescribeWithoutOutliers, IsAbsentWithoutValues) {
+  const RobustLatency robust = DescribeWithoutOutliers({});
   EXPECT_EQ(robust.all.n, 0);
   EXPECT_FALSE(robust.p75);
   EXPECT_FALSE(robust.inside.mean);
@@ -32,10 +32,10 @@ TEST(DescribeRobustly, IsAbsentWithoutValues) {
 TEST(LatencySeries, MatchesTheLatency) {
   const Report pair = example::MakePair();
   for (const ReportExperiment& experiment : pair.experiments) {
-    EXPECT_EQ(stats::Describe(LatencySeriesOf(pair, experiment).ns).p50, experiment.latency.p50);
+    EXPECT_EQ(stats::Describe(CollectLatencySeries(pair, experiment).ns).p50, experiment.latency.p50);
   }
   const Report bare = example::MakeBare();
-  const LatencySeries series = LatencySeriesOf(bare, bare.experiments[0]);
+  const LatencySeries series = CollectLatencySeries(bare, bare.experiments[0]);
   ASSERT_TRUE(bare.experiments[0].latency_from_trace);
   EXPECT_EQ(stats::Describe(series.ns).p50, bare.experiments[0].latency.p50);
   ASSERT_FALSE(series.run.empty());

@@ -77,16 +77,16 @@ std::map<std::size_t, const RooflineRow*> FindComputeBoundRows(const Roofline& r
 
 }  // namespace
 
-std::optional<SpeedupFactors> FactorSpeedup(const Sides& sides, const Comparison& comparison) {
+std::optional<SpeedupFactors> FactorSpeedup(const ExperimentPair& sides, const Comparison& comparison) {
   const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
   const std::optional<Peaks>& peaks = sides.run.peaks;
   const stats::Verdict verdict = comparison.latency.verdict;
   if (!IsDecided(verdict) || !peaks || !baseline.roofline || !candidate.roofline ||
       baseline.threads != candidate.threads || comparison.baseline_total <= 0 ||
-      comparison.candidate_total <= 0 || TracedRatioApart(comparison))
+      comparison.candidate_total <= 0 || TracedSpeedupDiscrepancy(comparison))
     return std::nullopt;
-  const PeaksEntry* before = PeaksOf(*peaks, baseline.label);
-  const PeaksEntry* after = PeaksOf(*peaks, candidate.label);
+  const PeaksEntry* before = FindPeaks(*peaks, baseline.label);
+  const PeaksEntry* after = FindPeaks(*peaks, candidate.label);
   if (before == nullptr || after == nullptr || before == after || !IsSameMachine(*before, *after))
     return std::nullopt;
   const auto dtype = FindSingleType(*baseline.roofline);
@@ -114,7 +114,7 @@ std::optional<SpeedupFactors> FactorSpeedup(const Sides& sides, const Comparison
     factors.macs += a->second->macs;
   }
   if (set.baseline.empty()) return std::nullopt;
-  const std::vector<DeltaRow> rows = CompareSetsOf(sides, {set});
+  const std::vector<DeltaRow> rows = CompareExperimentSets(sides, {set});
   if (rows.empty()) return std::nullopt;
   const DeltaRow& row = rows.front();
   factors.share_of_baseline =

@@ -11,7 +11,7 @@
 namespace etprof {
 
 struct Comparison;
-struct Sides;
+struct ExperimentPair;
 
 // A speedup as two factors: the ratio of the compute peaks with the CPU features of both variants, and the
 // ratio of the shares of the peak that they reach. It refers to the operators that the compute peak limits in
@@ -54,7 +54,7 @@ struct SpeedupFactors {
 
   double peak() const { return candidate_peak / baseline_peak; }
   // Peaks that differ by less than 5% explain nothing; then the speedup is due to better use of the peak.
-  bool EqualPeaks() const { return std::fabs(std::log(peak())) < std::log1p(0.05); }
+  bool HasEqualPeaks() const { return std::fabs(std::log(peak())) < std::log1p(0.05); }
   double use() const { return candidate_of_peak / baseline_of_peak; }
 };
 
@@ -64,6 +64,6 @@ struct SpeedupFactors {
 // from times with different states of the machine; the variants multiply in different or mixed data types;
 // these operators take less than half of the slower variant's time; or a share above 1 shows that the peak
 // was measured on a slower machine.
-std::optional<SpeedupFactors> FactorSpeedup(const Sides& sides, const Comparison& comparison);
+std::optional<SpeedupFactors> FactorSpeedup(const ExperimentPair& sides, const Comparison& comparison);
 
 }  // namespace etprof

@@ -126,7 +126,7 @@ TEST(FactorSpeedup, IsAbsentWithoutADecidedVerdict) {
   for (const stats::Verdict verdict : {stats::Verdict::kSame, stats::Verdict::kInconclusive,
                                        stats::Verdict::kEmulated, stats::Verdict::kSlower}) {
     comparison.latency.verdict = verdict;
-    EXPECT_FALSE(again()) << NameOf(verdict);
+    EXPECT_FALSE(again()) << GetName(verdict);
   }
 }
 
@@ -164,7 +164,7 @@ TEST(FactorSpeedup, EqualPeaksMeanBetterUse) {
     e.peaks_off()[0].macs = e.peaks_on()[0].macs = {100e9, 99e9, 90e9, 40};
   });
   ASSERT_TRUE(factors);
-  EXPECT_TRUE(factors->EqualPeaks());
+  EXPECT_TRUE(factors->HasEqualPeaks());
   EXPECT_NEAR(factors->use(), factors->ratio.ratio(), 1e-9);
   EXPECT_NEAR(factors->baseline_of_peak, 0.2, 0.001);
   EXPECT_NEAR(factors->candidate_of_peak, 0.8, 0.002);

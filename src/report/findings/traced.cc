@@ -16,7 +16,7 @@ finding::TracingCause FindTracingCause(const ReportExperiment& experiment, const
   const double fastest_difference = *experiment.traced.min - *experiment.latency.min;
   finding::TracingCause cause{Cause::kTracer, *experiment.traced.min, 0,
                               experiment.profile->operators.size()};
-  cause.an_event_ns = fastest_difference / static_cast<double>(cause.events);
+  cause.ns_per_event = fastest_difference / static_cast<double>(cause.events);
   // An event reads a clock twice and writes a record; the limit includes slow cores.
   constexpr double kMaxNsPerEvent = 10'000;  // ns
   if (fastest_difference < difference / 2) {
@@ -29,7 +29,7 @@ finding::TracingCause FindTracingCause(const ReportExperiment& experiment, const
 
 }  // namespace
 
-std::optional<TracedGap> TracedGapOf(const ReportExperiment& experiment) {
+std::optional<TracedGap> FindTracedGap(const ReportExperiment& experiment) {
   const auto traced = experiment.MeanExecute();
   const auto& untraced = experiment.latency.p50;
   if (experiment.latency_from_trace || !traced || *traced <= 0 || !untraced || *untraced <= 0)
@@ -37,19 +37,19 @@ std::optional<TracedGap> TracedGapOf(const ReportExperiment& experiment) {
   return TracedGap{*traced, *untraced};
 }
 
-bool TracedDisagree(const ReportExperiment& experiment) {
-  const auto gap = TracedGapOf(experiment);
-  return gap && std::fabs(gap->relative()) > kTracedApart;
+bool TracedTimesDisagree(const ReportExperiment& experiment) {
+  const auto gap = FindTracedGap(experiment);
+  return gap && std::fabs(gap->relative()) > kMaxTracedGap;
 }
 
-bool TracedWereDisturbed(const ReportExperiment& experiment) {
+bool TracedTimesWereDisturbed(const ReportExperiment& experiment) {
   using Cause = finding::TracingCause::Kind;
-  if (!TracedDisagree(experiment)) return false;
-  const Cause cause = FindTracingCause(experiment, *TracedGapOf(experiment)).kind;
+  if (!TracedTimesDisagree(experiment)) return false;
+  const Cause cause = FindTracingCause(experiment, *FindTracedGap(experiment)).kind;
   return cause == Cause::kDisturbedTraced || cause == Cause::kDisturbedUntraced;
 }
 
-std::optional<double> TracedRatioApart(const Comparison& comparison) {
+std::optional<double> TracedSpeedupDiscrepancy(const Comparison& comparison) {
   const auto& headline = comparison.latency.estimate;
   if (!headline || comparison.baseline_runs == 0 || comparison.candidate_runs == 0 ||
       comparison.baseline_total <= 0 || comparison.candidate_total <= 0)
@@ -60,26 +60,27 @@ std::optional<double> TracedRatioApart(const Comparison& comparison) {
       static_cast<double>(comparison.candidate_total) / static_cast<double>(comparison.candidate_runs);
   const double ratio = before / after;
   const bool within =
-      ratio >= headline->low() / (1 + kTracedApart) && ratio <= headline->high() * (1 + kTracedApart);
+      ratio >= headline->low() / (1 + kMaxTracedGap) && ratio <= headline->high() * (1 + kMaxTracedGap);
   return within ? std::nullopt : std::optional(ratio);
 }
 
-std::optional<Insight> FindTracedApart(const ReportExperiment& experiment) {
-  const auto gap = TracedGapOf(experiment);
-  if (!gap || !TracedDisagree(experiment)) return std::nullopt;
-  return Insight{finding::TracedApart{*gap, FindTracingCause(experiment, *gap)},
+std::optional<Insight> FindTracingDiscrepancy(const ReportExperiment& experiment) {
+  const auto gap = FindTracedGap(experiment);
+  if (!gap || !TracedTimesDisagree(experiment)) return std::nullopt;
+  return Insight{finding::TracingDiscrepancy{*gap, FindTracingCause(experiment, *gap)},
                  std::fabs(gap->traced - gap->untraced)};
 }
 
-std::optional<Insight> FindTracedRatioApart(const Comparison& comparison, const ReportExperiment& baseline,
-                                            const ReportExperiment& candidate) {
-  const auto ratio = TracedRatioApart(comparison);
+std::optional<Insight> FindTracedSpeedupDiscrepancy(const Comparison& comparison,
+                                                    const ReportExperiment& baseline,
+                                                    const ReportExperiment& candidate) {
+  const auto ratio = TracedSpeedupDiscrepancy(comparison);
   const auto before = baseline.MeanExecute();
   const auto after = candidate.MeanExecute();
   if (!ratio || !before || !after) return std::nullopt;
-  finding::TracedRatioApart apart{*ratio, *before, *after, {}, {}, TracedDisagree(candidate)};
-  const auto gap_before = TracedGapOf(baseline);
-  const auto gap_after = TracedGapOf(candidate);
+  finding::TracedSpeedupDiscrepancy apart{*ratio, *before, *after, {}, {}, TracedTimesDisagree(candidate)};
+  const auto gap_before = FindTracedGap(baseline);
+  const auto gap_after = FindTracedGap(candidate);
   if (gap_before && gap_after) {
     apart.baseline = {*gap_before, FindTracingCause(baseline, *gap_before)};
     apart.candidate = {*gap_after, FindTracingCause(candidate, *gap_after)};

@@ -11,25 +11,26 @@ namespace etprof {
 // combines both is only true if they agree.
 
 // Traced and untraced times disagree if they differ by more than this fraction.
-inline constexpr double kTracedApart = 0.10;
+inline constexpr double kMaxTracedGap = 0.10;
 
 // The traced and untraced times of an experiment; absent unless both were measured.
-std::optional<TracedGap> TracedGapOf(const ReportExperiment& experiment);
+std::optional<TracedGap> FindTracedGap(const ReportExperiment& experiment);
 
 // Whether traced and untraced times disagree, so that traced times give no bound on the latency.
-bool TracedDisagree(const ReportExperiment& experiment);
+bool TracedTimesDisagree(const ReportExperiment& experiment);
 
 // Whether the difference is not the cost of tracing: traced or untraced runs were disturbed.
-bool TracedWereDisturbed(const ReportExperiment& experiment);
+bool TracedTimesWereDisturbed(const ReportExperiment& experiment);
 
 // The ratio of the traced means (baseline / candidate), to which the tables of operators and groups add up.
-// Absent if it is within the headline's interval, widened by kTracedApart.
-std::optional<double> TracedRatioApart(const Comparison& comparison);
+// Absent if it is within the headline's interval, widened by kMaxTracedGap.
+std::optional<double> TracedSpeedupDiscrepancy(const Comparison& comparison);
 
-// The finding on an experiment; absent unless TracedDisagree.
-std::optional<Insight> FindTracedApart(const ReportExperiment& experiment);
-// The finding on a pair; absent unless there is a TracedRatioApart.
-std::optional<Insight> FindTracedRatioApart(const Comparison& comparison, const ReportExperiment& baseline,
-                                            const ReportExperiment& candidate);
+// The finding on an experiment; absent unless TracedTimesDisagree.
+std::optional<Insight> FindTracingDiscrepancy(const ReportExperiment& experiment);
+// The finding on a pair; absent unless there is a TracedSpeedupDiscrepancy.
+std::optional<Insight> FindTracedSpeedupDiscrepancy(const Comparison& comparison,
+                                                    const ReportExperiment& baseline,
+                                                    const ReportExperiment& candidate);
 
 }  // namespace etprof

@@ -27,8 +27,9 @@ bool HasUpperBound(const Report& report) {
 
 using Cause = finding::TracingCause::Kind;
 
-const finding::TracedApart& FindDiscrepancy(const Report& report) {
-  return std::get<finding::TracedApart>(FindAll(report, finding::TracedApart::kKind).at(0)->what);
+const finding::TracingDiscrepancy& FindDiscrepancy(const Report& report) {
+  return std::get<finding::TracingDiscrepancy>(
+      FindAll(report, finding::TracingDiscrepancy::kKind).at(0)->what);
 }
 
 // A report whose candidate has a traced mean of 2 144 014 ns, and these untraced median and minimum times.
@@ -43,15 +44,15 @@ Report MakeReportWithUntraced(double median, double fastest) {
 
 TEST(Traced, BoundsApplyUpToTenPercent) {
   const Report report = MakeReportWithUntraced(2'144'014 / 1.099, 1.9e6);
-  EXPECT_TRUE(FindAll(report, finding::TracedApart::kKind).empty());
+  EXPECT_TRUE(FindAll(report, finding::TracingDiscrepancy::kKind).empty());
   EXPECT_TRUE(HasUpperBound(report));
 }
 
 TEST(Traced, ReportsDifferencesAboveTenPercent) {
   for (const double factor : {1.101, 1.5, 1 / 1.2}) {
     const Report report = MakeReportWithUntraced(2'144'014 / factor, 1e6);
-    EXPECT_EQ(FindAll(report, finding::TracedApart::kKind).size(), 1U) << factor;
-    EXPECT_EQ(report.insights.front().kind(), finding::TracedApart::kKind) << factor;
+    EXPECT_EQ(FindAll(report, finding::TracingDiscrepancy::kKind).size(), 1U) << factor;
+    EXPECT_EQ(report.insights.front().kind(), finding::TracingDiscrepancy::kKind) << factor;
     EXPECT_FALSE(HasUpperBound(report)) << factor;
     // Shares are still reported, since they need no untraced times.
     EXPECT_EQ(FindAll(report, finding::Bottleneck::kKind).size(), 1U) << factor;
@@ -60,24 +61,24 @@ TEST(Traced, ReportsDifferencesAboveTenPercent) {
 
 // Many small operators: all traced runs are longer by the same time, the cost of tracing.
 TEST(Traced, FindsTracingOverheadByTheFastestRuns) {
-  std::vector<example::Inference> runs = example::Inferences(8, 100'000);
+  std::vector<example::Inference> runs = example::MakeInferences(8, 100'000);
   for (example::Inference& run : runs) {
     for (int i = 1; i <= 92; ++i) run.delegate.push_back({"Add (ND) #" + std::to_string(i), 1'000});
   }
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
-  Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  Report report = Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles));
   ReportExperiment& net = report.experiments[0];
   ASSERT_EQ(net.profile->operators.size(), 100U);
   net.latency_from_trace = false;
   net.latency.p50 = *net.MeanExecute() - 200'000;
   net.latency.min = *net.traced.min - 180'000;
   report.insights = FindInsights(report);
-  const Insight& finding = *FindAll(report, finding::TracedApart::kKind).at(0);
+  const Insight& finding = *FindAll(report, finding::TracingDiscrepancy::kKind).at(0);
   EXPECT_NEAR(FindDiscrepancy(report).gap.relative(), 0.176, 0.001);
   EXPECT_EQ(FindDiscrepancy(report).cause.kind, Cause::kTracer);
-  EXPECT_FALSE(TracedWereDisturbed(net));
-  EXPECT_NEAR(FindDiscrepancy(report).cause.an_event_ns, 1'800, 1);
+  EXPECT_FALSE(TracedTimesWereDisturbed(net));
+  EXPECT_NEAR(FindDiscrepancy(report).cause.ns_per_event, 1'800, 1);
   EXPECT_EQ(FindDiscrepancy(report).cause.events, 100U);
   EXPECT_NEAR(finding.at_stake, 200'000, 1);
   EXPECT_FALSE(HasUpperBound(report));
@@ -93,24 +94,24 @@ TEST(Traced, FindsDisturbedRuns) {
             Cause::kDisturbedTraced);
   EXPECT_EQ(FindDiscrepancy(MakeReportWithUntraced(3'000'000, 2'000'000)).cause.kind,
             Cause::kDisturbedUntraced);
-  EXPECT_TRUE(TracedWereDisturbed(MakeReportWithUntraced(1'500'000, 2'140'000).experiments[1]));
-  EXPECT_TRUE(TracedWereDisturbed(MakeReportWithUntraced(3'000'000, 2'000'000).experiments[1]));
-  EXPECT_FALSE(TracedWereDisturbed(MakeReportWithUntraced(2'144'014 / 1.099, 1.9e6).experiments[1]));
+  EXPECT_TRUE(TracedTimesWereDisturbed(MakeReportWithUntraced(1'500'000, 2'140'000).experiments[1]));
+  EXPECT_TRUE(TracedTimesWereDisturbed(MakeReportWithUntraced(3'000'000, 2'000'000).experiments[1]));
+  EXPECT_FALSE(TracedTimesWereDisturbed(MakeReportWithUntraced(2'144'014 / 1.099, 1.9e6).experiments[1]));
 }
 
 // There are no untraced times to compare with.
 TEST(Traced, TracesAloneHaveNoGap) {
   const Report report = example::MakeBare();
-  EXPECT_FALSE(TracedGapOf(report.experiments[0]).has_value());
-  EXPECT_FALSE(TracedDisagree(report.experiments[0]));
+  EXPECT_FALSE(FindTracedGap(report.experiments[0]).has_value());
+  EXPECT_FALSE(TracedTimesDisagree(report.experiments[0]));
 }
 
 // Traced 5 144 014 / 2 144 014 ns is 2.399; the headline's interval is around 2.497.
 TEST(Traced, ExplainsTablesThatDisagreeWithTheHeadline) {
   Report report = example::MakePair();
   Comparison& comparison = report.comparisons[0].comparison;
-  EXPECT_FALSE(TracedRatioApart(comparison).has_value());
-  EXPECT_TRUE(FindAll(report, finding::TracedApart::kKind).empty());
+  EXPECT_FALSE(TracedSpeedupDiscrepancy(comparison).has_value());
+  EXPECT_TRUE(FindAll(report, finding::TracingDiscrepancy::kKind).empty());
   const auto move_headline = [&](double ratio) {
     comparison.latency.estimate->log_ratio = std::log(ratio);
     comparison.latency.estimate->log_low = std::log(ratio * 0.99);
@@ -118,18 +119,18 @@ TEST(Traced, ExplainsTablesThatDisagreeWithTheHeadline) {
   };
   // 2.399 / 1.1 = 2.181 is the least upper end that agrees, 2.399 * 1.1 = 2.639 the greatest lower one.
   move_headline(2.16);
-  EXPECT_FALSE(TracedRatioApart(comparison).has_value());
+  EXPECT_FALSE(TracedSpeedupDiscrepancy(comparison).has_value());
   move_headline(2.15);
-  ASSERT_TRUE(TracedRatioApart(comparison).has_value());
-  EXPECT_NEAR(*TracedRatioApart(comparison), 2.3992, 1e-4);
+  ASSERT_TRUE(TracedSpeedupDiscrepancy(comparison).has_value());
+  EXPECT_NEAR(*TracedSpeedupDiscrepancy(comparison), 2.3992, 1e-4);
   move_headline(2.66);
-  EXPECT_FALSE(TracedRatioApart(comparison).has_value());
+  EXPECT_FALSE(TracedSpeedupDiscrepancy(comparison).has_value());
   move_headline(4);
   report.insights = FindInsights(report);
-  ASSERT_EQ(FindAll(report, finding::TracedApart::kKind).size(), 1U);
-  const Insight& finding = *FindAll(report, finding::TracedApart::kKind)[0];
+  ASSERT_EQ(FindAll(report, finding::TracingDiscrepancy::kKind).size(), 1U);
+  const Insight& finding = *FindAll(report, finding::TracingDiscrepancy::kKind)[0];
   EXPECT_EQ(&finding, &report.insights.front());
-  const auto& apart = std::get<finding::TracedRatioApart>(finding.what);
+  const auto& apart = std::get<finding::TracedSpeedupDiscrepancy>(finding.what);
   EXPECT_NEAR(apart.ratio, 2.3992, 1e-4);
   EXPECT_NEAR(apart.baseline->gap.relative(), 0.028, 0.001);
   EXPECT_NEAR(apart.candidate->gap.relative(), 0.070, 0.001);
@@ -147,8 +148,8 @@ TEST(Traced, ExplainsPairsOfTracesByTheirMeans) {
   comparison.latency.estimate->log_low = std::log(3.9);
   comparison.latency.estimate->log_high = std::log(4.1);
   report.insights = FindInsights(report);
-  ASSERT_EQ(FindAll(report, finding::TracedApart::kKind).size(), 1U);
-  EXPECT_FALSE(std::get<finding::TracedRatioApart>(report.insights.front().what).candidate);
+  ASSERT_EQ(FindAll(report, finding::TracingDiscrepancy::kKind).size(), 1U);
+  EXPECT_FALSE(std::get<finding::TracedSpeedupDiscrepancy>(report.insights.front().what).candidate);
 }
 
 // A pair's finding includes the candidate, so there is no separate finding.
@@ -158,8 +159,8 @@ TEST(Traced, ExplainsPairsOnce) {
   report.comparisons[0].comparison.latency.estimate->log_low = std::log(4.9);
   report.comparisons[0].comparison.latency.estimate->log_high = std::log(5.1);
   report.insights = FindInsights(report);
-  ASSERT_EQ(FindAll(report, finding::TracedApart::kKind).size(), 1U);
-  EXPECT_TRUE(std::get<finding::TracedRatioApart>(report.insights.front().what).no_bounds);
+  ASSERT_EQ(FindAll(report, finding::TracingDiscrepancy::kKind).size(), 1U);
+  EXPECT_TRUE(std::get<finding::TracedSpeedupDiscrepancy>(report.insights.front().what).no_bounds);
   EXPECT_FALSE(HasUpperBound(report));
 }
 
@@ -167,7 +168,7 @@ TEST(Traced, ExplainsPairsOnce) {
 TEST(Traced, PairsWithoutAnEstimateHaveNoFinding) {
   Report report = example::MakePair();
   report.comparisons[0].comparison.latency.estimate.reset();
-  EXPECT_FALSE(TracedRatioApart(report.comparisons[0].comparison).has_value());
+  EXPECT_FALSE(TracedSpeedupDiscrepancy(report.comparisons[0].comparison).has_value());
 }
 
 }  // namespace

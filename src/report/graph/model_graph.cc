@@ -33,7 +33,7 @@ std::vector<std::string> SplitPath(const std::string& path) {
 class GraphBuilder {
  public:
   GraphBuilder(const Method& method, const Program& program, const MethodSources* sources, bool by_delegate)
-      : method_(method), program_(program), places_(sources), flow_(DataflowOf(method, program)) {
+      : method_(method), program_(program), places_(sources), flow_(FindDataflow(method, program)) {
     graph_.method = method.name;
     if (sources != nullptr && !by_delegate) graph_.grouping = ModelGraph::Grouping::kLayer;
   }
@@ -97,7 +97,7 @@ class GraphBuilder {
 
   // If branches meet, several nodes may have written the value.
   void AddEdges(std::size_t node, std::size_t value, std::size_t input) {
-    const auto writers = writers_.find(flow_.Holder(value));
+    const auto writers = writers_.find(flow_.BackingValue(value));
     if (writers == writers_.end()) return;
     for (const Writer& writer : writers->second)
       graph_.nodes[node].edges.push_back({writer.node, writer.output, input});
@@ -130,7 +130,7 @@ class GraphBuilder {
   void SetInstruction(ModelNode& node, const Instruction& instruction) const {
     node.chain = instruction.chain;
     node.instruction = instruction.index;
-    node.shapes = ShapesOf(instruction, method_);
+    node.shapes = ShapeDynamism(instruction, method_);
     if (instruction.kind == Instruction::Kind::kDelegate) {
       node.delegate = fmt::format("{} at instruction {}", method_.delegates[instruction.target].backend,
                                   instruction.index);
@@ -141,7 +141,7 @@ class GraphBuilder {
   std::size_t AddInstructionNode(std::size_t index, Kind kind, const std::string& id,
                                  const std::string& label) {
     const Instruction& instruction = method_.instructions[index];
-    const ReadAndWritten<std::size_t>& flow = flow_.instructions[index];
+    const ReadWriteSet<std::size_t>& flow = flow_.instructions[index];
     const std::size_t node = AddNode(kind, id, label);
     ModelNode& new_node = graph_.nodes[node];
     SetInstruction(new_node, instruction);
@@ -156,7 +156,7 @@ class GraphBuilder {
     new_node.outputs = MakeTensors(flow.written);
     if (kind == Kind::kMove) return node;
     for (std::size_t i = 0; i < flow.written.size(); ++i) SetWriter(flow.written[i], {node, i});
-    SetPlace(new_node, places_.OfKernel(instruction, method_));
+    SetPlace(new_node, places_.FindKernelPlace(instruction, method_));
     return node;
   }
 
@@ -165,13 +165,13 @@ class GraphBuilder {
     const std::size_t node =
         AddInstructionNode(index, Kind::kKernel, id, method_.operators[instruction.target]);
     ModelNode& new_node = graph_.nodes[node];
-    new_node.work = WorkOf(instruction, method_);
-    new_node.kleidiai = KleidiaiOf(instruction, method_);
+    new_node.work = ComputeWork(instruction, method_);
+    new_node.kleidiai = FindKleidiaiUse(instruction, method_);
   }
 
   // Each branch of a condition moves its result to the same value.
   void AddMove(std::size_t index, const std::string& id) {
-    const ReadAndWritten<std::size_t>& flow = flow_.instructions[index];
+    const ReadWriteSet<std::size_t>& flow = flow_.instructions[index];
     if (flow.written.empty()) return;
     const std::size_t node = AddInstructionNode(index, Kind::kMove, id, "move");
     std::vector<Writer>& writers = writers_[flow.written.front()];
@@ -183,7 +183,7 @@ class GraphBuilder {
     std::map<std::uint32_t, Writer> written;  // by value id
     std::map<std::uint32_t, std::size_t> argument_values;
     for (const std::uint32_t input : graph.inputs) {
-      if (const auto value = ArgumentOf(*graph.Find(input), call)) argument_values[input] = *value;
+      if (const auto value = FindArgument(*graph.Find(input), call)) argument_values[input] = *value;
     }
     for (const XnnNode& xnn_node : graph.nodes) {
       const std::string label = xnn_node.type.starts_with("XNN") ? xnn_node.type.substr(3) : xnn_node.type;
@@ -192,7 +192,7 @@ class GraphBuilder {
       SetInstruction(new_node, call);
       new_node.graph_node = xnn_node.index;
       std::size_t input = 0;
-      for (const std::uint32_t value_id : DataflowOf({xnn_node.index}, graph).read) {
+      for (const std::uint32_t value_id : FindDataflow({xnn_node.index}, graph).read) {
         const XnnValue& value = *graph.Find(value_id);
         if (value.constant) {
           new_node.constants.push_back({value.type, value.shape, true});
@@ -213,13 +213,13 @@ class GraphBuilder {
         written[value_id] = {node, new_node.outputs.size()};
         new_node.outputs.push_back({value->type, value->shape, false});
       }
-      new_node.work = WorkOf(std::vector<std::size_t>{xnn_node.index}, graph);
-      new_node.kleidiai = KleidiaiOf(xnn_node, graph);
-      SetPlace(new_node, places_.OfNode(xnn_node, graph));
+      new_node.work = ComputeWork(std::vector<std::size_t>{xnn_node.index}, graph);
+      new_node.kleidiai = FindKleidiaiUse(xnn_node, graph);
+      SetPlace(new_node, places_.FindNodePlace(xnn_node, graph));
     }
     for (const std::uint32_t output : graph.outputs) {
       const auto writer = written.find(output);
-      const auto value = ArgumentOf(*graph.Find(output), call);
+      const auto value = FindArgument(*graph.Find(output), call);
       if (value && writer != written.end()) SetWriter(*value, writer->second);
     }
   }
@@ -233,7 +233,7 @@ class GraphBuilder {
         node.layer_type = place.modules.back().type;
         for (const SourceModule& module : place.modules) graph_.types[module.path] = module.type;
       }
-      if (place.frame) node.source = LineText(*place.frame);
+      if (place.frame) node.source = FormatLocation(*place.frame);
     }
     SetGroup(node);
   }
@@ -257,8 +257,8 @@ class GraphBuilder {
 
 }  // namespace
 
-ModelGraph GraphOf(const Method& method, const Program& program, const MethodSources* sources,
-                   bool by_delegate) {
+ModelGraph BuildModelGraph(const Method& method, const Program& program, const MethodSources* sources,
+                           bool by_delegate) {
   return GraphBuilder(method, program, sources, by_delegate).Build();
 }
 

@@ -49,7 +49,7 @@ struct ModelNode {
   };
   std::vector<Edge> edges;
   std::vector<OperatorTensor> constants, outputs;
-  // From ShapesOf: unless static, sizes and `work` are upper bounds or guesses.
+  // From ShapeDynamism: unless static, sizes and `work` are upper bounds or guesses.
   ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;
 
   std::optional<int> chain, instruction;  // for nodes that are, or are in, an instruction
@@ -63,7 +63,7 @@ struct ModelNode {
 
   std::map<std::size_t, NodeTime> times;  // by index into Report::experiments
   // The node into which this node was, or may have been, fused, by index into Report::experiments.
-  std::map<std::size_t, std::size_t> ran_in, may_have_run_in;
+  std::map<std::size_t, std::size_t> fused_into, may_be_fused_into;
 };
 
 struct ModelGraph {
@@ -78,8 +78,8 @@ struct ModelGraph {
 // Builds the graph of a method without times. Nodes are grouped by the model's modules, or by delegate if
 // there are no sources (null) or with `by_delegate`. Constants are not nodes. Throws Error (kBadInput) for a
 // method whose calls together have more than a million nodes.
-ModelGraph GraphOf(const Method& method, const Program& program, const MethodSources* sources,
-                   bool by_delegate);
+ModelGraph BuildModelGraph(const Method& method, const Program& program, const MethodSources* sources,
+                           bool by_delegate);
 
 // Adds the times of an experiment. The time of each operator is on exactly one node: the first of fused
 // nodes, the first of several nodes that fit equally well, and an extra node for inserted operators and
@@ -88,7 +88,7 @@ void AddTimes(const Report& report, std::size_t experiment, const Method& method
 
 // A comparison of a node's times in two variants.
 struct NodeComparison {
-  std::optional<double> ratio;       // from RatioOf; above 1, the candidate is faster
+  std::optional<double> ratio;       // from SpeedupRatio; above 1, the candidate is faster
   std::optional<Quantity> quantity;  // if exactly one operator ran as the node in each variant
 };
 // Absent if the node has no time in a variant.

@@ -13,10 +13,10 @@
 namespace etprof {
 namespace {
 
+using handmade::ExecutedInstruction;
+using handmade::MakeProfile;
 using handmade::MakeXnnGraph;
 using handmade::MethodBuilder;
-using handmade::ProfileOf;
-using handmade::Ran;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -43,13 +43,14 @@ std::vector<std::string> ListGraphEdges(const ModelGraph& graph) {
 }
 
 // A report of experiments with these executed instructions.
-Report MakeReport(const MethodBuilder& builder, const std::vector<std::vector<Ran>>& experiments) {
+Report MakeReport(const MethodBuilder& builder,
+                  const std::vector<std::vector<ExecutedInstruction>>& experiments) {
   RunData run;
   std::vector<std::optional<Profile>> profiles;
-  for (const std::vector<Ran>& ran : experiments) {
+  for (const std::vector<ExecutedInstruction>& ran : experiments) {
     run.experiments.emplace_back();
     run.experiments.back().name = "experiment " + std::to_string(run.experiments.size());
-    Profile profile = ProfileOf({ran, ran});
+    Profile profile = MakeProfile({ran, ran});
     profile.program = JoinProgram(profile, builder.program, builder.method, nullptr);
     profiles.emplace_back(std::move(profile));
   }
@@ -57,9 +58,10 @@ Report MakeReport(const MethodBuilder& builder, const std::vector<std::vector<Ra
 }
 
 // The graph with the times of all experiments. The time of each operator must be on exactly one node.
-ModelGraph MakeTimedGraph(const MethodBuilder& builder, const std::vector<std::vector<Ran>>& experiments) {
+ModelGraph MakeTimedGraph(const MethodBuilder& builder,
+                          const std::vector<std::vector<ExecutedInstruction>>& experiments) {
   const Report report = MakeReport(builder, experiments);
-  ModelGraph graph = GraphOf(builder.method, builder.program, nullptr, true);
+  ModelGraph graph = BuildModelGraph(builder.method, builder.program, nullptr, true);
   for (std::size_t i = 0; i < experiments.size(); ++i) {
     AddTimes(report, i, builder.method, graph);
     Nanoseconds node_ns = 0, operator_ns = 0;
@@ -88,7 +90,7 @@ MethodBuilder MakeOneCall(const std::vector<handmade::Node>& nodes, std::uint32_
 TEST(ModelGraph, BuildsARealProgram) {
   const Program program =
       ReadProgramFile(std::string(ETPROF_TEST_DATA) + "/../fuzz/corpus/program/mixed_delegates.pte");
-  const ModelGraph graph = GraphOf(program.methods[0], program, nullptr, false);
+  const ModelGraph graph = BuildModelGraph(program.methods[0], program, nullptr, false);
   EXPECT_EQ(graph.grouping, ModelGraph::Grouping::kDelegate);
   EXPECT_THAT(ListGraphEdges(graph),
               UnorderedElementsAre("input/0 > 0/node/0", "0/node/0 > 0/node/1", "0/node/1 > 0/node/2",
@@ -109,7 +111,7 @@ TEST(ModelGraph, TakesShapesFromTheInstruction) {
       ReadProgramFile(std::string(ETPROF_TEST_DATA) + "/../fuzz/corpus/program/mixed_delegates.pte");
   Method& method = program.methods[0];
   method.values[method.inputs[0]].tensor->dynamism = ProgramTensor::Shape::kBounded;
-  const ModelGraph graph = GraphOf(method, program, nullptr, false);
+  const ModelGraph graph = BuildModelGraph(method, program, nullptr, false);
   EXPECT_EQ(FindNode(graph, "input/0").shapes, ProgramTensor::Shape::kBounded);
   EXPECT_EQ(FindNode(graph, "0/node/1").shapes, ProgramTensor::Shape::kBounded);
   EXPECT_EQ(FindNode(graph, "1/kernel").shapes, ProgramTensor::Shape::kStatic);
@@ -123,7 +125,7 @@ TEST(ModelGraph, GroupsNodesByModule) {
                            {{"/home/x/model.py", 7, "forward", ""}}});
   sources.handles[1] = {0};
   const MethodBuilder builder = MakeOneCall({{"XNNConv2d", {0, 1000}, {1}}, {"XNNAbs", {1}, {2}}}, 2);
-  const ModelGraph graph = GraphOf(builder.method, builder.program, &sources, false);
+  const ModelGraph graph = BuildModelGraph(builder.method, builder.program, &sources, false);
   EXPECT_EQ(graph.grouping, ModelGraph::Grouping::kLayer);
   const ModelNode& node = FindNode(graph, "0/node/0");
   EXPECT_THAT(node.group, ElementsAre("block", "0"));
@@ -131,7 +133,7 @@ TEST(ModelGraph, GroupsNodesByModule) {
   EXPECT_EQ(node.source, "model.py:7");
   EXPECT_EQ(graph.types.at("block"), "Sequential");
   EXPECT_EQ(node.delegate, "XnnpackBackend at instruction 0");
-  EXPECT_THAT(GraphOf(builder.method, builder.program, &sources, true).nodes[1].group,
+  EXPECT_THAT(BuildModelGraph(builder.method, builder.program, &sources, true).nodes[1].group,
               ElementsAre("XnnpackBackend at instruction 0"));
 }
 
@@ -143,7 +145,7 @@ TEST(ModelGraph, GroupsUnreadCallsByModule) {
   MethodBuilder builder(2);
   builder.method.inputs = {0};
   builder.OtherBackend({0, 1});
-  const ModelGraph graph = GraphOf(builder.method, builder.program, &sources, false);
+  const ModelGraph graph = BuildModelGraph(builder.method, builder.program, &sources, false);
   EXPECT_THAT(FindNode(graph, "0/delegate").group, ElementsAre("block"));
 }
 
@@ -153,7 +155,7 @@ TEST(ModelGraph, ConnectsBranchesAndSeveralOutputs) {
   const std::size_t halves = builder.List({1, 2});
   builder.Kernel("aten::split_copy.Tensor_out", {0, halves, halves}).OtherBackend({1, 3});
   builder.Kernel("aten::abs.out", {2, 4}).Move(3, 5).Move(4, 5).Kernel("aten::add.out", {5, 2, 6});
-  const ModelGraph graph = GraphOf(builder.method, builder.program, nullptr, false);
+  const ModelGraph graph = BuildModelGraph(builder.method, builder.program, nullptr, false);
   EXPECT_THAT(ListGraphEdges(graph),
               UnorderedElementsAre("input/0 > 0/kernel", "0/kernel > 1/delegate", "0/kernel > 2/kernel",
                                    "1/delegate > 3/move", "2/kernel > 4/move", "3/move > 5/kernel",
@@ -173,7 +175,7 @@ TEST(ModelGraph, AddsTimesOfFusedAndSplitNodes) {
   EXPECT_THAT(FindNode(graph, "0/node/0").times.at(0).operators, SizeIs(1));
   const ModelNode& clamp = FindNode(graph, "0/node/1");
   EXPECT_TRUE(clamp.times.empty());
-  EXPECT_EQ(graph.nodes[clamp.ran_in.at(0)].id, "forward/0/node/0");
+  EXPECT_EQ(graph.nodes[clamp.fused_into.at(0)].id, "forward/0/node/0");
   EXPECT_THAT(FindNode(graph, "0/node/2").times.at(0).operators, SizeIs(2));
 }
 
@@ -182,15 +184,16 @@ TEST(ModelGraph, AddsTimesOfAmbiguousNodes) {
       MakeOneCall({{"XNNStaticReshape", {0}, {1}}, {"XNNStaticReshape", {1}, {2}}, {"XNNAbs", {2}, {3}}}, 3);
   const ModelGraph graph = MakeTimedGraph(builder, {{{0, {"Static Reshape #1", "Abs #1"}}}});
   EXPECT_THAT(FindNode(graph, "0/node/0").times.at(0).operators, SizeIs(1));
-  EXPECT_EQ(graph.nodes[FindNode(graph, "0/node/1").may_have_run_in.at(0)].id, "forward/0/node/0");
-  EXPECT_TRUE(FindNode(graph, "0/node/1").ran_in.empty());
+  EXPECT_EQ(graph.nodes[FindNode(graph, "0/node/1").may_be_fused_into.at(0)].id, "forward/0/node/0");
+  EXPECT_TRUE(FindNode(graph, "0/node/1").fused_into.empty());
 }
 
 TEST(ModelGraph, AddsNodesForInsertedOperators) {
   const MethodBuilder builder =
       MakeOneCall({{"XNNAbs", {0}, {1}}, {"XNNFullyConnected", {1, 1000}, {2}}, {"XNNSoftmax", {2}, {3}}}, 3);
-  const std::vector<Ran> off = {{0, {"Abs #1", "Fully Connected #1", "Softmax #1"}}};
-  const std::vector<Ran> on = {{0, {"Abs #1", "Pack LH #1", "Fully Connected #1", "RoPE #1", "Softmax #1"}}};
+  const std::vector<ExecutedInstruction> off = {{0, {"Abs #1", "Fully Connected #1", "Softmax #1"}}};
+  const std::vector<ExecutedInstruction> on = {
+      {0, {"Abs #1", "Pack LH #1", "Fully Connected #1", "RoPE #1", "Softmax #1"}}};
   const ModelGraph graph = MakeTimedGraph(builder, {off, on, on});
   ASSERT_THAT(graph.nodes, SizeIs(2 + 3 + 2));  // both experiments share the same extra nodes
   const ModelNode& packing = FindNode(graph, "0/inserted/Pack LH before forward/0/node/1");
@@ -236,7 +239,7 @@ TEST(ModelGraph, SumsThePassesOfALoop) {
 TEST(ModelGraph, IgnoresTimesOfAnotherProgram) {
   const MethodBuilder builder = MakeOneCall({{"XNNAbs", {0}, {1}}}, 1);
   const Report report = MakeReport(builder, {{{0, {"native_call_sum.out"}}}});
-  ModelGraph graph = GraphOf(builder.method, builder.program, nullptr, false);
+  ModelGraph graph = BuildModelGraph(builder.method, builder.program, nullptr, false);
   AddTimes(report, 0, builder.method, graph);
   EXPECT_THAT(graph.experiments, IsEmpty());
 }
@@ -250,7 +253,7 @@ TEST(ModelGraph, RefusesHugeGraphs) {
     builder.method.instructions.back().index = i;
   }
   try {
-    GraphOf(builder.method, builder.program, nullptr, false);
+    BuildModelGraph(builder.method, builder.program, nullptr, false);
     FAIL() << "it has 1.2 million nodes";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kBadInput);

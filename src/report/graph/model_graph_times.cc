@@ -83,7 +83,7 @@ class NodeTimer {
     const bool sure = !GetSource(op).nodes.empty();
     for (std::size_t i = 1; i < nodes.size(); ++i) {
       ModelNode& other = graph_.nodes[nodes[i]];
-      (sure ? other.ran_in : other.may_have_run_in)[index_] = nodes.front();
+      (sure ? other.fused_into : other.may_be_fused_into)[index_] = nodes.front();
     }
     return nodes.front();
   }
@@ -211,7 +211,7 @@ std::optional<NodeComparison> CompareNode(const ReportComparison& comparison, co
         match.candidate == candidate->second.operators.front())
       result.quantity = match.quantity;
   }
-  result.ratio = RatioOf(result.quantity.value_or(sums));
+  result.ratio = SpeedupRatio(result.quantity.value_or(sums));
   return result;
 }
 

@@ -46,7 +46,7 @@ void ReadKernelCsv(std::string_view text, const std::string& file, KernelView& v
     kernel.parsed = xnnpack::ParseMicrokernel(kernel.name);
     const std::string_view count = column("count"), status = column("status");
     std::from_chars(count.data(), count.data() + count.size(), kernel.count);
-    kernel.status = ValueNamed<KernelStatus>(status).value_or(kernel.status);
+    kernel.status = ParseEnum<KernelStatus>(status).value_or(kernel.status);
     kernel.superseded_by = column("superseded_by");
     if (view.model_id.empty()) view.model_id = column("model_id");
     view.use.kernels.push_back(std::move(kernel));
@@ -86,7 +86,7 @@ std::optional<std::pair<std::size_t, std::size_t>> FindOffAndOn(const std::vecto
 }  // namespace
 
 KernelView ReadKernelView(const std::filesystem::path& log, std::string label, std::string model_id) {
-  const MappedFile file = MappedFile::Open(log, kMostTable);
+  const MappedFile file = MappedFile::Open(log, kMaxTableBytes);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   KernelView view;
   view.label = label.empty() ? LogLabel(log) : std::move(label);
@@ -102,15 +102,15 @@ KernelView ReadKernelView(const std::filesystem::path& log, std::string label, s
   view.cut_lines = read.cut_lines;
   for (const xnnpack::LoggedGraph& graph : read.graphs)
     for (const xnnpack::LoggedOperator& op : graph.operators) view.graphs.push_back(op.name);
-  view.use = xnnpack::FindUse(read);
+  view.use = xnnpack::FindKernelUse(read);
   return view;
 }
 
-std::filesystem::path KernelTableOf(const std::filesystem::path& log) {
+std::filesystem::path KernelTablePath(const std::filesystem::path& log) {
   return log.parent_path() / (LogLabel(log) + kKernelsSuffix);
 }
 
-void HoldAgainst(const Profile& profile, KernelView& view) {
+void CompareWithProfile(const Profile& profile, KernelView& view) {
   if (view.graphs.empty()) return;
   const std::vector<const Operator*> operators = BackendOperators(profile);
   view.etdump_agrees = operators.size() == view.graphs.size() &&
@@ -192,7 +192,7 @@ OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& ca
   return evidence;
 }
 
-KernelReport KernelsOfRun(const RunData& run, const std::vector<std::optional<Profile>>& profiles) {
+KernelReport MakeKernelReport(const RunData& run, const std::vector<std::optional<Profile>>& profiles) {
   KernelReport report;
   report.model_id = run.model_id;
   const auto label = [&](std::size_t i) {
@@ -208,13 +208,13 @@ KernelReport KernelsOfRun(const RunData& run, const std::vector<std::optional<Pr
     try {
       KernelView view = ReadKernelView(data.xnntrace_log, label(i),
                                        data.model.empty() ? run.model_id : data.model.stem().string());
-      if (i < profiles.size() && profiles[i]) HoldAgainst(*profiles[i], view);
+      if (i < profiles.size() && profiles[i]) CompareWithProfile(*profiles[i], view);
       report.views.push_back(std::move(view));
     } catch (const Error& error) {
       report.notes.push_back(error.Message());
     }
   }
-  report.watched = WatchedOf(run);
+  report.watched = FindWatchedExperiments(run);
   CompareOffWithOn(report);
   for (const ComparePair& pair : run.pairs) {
     if (pair.baseline >= profiles.size() || pair.candidate >= profiles.size() || !profiles[pair.baseline] ||

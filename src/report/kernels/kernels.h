@@ -177,10 +177,10 @@ KernelView ReadKernelView(const std::filesystem::path& log, std::string label = 
                           std::string model_id = {});
 
 // The path of the table of a log's microkernels: "x/net_t1_kernels.csv" for "x/net_t1_xnntrace.log".
-std::filesystem::path KernelTableOf(const std::filesystem::path& log);
+std::filesystem::path KernelTablePath(const std::filesystem::path& log);
 
 // Sets etdump_agrees of `view` by comparison with the operators of one inference of `profile`.
-void HoldAgainst(const Profile& profile, KernelView& view);
+void CompareWithProfile(const Profile& profile, KernelView& view);
 
 // Compares two of the views, given by index.
 KernelComparison CompareKernels(const std::vector<KernelView>& views, std::size_t baseline,
@@ -198,7 +198,7 @@ OperatorEvidence CompareOperatorNames(const Profile& baseline, const Profile& ca
 // Makes the views of the kernel-log experiments of a run, compares them if there are two, labeled "... off"
 // and "... on", and adds the evidence of the run's pairs. Profiles are by experiment; without a profile, a
 // log is not checked against an ETDump.
-KernelReport KernelsOfRun(const RunData& run, const std::vector<std::optional<Profile>>& profiles);
+KernelReport MakeKernelReport(const RunData& run, const std::vector<std::optional<Profile>>& profiles);
 
 // Keeps only kernels and operators of one operation ("GEMM", "igemm", "vadd"): kernels whose operation,
 // family, or category contains the text, ignoring case, and operators by kind.

@@ -40,9 +40,9 @@ TEST_F(Kernels, ReadsARealLogAndItsEtdump) {
   EXPECT_EQ(view.Count(KernelStatus::kUsed), 1U);
   EXPECT_EQ(view.Count(KernelStatus::kSuperseded), 9U);
   EXPECT_FALSE(view.etdump_agrees);
-  HoldAgainst(ReadProfile("toy_cnn.t1.etdump"), view);
+  CompareWithProfile(ReadProfile("toy_cnn.t1.etdump"), view);
   EXPECT_EQ(view.etdump_agrees, true);
-  HoldAgainst(ReadProfile("sme2_emulated/toy_cnn.sme2_on.etdump"), view);
+  CompareWithProfile(ReadProfile("sme2_emulated/toy_cnn.sme2_on.etdump"), view);
   EXPECT_EQ(view.etdump_agrees, false);
 }
 

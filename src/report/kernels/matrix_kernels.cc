@@ -34,7 +34,7 @@ std::optional<Kernels> KernelsByName(const Profile& profile, std::size_t op) {
       return xnnpack::RunsOnKleidiai(*name) ? std::optional(Kernels::kSme) : std::nullopt;
     if (xnnpack::RunsOnKleidiai(*name)) return Kernels::kKleidiai;
     for (const char* one : {"Convolution", "Deconvolution", "Fully Connected", "Batch Matrix Multiply"})
-      if (name->type == one) return Kernels::kOwn;
+      if (name->type == one) return Kernels::kXnnpack;
     return std::nullopt;
   }
   if (profile.program && profile.program->operators[op].kleidiai) return Kernels::kPortable;
@@ -81,9 +81,9 @@ bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& i
   });
 }
 
-std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
-                                           const std::optional<protocol::IsaState>& isa,
-                                           std::span<const WatchedRow> watched) {
+std::vector<MatrixKernelRow> FindMatrixKernels(const Profile& profile,
+                                               const std::optional<protocol::IsaState>& isa,
+                                               std::span<const WatchedRow> watched) {
   std::vector<MatrixKernelRow> rows;
   std::map<std::string_view, const WatchedRow*> watched_by_key;
   for (const WatchedRow& row : watched) watched_by_key[row.key] = &row;
@@ -97,11 +97,11 @@ std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
     const auto proof = watched_by_key.find(KeyText(profile.operators[op].key));
     if (proof != watched_by_key.end() && !proof->second->code.empty() && row.ran != Kernels::kPortable) {
       row.proven = proof->second->code;
-      row.ran = !proof->second->kleidiai        ? Kernels::kOwn
+      row.ran = !proof->second->kleidiai        ? Kernels::kXnnpack
                 : row.proven.starts_with("SME") ? Kernels::kSme
                                                 : Kernels::kKleidiai;
       // QP8 implies KleidiAI but not the instructions.
-      row.contradicts = *ran == Kernels::kKleidiai ? row.ran == Kernels::kOwn : row.ran != *ran;
+      row.contradicts = *ran == Kernels::kKleidiai ? row.ran == Kernels::kXnnpack : row.ran != *ran;
     }
     AddReason(profile, op, isa, row);
     auto found = std::ranges::find_if(rows, [&](const MatrixKernelRow& other) {
@@ -117,7 +117,7 @@ std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
   return rows;
 }
 
-std::vector<std::string> SmeEvidence(const Profile& profile, std::span<const MatrixKernelRow> rows) {
+std::vector<std::string> ListSmeOperators(const Profile& profile, std::span<const MatrixKernelRow> rows) {
   std::map<std::size_t, bool> watched_by_key;  // observed operators; true: with SME
   for (const MatrixKernelRow& row : rows) {
     for (const std::size_t op : row.operators)

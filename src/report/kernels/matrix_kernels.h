@@ -17,7 +17,7 @@ namespace etprof {
 // the microkernels that ran: as proven by a watched run, else as implied by the operators' names. The program
 // may show the reason if they are not KleidiAI's.
 struct MatrixKernelRow {
-  KleidiaiUse::Kernels ran = KleidiaiUse::Kernels::kOwn;
+  KleidiaiUse::Kernels ran = KleidiaiUse::Kernels::kXnnpack;
   std::string proven;                  // class of their code in a watched run (--watch); "": not observed
   bool contradicts = false;            // the names contradict the observed code
   std::string why;                     // one clause: why no SME kernels ran; "": kSme
@@ -31,12 +31,12 @@ struct MatrixKernelRow {
 bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& isa);
 
 // The rows of a run on an Arm CPU: KleidiAI's first, then by decreasing time.
-std::vector<MatrixKernelRow> MatrixKernels(const Profile& profile,
-                                           const std::optional<protocol::IsaState>& isa,
-                                           std::span<const WatchedRow> watched = {});
+std::vector<MatrixKernelRow> FindMatrixKernels(const Profile& profile,
+                                               const std::optional<protocol::IsaState>& isa,
+                                               std::span<const WatchedRow> watched = {});
 
 // The types of the operators on KleidiAI's SME kernels, "Convolution (NHWC, PF32) IGEMM (3 operators)": as
-// observed, else as implied by their names. `rows`: their MatrixKernels.
-std::vector<std::string> SmeEvidence(const Profile& profile, std::span<const MatrixKernelRow> rows);
+// observed, else as implied by their names. `rows`: their FindMatrixKernels.
+std::vector<std::string> ListSmeOperators(const Profile& profile, std::span<const MatrixKernelRow> rows);
 
 }  // namespace etprof

@@ -41,8 +41,8 @@ protocol::IsaState MakeIsaState(std::vector<std::string> detected, std::vector<s
   return isa;
 }
 
-TEST(MatrixKernels, NamesShowTheKernels) {
-  const auto on = MatrixKernels(ReadModelProfile("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt);
+TEST(FindMatrixKernels, NamesShowTheKernels) {
+  const auto on = FindMatrixKernels(ReadModelProfile("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt);
   ASSERT_THAT(on, SizeIs(1));
   EXPECT_EQ(on[0].ran, Used::kSme);
   EXPECT_THAT(on[0].operators,
@@ -57,13 +57,13 @@ TEST(MatrixKernels, NamesShowTheKernels) {
   EXPECT_TRUE(RanOnArm(off, MakeIsaState({"dotprod", "fp16"}, {"dotprod"})));
 }
 
-TEST(MatrixKernels, ReportsTheMachinesReason) {
+TEST(FindMatrixKernels, ReportsTheMachinesReason) {
   const Profile off = MakeJoinedProfile("sme2_emulated/toy_cnn.sme2_off.etdump", {Used::kSme, "", ""});
   const std::vector<std::string> all = {"dotprod", "fp16", "sme", "sme2"}, less = {"dotprod", "fp16"};
   const auto why = [&](const protocol::IsaState& isa) {
-    const auto rows = MatrixKernels(off, isa);
+    const auto rows = FindMatrixKernels(off, isa);
     EXPECT_THAT(rows, SizeIs(1));
-    EXPECT_EQ(rows.at(0).ran, Used::kOwn);
+    EXPECT_EQ(rows.at(0).ran, Used::kXnnpack);
     EXPECT_EQ(rows.at(0).change, "");
     return rows.at(0).why;
   };
@@ -72,15 +72,16 @@ TEST(MatrixKernels, ReportsTheMachinesReason) {
   EXPECT_EQ(why(MakeIsaState(all, all)), "by its types it could: why it did not is not known");
 }
 
-TEST(MatrixKernels, ReportsTheNodesReason) {
-  const KleidiaiUse use = {Used::kOwn, "weights are quantized per tensor", "quantize weights per channel"};
+TEST(FindMatrixKernels, ReportsTheNodesReason) {
+  const KleidiaiUse use = {Used::kXnnpack, "weights are quantized per tensor",
+                           "quantize weights per channel"};
   const auto isa = MakeIsaState({"sme", "sme2"}, {"sme", "sme2"});
-  const auto rows = MatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_off.etdump", use), isa);
+  const auto rows = FindMatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_off.etdump", use), isa);
   ASSERT_THAT(rows, SizeIs(1));
   EXPECT_EQ(rows[0].why, use.why);
   EXPECT_EQ(rows[0].change, use.change);
   // If KleidiAI's kernels ran nevertheless, the name shows it.
-  const auto ran = MatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_on.etdump", use), isa);
+  const auto ran = FindMatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_on.etdump", use), isa);
   ASSERT_THAT(ran, SizeIs(1));
   EXPECT_EQ(ran[0].ran, Used::kSme);
   EXPECT_EQ(ran[0].why, "");
@@ -110,29 +111,30 @@ WatchData MakeWatchData(const Profile& profile, const std::string& function) {
   return watch;
 }
 
-TEST(MatrixKernels, ObservationsOverrideNames) {
+TEST(FindMatrixKernels, ObservationsOverrideNames) {
   const Profile on = ReadModelProfile("sme2_emulated/toy_cnn.sme2_on.etdump");
   const WatchData as_named =
       MakeWatchData(on, "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa");
-  auto rows = MatrixKernels(on, std::nullopt, WatchedRows(as_named));
+  auto rows = FindMatrixKernels(on, std::nullopt, MakeWatchedRows(as_named));
   ASSERT_FALSE(rows.empty());
   EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kSme);
   EXPECT_EQ(rows[0].proven, "SME");
   EXPECT_FALSE(rows[0].contradicts);
-  EXPECT_THAT(SmeEvidence(on, rows), Contains("Convolution (NHWC, PF32) IGEMM (3 operators)"));
+  EXPECT_THAT(ListSmeOperators(on, rows), Contains("Convolution (NHWC, PF32) IGEMM (3 operators)"));
 
   const WatchData other = MakeWatchData(on, "");
-  rows = MatrixKernels(on, std::nullopt, WatchedRows(other));
+  rows = FindMatrixKernels(on, std::nullopt, MakeWatchedRows(other));
   ASSERT_FALSE(rows.empty());
-  EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kOwn);
+  EXPECT_EQ(rows[0].ran, KleidiaiUse::Kernels::kXnnpack);
   EXPECT_EQ(rows[0].proven, "NEON");
   EXPECT_TRUE(rows[0].contradicts);
-  EXPECT_THAT(SmeEvidence(on, rows), Not(Contains(HasSubstr("GEMM"))));
+  EXPECT_THAT(ListSmeOperators(on, rows), Not(Contains(HasSubstr("GEMM"))));
   // Observed SME kernels are listed even if no name implies them.
   const Profile off = ReadModelProfile("sme2_emulated/toy_cnn.sme2_off.etdump");
-  EXPECT_THAT(SmeEvidence(off, MatrixKernels(off, std::nullopt)), IsEmpty());
+  EXPECT_THAT(ListSmeOperators(off, FindMatrixKernels(off, std::nullopt)), IsEmpty());
   const WatchData seen = MakeWatchData(off, "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa");
-  EXPECT_THAT(SmeEvidence(off, MatrixKernels(off, std::nullopt, WatchedRows(seen))), Not(IsEmpty()));
+  EXPECT_THAT(ListSmeOperators(off, FindMatrixKernels(off, std::nullopt, MakeWatchedRows(seen))),
+              Not(IsEmpty()));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using protocol::MemoryReport;
 
 MemoryReport MakeMemoryReport(std::int64_t weights, std::int64_t rest, std::vector<std::int64_t> created) {
   MemoryReport report;
-  protocol::MemoryMoment& moment = report.moments.emplace_back();
+  protocol::MemorySnapshot& moment = report.moments.emplace_back();
   moment = {"steady", weights + rest, {}};
   for (const auto& [owner, name] : kNames<MemoryOwner>) moment.parts.push_back({owner, 0, 0});
   moment.parts[static_cast<std::size_t>(MemoryOwner::kWeights)].resident = weights;

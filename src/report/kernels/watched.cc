@@ -22,7 +22,7 @@ constexpr std::int64_t kMinParallelNs =
     100'000;  // ns per run; shorter operators are dominated by the wake-up of threads
 
 std::string FunctionCode(const protocol::WatchedFunction& function, const std::string& architecture) {
-  const auto architecture_id = architecture == isa::Name(isa::Architecture::kAarch64)
+  const auto architecture_id = architecture == isa::ArchitectureName(isa::Architecture::kAarch64)
                                    ? isa::Architecture::kAarch64
                                    : isa::Architecture::kX86_64;
   if (function.code.empty()) return "";
@@ -109,7 +109,7 @@ std::vector<const ProvenFunction*> WatchedRow::Kernels() const {
   return {};
 }
 
-std::vector<WatchedRow> WatchedRows(const WatchData& watch) {
+std::vector<WatchedRow> MakeWatchedRows(const WatchData& watch) {
   const protocol::WatchReply& reply = watch.reply;
   std::vector<std::string> codes;
   for (const protocol::WatchedFunction& function : reply.functions)
@@ -141,7 +141,7 @@ std::vector<WatchedRow> WatchedRows(const WatchData& watch) {
   return rows;
 }
 
-std::vector<WatchedExperiment> WatchedOf(const RunData& run) {
+std::vector<WatchedExperiment> FindWatchedExperiments(const RunData& run) {
   std::vector<WatchedExperiment> watched;
   for (const ExperimentData& data : run.experiments) {
     if (data.watch == nullptr || FindWatched(watched, data) != nullptr) continue;
@@ -149,7 +149,7 @@ std::vector<WatchedExperiment> WatchedOf(const RunData& run) {
                        data.watch->method,
                        data.label,
                        data.watch->reply.contended,
-                       WatchedRows(*data.watch),
+                       MakeWatchedRows(*data.watch),
                        {}});
     const std::optional<protocol::MemoryReport>& memory = data.watch->reply.memory;
     if (memory && !memory->moments.empty()) watched.back().memory = memory;
@@ -164,8 +164,8 @@ const WatchedExperiment* FindWatched(const std::vector<WatchedExperiment>& watch
   return found == watched.end() ? nullptr : &*found;
 }
 
-std::span<const WatchedRow> RowsOf(const std::vector<WatchedExperiment>& watched,
-                                   const ExperimentData& data) {
+std::span<const WatchedRow> FindWatchedRows(const std::vector<WatchedExperiment>& watched,
+                                            const ExperimentData& data) {
   const WatchedExperiment* const found = FindWatched(watched, data);
   return found == nullptr ? std::span<const WatchedRow>() : found->rows;
 }

@@ -25,7 +25,7 @@ struct ProvenFunction {
   std::int64_t Calls() const {  // sum over all threads
     return std::accumulate(calls.begin(), calls.end(), std::int64_t{0});
   }
-  std::int64_t Threads() const {  // number of threads that called it
+  std::int64_t ThreadGroup() const {  // number of threads that called it
     return std::ranges::count_if(calls, [](std::int64_t count) { return count > 0; });
   }
 
@@ -114,7 +114,7 @@ struct WatchedRow {
 };
 
 // The operators of a watched run, of delegates and portable kernels, in execution order.
-std::vector<WatchedRow> WatchedRows(const WatchData& watch);
+std::vector<WatchedRow> MakeWatchedRows(const WatchData& watch);
 
 struct WatchedExperiment {
   std::filesystem::path file;  // WatchFile
@@ -131,17 +131,18 @@ struct WatchedExperiment {
     v("contended", &W::contended,
       {.meaning = "in each of the runs threads waited for a processor: the times say little"});
     v("operators", &W::rows, {.meaning = "in the order of the run"});
-    v("memory", &W::memory, {.meaning = "by owner", .if_any = true});
+    v("memory", &W::memory, {.meaning = "by owner", .omit_if_empty = true});
   }
 };
 
 // The watched experiments of a run. If a program has several methods, their experiments share a file, which
 // is listed once.
-std::vector<WatchedExperiment> WatchedOf(const RunData& run);
+std::vector<WatchedExperiment> FindWatchedExperiments(const RunData& run);
 // Finds the watched experiment of `data`; null: not watched.
 const WatchedExperiment* FindWatched(const std::vector<WatchedExperiment>& watched,
                                      const ExperimentData& data);
 // The rows of the watched experiment; empty if not watched.
-std::span<const WatchedRow> RowsOf(const std::vector<WatchedExperiment>& watched, const ExperimentData& data);
+std::span<const WatchedRow> FindWatchedRows(const std::vector<WatchedExperiment>& watched,
+                                            const ExperimentData& data);
 
 }  // namespace etprof

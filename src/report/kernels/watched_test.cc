@@ -51,11 +51,13 @@ WatchedThread MakeThread(std::int64_t tasks, std::int64_t busy_ns, std::int64_t 
   return thread;
 }
 
-std::optional<ThreadCause> FindCause(const WatchData& data) { return WatchedRows(data).at(0).threads.cause; }
+std::optional<ThreadCause> FindCause(const WatchData& data) {
+  return MakeWatchedRows(data).at(0).threads.cause;
+}
 
-TEST(WatchedRows, CalleesOfTasksAreKernels) {
+TEST(MakeWatchedRows, CalleesOfTasksAreKernels) {
   const auto rows =
-      WatchedRows(MakeWatched(10'000, {MakeThread(40, 9'000, 9'000), MakeThread(40, 9'000, 9'000)}));
+      MakeWatchedRows(MakeWatched(10'000, {MakeThread(40, 9'000, 9'000), MakeThread(40, 9'000, 9'000)}));
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].key, "forward/3/backend/2");
   EXPECT_EQ(rows[0].code, "FMA3");
@@ -64,43 +66,43 @@ TEST(WatchedRows, CalleesOfTasksAreKernels) {
   EXPECT_EQ(kernel.name, "code at 0x1000");
   EXPECT_EQ(kernel.calls, (std::vector<std::int64_t>{8, 8}));  // per run
   EXPECT_EQ(kernel.Calls(), 16);
-  EXPECT_EQ(kernel.Threads(), 2);
+  EXPECT_EQ(kernel.ThreadGroup(), 2);
   EXPECT_FALSE(rows[0].kleidiai);
 }
 
-TEST(WatchedRows, TasksWithoutCalleesAreKernels) {
+TEST(MakeWatchedRows, TasksWithoutCalleesAreKernels) {
   WatchData data = MakeWatched(10'000, {MakeThread(40, 9'000, 9'000)});
   data.reply.operators[0].functions.pop_back();
-  const auto rows = WatchedRows(data);
+  const auto rows = MakeWatchedRows(data);
   EXPECT_EQ(rows[0].code, "scalar");
   ASSERT_EQ(rows[0].Kernels().size(), 1U);
   EXPECT_TRUE(rows[0].Kernels()[0]->is_task);
 }
 
-TEST(WatchedRows, PackingIsNotAKleidiAiKernel) {
+TEST(MakeWatchedRows, PackingIsNotAKleidiAiKernel) {
   WatchData data = MakeWatched(10'000, {MakeThread(40, 9'000, 9'000)});
   data.reply.functions[0].name = "kai_run_lhs_quant_pack_qai8dxp_f32";
-  EXPECT_FALSE(WatchedRows(data)[0].kleidiai);
+  EXPECT_FALSE(MakeWatchedRows(data)[0].kleidiai);
   data.reply.functions[0].name = "kai_run_matmul_clamp_f32_f32_f32p2vlx1b_1x16vl_sme2_mla";
-  EXPECT_TRUE(WatchedRows(data)[0].kleidiai);
+  EXPECT_TRUE(MakeWatchedRows(data)[0].kleidiai);
 }
 
-TEST(WatchedRows, EffectiveThreadsHaveNoCause) {
+TEST(MakeWatchedRows, EffectiveThreadsHaveNoCause) {
   EXPECT_EQ(FindCause(MakeWatched(10'000, {MakeThread(40, 9'000, 9'000), MakeThread(40, 9'000, 9'000)})),
             std::nullopt);
 }
 
-TEST(WatchedRows, FindsTooFewTasks) {
+TEST(MakeWatchedRows, FindsTooFewTasks) {
   EXPECT_EQ(FindCause(MakeWatched(10'000, {MakeThread(10, 9'000, 9'000), MakeThread(0, 0, 0)})),
             ThreadCause::kFewTasks);
 }
 
-TEST(WatchedRows, FindsOneBusyThread) {
+TEST(MakeWatchedRows, FindsOneBusyThread) {
   EXPECT_EQ(FindCause(MakeWatched(10'000, {MakeThread(70, 9'500, 9'500), MakeThread(10, 1'000, 1'000)})),
             ThreadCause::kOneThread);
 }
 
-TEST(WatchedRows, FindsSlowCores) {
+TEST(MakeWatchedRows, FindsSlowCores) {
   WatchedThread fast = MakeThread(50, 9'500, 9'500), slow = MakeThread(20, 9'500, 9'500);
   EXPECT_EQ(FindCause(MakeWatched(10'000, {fast, slow})), std::nullopt);  // the capacities are not known
   fast.capacity = 1024;
@@ -112,7 +114,7 @@ TEST(WatchedRows, FindsSlowCores) {
   EXPECT_NE(FindCause(MakeWatched(10'000, {fast, slow})), ThreadCause::kSlowCore);
 }
 
-TEST(WatchedRows, FindsSharedUnits) {
+TEST(MakeWatchedRows, FindsSharedUnits) {
   // Each task takes twice as long next to another task.
   EXPECT_EQ(FindCause(MakeWatched(10'000, {MakeThread(40, 9'500, 4'750), MakeThread(40, 9'500, 4'750)})),
             ThreadCause::kSharedUnit);
@@ -124,30 +126,31 @@ TEST(WatchedRows, FindsSharedUnits) {
             std::nullopt);
 }
 
-TEST(WatchedRows, ShortOperatorsHaveNoCause) {
+TEST(MakeWatchedRows, ShortOperatorsHaveNoCause) {
   WatchData data = MakeWatched(10'000, {MakeThread(40, 9'500, 4'750), MakeThread(40, 9'500, 4'750)});
   data.reply.operators[0].fastest_parallel_ns = 99'999;
   data.reply.operators[0].fastest_alone_ns = 90'000;
   EXPECT_EQ(FindCause(data), std::nullopt);
 }
 
-TEST(WatchedRows, ADisturbedRunIsNoSharedUnit) {
+TEST(MakeWatchedRows, ADisturbedRunIsNoSharedUnit) {
   // By the sums, the speedup is 0.95x; by the fastest runs, it is 1.9x.
   WatchData data = MakeWatched(20'000, {MakeThread(40, 9'500, 9'500), MakeThread(40, 9'500, 9'500)});
   data.reply.operators[0].fastest_parallel_ns = 1'000'000;
   EXPECT_EQ(FindCause(data), std::nullopt);
 }
 
-TEST(WatchedRows, ContendedRunsHaveNoCause) {
+TEST(MakeWatchedRows, ContendedRunsHaveNoCause) {
   WatchData data = MakeWatched(10'000, {MakeThread(10, 9'000, 9'000), MakeThread(0, 0, 0)});
   data.reply.contended = true;
   EXPECT_EQ(FindCause(data), std::nullopt);
-  EXPECT_EQ(WatchedRows(data)[0].code, "FMA3");  // the code does not depend on times
+  EXPECT_EQ(MakeWatchedRows(data)[0].code, "FMA3");  // the code does not depend on times
 }
 
-TEST(WatchedRows, BusyAndWaitingTimesAddUp) {
+TEST(MakeWatchedRows, BusyAndWaitingTimesAddUp) {
   const auto row =
-      WatchedRows(MakeWatched(10'000, {MakeThread(40, 9'000, 9'000), MakeThread(40, 7'000, 9'000)})).at(0);
+      MakeWatchedRows(MakeWatched(10'000, {MakeThread(40, 9'000, 9'000), MakeThread(40, 7'000, 9'000)}))
+          .at(0);
   std::int64_t sum = 0;
   for (const WatchedThread& thread : row.threads.threads) sum += thread.busy_ns + thread.waiting_ns;
   EXPECT_EQ(sum, 2 * row.threads.time_ns);

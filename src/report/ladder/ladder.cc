@@ -25,7 +25,7 @@ std::optional<FeatureSet> VisibleFeatures(const ExperimentData& data, const Feat
   if (data.isa_state) return FeatureSet(data.isa_state->enabled.begin(), data.isa_state->enabled.end());
   if (detected.empty()) return std::nullopt;
   try {
-    return isa::ParseMask(isa::ArchitectureOf(detected), detected, data.isa).enabled;
+    return isa::ParseMask(isa::DetectArchitecture(detected), detected, data.isa).enabled;
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -157,7 +157,7 @@ class LadderBuilder {
     return report_.experiments[*ladder_.experiments[setting.threads][setting.level]];
   }
 
-  Sides SidesAt(const LadderSetting& from, const LadderSetting& to) const {
+  ExperimentPair SidesAt(const LadderSetting& from, const LadderSetting& to) const {
     return {report_.run, ExperimentAt(from), ExperimentAt(to)};
   }
 
@@ -309,10 +309,10 @@ class LadderBuilder {
   }
 
   void FindThreadDependentLevels() {
-    const auto add_if_mixed = [&](const LadderRow& row, LadderSwing::Of of, std::size_t index,
-                                  std::vector<LadderSwing>& found) {
+    const auto add_if_mixed = [&](const LadderRow& row, ThreadDependentLevel::Of of, std::size_t index,
+                                  std::vector<ThreadDependentLevel>& found) {
       for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-        LadderSwing swing{of, index, l, {}, {}, 0};
+        ThreadDependentLevel swing{of, index, l, {}, {}, 0};
         for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
           const LadderCell& cell = row.cells[t][l];
           if (!cell.over_below) continue;
@@ -323,20 +323,21 @@ class LadderBuilder {
         if (!swing.helps.empty() && !swing.hurts.empty()) found.push_back(std::move(swing));
       }
     };
-    add_if_mixed(ladder_.latency, LadderSwing::Of::kLatency, 0, ladder_.swings);
-    for (const auto& [rows, of] : {std::pair{&ladder_.groups, LadderSwing::Of::kGroup},
-                                   {&ladder_.operators, LadderSwing::Of::kOperator}}) {
-      std::vector<LadderSwing> found;
+    add_if_mixed(ladder_.latency, ThreadDependentLevel::Of::kLatency, 0, ladder_.thread_dependent_levels);
+    for (const auto& [rows, of] : {std::pair{&ladder_.groups, ThreadDependentLevel::Of::kGroup},
+                                   {&ladder_.operators, ThreadDependentLevel::Of::kOperator}}) {
+      std::vector<ThreadDependentLevel> found;
       for (std::size_t i = 0; i < rows->size(); ++i) add_if_mixed((*rows)[i], of, i, found);
-      std::ranges::stable_sort(found, std::ranges::greater(), &LadderSwing::at_stake);
-      ladder_.swings.insert(ladder_.swings.end(), found.begin(), found.end());
+      std::ranges::stable_sort(found, std::ranges::greater(), &ThreadDependentLevel::at_stake);
+      ladder_.thread_dependent_levels.insert(ladder_.thread_dependent_levels.end(), found.begin(),
+                                             found.end());
     }
   }
 
   // The latency of the baseline over that of the candidate, from the paired estimate if there is one.
   double LatencyRatio(const LadderSetting& from, const LadderSetting& to) const {
     if (from == to) return 1;
-    return RatioOf(CompareLatencies(SidesAt(from, to)).latency).value_or(0);
+    return SpeedupRatio(CompareLatencies(SidesAt(from, to)).latency).value_or(0);
   }
 
   void FindBest() {
@@ -351,7 +352,7 @@ class LadderBuilder {
       best_ratio = ratio;
       best.setting = here;
     }
-    std::vector<stats::Judged> comparisons;
+    std::vector<stats::JointComparison> comparisons;
     best.others.reserve(settings.size());  // `comparisons` points into this vector
     for (const LadderSetting& other : settings) {
       if (other == best.setting) continue;
@@ -363,8 +364,8 @@ class LadderBuilder {
     }
     // A contended setting has no ratio, but may be the fastest.
     const auto median = [&](const LadderSetting& of) { return ladder_.latency.At(of).ns.value_or(0); };
-    const bool none =
-        std::ranges::none_of(comparisons, [](const stats::Judged& one) { return one.estimate.has_value(); });
+    const bool none = std::ranges::none_of(
+        comparisons, [](const stats::JointComparison& one) { return one.estimate.has_value(); });
     if (std::ranges::any_of(best.others, [&](const LadderBest::Other& other) {
           return other.against.verdict == stats::Verdict::kContended &&
                  (none || median(other.setting) <= median(best.setting));
@@ -373,9 +374,10 @@ class LadderBuilder {
     }
     // The best setting was chosen by the same times, so all are compared together, at the level of a stop
     // rule with interim analyses.
-    stats::JudgeTogether(comparisons, 1 - report_.run.schedule.Level(), CompareOptionsOf(report_.run).margin);
+    stats::UpdateVerdicts(comparisons, 1 - report_.run.schedule.Level(),
+                          MakeCompareOptions(report_.run).margin);
     std::ranges::stable_sort(best.others, {}, [](const LadderBest::Other& other) {
-      return RatioOf(other.against).value_or(1e300);
+      return SpeedupRatio(other.against).value_or(1e300);
     });
     ladder_.best = std::move(best);
   }
@@ -425,9 +427,9 @@ std::size_t Ladder::Below(std::size_t level) const {
   return 0;
 }
 
-const LadderRow& Ladder::RowOf(const LadderSwing& swing) const {
-  if (swing.of == LadderSwing::Of::kLatency) return latency;
-  return (swing.of == LadderSwing::Of::kGroup ? groups : operators)[swing.row];
+const LadderRow& Ladder::RowOf(const ThreadDependentLevel& swing) const {
+  if (swing.of == ThreadDependentLevel::Of::kLatency) return latency;
+  return (swing.of == ThreadDependentLevel::Of::kGroup ? groups : operators)[swing.row];
 }
 
 std::optional<Ladder> FindLadder(const Report& report) {
@@ -439,7 +441,7 @@ std::optional<Ladder> FindLadder(const Report& report) {
   return MakeLadderOf(report, all);
 }
 
-std::vector<Ladder> LaddersWithin(const Report& report) {
+std::vector<Ladder> FindLaddersWithin(const Report& report) {
   using Shared = decltype(SharedSettings(std::declval<const ExperimentData&>()));
   std::map<Shared, std::vector<std::size_t>> groups;
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
@@ -461,7 +463,7 @@ std::optional<double> EfficiencyAt(const Ladder& ladder, const LadderRow& row, c
   if (!cell.over_fewest) return std::nullopt;
   for (std::size_t t = 0; t < ladder.threads.size(); ++t) {
     if (ladder.Measured({setting.level, t}))
-      return EfficiencyOf(*cell.over_fewest, ladder.threads[t], ladder.threads[setting.threads]);
+      return ScalingEfficiency(*cell.over_fewest, ladder.threads[t], ladder.threads[setting.threads]);
   }
   return std::nullopt;
 }

@@ -59,7 +59,7 @@ struct LadderRow {
 };
 
 // A level that is faster at some numbers of threads and slower at others.
-struct LadderSwing {
+struct ThreadDependentLevel {
   enum class Of { kLatency, kGroup, kOperator };
   Of of = Of::kLatency;
   std::size_t row = 0;  // index into Ladder::groups or Ladder::operators
@@ -69,10 +69,10 @@ struct LadderSwing {
 };
 
 template <>
-inline constexpr NamedValue<LadderSwing::Of> kNames<LadderSwing::Of>[] = {
-    {LadderSwing::Of::kLatency, "latency"},
-    {LadderSwing::Of::kGroup, "group"},
-    {LadderSwing::Of::kOperator, "operator"}};
+inline constexpr NamedValue<ThreadDependentLevel::Of> kNames<ThreadDependentLevel::Of>[] = {
+    {ThreadDependentLevel::Of::kLatency, "latency"},
+    {ThreadDependentLevel::Of::kGroup, "group"},
+    {ThreadDependentLevel::Of::kOperator, "operator"}};
 
 // The fastest setting by the paired estimates.
 struct LadderBest {
@@ -94,12 +94,13 @@ struct Ladder {
   LadderRow latency;        // medians; all other rows are mean self times
   std::vector<LadderRow> groups, categories;  // groups and categories that take time at any setting
   std::vector<LadderRow> operators;  // matched level by level with MatchOperators; by decreasing time
-  std::vector<LadderSwing> swings;   // latency first, then groups, then operators, each by at_stake
-  std::optional<LadderBest> best;    // absent: emulated, or fewer than two settings with times
+  std::vector<ThreadDependentLevel>
+      thread_dependent_levels;     // latency first, then groups, then operators, each by at_stake
+  std::optional<LadderBest> best;  // absent: emulated, or fewer than two settings with times
   double portable_share =
       0;  // share of portable kernels, which no mask affects, in an inference at the highest level, 0 to 1
 
-  const LadderRow& RowOf(const LadderSwing& swing) const;
+  const LadderRow& RowOf(const ThreadDependentLevel& swing) const;
   bool Measured(const LadderSetting& setting) const {
     return experiments[setting.threads][setting.level].has_value();
   }
@@ -118,7 +119,7 @@ std::optional<Ladder> FindLadder(const Report& report);
 // The ladders among the experiments of a run that is not a ladder. Each consists of all experiments that
 // differ only in the level and the threads, with at least two numbers of threads. An experiment without a
 // mask has all features of the CPU.
-std::vector<Ladder> LaddersWithin(const Report& report);
+std::vector<Ladder> FindLaddersWithin(const Report& report);
 
 // The scaling efficiency of a cell: speedup / ratio of the threads; absent without a speedup.
 std::optional<double> EfficiencyAt(const Ladder& ladder, const LadderRow& row, const LadderSetting& setting);

@@ -15,7 +15,7 @@ namespace {
 
 using example::LadderPoint;
 using example::MakeLadder;
-using example::Sme2Points;
+using example::MakeSme2Points;
 using stats::Verdict;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -39,7 +39,7 @@ Verdict VerdictAt(const LadderRow& row, std::size_t threads, std::size_t level) 
 }
 
 TEST(Ladder, FindsThreadDependentLevels) {
-  const Report report = MakeLadder(Sme2Points());
+  const Report report = MakeLadder(MakeSme2Points());
   ASSERT_TRUE(report.ladder);
   const Ladder& ladder = *report.ladder;
   ASSERT_THAT(ladder.levels, SizeIs(3));
@@ -56,31 +56,31 @@ TEST(Ladder, FindsThreadDependentLevels) {
   EXPECT_EQ(VerdictAt(latency, 0, 2), Verdict::kFaster);
   EXPECT_EQ(VerdictAt(latency, 1, 2), Verdict::kSlower);
   // The speed of the machine varies by 5 %, but equally for interleaved runs, so the ratios do not show it.
-  EXPECT_NEAR(*RatioOf(*latency.cells[0][2].over_below), (8e6 + whole) / (2e6 + whole + 1e5), 0.01);
-  EXPECT_NEAR(*RatioOf(*latency.cells[1][2].over_lowest), (2e6 + whole) / (4e6 + whole + 1e5), 0.01);
+  EXPECT_NEAR(*SpeedupRatio(*latency.cells[0][2].over_below), (8e6 + whole) / (2e6 + whole + 1e5), 0.01);
+  EXPECT_NEAR(*SpeedupRatio(*latency.cells[1][2].over_lowest), (2e6 + whole) / (4e6 + whole + 1e5), 0.01);
   EXPECT_NEAR(*EfficiencyAt(ladder, latency, {0, 1}), (8e6 + whole) / (2e6 + whole) / 4, 0.01);
   EXPECT_FALSE(EfficiencyAt(ladder, latency, {0, 0}));
 
   const LadderRow* convolution = FindLadderRow(ladder.groups, "Convolution");
   ASSERT_NE(convolution, nullptr);
-  EXPECT_NEAR(*RatioOf(*convolution->cells[0][2].over_below), 4, 0.02);
-  EXPECT_NEAR(*RatioOf(*convolution->cells[1][2].over_below), 0.5, 0.005);
+  EXPECT_NEAR(*SpeedupRatio(*convolution->cells[0][2].over_below), 4, 0.02);
+  EXPECT_NEAR(*SpeedupRatio(*convolution->cells[1][2].over_below), 0.5, 0.005);
   EXPECT_EQ(VerdictAt(*convolution, 0, 1), Verdict::kSame) << "not dropped: shown to change nothing";
 
-  ASSERT_FALSE(ladder.swings.empty());
-  EXPECT_EQ(ladder.swings[0].of, LadderSwing::Of::kLatency);
-  EXPECT_EQ(ladder.swings[0].level, 2u);
-  EXPECT_THAT(ladder.swings[0].helps, ElementsAre(0u));
-  EXPECT_THAT(ladder.swings[0].hurts, ElementsAre(1u));
-  const auto group_level =
-      std::find_if(ladder.swings.begin(), ladder.swings.end(),
-                   [](const LadderSwing& swing) { return swing.of == LadderSwing::Of::kGroup; });
-  ASSERT_NE(group_level, ladder.swings.end());
+  ASSERT_FALSE(ladder.thread_dependent_levels.empty());
+  EXPECT_EQ(ladder.thread_dependent_levels[0].of, ThreadDependentLevel::Of::kLatency);
+  EXPECT_EQ(ladder.thread_dependent_levels[0].level, 2u);
+  EXPECT_THAT(ladder.thread_dependent_levels[0].helps, ElementsAre(0u));
+  EXPECT_THAT(ladder.thread_dependent_levels[0].hurts, ElementsAre(1u));
+  const auto group_level = std::find_if(
+      ladder.thread_dependent_levels.begin(), ladder.thread_dependent_levels.end(),
+      [](const ThreadDependentLevel& swing) { return swing.of == ThreadDependentLevel::Of::kGroup; });
+  ASSERT_NE(group_level, ladder.thread_dependent_levels.end());
   EXPECT_EQ(ladder.RowOf(*group_level).name, "Convolution");
 }
 
 TEST(Ladder, FindsTheBestSettingAndItsEquals) {
-  const Ladder ladder = *MakeLadder(Sme2Points()).ladder;
+  const Ladder ladder = *MakeLadder(MakeSme2Points()).ladder;
   ASSERT_TRUE(ladder.best);
   EXPECT_EQ(ladder.best->setting.threads, 1u) << "four threads";
   EXPECT_NE(ladder.best->setting.level, 2u) << "where SME2 hurts";
@@ -91,13 +91,14 @@ TEST(Ladder, FindsTheBestSettingAndItsEquals) {
   const LadderBest::Other& next = ladder.best->others[1];
   EXPECT_EQ(next.setting, (LadderSetting{2, 0}));
   EXPECT_EQ(next.against.verdict, Verdict::kFaster);
-  EXPECT_NEAR(*RatioOf(next.against), 3.14 / 3.04, 0.005);
+  EXPECT_NEAR(*SpeedupRatio(next.against), 3.14 / 3.04, 0.005);
   for (std::size_t i = 1; i < ladder.best->others.size(); ++i)
-    EXPECT_LE(*RatioOf(ladder.best->others[i - 1].against), *RatioOf(ladder.best->others[i].against));
+    EXPECT_LE(*SpeedupRatio(ladder.best->others[i - 1].against),
+              *SpeedupRatio(ladder.best->others[i].against));
 }
 
 TEST(Ladder, ContendedSettingsMayBeTheBest) {
-  std::vector<LadderPoint> points = Sme2Points();
+  std::vector<LadderPoint> points = MakeSme2Points();
   for (LadderPoint& point : points) point.contended = point.threads == 4;  // includes the best setting
   EXPECT_FALSE(MakeLadder(points).ladder->best);
   for (LadderPoint& point : points) point.contended = point.level == "sme" && point.threads == 1;
@@ -116,7 +117,7 @@ TEST(Ladder, DecidesSimulatedLaunchesCorrectly) {
   int num_wrong = 0;
   int num_missed = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const Ladder ladder = *MakeLadder(PointsWithThreads(Sme2Points(), 1), seed).ladder;
+    const Ladder ladder = *MakeLadder(PointsWithThreads(MakeSme2Points(), 1), seed).ladder;
     num_wrong += VerdictAt(ladder.latency, 0, 1) == Verdict::kSame ? 0 : 1;
     num_missed += VerdictAt(ladder.latency, 0, 2) == Verdict::kFaster ? 0 : 1;
     EXPECT_EQ(ladder.best->setting.level, 2u) << seed;
@@ -126,7 +127,7 @@ TEST(Ladder, DecidesSimulatedLaunchesCorrectly) {
 }
 
 TEST(Ladder, MatchesRenamedOperators) {
-  const Report report = MakeLadder(PointsWithThreads(Sme2Points(), 1));
+  const Report report = MakeLadder(PointsWithThreads(MakeSme2Points(), 1));
   const Ladder& ladder = *report.ladder;
   const LadderRow* convolution = FindLadderRow(ladder.operators, "Convolution (NHWC, PF32) IGEMM #1");
   ASSERT_NE(convolution, nullptr) << "called as at the highest level";
@@ -137,7 +138,7 @@ TEST(Ladder, MatchesRenamedOperators) {
   };
   EXPECT_EQ(name_at(0), "Convolution (NHWC, F32) IGEMM #1");
   EXPECT_EQ(name_at(2), "Convolution (NHWC, PF32) IGEMM #1");
-  EXPECT_NEAR(*RatioOf(*convolution->cells[0][2].over_lowest), 4, 0.02);
+  EXPECT_NEAR(*SpeedupRatio(*convolution->cells[0][2].over_lowest), 4, 0.02);
   // An operator of only one level has no speedup.
   const LadderRow* pack = FindLadderRow(ladder.operators, "Pack Lh (NC, X32) #1");
   ASSERT_NE(pack, nullptr);
@@ -212,7 +213,7 @@ TEST(Ladder, MatchesRecordedSme2Operators) {
 }
 
 TEST(Ladder, SkipsAndReportsFailedLevels) {
-  std::vector<LadderPoint> points = PointsWithThreads(Sme2Points(), 1);
+  std::vector<LadderPoint> points = PointsWithThreads(MakeSme2Points(), 1);
   points[1].error = "the model asks for what this CPU lacks";
   const Report report = MakeLadder(points);
   ASSERT_TRUE(report.ladder);
@@ -230,12 +231,12 @@ TEST(Ladder, SkipsAndReportsFailedLevels) {
 }
 
 TEST(Ladder, ReportsTheShareOfPortableKernels) {
-  const Ladder ladder = *MakeLadder(PointsWithThreads(Sme2Points(), 1)).ladder;
+  const Ladder ladder = *MakeLadder(PointsWithThreads(MakeSme2Points(), 1)).ladder;
   EXPECT_NEAR(ladder.portable_share, 200'000.0 / 3'140'000, 0.002);
 }
 
 TEST(Ladder, OtherRunsAreNoLadders) {
-  const std::vector<LadderPoint> good = PointsWithThreads(Sme2Points(), 1);
+  const std::vector<LadderPoint> good = PointsWithThreads(MakeSme2Points(), 1);
   std::vector<LadderPoint> points = good;
   points[2].isa = "";
   EXPECT_FALSE(MakeLadder(points).ladder) << "profile --vs isa=...: one side says no mask";
@@ -261,12 +262,12 @@ TEST(Ladder, OtherRunsAreNoLadders) {
 }
 
 TEST(Ladder, EmulatedCpusHaveNoBestSetting) {
-  RunData run = MakeLadder(PointsWithThreads(Sme2Points(), 1)).run;
+  RunData run = MakeLadder(PointsWithThreads(MakeSme2Points(), 1)).run;
   for (ExperimentData& data : run.experiments) data.emulated = true;
   const Report report = Assemble(std::move(run), {});
   ASSERT_TRUE(report.ladder);
   EXPECT_FALSE(report.ladder->best);
-  EXPECT_THAT(report.ladder->swings, IsEmpty());
+  EXPECT_THAT(report.ladder->thread_dependent_levels, IsEmpty());
   EXPECT_EQ(VerdictAt(report.ladder->latency, 0, 2), Verdict::kEmulated);
 }
 

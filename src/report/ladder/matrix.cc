@@ -42,9 +42,9 @@ class MatrixBuilder {
       if (const auto row = row_of_operator_.find(*match.baseline); row != row_of_operator_.end())
         matrix_.operators[row->second].against.back() = match.quantity;
     }
-    matrix_.costs.push_back(
-        CompareSideCosts({report_.run, report_.experiments[matrix_.baseline], report_.experiments[candidate]},
-                         comparison.pairing == Pairing::kLaunches));
+    matrix_.costs.push_back(CompareStartupCosts(
+        {report_.run, report_.experiments[matrix_.baseline], report_.experiments[candidate]},
+        comparison.pairing == Pairing::kLaunches));
   }
 
   Matrix Take() {
@@ -116,7 +116,7 @@ std::vector<Matrix> FindMatrices(const Report& report) {
   return matrices;
 }
 
-std::optional<double> RatioOf(const Quantity& quantity) {
+std::optional<double> SpeedupRatio(const Quantity& quantity) {
   if (quantity.verdict == stats::Verdict::kEmulated || quantity.verdict == stats::Verdict::kContended) {
     return std::nullopt;
   }
@@ -128,8 +128,8 @@ std::optional<double> RatioOf(const Quantity& quantity) {
   return *quantity.baseline_ns / *quantity.candidate_ns;
 }
 
-std::optional<double> EfficiencyOf(const Quantity& quantity, int baseline_threads, int threads) {
-  const auto ratio = RatioOf(quantity);
+std::optional<double> ScalingEfficiency(const Quantity& quantity, int baseline_threads, int threads) {
+  const auto ratio = SpeedupRatio(quantity);
   if (!ratio || threads <= 0) return std::nullopt;
   return *ratio * static_cast<double>(baseline_threads) / static_cast<double>(threads);
 }

@@ -14,9 +14,9 @@ std::vector<Matrix> FindMatrices(const Report& report);
 // Baseline time over candidate time: the ratio of the estimate, else the quotient of the times. Absent if a
 // variant has no time, or if the times must not be compared: on an emulated CPU, or if other processes
 // disturbed the runs.
-std::optional<double> RatioOf(const Quantity& quantity);
+std::optional<double> SpeedupRatio(const Quantity& quantity);
 
 // Scaling efficiency: speedup / ratio of the threads; 1 is perfect scaling. Absent without a ratio.
-std::optional<double> EfficiencyOf(const Quantity& quantity, int baseline_threads, int threads);
+std::optional<double> ScalingEfficiency(const Quantity& quantity, int baseline_threads, int threads);
 
 }  // namespace etprof

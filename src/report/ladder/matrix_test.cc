@@ -41,20 +41,20 @@ TEST(Matrix, ComparesASweepWithTheFewestThreads) {
   EXPECT_EQ(matrix.baseline, 1u);
   EXPECT_THAT(matrix.candidates, ElementsAre(2u, 0u));
   // The latency has a jitter of some µs.
-  EXPECT_NEAR(*EfficiencyOf(matrix.latency.against[0], 1, 2), 5.0 / 3 / 2, 0.01);
-  EXPECT_NEAR(*EfficiencyOf(matrix.latency.against[1], 1, 4), 5.0 / 2 / 4, 0.01);
+  EXPECT_NEAR(*ScalingEfficiency(matrix.latency.against[0], 1, 2), 5.0 / 3 / 2, 0.01);
+  EXPECT_NEAR(*ScalingEfficiency(matrix.latency.against[1], 1, 4), 5.0 / 2 / 4, 0.01);
   const MatrixRow& slowest = matrix.operators[0];
   EXPECT_EQ(slowest.name, "Convolution (NHWC, F32) IGEMM #1");
-  EXPECT_NEAR(*EfficiencyOf(slowest.against[0], 1, 2), 1, 0.01);
-  EXPECT_NEAR(*EfficiencyOf(slowest.against[1], 1, 4), 1, 0.01);
+  EXPECT_NEAR(*ScalingEfficiency(slowest.against[0], 1, 2), 1, 0.01);
+  EXPECT_NEAR(*ScalingEfficiency(slowest.against[1], 1, 4), 1, 0.01);
   EXPECT_EQ(slowest.against[1].verdict, stats::Verdict::kFaster);
   for (const MatrixRow& row : matrix.operators) {
     if (row.name != "mean.out" && row.name != "native_call_mean.out") continue;
-    EXPECT_NEAR(*EfficiencyOf(row.against[1], 1, 4), 0.25, 0.001) << "what does not scale";
+    EXPECT_NEAR(*ScalingEfficiency(row.against[1], 1, 4), 0.25, 0.001) << "what does not scale";
   }
   for (const MatrixRow& row : matrix.groups) {
     if (row.name != "GEMM") continue;
-    EXPECT_NEAR(*EfficiencyOf(row.against[0], 1, 2), 0.5, 0.001);
+    EXPECT_NEAR(*ScalingEfficiency(row.against[0], 1, 2), 0.5, 0.001);
   }
 }
 
@@ -78,7 +78,7 @@ TEST(Matrix, JoinsComparisonsWithOneBaseline) {
   EXPECT_THAT(matrix.candidates, ElementsAre(1u, 2u));
   EXPECT_EQ(matrix.latency.against[0].verdict, stats::Verdict::kFaster);
   EXPECT_EQ(matrix.latency.against[1].verdict, stats::Verdict::kSame);
-  EXPECT_NEAR(*RatioOf(matrix.latency.against[0]), 2, 0.01);
+  EXPECT_NEAR(*SpeedupRatio(matrix.latency.against[0]), 2, 0.01);
   ASSERT_THAT(matrix.costs, SizeIs(2));
   EXPECT_EQ(matrix.costs[0].load.verdict, stats::Verdict::kSame);
 }
@@ -100,14 +100,14 @@ TEST(Matrix, EmulatedCpusHaveNoEfficiency) {
   Quantity quantity;
   quantity.baseline_ns = 4;
   quantity.candidate_ns = 2;
-  EXPECT_EQ(EfficiencyOf(quantity, 1, 2), 1.0);
+  EXPECT_EQ(ScalingEfficiency(quantity, 1, 2), 1.0);
   quantity.verdict = stats::Verdict::kEmulated;
-  EXPECT_FALSE(EfficiencyOf(quantity, 1, 2));
+  EXPECT_FALSE(ScalingEfficiency(quantity, 1, 2));
   quantity = {};
-  EXPECT_FALSE(RatioOf(quantity));
+  EXPECT_FALSE(SpeedupRatio(quantity));
 }
 
-TEST(SideCosts, PairsByLaunch) {
+TEST(StartupCosts, PairsByLaunch) {
   RunData run;
   run.experiments = {example::MakeExperiment("a", 5'000'000), example::MakeExperiment("b", 5'000'000)};
   for (std::size_t i = 0; i < 10; ++i) {
@@ -121,7 +121,7 @@ TEST(SideCosts, PairsByLaunch) {
   run.pairs.push_back({});
   run.pairs[0].candidate = 1;
   const Report report = Assemble(std::move(run), {});
-  const SideCosts& costs = report.comparisons[0].costs;
+  const StartupCosts& costs = report.comparisons[0].costs;
   EXPECT_EQ(costs.load.verdict, stats::Verdict::kSlower);
   EXPECT_NEAR(costs.load.estimate->ratio(), 1 / 1.1, 1e-6);
   EXPECT_EQ(costs.peak_memory.verdict, stats::Verdict::kFaster);
@@ -129,8 +129,9 @@ TEST(SideCosts, PairsByLaunch) {
   EXPECT_EQ(costs.first_run.verdict, stats::Verdict::kSame);
   RunData few = report.run;
   few.experiments[1].launches.resize(4);
-  EXPECT_FALSE(CompareSideCosts({few, report.experiments[0], report.experiments[1]}, true).load.estimate);
-  const SideCosts apart = CompareSideCosts({report.run, report.experiments[0], report.experiments[1]}, false);
+  EXPECT_FALSE(CompareStartupCosts({few, report.experiments[0], report.experiments[1]}, true).load.estimate);
+  const StartupCosts apart =
+      CompareStartupCosts({report.run, report.experiments[0], report.experiments[1]}, false);
   EXPECT_FALSE(apart.load.estimate) << "launches of different runs have nothing to do with each other";
   EXPECT_EQ(apart.load.baseline, costs.load.baseline);
 }

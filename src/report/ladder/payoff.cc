@@ -11,17 +11,18 @@ namespace {
 
 PayoffRow MakePayoffRow(const LadderRow& row, std::size_t level, const std::vector<int>& threads) {
   PayoffRow new_row{row.name, {}, {}, false};
-  for (const std::vector<LadderCell>& levels : row.cells) new_row.gain.push_back(levels[level].over_below);
+  for (const std::vector<LadderCell>& levels : row.cells)
+    new_row.speedups.push_back(levels[level].over_below);
   const auto is = [](const std::optional<Quantity>& quantity, auto... verdicts) {
     return quantity && ((quantity->verdict == verdicts) || ...);
   };
-  std::size_t from = new_row.gain.size();
-  while (from > 0 && is(new_row.gain[from - 1], stats::Verdict::kSame, stats::Verdict::kSlower)) --from;
+  std::size_t from = new_row.speedups.size();
+  while (from > 0 && is(new_row.speedups[from - 1], stats::Verdict::kSame, stats::Verdict::kSlower)) --from;
   new_row.never = from == 0;
   const bool was_faster =
-      std::any_of(new_row.gain.begin(), new_row.gain.begin() + static_cast<std::ptrdiff_t>(from),
+      std::any_of(new_row.speedups.begin(), new_row.speedups.begin() + static_cast<std::ptrdiff_t>(from),
                   [&](const auto& quantity) { return is(quantity, stats::Verdict::kFaster); });
-  if (was_faster && from < new_row.gain.size()) new_row.stops = threads[from];
+  if (was_faster && from < new_row.speedups.size()) new_row.stops = threads[from];
   return new_row;
 }
 
@@ -29,7 +30,7 @@ void AddPayoffs(const Ladder& ladder, std::vector<Payoff>& payoffs) {
   for (std::size_t level = 1; level < ladder.levels.size(); ++level) {
     Payoff payoff;
     payoff.latency = MakePayoffRow(ladder.latency, level, ladder.threads);
-    if (std::ranges::count_if(payoff.latency.gain,
+    if (std::ranges::count_if(payoff.latency.speedups,
                               [](const auto& quantity) { return quantity.has_value(); }) < 2)
       continue;
     payoff.baseline = ladder.levels[ladder.Below(level)].name;
@@ -38,7 +39,7 @@ void AddPayoffs(const Ladder& ladder, std::vector<Payoff>& payoffs) {
     payoff.interleaved = ladder.interleaved;
     for (const LadderRow& row : ladder.operators) {
       PayoffRow of = MakePayoffRow(row, level, ladder.threads);
-      if (std::ranges::any_of(of.gain, [](const auto& quantity) { return quantity.has_value(); }))
+      if (std::ranges::any_of(of.speedups, [](const auto& quantity) { return quantity.has_value(); }))
         payoff.operators.push_back(std::move(of));
     }
     payoffs.push_back(std::move(payoff));
@@ -58,7 +59,7 @@ std::vector<Payoff> FindPayoffs(const Report& report) {
   if (report.ladder) {
     AddPayoffs(*report.ladder, payoffs);
   } else {
-    for (const Ladder& ladder : LaddersWithin(report)) AddPayoffs(ladder, payoffs);
+    for (const Ladder& ladder : FindLaddersWithin(report)) AddPayoffs(ladder, payoffs);
   }
   return payoffs;
 }

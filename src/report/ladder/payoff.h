@@ -15,7 +15,7 @@ struct Report;
 // A time without and with a level of the ISA, at each number of threads.
 struct PayoffRow {
   std::string name;
-  std::vector<std::optional<Quantity>> gain;  // by number of threads; absent: not in both variants
+  std::vector<std::optional<Quantity>> speedups;  // by number of threads; absent: not in both variants
   // The first number of threads from which on the level is the same or slower, after it was faster at a
   // smaller number. Absent if a verdict from there on is missing, inconclusive, or contended.
   std::optional<int> stops;
@@ -26,7 +26,7 @@ struct PayoffRow {
     v("name", &PayoffRow::name, {.meaning = "median latency, or an operator"});
     v("gain",
       [](const PayoffRow& row) {
-        return Each(row.gain, [](const auto& one) { return MaybeView<Gain>(one); });
+        return MapEach(row.speedups, [](const auto& one) { return MakeOptionalView<RatioAndVerdict>(one); });
       },
       {.meaning = "by number of threads; null: not in both variants"});
     v("no_longer_from_threads", &PayoffRow::stops,

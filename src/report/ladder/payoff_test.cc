@@ -48,12 +48,12 @@ TEST(Payoff, ComparesWithOneLevelOnly) {
   points.push_back({"sme", "=sme", {"sme"}, 2, 4'000'000});
   const Report report = MakeLadder(points);
   ASSERT_TRUE(report.ladder);
-  EXPECT_THAT(report.ladder->swings, IsEmpty());
+  EXPECT_THAT(report.ladder->thread_dependent_levels, IsEmpty());
   ASSERT_THAT(report.payoffs, SizeIs(2));
   EXPECT_EQ(report.payoffs[1].baseline, "sme");
   const PayoffRow& row = FindConvolution(report.payoffs[1]);
-  EXPECT_EQ(row.gain[1]->verdict, Verdict::kFaster);
-  EXPECT_FALSE(row.gain[2]);
+  EXPECT_EQ(row.speedups[1]->verdict, Verdict::kFaster);
+  EXPECT_FALSE(row.speedups[2]);
   EXPECT_FALSE(report.payoffs[1].Stops());
 }
 
@@ -66,9 +66,9 @@ TEST(Payoff, FindsWhereALevelStopsToPayOff) {
   EXPECT_EQ(payoff.candidate, "on");
   EXPECT_THAT(payoff.threads, ElementsAre(1, 2, 4));
   const PayoffRow& row = FindConvolution(payoff);
-  EXPECT_EQ(row.gain[0]->verdict, Verdict::kFaster);
-  EXPECT_EQ(row.gain[1]->verdict, Verdict::kFaster);
-  EXPECT_EQ(row.gain[2]->verdict, Verdict::kSlower);
+  EXPECT_EQ(row.speedups[0]->verdict, Verdict::kFaster);
+  EXPECT_EQ(row.speedups[1]->verdict, Verdict::kFaster);
+  EXPECT_EQ(row.speedups[2]->verdict, Verdict::kSlower);
   EXPECT_EQ(row.stops, 4);
   EXPECT_FALSE(row.never);
   EXPECT_EQ(payoff.latency.stops, 4);

@@ -21,7 +21,7 @@ namespace {
 
 // The backend and data type of "<model>_<backend>_<dtype>", the names of export; "" for other names.
 std::pair<std::string, std::string> ParseBackendAndType(const std::string& model_id) {
-  const std::string rest = model_id.substr(WithoutBackend(model_id).size());
+  const std::string rest = model_id.substr(RemoveBackendSuffix(model_id).size());
   const std::size_t at = rest.find('_', 1);
   if (at == std::string::npos) return {};
   return {rest.substr(1, at - 1), rest.substr(at + 1)};
@@ -95,7 +95,7 @@ void AddBursts(const RunData& run, const ExperimentData& data, ReportExperiment&
       point.disturbed = !burst.level || !clean;
       if (burst.frequency_khz) point.mhz = static_cast<double>(*burst.frequency_khz) / 1e3;
       point.celsius = burst.temperature_celsius;
-      if (const RoundConditions* conditions = ConditionsOf(run, launch.index, burst)) {
+      if (const RoundConditions* conditions = FindConditions(run, launch.index, burst)) {
         point.throttled = conditions->hot || conditions->capped;
         if (!point.celsius) point.celsius = conditions->vitals.Hottest();
       }
@@ -150,12 +150,12 @@ void AddOperators(ReportExperiment& out) {
 // `trace_enabled`: a kernel-log run, whose times are not latency.
 void AddProfile(ReportExperiment& out, bool trace_enabled) {
   const Profile& profile = *out.profile;
-  const std::vector<std::size_t> steady = profile.RunsOf(Phase::kSteady);
-  const std::vector<std::size_t> first = profile.RunsOf(Phase::kFirst);
+  const std::vector<std::size_t> steady = profile.RunsInPhase(Phase::kSteady);
+  const std::vector<std::size_t> first = profile.RunsInPhase(Phase::kFirst);
   out.traced_runs = static_cast<std::int64_t>(profile.runs.size());
   out.first_runs = static_cast<std::int64_t>(first.size());
   out.steady_runs = static_cast<std::int64_t>(steady.size());
-  out.disturbed_runs = static_cast<std::int64_t>(profile.RunsOf(Phase::kDisturbed).size());
+  out.disturbed_runs = static_cast<std::int64_t>(profile.RunsInPhase(Phase::kDisturbed).size());
   out.warmup_runs = out.traced_runs - out.first_runs - out.steady_runs - out.disturbed_runs;
   const auto totals_of = [&](const std::vector<std::size_t>& runs) {
     std::vector<double> totals;
@@ -166,7 +166,7 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   out.common_runs = static_cast<std::int64_t>(common.size());
   out.traced = profile.whole;
   if (out.latency.n == 0 && !trace_enabled) {
-    out.run_classes = ClassesOfRuns(profile);
+    out.run_classes = FindRunClasses(profile);
     if (out.run_classes.empty()) {
       out.latency = out.traced;
     } else {
@@ -181,10 +181,10 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   if (!out.load && profile.load_method) out.load = static_cast<double>(*profile.load_method);
   out.groups = ByGroup(profile);
   out.categories = ByCategory(profile);
-  out.places = ByPlace(profile);
+  out.places = ByDelegation(profile);
   AddOperators(out);
   if (profile.program) {
-    out.layers = Layers(profile);
+    out.layers = FindLayers(profile);
     out.attributed = AttributedShare(profile);
     out.by_layer = ByLayer(profile);
     out.by_source = BySourceLine(profile);
@@ -218,7 +218,7 @@ ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<P
   out.tracer_always_on = data.tracer_always_on;
   if (!data.trace_enabled) {
     const std::vector<Nanoseconds> all = data.AllLatencies();
-    const std::vector<Nanoseconds> recorded = data.DescribedLatencies();
+    const std::vector<Nanoseconds> recorded = data.CleanOrAllLatencies();
     out.clean_runs = static_cast<std::int64_t>(data.Latencies().size());
     out.latency_of_all = stats::Describe(std::vector<double>(all.begin(), all.end()));
     const std::vector<double> latencies(recorded.begin(), recorded.end());
@@ -238,7 +238,7 @@ ReportExperiment Describe(const RunData& run, std::size_t index, std::optional<P
   AddBursts(run, data, out);
   out.profile = std::move(profile);
   if (out.profile) AddProfile(out, data.trace_enabled);
-  if (const PeaksEntry* peaks = run.peaks ? PeaksOf(*run.peaks, out.label) : nullptr;
+  if (const PeaksEntry* peaks = run.peaks ? FindPeaks(*run.peaks, out.label) : nullptr;
       peaks != nullptr && out.profile)
     out.roofline = MakeRoofline(*out.profile, *peaks);
   if (run.schedule.sustained_seconds > 0) out.sustained = DescribeSustained(data);
@@ -257,12 +257,12 @@ void AddComparisons(Report& report) {
   const RunData& run = report.run;
   for (const ComparePair& pair : run.pairs) {
     if (pair.baseline >= report.experiments.size() || pair.candidate >= report.experiments.size()) continue;
-    const Sides sides{run, report.experiments[pair.baseline], report.experiments[pair.candidate]};
+    const ExperimentPair sides{run, report.experiments[pair.baseline], report.experiments[pair.candidate]};
     const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
     const std::string why = baseline.latency.n == 0 ? baseline.label + " has no times"
                             : candidate.latency.n == 0
                                 ? candidate.label + " has no times"
-                                : WhySmeDoesNotDiffer(sides.BaselineData(), sides.CandidateData());
+                                : SmeNotDifferentReason(sides.BaselineData(), sides.CandidateData());
     if (!why.empty()) {
       report.warnings.push_back("no comparison of " + baseline.label + " and " + candidate.label + ": " +
                                 why);
@@ -273,7 +273,7 @@ void AddComparisons(Report& report) {
     result.candidate = pair.candidate;
     result.label = pair.label;
     result.comparison = CompareExperiments(sides, pair.baseline_label, pair.candidate_label);
-    result.costs = CompareSideCosts(sides, result.comparison.pairing == Pairing::kLaunches);
+    result.costs = CompareStartupCosts(sides, result.comparison.pairing == Pairing::kLaunches);
     if (result.comparison.latency.estimate)
       result.half_width = result.comparison.latency.estimate->half_width();
     result.same_configuration = SameConfiguration(sides.BaselineData(), sides.CandidateData());
@@ -286,9 +286,9 @@ void AddComparisons(Report& report) {
     }
     result.outputs = pair.outputs;
     result.layers = CompareLayers(sides);
-    result.by_source = CompareByName(sides, SourceLineOf);
-    result.by_delegate = CompareByName(sides, DelegateOf);
-    result.by_kernel = CompareByName(sides, KernelOf);
+    result.by_source = CompareByName(sides, SourceLineName);
+    result.by_delegate = CompareByName(sides, DelegateName);
+    result.by_kernel = CompareByName(sides, KernelName);
     result.factors = FactorSpeedup(sides, result.comparison);
     if (result.comparison.latency_from_trace &&
         !(baseline.latency_from_trace && candidate.latency_from_trace)) {
@@ -323,7 +323,7 @@ void AddWarnings(Report& report) {
     }
   }
   const bool coarse = std::ranges::any_of(report.experiments, [](const ReportExperiment& experiment) {
-    return experiment.profile && HasWholeMicroseconds(*experiment.profile);
+    return experiment.profile && HasMicrosecondClock(*experiment.profile);
   });
   if (coarse) {
     warnings.push_back(
@@ -375,9 +375,9 @@ void AddMatrixKernels(Report& report) {
     if (!experiment.profile) continue;
     if (arm)
       experiment.matrix_kernels =
-          MatrixKernels(*experiment.profile, isa(experiment),
-                        RowsOf(report.watched, report.run.experiments[experiment.index]));
-    experiment.kernel_evidence = SmeEvidence(*experiment.profile, experiment.matrix_kernels);
+          FindMatrixKernels(*experiment.profile, isa(experiment),
+                            FindWatchedRows(report.watched, report.run.experiments[experiment.index]));
+    experiment.kernel_evidence = ListSmeOperators(*experiment.profile, experiment.matrix_kernels);
   }
 }
 
@@ -401,13 +401,13 @@ const ReportComparison* FindComparison(const Report& report, std::size_t baselin
   return found == report.comparisons.end() ? nullptr : &*found;
 }
 
-bool InPair(const Report& report, std::size_t experiment) {
+bool IsInPair(const Report& report, std::size_t experiment) {
   return std::ranges::any_of(report.comparisons, [&](const ReportComparison& pair) {
     return pair.baseline == experiment || pair.candidate == experiment;
   });
 }
 
-std::vector<std::size_t> Subjects(const Report& report) {
+std::vector<std::size_t> FindSubjects(const Report& report) {
   std::vector<std::size_t> subjects;
   if (report.ladder) {
     const Ladder& ladder = *report.ladder;
@@ -418,7 +418,7 @@ std::vector<std::size_t> Subjects(const Report& report) {
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const bool candidate = std::ranges::any_of(
         report.comparisons, [&](const ReportComparison& pair) { return pair.candidate == i; });
-    if (candidate || !InPair(report, i)) subjects.push_back(i);
+    if (candidate || !IsInPair(report, i)) subjects.push_back(i);
   }
   return subjects;
 }
@@ -434,7 +434,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
     report.emulated = report.emulated || report.run.experiments[i].emulated;
     report.experiments.push_back(Describe(report.run, i, std::move(profiles[i])));
   }
-  report.watched = WatchedOf(report.run);
+  report.watched = FindWatchedExperiments(report.run);
   AddMatrixKernels(report);
   report.bare = report.run.status == RunData::Status::kUnknown;
   report.model_id = report.run.model_id;
@@ -448,9 +448,9 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
     if (backend != report.backend) report.backend.clear();
     if (dtype != report.dtype) report.dtype.clear();
   }
-  if (models.size() > 1) report.models_share = TellApart({models.begin(), models.end()}).shared;
-  if (models.size() == 2 && report.models_share.empty())
-    report.models_share = *models.begin() + ", " + *models.rbegin();
+  if (models.size() > 1) report.common_model_prefix = DropCommonWords({models.begin(), models.end()}).shared;
+  if (models.size() == 2 && report.common_model_prefix.empty())
+    report.common_model_prefix = *models.begin() + ", " + *models.rbegin();
   AddComparisons(report);
   report.ladder = FindLadder(report);
   if (!report.ladder) report.matrices = FindMatrices(report);
@@ -461,12 +461,12 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   return report;
 }
 
-RunData RunOfEtdumps(const std::vector<std::filesystem::path>& files,
-                     const std::vector<std::string>& labels) {
+RunData MakeEtdumpRun(const std::vector<std::filesystem::path>& files,
+                      const std::vector<std::string>& labels) {
   RunData run;
   for (std::size_t i = 0; i < files.size(); ++i) {
     ExperimentData data;
-    data.name = IsTimelineCsv(files[i]) ? StemOfTimeline(files[i]) : files[i].stem().string();
+    data.name = IsTimelineCsv(files[i]) ? TimelineStem(files[i]) : files[i].stem().string();
     data.label = i < labels.size() && !labels[i].empty() ? labels[i] : data.name;
     data.etdump = files[i];
     run.experiments.push_back(std::move(data));
@@ -475,8 +475,8 @@ RunData RunOfEtdumps(const std::vector<std::filesystem::path>& files,
     run.model_id = run.experiments.front().name;
   std::vector<std::string> names;
   for (const ExperimentData& data : run.experiments) names.push_back(data.name);
-  const NamesApart apart = TellApart(names);
-  if (run.model_id.empty()) run.model_id = ModelOfNames(apart);
+  const DistinctNames apart = DropCommonWords(names);
+  if (run.model_id.empty()) run.model_id = CommonModelName(apart);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (run.experiments[i].label == names[i]) run.experiments[i].label = apart.names[i];
   }

@@ -94,9 +94,9 @@ TEST(Assemble, CountsLateRunsOfAllRuns) {
 
 // Like the interval of a pair: a stop rule with interim analyses needs more than 95 % at the last one.
 TEST(Assemble, WidensTheIntervalForInterimAnalyses) {
-  const auto interval = [](double look_confidence) {
+  const auto interval = [](double interim_confidence) {
     RunData run;
-    run.schedule.look_confidence = look_confidence;
+    run.schedule.interim_confidence = interim_confidence;
     run.experiments.push_back(example::MakeExperiment("alone", 5'000'000));
     return *Assemble(std::move(run), {}).experiments[0].interval;
   };
@@ -164,8 +164,8 @@ TEST(Assemble, RefusesRunnersThatShouldDifferInSme2) {
   const auto of = [](const char* preset, std::optional<bool> off, std::optional<bool> on) {
     RunData run;
     run.experiments = {example::MakeExperiment("off", 5'000'000), example::MakeExperiment("on", 2'000'000)};
-    run.experiments[0].runner_built = RunnerBuilt{"android-arm64-v9a-sme2-off", "", off};
-    run.experiments[1].runner_built = RunnerBuilt{preset, "", on};
+    run.experiments[0].runner_built = RunnerBuildInfo{"android-arm64-v9a-sme2-off", "", off};
+    run.experiments[1].runner_built = RunnerBuildInfo{preset, "", on};
     run.pairs.push_back({});
     run.pairs[0].candidate = 1;
     return Assemble(std::move(run), {});
@@ -192,11 +192,11 @@ TEST(Assemble, ParsesBackendAndDataType) {
 TEST(Assemble, ListsCandidatesAndSingleExperiments) {
   Report report = example::MakePair();
   ASSERT_EQ(report.comparisons.size(), 1U);
-  EXPECT_TRUE(InPair(report, 0) && InPair(report, 1));
-  EXPECT_THAT(Subjects(report), ElementsAre(report.comparisons[0].candidate));
+  EXPECT_TRUE(IsInPair(report, 0) && IsInPair(report, 1));
+  EXPECT_THAT(FindSubjects(report), ElementsAre(report.comparisons[0].candidate));
   report.comparisons.clear();
-  EXPECT_FALSE(InPair(report, 0));
-  EXPECT_THAT(Subjects(report), ElementsAre(0, 1));
+  EXPECT_FALSE(IsInPair(report, 0));
+  EXPECT_THAT(FindSubjects(report), ElementsAre(0, 1));
 }
 
 TEST(Assemble, ListsPackedKernels) {
@@ -236,9 +236,9 @@ TEST(Assemble, PairsOffWithOn) {
   EXPECT_EQ(report.comparisons[0].comparison.baseline_label, "mac_sme2_off");
 }
 
-TEST(RunOfEtdumps, LabelsByTheDifferingPartsOfNames) {
+TEST(MakeEtdumpRun, LabelsByTheDifferingPartsOfNames) {
   const auto labels = [](const char* a, const char* b) {
-    const RunData run = RunOfEtdumps({a, b}, {});
+    const RunData run = MakeEtdumpRun({a, b}, {});
     return run.model_id + "|" + run.experiments[0].label + "|" + run.experiments[1].label;
   };
   EXPECT_EQ(labels("x/toy_cnn.sme2_off.etdump", "x/toy_cnn.sme2_on.etdump"), "toy_cnn|sme2_off|sme2_on");

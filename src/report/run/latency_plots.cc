@@ -24,7 +24,7 @@ std::vector<LatencyPlot> FindLatencyPlots(const Report& report) {
     for (std::size_t i = first; i < report.experiments.size(); ++i) {
       if (sets[i] != first || report.experiments[i].latency.n == 0) continue;
       plot.experiments.push_back(i);
-      runs.push_back(LatencySeriesOf(report, report.experiments[i]).ns);
+      runs.push_back(CollectLatencySeries(report, report.experiments[i]).ns);
     }
     if (plot.experiments.empty()) continue;
     plot.histogram = stats::MakeSharedHistogram(runs);

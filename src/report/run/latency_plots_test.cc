@@ -54,7 +54,7 @@ TEST(LatencyPlots, SeparatesExperimentsThatAreNotCompared) {
 }
 
 TEST(LatencyPlots, PlotsAllLevelsOfALadder) {
-  const Report report = example::MakeLadder(example::Sme2Points());
+  const Report report = example::MakeLadder(example::MakeSme2Points());
   ASSERT_TRUE(report.ladder.has_value());
   // Comparisons connect only the levels of one number of threads; the ladder connects all of them.
   ASSERT_EQ(report.latency_plots.size(), 1U);

@@ -82,7 +82,7 @@ const SourcePlace* FindPlace(const Profile& profile, std::size_t op) {
 
 }  // namespace
 
-std::vector<LayerRow> Layers(const Profile& profile) {
+std::vector<LayerRow> FindLayers(const Profile& profile) {
   LayerTree tree;
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     const SourcePlace* place = FindPlace(profile, op);
@@ -110,7 +110,7 @@ std::optional<double> AttributedShare(const Profile& profile) {
   return static_cast<double>(attributed) / static_cast<double>(all);
 }
 
-std::vector<LayerDelta> CompareLayers(const Sides& sides) {
+std::vector<LayerDelta> CompareLayers(const ExperimentPair& sides) {
   // The candidate's tree, then the modules that only the baseline has. The outer rows of a wrapper contain
   // the whole model, so they are compared with the whole model of the variant without the wrapper.
   const auto paths = [](const std::vector<LayerRow>& layers) {
@@ -118,7 +118,8 @@ std::vector<LayerDelta> CompareLayers(const Sides& sides) {
     for (const LayerRow& layer : layers) all.push_back(layer.path);
     return all;
   };
-  const ModulePrefixes prefixes = CommonModules(paths(sides.baseline.layers), paths(sides.candidate.layers));
+  const ModulePrefixes prefixes =
+      FindWrapperPrefixes(paths(sides.baseline.layers), paths(sides.candidate.layers));
   const auto without = [](const std::string& path, const std::string& prefix) {
     return prefix.starts_with(path + '.') ? "" : WithoutPrefix(path, prefix);
   };
@@ -142,13 +143,13 @@ std::vector<LayerDelta> CompareLayers(const Sides& sides) {
       if (sets[place].baseline.empty()) sets[place].baseline = row.operators;
     }
   }
-  std::vector<DeltaRow> rows = CompareSetsOf(sides, sets);
+  std::vector<DeltaRow> rows = CompareExperimentSets(sides, sets);
   if (rows.empty()) return {};
   for (std::size_t i = 0; i < rows.size(); ++i) layers[i].row = std::move(rows[i]);
   return layers;
 }
 
-std::vector<DeltaRow> CompareByName(const Sides& sides, NameOfOperator name_of) {
+std::vector<DeltaRow> CompareByName(const ExperimentPair& sides, OperatorNameFunction name_of) {
   if (!sides.baseline.profile || !sides.candidate.profile) return {};
   std::vector<OperatorSet> sets;
   std::map<std::string, std::size_t> index;
@@ -163,7 +164,7 @@ std::vector<DeltaRow> CompareByName(const Sides& sides, NameOfOperator name_of) 
       (is_candidate ? set.candidate : set.baseline).push_back(op);
     }
   }
-  return CompareSetsOf(sides, sets);
+  return CompareExperimentSets(sides, sets);
 }
 
 }  // namespace etprof

@@ -11,7 +11,7 @@
 
 namespace etprof {
 
-struct Sides;
+struct ExperimentPair;
 
 // A module of the model with the operators in it. Sums are over the common set of runs.
 struct LayerRow {
@@ -40,7 +40,7 @@ struct LayerRow {
 // The tree of the modules of operators: parents before children; children by their number if they have one
 // ("features.0"), else in the order in which they first run. Empty if no operator has a place. Operators
 // without a place, overheads, and truncated time are in no row; ByLayer has them.
-std::vector<LayerRow> Layers(const Profile& profile);
+std::vector<LayerRow> FindLayers(const Profile& profile);
 
 // The share of the operators' time (without overheads) that has a layer, 0 to 1; absent if the operators take
 // no time.
@@ -52,11 +52,11 @@ struct LayerDelta {
   std::string type;
   DeltaRow row;  // comparison of LayerRow::total
 };
-std::vector<LayerDelta> CompareLayers(const Sides& sides);
+std::vector<LayerDelta> CompareLayers(const ExperimentPair& sides);
 
 // Compares groups of operators with the same `name_of` (argument: index into the profile's operators).
 // Operators without a name are left out.
-using NameOfOperator = std::optional<std::string> (*)(const Profile& profile, std::size_t op);
-std::vector<DeltaRow> CompareByName(const Sides& sides, NameOfOperator name_of);
+using OperatorNameFunction = std::optional<std::string> (*)(const Profile& profile, std::size_t op);
+std::vector<DeltaRow> CompareByName(const ExperimentPair& sides, OperatorNameFunction name_of);
 
 }  // namespace etprof

@@ -40,7 +40,7 @@ std::map<int, double> CollectLogs(const ExperimentData& data, const auto& value_
   return logs;
 }
 
-void CompareCost(const Sides& sides, const auto& value_of, SideCost& cost) {
+void CompareCost(const ExperimentPair& sides, const auto& value_of, StartupCost& cost) {
   const ExperimentData &baseline = sides.BaselineData(), &candidate = sides.CandidateData();
   const std::map<int, double> before = CollectLogs(baseline, value_of);
   std::vector<double> effects;
@@ -52,19 +52,19 @@ void CompareCost(const Sides& sides, const auto& value_of, SideCost& cost) {
   const bool emulated = baseline.emulated || candidate.emulated;
   if (emulated) cost.verdict = stats::Verdict::kEmulated;
   if (effects.size() < kMinLaunches) return;
-  const CompareOptions options = CompareOptionsOf(sides.run);
+  const CompareOptions options = MakeCompareOptions(sides.run);
   cost.estimate = stats::EstimateRatio(effects, options.confidence);
   if (!cost.estimate || emulated) return;
-  cost.verdict = stats::Judge(cost.estimate->log_low, cost.estimate->log_high, options.margin);
+  cost.verdict = stats::DecideVerdict(cost.estimate->log_low, cost.estimate->log_high, options.margin);
 }
 
 }  // namespace
 
-CompareOptions CompareOptionsOf(const RunData& run) {
+CompareOptions MakeCompareOptions(const RunData& run) {
   CompareOptions options;
   if (run.schedule.margin > 0) options.margin = run.schedule.margin;
   if (run.schedule.confidence > 0) options.confidence = run.schedule.confidence;
-  options.look_confidence = run.schedule.look_confidence;
+  options.interim_confidence = run.schedule.interim_confidence;
   // A measurement interleaves its experiments, even if the launches of a trace's runs are not known.
   const bool one_measurement = run.schedule.launches > 0;
   options.drift = run.schedule.drift.value_or(one_measurement ? 0 : options.drift);
@@ -72,15 +72,15 @@ CompareOptions CompareOptionsOf(const RunData& run) {
   return options;
 }
 
-Comparison CompareExperiments(const Sides& sides, const std::string& baseline_label,
+Comparison CompareExperiments(const ExperimentPair& sides, const std::string& baseline_label,
                               const std::string& candidate_label, const std::vector<NodePair>* matches) {
-  CompareOptions options = CompareOptionsOf(sides.run);
+  CompareOptions options = MakeCompareOptions(sides.run);
   options.matches = matches;
   return Compare(MakeSide(sides.run, sides.baseline, baseline_label),
                  MakeSide(sides.run, sides.candidate, candidate_label), options);
 }
 
-std::string CleanText(const Comparison& comparison) {
+std::string CleanRunsText(const Comparison& comparison) {
   const auto count = [](const auto& runs) {
     return fmt::format("{} of {}", FormatCount(runs.clean), CountedText(runs.all, "run"));
   };
@@ -89,21 +89,22 @@ std::string CleanText(const Comparison& comparison) {
                      count(comparison.candidate_clean), comparison.candidate_label);
 }
 
-Comparison CompareLatencies(const Sides& sides) {
+Comparison CompareLatencies(const ExperimentPair& sides) {
   Side a = MakeSide(sides.run, sides.baseline, ""), b = MakeSide(sides.run, sides.candidate, "");
   a.profile = b.profile = nullptr;
-  return Compare(a, b, CompareOptionsOf(sides.run));
+  return Compare(a, b, MakeCompareOptions(sides.run));
 }
 
-std::vector<DeltaRow> CompareSetsOf(const Sides& sides, const std::vector<OperatorSet>& sets) {
+std::vector<DeltaRow> CompareExperimentSets(const ExperimentPair& sides,
+                                            const std::vector<OperatorSet>& sets) {
   if (sets.empty()) return {};
   return CompareSets(MakeSide(sides.run, sides.baseline, ""), MakeSide(sides.run, sides.candidate, ""), sets,
-                     CompareOptionsOf(sides.run));
+                     MakeCompareOptions(sides.run));
 }
 
-SideCosts CompareSideCosts(const Sides& sides, bool paired) {
+StartupCosts CompareStartupCosts(const ExperimentPair& sides, bool paired) {
   const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
-  SideCosts costs;
+  StartupCosts costs;
   costs.load = {baseline.load, candidate.load};
   costs.first_run = {baseline.first_run, candidate.first_run};
   if (baseline.peak_rss) costs.peak_memory.baseline = static_cast<double>(*baseline.peak_rss);

@@ -8,10 +8,10 @@
 namespace etprof {
 
 // Options from a run's schedule, with defaults for missing values.
-CompareOptions CompareOptionsOf(const RunData& run);
+CompareOptions MakeCompareOptions(const RunData& run);
 
 // Two experiments of a run.
-struct Sides {
+struct ExperimentPair {
   const RunData& run;
   const ReportExperiment &baseline, &candidate;
 
@@ -21,23 +21,24 @@ struct Sides {
 
 // Compares the experiments with the schedule's margin and levels. Empty labels are replaced by the
 // experiments' labels. `matches`: see CompareOptions.
-Comparison CompareExperiments(const Sides& sides, const std::string& baseline_label = "",
+Comparison CompareExperiments(const ExperimentPair& sides, const std::string& baseline_label = "",
                               const std::string& candidate_label = "",
                               const std::vector<NodePair>* matches = nullptr);
 
 // "12 of 1,960 runs of avx512 off and 900 of 1,960 runs of avx512 on had a processor whenever they wanted
 // one".
-std::string CleanText(const Comparison& comparison);
+std::string CleanRunsText(const Comparison& comparison);
 
 // Compares only the latency, without groups and operators.
-Comparison CompareLatencies(const Sides& sides);
+Comparison CompareLatencies(const ExperimentPair& sides);
 
 // Compares sets of operators.
-std::vector<DeltaRow> CompareSetsOf(const Sides& sides, const std::vector<OperatorSet>& sets);
+std::vector<DeltaRow> CompareExperimentSets(const ExperimentPair& sides,
+                                            const std::vector<OperatorSet>& sets);
 
 // Compares the costs of a process besides its runs. `paired`: the launches of both variants were interleaved.
 // The estimate is computed like that of the latency, with one value per launch; absent for fewer than five
 // launches.
-SideCosts CompareSideCosts(const Sides& sides, bool paired);
+StartupCosts CompareStartupCosts(const ExperimentPair& sides, bool paired);
 
 }  // namespace etprof

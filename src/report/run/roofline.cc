@@ -54,21 +54,22 @@ std::optional<double> MaxBandwidth(const PeaksEntry& peaks, Bytes bytes) {
 }
 
 // The compute roofs of the rows' data types, and all levels of memory with their fastest kind of access.
-std::vector<Roof> MakeRoofs(const std::vector<RooflineRow>& rows, const PeaksEntry& peaks) {
-  std::vector<Roof> roofs;
+std::vector<RooflineCeiling> MakeRoofs(const std::vector<RooflineRow>& rows, const PeaksEntry& peaks) {
+  std::vector<RooflineCeiling> roofs;
   std::set<std::string> types;
   for (const RooflineRow& row : rows) {
     if (row.macs > 0) types.insert(row.roof_dtype);
   }
   for (const std::string& type : types)
-    roofs.push_back({Roof::Kind::kCompute, type, BestMacsPerSecond(peaks, type).value_or(0)});
+    roofs.push_back({RooflineCeiling::Kind::kCompute, type, BestMacsPerSecond(peaks, type).value_or(0)});
   // Levels by capacity; the last level has no limit.
-  std::map<Bytes, Roof> levels;
+  std::map<Bytes, RooflineCeiling> levels;
   for (const protocol::MemoryPeak& peak : peaks.roofs.memory) {
     const bool is_named = peak.level != "sweep";
     const std::string name = is_named ? peak.level : FormatBytes(static_cast<double>(peak.working_set_bytes));
     const Bytes capacity = peak.capacity_bytes.value_or(std::numeric_limits<Bytes>::max());
-    Roof& roof = levels.try_emplace(capacity, Roof{Roof::Kind::kMemory, name, 0}).first->second;
+    RooflineCeiling& roof =
+        levels.try_emplace(capacity, RooflineCeiling{RooflineCeiling::Kind::kMemory, name, 0}).first->second;
     roof.per_second = std::max(roof.per_second, peak.bytes.best);
   }
   for (auto& [capacity, roof] : levels) roofs.push_back(std::move(roof));

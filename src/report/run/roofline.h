@@ -50,7 +50,7 @@ inline constexpr NamedValue<RooflineRow::Bound> kNames<RooflineRow::Bound>[] = {
     {RooflineRow::Bound::kCompute, "compute"}, {RooflineRow::Bound::kMemory, "memory"}};
 
 // A limit of the machine.
-struct Roof {
+struct RooflineCeiling {
   enum class Kind { kCompute, kMemory };
   Kind kind = Kind::kMemory;
   // For compute, a data type of operators: "fp32". For memory, a level: "L1", "DRAM", or the size of the
@@ -59,20 +59,20 @@ struct Roof {
   double per_second = 0;  // MACs per second, or bytes per second
 
   static void Describe(auto& v) {
-    v("kind", &Roof::kind, {.meaning = "what it limits"});
-    v("name", &Roof::name, {.meaning = "a data type, or a level of memory"});
-    v("per_s", &Roof::per_second, {.meaning = "multiply-adds of compute, bytes of memory"});
+    v("kind", &RooflineCeiling::kind, {.meaning = "what it limits"});
+    v("name", &RooflineCeiling::name, {.meaning = "a data type, or a level of memory"});
+    v("per_s", &RooflineCeiling::per_second, {.meaning = "multiply-adds of compute, bytes of memory"});
   }
 };
 template <>
-inline constexpr NamedValue<Roof::Kind> kNames<Roof::Kind>[] = {{Roof::Kind::kCompute, "compute"},
-                                                                {Roof::Kind::kMemory, "memory"}};
+inline constexpr NamedValue<RooflineCeiling::Kind> kNames<RooflineCeiling::Kind>[] = {
+    {RooflineCeiling::Kind::kCompute, "compute"}, {RooflineCeiling::Kind::kMemory, "memory"}};
 
 struct Roofline {
-  std::vector<RooflineRow> rows;  // by decreasing gap
-  std::vector<Roof> roofs;        // compute by data type, then memory from the innermost level
-  double covered_ns = 0;          // ns; sum of the rows' times
-  double roof_ns = 0;             // ns; sum of the rows' times at their roofs
+  std::vector<RooflineRow> rows;       // by decreasing gap
+  std::vector<RooflineCeiling> roofs;  // compute by data type, then memory from the innermost level
+  double covered_ns = 0;               // ns; sum of the rows' times
+  double roof_ns = 0;                  // ns; sum of the rows' times at their roofs
   // The mean self times (ns) of operators without a row: their work is not known, or no roof limits them (a
   // reshape).
   double not_covered_ns = 0;

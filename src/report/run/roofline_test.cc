@@ -89,7 +89,7 @@ TEST(Roofline, FindsTheRoofOfEachOperator) {
   ASSERT_EQ(roofline->rows.size(), 2U);  // a reshape has no roof
   // Compute roofs of used data types only, then memory from the innermost level.
   ASSERT_EQ(roofline->roofs.size(), 3U);
-  EXPECT_EQ(roofline->roofs[0].kind, Roof::Kind::kCompute);
+  EXPECT_EQ(roofline->roofs[0].kind, RooflineCeiling::Kind::kCompute);
   EXPECT_EQ(roofline->roofs[0].name, "fp32");
   EXPECT_EQ(roofline->roofs[0].per_second, 20e9);
   EXPECT_EQ(roofline->roofs[1].name, "L1");

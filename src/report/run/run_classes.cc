@@ -106,7 +106,7 @@ std::pair<double, double> SumShifts(const std::vector<finding::OperatorShift>& s
   return {before, after};
 }
 
-finding::ConfinedTo FindConfined(std::vector<finding::OperatorShift> shifts) {
+finding::ConfinedOperators FindConfined(std::vector<finding::OperatorShift> shifts) {
   const auto [before, after] = SumShifts(shifts);
   if (before <= 0 || after == before) return {};
   const double sign = after > before ? 1 : -1;
@@ -150,13 +150,13 @@ bool HaveDifferentFactors(const std::vector<finding::OperatorShift>& shifts) {
 
 }  // namespace
 
-finding::ConfinedTo ConfinedChange(const Profile& profile, const std::vector<std::size_t>& runs,
-                                   const std::vector<bool>& second) {
+finding::ConfinedOperators FindConfinedOperators(const Profile& profile, const std::vector<std::size_t>& runs,
+                                                 const std::vector<bool>& second) {
   return FindConfined(FindShifts(profile, runs, second, 0.5));
 }
 
-std::vector<RunClass> ClassesOfRuns(const Profile& profile) {
-  const std::vector<std::size_t> runs = profile.RunsOf(Phase::kSteady);
+std::vector<RunClass> FindRunClasses(const Profile& profile) {
+  const std::vector<std::size_t> runs = profile.RunsInPhase(Phase::kSteady);
   if (runs.size() < kMinRuns) return {};
   if (std::vector<RunClass> classes = ClassifyByOperators(profile, runs); !classes.empty()) return classes;
   std::vector<double> series;

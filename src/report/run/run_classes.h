@@ -31,8 +31,8 @@ struct RunClass {
 // The smallest set of operators without which the runs in `second` took as long as the others, by the
 // operators' medians and to within a fifth of the total change; empty if these operators take most of the
 // time, or if nothing is confined. `second` is by run of `runs`.
-finding::ConfinedTo ConfinedChange(const Profile& profile, const std::vector<std::size_t>& runs,
-                                   const std::vector<bool>& second);
+finding::ConfinedOperators FindConfinedOperators(const Profile& profile, const std::vector<std::size_t>& runs,
+                                                 const std::vector<bool>& second);
 
 // A series has a trend if Kendall's p-value is below this level.
 inline constexpr double kTrendLevel = 0.01;
@@ -42,6 +42,6 @@ inline constexpr double kTrendLevel = 0.01;
 // some operators while the others stayed, or by very different factors. Examples are a prefill next to decode
 // steps, or decode steps over a growing context. A class has at least a tenth of the runs, unless the
 // operators differ. Empty: all runs do the same work, or there are fewer than 20.
-std::vector<RunClass> ClassesOfRuns(const Profile& profile);
+std::vector<RunClass> FindRunClasses(const Profile& profile);
 
 }  // namespace etprof

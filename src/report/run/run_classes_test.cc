@@ -40,7 +40,7 @@ Report MakeReportOfRuns(std::size_t runs, const std::function<RunTimes(std::size
     builder.Framework(-1, "Method::execute", at, end + 10);
     at = end + 1000;
   }
-  RunData data = RunOfEtdumps({"llama.etdump"}, {});
+  RunData data = MakeEtdumpRun({"llama.etdump"}, {});
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(Attribute(builder.Take(), {}));
   return Assemble(std::move(data), std::move(profiles));

@@ -29,14 +29,14 @@ std::string ExperimentModel(const RunData& run, const ExperimentData& data) {
 
 }  // namespace
 
-std::string NamesOf(const RunData& run) {
+std::string ExperimentNames(const RunData& run) {
   std::vector<std::string> names;
   for (const ExperimentData& data : run.experiments)
     names.push_back(data.threads == 1 ? data.name : fmt::format("{} ({} threads)", data.name, data.threads));
   return names.empty() ? "no timed experiment" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-void ForgetRounds(ExperimentData& data) {
+void RemoveRounds(ExperimentData& data) {
   for (Launch& launch : data.launches) {
     for (Burst& burst : launch.bursts) burst.round = -1;
   }
@@ -65,7 +65,7 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
   };
   const std::string model_a = ExperimentModel(baseline_run, baseline);
   const std::string model_b = ExperimentModel(candidate_run, candidate);
-  if (!model_a.empty() && !model_b.empty() && WithoutBackend(model_a) != WithoutBackend(model_b))
+  if (!model_a.empty() && !model_b.empty() && RemoveBackendSuffix(model_a) != RemoveBackendSuffix(model_b))
     differ("model", model_a, model_b);
   must_be_known("device", DeviceText(baseline_run), DeviceText(candidate_run));
   if (!baseline.runner_sha256.empty() && !candidate.runner_sha256.empty()) {
@@ -77,7 +77,7 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
   if (baseline.threads != candidate.threads)
     differ("threads", fmt::format("{}", baseline.threads), fmt::format("{}", candidate.threads));
   if (baseline.period != candidate.period)
-    differ("period", DurationText(baseline.period), DurationText(candidate.period));
+    differ("period", FormatExactDuration(baseline.period), FormatExactDuration(candidate.period));
   may_be_unknown("cpus", baseline.cpus, candidate.cpus, "any");
   may_be_unknown("governor", GovernorText(baseline_run.device), GovernorText(candidate_run.device), kUnknown);
   may_be_unknown("power", baseline_run.device ? baseline_run.device->power_mode : "",
@@ -114,8 +114,8 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
   run.device = candidate.device;
   run.generated_at = candidate.generated_at;
   if (candidate.schedule.margin > 0) run.schedule.margin = candidate.schedule.margin;
-  run.schedule.look_confidence =
-      std::max(baseline.schedule.look_confidence, candidate.schedule.look_confidence);
+  run.schedule.interim_confidence =
+      std::max(baseline.schedule.interim_confidence, candidate.schedule.interim_confidence);
   for (const RunData* side : {&baseline, &candidate}) {
     const std::string of = side == &baseline ? "baseline: " : "candidate: ";
     for (const std::string& problem : side->problems) run.problems.push_back(of + problem);
@@ -138,7 +138,8 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
     pair.label = b->label.empty() ? b->name : b->label;
     const std::string model_a = ExperimentModel(baseline, *a);
     const std::string model_b = ExperimentModel(candidate, *b);
-    if (model_a != model_b && !model_a.empty() && WithoutBackend(model_a) == WithoutBackend(model_b)) {
+    if (model_a != model_b && !model_a.empty() &&
+        RemoveBackendSuffix(model_a) == RemoveBackendSuffix(model_b)) {
       run.warnings.push_back(
           fmt::format("{}: both variants are one model in two forms (baseline {}, candidate {})", pair.label,
                       model_a, model_b));
@@ -148,14 +149,14 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
       ExperimentData& data = run.experiments.back();
       if (data.label.empty()) data.label = data.name;
       data.label += side == a ? " (baseline)" : " (candidate)";
-      ForgetRounds(data);
+      RemoveRounds(data);
     }
     run.pairs.push_back(std::move(pair));
   }
   if (run.pairs.empty()) {
     throw Error(ExitCode::kBadInput,
-                fmt::format("nothing to check: the baseline has {}, the candidate has {}", NamesOf(baseline),
-                            NamesOf(candidate)))
+                fmt::format("nothing to check: the baseline has {}, the candidate has {}",
+                            ExperimentNames(baseline), ExperimentNames(candidate)))
         .Remedy("give two results directories with experiments of the same names and threads");
   }
   for (const RunData* side : {&baseline, &candidate}) {
@@ -172,7 +173,7 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
   return run;
 }
 
-std::string ModelOfNames(const NamesApart& apart) {
+std::string CommonModelName(const DistinctNames& apart) {
   return apart.shared.substr(0, apart.shared.size() - (apart.shared.empty() ? 0 : 1));
 }
 

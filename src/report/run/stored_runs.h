@@ -38,13 +38,13 @@ std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const Run
 RunData JoinStoredRuns(RunData baseline, RunData candidate);
 
 // The names of a run's experiments, for people: "off, on, on (4 threads)".
-std::string NamesOf(const RunData& run);
+std::string ExperimentNames(const RunData& run);
 
 // Removes the rounds, since launches and rounds of different runs are unrelated.
-void ForgetRounds(ExperimentData& data);
+void RemoveRounds(ExperimentData& data);
 
 // The model of experiments, from their names: "toy_cnn" for "toy_cnn.sme2_off" and "toy_cnn.sme2_on"; "" if
 // the names have no common part.
-std::string ModelOfNames(const NamesApart& apart);
+std::string CommonModelName(const DistinctNames& apart);
 
 }  // namespace etprof

@@ -58,7 +58,7 @@ std::optional<Sustained> DescribeSustained(const ExperimentData& data) {
   return sustained;
 }
 
-std::vector<SustainedPoint> Condensed(const Sustained& sustained, std::size_t count) {
+std::vector<SustainedPoint> CondenseSustained(const Sustained& sustained, std::size_t count) {
   std::vector<std::vector<SustainedPoint>> ranges(count);
   for (const SustainedPoint& point : sustained.points) {
     const double position = sustained.seconds > 0 ? point.seconds / sustained.seconds : 0;

@@ -21,8 +21,8 @@ struct SustainedPoint {
     using S = SustainedPoint;
     v("seconds", &S::seconds, {.meaning = "its middle, from the start of the first burst", .least = 0});
     v("runs", &S::runs, {.meaning = "untraced runs of the burst"});
-    v("median_ms", &S::median_ns, kMsOfTime.Means("of these runs"));
-    v("p95_ms", &S::p95_ns, kMsOfTime.Means("95th percentile of these runs"));
+    v("median_ms", &S::median_ns, kNonNegativeMs.WithMeaning("of these runs"));
+    v("p95_ms", &S::p95_ns, kNonNegativeMs.WithMeaning("95th percentile of these runs"));
     v("frequency_mhz", &S::mhz, {.meaning = "of the CPU that the main thread was on", .least = 0});
     v("frequency_cap_mhz", &S::cap_mhz, {.meaning = "the limit in force of that CPU's clock", .least = 0});
     v("temperature_c", &S::celsius, {.meaning = "degrees Celsius, of the device's hottest sensor"});
@@ -60,8 +60,9 @@ struct Sustained {
     v("window_seconds", &S::window_seconds,
       {.meaning = "of beginning and end that are compared: a quarter of the time, a minute at most",
        .least = 0});
-    v("first_ms", &S::first_ns, kMsOfTime.Means("median of the bursts' medians in the first window"));
-    v("last_ms", &S::last_ns, kMsOfTime.Means("median of the bursts' medians in the last window"));
+    v("first_ms", &S::first_ns,
+      kNonNegativeMs.WithMeaning("median of the bursts' medians in the first window"));
+    v("last_ms", &S::last_ns, kNonNegativeMs.WithMeaning("median of the bursts' medians in the last window"));
     v("change",
       [](const S& sustained) -> std::optional<Change> {
         if (!sustained.change) return std::nullopt;
@@ -77,6 +78,6 @@ std::optional<Sustained> DescribeSustained(const ExperimentData& data);
 
 // Condenses the points to at most `count` equal ranges of time for a chart: medians of the points in each
 // range; ranges without bursts are left out. `count` > 0.
-std::vector<SustainedPoint> Condensed(const Sustained& sustained, std::size_t count);
+std::vector<SustainedPoint> CondenseSustained(const Sustained& sustained, std::size_t count);
 
 }  // namespace etprof

@@ -73,14 +73,14 @@ TEST(Sustained, FewBurstsHaveNoInterval) {
 TEST(Sustained, CondensesToRangesOfTime) {
   const auto sustained = DescribeSustained(MakeSustainedData(MakeThrottledLatencies(600, 300)));
   ASSERT_TRUE(sustained.has_value());
-  const std::vector<SustainedPoint> chart = Condensed(*sustained, 10);
+  const std::vector<SustainedPoint> chart = CondenseSustained(*sustained, 10);
   ASSERT_THAT(chart, SizeIs(10));
   EXPECT_DOUBLE_EQ(chart[0].seconds, 30);
   EXPECT_EQ(chart[4].median_ns, 10'000'001);
   EXPECT_EQ(chart[5].median_ns, 15'000'001);
   EXPECT_EQ(chart[0].runs, 60U * 20);
   EXPECT_EQ(chart[9].mhz, 2000);
-  EXPECT_THAT(Condensed(*sustained, 5000), SizeIs(600));
+  EXPECT_THAT(CondenseSustained(*sustained, 5000), SizeIs(600));
 }
 
 }  // namespace

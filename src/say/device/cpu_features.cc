@@ -7,10 +7,10 @@
 
 namespace etprof::say {
 
-Document SayCpuFeatures(const CpuFeatures& cpu) {
+Document MakeCpuFeaturesDocument(const CpuFeatures& cpu) {
   Document document;
-  document.title = fmt::format("CPU features of {}", isa::Name(cpu.architecture));
-  document.sections_are = "section";
+  document.title = fmt::format("CPU features of {}", isa::ArchitectureName(cpu.architecture));
+  document.section_kind = "section";
   Table table{.id = "features", .columns = {Left("feature"), Left("here"), Left("needs")}};
   for (const isa::Feature& feature : isa::Features(cpu.architecture)) {
     table.rows.push_back({std::string(feature.name), cpu.Has(feature.name) ? "yes" : "no",

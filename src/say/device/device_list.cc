@@ -41,7 +41,7 @@ std::string RemovedText(const DeviceSurvey& device) {
 
 std::string ClustersText(const DeviceProperties& properties) {
   std::vector<std::string> texts;
-  const std::vector<CpuCluster> clusters = ClustersOf(properties);
+  const std::vector<CpuCluster> clusters = FindCpuClusters(properties);
   for (const CpuCluster& cluster : clusters) {
     texts.push_back(ClusterText(cluster));
     if (clusters.size() > 1) texts.back() += ": CPU " + CpusText(cluster.cpus);
@@ -61,7 +61,7 @@ Facts MakeDeviceFacts(const DeviceSurvey& device) {
   facts.Add("system", properties.os);
   facts.Add("kernel", properties.kernel);
   facts.Add("cores", ClustersText(properties));
-  const std::vector<std::string> features = TellingFeatures(properties);
+  const std::vector<std::string> features = NotableFeatures(properties);
   facts.Add("features", features.empty() ? "none that XNNPACK chooses kernels by"
                                          : fmt::format("{}", fmt::join(features, ", ")));
   facts.Add("governor", GovernorText(properties));
@@ -82,11 +82,12 @@ Facts MakeDeviceFacts(const DeviceSurvey& device) {
 
 }  // namespace
 
-Document SayDeviceList(const std::vector<DeviceSurvey>& devices, const std::vector<std::string>& notes) {
+Document MakeDeviceListDocument(const std::vector<DeviceSurvey>& devices,
+                                const std::vector<std::string>& notes) {
   Document document;
   document.title = "etprof devices";
-  document.sections_are = "section";
-  document.notes = NotesOf(notes, "warning");
+  document.section_kind = "section";
+  document.notes = ToNotes(notes, "warning");
   Table table{.id = "devices",
               .columns = {Left("device"), Left("platform"), Left("sme2", "SME2"),
                           Right("free_memory", "free memory"), Left("state")}};
@@ -94,9 +95,9 @@ Document SayDeviceList(const std::vector<DeviceSurvey>& devices, const std::vect
     if (!device.problem.empty()) {
       table.rows.push_back({device.name, "", "", "", Cell("cannot be used", Tone::kBad)});
     } else {
-      table.rows.push_back({device.name, device.properties.platform,
-                            HasSme2(device.properties) ? "yes" : "no",
-                            Maybe<Size>(device.properties.memory_available), Cell("ready", Tone::kGood)});
+      table.rows.push_back(
+          {device.name, device.properties.platform, HasSme2(device.properties) ? "yes" : "no",
+           OptionalCell<Size>(device.properties.memory_available), Cell("ready", Tone::kGood)});
     }
   }
   document.sections = {{"", Level::kUsual, {std::move(table)}}};

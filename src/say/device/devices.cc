@@ -46,7 +46,7 @@ std::string RowName(const DeviceRow& row) {
 }
 
 std::string ConfidenceText(const Quantity& quantity) {
-  const std::string interval = WordsOf(quantity).interval;
+  const std::string interval = MakeVerdictTexts(quantity).interval;
   if (interval.empty()) return "";
   return fmt::format("{:.3g}% CI {}", 100 * quantity.estimate->confidence, interval);
 }
@@ -58,11 +58,11 @@ class DevicesDocument {
   Document Make() const {
     Document document;
     document.title = MakeTitle();
-    document.sections_are = "section";
+    document.section_kind = "section";
     for (const ModelSection& model : report_.models) AddAnswers(model, document.answers);
     document.notes_title = "Measurement quality";
     document.notes = MakeNotes();
-    document.usual_notes = kScreenWarnings;
+    document.screen_notes = kScreenWarnings;
     document.sections.push_back(MakeDevicesSection());
     for (const ModelSection& model : report_.models) {
       document.sections.push_back(MakeLatencySection(model));
@@ -82,7 +82,7 @@ class DevicesDocument {
   const Report& RunOf(const ModelSection& model, std::size_t device) const {
     return report_.runs[model.devices[device].run];
   }
-  static std::string NameOf(const DeviceColumn& device) {
+  static std::string GetName(const DeviceColumn& device) {
     return device.name + (device.emulated ? " (emulated)" : "");
   }
   // The prefix of texts about one model, if there are several.
@@ -103,25 +103,26 @@ class DevicesDocument {
   void AddAnswers(const ModelSection& model, std::vector<Answer>& answers) const {
     for (std::size_t device = 0; device < model.devices.size(); ++device) {
       const Report& run = RunOf(model, device);
-      const std::string where = ModelPrefix(model) + NameOf(model.devices[device]) + ", ";
+      const std::string where = ModelPrefix(model) + GetName(model.devices[device]) + ", ";
       for (const ReportComparison& pair : run.comparisons) {
         const Quantity& latency = pair.comparison.latency;
         answers.push_back({where + pair.comparison.candidate_label + ": " +
-                               VerdictAgainst(latency, pair.comparison.baseline_label),
+                               VerdictWithBaseline(latency, pair.comparison.baseline_label),
                            ConfidenceText(latency), ToneOf(Speedup{latency})});
       }
       if (!run.comparisons.empty()) continue;
       for (const ReportExperiment& experiment : run.experiments)
-        answers.push_back(
-            {Say("{}{}: {}", where, experiment.label, Maybe<Duration>(experiment.latency.p50).value), ""});
+        answers.push_back({FormatText("{}{}: {}", where, experiment.label,
+                                      OptionalCell<Duration>(experiment.latency.p50).value),
+                           ""});
     }
   }
 
   Section MakeDevicesSection() const {
     Table table{.id = "devices",
                 .columns = {Left("device"), Left("platform"), Left("cpu", "CPU"),
-                            Left("features").Goes(2).Most(kFeaturesWidth), Left("governor").Goes(3),
-                            Left("system").Goes(1)}};
+                            Left("features").WithDropPriority(2).WithMaxWidth(kFeaturesWidth),
+                            Left("governor").WithDropPriority(3), Left("system").WithDropPriority(1)}};
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
       const Report& run = report_.runs[i];
       table.rows.push_back({report_.names[i] + (run.emulated ? " (emulated)" : ""), run.run.platform,
@@ -141,10 +142,12 @@ class DevicesDocument {
   }
 
   Section MakeLatencySection(const ModelSection& model) const {
-    Table table{.id = "latency",
-                .columns = {Left("experiment"), Left("device"), Right("median"),
-                            Left("median", "95% CI").Goes(4), Left("against", "compared with").Goes(2),
-                            Right("speedup"), Left("speedup", "CI").Goes(3), Right("launches").Goes(1)}};
+    Table table{
+        .id = "latency",
+        .columns = {Left("experiment"), Left("device"), Right("median"),
+                    Left("median", "95% CI").WithDropPriority(4),
+                    Left("against", "compared with").WithDropPriority(2), Right("speedup"),
+                    Left("speedup", "CI").WithDropPriority(3), Right("launches").WithDropPriority(1)}};
     List differences{"different configurations"};
     std::set<std::string> firsts;  // the devices that others are compared with
     for (const DeviceRow& row : model.experiments) {
@@ -155,9 +158,9 @@ class DevicesDocument {
         const bool is_compared = row.first && device != *row.first && quantity.candidate_ns;
         if (is_compared) firsts.insert(model.devices[*row.first].name);
         table.rows.push_back(
-            {RowName(row), NameOf(model.devices[device]), Maybe<Time>(experiment->latency.p50),
+            {RowName(row), GetName(model.devices[device]), OptionalCell<Time>(experiment->latency.p50),
              MedianBounds(RunOf(model, device).run.experiments[experiment->index], *experiment),
-             is_compared ? Cell(NameOf(model.devices[*row.first])) : Cell(""),
+             is_compared ? Cell(GetName(model.devices[*row.first])) : Cell(""),
              is_compared ? Cell(Speedup{quantity}) : Cell(""),
              is_compared ? Cell(Interval{quantity}) : Cell(""),
              experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell()});
@@ -174,9 +177,10 @@ class DevicesDocument {
 
   Section MakeSpeedupsSection(const ModelSection& model) const {
     Table table{.id = "speedups",
-                .columns = {Left("comparison"), Left("device"), Right("baseline").Goes(3),
-                            Right("candidate").Goes(3), Right("speedup"), Left("speedup", "CI").Goes(2),
-                            Left("verdict"), Left("measured").Goes(1)}};
+                .columns = {Left("comparison"), Left("device"), Right("baseline").WithDropPriority(3),
+                            Right("candidate").WithDropPriority(3), Right("speedup"),
+                            Left("speedup", "CI").WithDropPriority(2), Left("verdict"),
+                            Left("measured").WithDropPriority(1)}};
     bool interleaved = true;
     for (const DevicePairRow& row : model.pairs) {
       for (std::size_t device = 0; device < model.devices.size(); ++device) {
@@ -188,9 +192,9 @@ class DevicesDocument {
         if (sample.empty())
           sample = pair->comparison.pairing == Pairing::kUnpaired ? "unpaired" : "too few runs";
         table.rows.push_back({row.candidate_label + " vs. " + row.baseline_label,
-                              NameOf(model.devices[device]), Maybe<Time>(latency.baseline_ns),
-                              Maybe<Time>(latency.candidate_ns), Speedup{latency}, Interval{latency},
-                              std::string(etprof::NameOf(latency.verdict)), std::move(sample)});
+                              GetName(model.devices[device]), OptionalCell<Time>(latency.baseline_ns),
+                              OptionalCell<Time>(latency.candidate_ns), Speedup{latency}, Interval{latency},
+                              std::string(etprof::GetName(latency.verdict)), std::move(sample)});
       }
     }
     return {ModelPrefix(model) + "Speedup per platform",
@@ -229,7 +233,7 @@ class DevicesDocument {
       if (experiment != nullptr && experiment->MeanExecute().value_or(0) <= 0) experiment = nullptr;
       experiments.push_back(experiment);
       const std::string id = fmt::format("device_{}", device + 1);
-      table.columns.push_back(Right(id, NameOf(model.devices[device])));
+      table.columns.push_back(Right(id, GetName(model.devices[device])));
       table.columns.push_back(Right(id + "_share", ""));
       if (experiment == nullptr) continue;
       for (const AdditiveRow& group : experiment->groups.rows) {
@@ -250,7 +254,7 @@ class DevicesDocument {
     for (const std::string& name : groups) {
       add(name, Row::Role::kPart, [&](const ReportExperiment& experiment) {
         const auto group = std::ranges::find(experiment.groups.rows, name, &AdditiveRow::name);
-        return group == experiment.groups.rows.end() ? 0 : MeanOf(group->total, experiment.groups.runs);
+        return group == experiment.groups.rows.end() ? 0 : MeanPerRun(group->total, experiment.groups.runs);
       });
     }
     if (!groups.empty()) {
@@ -269,7 +273,7 @@ class DevicesDocument {
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
       const RunData::Status status = report_.runs[i].run.status;
       if (status != RunData::Status::kComplete && status != RunData::Status::kUnknown)
-        notes.push_back({fmt::format("{}: {}", report_.names[i], etprof::NameOf(status)), "warning"});
+        notes.push_back({fmt::format("{}: {}", report_.names[i], etprof::GetName(status)), "warning"});
       for (const std::string& warning : report_.runs[i].warnings)
         notes.push_back({report_.names[i] + ": " + warning, "warning"});
     }
@@ -293,15 +297,15 @@ class DevicesDocument {
 
 }  // namespace
 
-Document SayDevices(const DevicesReport& report) { return DevicesDocument(report).Make(); }
+Document MakeDevicesDocument(const DevicesReport& report) { return DevicesDocument(report).Make(); }
 
 std::vector<std::string> FeaturesOfRun(const Report& run) {
   for (const ExperimentData& data : run.run.experiments) {
     if (!data.isa_state || data.isa_state->detected.empty()) continue;
     const std::vector<std::string>& detected = data.isa_state->detected;
-    return TellingFeatures(isa::FeatureSet(detected.begin(), detected.end()));
+    return NotableFeatures(isa::FeatureSet(detected.begin(), detected.end()));
   }
-  return run.run.device ? TellingFeatures(*run.run.device) : std::vector<std::string>{};
+  return run.run.device ? NotableFeatures(*run.run.device) : std::vector<std::string>{};
 }
 
 std::string UnpairedText(std::size_t distinct_devices) {

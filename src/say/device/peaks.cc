@@ -34,14 +34,14 @@ Table MemoryTable(const protocol::Peaks& peaks) {
                           Right("median_below", "median below")}};
   for (const protocol::MemoryPeak& peak : peaks.memory) {
     table.rows.push_back({peak.level, peak.access, Amount{peak.bytes.best}, Size{peak.working_set_bytes},
-                          OrBlank<Size>(peak.capacity_bytes), MedianBelowBest(peak.bytes)});
+                          CellOrBlank<Size>(peak.capacity_bytes), MedianBelowBest(peak.bytes)});
   }
   return table;
 }
 
 }  // namespace
 
-Document SayPeaks(const protocol::Peaks& peaks, const std::string& device, bool emulated) {
+Document MakePeaksDocument(const protocol::Peaks& peaks, const std::string& device, bool emulated) {
   Document document;
   document.title = "etprof peaks";
   document.facts = {

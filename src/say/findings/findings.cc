@@ -26,11 +26,11 @@ constexpr std::size_t kMaxEvidenceLines = 5;
 
 // "0.833 of 1.526 ms (55%)"
 Text TimePartText(const TimePart& part) {
-  return Say("{} of {} ({})", PartTime{{part.ns}, 0}, Time{part.whole_ns}, Share{part.share()});
+  return FormatText("{} of {} ({})", PartTime{{part.ns}, 0}, Time{part.whole_ns}, Share{part.share()});
 }
 
 Text UpperBoundText(const finding::UpperBound& bound) {
-  return bound ? Say(" Upper bound if eliminated: {}.", Ratio{*bound}) : Text();
+  return bound ? FormatText(" Upper bound if eliminated: {}.", Ratio{*bound}) : Text();
 }
 
 // One line per element; if there are too many, the first ones and the number of the others, which `more`
@@ -49,36 +49,36 @@ Lines FirstLines(const auto& all, const char* more, const auto& line_of) {
 
 Lines EvidenceLines(const finding::TypeTimes& types) {
   return FirstLines(types, "more type", [](const TypeTime& type) {
-    return Say("{}: {}, {}{}{}", type.type, CountedText(type.operators, "operator"), Time{type.ns},
-               type.not_delegated.empty() ? "" : "; ",
-               fmt::format("{}", fmt::join(type.not_delegated, "; ")));
+    return FormatText("{}: {}, {}{}{}", type.type, CountedText(type.operators, "operator"), Time{type.ns},
+                      type.not_delegated.empty() ? "" : "; ",
+                      fmt::format("{}", fmt::join(type.not_delegated, "; ")));
   });
 }
 
 // "12% more".
 Text GapText(const TracedGap& gap) {
-  return Say("{} {}", Share{std::fabs(gap.relative())}, gap.relative() < 0 ? "less" : "more");
+  return FormatText("{} {}", Share{std::fabs(gap.relative())}, gap.relative() < 0 ? "less" : "more");
 }
 
-Text LikelyCause(const finding::TracedApart& apart) {
+Text LikelyCause(const finding::TracingDiscrepancy& apart) {
   const finding::TracingCause& cause = apart.cause;
   const Time fastest{cause.fastest_ns};
   switch (cause.kind) {
     case finding::TracingCause::Kind::kDisturbedUntraced:
       return "Likely cause: disturbed untraced runs. Measure again on an idle machine.";
     case finding::TracingCause::Kind::kDisturbedTraced:
-      return Say(
+      return FormatText(
           "Likely cause: disturbed traced runs (the fastest takes {}). Measure again on an idle machine or "
           "with more traced runs (--runs).",
           fastest);
     case finding::TracingCause::Kind::kSlowerMachine:
-      return Say(
+      return FormatText(
           "Likely cause: a slower machine during traced runs (even the fastest takes {}). Measure again on "
           "an idle machine.",
           fastest);
     case finding::TracingCause::Kind::kTracer:
-      return Say("Likely cause: tracing overhead, about {} for each of {} events.",
-                 Duration{cause.an_event_ns}, Count{cause.events});
+      return FormatText("Likely cause: tracing overhead, about {} for each of {} events.",
+                        Duration{cause.ns_per_event}, Count{cause.events});
     case finding::TracingCause::Kind::kUnknown:
       break;
   }
@@ -101,7 +101,7 @@ Lines EvidenceLines(const finding::ConditionChanges& changes) {
     const auto value = [unit = std::string_view(unit)](double number) {
       return unit == "%" ? Text(Share{number}) : Text(fmt::format("{:.2f} {}", number, unit));
     };
-    lines.push_back(Say("{}: {}, then {}", name, value(change.first), value(change.second)));
+    lines.push_back(FormatText("{}: {}, then {}", name, value(change.first), value(change.second)));
   }
   return lines;
 }
@@ -114,26 +114,26 @@ class FindingFormatter {
     if (insight.pair) pair_ = &report.comparisons[*insight.pair];
   }
 
-  FindingWords operator()(const finding::BottleneckShift& shift) const {
+  FindingTexts operator()(const finding::BottleneckShift& shift) const {
     const auto& [from, to, grown, groups] = shift;
-    FindingWords words;
+    FindingTexts words;
     if (shift.Moved()) {
-      words.text = Say("The bottleneck moved from {} ({} of {}) to {} ({} of {}).", GroupName(from.group),
-                       Share{from.baseline.share()}, Baseline().label, GroupName(to.group),
-                       Share{to.candidate.share()}, experiment_.label);
+      words.text = FormatText("The bottleneck moved from {} ({} of {}) to {} ({} of {}).",
+                              GroupName(from.group), Share{from.baseline.share()}, Baseline().label,
+                              GroupName(to.group), Share{to.candidate.share()}, experiment_.label);
     } else {
       // An overhead may be larger than the largest group of operators.
       const char* const place =
           grown.candidate.ns > to.candidate.ns ? "still the largest group of operators" : "still the largest";
-      words.text =
-          Say("{} grew from {} of an inference in {} to {} in {}. {} is {}, at {}.", GroupName(grown.group),
-              Share{grown.baseline.share()}, Baseline().label, Share{grown.candidate.share()},
-              experiment_.label, GroupName(to.group), place, Share{to.candidate.share()});
+      words.text = FormatText("{} grew from {} of an inference in {} to {} in {}. {} is {}, at {}.",
+                              GroupName(grown.group), Share{grown.baseline.share()}, Baseline().label,
+                              Share{grown.candidate.share()}, experiment_.label, GroupName(to.group), place,
+                              Share{to.candidate.share()});
     }
     for (const finding::GroupShift& group : groups) {
-      words.evidence.push_back(Say("{}: {} ({}) before, {} ({}) after", GroupName(group.group),
-                                   Time{group.baseline.ns}, Share{group.baseline.share()},
-                                   Time{group.candidate.ns}, Share{group.candidate.share()}));
+      words.evidence.push_back(FormatText("{}: {} ({}) before, {} ({}) after", GroupName(group.group),
+                                          Time{group.baseline.ns}, Share{group.baseline.share()},
+                                          Time{group.candidate.ns}, Share{group.candidate.share()}));
     }
     words.formula =
         "share = mean self time of the group / mean Method::execute of the same traced runs, reported where "
@@ -141,30 +141,30 @@ class FindingFormatter {
     return words;
   }
 
-  FindingWords operator()(const finding::Bottleneck& of) const {
-    Text text = Say("{}: {}, {}.{}", GroupName(of.group), GroupTimeText(of.group, of.time),
-                    CountedText(of.operators, "operator"), UpperBoundText(of.bound));
+  FindingTexts operator()(const finding::Bottleneck& of) const {
+    Text text = FormatText("{}: {}, {}.{}", GroupName(of.group), GroupTimeText(of.group, of.time),
+                           CountedText(of.operators, "operator"), UpperBoundText(of.bound));
     if (of.costliest)
-      text += Say(" Most expensive: {}, {}.", NameWithLayer(of.costliest->op), Time{of.costliest->ns});
+      text += FormatText(" Most expensive: {}, {}.", NameWithLayer(of.costliest->op), Time{of.costliest->ns});
     return {
         text, EvidenceLines(of.types),
         "share = mean self time of the group / mean Method::execute of the same traced runs; upper bound = "
         "1 / (1 - share)"};
   }
 
-  FindingWords operator()(const finding::UpperBounds& of) const {
+  FindingTexts operator()(const finding::UpperBounds& of) const {
     Lines bounds, evidence;
     for (const auto& [category, time, bound] : of.categories) {
-      if (bounds.size() < 3) bounds.push_back(Say("{} {}", category, Ratio{bound}));
-      evidence.push_back(Say("{}: {}, {}", category, TimePartText(time), Ratio{bound}));
+      if (bounds.size() < 3) bounds.push_back(FormatText("{} {}", category, Ratio{bound}));
+      evidence.push_back(FormatText("{}: {}, {}", category, TimePartText(time), Ratio{bound}));
     }
     return {
-        Say("Upper bounds per category (Amdahl's law): {}.", Joined(bounds)), std::move(evidence),
+        FormatText("Upper bounds per category (Amdahl's law): {}.", JoinTexts(bounds)), std::move(evidence),
         "Amdahl 1967: 1 / (1 - share); share = mean self time of the category / mean Method::execute of the "
         "same traced runs; at stake: the second largest part"};
   }
 
-  FindingWords operator()(const finding::NotDelegated& of) const {
+  FindingTexts operator()(const finding::NotDelegated& of) const {
     const auto names = [](const finding::TypeTimes& types, std::size_t most) {
       std::vector<std::string> shown;
       for (const TypeTime& type : types) shown.push_back(shown.size() < most ? type.type : "...");
@@ -173,21 +173,24 @@ class FindingFormatter {
     };
     if (experiment_.delegate_calls == 0) {
       return {
-          Say("No delegate was called: all of {} ran as ExecuTorch's own kernels ({}): {}. Export the model "
+          FormatText(
+              "No delegate was called: all of {} ran as ExecuTorch's own kernels ({}): {}. Export the model "
               "with a backend's partitioner, as `etprof export` does with XNNPACK's.",
               CountedText(of.operators, "operator"), names(of.types, 3), TimePartText(of.time)),
           EvidenceLines(of.types), "sum of the mean self times of kernels; no DELEGATE_CALL in the trace"};
     }
-    Text text = Say("{} not delegated ({}): {}.", CountedText(of.operators, "operator is", "operators are"),
-                    names(of.types, 3), TimePartText(of.time));
+    Text text =
+        FormatText("{} not delegated ({}): {}.", CountedText(of.operators, "operator is", "operators are"),
+                   names(of.types, 3), TimePartText(of.time));
     if (of.boundaries_ns > 0) {
-      text += Say(" {} {} delegates, which takes another {} for calls and conversions.",
-                  of.operators == 1 ? "It divides the model into" : "They divide the model into",
-                  std::to_string(experiment_.delegate_calls), Time{of.boundaries_ns});
+      text += FormatText(" {} {} delegates, which takes another {} for calls and conversions.",
+                         of.operators == 1 ? "It divides the model into" : "They divide the model into",
+                         std::to_string(experiment_.delegate_calls), Time{of.boundaries_ns});
       // This is not called an upper bound: a network of attention gained 1.70x [1.59, 1.81] where these times
       // give 1.55x, since the operators of one delegate run faster than those of many.
       if (of.bound)
-        text += Say(" If all of this took no time: {}, and more where delegates join.", Ratio{*of.bound});
+        text +=
+            FormatText(" If all of this took no time: {}, and more where delegates join.", Ratio{*of.bound});
     } else {
       text += UpperBoundText(of.bound);
     }
@@ -196,26 +199,26 @@ class FindingFormatter {
     };
     // torch.export creates these operators from the softmax in scaled_dot_product_attention.
     if (has("any.out") && has("full_like.out") && has("where.self_out")) {
-      text +=
-          Say(" These are of attention: `etprof.wrappers.attention` exports it without them "
-              "(docs/guides/models.md#wrappers).");
+      text += FormatText(
+          " These are of attention: `etprof.wrappers.attention` exports it without them "
+          "(docs/guides/models.md#wrappers).");
     }
-    TypeTime takeable;
-    for (const TypeTime& type : of.takeable) {
-      takeable.operators += type.operators;
-      takeable.ns += type.ns;
+    TypeTime delegable;
+    for (const TypeTime& type : of.delegable) {
+      delegable.operators += type.operators;
+      delegable.ns += type.ns;
     }
-    if (takeable.operators > 0) {
-      const TypeTime& costliest = of.takeable.front();
-      text += Say(" XNNPACK can take {} ({}, {}) in another form. {}.",
-                  of.operators == 1                    ? "it"
-                  : takeable.operators == of.operators ? "all of them"
-                                                       : std::to_string(takeable.operators) + " of them",
-                  names(of.takeable, 1), Time{takeable.ns},
-                  costliest.not_delegated.empty()
-                      ? fmt::format("Data type, shape, or the partitioner kept {} out",
-                                    takeable.operators == 1 ? "it" : "them")
-                      : costliest.type + ": " + costliest.not_delegated.front());
+    if (delegable.operators > 0) {
+      const TypeTime& costliest = of.delegable.front();
+      text += FormatText(
+          " XNNPACK can take {} ({}, {}) in another form. {}.",
+          of.operators == 1                     ? "it"
+          : delegable.operators == of.operators ? "all of them"
+                                                : std::to_string(delegable.operators) + " of them",
+          names(of.delegable, 1), Time{delegable.ns},
+          costliest.not_delegated.empty() ? fmt::format("Data type, shape, or the partitioner kept {} out",
+                                                        delegable.operators == 1 ? "it" : "them")
+                                          : costliest.type + ": " + costliest.not_delegated.front());
     }
     return {
         text, EvidenceLines(of.types),
@@ -224,7 +227,7 @@ class FindingFormatter {
         "XNNPACK can take is its partitioner's list"};
   }
 
-  FindingWords operator()(const finding::DataMoved& of) const {
+  FindingTexts operator()(const finding::DataMoved& of) const {
     constexpr NamedValue<Movement> kMoves[] = {{Movement::kTranspose, "transpose"},
                                                {Movement::kCopy, "copy"},
                                                {Movement::kReshape, "reshape"},
@@ -234,21 +237,23 @@ class FindingFormatter {
     for (const auto& [kind, sum] : experiment_.movement) {
       const char* const many = kind == Movement::kCopy ? "copies" : "";
       parts.emplace_back(
-          sum.ns, Say("{} ({})", CountedText(sum.operators, NameIn(kMoves, kind), many), Time{sum.ns}));
+          sum.ns,
+          FormatText("{} ({})", CountedText(sum.operators, FindName(kMoves, kind), many), Time{sum.ns}));
     }
     std::ranges::stable_sort(parts, std::greater(), [](const auto& one) { return one.first; });
     Lines lines = EvidenceLines(of.types), texts;
     for (const auto& [ns, part_text] : parts) {
       texts.push_back(part_text);
-      lines.push_back(Say("of these {}", part_text));
+      lines.push_back(FormatText("of these {}", part_text));
     }
     const bool mostly = parts.size() > 1 && parts.front().first >= of.time.ns / 2;
-    Text text =
-        Say("{}: {}, {}{}.", GroupName(Group::kDataMovement), GroupTimeText(Group::kDataMovement, of.time),
-            mostly ? "mostly " : "", mostly ? texts.front() : Joined(texts));
-    if (of.operators_at_edges > 0) {
-      text += Say(" {} ({}) {} at a delegate boundary.", CountedText(of.operators_at_edges, "operator"),
-                  Time{of.at_edges_ns}, of.operators_at_edges == 1 ? "sits" : "sit");
+    Text text = FormatText("{}: {}, {}{}.", GroupName(Group::kDataMovement),
+                           GroupTimeText(Group::kDataMovement, of.time), mostly ? "mostly " : "",
+                           mostly ? texts.front() : JoinTexts(texts));
+    if (of.boundary_operators > 0) {
+      text +=
+          FormatText(" {} ({}) {} at a delegate boundary.", CountedText(of.boundary_operators, "operator"),
+                     Time{of.boundary_ns}, of.boundary_operators == 1 ? "sits" : "sit");
     }
     return {
         text + UpperBoundText(of.bound), std::move(lines),
@@ -257,47 +262,47 @@ class FindingFormatter {
         "begins or ends with, and those that run portable between two delegate calls"};
   }
 
-  FindingWords operator()(const finding::DelegateOverhead& of) const {
-    const Text tracing = Say(" Up to {} of it may be tracing overhead.", Time{of.tracing_ns});
+  FindingTexts operator()(const finding::DelegateOverhead& of) const {
+    const Text tracing = FormatText(" Up to {} of it may be tracing overhead.", Time{of.tracing_ns});
     const bool packs = experiment_.steady_runs == 0 && experiment_.first_runs > 0;
     return {
-        Say("Delegate overhead: {} in {}, excluding operators.{}{}",
-            GroupTimeText(Group::kDelegateOverhead, of.time), CountedText(of.calls, "call"),
-            of.tracing_ns > 0 ? tracing : Text(),
-            packs ? " A first inference packs weights in it; steady ones do not." : ""),
-        {Say("{} per call", Duration{of.time.ns / static_cast<double>(of.calls)})},
+        FormatText("Delegate overhead: {} in {}, excluding operators.{}{}",
+                   GroupTimeText(Group::kDelegateOverhead, of.time), CountedText(of.calls, "call"),
+                   of.tracing_ns > 0 ? tracing : Text(),
+                   packs ? " A first inference packs weights in it; steady ones do not." : ""),
+        {FormatText("{} per call", Duration{of.time.ns / static_cast<double>(of.calls)})},
         "self time of DELEGATE_CALL spans / mean Method::execute of the same traced runs; tracing overhead: "
         "mean traced - median untraced run; at stake: without tracing overhead"};
   }
 
-  FindingWords operator()(const finding::SlowerOperators& of) const {
+  FindingTexts operator()(const finding::SlowerOperators& of) const {
     Lines evidence = FirstLines(of.operators, "more operator", [&](const auto& loss) {
-      return Say("{}: {} before, {} after", experiment_.profile->operators[loss.op].name,
-                 Time{loss.baseline_ns}, Time{loss.candidate_ns});
+      return FormatText("{}: {} before, {} after", experiment_.profile->operators[loss.op].name,
+                        Time{loss.baseline_ns}, Time{loss.candidate_ns});
     });
-    return {Say("{} slower in {}, by {} in total.",
-                CountedText(of.operators.size(), "operator is", "operators are"),
-                pair_->comparison.candidate_label, Time{of.lost.ns}),
+    return {FormatText("{} slower in {}, by {} in total.",
+                       CountedText(of.operators.size(), "operator is", "operators are"),
+                       pair_->comparison.candidate_label, Time{of.lost.ns}),
             std::move(evidence),
             "sum of (candidate - baseline) mean self time over operators with the verdict slower"};
   }
 
-  FindingWords operator()(const finding::FirstRun& of) const {
-    Text text = Say("First inference: {} ({} a steady-state run)", Duration{of.first_ns},
-                    fmt::format("{:.1f}x", of.first_ns / of.steady_ns));
-    if (of.load_ns) text += Say(", after {} to load the model", Duration{*of.load_ns});
+  FindingTexts operator()(const finding::FirstRun& of) const {
+    Text text = FormatText("First inference: {} ({} a steady-state run)", Duration{of.first_ns},
+                           fmt::format("{:.1f}x", of.first_ns / of.steady_ns));
+    if (of.load_ns) text += FormatText(", after {} to load the model", Duration{*of.load_ns});
     return {text + ".", {}, "median over launches of the first run / median of the steady runs"};
   }
 
-  FindingWords operator()(const finding::UnknownOperators& of) const {
+  FindingTexts operator()(const finding::UnknownOperators& of) const {
     const std::size_t types = experiment_.unknown_operators.size();
-    return {Say("{} not in the category table and {} as Other: {}.",
-                CountedText(types, "operator type is", "operator types are"), types == 1 ? "counts" : "count",
-                TimePartText(of.time)),
+    return {FormatText("{} not in the category table and {} as Other: {}.",
+                       CountedText(types, "operator type is", "operator types are"),
+                       types == 1 ? "counts" : "count", TimePartText(of.time)),
             EvidenceLines(of.types), "sum of the mean self times of these operators"};
   }
 
-  FindingWords operator()(const finding::PackedKernels& of) const {
+  FindingTexts operator()(const finding::PackedKernels& of) const {
     const ReportExperiment& with = of.with_candidate ? experiment_ : Baseline();
     const ReportExperiment& without = of.with_candidate ? Baseline() : experiment_;
     return {fmt::format("KleidiAI's SME kernels ran in {}, not in {}: {}.", with.label, without.label,
@@ -307,7 +312,7 @@ class FindingFormatter {
             "watched run (--watch) saw what was called, that counts"};
   }
 
-  FindingWords operator()(const finding::ProvenCode& of) const {
+  FindingTexts operator()(const finding::ProvenCode& of) const {
     return {fmt::format("Proven: {} {} code in {}, and {} code in {}.",
                         CountedText(of.operators, "matrix multiplication ran", "matrix multiplications ran"),
                         fmt::join(of.candidate, " and "), experiment_.label, fmt::join(of.baseline, " and "),
@@ -316,7 +321,7 @@ class FindingFormatter {
             "the runner saw these functions called (--watch); their machine code needs what is named"};
   }
 
-  FindingWords operator()(const finding::NamesContradicted& of) const {
+  FindingTexts operator()(const finding::NamesContradicted& of) const {
     Lines evidence = FirstLines(of.operators, "more operator", [&](std::size_t op) {
       return Text(experiment_.profile->operators[op].name);
     });
@@ -328,22 +333,24 @@ class FindingFormatter {
         std::move(evidence), "functions that the runner saw called (--watch), compared with XNNPACK's names"};
   }
 
-  FindingWords operator()(const finding::NotOnKleidiai& of) const {
+  FindingTexts operator()(const finding::NotOnKleidiai& of) const {
     Lines evidence;
     for (const MatrixKernelRow& row : experiment_.matrix_kernels) {
       if (!row.change.empty()) {
-        evidence.push_back(Say("{}, {}: {}; {}", CountedText(row.operators.size(), "operator"),
-                               Time{row.mean_ns}, row.why, row.change));
+        evidence.push_back(FormatText("{}, {}: {}; {}", CountedText(row.operators.size(), "operator"),
+                                      Time{row.mean_ns}, row.why, row.change));
       }
     }
-    return {Say("{} without KleidiAI's SME2 kernels: {}. Another export can use them; see the details.",
-                CountedText(of.operators, "matrix multiplication", "matrix multiplications"),
-                TimePartText(of.time)),
-            std::move(evidence), "sum of the mean self times of these operators"};
+    return {
+        FormatText("{} without KleidiAI's SME2 kernels: {}. Another export can use them; see the details.",
+                   CountedText(of.operators, "matrix multiplication", "matrix multiplications"),
+                   TimePartText(of.time)),
+        std::move(evidence), "sum of the mean self times of these operators"};
   }
 
-  FindingWords operator()(const finding::HalfAsFloat& of) const {
-    return {Say("{} of fp16 computed as fp32: {}. The CPU features in use have no fp16 arithmetic, so that "
+  FindingTexts operator()(const finding::Fp16ComputedAsFp32& of) const {
+    return {FormatText(
+                "{} of fp16 computed as fp32: {}. The CPU features in use have no fp16 arithmetic, so that "
                 "fp16 saves memory and no time. Compare with fp32 or int8.",
                 CountedText(of.operators, "operator"), TimePartText(of.time)),
             {},
@@ -351,79 +358,81 @@ class FindingFormatter {
             "that the peaks were measured with multiplies fp16"};
   }
 
-  FindingWords operator()(const finding::BelowRoofline& of) const {
+  FindingTexts operator()(const finding::BelowRoofline& of) const {
     Lines evidence = FirstLines(of.rows, "more operator", [&](std::size_t i) {
       const RooflineRow& row = experiment_.roofline->rows[i];
-      return Say("{}: {}, {} of its {} roofline; potential saving {}", NameWithLayer(row.op),
-                 Time{row.time.ns}, Share{row.share()},
-                 row.bound == RooflineRow::Bound::kCompute ? "compute" : "memory", Time{row.gap_ns()});
+      return FormatText("{}: {}, {} of its {} roofline; potential saving {}", NameWithLayer(row.op),
+                        Time{row.time.ns}, Share{row.share()},
+                        row.bound == RooflineRow::Bound::kCompute ? "compute" : "memory", Time{row.gap_ns()});
     });
-    return {Say("{} less than 50% of {} roofline; {} {}. Largest gap: {}.",
-                CountedText(of.rows.size(), "operator reaches", "operators reach"),
-                of.rows.size() == 1 ? "its" : "their",
-                of.of_traced_runs ? "in traced runs the gap is" : "closing the gap would save up to",
-                Time{of.gap.ns}, NameWithLayer(experiment_.roofline->rows[of.rows.front()].op)),
+    return {FormatText("{} less than 50% of {} roofline; {} {}. Largest gap: {}.",
+                       CountedText(of.rows.size(), "operator reaches", "operators reach"),
+                       of.rows.size() == 1 ? "its" : "their",
+                       of.of_traced_runs ? "in traced runs the gap is" : "closing the gap would save up to",
+                       Time{of.gap.ns}, NameWithLayer(experiment_.roofline->rows[of.rows.front()].op)),
             std::move(evidence),
             "sum of (time - time at the roofline) over operators below half of theirs (Williams et al., CACM "
             "2009)"};
   }
 
   // Causes that the trace contradicts are not named: a slower machine slows all operators.
-  Text CauseOfChangeText(const finding::ConfinedTo& operators, bool slower) const {
+  Text CauseOfChangeText(const finding::ConfinedOperators& operators, bool slower) const {
     if (operators.empty()) {
       return slower ? "Likely cause: thermal throttling or another process."
                     : "Likely cause: a rising clock, or another process that ended.";
     }
     const finding::OperatorShift& largest = operators.front();
-    return Say(
+    return FormatText(
         "The change is confined to {}: {} from {} to {}. A slower machine would slow all operators. Likely "
         "cause: work that differs between runs, such as attention over a growing context.",
         CountedText(operators.size(), "operator"), NameWithLayer(largest.op), Time{largest.before_ns},
         Time{largest.after_ns});
   }
 
-  Lines ChangeEvidence(const finding::ConfinedTo& operators,
+  Lines ChangeEvidence(const finding::ConfinedOperators& operators,
                        const finding::ConditionChanges& conditions) const {
     Lines lines = FirstLines(operators, "more operator", [&](const finding::OperatorShift& of) {
-      return Say("{}: {} before, {} after", NameWithLayer(of.op), Time{of.before_ns}, Time{of.after_ns});
+      return FormatText("{}: {} before, {} after", NameWithLayer(of.op), Time{of.before_ns},
+                        Time{of.after_ns});
     });
     std::ranges::move(EvidenceLines(conditions), std::back_inserter(lines));
     return lines;
   }
 
-  FindingWords operator()(const finding::LatencyStep& of) const {
+  FindingTexts operator()(const finding::LatencyStep& of) const {
     const double change = of.after_ns / of.before_ns - 1;
     return {
-        Say("Latency {} by {} at {} {} of {} ({}, previously {}). {}", change > 0 ? "increased" : "decreased",
-            Share{std::fabs(change)}, SampleUnit(of.of_bursts), Count{of.from}, Count{of.last},
-            Time{of.after_ns}, Time{of.before_ns}, CauseOfChangeText(of.operators, change > 0)),
+        FormatText("Latency {} by {} at {} {} of {} ({}, previously {}). {}",
+                   change > 0 ? "increased" : "decreased", Share{std::fabs(change)}, SampleUnit(of.of_bursts),
+                   Count{of.from}, Count{of.last}, Time{of.after_ns}, Time{of.before_ns},
+                   CauseOfChangeText(of.operators, change > 0)),
         ChangeEvidence(of.operators, of.conditions),
         "the cut in time that leaves the least variance, reported if Ashman's D is 4 or more and the change "
         "is 3% or more; at stake: (high - low) x share of high"};
   }
 
-  FindingWords operator()(const finding::LatencyTrend& of) const {
-    return {Say("Latency drifted {} by {} during the measurement ({} {}s). {}", of.change > 0 ? "up" : "down",
-                Share{std::fabs(of.change)}, Count{of.count}, SampleUnit(of.of_bursts),
-                CauseOfChangeText(of.operators, of.change > 0)),
+  FindingTexts operator()(const finding::LatencyTrend& of) const {
+    return {FormatText("Latency drifted {} by {} during the measurement ({} {}s). {}",
+                       of.change > 0 ? "up" : "down", Share{std::fabs(of.change)}, Count{of.count},
+                       SampleUnit(of.of_bursts), CauseOfChangeText(of.operators, of.change > 0)),
             ChangeEvidence(of.operators, of.conditions),
             "Theil's slope over 20 stretches in the order of time, reported if Kendall's p < 0.01 and the "
             "change is 3% or more"};
   }
 
-  FindingWords operator()(const finding::LatencyLevels& of) const {
-    return {Say("Latency is bimodal: {} in {} of the {}s, {} in the others. Likely cause: two clock "
-                "frequencies or a shared CPU.",
-                Time{of.low_ns}, Share{1 - of.share_high}, SampleUnit(of.of_bursts), Time{of.high_ns}),
+  FindingTexts operator()(const finding::LatencyLevels& of) const {
+    return {FormatText("Latency is bimodal: {} in {} of the {}s, {} in the others. Likely cause: two clock "
+                       "frequencies or a shared CPU.",
+                       Time{of.low_ns}, Share{1 - of.share_high}, SampleUnit(of.of_bursts), Time{of.high_ns}),
             EvidenceLines(of.conditions),
             "Otsu's split, reported if Ashman's D is 5 or more; at stake: (high - low) x share of high"};
   }
 
-  FindingWords operator()(const finding::Contended& of) const {
+  FindingTexts operator()(const finding::Contended& of) const {
     const auto all = [](const ReportExperiment& experiment) {
-      return Say("{}: median of all runs {}, p99 {}", experiment.label,
-                 Time{experiment.latency_of_all.p50.value_or(0)},
-                 Time{experiment.latency_of_all.p99.value_or(0)});
+      return FormatText("{}: median of all runs {}, p99 {}", experiment.label,
+                        Time{experiment.latency_of_all.p50.value_or(0)},
+                        Time{experiment.latency_of_all.p99.value_or(0)});
     };
     const std::string quota = of.throttled ? QuotaText(report_.run.device->limits) : "";
     const auto& load = report_.run.other_load_during;
@@ -431,7 +440,7 @@ class FindingFormatter {
     // If no launch was clean, more launches are unlikely to help.
     const bool more_time = pair_->comparison.launches > 0;
     return {
-        fmt::format("Contended: {}{}. No speedup is reported. {}{}{}.", CleanText(pair_->comparison),
+        fmt::format("Contended: {}{}. No speedup is reported. {}{}{}.", CleanRunsText(pair_->comparison),
                     cause.empty() ? "" : "; " + cause,
                     quota.empty() ? "Stop the other processes" : "Raise the quota",
                     experiment_.threads > 1 ? ", use fewer threads" : "",
@@ -441,20 +450,20 @@ class FindingFormatter {
         "clean runs of both variants in at least 6 launches"};
   }
 
-  FindingWords operator()(const finding::CpuTimeApart& of) const {
+  FindingTexts operator()(const finding::CpuTimeDiscrepancy& of) const {
     const stats::RatioEstimate& wall = *pair_->comparison.latency.estimate;
     return {
         fmt::format("Wall time and CPU time disagree: {:.2f}x in wall time [{:.2f}, {:.2f}], {:.2f}x in CPU "
                     "time. Likely cause: one variant waits (for memory, I/O, or another processor), or its "
                     "threads spin.",
                     wall.ratio(), wall.low(), wall.high(), of.baseline_ns / of.candidate_ns),
-        {Say("{}: CPU time of a run {}", Baseline().label, Time{of.baseline_ns}),
-         Say("{}: CPU time of a run {}", experiment_.label, Time{of.candidate_ns})},
+        {FormatText("{}: CPU time of a run {}", Baseline().label, Time{of.baseline_ns}),
+         FormatText("{}: CPU time of a run {}", experiment_.label, Time{of.candidate_ns})},
         "medians over the clean runs of the processor time of all threads; reported where its ratio lies "
         "outside of the interval of the wall time's ratio by more than the interval's half-width, and by 2%"};
   }
 
-  FindingWords operator()(const finding::CompilersDiffer& of) const {
+  FindingTexts operator()(const finding::CompilersDiffer& of) const {
     const auto or_unknown = [](const std::string& text) {
       return text.empty() ? "an unknown compiler" : text;
     };
@@ -463,49 +472,51 @@ class FindingFormatter {
                     of.baseline.empty() || of.candidate.empty() ? "may differ" : "differ", Baseline().label,
                     or_unknown(of.baseline), experiment_.label, or_unknown(of.candidate));
     if (of.portable) {
-      text += Say(" Kernels outside of delegates: {}. They can differ by the compiler alone.",
-                  TimePartText(*of.portable));
+      text += FormatText(" Kernels outside of delegates: {}. They can differ by the compiler alone.",
+                         TimePartText(*of.portable));
     }
     return {text, EvidenceLines(of.types),
             "compilers as etprof-build.json or the files' .comment sections name them"};
   }
 
-  FindingWords operator()(const finding::TracedApart& of) const {
+  FindingTexts operator()(const finding::TracingDiscrepancy& of) const {
     const TracedGap& gap = of.gap;
     return {
-        Say("Traced runs take {} (mean), {} than the untraced median of {}. Operator times are from "
-            "traced runs, so no upper bounds are reported. {}",
-            Time{gap.traced}, GapText(gap), Time{gap.untraced}, LikelyCause(of)),
-        {Say("traced: fastest {}, mean {}", Time{experiment_.traced.min.value_or(gap.traced)},
-             Time{gap.traced}),
-         Say("untraced: fastest {}, median {}", Time{experiment_.latency.min.value_or(gap.untraced)},
-             Time{gap.untraced})},
+        FormatText("Traced runs take {} (mean), {} than the untraced median of {}. Operator times are from "
+                   "traced runs, so no upper bounds are reported. {}",
+                   Time{gap.traced}, GapText(gap), Time{gap.untraced}, LikelyCause(of)),
+        {FormatText("traced: fastest {}, mean {}", Time{experiment_.traced.min.value_or(gap.traced)},
+                    Time{gap.traced}),
+         FormatText("untraced: fastest {}, median {}", Time{experiment_.latency.min.value_or(gap.untraced)},
+                    Time{gap.untraced})},
         fmt::format("mean Method::execute of the traced runs / median of the untraced ones, reported beyond "
                     "{}; tracing overhead is the likely cause where the fastest runs are apart by at least "
                     "half as much, and by at most 10 µs per event",
-                    PercentText(kTracedApart))};
+                    PercentText(kMaxTracedGap))};
   }
 
-  FindingWords operator()(const finding::TracedRatioApart& of) const {
+  FindingTexts operator()(const finding::TracedSpeedupDiscrepancy& of) const {
     const Comparison& comparison = pair_->comparison;
-    FindingWords words;
-    words.text = Say(
+    FindingTexts words;
+    words.text = FormatText(
         "Operator and group times of {} and {} add up to {} ({} to {}), not to the measured speedup of {}.",
         comparison.baseline_label, comparison.candidate_label, Ratio{of.ratio}, Time{of.baseline_ns},
         Time{of.candidate_ns}, Ratio{comparison.latency.estimate->ratio()});
     if (comparison.latency_from_trace)
       words.text += " The measured speedup is of medians, the sums are of means, which slow runs raise.";
     if (of.baseline && of.candidate) {
-      const auto apart = [](const finding::TracedApart& side) { return std::fabs(side.gap.relative()); };
-      words.text += Say(
+      const auto apart = [](const finding::TracingDiscrepancy& side) {
+        return std::fabs(side.gap.relative());
+      };
+      words.text += FormatText(
           " Traced runs take {} time than untraced ones in {} and {} in {}. {}", GapText(of.baseline->gap),
           comparison.baseline_label, GapText(of.candidate->gap), comparison.candidate_label,
           LikelyCause(apart(*of.baseline) > apart(*of.candidate) ? *of.baseline : *of.candidate));
       for (const auto& [side, traced_gap] :
            {std::pair{&Baseline(), *of.baseline}, std::pair{&experiment_, *of.candidate}}) {
-        words.evidence.push_back(Say("{}: mean of traced runs {}, median of untraced runs {}. {}",
-                                     side->label, Time{traced_gap.gap.traced}, Time{traced_gap.gap.untraced},
-                                     LikelyCause(traced_gap)));
+        words.evidence.push_back(FormatText("{}: mean of traced runs {}, median of untraced runs {}. {}",
+                                            side->label, Time{traced_gap.gap.traced},
+                                            Time{traced_gap.gap.untraced}, LikelyCause(traced_gap)));
       }
     }
     words.text += " Use the measured speedup: those of groups and operators are distorted.";
@@ -515,7 +526,7 @@ class FindingFormatter {
         "mean Method::execute of the baseline's traced runs / of the candidate's, reported where it lies "
         "outside of the speedup's interval widened by {}; at stake: the candidate's traced mean - (the "
         "baseline's / speedup)",
-        PercentText(kTracedApart));
+        PercentText(kMaxTracedGap));
     return words;
   }
 
@@ -527,14 +538,14 @@ class FindingFormatter {
   Text GroupTimeText(Group group, const TimePart& part) const {
     PartTime time{{}, static_cast<std::size_t>(group)};
     for (const AdditiveRow& row : experiment_.groups.rows)
-      time.parts_ns.push_back(MeanOf(row.total, experiment_.groups.runs));
-    return Say("{} of {} ({})", std::move(time), Time{part.whole_ns}, Share{part.share()});
+      time.parts_ns.push_back(MeanPerRun(row.total, experiment_.groups.runs));
+    return FormatText("{} of {} ({})", std::move(time), Time{part.whole_ns}, Share{part.share()});
   }
 
   // "GEMM #1 (blocks.0.mlp)": names repeat in every delegate.
   std::string NameWithLayer(std::size_t op) const {
     const std::string& name = experiment_.profile->operators[op].name;
-    const std::string layer = LayerOf(*experiment_.profile, op).value_or("");
+    const std::string layer = LayerName(*experiment_.profile, op).value_or("");
     return layer.empty() ? name : fmt::format("{} ({})", name, layer);
   }
 
@@ -545,11 +556,11 @@ class FindingFormatter {
 
 }  // namespace
 
-FindingWords SayFinding(const Report& report, const Insight& insight) {
-  FindingWords words = std::visit(FindingFormatter(report, insight), insight.what);
+FindingTexts MakeFindingTexts(const Report& report, const Insight& insight) {
+  FindingTexts words = std::visit(FindingFormatter(report, insight), insight.what);
   const std::size_t subjects =
       report.comparisons.empty() ? report.experiments.size() : report.comparisons.size();
-  const bool names_both = std::holds_alternative<finding::TracedRatioApart>(insight.what);
+  const bool names_both = std::holds_alternative<finding::TracedSpeedupDiscrepancy>(insight.what);
   if (subjects > 1 && !names_both)
     words.text = report.experiments[insight.experiment].label + ": " + words.text;
   return words;

@@ -23,8 +23,8 @@ struct PrintedFinding {
   double at_stake = 0;
 
   PrintedFinding(const Report& report, const Insight& insight) : at_stake(insight.at_stake) {
-    const FindingWords words = SayFinding(report, insight);
-    const Span span = SpanOfLatencies(report);
+    const FindingTexts words = MakeFindingTexts(report, insight);
+    const Span span = LatencySpan(report);
     text = TextOf(words.text, span);
     for (const Text& line : words.evidence) evidence.push_back(TextOf(line, span));
     formula = words.formula;
@@ -40,7 +40,7 @@ std::optional<PrintedFinding> FindInsight(const Report& report, std::string_view
 Report ReportOfRuns(const std::vector<example::Inference>& runs) {
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
-  return Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  return Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles));
 }
 
 TEST(Findings, ShowTheBottleneckShiftWithShares) {
@@ -79,11 +79,11 @@ TEST(Findings, ReportNoInsignificantShift) {
 
 // 400 us are the calls' self time. The additional time of traced runs is not the delegates'.
 TEST(Findings, SubtractTracingOverheadFromDelegates) {
-  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs) run.overhead = 400'000;
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
-  Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  Report report = Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles));
   EXPECT_NEAR(FindInsight(report, finding::DelegateOverhead::kKind)->at_stake, 400'000, 1);
   report.experiments[0].latency_from_trace = false;
   report.experiments[0].tracer = -150'000;
@@ -100,7 +100,7 @@ TEST(Findings, SubtractTracingOverheadFromDelegates) {
 
 // In the first run of a process, most of the time is weight packing.
 TEST(Findings, ExplainDelegateOverheadOfFirstRuns) {
-  std::vector<example::Inference> runs = example::Inferences(1, 4'000'000);
+  std::vector<example::Inference> runs = example::MakeInferences(1, 4'000'000);
   runs[0].overhead = 2'000'000;
   const Report report = ReportOfRuns(runs);
   EXPECT_THAT(FindInsight(report, finding::DelegateOverhead::kKind)->text,
@@ -132,13 +132,13 @@ TEST(Findings, NameDifferentCompilers) {
   off.runner_sha256 = "00";
   on.runner_sha256 = "01";
   EXPECT_EQ(text(), "");  // no compiler is known
-  on.runner_built = RunnerBuilt{"native", "GCC 12.2.0", {}};
+  on.runner_built = RunnerBuildInfo{"native", "GCC 12.2.0", {}};
   EXPECT_THAT(text(),
               HasSubstr("compilers may differ: off is built with an unknown compiler, on with GCC 12.2.0."));
   off.runner_sha256.clear();  // a bare trace
   EXPECT_EQ(text(), "");
   off.runner_sha256 = "00";
-  off.runner_built = RunnerBuilt{"", "GCC 13.3.1", {}};
+  off.runner_built = RunnerBuildInfo{"", "GCC 13.3.1", {}};
   EXPECT_THAT(
       text(),
       HasSubstr("compilers differ: off is built with GCC 13.3.1, on with GCC 12.2.0. Kernels outside of "
@@ -177,7 +177,7 @@ TEST(Findings, NameOperatorsFarBelowTheRoofline) {
                         "0.400 ms. Largest gap: Fully Connected (NC, PF32) GEMM #1."));
   EXPECT_THAT(found->evidence, ElementsAre("Fully Connected (NC, PF32) GEMM #1: 0.500 ms, 20% of its compute "
                                            "roofline; potential saving 0.400 ms"));
-  EXPECT_FALSE(FindInsight(report, finding::HalfAsFloat::kKind));
+  EXPECT_FALSE(FindInsight(report, finding::Fp16ComputedAsFp32::kKind));
   RooflineRow half = far;
   half.macs = 1000;
   half.dtype = "fp16";
@@ -188,13 +188,13 @@ TEST(Findings, NameOperatorsFarBelowTheRoofline) {
   copied.macs = 0;
   report.experiments[1].roofline->rows = {half, native, copied};
   report.insights = FindInsights(report);
-  const auto slow = FindInsight(report, finding::HalfAsFloat::kKind);
+  const auto slow = FindInsight(report, finding::Fp16ComputedAsFp32::kKind);
   ASSERT_TRUE(slow);
   EXPECT_NEAR(slow->at_stake, 500'000, 1);
   EXPECT_THAT(slow->text, HasSubstr("1 operator of fp16 computed as fp32: 0.500 of "));
   report.experiments[1].roofline->rows = {native, copied};
   report.insights = FindInsights(report);
-  EXPECT_FALSE(FindInsight(report, finding::HalfAsFloat::kKind));
+  EXPECT_FALSE(FindInsight(report, finding::Fp16ComputedAsFp32::kKind));
   report.experiments[1].roofline->rows = {near};
   report.insights = FindInsights(report);
   EXPECT_FALSE(FindInsight(report, finding::BelowRoofline::kKind));
@@ -222,7 +222,7 @@ TEST(Findings, NamePortableOperatorsThatXnnpackCanTake) {
   EXPECT_THAT(FindInsight(report, finding::NotDelegated::kKind)->text,
               HasSubstr("XNNPACK can take it (mean.out, 0.200 ms) in another form."));
   // argmax is not in the partitioner's list.
-  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs) run.kernels = {{"argmax.out", 200'001}};
   const Report other = ReportOfRuns(runs);
   EXPECT_THAT(FindInsight(other, finding::NotDelegated::kKind)->text,
@@ -230,7 +230,7 @@ TEST(Findings, NamePortableOperatorsThatXnnpackCanTake) {
 }
 
 TEST(Findings, NameTheSubstituteForAttention) {
-  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs)
     run.kernels = {{"any.out", 100'001}, {"full_like.out", 50'000}, {"where.self_out", 70'000}};
   EXPECT_THAT(FindInsight(ReportOfRuns(runs), finding::NotDelegated::kKind)->text,
@@ -265,7 +265,7 @@ TEST(Findings, CountTheCostOfDividingIntoDelegates) {
   }
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(Attribute(trace.Take(), {}));
-  const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  const Report report = Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles));
   const auto found = FindInsight(report, finding::NotDelegated::kKind);
   ASSERT_TRUE(found);
   // Of 2.62 ms: 0.2, half of 0.08, and the transposes of 0.07 and 0.1 on both sides of the kernel.
@@ -278,7 +278,7 @@ TEST(Findings, CountTheCostOfDividingIntoDelegates) {
 }
 
 TEST(Findings, ReportThatNothingWasDelegated) {
-  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs) {
     run.kernels = {{"mul.out", 3'200'001}, {"linear.out", 300'001}};
     run.delegate.clear();
@@ -296,18 +296,18 @@ TEST(Findings, ReportThatNothingWasDelegated) {
 
 // A reason stated by the program replaces the guess.
 TEST(Findings, SayWhyPortableOperatorsAreNotDelegated) {
-  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs) run.kernels = {{"mul.Scalar_out", 200'001}, {"argmax.out", 100'001}};
   Profile profile = Attribute(example::MakeTrace(runs), {});
   profile.program.emplace();
   profile.program->operators.resize(profile.operators.size());
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     if (profile.operators[op].type == "mul.Scalar_out")
-      profile.program->operators[op].why_not_delegated = "XNNPACK takes it of two tensors";
+      profile.program->operators[op].not_delegated_reason = "XNNPACK takes it of two tensors";
   }
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(std::move(profile));
-  const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
+  const Report report = Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles));
   const auto portable = FindInsight(report, finding::NotDelegated::kKind);
   EXPECT_THAT(portable->text,
               HasSubstr("XNNPACK can take 1 of them (mul.Scalar_out, 0.200 ms) in another form. "
@@ -323,7 +323,7 @@ TEST(Findings, CountTheLayoutChangesAtTheEdgesOfDelegates) {
   // The delegate begins with one transpose and ends with the other.
   EXPECT_THAT(FindInsight(report, finding::DataMoved::kKind)->text,
               HasSubstr("2 operators (0.400 ms) sit at a delegate boundary."));
-  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+  std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs) run.delegate.push_back({"Add (ND) #1", 1'000});
   const Report inner = ReportOfRuns(runs);
   EXPECT_THAT(FindInsight(inner, finding::DataMoved::kKind)->text,
@@ -555,7 +555,7 @@ TEST(Findings, ReportDisagreeingCpuTime) {
   report.experiments[0].cpu_time = 5e6;
   report.experiments[1].cpu_time = 4e6;
   report.insights = FindInsights(report);
-  EXPECT_THAT(FindInsight(report, finding::CpuTimeApart::kKind)->text,
+  EXPECT_THAT(FindInsight(report, finding::CpuTimeDiscrepancy::kKind)->text,
               HasSubstr("2.50x in wall time [2.50, 2.50], 1.25x in CPU time"));
 }
 
@@ -565,7 +565,7 @@ std::string TracingFindingText(double median, double fastest) {
   report.experiments[1].latency.p50 = median;
   report.experiments[1].latency.min = fastest;
   report.insights = FindInsights(report);
-  return FindInsight(report, finding::TracedApart::kKind)->text;
+  return FindInsight(report, finding::TracingDiscrepancy::kKind)->text;
 }
 
 TEST(Findings, ExplainSlowerTracedRuns) {
@@ -581,7 +581,7 @@ TEST(Findings, ExplainSlowerTracedRuns) {
                         "so no upper bounds are reported. Likely cause: disturbed untraced runs."));
   Report report = example::MakePair();
   const Insight tracer{
-      finding::TracedApart{{2.2e6, 1.9e6}, {finding::TracingCause::Kind::kTracer, 2.1e6, 1'800, 100}}};
+      finding::TracingDiscrepancy{{2.2e6, 1.9e6}, {finding::TracingCause::Kind::kTracer, 2.1e6, 1'800, 100}}};
   EXPECT_THAT(PrintedFinding(report, tracer).text,
               HasSubstr("Likely cause: tracing overhead, about 1.80 µs for each of 100 events."));
 }
@@ -598,7 +598,7 @@ Report WithHeadline(double ratio) {
 TEST(Findings, ExplainTablesThatDoNotMatchTheSpeedup) {
   Report report = WithHeadline(4);
   report.insights = FindInsights(report);
-  const std::string text = FindInsight(report, finding::TracedApart::kKind)->text;
+  const std::string text = FindInsight(report, finding::TracingDiscrepancy::kKind)->text;
   EXPECT_THAT(text,
               HasSubstr("Operator and group times of off and on add up to 2.40x (5.144 ms to 2.144 ms), "
                         "not to the measured speedup of 4.00x. Traced runs take 2.8% more time than "
@@ -606,13 +606,13 @@ TEST(Findings, ExplainTablesThatDoNotMatchTheSpeedup) {
   EXPECT_THAT(text, Not(HasSubstr("No upper bounds")));  // the times of each variant agree
   report.experiments[1].latency.p50 = 1e6;
   report.insights = FindInsights(report);
-  EXPECT_THAT(FindInsight(report, finding::TracedApart::kKind)->text,
+  EXPECT_THAT(FindInsight(report, finding::TracingDiscrepancy::kKind)->text,
               HasSubstr("No upper bounds are reported for on."));
   report = WithHeadline(4);
   report.comparisons[0].comparison.latency_from_trace = true;
   for (ReportExperiment& experiment : report.experiments) experiment.latency_from_trace = true;
   report.insights = FindInsights(report);
-  const std::string of_traces = FindInsight(report, finding::TracedApart::kKind)->text;
+  const std::string of_traces = FindInsight(report, finding::TracingDiscrepancy::kKind)->text;
   EXPECT_THAT(of_traces, HasSubstr("The measured speedup is of medians, the sums are of means"));
   EXPECT_THAT(of_traces, Not(HasSubstr("Likely cause")));
 }

@@ -145,7 +145,7 @@ std::vector<BreakdownSubject> FindBreakdownSubjects(const Report& report) {
   };
   const auto alone = [&](const ReportExperiment& one) { add({&one, nullptr, nullptr, one.label}); };
   if (report.ladder) {
-    for (const std::size_t experiment : Subjects(report)) alone(report.experiments[experiment]);
+    for (const std::size_t experiment : FindSubjects(report)) alone(report.experiments[experiment]);
     return subjects;
   }
   for (const ReportComparison& pair : report.comparisons) {
@@ -153,7 +153,7 @@ std::vector<BreakdownSubject> FindBreakdownSubjects(const Report& report) {
          fmt::format("{} and {}", pair.comparison.baseline_label, pair.comparison.candidate_label)});
   }
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
-    if (!InPair(report, i)) alone(report.experiments[i]);
+    if (!IsInPair(report, i)) alone(report.experiments[i]);
   }
   return subjects;
 }
@@ -183,34 +183,35 @@ Table MakeBreakdownTable(const BreakdownSubject& subject, By by) {
   const double latency = candidate.latency.p50.value_or(candidate.MeanExecute().value_or(0));
   const double other = pair ? subject.baseline->latency.p50.value_or(latency) : latency;
   Table table{.id = fmt::format("{}by_{}", pair ? "compared_" : "", GetBreakdownInfo(by).name),
-              .elsewhere = fmt::format("in `etprof analyze --csv={}`", GetBreakdownInfo(by).table),
+              .hidden_rows_hint = fmt::format("in `etprof analyze --csv={}`", GetBreakdownInfo(by).table),
               .span = Span{std::min(latency, other), std::max(latency, other)}};
   using Of = ModelPart;
   // An operator that a variant lacks has an empty cell, not 0.
   const auto time = [](Nanoseconds Of::*of, const ReportExperiment* variant, bool blank) {
     return [=](const Of& part) {
-      return blank && part.*of == 0 ? Cell("") : Cell(Time{MeanOf(part.*of, variant->common_runs)});
+      return blank && part.*of == 0 ? Cell("") : Cell(Time{MeanPerRun(part.*of, variant->common_runs)});
     };
   };
   const ModelParts parts = tree ? MakeLayerParts(subject) : MakeFlatParts(subject, by);
   table.Fill<Of>(
       {{Left(GetBreakdownInfo(by).name, GetBreakdownInfo(by).column)
-            .Keeps(by == By::kSource || by == By::kDelegate ? Table::Keep::kEnd : Table::Keep::kName),
+            .WithKeptPart(by == By::kSource || by == By::kDelegate ? Table::KeptPart::kEnd
+                                                                   : Table::KeptPart::kName),
         &Of::name},
-       {Left("type").Goes(3).Most(kTypeColumns), &Of::type, tree},
+       {Left("type").WithDropPriority(3).WithMaxWidth(kTypeColumns), &Of::type, tree},
        {Right("baseline"), time(&Of::baseline, subject.baseline, true), pair},
        {Right(pair ? "candidate" : "time"), time(&Of::candidate, subject.candidate, pair)},
-       {Right("share", "% of total").Goes(pair ? 4 : 0),
-        [&](const Of& part) { return ShareOf(part.candidate, candidate.groups.total); }},
+       {Right("share", "% of total").WithDropPriority(pair ? 4 : 0),
+        [&](const Of& part) { return ShareCell(part.candidate, candidate.groups.total); }},
        {Right("speedup"), [](const Of& part) { return Speedup{part.quantity}; }, pair},
-       {Left("speedup_interval", "95% CI").Goes(2), [](const Of& part) { return Interval{part.quantity}; },
-        pair},
-       {Right("baseline_own", "own, baseline").Goes(1), time(&Of::baseline_own, subject.baseline, true),
+       {Left("speedup_interval", "95% CI").WithDropPriority(2),
+        [](const Of& part) { return Interval{part.quantity}; }, pair},
+       {Right("baseline_own", "own, baseline").WithDropPriority(1),
+        time(&Of::baseline_own, subject.baseline, true), pair && tree},
+       {Right("candidate_own", "own, candidate").WithDropPriority(1), time(&Of::own, subject.candidate, true),
         pair && tree},
-       {Right("candidate_own", "own, candidate").Goes(1), time(&Of::own, subject.candidate, true),
-        pair && tree},
-       {Right("own_time", "own").Goes(2), time(&Of::own, subject.candidate, true), !pair && tree},
-       {Right("operators").Goes(1),
+       {Right("own_time", "own").WithDropPriority(2), time(&Of::own, subject.candidate, true), !pair && tree},
+       {Right("operators").WithDropPriority(1),
         [](const Of& part) { return part.operators == 0 ? Cell("") : Cell(Count{part.operators}); }, !pair}},
       parts);
   for (std::size_t i = 0; i < parts.size(); ++i) table.rows[i].depth = parts[i].depth;
@@ -232,7 +233,7 @@ std::string AttributionText(const ReportExperiment& experiment) {
 
 }  // namespace
 
-std::vector<Section> SayBreakdownBy(const Report& report, By by) {
+std::vector<Section> MakeBreakdownSections(const Report& report, By by) {
   const std::vector<BreakdownSubject> all = FindBreakdownSubjects(report);
   std::vector<Section> sections;
   for (const BreakdownSubject& subject : all) {

@@ -41,7 +41,7 @@ struct CounterColumn {
 
 constexpr CounterColumn kColumns[] = {
     {"task_clock", "processor time",
-     [](const CountersRow& row) { return Maybe<Duration>(row.Mean("task_clock_ns")); }},
+     [](const CountersRow& row) { return OptionalCell<Duration>(row.Mean("task_clock_ns")); }},
     {"ghz", "GHz", [](const CountersRow& row) { return NumberCell(Scaled(row.EffectiveFrequency(), 1e-9)); }},
     {"instructions_per_cycle", "instructions per cycle",
      [](const CountersRow& row) { return NumberCell(row.InstructionsPerCycle()); }},
@@ -62,7 +62,7 @@ constexpr CounterColumn kColumns[] = {
 
 // The whole method, then the operators by decreasing processor time.
 std::vector<const CountersRow*> OrderRows(const std::vector<CountersRow>& all) {
-  std::vector<const CountersRow*> rows = Falling(
+  std::vector<const CountersRow*> rows = SortByDecreasing(
       all, Cost, [](const CountersRow& row) { return IsOfKind(row, "kernel") || IsOfKind(row, "backend"); });
   for (const CountersRow& row : all) {
     if (IsOfKind(row, "method")) rows.insert(rows.begin(), &row);
@@ -85,17 +85,17 @@ Table MakeCountersTable(const std::vector<CountersRow>& all) {
     table.columns.push_back({column.id, column.title, true, drop_priority});
     for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(std::move(cells[i]));
   }
-  table.usual_rows = kScreenOperators + 1;
-  table.elsewhere = "in its `_counters.csv`";
+  table.screen_rows = kScreenOperators + 1;
+  table.hidden_rows_hint = "in its `_counters.csv`";
   return table;
 }
 
 }  // namespace
 
-Document SayCounters(const RunData& run) {
+Document MakeCountersDocument(const RunData& run) {
   Document document;
   document.title = "Counters";
-  document.sections_are = "experiment";
+  document.section_kind = "experiment";
   std::set<std::filesystem::path> seen;
   for (const ExperimentData& data : run.experiments) {
     if (!data.counters.empty() && seen.insert(CountersFile(data)).second)

@@ -25,26 +25,27 @@ Cell ValueCell(const ReportedValue& reported) {
 Table MakeReportedValuesTable(const ReportExperiment& experiment) {
   Table table{
       .id = "report_delegate_values",
-      .columns = {Names("name"), Left("delegate").Goes(2), Right("instruction").Goes(1).At(Level::kPage),
-                  Left("kind"), Left("unit").Goes(4), Right("median"), Right("runs", "n").Goes(3)}};
-  table.usual_rows = kScreenValues;
-  table.elsewhere = "in `--csv=delegate_values`";
+      .columns = {Names("name"), Left("delegate").WithDropPriority(2),
+                  Right("instruction").WithDropPriority(1).WithLevel(Level::kPage), Left("kind"),
+                  Left("unit").WithDropPriority(4), Right("median"), Right("runs", "n").WithDropPriority(3)}};
+  table.screen_rows = kScreenValues;
+  table.hidden_rows_hint = "in `--csv=delegate_values`";
   for (const ReportedValue& reported : experiment.profile->reported) {
-    table.rows.push_back({reported.name, Known(reported.backend), Count{reported.instruction},
-                          NameOf(reported.kind), Known(reported.unit), ValueCell(reported),
+    table.rows.push_back({reported.name, KnownTextCell(reported.backend), Count{reported.instruction},
+                          GetName(reported.kind), KnownTextCell(reported.unit), ValueCell(reported),
                           Count{reported.values.n}});
   }
   return table;
 }
 
 Table MakeDelegateMetadataTable(const ReportExperiment& experiment) {
-  Table table{
-      .id = "delegate_metadata",
-      .columns = {Names("event"), Left("delegate").Goes(2), Right("instruction").Goes(1),
-                  Right("events").Goes(3), Right("size"), Left("text", "metadata of the first").Most(40)}};
+  Table table{.id = "delegate_metadata",
+              .columns = {Names("event"), Left("delegate").WithDropPriority(2),
+                          Right("instruction").WithDropPriority(1), Right("events").WithDropPriority(3),
+                          Right("size"), Left("text", "metadata of the first").WithMaxWidth(40)}};
   for (const DelegateMetadata& metadata : experiment.profile->metadata) {
     const std::string more = metadata.varies ? " (others differ)" : "";
-    table.rows.push_back({metadata.event, Known(metadata.backend), Count{metadata.instruction},
+    table.rows.push_back({metadata.event, KnownTextCell(metadata.backend), Count{metadata.instruction},
                           Count{metadata.events}, Size{metadata.size},
                           (metadata.text.empty() ? "no text, or a long one" : metadata.text) + more});
   }
@@ -53,7 +54,7 @@ Table MakeDelegateMetadataTable(const ReportExperiment& experiment) {
 
 }  // namespace
 
-std::vector<Section> SayDelegateValues(const Report& report) {
+std::vector<Section> MakeDelegateValueSections(const Report& report) {
   Section values{"What the delegate reports", Level::kUsual};
   Section metadata{"What the delegate adds to its events", Level::kPage};
   const bool several = report.experiments.size() > 1;

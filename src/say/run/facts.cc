@@ -32,10 +32,10 @@ Facts RunFacts(const Report& report) {
     facts.Add("Model", run.model.empty() ? report.model_id : run.model.filename().string());
   }
   facts.Add("Model's SHA-256", run.model_sha256);
-  facts.Add("Method", MethodToTell(report));
+  facts.Add("Method", NonDefaultMethod(report));
   facts.Add("Backend and data type", report.backend.empty() ? "" : report.backend + " " + report.dtype);
   facts.Add("Measured", run.generated_at);
-  if (run.status != RunData::Status::kUnknown) facts.Add("Status", std::string(NameOf(run.status)));
+  if (run.status != RunData::Status::kUnknown) facts.Add("Status", std::string(GetName(run.status)));
   facts.Add("Platform", run.platform);
   if (run.device) AddDevice(*run.device, facts);
   if (run.power_mode) {

@@ -58,17 +58,17 @@ Table MakeInstructionsTable(const std::vector<InstructionsRow>& all) {
     table.columns.push_back({kind.counter, kind.title, true, drop_priority});
     for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.emplace_back(Amount(count(rows[i])));
   }
-  table.usual_rows = kScreenCounted + 1;
-  table.elsewhere = "in its `_instructions.csv`";
+  table.screen_rows = kScreenCounted + 1;
+  table.hidden_rows_hint = "in its `_instructions.csv`";
   return table;
 }
 
 }  // namespace
 
-Document SayInstructions(const RunData& run) {
+Document MakeInstructionsDocument(const RunData& run) {
   Document document;
   document.title = "Instructions";
-  document.sections_are = "experiment";
+  document.section_kind = "experiment";
   for (const ExperimentData& data : run.experiments) {
     if (data.instructions.empty()) continue;
     document.sections.push_back(

@@ -29,22 +29,23 @@ Cell EstimateCell(MemoryOwner owner, const ProgramJoin* join) {
   std::optional<Bytes> at_least;
   if (join != nullptr && owner == MemoryOwner::kPlanned) at_least = join->planned;
   if (join != nullptr && owner == MemoryOwner::kWeights) at_least = join->packed_at_least;
-  return OrBlank<Size>(at_least);
+  return CellOrBlank<Size>(at_least);
 }
 
 Table MakeOwnersTable(const MemoryReport& memory, const ProgramJoin* join) {
   Table table{
       .id = "memory",
-      .columns = {Left("owner", "resident"), Right("loaded").Goes(3), Right("first_run", "first run").Goes(2),
-                  Right("steady"), Right("allocated").Goes(1), Right("at_least", "at least").Goes(4)}};
+      .columns = {Left("owner", "resident"), Right("loaded").WithDropPriority(3),
+                  Right("first_run", "first run").WithDropPriority(2), Right("steady"),
+                  Right("allocated").WithDropPriority(1), Right("at_least", "at least").WithDropPriority(4)}};
   const auto at = [&](const char* moment) {
-    const auto found = std::ranges::find(memory.moments, moment, &protocol::MemoryMoment::at);
+    const auto found = std::ranges::find(memory.moments, moment, &protocol::MemorySnapshot::at);
     return found == memory.moments.end() ? nullptr : &*found;
   };
-  const protocol::MemoryMoment* const moments[] = {at("loaded"), at("first_run"), at("steady")};
+  const protocol::MemorySnapshot* const moments[] = {at("loaded"), at("first_run"), at("steady")};
   const auto add = [&](std::string_view name, auto value, Cell last, Cell estimate) {
     std::vector<Cell> cells = {std::string(name)};
-    for (const protocol::MemoryMoment* const moment : moments)
+    for (const protocol::MemorySnapshot* const moment : moments)
       cells.push_back(moment == nullptr ? Cell() : Size{value(*moment)});
     cells.push_back(std::move(last));
     cells.push_back(std::move(estimate));
@@ -53,7 +54,7 @@ Table MakeOwnersTable(const MemoryReport& memory, const ProgramJoin* join) {
   for (std::size_t i = 0; i < memory.moments.back().parts.size(); ++i) {
     const protocol::MemoryPart& part = memory.moments.back().parts[i];
     add(
-        NameIn(kOwners, part.owner), [i](const auto& moment) { return moment.parts.at(i).resident; },
+        FindName(kOwners, part.owner), [i](const auto& moment) { return moment.parts.at(i).resident; },
         Size{part.bytes}, EstimateCell(part.owner, join));
   }
   add("resident set size", [](const auto& moment) { return moment.rss_bytes; }, std::string(), std::string());
@@ -62,15 +63,15 @@ Table MakeOwnersTable(const MemoryReport& memory, const ProgramJoin* join) {
 
 Table MakeCreatedOperatorsTable(const MemoryReport& memory) {
   Table table{.id = "packed_weights",
-              .columns = {Names("operator", "created operator"), Right("delegate").At(Level::kPage),
-                          Left("function", "created by").At(Level::kPage), Right("bytes", "allocated"),
-                          Right("largest", "largest block").Goes(3)}};
-  for (const auto* const op : Falling(memory.operators, [](const auto& one) { return one.bytes; })) {
+              .columns = {Names("operator", "created operator"), Right("delegate").WithLevel(Level::kPage),
+                          Left("function", "created by").WithLevel(Level::kPage), Right("bytes", "allocated"),
+                          Right("largest", "largest block").WithDropPriority(3)}};
+  for (const auto* const op : SortByDecreasing(memory.operators, [](const auto& one) { return one.bytes; })) {
     table.rows.push_back(
-        {Known(op->name), Count{op->delegate}, op->function, Size{op->bytes}, Size{op->largest}});
+        {KnownTextCell(op->name), Count{op->delegate}, op->function, Size{op->bytes}, Size{op->largest}});
   }
-  table.usual_rows = kScreenCreated;
-  table.elsewhere = "in its `_watch.json`";
+  table.screen_rows = kScreenCreated;
+  table.hidden_rows_hint = "in its `_watch.json`";
   return table;
 }
 
@@ -91,7 +92,7 @@ Table MakeLoadTable(const protocol::LoadTimes& load) {
   };
   for (const protocol::LoadTime& part : load.parts) {
     if (part.part == protocol::LoadPart::kPack && part.ns == 0) continue;  // 0 on CPUs without KleidiAI
-    add(NameIn(kParts, part.part), part.ns, Row::Role::kPart);
+    add(FindName(kParts, part.part), part.ns, Row::Role::kPart);
   }
   add("load", load.total_ns, Row::Role::kSum);
   return table;
@@ -115,14 +116,14 @@ Table MakeDelegateMemoryTable(const MemoryReport& memory) {
          others.empty() ? Cell("none") : Cell(fmt::format("{}", fmt::join(others, ", "))),
          one.weights_cache < 0 ? Cell("its own") : Cell(fmt::format("in cache {}", one.weights_cache))});
   }
-  table.usual_rows = kScreenCreated;
-  table.elsewhere = "in its `_watch.json`";
+  table.screen_rows = kScreenCreated;
+  table.hidden_rows_hint = "in its `_watch.json`";
   return table;
 }
 
 // A note if the file's pages are still in memory next to the packed weights.
 std::string FileAndPackedText(const MemoryReport& memory) {
-  const protocol::MemoryMoment& last = memory.moments.back();
+  const protocol::MemorySnapshot& last = memory.moments.back();
   const std::int64_t file = last.Resident(MemoryOwner::kProgram),
                      packed = last.Resident(MemoryOwner::kWeights);
   if (file < packed / 10) return "";  // ExecuTorch released the packed part of the file
@@ -160,7 +161,7 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
                                 const MemoryReport& candidate) {
   const Comparison& comparison = pair.comparison;
   const auto columns = [&](const char* id, const char* title) {
-    return std::vector<Table::Column>{{.id = id, .title = title, .keep = Table::Keep::kName},
+    return std::vector<Table::Column>{{.id = id, .title = title, .kept_part = Table::KeptPart::kName},
                                       VariantColumn("baseline", comparison.baseline_label),
                                       VariantColumn("candidate", comparison.candidate_label),
                                       Right("change")};
@@ -171,7 +172,7 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
   const auto add = [](Table& table, std::string_view name, std::int64_t before, std::int64_t after) {
     table.rows.push_back({std::string(name), Size{before}, Size{after}, SizeChange(before, after)});
   };
-  const protocol::MemoryMoment &before = baseline.moments.back(), &after = candidate.moments.back();
+  const protocol::MemorySnapshot &before = baseline.moments.back(), &after = candidate.moments.back();
   for (const auto& [owner, name] : kOwners) add(owners, name, before.Resident(owner), after.Resident(owner));
   add(owners, "resident set size", before.rss_bytes, after.rss_bytes);
   section.parts.emplace_back(std::move(owners));
@@ -186,7 +187,7 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
   } else {
     Table operators{"packed_weights_change", "", columns("operator", "created operator")};
     for (const AllocationChange& of : *changes) add(operators, of.name, of.baseline, of.candidate);
-    operators.usual_rows = kScreenCreated;
+    operators.screen_rows = kScreenCreated;
     section.parts.emplace_back(std::move(operators));
   }
   return section;
@@ -194,7 +195,7 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
 
 }  // namespace
 
-std::vector<Section> SayMemory(const Report& report) {
+std::vector<Section> MakeMemorySections(const Report& report) {
   std::vector<Section> sections;
   for (const WatchedExperiment& experiment : report.watched) {
     if (!experiment.memory) continue;

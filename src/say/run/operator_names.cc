@@ -8,20 +8,20 @@ namespace etprof {
 
 OperatorNames::OperatorNames(const Profile& profile) : profile_(profile) {
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    ++count_by_name_[Plain(op)];
-    ++count_by_name_and_layer_[{Plain(op), LayerOf(profile, op).value_or("")}];
+    ++count_by_name_[PlainName(op)];
+    ++count_by_name_and_layer_[{PlainName(op), LayerName(profile, op).value_or("")}];
   }
 }
 
-std::string OperatorNames::Plain(std::size_t op) const {
+std::string OperatorNames::PlainName(std::size_t op) const {
   const Operator& of = profile_.operators[op];
   return IsOperator(of) ? of.name : of.name + " (overhead)";
 }
 
-std::string OperatorNames::Where(std::size_t op) const {
-  const std::string name = Plain(op);
+std::string OperatorNames::Location(std::size_t op) const {
+  const std::string name = PlainName(op);
   if (count_by_name_.at(name) < 2) return "";
-  const std::string layer = LayerOf(profile_, op).value_or("");
+  const std::string layer = LayerName(profile_, op).value_or("");
   const int call = profile_.operators[op].call_index;
   std::string where = layer;
   if ((layer.empty() || count_by_name_and_layer_.at({name, layer}) > 1) && call >= 0)

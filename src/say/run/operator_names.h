@@ -15,11 +15,11 @@ class OperatorNames {
 
   // "Convolution (NHWC, F32) IGEMM #2". A framework span's row has the time besides its children:
   // "DELEGATE_CALL (overhead)".
-  std::string Plain(std::size_t op) const;
+  std::string PlainName(std::size_t op) const;
   // If another operator has the same name: " (features.3, call 7)", with the layer if it is known, and the
   // call if layers do not distinguish them. Else "".
-  std::string Where(std::size_t op) const;
-  std::string FullName(std::size_t op) const { return Plain(op) + Where(op); }
+  std::string Location(std::size_t op) const;
+  std::string FullName(std::size_t op) const { return PlainName(op) + Location(op); }
 
  private:
   const Profile& profile_;

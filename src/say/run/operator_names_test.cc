@@ -23,7 +23,7 @@ TEST(OperatorNames, AddLocationsOnlyToDuplicateNames) {
   EXPECT_EQ(calls.FullName(0), "GEMM #1 (call 0)");
   EXPECT_EQ(calls.FullName(1), "GEMM #2");
   EXPECT_EQ(calls.FullName(2), "GEMM #1 (call 4)");
-  EXPECT_EQ(calls.Plain(2), "GEMM #1");
+  EXPECT_EQ(calls.PlainName(2), "GEMM #1");
 
   // A known layer is used; if two operators are in the same layer, the call distinguishes them.
   ProgramJoin join;

@@ -26,11 +26,12 @@ void Append(std::vector<Section> more, std::vector<Section>& sections) {
 // The efficiency of a thread sweep whose matrix is not shown; else "".
 std::string EfficiencyText(const Report& report, const ReportComparison& pair) {
   for (const Matrix& matrix : report.matrices) {
-    if (!matrix.threads || !IsOnePair(report, matrix) || matrix.baseline != pair.baseline ||
+    if (!matrix.threads || !IsSinglePair(report, matrix) || matrix.baseline != pair.baseline ||
         matrix.candidates.front() != pair.candidate)
       continue;
-    const auto efficiency = EfficiencyOf(pair.comparison.latency, report.experiments[pair.baseline].threads,
-                                         report.experiments[pair.candidate].threads);
+    const auto efficiency =
+        ScalingEfficiency(pair.comparison.latency, report.experiments[pair.baseline].threads,
+                          report.experiments[pair.candidate].threads);
     if (efficiency) return "efficiency " + PercentText(*efficiency);
   }
   return "";
@@ -40,7 +41,7 @@ Answer MakePairAnswer(const Report& report, const ReportComparison& pair) {
   const Comparison& comparison = pair.comparison;
   const Quantity& latency = comparison.latency;
   const std::string &candidate = comparison.candidate_label, &baseline = comparison.baseline_label;
-  const VerdictWords words = WordsOf(latency);
+  const VerdictTexts words = MakeVerdictTexts(latency);
   Answer answer;
   switch (latency.verdict) {
     case stats::Verdict::kFaster:
@@ -49,7 +50,7 @@ Answer MakePairAnswer(const Report& report, const ReportComparison& pair) {
       break;
     case stats::Verdict::kSame:
       answer.text = fmt::format("{} is as fast as {} (same within ±{:g}%)", candidate, baseline,
-                                100 * MarginOf(report));
+                                100 * SameMargin(report));
       break;
     default:
       answer.text = fmt::format("{} compared with {}: {}", candidate, baseline, words.verdict);
@@ -88,23 +89,23 @@ constexpr NamedValue<std::string_view> kFindingTables[] = {
     {finding::PackedKernels::kKind, "matrix_kernels"},
     {finding::NotOnKleidiai::kKind, "matrix_kernels"},
     {finding::BelowRoofline::kKind, "roofline"},
-    {finding::HalfAsFloat::kKind, "roofline"},
+    {finding::Fp16ComputedAsFp32::kKind, "roofline"},
     {finding::FirstRun::kKind, "report_latency"},
     {finding::LatencyStep::kKind, "report_latency"},
     {finding::Contended::kKind, "report_latency"},
-    {finding::CpuTimeApart::kKind, "report_latency"},
+    {finding::CpuTimeDiscrepancy::kKind, "report_latency"},
     {finding::CompilersDiffer::kKind, "experiments"}};
 
-std::vector<Section> SayFindings(const Report& report) {
+std::vector<Section> MakeFindingSections(const Report& report) {
   if (report.insights.empty()) return {};
   // Screens have few lines: warnings about the measurement replace the last finding.
   const std::size_t shown =
       report.ladder ? kMaxLadderFindings : kMaxFindings - (report.warnings.size() > 1 ? 1 : 0);
   List list{"", {}, shown, true};
   for (const Insight& insight : report.insights) {
-    auto [text, details, formula] = SayFinding(report, insight);
+    auto [text, details, formula] = MakeFindingTexts(report, insight);
     if (!formula.empty()) details.push_back("How: " + formula);
-    const char* const table = NameIn(kFindingTables, insight.kind());
+    const char* const table = FindName(kFindingTables, insight.kind());
     // The other findings already state their own bounds.
     const bool repeats = insight.kind() == finding::UpperBounds::kKind;
     list.items.emplace_back(std::move(text), std::move(details), repeats ? Level::kPage : Level::kUsual,
@@ -116,7 +117,7 @@ std::vector<Section> SayFindings(const Report& report) {
   return {{"Findings, largest potential saving first", Level::kBrief, {std::move(list)}}};
 }
 
-std::vector<Section> SayArtifacts(const Report& report) {
+std::vector<Section> MakeArtifactSections(const Report& report) {
   if (report.artifacts.empty()) return {};
   return {{"Files", Level::kPage, {List{"", {report.artifacts.begin(), report.artifacts.end()}}}}};
 }
@@ -133,7 +134,7 @@ std::string FactorText(double factor) { return fmt::format("{:.{}f}x", factor, f
 
 }  // namespace
 
-const ReportComparison* LeadingPair(const Report& report) {
+const ReportComparison* MostChangedPair(const Report& report) {
   const auto change = [](const ReportComparison& pair) {
     const auto& estimate = pair.comparison.latency.estimate;
     return estimate ? std::fabs(estimate->log_ratio) : 0;
@@ -142,29 +143,29 @@ const ReportComparison* LeadingPair(const Report& report) {
   return most == report.comparisons.end() ? nullptr : &*most;
 }
 
-bool IsOnePair(const Report& report, const Matrix& matrix) {
+bool IsSinglePair(const Report& report, const Matrix& matrix) {
   return matrix.candidates.size() == 1 &&
          FindComparison(report, matrix.baseline, matrix.candidates.front()) != nullptr;
 }
 
-bool InMatrix(const Report& report, std::size_t experiment) {
+bool IsInMatrix(const Report& report, std::size_t experiment) {
   return std::ranges::any_of(report.matrices, [&](const Matrix& matrix) {
-    return !IsOnePair(report, matrix) &&
+    return !IsSinglePair(report, matrix) &&
            (matrix.baseline == experiment ||
             std::ranges::find(matrix.candidates, experiment) != matrix.candidates.end());
   });
 }
 
-bool IsAlone(const Report& report, std::size_t experiment) {
-  if (!report.comparisons.empty() || report.ladder || InMatrix(report, experiment)) return false;
+bool IsOnlyShownExperiment(const Report& report, std::size_t experiment) {
+  if (!report.comparisons.empty() || report.ladder || IsInMatrix(report, experiment)) return false;
   std::size_t alone = 0;
-  for (std::size_t i = 0; i < report.experiments.size(); ++i) alone += InMatrix(report, i) ? 0U : 1U;
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) alone += IsInMatrix(report, i) ? 0U : 1U;
   return alone == 1;
 }
 
 bool HasTimes(const ReportExperiment& experiment) { return experiment.profile && experiment.common_runs > 0; }
 
-Span SpanOfLatencies(const Report& report) {
+Span LatencySpan(const Report& report) {
   Span span{1e300, 0};
   for (const ReportExperiment& experiment : report.experiments) {
     if (!experiment.latency.p50) continue;
@@ -185,12 +186,12 @@ std::string TitleSuffix(const Report& report, const ReportExperiment& experiment
   return report.experiments.size() > 1 ? ": " + experiment.label : "";
 }
 
-double MarginOf(const Report& report) { return CompareOptionsOf(report.run).margin; }
+double SameMargin(const Report& report) { return MakeCompareOptions(report.run).margin; }
 
-Document SayReport(const Report& report) {
+Document MakeReportDocument(const Report& report) {
   Document document;
   document.title = HeaderText(report);
-  document.sections_are = "section";
+  document.section_kind = "section";
   if (report.ladder) {
     document.answers = LadderAnswers(report);
   } else {
@@ -198,31 +199,33 @@ Document SayReport(const Report& report) {
       document.answers.push_back(MakePairAnswer(report, pair));
   }
   document.measured = MeasuredText(report);
-  document.span = SpanOfLatencies(report);
+  document.span = LatencySpan(report);
   std::vector<Section>& sections = document.sections;
-  for (const auto make : {SayFindings, SayLatencies, SaySustained, SayStartup, SaySelfTimes, SayOperators,
-                          SayDelegateValues, SayLadder})
+  for (const auto make :
+       {MakeFindingSections, MakeLatencySections, MakeSustainedSections, MakeStartupSections,
+        MakeSelfTimeSections, MakeOperatorSections, MakeDelegateValueSections, MakeLadderSections})
     Append(make(report), sections);
   for (const Matrix& matrix : report.matrices) {
-    std::vector<Section> of = SayMatrix(report, matrix);
-    for (Section& section : of) section.level = IsOnePair(report, matrix) ? Level::kPage : section.level;
+    std::vector<Section> of = MakeMatrixSections(report, matrix);
+    for (Section& section : of) section.level = IsSinglePair(report, matrix) ? Level::kPage : section.level;
     Append(std::move(of), sections);
   }
-  Append(SayPayoffs(report), sections);
+  Append(MakePayoffSections(report), sections);
   document.notes_title = "Measurement quality";
-  document.notes = SayQuality(report);
-  document.usual_notes = kMaxWarnings;
+  document.notes = MakeQualityNotes(report);
+  document.screen_notes = kMaxWarnings;
   document.hint = "Use --all for every operator, finding, and note.";
   if (const std::string undefined = UndefinedText(report); !undefined.empty())
     document.hint += " " + undefined;
   std::vector<Section>& appendix = document.appendix;
-  for (const auto make : {SayConditions, SayPlaces, SayMatrixKernels}) Append(make(report), appendix);
+  for (const auto make : {MakeConditionSections, MakePlaceSections, MakeMatrixKernelSections})
+    Append(make(report), appendix);
   for (const By by : {By::kCategory, By::kKernel, By::kLayer, By::kSource, By::kDelegate}) {
     // For a bare trace, it is obvious that layers are unknown.
     const bool known =
         (by != By::kLayer && by != By::kSource) ||
         std::ranges::any_of(report.experiments, [](const auto& one) { return !one.layers.empty(); });
-    if (known || !report.bare) Append(SayBreakdownBy(report, by), appendix);
+    if (known || !report.bare) Append(MakeBreakdownSections(report, by), appendix);
   }
   for (const ReportView& view : ReportViews()) {
     if (view.breakdown) continue;
@@ -234,37 +237,39 @@ Document SayReport(const Report& report) {
       appendix.push_back(std::move(section));
     }
   }
-  Append(SayArtifacts(report), appendix);
+  Append(MakeArtifactSections(report), appendix);
   return document;
 }
 
 void AddExperiments(const Report& report, const std::string& from, Document& list) {
   if (list.sections.empty()) {
-    list.sections_are = "section";
-    list.usual_notes = 1;
+    list.section_kind = "section";
+    list.screen_notes = 1;
     Table table{"experiments",
                 "Experiments",
-                {Left("experiment").Keeps(Table::Keep::kDifference), Right("median"),
-                 Left("tail_is", "tail").Goes(2), Right("tail", "").Goes(2), Right("cv", "CV").Goes(1),
-                 Right("runs").Goes(3), Left("largest_group", "largest group"), Left("verdict", "")}};
+                {Left("experiment").WithKeptPart(Table::KeptPart::kDifference), Right("median"),
+                 Left("tail_is", "tail").WithDropPriority(2), Right("tail", "").WithDropPriority(2),
+                 Right("cv", "CV").WithDropPriority(1), Right("runs").WithDropPriority(3),
+                 Left("largest_group", "largest group"), Left("verdict", "")}};
     list.sections = {{"", Level::kUsual, {std::move(table)}}};
   }
   auto& table = std::get<Table>(list.sections.front().parts.front());
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const ReportExperiment& experiment = report.experiments[i];
     const stats::Distribution& latency = experiment.latency;
-    const Tail tail = TailOf(latency);
+    const Tail tail = TailLatency(latency);
     Cell verdict("");
     const auto pair = std::ranges::find(report.comparisons, i, &ReportComparison::candidate);
     if (pair != report.comparisons.end()) {
       const Quantity& quantity = pair->comparison.latency;
-      if (GainText(quantity) != kUndefined)
-        verdict = Cell(VerdictAgainst(quantity, pair->comparison.baseline_label), ToneOf(Speedup{quantity}));
+      if (SpeedupOrDash(quantity) != kUndefined)
+        verdict =
+            Cell(VerdictWithBaseline(quantity, pair->comparison.baseline_label), ToneOf(Speedup{quantity}));
     }
     table.rows.push_back({from.empty() ? experiment.label : from + ": " + experiment.label,
-                          Maybe<Duration>(latency.p50), tail.value ? tail.name : "",
-                          OrBlank<Duration>(tail.value), Maybe<Share>(latency.cv), Count{latency.n},
-                          LargestGroup(experiment), verdict});
+                          OptionalCell<Duration>(latency.p50), tail.value ? tail.name : "",
+                          CellOrBlank<Duration>(tail.value), OptionalCell<Share>(latency.cv),
+                          Count{latency.n}, LargestGroup(experiment), verdict});
   }
   for (const std::string& warning : report.warnings) {
     Note note{warning, "warning"};
@@ -289,7 +294,7 @@ std::string FactorsText(const ReportComparison& pair) {
                   slower ? pair.comparison.candidate_label : pair.comparison.baseline_label);
   const std::string reached =
       fmt::format("{} to {}", PercentText(factors.baseline_of_peak), PercentText(factors.candidate_of_peak));
-  if (factors.EqualPeaks())
+  if (factors.HasEqualPeaks())
     return fmt::format("{} is {} of an equal peak ({}, {} of it).", operators, use, factors.dtype, reached);
   return fmt::format("Of {}, {} is peak performance ({}) and {} is {} of it ({} of peak).", operators,
                      FactorText(factors.peak()), factors.dtype, FactorText(factors.use()), use, reached);

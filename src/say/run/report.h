@@ -9,15 +9,16 @@
 namespace etprof::say {
 
 // The report of a run: verdicts, latencies, time breakdown, findings, measurement quality, and conditions.
-Document SayReport(const Report& report);
+Document MakeReportDocument(const Report& report);
 
 // A part of the report that --by NAME shows on its own. Every report that has data for it ends with it.
 struct ReportView {
   const char* name;
   Document (*make)(const Report& report);
-  const char* prefix;      // put before its sections' titles in a report; "": nothing
-  const char* nothing;     // why it may be empty, and what to do
-  bool breakdown = false;  // a breakdown of the time (SayBreakdownBy): all rows are shown, even small ones
+  const char* prefix;   // put before its sections' titles in a report; "": nothing
+  const char* nothing;  // why it may be empty, and what to do
+  bool breakdown =
+      false;  // a breakdown of the time (MakeBreakdownSections): all rows are shown, even small ones
 };
 std::span<const ReportView> ReportViews();
 
@@ -28,17 +29,17 @@ Facts ExperimentFacts(const Report& report, const ReportExperiment& experiment);
 
 // The range of the median latencies, for times in texts about a report, and for tables that end with a
 // median.
-Span SpanOfLatencies(const Report& report);
+Span LatencySpan(const Report& report);
 
 // A finding as text.
-struct FindingWords {
+struct FindingTexts {
   Text text;                   // one or two sentences with numbers and units
   std::vector<Text> evidence;  // "Transpose (ND, X32): 14 operators, 0.62 ms"
   std::string formula;         // how the numbers are computed
 };
 
 // `insight` must be one of the report's.
-FindingWords SayFinding(const Report& report, const Insight& insight);
+FindingTexts MakeFindingTexts(const Report& report, const Insight& insight);
 
 // Adds a line per experiment of the report to `list`, a list of many reports; the report can be freed
 // afterwards. `from` (a results directory; "": none) precedes the labels.

@@ -21,8 +21,9 @@ std::string RunsOn(const Operator& op) {
 }
 
 Table MakeOperatorsTable(const ReportExperiment& experiment, const std::string& suffix) {
-  const auto page = [](const char* id, const char* title, bool right, int goes) {
-    return Table::Column{.id = id, .title = title, .right = right, .goes = goes, .level = Level::kPage};
+  const auto page = [](const char* id, const char* title, bool right, int drop_priority) {
+    return Table::Column{
+        .id = id, .title = title, .right = right, .drop_priority = drop_priority, .level = Level::kPage};
   };
   Table table{
       "report_operators",
@@ -30,20 +31,20 @@ Table MakeOperatorsTable(const ReportExperiment& experiment, const std::string& 
       {Names("operator", "Operator"), page("group", "group", false, 3), page("place", "runs on", false, 2),
        page("call", "call", true, 1), Right("mean", "self time"), Right("share", "% of total"),
        page("p50", "p50", true, 5), page("p99", "p99", true, 4), Right("cv", "CV")}};
-  table.elsewhere = "in `--csv=operators`";
+  table.hidden_rows_hint = "in `--csv=operators`";
   const OperatorNames names(*experiment.profile);
   for (std::size_t i = 0; i < experiment.operators.size(); ++i) {
     const OperatorRow& of = experiment.operators[i];
     const Operator& op = experiment.profile->operators[of.op];
-    Row row{op.name + names.Where(of.op),
+    Row row{op.name + names.Location(of.op),
             std::string(GroupName(op.category.group)),
             RunsOn(op),
             op.call_index >= 0 ? Cell(Count{op.call_index}) : Cell(),
             Time{of.mean_self},
             Share{of.share},
-            Maybe<Time>(of.self.p50),
-            of.self.n >= stats::kLeastForP99 ? Maybe<Time>(of.self.p99) : Cell(),
-            Maybe<Share>(of.self.cv)};
+            OptionalCell<Time>(of.self.p50),
+            of.self.n >= stats::kMinValuesForP99 ? OptionalCell<Time>(of.self.p99) : Cell(),
+            OptionalCell<Share>(of.self.cv)};
     if (i >= kTopOperators) row.level = Level::kPage;
     if (i >= kPageOperators && of.share < kAlwaysListedShare) row.level = Level::kFolded;
     table.rows.push_back(std::move(row));
@@ -60,7 +61,7 @@ class PairChanges {
         comparison_(pair.comparison),
         baseline_names_(*report.experiments[pair.baseline].profile),
         candidate_names_(*report.experiments[pair.candidate].profile),
-        changes_(Falling(
+        changes_(SortByDecreasing(
             comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); },
             [](const OperatorMatch& match) { return match.baseline && match.candidate; })) {}
 
@@ -71,7 +72,7 @@ class PairChanges {
     };
     section.AddUnlessEmpty(MakeChangedTable("Largest speedups", has(stats::Verdict::kFaster)));
     section.AddUnlessEmpty(MakeChangedTable("Largest slowdowns", has(stats::Verdict::kSlower)));
-    const double least = kMinListedShare * MeanOf(comparison_.baseline_total, comparison_.baseline_runs);
+    const double least = kMinListedShare * MeanPerRun(comparison_.baseline_total, comparison_.baseline_runs);
     section.AddUnlessEmpty(MakeChangedTable(
         report_.emulated ? "Largest differences (emulated CPU: not meaningful)"
                          : "Largest inconclusive differences",
@@ -93,10 +94,10 @@ class PairChanges {
 
  private:
   double BaselineTime(const OperatorMatch& match) const {
-    return MeanOf(match.baseline_total, comparison_.baseline_runs);
+    return MeanPerRun(match.baseline_total, comparison_.baseline_runs);
   }
   double CandidateTime(const OperatorMatch& match) const {
-    return MeanOf(match.candidate_total, comparison_.candidate_runs);
+    return MeanPerRun(match.candidate_total, comparison_.candidate_runs);
   }
 
   double Saved(const OperatorMatch& match) const { return BaselineTime(match) - CandidateTime(match); }
@@ -112,8 +113,8 @@ class PairChanges {
     return {"changed_operators",
             title + TitleSuffix(report_, pair_),
             {Names("operator", "Operator"), VariantColumn("baseline", comparison_.baseline_label),
-             VariantColumn("candidate", comparison_.candidate_label), Right("saved").Goes(1),
-             Right("speedup"), Left("interval", "95% CI").Goes(2)}};
+             VariantColumn("candidate", comparison_.candidate_label), Right("saved").WithDropPriority(1),
+             Right("speedup"), Left("interval", "95% CI").WithDropPriority(2)}};
   }
 
   // A row of a table with the columns of MakeEmptyTable.
@@ -132,12 +133,12 @@ class PairChanges {
     for (const OperatorMatch* const match : changes_) {
       if (table.rows.size() == kMaxChangedOperators || !selects(*match)) continue;
       // Whether the printed speedup differs from the quotient of the two printed means.
-      const std::string speedup = GainText(match->quantity);
+      const std::string speedup = SpeedupOrDash(match->quantity);
       differs_ = differs_ || (speedup.ends_with('x') &&
                               speedup != RatioText(BaselineTime(*match) / CandidateTime(*match)));
-      const std::string from = baseline_names_.Plain(*match->baseline),
+      const std::string from = baseline_names_.PlainName(*match->baseline),
                         to = candidate_names_.FullName(*match->candidate);
-      const bool one_name = from == candidate_names_.Plain(*match->candidate);
+      const bool one_name = from == candidate_names_.PlainName(*match->candidate);
       table.rows.push_back(MakeRow(one_name ? to : from + " → " + to, *match));
     }
     return table;
@@ -149,12 +150,13 @@ class PairChanges {
     Table table{
         "program_changes",
         "Changes of the program" + TitleSuffix(report_, pair_),
-        {Names("change", "Change"), VariantColumn("baseline", comparison_.baseline_label).Goes(1),
-         VariantColumn("candidate", comparison_.candidate_label).Goes(1), Right("delta", "difference")}};
-    table.usual_rows = kTopOperators;
-    table.elsewhere = "in `--csv=comparison`";
+        {Names("change", "Change"), VariantColumn("baseline", comparison_.baseline_label).WithDropPriority(1),
+         VariantColumn("candidate", comparison_.candidate_label).WithDropPriority(1),
+         Right("delta", "difference")}};
+    table.screen_rows = kTopOperators;
+    table.hidden_rows_hint = "in `--csv=comparison`";
     const auto delta = [&](const OperatorMatch& match) { return CandidateTime(match) - BaselineTime(match); };
-    const std::vector<const OperatorMatch*> changed = Falling(
+    const std::vector<const OperatorMatch*> changed = SortByDecreasing(
         comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(delta(match)); },
         [](const OperatorMatch& match) { return match.change.has_value(); });
     for (const OperatorMatch* const match : changed) {
@@ -167,11 +169,12 @@ class PairChanges {
 
  private:
   Table MakeOneVariantTable() const {
-    Table table{"in_one_variant",
-                "Operators present in only one variant" + TitleSuffix(report_, pair_),
-                {Names("operator", "Operator"), Left("variant", "only in"),
-                 Left("layer").Goes(1).Keeps(Table::Keep::kEnd), Right("mean", "self time")}};
-    const std::vector<const OperatorMatch*> matches = Falling(
+    Table table{
+        "in_one_variant",
+        "Operators present in only one variant" + TitleSuffix(report_, pair_),
+        {Names("operator", "Operator"), Left("variant", "only in"),
+         Left("layer").WithDropPriority(1).WithKeptPart(Table::KeptPart::kEnd), Right("mean", "self time")}};
+    const std::vector<const OperatorMatch*> matches = SortByDecreasing(
         comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); },
         [](const OperatorMatch& match) { return match.baseline.has_value() != match.candidate.has_value(); });
     for (const OperatorMatch* const match : matches) {
@@ -180,7 +183,7 @@ class PairChanges {
       const Profile& profile = *report_.experiments[before ? pair_.baseline : pair_.candidate].profile;
       table.rows.push_back({(before ? baseline_names_ : candidate_names_).FullName(op),
                             before ? comparison_.baseline_label : comparison_.candidate_label,
-                            LayerOf(profile, op).value_or(""), Time{std::fabs(Saved(*match))}});
+                            LayerName(profile, op).value_or(""), Time{std::fabs(Saved(*match))}});
     }
     return table;
   }
@@ -189,9 +192,9 @@ class PairChanges {
   Table MakeAllTable() const {
     Table table = MakeEmptyTable("All operators");
     table.id = "compared_operators";
-    table.elsewhere = "in `--csv=comparison`";
-    const std::vector<const OperatorMatch*> matches =
-        Falling(comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); });
+    table.hidden_rows_hint = "in `--csv=comparison`";
+    const std::vector<const OperatorMatch*> matches = SortByDecreasing(
+        comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); });
     for (const OperatorMatch* const match : matches) {
       Row row = MakeRow(match->candidate ? candidate_names_.FullName(*match->candidate)
                                          : baseline_names_.FullName(*match->baseline),
@@ -221,28 +224,29 @@ Table MakePlacesTable(const ReportExperiment& experiment, const std::string& suf
     const double share =
         places.total > 0 ? static_cast<double>(row.total) / static_cast<double>(places.total) : 0;
     table.rows.push_back(
-        {row.name, Count{row.operators}, Time{MeanOf(row.total, places.runs)}, Share{share}});
+        {row.name, Count{row.operators}, Time{MeanPerRun(row.total, places.runs)}, Share{share}});
   }
   return table;
 }
 
 Table MakePortableTable(const ReportExperiment& experiment) {
   Table table{.id = "portable",
-              .columns = {Left("operator", "Portable operator"), Left("category").Goes(1),
-                          Left("module").Goes(3), Left("source", "line").Goes(4), Right("mean", "self time"),
-                          Right("share", "% of total"), Left("why", "why not delegated").Goes(2)}};
-  table.elsewhere = "in `--csv=operators`";
+              .columns = {Left("operator", "Portable operator"), Left("category").WithDropPriority(1),
+                          Left("module").WithDropPriority(3), Left("source", "line").WithDropPriority(4),
+                          Right("mean", "self time"), Right("share", "% of total"),
+                          Left("why", "why not delegated").WithDropPriority(2)}};
+  table.hidden_rows_hint = "in `--csv=operators`";
   for (const OperatorRow& of : experiment.operators) {
     const Profile& profile = *experiment.profile;
     const Operator& op = profile.operators[of.op];
     if (!op.portable) continue;
     Row row{op.type,
             std::string(op.category.name),
-            LayerOf(profile, of.op).value_or(""),
-            SourceLineOf(profile, of.op).value_or(""),
+            LayerName(profile, of.op).value_or(""),
+            SourceLineName(profile, of.op).value_or(""),
             Time{of.mean_self},
             Share{of.share},
-            profile.program ? profile.program->operators[of.op].why_not_delegated : ""};
+            profile.program ? profile.program->operators[of.op].not_delegated_reason : ""};
     if (table.rows.size() >= kPageOperators) row.level = Level::kFolded;
     table.rows.push_back(std::move(row));
   }
@@ -251,7 +255,7 @@ Table MakePortableTable(const ReportExperiment& experiment) {
 
 }  // namespace
 
-std::vector<Section> SayOperators(const Report& report) {
+std::vector<Section> MakeOperatorSections(const Report& report) {
   std::vector<Section> sections;
   if (!report.ladder) {
     for (const ReportComparison& pair : report.comparisons) {
@@ -263,10 +267,10 @@ std::vector<Section> SayOperators(const Report& report) {
       }
     }
   }
-  for (const std::size_t i : Subjects(report)) {
+  for (const std::size_t i : FindSubjects(report)) {
     const ReportExperiment& experiment = report.experiments[i];
     if (experiment.operators.empty() || !HasTimes(experiment)) continue;
-    Section section{"", IsAlone(report, i) ? Level::kUsual : Level::kPage};
+    Section section{"", IsOnlyShownExperiment(report, i) ? Level::kUsual : Level::kPage};
     section.parts.emplace_back(MakeOperatorsTable(experiment, TitleSuffix(report, experiment)));
     section.parts.emplace_back(
         Paragraph{"\"call\" numbers the delegate and operator calls of an inference from 0.", Level::kPage});
@@ -280,9 +284,9 @@ std::vector<Section> SayOperators(const Report& report) {
   return sections;
 }
 
-std::vector<Section> SayPlaces(const Report& report) {
+std::vector<Section> MakePlaceSections(const Report& report) {
   std::vector<Section> sections;
-  for (const std::size_t i : Subjects(report)) {
+  for (const std::size_t i : FindSubjects(report)) {
     const ReportExperiment& experiment = report.experiments[i];
     if (!HasTimes(experiment)) continue;
     Section section{"", Level::kPage, {MakePlacesTable(experiment, TitleSuffix(report, experiment))}};

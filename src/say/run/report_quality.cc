@@ -119,14 +119,15 @@ Text AllRunsTailText(const Report& report) {
   bool disturbed = false;
   for (const ReportExperiment& experiment : report.experiments) {
     const stats::Distribution& all = experiment.latency_of_all;
-    const Tail tail = TailOf(all);
+    const Tail tail = TailLatency(all);
     if (all.n == 0 || !tail.value) return {};
     const double lost = static_cast<double>(all.n - experiment.clean_runs) / static_cast<double>(all.n);
     disturbed = disturbed || lost > kMinDisturbedShare;
     const bool several = report.experiments.size() > 1;
-    tails.push_back(Say("{}{} {}", several ? experiment.label + ' ' : "", tail.name, Time{*tail.value}));
+    tails.push_back(
+        FormatText("{}{} {}", several ? experiment.label + ' ' : "", tail.name, Time{*tail.value}));
   }
-  return disturbed ? Say("all untraced runs, clean or not: {}", Joined(tails)) : Text();
+  return disturbed ? FormatText("all untraced runs, clean or not: {}", JoinTexts(tails)) : Text();
 }
 
 void AddRuns(const Report& report, std::vector<Note>& notes) {
@@ -169,7 +170,7 @@ void AddTraceWarnings(const Report& report, std::vector<Note>& notes) {
       const bool info = entry.severity == HealthEntry::Severity::kInfo;
       Text text =
           fmt::format("{}: {} x {}: {}", experiment.label, entry.count, entry.name, entry.explanation);
-      if (entry.amount != 0) text += Say(", {}", Duration{static_cast<double>(entry.amount)});
+      if (entry.amount != 0) text += FormatText(", {}", Duration{static_cast<double>(entry.amount)});
       if (!entry.first_place.empty()) text += " (first: " + entry.first_place + ")";
       const bool is_repeated = !known_warnings.insert(experiment.label + entry.name).second;
       notes.push_back({text, "trace", info || is_repeated ? Level::kPage : Level::kUsual});
@@ -179,17 +180,19 @@ void AddTraceWarnings(const Report& report, std::vector<Note>& notes) {
 
 Table MakeExperimentsTable(const Report& report) {
   Table table{.id = "experiments",
-              .columns = {Left("experiment").Keeps(Table::Keep::kDifference), Right("threads"),
-                          Left("disabled_features", "disabled CPU features"), Left("cpus", "CPUs").Goes(2),
-                          Left("runner").Goes(3), Left("executorch", "ExecuTorch").Goes(1),
-                          Left("operator_clock", "operator clock").Goes(4)}};
+              .columns = {Left("experiment").WithKeptPart(Table::KeptPart::kDifference), Right("threads"),
+                          Left("disabled_features", "disabled CPU features"),
+                          Left("cpus", "CPUs").WithDropPriority(2), Left("runner").WithDropPriority(3),
+                          Left("executorch", "ExecuTorch").WithDropPriority(1),
+                          Left("operator_clock", "operator clock").WithDropPriority(4)}};
   bool any = false;
   for (const ReportExperiment& experiment : report.experiments) {
     const ExperimentData& data = report.run.experiments[experiment.index];
     any = any || !data.runner.empty() || !data.isa.empty() || !data.executorch_version.empty();
     table.rows.push_back({experiment.label, report.bare ? Cell() : Cell(Count{experiment.threads}),
-                          Known(data.isa), Known(data.cpus), Known(data.runner.filename().string()),
-                          Known(data.executorch_version), Known(data.operator_clock)});
+                          KnownTextCell(data.isa), KnownTextCell(data.cpus),
+                          KnownTextCell(data.runner.filename().string()),
+                          KnownTextCell(data.executorch_version), KnownTextCell(data.operator_clock)});
   }
   if (!any) table.rows.clear();
   return table;
@@ -197,12 +200,12 @@ Table MakeExperimentsTable(const Report& report) {
 
 // All conditions, including those without a column in MakeExperimentsTable: commands, runners, inputs.
 Table MakeConditionsTable(const Report& report) {
-  Table table{
-      "experiment_conditions",
-      "Conditions of each experiment",
-      {Left("experiment").Keeps(Table::Keep::kDifference), Left("name", "condition"), Left("value", "")},
-      {},
-      Level::kFolded};
+  Table table{"experiment_conditions",
+              "Conditions of each experiment",
+              {Left("experiment").WithKeptPart(Table::KeptPart::kDifference), Left("name", "condition"),
+               Left("value", "")},
+              {},
+              Level::kFolded};
   if (report.bare) return table;
   for (const ReportExperiment& experiment : report.experiments) {
     for (const Fact& fact : ExperimentFacts(report, experiment).facts)
@@ -216,20 +219,21 @@ Table MakeMatrixKernelsTable(const ReportExperiment& experiment) {
   const std::vector<Of>& rows = experiment.matrix_kernels;
   const double scaled = experiment.latency.p50.value_or(0);
   Table table{.id = "matrix_kernels", .span = Span{scaled, scaled}};
-  table.Fill<Of>({{Left("kernels"), [](const Of& row) { return MatrixKernelsText(row.ran); }},
-                  {Left("proven"), [](const Of& row) { return Known(row.proven); },
-                   std::ranges::any_of(rows, [](const Of& row) { return !row.proven.empty(); })},
-                  {Right("operators").Goes(2), [](const Of& row) { return Count{row.operators.size()}; }},
-                  {Right("mean", "self time"), [](const Of& row) { return Time{row.mean_ns}; }},
-                  {Left("why", "why not KleidiAI's for SME2").Most(40), &Of::why},
-                  {Left("change", "to change at export").Goes(1), &Of::change}},
-                 rows);
+  table.Fill<Of>(
+      {{Left("kernels"), [](const Of& row) { return MatrixKernelsText(row.ran); }},
+       {Left("proven"), [](const Of& row) { return KnownTextCell(row.proven); },
+        std::ranges::any_of(rows, [](const Of& row) { return !row.proven.empty(); })},
+       {Right("operators").WithDropPriority(2), [](const Of& row) { return Count{row.operators.size()}; }},
+       {Right("mean", "self time"), [](const Of& row) { return Time{row.mean_ns}; }},
+       {Left("why", "why not KleidiAI's for SME2").WithMaxWidth(40), &Of::why},
+       {Left("change", "to change at export").WithDropPriority(1), &Of::change}},
+      rows);
   return table;
 }
 
 }  // namespace
 
-std::vector<Note> SayQuality(const Report& report) {
+std::vector<Note> MakeQualityNotes(const Report& report) {
   std::vector<Note> notes;
   if (const std::string precision = PrecisionText(report); !precision.empty())
     notes.push_back({precision, "precision"});
@@ -240,7 +244,7 @@ std::vector<Note> SayQuality(const Report& report) {
   return notes;
 }
 
-std::vector<Section> SayConditions(const Report& report) {
+std::vector<Section> MakeConditionSections(const Report& report) {
   Section section{"Conditions", Level::kPage};
   section.AddUnlessEmpty(RunFacts(report));
   if (report.bare) {
@@ -253,7 +257,7 @@ std::vector<Section> SayConditions(const Report& report) {
   return {std::move(section)};
 }
 
-std::vector<Section> SayMatrixKernels(const Report& report) {
+std::vector<Section> MakeMatrixKernelSections(const Report& report) {
   Section section{"Kernels for matrices", Level::kPage};
   for (const ReportExperiment& experiment : report.experiments) {
     if (experiment.matrix_kernels.empty()) continue;

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 const Table& TableNamed(const Document& document, const std::string& id) {
-  for (const Section* const section : SectionsOf(document)) {
+  for (const Section* const section : AllSections(document)) {
     for (const auto& part : section->parts) {
       if (const auto* table = std::get_if<Table>(&part); table != nullptr && table->id == id) return *table;
     }
@@ -39,11 +39,11 @@ std::string FindNote(const Document& document, const std::string& label) {
   return "";
 }
 
-TEST(SayReport, FindingsLinkToExistingTables) {
+TEST(MakeReportDocument, FindingsLinkToExistingTables) {
   for (const Report& report : {example::MakePair(), example::MakeBare()}) {
-    const Document document = SayReport(report);
+    const Document document = MakeReportDocument(report);
     std::size_t findings = 0;
-    for (const Section* const section : SectionsOf(document)) {
+    for (const Section* const section : AllSections(document)) {
       for (const Part& part : section->parts) {
         const auto* const list = std::get_if<List>(&part);
         if (list == nullptr || !list->numbered) continue;
@@ -58,8 +58,8 @@ TEST(SayReport, FindingsLinkToExistingTables) {
   }
 }
 
-TEST(SayReport, AnswersWithAnInterval) {
-  const Document document = SayReport(example::MakePair());
+TEST(MakeReportDocument, AnswersWithAnInterval) {
+  const Document document = MakeReportDocument(example::MakePair());
   ASSERT_EQ(document.answers.size(), 1U);
   EXPECT_EQ(TextOf(document.answers[0].text, {}), "on is 2.50x faster than off");
   EXPECT_EQ(TextOf(document.answers[0].rest, {}), "95% CI [2.497, 2.497]");
@@ -67,12 +67,12 @@ TEST(SayReport, AnswersWithAnInterval) {
   EXPECT_EQ(document.measured, "10 interleaved launches x 4 rounds in 31 s");
 }
 
-TEST(SayReport, AnswersForEveryVerdict) {
+TEST(MakeReportDocument, AnswersForEveryVerdict) {
   Report report = example::MakePair();
   Quantity& latency = report.comparisons[0].comparison.latency;
   const auto answer = [&](stats::Verdict verdict) {
     latency.verdict = verdict;
-    return SayReport(report).answers.at(0);
+    return MakeReportDocument(report).answers.at(0);
   };
   EXPECT_EQ(TextOf(answer(stats::Verdict::kInconclusive).text, {}),
             "on compared with off: inconclusive, 2.50x");
@@ -85,7 +85,7 @@ TEST(SayReport, AnswersForEveryVerdict) {
   EXPECT_EQ(answer(stats::Verdict::kSlower).tone, Tone::kBad);
 }
 
-TEST(SayReport, AnswersEveryPair) {
+TEST(MakeReportDocument, AnswersEveryPair) {
   RunData run = example::MakePair().run;
   run.experiments.push_back(example::MakeExperiment("slow", 2'004'000));
   for (const std::size_t baseline : {std::size_t{2}, std::size_t{0}}) {
@@ -94,7 +94,7 @@ TEST(SayReport, AnswersEveryPair) {
     pair.candidate = baseline == 2 ? 1 : 2;
     run.pairs.push_back(pair);
   }
-  const Document document = SayReport(Assemble(std::move(run), {}));
+  const Document document = MakeReportDocument(Assemble(std::move(run), {}));
   ASSERT_EQ(document.answers.size(), 3U);
   EXPECT_EQ(TextOf(document.answers[0].text, {}), "on is 2.50x faster than off");
   EXPECT_EQ(TextOf(document.answers[1].text, {}), "on is as fast as slow (same within ±1%)");
@@ -102,8 +102,8 @@ TEST(SayReport, AnswersEveryPair) {
 }
 
 // Groups are sorted by decreasing time of the candidate; a screen merges small groups into one row.
-TEST(SayReport, SelfTimesAreSortedAndEndWithTheMedian) {
-  const Document document = SayReport(example::MakePair());
+TEST(MakeReportDocument, SelfTimesAreSortedAndEndWithTheMedian) {
+  const Document document = MakeReportDocument(example::MakePair());
   const Table& table = TableNamed(document, "self_times");
   std::vector<std::string> names;
   for (const Row& row : table.rows) names.push_back(TextOf(row.cells[0]));
@@ -117,70 +117,72 @@ TEST(SayReport, SelfTimesAreSortedAndEndWithTheMedian) {
 }
 
 // The first pair's interval does not apply to the others.
-TEST(SayReport, ReportsThePrecisionOfEachPair) {
+TEST(MakeReportDocument, ReportsThePrecisionOfEachPair) {
   Report report = example::MakePair();
   report.noise_floor.reset();
   report.comparisons.front().half_width = 0.01;
-  EXPECT_THAT(FindNote(SayReport(report), "precision"),
+  EXPECT_THAT(FindNote(MakeReportDocument(report), "precision"),
               HasSubstr("±1.0% (half-width of the 95% CI): smaller"));
   report.comparisons.resize(3, report.comparisons.front());
   report.comparisons[1].half_width = 0.055;
   report.comparisons[1].comparison.candidate_label = "avx2 on";
   report.comparisons[2].half_width.reset();
   report.comparisons[2].comparison.candidate_label = "int8";
-  EXPECT_THAT(FindNote(SayReport(report), "precision"), HasSubstr("±1.0% (on), ±5.5% (avx2 on) (half"));
+  EXPECT_THAT(FindNote(MakeReportDocument(report), "precision"),
+              HasSubstr("±1.0% (on), ±5.5% (avx2 on) (half"));
   report.comparisons[1].comparison.candidate_label = "on";
   report.comparisons[1].comparison.baseline_label = "avx2 off";
-  EXPECT_THAT(FindNote(SayReport(report), "precision"),
+  EXPECT_THAT(FindNote(MakeReportDocument(report), "precision"),
               HasSubstr("±1.0% (on compared with off), ±5.5% (on compared with avx2 off) (half"));
   report.comparisons[1].comparison.candidate_label = "avx2 on";
   report.comparisons.resize(6, report.comparisons.front());
-  EXPECT_THAT(FindNote(SayReport(report), "precision"),
+  EXPECT_THAT(FindNote(MakeReportDocument(report), "precision"),
               HasSubstr("±1.0% at best, ±5.5% at worst (avx2 on) (half"));
   report.noise_floor = 0.012;
-  EXPECT_EQ(FindNote(SayReport(report), "precision"), "noise floor on this machine: 1.2% (A/A).");
+  EXPECT_EQ(FindNote(MakeReportDocument(report), "precision"), "noise floor on this machine: 1.2% (A/A).");
 }
 
-TEST(SayReport, NamesTheRunsOfAMedian) {
-  EXPECT_EQ(FindNote(SayReport(example::MakeBare()), "runs"),
+TEST(MakeReportDocument, NamesTheRunsOfAMedian) {
+  EXPECT_EQ(FindNote(MakeReportDocument(example::MakeBare()), "runs"),
             "median of 7 traced steady runs, tracing overhead included; 1 first excluded");
   Report report = example::MakePair();
   report.experiments[1].clean_runs = 150;
-  EXPECT_EQ(FindNote(SayReport(report), "runs"), "on: median of 150 clean runs of 200");
+  EXPECT_EQ(FindNote(MakeReportDocument(report), "runs"), "on: median of 150 clean runs of 200");
   report.experiments[1].clean_runs = 0;
-  EXPECT_THAT(FindNote(SayReport(report), "runs"), HasSubstr("on: contended: none of 200 untraced runs"));
+  EXPECT_THAT(FindNote(MakeReportDocument(report), "runs"),
+              HasSubstr("on: contended: none of 200 untraced runs"));
 }
 
-TEST(SayReport, MarksASingleFirstRun) {
+TEST(MakeReportDocument, MarksASingleFirstRun) {
   std::vector<std::optional<Profile>> profiles;
-  profiles.emplace_back(Attribute(example::MakeTrace(example::Inferences(1, 4'000'000)), {}));
-  const Report report = Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles));
-  EXPECT_EQ(FindNote(SayReport(report), "runs"), "1 traced run, the first of its process");
+  profiles.emplace_back(Attribute(example::MakeTrace(example::MakeInferences(1, 4'000'000)), {}));
+  const Report report = Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles));
+  EXPECT_EQ(FindNote(MakeReportDocument(report), "runs"), "1 traced run, the first of its process");
 }
 
 // If one of the two is disturbed, their difference is not tracing overhead.
-TEST(SayReport, DisturbedRunsAreNotCalledTracingOverhead) {
+TEST(MakeReportDocument, DisturbedRunsAreNotCalledTracingOverhead) {
   Report report = example::MakePair();
   EXPECT_EQ(TracerRowName(report.experiments[0]), "Tracing overhead");
   report.experiments[0].latency.p50 = 2 * *report.experiments[0].MeanExecute();
   EXPECT_EQ(TracerRowName(report.experiments[0]), "Mean to median");
-  const Document document = SayReport(report);
+  const Document document = MakeReportDocument(report);
   const Table& table = TableNamed(document, "self_times");
   EXPECT_EQ(TextOf(table.rows.at(table.rows.size() - 2).cells.front()), "Mean to median");
 }
 
-TEST(SayReport, UsesTheSingularForOneRound) {
+TEST(MakeReportDocument, UsesTheSingularForOneRound) {
   Report report = example::MakePair();
   report.comparisons.clear();
   report.run.schedule.launches = 14;
   report.run.schedule.rounds = 1;
-  EXPECT_THAT(SayReport(report).measured, HasSubstr("14 launches x 1 round in"));
+  EXPECT_THAT(MakeReportDocument(report).measured, HasSubstr("14 launches x 1 round in"));
 }
 
 // A printed speedup that differs from the quotient of the printed means is explained; others are not.
-TEST(SayReport, ExplainsSpeedupsThatDifferFromTheQuotient) {
+TEST(MakeReportDocument, ExplainsSpeedupsThatDifferFromTheQuotient) {
   const auto explained = [](const Report& report) {
-    for (const Section& section : SayReport(report).sections) {
+    for (const Section& section : MakeReportDocument(report).sections) {
       for (const auto& part : section.parts) {
         const auto* paragraph = std::get_if<Paragraph>(&part);
         const std::string text = paragraph != nullptr ? TextOf(paragraph->text, {}) : "";
@@ -201,13 +203,13 @@ TEST(SayReport, ExplainsSpeedupsThatDifferFromTheQuotient) {
   EXPECT_THAT(explained(report), HasSubstr("ratios of the runs' medians"));
 }
 
-TEST(SayReport, DistinguishesOperatorsOfTheSameName) {
+TEST(MakeReportDocument, DistinguishesOperatorsOfTheSameName) {
   Report report = example::MakePair();
   Profile& profile = *report.experiments[1].profile;
   const std::vector<OperatorRow>& rows = report.experiments[1].operators;
   ASSERT_GE(rows.size(), 2U);
   profile.operators[rows[1].op].name = profile.operators[rows[0].op].name;
-  const Document document = SayReport(report);
+  const Document document = MakeReportDocument(report);
   for (const std::size_t i : {0U, 1U}) {
     EXPECT_THAT(TextOf(TableNamed(document, "report_operators").rows[i].cells[0]),
                 HasSubstr("(call " + std::to_string(profile.operators[rows[i].op].call_index) + ")"));
@@ -220,7 +222,7 @@ const Cell& FindCell(const Table& table, std::size_t row, const std::string& col
   return table.rows.at(row).cells.at(static_cast<std::size_t>(found - table.columns.begin()));
 }
 
-TEST(SayReport, SortsOperatorsOfOneVariantByTimeAndNamesTheirLayer) {
+TEST(MakeReportDocument, SortsOperatorsOfOneVariantByTimeAndNamesTheirLayer) {
   Report report = example::MakePair();
   std::vector<OperatorMatch>& matches = report.comparisons[0].comparison.operators;
   for (OperatorMatch& match : matches) {
@@ -232,7 +234,7 @@ TEST(SayReport, SortsOperatorsOfOneVariantByTimeAndNamesTheirLayer) {
   program.places.emplace_back().modules.push_back({"features.0", "torch.nn.Module"});
   program.operators.resize(profile.operators.size());
   for (OperatorSource& source : program.operators) source.place = 0;
-  const Table table = TableNamed(SayReport(report), "in_one_variant");
+  const Table table = TableNamed(MakeReportDocument(report), "in_one_variant");
   ASSERT_GT(table.rows.size(), 2U);
   EXPECT_EQ(TextOf(FindCell(table, 0, "layer")), "features.0");
   const auto time = [&](std::size_t row) { return std::get<Time>(FindCell(table, row, "mean").value).ns; };
@@ -240,23 +242,23 @@ TEST(SayReport, SortsOperatorsOfOneVariantByTimeAndNamesTheirLayer) {
 }
 
 // For a pair, a screen shows the interval of the speedup; pages also show those of the two medians.
-TEST(SayReport, ShowsTheIntervalAndMemoryOfEachMedian) {
+TEST(MakeReportDocument, ShowsTheIntervalAndMemoryOfEachMedian) {
   Report report = example::MakePair();
   report.experiments[0].interval = LatencyInterval{4.9e6, 5.1e6, 0.95, 10};
   report.experiments[1].peak_rss = 30'600'000;
-  const Document document = SayReport(report);
+  const Document document = MakeReportDocument(report);
   const Table& table = TableNamed(document, "report_latency");
   EXPECT_EQ(std::get<TimeBounds>(FindCell(table, 0, "interval").value).high_ns, 5.1e6);
   EXPECT_EQ(std::ranges::find(table.columns, "interval", &Table::Column::id)->level, Level::kPage);
   EXPECT_TRUE(IsNothing(FindCell(table, 0, "peak_memory")));
   EXPECT_EQ(std::get<Size>(FindCell(table, 1, "peak_memory").value).bytes, 30.6e6);
-  const Document bare = SayReport(example::MakeBare());
+  const Document bare = MakeReportDocument(example::MakeBare());
   const std::vector<Table::Column>& columns = TableNamed(bare, "report_latency").columns;
   EXPECT_EQ(std::ranges::find(columns, "interval", &Table::Column::id)->level, Level::kUsual);
   EXPECT_EQ(std::ranges::find(columns, "peak_memory", &Table::Column::id), columns.end());
 }
 
-TEST(SayReport, ShowsTheOwnTimeOfModulesInAPair) {
+TEST(MakeReportDocument, ShowsTheOwnTimeOfModulesInAPair) {
   Report report = example::MakePair();
   report.comparisons[0].layers.resize(2);
   report.comparisons[0].layers[1].depth = 1;
@@ -267,14 +269,14 @@ TEST(SayReport, ShowsTheOwnTimeOfModulesInAPair) {
     experiment.layers[1].path = "block";
     experiment.layers[1].self = static_cast<Nanoseconds>(side + 1) * 1000 * experiment.common_runs;
   }
-  const Document document = SayReport(report);
+  const Document document = MakeReportDocument(report);
   const Table& table = TableNamed(document, "compared_by_layer");
   EXPECT_EQ(std::get<Time>(FindCell(table, 1, "baseline_own").value).ns, 1000);
   EXPECT_EQ(std::get<Time>(FindCell(table, 1, "candidate_own").value).ns, 2000);
   EXPECT_EQ(TextOf(FindCell(table, 0, "candidate_own")), "");
 }
 
-TEST(SayReport, ListsManyReportsWithOneLinePerExperiment) {
+TEST(MakeReportDocument, ListsManyReportsWithOneLinePerExperiment) {
   Document list;
   AddExperiments(example::MakePair(), "runs/a", list);
   AddExperiments(example::MakeBare(), "", list);
@@ -303,8 +305,8 @@ Report WithFactors(double candidate_of_peak) {
   return report;
 }
 
-TEST(SayReport, ShowsPlaceTimeAndReasonOfPortableOperators) {
-  std::vector<example::Inference> runs = example::Inferences(8, 4'000'000);
+TEST(MakeReportDocument, ShowsPlaceTimeAndReasonOfPortableOperators) {
+  std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs) run.kernels = {{"mul.Scalar_out", 200'001}, {"argmax.out", 100'001}};
   Profile profile = Attribute(example::MakeTrace(runs), {});
   ProgramJoin& program = profile.program.emplace();
@@ -313,11 +315,12 @@ TEST(SayReport, ShowsPlaceTimeAndReasonOfPortableOperators) {
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     if (profile.operators[op].type != "mul.Scalar_out") continue;
     program.operators[op].place = 0;
-    program.operators[op].why_not_delegated = "XNNPACK takes it of two tensors";
+    program.operators[op].not_delegated_reason = "XNNPACK takes it of two tensors";
   }
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(std::move(profile));
-  const Document document = SayReport(Assemble(RunOfEtdumps({"net.etdump"}, {}), std::move(profiles)));
+  const Document document =
+      MakeReportDocument(Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles)));
   const Table& table = TableNamed(document, "portable");
   const auto texts = [&](const std::string& name) {
     std::string text;

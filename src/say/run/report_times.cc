@@ -10,7 +10,7 @@ namespace etprof::say {
 namespace {
 
 constexpr double kMinGroupShare = 0.02;  // share of the whole below which a screen merges groups into one row
-constexpr auto kVariant = Table::Keep::kDifference;
+constexpr auto kVariant = Table::KeptPart::kDifference;
 
 // A row of a table of self times, for one variant or both.
 struct SelfTime {
@@ -92,35 +92,35 @@ Table MakeSelfTimesTable(const Report& report, const Variants& variants, const s
   const bool pair = variants.candidate != nullptr;
   const auto baseline = [](const Of& of) { return Time{of.baseline}; };
   const auto is_compared = [](const Of& of) { return of.group && of.quantity != nullptr; };
-  Table table{.id = "self_times", .span = SpanOfLatencies(report)};
+  Table table{.id = "self_times", .span = LatencySpan(report)};
   table.Fill<Of>(
       {{Left("name", "Self time"), &Of::name},
-       {Right("operators").Goes(1).At(Level::kPage),
+       {Right("operators").WithDropPriority(1).WithLevel(Level::kPage),
         [](const Of& of) { return of.operators > 0 ? Cell(Count{of.operators}) : Cell(""); }, !pair},
        {Right("mean"), baseline, !pair},
        {VariantColumn("baseline", variants.baseline.label), baseline, pair},
-       {Right("baseline_share", "% of baseline").Goes(2).At(Level::kPage),
+       {Right("baseline_share", "% of baseline").WithDropPriority(2).WithLevel(Level::kPage),
         [&](const Of& of) {
-          return is_compared(of) ? ShareOf(of.baseline, TotalTime(variants.baseline)) : Cell("");
+          return is_compared(of) ? ShareCell(of.baseline, TotalTime(variants.baseline)) : Cell("");
         },
         pair},
        {VariantColumn("candidate", variants.Subject().label), [](const Of& of) { return Time{of.candidate}; },
         pair},
-       {Right("saved").Goes(1).At(Level::kPage),
+       {Right("saved").WithDropPriority(1).WithLevel(Level::kPage),
         [&](const Of& of) { return is_compared(of) ? Cell(Time{of.baseline - of.candidate}) : Cell(""); },
         pair},
        {Right("speedup"),
         [&](const Of& of) {
-          Cell speedup = OrBlank<Speedup>(of.quantity);
+          Cell speedup = CellOrBlank<Speedup>(of.quantity);
           if (of.role == Row::Role::kPart && IsSmall(of, variants)) speedup.level = Level::kPage;
           return speedup;
         },
         pair},
-       {Left("interval", "95% CI").Goes(3).At(Level::kPage),
-        [](const Of& of) { return OrBlank<Interval>(of.quantity); }, pair},
-       {Right("share", "% of total").Goes(4).Bars(),
+       {Left("interval", "95% CI").WithDropPriority(3).WithLevel(Level::kPage),
+        [](const Of& of) { return CellOrBlank<Interval>(of.quantity); }, pair},
+       {Right("share", "% of total").WithDropPriority(4).WithBars(),
         [&](const Of& of) {
-          return of.group ? ShareOf(pair ? of.candidate : of.baseline, TotalTime(variants.Subject()))
+          return of.group ? ShareCell(pair ? of.candidate : of.baseline, TotalTime(variants.Subject()))
                           : Cell("");
         }}},
       times);
@@ -136,8 +136,8 @@ Table MakeSelfTimesTable(const Report& report, const Variants& variants, const s
 std::vector<SelfTime> MakeSelfTimes(const Comparison& comparison) {
   std::vector<SelfTime> times;
   for (const DeltaRow& row : comparison.groups) {
-    times.push_back({row.name, 0, MeanOf(row.baseline_total, comparison.baseline_runs),
-                     MeanOf(row.candidate_total, comparison.candidate_runs), &row.quantity});
+    times.push_back({row.name, 0, MeanPerRun(row.baseline_total, comparison.baseline_runs),
+                     MeanPerRun(row.candidate_total, comparison.candidate_runs), &row.quantity});
   }
   return times;
 }
@@ -145,7 +145,7 @@ std::vector<SelfTime> MakeSelfTimes(const Comparison& comparison) {
 std::vector<SelfTime> MakeSelfTimes(const Breakdown& breakdown) {
   std::vector<SelfTime> times;
   for (const AdditiveRow& row : breakdown.rows)
-    times.push_back({row.name, row.operators, MeanOf(row.total, breakdown.runs)});
+    times.push_back({row.name, row.operators, MeanPerRun(row.total, breakdown.runs)});
   return times;
 }
 
@@ -171,7 +171,7 @@ void AddSelfTimes(const Report& report, const Variants& variants, std::vector<Se
 // A column for each experiment.
 Section MakeSideBySideSection(const Report& report) {
   Table table{"side_by_side", "Self time side by side", {Left("name", "Self time")}};
-  table.span = SpanOfLatencies(report);
+  table.span = LatencySpan(report);
   std::vector<const ReportExperiment*> variants;
   for (const ReportExperiment& experiment : report.experiments) {
     if (!HasTimes(experiment)) continue;
@@ -181,7 +181,7 @@ Section MakeSideBySideSection(const Report& report) {
   if (variants.empty()) return {};
   // The last columns are dropped first.
   for (std::size_t i = 1; i < table.columns.size(); ++i)
-    table.columns[i].goes = static_cast<int>(table.columns.size() - i);
+    table.columns[i].drop_priority = static_cast<int>(table.columns.size() - i);
   const auto add = [&](const std::string& name, Row::Role role, const auto& value) {
     std::vector<Cell> cells = {name};
     for (const ReportExperiment* const side : variants) cells.push_back(value(*side));
@@ -196,16 +196,16 @@ Section MakeSideBySideSection(const Report& report) {
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return groups[i].total; });
   for (const std::size_t i : order) {
     add(groups[i].name, Row::Role::kPart, [&](const ReportExperiment& side) {
-      return Cell(Time{MeanOf(side.groups.rows[i].total, side.groups.runs)});
+      return Cell(Time{MeanPerRun(side.groups.rows[i].total, side.groups.runs)});
     });
   }
   add(kTracedTotal, Row::Role::kSum,
-      [](const ReportExperiment& side) { return Maybe<Time>(side.MeanExecute()); });
+      [](const ReportExperiment& side) { return OptionalCell<Time>(side.MeanExecute()); });
   add(TracerRowName(*variants.front()), Row::Role::kPart,
-      [](const ReportExperiment& side) { return Maybe<Time>(side.tracer); });
+      [](const ReportExperiment& side) { return OptionalCell<Time>(side.tracer); });
   if (std::ranges::any_of(variants, [](const auto* side) { return side->run_classes.empty(); })) {
     add("Median latency", Row::Role::kSum,
-        [](const ReportExperiment& side) { return Maybe<Time>(side.latency.p50); });
+        [](const ReportExperiment& side) { return OptionalCell<Time>(side.latency.p50); });
   }
   return {"", Level::kUsual, {std::move(table)}};
 }
@@ -219,14 +219,14 @@ std::string TextOf(const OutputDifference& of) {
 
 }  // namespace
 
-std::vector<Section> SayLatencies(const Report& report) {
+std::vector<Section> MakeLatencySections(const Report& report) {
   if (report.experiments.empty()) return {};
   const auto& all = report.experiments;
   const bool p99 =
-      std::ranges::all_of(all, [](const auto& one) { return one.latency.n >= stats::kLeastForP99; });
+      std::ranges::all_of(all, [](const auto& one) { return one.latency.n >= stats::kMinValuesForP99; });
   const bool pairs = !report.comparisons.empty();  // a screen then shows the intervals of the pairs
-  const auto page = [](const char* id, const char* title, int goes) {
-    return Right(id, title).Goes(goes).At(Level::kPage);
+  const auto page = [](const char* id, const char* title, int drop_priority) {
+    return Right(id, title).WithDropPriority(drop_priority).WithLevel(Level::kPage);
   };
   const bool memory = std::ranges::any_of(all, [](const auto& one) { return one.peak_rss.has_value(); });
   const bool intervals = std::ranges::any_of(all, [](const auto& one) { return one.interval.has_value(); });
@@ -245,33 +245,34 @@ std::vector<Section> SayLatencies(const Report& report) {
   using Latencies = stats::Distribution;
   // Nothing if there are too few runs for this statistic.
   const auto time = [](std::optional<double> Latencies::*of, std::int64_t least = 0) {
-    return [=](const Of& one) { return one.latency.n >= least ? Maybe<Time>(one.latency.*of) : Cell(); };
+    return
+        [=](const Of& one) { return one.latency.n >= least ? OptionalCell<Time>(one.latency.*of) : Cell(); };
   };
   Table table{
-      .id = "report_latency", .title = "Latency", .level = Level::kBrief, .span = SpanOfLatencies(report)};
+      .id = "report_latency", .title = "Latency", .level = Level::kBrief, .span = LatencySpan(report)};
   table.Fill<Of>(
-      {{Left("experiment", "Latency").Keeps(kVariant), &Of::label},
+      {{Left("experiment", "Latency").WithKeptPart(kVariant), &Of::label},
        {Right("median"), time(&Latencies::p50)},
-       {Left("interval", "95% CI").Goes(9).At(pairs ? Level::kPage : Level::kUsual),
+       {Left("interval", "95% CI").WithDropPriority(9).WithLevel(pairs ? Level::kPage : Level::kUsual),
         [&](const Of& one) {
           return one.of.interval ? Cell(TimeBounds{one.of.interval->low, one.of.interval->high})
                  : intervals     ? Cell()
                                  : Cell("");  // "" everywhere hides the column
         }},
        {page("mean", "mean", 8), time(&Latencies::mean)},
-       {page("p90", "p90", 7), time(&Latencies::p90, stats::kLeastForP90)},
-       {p99 ? Right("p99") : page("p99", "p99", 6), time(&Latencies::p99, stats::kLeastForP99)},
+       {page("p90", "p90", 7), time(&Latencies::p90, stats::kMinValuesForP90)},
+       {p99 ? Right("p99") : page("p99", "p99", 6), time(&Latencies::p99, stats::kMinValuesForP99)},
        {page("min", "min", 5), time(&Latencies::min)},
        {p99 ? page("max", "max", 6) : Right("max"), time(&Latencies::max)},
        {page("sd", "sd", 3), time(&Latencies::sd)},
-       {page("cv", "CV", 4), [](const Of& one) { return Maybe<Share>(one.latency.cv); }},
+       {page("cv", "CV", 4), [](const Of& one) { return OptionalCell<Share>(one.latency.cv); }},
        {Right("runs"), [](const Of& one) { return Count{one.latency.n}; }},
        {page("outliers", "outliers", 2), [](const Of& one) { return Count{one.latency.outliers}; }},
        {page("first_inference", "first inference", 1),
-        [](const Of& one) { return Maybe<Time>(one.of.first_run); }},
-       {page("load", "load", 1), [](const Of& one) { return Maybe<Time>(one.of.load); }},
-       {page("peak_memory", "peak memory", 1), [](const Of& one) { return Maybe<Size>(one.of.peak_rss); },
-        memory}},
+        [](const Of& one) { return OptionalCell<Time>(one.of.first_run); }},
+       {page("load", "load", 1), [](const Of& one) { return OptionalCell<Time>(one.of.load); }},
+       {page("peak_memory", "peak memory", 1),
+        [](const Of& one) { return OptionalCell<Size>(one.of.peak_rss); }, memory}},
       rows);
   std::vector<Section> sections = {{"", report.ladder ? Level::kPage : Level::kBrief, {std::move(table)}}};
   for (const LatencyPlot& plot : report.latency_plots) {
@@ -286,23 +287,23 @@ std::vector<Section> SayLatencies(const Report& report) {
   return sections;
 }
 
-std::vector<Section> SayStartup(const Report& report) {
+std::vector<Section> MakeStartupSections(const Report& report) {
   if (report.ladder) return {};
   std::vector<Section> sections;
   for (const ReportComparison& pair : report.comparisons) {
     const Comparison& comparison = pair.comparison;
-    Section section{"", &pair == LeadingPair(report) ? Level::kBrief : Level::kPage};
+    Section section{"", &pair == MostChangedPair(report) ? Level::kBrief : Level::kPage};
     section.AddUnlessEmpty(Paragraph{FactorsText(pair)});
     Table table{"startup",
                 "Startup and memory" + TitleSuffix(report, pair),
                 {Left("name", "Startup & memory"), VariantColumn("baseline", comparison.baseline_label),
                  VariantColumn("candidate", comparison.candidate_label), Right("change"),
-                 Left("interval", "95% CI").Goes(1).At(Level::kPage)}};
+                 Left("interval", "95% CI").WithDropPriority(1).WithLevel(Level::kPage)}};
     table.units_by_row = true;
-    const auto add = [&]<typename Of>(const char* name, const SideCost& cost, Of) {
+    const auto add = [&]<typename Of>(const char* name, const StartupCost& cost, Of) {
       if (cost.baseline && cost.candidate) {
-        table.rows.push_back(
-            {name, Of{*cost.baseline}, Of{*cost.candidate}, Known(CostVerdict(cost)), CostInterval(cost)});
+        table.rows.push_back({name, Of{*cost.baseline}, Of{*cost.candidate}, KnownTextCell(CostVerdict(cost)),
+                              CostInterval(cost)});
       }
     };
     add("Load", pair.costs.load, Duration());
@@ -327,7 +328,7 @@ std::vector<Section> SayStartup(const Report& report) {
   return sections;
 }
 
-std::vector<Section> SaySelfTimes(const Report& report) {
+std::vector<Section> MakeSelfTimeSections(const Report& report) {
   if (report.ladder) return {};
   std::vector<Section> sections;
   for (const ReportComparison& pair : report.comparisons) {
@@ -335,8 +336,8 @@ std::vector<Section> SaySelfTimes(const Report& report) {
                            &candidate = report.experiments[pair.candidate];
     if (!HasTimes(baseline) || !HasTimes(candidate)) continue;
     const Comparison& comparison = pair.comparison;
-    const bool usual = &pair == LeadingPair(report) &&
-                       !(InMatrix(report, pair.baseline) && InMatrix(report, pair.candidate));
+    const bool usual = &pair == MostChangedPair(report) &&
+                       !(IsInMatrix(report, pair.baseline) && IsInMatrix(report, pair.candidate));
     AddSelfTimes(report, {baseline, &candidate, &comparison.latency}, MakeSelfTimes(comparison),
                  TitleSuffix(report, pair), usual, sections);
   }
@@ -344,9 +345,9 @@ std::vector<Section> SaySelfTimes(const Report& report) {
     sections.push_back(MakeSideBySideSection(report));
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const ReportExperiment& experiment = report.experiments[i];
-    if (InPair(report, i) || !HasTimes(experiment)) continue;
+    if (IsInPair(report, i) || !HasTimes(experiment)) continue;
     AddSelfTimes(report, {experiment}, MakeSelfTimes(experiment.groups), TitleSuffix(report, experiment),
-                 IsAlone(report, i), sections);
+                 IsOnlyShownExperiment(report, i), sections);
   }
   return sections;
 }

@@ -32,16 +32,18 @@ Table RooflineTable(const ReportExperiment& experiment) {
   const Roofline& roofline = *experiment.roofline;
   Table table{
       .id = "roofline",
-      .columns = {Names("operator"), Left("layer").Goes(4).Keeps(Table::Keep::kEnd).Most(kLayerColumns),
-                  Right("time"), Right("gflop_per_s", "GFLOP/s").Goes(2), Right("gb_per_s", "GB/s").Goes(1),
-                  Left("bound_by", "bound by").Goes(3), Right("share_of_roofline", "% of roofline"),
-                  Right("potential_saving", "potential saving")}};
+      .columns = {
+          Names("operator"),
+          Left("layer").WithDropPriority(4).WithKeptPart(Table::KeptPart::kEnd).WithMaxWidth(kLayerColumns),
+          Right("time"), Right("gflop_per_s", "GFLOP/s").WithDropPriority(2),
+          Right("gb_per_s", "GB/s").WithDropPriority(1), Left("bound_by", "bound by").WithDropPriority(3),
+          Right("share_of_roofline", "% of roofline"), Right("potential_saving", "potential saving")}};
   table.columns.back().sums = true;
-  table.usual_rows = kPageRows;
+  table.screen_rows = kPageRows;
   table.span = {roofline.covered_ns, roofline.covered_ns};
   for (const RooflineRow& row : roofline.rows) {
     table.rows.push_back({experiment.profile->operators[row.op].name,
-                          LayerOf(*experiment.profile, row.op).value_or(""), Time{row.time.ns},
+                          LayerName(*experiment.profile, row.op).value_or(""), Time{row.time.ns},
                           Rate(static_cast<double>(row.flops()), row.time),
                           Rate(static_cast<double>(row.bytes), row.time), BoundText(row), Share{row.share()},
                           Time{std::max(0.0, row.gap_ns())}});
@@ -50,11 +52,11 @@ Table RooflineTable(const ReportExperiment& experiment) {
   return table;
 }
 
-Roofs MakeRooflineChart(const Roofline& roofline) {
-  Roofs roofs{"FLOP/B", "FLOP/s", {}, {}, kLetteredRows};
-  for (const Roof& roof : roofline.roofs) {
+RooflineChart MakeRooflineChart(const Roofline& roofline) {
+  RooflineChart roofs{"FLOP/B", "FLOP/s", {}, {}, kLetteredRows};
+  for (const RooflineCeiling& roof : roofline.roofs) {
     if (roof.per_second <= 0) continue;
-    if (roof.kind == Roof::Kind::kMemory) {
+    if (roof.kind == RooflineCeiling::Kind::kMemory) {
       roofs.lines.push_back({false, roof.per_second, roof.name});
       continue;
     }
@@ -76,20 +78,20 @@ Roofs MakeRooflineChart(const Roofline& roofline) {
 }
 
 Text RooflineText(const Roofline& roofline) {
-  Text text =
-      Say("{} operators take {}. At their rooflines they would take {} ({}).", Count{roofline.rows.size()},
-          Time{roofline.covered_ns}, Time{roofline.roof_ns}, Share{roofline.roof_ns / roofline.covered_ns});
+  Text text = FormatText("{} operators take {}. At their rooflines they would take {} ({}).",
+                         Count{roofline.rows.size()}, Time{roofline.covered_ns}, Time{roofline.roof_ns},
+                         Share{roofline.roof_ns / roofline.covered_ns});
   if (roofline.not_covered_ns >= 0.005 * roofline.covered_ns) {
-    text += Say(" Not modeled: {} (operators with unknown work, or without a roof).",
-                Time{roofline.not_covered_ns});
+    text += FormatText(" Not modeled: {} (operators with unknown work, or without a roof).",
+                       Time{roofline.not_covered_ns});
   }
   return text;
 }
 
 }  // namespace
 
-std::vector<Section> SayRoofline(const Report& report) {
-  const std::vector<std::size_t> subjects = Subjects(report);
+std::vector<Section> MakeRooflineSections(const Report& report) {
+  const std::vector<std::size_t> subjects = FindSubjects(report);
   const bool any = std::ranges::any_of(
       subjects, [&](std::size_t subject) { return report.experiments[subject].roofline.has_value(); });
   std::vector<Section> sections;

@@ -24,7 +24,7 @@ Chart MakeSustainedChart(const Sustained& sustained) {
   Chart::Series latency{"latency", {}, [](double ns) { return Cell(Duration{ns}); }};
   Chart::Series clock{"clock", {}, Gigahertz}, cap{"its cap", {}, Gigahertz};
   Chart::Series temperature{"temperature", {}, Celsius};
-  for (const SustainedPoint& point : Condensed(sustained, kMaxSustainedPoints)) {
+  for (const SustainedPoint& point : CondenseSustained(sustained, kMaxSustainedPoints)) {
     latency.values.emplace_back(point.median_ns);
     clock.values.push_back(point.mhz);
     cap.values.push_back(point.cap_mhz);
@@ -40,7 +40,7 @@ Table MakeSustainedTable(const Sustained& sustained) {
                   Right("frequency_cap", "its cap"), Right("temperature")},
       .level = Level::kPage};
   const double length = sustained.seconds / static_cast<double>(kStretches);
-  for (const SustainedPoint& point : Condensed(sustained, kStretches)) {
+  for (const SustainedPoint& point : CondenseSustained(sustained, kStretches)) {
     table.rows.push_back({LengthText(length * std::ceil(point.seconds / length)), Count{point.runs},
                           Time{point.median_ns}, Time{point.p95_ns},
                           point.mhz ? Gigahertz(*point.mhz) : Cell(),
@@ -54,8 +54,8 @@ Text SustainedText(const Sustained& sustained) {
   Text text = LengthText(sustained.seconds);
   if (!sustained.first_ns || !sustained.last_ns) return text;
   const std::string window = sustained.window_seconds == 60 ? "minute" : LengthText(sustained.window_seconds);
-  text += Say(": {} in the first {}, {} in the last", Time{*sustained.first_ns}, window,
-              Time{*sustained.last_ns});
+  text += FormatText(": {} in the first {}, {} in the last", Time{*sustained.first_ns}, window,
+                     Time{*sustained.last_ns});
   if (!sustained.change) return text;
   const stats::RatioEstimate& change = *sustained.change;
   if (change.log_low <= 0 && change.log_high >= 0) {
@@ -72,7 +72,7 @@ Text SustainedText(const Sustained& sustained) {
 
 }  // namespace
 
-std::vector<Section> SaySustained(const Report& report) {
+std::vector<Section> MakeSustainedSections(const Report& report) {
   std::vector<Section> sections;
   for (const ReportExperiment& experiment : report.experiments) {
     if (!experiment.sustained) continue;

@@ -6,14 +6,14 @@ namespace {
 
 Document MakeViewDocument(std::vector<Section> sections, const Report& report) {
   Document document;
-  document.span = SpanOfLatencies(report);
+  document.span = LatencySpan(report);
   document.sections = std::move(sections);
   return document;
 }
 
 template <By by>
 Document MakeBreakdownDocument(const Report& report) {
-  return MakeViewDocument(SayBreakdownBy(report, by), report);
+  return MakeViewDocument(MakeBreakdownSections(report, by), report);
 }
 
 constexpr const char* kNotTraced = "no run was traced";
@@ -26,18 +26,21 @@ constexpr ReportView kReportViews[] = {
     {"delegate", MakeBreakdownDocument<By::kDelegate>, "", kNotTraced, true},
     {"kernel", MakeBreakdownDocument<By::kKernel>, "", kNotTraced, true},
     {"category", MakeBreakdownDocument<By::kCategory>, "", kNotTraced, true},
-    {"roofline", [](const Report& report) { return MakeViewDocument(SayRoofline(report), report); }, "",
+    {"roofline", [](const Report& report) { return MakeViewDocument(MakeRooflineSections(report), report); },
+     "",
      "a roofline needs the machine's peaks (a run without --no-peaks), the .pte that ran (--model), and "
      "shapes that do not change at run time"},
-    {"counters", [](const Report& report) { return SayCounters(report.run); },
+    {"counters", [](const Report& report) { return MakeCountersDocument(report.run); },
      "Counters: ", "no counters were read in this run (etprof profile --counters)"},
-    {"instructions", [](const Report& report) { return SayInstructions(report.run); },
+    {"instructions", [](const Report& report) { return MakeInstructionsDocument(report.run); },
      "Instructions: ", "no instructions were counted in this run (etprof profile --instructions)"},
-    {"proven", [](const Report& report) { return MakeViewDocument(SayProven(report.watched), report); },
+    {"proven",
+     [](const Report& report) { return MakeViewDocument(MakeProvenKernelSections(report.watched), report); },
      "Proven kernels: ", kNotWatched},
-    {"threads", [](const Report& report) { return MakeViewDocument(SayThreads(report.watched), report); },
+    {"threads",
+     [](const Report& report) { return MakeViewDocument(MakeThreadSections(report.watched), report); },
      "Threads: ", kNotWatched},
-    {"memory", [](const Report& report) { return MakeViewDocument(SayMemory(report), report); },
+    {"memory", [](const Report& report) { return MakeViewDocument(MakeMemorySections(report), report); },
      "Memory: ", "no memory was watched in this run (etprof profile --watch, on Linux or Android)"}};
 
 }  // namespace

@@ -32,7 +32,7 @@ std::int64_t CountCalls(const Functions& kernels) {
 
 std::int64_t CountThreads(const Functions& kernels) {
   std::int64_t threads = 0;
-  for (const ProvenFunction* const function : kernels) threads = std::max(threads, function->Threads());
+  for (const ProvenFunction* const function : kernels) threads = std::max(threads, function->ThreadGroup());
   return threads;
 }
 
@@ -54,13 +54,13 @@ std::string CauseText(const ThreadUse& use) {
   return "";
 }
 
-std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments) {
+std::vector<Section> MakeProvenKernelSections(const std::vector<WatchedExperiment>& experiments) {
   std::vector<Section> sections;
   for (const WatchedExperiment& experiment : experiments) {
     Table table{.id = "proven",
                 .columns = {Names("operator"), Left("code", "proven"),
-                            Left("functions").Keeps(Table::Keep::kEnd).Goes(1), Right("calls").Goes(2),
-                            Right("threads").Goes(3)}};
+                            Left("functions").WithKeptPart(Table::KeptPart::kEnd).WithDropPriority(1),
+                            Right("calls").WithDropPriority(2), Right("threads").WithDropPriority(3)}};
     for (const WatchedRow& row : experiment.rows) {
       if (row.code.empty()) {
         table.rows.push_back({row.name, Cell(), Cell(), Cell(), Cell()});
@@ -70,8 +70,8 @@ std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments
       table.rows.push_back({row.name, row.code, FunctionNames(kernels), Count{CountCalls(kernels)},
                             Count{CountThreads(kernels)}});
     }
-    table.usual_rows = kScreenWatched;
-    table.elsewhere = "in its `_watch.json`";
+    table.screen_rows = kScreenWatched;
+    table.hidden_rows_hint = "in its `_watch.json`";
     sections.push_back({experiment.label, Level::kUsual, {std::move(table)}});
   }
   if (!sections.empty()) {
@@ -82,34 +82,35 @@ std::vector<Section> SayProven(const std::vector<WatchedExperiment>& experiments
   return sections;
 }
 
-std::vector<Section> SayThreads(const std::vector<WatchedExperiment>& experiments) {
+std::vector<Section> MakeThreadSections(const std::vector<WatchedExperiment>& experiments) {
   std::vector<Section> sections;
   for (const WatchedExperiment& experiment : experiments) {
-    const std::vector<const WatchedRow*> rows = Falling(
+    const std::vector<const WatchedRow*> rows = SortByDecreasing(
         experiment.rows, [](const WatchedRow& row) { return row.threads.time_ns; },
         [](const WatchedRow& row) { return row.threads.regions > 0; });
     if (rows.empty()) continue;
     Table table{.id = "threads",
-                .columns = {Names("operator"), Right("time"), Right("tasks").Goes(3), Right("efficiency"),
-                            Right("busiest", "busiest thread").Goes(2), Right("waiting").Goes(1),
-                            Left("cause", "why threads do not help").At(Level::kPage)}};
+                .columns = {Names("operator"), Right("time"), Right("tasks").WithDropPriority(3),
+                            Right("efficiency"), Right("busiest", "busiest thread").WithDropPriority(2),
+                            Right("waiting").WithDropPriority(1),
+                            Left("cause", "why threads do not help").WithLevel(Level::kPage)}};
     for (const WatchedRow* const row : rows) {
       const ThreadUse& use = row->threads;
       const auto runs = static_cast<double>(std::max<std::int64_t>(use.runs, 1));
       const double whole = static_cast<double>(use.time_ns) * static_cast<double>(use.threads.size());
       table.rows.push_back(
           {row->name, Time{static_cast<double>(use.time_ns) / runs}, Count{use.Tasks() / use.runs},
-           Maybe<Share>(use.Efficiency()), Maybe<Share>(use.BusiestShare()),
+           OptionalCell<Share>(use.Efficiency()), OptionalCell<Share>(use.BusiestShare()),
            whole > 0 ? Cell(Share{1 - static_cast<double>(use.BusyNs()) / whole}) : Cell(), CauseText(use)});
     }
-    table.usual_rows = kScreenWatched;
-    table.elsewhere = "in its `_watch.json`";
+    table.screen_rows = kScreenWatched;
+    table.hidden_rows_hint = "in its `_watch.json`";
     List causes{"Why threads do not help"};
     for (const WatchedRow* const row : rows) {
       if (row->threads.cause)
         causes.items.emplace_back(fmt::format("{}: {}", row->name, CauseText(row->threads)));
     }
-    causes.usual_items = kScreenCauses;
+    causes.screen_items = kScreenCauses;
     Section section{experiment.label, Level::kUsual, {std::move(table)}};
     section.AddUnlessEmpty(std::move(causes));
     if (experiment.contended) {

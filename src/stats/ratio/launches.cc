@@ -93,7 +93,7 @@ RatioEstimate WithConfidence(const RatioEstimate& estimate, double confidence) {
   return result;
 }
 
-RatioEstimate Unresolved(const RatioEstimate& estimate) {
+RatioEstimate MarkUnresolved(const RatioEstimate& estimate) {
   RatioEstimate result = estimate;
   result.resolved = false;
   if (result.p_value) result.p_value = 1;  // an absent p-value (no difference and no spread) counts as 1

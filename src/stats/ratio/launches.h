@@ -51,9 +51,9 @@ struct RatioEstimate {
     v("ratio_high", &RatioEstimate::high,
       {.meaning = "upper bound of the ratio; null: unbounded", .least = 0, .or_null = true});
     v("confidence", &RatioEstimate::confidence,
-      kShareOfWhole.Means("of the interval from `ratio_low` to `ratio_high`"));
+      kShareOfWhole.WithMeaning("of the interval from `ratio_low` to `ratio_high`"));
     v("p_value", &RatioEstimate::p_value,
-      kShareOfWhole.Means("two-sided, of the claim that there is no difference"));
+      kShareOfWhole.WithMeaning("two-sided, of the claim that there is no difference"));
   }
 
   double ratio() const { return std::exp(log_ratio); }
@@ -70,7 +70,7 @@ struct RatioEstimate {
   double half_width() const { return std::expm1((log_high - log_low) / 2); }
 };
 
-inline constexpr int kLeastLaunches = 2;  // an interval needs at least two
+inline constexpr int kMinLaunches = 2;  // an interval needs at least two
 
 // A paired comparison with the launch as its unit. The memory layout gives every process its own effect,
 // which more runs do not average out (Mytkowicz et al., "Producing Wrong Data Without Doing Anything
@@ -91,7 +91,7 @@ RatioEstimate WithConfidence(const RatioEstimate& estimate, double confidence);
 // interval, at this and at every other confidence, is extended to a ratio of 1 if it would exclude 1. So no
 // test calls the candidate faster or slower, and no interval contradicts that. Both changes only lose
 // evidence: a false discovery rate and a coverage that hold without this also hold with it.
-RatioEstimate Unresolved(const RatioEstimate& estimate);
+RatioEstimate MarkUnresolved(const RatioEstimate& estimate);
 
 // A copy for launches that share an error of up to `error` (of log_ratio, >= 0), which their spread cannot
 // show. The interval is wider by `error` on both sides, at every confidence, and the p-value is that of the

@@ -105,11 +105,11 @@ TEST(SystematicError, WidensEveryIntervalAndTheTestAgrees) {
   EXPECT_EQ(WithSystematicError(estimate, 0.03).p_value, 1);
 }
 
-TEST(Unresolved, ReachesARatioOfOneAtEveryConfidence) {
+TEST(MarkUnresolved, ReachesARatioOfOneAtEveryConfidence) {
   for (const double sign : {1.0, -1.0}) {
     const RatioEstimate estimate =
         *EstimateRatio(std::vector<double>{sign * 0.50, sign * 0.52, sign * 0.54}, 0.95);
-    const RatioEstimate unresolved = Unresolved(estimate);
+    const RatioEstimate unresolved = MarkUnresolved(estimate);
     EXPECT_EQ(unresolved.p_value, 1);
     EXPECT_EQ(unresolved.log_ratio, estimate.log_ratio);
     for (const double confidence : {0.5, 0.95, 0.999}) {

@@ -29,7 +29,8 @@ double FalseCoverageConfidence(std::size_t selected, std::size_t total, double q
   return 1 - static_cast<double>(std::max<std::size_t>(selected, 1)) * q / static_cast<double>(total);
 }
 
-std::vector<OperatorVerdict> JudgeMany(std::span<const RatioEstimate> estimates, double q, double margin) {
+std::vector<OperatorVerdict> DecideVerdicts(std::span<const RatioEstimate> estimates, double q,
+                                            double margin) {
   std::vector<double> p_values;
   for (const RatioEstimate& estimate : estimates) p_values.push_back(estimate.p_value.value_or(1));
   const std::vector<double> adjusted = BenjaminiHochberg(p_values);
@@ -42,20 +43,20 @@ std::vector<OperatorVerdict> JudgeMany(std::span<const RatioEstimate> estimates,
     verdict.estimate = WithConfidence(estimates[i], confidence);
     verdict.adjusted_p = adjusted[i];
     verdict.significant = verdict.estimate.log_low > 0 || verdict.estimate.log_high < 0;
-    verdict.verdict = Judge(verdict.estimate.log_low, verdict.estimate.log_high, margin);
+    verdict.verdict = DecideVerdict(verdict.estimate.log_low, verdict.estimate.log_high, margin);
     verdicts.push_back(verdict);
   }
   return verdicts;
 }
 
-void JudgeTogether(std::span<const Judged> judged, double q, double margin) {
+void UpdateVerdicts(std::span<const JointComparison> judged, double q, double margin) {
   std::vector<RatioEstimate> estimates;
-  for (const Judged& comparison : judged) {
+  for (const JointComparison& comparison : judged) {
     if (comparison.estimate) estimates.push_back(*comparison.estimate);
   }
-  const std::vector<OperatorVerdict> verdicts = JudgeMany(estimates, q, margin);
+  const std::vector<OperatorVerdict> verdicts = DecideVerdicts(estimates, q, margin);
   auto next = verdicts.begin();
-  for (const Judged& comparison : judged) {
+  for (const JointComparison& comparison : judged) {
     if (!comparison.estimate) continue;
     comparison.estimate = next->estimate;
     comparison.verdict = next++->verdict;

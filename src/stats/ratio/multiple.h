@@ -39,14 +39,15 @@ struct OperatorVerdict {
 // verdicts (same, faster, slower) contains all rejected comparisons and so has at least R members, and
 // Benjamini and Yekutieli require intervals at 1 - |S| q / m for them; the intervals here are no narrower. An
 // estimate without a p-value (no difference and no spread at all) counts as p = 1.
-std::vector<OperatorVerdict> JudgeMany(std::span<const RatioEstimate> estimates, double q, double margin);
+std::vector<OperatorVerdict> DecideVerdicts(std::span<const RatioEstimate> estimates, double q,
+                                            double margin);
 
 // A comparison that is decided together with others, in place. A comparison without an estimate does not
 // count and keeps its verdict.
-struct Judged {
+struct JointComparison {
   std::optional<RatioEstimate>& estimate;
   Verdict& verdict;
 };
-void JudgeTogether(std::span<const Judged> judged, double q, double margin);
+void UpdateVerdicts(std::span<const JointComparison> judged, double q, double margin);
 
 }  // namespace etprof::stats

@@ -55,14 +55,14 @@ Operators Simulate(std::mt19937_64& random, int total, int changed) {
   return operators;
 }
 
-TEST(JudgeMany, IntervalVerdictAndTestAgree) {
+TEST(DecideVerdicts, IntervalVerdictAndTestAgree) {
   std::mt19937_64 random(3);
   for (int changed = 0; changed <= 30; ++changed) {
     const Operators operators = Simulate(random, 30, changed);
     std::vector<double> p_values;
     for (const RatioEstimate& estimate : operators.estimates) p_values.push_back(*estimate.p_value);
     const std::vector<double> adjusted = BenjaminiHochberg(p_values);
-    const std::vector<OperatorVerdict> verdicts = JudgeMany(operators.estimates, 0.05, 0.01);
+    const std::vector<OperatorVerdict> verdicts = DecideVerdicts(operators.estimates, 0.05, 0.01);
     ASSERT_EQ(verdicts.size(), 30U);
     for (std::size_t i = 0; i < verdicts.size(); ++i) {
       const OperatorVerdict& v = verdicts[i];
@@ -75,14 +75,14 @@ TEST(JudgeMany, IntervalVerdictAndTestAgree) {
       if (v.verdict == Verdict::kInconclusive) {
         EXPECT_FALSE(v.significant);
       }
-      EXPECT_EQ(v.verdict, Judge(v.estimate.log_low, v.estimate.log_high, 0.01));
+      EXPECT_EQ(v.verdict, DecideVerdict(v.estimate.log_low, v.estimate.log_high, 0.01));
     }
   }
 }
 
 // Without adjustment this test fails: of 30 operators without any effect, at least one would be "faster" or
 // "slower" in 79% of comparisons.
-TEST(JudgeMany, ControlsTheFalseDiscoveryRateWithoutChanges) {
+TEST(DecideVerdicts, ControlsTheFalseDiscoveryRateWithoutChanges) {
   std::mt19937_64 random(4);
   constexpr int kComparisons = 1000;
   int with_false_discovery = 0;
@@ -90,10 +90,10 @@ TEST(JudgeMany, ControlsTheFalseDiscoveryRateWithoutChanges) {
   for (int i = 0; i < kComparisons; ++i) {
     const Operators operators = Simulate(random, 30, 0);
     bool any = false;
-    for (const OperatorVerdict& v : JudgeMany(operators.estimates, 0.05, 0.0)) any |= v.significant;
+    for (const OperatorVerdict& v : DecideVerdicts(operators.estimates, 0.05, 0.0)) any |= v.significant;
     bool any_unadjusted = false;
     for (const RatioEstimate& e : operators.estimates)
-      any_unadjusted |= Judge(e.log_low, e.log_high, 0.0) != Verdict::kInconclusive;
+      any_unadjusted |= DecideVerdict(e.log_low, e.log_high, 0.0) != Verdict::kInconclusive;
     with_false_discovery += any;
     with_unadjusted_discovery += any_unadjusted;
   }
@@ -103,7 +103,7 @@ TEST(JudgeMany, ControlsTheFalseDiscoveryRateWithoutChanges) {
 
 // Among operators with a definite verdict (including "same"), the share whose interval misses the true ratio
 // is limited.
-TEST(JudgeMany, ControlsTheFalseCoverageRateOfDefiniteVerdicts) {
+TEST(DecideVerdicts, ControlsTheFalseCoverageRateOfDefiniteVerdicts) {
   std::mt19937_64 random(5);
   constexpr int kComparisons = 1000;
   for (const int changed : {0, 3, 15, 30}) {
@@ -111,7 +111,7 @@ TEST(JudgeMany, ControlsTheFalseCoverageRateOfDefiniteVerdicts) {
     double missed_share_unadjusted = 0;
     for (int i = 0; i < kComparisons; ++i) {
       const Operators operators = Simulate(random, 30, changed);
-      const std::vector<OperatorVerdict> verdicts = JudgeMany(operators.estimates, 0.05, 0.01);
+      const std::vector<OperatorVerdict> verdicts = DecideVerdicts(operators.estimates, 0.05, 0.01);
       double definite = 0;
       double missed = 0;
       double discovered_unadjusted = 0;
@@ -140,15 +140,15 @@ TEST(JudgeMany, ControlsTheFalseCoverageRateOfDefiniteVerdicts) {
 
 // The second comparison has p = 0.03: significant next to a first one that is certain, but not next to a
 // first one that is unresolved.
-TEST(JudgeMany, UnresolvedComparisonsAreNeitherDiscoveriesNorEvidence) {
+TEST(DecideVerdicts, UnresolvedComparisonsAreNeitherDiscoveriesNorEvidence) {
   const RatioEstimate certain = *EstimateRatio(std::vector<double>{0.5, 0.5, 0.5}, 0.95);
   RatioEstimate other = *EstimateRatio(std::vector<double>{0.10, 0.14, 0.18, 0.05, 0.02}, 0.95);
   ASSERT_GT(*other.p_value, 0.025);
   ASSERT_LT(*other.p_value, 0.05);
-  const auto resolved = JudgeMany(std::vector{certain, other}, 0.05, 0.01);
+  const auto resolved = DecideVerdicts(std::vector{certain, other}, 0.05, 0.01);
   EXPECT_EQ(resolved[0].verdict, Verdict::kFaster);
   EXPECT_EQ(resolved[1].verdict, Verdict::kFaster);
-  const auto unresolved = JudgeMany(std::vector{Unresolved(certain), other}, 0.05, 0.01);
+  const auto unresolved = DecideVerdicts(std::vector{MarkUnresolved(certain), other}, 0.05, 0.01);
   EXPECT_FALSE(unresolved[0].significant);
   EXPECT_EQ(unresolved[0].adjusted_p, 1);
   EXPECT_EQ(unresolved[0].verdict, Verdict::kInconclusive);
@@ -157,14 +157,14 @@ TEST(JudgeMany, UnresolvedComparisonsAreNeitherDiscoveriesNorEvidence) {
   EXPECT_EQ(unresolved[1].verdict, Verdict::kInconclusive);
 }
 
-TEST(JudgeMany, CountsNoDifferenceWithoutSpreadAsPOfOne) {
+TEST(DecideVerdicts, CountsNoDifferenceWithoutSpreadAsPOfOne) {
   const std::vector<RatioEstimate> estimates{*EstimateRatio(std::vector<double>{0, 0, 0}, 0.95),
                                              *EstimateRatio(std::vector<double>{0.5, 0.5, 0.5}, 0.95)};
-  const std::vector<OperatorVerdict> verdicts = JudgeMany(estimates, 0.05, 0.01);
+  const std::vector<OperatorVerdict> verdicts = DecideVerdicts(estimates, 0.05, 0.01);
   EXPECT_EQ(verdicts[0].adjusted_p, 1);
   EXPECT_EQ(verdicts[0].verdict, Verdict::kSame);
   EXPECT_EQ(verdicts[1].verdict, Verdict::kFaster);
-  EXPECT_TRUE(JudgeMany({}, 0.05, 0.01).empty());
+  EXPECT_TRUE(DecideVerdicts({}, 0.05, 0.01).empty());
 }
 
 }  // namespace

@@ -12,12 +12,13 @@
 namespace etprof::stats {
 namespace {
 
-Decision Stop(StopCause cause, std::string reason, int launches) {
-  return {.stop = true, .cause = cause, .reason = std::move(reason), .next_look = launches};
+StopDecision Stop(StopCause cause, std::string reason, int launches) {
+  return {.stop = true, .cause = cause, .reason = std::move(reason), .next_launches = launches};
 }
 
-Decision Continue(std::string reason, int next_look) {
-  return {.stop = false, .cause = StopCause::kNone, .reason = std::move(reason), .next_look = next_look};
+StopDecision Continue(std::string reason, int next_launches) {
+  return {
+      .stop = false, .cause = StopCause::kNone, .reason = std::move(reason), .next_launches = next_launches};
 }
 
 }  // namespace
@@ -28,24 +29,27 @@ StopRule MakeStopRule(double confidence) {
   }
   const double error = 1 - confidence;
   const double share = 1 + 0.2 * std::log10(error);
-  return {.looks = {10, 14, 20, 28, 40, 56, 80, 112, 160},
+  return {.interim_launches = {10, 14, 20, 28, 40, 56, 80, 112, 160},
           .confidence = confidence,
-          .look_confidence = 1 - share * error};
+          .interim_confidence = 1 - share * error};
 }
 
-Decision Decide(const StopRule& rule, int launches, const std::optional<RatioEstimate>& estimate,
-                double precision, double seconds_used, double max_seconds, double seconds_per_launch) {
-  const auto next = std::upper_bound(rule.looks.begin(), rule.looks.end(), launches);
-  const bool is_look = std::binary_search(rule.looks.begin(), rule.looks.end(), launches);
+StopDecision DecideStop(const StopRule& rule, int launches, const std::optional<RatioEstimate>& estimate,
+                        double precision, double seconds_used, double max_seconds,
+                        double seconds_per_launch) {
+  const auto next = std::upper_bound(rule.interim_launches.begin(), rule.interim_launches.end(), launches);
+  const bool is_look =
+      std::binary_search(rule.interim_launches.begin(), rule.interim_launches.end(), launches);
   if (is_look && estimate && estimate->half_width() <= precision) {
     return Stop(
         StopCause::kPrecision,
         fmt::format("half-width {:.3g}% is within {:.3g}%", 100 * estimate->half_width(), 100 * precision),
         launches);
   }
-  if (next == rule.looks.end()) {
-    return Stop(StopCause::kLastLook,
-                fmt::format("{} launches are the most that are measured", rule.looks.back()), launches);
+  if (next == rule.interim_launches.end()) {
+    return Stop(StopCause::kLastAnalysis,
+                fmt::format("{} launches are the most that are measured", rule.interim_launches.back()),
+                launches);
   }
   if (seconds_per_launch <= 0) return Continue("the time that a launch takes is not known yet", launches + 1);
 
@@ -54,11 +58,11 @@ Decision Decide(const StopRule& rule, int launches, const std::optional<RatioEst
   if (affordable >= *next) {
     return Continue(fmt::format("looking again at {} launches", *next), *next);
   }
-  if (launches >= rule.looks.front() || (launches >= kLeastLaunches && affordable <= launches)) {
+  if (launches >= rule.interim_launches.front() || (launches >= kMinLaunches && affordable <= launches)) {
     return Stop(StopCause::kTime,
                 fmt::format("{} launches would take longer than {:.3g} s", *next, max_seconds), launches);
   }
-  const int fitting = std::max(kLeastLaunches, static_cast<int>(affordable));
+  const int fitting = std::max(kMinLaunches, static_cast<int>(affordable));
   return Continue(fmt::format("{} launches are what {:.3g} s allow", fitting, max_seconds), fitting);
 }
 

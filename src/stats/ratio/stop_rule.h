@@ -12,9 +12,9 @@ namespace etprof::stats {
 // the effect of each process, and it evaluates the interval only at a few fixed numbers of launches (interim
 // analyses).
 struct StopRule {
-  std::vector<int> looks;      // numbers of launches at the interim analyses, ascending
-  double confidence = 0;       // minimal coverage of the final interval, however the measurement stopped
-  double look_confidence = 0;  // of the interval at every interim analysis, including the last
+  std::vector<int> interim_launches;  // numbers of launches at the interim analyses, ascending
+  double confidence = 0;          // minimal coverage of the final interval, however the measurement stopped
+  double interim_confidence = 0;  // of the interval at every interim analysis, including the last
 };
 
 // Evaluates after 10, 14, 20, 28, 40, 56, 80, 112 and 160 launches: fixed beforehand, each about 1.4 times
@@ -32,17 +32,17 @@ struct StopRule {
 StopRule MakeStopRule(double confidence = 0.95);
 
 enum class StopCause {
-  kNone,       // continue
-  kPrecision,  // the half-width is within the requested precision
-  kTime,       // the next interim analysis would exceed the time limit
-  kLastLook,   // the last interim analysis is done
+  kNone,          // continue
+  kPrecision,     // the half-width is within the requested precision
+  kTime,          // the next interim analysis would exceed the time limit
+  kLastAnalysis,  // the last interim analysis is done
 };
 
-struct Decision {
+struct StopDecision {
   bool stop = false;
   StopCause cause = StopCause::kNone;
-  std::string reason;  // one clause for people, e.g. "half-width 0.42% is within 0.5%"
-  int next_look = 0;   // launches at the next call, in total; if `stop`, the current number of launches
+  std::string reason;     // one clause for people, e.g. "half-width 0.42% is within 0.5%"
+  int next_launches = 0;  // launches at the next call, in total; if `stop`, the current number of launches
 };
 
 // Decides how to continue after `launches` launches of each variant. `estimate` is the result so far at
@@ -54,7 +54,7 @@ struct Decision {
 // least 2, which an interval needs. That interval is Student's t like any other, but fewer than
 // interim_launches.front() launches deserve a warning in the report. After the first interim analysis the
 // measurement stops if not all launches until the next one fit.
-Decision Decide(const StopRule& rule, int launches, const std::optional<RatioEstimate>& estimate,
-                double precision, double seconds_used, double max_seconds, double seconds_per_launch);
+StopDecision DecideStop(const StopRule& rule, int launches, const std::optional<RatioEstimate>& estimate,
+                        double precision, double seconds_used, double max_seconds, double seconds_per_launch);
 
 }  // namespace etprof::stats

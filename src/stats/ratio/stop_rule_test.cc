@@ -21,63 +21,64 @@ RatioEstimate WithHalfWidth(double relative) {
   return estimate;
 }
 
-TEST(Decide, StopsWhenPreciseEnough) {
-  const Decision decision = Decide(MakeStopRule(), 14, WithHalfWidth(0.0042), 0.005, 10, 60, 1);
+TEST(DecideStop, StopsWhenPreciseEnough) {
+  const StopDecision decision = DecideStop(MakeStopRule(), 14, WithHalfWidth(0.0042), 0.005, 10, 60, 1);
   EXPECT_TRUE(decision.stop);
   EXPECT_EQ(decision.cause, StopCause::kPrecision);
   EXPECT_EQ(decision.reason, "half-width 0.42% is within 0.5%");
 }
 
-TEST(Decide, AddsLaunchesUntilTheNextAnalysis) {
-  const Decision decision = Decide(MakeStopRule(), 14, WithHalfWidth(0.006), 0.005, 10, 60, 1);
+TEST(DecideStop, AddsLaunchesUntilTheNextAnalysis) {
+  const StopDecision decision = DecideStop(MakeStopRule(), 14, WithHalfWidth(0.006), 0.005, 10, 60, 1);
   EXPECT_FALSE(decision.stop);
-  EXPECT_EQ(decision.next_look, 20);
+  EXPECT_EQ(decision.next_launches, 20);
 }
 
-TEST(Decide, IgnoresPrecisionBetweenAnalyses) {
-  const Decision decision = Decide(MakeStopRule(), 12, WithHalfWidth(0.001), 0.005, 10, 60, 1);
+TEST(DecideStop, IgnoresPrecisionBetweenAnalyses) {
+  const StopDecision decision = DecideStop(MakeStopRule(), 12, WithHalfWidth(0.001), 0.005, 10, 60, 1);
   EXPECT_FALSE(decision.stop);
-  EXPECT_EQ(decision.next_look, 14);
+  EXPECT_EQ(decision.next_launches, 14);
 }
 
-TEST(Decide, StopsWhenTheNextAnalysisDoesNotFit) {
+TEST(DecideStop, StopsWhenTheNextAnalysisDoesNotFit) {
   const StopRule rule = MakeStopRule();
-  EXPECT_FALSE(Decide(rule, 10, WithHalfWidth(0.02), 0.005, 40, 60, 5).stop);  // 14 launches end at 60 s
-  const Decision decision = Decide(rule, 10, WithHalfWidth(0.02), 0.005, 41, 60, 5);
+  EXPECT_FALSE(DecideStop(rule, 10, WithHalfWidth(0.02), 0.005, 40, 60, 5).stop);  // 14 launches end at 60 s
+  const StopDecision decision = DecideStop(rule, 10, WithHalfWidth(0.02), 0.005, 41, 60, 5);
   EXPECT_TRUE(decision.stop);
   EXPECT_EQ(decision.cause, StopCause::kTime);
   EXPECT_EQ(decision.reason, "14 launches would take longer than 60 s");
-  EXPECT_EQ(decision.next_look, 10);
+  EXPECT_EQ(decision.next_launches, 10);
 }
 
-TEST(Decide, MeasuresASlowModelWithFewLaunches) {
+TEST(DecideStop, MeasuresASlowModelWithFewLaunches) {
   const StopRule rule = MakeStopRule();
-  EXPECT_EQ(Decide(rule, 0, std::nullopt, 0.005, 0, 60, 0).next_look, 1)
+  EXPECT_EQ(DecideStop(rule, 0, std::nullopt, 0.005, 0, 60, 0).next_launches, 1)
       << "to find out how long a launch takes";
-  EXPECT_EQ(Decide(rule, 1, std::nullopt, 0.005, 9, 60, 9).next_look, 6);
-  EXPECT_FALSE(Decide(rule, 5, WithHalfWidth(0.001), 0.005, 45, 60, 9).stop);
-  const Decision full = Decide(rule, 6, WithHalfWidth(0.1), 0.005, 54, 60, 9);
+  EXPECT_EQ(DecideStop(rule, 1, std::nullopt, 0.005, 9, 60, 9).next_launches, 6);
+  EXPECT_FALSE(DecideStop(rule, 5, WithHalfWidth(0.001), 0.005, 45, 60, 9).stop);
+  const StopDecision full = DecideStop(rule, 6, WithHalfWidth(0.1), 0.005, 54, 60, 9);
   EXPECT_TRUE(full.stop);
   EXPECT_EQ(full.cause, StopCause::kTime);
 }
 
-TEST(Decide, TakesAtLeastTwoLaunches) {
+TEST(DecideStop, TakesAtLeastTwoLaunches) {
   const StopRule rule = MakeStopRule();
-  const Decision one = Decide(rule, 1, std::nullopt, 0.005, 100, 60, 100);
+  const StopDecision one = DecideStop(rule, 1, std::nullopt, 0.005, 100, 60, 100);
   EXPECT_FALSE(one.stop);
-  EXPECT_EQ(one.next_look, 2);
-  EXPECT_TRUE(Decide(rule, 2, WithHalfWidth(0.1), 0.005, 200, 60, 100).stop);
+  EXPECT_EQ(one.next_launches, 2);
+  EXPECT_TRUE(DecideStop(rule, 2, WithHalfWidth(0.1), 0.005, 200, 60, 100).stop);
 }
 
-TEST(Decide, EndsAtTheLastAnalysis) {
+TEST(DecideStop, EndsAtTheLastAnalysis) {
   const StopRule rule = MakeStopRule();
-  const Decision decision = Decide(rule, rule.looks.back(), WithHalfWidth(0.1), 0.005, 1, kNoTimeLimit, 1);
+  const StopDecision decision =
+      DecideStop(rule, rule.interim_launches.back(), WithHalfWidth(0.1), 0.005, 1, kNoTimeLimit, 1);
   EXPECT_TRUE(decision.stop);
-  EXPECT_EQ(decision.cause, StopCause::kLastLook);
+  EXPECT_EQ(decision.cause, StopCause::kLastAnalysis);
 }
 
 TEST(MakeStopRule, RefusesConfidencesOutsideOfItsCalibration) {
-  EXPECT_NEAR(MakeStopRule(0.95).look_confidence, 0.963, 5e-4);
+  EXPECT_NEAR(MakeStopRule(0.95).interim_confidence, 0.963, 5e-4);
   EXPECT_THROW(MakeStopRule(0.9999), std::invalid_argument);
   EXPECT_THROW(MakeStopRule(95), std::invalid_argument);
 }
@@ -95,10 +96,11 @@ Outcome Measure(const StopRule& rule, SimulatedLaunches simulation, double preci
     std::optional<RatioEstimate> estimate;
     for (;;) {
       const auto launches = static_cast<int>(effects.size());
-      const Decision decision = Decide(rule, launches, estimate, precision, launches, max_seconds, 1);
+      const StopDecision decision = DecideStop(rule, launches, estimate, precision, launches, max_seconds, 1);
       if (decision.stop) break;
-      for (int k = launches; k < decision.next_look; ++k) effects.push_back(*LaunchEffect(simulation.Next()));
-      estimate = EstimateRatio(effects, rule.look_confidence);
+      for (int k = launches; k < decision.next_launches; ++k)
+        effects.push_back(*LaunchEffect(simulation.Next()));
+      estimate = EstimateRatio(effects, rule.interim_confidence);
     }
     outcome.coverage += Covers(*estimate, simulation.true_log_ratio);
     outcome.mean_launches += static_cast<double>(effects.size());
@@ -119,7 +121,7 @@ double TypicalHalfWidth(const StopRule& rule, double noise_ratio) {
   for (int i = 0; i < 500; ++i) {
     std::vector<double> effects;
     for (int k = 0; k < 10; ++k) effects.push_back(*LaunchEffect(simulation.Next()));
-    sum += EstimateRatio(effects, rule.look_confidence)->half_width();
+    sum += EstimateRatio(effects, rule.interim_confidence)->half_width();
   }
   return sum / 500;
 }
@@ -168,7 +170,7 @@ TEST(StopRuleCalibration, AdjustedLevelsAreNeededAndSuffice) {
     const double worst_precision = 0.02 * (confidence < 0.92 ? 0.40 : 0.45);
     const StopRule adjusted = MakeStopRule(confidence);
     StopRule plain = adjusted;
-    plain.look_confidence = confidence;
+    plain.interim_confidence = confidence;
     EXPECT_LT(Measure(plain, noise, worst_precision, kNoTimeLimit, kMeasurements).coverage,
               confidence - 0.01);
     EXPECT_GT(Measure(adjusted, noise, worst_precision, kNoTimeLimit, kMeasurements).coverage,

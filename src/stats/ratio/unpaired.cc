@@ -194,10 +194,11 @@ std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
                                               std::uint64_t seed) {
   const std::vector<double> baseline_runs = PositiveValues(baseline);
   const std::vector<double> candidate_runs = PositiveValues(candidate);
-  if (baseline_runs.size() < kLeastRuns || candidate_runs.size() < kLeastRuns) return std::nullopt;
+  if (baseline_runs.size() < kMinUnpairedRuns || candidate_runs.size() < kMinUnpairedRuns)
+    return std::nullopt;
   const double baseline_independent = IndependentRuns(baseline_runs);
   const double candidate_independent = IndependentRuns(candidate_runs);
-  if (std::min(baseline_independent, candidate_independent) < kLeastIndependentRuns) return std::nullopt;
+  if (std::min(baseline_independent, candidate_independent) < kMinIndependentRuns) return std::nullopt;
 
   std::mt19937_64 random(seed);
   const LogMedian baseline_median = Bootstrap(baseline_runs, baseline_independent, random);

@@ -24,8 +24,8 @@ double AutocorrelationTime(std::span<const double> runs);
 double IndependentRuns(std::span<const double> runs);
 
 // If one of the series has fewer runs, or fewer independent runs, there is no interval.
-inline constexpr std::size_t kLeastRuns = 10;
-inline constexpr double kLeastIndependentRuns = 5;
+inline constexpr std::size_t kMinUnpairedRuns = 10;
+inline constexpr double kMinIndependentRuns = 5;
 
 // The number of consecutive runs that are resampled together: the larger of n^(1/3) (the optimal order for a
 // variance: Hall, Horowitz & Jing, "On Blocking Rules for the Bootstrap with Dependent Data", Biometrika 82,

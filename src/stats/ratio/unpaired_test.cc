@@ -85,7 +85,7 @@ TEST(EstimateUnpaired, AcceptsIndependentRunsAndDoesNotOverstateTheirNoise) {
 TEST(EstimateUnpaired, RefusesRunsWithAFewIndependentOnes) {
   EXPECT_LT(Simulate(60, 0.98).with_interval, 0.25);
   std::mt19937_64 random(13);
-  EXPECT_LT(IndependentRuns(Correlated(random, 60, 0.98)), kLeastIndependentRuns);
+  EXPECT_LT(IndependentRuns(Correlated(random, 60, 0.98)), kMinIndependentRuns);
   // At a correlation of 0.8, 6.6 runs are worth one independent run, as in the test above.
   EXPECT_NEAR(IndependentRuns(Correlated(random, 20000, 0.8)), 20000 / 6.6, 500);
   EXPECT_NEAR(IndependentRuns(Correlated(random, 20000, 0)), 20000, 1500);

@@ -4,7 +4,7 @@
 
 namespace etprof::stats {
 
-Verdict Judge(double log_low, double log_high, double margin) {
+Verdict DecideVerdict(double log_low, double log_high, double margin) {
   const double log_margin = std::log1p(margin);
   if (log_low >= -log_margin && log_high <= log_margin) return Verdict::kSame;
   if (log_low > 0 && log_high >= log_low) return Verdict::kFaster;

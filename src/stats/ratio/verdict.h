@@ -19,7 +19,7 @@ enum class Verdict {
 // kSlower, kInconclusive. `margin` is relative (0.01 for ±1%). On the log scale it is ±log(1 + margin), so
 // that exchanging the variants exchanges faster and slower and changes nothing else. kSame comes first: a
 // difference that is significant but too small to matter is "same". An interval with NaN is inconclusive.
-Verdict Judge(double log_low, double log_high, double margin);
+Verdict DecideVerdict(double log_low, double log_high, double margin);
 
 }  // namespace etprof::stats
 

@@ -8,34 +8,35 @@
 namespace etprof::stats {
 namespace {
 
-TEST(Judge, AppliesTheFirstMatchingRule) {
-  EXPECT_EQ(Judge(0.10, 0.20, 0.01), Verdict::kFaster);
-  EXPECT_EQ(Judge(-0.20, -0.10, 0.01), Verdict::kSlower);
-  EXPECT_EQ(Judge(-0.005, 0.005, 0.01), Verdict::kSame);
-  EXPECT_EQ(Judge(0.002, 0.005, 0.01), Verdict::kSame) << "certain, but too small to matter";
-  EXPECT_EQ(Judge(0.002, 0.015, 0.01), Verdict::kFaster);
-  EXPECT_EQ(Judge(-0.002, 0.015, 0.01), Verdict::kInconclusive);
+TEST(DecideVerdict, AppliesTheFirstMatchingRule) {
+  EXPECT_EQ(DecideVerdict(0.10, 0.20, 0.01), Verdict::kFaster);
+  EXPECT_EQ(DecideVerdict(-0.20, -0.10, 0.01), Verdict::kSlower);
+  EXPECT_EQ(DecideVerdict(-0.005, 0.005, 0.01), Verdict::kSame);
+  EXPECT_EQ(DecideVerdict(0.002, 0.005, 0.01), Verdict::kSame) << "certain, but too small to matter";
+  EXPECT_EQ(DecideVerdict(0.002, 0.015, 0.01), Verdict::kFaster);
+  EXPECT_EQ(DecideVerdict(-0.002, 0.015, 0.01), Verdict::kInconclusive);
 }
 
-TEST(Judge, NeverCallsAWideIntervalSame) {
-  EXPECT_EQ(Judge(-0.5, 0.5, 0.01), Verdict::kInconclusive);
-  EXPECT_EQ(Judge(-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), 0.01),
-            Verdict::kInconclusive);
+TEST(DecideVerdict, NeverCallsAWideIntervalSame) {
+  EXPECT_EQ(DecideVerdict(-0.5, 0.5, 0.01), Verdict::kInconclusive);
+  EXPECT_EQ(
+      DecideVerdict(-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), 0.01),
+      Verdict::kInconclusive);
 }
 
-TEST(Judge, MarginIsSymmetricOnTheLogScale) {
+TEST(DecideVerdict, MarginIsSymmetricOnTheLogScale) {
   const double edge = std::log1p(0.01);
-  EXPECT_EQ(Judge(0, edge, 0.01), Verdict::kSame);
-  EXPECT_EQ(Judge(-edge, 0, 0.01), Verdict::kSame);
-  EXPECT_EQ(Judge(-edge * 1.0001, 0, 0.01), Verdict::kInconclusive);
-  EXPECT_EQ(Judge(0, edge * 1.0001, 0.01), Verdict::kInconclusive);
+  EXPECT_EQ(DecideVerdict(0, edge, 0.01), Verdict::kSame);
+  EXPECT_EQ(DecideVerdict(-edge, 0, 0.01), Verdict::kSame);
+  EXPECT_EQ(DecideVerdict(-edge * 1.0001, 0, 0.01), Verdict::kInconclusive);
+  EXPECT_EQ(DecideVerdict(0, edge * 1.0001, 0.01), Verdict::kInconclusive);
 }
 
-TEST(Judge, NaNIsInconclusive) {
+TEST(DecideVerdict, NaNIsInconclusive) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(Judge(nan, nan, 0.01), Verdict::kInconclusive);
-  EXPECT_EQ(Judge(0.1, nan, 0.01), Verdict::kInconclusive);
-  EXPECT_EQ(Judge(nan, -0.1, 0.01), Verdict::kInconclusive);
+  EXPECT_EQ(DecideVerdict(nan, nan, 0.01), Verdict::kInconclusive);
+  EXPECT_EQ(DecideVerdict(0.1, nan, 0.01), Verdict::kInconclusive);
+  EXPECT_EQ(DecideVerdict(nan, -0.1, 0.01), Verdict::kInconclusive);
 }
 
 }  // namespace

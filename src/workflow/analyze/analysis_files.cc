@@ -31,11 +31,11 @@ using Contents = std::function<void(std::ostream&)>;
 
 // The model's name as the beginning of file names: "toy_cnn"; "model" if it is not known.
 std::string ModelFileName(const Report& report) {
-  return report.model_id.empty() ? "model" : AsFileName(report.model_id);
+  return report.model_id.empty() ? "model" : SafeFileName(report.model_id);
 }
 
 std::string TraceStem(const fs::path& trace) {
-  return IsTimelineCsv(trace) ? StemOfTimeline(trace) : trace.stem().string();
+  return IsTimelineCsv(trace) ? TimelineStem(trace) : trace.stem().string();
 }
 
 std::string RelativeName(const fs::path& file, const fs::path& folder) {
@@ -79,7 +79,7 @@ std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) 
 
 }  // namespace
 
-void RequireOwnReports(const fs::path& folder, const std::string& option) {
+void RefuseForeignReports(const fs::path& folder, const std::string& option) {
   const auto has_file = [&](const char* name) { return Exists(folder / name); };
   if (std::ranges::any_of(std::array{kManifestFile, kMetricsFile, kAnalysisFile, kSummaryFile}, has_file))
     return;
@@ -93,7 +93,7 @@ void RequireOwnReports(const fs::path& folder, const std::string& option) {
   }
 }
 
-fs::path OutputFolders::TablesOf(const fs::path& input) const {
+fs::path OutputFolders::TableFolder(const fs::path& input) const {
   if (!tables.empty()) return tables;
   return LiesBeneath(report, input.parent_path()) ? input.parent_path() : report;
 }
@@ -115,7 +115,7 @@ void AnalysisFiles::WriteAdded() {
 
 void AnalysisFiles::WriteTrace(std::size_t index, const ExperimentData& data, const Trace& trace,
                                const Profile& profile) {
-  const fs::path folder = folders_.TablesOf(data.etdump);
+  const fs::path folder = folders_.TableFolder(data.etdump);
   // ETDumps of the same name from different folders may share one output folder.
   std::string stem = TraceStem(data.etdump);
   for (int i = 2; !names_.insert((folder / stem).string()).second; ++i)
@@ -162,7 +162,7 @@ void AnalysisFiles::WriteComparisons(const Report& report) {
 void AnalysisFiles::AddComparisons(const Report& report, const std::string& suffix) {
   const auto experiment_name = [&](std::size_t index) {
     const ReportExperiment& experiment = report.experiments[index];
-    return AsFileName(
+    return SafeFileName(
         fmt::format("{}_t{}", report.run.experiments[experiment.index].name, experiment.threads));
   };
   for (const ReportComparison& pair : report.comparisons) {
@@ -179,13 +179,14 @@ void AnalysisFiles::AddComparisons(const Report& report, const std::string& suff
 // Adds the tables and the view of a run's kernel logs: `<stem>_kernels.csv` for each log, and kernel_view.md.
 void AnalysisFiles::AddKernels(const KernelReport& kernels) {
   for (const KernelView& view : kernels.views) {
-    const fs::path table = KernelTableOf(view.log);
-    added_.push_back({folders_.TablesOf(table) / table.filename(),
+    const fs::path table = KernelTablePath(view.log);
+    added_.push_back({folders_.TableFolder(table) / table.filename(),
                       [&](std::ostream& out) { RenderKernelsCsv(view, out); }});
   }
   if (kernels.views.empty()) return;
-  added_.push_back({folders_.report / kKernelViewFile,
-                    [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(kernels), 1, out); }});
+  added_.push_back({folders_.report / kKernelViewFile, [&](std::ostream& out) {
+                      RenderDocumentMarkdown(say::MakeKernelsDocument(kernels), 1, out);
+                    }});
 }
 
 // Adds the files next to the report to its list of artifacts: existing files, and those about to be written.

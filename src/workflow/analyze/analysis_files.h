@@ -20,7 +20,8 @@ namespace etprof {
 using FileSink =
     std::function<void(const std::filesystem::path&, const std::function<void(std::ostream&)>& contents)>;
 // The default FileSink: writes the file to disk.
-inline void ToDisk(const std::filesystem::path& file, const std::function<void(std::ostream&)>& contents) {
+inline void WriteToDisk(const std::filesystem::path& file,
+                        const std::function<void(std::ostream&)>& contents) {
   WriteFileAtomically(file, contents);
 }
 
@@ -29,18 +30,18 @@ struct OutputFolders {
   std::filesystem::path report;       // folder of analysis_summary.json, pipeline_summary.*, report.md
   std::filesystem::path tables = {};  // folder of the CSV files; empty: TableFolder() decides
   bool timeline = true;               // also write the per-event CSV files
-  FileSink write = ToDisk;            // receives each file
+  FileSink write = WriteToDisk;       // receives each file
   std::string title = {};             // title of report.md and report.html; empty: the model's name
 
   // Returns the folder for the CSV files of `input` (an ETDump or a log): the folder of `input` if that lies
   // beneath `report`, else `report` itself. A manifest may name any file, and a folder may be a link.
-  std::filesystem::path TablesOf(const std::filesystem::path& input) const;
+  std::filesystem::path TableFolder(const std::filesystem::path& input) const;
 };
 
 // Throws Error (kBadInput) if `folder` ("": the current one) has a report.md or report.html but is not a
 // results directory of etprof or the kit: the reports may be the user's own. `option` is the option that
 // names another folder, for the hint.
-void RequireOwnReports(const std::filesystem::path& folder, const std::string& option);
+void RefuseForeignReports(const std::filesystem::path& folder, const std::string& option);
 
 // Writes the files of one analysis. Throws as OutputFolders::write.
 class AnalysisFiles {

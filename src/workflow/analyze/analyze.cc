@@ -39,7 +39,7 @@ std::optional<fs::path> FindModel(const RunData& run, const ExperimentData& data
 // The method that the profile's runs executed: by its name, or the program's only method.
 const Method* FindMethod(const Program& program, const Profile& profile) {
   const std::string name = profile.operators.empty() ? "" : profile.operators.front().key.method;
-  if (const Method* const named = MethodNamed(program, name)) return named;
+  if (const Method* const named = FindMethod(program, name)) return named;
   return program.methods.size() == 1 ? &program.methods.front() : nullptr;
 }
 
@@ -83,7 +83,7 @@ RunPrograms::Entry RunPrograms::Read(const fs::path& model) const {
   RecordedSources sources = ReadSources(*entry.program, model, etrecord_);
   entry.sources = std::move(sources.map).value_or(SourceMap());
   entry.no_sources = sources.problem;
-  if (!sources.is_there) entry.no_sources += ", which says what layers operators belong to";
+  if (!sources.file_exists) entry.no_sources += ", which says what layers operators belong to";
   return entry;
 }
 
@@ -185,8 +185,9 @@ struct Loaded {
 
 // Maps each delegate call to its backend: by the program that ran, or else by the method's list of backends
 // if it has only one.
-BackendOf BackendsOf(const ExperimentData& data, const Program* program, const std::string& method) {
-  if (program != nullptr) return BackendsOf(*program, method);
+BackendResolver MakeBackendResolver(const ExperimentData& data, const Program* program,
+                                    const std::string& method) {
+  if (program != nullptr) return MakeBackendResolver(*program, method);
   if (data.backends.size() != 1) return {};
   return [backend = data.backends.front()](std::int32_t, std::int32_t) { return backend; };
 }
@@ -207,7 +208,7 @@ Loaded Load(const RunData& run, ExperimentData data, const Program* program, Etd
     if (!IsTimelineCsv(data.etdump)) {
       // A bare ETDump does not say its method.
       const std::string method = run.folder.empty() ? "" : run.method;
-      KeepHostTime(loaded.trace, BackendsOf(data, program, method));
+      SeparateHostTime(loaded.trace, MakeBackendResolver(data, program, method));
     }
     loaded.methods = AttributeMethods(loaded.trace, options);
     loaded.backends = std::move(data.backends);
@@ -276,22 +277,22 @@ RunData OpenRun(const std::vector<std::string>& paths, const std::string& one_fo
   for (const std::string& path : paths) {
     if (IsFolder(path)) throw Error(ExitCode::kUsage, one_folder).InFile(path).Remedy("leave out the others");
   }
-  return RunOfEtdumps({paths.begin(), paths.end()}, {});
+  return MakeEtdumpRun({paths.begin(), paths.end()}, {});
 }
 
 RecordedSources ReadSources(const Program& program, const fs::path& model, const fs::path& etrecord) {
-  if (!etrecord.empty()) return {ReadEtrecordOf(program, etrecord), "", true};
+  if (!etrecord.empty()) return {ReadMatchingEtrecord(program, etrecord), "", true};
   const fs::path beside = model.string() + ".etrecord";
   if (!Exists(beside))
     return {std::nullopt, fmt::format("there is no {}", beside.filename().string()), false};
   try {
-    return {ReadEtrecordOf(program, beside), "", true};
+    return {ReadMatchingEtrecord(program, beside), "", true};
   } catch (const Error& error) {
     return {std::nullopt, error.Message(), true};
   }
 }
 
-void RequireClockOf(const RunData& run, const EtdumpOptions& etdump) {
+void RequireRunnerClock(const RunData& run, const EtdumpOptions& etdump) {
   if (!run.etprof_version.empty() && !etdump.HasNanoseconds()) {
     throw Error(ExitCode::kUsage, "was measured by etprof, whose runner's clock counts nanoseconds")
         .InFile(run.folder.string())
@@ -302,12 +303,12 @@ void RequireClockOf(const RunData& run, const EtdumpOptions& etdump) {
 
 std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& options,
                                                const TraceVisitor& visit) {
-  RequireClockOf(run, options.etdump);
+  RequireRunnerClock(run, options.etdump);
   PutBaselineFirst(run);
   RunPrograms programs(options.etrecord);
   std::vector<ExperimentData> files = std::exchange(run.experiments, {});
   // Files given without a results directory have no manifest that names the log.
-  if (run.folder.empty()) std::ranges::for_each(files, LookForTraceLog);
+  if (run.folder.empty()) std::ranges::for_each(files, FindTraceLog);
   std::vector<std::optional<Profile>> profiles;
   std::vector<std::vector<std::size_t>> new_indexes(files.size());
   std::vector<Loaded> loaded;
@@ -338,7 +339,7 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
       if (options.join) programs.Join(run, experiment, *profiles.back());
       if (options.model_was_named) {
         std::string problem = profiles.back()->program->problem;
-        if (problem.empty() && profiles.back()->health.CountOf("delegate_differs") > 0)
+        if (problem.empty() && profiles.back()->health.GetCount("delegate_differs") > 0)
           problem = "its delegates do not write the events that were recorded: it is not the one that ran";
         const std::string model = experiment.model.string();  // may be the beginning of `problem`
         if (!problem.empty())
@@ -360,20 +361,20 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
   return profiles;
 }
 
-Report ReportOf(RunData run, const ReadOptions& options) {
+Report MakeReport(RunData run, const ReadOptions& options) {
   std::vector<std::optional<Profile>> profiles = ProfileRun(run, options);
   return Assemble(std::move(run), std::move(profiles));
 }
 
-Report AnalyzeInto(RunData run, const OutputFolders& folders, const ReadOptions& options,
-                   const TraceVisitor& visit) {
+Report AnalyzeAndWrite(RunData run, const OutputFolders& folders, const ReadOptions& options,
+                       const TraceVisitor& visit) {
   AnalysisFiles files(folders);
   std::vector<std::optional<Profile>> profiles =
       ProfileRun(run, options, [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
         if (visit) visit(data, trace, profile);
         files.WriteTrace(static_cast<std::size_t>(&data - run.experiments.data()), data, trace, profile);
       });
-  const KernelReport kernels = KernelsOfRun(run, profiles);
+  const KernelReport kernels = MakeKernelReport(run, profiles);
   for (const std::string& note : kernels.notes) run.problems.push_back(note);
   Report report = Assemble(std::move(run), std::move(profiles));
   files.WriteReport(report, kernels);
@@ -383,19 +384,19 @@ Report AnalyzeInto(RunData run, const OutputFolders& folders, const ReadOptions&
 Report AnalyzeRunDirectory(const fs::path& folder, const AnalyzeOptions& options) {
   const fs::path& output = options.output;
   const OutputFolders folders = {output.empty() ? folder : output, output, options.timeline};
-  if (output.empty()) RequireOwnReports(folder, "-o");
-  return AnalyzeInto(OpenRunDirectory(folder), folders, options.read);
+  if (output.empty()) RefuseForeignReports(folder, "-o");
+  return AnalyzeAndWrite(OpenRunDirectory(folder), folders, options.read);
 }
 
 Report AnalyzeTraces(const std::vector<fs::path>& files, const AnalyzeOptions& options) {
-  RunData run = RunOfEtdumps(files, {});
+  RunData run = MakeEtdumpRun(files, {});
   run.pairs.clear();
   for (ExperimentData& data : run.experiments) data.model = options.model;
   ReadOptions read = options.read;
   read.tolerant = false;
   read.model_was_named = !options.model.empty();
-  if (options.output.empty()) return ReportOf(std::move(run), read);
-  return AnalyzeInto(std::move(run), {options.output, options.output, options.timeline}, read);
+  if (options.output.empty()) return MakeReport(std::move(run), read);
+  return AnalyzeAndWrite(std::move(run), {options.output, options.output, options.timeline}, read);
 }
 
 }  // namespace etprof

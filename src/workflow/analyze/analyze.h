@@ -28,8 +28,8 @@ RunData OpenRun(const std::vector<std::string>& paths,
 // The modules and source lines of a program's instructions, from an .etrecord.
 struct RecordedSources {
   std::optional<SourceMap> map;
-  std::string problem;    // why `map` is absent: "there is no net.pte.etrecord", or the reader's error
-  bool is_there = false;  // whether the .etrecord exists
+  std::string problem;       // why `map` is absent: "there is no net.pte.etrecord", or the reader's error
+  bool file_exists = false;  // whether the .etrecord exists
 };
 // Reads `etrecord`, or if it is empty, the .etrecord next to the .pte. Throws Error (kBadInput) if `etrecord`
 // is given and cannot be read.
@@ -51,7 +51,7 @@ struct ReadOptions {
 
 // Throws Error (kUsage) if etprof measured the run and `etdump` assumes another clock than that of etprof's
 // runner.
-void RequireClockOf(const RunData& run, const EtdumpOptions& etdump);
+void RequireRunnerClock(const RunData& run, const EtdumpOptions& etdump);
 
 // Called for each experiment while its trace is in memory; traces are too large to keep, profiles are not.
 using TraceVisitor = std::function<void(const ExperimentData&, const Trace&, const Profile&)>;
@@ -63,12 +63,12 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
                                                const TraceVisitor& visit = {});
 
 // Profiles the run and assembles its report without writing anything.
-Report ReportOf(RunData run, const ReadOptions& options = {});
+Report MakeReport(RunData run, const ReadOptions& options = {});
 
 // Makes the report as MakeReport does, and writes the files of the analysis. Throws Error if a file cannot be
 // written. `visit` sees each trace before the files made from it are written.
-Report AnalyzeInto(RunData run, const OutputFolders& folders, const ReadOptions& options = {},
-                   const TraceVisitor& visit = {});
+Report AnalyzeAndWrite(RunData run, const OutputFolders& folders, const ReadOptions& options = {},
+                       const TraceVisitor& visit = {});
 
 struct AnalyzeOptions {
   // Folder of all files; empty: the results directory itself; for bare traces nothing is written.

@@ -42,8 +42,8 @@ std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
   };
   const fs::path a = folder_of(options.baseline);
   const fs::path b = folder_of(options.candidate);
-  const fs::path run_folder = RunAbove(a);
-  if (a == b || run_folder.empty() || run_folder != RunAbove(b)) return std::nullopt;
+  const fs::path run_folder = FindParentRun(a);
+  if (a == b || run_folder.empty() || run_folder != FindParentRun(b)) return std::nullopt;
   RunData run = OpenRunDirectory(run_folder);
   const auto belongs = [&](const ExperimentData& data, const std::string& given, const fs::path& folder) {
     if (!IsFolder(given)) return Canonical(data.etdump) == Canonical(given);
@@ -83,7 +83,7 @@ std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
 // Opens one input. The folder of an experiment is read with the manifest of its results directory; all other
 // experiments are dropped.
 RunData OpenInput(const std::string& path) {
-  const fs::path run_folder = RunAbove(path);
+  const fs::path run_folder = FindParentRun(path);
   if (run_folder.empty()) return OpenRun({path});
   RunData run = OpenRunDirectory(run_folder);
   std::erase_if(run.experiments, [of = Canonical(path).filename()](const ExperimentData& data) {
@@ -96,7 +96,7 @@ RunData OpenInput(const std::string& path) {
 RunData Join(const CompareRunsOptions& options) {
   RunData a = OpenInput(options.baseline);
   RunData b = OpenInput(options.candidate);
-  for (const RunData* side : {&a, &b}) RequireClockOf(*side, options.etdump);
+  for (const RunData* side : {&a, &b}) RequireRunnerClock(*side, options.etdump);
   RunData run;
   if (a.method == b.method) run.method = a.method;
   run.model_id = a.model_id == b.model_id ? a.model_id : "";
@@ -111,7 +111,7 @@ RunData Join(const CompareRunsOptions& options) {
   const std::vector<ExperimentMatch> matches = MatchExperiments(a, b);
   if (matches.empty()) {
     throw Error(ExitCode::kBadInput, fmt::format("nothing to compare: {} has {}, {} has {}", options.baseline,
-                                                 NamesOf(a), options.candidate, NamesOf(b)))
+                                                 ExperimentNames(a), options.candidate, ExperimentNames(b)))
         .Remedy("give the folders of two experiments, or of two runs with experiments of the same names");
   }
   for (const auto& [of_a, of_b] : matches) {
@@ -121,10 +121,10 @@ RunData Join(const CompareRunsOptions& options) {
     if (baseline.label.empty()) baseline.label = baseline.name;
     if (candidate.label.empty()) candidate.label = candidate.name;
     if (baseline.label == baseline.name && candidate.label == candidate.name) {
-      const NamesApart apart = TellApart({baseline.name, candidate.name});
+      const DistinctNames apart = DropCommonWords({baseline.name, candidate.name});
       baseline.label = apart.names[0];
       candidate.label = apart.names[1];
-      if (run.model_id.empty()) run.model_id = ModelOfNames(apart);
+      if (run.model_id.empty()) run.model_id = CommonModelName(apart);
     }
     const bool two_models = !a.model_id.empty() && !b.model_id.empty() && a.model_id != b.model_id;
     if (baseline.label == candidate.label && two_models && options.name1.empty() && options.name2.empty()) {
@@ -139,8 +139,8 @@ RunData Join(const CompareRunsOptions& options) {
       baseline.label += ", method " + a.method;
       candidate.label += ", method " + b.method;
     }
-    ForgetRounds(baseline);
-    ForgetRounds(candidate);
+    RemoveRounds(baseline);
+    RemoveRounds(candidate);
     ComparePair pair;
     pair.baseline = run.experiments.size();
     pair.candidate = pair.baseline + 1;
@@ -156,9 +156,9 @@ RunData Join(const CompareRunsOptions& options) {
 Report CompareRuns(const CompareRunsOptions& options) {
   std::optional<RunData> run = LoadSharedRun(options);
   if (!run && !IsFolder(options.baseline) && !IsFolder(options.candidate))
-    run = RunOfEtdumps({options.baseline, options.candidate}, {options.name1, options.name2});
+    run = MakeEtdumpRun({options.baseline, options.candidate}, {options.name1, options.name2});
   if (!run) run = Join(options);
-  Report report = ReportOf(std::move(*run), {.tolerant = false, .etdump = options.etdump});
+  Report report = MakeReport(std::move(*run), {.tolerant = false, .etdump = options.etdump});
   if (options.output.empty()) return report;
   const OutputFolders folders = {.report = options.output};
   WriteFileAtomically(options.output / "comparison.json",

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct DiffInput {
+struct DiffedFile {
   fs::path path;
   std::string sha256;
   Program program;
@@ -24,11 +24,11 @@ struct DiffInput {
   std::vector<const Profile*> profiles;
   std::string measured;  // name of the experiment with the times; "": none yet
 
-  DiffSide Side() const { return {&program, sources.map ? &*sources.map : nullptr, profiles}; }
+  DiffInput Side() const { return {&program, sources.map ? &*sources.map : nullptr, profiles}; }
 };
 
-DiffInput Read(const fs::path& path, std::vector<std::string>& warnings) {
-  DiffInput file;
+DiffedFile Read(const fs::path& path, std::vector<std::string>& warnings) {
+  DiffedFile file;
   file.path = path;
   file.program = ReadProgramFile(path);
   file.sha256 = Sha256HexOfFile(path);
@@ -41,7 +41,7 @@ DiffInput Read(const fs::path& path, std::vector<std::string>& warnings) {
 
 class RunTimes {
  public:
-  RunTimes(std::array<DiffInput, 2>& files, std::vector<std::string>& warnings)
+  RunTimes(std::array<DiffedFile, 2>& files, std::vector<std::string>& warnings)
       : files_(files), warnings_(warnings) {}
 
   void Read(const std::vector<std::string>& runs) {
@@ -54,17 +54,17 @@ class RunTimes {
             .Remedy("give the baseline's and the candidate's, in this order");
       for (ExperimentData& data : run.experiments) {
         if (!is_folder) data.model = fs::absolute(files_[etdumps_read].path);
-        for (const DiffInput& file : files_) {
+        for (const DiffedFile& file : files_) {
           if (is_folder && data.model_sha256 == file.sha256) data.model = fs::absolute(file.path);
         }
       }
-      reports_.push_back(ReportOf(std::move(run), {.tolerant = is_folder}));
+      reports_.push_back(MakeReport(std::move(run), {.tolerant = is_folder}));
       for (std::size_t side = 0; side < files_.size(); ++side) {
         if (is_folder || side == etdumps_read) AddTimes(reports_.back(), path, files_[side], is_folder);
       }
       etdumps_read += is_folder ? 0 : 1;
     }
-    for (const DiffInput& file : files_) {
+    for (const DiffedFile& file : files_) {
       if (!file.measured.empty() || runs.empty()) continue;
       throw Error(ExitCode::kBadInput, fmt::format("no run measured {}", file.path.filename().string()))
           .InFile(runs.front())
@@ -102,7 +102,7 @@ class RunTimes {
   }
 
   // Takes the times of the first experiment that ran this file, with all its methods.
-  void AddTimes(const Report& report, const std::string& path, DiffInput& file, bool by_hash) {
+  void AddTimes(const Report& report, const std::string& path, DiffedFile& file, bool by_hash) {
     for (const ReportExperiment& experiment : report.experiments) {
       const ExperimentData& data = report.run.experiments[experiment.index];
       if (!experiment.profile || (by_hash && data.model_sha256 != file.sha256)) continue;
@@ -127,7 +127,7 @@ class RunTimes {
     }
   }
 
-  std::array<DiffInput, 2>& files_;
+  std::array<DiffedFile, 2>& files_;
   std::vector<std::string>& warnings_;
   std::deque<Report> reports_;  // they own the profiles
 };
@@ -136,8 +136,8 @@ class RunTimes {
 
 DiffOfFiles DiffFiles(const DiffFilesOptions& options) {
   DiffOfFiles result;
-  std::array<DiffInput, 2> files = {Read(options.baseline, result.warnings),
-                                    Read(options.candidate, result.warnings)};
+  std::array<DiffedFile, 2> files = {Read(options.baseline, result.warnings),
+                                     Read(options.candidate, result.warnings)};
   if (result.warnings.size() == 2 && result.warnings[0] == result.warnings[1]) result.warnings.pop_back();
   RunTimes times(files, result.warnings);
   times.Read(options.runs);

@@ -38,7 +38,7 @@ std::string RunGit(const std::vector<std::string>& words) {
 
 UnixTime ParseTime(const std::string& text) {
   if (const auto seconds = AsNumber<UnixTime>(text); seconds && *seconds >= 0) return *seconds;
-  if (const auto seconds = UnixOfUtc(text)) return *seconds;
+  if (const auto seconds = ParseUtc(text)) return *seconds;
   throw Error(ExitCode::kUsage, fmt::format("`--time {}` is not a time", text))
       .Remedy("give one such as `2026-01-31T12:00:00Z`, or seconds since 1970");
 }
@@ -53,14 +53,14 @@ std::string NameInSuite(const std::string& run) {
   if (!IsSuiteFolder(suite.string())) return "";
   for (const SuiteState::Cell& cell : ReadSuiteState(suite).cells) {
     if (fs::weakly_canonical(cell.folder, error) != folder) continue;
-    return NameOfProgram(cell.model, cell.dtype);
+    return SuiteProgramName(cell.model, cell.dtype);
   }
   return "";
 }
 
 }  // namespace
 
-NamedCommit CommitOf(const std::string& name) {
+NamedCommit ResolveCommit(const std::string& name) {
   if (name.empty()) {
     throw Error(ExitCode::kUsage, "a measurement is kept with its commit, and none is given")
         .Remedy("name it: `--commit SHA`, or `--commit HEAD` in its checkout");
@@ -81,7 +81,7 @@ AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
   if (options.runs.empty())
     throw Error(ExitCode::kUsage, "no run to add")
         .Remedy("name results directories: `etprof history add RUN`");
-  const NamedCommit commit = CommitOf(options.commit);
+  const NamedCommit commit = ResolveCommit(options.commit);
   AddedToHistory result;
   result.commit = commit.name;
   result.unknown_commit = commit.unknown && options.time.empty();
@@ -97,17 +97,18 @@ AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
     record.model = NameInSuite(path);
     RunData run = OpenRunDirectory(path);
     any_local = any_local || (run.device && run.device->name == "local");
-    Recorded new_record = RecordOf(ReportOf(std::move(run), {.join = false}), record);
+    RecordedRun new_record = MakeHistoryRun(MakeReport(std::move(run), {.join = false}), record);
     recorded.push_back(std::move(new_record.run));
     result.runs.push_back({path, HistoryFile::Added::kNew, std::move(new_record.left_out), {}});
   }
-  if (!options.device_name.empty() && !any_local && options.of_other == HistoryFile::OfOther::kRefused)
+  if (!options.device_name.empty() && !any_local &&
+      options.on_conflict == HistoryFile::CommitConflict::kRefused)
     throw Error(ExitCode::kUsage, "`--device-name` names this machine, and another device was measured")
         .Remedy("leave it out: that device has a name");
   HistoryFile history = HistoryFile::OpenToAdd(options.file);
   for (std::size_t i = 0; i < recorded.size(); ++i) {
-    result.runs[i].added = history.Add(recorded[i], options.of_other);
-    result.runs[i].of_other_operators = history.OfOtherOperators(recorded[i].identity);
+    result.runs[i].added = history.Add(recorded[i], options.on_conflict);
+    result.runs[i].of_other_operators = history.FindOperatorConflicts(recorded[i].identity);
   }
   result.all = history.CountRuns();
   return result;
@@ -120,7 +121,7 @@ std::string FullCommitName(const std::string& given) {
   if (given.empty())
     throw Error(ExitCode::kUsage, "no commit is given")
         .Remedy("name one that `etprof history` shows: `--commit SHA`");
-  return CommitOf(given).name;
+  return ResolveCommit(given).name;
 }
 
 HistoryFile OpenToChange(const std::string& file) {
@@ -166,23 +167,24 @@ MergedHistory MergeHistories(const std::string& file, const std::vector<std::str
 
 HistoryKeeper::HistoryKeeper(const HistoryRequest& request) {
   options_.file = request.file;
-  if (!request.Asked()) return;
-  options_.commit = CommitOf(request.commit).name;
+  if (!request.IsRequested()) return;
+  options_.commit = ResolveCommit(request.commit).name;
   options_.reference = request.reference;
   options_.device_name = request.device_name;
   HistoryFile::RequireAddable(options_.file);
 }
 
-KeptInHistory HistoryKeeper::Keep(const std::vector<std::string>& runs, HistoryFile::OfOther of_other) const {
-  KeptInHistory kept;
+HistoryUpdate HistoryKeeper::Keep(const std::vector<std::string>& runs,
+                                  HistoryFile::CommitConflict on_conflict) const {
+  HistoryUpdate kept;
   if (options_.file.empty() || runs.empty()) return kept;
   AddToHistoryOptions options = options_;
   options.runs = runs;
-  options.of_other = of_other;
+  options.on_conflict = on_conflict;
   try {
     kept.added = AddToHistory(options);
   } catch (const std::exception& error) {
-    kept.error = AsError(error);
+    kept.error = ToError(error);
   }
   return kept;
 }
@@ -216,7 +218,7 @@ void ExportHistory(const HistoryOptions& options, const std::string& format, con
 }
 
 std::vector<std::string> HistoryFormatNames() {
-  return Each(HistoryFormats(), [](const HistoryFormat& format) { return std::string(format.name); });
+  return MapEach(HistoryFormats(), [](const HistoryFormat& format) { return std::string(format.name); });
 }
 
 }  // namespace etprof

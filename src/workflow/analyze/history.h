@@ -19,7 +19,7 @@ struct AddToHistoryOptions {
   std::string time;
   std::string reference;    // name of an experiment that every run has; "": none
   std::string device_name;  // replaces the device name "local"; "": keep it
-  HistoryFile::OfOther of_other = HistoryFile::OfOther::kRefused;
+  HistoryFile::CommitConflict on_conflict = HistoryFile::CommitConflict::kRefused;
 };
 
 // A commit in full if git knows it in the working directory, else the name as it was given.
@@ -29,14 +29,14 @@ struct NamedCommit {
   bool unknown = false;  // the working directory is in a checkout in which git does not know the commit
 };
 // Throws Error (kUsage) for an empty name, and for HEAD outside of a repository.
-NamedCommit CommitOf(const std::string& name);
+NamedCommit ResolveCommit(const std::string& name);
 
 struct AddedToHistory {
   struct Run {
     std::string path;
     HistoryFile::Added added = HistoryFile::Added::kNew;
     std::vector<std::string> left_out;
-    std::vector<SeriesKey> of_other_operators;  // as HistoryFile::OfOtherOperators
+    std::vector<SeriesKey> of_other_operators;  // as HistoryFile::FindOperatorConflicts
   };
   std::vector<Run> runs;
   std::string commit;           // in full where git knows it
@@ -64,7 +64,7 @@ struct HistoryRequest {
   std::string commit = "HEAD";  // any name that git resolves here, or any other name
   std::string reference;        // name of an experiment that every run has; "": none
   std::string device_name;      // replaces the device name "local"; "": keep it
-  bool Asked() const { return !file.empty(); }
+  bool IsRequested() const { return !file.empty(); }
 
   static void Describe(auto& v) {
     v("history", &HistoryRequest::file,
@@ -82,7 +82,7 @@ struct HistoryRequest {
 
 // The result of adding measurements to a history. Both members are absent if no history was requested or no
 // measurement finished.
-struct KeptInHistory {
+struct HistoryUpdate {
   std::optional<AddedToHistory> added;
   std::optional<Error> error;  // the runs themselves are complete nevertheless
 };
@@ -94,8 +94,8 @@ class HistoryKeeper {
   // Throws Error, before hours of measuring, if nothing could be added: as ResolveCommit and
   // HistoryFile::RequireAddable.
   explicit HistoryKeeper(const HistoryRequest& request);
-  KeptInHistory Keep(const std::vector<std::string>& runs,
-                     HistoryFile::OfOther of_other = HistoryFile::OfOther::kRefused) const;
+  HistoryUpdate Keep(const std::vector<std::string>& runs,
+                     HistoryFile::CommitConflict on_conflict = HistoryFile::CommitConflict::kRefused) const;
 
  private:
   AddToHistoryOptions options_;  // its `file` is empty if no history was requested

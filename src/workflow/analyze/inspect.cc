@@ -43,7 +43,7 @@ Report ReadTimes(const ModelExplorerOptions& options, const WorkflowProgress& pr
     if (is_other_model)
       data.warnings.push_back("it ran another file than this .pte, so its times are excluded");
   }
-  Report report = ReportOf(std::move(run), {.tolerant = is_folder, .etrecord = options.etrecord});
+  Report report = MakeReport(std::move(run), {.tolerant = is_folder, .etrecord = options.etrecord});
   progress.StopWhenInterrupted();
   return report;
 }
@@ -105,7 +105,7 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
         sources ? sources->methods.find(method.name) : decltype(sources->methods.begin()){};
     const bool known = sources && of_method != sources->methods.end();
     model.graphs.push_back(
-        GraphOf(method, program, known ? &of_method->second : nullptr, options.by == "delegate"));
+        BuildModelGraph(method, program, known ? &of_method->second : nullptr, options.by == "delegate"));
   }
   std::optional<Report> report;
   if (!options.runs.empty()) {

@@ -62,7 +62,7 @@ void AddFolder(const fs::path& folder, KernelReport& report) {
   }
   if (run) {
     const std::vector<std::optional<Profile>> profiles = ProfileRun(*run, {.join = false});
-    folder_report = KernelsOfRun(*run, profiles);
+    folder_report = MakeKernelReport(*run, profiles);
     if (folder_report.watched.empty() && !folder_report.evidence.empty()) {
       folder_report.notes.emplace_back(
           "operator names show KleidiAI's kernels only. `etprof profile --watch` shows which functions "
@@ -85,9 +85,9 @@ void AddFolder(const fs::path& folder, KernelReport& report) {
 void AddLog(const std::string& path, const KernelsOptions& options, KernelReport& report) {
   KernelView view = ReadKernelView(path, "", options.model_id);
   if (!options.etdump.empty()) {
-    RunData run = RunOfEtdumps({options.etdump}, {});
+    RunData run = MakeEtdumpRun({options.etdump}, {});
     const std::vector<std::optional<Profile>> profiles = ProfileRun(run, {.tolerant = false, .join = false});
-    if (profiles.front()) HoldAgainst(*profiles.front(), view);
+    if (profiles.front()) CompareWithProfile(*profiles.front(), view);
   }
   if (view.xnnpack_lines == 0 && view.use.kernels.empty()) {
     const MappedFile file = MappedFile::Open(path);
@@ -98,7 +98,7 @@ void AddLog(const std::string& path, const KernelsOptions& options, KernelReport
           .Remedy("for kernels by the names of operators use `etprof compare OFF.etdump ON.etdump --all`");
     }
     if (kind && !kind->remedy.empty()) {
-      throw NotTheExpectedFile(file.bytes(), path, "a log of XNNPACK", "", 0, "");
+      throw WrongFileKind(file.bytes(), path, "a log of XNNPACK", "", 0, "");
     }
     throw Error(ExitCode::kBadInput, "has no line of XNNPACK's log")
         .InFile(path)
@@ -126,7 +126,7 @@ void WriteTable(const fs::path& file, const KernelView& view, const Output& writ
 void WriteTables(const fs::path& folder, const KernelReport& report, const Output& write) {
   std::set<std::string> stems;
   for (const KernelView& view : report.views) {
-    const fs::path table = KernelTableOf(view.log).filename();
+    const fs::path table = KernelTablePath(view.log).filename();
     std::string stem = table.stem().string();
     for (int i = 2; !stems.insert(stem).second; ++i) stem = fmt::format("{}_{}", table.stem().string(), i);
     WriteTable(folder / (stem + ".csv"), view, write);
@@ -150,7 +150,8 @@ fs::path Write(const KernelsOptions& options, KernelReport& report) {
   const std::string name =
       options.filter.empty() ? kKernelViewFile : "kernel_view_" + FileNameWord(options.filter) + ".md";
   const fs::path view = view_alone ? output : output / name;
-  options.write(view, [&](std::ostream& out) { RenderDocumentMarkdown(say::SayKernels(report), 1, out); });
+  options.write(view,
+                [&](std::ostream& out) { RenderDocumentMarkdown(say::MakeKernelsDocument(report), 1, out); });
   return view;
 }
 

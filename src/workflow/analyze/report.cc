@@ -39,12 +39,13 @@ bool NamesFolder(const std::string& out) { return IsFolder(out) || out.ends_with
 
 Report ReadReport(const std::string& path) {
   RunData run = OpenRun({path});
-  if (!Exists(fs::path(path) / kAnalysisFile)) return ReportOf(std::move(run), {.tolerant = IsFolder(path)});
+  if (!Exists(fs::path(path) / kAnalysisFile))
+    return MakeReport(std::move(run), {.tolerant = IsFolder(path)});
   OutputFolders folders;
   folders.report = path;
   folders.timeline = std::ranges::any_of(run.experiments, &ExperimentData::HasTimelineCsv);
   folders.write = [](const fs::path&, const std::function<void(std::ostream&)>&) {};
-  return AnalyzeInto(std::move(run), folders);
+  return AnalyzeAndWrite(std::move(run), folders);
 }
 
 std::vector<fs::path> WriteReport(const Report& report, const std::string& path, const std::string& out,
@@ -56,7 +57,7 @@ std::vector<fs::path> WriteReport(const Report& report, const std::string& path,
     files = {folder / kReportFile, folder / kReportPage};
     if (brief) files = {folder / "report_brief.md"};
   }
-  if (out.empty()) RequireOwnReports(folder, "--out");
+  if (out.empty()) RefuseForeignReports(folder, "--out");
   for (const fs::path& file : files) {
     write(file, [&](std::ostream& stream) {
       (brief ? RenderBriefMarkdown : IsPage(file) ? RenderHtml : RenderMarkdown)(report, stream);
@@ -83,7 +84,7 @@ DevicesReport ReadDevices(const std::vector<std::string>& paths) {
 fs::path WriteDevices(const DevicesReport& report, const std::string& out, const Output& write) {
   fs::path file = out.empty() ? CommonParent(report.runs) / kDevicesFile : fs::path(out);
   if (!out.empty() && NamesFolder(out)) file /= kDevicesFile;
-  const say::Document document = say::SayDevices(report);
+  const say::Document document = say::MakeDevicesDocument(report);
   write(file, [&](std::ostream& stream) {
     IsPage(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
   });

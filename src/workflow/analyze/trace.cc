@@ -64,7 +64,7 @@ WrittenTrace WriteTrace(const TraceOptions& options, WorkflowProgress& progress)
     WriteTraceAttributes(run, ETPROF_VERSION, *writer);
     ProfileRun(run, {.tolerant = is_folder, .etdump = options.etdump, .etrecord = options.etrecord},
                [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
-                 written.runs += WriteTraceOf(
+                 written.runs += WriteExperimentTrace(
                      run, data, trace, profile, choice,
                      [&] { progress.StopWhenInterrupted("interrupted: nothing was written"); }, *writer);
                  ++written.experiments;

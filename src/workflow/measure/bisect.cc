@@ -90,7 +90,7 @@ class TemporaryWorktree {
   // Removes the worktrees of killed bisections, in any repository. Does not run `git worktree prune`: other
   // worktrees may be missing only temporarily (an unmounted disk).
   static void RemoveAbandoned() {
-    for (const std::filesystem::path& folder : AbandonedFolders(kTemporaryFolder)) {
+    for (const std::filesystem::path& folder : FindAbandonedFolders(kTemporaryFolder)) {
       try {
         const std::string checkout = folder / kCheckout;
         if (std::filesystem::is_regular_file(folder / kCheckout / ".git")) {
@@ -177,7 +177,7 @@ class BisectionRun {
     }
     if (bad != Outcome::kBad) {
       bisection_.result =
-          bad == Outcome::kGood ? Bisection::Result::kNotSlower : Bisection::Result::kCannotTell;
+          bad == Outcome::kGood ? Bisection::Result::kNotSlower : Bisection::Result::kUndecided;
       return std::move(bisection_);
     }
     // The limit is half way between the two, on the logarithmic scale.
@@ -287,7 +287,7 @@ class BisectionRun {
       Compare(*version, step);
       // The verdict of the bad version in the first step is not stored: it used limit 0, not half of the
       // slowdown.
-      if (step.outcome != Outcome::kCannotTell) outcomes_[version->digest] = step.outcome;
+      if (step.outcome != Outcome::kUndecided) outcomes_[version->digest] = step.outcome;
     }
     bisection_.steps.push_back(step);
     return step.outcome;
@@ -308,7 +308,7 @@ class BisectionRun {
     }
     check.limits.slowdown = step.limit;
     check.limits.false_discovery = kErrorProbability / steps_;
-    const Checked checked = CheckVariants(check, progress_);
+    const CheckOutcome checked = CheckVariants(check, progress_);
     if (!checked.report) throw Error(ExitCode::kInterrupted, "interrupted");
     const CheckPair& pair = checked.report->pairs.front();
     if (!pair.error.empty()) {
@@ -320,7 +320,7 @@ class BisectionRun {
     step.growth = latency.verdict.growth;
     step.low = latency.verdict.low;
     step.high = latency.verdict.high;
-    step.why = latency.why_not;
+    step.why = latency.inconclusive_reason;
     if (latency.verdict.decision == GateDecision::kPass) step.outcome = Outcome::kGood;
     if (latency.verdict.decision == GateDecision::kFail) step.outcome = Outcome::kBad;
   }

@@ -60,7 +60,7 @@ protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
   const std::string runner =
       given_runner.empty() ? RunnerFor(device, device.Properties()).string() : given_runner;
   Command command;
-  command.arguments = CommandWords(exec_wrapper);
+  command.arguments = SplitCommand(exec_wrapper);
   for (const std::string& word : device.PutProgram(runner)) command.arguments.push_back(word);
   command.arguments.emplace_back("--isa-info");
   const std::unique_ptr<Process> process = device.Start(command, {});
@@ -92,21 +92,21 @@ MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progre
   ExperimentConfig experiment;
   experiment.runner = options.runner;
   if (options.runner.empty()) experiment.runner = RunnerFor(*device, properties);
-  experiment.exec_wrapper = CommandWords(options.exec_wrapper);
+  experiment.exec_wrapper = SplitCommand(options.exec_wrapper);
 
   Interruption interruption;
   interruption.requested = [&progress] { return progress.Interrupted(); };
   device->SetInterrupted(interruption.requested);
   PeaksRequest request;
-  request.start = StartOfRunner(*device, properties, experiment);
-  if (!options.cpus.empty()) request.start.cpus = CpusOf(options.cpus, properties);
+  request.start = MakeRunnerCommand(*device, properties, experiment);
+  if (!options.cpus.empty()) request.start.cpus = ResolveCpus(options.cpus, properties);
   request.threads = options.threads;
   request.cpus = options.cpus;
   request.isa = options.isa;
-  DeviceTurn turn(*device, "peaks", progress);
-  turn.Take();
+  DeviceLock turn(*device, "peaks", progress);
+  turn.Acquire();
   try {
-    return {AskForPeaks(*device, request, interruption, 120), device->Name(),
+    return {MeasurePeaksByRunner(*device, request, interruption, 120), device->Name(),
             IsEmulated(experiment, properties)};
   } catch (const WorkerFailure& failure) {
     if (failure.kind() == WorkerFailure::Kind::kInterrupted)

@@ -99,7 +99,7 @@ struct PeaksOptions {
   static void Describe(auto& v) {
     using O = PeaksOptions;
     v("threads", &O::threads,
-      {.meaning = "Number of threads (default: 1)", .least = 1, .most = kMostThreads, .value = "N"});
+      {.meaning = "Number of threads (default: 1)", .least = 1, .most = kMaxThreads, .value = "N"});
     v("isa", &O::isa, {.meaning = "Disable these CPU features, as `--vs isa=` takes them", .value = "MASK"});
     v("cpus", &O::cpus, {.meaning = "Run on these CPUs only: 0,2-3, 0x80, big", .value = "CPUS"});
     v("device", &O::device, {.meaning = kDeviceHelp, .value = "DEVICE"});

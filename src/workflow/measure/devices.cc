@@ -19,7 +19,7 @@ void AddListedByAdb(const DevicesOptions& options, const std::function<bool()>& 
     for (const AdbListing& listed : ListAdbDevices(options.answer_seconds, interrupted)) {
       const std::string name = "adb:" + listed.serial;
       if (listed.state == "device") {
-        AddOnce(name, names);
+        AppendUnique(name, names);
         continue;
       }
       DeviceSurvey device;
@@ -48,14 +48,14 @@ std::vector<std::string> NamesToAsk(const DevicesOptions& options, const std::fu
     if (name == "adb" && adb_lists_any) continue;
     // A device that adb lists as offline may reconnect when it is asked.
     std::erase_if(unusable.devices, [&](const DeviceSurvey& device) { return device.name == name; });
-    AddOnce(name, names);
+    AppendUnique(name, names);
   }
   return names;
 }
 
 std::vector<DeviceSurvey> SurveyAll(const std::vector<std::string>& names, const SurveyOptions& options) {
   std::vector<DeviceSurvey> devices(names.size());
-  Threads threads;
+  ThreadGroup threads;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto ask = [&, i] {
       try {

@@ -46,7 +46,7 @@ std::vector<Variant> MakeVariants(const ProfileOptions& options, const DevicePro
 
 Config MakeJobConfig(const ProfileOptions& options, bool several, const Device& device,
                      const DeviceProperties& properties) {
-  Config config = MakeProfileConfig(ExperimentOf(options.measure, options.model, device, properties),
+  Config config = MakeProfileConfig(MakeExperimentConfig(options.measure, options.model, device, properties),
                                     MakeVariants(options, properties));
   Apply(options.measure, config);
   const fs::path folder = DefaultRunDirectory(options.model, properties.platform);
@@ -64,11 +64,11 @@ Config ReadConfig(const RunOptions& options, const ConfigContext& context) {
 
 Config MakeJobConfig(const RunOptions& options, const Device& device, const DeviceProperties& properties) {
   Config config = ReadConfig(options, ContextFor(device, properties));
-  if (!options.only.empty()) KeepOnly(config, options.only);
+  if (!options.only.empty()) KeepExperiments(config, options.only);
   Apply(options.measure, config);
   ApplyToExperiments(options.measure, config);
   if (config.output_root.empty())
-    config.output_root = DefaultRunDirectory(config.experiments[0].model, PlatformOf(config, properties));
+    config.output_root = DefaultRunDirectory(config.experiments[0].model, RunPlatform(config, properties));
   return config;
 }
 
@@ -87,7 +87,7 @@ std::vector<isa::Level> LadderLevels(const protocol::IsaState& state) {
         .Remedy("without a mask there is only one level, which `etprof profile` measures");
   }
   const isa::FeatureSet detected(state.detected.begin(), state.detected.end());
-  std::vector<isa::Level> levels = isa::Ladder(isa::ArchitectureOf(detected), detected);
+  std::vector<isa::Level> levels = isa::Ladder(isa::DetectArchitecture(detected), detected);
   if (levels.size() < 2) {
     throw Error(ExitCode::kUsage, fmt::format("this CPU has {} and nothing above it that XNNPACK asks for",
                                               levels.front().name))
@@ -98,13 +98,13 @@ std::vector<isa::Level> LadderLevels(const protocol::IsaState& state) {
 
 Config MakeJobConfig(const LadderOptions& options, Device& device, const DeviceProperties& properties) {
   const MeasureRequest& measure = options.measure;
-  const ExperimentConfig as_given = ExperimentOf(measure, options.model, device, properties);
+  const ExperimentConfig as_given = MakeExperimentConfig(measure, options.model, device, properties);
   Config config = MakeLadderConfig(
       as_given, LadderLevels(AskRunner(device, as_given.runner.string(), measure.exec_wrapper)));
   Apply(measure, config);
   if (!config.max_seconds && !config.launches) config.max_seconds = DefaultLadderSeconds(config);
   if (config.output_root.empty())
-    config.output_root = DefaultRunDirectory(options.model, PlatformOf(config, properties) + "-isa");
+    config.output_root = DefaultRunDirectory(options.model, RunPlatform(config, properties) + "-isa");
   return config;
 }
 
@@ -154,7 +154,7 @@ void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& st
   state.properties = device.Properties();
   state.config = job.configure(device, state.properties);
   UseRuntimes(state.properties, device, state.config, progress);
-  state.platform = PlatformOf(state.config, state.properties);
+  state.platform = RunPlatform(state.config, state.properties);
   MakePlan(state.config);
   CheckFiles(state.config);
   CheckExternalData(state.config);
@@ -177,7 +177,7 @@ class SeveralDevices {
 
   // Returns the state of every device, in the order of the jobs.
   std::vector<Measured> Run() {
-    Threads threads;
+    ThreadGroup threads;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       if (threads.Start([this, i] { RunOn(i); })) continue;
       states_[i].device = jobs_[i].device;
@@ -190,7 +190,7 @@ class SeveralDevices {
     try {
       NameFolders();
     } catch (const std::exception& error) {
-      failed = AsError(error);
+      failed = ToError(error);
     }
     measure_ = !failed && !dry_run_;
     may_measure_.count_down();
@@ -205,7 +205,7 @@ class SeveralDevices {
     try {
       step();
     } catch (const std::exception& error) {
-      state.error = AsError(error);
+      state.error = ToError(error);
     }
   }
 
@@ -237,16 +237,16 @@ class SeveralDevices {
   void MeasureOn(std::size_t i, Device& device) {
     Measured& state = states_[i];
     const fs::path manifest = state.config.output_root / kManifestFile;
-    const auto before = WrittenAt(manifest);
+    const auto before = LastWriteTime(manifest);
     try {
       MeasureOptions options;
-      options.progress = progress_.Of(i);
-      DeviceTurn turn(device, what_, progress_, i);
+      options.progress = progress_.ProgressOfDevice(i);
+      DeviceLock turn(device, what_, progress_, i);
       state.run = MeasureConfig(state.config, turn, request_, progress_, options);
       state.measured = true;
     } catch (...) {
       // If the device was lost, the launches measured before are stored.
-      const auto after = WrittenAt(manifest);
+      const auto after = LastWriteTime(manifest);
       state.measured = after && after != before;
       throw;
     }
@@ -284,11 +284,11 @@ class SeveralDevices {
 
 }  // namespace
 
-MeasureJobs JobsOf(const ProfileOptions& options) {
+MeasureJobs MakeJobs(const ProfileOptions& options) {
   const std::vector<std::string>& devices = options.measure.devices;
   CheckDeviceNames(devices);
   for (const std::string& spec : options.vs) ParseVariant(spec);
-  RequireSensible(options.measure);
+  RequireValidRequest(options.measure);
   MeasureJobs measure_jobs{{}, devices.size() > 1, "profile " + FileStem(options.model)};
   for (const std::string& device : devices.empty() ? std::vector<std::string>{"local"} : devices) {
     measure_jobs.jobs.push_back(
@@ -299,12 +299,12 @@ MeasureJobs JobsOf(const ProfileOptions& options) {
   return measure_jobs;
 }
 
-MeasureJobs JobsOf(const RunOptions& options) {
+MeasureJobs MakeJobs(const RunOptions& options) {
   Config config = ReadConfig(options, {.default_runner = {}, .runner_of_device = true});
   // If the configuration names several devices, each has its own folder, even if only one is selected now.
   MeasureJobs measure_jobs{
       {}, GroupByDevice(config, options.measure.devices).size() > 1, "run " + FileStem(options.config)};
-  if (!options.only.empty()) KeepOnly(config, options.only);
+  if (!options.only.empty()) KeepExperiments(config, options.only);
   for (DeviceGroup& group : GroupByDevice(config, options.measure.devices)) {
     if (!measure_jobs.several) {
       measure_jobs.jobs.push_back({group.device, [&options](Device& on, const DeviceProperties& what) {
@@ -324,8 +324,8 @@ MeasureJobs JobsOf(const RunOptions& options) {
   return measure_jobs;
 }
 
-MeasureJobs JobsOf(const LadderOptions& options) {
-  RequireSensible(options.measure);
+MeasureJobs MakeJobs(const LadderOptions& options) {
+  RequireValidRequest(options.measure);
   return {
       {{options.measure.FirstDevice(),
         [&options](Device& on, const DeviceProperties& what) { return MakeJobConfig(options, on, what); }}},
@@ -354,7 +354,7 @@ AnalyzedDevices AnalyzeDevices(const std::vector<const Measured*>& devices) {
   return analyzed;
 }
 
-bool FailedAsAWhole(const Ladder& ladder) {
+bool LadderFailed(const Ladder& ladder) {
   const std::size_t top = ladder.levels.size() - 1;
   std::size_t measured = 0;
   for (std::size_t l = 0; l <= top; ++l) measured += ladder.Measured({l, 0}) ? 1U : 0U;
@@ -381,7 +381,7 @@ void CheckExternalData(const Config& config) {
           .InFile(experiment.model.string())
           .Remedy(DataRemedy(experiment.model));
     }
-    const std::vector<std::string> missing = MissingFrom(ReadDataFile(experiment.data), names);
+    const std::vector<std::string> missing = FindMissing(ReadDataFile(experiment.data), names);
     if (missing.empty()) continue;
     throw Error(ExitCode::kBadInput, fmt::format("has not {} of {} that {} needs (\"{}\")", missing.size(),
                                                  CountedText(names.size(), "weight"),
@@ -391,7 +391,7 @@ void CheckExternalData(const Config& config) {
   }
 }
 
-RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureRequest& request,
+RunData MeasureConfig(const Config& config, DeviceLock& turn, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options) {
   options.resume = options.resume || request.resume;
   options.counters = request.counters;
@@ -399,10 +399,10 @@ RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureReque
   options.emulator_plugin = ExecutablePath().parent_path() / "etprof-qemu-counts.so";
   options.watch = request.watch;
   options.interrupted = [&progress] { return progress.Interrupted(); };
-  if (options.progress == nullptr) options.progress = progress.Of(0);
+  if (options.progress == nullptr) options.progress = progress.ProgressOfDevice(0);
   options.etprof_version = ETPROF_VERSION;
   options.wait_for_device_seconds = request.use.wait_seconds;
-  options.take_turn = [&turn] { turn.Take(); };
+  options.acquire_device = [&turn] { turn.Acquire(); };
   return Measure(config, turn.device(), options);
 }
 
@@ -423,7 +423,7 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
     state.device = job.device;
     Configure(job, dry_run, *device, state, [&](const std::string& text) { progress.Message(0, text); });
     if (dry_run) return states;
-    DeviceTurn turn(*device, jobs.what, progress);
+    DeviceLock turn(*device, jobs.what, progress);
     state.run = MeasureConfig(state.config, turn, request, progress, {});
     state.measured = true;
     add_to_history();
@@ -440,8 +440,8 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
   return states;
 }
 
-std::vector<Measured> FindMeasured(const MeasureJobs& jobs, const MeasureRequest& request,
-                                   WorkflowProgress& progress) {
+std::vector<Measured> FindStoredRuns(const MeasureJobs& jobs, const MeasureRequest& request,
+                                     WorkflowProgress& progress) {
   std::vector<Measured> states;
   for (const MeasureJob& job : jobs.jobs) {
     Measured& state = states.emplace_back();

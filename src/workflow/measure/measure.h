@@ -41,7 +41,7 @@ struct ProfileOptions {
   static void Describe(auto& v) {
     v("model", &ProfileOptions::model);
     v("vs", &ProfileOptions::vs, {.one = true});
-    MeasureRequest::DescribeUsual(v);
+    MeasureRequest::DescribeCommon(v);
     MeasureRequest::DescribePrecision(v);
     MeasureRequest::DescribeModel(v);
     MeasureRequest::DescribeKind(v);
@@ -59,7 +59,7 @@ struct RunOptions {
     v("config", &RunOptions::config);
     v("text", &RunOptions::text);
     v("only", &RunOptions::only, {.meaning = "measure these experiments only", .one = true});
-    MeasureRequest::DescribeUsual(v);
+    MeasureRequest::DescribeCommon(v);
     MeasureRequest::DescribeKind(v);
     MeasureRequest::DescribeHistory(v);
   }
@@ -71,7 +71,7 @@ struct LadderOptions {
 
   static void Describe(auto& v) {
     v("model", &LadderOptions::model);
-    MeasureRequest::DescribeUsual(v);
+    MeasureRequest::DescribeCommon(v);
     MeasureRequest::DescribePrecision(v);
     MeasureRequest::DescribeModel(v);
     MeasureRequest::DescribeHistory(v);
@@ -79,9 +79,9 @@ struct LadderOptions {
 };
 // Makes the jobs of a command. Throws Error (kUsage, kBadInput) for options that are known to be wrong before
 // a device is opened.
-MeasureJobs JobsOf(const ProfileOptions& options);
-MeasureJobs JobsOf(const RunOptions& options);
-MeasureJobs JobsOf(const LadderOptions& options);
+MeasureJobs MakeJobs(const ProfileOptions& options);
+MeasureJobs MakeJobs(const RunOptions& options);
+MeasureJobs MakeJobs(const LadderOptions& options);
 
 // State and result of the measurement on one device.
 struct Measured {
@@ -92,7 +92,7 @@ struct Measured {
   std::optional<RunData> run;
   std::optional<Error> error;
   bool measured = false;  // this call has written a results directory
-  KeptInHistory kept;     // the result of adding the finished measurement to a history
+  HistoryUpdate kept;     // the result of adding the finished measurement to a history
 
   bool Interrupted() const;
 };
@@ -107,8 +107,8 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
 
 // Finds the results directories of the last measurement. If there are several devices, no device is
 // contacted. A device without a results directory has an `error` (kBadInput).
-std::vector<Measured> FindMeasured(const MeasureJobs& jobs, const MeasureRequest& request,
-                                   WorkflowProgress& progress);
+std::vector<Measured> FindStoredRuns(const MeasureJobs& jobs, const MeasureRequest& request,
+                                     WorkflowProgress& progress);
 
 // The analysis of several devices' results directories, and the report over all of them, which is written to
 // disk (WriteDevices).
@@ -121,7 +121,7 @@ AnalyzedDevices AnalyzeDevices(const std::vector<const Measured*>& devices);
 
 // Whether a ladder has no usable result: the CPU's full feature level failed, or fewer than two levels were
 // measured. The failure of a lower level is part of the result.
-bool FailedAsAWhole(const Ladder& ladder);
+bool LadderFailed(const Ladder& ladder);
 
 // Throws Error (kBadInput) for a program with external weights if no .ptd, or one without these weights, was
 // given. Reads the programs, so call it once before measuring.
@@ -129,7 +129,7 @@ void CheckExternalData(const Config& config);
 
 // Measures `config` on an open device after acquiring `turn`, which stays acquired. `config`, `request`, and
 // `progress` override the corresponding members of `options`.
-RunData MeasureConfig(const Config& config, DeviceTurn& turn, const MeasureRequest& request,
+RunData MeasureConfig(const Config& config, DeviceLock& turn, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options);
 
 }  // namespace etprof

@@ -67,13 +67,13 @@ struct PlannedMeasurement {
   static void Describe(auto& v) {
     using P = const PlannedMeasurement&;
     v("device", [](P planned) { return planned.measured.device; }, {.meaning = "as `--device` takes it"});
-    v("platform", [](P planned) { return PlatformOf(planned.measured.config, planned.measured.properties); },
+    v("platform", [](P planned) { return RunPlatform(planned.measured.config, planned.measured.properties); },
       {.meaning = "of the device"});
     v("output_root", [](P planned) { return planned.measured.config.output_root; },
       {.meaning = "the results directory"});
     v("experiments",
       [](P planned) {
-        return Each(planned.plan.units, [&](const Unit& unit) {
+        return MapEach(planned.plan.units, [&](const Unit& unit) {
           return UnitJson{unit, planned.measured.config.experiments[unit.experiment]};
         });
       },
@@ -133,41 +133,42 @@ std::string RangeText(const Forecast::Range& range) {
 std::string BurstsText(const PlannedMeasurement& planned, int launches) {
   return fmt::format("{} launches x {} of bursts, {} a round", launches,
                      CountedText(static_cast<std::size_t>(planned.forecast.rounds.most), "round"),
-                     AboutText(planned.forecast.burst_seconds));
+                     FormatEstimatedSeconds(planned.forecast.burst_seconds));
 }
 
 // The option or rule that sets the time limit.
 std::string LimitText(const PlannedMeasurement& planned) {
   if (planned.measured.config.max_seconds) return "max_seconds";
   const std::size_t pairs = std::max<std::size_t>(1, planned.plan.pairs.size());
-  return fmt::format("{} for each pair, {}", AboutText(planned.forecast.max_seconds / double(pairs)),
+  return fmt::format("{} for each pair, {}",
+                     FormatEstimatedSeconds(planned.forecast.max_seconds / double(pairs)),
                      planned.plan.pairs.empty() ? "and so without one" : CountedText(pairs, "pair"));
 }
 
 // Explains the estimated time; the first sentence is the answer.
 std::vector<std::string> PlannedMeasurement::TimeTexts() const {
-  const std::string bound = AboutText(forecast.max_seconds);
+  const std::string bound = FormatEstimatedSeconds(forecast.max_seconds);
   const std::string begun =
       "a launch is begun only where it fits into that, as those before it tell; two are made in any case";
   switch (forecast.kind) {
     case Forecast::Kind::kStopRule:
       return {fmt::format("at most {} ({})", bound, LimitText(*this)),
               fmt::format("at the soonest after about {}, once the interval is within ±{:.3g}% ({})",
-                          AboutText(forecast.least_seconds), 100 * measured.config.Precision(),
-                          BurstsText(*this, *forecast.usual_launches)),
+                          FormatEstimatedSeconds(forecast.least_seconds), 100 * measured.config.Precision(),
+                          BurstsText(*this, *forecast.first_analysis_launches)),
               begun};
     case Forecast::Kind::kLaunchesInTime:
       return {fmt::format("at most {} ({})", bound, LimitText(*this)),
-              fmt::format("about {} at least ({})", AboutText(forecast.least_seconds),
+              fmt::format("about {} at least ({})", FormatEstimatedSeconds(forecast.least_seconds),
                           BurstsText(*this, forecast.launches.most)),
               begun};
     case Forecast::Kind::kLaunches:
-      return {fmt::format("about {} at least ({})", AboutText(forecast.least_seconds),
+      return {fmt::format("about {} at least ({})", FormatEstimatedSeconds(forecast.least_seconds),
                           BurstsText(*this, forecast.launches.most)),
               "no upper bound: launches were given, and no max_seconds"};
     case Forecast::Kind::kSustained:
-      return {fmt::format("about {} ({} for {})", AboutText(forecast.least_seconds),
-                          AboutText(double(measured.config.sustained) / 1e9),
+      return {fmt::format("about {} ({} for {})", FormatEstimatedSeconds(forecast.least_seconds),
+                          FormatEstimatedSeconds(double(measured.config.sustained) / 1e9),
                           forecast.timed == 1
                               ? std::string("one experiment")
                               : fmt::format("each of {} experiments, one after the other", forecast.timed))};
@@ -179,10 +180,11 @@ std::vector<std::string> PlannedMeasurement::TimeTexts() const {
 
 // Adds the part of a limited time that is reserved for measuring the machine's peaks.
 void AddPeaksTime(const Forecast& forecast, std::vector<std::string>& words) {
-  if (forecast.roof_seconds > 0)
-    words.push_back(fmt::format("about {} of it for the machine's peaks", AboutText(forecast.roof_seconds)));
+  if (forecast.peaks_seconds > 0)
+    words.push_back(fmt::format("about {} of it for the machine's peaks",
+                                FormatEstimatedSeconds(forecast.peaks_seconds)));
   if (forecast.roofs > 0 && forecast.max_seconds > 0 &&
-      forecast.roof_seconds < kSecondsOfRoofs * static_cast<double>(forecast.roofs))
+      forecast.peaks_seconds < kSecondsPerPeaks * static_cast<double>(forecast.roofs))
     words.push_back(fmt::format("too short for {} of the machine's peaks: only where time is left",
                                 CountedText(forecast.roofs, "measurement")));
 }
@@ -201,11 +203,11 @@ std::vector<std::string> PlannedMeasurement::ExtraTimeTexts() const {
     words.push_back(CountedText(forecast.roofs, "measurement") + " of the machine's peaks");
   if (config.wait_minutes > 0) {
     words.push_back(fmt::format("waiting for a quiet and cool device, at most {} before it begins",
-                                AboutText(60 * config.wait_minutes)));
+                                FormatEstimatedSeconds(60 * config.wait_minutes)));
   }
   if (config.max_temp) {
     words.push_back(fmt::format("waiting for {} °C or less, at most {} before each round", *config.max_temp,
-                                AboutText(config.max_temp_wait)));
+                                FormatEstimatedSeconds(config.max_temp_wait)));
   }
   words.emplace_back("starting and analysis");
   return words;
@@ -215,7 +217,7 @@ std::string LaunchesText(const Forecast& forecast) {
   switch (forecast.kind) {
     case Forecast::Kind::kStopRule:
       return fmt::format("{} to {} of each experiment, fewer (at least {}) where time is short",
-                         *forecast.usual_launches, forecast.launches.most, forecast.launches.least);
+                         *forecast.first_analysis_launches, forecast.launches.most, forecast.launches.least);
     case Forecast::Kind::kLaunchesInTime:
       if (forecast.launches.most > forecast.launches.least)
         return fmt::format("{} of each experiment, fewer (at least {}) where time is short",
@@ -246,7 +248,7 @@ std::string RunsText(const PlannedMeasurement& planned) {
   return fmt::format(
       "at least {} untraced of each experiment, then at least {} traced in each launch, {} traced in all "
       "where time allows; fewer only where that does not fit",
-      kLeastUntraced, kLeastTraced, traced);
+      kMinUntracedRuns, kMinTracedRuns, traced);
 }
 
 // Adds the distinct paths of one kind. If there are several, each is followed by the experiments that use it.
@@ -254,7 +256,7 @@ void AddPaths(const PlannedMeasurement& planned, const char* name,
               std::filesystem::path ExperimentConfig::*member, say::Facts& facts) {
   std::vector<std::pair<std::string, std::string>> paths;  // each path with the labels of its experiments
   for (const Unit& unit : planned.plan.units) {
-    const std::string path = FromHere(planned.measured.config.experiments[unit.experiment].*member);
+    const std::string path = ShortestPath(planned.measured.config.experiments[unit.experiment].*member);
     if (path.empty()) continue;  // the path depends on a device that is not known yet
     auto found = std::ranges::find(paths, path, &std::pair<std::string, std::string>::first);
     if (found == paths.end()) found = paths.insert(found, {path, ""});
@@ -308,8 +310,8 @@ say::Document PlanDocument(const std::vector<Measured>& devices, const MeasureRe
   const PlanOfDevices plans(devices, request);
   say::Document document;
   document.title = "etprof run --dry-run";
-  document.sections_are = "device";
-  document.sections = Each(plans.devices, DeviceSection);
+  document.section_kind = "device";
+  document.sections = MapEach(plans.devices, DeviceSection);
   if (plans.devices.size() > 1) document.notes = {{"the devices measure at the same time"}};
   return document;
 }
@@ -319,7 +321,7 @@ nlohmann::ordered_json PlanJson(const std::vector<Measured>& devices, const Meas
 }
 
 nlohmann::ordered_json DryRunSchema() {
-  return SchemaOf<PlanOfDevices>(
+  return MakeSchema<PlanOfDevices>(
       "`etprof run --dry-run --json`",
       "What would be measured and how long it takes (docs/concepts/measurement.md).");
 }

@@ -110,11 +110,11 @@ const QuickTestStep* QuickTest::Next() {
   const double start = MonotonicSeconds();
   try {
     progress_.StopWhenInterrupted();
-    step.said = (this->*action)();
+    step.message = (this->*action)();
     step.state = State::kPassed;
   } catch (const Error& error) {
     result_.interrupted = error.exit_code() == ExitCode::kInterrupted;
-    step.said = error.Message();
+    step.message = error.Message();
     if (!result_.interrupted) step.state = State::kFailed;
     step.exit_code = static_cast<int>(error.exit_code());
   }
@@ -127,7 +127,7 @@ std::string QuickTest::Export() {
     model_ = options_.model;
     return "not exported: " + Shown(model_);
   }
-  const DoctorGroup needs = ExportNeeds();
+  const DoctorGroup needs = CheckExportRequirements();
   if (!needs.Ready()) {
     const auto missing = std::ranges::find(needs.checks, DoctorCheck::State::kMissing, &DoctorCheck::state);
     model_ = StoredModel();
@@ -142,9 +142,10 @@ std::string QuickTest::Export() {
 // The mask that turns off the widest extension of the device; "all" if it has none, so that both experiments
 // run with all features.
 std::string QuickTest::ChooseIsaMask() {
-  const std::vector<std::string> features = FeaturesOf(Open(options_.device, {}, progress_)->Properties());
+  const std::vector<std::string> features =
+      CpuFeatureNames(Open(options_.device, {}, progress_)->Properties());
   const isa::FeatureSet here(features.begin(), features.end());
-  const auto widest = isa::WidestExtension(isa::ArchitectureOf(here), here);
+  const auto widest = isa::WidestExtension(isa::DetectArchitecture(here), here);
   return widest ? widest->off : "all";
 }
 
@@ -172,7 +173,7 @@ std::string QuickTest::Measure() {
   RunData run;
   ReadManifest(JsonOfFile(manifest), run);
   if (run.status != RunData::Status::kComplete)
-    throw CheckFailure(manifest, std::string("says that the run is ") + NameOf(run.status));
+    throw CheckFailure(manifest, std::string("says that the run is ") + GetName(run.status));
   for (const char* name : {"off", "on"}) {
     bool traced = false;
     for (const auto& entry : fs::directory_iterator(result_.run / name))

@@ -40,7 +40,7 @@ Nanoseconds RequireSustained(const std::string& text) {
 
 }  // namespace
 
-std::string MeasureRequest::GivenOfModel() const {
+std::string MeasureRequest::FirstModelOption() const {
   if (!cpus.empty()) return "--cpus";
   if (!period.empty()) return "--period";
   if (!runner.empty()) return "--runner";
@@ -51,7 +51,7 @@ std::string MeasureRequest::GivenOfModel() const {
   return exec_wrapper.empty() ? "" : "--exec-wrapper";
 }
 
-void RequireSensible(const MeasureRequest& request) {
+void RequireValidRequest(const MeasureRequest& request) {
   if (!request.cpus.empty()) CheckCpus(request.cpus);
   if (!request.period.empty() && !ParsePeriod(request.period)) {
     throw Error(ExitCode::kUsage, fmt::format("`--period {}` is not a duration", request.period))
@@ -62,13 +62,13 @@ void RequireSensible(const MeasureRequest& request) {
     throw Error(ExitCode::kUsage, "a number of `--threads` repeats").Remedy("give each number once");
 }
 
-ExperimentConfig ExperimentOf(const MeasureRequest& request, const std::string& model, const Device& device,
-                              const DeviceProperties& properties) {
-  RequireSensible(request);
+ExperimentConfig MakeExperimentConfig(const MeasureRequest& request, const std::string& model,
+                                      const Device& device, const DeviceProperties& properties) {
+  RequireValidRequest(request);
   ExperimentConfig experiment;
   experiment.model = Absolute(model);
   experiment.runner = request.runner.empty() ? RunnerFor(device, properties) : Absolute(request.runner);
-  experiment.exec_wrapper = CommandWords(request.exec_wrapper);
+  experiment.exec_wrapper = SplitCommand(request.exec_wrapper);
   if (!request.data.empty()) experiment.data = Absolute(request.data);
   for (const std::string& library : request.load) experiment.load.push_back(Absolute(library).string());
   experiment.method = request.method;
@@ -108,7 +108,7 @@ CpuFeatures ReadCpuFeatures(const MeasureRequest& request, WorkflowProgress& pro
   CpuFeatures cpu;
   cpu.state = AskRunner(*device, request.runner, request.exec_wrapper);
   const isa::FeatureSet detected(cpu.state.detected.begin(), cpu.state.detected.end());
-  cpu.architecture = isa::ArchitectureOf(detected);
+  cpu.architecture = isa::DetectArchitecture(detected);
   cpu.widest = isa::WidestExtension(cpu.architecture, detected);
   cpu.levels = isa::Ladder(cpu.architecture, detected);
   return cpu;

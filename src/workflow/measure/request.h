@@ -39,7 +39,7 @@ struct MeasureRequest {
   std::string FirstDevice() const { return devices.empty() ? "local" : devices.front(); }
   // Describe the options of structs that have a MeasureRequest as `measure`, grouped by the commands that
   // accept them. Their meanings are also the help of the command line.
-  static void DescribeUsual(auto& v) {
+  static void DescribeCommon(auto& v) {
     using M = MeasureRequest;
     v("max_seconds", MeasureMember(&M::max_seconds),
       {.meaning = "Time limit in seconds", .least = 0.1, .most = 1e6, .value = "S"});
@@ -48,10 +48,10 @@ struct MeasureRequest {
     v("runs", MeasureMember(&M::runs),
       {.meaning = "Traced runs of each experiment (default: 100)",
        .least = 1,
-       .most = kMostRuns,
+       .most = kMaxRuns,
        .value = "N"});
     v("threads", MeasureMember(&M::threads),
-      {.meaning = "Number of threads", .least = 1, .most = kMostThreads, .one = true, .value = "N"});
+      {.meaning = "Number of threads", .least = 1, .most = kMaxThreads, .one = true, .value = "N"});
     v("output_root", MeasureMember(&M::output_root), {.meaning = "Results directory", .value = "DIR"});
     v("resume", MeasureMember(&M::resume),
       {.meaning = "Resume an interrupted measurement of the same command"});
@@ -88,7 +88,7 @@ struct MeasureRequest {
     v("warmup", MeasureMember(&M::warmup),
       {.meaning = "Minimum warmup runs per launch (default: 10)",
        .least = 0,
-       .most = kMostRuns,
+       .most = kMaxRuns,
        .value = "N"});
     v("precision", MeasureMember(&M::precision),
       {.meaning = "Target half-width of the confidence interval (default: half of --margin)",
@@ -130,17 +130,17 @@ struct MeasureRequest {
 
   // Returns the first given option that applies only to a single model (except for --runs, --warmup, and
   // --threads), such as "--cpus"; empty: none. A configuration file sets these itself.
-  std::string GivenOfModel() const;
+  std::string FirstModelOption() const;
 };
 
 // Checks what needs no device. Throws Error (kUsage) for invalid CPUs, periods, and sustained times, and for
 // repeated numbers of threads.
-void RequireSensible(const MeasureRequest& request);
+void RequireValidRequest(const MeasureRequest& request);
 
 // Makes the experiment of `model` that the request describes. Throws Error (kUsage) for invalid CPUs, Error
 // (kBadInput) if there is no runner.
-ExperimentConfig ExperimentOf(const MeasureRequest& request, const std::string& model, const Device& device,
-                              const DeviceProperties& properties);
+ExperimentConfig MakeExperimentConfig(const MeasureRequest& request, const std::string& model,
+                                      const Device& device, const DeviceProperties& properties);
 
 // Overrides the configuration's settings of the whole measurement with those that the request has.
 void Apply(const MeasureRequest& request, Config& config);

@@ -27,7 +27,7 @@ struct RuntimeManifest {
   struct File {
     std::string name, sha256;
 
-    static constexpr bool kEveryKey = true;
+    static constexpr bool kRequiresAllKeys = true;
     static void Describe(auto& v) {
       v("name", &File::name);
       v("sha256", &File::sha256, {.pattern = kSha256Pattern});
@@ -36,7 +36,7 @@ struct RuntimeManifest {
   std::string version;
   std::vector<File> files;
 
-  static constexpr bool kEveryKey = true;
+  static constexpr bool kRequiresAllKeys = true;
   static void Describe(auto& v) {
     v("version", &RuntimeManifest::version);
     v("files", &RuntimeManifest::files);
@@ -59,7 +59,7 @@ fs::path CacheFolder() {
       .Remedy("set HOME or XDG_CACHE_HOME");
 }
 
-void RequireWhole(const fs::path& folder, const std::string& version) {
+void RequireUndamaged(const fs::path& folder, const std::string& version) {
   const auto broken = [&](const std::string& problem) {
     return Error(ExitCode::kBadInput, problem)
         .InFile(folder.string())
@@ -155,7 +155,7 @@ fs::path ExecutorchRuntime(const std::string& version, const fs::path& runner,
   const fs::path all = CacheFolder() / "executorch";
   fs::path folder = all / (version + "-linux-x86_64");
   if (Exists(folder)) {
-    RequireWhole(folder, version);
+    RequireUndamaged(folder, version);
     return folder;
   }
   const fs::path partial = all / fmt::format(".{}-{}", version, ::getpid());
@@ -183,7 +183,7 @@ fs::path ExecutorchRuntime(const std::string& version, const fs::path& runner,
     fs::remove_all(partial, ignored);
     throw;
   }
-  RequireWhole(folder, version);
+  RequireUndamaged(folder, version);
   return folder;
 }
 

@@ -104,7 +104,7 @@ std::map<std::size_t, std::string> ExportMissing(const SuiteConfig& suite,
                                                  WorkflowProgress& progress) {
   std::map<std::size_t, std::vector<std::string>> missing;  // data types, by the model's index
   for (const SuiteCell& cell : cells) {
-    if (FindCellProgram(suite, cell).empty()) AddOnce(cell.dtype, missing[cell.model]);
+    if (FindCellProgram(suite, cell).empty()) AppendUnique(cell.dtype, missing[cell.model]);
   }
   std::map<std::size_t, std::string> errors;
   int done = 0;
@@ -116,7 +116,7 @@ std::map<std::size_t, std::string> ExportMissing(const SuiteConfig& suite,
     try {
       Export(suite, model, dtypes, progress);
     } catch (const std::exception& error) {
-      errors[m] = AsError(error).Message();
+      errors[m] = ToError(error).Message();
     }
   }
   return errors;
@@ -148,7 +148,7 @@ SuiteState MakeState(const SuiteConfig& suite, const std::vector<SuiteCell>& cel
 // --- report ----------------------------------------------------------------------------------------------
 
 bool IsAnalyzed(const fs::path& run) {
-  const auto analyzed = WrittenAt(run / kAnalysisFile), measured = WrittenAt(run / kManifestFile);
+  const auto analyzed = LastWriteTime(run / kAnalysisFile), measured = LastWriteTime(run / kManifestFile);
   return analyzed && measured && *analyzed >= *measured;
 }
 
@@ -176,15 +176,15 @@ SuiteReport MakeSuiteReport(const SuiteState& state, const fs::path& folder, boo
       try {
         const Report report = write && !IsAnalyzed(stored.folder) ? AnalyzeRunDirectory(stored.folder)
                                                                   : ReadReport(stored.folder.string());
-        TakeRun(report, stored.variants, cell);
+        FillSuiteCell(report, stored.variants, cell);
       } catch (const std::exception& error) {
         cell.status = SuiteCellStatus::kFailed;
-        cell.reason = AsError(error).Message();
+        cell.reason = ToError(error).Message();
       }
     }
     suite.cells.push_back(std::move(cell));
   }
-  JudgeSuite(suite);
+  DecideSuite(suite);
   return suite;
 }
 
@@ -204,7 +204,7 @@ PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, const Suit
   // The time does not depend on the name.
   if (missing) program = ArtifactsFolder(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
   const ProfileOptions profile = ProfileOf(suite, cell, options, program);
-  Config config = ConfigOfCell(suite, profile, device, properties);
+  Config config = MakeCellConfig(suite, profile, device, properties);
   const Plan plan = MakePlan(config);
   if (!suite.launches || suite.max_seconds)
     config.max_seconds = suite.max_seconds.value_or(60) * double(std::max<std::size_t>(1, plan.pairs.size()));
@@ -212,10 +212,10 @@ PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, const Suit
     planned.state = "to be exported and measured";
   } else {
     CheckFiles(config);
-    const StoredCell stored = LookAtCell(cell.folder);
-    const bool same = stored.there && stored.hash == ConfigHash(config);
+    const StoredCell stored = ReadStoredCell(cell.folder);
+    const bool same = stored.exists && stored.hash == ConfigHash(config);
     if (same && stored.complete) return {&cell, "measured", {}, {}};
-    if (stored.there) planned.state = same ? "to be resumed" : "to be measured again, since it changed";
+    if (stored.exists) planned.state = same ? "to be resumed" : "to be measured again, since it changed";
   }
   const Forecast forecast = MakeForecast(config, plan, properties);
   planned.least = forecast.least_seconds;
@@ -235,12 +235,12 @@ SuiteConfig LoadSuite(const SuiteOptions& options) {
   if (options.use.max_temp) suite.max_temp = options.use.max_temp;
   if (options.use.max_temp_wait) suite.max_temp_wait = options.use.max_temp_wait;
   if (options.use.wait_minutes) suite.wait_minutes = options.use.wait_minutes;
-  DevicesOf(suite, options);
-  CellsOf(suite);
+  SelectedDevices(suite, options);
+  ListCells(suite);
   return suite;
 }
 
-std::vector<std::string> DevicesOf(const SuiteConfig& suite, const SuiteOptions& options) {
+std::vector<std::string> SelectedDevices(const SuiteConfig& suite, const SuiteOptions& options) {
   if (options.devices.empty()) return suite.devices;
   CheckDeviceNames(options.devices);
   for (const std::string& device : options.devices) {
@@ -268,7 +268,7 @@ say::Document EmptyPlan() {
 }
 
 say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
-  const std::vector<SuiteCell> cells = CellsOf(suite);
+  const std::vector<SuiteCell> cells = ListCells(suite);
   say::Document document = EmptyPlan();
   std::vector<say::Part>& parts = document.sections.front().parts;
   auto& totals = std::get<say::Facts>(parts.front());
@@ -277,7 +277,7 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
   bool bounded = true;
   std::size_t all_unplanned = 0;
   std::vector<say::Paragraph> problems;
-  for (const std::string& name : DevicesOf(suite, options)) {
+  for (const std::string& name : SelectedDevices(suite, options)) {
     progress.StopWhenInterrupted();
     std::unique_ptr<Device> device;
     DeviceProperties properties;
@@ -318,13 +318,13 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
     longest = std::max(longest, most);
     all_unplanned += unplanned;
     const std::string cells_text = CountedText(count, "cell");
-    totals.Add(name, unplanned == 0       ? fmt::format("{}, at most {}", cells_text, AboutText(most))
+    totals.Add(name, unplanned == 0 ? fmt::format("{}, at most {}", cells_text, FormatEstimatedSeconds(most))
                      : unplanned == count ? fmt::format("{}; how long they take is not known", cells_text)
                                           : fmt::format("{}, at most {} for {} of them", cells_text,
-                                                        AboutText(most), count - unplanned));
+                                                        FormatEstimatedSeconds(most), count - unplanned));
   }
   document.facts = {suite.file.stem().string(), CountedText(cells.size(), "cell")};
-  document.answers = {{bounded ? fmt::format("At most {}", AboutText(longest))
+  document.answers = {{bounded ? fmt::format("At most {}", FormatEstimatedSeconds(longest))
                                : std::string("No upper bound: launches were given, and no time"),
                        all_unplanned == 0 ? "the devices measure side by side"
                                           : fmt::format("without {} that cannot be planned",
@@ -335,14 +335,14 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
                                    *suite.max_minutes));
   }
   totals.Add("besides", "exports, waiting for a free, quiet, and cool device, starting, and analysis");
-  totals.Add("into", FromHere(suite.output_root));
+  totals.Add("into", ShortestPath(suite.output_root));
   parts.insert(std::prev(parts.end()), problems.begin(), problems.end());
   return document;
 }
 
 SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
-  const std::vector<SuiteCell> cells = CellsOf(suite);
-  const std::vector<std::string> devices = DevicesOf(suite, options);
+  const std::vector<SuiteCell> cells = ListCells(suite);
+  const std::vector<std::string> devices = SelectedDevices(suite, options);
   const auto measures = [&](const SuiteCell& cell) {
     return std::ranges::find(devices, cell.device) != devices.end();
   };
@@ -376,7 +376,7 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
     const auto place = std::ranges::find(devices, cells[i].device) - devices.begin();
     tasks[static_cast<std::size_t>(place)].push_back({&cells[i], &state.cells[i], program});
   }
-  Threads threads;
+  ThreadGroup threads;
   std::mutex failed_mutex;
   std::optional<Error> failed;  // set if the state cannot be written
   for (std::size_t i = 0; i < devices.size() && !progress.Interrupted(); ++i) {
@@ -386,7 +386,7 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
         SuiteDevice(suite, options, i, std::move(tasks[i]), change, progress).Run();
       } catch (const std::exception& error) {
         const std::lock_guard lock(failed_mutex);
-        failed = AsError(error);
+        failed = ToError(error);
       }
     };
     if (!threads.Start(measure)) measure();
@@ -395,9 +395,10 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   if (progress.Interrupted()) return {{}, true, {}};
   if (failed) throw Error(*failed);
   SuiteOutcome outcome{MakeSuiteReport(state, suite.output_root, true, options, progress), false, {}};
-  for (std::size_t i = 0; i < cells.size() && options.history.Asked(); ++i) {
+  for (std::size_t i = 0; i < cells.size() && options.history.IsRequested(); ++i) {
     if (state.cells[i].status == SuiteCellStatus::kMeasured && measures(cells[i]))
-      outcome.kept.push_back(history.Keep({cells[i].folder.string()}, HistoryFile::OfOther::kStays));
+      outcome.kept.push_back(
+          history.Keep({cells[i].folder.string()}, HistoryFile::CommitConflict::kKeepCommit));
   }
   WriteSuite(outcome.report, "");
   return outcome;
@@ -415,7 +416,7 @@ SuiteState ReadSuiteState(const fs::path& folder) {
         .Remedy("remove it, and repeat `etprof suite SUITE.json`: cells that were measured are kept");
   };
   require(json.is_object(), "it is not a JSON object");
-  const std::int64_t wrong = FromJsonTolerantly(json, state, folder);
+  const std::int64_t wrong = ReadJsonTolerantly(json, state, folder);
   require(wrong == 0, fmt::format("wrong values: {}", wrong));
   require(std::ranges::none_of(
               state.cells,
@@ -442,7 +443,7 @@ std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& ou
     const fs::path folder = out.empty() ? fs::path(suite.folder) : fs::path(out);
     files = {folder / "suite_report.md", folder / "suite_report.html", folder / "suite_report.json"};
   }
-  const say::Document document = say::SaySuite(suite);
+  const say::Document document = say::MakeSuiteDocument(suite);
   for (const fs::path& file : files) {
     write(file, [&](std::ostream& stream) {
       if (file.extension() == ".json") return WriteJson(suite, 2, stream);

@@ -60,7 +60,7 @@ struct SuiteOptions {
 // a device that is not in the suite.
 SuiteConfig LoadSuite(const SuiteOptions& options);
 // The devices to measure on, in the order of WorkflowProgress's device indexes.
-std::vector<std::string> DevicesOf(const SuiteConfig& suite, const SuiteOptions& options);
+std::vector<std::string> SelectedDevices(const SuiteConfig& suite, const SuiteOptions& options);
 
 // A plan without cells, which has the same tables.
 say::Document EmptyPlan();
@@ -71,7 +71,7 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
 struct SuiteOutcome {
   SuiteReport report;
   bool interrupted = false;         // the measured cells are stored; there is no report
-  std::vector<KeptInHistory> kept;  // one for each measured cell
+  std::vector<HistoryUpdate> kept;  // one for each measured cell
 };
 
 // Exports the missing programs, then measures all unfinished cells. The devices measure in parallel, each in

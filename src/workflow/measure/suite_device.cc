@@ -59,9 +59,9 @@ ProfileOptions ProfileOf(const SuiteConfig& suite, const SuiteCell& cell, const 
   return profile;
 }
 
-Config ConfigOfCell(const SuiteConfig& suite, const ProfileOptions& profile, Device& device,
-                    const DeviceProperties& properties) {
-  Config config = JobsOf(profile).jobs.front().configure(device, properties);
+Config MakeCellConfig(const SuiteConfig& suite, const ProfileOptions& profile, Device& device,
+                      const DeviceProperties& properties) {
+  Config config = MakeJobs(profile).jobs.front().configure(device, properties);
   config.rounds = suite.rounds;
   for (ExperimentConfig& experiment : config.experiments) experiment.environment = suite.environment;
   // As in a profile of several devices, only devices that have power modes get one.
@@ -69,18 +69,18 @@ Config ConfigOfCell(const SuiteConfig& suite, const ProfileOptions& profile, Dev
   return config;
 }
 
-StoredCell LookAtCell(const fs::path& folder) {
+StoredCell ReadStoredCell(const fs::path& folder) {
   StoredCell stored;
   if (!Exists(folder / kManifestFile)) return stored;
   try {
     const RunData run = LoadRunDirectory(folder, /*with_bare_files=*/false);
-    stored.there = true;
+    stored.exists = true;
     stored.hash = run.config_hash;
     stored.complete =
         run.status == RunData::Status::kComplete &&
         std::ranges::all_of(run.experiments, [](const ExperimentData& data) { return data.error.empty(); });
     stored.seconds = run.schedule.seconds;
-    stored.waited = run.schedule.Waited();
+    stored.waited = run.schedule.TotalWaitedSeconds();
     stored.launches = run.schedule.launches;
     const double precision = run.schedule.precision > 0 ? run.schedule.precision : 0.005;
     const double confidence = run.schedule.Level();
@@ -115,7 +115,7 @@ SuiteDevice::SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, 
       progress_(progress) {}
 
 std::string SuiteDevice::CellName(const SuiteTask& task) const {
-  return NameOfProgram(suite_.models[task.cell->model].name, task.cell->dtype);
+  return SuiteProgramName(suite_.models[task.cell->model].name, task.cell->dtype);
 }
 
 void SuiteDevice::SetStatus(SuiteTask& task, SuiteCellStatus status, const std::string& reason,
@@ -130,7 +130,7 @@ void SuiteDevice::SetStatus(SuiteTask& task, SuiteCellStatus status, const std::
 
 const StoredCell& SuiteDevice::Stored(SuiteTask& task) {
   if (!task.stored) {
-    task.stored = LookAtCell(task.cell->folder);
+    task.stored = ReadStoredCell(task.cell->folder);
     if (!task.hash.empty() && task.stored->hash != task.hash) task.stored->seconds = 0;
   }
   return *task.stored;
@@ -138,7 +138,7 @@ const StoredCell& SuiteDevice::Stored(SuiteTask& task) {
 
 std::pair<ProfileOptions, Config> SuiteDevice::Configure(const SuiteTask& task) const {
   ProfileOptions profile = ProfileOf(suite_, *task.cell, options_, task.program);
-  Config config = ConfigOfCell(suite_, profile, *device_, properties_);
+  Config config = MakeCellConfig(suite_, profile, *device_, properties_);
   MakePlan(config);
   CheckFiles(config);
   return {std::move(profile), std::move(config)};
@@ -197,12 +197,12 @@ bool SuiteDevice::Open() {
   }
 }
 
-void SuiteDevice::Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds, bool extending) {
+void SuiteDevice::Measure(SuiteTask& task, DeviceLock& turn, double max_seconds, bool extending) {
   auto [profile, config] = Configure(task);
   const StoredCell before = Stored(task);
-  const bool same = before.there && before.hash == ConfigHash(config);
+  const bool same = before.exists && before.hash == ConfigHash(config);
   if (same && before.complete && !extending) return SetStatus(task, SuiteCellStatus::kMeasured, "");
-  if (before.there && !same)
+  if (before.exists && !same)
     progress_.Message(place_, CellName(task) +
                                   ": was measured with another configuration, model, or runner: "
                                   "it is measured again");
@@ -216,11 +216,11 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds,
   std::string problem;
   try {
     MeasureOptions measure;
-    measure.progress = progress_.Of(place_);
-    measure.look_at_load = !extending || config.wait_minutes > 0;
+    measure.progress = progress_.ProgressOfDevice(place_);
+    measure.check_load = !extending || config.wait_minutes > 0;
     CheckExternalData(config);
     const RunData run = MeasureConfig(config, turn, request, progress_, measure);
-    waited = run.schedule.Waited() - before.waited;
+    waited = run.schedule.TotalWaitedSeconds() - before.waited;
     for (const ExperimentData& data : run.experiments) {
       if (problem.empty() && !data.error.empty()) problem = data.label + ": " + data.error;
     }
@@ -238,17 +238,17 @@ void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool extending) {
   std::optional<Error> failed;
   bool lost = false;
   {
-    DeviceTurn turn(*device_, "suite " + suite_.file.stem().string(), progress_, place_, CellName(task));
+    DeviceLock turn(*device_, "suite " + suite_.file.stem().string(), progress_, place_, CellName(task));
     try {
       Measure(task, turn, max_seconds, extending);
     } catch (const DeviceLost& error) {
       failed = error;
       lost = true;
     } catch (const std::exception& error) {
-      failed = AsError(error);
+      failed = ToError(error);
     }
     try {
-      turn.End();
+      turn.Release();
     } catch (const Error&) {
       lost = true;  // the connection broke, which also releases the lock
     }
@@ -306,7 +306,7 @@ void SuiteDevice::Run() {
                       : SetStatus(task, SuiteCellStatus::kFailed, unreachable_);
       continue;
     }
-    if (UsedSeconds() >= BudgetSeconds() && !Stored(task).there) {
+    if (UsedSeconds() >= BudgetSeconds() && !Stored(task).exists) {
       SetStatus(task, SuiteCellStatus::kSkipped, "no time was left (max_minutes)");
       continue;
     }

@@ -17,12 +17,12 @@ namespace etprof {
 ProfileOptions ProfileOf(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
                          const std::filesystem::path& program);
 // Makes the configuration of a cell for an open device.
-Config ConfigOfCell(const SuiteConfig& suite, const ProfileOptions& profile, Device& device,
-                    const DeviceProperties& properties);
+Config MakeCellConfig(const SuiteConfig& suite, const ProfileOptions& profile, Device& device,
+                      const DeviceProperties& properties);
 
 // State of a cell's stored measurement, read from its results directory.
 struct StoredCell {
-  bool there = false;
+  bool exists = false;
   bool complete = false;  // the measurement finished and no experiment failed
   std::string hash;       // hash of the configuration
   double seconds = 0;     // seconds of measuring
@@ -32,7 +32,7 @@ struct StoredCell {
   // requested precision; infinity without an interval.
   double uncertainty = 0;
 };
-StoredCell LookAtCell(const std::filesystem::path& folder);
+StoredCell ReadStoredCell(const std::filesystem::path& folder);
 
 struct SuiteTask {
   const SuiteCell* cell = nullptr;
@@ -58,7 +58,7 @@ class SuiteDevice {
  private:
   bool Open();
   void Attempt(SuiteTask& task, double max_seconds, bool extending);
-  void Measure(SuiteTask& task, DeviceTurn& turn, double max_seconds, bool extending);
+  void Measure(SuiteTask& task, DeviceLock& turn, double max_seconds, bool extending);
   void Extend();
   void SetStatus(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds = 0);
   // The cached state of the task's results directory. Only measuring changes it, and reading takes longer the

@@ -24,25 +24,25 @@ std::string HolderText(const std::string& what) {
 
 }  // namespace
 
-DeviceTurn::DeviceTurn(Device& device, std::string what, WorkflowProgress& progress, std::size_t place,
+DeviceLock::DeviceLock(Device& device, std::string what, WorkflowProgress& progress, std::size_t place,
                        std::string label)
     : device_(device), what_(std::move(what)), progress_(progress), place_(place), label_(std::move(label)) {}
 
-DeviceTurn::~DeviceTurn() {
+DeviceLock::~DeviceLock() {
   try {
-    End();
+    Release();
   } catch (const std::exception&) {
     // The turn also ends with the connection, or with this process.
   }
 }
 
-void DeviceTurn::Take() {
+void DeviceLock::Acquire() {
   if (acquired_) return;
   const double start = MonotonicSeconds();
   bool waits = false;
   queued_ = true;
   try {
-    device_.TakeTurn(HolderText(what_), [&](const std::string& text) {
+    device_.AcquireLock(HolderText(what_), [&](const std::string& text) {
       progress_.State(place_, label_.empty() ? text : label_ + ": " + text);
       waits = true;
     });
@@ -60,9 +60,9 @@ void DeviceTurn::Take() {
   if (waits) progress_.State(place_, label_.empty() ? "starting" : label_);
 }
 
-void DeviceTurn::End() {
+void DeviceLock::Release() {
   acquired_ = false;
-  if (std::exchange(queued_, false)) device_.EndTurn();
+  if (std::exchange(queued_, false)) device_.ReleaseLock();
 }
 
 }  // namespace etprof

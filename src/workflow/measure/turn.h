@@ -11,24 +11,24 @@ namespace etprof {
 // Exclusive use of a device for one measurement, or for several that belong together. MeasureConfig acquires
 // it, so that no two measurements run on a device at the same time. It is acquired after all checks, and
 // released by the destructor.
-class DeviceTurn {
+class DeviceLock {
  public:
   // `what` describes the measurement to those who wait for it: "profile toy_cnn". `place` is the device's
   // index in `progress`, which shows whom this measurement waits for, after `label`. The references must
   // outlive the object.
-  DeviceTurn(Device& device, std::string what, WorkflowProgress& progress, std::size_t place = 0,
+  DeviceLock(Device& device, std::string what, WorkflowProgress& progress, std::size_t place = 0,
              std::string label = {});
-  ~DeviceTurn();
-  DeviceTurn(DeviceTurn&&) = delete;
+  ~DeviceLock();
+  DeviceLock(DeviceLock&&) = delete;
 
   Device& device() const { return device_; }
 
   // Waits for the device; does nothing if it is already acquired. If this machine has no writable home folder
-  // for the queue, prints a warning and goes on. Throws as Device::TakeTurn.
-  void Take();
+  // for the queue, prints a warning and goes on. Throws as Device::AcquireLock.
+  void Acquire();
   double waited_seconds() const { return waited_; }
-  // Throws as Device::EndTurn.
-  void End();
+  // Throws as Device::ReleaseLock.
+  void Release();
 
  private:
   Device& device_;

@@ -14,7 +14,7 @@ ETPROF_FUZZ_TARGET(data_file) {
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
     const DataFile file = ReadDataFile(fuzz::Bytes(data, size), "x.ptd");
     std::ostringstream text, json;
-    RenderDocumentTerminal(say::SayInspect(file, "x.ptd"), {}, text);
+    RenderDocumentTerminal(say::MakeInspectDocument(file, "x.ptd"), {}, text);
     RenderDataFileJson(file, "x.ptd", json);
     fuzz::Require(nlohmann::json::accept(json.str()), "the JSON is JSON");
     for (const DataSegment& segment : file.segments)
@@ -25,7 +25,7 @@ ETPROF_FUZZ_TARGET(data_file) {
       fuzz::Require(entry.segment < file.segments.size(), "an entry has a segment");
       names.push_back(entry.key);
     }
-    fuzz::Require(MissingFrom(file, names).empty(), "what it holds is not missing");
+    fuzz::Require(FindMissing(file, names).empty(), "what it holds is not missing");
   });
   return 0;
 }

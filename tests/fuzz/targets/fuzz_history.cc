@@ -148,8 +148,8 @@ void ReadAndRender(const fs::path& file) {
   HistoryReport report;
   report = FindTrends(HistoryFile::OpenToRead(file).Trends({.operators = true, .last = 0}), "");
   std::ostringstream out;
-  for (const say::Document& document :
-       {say::SayHistory(report, "h.sqlite"), say::SayHistoryCheck(report, "h.sqlite", false)}) {
+  for (const say::Document& document : {say::MakeHistoryDocument(report, "h.sqlite"),
+                                        say::MakeHistoryCheckDocument(report, "h.sqlite", false)}) {
     RenderDocumentTerminal(document, {}, out);
     for (const DocumentFormat& format : kDocumentFormats) format.render(document, out);
   }

@@ -25,7 +25,7 @@ ETPROF_FUZZ_TARGET(isa) {
   both.insert(mask.enabled.begin(), mask.enabled.end());
   fuzz::Require(both == detected && mask.masked.size() + mask.enabled.size() == detected.size(),
                 "a mask hides or shows each feature of the CPU, and no other");
-  for (const std::string& feature : isa::WithNeeds(architecture, mask.enabled)) {
+  for (const std::string& feature : isa::WithDependencies(architecture, mask.enabled)) {
     fuzz::Require(!mask.masked.contains(feature), "no feature is shown without what it needs");
   }
   return 0;

@@ -10,7 +10,7 @@ ETPROF_FUZZ_TARGET(limits) {
   for (const FactInfo& info : AllFacts())
     valid[info.FileKey()] =
         info.unit == FactInfo::Unit::kShare ? nlohmann::json("80 %") : nlohmann::json(1000);
-  const std::string text = fuzz::MutatedJson(valid.dump(), data, size);
+  const std::string text = fuzz::MutateJson(valid.dump(), data, size);
   fuzz::Accepts({ExitCode::kBadInput}, [&] { ParseThresholds(text, "/none/limits.json"); });
   return 0;
 }

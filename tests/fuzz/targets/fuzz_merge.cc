@@ -8,8 +8,7 @@ ETPROF_FUZZ_TARGET(merge) {
   using namespace etprof;
   const std::filesystem::path part = fuzz::ScratchFile("part.etdump", fuzz::Bytes(data, size));
   const std::filesystem::path merged = fuzz::ScratchFolder() / "merged.etdump";
-  if (!fuzz::Accepts({ExitCode::kBadInput},
-                     [&] { WriteFileAtomically(merged, MergedEtdumps({part, part})); }))
+  if (!fuzz::Accepts({ExitCode::kBadInput}, [&] { WriteFileAtomically(merged, MergeEtdumps({part, part})); }))
     return 0;
   // The merged ETDump may be refused although its parts are valid, since only its total time overflows.
   std::int64_t runs = 0;

@@ -40,7 +40,7 @@ std::string ExecutedOperatorName(const XnnNode& node) {
 
 // Joins the method to a profile of the operators that it would run.
 void CheckJoin(const Program& program, const Method& method) {
-  std::vector<handmade::Ran> run;
+  std::vector<handmade::ExecutedInstruction> run;
   std::size_t count = 0;
   for (const Instruction& instruction : method.instructions) {
     if (instruction.chain != 0 || count > kMaxProfiledOperators) break;
@@ -55,7 +55,7 @@ void CheckJoin(const Program& program, const Method& method) {
     }
     ++count;
   }
-  const Profile profile = handmade::ProfileOf({run});
+  const Profile profile = handmade::MakeProfile({run});
   const ProgramJoin join = JoinProgram(profile, program, method, nullptr);
   fuzz::Require(join.problem.empty() ? join.operators.size() == profile.operators.size() : true,
                 "every operator has its join");
@@ -68,12 +68,13 @@ ETPROF_FUZZ_TARGET(program) {
     if (IsBundledProgram(fuzz::Bytes(data, size))) ReadBundledProgram(fuzz::Bytes(data, size), "x.bpte");
     const Program program = ReadProgram(fuzz::Bytes(data, size), "x.pte");
     std::ostringstream text, json;
-    RenderDocumentTerminal(say::SayInspect(program, "x.pte", nullptr), {}, text);
+    RenderDocumentTerminal(say::MakeInspectDocument(program, "x.pte", nullptr), {}, text);
     RenderInspectJson(program, "x.pte", nullptr, json);
     fuzz::Require(nlohmann::json::accept(json.str()), "the JSON is JSON");
     StaticLimits limits;
-    for (const FactInfo& info : AllFacts()) limits.limits[info.key] = info.is_least ? 1 : 0;
-    const StaticSide side{&program, nullptr, "x.pte", ProgramIn(fuzz::Bytes(data, size), "x.pte").program};
+    for (const FactInfo& info : AllFacts()) limits.limits[info.key] = info.is_minimum ? 1 : 0;
+    const StaticCheckInput side{&program, nullptr, "x.pte",
+                                ExtractProgram(fuzz::Bytes(data, size), "x.pte").program};
     CheckStatic(side, limits);
     fuzz::Require(CheckStatic(side, side, {}, true).decision == GateDecision::kPass,
                   "a program is not worse than itself");
@@ -85,7 +86,7 @@ ETPROF_FUZZ_TARGET(program) {
         covered = step.last + 1;
       }
       fuzz::Require(covered == method.instructions.size(), "every instruction is in a step");
-      GraphOf(method, program, nullptr, true);
+      BuildModelGraph(method, program, nullptr, true);
       CheckJoin(program, method);
     }
   });

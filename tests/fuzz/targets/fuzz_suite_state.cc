@@ -27,13 +27,13 @@ constexpr const char* kValidState = R"({
 
 ETPROF_FUZZ_TARGET(suite_state) {
   using namespace etprof;
-  const std::string text = fuzz::MutatedJson(kValidState, data, size);
+  const std::string text = fuzz::MutateJson(kValidState, data, size);
   fuzz::ScratchFile("suite/suite_state.json", std::as_bytes(std::span(text)));
   WorkflowProgress progress;
   SuiteOptions options;
   options.path = (fuzz::ScratchFolder() / "suite").string();
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
-    const say::Document document = say::SaySuite(ReadSuiteFolder(options, progress));
+    const say::Document document = say::MakeSuiteDocument(ReadSuiteFolder(options, progress));
     std::ostringstream out;
     TerminalOptions terminal;
     for (const bool all : {false, true}) {

@@ -52,7 +52,7 @@ ETPROF_FUZZ_TARGET(words) {
       CheckVariant(text);
       break;
     case 2:
-      fuzz::Require(CommandWords(text).size() <= text.size(), "words stand in the text");
+      fuzz::Require(SplitCommand(text).size() <= text.size(), "words stand in the text");
       break;
     default:
       CheckLog(text);

@@ -23,7 +23,7 @@ ETPROF_FUZZ_TARGET(xnnpack_log) {
   fuzz::Require(calls + lines <= log.xnnpack_lines, "every operator and every microkernel has its own line");
   if (!log.registrations.empty() || !log.graphs.empty()) xnnpack::IsTraceEnabled(text);
 
-  const xnnpack::KernelUse use = xnnpack::FindUse(log);
+  const xnnpack::KernelUse use = xnnpack::FindKernelUse(log);
   const auto find_kernel = [&](const std::string& name) {
     return std::find_if(use.kernels.begin(), use.kernels.end(),
                         [&](const xnnpack::LoggedKernel& kernel) { return kernel.name == name; });

@@ -176,7 +176,7 @@ class ForeignTraceAdder {
     data.etdump = path;
     data.log = FindSibling(path, "_latency.log");
     if (data.log.empty()) data.log = FindSibling(path, ".log");
-    LookForTraceLog(data);
+    FindTraceLog(data);
     data.foreign = true;
     data.tracer_always_on = true;
     return data;
@@ -248,7 +248,7 @@ nlohmann::json ReadConfiguration(const std::filesystem::path& config, const std:
 
 void AddForeignTraces(RunData& run) { ForeignTraceAdder(run).Add(); }
 
-void LookForTraceLog(ExperimentData& data) {
+void FindTraceLog(ExperimentData& data) {
   if (data.trace_enabled || data.etdump.empty()) return;
   data.xnntrace_log = FindSibling(data.etdump, kKernelLogSuffix);
   if (data.xnntrace_log.empty()) return;
@@ -260,7 +260,7 @@ void ReadLatencyLog(ExperimentData& data) {
   if (data.log.empty() || !data.launches.empty() || data.trace_enabled) return;
   // A log may have the output of several processes, so collect one list per process.
   std::vector<ForeignLog> processes;
-  const MappedFile file = MappedFile::Open(data.log, kMostTable);
+  const MappedFile file = MappedFile::Open(data.log, kMaxTableBytes);
   const ByteView bytes = file.bytes();
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   while (!text.empty()) {
@@ -279,7 +279,7 @@ void ReadLatencyLog(ExperimentData& data) {
     launch.index = static_cast<int>(data.launches.size());
     launch.first_run = times.front();
     const std::vector<double> values(times.begin(), times.end());
-    const std::size_t first_level = std::max<std::size_t>(1, stats::FirstLevelRun(values));
+    const std::size_t first_level = std::max<std::size_t>(1, stats::FirstSteadyRun(values));
     Burst burst;
     burst.round = -1;
     for (std::size_t i = 1; i < times.size(); ++i)
@@ -289,7 +289,7 @@ void ReadLatencyLog(ExperimentData& data) {
   }
 }
 
-void PairForeign(const nlohmann::json& manifest, RunData& run) {
+void PairForeignExperiments(const nlohmann::json& manifest, RunData& run) {
   if (!run.pairs.empty()) return;
   const nlohmann::json* pairs = FindPairs(manifest);
   const nlohmann::json configuration =

@@ -17,7 +17,7 @@ void AddForeignTraces(RunData& run);
 
 // Marks an experiment whose trace was given as a file as a kernel-log run if `<stem>_xnntrace.log` is next to
 // the trace.
-void LookForTraceLog(ExperimentData& data);
+void FindTraceLog(ExperimentData& data);
 
 // Reads the latencies in a third-party runner's log ("Iteration 3 of 20: 2.39 ms") into `data`, as one launch
 // without rounds per process. Iteration 1 is the first run; iterations before the latency stabilizes are
@@ -27,6 +27,6 @@ void ReadLatencyLog(ExperimentData& data);
 // Adds the pairs of a configuration in the kit's format (`analysis.compare_pairs`), which the manifest
 // contains or names. Without such pairs, and with exactly two timed experiments that have the same number of
 // threads, compares the second with the first.
-void PairForeign(const nlohmann::json& manifest, RunData& run);
+void PairForeignExperiments(const nlohmann::json& manifest, RunData& run);
 
 }  // namespace etprof
