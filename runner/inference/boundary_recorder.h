@@ -63,7 +63,7 @@ class BoundaryRecorder {
   OnOperator on_operator_;
   bool in_run_ = false, counted_ = false;
   std::vector<Span> open_;
-  // In this run, for occurrences.
+  // Number of calls in this run, which gives the occurrence of the next.
   std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::int64_t> calls_;
   std::map<Key, std::int64_t> ordinals_;  // next ordinal, by key with ordinal 0
   Values boundaries_;  // counts at the current delegate call's boundaries, one after the other

@@ -30,7 +30,7 @@ std::int64_t AvailableMemoryBytes();
 struct WorkingSet {
   std::string level;                  // "L1", "L2", "L3", "DRAM", "sweep"
   std::int64_t bytes_per_thread = 0;  // a multiple of 2 * kMemoryStep
-  // Of the level, for all threads; absent: main memory or a sweep.
+  // Capacity of the level for all threads; absent: main memory or a sweep.
   std::optional<std::int64_t> capacity_bytes{};
 };
 

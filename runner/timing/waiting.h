@@ -47,7 +47,7 @@ class WaitMeter {
   std::vector<int> threads_;  // open files of the threads' schedstat
 };
 
-// The source that Waited has on this system: protocol::kSchedstat (everything), or kThreadTime (no run
+// The source that WaitedTime() has on this system: protocol::kSchedstat (everything), or kThreadTime (no run
 // delay).
 const char* WaitSource();
 

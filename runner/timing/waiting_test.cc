@@ -22,7 +22,7 @@ TEST(Waiting, ParsesSchedstat) {
     EXPECT_FALSE(ParseSchedstat(bad)) << bad;
 }
 
-// From a virtual machine (Linux 6.18), shortened.
+// /proc/stat of a virtual machine (Linux 6.18), shortened.
 constexpr const char* kStat =
     "cpu  12373 0 2740 75091 141 0 55 21 0 0\n"
     "cpu0 5785 0 1119 38276 5 0 7 10 0 0\n"

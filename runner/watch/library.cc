@@ -124,7 +124,7 @@ ByteView LoadedLibrary::FunctionCode(std::uint64_t address) const {
 std::vector<LoadedLibrary::Slot> LoadedLibrary::Slots() const {
   std::vector<Slot> found;
   for (const ElfFile::Slot& slot : file_.Slots()) {
-    // Not in the file's data.
+    // The slot is not in the file's data.
     if (file_.AtAddress(slot.address, sizeof(void*)).size() < sizeof(void*)) continue;
     Slot loaded{slot.name, reinterpret_cast<void**>(base_ + slot.address), nullptr};
     const void* const own = slot.defined != 0 ? reinterpret_cast<const void*>(base_ + slot.defined) : nullptr;

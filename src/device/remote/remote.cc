@@ -285,7 +285,7 @@ d=${{d:-{0}}}
 mkdir -p "$d" && cd "$d" || exit 1
 if [ ! -f .etprof ]; then
   for f in * .[!.]*; do
-    case $f in cache|runs|settings.before|settings.lock|.etprof|.removed-*|'*'|'.[!.]*') ;; *)
+    case $f in cache|executorch|runs|settings.before|settings.lock|.etprof|.removed-*|'*'|'.[!.]*') ;; *)
       echo "$d is there already, and not a folder of etprof's: it has $f; set ETPROF_DEVICE_DIR there to another" >&2
       exit 1;; esac
   done

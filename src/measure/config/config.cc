@@ -41,8 +41,8 @@ bool IsReservedName(const std::string& given) {
       [&](const char* ending) { return name.ends_with(ending); });
 }
 
-// The maximum length of a file name in file systems, minus the longest suffix that etprof appends to a stem
-// (kTimelineSuffix), and minus the suffix of a file that is being written.
+// The maximum length of a file name in file systems, minus what etprof appends to a stem: the longest suffix
+// (kTimelineSuffix), a number, and the suffix of a file that is being written.
 constexpr std::size_t kMaxStemBytes = 255 - 28 - 32;
 
 // Throws Error (kBadInput) if file names with this stem (without folder) would be too long.

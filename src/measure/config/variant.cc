@@ -152,8 +152,7 @@ VariantLabels MakeVariantLabels(const Variant& variant, const ExperimentConfig& 
   }
   if (variant.executorch) {
     other.push_back("ExecuTorch " + *variant.executorch);
-    given.push_back(as_given.executorch.empty() ? "the runner's ExecuTorch"
-                                                : "ExecuTorch " + as_given.executorch);
+    given.push_back(as_given.executorch.empty() ? "runner's own" : "ExecuTorch " + as_given.executorch);
   }
   if (variant.model) {
     std::vector<std::filesystem::path> all = models;

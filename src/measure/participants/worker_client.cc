@@ -13,7 +13,7 @@
 namespace etprof {
 namespace {
 
-// For a burst to end after Ctrl-C, or for Ctrl-C to arrive after a process ended.
+// Time for a burst to end after Ctrl-C, or for Ctrl-C to arrive after a process ended.
 constexpr double kGraceSeconds = 3;
 constexpr double kEndSeconds = 5;  // for a process to end after it closed its stdout or received "quit"
 constexpr std::size_t kMaxQuotedCharacters = 300;

@@ -33,7 +33,7 @@ class Progress {
   virtual ~Progress() = default;
   virtual void Update(const ProgressUpdate& update) = 0;
   virtual void Message(const std::string& text) = 0;  // one line: a retry, a failed experiment
-  // What it waits for; called every second until it continues.
+  // The reason for waiting; called every second until the measurement continues.
   virtual void Waiting(const std::string& text) = 0;
 };
 
