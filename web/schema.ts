@@ -1,4 +1,4 @@
-// Types of the JSON that the page reads, in schema/: of docs/schema, which etprof makes from what describes its values.
+// Generates TypeScript types in schema/ for the JSON that the page reads, from the JSON Schemas in docs/schema.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { compile } from "json-schema-to-typescript";
 
@@ -6,7 +6,7 @@ const kNames = { analysis_summary: "Report", document: "Document", timeline: "Ti
 
 mkdirSync("schema", { recursive: true });
 for (const [file, name] of Object.entries(kNames)) {
-  // A title is for people, and would be the type's name.
+  // The title is removed, because it would become the type's name.
   const { title: _, ...schema } = JSON.parse(readFileSync(`../docs/schema/${file}.schema.json`, "utf8"));
   writeFileSync(`schema/${file}.ts`, await compile(schema, name, { ignoreMinAndMaxItems: true }));
 }

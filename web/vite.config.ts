@@ -33,12 +33,12 @@ function contentSecurityPolicy(): Plugin {
 
 const version = /^version = "(.*)"$/m.exec(readFileSync(new URL("../pyproject.toml", import.meta.url), "utf8"))?.[1];
 
-// One file with all in it: etprof puts the data of a report behind it, and it opens from disk.
+// The build makes one self-contained file, which opens from disk. etprof appends the data of a report to it.
 export default defineConfig({
   plugins: [viteSingleFile({ removeViteModuleLoader: true }), contentSecurityPolicy()],
   resolve: { alias: { react: "preact/compat", "react-dom": "preact/compat" } },
   define: { ETPROF_VERSION: JSON.stringify(version) },
   build: { target: "es2022", modulePreload: false, chunkSizeWarningLimit: 2000 },
-  // The end-to-end tests measure a model, and start a browser, on whatever machine there is.
+  // The timeouts are long, because the end-to-end tests measure a model and start a browser, also on slow machines.
   test: { testTimeout: 120_000, hookTimeout: 300_000, expect: { poll: { timeout: 60_000 } } },
 });

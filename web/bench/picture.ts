@@ -1,4 +1,4 @@
-// node bench/picture.ts RUN OUT.png: the first screen of a run's report.html, as README.md shows it.
+// node bench/picture.ts RUN OUT.png: takes a screenshot of the top of a run's report.html, for README.md.
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
@@ -12,6 +12,6 @@ const browser = await chromium.launch({
 const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, colorScheme: "light" });
 await page.goto(pathToFileURL(resolve(join(run, "report.html"))).href);
 await page.locator("main").waitFor();
-await page.waitForTimeout(1000); // charts move into place
+await page.waitForTimeout(1000); // until charts have stopped moving
 await page.screenshot({ path: out });
 await browser.close();

@@ -1,5 +1,5 @@
-// How long the page of a large report takes from an interaction to the next picture, in real Chromium: 20 experiments
-// of 5,000 operators each. And how large a page with 100 runs of 500 operators is.
+// Measures how long the page of a large report (20 experiments of 5,000 operators each) takes from an interaction to the
+// next frame in Chromium, and how large a page with 100 runs of 500 operators is.
 //   script/page bench [FILE.md]     writes the table to FILE.md too
 import { execFileSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
@@ -12,7 +12,7 @@ const kRoot = resolve(import.meta.dirname, "../..");
 const kEtprof = process.env.ETPROF ?? join(kRoot, "build/etprof");
 const folder = mkdtempSync(join(tmpdir(), "etprof-speed-"));
 
-// A pseudo-random number of 0 to 1 (mulberry32), the same in every run of this program.
+// Returns a pseudo-random number from 0 to 1 (mulberry32). Every run of this program gets the same sequence.
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -25,7 +25,7 @@ function seeded(seed: number): () => number {
 
 const kTypes = ["Convolution (NHWC, F32) IGEMM", "Fully Connected (NC, F32) GEMM", "Transpose (ND, X32)", "HardSwish (NC)", "Mean (ND)"];
 
-// The timeline of one experiment, as a file that etprof reads.
+// Returns the timeline of one experiment in a format that etprof reads.
 function timeline(name: string, runs: number, operators: number, seed: number): string {
   const random = seeded(seed);
   const file = join(folder, `${name}_exec_all_runs_timeline.csv`);
@@ -55,8 +55,8 @@ function pageOf(name: string, files: string[]): string {
   return join(output, "report.html");
 }
 
-// The longest time from an interaction to the next picture while `act` ran: the Event Timing API's duration (w3.org/TR/event-timing),
-// in steps of 8 ms, of all that took 16 ms or longer; "under 16" where nothing did.
+// Returns the longest time from an interaction to the next frame while `act` runs: the duration of the Event Timing API
+// (w3.org/TR/event-timing), in steps of 8 ms. The API reports only durations of 16 ms or longer, so less is "under 16".
 async function longest(page: Page, act: () => Promise<unknown>): Promise<number> {
   await page.evaluate(() => {
     const own = window as unknown as { durations: number[]; observer?: PerformanceObserver };
@@ -70,7 +70,7 @@ async function longest(page: Page, act: () => Promise<unknown>): Promise<number>
   return page.evaluate(() => Math.max(0, ...(window as unknown as { durations: number[] }).durations));
 }
 
-// Wheels are no events of that API: the longest time between two pictures.
+// The Event Timing API does not cover wheel events, so this returns the longest time between two frames.
 async function longestFrame(page: Page, act: () => Promise<unknown>): Promise<number> {
   await page.evaluate(() => {
     const own = window as unknown as { frames: number[]; stop: boolean };

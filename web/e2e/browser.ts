@@ -1,4 +1,4 @@
-// What the end-to-end tests share: pages that etprof wrote, in real Chromium, opened from disk as a user does.
+// Helpers of the end-to-end tests, which open pages written by etprof from disk in Chromium.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -14,7 +14,7 @@ const kAxe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.m
 
 export const kHostile = ["<script>window.hacked = 1</script>", `"><img src=x onerror="window.hacked = 2">`, "\u202eright to left", "x".repeat(10_000), "=1+2", "</script><b>"];
 
-// A scripted worker's `env python3` is that of .venv, where there is one.
+// The `env python3` of a scripted worker is the Python of .venv, if .venv exists.
 const kEnvironment = { ...process.env, PATH: `${join(kRoot, ".venv/bin")}:${process.env.PATH}` };
 
 export function etprof(...args: string[]): void {
@@ -26,10 +26,9 @@ export async function closeBrowser(): Promise<void> {
   await browser?.close();
 }
 
-// Whatever a page complains of, asks or fetches.
-// `wait`: for what is to be there then.
+// Opens a page and records its errors, dialogs, and requests. `wait` waits until the page is ready.
 export async function open(file: string, hash = "", options: Parameters<Browser["newContext"]>[0] = {}, wait = "main") {
-  // A browser of root's has no sandbox.
+  // Chromium's sandbox does not work as root.
   browser ??= await chromium.launch({ executablePath: kChromium, args: process.getuid?.() === 0 ? ["--no-sandbox"] : [] });
   const context: BrowserContext = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page: Page = await context.newPage();
@@ -48,14 +47,14 @@ export async function open(file: string, hash = "", options: Parameters<Browser[
   return { page, context, complaints };
 }
 
-// The table that is exported under this name, cell by cell (no cell of these has a comma in it).
+// Returns the cells of the table that is exported under this name. None of these cells contains a comma.
 export async function exported(page: Page, region: string): Promise<string[][]> {
   const table = page.locator(".table", { has: page.getByRole("region", { name: region }) });
   const [download] = await Promise.all([page.waitForEvent("download"), table.getByRole("button", { name: "CSV" }).click()]);
   const text = readFileSync(await download.path(), "utf8").trim();
   return text.split("\n").map((line) => {
     const cells = (line.match(/("([^"]|"")*"|[^,]*)(,|$)/g) ?? []).map((cell) => cell.replace(/,$/, "").replace(/^"(.*)"$/, "$1"));
-    return line.endsWith(",") ? cells : cells.slice(0, -1); // the end of a line that is behind its last cell
+    return line.endsWith(",") ? cells : cells.slice(0, -1); // the newline behind a line's last cell adds an empty cell
   });
 }
 
@@ -70,7 +69,7 @@ export async function violations(page: Page): Promise<string[]> {
   });
 }
 
-// Without a browser there is nothing to test; CI has one, or fails.
+// The tests are skipped without a browser. In CI, a missing browser is a failure.
 export const lacking = !existsSync(kChromium) && process.env.CI !== "true";
 if (lacking) console.warn(`skipped: there is no Chromium at ${kChromium} (CHROMIUM says where it is)`);
 export const described = describe.skipIf(lacking);

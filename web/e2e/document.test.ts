@@ -1,4 +1,4 @@
-// The page of any document (`etprof kernels --html`, `etprof check --html`), against what else etprof writes of the same.
+// Compares the page of documents (`etprof kernels --html`, `etprof check --html`) with etprof's other output of them.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,9 +14,9 @@ const kLog = join(kRoot, "tests/data/toy_cnn.t1.log");
 const kTable = "toy_cnn.t1: Operators";
 
 let folder: string;
-let kernels: string; // the page of a log
-let csv: string; // its table of operators, as `--csv` has it
-let every: string; // a page with every part of a document, and with hostile names
+let kernels: string; // the page of a kernel log
+let csv: string; // the table of operators of that log, from `--csv`
+let every: string; // a page with all kinds of parts of a document, and with hostile names
 let written: Document;
 
 const text = (of: string): Cell => ({ kind: "text", text: of });
@@ -80,14 +80,14 @@ described("the page of a document", () => {
   it("has every table with every text of it", async () => {
     const { page, context, complaints } = await open(kernels);
     expect(await page.locator("h1").innerText()).toBe(written.title);
-    expect(await page.locator("nav[aria-label=Views]").count()).toBe(0); // there is nothing else in it
+    expect(await page.locator("nav[aria-label=Views]").count()).toBe(0); // the page has no other view
     const tables = written.sections.flatMap((section) => section.parts.flatMap((part) => (part.table && part.table.rows.length > 0 ? [part.table] : [])));
     expect(tables.length).toBeGreaterThan(2);
     expect(await page.locator("table").count()).toBe(tables.length);
     for (const [i, of] of tables.entries()) {
-      // What is folded away has texts, too.
+      // Folded parts have texts, too.
       const rows = await page.locator("table").nth(i).locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent)));
-      const empty = of.columns.map((_, at) => of.rows.every((row) => row.cells[at]?.text === "")); // such a column is left out
+      const empty = of.columns.map((_, at) => of.rows.every((row) => row.cells[at]?.text === "")); // columns without text are omitted
       expect(rows).toEqual(of.rows.map((row) => row.cells.flatMap((cell, at) => (empty[at] ? [] : [cell.text]))));
     }
     expect(complaints).toEqual([]);
@@ -128,14 +128,14 @@ described("the page of a document", () => {
     await page.keyboard.press("Enter");
     expect(await times()).toEqual(["2.000", "3.000", "4.000", "5.000", "6.000", "7.000"]);
     expect(await sum.allInnerTexts()).toEqual(["all of it", "27.000", "2.00x"]);
-    // Few rows need no filter.
+    // A table with few rows has no filter.
     expect(await table(page, "Tables: Times").getByRole("searchbox").count()).toBe(0);
     const many = table(page, "Many rows: many");
     const width = async () => (await many.boundingBox())?.width;
     const before = await width();
     await many.getByRole("searchbox").fill("299.000");
     await expect.poll(() => firstCells(page, "Many rows: many")).toEqual(["row 299"]);
-    expect(await width()).toBe(before); // or the buttons would move away from the pointer
+    expect(await width()).toBe(before); // otherwise the buttons would move away from the pointer
     const rows = await exported(page, "Tables: Times");
     expect(rows[0]).toEqual(["name", "time", "time_unit", "speedup", "speedup_verdict"]);
     expect(rows.at(-1)).toEqual(["all of it", "27", "ms", "2", "faster"]);
@@ -151,7 +151,7 @@ described("the page of a document", () => {
     await expect.poll(() => inView(page)).toBe(true);
     await page.evaluate(() => scrollTo(0, 0));
     await expect.poll(() => inView(page)).toBe(false);
-    await page.getByRole("link", { name: "Chart" }).click(); // its address is there already
+    await page.getByRole("link", { name: "Chart" }).click(); // the address already names this section
     await expect.poll(() => inView(page)).toBe(true);
     const again = await context.newPage();
     await again.goto(page.url());
@@ -159,7 +159,7 @@ described("the page of a document", () => {
     await expect.poll(() => inView(again)).toBe(true);
     const folded = await context.newPage();
     await folded.goto(`${page.url().split("#")[0]}#any?at=folded-section`);
-    await folded.getByText("words that are folded").waitFor(); // unfolded
+    await folded.getByText("words that are folded").waitFor(); // the section is now open
     await context.close();
   });
 
@@ -168,10 +168,10 @@ described("the page of a document", () => {
     expect(await page.title()).toContain(kHostile[0]);
     expect(await firstCells(page, "Tables: Times")).toEqual(kHostile);
     const drawn = await page.locator("main .chart svg").textContent();
-    expect(drawn).toContain(`+5.0% ${kHostile[0]}`); // the mark of a change
-    expect(drawn).toContain((kHostile[0] as string).split(", ")[0]); // on the axis
+    expect(drawn).toContain(`+5.0% ${kHostile[0]}`); // the marker of a change
+    expect(drawn).toContain((kHostile[0] as string).split(", ")[0]); // the label on the axis
     await page.locator("main .chart svg").hover({ position: { x: 400, y: 60 } });
-    await page.locator("main .chart div", { hasText: "onerror" }).first().waitFor(); // the tooltip
+    await page.locator("main .chart div", { hasText: "onerror" }).first().waitFor(); // the tooltip appears
     expect(await page.locator("main img, main script").count()).toBe(0);
     expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined();
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);

@@ -1,4 +1,4 @@
-// What `etprof inspect --model-explorer` writes, in Model Explorer's own page: its server, its loader, real Chromium.
+// Opens the output of `etprof inspect --model-explorer` in Model Explorer's own page, with its server and loader.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
@@ -15,7 +15,7 @@ const kPython = join(kRoot, ".venv/bin/python");
 type Node = { id: string; label: string; incomingEdges: { sourceNodeId: string }[] };
 type NodeData = { forward: { results: Record<string, { value: number }> } };
 
-// Its dependencies are in requirements/explorer.txt.
+// Model Explorer's dependencies are in requirements/explorer.txt.
 const installed = spawnSync(kPython, ["-c", "import flask, model_explorer"], { stdio: "ignore" }).status === 0;
 const lacking = (!existsSync(kChromium) || !installed) && process.env.CI !== "true";
 if (lacking) console.warn(`skipped: Model Explorer (script/bootstrap --dev) or Chromium at ${kChromium} is not there`);
@@ -35,7 +35,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-// The address that it prints says which files to open.
+// The server prints an address that names the files to open.
 async function started(process: ChildProcess): Promise<string> {
   let said = "";
   return new Promise((found, failed) => {
@@ -68,11 +68,11 @@ beforeAll(async () => {
     env: { ...process.env, PYTHONUNBUFFERED: "1" },
   });
   const url = await started(server);
-  // A browser of root's has no sandbox; the page draws with WebGL.
+  // Chromium's sandbox does not work as root. The page draws with WebGL.
   const root = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   browser = await chromium.launch({ executablePath: kChromium, args: [...root, "--enable-unsafe-swiftshader"] });
   page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
-  // Its fonts, and whether there is a newer version.
+  // The page requests its fonts and looks for a newer version.
   await page.route(/^https?:\/\/(?!localhost)/, (route) => route.abort());
   await page.route(/check_new_version/, (route) => route.fulfill({ json: {} }));
   await page.goto(url);
@@ -85,7 +85,7 @@ afterAll(async () => {
   if (folder) rmSync(folder, { recursive: true, force: true });
 });
 
-// What the side panel says of a node.
+// Returns the text about a node in the side panel.
 async function panelOf(id: string): Promise<string> {
   await page.evaluate((nodeId) => {
     window.postMessage({ cmd: "model-explorer-select-node-by-node-id", nodeId }, "*");

@@ -1,5 +1,5 @@
-// The text of each page of a PDF as Chromium writes them: objects in the open, streams deflated, fonts with a map
-// to Unicode. Without spaces and line breaks, which a PDF need not have.
+// Returns the text of each page of a PDF written by Chromium: plain objects, deflated streams, and fonts with a map to
+// Unicode. Spaces and line breaks are removed, because a PDF need not contain them.
 import { inflateSync } from "node:zlib";
 
 export function pagesOf(pdf: Buffer): string[] {
@@ -19,7 +19,7 @@ export function pagesOf(pdf: Buffer): string[] {
     objects.set(Number(match[1]), { head, stream });
   }
   const unicode = (hex: string) => Buffer.from(hex, "hex").swap16().toString("utf16le");
-  const fonts = new Map<string, Map<number, string>>(); // by object: glyph to text
+  const fonts = new Map<string, Map<number, string>>(); // glyph to text, by number of the font's object
   const fontOf = (id: string): Map<number, string> => {
     const known = fonts.get(id);
     if (known) return known;

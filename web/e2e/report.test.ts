@@ -1,5 +1,5 @@
-// report.html in real Chromium, opened from disk as a user does, against the document and the analysis_summary.json of
-// the same run. What is measured is scripted (tests/measure/fake_worker.py, recorded ETDumps): the same wherever it runs.
+// Compares report.html, opened from disk in Chromium, with the document and the analysis_summary.json of the same run.
+// The measurement is scripted (tests/measure/fake_worker.py, recorded ETDumps), so it is the same on all machines.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,14 +16,14 @@ const kViews = ["report", "operators", "timeline", "roofline"];
 const kModel = join(kRoot, "tests/data/toy_cnn.pte");
 
 let folder: string;
-let run: string; // a results directory with two sides
-let hostile: string; // the folder of a report whose operators have such names
-let layered: string; // the folder of the same report with modules, which toy_cnn.pte has no .etrecord for
-let ladder: string; // a results directory of a ladder
+let run: string; // a results directory with two variants
+let hostile: string; // the folder of a report whose operators have hostile names
+let layered: string; // the folder of the same report with modules, which need an .etrecord that toy_cnn.pte lacks
+let ladder: string; // a results directory of `etprof isa`
 let report: Report;
-let said: Document; // of the report
+let reportDocument: Document; // the report's document
 
-// An experiment whose every launch is a little faster or slower, by a script.
+// Returns an experiment in which a script makes each launch a little faster or slower.
 function scripted(name: string, etdump: string, ns: number, more: object = {}, environment: Record<string, string> = {}): object {
   const env = { FAKE_STATE: join(folder, `state_${name}`), FAKE_ETDUMP: join(kRoot, "tests/data", etdump), FAKE_LATENCY_NS: String(ns), FAKE_LAUNCH_FACTORS: "1,1.01,1.02,0.99", ...environment };
   return { name, runner_path: join(kRoot, "tests/measure/fake_worker.py"), runs: 10, env, ...more };
@@ -36,10 +36,10 @@ function measure(name: string, experiments: object[]): string {
   return join(folder, name);
 }
 
-// What an element of a page holds, and the page with something else in it.
+// Reads the data in an element of a page, and replaces that data.
 const inPage = (id: string) => new RegExp(`(id="${id}"[^>]*>)([^<]*)`);
-const held = (page: string, id: string) => JSON.parse(gunzipSync(Buffer.from(inPage(id).exec(page)?.[2] as string, "base64")).toString());
-const holding = (page: string, id: string, value: unknown) => page.replace(inPage(id), `$1${gzipSync(JSON.stringify(value)).toString("base64")}`);
+const readData = (page: string, id: string) => JSON.parse(gunzipSync(Buffer.from(inPage(id).exec(page)?.[2] as string, "base64")).toString());
+const replaceData = (page: string, id: string, value: unknown) => page.replace(inPage(id), `$1${gzipSync(JSON.stringify(value)).toString("base64")}`);
 
 const tablesOf = (document: Document, id: string): Table[] => document.sections.flatMap((section) => section.parts.flatMap(({ table }) => (table?.id === id ? [table] : [])));
 
@@ -52,7 +52,7 @@ beforeAll(async () => {
   ]);
   report = JSON.parse(readFileSync(join(run, "analysis_summary.json"), "utf8"));
   const page = readFileSync(join(run, "report.html"), "utf8");
-  said = held(page, "etprof-document");
+  reportDocument = readData(page, "etprof-document");
 
   layered = join(folder, "layered");
   mkdirSync(layered);
@@ -66,14 +66,14 @@ beforeAll(async () => {
     ];
     if (experiment.program) experiment.program = { ...experiment.program, layers };
   }
-  const modules = structuredClone(tablesOf(said, "compared_by_category")[0] as Table);
+  const modules = structuredClone(tablesOf(reportDocument, "compared_by_category")[0] as Table);
   const wider = <T>(all: T[]) => Array.from({ length: 4 }, () => all).flat();
   const columns = wider(modules.columns).map((column, i) => ({ ...column, id: `${column.id}_${i}` }));
   const wide = { ...modules, id: "wide", columns, rows: modules.rows.map((row) => ({ ...row, cells: wider(row.cells) })) };
   const more = [{ ...modules, id: "compared_by_layer" }, wide].map((table) => ({ title: table.id, level: "page", parts: [{ table }] }));
-  const twins = ["a", "b"].map((name) => ({ level: "page", parts: [{ table: { ...(tablesOf(said, "self_times")[0] as Table), id: "twins", title: `Twins: ${name}` } }] }));
-  const document = { ...said, sections: [...said.sections, ...more, ...twins] };
-  writeFileSync(join(layered, "report.html"), holding(holding(page, "etprof-report", changed), "etprof-document", document));
+  const twins = ["a", "b"].map((name) => ({ level: "page", parts: [{ table: { ...(tablesOf(reportDocument, "self_times")[0] as Table), id: "twins", title: `Twins: ${name}` } }] }));
+  const document = { ...reportDocument, sections: [...reportDocument.sections, ...more, ...twins] };
+  writeFileSync(join(layered, "report.html"), replaceData(replaceData(page, "etprof-report", changed), "etprof-document", document));
 
   ladder = measure("ladder", [
     scripted("base", "toy_cnn.avx.t1.etdump", 6_000_000, { isa: "none" }, { FAKE_ISA: "" }),
@@ -111,12 +111,12 @@ described("a report opened from disk", () => {
       for (const view of kViews) {
         await page.goto(`${page.url().split("#")[0]}#${view}`);
         await page.locator(`nav a[aria-current=page][href="#${view}"]`).waitFor();
-        await expect.poll(async () => (await page.locator("main").innerText()).length, { timeout: 30_000 }).toBeGreaterThan(30); // unpacked
+        await expect.poll(async () => (await page.locator("main").innerText()).length, { timeout: 30_000 }).toBeGreaterThan(30); // the data is unpacked
         expect(await page.locator("main .warning", { hasText: "could not be drawn" }).count()).toBe(0);
         expect(await violations(page), view).toEqual([]);
       }
       expect(complaints).toEqual([]);
-      // What has a fault is found to have one.
+      // The accessibility checker finds a fault that is put into the page.
       await page.evaluate(() => document.querySelector("main")?.append(new Image()));
       expect((await violations(page)).join()).toContain("image-alt");
       await context.close();
@@ -125,11 +125,11 @@ described("a report opened from disk", () => {
 
   it("says the answer, what it is of, and what there is to be done, as the document has it", async () => {
     const { page, context } = await open(run);
-    expect(await page.locator(".headline").allInnerTexts()).toEqual(said.answers.map((answer) => answer.text));
-    expect(await page.locator(".answer").innerText()).toContain(said.measured);
-    const text = (await page.locator("main").textContent()) as string; // what is folded, too
-    for (const note of said.notes) expect(text).toContain(note);
-    const items = said.sections.flatMap((section) => section.parts.flatMap(({ list }) => (list?.numbered ? list.items : [])));
+    expect(await page.locator(".headline").allInnerTexts()).toEqual(reportDocument.answers.map((answer) => answer.text));
+    expect(await page.locator(".answer").innerText()).toContain(reportDocument.measured);
+    const text = (await page.locator("main").textContent()) as string; // includes folded parts
+    for (const note of reportDocument.notes) expect(text).toContain(note);
+    const items = reportDocument.sections.flatMap((section) => section.parts.flatMap(({ list }) => (list?.numbered ? list.items : [])));
     expect(items.length).toBeGreaterThan(1);
     for (const item of items) for (const line of [item.text, ...(item.details ?? [])]) expect(text).toContain(line);
     await context.close();
@@ -139,8 +139,8 @@ described("a report opened from disk", () => {
     const { page, context } = await open(run, "", { viewport: { width: 1400, height: 900 } });
     const quality = page.locator("#at-notes details:not([open]) > summary");
     const text = await quality.innerText();
-    expect(text).toContain(said.notes[0]);
-    const warnings = said.notes.filter((note) => note.startsWith("warning: ")).length;
+    expect(text).toContain(reportDocument.notes[0]);
+    const warnings = reportDocument.notes.filter((note) => note.startsWith("warning: ")).length;
     if (warnings > 0) expect(text).toContain(`${warnings} warning`);
     expect((await quality.boundingBox())?.height).toBeLessThan(30);
     await context.close();
@@ -220,8 +220,8 @@ described("a report opened from disk", () => {
   it("has each chart once, below the first table of its kind", async () => {
     const { page, context } = await open(run);
     const charts = (slug: string) => page.locator(`#at-${slug} .chart`).count();
-    expect(await charts("latency")).toBe(2); // distributions and bursts
-    expect(await charts("self-time-by-group")).toBe(2); // stacked, and from one to the other
+    expect(await charts("latency")).toBe(2); // the charts of distributions and of bursts
+    expect(await charts("self-time-by-group")).toBe(2); // stacked bars and the waterfall
     expect(await page.locator("main .chart").count()).toBe(4);
     await context.close();
   });
@@ -244,7 +244,7 @@ described("a report opened from disk", () => {
     const expected = rows.filter((row) => row.name.toLowerCase().includes("softmax"));
     expect(expected.length).toBeGreaterThan(0);
     await expect.poll(() => rowCount(page)).toBe(expected.length);
-    expect(page.url()).toContain("q=softmax"); // the address says it
+    expect(page.url()).toContain("q=softmax"); // the address holds the filter
 
     await page.getByRole("searchbox").fill("");
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).click()]);
@@ -313,7 +313,7 @@ described("a report opened from disk", () => {
     const cells = rows.map((row) => row.slice(at, at + 4).join());
     for (const row of told) expect(cells, row.name).toContain([row.ratio, row.ratio_low, row.ratio_high, row.verdict].join());
     await context.close();
-    // A page of its own for each view: a browser saves no more than about ten files of one page unasked.
+    // Each view gets a new page, because a browser saves only about ten files of one page without asking.
     for (const view of kViews) {
       const { page, context } = await open(run, `#${view}`);
       await page.locator(`nav a[aria-current=page][href="#${view}"]`).waitFor();
@@ -328,7 +328,7 @@ described("a report opened from disk", () => {
 
   it("has pairs with the same rows side by side, and each by itself folded", async () => {
     const { page, context } = await open(layered);
-    const one = tablesOf(said, "self_times")[0] as Table;
+    const one = tablesOf(reportDocument, "self_times")[0] as Table;
     const rows = await page.getByRole("region", { name: "Twins", exact: true }).locator("tbody tr, tfoot tr").evaluateAll((all) => all.map((row) => row.firstElementChild?.textContent));
     expect(rows).toEqual(one.rows.map((row) => row.cells[0]?.text));
     expect(await page.locator("details:not([open]) > summary", { hasText: "Twins: " }).allInnerTexts()).toEqual(["Twins: a", "Twins: b"]);
@@ -348,7 +348,7 @@ described("a report opened from disk", () => {
     const shares = await exported(page, "operators");
     const column = (shares[0] as string[]).indexOf("Share of total");
     const all = shares.slice(1).map((row) => Number(row[column]));
-    // Self times: together they are the whole.
+    // The self times add up to the whole.
     expect(all.reduce((sum, one) => sum + one, 0)).toBeCloseTo(1, 9);
     await context.close();
   });
@@ -358,7 +358,7 @@ described("a report opened from disk", () => {
     await page.locator("tbody tr").first().click();
     const chart = page.locator("aside.details .chart");
     await chart.waitFor();
-    // A point a run and side, but for the first runs of processes.
+    // There is one point per run and variant, except for the first run of each process.
     const steady = report.experiments.map((e) => e.operators?.find((op) => op.name.includes("Softmax"))?.self_ms.n ?? 0);
     await expect.poll(() => chart.locator("svg path[fill='#0072b2'], svg path[fill='#d55e00']").count()).toBeGreaterThanOrEqual(steady[0] as number);
     await context.close();
@@ -375,7 +375,7 @@ described("a report opened from disk", () => {
     const file = readdirSync(join(run, "one")).find((name) => name.endsWith("_exec_all_runs_timeline.csv")) as string;
     const [head, ...lines] = readFileSync(join(run, "one", file), "utf8").trim().split("\n");
     const columns = (head as string).split(",");
-    // No name of this model has quotes; those with commas stand in quotes.
+    // Names of this model contain no quotes. Names with commas are quoted.
     const cells = lines.map((line) => (line.match(/("[^"]*"|[^,]*)(,|$)/g) ?? []).map((cell) => cell.replace(/,$/, "").replace(/^"|"$/g, "")));
     const expected = cells
       .filter((row) => row[columns.indexOf("run_index")] === index)
@@ -383,7 +383,7 @@ described("a report opened from disk", () => {
     expect(expected.length).toBeGreaterThan(5);
     const rows = (await exported(page, `spans of ${label}`)).slice(1);
     expect(rows.map((row) => `${row[0]} ${Number(row[2])}`).sort()).toEqual(expected.sort());
-    // Self times add up to the run.
+    // The self times add up to the run.
     const whole = rows.find((row) => row[0] === "Method::execute");
     expect(rows.reduce((sum, row) => sum + Number(row[3]), 0)).toBeCloseTo(Number(whole?.[2]), 9);
     await context.close();
@@ -394,7 +394,7 @@ described("a report opened from disk", () => {
     const canvas = page.locator(".lane canvas").first();
     const frame = page.locator(".timeline");
     await canvas.waitFor();
-    await page.waitForTimeout(300); // until all is drawn
+    await page.waitForTimeout(300); // until everything is drawn
     const picture = () => canvas.evaluate((element: HTMLCanvasElement) => element.toDataURL());
     const changes = async (what: () => Promise<unknown>) => {
       const before = await picture();
@@ -402,15 +402,15 @@ described("a report opened from disk", () => {
       await expect.poll(async () => (await picture()) !== before).toBe(true);
     };
     const whole = await picture();
-    // Nothing of it has the focus yet.
+    // No element of the timeline has the focus yet.
     expect(await page.evaluate(() => document.activeElement === document.body)).toBe(true);
     await changes(() => page.keyboard.press("w"));
     await changes(() => page.keyboard.press("s"));
-    await page.keyboard.press("ArrowDown"); // scrolls the page
+    await page.keyboard.press("ArrowDown"); // the key scrolls the page
     expect(await page.locator("aside.details").count()).toBe(0);
     await page.evaluate(() => scrollTo(0, 0));
     await page.getByRole("searchbox").first().focus();
-    await page.keyboard.press("d"); // typed
+    await page.keyboard.press("d"); // the key types a letter
     expect(await page.getByRole("searchbox").first().inputValue()).toBe("d");
     await page.getByRole("searchbox").first().fill("");
     await expect.poll(picture).toBe(whole);
@@ -435,11 +435,11 @@ described("a report opened from disk", () => {
       await page.mouse.move(box.x + box.width / 2 - 120, box.y + 10, { steps: 4 });
       await page.mouse.up();
     });
-    expect(await page.locator("aside.details").count()).toBe(0); // dragging chooses nothing
+    expect(await page.locator("aside.details").count()).toBe(0); // dragging does not select a span
     await page.getByRole("button", { name: "Whole run" }).click();
     await expect.poll(picture).toBe(whole);
 
-    // From span to span, inside and out.
+    // Keys move the selection to the next span, to its child, and to its parent.
     const chosen = page.locator("aside.details dd").first();
     await frame.focus();
     await page.keyboard.press(".");
@@ -453,7 +453,7 @@ described("a report opened from disk", () => {
     expect(await chosen.innerText()).not.toBe(inside);
     await page.keyboard.press(",");
     expect(await chosen.innerText()).toBe(inside);
-    // Its counterpart on the other side stands beside it.
+    // The details of the counterpart in the other variant are next to it.
     expect(await page.locator("aside.details h3").count()).toBe(2);
     await page.keyboard.press("ArrowUp");
     expect(await chosen.innerText()).toBe(first);
@@ -466,7 +466,7 @@ described("a report opened from disk", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");
     await page.locator(".timeline dl").waitFor();
-    // A span under the pointer says what it is.
+    // The span under the pointer has a tooltip.
     await page.mouse.move(box.x + box.width / 2, box.y + 5);
     await page.mouse.move(box.x + box.width / 2 + 3, box.y + 6);
     expect(complaints).toEqual([]);
@@ -479,7 +479,7 @@ described("a report opened from disk", () => {
     await canvas.waitFor();
     await page.waitForTimeout(300);
     const picture = () => canvas.evaluate((element: HTMLCanvasElement) => element.toDataURL());
-    await page.keyboard.press("r"); // the whole of it
+    await page.keyboard.press("r"); // the sums of the whole window
     const sums = async () => (await exported(page, "sums")).slice(1);
     const total = (rows: string[][], at: number) => rows.reduce((sum, row) => sum + Number(row[at]), 0);
     const whole = await sums();
@@ -500,7 +500,7 @@ described("a report opened from disk", () => {
     await page.mouse.up();
     await page.keyboard.up("Shift");
     await page.getByRole("complementary", { name: "Sums of an area" }).waitFor();
-    expect(await page.locator("aside.details").count()).toBe(1); // no span is chosen
+    expect(await page.locator("aside.details").count()).toBe(1); // only the sums, because no span is selected
     expect(total(await sums(), 1)).toBeLessThan(total(whole, 1));
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press("Escape");
@@ -562,7 +562,7 @@ described("a report opened from disk", () => {
     expect(without.length).toBeGreaterThan(0);
     expect(await names(1)).toEqual(without.map((row) => row.name).slice(0, 5));
     expect(await moved.getAttribute("aria-label")).toContain("without multiply-accumulates");
-    // Without the other variant nothing is outlined.
+    // Without the other variant, no point is outlined.
     const outlined = work.locator(`svg path[stroke='${colorOfName("Convolution", "light")}']`);
     expect(await outlined.count()).toBeGreaterThan(0);
     await page.getByRole("combobox", { name: "Compared with" }).selectOption("none");
@@ -614,7 +614,7 @@ described("a report opened from disk", () => {
         const box = await table.getByRole("columnheader", { name: title }).first().boundingBox();
         expect((box?.x ?? 400) + (box?.width ?? 0), `${region}: ${title}`).toBeLessThanOrEqual(390);
       }
-      // Scrolled to its end, a row still has its name.
+      // A table that is scrolled to its end still shows the names of its rows.
       await table.evaluate((frame) => frame.scrollTo(1000, 0));
       expect((await table.locator("tbody td").first().boundingBox())?.x, region).toBeGreaterThanOrEqual(0);
     };
@@ -646,7 +646,7 @@ described("a report opened from disk", () => {
     const { page, context } = await open(run, "#report", { viewport: { width: 390, height: 844 } });
     await page.locator("#at-self-time-by-group .chart svg text").first().waitFor();
     for (const chart of await page.locator("#at-self-time-by-group .chart").all()) {
-      // Times along the axis: the labels that stand in one line.
+      // The times along the axis are the labels with the same vertical position.
       const boxes = await chart.locator("svg text").evaluateAll((all) =>
         all.filter((one) => /^[\d.]+ (ns|µs|ms|s)$/.test(one.textContent ?? "")).map((one) => one.getBoundingClientRect()).map(({ left, right }) => ({ left, right })),
       );
@@ -694,17 +694,17 @@ described("a report opened from disk", () => {
       const pages = pagesOf(await page.pdf({ format: "A4" }));
       for (const [i, text] of pages.entries()) expect(text.length, `${view}, page ${i + 1} of ${pages.length}`).toBeGreaterThan(30);
       const last = await page.locator("main table tbody").evaluateAll((bodies) =>
-        // What is folded is not printed.
+        // Folded parts are not printed.
         bodies.filter((body) => body.checkVisibility()).map((body) => body.querySelector("tr:last-child td")?.textContent ?? ""),
       );
       for (const cell of last) expect(pages.join(""), view).toContain(cell.replaceAll("->", "→").replace(/\s/g, ""));
 
       await page.emulateMedia({ media: "print" });
-      await page.locator("html.printing").waitFor(); // the page hears of it a little later
+      await page.locator("html.printing").waitFor(); // the event reaches the page a little later
       await expect.poll(async () => Math.max(0, ...(await charts())), { message: view }).toBeLessThanOrEqual(700);
       const right = await page.locator("main *:not(svg *)").evaluateAll((all) => Math.max(...all.filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect().right)));
       expect(right, view).toBeLessThanOrEqual(794); // A4 at 96 pixels an inch
-      // No number and no verdict is torn.
+      // No number and no verdict breaks across lines.
       const heights = await page.locator("td.number, .verdict").evaluateAll((all) =>
         all.filter((one) => one.checkVisibility()).map((one) => {
           const range = document.createRange();
@@ -715,7 +715,7 @@ described("a report opened from disk", () => {
       expect(Math.max(0, ...heights), view).toBeLessThanOrEqual(2);
       await page.emulateMedia({ media: "screen" });
       await page.locator("html:not(.printing)").waitFor();
-      // On the screen all is as before.
+      // After printing, the screen is as before.
       await expect.poll(charts).toEqual(before);
     }
     expect(complaints).toEqual([]);
@@ -728,11 +728,11 @@ described("a report opened from disk", () => {
     const before = await folded();
     expect(before).toBeGreaterThan(3);
     const pages = pagesOf(await page.pdf({ format: "A4" })).join("");
-    const details = said.sections.flatMap((section) => section.parts.flatMap(({ list }) => list?.items.flatMap((item) => item.details ?? []) ?? []));
+    const details = reportDocument.sections.flatMap((section) => section.parts.flatMap(({ list }) => list?.items.flatMap((item) => item.details ?? []) ?? []));
     expect(details.length).toBeGreaterThan(0);
     for (const line of details) expect(pages).toContain(line.replaceAll("->", "→").replace(/\s/g, ""));
     await expect.poll(folded).toBe(before);
-    // The table behind the bursts stays as the reader left it: their chart is on the paper.
+    // The folded table of bursts stays folded, because the paper shows their chart.
     const name = report.experiments[0]?.label as string;
     const rows = (text: string) => text.split(`${name.replace(/\s/g, "")}1`).length;
     const closed = rows(pages);
@@ -758,7 +758,7 @@ described("a ladder", () => {
     const [head, ...rows] = (await exported(page, "ladder_levels")) as [string[], ...string[][]];
     expect(rows.map((row) => row[0])).toEqual(levels);
     expect(rows.map((row) => Number(row[head.indexOf("median")]))).toEqual(of.latency.cells.map((cell: { ms: number }) => cell.ms));
-    expect(await page.locator("#at-isa-ladder .chart").count()).toBe(3); // of the latency, and two of the groups
+    expect(await page.locator("#at-isa-ladder .chart").count()).toBe(3); // one chart of the latency and two of the groups
     const all = await page.locator("[aria-label$='Operators by level'] tbody tr").count(); // folded
     expect(all).toBe(of.operators.length);
     expect(await violations(page)).toEqual([]);
@@ -770,7 +770,7 @@ described("a ladder", () => {
 described("a large report", () => {
   it("of 100 runs of 500 operators is a file of less than 5 MB, which draws no more rows than can be seen", async () => {
     const rows = ["name,start_us,end_us,run_index"];
-    // Times as uneven as measured ones, or they would pack better than those do.
+    // The times are as irregular as measured times, because regular times would compress better.
     const uneven = (n: number) => ((n * 2654435761) % 4294967296) / 4294967296;
     for (let run = 0, now = 0; run < 100; run++) {
       const start = now;
@@ -797,13 +797,13 @@ described("a large report", () => {
     const printed = pages.join("").match(/Convolution\(NHWC,F32\)IGEMM#\d+/g) ?? [];
     expect(printed.length).toBe(200);
     expect(pages.join("")).toContain("200of500rows;theCSVhasall.");
-    // A number right behind a name cannot be told from the name's own.
+    // A number directly behind a name cannot be distinguished from digits of the name.
     for (const [i, name] of order.slice(0, 200).entries()) expect(printed[i]?.startsWith(name), name).toBe(true);
-    expect(await page.locator("tbody tr").count()).toBeLessThan(100); // on the screen as before
+    expect(await page.locator("tbody tr").count()).toBeLessThan(100); // the screen is as before
     await page.goto(`${page.url().split("#")[0]}#timeline`);
     await page.locator(".lane option").first().waitFor({ state: "attached" });
     expect(await page.locator(".lane option").count()).toBe(100);
-    // What its table of operators leaves out is in the page: a link leads there, and not a command.
+    // The rows that the table of operators omits are elsewhere in the page, so a link leads there instead of a command.
     await page.goto(`${page.url().split("#")[0]}#report`);
     await page.locator("#at-most-expensive-operators").getByRole("link", { name: "Operators" }).waitFor();
     expect(await page.locator("main").textContent()).not.toContain("--csv");

@@ -1,38 +1,38 @@
-// Draws the spans of a run onto a canvas: one row a depth.
+// Draws the spans of a run onto a canvas, with one row per depth.
 import type { Theme } from "./theme";
 import type { ExperimentTimeline, Spans } from "./timeline";
 import { firstEndingAfter } from "./timeline";
 import { colorOfName } from "./colors";
 import { isPrinting } from "./print";
 
-export const ROW = 22; // pixels, of one depth
+export const ROW = 22; // height of the row of one depth, pixels
 
-// What part of the time is shown, ns.
+// The part of a run that is shown, ns from its start.
 export interface Window {
   from: number;
   to: number;
 }
 
 export interface Marks {
-  selected: number; // a span; -1: none
-  counterpart: string | undefined; // an operator's key
-  matches: ((op: number) => boolean) | null; // others are pale; null: all are alike
+  selected: number; // index of a span; -1: no span is selected
+  counterpart: string | undefined; // key of the operator that corresponds to the selected span
+  matches: ((op: number) => boolean) | null; // spans of other operators are drawn pale; null: no search
 }
 
 const isCall = (kind: string): boolean => kind === "method" || kind.endsWith("_call");
 
-export function colorOf(group: string, kind: string, theme: Theme): string {
+export function spanColor(group: string, kind: string, theme: Theme): string {
   if (isCall(kind) || group === "") return theme === "dark" ? "#3f4853" : "#c9d1d9";
   return colorOfName(group, theme);
 }
 
-function inkOn(group: string, kind: string, theme: Theme): string {
+function textColor(group: string, kind: string, theme: Theme): string {
   if (isCall(kind) || group === "") return theme === "dark" ? "#e3e7eb" : "#1f2328";
   return theme === "dark" ? "#10141a" : "#ffffff";
 }
 
-// Fits the canvas's pixels to its place on the screen. Returns null where it has none.
-export function prepare(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
+// Resizes the canvas's bitmap to its size on the screen. Returns null if the canvas has no area.
+export function resizeBitmap(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
   const ratio = isPrinting() ? 3 : window.devicePixelRatio || 1; // sharp on paper
   const width = Math.round(canvas.clientWidth * ratio);
   const height = Math.round(canvas.clientHeight * ratio);
@@ -44,9 +44,9 @@ export function prepare(canvas: HTMLCanvasElement): CanvasRenderingContext2D | n
   return context;
 }
 
-// `names`: by span.
+// `names` has one label per span.
 export function drawSpans(canvas: HTMLCanvasElement, timeline: ExperimentTimeline, spans: Spans, names: string[], shown: Window, marks: Marks, theme: Theme): void {
-  const context = prepare(canvas);
+  const context = resizeBitmap(canvas);
   if (!context) return;
   const width = canvas.clientWidth;
   const scale = width / (shown.to - shown.from);
@@ -56,7 +56,7 @@ export function drawSpans(canvas: HTMLCanvasElement, timeline: ExperimentTimelin
   const outline = theme === "dark" ? "#ffffff" : "#000000";
   spans.levels.forEach((level, depth) => {
     const top = depth * ROW;
-    let last = Number.NEGATIVE_INFINITY; // the right edge of what was drawn; more within its pixel does not show
+    let last = Number.NEGATIVE_INFINITY; // right edge of the last span drawn; spans within half a pixel of it are skipped
     for (let i = firstEndingAfter(spans, level, shown.from); i < level.length; i++) {
       const span = level[i] as number;
       const start = spans.start[span] as number;
@@ -64,31 +64,31 @@ export function drawSpans(canvas: HTMLCanvasElement, timeline: ExperimentTimelin
       const left = Math.max(0, (start - shown.from) * scale);
       const right = Math.min(width, ((spans.end[span] as number) - shown.from) * scale);
       if (right - last < 0.5 && span !== marks.selected) continue;
-      const wide = Math.max(0.75, right - left - (right - left > 3 ? 1 : 0));
-      last = left + wide;
+      const drawnWidth = Math.max(0.75, right - left - (right - left > 3 ? 1 : 0));
+      last = left + drawnWidth;
       const op = timeline.operators[spans.op[span] as number];
       if (!op) continue;
       const pale = marks.matches !== null && !marks.matches(spans.op[span] as number);
       context.globalAlpha = pale ? 0.2 : 1;
-      context.fillStyle = colorOf(op.group, op.kind, theme);
-      context.fillRect(left, top, wide, ROW - 2);
-      if (wide > 34 && !pale) {
-        context.fillStyle = inkOn(op.group, op.kind, theme);
-        context.fillText(fitted(context, names[span] ?? op.name, wide - 8), left + 4, top + (ROW - 2) / 2 + 0.5);
+      context.fillStyle = spanColor(op.group, op.kind, theme);
+      context.fillRect(left, top, drawnWidth, ROW - 2);
+      if (drawnWidth > 34 && !pale) {
+        context.fillStyle = textColor(op.group, op.kind, theme);
+        context.fillText(truncateToWidth(context, names[span] ?? op.name, drawnWidth - 8), left + 4, top + (ROW - 2) / 2 + 0.5);
       }
       context.globalAlpha = 1;
       if (span === marks.selected || (marks.counterpart !== undefined && op.key === marks.counterpart)) {
         context.strokeStyle = outline;
         context.lineWidth = 2;
         context.setLineDash(span === marks.selected ? [] : [4, 3]);
-        context.strokeRect(left + 1, top + 1, Math.max(2, wide - 2), ROW - 4);
+        context.strokeRect(left + 1, top + 1, Math.max(2, drawnWidth - 2), ROW - 4);
         context.setLineDash([]);
       }
     }
   });
 }
 
-// Darkens what lies outside of a part of the time, with a line at both of its ends.
+// Fades everything outside `area` and draws a line at both ends of the area.
 export function drawArea(canvas: HTMLCanvasElement, shown: Window, area: Window, theme: Theme): void {
   const context = canvas.getContext("2d");
   if (!context) return;
@@ -102,9 +102,9 @@ export function drawArea(canvas: HTMLCanvasElement, shown: Window, area: Window,
   context.fillRect(right, 0, 1.5, height);
 }
 
-// The innermost spans of runs below each other, each over its whole time.
+// Draws each whole run as one row. Inner spans cover the spans around them. `whole` is the longest time, ns.
 export function drawOverview(canvas: HTMLCanvasElement, runs: { timeline: ExperimentTimeline; spans: Spans }[], whole: number, theme: Theme): void {
-  const context = prepare(canvas);
+  const context = resizeBitmap(canvas);
   if (!context) return;
   const scale = canvas.clientWidth / whole;
   const row = canvas.clientHeight / runs.length;
@@ -113,7 +113,7 @@ export function drawOverview(canvas: HTMLCanvasElement, runs: { timeline: Experi
     for (const depth of spans.levels.keys()) {
       for (const span of spans.levels[depth] ?? []) {
         const op = timeline.operators[spans.op[span] as number];
-        context.fillStyle = colorOf(op?.group ?? "", op?.kind ?? "", theme);
+        context.fillStyle = spanColor(op?.group ?? "", op?.kind ?? "", theme);
         const [start, end] = [spans.start[span] as number, spans.end[span] as number];
         context.fillRect(start * scale, at * row, (end - start) * scale, row - 1);
       }
@@ -121,9 +121,9 @@ export function drawOverview(canvas: HTMLCanvasElement, runs: { timeline: Experi
   });
 }
 
-// As much of the text as fits, with an ellipsis where it was cut.
-function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
-  // No letter is narrower than 3 pixels: what cannot fit is not measured, however long a name is.
+// Returns the longest prefix of the text that fits, with an ellipsis if it was cut.
+function truncateToWidth(context: CanvasRenderingContext2D, text: string, width: number): string {
+  // No letter is narrower than 3 pixels, so the part of a long name that cannot fit is not measured.
   let cut = text.slice(0, Math.ceil(width / 3));
   if (cut === text && context.measureText(text).width <= width) return text;
   let low = 0;
@@ -138,7 +138,7 @@ function fitted(context: CanvasRenderingContext2D, text: string, width: number):
 }
 
 export function drawRuler(canvas: HTMLCanvasElement, shown: Window, marks: number[], text: (ns: number) => string, theme: Theme): void {
-  const context = prepare(canvas);
+  const context = resizeBitmap(canvas);
   if (!context) return;
   const width = canvas.clientWidth;
   context.clearRect(0, 0, width, canvas.clientHeight);

@@ -6,8 +6,8 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { isPrinting, usePrinting } from "./print";
 import { useTheme } from "./theme";
 
-// ECharts: steps, stacked bars, logarithmic axes, zoom, touch, and a description for screen readers, drawn as
-// SVG (sharp in print). Only what is used is in the page.
+// ECharts provides steps, stacked bars, logarithmic axes, zoom, touch, and a description for screen readers. It draws
+// SVG, which is sharp in print. The page contains only the components listed here.
 use([
   BarChart,
   LineChart,
@@ -21,21 +21,21 @@ use([
   SVGRenderer,
 ]);
 
-// Colors of experiments, one after another: told apart by people who see colors otherwise (Okabe and Ito,
-// "Color Universal Design", 2008), darkened or lightened for contrast with the page.
+// Colors of experiments, in order. Color-blind people can distinguish them (Okabe and Ito, "Color Universal Design",
+// 2008). They are darkened or lightened for contrast with the page.
 export const kColors = {
   light: ["#0072b2", "#d55e00", "#007f5f", "#a8518a", "#8a6d00", "#2f8fc4", "#5c5c5c"],
   dark: ["#56b4e9", "#f0904a", "#2fc79a", "#dd93bd", "#e6c84a", "#8fd0f5", "#a9a9a9"],
 };
 
-// How many marks an axis of so many pixels has room for.
-export function ticksIn(width: number): number {
+// Returns how many ticks fit on an axis that is `width` pixels long.
+export function tickCount(width: number): number {
   return Math.max(2, Math.min(6, Math.floor(width / 160)));
 }
 
 function fit(chart: EChartsType): void {
   chart.resize();
-  chart.setOption({ xAxis: { splitNumber: ticksIn(chart.getWidth()) } });
+  chart.setOption({ xAxis: { splitNumber: tickCount(chart.getWidth()) } });
 }
 
 export function Chart(props: { option: EChartsCoreOption; height: number; label: string }) {
@@ -45,25 +45,25 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
   const printing = usePrinting();
   useLayoutEffect(() => {
     if (!element.current) return;
-    const made = init(element.current, undefined, { renderer: "svg" });
-    chart.current = made;
+    const created = init(element.current, undefined, { renderer: "svg" });
+    chart.current = created;
     const observer = new ResizeObserver(() => {
-      if (!isPrinting()) fit(made);
+      if (!isPrinting()) fit(created);
     });
     observer.observe(element.current);
     return () => {
       observer.disconnect();
-      made.dispose();
+      created.dispose();
       chart.current = null;
     };
   }, []);
-  const drawn = useRef<EChartsCoreOption | null>(null);
+  const drawnOption = useRef<EChartsCoreOption | null>(null);
   useLayoutEffect(() => {
-    // The reader's zoom outlives another theme, and is on paper as on the screen.
+    // A change of theme and printing keep the reader's zoom.
     type Zoom = { startValue?: number; endValue?: number };
-    const zooms = drawn.current === props.option ? (chart.current?.getOption()?.dataZoom as Zoom[] | undefined) : undefined;
+    const zooms = drawnOption.current === props.option ? (chart.current?.getOption()?.dataZoom as Zoom[] | undefined) : undefined;
     const dataZoom = (props.option.dataZoom as Zoom[] | undefined)?.map((one, i) => ({ ...one, ...(zooms?.[i] ? { startValue: zooms[i].startValue, endValue: zooms[i].endValue } : {}) }));
-    drawn.current = props.option;
+    drawnOption.current = props.option;
     const ink = theme === "dark" ? "#d7dbe0" : "#24292f";
     const faint = theme === "dark" ? "#3a414a" : "#d8dde3";
     const axis = {
@@ -72,7 +72,7 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
       nameTextStyle: { color: ink },
       splitLine: { lineStyle: { color: faint } },
     };
-    const withAxis = (given: unknown) =>
+    const withAxisStyle = (given: unknown) =>
       (Array.isArray(given) ? given : [given]).map((one: { axisLabel?: object }) => ({
         ...axis,
         ...one,
@@ -96,15 +96,15 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
           textStyle: { color: ink },
           top: 0,
           ...((props.option.legend as object) ?? {}),
-          ...(printing ? { type: "plain" } : {}), // all of it: paper cannot be scrolled
+          ...(printing ? { type: "plain" } : {}), // a legend on paper cannot be scrolled, so it shows all entries
         },
-        xAxis: withAxis(props.option.xAxis).map((one) => ({ splitNumber: ticksIn(element.current?.clientWidth ?? 0), ...one })),
-        yAxis: withAxis(props.option.yAxis),
+        xAxis: withAxisStyle(props.option.xAxis).map((one) => ({ splitNumber: tickCount(element.current?.clientWidth ?? 0), ...one })),
+        yAxis: withAxisStyle(props.option.yAxis),
       },
       { notMerge: true },
     );
   }, [props.option, props.label, theme, printing]);
-  // In the width of the paper, and drawn at once: the pages are laid out next.
+  // The browser lays out the pages right after this, so the chart takes the paper's width and is drawnOption immediately.
   useLayoutEffect(() => {
     if (chart.current) fit(chart.current);
     chart.current?.getZr().flush();

@@ -4,12 +4,12 @@ import { colorOfName, kPalette } from "./colors";
 
 const channels = (color: string) => [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
 const luminance = (color: string) => channels(color).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i]!, 0);
-// As WCAG 2 has it.
+// Contrast ratio, defined by WCAG 2.
 const contrast = (a: string, b: string) => {
   const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y) as [number, number];
   return (high + 0.05) / (low + 0.05);
 };
-// CIE 1976, D65.
+// Converts sRGB to CIE 1976 L*a*b* with the white point D65.
 function lab(color: string): number[] {
   const [r, g, b] = channels(color) as [number, number, number];
   const f = (t: number) => (t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116);
@@ -18,7 +18,7 @@ function lab(color: string): number[] {
 }
 const distance = (a: string, b: string) => Math.hypot(...lab(a).map((one, i) => one - (lab(b)[i] as number)));
 
-// Every name that etprof gives to an operator.
+// All names of groups and categories that etprof gives to operators.
 const source = readFileSync(new URL("../../src/analysis/categories.cc", import.meta.url), "utf8");
 const kCategories = [...new Set([...source.matchAll(/\{"([A-Z][A-Z_]+)", /g)].map((match) => match[1] as string))].concat("framework", "Clipped");
 const kGroups = ["Convolution", "GEMM", "Data Movement", "Elementwise", "Other", "Framework overhead", "Delegate overhead", "Clipped"];
@@ -26,7 +26,7 @@ const kGroups = ["Convolution", "GEMM", "Data Movement", "Elementwise", "Other",
 for (const theme of ["light", "dark"] as const) {
   const [paper, ink] = theme === "light" ? (["#ffffff", "#ffffff"] as const) : (["#14181d", "#10141a"] as const);
 
-  it(`colors of groups and categories are told apart, and seen, ${theme}`, () => {
+  it(`colors of groups and categories are distinguishable and visible, ${theme}`, () => {
     expect(kCategories.length).toBeGreaterThanOrEqual(12);
     for (const names of [kGroups, kCategories]) expect(new Set(names.map((name) => colorOfName(name, theme))).size, names.join()).toBe(names.length);
     for (const [i, one] of kPalette[theme].entries()) {
@@ -36,7 +36,7 @@ for (const theme of ["light", "dark"] as const) {
     }
   });
 
-  it(`a name has one color, whatever else is there, ${theme}`, () => {
+  it(`a name has the same color next to any other names, ${theme}`, () => {
     expect(colorOfName("Convolution", theme)).toBe(colorOfName("CONV_STANDARD", theme));
     expect(colorOfName("Data Movement", theme)).toBe(colorOfName("DATA_MOVEMENT", theme));
     expect(kPalette[theme]).toContain(colorOfName("MY_OWN", theme));

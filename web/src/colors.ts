@@ -1,5 +1,5 @@
-// Colors of groups and categories, by their names: the same in every chart, report and order of rows, so that GEMM is
-// known again. Each has a contrast of 3 to the paper and of 4.5 to what is written on it, and is told from every other.
+// Colors of groups and categories depend only on the name, so a group such as GEMM has one color in every chart and
+// report. Each color has a contrast of 3 with the page and of 4.5 with text on it, and differs visibly from all others.
 import type { Theme } from "./theme";
 
 const kNames = [
@@ -36,11 +36,11 @@ export const kPalette: Record<Theme, string[]> = {
   ],
 };
 
-const kIndex = new Map(kNames.flatMap((names, at) => names.map((name): [string, number] => [name, at])));
+const kPaletteIndex = new Map(kNames.flatMap((names, at) => names.map((name): [string, number] => [name, at])));
 
-// A name that is not known has a color that depends on nothing but the name.
+// A name that is not in kNames gets a color by its hash.
 export function colorOfName(name: string, theme: Theme): string {
   let hash = 0;
   for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) >>> 0;
-  return kPalette[theme][kIndex.get(name) ?? hash % kNames.length] as string;
+  return kPalette[theme][kPaletteIndex.get(name) ?? hash % kNames.length] as string;
 }

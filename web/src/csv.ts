@@ -1,5 +1,5 @@
-// RFC 4180: a cell with a comma, quote or line break is quoted. What does not exist is an empty cell. A text
-// that a spreadsheet would take for a formula gets an apostrophe, as OWASP advises: names come from files.
+// Writes a cell as RFC 4180 defines it: text with a comma, quote, or line break is quoted, and null is an empty cell.
+// Names come from files, so text that a spreadsheet would read as a formula gets an apostrophe, as OWASP advises.
 export function cell(value: string | number | null): string {
   if (value === null) return "";
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { type Cell, fieldsOf, type Row, type Section, sideBySide, slugsOf, sortValue, type Table, tableNames, titleOf, withTail } from "./document";
-import { exportedText } from "./table";
+import { type Cell, csvFields, type Row, type Section, sideBySide, makeSlugs, sortValue, type Table, tableNames, columnTitle, splitTail } from "./document";
+import { tableCsv } from "./table";
 
 const text = (of: string): Cell => ({ kind: "text", text: of });
 const nothing: Cell = { kind: "nothing", text: "—" };
@@ -21,8 +21,8 @@ const table = (...rows: Row[]): Table => ({
 });
 
 function csvOf(of: Table): string {
-  const columns = of.columns.map((column, i) => ({ id: column.id, title: column.title, value: (row: Row) => sortValue(row.cells[i]), fields: fieldsOf(of, i) }));
-  return exportedText(of.rows, columns);
+  const columns = of.columns.map((column, i) => ({ id: column.id, title: column.title, value: (row: Row) => sortValue(row.cells[i]), fields: csvFields(of, i) }));
+  return tableCsv(of.rows, columns);
 }
 
 it("a table is exported with the columns and the numbers of --csv", () => {
@@ -39,28 +39,28 @@ it("a table is exported with the columns and the numbers of --csv", () => {
   expect(csvOf(table({ cells: [text("=1+2"), nothing] }))).toBe("name,value\n'=1+2,\n");
 });
 
-it("a column without a title is called by what its name adds to that before it", () => {
+it("a column without a title is named by the rest of its id", () => {
   const columns = ["level", "avx", "avx_over_below"].map((id, i) => ({ id, title: i < 1 ? "level, ms" : i < 2 ? "AVX" : "", right: false }));
   const of: Table = { id: "levels", level: "usual", rows: [], columns: [...columns, { id: "value", title: "", right: false }] };
-  expect(of.columns.map((_, i) => titleOf(of, i))).toEqual(["level, ms", "AVX", "over below", "value"]);
+  expect(of.columns.map((_, i) => columnTitle(of, i))).toEqual(["level, ms", "AVX", "over below", "value"]);
 });
 
-it("rows sort by values, an interval by its lower end, and what is not known has none", () => {
+it("rows sort by value, intervals by their lower bound, and unknown values are null", () => {
   expect([time, speedup, interval, nothing, text("a"), text("")].map(sortValue)).toEqual([2.5e6, 2, 1.9, null, "a", null]);
 });
 
-it("what rows add up to stays below them", () => {
+it("sums stay below the rows that they add up", () => {
   const row = (role?: "part" | "sum"): Row => ({ cells: [], role });
   const all = [row("part"), row("part"), row("sum"), row("part"), row("sum")];
-  expect(withTail(all)).toEqual({ rows: all.slice(0, 2), tail: all.slice(2) });
-  expect(withTail([row()]).tail).toEqual([]);
+  expect(splitTail(all)).toEqual({ rows: all.slice(0, 2), tail: all.slice(2) });
+  expect(splitTail([row()]).tail).toEqual([]);
 });
 
-it("sections have names for the address, no two the same", () => {
-  expect(slugsOf(["Operators of a & b", "", "operators of a / b", "<x>", "日本"])).toEqual(["operators-of-a-b", "section", "operators-of-a-b-2", "x", "日本"]);
+it("section slugs are unique", () => {
+  expect(makeSlugs(["Operators of a & b", "", "operators of a / b", "<x>", "日本"])).toEqual(["operators-of-a-b", "section", "operators-of-a-b-2", "x", "日本"]);
 });
 
-it("tables have names for screen readers, no two the same", () => {
+it("table names for screen readers are unique", () => {
   const of = (id: string, title?: string): Table => ({ ...table({ cells: [text("a"), time] }), id, title });
   const section = (title: string | undefined, level: Section["level"], ...tables: Table[]): Section => ({ title, level, parts: tables.map((one) => ({ table: one })) });
   const sections = [
@@ -74,7 +74,7 @@ it("tables have names for screen readers, no two the same", () => {
   expect([...tableNames(sections).values()]).toEqual(["Times", "Times: Layers", "Times: Layers (2)", "latency", "All of it", "Roofline: one: roofline", "Roofline: other: roofline"]);
 });
 
-it("pairs with the same rows are one table, side by side, with a common baseline once, and then folded", () => {
+it("pairs with the same rows are merged into one table with a common baseline once, and then folded", () => {
   const pair = (candidate: string, ...rows: [string, string, string][]): Section => ({
     level: "usual",
     parts: [

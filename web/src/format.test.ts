@@ -9,7 +9,7 @@ const row = (verdict: string | null, ratio: number | null, low: number | null = 
 });
 
 describe("numbers", () => {
-  it("have three digits that count, and no exponent", () => {
+  it("have three significant digits and no exponent", () => {
     expect(digits(0.012345)).toBe("0.0123");
     expect(digits(9.999)).toBe("10.0");
     expect(digits(123.4)).toBe("123");
@@ -17,7 +17,7 @@ describe("numbers", () => {
     expect(digits(0)).toBe("0");
     expect(digits(12345)).toBe("12345");
   });
-  it("of a column of times have one unit and the same decimals", () => {
+  it("of a column of times share a unit and the number of decimals", () => {
     const text = (longest: number, ...ms: (number | null)[]) => [timesUpTo(longest).unit, ...ms.map(timesUpTo(longest).text)];
     expect(text(0.191, 0.191, 0.0724, -0.1188, -1e-9, null)).toEqual(["µs", "191.0", "72.4", "−118.8", "0.0", NONE]);
     expect(text(12.5, 12.5, 0.0625)).toEqual(["ms", "12.500", "0.063"]);
@@ -33,11 +33,11 @@ describe("numbers", () => {
     expect(count(5_419_008)).toBe("5.42 M");
     expect(count(0)).toBe("0");
   });
-  it("are absent where there is none", () => {
+  it("are shown as a dash if absent", () => {
     for (const text of [time(null), time(undefined), time(Number.NaN), share(null), factor(null), bytes(null)])
       expect(text).toBe(NONE);
   });
-  it("say that a share is small and not nothing", () => {
+  it("distinguish a small share from zero", () => {
     expect(share(0.0004)).toBe("<0.1%");
     expect(share(0)).toBe("0%");
     expect(share(0.0345)).toBe("3.5%");
@@ -48,7 +48,7 @@ describe("numbers", () => {
 });
 
 describe("a verdict", () => {
-  it("tells a slow-down the way it is, and its interval with it", () => {
+  it("inverts the ratio and the interval of a slowdown", () => {
     expect(verdict(row("slower", 0.826))).toBe("1.21x slower");
     expect(interval(row("slower", 0.826, 0.75, 0.916))).toBe("[1.09, 1.33]");
     expect(verdict(row("faster", 1.9978))).toBe("2.00x faster");
@@ -56,11 +56,11 @@ describe("a verdict", () => {
     expect(verdict(row("slower", 1 - 1e-7))).toBe("slower by less than 0.001%");
     expect(interval(row("faster", 2, 1.9068, 2.0931))).toBe("[1.91, 2.09]");
   });
-  it("has the digits of the terminal", () => {
+  it("has the same digits as the terminal", () => {
     const told = [1.837, 12.34, 0.123, 0.002875, 1.013, 1.0004, 0.9968, 1, 99.6].map(factor);
     expect(told).toEqual(["1.84x", "12.34x", "0.12x", "0.0029x", "1.01x", "1.0004x", "0.997x", "1.00x", "100x"]);
   });
-  it("never calls undecided the same", () => {
+  it("never calls an inconclusive comparison the same", () => {
     expect(verdict(row("inconclusive", 1.001))).toBe("inconclusive");
     expect(verdict(row("same", 1.001))).toBe("same");
     expect(verdict(row(null, null))).toBe(NONE);

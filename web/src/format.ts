@@ -1,9 +1,9 @@
-// Numbers as people read them: units, sensible digits, an interval where it is an estimate. The same digits as
-// etprof's terminal and Markdown.
+// Formats numbers for people: with units, significant digits, and the interval of an estimate. The digits are the same
+// as in etprof's terminal output and Markdown.
 
 export const NONE = "—";
 
-// 0.000123 -> "0.12 µs", 1.5 -> "1.50 ms": three digits that count.
+// Formats a time with three significant digits: 0.0123 -> "12.3 µs", 1.5 -> "1.50 ms".
 export function time(ms: number | null | undefined): string {
   if (ms === null || ms === undefined || !Number.isFinite(ms)) return NONE;
   const size = Math.abs(ms);
@@ -14,18 +14,18 @@ export function time(ms: number | null | undefined): string {
   return `${digits(ms / 1e3)} s`;
 }
 
-// The times of a column, in the unit that suits the longest: its text, without the unit.
+// Returns the unit that suits the longest time of a column, and a function that formats times in that unit, without it.
 export function timesUpTo(longestMs: number): { unit: string; text: (ms: number | null | undefined) => string } {
   const [unit, scale, decimals] = longestMs >= 10_000 ? (["s", 1e-3, 2] as const) : longestMs >= 1 ? (["ms", 1, 3] as const) : (["µs", 1e3, 1] as const);
   const text = (ms: number | null | undefined) => (ms === null || ms === undefined || !Number.isFinite(ms) ? NONE : (ms * scale).toFixed(decimals).replace(/^-(?=0[.]0*$)/, "").replace("-", "−"));
   return { unit, text };
 }
 
-// Three significant digits, never an exponent: 0.0123, 1.23, 12.3, 123, 1234.
+// Formats a number with at least three significant digits and no exponent: 0.0123, 1.23, 12.3, 123, 1234.
 export function digits(value: number): string {
   const size = Math.abs(value);
   if (size === 0) return "0";
-  // What rounds up to 10 has one decimal less than what does not.
+  // A value that rounds up to a power of ten, such as 9.999, has one decimal less.
   const rounded = Number(size.toPrecision(3));
   const decimals = Math.max(0, 2 - Math.floor(Math.log10(rounded)));
   return value.toFixed(Math.min(decimals, 10)).replace("-", "−");
@@ -40,7 +40,8 @@ export function share(value: number | null | undefined): string {
   return `${percent.toFixed(Math.abs(percent) >= 9.95 ? 0 : 1).replace("-", "−")}%`;
 }
 
-// In thousands as long as they go, with the unit of that step: the first is of the value itself.
+// Divides by 1000 while the value has more than three digits, and appends the unit of that step. `units` starts with the
+// unit of the undivided value.
 function scaled(value: number | null | undefined, units: string[]): string {
   if (value === null || value === undefined) return NONE;
   let size = value;
@@ -62,45 +63,44 @@ export interface Ratio {
   verdict: string | null;
 }
 
-// As etprof's terminal has them (RatioText in src/say/wording.cc): 1.004x, 1.84x, 12.33x, 120x.
+// Formats a ratio as etprof's terminal does (RatioText in src/say/wording.cc): 1.004x, 1.84x, 12.33x, 120x.
 export function factor(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
   if (value >= 99.5) return `${value.toFixed(0)}x`;
   if (value > 0 && value < 0.0995) return `${Number(value.toPrecision(2))}x`;
-  // As many digits as it takes to tell it from 1.
-  const from = Math.abs(value - 1);
+  // The ratio gets as many digits as distinguish it from 1.
+  const distance = Math.abs(value - 1);
   let decimals = 2;
-  while (from >= 5e-6 && from < 0.5 * 10 ** -decimals) decimals++;
+  while (distance >= 5e-6 && distance < 0.5 * 10 ** -decimals) decimals++;
   return `${value.toFixed(decimals)}x`;
 }
 
-// A ratio above 1 is a candidate that is faster; of one that is slower it is told the other way round, and its
-// bounds with it.
-export function told(row: Ratio): { ratio: number | null; low: number | null; high: number | null } {
+// A ratio above 1 means that the candidate is faster. For a slower candidate, the ratio and its bounds are shown inverted.
+export function displayedRatio(row: Ratio): { ratio: number | null; low: number | null; high: number | null } {
   const { ratio, ratio_low: low, ratio_high: high } = row;
   if (row.verdict !== "slower") return { ratio, low, high };
   const inverse = (value: number | null) => (value === null ? null : 1 / value);
   return { ratio: inverse(ratio), low: inverse(high), high: inverse(low) };
 }
 
-// Digits enough that the width can be seen. Bounds far from what can be measured are not told to the digit.
+// The interval has enough digits to show its width. Bounds outside the measurable range are shown as a limit.
 export function interval(row: Ratio): string {
-  const { low, high } = told(row);
+  const { low, high } = displayedRatio(row);
   if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return "";
   const decimals = low >= 10 ? 1 : high - low < 0.02 ? 3 : 2;
   return `[${low < 0.005 ? "<0.01" : low.toFixed(decimals)}, ${high > 10_000 ? ">10000" : high.toFixed(decimals)}]`;
 }
 
-// "2.00x faster", "1.31x slower", "same", "inconclusive".
+// Returns text such as "2.00x faster", "1.31x slower", "same", or "inconclusive".
 export function verdict(row: Ratio): string {
   if (row.verdict === "faster" || row.verdict === "slower") {
-    const times = factor(told(row).ratio);
+    const times = factor(displayedRatio(row).ratio);
     return times === "1.00x" ? `${row.verdict} by less than 0.001%` : `${times} ${row.verdict}`;
   }
   return row.verdict ?? NONE;
 }
 
-// For the tooltips of charts, which are HTML.
+// Tooltips of charts are HTML, so names in them are escaped.
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }

@@ -4,41 +4,41 @@ import { Component, type ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { watchPrinting } from "./print";
 import { Breakdown } from "./charts/breakdown";
-import { LadderPicture } from "./charts/ladder";
+import { LadderCharts } from "./charts/ladder";
 import { LatencyCharts } from "./charts/latencies";
 import { Modules } from "./charts/modules";
 import { type Contents, readContents, type Report } from "./report";
-import { comeBack, href, keepPlaces, useRoute } from "./route";
+import { restoreScroll, href, saveScrollOnClick, useRoute } from "./route";
 import "./style.css";
 import { restoreTheme, toggleTheme, useTheme } from "./theme";
-import { type Beside, DocumentView } from "./views/document";
+import { type ChartsByTable, DocumentView } from "./views/document";
 import { Operators } from "./views/operators";
 import { RooflineView } from "./views/roofline";
 import { Timelines } from "./views/timeline";
 
-// A view of a report that is more than its document: there people interact with data.
+// An interactive view of a report, in addition to the view of its document.
 interface View {
   id: string;
   title: string;
   view: ComponentType<{ report: Report }>;
-  holds: (report: Report) => boolean; // whether the report has what it shows
-  tables: string[]; // of the document, of which it has every row
+  isAvailable: (report: Report) => boolean; // whether the report has the data that the view shows
+  tables: string[]; // ids of the document's tables whose rows the view shows completely
 }
 
 const kViews: View[] = [
-  { id: "operators", title: "Operators", view: Operators, holds: traced, tables: ["report_operators", "changed_operators", "program_changes"] },
-  { id: "timeline", title: "Timeline", view: Timelines, holds: traced, tables: [] },
-  { id: "roofline", title: "Roofline", view: RooflineView, holds: (report) => report.experiments.some((e) => e.roofline), tables: ["roofline"] },
+  { id: "operators", title: "Operators", view: Operators, isAvailable: traced, tables: ["report_operators", "changed_operators", "program_changes"] },
+  { id: "timeline", title: "Timeline", view: Timelines, isAvailable: traced, tables: [] },
+  { id: "roofline", title: "Roofline", view: RooflineView, isAvailable: (report) => report.experiments.some((e) => e.roofline), tables: ["roofline"] },
 ];
 
-// Charts of a report that stand below the first table of one of these ids in its document.
-const kBeside: Beside = {
+// Maps ids of tables to the chart that stands below the first of them in the document.
+const kCharts: ChartsByTable = {
   report_latency: LatencyCharts,
   self_times: Breakdown,
   side_by_side: Breakdown,
   ladder_groups: Breakdown,
-  ladder_levels: LadderPicture,
-  ladder_settings: LadderPicture,
+  ladder_levels: LadderCharts,
+  ladder_settings: LadderCharts,
   by_layer: Modules,
   compared_by_layer: Modules,
 };
@@ -47,8 +47,8 @@ function traced(report: Report): boolean {
   return report.experiments.some((experiment) => experiment.operators !== undefined);
 }
 
-// A view that fails says so, and leaves the others.
-class Guard extends Component<{ children: ComponentChildren; view: string }, { problem: string | null }> {
+// Shows the error of a view that fails to draw, so that the other views remain usable.
+class ErrorBoundary extends Component<{ children: ComponentChildren; view: string }, { problem: string | null }> {
   override state = { problem: null };
   override componentDidCatch(error: unknown) {
     this.setState({ problem: String(error) });
@@ -70,11 +70,11 @@ interface Tab {
   draw: () => ComponentChildren;
 }
 
-function tabsOf({ report, document }: Contents, at: string | null): Tab[] {
-  const views = kViews.filter((view) => report && view.holds(report));
+function makeTabs({ report, document }: Contents, at: string | null): Tab[] {
+  const views = kViews.filter((view) => report && view.isAvailable(report));
   const viewOf = (table: string) => views.find((view) => view.tables.includes(table));
   return [
-    { id: "report", title: "Report", draw: () => <DocumentView document={document} id="report" at={at} report={report} beside={kBeside} viewOf={viewOf} /> },
+    { id: "report", title: "Report", draw: () => <DocumentView document={document} id="report" at={at} report={report} chartsByTable={kCharts} viewOf={viewOf} /> },
     ...views.map(({ id, title, view: View }) => ({ id, title, draw: () => report && <View report={report} /> })),
   ];
 }
@@ -82,15 +82,15 @@ function tabsOf({ report, document }: Contents, at: string | null): Tab[] {
 function App({ contents }: { contents: Contents }) {
   const route = useRoute();
   const theme = useTheme();
-  const all = tabsOf(contents, route.query.get("at"));
+  const all = makeTabs(contents, route.query.get("at"));
   const shown = all.find((tab) => tab.id === route.view) ?? (all[0] as Tab);
   const tabs = useRef<HTMLElement>(null);
   useEffect(() => {
     tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
   }, [shown.id]);
-  // A view begins at its top, before it leads to what the address asks for.
+  // A new view is first scrolled to its top, and then to the section that the address names.
   useLayoutEffect(() => scrollTo(0, 0), [shown.id]);
-  useEffect(comeBack, [route]);
+  useEffect(restoreScroll, [route]);
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>
@@ -115,9 +115,9 @@ function App({ contents }: { contents: Contents }) {
       )}
       {/* biome-ignore lint: the target of the link above */}
       <main id="content" tabIndex={-1}>
-        <Guard view={shown.id} key={shown.id}>
+        <ErrorBoundary view={shown.id} key={shown.id}>
           {shown.draw()}
-        </Guard>
+        </ErrorBoundary>
       </main>
       <footer class="quiet">Generated by etprof {ETPROF_VERSION}. Self-contained: no network access.</footer>
     </>
@@ -126,7 +126,7 @@ function App({ contents }: { contents: Contents }) {
 
 restoreTheme();
 watchPrinting();
-keepPlaces();
+saveScrollOnClick();
 const root = document.getElementById("app") as HTMLElement;
 readContents(document)
   .then((contents) => {

@@ -6,7 +6,7 @@ export function Bar({ length }: { length: number }) {
   return <span class="bar" aria-hidden="true" style={{ width: `${Math.max(0, Math.min(1, length)) * 100}%` }} />;
 }
 
-// Never by color alone: the word is there, too.
+// A verdict is shown by a word in addition to its color.
 export function VerdictText({ row }: { row: Ratio }) {
   const bounds = interval(row);
   return (
@@ -17,7 +17,7 @@ export function VerdictText({ row }: { row: Ratio }) {
   );
 }
 
-// Under tables of verdicts: "2.00 ms, 1.00 ms, 2.03x" is not a mistake (docs/concepts/statistics.md).
+// The note below tables of verdicts explains rows such as "2.00 ms, 1.00 ms, 2.03x" (docs/concepts/statistics.md).
 export function RatioNote() {
   return (
     <p class="quiet">
@@ -38,7 +38,7 @@ export function Section(props: { title: string; id?: string; children: Component
 
 export function Choice<T extends string | number>(props: {
   label: string;
-  name?: string; // read out instead of the label
+  name?: string; // screen readers read it instead of the label
   value: T;
   options: { value: T; text: string }[];
   onChange: (value: T) => void;
@@ -65,7 +65,7 @@ export function Choice<T extends string | number>(props: {
   );
 }
 
-// Names and values; what has no value is left out.
+// Lists names and values. Facts without a value are omitted.
 export function Facts({ facts }: { facts: [string, string | null | undefined][] }) {
   return (
     <dl>

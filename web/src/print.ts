@@ -1,16 +1,16 @@
 import { flushSync } from "preact/compat";
 import { useLayoutEffect, useState } from "preact/hooks";
 
-// What is printed is drawn for paper: charts in its width, tables whole, in light colors, nothing folded. A browser tells of
-// printing just before it lays out the pages, so that all of it is drawn at once, before the listener returns.
+// The page is redrawn for print: charts in the paper's width, whole tables, light colors, and open details. A browser
+// sends its event just before it lays out the pages, so everything is redrawn before the listener returns.
 let printing = false;
 let unfolded: HTMLDetailsElement[] = [];
 const listeners = new Set<(now: boolean) => void>();
 
-function set(now: boolean): void {
+function setPrinting(now: boolean): void {
   if (now === printing) return;
   printing = now;
-  // First what is folded and the width of the page, which what is drawn then measures.
+  // Components measure the page when they are redrawn, so details are opened and the width is set first.
   if (now) unfolded = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open], .folded-on-paper)")];
   for (const details of unfolded) details.open = now;
   document.documentElement.classList.toggle("printing", now);
@@ -20,9 +20,9 @@ function set(now: boolean): void {
 }
 
 export function watchPrinting(): void {
-  addEventListener("beforeprint", () => set(true));
-  addEventListener("afterprint", () => set(false));
-  matchMedia("print").addEventListener("change", (event) => set(event.matches));
+  addEventListener("beforeprint", () => setPrinting(true));
+  addEventListener("afterprint", () => setPrinting(false));
+  matchMedia("print").addEventListener("change", (event) => setPrinting(event.matches));
 }
 
 export const isPrinting = (): boolean => printing;

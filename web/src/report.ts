@@ -1,5 +1,5 @@
-// What a report holds: analysis_summary.json (docs/reference/files.md), as etprof writes it. Times are milliseconds where a
-// name ends in _ms and whole nanoseconds where it ends in _ns.
+// A report is analysis_summary.json (docs/reference/files.md) as etprof writes it. Values whose name ends in _ms are
+// milliseconds, and values whose name ends in _ns are whole nanoseconds.
 
 import type { Comparison, Experiment, Report } from "../schema/analysis_summary";
 import type { Document } from "./document";
@@ -9,8 +9,8 @@ export type { Comparison, Experiment, Report };
 export type OperatorDelta = Comparison["operators"][number];
 export type Roofline = NonNullable<Experiment["roofline"]>;
 
-// The two sides of a comparison among the report's experiments.
-export function sidesOf(report: Report, comparison: Comparison): [Experiment, Experiment] | null {
+// Returns the baseline and the candidate of a comparison, or null if the report lacks one of them.
+export function findVariants(report: Report, comparison: Comparison): [Experiment, Experiment] | null {
   const find = (label: string, name: string): Experiment | undefined =>
     report.experiments.find((experiment) => experiment.label === label && experiment.name === name) ??
     report.experiments.find((experiment) => experiment.name === name);
@@ -19,19 +19,19 @@ export function sidesOf(report: Report, comparison: Comparison): [Experiment, Ex
   return baseline && candidate ? [baseline, candidate] : null;
 }
 
-// What a side of a comparison is called: "avx512f on", and where its experiment has another name that too, by which
-// charts and tables know it: "avx512f on (as it is)".
-export function namesOf(report: Report, comparison: Comparison): { baseline: string; candidate: string } {
-  const sides = sidesOf(report, comparison);
-  const name = (said: string, label: string | undefined) => (label === undefined || label === said ? said : `${said} (${label})`);
-  return { baseline: name(comparison.baseline, sides?.[0].label), candidate: name(comparison.candidate, sides?.[1].label) };
+// Returns the names of a comparison's variants, such as "avx512f on". If charts and tables show the experiment under
+// another label, the name contains that label, too: "avx512f on (as it is)".
+export function variantNames(report: Report, comparison: Comparison): { baseline: string; candidate: string } {
+  const sides = findVariants(report, comparison);
+  const withLabel = (name: string, label: string | undefined) => (label === undefined || label === name ? name : `${name} (${label})`);
+  return { baseline: withLabel(comparison.baseline, sides?.[0].label), candidate: withLabel(comparison.candidate, sides?.[1].label) };
 }
 
-// Where the data stands in the page: gzip in base64, so that nothing in it can end the script element.
+// Ids of the script elements that hold the page's data, as base64 of gzip, so that no text in it can end the element.
 const REPORT_ID = "etprof-report";
 const DOCUMENT_ID = "etprof-document";
 
-// The value that an element of the page holds: JSON, gzip, base64.
+// Reads the value in an element of the page: base64 of gzip of JSON.
 export async function unpack<T>(page: globalThis.Document, id: string): Promise<T> {
   const element = page.getElementById(id);
   if (!element?.textContent) throw new Error("this page holds nothing: etprof report writes one that does");
@@ -40,10 +40,10 @@ export async function unpack<T>(page: globalThis.Document, id: string): Promise<
   return JSON.parse(await new Response(stream).text()) as T;
 }
 
-// What the page shows: a document, and what else there is of the report that it is of.
+// The data of the page: a document and, if it describes a report, that report.
 export interface Contents {
   title: string;
-  facts: string[]; // beside the title
+  facts: string[]; // texts next to the title
   report: Report | null;
   document: Document;
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 
-// Where the reader is: the view, and what is chosen in it, as in #operators?pair=1&q=gemm. Every state of the
-// page that is worth sending to somebody is in its address.
+// The state of the page that its address holds, so that a link shares it: the view and the selection in it, as in
+// #operators?pair=1&q=gemm.
 export interface Route {
   view: string;
   query: URLSearchParams;
@@ -30,7 +30,7 @@ export function useRoute(): Route {
   return route;
 }
 
-// Replaces one value of the address, without a step in the history.
+// Replaces one value of the address without adding an entry to the history.
 export function setQuery(key: string, value: string | undefined): void {
   const { view, query } = parseRoute(location.hash);
   if (value === undefined || value === "") query.delete(key);
@@ -40,13 +40,13 @@ export function setQuery(key: string, value: string | undefined): void {
   dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
-// How far the page is scrolled is kept with the step of the history that a click leaves, and comeBack() scrolls there again:
-// a browser does so before the view is drawn, and then there is no such place.
-export function keepPlaces(): void {
+// A click saves the scroll position in the history entry that it leaves, and restoreScroll() scrolls there again. The
+// browser's own restoration comes before the view is drawn, when the page is still too short.
+export function saveScrollOnClick(): void {
   addEventListener("click", () => history.replaceState({ place: scrollY }, ""), { capture: true });
 }
 
-export function comeBack(): void {
+export function restoreScroll(): void {
   const place: unknown = history.state?.place;
   if (typeof place === "number") scrollTo(0, place);
 }

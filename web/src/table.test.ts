@@ -1,21 +1,21 @@
 import { expect, it } from "vitest";
-import { breakable, type Column, compareValues, exportedText, narrowed, verdictFields } from "./table";
+import { breakable, type Column, compareValues, tableCsv, orderForNarrow, verdictFields } from "./table";
 
-it("numbers are ordered by their size, whatever digits follow the point", () => {
+it("numbers are ordered by size, whatever their decimals", () => {
   expect([2.81, 2.13, 10.5, 0.9, 2.5].sort(compareValues)).toEqual([0.9, 2.13, 2.5, 2.81, 10.5]);
 });
 
-it("texts are ordered as people do: by the numbers in them, and not by capitals", () => {
+it("texts are ordered naturally: by the numbers in them, ignoring case", () => {
   expect(["GEMM #10", "gemm #9", "Add", "GEMM #2"].sort(compareValues)).toEqual(["Add", "GEMM #2", "gemm #9", "GEMM #10"]);
 });
 
-it("on a phone verdicts come before times and times before the rest, behind the names", () => {
+it("on a phone, the name comes first, then verdicts, times, and other columns", () => {
   const column = (id: string, narrowOrder?: number): Column<null> => ({ id, title: id, value: () => null, narrowOrder });
   const columns = [column("name"), column("share"), column("time", 1), column("layer"), column("verdict", 0), column("other time", 1)];
-  expect(narrowed(columns).map(({ id }) => id)).toEqual(["name", "verdict", "time", "other time", "share", "layer"]);
+  expect(orderForNarrow(columns).map(({ id }) => id)).toEqual(["name", "verdict", "time", "other time", "share", "layer"]);
 });
 
-it("a printed name breaks behind its marks and between its words, never within a word", () => {
+it("a printed name breaks behind punctuation and between words, never within a word", () => {
   expect(breakable("features.10.block.1.0")).toEqual(["features.", "10.", "block.", "1.0"]);
   expect(breakable("ConvNormActivation")).toEqual(["Conv", "Norm", "Activation"]);
   expect(breakable("1x3x3 -> 1x6 fp32")).toEqual(["1x3x3 → 1x6 fp32"]);
@@ -24,12 +24,12 @@ it("a printed name breaks behind its marks and between its words, never within a
   expect(breakable("[1.001, 5,319.6]")).toEqual(["[1.001, 5,319.6]"]);
 });
 
-it("what is exported has its unit, and of a verdict all that is shown", () => {
+it("the exported table has units, and the ratio and bounds of verdicts", () => {
   const row = { name: "a, b", ms: 1.5, compared: { ratio: 0.5, ratio_low: 0.4, ratio_high: 0.6, verdict: "slower" } };
   const columns: Column<typeof row>[] = [
     { id: "name", title: "Where", value: (r) => r.name },
     { id: "ms", title: "share", heading: "off: time", value: (r) => r.ms, unit: "ms" },
     { id: "verdict", title: "Verdict", value: (r) => r.compared.ratio, fields: verdictFields("Verdict", (r) => r.compared) },
   ];
-  expect(exportedText([row], columns)).toBe('Where,off: time (ms),Verdict: ratio,Verdict: low,Verdict: high,Verdict\n"a, b",1.5,0.5,0.4,0.6,slower\n');
+  expect(tableCsv([row], columns)).toBe('Where,off: time (ms),Verdict: ratio,Verdict: low,Verdict: high,Verdict\n"a, b",1.5,0.5,0.4,0.6,slower\n');
 });

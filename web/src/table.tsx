@@ -13,32 +13,31 @@ import type { Ratio } from "./format";
 import { Bar } from "./parts";
 import { usePrinting } from "./print";
 
-// A column of a table: what sorts and is exported, and how it looks.
+// A column of a table: the values by which it sorts and that it exports, and how it looks.
 export interface Column<T> {
   id: string;
   title: string;
-  hint?: string; // said where the pointer rests on the title
+  hint?: string; // tooltip of the title
   value: (row: T) => string | number | null;
   order?: (row: T) => number | null; // sorts instead of the value
   text?: (row: T) => ComponentChildren; // default: the value
   numeric?: boolean;
-  // A bar behind the text: its length, of 0 to 1.
-  bar?: (row: T) => number | null;
-  wide?: boolean; // takes what width is left
-  unit?: string; // of the value, which the exported heading says
-  heading?: string; // of the exported table, where the title alone does not say enough
+  bar?: (row: T) => number | null; // length of the bar behind the text, 0 to 1
+  wide?: boolean; // takes the remaining width
+  unit?: string; // unit of the value, which the exported heading names
+  heading?: string; // exported heading, if it differs from the title
   fields?: Field<T>[]; // exported instead of the value
   hidden?: boolean; // only exported
-  tone?: (row: T) => string; // a class
-  depth?: (row: T) => number; // in a tree: how far it is indented
-  narrowOrder?: number; // on a phone lower ones come first, behind the first column; default: last
+  tone?: (row: T) => string; // CSS class
+  depth?: (row: T) => number; // level of indentation in a tree
+  narrowOrder?: number; // position behind the first column on a phone, lowest first; default: last
 }
 
-const kNarrow = "(max-width: 640px)"; // as in style.css
+const kNarrowQuery = "(max-width: 640px)"; // as in style.css
 export function useNarrow(): boolean {
-  const [narrow, setNarrow] = useState(() => matchMedia(kNarrow).matches);
+  const [narrow, setNarrow] = useState(() => matchMedia(kNarrowQuery).matches);
   useEffect(() => {
-    const query = matchMedia(kNarrow);
+    const query = matchMedia(kNarrowQuery);
     const update = () => setNarrow(query.matches);
     query.addEventListener("change", update);
     return () => query.removeEventListener("change", update);
@@ -46,7 +45,7 @@ export function useNarrow(): boolean {
   return narrow;
 }
 
-export function narrowed<T>([first, ...others]: Column<T>[]): Column<T>[] {
+export function orderForNarrow<T>([first, ...others]: Column<T>[]): Column<T>[] {
   const order = (column: Column<T>) => column.narrowOrder ?? Number.POSITIVE_INFINITY;
   return first ? [first, ...others.sort((a, b) => (order(a) === order(b) ? 0 : order(a) - order(b)))] : [];
 }
@@ -56,8 +55,7 @@ export interface Field<T> {
   value: (row: T) => string | number | null;
 }
 
-// What is exported of a verdict: the ratio with its interval, as it is in analysis_summary.json (above 1: faster), and
-// the word.
+// Exports a verdict as its word and its ratio with interval, as in analysis_summary.json (above 1: faster).
 export function verdictFields<T>(title: string, of: (row: T) => Ratio | null | undefined): Field<T>[] {
   return [
     { title: `${title}: ratio`, value: (row) => of(row)?.ratio ?? null },
@@ -67,7 +65,7 @@ export function verdictFields<T>(title: string, of: (row: T) => Ratio | null | u
   ];
 }
 
-export function exportedText<T>(rows: T[], columns: Column<T>[]): string {
+export function tableCsv<T>(rows: T[], columns: Column<T>[]): string {
   const fields = columns.flatMap((column): Field<T>[] => {
     const title = column.heading ?? column.title;
     return column.fields ?? [{ title: column.unit ? `${title} (${column.unit})` : title, value: column.value }];
@@ -81,41 +79,40 @@ export function exportedText<T>(rows: T[], columns: Column<T>[]): string {
 interface TableProps<T> {
   rows: T[];
   columns: Column<T>[];
-  name: string; // of the exported file, and for screen readers
+  name: string; // name of the exported file, also for screen readers
   sort?: { id: string; descending: boolean };
-  filter?: string; // shown at first
+  filter?: string; // initial text of the filter
   onFilter?: (text: string) => void;
-  children?: ComponentChildren; // more controls
+  children?: ComponentChildren; // additional controls
   onRow?: (row: T) => void;
   rowLabel?: (row: T) => string;
-  tail?: T[]; // the last rows, wherever the others are sorted to
+  tail?: T[]; // rows that stay at the end in any order of the others
   rowClass?: (row: T) => string;
   heading?: ComponentChildren;
 }
 
-// Numbers by their size and texts as people order them: "#9" before "#10". By the values alone: how a column is
-// aligned says nothing of its order.
-const kOrder = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+// Compares numbers by size, and texts with numbers in them naturally: "#9" before "#10".
+const kCollator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 export function compareValues(a: string | number, b: string | number): number {
-  return typeof a === "number" && typeof b === "number" ? a - b : kOrder.compare(String(a), String(b));
+  return typeof a === "number" && typeof b === "number" ? a - b : kCollator.compare(String(a), String(b));
 }
 
-const kFewRows = 8; // nobody looks for one of so many
+const kMaxRowsWithoutFilter = 8;
 const kRowHeight = 30;
-const kMostRowsWhole = 60; // more than these scroll in a frame of their own
-const kMostRowsPrinted = 200;
+const kMaxRowsWithoutFrame = 60; // a table with more rows scrolls in its own frame
+const kMaxRowsPrinted = 200;
 
 export function DataTable<T>(props: TableProps<T>) {
   const [sorting, setSorting] = useState<SortingState>(
     props.sort ? [{ id: props.sort.id, desc: props.sort.descending }] : [],
   );
   const [typed, setTyped] = useState(props.filter ?? "");
-  const filter = useLater(typed, 40);
+  const filter = useDebounced(typed, 40);
   const [copied, setCopied] = useState("");
   const narrow = useNarrow();
   const columns = useMemo(() => {
     const shown = props.columns.filter((column) => !column.hidden);
-    return narrow ? narrowed(shown) : shown;
+    return narrow ? orderForNarrow(shown) : shown;
   }, [props.columns, narrow]);
   const definitions = useMemo<ColumnDef<T>[]>(
     () =>
@@ -129,10 +126,10 @@ export function DataTable<T>(props: TableProps<T>) {
     [columns, props.rows],
   );
   const [searched, setSearched] = useState(filter !== "");
-  // What is filtered out takes no width away, or the buttons would move while somebody types.
+  // A filtered table keeps its width, so that the buttons do not move while the reader types.
   const element = useRef<HTMLDivElement>(null);
-  const [least, setLeast] = useState(0);
-  const texts = useTexts(props.rows, columns, searched);
+  const [minWidth, setMinWidth] = useState(0);
+  const texts = useSearchTexts(props.rows, columns, searched);
   const filtered = useMemo(() => {
     const wanted = filter.toLowerCase();
     return wanted && texts.length > 0 ? props.rows.filter((_, i) => texts[i]?.includes(wanted)) : props.rows;
@@ -150,8 +147,8 @@ export function DataTable<T>(props: TableProps<T>) {
   const all = props.rows.length + tail.length;
   const scroller = useRef<HTMLDivElement>(null);
   const printing = usePrinting();
-  const scrolls = !printing && rows.length > kMostRowsWhole;
-  // A table that is too wide for the paper is printed smaller: the browser would shrink all pages, and cut off the rest.
+  const scrolls = !printing && rows.length > kMaxRowsWithoutFrame;
+  // A table that is too wide for the paper is shrunk, because the browser would shrink all pages and cut off the rest.
   const printed = useRef<HTMLTableElement>(null);
   useLayoutEffect(() => {
     const [frame, table] = [scroller.current, printed.current];
@@ -167,13 +164,13 @@ export function DataTable<T>(props: TableProps<T>) {
     enabled: scrolls,
   });
   const items = scrolls ? virtual.getVirtualItems() : [];
-  const whole = printing ? rows.slice(0, kMostRowsPrinted) : rows;
+  const whole = printing ? rows.slice(0, kMaxRowsPrinted) : rows;
   const shown = scrolls ? items.map((item) => item.index) : whole.map((_, index) => index);
   const before = items[0]?.start ?? 0;
   const after = scrolls ? virtual.getTotalSize() - (items[items.length - 1]?.end ?? 0) : 0;
 
   const text = () =>
-    exportedText(
+    tableCsv(
       [...rows.map((row) => row.original), ...tail],
       props.columns,
     );
@@ -195,10 +192,10 @@ export function DataTable<T>(props: TableProps<T>) {
   };
 
   return (
-    <div class="table" ref={element} style={least > 0 ? { minWidth: `min(100%, ${least}px)` } : undefined}>
+    <div class="table" ref={element} style={minWidth > 0 ? { minWidth: `min(100%, ${minWidth}px)` } : undefined}>
       {props.heading}
       <div class="controls">
-        {(all > kFewRows || props.onFilter) && (
+        {(all > kMaxRowsWithoutFilter || props.onFilter) && (
           <input
             type="search"
             placeholder="Filter"
@@ -206,7 +203,7 @@ export function DataTable<T>(props: TableProps<T>) {
             value={typed}
             onFocus={() => {
               setSearched(true);
-              setLeast(element.current?.offsetWidth ?? 0);
+              setMinWidth(element.current?.offsetWidth ?? 0);
             }}
             onBlur={() => setSearched(typed !== "")}
             onInput={(event) => {
@@ -294,21 +291,21 @@ export function DataTable<T>(props: TableProps<T>) {
   );
 }
 
-// The value, once it has stayed the same for so long (ms): so that what is typed shows at once, however long it
-// takes to act on it.
-function useLater<T>(value: T, after: number): T {
-  const [later, setLater] = useState(value);
+// Returns the value after it has been stable for `after` milliseconds, so that typing stays fluent while the table is
+// filtered.
+function useDebounced<T>(value: T, after: number): T {
+  const [stable, setStable] = useState(value);
   useEffect(() => {
-    if (value === later) return;
-    const timer = setTimeout(() => setLater(value), after);
+    if (value === stable) return;
+    const timer = setTimeout(() => setStable(value), after);
     return () => clearTimeout(timer);
-  }, [value, later, after]);
-  return later;
+  }, [value, stable, after]);
+  return stable;
 }
 
-// What a row is found by: all of its values and what is shown of them, in small letters. Made once, when somebody is about
-// to search.
-function useTexts<T>(rows: T[], columns: Column<T>[], needed: boolean): string[] {
+// Returns the text that the filter searches in each row: all values as stored and as shown, in lower case. The texts are
+// made when the reader first focuses the filter.
+function useSearchTexts<T>(rows: T[], columns: Column<T>[], needed: boolean): string[] {
   const words = (column: Column<T>, row: T) => {
     const text = column.text?.(row);
     return `${column.value(row) ?? ""}\n${typeof text === "string" ? text : ""}`;
@@ -319,12 +316,11 @@ function useTexts<T>(rows: T[], columns: Column<T>[], needed: boolean): string[]
   );
 }
 
-// Where a name may go on in the next line of a printed cell: behind the marks within it, so that no word and no number
-// is torn.
+// Splits a name where a line of a printed cell may break: behind punctuation, never within a word or a number.
 export function breakable(text: string): string[] {
   return text.replaceAll("->", "→").split(/(?<=[._/:,|](?=\w))(?<!\d[.,](?=\d))|(?<=[a-z])(?=[A-Z][a-z])/);
 }
-const kLongWord = 30; // letters; what is longer is torn, or it would push the others off the paper
+const kMaxWordLength = 30; // letters; longer words are broken, because they would push other columns off the paper
 
 function Cell<T>({ column, row, table, first }: { column: Column<T>; row: T; table: TableProps<T>; first: boolean }) {
   const given = column.text ? column.text(row) : (column.value(row) ?? "—");
@@ -348,7 +344,7 @@ function Cell<T>({ column, row, table, first }: { column: Column<T>; row: T; tab
       content
     );
   const tip = typeof given === "string" && !column.numeric ? given : undefined;
-  const long = parts?.some((part) => part.split(" ").some((word) => word.length > kLongWord));
+  const long = parts?.some((part) => part.split(" ").some((word) => word.length > kMaxWordLength));
   return (
     <td
       class={`${column.numeric ? "number" : ""} ${column.wide ? "wide" : ""} ${long ? "long" : ""} ${column.tone?.(row) ?? ""}`}

@@ -3,41 +3,41 @@ import { usePrinting } from "./print";
 
 export type Theme = "light" | "dark";
 
-const kKey = "etprof-theme";
-const preference = () => matchMedia("(prefers-color-scheme: dark)");
+const kStorageKey = "etprof-theme";
+const darkPreference = () => matchMedia("(prefers-color-scheme: dark)");
 
-// The reader's choice, else the system's.
-function current(): Theme {
+// Returns the theme that the reader chose, or the system's theme.
+function currentTheme(): Theme {
   const chosen = document.documentElement.dataset.theme;
   if (chosen === "light" || chosen === "dark") return chosen;
-  return preference().matches ? "dark" : "light";
+  return darkPreference().matches ? "dark" : "light";
 }
 
 export function restoreTheme(): void {
   try {
-    const stored = localStorage.getItem(kKey);
+    const stored = localStorage.getItem(kStorageKey);
     if (stored === "light" || stored === "dark") document.documentElement.dataset.theme = stored;
   } catch {
-    // A page from disk may not store anything: then the system's holds.
+    // The browser may refuse storage to a page from disk, which then has the system's theme.
   }
 }
 
 export function toggleTheme(): void {
-  const next = current() === "dark" ? "light" : "dark";
+  const next = currentTheme() === "dark" ? "light" : "dark";
   document.documentElement.dataset.theme = next;
   try {
-    localStorage.setItem(kKey, next);
+    localStorage.setItem(kStorageKey, next);
   } catch {
-    // As above.
+    // Without storage, the choice lasts until the page is closed.
   }
   dispatchEvent(new Event("etprof-theme"));
 }
 
 export function useTheme(): Theme {
-  const [theme, setTheme] = useState(current);
+  const [theme, setTheme] = useState(currentTheme);
   useEffect(() => {
-    const update = () => setTheme(current());
-    const system = preference();
+    const update = () => setTheme(currentTheme());
+    const system = darkPreference();
     system.addEventListener("change", update);
     addEventListener("etprof-theme", update);
     return () => {

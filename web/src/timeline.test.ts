@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 import type { Report } from "./report";
-import { counterparts, type ExperimentTimeline, firstEndingAfter, modulesOf, namesOfSpans, sibling, spanAt, spansOf, spansOfWatched, sumsIn, ticks, timesOf } from "./timeline";
+import { counterparts, type ExperimentTimeline, firstEndingAfter, makeModuleSpans, nameSpans, sibling, spanAt, makeSpans, makeWatchedSpans, sumArea, ticks, selfTimesByRun } from "./timeline";
 
-// Method::execute 0..100; in it a delegate 10..60 with two operators 15..30 and 32..58, then a call 70..90.
+// Method::execute lasts from 0 to 100. It contains a delegate from 10 to 60 with two operators (15 to 30 and 32 to 58),
+// and then a call from 70 to 90.
 const timeline: ExperimentTimeline = {
   label: "on",
   traced_runs: 2,
@@ -21,19 +22,19 @@ const timeline: ExperimentTimeline = {
 };
 
 it("gaps and durations become starts and ends, self times and parents", () => {
-  const spans = spansOf(timeline, 0);
+  const spans = makeSpans(timeline, 0);
   expect([...spans.start]).toEqual([0, 10, 15, 32, 70]);
   expect([...spans.end]).toEqual([100, 60, 30, 58, 90]);
   expect([...spans.self]).toEqual([30, 9, 15, 26, 20]);
   expect([...spans.parent]).toEqual([-1, 0, 1, 1, 0]);
   expect(spans.levels).toEqual([[0], [1, 4], [2, 3]]);
-  // Self times add up to the run.
+  // The self times add up to the run.
   expect([...spans.self].reduce((sum, ns) => sum + ns, 0)).toBe(100);
-  expect(spansOf(timeline, 9).op).toEqual([]);
+  expect(makeSpans(timeline, 9).op).toEqual([]);
 });
 
-it("threads are rows below the operators, and their tasks lie in the operator", () => {
-  const spans = spansOfWatched({
+it("threads are rows below the operators, and the parent of their slices is the operator", () => {
+  const spans = makeWatchedSpans({
     op: [0, 1, 2, 3],
     depth: [0, 1, 2, 2],
     times: [0, 100, 10, 50, 15, 15, 32, 26],
@@ -53,8 +54,8 @@ it("threads are rows below the operators, and their tasks lie in the operator", 
   expect(spanAt(spans, 4, 20, 0)).toBe(4);
 });
 
-it("finds the span under the pointer, or a near one", () => {
-  const spans = spansOf(timeline, 0);
+it("finds the span under the pointer, or the nearest one", () => {
+  const spans = makeSpans(timeline, 0);
   expect(spanAt(spans, 2, 20, 0)).toBe(2);
   expect(spanAt(spans, 2, 31, 0)).toBe(-1);
   expect(spanAt(spans, 2, 31.2, 1)).toBe(3);
@@ -64,30 +65,30 @@ it("finds the span under the pointer, or a near one", () => {
   expect(firstEndingAfter(spans, [2, 3], 58)).toBe(2);
 });
 
-it("goes from span to span of a depth, and stops at the ends", () => {
-  const spans = spansOf(timeline, 0);
+it("steps through the spans of one depth, and stops at the ends", () => {
+  const spans = makeSpans(timeline, 0);
   expect(sibling(spans, 2, 1)).toBe(3);
   expect(sibling(spans, 3, 1)).toBe(3);
   expect(sibling(spans, 4, -1)).toBe(1);
 });
 
-it("ticks are round, and within what is shown", () => {
+it("ticks are round and within the window", () => {
   expect(ticks(0, 100, 5)).toEqual([0, 20, 40, 60, 80, 100]);
   expect(ticks(13, 57, 5)).toEqual([20, 30, 40, 50]);
   expect(ticks(5, 5, 5)).toEqual([]);
 });
 
-it("an operator's self time in each run but the first of a process, loops added up", () => {
-  expect(timesOf(timeline, "delegate")).toEqual([
+it("self times of an operator cover the steady-state runs, with loop iterations added up", () => {
+  expect(selfTimesByRun(timeline, "delegate")).toEqual([
     { run: 3, ms: 9 / 1e6 },
     { run: 4, ms: 60 / 1e6 },
   ]);
-  expect(timesOf(timeline, "a")[1]).toEqual({ run: 4, ms: 40 / 1e6 });
-  expect(timesOf(timeline, "b").map((one) => one.run)).toEqual([3]);
-  expect(timesOf(timeline, "nothing")).toEqual([]);
+  expect(selfTimesByRun(timeline, "a")[1]).toEqual({ run: 4, ms: 40 / 1e6 });
+  expect(selfTimesByRun(timeline, "b").map((one) => one.run)).toEqual([3]);
+  expect(selfTimesByRun(timeline, "nothing")).toEqual([]);
 });
 
-it("an operator's counterpart on the other side of a comparison", () => {
+it("finds the counterpart of an operator in the other variant", () => {
   const report = {
     experiments: [
       { name: "off", label: "off, 1 thread", threads: 1 },
@@ -123,32 +124,32 @@ it("an operator's counterpart on the other side of a comparison", () => {
   expect([...counterparts(report, 0, "y")]).toEqual([]);
 });
 
-it("a call is called as the backend or the kernel inside", () => {
+it("a call is named after its backend or kernel", () => {
   const kinds = ["method", "delegate_call", "backend", "backend", "kernel_call"] as const;
   const operators = timeline.operators.map((op, i) => ({ ...op, kind: kinds[i] as string }));
-  const spans = spansOf(timeline, 0);
-  expect(namesOfSpans(spans, operators, (key) => (key === "a" || key === "b" ? "XnnpackBackend" : null))).toEqual(["execute", "XnnpackBackend", "a", "b", "call"]);
+  const spans = makeSpans(timeline, 0);
+  expect(nameSpans(spans, operators, (key) => (key === "a" || key === "b" ? "XnnpackBackend" : null))).toEqual(["execute", "XnnpackBackend", "a", "b", "call"]);
   const call = operators.map((op) => ({ ...op, kind: op.kind === "backend" ? "kernel" : op.kind }));
-  expect(namesOfSpans(spans, call, () => null)[1]).toBe("a");
+  expect(nameSpans(spans, call, () => null)[1]).toBe("a");
 });
 
-it("modules are spans around operators in a row", () => {
+it("modules are spans around consecutive operators", () => {
   const layers: Record<string, string> = { a: "block.0.conv", b: "block.0", call: "head" };
-  const made = modulesOf(spansOf(timeline, 0), timeline.operators, (key) => layers[key]);
+  const made = makeModuleSpans(makeSpans(timeline, 0), timeline.operators, (key) => layers[key]);
   const { spans, operators } = made as NonNullable<typeof made>;
   const text = spans.op.map((op, i) => `${operators[op]?.name} ${spans.start[i]}..${spans.end[i]}, self ${spans.self[i]}`);
   expect(text).toEqual(["block 15..58, self 0", "block.0 15..58, self 28", "block.0.conv 15..30, self 15", "head 70..90, self 20"]);
   expect([...spans.parent]).toEqual([-1, 0, 1, -1]);
   expect(spans.levels).toEqual([[0, 3], [1], [2]]);
-  expect(modulesOf(spansOf(timeline, 0), timeline.operators, () => "")).toBe(null);
+  expect(makeModuleSpans(makeSpans(timeline, 0), timeline.operators, () => "")).toBe(null);
 });
 
-it("the sums of an area add up to the time that spans cover there", () => {
-  const spans = spansOf(timeline, 0);
+it("the sums of an area add up to the time covered by spans", () => {
+  const spans = makeSpans(timeline, 0);
   const typeOf = (op: number) => (op < 2 || op === 4 ? "framework" : "GEMM");
-  expect(sumsIn(spans, 20, 80, typeOf)).toEqual([
+  expect(sumArea(spans, 20, 80, typeOf)).toEqual([
     { type: "GEMM", count: 2, self: 36 },
     { type: "framework", count: 3, self: 24 },
   ]);
-  expect(sumsIn(spans, 100, 200, typeOf)).toEqual([]);
+  expect(sumArea(spans, 100, 200, typeOf)).toEqual([]);
 });

@@ -1,33 +1,32 @@
-// The spans of some runs of each experiment, as etprof writes them beside the report (docs/schema/timeline.schema.json).
-// Times are whole nanoseconds from the start of the run.
+// Reads the timelines of a report (docs/schema/timeline.schema.json): the spans of some runs of each experiment. Times
+// are whole nanoseconds from the start of the run.
 import type { ExperimentTimeline, Timeline, TimelineOperator, WatchedRun } from "../schema/timeline";
 import type { Report } from "./report";
-import { sidesOf, unpack } from "./report";
+import { findVariants, unpack } from "./report";
 
 export type { ExperimentTimeline, Timeline, TimelineOperator } from "../schema/timeline";
 
 export const TIMELINE_ID = "etprof-timeline";
 
-// Read once, when a view first asks for it.
-let read: Promise<Timeline> | undefined;
+// The timeline is unpacked once, when a view first reads it.
+let unpacked: Promise<Timeline> | undefined;
 export function readTimeline(page: Document): Promise<Timeline> {
-  read ??= unpack<Timeline>(page, TIMELINE_ID);
-  return read;
+  unpacked ??= unpack<Timeline>(page, TIMELINE_ID);
+  return unpacked;
 }
 
-// A run, span by span: parents before children, siblings in order of time.
+// The spans of a run as columns: parents before children, siblings in order of time.
 export interface Spans {
   op: number[];
   depth: number[];
   start: Float64Array;
   end: Float64Array;
-  self: Float64Array; // less the spans inside
-  parent: Int32Array; // -1: none
-  // By depth: its spans in order of time.
-  levels: number[][];
+  self: Float64Array; // duration without the spans inside
+  parent: Int32Array; // -1: no parent
+  levels: number[][]; // by depth: indices of the spans in order of time
 }
 
-export function spansOf(timeline: ExperimentTimeline, index: number): Spans {
+export function makeSpans(timeline: ExperimentTimeline, index: number): Spans {
   const run = timeline.runs[index];
   const shape = run && timeline.shapes[run.shape];
   const count = shape?.op.length ?? 0;
@@ -40,7 +39,7 @@ export function spansOf(timeline: ExperimentTimeline, index: number): Spans {
     parent: new Int32Array(count).fill(-1),
     levels: [],
   };
-  const from = [0]; // by depth: where the next one is counted from
+  const from = [0]; // by depth: the time from which the gap to the next span is counted
   const open: number[] = []; // by depth: the last span
   for (let i = 0; i < count; i++) {
     const depth = spans.depth[i] as number;
@@ -60,9 +59,9 @@ export function spansOf(timeline: ExperimentTimeline, index: number): Spans {
   return spans;
 }
 
-// The spans of the watched run and, below them, a row for each thread: of its tasks in a parallel region one slice,
-// whose parent is the operator.
-export function spansOfWatched(watched: WatchedRun): Spans {
+// Returns the spans of the watched run and, below them, a row for each thread. The tasks of a thread in one parallel
+// region are one slice, whose parent is the operator.
+export function makeWatchedSpans(watched: WatchedRun): Spans {
   const { op, depth, times, slices } = watched;
   const first = Math.max(-1, ...depth) + 1; // the row of thread 0
   const count = op.length + slices.span.length;
@@ -99,7 +98,7 @@ export function spansOfWatched(watched: WatchedRun): Spans {
   return spans;
 }
 
-// The first of `level` (in order of time) that ends after `time`; level.length where none does.
+// Returns the position in `level` (in order of time) of the first span that ends after `time`, or level.length.
 export function firstEndingAfter(spans: Spans, level: number[], time: number): number {
   let low = 0;
   let high = level.length;
@@ -111,7 +110,7 @@ export function firstEndingAfter(spans: Spans, level: number[], time: number): n
   return low;
 }
 
-// The span of that depth at `time`, or the one that is nearest within `reach`; -1: there is none.
+// Returns the span of `depth` at `time`, or the nearest span within `reach` ns, or -1.
 export function spanAt(spans: Spans, depth: number, time: number, reach: number): number {
   const level = spans.levels[depth] ?? [];
   const at = firstEndingAfter(spans, level, time);
@@ -131,13 +130,13 @@ export function spanAt(spans: Spans, depth: number, time: number, reach: number)
   return best;
 }
 
-// The next span of the same depth, or the one before it; the same where there is none.
+// Returns the next or previous span of the same depth, or `span` itself at the ends.
 export function sibling(spans: Spans, span: number, step: 1 | -1): number {
   const level = spans.levels[spans.depth[span] as number] ?? [];
   return level[level.indexOf(span) + step] ?? span;
 }
 
-// Round numbers of time between `from` and `to`, some `wanted` of them: 1, 2 or 5 of a power of ten apart.
+// Returns about `wanted` round times from `from` to `to`. Their distance is 1, 2, or 5 times a power of ten.
 export function ticks(from: number, to: number, wanted: number): number[] {
   const rough = (to - from) / Math.max(1, wanted);
   if (!(rough > 0)) return [];
@@ -148,31 +147,31 @@ export function ticks(from: number, to: number, wanted: number): number[] {
   return made;
 }
 
-// What stands on the other side of each comparison: by the operator's key, in the candidate's or the
-// baseline's timeline, indices of experiments of the report.
+// Finds the operators that the report's comparisons match with an operator of `experiment`. Returns their keys by the
+// index of the other experiment in the report.
 export function counterparts(report: Report, experiment: number, key: string): Map<number, string> {
   const found = new Map<number, string>();
   const own = report.experiments[experiment];
   for (const comparison of report.comparisons) {
-    const sides = sidesOf(report, comparison);
-    const is_candidate = sides?.[1] === own;
-    if (!sides || (!is_candidate && sides[0] !== own)) continue;
-    const row = comparison.operators.find((one) => (is_candidate ? one.candidate_key : one.baseline_key) === key);
-    const there = is_candidate ? row?.baseline_key : row?.candidate_key;
-    if (there) found.set(report.experiments.indexOf(sides[is_candidate ? 0 : 1]), there);
+    const sides = findVariants(report, comparison);
+    const isCandidate = sides?.[1] === own;
+    if (!sides || (!isCandidate && sides[0] !== own)) continue;
+    const row = comparison.operators.find((one) => (isCandidate ? one.candidate_key : one.baseline_key) === key);
+    const otherKey = isCandidate ? row?.baseline_key : row?.candidate_key;
+    if (otherKey) found.set(report.experiments.indexOf(sides[isCandidate ? 0 : 1]), otherKey);
   }
   return found;
 }
 
-// The self times of an operator in the steady runs that are here, in ms.
-export function timesOf(timeline: ExperimentTimeline, key: string): { run: number; ms: number }[] {
+// Returns the operator's self time in each steady-state run of the timeline, ms.
+export function selfTimesByRun(timeline: ExperimentTimeline, key: string): { run: number; ms: number }[] {
   const op = timeline.operators.findIndex((one) => one.key === key);
   const found: { run: number; ms: number }[] = [];
   if (op < 0) return found;
   timeline.runs.forEach((run, index) => {
     if (run.phase !== "steady") return;
     if (!timeline.shapes[run.shape]?.op.includes(op)) return;
-    const spans = spansOf(timeline, index);
+    const spans = makeSpans(timeline, index);
     let ns = 0;
     spans.op.forEach((own, i) => {
       if (own === op) ns += spans.self[i] as number;
@@ -182,26 +181,26 @@ export function timesOf(timeline: ExperimentTimeline, key: string): { run: numbe
   return found;
 }
 
-// What a span is called: a call by what it calls, the backend of a delegate or the kernel of an operator call.
-export function namesOfSpans(spans: Spans, operators: TimelineOperator[], backendOf: (key: string) => string | null | undefined): string[] {
+// Returns a name for each span. A call is named after the delegate's backend or the kernel that it calls.
+export function nameSpans(spans: Spans, operators: TimelineOperator[], backendOf: (key: string) => string | null | undefined): string[] {
   const names = spans.op.map((op) => operators[op]?.name ?? "");
   spans.parent.forEach((parent, span) => {
     const [call, inside] = [operators[spans.op[parent] ?? -1], operators[spans.op[span] as number]];
-    if (!call?.kind.endsWith("_call") || names[parent] !== call.name || !inside) return; // the first inside names it
+    if (!call?.kind.endsWith("_call") || names[parent] !== call.name || !inside) return; // the first span inside names the call
     const called = backendOf(inside.key) ?? (inside.kind === "kernel" ? inside.name : null);
     if (called) names[parent] = called;
   });
   return names;
 }
 
-// The modules that the operators of a run are of, as spans around them: at each depth, operators in a row that share a
-// module are one. `layerOf`: the path of an operator's innermost module. Null where no module is known.
-export function modulesOf(spans: Spans, operators: TimelineOperator[], layerOf: (key: string) => string | null | undefined): { spans: Spans; operators: TimelineOperator[] } | null {
+// Makes spans of the modules that contain a run's operators. At each depth, consecutive operators of the same module
+// share one span. `layerOf` returns the path of an operator's innermost module. Returns null if no module is known.
+export function makeModuleSpans(spans: Spans, operators: TimelineOperator[], layerOf: (key: string) => string | null | undefined): { spans: Spans; operators: TimelineOperator[] } | null {
   const [ops, depths, levels]: [number[], number[], number[][]] = [[], [], []];
   const [start, end, self, parent]: [number[], number[], number[], number[]] = [[], [], [], []];
   const made: TimelineOperator[] = [];
   const index = new Map<string, number>();
-  let open: number[] = []; // by depth: the module that the operator before is of
+  let open: number[] = []; // by depth: the span of the previous operator's module
   spans.op.forEach((op, span) => {
     const layer = layerOf(operators[op]?.key ?? "");
     if (!layer) return;
@@ -243,9 +242,9 @@ export interface AreaSum {
   self: number; // ns
 }
 
-// Sums of what lies between two times, by type: a span that reaches beyond them counts with its part. They add up to
-// the time that spans cover there. The longest first.
-export function sumsIn(spans: Spans, from: number, to: number, typeOf: (op: number) => string): AreaSum[] {
+// Sums the self times between `from` and `to` by type, longest first. A span that reaches beyond the area counts with its
+// part inside, so the sums add up to the time that spans cover there.
+export function sumArea(spans: Spans, from: number, to: number, typeOf: (op: number) => string): AreaSum[] {
   const inside = spans.op.map((_, i) => Math.max(0, Math.min(to, spans.end[i] as number) - Math.max(from, spans.start[i] as number)));
   const self = [...inside];
   spans.parent.forEach((parent, i) => {

@@ -11,12 +11,12 @@ export type By = "groups" | "categories";
 
 export interface StackRow {
   name: string;
-  values: (number | null)[]; // by experiment, ms (mean self time)
+  values: (number | null)[]; // mean self time by experiment, ms
   shares: (number | null)[];
 }
 
-// The rows of every experiment's breakdown, in the order of the first that has them.
-export function stack(experiments: Experiment[], by: By): StackRow[] {
+// Returns the rows of all experiments' breakdowns, in the order in which they first appear.
+export function stackRows(experiments: Experiment[], by: By): StackRow[] {
   const names: string[] = [];
   const rowsOf = (e: Experiment): Breakdown["rows"] => e[by]?.rows ?? [];
   for (const e of experiments) {
@@ -33,7 +33,7 @@ export function Stacked({ report, by, relative }: { report: Report; by: By; rela
   const shown = report.experiments.filter((e) => e[by]);
   const theme = useTheme();
   const option = useMemo<EChartsCoreOption>(() => {
-    const rows = stack(shown, by);
+    const rows = stackRows(shown, by);
     return {
       grid: { left: 10, right: 30, top: 60, bottom: 30, containLabel: true },
       legend: { type: "scroll" },
@@ -76,8 +76,8 @@ export interface Step {
   delta: number; // ms; below 0: faster
 }
 
-// What each row adds to the difference between the two sides; together they are the whole's. What adds nothing is
-// left out.
+// Returns what each row contributes to the difference between baseline and candidate. The contributions add up to the
+// difference of the whole. Rows without a difference are omitted.
 export function steps(comparison: Comparison, by: By): Step[] {
   return comparison[by]
     .filter((row) => row.delta_numerator_ns !== 0)
@@ -87,7 +87,7 @@ export function steps(comparison: Comparison, by: By): Step[] {
 export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }) {
   const option = useMemo<EChartsCoreOption>(() => {
     const all = steps(comparison, by).sort((a, b) => a.delta - b.delta);
-    let level = meanOf(comparison);
+    let level = baselineMean(comparison);
     const bars: { name: string; from: number; to: number; kind: string }[] = [
       { name: comparison.baseline, from: 0, to: level, kind: "total" },
     ];
@@ -142,12 +142,12 @@ export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }
   );
 }
 
-// The mean of Method::execute of the baseline, in ms.
-export function meanOf(comparison: Comparison): number {
+// Returns the baseline's mean time of Method::execute, ms.
+export function baselineMean(comparison: Comparison): number {
   return comparison.whole.baseline_total_ns / comparison.baseline_runs / 1e6;
 }
 
-// Where the time of every experiment goes, and what each part adds to the difference of a pair, or takes from it.
+// Shows the time of every experiment by group or category, and how each of them contributes to a pair's difference.
 export function Breakdown({ report }: { report: Report }) {
   const [by, setBy] = useState<By>("groups");
   const [relative, setRelative] = useState(false);

@@ -4,7 +4,7 @@ import { Chart } from "../chart";
 import { time } from "../format";
 import type { Ladder, Report } from "../report";
 
-function Picture({ ladder }: { ladder: Ladder }) {
+function LadderChart({ ladder }: { ladder: Ladder }) {
   const option = useMemo<EChartsCoreOption>(
     () => ({
       grid: { left: 70, right: 30, top: 40, bottom: 40 },
@@ -24,6 +24,6 @@ function Picture({ ladder }: { ladder: Ladder }) {
   return <Chart option={option} height={320} label={`Median latency at each of ${ladder.levels.length} levels, with ${ladder.threads.map((threads) => (threads === 1 ? "1 thread" : `${threads} threads`)).join(", ")}.`} />;
 }
 
-export function LadderPicture({ report }: { report: Report }) {
-  return report.ladder && <Picture ladder={report.ladder} />;
+export function LadderCharts({ report }: { report: Report }) {
+  return report.ladder && <LadderChart ladder={report.ladder} />;
 }

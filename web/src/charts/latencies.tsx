@@ -5,26 +5,26 @@ import { escapeHtml, NONE, share, time } from "../format";
 import type { Experiment, Report } from "../report";
 import { type Column, DataTable } from "../table";
 
-// Of more experiments than there are colors.
+// Line styles distinguish experiments that share a color.
 const kDashes = ["solid", "dashed", "dotted"];
 
-// From where to where latencies are shown at first: from just below the fastest, on a mark of a tenth of its size, so
-// that it suits runs of microseconds as well as of seconds. The axis ends where what is shown at first would have less
-// than a twentieth of the slider: its handles must not fall together. ms.
-const kLeastOfSlider = 0.05;
+// Returns the initial range of the latency chart (`start` to `end`) and the end of its axis (`last`), ms. The range starts
+// just below the fastest run, rounded to a tenth of its power of ten, so it suits microseconds as well as seconds. The axis
+// ends where the initial range would be less than kMinSliderShare of the slider, so that its handles stay apart.
+const kMinSliderShare = 0.05;
 export function latencyRange(fastest: number, p90: number, slowest: number): { start: number; end: number; last: number } {
   const mark = fastest > 0 ? 10 ** (Math.floor(Math.log10(fastest)) - 1) : 1;
   const start = Math.floor((fastest * 0.95) / mark) * mark;
   const end = Math.max(Math.min(slowest, 1.6 * p90), start + mark);
-  return { start, end, last: Math.max(end, Math.min(slowest, start + (end - start) / kLeastOfSlider)) };
+  return { start, end, last: Math.max(end, Math.min(slowest, start + (end - start) / kMinSliderShare)) };
 }
 
-// The share of runs that take at most so long.
+// Draws the empirical distribution of latencies: the share of runs that take at most a given time.
 function Latencies({ report }: { report: Report }) {
   const shown = report.experiments.filter((e) => e.latency_ecdf.ms.length > 0);
   const fastest = Math.min(...shown.map((e) => e.latency_ms.min ?? 0));
   const slowest = Math.max(...shown.map((e) => e.latency_ms.max ?? 0));
-  // At first without the far end of the tail, which would leave no room for the rest.
+  // The initial range omits the far end of the tail, which would leave no room for the rest.
   const latest = Math.max(...shown.map((e) => e.latency_ms.p90 ?? slowest));
   const { start, end, last } = latencyRange(fastest, latest, slowest);
   const option = useMemo<EChartsCoreOption>(() => {
@@ -64,7 +64,7 @@ function Latencies({ report }: { report: Report }) {
   );
 }
 
-// A burst of an experiment, as a point and as a row.
+// A burst of an experiment: a point of the chart and a row of the table.
 export interface BurstRow {
   experiment: string;
   launch: number;
@@ -76,7 +76,7 @@ export interface BurstRow {
   celsius: number | null;
 }
 
-export function burstsOf(e: Experiment): BurstRow[] {
+export function burstRows(e: Experiment): BurstRow[] {
   const b = e.burst_medians;
   return b.median_ms.map((median, i) => ({
     experiment: e.label,
@@ -90,7 +90,7 @@ export function burstsOf(e: Experiment): BurstRow[] {
   }));
 }
 
-const kBursts: Column<BurstRow>[] = [
+const kBurstColumns: Column<BurstRow>[] = [
   { id: "experiment", title: "Experiment", value: (r) => r.experiment },
   { id: "launch", title: "Launch", value: (r) => r.launch, numeric: true },
   { id: "round", title: "Round", value: (r) => r.round, numeric: true },
@@ -102,7 +102,7 @@ const kBursts: Column<BurstRow>[] = [
 ];
 
 function Bursts({ report }: { report: Report }) {
-  const rows = useMemo(() => report.experiments.map(burstsOf), [report]);
+  const rows = useMemo(() => report.experiments.map(burstRows), [report]);
   const all = useMemo(() => rows.flat(), [rows]);
   const timed = all.every((row) => row.seconds !== null);
   const option = useMemo<EChartsCoreOption>(
@@ -146,7 +146,7 @@ function Bursts({ report }: { report: Report }) {
       <Chart option={option} height={300} label={`Median latency of each of ${all.length} bursts over time.`} />
       <details class="folded-on-paper">
         <summary>As a table</summary>
-        <DataTable rows={all} columns={kBursts} name="bursts" />
+        <DataTable rows={all} columns={kBurstColumns} name="bursts" />
       </details>
     </>
   );

@@ -1,9 +1,9 @@
 import { useMemo, useState } from "preact/hooks";
 import { time, verdict } from "../format";
 import { ComparisonChoice, ExperimentChoice } from "../parts";
-import { type Delta, type Layer, namesOf, type Report, sidesOf } from "../report";
+import { type Delta, type Layer, variantNames, type Report, findVariants } from "../report";
 
-// A module in the icicle: where it stands, as parts of the whole's width.
+// The position of a module in the icicle. `from` and `width` are fractions of the whole model's width.
 export interface Piece {
   index: number;
   depth: number;
@@ -11,7 +11,7 @@ export interface Piece {
   width: number;
 }
 
-// Children lie within their parent from its left edge on; what is left on the right is its own self time.
+// Children lie within their parent, starting at its left edge. The rest on the right is the parent's self time.
 export function pieces(layers: Layer[]): Piece[] {
   const whole = layers[0]?.total_ns ?? 0;
   if (whole <= 0) return [];
@@ -26,9 +26,10 @@ export function pieces(layers: Layer[]): Piece[] {
   });
 }
 
-const kRow = 24;
+const kRowHeight = 24;
 
-// Faster is green and slower red, where it is certain; the stronger, the further from 1, up to 4x.
+// Returns the strength (0 to 1) of a module's color. Only significant changes are colored: green if faster, red if slower.
+// The color gets stronger with the ratio, up to 4x.
 export function strength(row: Delta | undefined): number {
   if (!row || !row.ratio || (row.verdict !== "faster" && row.verdict !== "slower")) return 0;
   return Math.min(1, 0.25 + (0.75 * Math.abs(Math.log(row.ratio))) / Math.log(4));
@@ -57,7 +58,7 @@ export function Icicle(props: {
   );
   const depth = Math.max(...shown.map((piece) => piece.depth - root.depth)) + 1;
   return (
-    <div class="icicle" style={{ height: depth * kRow }}>
+    <div class="icicle" style={{ height: depth * kRowHeight }}>
       {shown.map((piece) => {
         const layer = props.layers[piece.index] as Layer;
         const row = props.compared.get(layer.path);
@@ -73,8 +74,8 @@ export function Icicle(props: {
             style={{
               left: `${((piece.from - root.from) / root.width) * 100}%`,
               width: `${(piece.width / root.width) * 100}%`,
-              top: (piece.depth - root.depth) * kRow,
-              height: kRow - 2,
+              top: (piece.depth - root.depth) * kRowHeight,
+              height: kRowHeight - 2,
               background: color(row),
             }}
           >
@@ -86,19 +87,19 @@ export function Icicle(props: {
   );
 }
 
-// The modules of an experiment, or of the candidate of a pair.
+// Shows the modules of an experiment or of a pair's candidate.
 export function Modules({ report }: { report: Report }) {
   const [pair, setPair] = useState(0);
   const [single, setSingle] = useState(() => Math.max(0, report.experiments.findIndex((e) => e.program?.layers.length)));
   const [root, setRoot] = useState(0);
   const comparison = report.comparisons[pair];
-  const experiment = comparison ? sidesOf(report, comparison)?.[1] : report.experiments[single];
+  const experiment = comparison ? findVariants(report, comparison)?.[1] : report.experiments[single];
   const layers = experiment?.program?.layers ?? [];
   const compared = useMemo(() => new Map((comparison?.layers ?? []).map((row) => [row.name, row])), [comparison]);
-  const names = comparison && namesOf(report, comparison);
+  const names = comparison && variantNames(report, comparison);
   const choose = (set: (index: number) => void) => (index: number) => {
     set(index);
-    setRoot(0); // the modules of another model may be others
+    setRoot(0); // another model may have other modules
   };
   return (
     <>

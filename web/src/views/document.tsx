@@ -2,27 +2,27 @@ import type { EChartsCoreOption } from "echarts/core";
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "../chart";
-import { type Cell, type Document, type FactList, fieldsOf, kindOf, type List, nameOfSection, type Part, type Row, type Mark, type Section, type Series, sideBySide, slugsOf, sortValue, type Table, tableNames, tablesOf, titleOf, withTail } from "../document";
+import { type Cell, type Document, type FactList, csvFields, sectionKind, type List, sectionName, type Part, type Row, type Mark, type Section, type Series, sideBySide, makeSlugs, sortValue, type Table, tableNames, tablesOf, columnTitle, splitTail } from "../document";
 import { bytes, digits, escapeHtml, share, time } from "../format";
 import type { Report } from "../report";
 import { href } from "../route";
 import { type Column, DataTable } from "../table";
 
-// What stands below the first table of that id: charts in which people look for things, of a report.
-export type Beside = Record<string, ComponentType<{ report: Report }>>;
-// A view that has all of the table of that id.
+// Maps the id of a table to the report's chart that stands below the first table with that id.
+export type ChartsByTable = Record<string, ComponentType<{ report: Report }>>;
+// Returns the view that shows all rows of the table with that id.
 export type ViewOf = (table: string) => { id: string; title: string } | undefined;
 
 const toneOf = (tone: string | undefined): string => (tone ? `tone-${tone}` : "");
 
-// What stands between backticks is code, where they come in pairs.
-function words(text: string): ComponentChildren {
+// Shows text between backticks as code, if the backticks come in pairs.
+function renderCode(text: string): ComponentChildren {
   const parts = text.split("`");
   return parts.length % 2 === 0 ? text : parts.map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part));
 }
 
-function Folded({ is, title, children }: { is: boolean; title: string; children: ComponentChildren }) {
-  if (!is) return <>{children}</>;
+function Folded({ folded, title, children }: { folded: boolean; title: string; children: ComponentChildren }) {
+  if (!folded) return <>{children}</>;
   return (
     <details>
       <summary>{title}</summary>
@@ -31,21 +31,21 @@ function Folded({ is, title, children }: { is: boolean; title: string; children:
   );
 }
 
-// Verdicts, then times.
+// On a phone, columns of verdicts come before columns of times.
 function narrowOrder(cells: (Cell | undefined)[]): number | undefined {
   if (cells.some((cell) => cell?.tone || cell?.kind === "speedup" || cell?.kind === "change")) return 0;
   return cells.some((cell) => cell?.kind === "time" || cell?.kind === "duration") ? 1 : undefined;
 }
 
 function TablePart({ table, name, heading }: { table: Table; name: string; heading: ComponentChildren }) {
-  const { rows, tail } = useMemo(() => withTail(table.rows), [table]);
+  const { rows, tail } = useMemo(() => splitTail(table.rows), [table]);
   const columns = useMemo(
     () =>
       table.columns.map((column, i): Column<Row> => {
         const of = (row: Row) => row.cells[i] as Cell;
         return {
           id: column.id,
-          title: titleOf(table, i),
+          title: columnTitle(table, i),
           numeric: column.right,
           hidden: table.rows.every((row) => row.cells[i]?.text === ""),
           wide: i > 0 && i === table.columns.length - 1 && !column.right,
@@ -55,7 +55,7 @@ function TablePart({ table, name, heading }: { table: Table; name: string; headi
           bar: (row) => of(row).bar ?? null,
           narrowOrder: narrowOrder(table.rows.map(of)),
           depth: i === 0 ? (row) => row.depth ?? 0 : undefined,
-          fields: fieldsOf(table, i),
+          fields: csvFields(table, i),
         };
       }),
     [table],
@@ -63,7 +63,7 @@ function TablePart({ table, name, heading }: { table: Table; name: string; headi
   return <DataTable rows={rows} tail={tail} columns={columns} name={name} heading={heading} rowClass={(row) => row.role ?? ""} />;
 }
 
-// `linkOf`: to the table of that id.
+// `linkOf` returns the address of the table with that id.
 function ListPart({ list, linkOf }: { list: List; linkOf: (table: string) => string | undefined }) {
   const items = list.items.map((item, i) => {
     const link = item.table === undefined ? undefined : linkOf(item.table);
@@ -92,7 +92,7 @@ function ListPart({ list, linkOf }: { list: List; linkOf: (table: string) => str
   return list.numbered ? <ol>{items}</ol> : <ul>{items}</ul>;
 }
 
-// A name that repeats is shown once.
+// Consecutive facts with the same name show the name once.
 function FactsPart({ facts }: { facts: FactList["facts"] }) {
   const named: { name: string; values: string[] }[] = [];
   for (const { name, value } of facts) {
@@ -114,22 +114,22 @@ function FactsPart({ facts }: { facts: FactList["facts"] }) {
   );
 }
 
-// A mark on the axis of such values.
-function markOf(like: Cell | undefined): (value: number) => string {
-  if (like?.unit === "ns") return (value) => time(value / 1e6);
-  if (like?.unit === "bytes") return bytes;
-  if (like?.kind === "share") return share;
-  return (value) => `${digits(value)}${like?.unit ? ` ${like.unit}` : ""}`;
+// Returns a formatter for the marks of an axis whose values have the unit and kind of `sample`.
+function axisFormatter(sample: Cell | undefined): (value: number) => string {
+  if (sample?.unit === "ns") return (value) => time(value / 1e6);
+  if (sample?.unit === "bytes") return bytes;
+  if (sample?.kind === "share") return share;
+  return (value) => `${digits(value)}${sample?.unit ? ` ${sample.unit}` : ""}`;
 }
 
 const kSeriesHeight = 120;
 
 const beforeComma = (text: string): string => text.split(", ")[0] ?? text;
 
-// Series over the same stretch of time, under each other.
 const kNoPoints: string[] = [];
 const kNoMarks: Mark[] = [];
 
+// Draws series over the same stretch of time below each other.
 function ChartPart({ series, points, marks }: { series: Series[]; points: string[]; marks: Mark[] }) {
   const shown = useMemo(() => series.filter((one) => one.values.some((cell) => cell.value !== undefined)), [series]);
   const option = useMemo<EChartsCoreOption>(
@@ -153,7 +153,7 @@ function ChartPart({ series, points, marks }: { series: Series[]; points: string
         name: one.name,
         nameTextStyle: { align: "left" },
         splitNumber: 2,
-        axisLabel: { formatter: markOf(one.values.find((cell) => cell.value !== undefined)) },
+        axisLabel: { formatter: axisFormatter(one.values.find((cell) => cell.value !== undefined)) },
       })),
       series: shown.map((one, i) => ({ name: one.name, type: "line", xAxisIndex: i, yAxisIndex: i, symbolSize: 4, data: one.values.map((cell) => cell.value ?? null), markLine: i === 0 ? { symbol: "none", silent: true, label: { formatter: ({ name }: { name: string }) => name }, data: marks.map((mark) => ({ name: mark.text, xAxis: mark.at })) } : undefined })),
     }),
@@ -164,50 +164,50 @@ function ChartPart({ series, points, marks }: { series: Series[]; points: string
   return <Chart option={option} height={10 + kSeriesHeight * shown.length} label={`Over time: ${[...label, ...marks.map((mark) => `${mark.text} at ${beforeComma(points[mark.at] ?? "")}`)].join("; ")}.`} />;
 }
 
-// What the parts of a document have in common.
-interface Of {
+// The values that all parts of a document share.
+interface PartContext {
   report: Report | null;
-  charts: Map<Table, Beside[string]>;
+  charts: Map<Table, ChartsByTable[string]>;
   names: Map<Table, string>;
   viewOf: ViewOf;
   linkOf: (table: string) => string | undefined;
 }
 
-// `section`: its title.
-function PartView({ part, section, of }: { part: Part; section: string; of: Of }) {
+// `section` is the title of the section.
+function PartView({ part, section, context }: { part: Part; section: string; context: PartContext }) {
   const { paragraph, table, list, facts, chart } = part;
   const Title = section ? "h3" : "h2";
   const title = (text: string | undefined, folded: boolean) => (text && !folded && text !== section ? <Title>{text}</Title> : null);
   if (paragraph) {
     return (
-      <Folded is={paragraph.level === "folded"} title="More">
-        <p>{words(paragraph.text)}</p>
+      <Folded folded={paragraph.level === "folded"} title="More">
+        <p>{renderCode(paragraph.text)}</p>
       </Folded>
     );
   }
   if (table && table.rows.length > 0) {
     const folded = table.level === "folded";
-    const Below = of.charts.get(table);
+    const Below = context.charts.get(table);
     return (
-      <Folded is={folded} title={table.title ?? table.id}>
-        <TablePart table={table} name={of.names.get(table) ?? table.id} heading={title(table.title, folded)} />
-        {Below && of.report && <Below report={of.report} />}
+      <Folded folded={folded} title={table.title ?? table.id}>
+        <TablePart table={table} name={context.names.get(table) ?? table.id} heading={title(table.title, folded)} />
+        {Below && context.report && <Below report={context.report} />}
       </Folded>
     );
   }
   if (list && list.items.length > 0) {
     const folded = list.level === "folded";
     return (
-      <Folded is={folded} title={list.title ?? "More"}>
+      <Folded folded={folded} title={list.title ?? "More"}>
         {title(list.title, folded)}
-        <ListPart list={list} linkOf={of.linkOf} />
+        <ListPart list={list} linkOf={context.linkOf} />
       </Folded>
     );
   }
   if (facts && facts.facts.length > 0) {
     const folded = facts.level === "folded";
     return (
-      <Folded is={folded} title={facts.title ?? "More"}>
+      <Folded folded={folded} title={facts.title ?? "More"}>
         {title(facts.title, folded)}
         <FactsPart facts={facts.facts} />
       </Folded>
@@ -216,16 +216,16 @@ function PartView({ part, section, of }: { part: Part; section: string; of: Of }
   return chart ? <ChartPart series={chart.series} points={chart.points ?? kNoPoints} marks={chart.marks ?? kNoMarks} /> : null;
 }
 
-function SectionView({ section, slug, of }: { section: Section; slug: string; of: Of }) {
+function SectionView({ section, slug, context }: { section: Section; slug: string; context: PartContext }) {
   const title = section.title ?? "";
   const folded = section.level === "folded" && title !== "";
-  const views = new Set(tablesOf(section).flatMap((table) => of.viewOf(table.id) ?? []));
+  const views = new Set(tablesOf(section).flatMap((table) => context.viewOf(table.id) ?? []));
   return (
     <section id={`at-${slug}`}>
       {title && !folded && <h2>{title}</h2>}
-      <Folded is={folded} title={title}>
+      <Folded folded={folded} title={title}>
         {section.parts.map((part, i) => (
-          <PartView key={i} part={part} section={folded ? "" : title} of={of} />
+          <PartView key={i} part={part} section={folded ? "" : title} context={context} />
         ))}
         {[...views].map((view) => (
           <p key={view.id}>
@@ -247,7 +247,7 @@ function Notes({ notes }: { notes: string[] }) {
   );
 }
 
-// The first note of a report is its precision. The others are details of it, and warnings.
+// The first note of a report states its precision. The other notes are details and warnings.
 function Quality({ notes: [first, ...others] }: { notes: string[] }) {
   const warnings = others.filter((note) => note.startsWith("warning: ")).length;
   return (
@@ -260,15 +260,15 @@ function Quality({ notes: [first, ...others] }: { notes: string[] }) {
   );
 }
 
-const kFewSections = 3; // so many are seen without a list of them
+const kMaxSectionsWithoutContents = 3; // a document with more sections gets a list of contents
 const kNotes = "notes"; // the slug of the notes
 
-// Each chart once: below the first table that has it.
-function chartsOf(sections: Section[], beside: Beside): Map<Table, Beside[string]> {
-  const charts = new Map<Table, Beside[string]>();
-  const drawn = new Set<Beside[string]>();
+// Assigns each chart to the first table that has it, so that no chart appears twice.
+function assignCharts(sections: Section[], chartsByTable: ChartsByTable): Map<Table, ChartsByTable[string]> {
+  const charts = new Map<Table, ChartsByTable[string]>();
+  const drawn = new Set<ChartsByTable[string]>();
   for (const table of sections.flatMap(tablesOf)) {
-    const chart = beside[table.id];
+    const chart = chartsByTable[table.id];
     if (chart && !drawn.has(chart)) charts.set(table, chart);
     if (chart) drawn.add(chart);
   }
@@ -280,27 +280,27 @@ interface Entry {
   slug: string;
 }
 
-// Sections of one kind, as "By kernel: one" and "By kernel: other", are one entry, which leads to the first.
-export function contentsOf(sections: Entry[]): Entry[] {
+// Sections of one kind, such as "By kernel: one" and "By kernel: other", share an entry, which links to the first.
+export function contentsEntries(sections: Entry[]): Entry[] {
   const kinds = new Map<string, Entry>();
   for (const { title, slug } of sections) {
-    const kind = kindOf(title);
+    const kind = sectionKind(title);
     const first = kinds.get(kind);
     kinds.set(kind, first ? { title: kind, slug: first.slug } : { title, slug });
   }
   return [...kinds.values()];
 }
 
-// The section in view: the last one that begins above `line`, a height on the screen. At the end of the page, where the
-// last sections cannot rise to that line, it is the one that the address asks for, or the last.
+// Returns the slug of the section in view: the last section that begins above `line`, a height on the screen. At the end
+// of the page, the last sections cannot reach that line, so the section in the address (`asked`) or the last section wins.
 export function sectionInView(tops: { slug: string; top: number }[], line: number, atEnd: boolean, asked: string | null): string | null {
   const above = tops.findLast(({ top }) => top <= line)?.slug ?? null;
   if (!atEnd) return above;
   return tops.find(({ slug, top }) => slug === asked && top > line)?.slug ?? tops.at(-1)?.slug ?? null;
 }
 
-// Links to the sections, which stay at the top of the screen. The one in view is marked.
-function Contents({ sections, id, at, lead }: { sections: Entry[]; id: string; at: string | null; lead: (slug: string) => void }) {
+// The links to the sections stay at the top of the screen. The link to the section in view is marked.
+function Contents({ sections, id, at, scrollToSection }: { sections: Entry[]; id: string; at: string | null; scrollToSection: (slug: string) => void }) {
   const bar = useRef<HTMLElement>(null);
   const [shown, setShown] = useState("");
   useEffect(() => {
@@ -314,15 +314,15 @@ function Contents({ sections, id, at, lead }: { sections: Entry[]; id: string; a
     addEventListener("scroll", update, { passive: true });
     return () => removeEventListener("scroll", update);
   }, [sections, at]);
-  // Not scrollIntoView(), which would stop the page's own scrolling.
+  // scrollIntoView() would stop the page's own scrolling, so the bar is scrolled directly.
   useEffect(() => {
     const link = bar.current?.querySelector<HTMLElement>("[aria-current]");
     if (bar.current && link) bar.current.scrollLeft = link.offsetLeft - (bar.current.clientWidth - link.offsetWidth) / 2;
   }, [shown]);
   return (
     <nav class="contents" aria-label="Sections" ref={bar}>
-      {contentsOf(sections).map(({ title, slug }) => (
-        <a key={slug} href={href(id, { at: slug })} aria-current={shown && kindOf(title) === kindOf(shown) ? "location" : undefined} onClick={() => at === slug && lead(slug)}>
+      {contentsEntries(sections).map(({ title, slug }) => (
+        <a key={slug} href={href(id, { at: slug })} aria-current={shown && sectionKind(title) === sectionKind(shown) ? "location" : undefined} onClick={() => at === slug && scrollToSection(slug)}>
           {title}
         </a>
       ))}
@@ -330,57 +330,57 @@ function Contents({ sections, id, at, lead }: { sections: Entry[]; id: string; a
   );
 }
 
-// Any document. `id`: what the address calls it, `at`: the section that it asks for.
-export function DocumentView(props: { document: Document; id: string; at: string | null; report: Report | null; beside: Beside; viewOf: ViewOf }) {
-  const { document: given, id, at, report, beside, viewOf } = props;
-  const of = useMemo(() => ({ ...given, sections: sideBySide(given.sections) }), [given]);
-  const slugs = useMemo(() => slugsOf(of.sections.map(nameOfSection)), [of]);
-  const charts = useMemo(() => chartsOf(of.sections, beside), [of, beside]);
-  const names = useMemo(() => tableNames(of.sections), [of]);
-  const lead = (slug: string | null) => {
+// Draws any document. `id` is its view in the address, and `at` is the slug of the section in the address.
+export function DocumentView(props: { document: Document; id: string; at: string | null; report: Report | null; chartsByTable: ChartsByTable; viewOf: ViewOf }) {
+  const { document: given, id, at, report, chartsByTable, viewOf } = props;
+  const shown = useMemo(() => ({ ...given, sections: sideBySide(given.sections) }), [given]);
+  const slugs = useMemo(() => makeSlugs(shown.sections.map(sectionName)), [shown]);
+  const charts = useMemo(() => assignCharts(shown.sections, chartsByTable), [shown, chartsByTable]);
+  const names = useMemo(() => tableNames(shown.sections), [shown]);
+  const scrollToSection = (slug: string | null) => {
     const section = slug === null ? null : document.getElementById(`at-${slug}`);
     const details = section?.querySelector<HTMLDetailsElement>(":scope > details");
     if (details) details.open = true;
     section?.scrollIntoView();
   };
-  useEffect(() => lead(at), [at]);
+  useEffect(() => scrollToSection(at), [at]);
   const linkOf = (table: string): string | undefined => {
     const view = viewOf(table);
     if (view) return href(view.id);
-    const section = of.sections.findIndex((one) => tablesOf(one).some((other) => other.id === table));
+    const section = shown.sections.findIndex((one) => tablesOf(one).some((other) => other.id === table));
     return section < 0 ? undefined : href(id, { at: slugs[section] });
   };
-  const parts: Of = { report, charts, names, viewOf, linkOf };
+  const context: PartContext = { report, charts, names, viewOf, linkOf };
   const { body, appendix, named } = useMemo(() => {
-    const all = of.sections.map((section, i) => ({ section, title: nameOfSection(section), slug: slugs[i] as string }));
+    const all = shown.sections.map((section, i) => ({ section, title: sectionName(section), slug: slugs[i] as string }));
     const [body, appendix] = [all.filter(({ section }) => !section.appendix), all.filter(({ section }) => section.appendix)];
-    const notes = of.notes.length > 0 ? [{ title: of.notes_title ?? "Notes", slug: kNotes }] : [];
+    const notes = shown.notes.length > 0 ? [{ title: shown.notes_title ?? "Notes", slug: kNotes }] : [];
     return { body, appendix, named: [...body, ...notes, ...appendix].filter(({ title }) => title !== "") };
-  }, [of, slugs]);
-  const drawn = (some: typeof body) => some.map(({ section, slug }) => <SectionView key={slug} section={section} slug={slug} of={parts} />);
+  }, [shown, slugs]);
+  const drawn = (some: typeof body) => some.map(({ section, slug }) => <SectionView key={slug} section={section} slug={slug} context={context} />);
   return (
     <>
-      {of.answers.length > 0 && (
+      {shown.answers.length > 0 && (
         <div class="answer">
-          {of.answers.map((answer, i) => (
+          {shown.answers.map((answer, i) => (
             <div key={i}>
               <p class={`headline ${toneOf(answer.tone)}`}>{answer.text}</p>
               {answer.rest && <p>{answer.rest}</p>}
             </div>
           ))}
-          {of.measured && <p class="quiet">{of.measured}</p>}
+          {shown.measured && <p class="quiet">{shown.measured}</p>}
         </div>
       )}
-      {contentsOf(named).length > kFewSections && <Contents sections={named} id={id} at={at} lead={lead} />}
+      {contentsEntries(named).length > kMaxSectionsWithoutContents && <Contents sections={named} id={id} at={at} scrollToSection={scrollToSection} />}
       {drawn(body)}
-      {of.notes.length > 0 && (
+      {shown.notes.length > 0 && (
         <section id={`at-${kNotes}`}>
-          <h2>{of.notes_title ?? "Notes"}</h2>
-          {report ? <Quality notes={of.notes} /> : <Notes notes={of.notes} />}
+          <h2>{shown.notes_title ?? "Notes"}</h2>
+          {report ? <Quality notes={shown.notes} /> : <Notes notes={shown.notes} />}
         </section>
       )}
       {drawn(appendix)}
-      {of.method && <p class="quiet">{of.method}</p>}
+      {shown.method && <p class="quiet">{shown.method}</p>}
     </>
   );
 }

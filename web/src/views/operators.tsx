@@ -3,13 +3,13 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { escapeHtml, bytes, count, interval, NONE, share, time, timesUpTo, verdict } from "../format";
 import { ComparisonChoice, ExperimentChoice, Facts, RatioNote, Section, VerdictText } from "../parts";
-import { type Comparison, type Experiment, type Operator, type OperatorDelta, type Report, sidesOf } from "../report";
+import { type Comparison, type Experiment, type Operator, type OperatorDelta, type Report, findVariants } from "../report";
 import { setQuery, useRoute } from "../route";
 import { type Column, DataTable, verdictFields } from "../table";
-import { readTimeline, type Timeline, timesOf } from "../timeline";
+import { readTimeline, type Timeline, selfTimesByRun } from "../timeline";
 import { operatorAddress } from "./timeline";
 
-// An operator of one experiment, or of both sides of a comparison.
+// An operator of one experiment (`after`), or of the baseline (`before`) and the candidate (`after`) of a comparison.
 export interface OperatorRow {
   id: string;
   name: string;
@@ -18,7 +18,7 @@ export interface OperatorRow {
   compared: OperatorDelta | null;
 }
 
-export function rowsOf(report: Report, comparison: Comparison | undefined, experiment: Experiment | undefined): OperatorRow[] {
+export function makeRows(report: Report, comparison: Comparison | undefined, experiment: Experiment | undefined): OperatorRow[] {
   if (!comparison) {
     return (experiment?.operators ?? []).map((op) => ({
       id: op.key,
@@ -28,11 +28,11 @@ export function rowsOf(report: Report, comparison: Comparison | undefined, exper
       compared: null,
     }));
   }
-  const sides = sidesOf(report, comparison);
+  const variants = findVariants(report, comparison);
   const index = (e: Experiment | undefined) => new Map((e?.operators ?? []).map((op) => [op.key, op]));
-  const before = index(sides?.[0]);
-  const after = index(sides?.[1]);
-  // "Clipped" where nothing was clipped.
+  const before = index(variants?.[0]);
+  const after = index(variants?.[1]);
+  // The row "Clipped" has no times if nothing was clipped.
   const timed = comparison.operators.filter((row) => row.baseline_ms !== null || row.candidate_ms !== null);
   return timed.map((row) => ({
     id: `${row.baseline_key ?? ""}|${row.candidate_key ?? ""}`,
@@ -43,25 +43,26 @@ export function rowsOf(report: Report, comparison: Comparison | undefined, exper
   }));
 }
 
-// What part of an inference of the candidate it takes. Calls of delegates and of the method are no operators of a side, but have
-// their time in the comparison.
-export function shareNow(row: OperatorRow, comparison: Comparison): number | null {
+// Returns the row's share of one inference of the candidate. Calls of delegates and of the method are not operators of an
+// experiment, so their time comes from the comparison.
+export function candidateShare(row: OperatorRow, comparison: Comparison): number | null {
   const part = row.compared?.candidate_total_ns ?? null;
   const whole = comparison.whole.candidate_total_ns;
   return row.after?.share ?? (part === null || whole <= 0 ? null : part / whole);
 }
 
-const of = (row: OperatorRow): Operator | null => row.after ?? row.before;
+const shownOperator = (row: OperatorRow): Operator | null => row.after ?? row.before;
 
-// What the candidate takes more, ms. An operator that one variant lacks takes no time there.
-export const changeOf = ({ compared }: OperatorRow): number | null => compared && (compared.candidate_ms ?? 0) - (compared.baseline_ms ?? 0);
+// Returns the additional time of the candidate, ms. An operator that one variant lacks takes no time there.
+export const selfTimeChange = ({ compared }: OperatorRow): number | null => compared && (compared.candidate_ms ?? 0) - (compared.baseline_ms ?? 0);
 
-// Of fewer runs a quantile is one of the largest, as the report's tables have it.
-const kRunsOfP90 = 10;
-const kRunsOfP99 = 100;
-const p99 = ({ after }: OperatorRow): number | null => (after && after.self_ms.n >= kRunsOfP99 ? after.self_ms.p99 : null);
+// With fewer runs, the quantile would be one of the largest values, so it is not shown. The report's tables have the
+// same limits.
+const kMinRunsForP90 = 10;
+const kMinRunsForP99 = 100;
+const p99 = ({ after }: OperatorRow): number | null => (after && after.self_ms.n >= kMinRunsForP99 ? after.self_ms.p99 : null);
 
-function columnsOf(comparison: Comparison | undefined, largest: number): Column<OperatorRow>[] {
+function makeColumns(comparison: Comparison | undefined, largest: number): Column<OperatorRow>[] {
   const name: Column<OperatorRow> = { id: "name", title: "Operator", value: (r) => r.name };
   const times = timesUpTo(largest);
   const timed = (id: string, title: string, ms: (r: OperatorRow) => number | null | undefined): Column<OperatorRow> => ({
@@ -79,17 +80,17 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
     bar: (r) => (ms(r) ?? 0) / largest,
   });
   const facts: Column<OperatorRow>[] = [
-    { id: "group", title: "Group", value: (r) => of(r)?.group ?? null },
-    { id: "layer", title: "Layer", value: (r) => of(r)?.program?.layer ?? null },
+    { id: "group", title: "Group", value: (r) => shownOperator(r)?.group ?? null },
+    { id: "layer", title: "Layer", value: (r) => shownOperator(r)?.program?.layer ?? null },
     {
       id: "macs",
       title: "MACs",
       hint: "multiply-accumulates",
-      value: (r) => of(r)?.program?.macs ?? null,
-      text: (r) => count(of(r)?.program?.macs),
+      value: (r) => shownOperator(r)?.program?.macs ?? null,
+      text: (r) => count(shownOperator(r)?.program?.macs),
       numeric: true,
     },
-    { id: "shape", title: "Shape", value: (r) => of(r)?.program?.shape ?? null },
+    { id: "shape", title: "Shape", value: (r) => shownOperator(r)?.program?.shape ?? null },
   ];
   if (!comparison) {
     return [
@@ -114,13 +115,13 @@ function columnsOf(comparison: Comparison | undefined, largest: number): Column<
       fields: verdictFields("Verdict", (r) => r.compared),
       narrowOrder: 0,
     },
-    { ...timed("change", "Change", changeOf), text: (r) => `${(changeOf(r) ?? 0) > 0 ? "+" : ""}${times.text(changeOf(r))}`, hint: `time that ${comparison.candidate} takes more; sorts by its size`, order: (r) => Math.abs(changeOf(r) ?? 0), narrowOrder: 2 },
-    { id: "share", title: "% of total", heading: "Share of total", hint: `of ${comparison.candidate}`, value: (r) => shareNow(r, comparison), text: (r) => share(shareNow(r, comparison)), numeric: true },
+    { ...timed("change", "Change", selfTimeChange), text: (r) => `${(selfTimeChange(r) ?? 0) > 0 ? "+" : ""}${times.text(selfTimeChange(r))}`, hint: `time that ${comparison.candidate} takes more; sorts by its size`, order: (r) => Math.abs(selfTimeChange(r) ?? 0), narrowOrder: 2 },
+    { id: "share", title: "% of total", heading: "Share of total", hint: `of ${comparison.candidate}`, value: (r) => candidateShare(r, comparison), text: (r) => share(candidateShare(r, comparison)), numeric: true },
     ...facts,
   ];
 }
 
-// "Clipped": no operator of either side.
+// The row "Clipped" has no operator in either variant.
 export const isClipped = (row: OperatorDelta): boolean => !row.baseline_key && !row.candidate_key;
 
 function Verdict({ row, comparison }: { row: OperatorDelta; comparison: Comparison }) {
@@ -130,7 +131,7 @@ function Verdict({ row, comparison }: { row: OperatorDelta; comparison: Comparis
   return <VerdictText row={row} />;
 }
 
-// What the framework itself takes: there is no operator behind it.
+// Shows the details of a row without an operator: overhead of the framework, or the correction of overlapping spans.
 function Overhead({ row, comparison }: { row: OperatorDelta; comparison: Comparison }) {
   return (
     <div>
@@ -147,7 +148,7 @@ function Overhead({ row, comparison }: { row: OperatorDelta; comparison: Compari
   );
 }
 
-function Side({ title, op, experiment, report, pair }: { title: string; op: Operator; experiment: Experiment | undefined; report: Report; pair: number }) {
+function OperatorDetails({ title, op, experiment, report, pair }: { title: string; op: Operator; experiment: Experiment | undefined; report: Report; pair: number }) {
   const d = op.self_ms;
   const facts: [string, string | null | undefined][] = [
     ["name", op.name],
@@ -162,7 +163,7 @@ function Side({ title, op, experiment, report, pair }: { title: string; op: Oper
     ["mean self time", `${time(op.mean_ms)}, ${share(op.share)} of an inference`],
     [
       "runs",
-      `${d.n}: min ${time(d.min)}, p50 ${time(d.p50)}${d.n >= kRunsOfP90 ? `, p90 ${time(d.p90)}` : ""}${d.n >= kRunsOfP99 ? `, p99 ${time(d.p99)}` : ""}, max ${time(d.max)}`,
+      `${d.n}: min ${time(d.min)}, p50 ${time(d.p50)}${d.n >= kMinRunsForP90 ? `, p90 ${time(d.p90)}` : ""}${d.n >= kMinRunsForP99 ? `, p99 ${time(d.p99)}` : ""}, max ${time(d.max)}`,
     ],
     ["spread", d.cv === null ? null : `sd ${time(d.sd)}, CV ${share(d.cv)}`],
     ["node", op.key],
@@ -171,23 +172,23 @@ function Side({ title, op, experiment, report, pair }: { title: string; op: Oper
     <div>
       <h3>{title}</h3>
       <Facts facts={facts} />
-      <Neighbors title="Producers" keys={op.program?.producers} of={experiment} report={report} pair={pair} />
-      <Neighbors title="Consumers" keys={op.program?.consumers} of={experiment} report={report} pair={pair} />
+      <Neighbors title="Producers" keys={op.program?.producers} experiment={experiment} report={report} pair={pair} />
+      <Neighbors title="Consumers" keys={op.program?.consumers} experiment={experiment} report={report} pair={pair} />
     </div>
   );
 }
 
-// A conversion of layout cannot be removed without changing those around it.
-function Neighbors(props: { title: string; keys: string[] | undefined; of: Experiment | undefined; report: Report; pair: number }) {
-  const { keys, of, report, pair } = props;
-  if (!of || !keys || keys.length === 0) return null;
-  const index = report.experiments.indexOf(of);
+// Neighbors are shown because a layout conversion can only be removed by changing the operators around it.
+function Neighbors(props: { title: string; keys: string[] | undefined; experiment: Experiment | undefined; report: Report; pair: number }) {
+  const { keys, experiment, report, pair } = props;
+  if (!experiment || !keys || keys.length === 0) return null;
+  const index = report.experiments.indexOf(experiment);
   return (
     <>
       <h4>{props.title}</h4>
       <ul class="neighbors">
         {keys.map((key) => {
-          const op = of.operators?.find((one) => one.key === key);
+          const op = experiment.operators?.find((one) => one.key === key);
           return (
             <li key={key}>
               <a href={operatorAddress(report, index, key, pair)}>{op?.name ?? key}</a> <span class="quiet">{op && `${time(op.mean_ms)} · ${op.group}`}</span>
@@ -199,24 +200,24 @@ function Neighbors(props: { title: string; keys: string[] | undefined; of: Exper
   );
 }
 
-interface ShownSide {
-  experiment: number; // of the report
-  key: string; // of the operator
+interface ShownOperator {
+  experiment: number; // index in report.experiments
+  key: string; // key of the operator
 }
 
-// The self time in each traced run that the page holds: how it is spread, and whether it drifts.
-function Spread({ report, sides }: { report: Report; sides: ShownSide[] }) {
+// Shows the self time in each traced run of the page, which reveals spread and drift.
+function Spread({ report, shownOperators }: { report: Report; shownOperators: ShownOperator[] }) {
   const [timeline, setTimeline] = useState<Timeline | null>(null);
   useEffect(() => {
     readTimeline(document).then(setTimeline, () => setTimeline(null));
   }, []);
   const series = useMemo(
     () =>
-      sides.map(({ experiment, key }) => {
+      shownOperators.map(({ experiment, key }) => {
         const own = timeline?.experiments[experiment];
-        return { name: report.experiments[experiment]?.label ?? "", points: own ? timesOf(own, key) : [], here: own?.runs.length ?? 0, of: own?.traced_runs ?? 0 };
+        return { name: report.experiments[experiment]?.label ?? "", points: own ? selfTimesByRun(own, key) : [], here: own?.runs.length ?? 0, of: own?.traced_runs ?? 0 };
       }),
-    [timeline, sides, report],
+    [timeline, shownOperators, report],
   );
   const option = useMemo<EChartsCoreOption>(
     () => ({
@@ -245,7 +246,7 @@ export function Operators({ report }: { report: Report }) {
   const { query } = useRoute();
   const pair = Number(query.get("pair") ?? 0);
   const single = Number(query.get("experiment") ?? 0);
-  // What is chosen is of one of them.
+  // The selected operator belongs to one pair or experiment, so a change of these clears the selection.
   const show = (key: "pair" | "experiment", index: number) => {
     setQuery("op", undefined);
     setQuery(key, index > 0 ? String(index) : undefined);
@@ -253,7 +254,7 @@ export function Operators({ report }: { report: Report }) {
   const certain = query.get("certain") === "1";
   const comparison = report.comparisons[pair];
   const experiment = report.experiments[single];
-  const rows = useMemo(() => rowsOf(report, comparison, experiment), [report, comparison, experiment]);
+  const rows = useMemo(() => makeRows(report, comparison, experiment), [report, comparison, experiment]);
   const shown = useMemo(
     () => (certain ? rows.filter((r) => r.compared?.verdict === "faster" || r.compared?.verdict === "slower") : rows),
     [rows, certain],
@@ -262,14 +263,14 @@ export function Operators({ report }: { report: Report }) {
     () => Math.max(1e-12, ...rows.map((r) => Math.max(r.compared?.baseline_ms ?? 0, r.compared?.candidate_ms ?? 0, r.after?.mean_ms ?? 0))),
     [rows],
   );
-  const columns = useMemo(() => columnsOf(comparison, largest), [comparison, largest]);
+  const columns = useMemo(() => makeColumns(comparison, largest), [comparison, largest]);
   const chosen = rows.find((row) => row.id === query.get("op"));
   const [before, after] = useMemo<(Experiment | undefined)[]>(
-    () => (comparison ? (sidesOf(report, comparison) ?? []) : [undefined, experiment]),
+    () => (comparison ? (findVariants(report, comparison) ?? []) : [undefined, experiment]),
     [report, comparison, experiment],
   );
-  const sides = useMemo<ShownSide[]>(() => {
-    const made: ShownSide[] = [];
+  const shownOperators = useMemo<ShownOperator[]>(() => {
+    const made: ShownOperator[] = [];
     const add = (side: Experiment | undefined, key: string | null | undefined) => {
       if (side && key) made.push({ experiment: report.experiments.indexOf(side), key });
     };
@@ -287,9 +288,9 @@ export function Operators({ report }: { report: Report }) {
           <button type="button" class="close" onClick={() => setQuery("op", undefined)}>
             Close
           </button>
-          {chosen.before && <Side title={comparison?.baseline ?? ""} op={chosen.before} experiment={before} report={report} pair={pair} />}
-          {chosen.after && <Side title={comparison?.candidate ?? experiment?.label ?? ""} op={chosen.after} experiment={after} report={report} pair={pair} />}
-          <Spread report={report} sides={sides} />
+          {chosen.before && <OperatorDetails title={comparison?.baseline ?? ""} op={chosen.before} experiment={before} report={report} pair={pair} />}
+          {chosen.after && <OperatorDetails title={comparison?.candidate ?? experiment?.label ?? ""} op={chosen.after} experiment={after} report={report} pair={pair} />}
+          <Spread report={report} shownOperators={shownOperators} />
           {!chosen.before && !chosen.after && chosen.compared && comparison && <Overhead row={chosen.compared} comparison={comparison} />}
         </aside>
       )}

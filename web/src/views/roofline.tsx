@@ -4,13 +4,13 @@ import { Chart } from "../chart";
 import { colorOfName } from "../colors";
 import { escapeHtml, bytes, count, digits, NONE, share, time, timesUpTo } from "../format";
 import { Choice, Facts, Section } from "../parts";
-import { type Experiment, type Report, type Roofline, sidesOf } from "../report";
+import { type Experiment, type Report, type Roofline, findVariants } from "../report";
 import { type Column, DataTable } from "../table";
 import { useTheme } from "../theme";
 import { counterparts } from "../timeline";
 import { operatorAddress } from "./timeline";
 
-// "12.3 GFLOP/s", "1.20 GB/s": `unit` per second.
+// Formats a rate in `unit` per second, such as "12.3 GFLOP/s" or "1.20 GB/s".
 export function rate(value: number, unit: string): string {
   const steps: [number, string][] = [
     [1e12, "T"],
@@ -24,14 +24,14 @@ export function rate(value: number, unit: string): string {
 type Row = Roofline["rows"][number];
 type Place = [number, number];
 
-// Where an operator is in the picture of computing: intensity and FLOP/s. What has no MACs has no place there, and is
-// in the picture of bytes instead: how many it moves, and how many per second.
+// Operators with MACs are drawn by arithmetic intensity and FLOP/s. Operators without MACs are drawn in a second chart, by
+// bytes moved and bytes per second.
 export const placeByWork = (row: Row): Place | null => (row.macs > 0 && (row.flops_per_byte ?? 0) > 0 ? [row.flops_per_byte as number, 2 * row.macs_per_s] : null);
 export const placeByBytes = (row: Row): Place | null => (row.macs === 0 && row.bytes > 0 && row.bytes_per_s > 0 ? [row.bytes, row.bytes_per_s] : null);
 
-// The roofs as lines between two intensities (FLOPs a byte): memory's rise until they meet the highest of
-// computing, which are level. FLOP/s.
-export function roofs(roofline: Roofline, from: number, to: number): { name: string; line: [number, number][] }[] {
+// Returns the ceilings as lines (FLOP/s) between two intensities (FLOP per byte). Memory ceilings rise until they meet the
+// highest compute ceiling. Compute ceilings are horizontal.
+export function ceilingLines(roofline: Roofline, from: number, to: number): { name: string; line: [number, number][] }[] {
   const of = (kind: Roofline["roofs"][number]["kind"]) => roofline.roofs.filter((roof) => roof.kind === kind);
   const highest = Math.max(0, ...of("compute").map((roof) => 2 * roof.per_s));
   const fastest = Math.max(0, ...of("memory").map((roof) => roof.per_s));
@@ -46,12 +46,12 @@ export function roofs(roofline: Roofline, from: number, to: number): { name: str
   return [...memory, ...compute].filter(({ line: [a, b] }) => a && b && a[0] < b[0]);
 }
 
-const kRoof = "#8a94a0";
-const kLabeled = 5;
-// Braces are templates in a label.
+const kCeilingColor = "#8a94a0";
+const kMaxLabels = 5;
+// ECharts reads braces in a label as a template.
 const escapeLabel = (text: string): string => text.replace(/[{}]/g, "");
 
-// An experiment of the report and, where it is in a pair, the other variant.
+// Indices of the experiment that is shown and of the variant that it is compared with; null: no other variant.
 interface Shown {
   report: Report;
   experiment: number;
@@ -64,7 +64,7 @@ interface Point {
   value: Place;
 }
 
-function pointsOf(experiment: Experiment | undefined, place: (row: Row) => Place | null): Point[] {
+function makePoints(experiment: Experiment | undefined, place: (row: Row) => Place | null): Point[] {
   const groups = new Map(experiment?.operators?.map((op) => [op.key, op.group]));
   return (experiment?.roofline?.rows ?? []).flatMap((row) => {
     const value = place(row);
@@ -72,42 +72,42 @@ function pointsOf(experiment: Experiment | undefined, place: (row: Row) => Place
   });
 }
 
-// The powers of ten around all values.
+// Returns the nearest powers of ten below and above all values.
 function decades(values: number[]): [number, number] {
   return [10 ** Math.floor(Math.log10(Math.min(...values))), 10 ** Math.ceil(Math.log10(Math.max(...values)))];
 }
 
-// The variants of which pairs an experiment is in: indices of experiments with a roofline.
-export function othersOf(report: Report, experiment: number): number[] {
+// Returns the indices of the experiments that have a roofline and are compared with `experiment`.
+export function otherVariants(report: Report, experiment: number): number[] {
   const own = report.experiments[experiment];
   const others = report.comparisons.flatMap((comparison) => {
-    const sides = sidesOf(report, comparison);
+    const sides = findVariants(report, comparison);
     return sides && own && sides.includes(own) ? sides.filter((side) => side !== own && side.roofline) : [];
   });
   return [...new Set(others)].map((side) => report.experiments.indexOf(side));
 }
 
-// The points, and the largest of them by number below.
-function Picture({ shown, place, lines, axes, unit, label }: {
+// Draws operators as points. The slowest are numbered, and the numbers are explained below the chart.
+function RooflineChart({ shown, place, lines, axes, unit, label }: {
   shown: Shown;
   place: (row: Row) => Place | null;
   lines: (from: number, to: number) => { name: string; line: Place[] }[];
   axes: { x: string; y: string; xText: (value: number) => string };
-  unit: string; // of the y axis, per second
+  unit: string; // the y axis shows this unit per second
   label: string;
 }) {
   const theme = useTheme();
   const { report, experiment, other } = shown;
-  const points = useMemo(() => pointsOf(report.experiments[experiment], place).sort((a, b) => b.row.time_ms - a.row.time_ms), [shown, place]);
+  const points = useMemo(() => makePoints(report.experiments[experiment], place).sort((a, b) => b.row.time_ms - a.row.time_ms), [shown, place]);
   const option = useMemo<EChartsCoreOption | null>(() => {
-    const before = pointsOf(other === null ? undefined : report.experiments[other], place);
+    const before = makePoints(other === null ? undefined : report.experiments[other], place);
     if (points.length + before.length === 0) return null;
     const [from, to] = decades([...points, ...before].map((point) => point.value[0]));
     const longest = Math.max(...[...points, ...before].map(({ row }) => row.time_ms));
-    // The area is the time.
+    // The area of a point grows with its time.
     const symbolSize = ({ row }: Point) => 6 + 22 * Math.sqrt(row.time_ms / longest);
     const groups = [...new Set(points.map((point) => point.group))];
-    const moves = points.slice(0, kLabeled).flatMap((point) => {
+    const moves = points.slice(0, kMaxLabels).flatMap((point) => {
       const key = other === null ? undefined : counterparts(report, experiment, point.row.key).get(other);
       const start = before.find(({ row }) => row.key === key);
       return start ? [{ point, line: [start.value, point.value] }] : [];
@@ -129,15 +129,15 @@ function Picture({ shown, place, lines, axes, unit, label }: {
       series: [
         ...lines(from, to).map(({ name, line }) => {
           const level = line[0]?.[1] === line[1]?.[1];
-          const label = { show: true, position: level ? "right" : "insideBottomLeft", offset: level ? [0, 0] : [6, -8], formatter: escapeLabel(name), color: kRoof };
+          const label = { show: true, position: level ? "right" : "insideBottomLeft", offset: level ? [0, 0] : [6, -8], formatter: escapeLabel(name), color: kCeilingColor };
           return {
             name,
             type: "line",
-            // The name stands at the end of what is level, and at the beginning of what rises.
+            // The name is at the end of a horizontal line, and at the beginning of a rising line.
             data: line.map((value, i) => ({ value, label: (i === 1) === level ? label : { show: false } })),
             symbol: "circle",
             symbolSize: 1,
-            lineStyle: { color: kRoof, width: 1.5 },
+            lineStyle: { color: kCeilingColor, width: 1.5 },
           };
         }),
         ...moves.map(({ point, line }) => ({
@@ -152,7 +152,7 @@ function Picture({ shown, place, lines, axes, unit, label }: {
           name: other === null ? "" : (report.experiments[other]?.label ?? ""),
           type: "scatter",
           symbol: "circle",
-          color: kRoof,
+          color: kCeilingColor,
           data: before.map((point) => ({ ...point, symbolSize: symbolSize(point), itemStyle: { color: "transparent", borderColor: colorOfName(point.group, theme), borderWidth: 1.5, opacity: 0.6 } })),
         },
         ...groups.map((group) => ({
@@ -160,8 +160,8 @@ function Picture({ shown, place, lines, axes, unit, label }: {
           type: "scatter",
           color: colorOfName(group, theme),
           itemStyle: { opacity: 0.75 },
-          // The largest are drawn last, above the others.
-          data: points.flatMap((point, i) => (point.group === group ? [{ ...point, symbolSize: symbolSize(point), label: { show: i < kLabeled, position: "inside", formatter: String(i + 1), color: theme === "dark" ? "#10141a" : "#ffffff", fontWeight: 600 } }] : [])).reverse(),
+          // The largest points are drawn last, above the others.
+          data: points.flatMap((point, i) => (point.group === group ? [{ ...point, symbolSize: symbolSize(point), label: { show: i < kMaxLabels, position: "inside", formatter: String(i + 1), color: theme === "dark" ? "#10141a" : "#ffffff", fontWeight: 600 } }] : [])).reverse(),
         })),
       ],
     };
@@ -171,7 +171,7 @@ function Picture({ shown, place, lines, axes, unit, label }: {
     <>
       <Chart option={option} height={460} label={label} />
       <ol class="largest">
-        {points.slice(0, kLabeled).map(({ row, group }) => (
+        {points.slice(0, kMaxLabels).map(({ row, group }) => (
           <li key={row.key}>
             <a href={operatorAddress(report, experiment, row.key)}>{row.name}</a>{" "}
             <span class="quiet">
@@ -184,14 +184,14 @@ function Picture({ shown, place, lines, axes, unit, label }: {
   );
 }
 
-const level = (lines: { name: string; y: number }[]) => (from: number, to: number) => lines.map(({ name, y }) => ({ name, line: [[from, y], [to, y]] as Place[] }));
+const levelLines = (lines: { name: string; y: number }[]) => (from: number, to: number) => lines.map(({ name, y }) => ({ name, line: [[from, y], [to, y]] as Place[] }));
 
 export function RooflineView({ report }: { report: Report }) {
-  const having = report.experiments.flatMap((experiment, index) => (experiment.roofline ? [{ experiment, index, roofline: experiment.roofline }] : []));
-  const [at, setAt] = useState(having.length - 1);
-  const [compared, setCompared] = useState(0); // which of the others; past the last: none
-  const chosen = having[at];
-  const others = useMemo(() => (chosen ? othersOf(report, chosen.index) : []), [report, chosen?.index]);
+  const withRoofline = report.experiments.flatMap((experiment, index) => (experiment.roofline ? [{ experiment, index, roofline: experiment.roofline }] : []));
+  const [at, setAt] = useState(withRoofline.length - 1);
+  const [compared, setCompared] = useState(0); // index in `others`; past the last: no comparison
+  const chosen = withRoofline[at];
+  const others = useMemo(() => (chosen ? otherVariants(report, chosen.index) : []), [report, chosen?.index]);
   const shown = useMemo<Shown>(() => ({ report, experiment: chosen?.index ?? 0, other: others[compared] ?? null }), [report, chosen?.index, others, compared]);
   if (!chosen) return <p>Machine peaks were not measured (--no-peaks), or the work of the operators is unknown.</p>;
   const { experiment, roofline, index } = chosen;
@@ -215,25 +215,25 @@ export function RooflineView({ report }: { report: Report }) {
   return (
     <Section title={`Roofline of ${experiment.label}`} note="How far each operator is from the machine's limits. A larger point takes more time. The further a point is below its roof, the larger its potential speedup. Colors are operator groups. Outlined points are the other variant.">
       <div class="choices">
-        <Choice label="Experiment" value={at} options={having.map((one, i) => ({ value: i, text: one.experiment.label }))} onChange={(next) => {
+        <Choice label="Experiment" value={at} options={withRoofline.map((one, i) => ({ value: i, text: one.experiment.label }))} onChange={(next) => {
           setAt(next);
           setCompared(0);
         }} />
         <Choice label="Compared with" value={Math.min(compared, others.length)} options={[...others.map((one, i) => ({ value: i, text: report.experiments[one]?.label ?? "" })), { value: others.length, text: "none" }]} onChange={setCompared} />
       </div>
-      <Picture
+      <RooflineChart
         shown={shown}
         place={placeByWork}
-        lines={(from, to) => roofs(roofline, from, to)}
+        lines={(from, to) => ceilingLines(roofline, from, to)}
         axes={{ x: "Arithmetic intensity (FLOP/byte)", y: "FLOP/s", xText: String }}
         unit="FLOP"
         label={`Roofline of ${experiment.label}: FLOP/s of each operator by its arithmetic intensity, with the compute and memory roofs of the machine.${other ? ` Outlined: the same of ${other}.` : ""}`}
       />
       {roofline.rows.some(placeByBytes) && <h3>Operators without MACs</h3>}
-      <Picture
+      <RooflineChart
         shown={shown}
         place={placeByBytes}
-        lines={level(roofline.roofs.filter((roof) => roof.kind === "memory").map((roof) => ({ name: roof.name, y: roof.per_s })))}
+        lines={levelLines(roofline.roofs.filter((roof) => roof.kind === "memory").map((roof) => ({ name: roof.name, y: roof.per_s })))}
         axes={{ x: "Bytes moved", y: "Bandwidth", xText: bytes }}
         unit="B"
         label={`Operators of ${experiment.label} without multiply-accumulates: bandwidth by the bytes that they move, with the memory roofs of the machine.`}

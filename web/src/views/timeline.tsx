@@ -1,17 +1,17 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { colorOf, drawArea, drawOverview, drawRuler, drawSpans, ROW, type Window } from "../canvas";
+import { spanColor, drawArea, drawOverview, drawRuler, drawSpans, ROW, type Window } from "../canvas";
 import { bytes, count, share, time, timesUpTo } from "../format";
 import { Choice, Facts, Section } from "../parts";
 import { isPrinting, usePrinting } from "../print";
-import { type Operator, type Report, sidesOf } from "../report";
+import { type Operator, type Report, findVariants } from "../report";
 import { href, setQuery, useRoute } from "../route";
 import { type Column, DataTable } from "../table";
 import { useTheme } from "../theme";
-import { type AreaSum, counterparts, type ExperimentTimeline, modulesOf, namesOfSpans, readTimeline, sibling, type Spans, spanAt, spansOf, spansOfWatched, sumsIn, type Timeline, type TimelineOperator, ticks } from "../timeline";
+import { type AreaSum, counterparts, type ExperimentTimeline, makeModuleSpans, nameSpans, readTimeline, sibling, type Spans, spanAt, makeSpans, makeWatchedSpans, sumArea, type Timeline, type TimelineOperator, ticks } from "../timeline";
 
 const ms = (ns: number): string => time(ns / 1e6);
-// On the ruler every mark has the unit that the longest of them needs, so that they can be compared.
+// All marks of the ruler have the unit of the longest, so that they can be compared.
 function rulerText(shown: Window): (ns: number) => string {
   const span = shown.to - shown.from;
   const [unit, scale] = shown.to >= 1e6 ? ["ms", 1e6] : shown.to >= 1e3 ? ["µs", 1e3] : ["ns", 1];
@@ -19,25 +19,25 @@ function rulerText(shown: Window): (ns: number) => string {
   return (ns) => `${(ns / scale).toFixed(ns === 0 ? 0 : decimals)} ${unit}`;
 }
 
-// One run of one experiment.
+// A lane shows one run of one experiment, its modules, or its watched run.
 interface Lane {
-  experiment: number; // of the report
+  experiment: number; // index in report.experiments
   name: string;
-  kind: "run" | "watched" | "modules"; // watched: rows of threads stand below its operators; modules: of the run above
+  kind: "run" | "watched" | "modules"; // watched: with a row per thread below the operators; modules: of the lane above
   timeline: ExperimentTimeline;
   run: number; // index into timeline.runs
-  missing: string; // said of a run that was asked for
+  missing: string; // message if the file lacks the run in the address; else ""
   spans: Spans;
-  names: string[]; // by span
+  names: string[]; // one per span
 }
 
-interface Chosen {
+interface SelectedSpan {
   lane: number;
   span: number;
 }
-type Hover = Chosen & { x: number; y: number };
+type Hover = SelectedSpan & { x: number; y: number };
 
-const kLeast = 20; // ns: more cannot be zoomed in
+const kMinWindow = 20; // ns, the shortest time that zooming in can show
 
 const kKeys: [string, string][] = [
   ["W, S", "zoom in and out at the pointer; also the wheel with Ctrl, and two fingers"],
@@ -59,7 +59,7 @@ function runText(timeline: ExperimentTimeline, index: number): string {
   return `run ${run.run}: ${ms(run.times[1] ?? 0)}${index === timeline.median ? ", the median" : ""}${phase}`;
 }
 
-// "1.34 ms; below its operators a row for each of 2 threads, with its tasks".
+// Returns text such as "1.34 ms; below the operators a row for each of 2 threads, from its first task to its last".
 export function watchedText(timeline: ExperimentTimeline): string {
   const run = timeline.watched;
   if (!run) return "";
@@ -70,7 +70,7 @@ export function watchedText(timeline: ExperimentTimeline): string {
 const laneText = (lane: Lane): string =>
   lane.kind === "watched" ? watchedText(lane.timeline) : `${lane.kind === "modules" ? "the modules that its operators are of, " : ""}${runText(lane.timeline, lane.run)}`;
 
-// What a row of a thread adds to its operator: "thread 1: 12 tasks, 80% of it busy"; else "".
+// Describes a span in a thread's row, as in "thread 1: 12 tasks, 80% busy". Returns "" for other spans.
 export function sliceText(timeline: ExperimentTimeline, span: number): string {
   const run = timeline.watched;
   const slice = span - (run?.op.length ?? 0);
@@ -81,19 +81,19 @@ export function sliceText(timeline: ExperimentTimeline, span: number): string {
   return `thread ${run.slices.thread[slice]}: ${tasks} task${tasks === 1 ? "" : "s"}${busy}`;
 }
 
-// Keys are the text's where one is typed.
+// While the reader types into an element, keys belong to that element.
 export function isTyping(target: EventTarget | null): boolean {
   const element = target as HTMLElement | null;
   return element !== null && (["INPUT", "SELECT", "TEXTAREA"].includes(element.tagName) || element.isContentEditable === true);
 }
 
-// What is said where the address names a run that the file does not hold; else "".
+// Returns a message if the address names a run that the file does not contain, else "".
 export function missingRun(timeline: ExperimentTimeline, asked: string | null): string {
   if (asked === null || asked === "" || timeline.runs.some((run) => run.run === Number(asked))) return "";
   return `run ${asked} is not in this file: ${timeline.median === null ? "its first run" : "the median run"} is shown`;
 }
 
-// The run of an experiment that the address names, else the median one, else the first.
+// Returns the index of the run that the address names, else of the median run, else 0.
 export function chosenRun(timeline: ExperimentTimeline, asked: string | null): number {
   if (asked !== null && asked !== "") {
     const index = timeline.runs.findIndex((run) => run.run === Number(asked));
@@ -102,9 +102,9 @@ export function chosenRun(timeline: ExperimentTimeline, asked: string | null): n
   return timeline.median ?? 0;
 }
 
-// Zooms by `factor` (below 1: in) so that what is at `at` stays where it is; never beyond the whole.
+// Zooms by `factor` (below 1: in). The time `at` keeps its place on the screen, and the window stays within the run.
 export function zoomed(shown: Window, at: number, factor: number, whole: number): Window {
-  const width = Math.min(whole, Math.max(kLeast, (shown.to - shown.from) * factor));
+  const width = Math.min(whole, Math.max(kMinWindow, (shown.to - shown.from) * factor));
   const part = (at - shown.from) / (shown.to - shown.from);
   return moved({ from: at - part * width, to: at + (1 - part) * width }, 0, whole);
 }
@@ -124,10 +124,10 @@ export function Timelines({ report }: { report: Report }) {
   if (problem) return <p class="warning">The timelines cannot be shown: {problem}</p>;
   if (!data) return <p class="quiet">Unpacking…</p>;
   if (data.experiments.every((one) => one === null)) return <p>No experiment has a trace.</p>;
-  return <Drawn report={report} data={data} />;
+  return <LanesView report={report} data={data} />;
 }
 
-function Drawn({ report, data }: { report: Report; data: Timeline }) {
+function LanesView({ report, data }: { report: Report; data: Timeline }) {
   const { query } = useRoute();
   const asked = data.experiments.map((_, i) => query.get(`run${i}`)).join();
   const lanes = useMemo<Lane[]>(
@@ -144,14 +144,14 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
           kind,
           name,
           spans,
-          names: namesOfSpans(spans, of.operators, (key) => known.get(key)?.backend).map((full) => (kind === "modules" ? full.split(".").slice(-2).join(".") : full)),
+          names: nameSpans(spans, of.operators, (key) => known.get(key)?.backend).map((full) => (kind === "modules" ? full.split(".").slice(-2).join(".") : full)),
         });
-        const spans = spansOf(timeline, run);
-        const modules = modulesOf(spans, timeline.operators, (key) => known.get(key)?.program?.layer);
+        const spans = makeSpans(timeline, run);
+        const modules = makeModuleSpans(spans, timeline.operators, (key) => known.get(key)?.program?.layer);
         return [
           laneOf("run", timeline.label, spans),
           ...(modules ? [laneOf("modules", `${timeline.label}, modules`, modules.spans, { ...timeline, operators: modules.operators })] : []),
-          ...(timeline.watched ? [laneOf("watched", `${timeline.label}, watched`, spansOfWatched(timeline.watched))] : []),
+          ...(timeline.watched ? [laneOf("watched", `${timeline.label}, watched`, makeWatchedSpans(timeline.watched))] : []),
         ];
       }),
     [report, data, asked],
@@ -162,13 +162,13 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
   const frame = useRef<HTMLDivElement>(null);
   const ruler = useRef<HTMLCanvasElement>(null);
   const overview = useRef<HTMLCanvasElement>(null);
-  const [area, setArea] = useState<Window | null>(null); // whose sums are shown
-  const marking = useRef<{ from: number; area: Window } | null>(null); // while an area is being dragged
+  const [area, setArea] = useState<Window | null>(null); // the sums of this area are shown
+  const marking = useRef<{ from: number; area: Window } | null>(null); // the area that is being dragged
   const search = useRef<HTMLInputElement>(null);
   const canvases = useRef<(HTMLCanvasElement | null)[]>([]);
   const shown = useRef<Window>({ from: 0, to: whole });
-  const pointer = useRef<number | null>(null); // where it was last, x within a canvas
-  const [chosen, setChosen] = useState<Chosen | null>(null);
+  const pointer = useRef<number | null>(null); // the last x position of the pointer within a canvas
+  const [chosen, setChosen] = useState<SelectedSpan | null>(null);
   const tip = useRef<(hover: Hover | null) => void>(() => {});
   const [text, setText] = useState("");
   const [help, setHelp] = useState(false);
@@ -212,7 +212,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
   const drawLatest = useRef(draw);
   drawLatest.current = draw;
   const printing = usePrinting();
-  useLayoutEffect(() => drawLatest.current(), [printing]); // at once: the pages are laid out next
+  useLayoutEffect(() => drawLatest.current(), [printing]); // drawn immediately, because the browser lays out the pages next
   const pending = useRef(0);
   const redraw = () => {
     if (pending.current) return;
@@ -251,8 +251,8 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
   const zoom = (factor: number, x: number | null) => show(zoomed(shown.current, timeAt(x ?? width() / 2), factor, whole));
   const pan = (part: number) => show(moved(shown.current, part * (shown.current.to - shown.current.from), whole));
 
-  // A span that was chosen otherwise than by pointing at it comes into view.
-  const choose = (next: Chosen | null, reveal = false) => {
+  // `reveal` moves the window to the span, for selections that are not made with the pointer.
+  const choose = (next: SelectedSpan | null, reveal = false) => {
     setChosen(next);
     const spans = next && lanes[next.lane]?.spans;
     if (!next || !spans || !reveal) return;
@@ -265,19 +265,19 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
     const spans = chosen && lanes[chosen.lane]?.spans;
     const start = spans && (spans.start[chosen.span] as number);
     const end = spans && (spans.end[chosen.span] as number);
-    const pad = spans ? Math.max(kLeast / 2, ((end as number) - (start as number)) * 0.05) : 0;
+    const pad = spans ? Math.max(kMinWindow / 2, ((end as number) - (start as number)) * 0.05) : 0;
     const around = spans ? moved({ from: (start as number) - pad, to: (end as number) + pad }, 0, whole) : null;
     const already = around && Math.abs(around.from - shown.current.from) < 1 && Math.abs(around.to - shown.current.to) < 1;
     show(around && !already ? around : { from: 0, to: whole });
   };
-  const matches = useMemo<Chosen[]>(() => {
+  const matches = useMemo<SelectedSpan[]>(() => {
     const wanted = text.toLowerCase();
     if (!wanted) return [];
     return lanes.flatMap((lane, at) =>
       lane.spans.op.flatMap((op, span) => (lane.timeline.operators[op]?.name.toLowerCase().includes(wanted) ? [{ lane: at, span }] : [])),
     );
   }, [text, lanes]);
-  const matchAfter = (step: Chosen | null): Chosen | null => {
+  const matchAfter = (step: SelectedSpan | null): SelectedSpan | null => {
     const after = matches.findIndex((one) => step !== null && (one.lane > step.lane || (one.lane === step.lane && one.span > step.span)));
     return matches[after >= 0 ? after : 0] ?? null;
   };
@@ -317,13 +317,13 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
       },
       ArrowUp: () => {
         const around = lane ? (lane.spans.parent[chosen?.span ?? 0] as number) : -1;
-        if (around >= 0) choose({ lane: (chosen as Chosen).lane, span: around }, true);
+        if (around >= 0) choose({ lane: (chosen as SelectedSpan).lane, span: around }, true);
       },
     };
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action) return;
-    // Enter and arrows mean something to buttons, links and what scrolls: they are the timeline's where it has the
-    // focus, or where nothing has it and a span is chosen.
+    // Buttons, links, and scrolling elements use Enter and arrows themselves. The timeline handles these keys only if it
+    // has the focus, or if no element has the focus and a span is selected.
     if (event.key.length > 1 && event.key !== "Escape") {
       const own = event.target === document.body ? chosen !== null : frame.current?.contains(event.target as Node);
       if (!own || (event.key === "Enter" && event.target instanceof HTMLButtonElement)) return;
@@ -332,7 +332,7 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
     action();
   };
 
-  // Heard wherever the focus is while this view is shown.
+  // The listener is on the document, so that keys work wherever the focus is.
   const onKeyLatest = useRef(onKey);
   onKeyLatest.current = onKey;
   useEffect(() => {
@@ -495,19 +495,19 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
           ))}
           <Legend lanes={lanes} />
         </div>
-        <Tip lanes={lanes} report={report} show={tip} />
-        {area && <Sums runs={runs} report={report} area={area} close={() => setArea(null)} />}
+        <SpanTooltip lanes={lanes} report={report} show={tip} />
+        {area && <AreaSums runs={runs} report={report} area={area} close={() => setArea(null)} />}
         {chosen && lanes[chosen.lane] && (
           <aside class="details" aria-label="Selected span" aria-live="polite">
             <button type="button" class="close" onClick={() => choose(null)}>
               Close
             </button>
-            <Details lane={lanes[chosen.lane] as Lane} span={chosen.span} report={report} />
+            <SpanDetails lane={lanes[chosen.lane] as Lane} span={chosen.span} report={report} />
             {[...others].map(([experiment, key]) => {
               const lane = lanes.find((one) => one.experiment === experiment);
               const op = lane?.timeline.operators.findIndex((one) => one.key === key) ?? -1;
               const span = lane?.spans.op.indexOf(op) ?? -1;
-              return lane && span >= 0 ? <Details key={experiment} lane={lane} span={span} report={report} /> : null;
+              return lane && span >= 0 ? <SpanDetails key={experiment} lane={lane} span={span} report={report} /> : null;
             })}
           </aside>
         )}
@@ -530,8 +530,8 @@ function Drawn({ report, data }: { report: Report; data: Timeline }) {
   );
 }
 
-// What each type of operator takes of an area of time, in each run.
-function Sums({ runs, report, area, close }: { runs: Lane[]; report: Report; area: Window; close: () => void }) {
+// Shows the self time of each type of operator in an area of time, for each run.
+function AreaSums({ runs, report, area, close }: { runs: Lane[]; report: Report; area: Window; close: () => void }) {
   const rows = useMemo(() => {
     const types = new Map<string, (AreaSum | undefined)[]>();
     runs.forEach((lane, at) => {
@@ -539,7 +539,7 @@ function Sums({ runs, report, area, close }: { runs: Lane[]; report: Report; are
         const of = lane.timeline.operators[op];
         return (of && operatorOf(report, lane, of)?.type) ?? of?.name ?? "";
       };
-      for (const sum of sumsIn(lane.spans, area.from, area.to, typeOf)) {
+      for (const sum of sumArea(lane.spans, area.from, area.to, typeOf)) {
         const row = types.get(sum.type) ?? runs.map(() => undefined);
         row[at] = sum;
         types.set(sum.type, row);
@@ -559,7 +559,7 @@ function Sums({ runs, report, area, close }: { runs: Lane[]; report: Report; are
     [runs, area],
   );
   return (
-    <aside class="details" aria-label="Sums of an area">
+    <aside class="details" aria-label="AreaSums of an area">
       <button type="button" class="close" onClick={close}>
         Close
       </button>
@@ -574,7 +574,7 @@ function Sums({ runs, report, area, close }: { runs: Lane[]; report: Report; are
   );
 }
 
-// Wheels are heard before the page scrolls; `use` says whether it took the event.
+// Calls `use` for wheel events before the page scrolls. If `use` returns true, the page does not scroll.
 function useWheel(frame: RefObject<HTMLDivElement>, use: (event: WheelEvent, x: number) => boolean) {
   const latest = useRef(use);
   latest.current = use;
@@ -589,12 +589,12 @@ function useWheel(frame: RefObject<HTMLDivElement>, use: (event: WheelEvent, x: 
   }, []);
 }
 
-// The row of the operators' view that holds an operator of an experiment, in the comparison `near` if that does.
+// Returns the address of an operator's row in the operators view. The comparison `near` is preferred if it has that row.
 export function operatorAddress(report: Report, experiment: number, key: string, near = 0): string {
   const own = report.experiments[experiment];
   for (const pair of [near, ...report.comparisons.keys()]) {
     const comparison = report.comparisons[pair];
-    const sides = comparison && sidesOf(report, comparison);
+    const sides = comparison && findVariants(report, comparison);
     for (const [i, side] of (["baseline", "candidate"] as const).entries()) {
       if (sides?.[i] !== own) continue;
       const row = comparison?.operators.find((one) => one[`${side}_key`] === key);
@@ -608,7 +608,7 @@ function operatorOf(report: Report, lane: Lane, op: TimelineOperator): Operator 
   return report.experiments[lane.experiment]?.operators?.find((one) => one.key === op.key);
 }
 
-function Details({ lane, span, report }: { lane: Lane; span: number; report: Report }) {
+function SpanDetails({ lane, span, report }: { lane: Lane; span: number; report: Report }) {
   const op = lane.timeline.operators[lane.spans.op[span] as number];
   if (!op) return null;
   const known = operatorOf(report, lane, op);
@@ -637,8 +637,9 @@ function Details({ lane, span, report }: { lane: Lane; span: number; report: Rep
   );
 }
 
-// What is under the pointer. Its state is its own, so that nothing else is drawn again when the pointer moves.
-function Tip({ lanes, report, show }: { lanes: Lane[]; report: Report; show: { current: (hover: Hover | null) => void } }) {
+// Shows the span under the pointer. The component has its own state, so that nothing else is redrawn when the pointer
+// moves.
+function SpanTooltip({ lanes, report, show }: { lanes: Lane[]; report: Report; show: { current: (hover: Hover | null) => void } }) {
   const [hover, setHover] = useState<Hover | null>(null);
   show.current = setHover;
   const lane = hover && lanes[hover.lane];
@@ -670,11 +671,11 @@ function Legend({ lanes }: { lanes: Lane[] }) {
     <p class="legend quiet">
       {[...used.values()].map((op) => (
         <span key={op.group}>
-          <i style={{ background: colorOf(op.group, op.kind, theme) }} /> {op.group}
+          <i style={{ background: spanColor(op.group, op.kind, theme) }} /> {op.group}
         </span>
       ))}
       <span>
-        <i style={{ background: colorOf("", "method", theme) }} /> framework, delegate calls, modules
+        <i style={{ background: spanColor("", "method", theme) }} /> framework, delegate calls, modules
       </span>
     </p>
   );

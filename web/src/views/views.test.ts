@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
-import { type Comparison, type Delta, type Experiment, type Layer, namesOf, type Report, type Roofline } from "../report";
-import { ticksIn } from "../chart";
+import { type Comparison, type Delta, type Experiment, type Layer, variantNames, type Report, type Roofline } from "../report";
+import { tickCount } from "../chart";
 import { pieces, strength } from "../charts/modules";
-import { meanOf, stack, steps } from "../charts/breakdown";
+import { baselineMean, stackRows, steps } from "../charts/breakdown";
 import { latencyRange } from "../charts/latencies";
-import { contentsOf, sectionInView } from "./document";
-import { changeOf, isClipped, rowsOf, shareNow } from "./operators";
+import { contentsEntries, sectionInView } from "./document";
+import { selfTimeChange, isClipped, makeRows, candidateShare } from "./operators";
 import type { ExperimentTimeline } from "../timeline";
-import { othersOf, placeByBytes, placeByWork, rate, roofs } from "./roofline";
+import { otherVariants, placeByBytes, placeByWork, rate, ceilingLines } from "./roofline";
 import { chosenRun, isTyping, missingRun, moved, operatorAddress, zoomed } from "./timeline";
 import { escapeHtml } from "../format";
 
@@ -21,7 +21,7 @@ const layer = (path: string, parent: number, depth: number, total_ns: number): L
   operators: 1,
 });
 
-it("modules lie within the one they are in, side by side", () => {
+it("modules lie side by side within their parent", () => {
   const all = pieces([layer("", 0, 0, 100), layer("a", 0, 1, 60), layer("a.b", 1, 2, 40), layer("c", 0, 1, 30)]);
   expect(all.map((piece) => [piece.from, piece.width])).toEqual([
     [0, 1],
@@ -50,25 +50,25 @@ const comparison = (verdict: string, ratio: number): Comparison =>
     operators: [],
   }) as unknown as Comparison;
 
-it("the steps of a waterfall lead from one side to the other", () => {
+it("the steps of a waterfall lead from the baseline to the candidate", () => {
   const pair = comparison("faster", 1.67);
-  const end = steps(pair, "groups").reduce((level, step) => level + step.delta, meanOf(pair));
-  expect(meanOf(pair)).toBe(10);
+  const end = steps(pair, "groups").reduce((level, step) => level + step.delta, baselineMean(pair));
+  expect(baselineMean(pair)).toBe(10);
   expect(end).toBeCloseTo(pair.whole.candidate_total_ns / pair.candidate_runs / 1e6, 12);
 });
 
 const experiment = (rows: [string, number][], operators: unknown[] = []): Experiment =>
   ({ name: "e", label: "e", groups: { rows: rows.map(([name, mean_ms]) => ({ name, mean_ms, share: null })) }, operators }) as unknown as Experiment;
 
-it("a stack has a row for whatever any side has, and none for what takes no time", () => {
-  const rows = stack([experiment([["A", 1], ["B", 0]]), experiment([["C", 2]])], "groups");
+it("a stack has a row for each group of any experiment, except groups without time", () => {
+  const rows = stackRows([experiment([["A", 1], ["B", 0]]), experiment([["C", 2]])], "groups");
   expect(rows.map((row) => [row.name, ...row.values])).toEqual([
     ["A", 1, null],
     ["C", null, 2],
   ]);
 });
 
-it("operators that one side lacks stay in the table", () => {
+it("operators that one variant lacks stay in the table", () => {
   const op = (key: string) => ({ key, name: key });
   const report = {
     experiments: [
@@ -87,21 +87,21 @@ it("operators that one side lacks stay in the table", () => {
       { name: "Clipped", baseline_ms: null, candidate_ms: null },
     ],
   } as unknown as Comparison;
-  const rows = rowsOf(report, pair, undefined);
+  const rows = makeRows(report, pair, undefined);
   expect(rows.map((row) => [row.name, row.before?.key, row.after?.key])).toEqual([
     ["both", "1", "1"],
     ["old", "2", undefined],
     ["new", undefined, "3"],
   ]);
-  expect(rows.map(changeOf)).toEqual([-1, -2, 1]);
+  expect(rows.map(selfTimeChange)).toEqual([-1, -2, 1]);
   expect(pair.operators.map(isClipped)).toEqual([false, false, false, true]);
 });
 
-it("names are text, never markup", () => {
+it("names are escaped in markup", () => {
   expect(escapeHtml(`<img src=x onerror="alert('1')">&`)).toBe("&#60;img src=x onerror=&#34;alert(&#39;1&#39;)&#34;&#62;&#38;");
 });
 
-it("a module's color is the stronger, the further its ratio is from 1, and none where it is not certain", () => {
+it("a module's color gets stronger with its ratio, and insignificant changes have none", () => {
   const row = (verdict: string, ratio: number) => ({ verdict, ratio }) as unknown as Delta;
   expect(strength(row("faster", 4))).toBe(1);
   expect(strength(row("slower", 1 / 9))).toBe(1);
@@ -111,9 +111,9 @@ it("a module's color is the stronger, the further its ratio is from 1, and none 
   expect(strength(undefined)).toBe(0);
 });
 
-it("memory's roofs rise until they meet the highest of computing, which is level", () => {
+it("memory ceilings rise to the highest compute ceiling, which is horizontal", () => {
   const roofline = { roofs: [{ kind: "compute", name: "fp32", per_s: 50 }, { kind: "memory", name: "L1", per_s: 100 }, { kind: "memory", name: "DRAM", per_s: 10 }], rows: [] } as unknown as Roofline;
-  expect(roofs(roofline, 0.1, 100)).toEqual([
+  expect(ceilingLines(roofline, 0.1, 100)).toEqual([
     { name: "L1", line: [[0.1, 10], [1, 100]] },
     { name: "DRAM", line: [[0.1, 1], [10, 100]] },
     { name: "fp32", line: [[1, 100], [100, 100]] },
@@ -122,22 +122,22 @@ it("memory's roofs rise until they meet the highest of computing, which is level
   expect(rate(1500, "B")).toBe("1.50 kB/s");
 });
 
-it("an operator has one place: by its work, or by its bytes where it has no MACs", () => {
+it("an operator is placed by its MACs, or by its bytes if it has no MACs", () => {
   const row = (macs: number, bytes: number) => ({ macs, bytes, flops_per_byte: (2 * macs) / bytes, macs_per_s: 10 * macs, bytes_per_s: 10 * bytes }) as Roofline["rows"][number];
   expect([placeByWork(row(8, 4)), placeByBytes(row(8, 4))]).toEqual([[4, 160], null]);
   expect([placeByWork(row(0, 4)), placeByBytes(row(0, 4))]).toEqual([null, [4, 40]]);
 });
 
-it("the other variants of an experiment are those of its pairs that have a roofline, each once", () => {
+it("the other variants are those of the experiment's pairs that have a roofline, without duplicates", () => {
   const pair = (baseline: string, candidate: string) => ({ baseline, candidate, baseline_experiment: "net", candidate_experiment: "net" });
   const report = {
     experiments: ["a", "b", "c", "d"].map((label) => ({ name: "net", label, roofline: label === "d" ? null : {} })),
     comparisons: [pair("b", "a"), pair("a", "c"), pair("b", "a"), pair("a", "d")],
   } as unknown as Report;
-  expect([0, 1, 3].map((one) => othersOf(report, one))).toEqual([[1, 2], [0], [0]]);
+  expect([0, 1, 3].map((one) => otherVariants(report, one))).toEqual([[1, 2], [0], [0]]);
 });
 
-it("zooming keeps what is under the pointer in its place, and neither it nor moving leaves the run", () => {
+it("zooming keeps the time under the pointer in place, and zooming and moving stay within the run", () => {
   const shown = zoomed({ from: 0, to: 1000 }, 250, 0.5, 1000);
   expect(shown).toEqual({ from: 125, to: 625 });
   expect((250 - shown.from) / 500).toBe(0.25);
@@ -147,7 +147,7 @@ it("zooming keeps what is under the pointer in its place, and neither it nor mov
   expect(moved({ from: 100, to: 200 }, -500, 1000)).toEqual({ from: 0, to: 100 });
 });
 
-it("the run that the address asks for, else the median", () => {
+it("the run in the address is shown, else the median run", () => {
   const timeline = { median: 1, runs: [{ run: 4 }, { run: 9 }] } as unknown as ExperimentTimeline;
   expect(chosenRun(timeline, "4")).toBe(0);
   expect(chosenRun(timeline, "5")).toBe(1);
@@ -155,7 +155,7 @@ it("the run that the address asks for, else the median", () => {
   expect(chosenRun({ ...timeline, median: null }, null)).toBe(0);
 });
 
-it("what adds nothing to the difference is no step", () => {
+it("rows without a difference are not steps", () => {
   const row = (name: string, delta_numerator_ns: number) => ({ name, delta_numerator_ns }) as unknown as Delta;
   const groups = [row("Clipped", 0), row("GEMM", -4_000_000), row("Gone", 2_000_000)];
   expect(steps({ ...comparison("faster", 1.67), groups }, "groups")).toEqual([
@@ -164,22 +164,22 @@ it("what adds nothing to the difference is no step", () => {
   ]);
 });
 
-it("a call of a delegate has its share of an inference", () => {
+it("a delegate call has a share of the inference", () => {
   const pair = comparison("faster", 1.67);
-  const row = { id: "", name: "DELEGATE_CALL", before: null, after: null, compared: { candidate_total_ns: 3_000_000 } } as unknown as Parameters<typeof shareNow>[0];
-  expect(shareNow(row, pair)).toBe(0.25);
-  expect(shareNow({ ...row, compared: null }, pair)).toBeNull();
-  expect(shareNow({ ...row, after: { share: 0.5 } } as typeof row, pair)).toBe(0.5);
+  const row = { id: "", name: "DELEGATE_CALL", before: null, after: null, compared: { candidate_total_ns: 3_000_000 } } as unknown as Parameters<typeof candidateShare>[0];
+  expect(candidateShare(row, pair)).toBe(0.25);
+  expect(candidateShare({ ...row, compared: null }, pair)).toBeNull();
+  expect(candidateShare({ ...row, after: { share: 0.5 } } as typeof row, pair)).toBe(0.5);
 });
 
-it("a side whose experiment has another name has both", () => {
+it("a variant whose experiment has another label shows both names", () => {
   const report = { experiments: [{ name: "a", label: "as it is" }, { name: "b", label: "off" }] } as unknown as Report;
   const pair = { ...comparison("faster", 1.6667), baseline_experiment: "b", candidate_experiment: "a" };
-  expect(namesOf(report, pair)).toEqual({ baseline: "off", candidate: "on (as it is)" });
-  expect(namesOf({ experiments: [] } as unknown as Report, pair)).toEqual({ baseline: "off", candidate: "on" });
+  expect(variantNames(report, pair)).toEqual({ baseline: "off", candidate: "on (as it is)" });
+  expect(variantNames({ experiments: [] } as unknown as Report, pair)).toEqual({ baseline: "off", candidate: "on" });
 });
 
-it("a run that the file does not hold is told of", () => {
+it("a run that the file lacks is reported", () => {
   const timeline = { median: 1, runs: [{ run: 4 }, { run: 9 }] } as unknown as ExperimentTimeline;
   expect(missingRun(timeline, "5")).toBe("run 5 is not in this file: the median run is shown");
   expect(missingRun({ ...timeline, median: null }, "x")).toBe("run x is not in this file: its first run is shown");
@@ -187,42 +187,42 @@ it("a run that the file does not hold is told of", () => {
   expect(missingRun(timeline, null)).toBe("");
 });
 
-it("keys are the text's where one is typed", () => {
+it("keys belong to the element into which the reader types", () => {
   const element = (tagName: string, isContentEditable = false) => ({ tagName, isContentEditable }) as unknown as EventTarget;
   for (const tag of ["INPUT", "SELECT", "TEXTAREA"]) expect(isTyping(element(tag)), tag).toBe(true);
   expect(isTyping(element("DIV", true))).toBe(true);
   for (const tag of ["BODY", "BUTTON", "A", "DIV"]) expect(isTyping(element(tag)), tag).toBe(false);
 });
 
-it("latencies are shown from just below the fastest, however quick the model is", () => {
+it("the latency range starts just below the fastest run, for any speed of the model", () => {
   for (const scale of [1e-3, 1, 1e3]) {
     const { start, end } = latencyRange(0.0163 * scale, 0.018 * scale, 0.4 * scale);
     expect(start / scale).toBeGreaterThan(0.0163 * 0.8);
     expect(start / scale).toBeLessThanOrEqual(0.0163 * 0.95);
     expect(end / scale).toBeCloseTo(0.0288, 9);
   }
-  // A run that took a thousand times as long must not leave the slider's handles one upon the other.
+  // If one run took a thousand times as long as the others, the slider's handles must still be apart.
   const tail = latencyRange(0.0154, 0.0162, 14);
   expect((tail.end - tail.start) / (tail.last - tail.start)).toBeGreaterThanOrEqual(0.05 - 1e-12);
-  expect(latencyRange(1, 1.2, 2.5).last).toBe(2.5); // nothing is cut where there is room
+  expect(latencyRange(1, 1.2, 2.5).last).toBe(2.5); // the axis is not cut if there is room
   const one = latencyRange(0.0163, 0.0163, 0.0163); // a single run
   expect(one.end).toBeGreaterThan(one.start);
 });
 
-it("an axis has as many marks as there is room for", () => {
-  expect([0, 300, 390, 700, 1400].map(ticksIn)).toEqual([2, 2, 2, 4, 6]);
+it("an axis has as many ticks as fit", () => {
+  expect([0, 300, 390, 700, 1400].map(tickCount)).toEqual([2, 2, 2, 4, 6]);
 });
 
-it("sections of one kind are one entry of the contents", () => {
+it("sections of one kind share an entry of the contents", () => {
   const sections = ["Latency", "Roofline: one", "Roofline: other", "By kernel: one"].map((title, i) => ({ title, slug: String(i) }));
-  expect(contentsOf(sections)).toEqual([
+  expect(contentsEntries(sections)).toEqual([
     { title: "Latency", slug: "0" },
     { title: "Roofline", slug: "1" },
     { title: "By kernel: one", slug: "3" },
   ]);
 });
 
-it("the section in view is the last above the line; at the end of the page the one asked for, or the last", () => {
+it("the section in view is the last above the line, and at the end of the page the one in the address, or the last", () => {
   const tops = [-900, -20, 300, 600].map((top, i) => ({ slug: String(i), top }));
   expect(sectionInView(tops, 80, false, null)).toBe("1");
   expect(sectionInView(tops, 80, false, "3")).toBe("1");
@@ -232,7 +232,7 @@ it("the section in view is the last above the line; at the end of the page the o
   expect(sectionInView(tops.slice(2), 80, false, null)).toBe(null);
 });
 
-it("the address of an operator says in which comparison it is: keys are the same in all of them", () => {
+it("the address of an operator names its comparison, because comparisons share keys", () => {
   const operators = [{ baseline_key: "k", candidate_key: "k" }];
   const pair = (baseline: string, candidate: string) => ({ baseline, candidate, baseline_experiment: "net", candidate_experiment: "net", operators });
   const report = {
