@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from etprof.history import *  # noqa: F403
     from etprof.workflows import *  # noqa: F403
 
-# The names of this package, and the module that each comes from.
-_WHERE = {
+# Maps each public name of this package to the module that defines it.
+_MODULES = {
     name: module
     for module, names in {
         "comparison": "Comparison compare",
@@ -36,25 +36,25 @@ _WHERE = {
 }
 
 __version__ = "0.1.0"
-__all__ = ["__version__", *_WHERE]
+__all__ = ["__version__", *_MODULES]
 
-# In a checkout the compiled part is where script/bootstrap has built it.
+# In a checkout, script/bootstrap builds the native module in this folder.
 __path__.append(os.path.join(__path__[0], "..", "..", "build", "release", "python", "native"))  # noqa: PTH118, F405
 
 
-# So that `import timm` works after this import, as in models that are exported.
+# This makes `import timm` work after this import, which exported models need.
 torchvision_operators.declare_when_missing()
 
 
 def __dir__() -> list[str]:
-    """The public names, loaded or not."""
+    """Return the public names, including those that are not loaded yet."""
     return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for when it is first asked for."""
-    if name not in _WHERE:
+    """Import the module of a public name when the name is first used."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

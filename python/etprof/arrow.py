@@ -11,7 +11,7 @@ import numpy as np
 
 from etprof.results import html_table
 
-# Formats of the Arrow C data interface, by NumPy's names of types.
+# Maps NumPy's type names to formats of the Arrow C data interface.
 _FORMATS = {
     "int8": "c",
     "uint8": "C",
@@ -27,7 +27,7 @@ _FORMATS = {
 
 @dataclass(frozen=True)
 class Coded:
-    """Texts that repeat: each row has the index of its text (Arrow's dictionary)."""
+    """A column of repeating texts, in which each row has the index of its text (Arrow's dictionary encoding)."""
 
     codes: np.ndarray
     texts: Sequence[str]
@@ -35,7 +35,7 @@ class Coded:
 
 @dataclass(frozen=True)
 class Nullable:
-    """Numbers, some of them missing: `valid` is True where there is one."""
+    """A column of numbers with missing values; `valid` is False where the number is missing."""
 
     values: np.ndarray
     valid: np.ndarray
@@ -43,7 +43,7 @@ class Nullable:
 
 @dataclass(frozen=True)
 class Lists:
-    """A list of texts per row; None: missing."""
+    """A column with a list of texts per row; None: the list is missing."""
 
     values: Sequence[Sequence[str] | None]
 
@@ -54,7 +54,7 @@ Column = np.ndarray | Coded | Nullable | Lists | Sequence[str | None]
 class Table:
     """Columns of equal length, for `pyarrow.table(t)`, `polars.DataFrame(t)`, `duckdb.from_arrow(t)` and the like.
 
-    Arrays are passed on where they lie. They live as long as anything that was made of them.
+    Arrays are passed on without a copy. They live as long as any table that was made from them.
     """
 
     def __init__(self, columns: Mapping[str, Column]) -> None:
@@ -72,18 +72,18 @@ class Table:
         return f"<Table: {len(self)} rows of {', '.join(self.columns)}>"
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Arrow's protocol. Another schema than this one is not made, which the protocol permits."""
+        """Export the table as an Arrow stream. `requested_schema` is ignored, which the protocol permits."""
         del requested_schema
         from etprof import _native
 
-        return _native.arrow_stream([_exported(name, column) for name, column in self.columns.items()], len(self))
+        return _native.arrow_stream([_arrow_array(name, column) for name, column in self.columns.items()], len(self))
 
 
 class Records:
-    """Rows of equal keys, each a dict or a dataclass, that are a table, too: `polars.DataFrame(records)`.
+    """Rows with the same keys, each a dict or a dataclass, that also work as a table: `polars.DataFrame(records)`.
 
-    It is no Sequence of Python's, since libraries take such a thing apart before they ask for Arrow.
-    What is in neither of Python's plain types nor a list of texts is JSON in the table. None is null.
+    The class is not a Python Sequence, because libraries iterate over a Sequence before they ask for Arrow.
+    In the table, None is null, and values that are neither plain Python types nor lists of texts are JSON.
     """
 
     def __init__(self, rows: Sequence[Any], types: Mapping[str, type] | None = None) -> None:
@@ -91,7 +91,8 @@ class Records:
 
         Args:
             rows: dicts, or objects of one dataclass
-            types: str, bool, int, or float of some columns; that of another one is its values', text where all are missing
+            types: str, bool, int, or float for some columns; other columns have the type of their values, or text if
+                all values are missing
         """
         self._rows = list(rows)
         self._types = dict(types or {})
@@ -101,15 +102,15 @@ class Records:
         return len(self._rows)
 
     def __getitem__(self, index: Any) -> Any:
-        """One row, or a list of rows."""
+        """Return one row, or a list of rows for a slice."""
         return self._rows[index]
 
     def __iter__(self) -> Iterator:
-        """Rows."""
+        """Iterate over the rows."""
         return iter(self._rows)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the rows are equal, also to those of a list."""
+        """Return whether the rows equal those of another Records or of a list."""
         return self._rows == (other._rows if isinstance(other, Records) else other)
 
     __hash__ = None  # type: ignore[assignment]
@@ -127,12 +128,12 @@ class Records:
         return list(dict.fromkeys([*self._types, *(key for row in dicts for key in row)]))
 
     def table(self) -> Table:
-        """Columns, in the order in which keys appear."""
+        """Return the columns in the order in which their keys appear."""
         dicts = self._dicts()
         return Table({key: _column([row.get(key) for row in dicts], self._types.get(key)) for key in self._keys(dicts)})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows as an Arrow stream."""
+        """Export the rows as an Arrow stream."""
         return self.table().__arrow_c_stream__(requested_schema)
 
 
@@ -152,7 +153,7 @@ def _column(values: list, kind: type | None) -> Column:
 
 
 def _type_of(known: list) -> type | None:
-    """The type of values, of which None is none; None: text."""
+    """Return the type of the values, which contain no None. Return None for text."""
     kinds = {type(value) for value in known}
     if kinds in ({int, float}, {float}):
         return float
@@ -171,17 +172,17 @@ def _bits(flags: np.ndarray) -> np.ndarray:
     return np.packbits(flags, bitorder="little")
 
 
-# Name, format, length, nulls, buffers, dictionary, children.
-_Exported = tuple[str, str, int, int, list[np.ndarray | None], Any, list]
+# An Arrow array: name, format, length, number of nulls, buffers, dictionary, children.
+_ArrowArray = tuple[str, str, int, int, list[np.ndarray | None], Any, list]
 
 
-def _exported(name: str, column: Column) -> _Exported:
-    """A column as `arrow_stream` takes it; the buffers are in the order of Arrow's columnar format."""
+def _arrow_array(name: str, column: Column) -> _ArrowArray:
+    """Return a column as `arrow_stream` takes it, with the buffers in the order of Arrow's columnar format."""
     if isinstance(column, Coded):
         codes = np.ascontiguousarray(column.codes)
         return name, _format(codes), len(codes), 0, [None, codes], _texts("", column.texts), []
     if isinstance(column, Nullable):
-        _, kind, length, _, (_, values), _, _ = _exported(name, column.values)
+        _, kind, length, _, (_, values), _, _ = _arrow_array(name, column.values)
         missing, valid = _validity(column.valid)
         return name, kind, length, missing, [valid, values], None, []
     if isinstance(column, Lists):
@@ -190,14 +191,14 @@ def _exported(name: str, column: Column) -> _Exported:
         return name, "b", len(column), 0, [None, _bits(column)], None, []
     if isinstance(column, np.ndarray) and column.dtype.kind in "iufM":
         values = np.ascontiguousarray(column)
-        # DLPack, by which arrays are passed on, has no times.
+        # Arrays are passed on by DLPack, which has no type for times.
         buffer = values.view(np.int64) if column.dtype.kind == "M" else values
         return name, _format(column), len(column), 0, [None, buffer], None, []
     return _texts(name, column)
 
 
 def _validity(valid: np.ndarray) -> tuple[int, np.ndarray | None]:
-    """How many are missing, and Arrow's bits, which it has where any is."""
+    """Return the number of missing values and Arrow's validity bitmap, or None if no value is missing."""
     missing = len(valid) - int(np.count_nonzero(valid))
     return missing, _bits(valid) if missing else None
 
@@ -208,7 +209,7 @@ def _offsets(sizes: Sequence[int]) -> np.ndarray:
     return offsets
 
 
-def _lists(name: str, values: Sequence[Sequence[str] | None]) -> _Exported:
+def _lists(name: str, values: Sequence[Sequence[str] | None]) -> _ArrowArray:
     missing, valid = _validity(np.array([value is not None for value in values], dtype=bool))
     offsets = _offsets([len(value or ()) for value in values]).astype(np.int32)
     texts = _texts("item", [text for value in values for text in value or ()])
@@ -219,11 +220,11 @@ def _format(values: np.ndarray) -> str:
     return _FORMATS[values.dtype.name]
 
 
-def _texts(name: str, texts: Sequence[str | None]) -> _Exported:
+def _texts(name: str, texts: Sequence[str | None]) -> _ArrowArray:
     encoded = [b"" if text is None else text.encode("utf-8", "replace") for text in texts]
     missing, valid = _validity(np.array([text is not None for text in texts], dtype=bool))
     offsets = _offsets([len(text) for text in encoded])
     data = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    # Texts of 2 GiB and more have offsets of 64 bits.
+    # Texts of 2 GiB and more need 64-bit offsets.
     kind, offsets = ("u", offsets.astype(np.int32)) if offsets[-1] < 2**31 else ("U", offsets)
     return name, kind, len(texts), missing, [valid, offsets, data], None, []

@@ -1,4 +1,4 @@
-"""Writing files whole: the one of `replace_file`, and those of an export, all complete before the first replaces an older one."""
+"""Write files atomically: one file, or all files of an export, which are complete before they replace older ones."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from typing import Any
 
 Writer = Callable[[Path], None]
 
-# What a kill may leave of `replace_file`: of the file `name`, `.name.<random>.tmp` beside it.
+# A kill during `replace_file` may leave a temporary file `.name.<random>.tmp` next to the file `name`.
 HALF_WRITTEN = re.compile(r"\.(?P<name>.+)\.[0-9a-f]+\.tmp")
 
 _CHUNK = 1 << 20  # bytes
 
 
 def sha256_of(path: Path) -> str:
-    """The file's SHA-256 in hexadecimal."""
+    """Return the file's SHA-256 in hexadecimal."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
@@ -32,10 +32,10 @@ def sha256_of(path: Path) -> str:
 
 
 def require_regular_file(path: Path) -> None:
-    """See that a file can be read at once: a pipe would be waited for, and a device may have no end.
+    """Check that a path is a regular file. Reading a pipe could block, and a device may have no end.
 
     Raises:
-        OSError: It is missing, a folder, a pipe, a device, or a socket; `strerror` is a clause about it.
+        OSError: The path is missing, a folder, a pipe, a device, or a socket; `strerror` is a clause about the path.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         code = errno.EISDIR if path.is_dir() else errno.EINVAL
@@ -43,10 +43,10 @@ def require_regular_file(path: Path) -> None:
 
 
 def check_writable(outdir: Path) -> None:
-    """See before the long work whether `outdir` can be made and written to; nothing is left behind.
+    """Check before an export starts that `outdir` can be created and written to, without leaving any file.
 
     Raises:
-        OSError: It cannot; the error's filename is the folder, or the file in its place, that refuses.
+        OSError: The folder cannot be written; `filename` is the folder that refuses, or the file in its place.
     """
     existing = next(folder for folder in [outdir, *outdir.absolute().parents] if os.path.lexists(folder))
     try:
@@ -64,17 +64,17 @@ def write_artifacts(
     optional: Collection[str] = (),
     gone: Collection[str] = (),
 ) -> tuple[list[Path], dict[str, Exception]]:
-    """Write the files, then the manifest with their sizes and SHA-256 under "files"; gives their paths in that order.
+    """Write the files, then the manifest with their sizes and SHA-256 under "files".
 
-    Of the `optional` files one whose writer fails, though not at the disk, is left out, in the manifest, too; what it failed
-    with comes second, by name. Such a file of an earlier export is removed, and so are those of `gone`: they would be of another
-    program.
+    Returns the paths in that order, and the errors of omitted files by name. An `optional` file is omitted, also from the
+    manifest, if its writer fails with another error than OSError. Files of an earlier export that are omitted or in `gone`
+    are removed, because they belong to another program.
 
-    Every file is written whole and synced in a folder beside its place, then moved there. Until then an older export
-    stays as it was; the manifest comes last.
+    All files are written and synced in a temporary folder inside `outdir`, and then moved, the manifest last. An older
+    export stays unchanged until then.
 
     Raises:
-        OSError: A file could not be written, for instance on a full disk.
+        OSError: A file could not be written, for instance because the disk is full.
     """
     outdir.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".etprof-", dir=outdir) as name:
@@ -103,24 +103,24 @@ def write_artifacts(
 
 
 def add_to_manifest(path: Path, entries: dict[str, Any]) -> None:
-    """Set what was found out after the files were written; the manifest is replaced whole.
+    """Set entries that became known after the files were written. The manifest is replaced atomically.
 
     Raises:
-        OSError: It could not be written.
+        OSError: The manifest could not be written.
     """
     manifest = {**json.loads(path.read_text(encoding="utf-8")), **entries}
     replace_file(path, (json.dumps(manifest, indent=2, allow_nan=False) + "\n").encode())
 
 
 def replace_file(path: Path, contents: Any) -> None:
-    """Write a whole file or none: synced beside its place, then moved there, which holds after a loss of power, too.
+    """Replace a file atomically: write and sync a temporary file next to it, then rename. This survives a power loss.
 
     Args:
-        path: its folder is there
-        contents: bytes, or what has a buffer of them
+        path: the file, whose folder exists
+        contents: bytes, or an object with a buffer of bytes
 
     Raises:
-        OSError: It could not be written, for instance on a full disk; nothing has changed then.
+        OSError: The file could not be written, for instance because the disk is full; the old file is unchanged.
     """
     staged = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
@@ -130,7 +130,7 @@ def replace_file(path: Path, contents: Any) -> None:
     except OSError:
         staged.unlink(missing_ok=True)
         raise
-    # What was written first is there first.
+    # Syncing the folder makes the rename durable before anything that is written later.
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -139,7 +139,7 @@ def replace_file(path: Path, contents: Any) -> None:
 
 
 def _sync(path: Path) -> int:
-    """Bring the file to the disk, where a full one shows at the latest; gives its size in bytes."""
+    """Sync the file, which reports a full disk at the latest, and return its size in bytes."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
         return os.fstat(file.fileno()).st_size

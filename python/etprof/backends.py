@@ -1,4 +1,4 @@
-"""Backends: XNNPACK, OpenVINO, none, or any partitioner by its import path."""
+"""Backends of `etprof export`: XNNPACK, OpenVINO, none (portable), or any partitioner by its import path."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _REMEDY = (
 
 
 def is_import_path(backend: str) -> bool:
-    """Whether it has the form of package.module:Class."""
+    """Return whether the backend has the form package.module:Class."""
     module, colon, name = backend.partition(":")
     return bool(colon) and name.isidentifier() and all(part.isidentifier() for part in module.split("."))
 
 
 def what_is_wrong(backend: str) -> str | None:
-    """Of what was typed after --backend; None: it has a form that can be tried."""
+    """Return the problem of a value of --backend, or None if its form is valid."""
     if backend in BUILT_IN or is_import_path(backend):
         return None
     close = difflib.get_close_matches(backend, BUILT_IN, n=1)
@@ -35,48 +35,50 @@ def what_is_wrong(backend: str) -> str | None:
 
 
 def refused(backend: str, dtypes: Iterable[str], quantize: str | None) -> str | None:
-    """Why the backend cannot take a model of these data types; None: it can be tried."""
+    """Return why the backend cannot take a model of these data types, or None if it can be tried."""
     if backend != "openvino" or not (quantize or set(dtypes) - {"fp32", "fp16"}):
         return None
-    # openvino.frontend.pytorch.torchdynamo.compile, dtype_mapping; backends/openvino/quantizer.
+    # Sources: dtype_mapping in openvino.frontend.pytorch.torchdynamo.compile, and ExecuTorch's backends/openvino/quantizer.
     return "--backend openvino takes fp32 and fp16: its frontend knows no bf16, and its int8 needs nncf's quantizer"
 
 
 def file_part(backend: str) -> str:
-    """The backend in file names: lower-case letters and digits, without the word Partitioner."""
+    """Return the backend's part of file names: lower-case letters and digits, without the word Partitioner."""
     name = backend.partition(":")[2] or backend
     return re.sub(r"[^a-z0-9]", "", name.removesuffix("Partitioner").lower()) or "custom"
 
 
 def partitioners(model: str, backend: str, quantize: str | None) -> list[Any]:
-    """What decides on the operators to be delegated, the first one first.
+    """Return the partitioners, which choose the operators to delegate, in the order in which they are applied.
 
     Raises:
-        ExportError: The import path leads to no partitioner.
+        ExportError: The import path does not name a partitioner.
     """
     if backend == "portable":
         return []
     if backend == "openvino":
-        return [_openvino(model)]
+        return [_openvino_partitioner(model)]
     if backend != "xnnpack":
-        return [_imported(model, backend)]
+        return [_import_partitioner(model, backend)]
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
         XnnpackDynamicallyQuantizedPartitioner,
         XnnpackPartitioner,
     )
 
-    # The first one takes linear layers with the quantization of their inputs, which the second one would tear apart.
+    # The dynamic partitioner takes linear layers together with the quantization of their inputs. XnnpackPartitioner alone
+    # would separate them.
     dynamic = [XnnpackDynamicallyQuantizedPartitioner()] if quantize == "dynamic" else []
     return [*dynamic, XnnpackPartitioner()]
 
 
-def _openvino(model: str) -> Any:
+def _openvino_partitioner(model: str) -> Any:
     if importlib.util.find_spec("openvino") is None:
         remedy = "run `script/bootstrap --openvino` (x86-64 Linux), or install it as requirements/openvino.txt says"
         raise ExportError(
             model, errors.LOWER, "--backend openvino: the Python package openvino is not installed", remedy
         )
-    # On import it imports the quantizer, which wants nncf (and with it much else). The partitioner alone does not.
+    # Importing executorch.backends.openvino imports its quantizer, which needs nncf and many more packages. The partitioner
+    # needs neither, so without nncf an empty package takes its place.
     name = "executorch.backends.openvino"
     if name not in sys.modules and importlib.util.find_spec("nncf") is None:
         spec = importlib.util.find_spec(name)
@@ -89,7 +91,7 @@ def _openvino(model: str) -> Any:
         return OpenvinoPartitioner([CompileSpec("device", b"CPU")])
 
 
-def _imported(model: str, path: str) -> Any:
+def _import_partitioner(model: str, path: str) -> Any:
     from executorch.exir.backend.partitioner import Partitioner
 
     module_name, _, name = path.partition(":")
@@ -98,7 +100,7 @@ def _imported(model: str, path: str) -> Any:
             module = importlib.import_module(module_name)
         except ModuleNotFoundError as error:
             if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-                raise  # it is there, and lacks what it needs itself
+                raise  # the module exists, but one of its own imports is missing
             why = f"--backend {path}: there is no module {error.name}"
             raise ExportError(model, errors.LOWER, why, _REMEDY) from error
         if not callable(make := getattr(module, name, None)):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A pair of experiments: analysis_summary.json's entry of it (docs/reference/files.md), with names for what is asked most."""
+    """The comparison of two experiments: its entry of analysis_summary.json (docs/reference/files.md) as `data`."""
 
     data: dict
 
@@ -35,35 +35,35 @@ class Comparison:
 
     @property
     def ratio(self) -> float | None:
-        """Latency of the baseline over that of the candidate: above 1 the candidate is faster. None: too few runs."""
+        """Latency of the baseline divided by that of the candidate: above 1, the candidate is faster. None: too few runs."""
         return self.data["latency"]["ratio"]
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Interval of `ratio`, at `data["latency"]["confidence"]`."""
+        """Confidence interval of `ratio`, at the level `data["latency"]["confidence"]`. None: too few runs."""
         low, high = self.data["latency"]["ratio_low"], self.data["latency"]["ratio_high"]
         return None if low is None or high is None else (low, high)
 
     def operators(self) -> pd.DataFrame:
-        """One row an operator: names and times of both variants (ms), ratio, interval, verdict."""
+        """Return one row per operator: names and times of both variants (ms), ratio, interval, verdict."""
         import pandas as pd
 
         return pd.DataFrame(without_internals(self.data["operators"]))
 
     def groups(self) -> pd.DataFrame:
-        """One row a group (Convolution, GEMM, ...), as `operators`."""
+        """Return one row per group (Convolution, GEMM, ...), with the columns of `operators`."""
         import pandas as pd
 
         return pd.DataFrame(without_internals(self.data["groups"]))
 
     def rows(self, name: str = "operators") -> Records:
-        """Return "operators", "groups", or another list of `data`, without exact sums: rows, and a table for any Arrow library."""
-        from etprof.arrow import Records  # which needs NumPy
+        """Return a list of `data` ("operators", "groups", ...) as rows that any Arrow library takes, without exact sums."""
+        from etprof.arrow import Records  # imported here, because it needs NumPy
 
         return Records(without_internals(self.data[name]))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The operators as an Arrow stream: `polars.DataFrame(comparison)`."""
+        """Export the operators as an Arrow stream: `polars.DataFrame(comparison)`."""
         return self.rows().__arrow_c_stream__(requested_schema)
 
 

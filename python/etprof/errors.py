@@ -1,4 +1,4 @@
-"""The one error that an export ends with."""
+"""Errors of the commands that are written in Python, their exit codes, and their messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn, TextIO
 
-# What commands exit with, as the C++ ones do (src/core/error.h).
+# Exit codes, the same as those of the C++ commands (src/core/error.h).
 EXIT_DONE = 0
 EXIT_CHECK_FAILED = 1
 EXIT_USAGE = 2
@@ -21,7 +21,7 @@ EXIT_FAILED = 4
 EXIT_UNDECIDED = 5
 EXIT_INTERRUPTED = 130
 
-# The stages of an export, in their order.
+# The stages of an export, in order.
 FIND_MODEL = "find model"
 BUILD_MODEL = "build model"
 EXAMPLE_INPUTS = "example inputs"
@@ -32,7 +32,7 @@ LOWER = "lower"
 WRITE = "write"
 CHECK = "check"
 
-_FAILED = {  # {} is the model
+_FAILURE_TEXTS = {  # {} is replaced by the model's name
     FIND_MODEL: "Could not find model `{}`",
     BUILD_MODEL: "Building model `{}` failed",
     EXAMPLE_INPUTS: "The example inputs of `{}` cannot be used",
@@ -44,14 +44,14 @@ _FAILED = {  # {} is the model
     CHECK: "Checking `{}` failed",
 }
 
-_LONGEST_REASON = 300  # characters: torch's messages run over pages, and a terminal shows one line
+_MAX_REASON_LENGTH = 300  # characters; messages of torch can be pages long
 
 
 class ExportError(Exception):
-    """An export that could not be done: for which model, at which stage, why, and what to do about it."""
+    """A failed export, with the model, the stage, the reason, and the remedy."""
 
     def __init__(self, model: str, stage: str, why: str, what_to_do: str) -> None:
-        super().__init__(f"{_FAILED[stage].format(model)}: {why}")
+        super().__init__(f"{_FAILURE_TEXTS[stage].format(model)}: {why}")
         self.model = model
         self.stage = stage
         self.why = why
@@ -59,42 +59,42 @@ class ExportError(Exception):
 
 
 def report(problem: str, what_to_do: str, to: TextIO) -> None:
-    """The two lines that every failure of etprof ends with."""
+    """Print the two lines with which etprof reports a failure: the problem and the remedy."""
     print(printable(f"error: {_capitalized(problem)}\n{hint(what_to_do)}"), file=to)
 
 
-# As src/core/text/escape.h has it: what controls a terminal, reverses text, or is a byte that is not UTF-8.
-_HARMFUL = re.compile(
+# Characters that control a terminal or reverse text, and bytes that are not UTF-8, as in src/core/text/escape.h.
+_UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
 
 def printable(text: str, *, one_line: bool = False) -> str:
-    """A text with names from files or the command line, for a terminal; line ends and tabs stay unless it is `one_line`."""
-    escaped = _HARMFUL.sub(_escape, text)
+    """Escape a text with names from files or the command line for a terminal; `one_line` also escapes newlines and tabs."""
+    escaped = _UNPRINTABLE.sub(_escape, text)
     return escaped.replace("\t", "\\t").replace("\n", "\\n") if one_line else escaped
 
 
 def is_utf8(text: str) -> bool:
-    """Whether a text can be written into a file: os.fsdecode makes texts of any bytes."""
+    """Return whether a text can be encoded as UTF-8. os.fsdecode also makes texts that cannot."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _escape(found: re.Match) -> str:
     code = ord(found[0])
-    if 0xDC80 <= code <= 0xDCFF:  # what os.fsdecode makes of a byte
+    if 0xDC80 <= code <= 0xDCFF:  # os.fsdecode represents bytes that are not UTF-8 like this
         return f"\\x{code - 0xDC00:02x}"
     return f"\\x{code:02x}" if code < 0x20 else f"\\u{code:04x}"
 
 
 class PrintableStream:
-    """A stream for people: what is written is printable."""
+    """A stream that escapes all text for a terminal."""
 
     def __init__(self, to: TextIO) -> None:
         self._to = to
 
     def write(self, text: str) -> int:
-        """Write it."""
+        """Write the escaped text."""
         return self._to.write(printable(text))
 
     def __getattr__(self, name: str) -> Any:
@@ -102,17 +102,17 @@ class PrintableStream:
 
 
 class Parser(argparse.ArgumentParser):
-    """One whose usage errors are two lines, as all are."""
+    """An ArgumentParser whose usage errors have etprof's two lines: problem and remedy."""
 
     def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
-        """As argparse, for arguments that are texts: what is not would end where it is written into a file."""
+        """Refuse arguments that are not UTF-8, because writing them into a file would fail later."""
         for argument in sys.argv[1:] if args is None else args:
             if not is_utf8(argument):
                 self.error(f"`{argument}` is not UTF-8")
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Report it, and end the process."""
+        """Report the error and exit."""
         what_to_do = f"see `{self.prog} --help`"
         if choice := re.fullmatch(r"argument ([^:]+): invalid choice: '(.*)' \(choose from (.*)\)", message):
             message = f"`{choice[1]}` does not take `{choice[2]}`"
@@ -124,9 +124,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def exit_code_of(command: Callable[[], int]) -> int:
-    """A command's own exit code; done where whoever reads its output has seen enough, failed where that is full or a disk is.
+    """Run a command with escaped output and return its exit code.
 
-    What the command prints is printable.
+    A reader that closes the pipe early is a success. A full disk is a failure.
     """
     try:
         with redirect_stdout(PrintableStream(sys.stdout)), redirect_stderr(PrintableStream(sys.stderr)):
@@ -140,19 +140,19 @@ def exit_code_of(command: Callable[[], int]) -> int:
         code = EXIT_FAILED
     else:
         return code
-    # Python writes what is left once more when it ends.
+    # Python flushes stdout again at exit, which must not fail.
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return code
 
 
 def hint(what_to_do: str) -> str:
-    """The line that says what to do, as a sentence."""
+    """Return the hint line, as a sentence."""
     return f"hint: {_capitalized(what_to_do)}{'' if what_to_do.endswith(('.', '?', '!')) else '.'}"
 
 
 def _capitalized(text: str) -> str:
-    """Unless it begins with a name, such as torch.export."""
+    """Capitalize a text unless it begins with a name such as torch.export."""
     first = text.partition(" ")[0]
     return text[:1].upper() + text[1:] if first.isalpha() else text
 
@@ -164,11 +164,11 @@ def failing_as(
     what_to_do: str,
     explained: Callable[[BaseException], tuple[str, str] | None] = lambda _error: None,
 ) -> Iterator[None]:
-    """Turn whatever is raised inside into an ExportError of this stage; an ExportError passes unchanged.
+    """Convert any exception raised inside to an ExportError of this stage; an ExportError passes unchanged.
 
-    `explained` says of an error why it came and what to do, None where it does not know it.
+    `explained` returns the reason and the remedy of an error, or None for an unknown error.
 
-    SystemExit counts as a failure: a user's model file may call sys.exit, and an export must not end silently.
+    SystemExit counts as a failure, because a user's model file may call sys.exit, and an export must not end silently.
     """
     try:
         yield
@@ -180,14 +180,14 @@ def failing_as(
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it was raised from, the first cause last."""
+    """Yield the error and its chain of causes, the first cause last."""
     while error is not None:
         yield error
         error = error.__cause__
 
 
 def _install(package: str) -> str:
-    """How to get a package without getting another PyTorch, which pip would do for some of them."""
+    """Return how to install a package without replacing PyTorch, which pip would do for some packages."""
     if package in ("timm", "torchvision", "transformers"):
         return "run `script/bootstrap --models`, which leaves PyTorch as it is"
     try:
@@ -198,15 +198,15 @@ def _install(package: str) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """`Type: first line of the message`, cut to what a terminal line bears."""
+    """Return `Type: first line of the message`, truncated."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-    return text if len(text) <= _LONGEST_REASON else text[: _LONGEST_REASON - 3] + "..."
+    return text if len(text) <= _MAX_REASON_LENGTH else text[: _MAX_REASON_LENGTH - 3] + "..."
 
 
 def _explain(error: BaseException, what_to_do: str) -> tuple[str, str] | None:
-    """Of errors that are no matter of a stage, why it failed and what to do; None: of others."""
-    # ExecuTorch's examples wrap a missing package into an error of their own, and transformers any that an import ends with.
+    """Return the reason and the remedy of errors that any stage can have, or None for other errors."""
+    # ExecuTorch's examples wrap the error of a missing package in their own error. transformers wraps any import error.
     causes = list(_causes(error))
     missing = next((e for e in causes if isinstance(e, ModuleNotFoundError) and e.name), None)
     if missing is not None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from etprof import _native
 
-# What a Profile's operators say of themselves, and as what an Arrow table has it.
+# The keys of a Profile's operators, and the types of their columns in an Arrow table.
 _OPERATOR_KEYS: dict[str, type] = {
     "key": str,
     "name": str,
@@ -46,7 +46,7 @@ _HEALTH_KEYS: dict[str, type] = {
     "first_place": str,
 }
 
-# Nanoseconds of a tick, by the units that ExecuTorch's TimeScale has.
+# Nanoseconds per tick, for the units of ExecuTorch's TimeScale.
 _TICKS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -72,17 +72,17 @@ def read_etdump(
     """Read a whole ETDump.
 
     Args:
-        path: the file, as ExecuTorch's runners and Module API write it, or its bytes
+        path: the file that ExecuTorch's runners and Module API write, or its bytes
         source_time_scale: the unit of the file's clock: "ns" (what ExecuTorch writes on Linux, macOS and Android),
             "us", "ms" or "s"
-        delegate_time_scale: the unit of the events that delegates write, if it is another
+        delegate_time_scale: the unit of the events that delegates write; None: the same
 
     Raises:
-        FileNotFoundError: there is no such file
-        ValueError: it is no ETDump, is cut short or is malformed; the message says where
+        FileNotFoundError: the file does not exist
+        ValueError: the file is not an ETDump, is truncated, or is malformed; the message says where
 
     Warns:
-        UserWarning: runs were disturbed, as only the results directory that the file is in knows
+        UserWarning: runs were disturbed; only the results directory of the file knows which
     """
     scales = (
         _nanoseconds(source_time_scale),
@@ -99,7 +99,7 @@ def read_etdump(
 
 
 def _warn_of_disturbed_runs(path: Path) -> None:
-    """An ETDump does not say which of its runs had to wait for a processor; the manifest above it does."""
+    """Warn if other processes disturbed runs. The manifest of the results directory counts these runs; an ETDump does not."""
     path = path.resolve()
     manifest = path.parents[1] / "manifest.json"
     try:
@@ -108,7 +108,7 @@ def _warn_of_disturbed_runs(path: Path) -> None:
         runs = {
             phase: sum(one["runs"] for one in counted if one["phase"] == phase) for phase in ("steady", "disturbed")
         }
-    except (OSError, IndexError, KeyError, TypeError, ValueError):  # no ETDump of a results directory
+    except (OSError, IndexError, KeyError, TypeError, ValueError):  # the file is not in a results directory
         return
     if runs["disturbed"]:
         warnings.warn(
@@ -120,9 +120,9 @@ def _warn_of_disturbed_runs(path: Path) -> None:
 
 
 class Etdump:
-    """An ETDump in columns: entry i of each is event i, in the order of the file (children before their parents).
+    """An ETDump as columns: entry i of each column is event i, in the order of the file (children before parents).
 
-    `start_ns` and `end_ns` lie in the memory that the file was read into; the others are made when first asked for.
+    `start_ns` and `end_ns` share the memory into which the file was read; other columns are made on first use.
     Times are whole nanoseconds of the device's monotonic clock.
     """
 
@@ -139,84 +139,84 @@ class Etdump:
 
     @cached_property
     def start_ns(self) -> np.ndarray:
-        """Starts: int64, read-only, not copied."""
+        """Start of each event: int64, read-only, not copied."""
         return self._trace.start_ns
 
     @cached_property
     def end_ns(self) -> np.ndarray:
-        """Ends: int64, read-only, not copied."""
+        """End of each event: int64, read-only, not copied."""
         return self._trace.end_ns
 
     @property
     def duration_ns(self) -> np.ndarray:
-        """Ends less starts: int64."""
+        """Duration of each event, end minus start: int64."""
         return self.end_ns - self.start_ns
 
     @cached_property
     def names(self) -> list[str]:
-        """Texts, each once: what `name` refers to."""
+        """The distinct names, to which `name` refers."""
         return self._trace.names
 
     @cached_property
     def name(self) -> np.ndarray:
-        """Index into `names`: uint32."""
+        """Index of each event's name in `names`: uint32."""
         return self._trace.name
 
     @cached_property
     def delegated(self) -> np.ndarray:
-        """Whether a delegate wrote it (else the framework did): bool."""
+        """Whether a delegate (not the framework) wrote the event: bool."""
         return self._trace.delegated.astype(bool)
 
     @cached_property
     def chain(self) -> np.ndarray:
-        """Chain of the instruction; -1 outside the instruction stream: int32."""
+        """Chain of the event's instruction; -1 outside the instruction stream: int32."""
         return self._trace.chain
 
     @cached_property
     def instruction(self) -> np.ndarray:
-        """Instruction, as in the file: int32."""
+        """The event's instruction, as in the file: int32."""
         return self._trace.instruction
 
     @cached_property
     def delegate_id(self) -> np.ndarray:
-        """Integer identifier of a delegate's event; -1 where there is none: int32."""
+        """Integer identifier of a delegate's event; -1: no integer identifier: int32."""
         return self._trace.delegate_id
 
     @cached_property
     def block_names(self) -> list[str]:
-        """By block: "Default" (loading), "Execute"."""
+        """Name of each block: "Default" (loading) or "Execute"."""
         return self._trace.block_names
 
     @cached_property
     def block(self) -> np.ndarray:
-        """The block of each event: int64."""
+        """Index of each event's block: int64."""
         return np.repeat(np.arange(len(self.block_names)), self._trace.block_event_count)
 
     @cached_property
     def reported(self) -> Reported:
-        """What delegates report that is not host time: bytes, cycles, another clock's times, estimates.
+        """Values that delegates report and that are not host time: bytes, cycles, times of other clocks, estimates.
 
         Each is a dict of delegate, name, kind, unit, instruction, run (counted from 0 over complete runs), and value. These
-        are no events: nothing of them is in the columns, in a frame, or in a profile.
+        values are not events, so columns, data frames, and profiles do not contain them.
         """
         return Reported(self._trace.reported)
 
     @cached_property
     def health(self) -> Records:
-        """What is odd in the file: name, severity, explanation, count, amount_ns, first_place."""
+        """Irregularities in the file: name, severity, explanation, count, amount_ns, first_place."""
         return Records(self._trace.health, _HEALTH_KEYS)
 
     def profiles(self, method: str = "forward", warmup: int = 0) -> list[Profile]:
-        """Where the time goes: one Profile for each method, in the order of their first runs.
+        """Return one Profile per method, in the order of the methods' first runs.
 
         Args:
-            method: what to call it; an ETDump does not say
-            warmup: at least so many runs after the first are not steady ones
+            method: the name to give to the method, which an ETDump does not contain
+            warmup: at least this many runs after the first count as warmup, not as steady
         """
         return [Profile(one) for one in self._trace.profiles(method, warmup)]
 
     def events(self) -> pd.DataFrame:
-        """One row an event: block, block_name, name, delegated, chain, instruction, delegate_id, start_ns, end_ns, duration_ns."""
+        """Return one row per event: block, block_name, name, delegated, chain, instruction, delegate_id, and times (ns)."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -245,20 +245,20 @@ class Etdump:
         )
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The events as an Arrow stream: `polars.DataFrame(dump)`, `pyarrow.table(dump)`. Times are not copied."""
+        """Export the events as an Arrow stream: `polars.DataFrame(dump)`, `pyarrow.table(dump)`. Times are not copied."""
         return self._events().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self, target_time_scale: str = "ms", include_units: bool = True) -> pd.DataFrame:
-        """Return what ExecuTorch's Inspector(...).to_dataframe() does: the same columns, rows and values.
+        """Return the same columns, rows, and values as ExecuTorch's Inspector(...).to_dataframe().
 
-        A row is an event over all runs that are alike: `raw` has its times, run by run, `start_time` its starts (ns).
-        Without an ETRecord, as here, Inspector leaves op_types, stack_traces and module_hierarchy empty. Where a run has
-        an event several times (a loop), Inspector keeps the last alone; here each is a row. Inspector takes an event that ends
-        before it starts for one on a 32-bit clock; here its time is below 0.
+        A row is one event over all runs with the same layout: `raw` has its times by run, and `start_time` its starts (ns).
+        op_types, stack_traces, and module_hierarchy are empty, as in Inspector without an ETRecord. There are two differences.
+        If a run has an event several times (a loop), Inspector keeps only the last; here each occurrence is a row. Inspector
+        takes an event that ends before it starts for an event on a 32-bit clock; here its time is negative.
 
         Args:
             target_time_scale: "ns", "us", "ms" or "s"
-            include_units: name it in the headings, as Inspector does
+            include_units: name the unit in the headings, as Inspector does
         """
         import pandas as pd
 
@@ -281,7 +281,7 @@ class Etdump:
                 "start_time",
             )
         }
-        for block_name, first_event, starts, times in self._alike(scale):
+        for block_name, first_event, starts, times in self._block_groups(scale):
             events = starts.shape[0]
             columns["event_block_name"] += [block_name] * events
             for name, delegated, identifier in map(self._identity, range(first_event, first_event + events)):
@@ -295,7 +295,7 @@ class Etdump:
             for statistic, values in zip(("p10", "p50", "p90", "avg", "min", "max"), statistics, strict=True):
                 columns[statistic + unit] += values.tolist()
         rows = len(columns["event_name"])
-        # None, not NaN, stands where there is nothing.
+        # Missing identifiers are None, not NaN, as in Inspector.
         columns["delegate_debug_identifier"] = pd.Series(columns["delegate_debug_identifier"], dtype=object)
         columns["op_types"] = [[] for _ in range(rows)]
         columns["stack_traces"] = [{} for _ in range(rows)]
@@ -304,10 +304,10 @@ class Etdump:
         columns["debug_data"] = [[] for _ in range(rows)]
         return pd.DataFrame(columns)
 
-    def _alike(self, scale: float) -> Iterator[tuple[str, int, np.ndarray, np.ndarray]]:
-        """Yield blocks of one name, layout and bundled input: the name, the first one's first event, starts and times.
+    def _block_groups(self, scale: float) -> Iterator[tuple[str, int, np.ndarray, np.ndarray]]:
+        """Group the blocks by name, layout, and bundled input. Yield each group's name, first event, starts, and times.
 
-        Starts (ns) and times (in units of `scale` ns) are events x runs.
+        Starts (ns) and times (in units of `scale` ns) have the shape events x runs.
         """
         trace = self._trace
         first, layout, bundled = trace.block_first_event, trace.block_layout, trace.block_bundled_input
@@ -324,7 +324,7 @@ class Etdump:
             yield name, int(first[blocks[0]]), starts, (self.end_ns[at] - starts) / scale
 
     def _identity(self, event: int) -> tuple[str, bool, str | int | None]:
-        """Name, whether it is delegated, and Inspector's identifier of an event."""
+        """Return an event's name, whether a delegate wrote it, and its identifier as in Inspector."""
         name = self.names[self.name[event]]
         if not self.delegated[event]:
             return name, False, None
@@ -333,7 +333,7 @@ class Etdump:
 
 
 class Reported(Records):
-    """What delegates report, each a dict with arrays by run. As a table: one row per value."""
+    """Values that delegates report, each a dict with arrays by run. The table has one row per value."""
 
     def table(self) -> Table:
         """Return delegate, name, kind, unit, instruction, run, value."""
@@ -351,7 +351,7 @@ class Reported(Records):
 
 
 class Profile:
-    """Where the time of one method goes, operator by operator and run by run. Times are whole nanoseconds."""
+    """The times of one method, by operator and run, in whole nanoseconds."""
 
     def __init__(self, profile: _native.Profile) -> None:
         self._profile = profile
@@ -370,7 +370,7 @@ class Profile:
 
     @cached_property
     def operators(self) -> Records:
-        """What ran, the framework's own spans too: key, name, type, kind, category, group, instruction, parent, portable."""
+        """Operators and spans of the framework: key, name, type, kind, category, group, instruction, parent, portable."""
         return Records(self._profile.operators, _OPERATOR_KEYS)
 
     @cached_property
@@ -379,12 +379,12 @@ class Profile:
         return self._profile.self_ns
 
     def duration_ns(self, operator: int) -> np.ndarray:
-        """Return an operator's times run by run, with those of the spans inside: int64; -1 where it did not run."""
+        """Return an operator's time in each run, including the spans inside: int64; -1 where it did not run."""
         return self._profile.duration_ns(operator)
 
     @cached_property
     def run_total_ns(self) -> np.ndarray:
-        """Method::execute of each run: int64."""
+        """Duration of Method::execute in each run: int64."""
         return self._profile.run_total_ns
 
     @cached_property
@@ -394,11 +394,11 @@ class Profile:
 
     @cached_property
     def health(self) -> Records:
-        """What is odd in the trace."""
+        """Irregularities in the trace."""
         return Records(self._profile.health, _HEALTH_KEYS)
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row an operator, with statistics of its self time over the steady runs (ms): count, mean, p50, p90, p99, share."""
+        """Return one row per operator, with statistics of its self time (ms) over steady runs: runs, mean, p50, p90, p99, share."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -410,7 +410,7 @@ class Profile:
 
     @cached_property
     def _steady(self) -> np.ndarray:
-        """Which runs the statistics are of: the steady ones, or all where none is."""
+        """Mask of the runs that the statistics cover: the steady runs, or all runs if none is steady."""
         steady = self.run_phase == "steady"
         return steady if steady.any() else np.ones_like(steady, dtype=bool)
 
@@ -435,11 +435,11 @@ class Profile:
         return Table(columns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """What to_pandas() has, as an Arrow stream: `polars.DataFrame(profile)`. Undefined numbers are null."""
+        """Export the table of to_pandas() as an Arrow stream: `polars.DataFrame(profile)`. Undefined numbers are null."""
         return self._statistics.__arrow_c_stream__(requested_schema)
 
     def self_times(self) -> Table:
-        """Every self time, for any Arrow library: operator (its index), run, self_ns (null where it did not run; not copied)."""
+        """Return all self times as a table: operator (index), run, self_ns (null where it did not run; not copied)."""
         operators, runs = self.self_ns.shape
         times = self.self_ns.reshape(-1)
         return Table(

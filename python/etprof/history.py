@@ -1,4 +1,4 @@
-"""The runs of a project over time, as `etprof history` keeps them (docs/guides/history.md)."""
+"""The history of a project's runs, which `etprof history` stores (docs/guides/history.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from etprof.workflows import Path_
 
 
 class History:
-    """A history's file. One that does not exist is created when runs are added.
+    """A history file. It is created when runs are first added.
 
     history = etprof.History("etprof-history.sqlite")
     history.add("out_net/runs/linux-x86_64", commit="HEAD", reference="fixed")
@@ -37,13 +37,14 @@ class History:
         reference: str = "",
         device_name: str = "",
     ) -> list[dict]:
-        """Add results directories, as `etprof history add`: all, or where one cannot be read, none.
+        """Add results directories, as `etprof history add`: all of them, or none if one cannot be read.
 
-        Returns, by run: "run", "commit" (in full where git knows it), "result" ("added", "replaced", or
-        "already there"), and "left_out", which says what of it is not kept, and why.
+        Returns for each run: "run", "commit" (in full if git knows it), "result" ("added", "replaced", or
+        "already there"), and "left_out": the parts of the run that are not stored, and why.
 
         Raises:
-            ValueError: here and below: a file cannot be read or written; the message says which, and what to do
+            ValueError: a file cannot be read or written; the message names it and the remedy (also for `trends` and
+                `changes`)
         """
         paths = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
         when = "" if time is None else str(int(_utc(time).timestamp()))
@@ -52,10 +53,10 @@ class History:
     def trends(
         self, *, model: str = "", device: str = "", experiment: str = "", operator: str = "", last: int = 200
     ) -> Table:
-        """One row for each measurement of each series, the oldest first; `last` of each, 0: all.
+        """Return one row per measurement of each series, the oldest first, and at most the `last` of a series (0: all).
 
-        Texts are parts of names, whatever their case. With `operator`, `self_ns` is the mean self time of those
-        operators in an inference.
+        `model`, `device`, `experiment`, and `operator` select names that contain them, ignoring case. With `operator`,
+        `self_ns` is the mean self time of those operators in one inference.
         """
         return _table(_native.history_trends(self.path, model, device, experiment, operator, last))
 
@@ -69,10 +70,11 @@ class History:
         last: int = 200,
         since: str = "",
     ) -> Table:
-        """One row for each change that `etprof history check` finds, of a latency (no "operator") or an operator.
+        """Return one row per change that `etprof history check` finds, of a latency (no "operator") or an operator.
 
-        `change` is relative: 0.02 is 2% more. It lies after the commit `after`, not after `not_after`, most likely at
-        `commit`. `counts` is False where the machine or device is the cause, and for changes up to the commit `since`.
+        `change` is relative: 0.02 is 2% more. The change happened after the commit `after`, at `not_after` at the latest,
+        and most likely at `commit`. `counts` is False if the machine or device caused the change, and for changes up to the
+        commit `since`.
         """
         return _table(_native.history_changes(self.path, model, device, experiment, operator, last, since))
 

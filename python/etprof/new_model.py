@@ -1,7 +1,7 @@
-"""`etprof new-model`: a package with a model that works, for the user to put theirs in its place.
+"""`etprof new-model` creates a package with a working model, which the user replaces by their own model.
 
-`etprof new-model ...` runs this file as `python -m etprof.new_model ...`. It needs no PyTorch. The package is a copy of `template`, where
-the model is called my_model.
+`etprof new-model ...` runs this file as `python -m etprof.new_model ...`. It does not import PyTorch. The package is a copy of
+`template`, in which the model is named my_model.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TEMPLATE_NAME = "my_model"
 
 
 class CannotMakeError(Exception):
-    """Why there is no new package, and what to do."""
+    """The package cannot be created; the error has the reason and the remedy."""
 
     def __init__(self, why: str, what_to_do: str, exit_code: int) -> None:
         super().__init__(why)
@@ -35,10 +35,10 @@ class CannotMakeError(Exception):
 
 
 def make(name: str, folder: Path) -> list[Path]:
-    """Write the package `folder`/`name`; gives its files. Nothing is left where it could not be written whole.
+    """Write the package `folder`/`name` and return its files. A failure leaves no partial package.
 
     Raises:
-        CannotMakeError: The name does not do, the package exists, or the folder cannot be written to.
+        CannotMakeError: The name is not usable, the package exists, or the folder cannot be written to.
     """
     _check_name(name)
     package = folder / name
@@ -88,14 +88,14 @@ def _check_name(name: str) -> None:
 
 
 def _is_installed(name: str) -> bool:
-    # Python puts the current folder first: what is there is the user's, not installed.
+    # The current folder is on sys.path, but its modules are the user's, not installed ones.
     here = Path.cwd()
     path = [entry for entry in sys.path if entry and Path(entry) != here]
     return name in sys.stdlib_module_names or importlib.machinery.PathFinder.find_spec(name, path) is not None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command; gives the exit code."""
+    """Run the command and return the exit code."""
     parser = errors.Parser(prog="etprof new-model", allow_abbrev=False)
     parser.add_argument("name")
     parser.add_argument("--output", type=Path, default=Path())

@@ -1,4 +1,4 @@
-"""The programs that the wheel brings: etprof itself, and the runner beside it."""
+"""The programs in the wheel: etprof and its runner."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from pathlib import Path
 
 
 def find(name: str, variable: str) -> Path | None:
-    """The program that the environment variable names, else the one in this package, else the one that this checkout built.
+    """Find a program: the one that the environment variable names, else the one in this package, else the checkout's build.
 
-    `etprof export` sets ETPROF and ETPROF_RUNNER to the programs that it belongs to. None: it is not there.
+    `etprof export` sets ETPROF and ETPROF_RUNNER to its own programs. Returns None if the program does not exist.
     """
     return next((candidate for candidate in _candidates(name, variable) if candidate.is_file()), None)
 
 
 def etprof() -> Path | None:
-    """etprof itself."""
+    """Return the etprof program, or None if it does not exist."""
     return find("etprof", "ETPROF")
 
 
 def runner() -> Path | None:
-    """The etprof-runner of this machine."""
+    """Return the etprof-runner for this machine, or None if it does not exist."""
     return find("etprof-runner", "ETPROF_RUNNER")
 
 
@@ -32,15 +32,15 @@ def _candidates(name: str, variable: str) -> list[Path]:
 
 
 def place() -> Path:
-    """Where etprof itself is, or where it would be."""
+    """Return the path of etprof, or the path where it would be."""
     return etprof() or _candidates("etprof", "ETPROF")[-1]
 
 
 def program() -> Path:
-    """Return the etprof program, as `etprof()`.
+    """Return the etprof program.
 
     Raises:
-        FileNotFoundError: none is there
+        FileNotFoundError: the program does not exist
     """
     found = etprof()
     if found is None:
@@ -50,8 +50,8 @@ def program() -> Path:
 
 
 def main() -> None:
-    """Become the etprof program: the command that the wheel installs."""
-    # `etprof export` needs a Python that has this package.
+    """Replace this process by the etprof program. This is the command that the wheel installs."""
+    # `etprof export` needs a Python interpreter that has this package.
     os.environ.setdefault("ETPROF_PYTHON", sys.executable)
     path = str(program())
     os.execv(path, ["etprof", *sys.argv[1:]])  # noqa: S606  our own program

@@ -1,4 +1,4 @@
-"""Short texts and HTML tables of what the functions return, for prompts and notebooks."""
+"""Short texts and HTML tables of results, for prompts and notebooks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from etprof.errors import printable
 
 _MAX_REPR_ROWS = 4
 _MAX_HTML_ROWS = 60
-# Keys that tell how a command ended.
+# Keys that hold the outcome of a command.
 _OUTCOMES = ("result", "status", "passed", "ready", "ok")
-# Ends of keys for programs: exact sums, of which a row has the mean in ms as well, and what rows are matched by.
+# Endings of keys that are meant for programs: exact sums, whose mean in ms the row has as well, and how rows were matched.
 _INTERNAL = ("_ns", "_denominator", "_evidence", "_score", "schema_version")
 
 
 class Result(dict):
-    """What a command shows with --json: all its keys, with a repr of one line, and tables in notebooks."""
+    """The JSON result of a command (--json), with a repr of one line and tables in notebooks."""
 
     def __repr__(self) -> str:
         parts = [f"{key} {_text(self[key])}" for key in _OUTCOMES if key in self]
@@ -36,24 +36,24 @@ class Result(dict):
 
 
 def without_internals(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows without keys for programs, such as the numerator of an exact difference."""
+    """Return the rows without keys that are meant for programs, such as the numerator of an exact difference."""
     return [{key: value for key, value in row.items() if not key.endswith(_INTERNAL)} for row in rows]
 
 
 def comparison_row(pair: Mapping[str, Any]) -> dict[str, Any]:
-    """Name, verdict, speedup with its interval, and latencies (ms) of an entry of "comparisons"."""
+    """Return the name, verdict, speedup with interval, and latencies (ms) of an entry of "comparisons"."""
     name = pair["label"] or f"{pair['candidate']} vs {pair['baseline']}"
     return {"comparison": name, **_latency_cells(pair["latency"])}
 
 
 def summary(row: Mapping[str, Any]) -> str:
-    """A row on one line, without what is missing: `2 threads vs 1 thread: verdict faster, speedup 1.76x, ...`."""
+    """Return a row as one line without None values: `2 threads vs 1 thread: verdict faster, speedup 1.76x, ...`."""
     (_, name), *others = row.items()
     return f"{_text(name)}: " + ", ".join(f"{key} {_text(value)}" for key, value in others if value is not None)
 
 
 def html_table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> str:
-    """The numbers and texts of rows as an HTML table; empty if there are none. Long tables are cut."""
+    """Return the numbers and texts of rows as an HTML table, truncated if long, or "" without any."""
     shown = [
         {key: value for key, value in row.items() if value is not None and not isinstance(value, dict | list)}
         for row in without_internals(rows[:_MAX_HTML_ROWS])
@@ -81,7 +81,7 @@ def _latency_cells(compared: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cell_rows(cell: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A suite's cell: its pairs, or how it ended."""
+    """Return the rows of a suite's cell: one per pair, or one with the cell's status if it has no pairs."""
     name = " ".join(filter(None, (cell["model"], cell["dtype"], cell["device"])))
     return [
         {"cell": f"{name}, {pair['candidate']} vs {pair['baseline']}", **_latency_cells(pair)} for pair in cell["pairs"]
@@ -114,7 +114,7 @@ def _check_rows(pair: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-# How lists of measurements become rows. An entry of another list is a row.
+# Functions that convert an entry of a list to rows. An entry of any other list is a row itself.
 _ROWS = {
     "comparisons": lambda pair: [comparison_row(pair)],
     "pairs": _check_rows,

@@ -1,8 +1,8 @@
-"""Lets torchvision be imported beside a PyTorch that its C++ operators were not compiled for.
+"""Make torchvision importable with a PyTorch build for which its C++ operators were not compiled.
 
-On PyPI torchvision's Linux builds are for CUDA. Beside the CPU build of PyTorch their library does not load, which torchvision
-accepts; but then its import fails where it registers shape functions for operators that are not there. timm and transformers
-import torchvision, so they fail, too. Networks do not call these operators (they belong to the post-processing of detectors).
+torchvision's Linux builds on PyPI are for CUDA. With the CPU build of PyTorch, their library does not load. torchvision
+tolerates that, but its import then fails when it registers shape functions for the missing operators. timm and transformers
+import torchvision, so they fail, too. Networks do not call these operators, which belong to the post-processing of detectors.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"  # of nm
 
 
 def declare_when_missing() -> None:
-    """From now on, importing torchvision declares those of its operators that it has not loaded; to call one is an error.
+    """Make later imports of torchvision declare the operators that it could not load. Calling such an operator is an error.
 
-    It imports nothing itself, and may be called again.
+    This function imports nothing, and may be called repeatedly.
     """
     if not any(isinstance(finder, _Declarer) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Declarer())
 
 
 class _Declarer(MetaPathFinder):
-    """Finds nothing itself: it acts just before the module that needs the operators is imported."""
+    """A finder that declares the operators just before the module that needs them is imported. It finds no module."""
 
     def __init__(self) -> None:
-        self.library: Any = None  # the declarations live as long as it does
+        self.library: Any = None  # owns the declarations
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> None:  # noqa: ARG002
         if name != _REGISTERS or self.library is not None:

@@ -1,4 +1,4 @@
-"""What etprof's commands do, as functions. Each returns what its command shows with --json (docs/reference/json.md)."""
+"""The commands of etprof as functions. Each returns the command's --json output (docs/reference/json.md)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Progress = Callable[[dict[str, Any]], object]
 
 
 def analyze(path: Path_) -> Result:
-    """Show where the time goes: an ETDump or a timeline CSV; a results directory's files are regenerated, too.
+    """Analyze where the time goes in an ETDump, a timeline CSV, or a results directory, whose files are regenerated, too.
 
     Raises:
-        ValueError: here and below: what was given cannot be read; the message says what and why
+        ValueError: an input cannot be read; the message says which and why (also for the functions below)
     """
     return Result(json.loads(_native.analyze(os.fspath(path))))
 
@@ -33,24 +33,24 @@ def report(path: Path_, out: Path_ | None = None) -> list[Path]:
 
 
 def inspect(model: Path_) -> Result:
-    """Show what is in a .pte: instructions, delegates, tensors, sizes, MACs."""
+    """Show the contents of a .pte: instructions, delegates, tensors, sizes, MACs."""
     return Result(json.loads(_native.inspect(os.fspath(model))))
 
 
 def check_programs(baseline: Path_, candidate: Path_, thresholds: Path_ | None = None) -> Result:
-    """Compare two .pte without running them, with the limits of a file if any: `etprof check --static`."""
+    """Compare two .pte without running them, with the limits in a file if given: `etprof check --static`."""
     return Result(
         json.loads(_native.check_programs(os.fspath(baseline), os.fspath(candidate), os.fspath(thresholds or "")))
     )
 
 
 def diff(baseline: Path_, candidate: Path_, *runs: Path_) -> Result:
-    """Show what differs between two .pte, with times where `runs` measured them."""
+    """Show the differences between two .pte, with the times that `runs` measured."""
     return Result(json.loads(_native.diff(os.fspath(baseline), os.fspath(candidate), [os.fspath(run) for run in runs])))
 
 
 def kernels(*paths: Path_, filter_op: str = "") -> Result:
-    """Show the microkernels that logs of kernel-log runs, or results directories, tell of."""
+    """Show the microkernels in logs of kernel-log runs or in results directories."""
     return Result(json.loads(_native.kernels([os.fspath(path) for path in paths], filter_op)))
 
 
@@ -64,20 +64,20 @@ def validate(run: Path_) -> Result:
     return Result(json.loads(_native.validate(os.fspath(run))))
 
 
-# Functions that measure take the options of their commands (`max_seconds` is --max-seconds), as C++ describes them.
+# Functions that measure take the options of their commands (`max_seconds` is --max-seconds), which C++ describes.
 
 _RAISES = """
-`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+`progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
 
 Raises:
-    ValueError: what was given is wrong
-    RuntimeError: something failed; what was measured is kept
-    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
-    Exception: what `progress` raises ends the measurement, too"""
+    ValueError: an argument or input is wrong
+    RuntimeError: the command failed; results that were measured are kept
+    KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
+    Exception: an exception from `progress` ends the measurement, too"""
 
 
 def _with_options(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Give a function that takes `**options` their signature and documentation."""
+    """Add the described options to the signature and the documentation of a function that takes `**options`."""
     written = signature(function)
     *parameters, _options = written.parameters.values()
     taken = {parameter.name for parameter in parameters}
@@ -92,7 +92,7 @@ def _with_options(function: Callable[..., Result]) -> Callable[..., Result]:
 
 
 def _parameter(name: str, schema: dict[str, Any]) -> Parameter:
-    """A keyword of the schema's type. Its default is None if C++ has no value or an empty one: etprof chooses then."""
+    """Return a keyword parameter of the schema's type. Its default is None if etprof chooses the value."""
     default, kind = schema["default"], _annotation(schema, schema.get("title", ""))
     if default in (None, "", []) or (type(default) is int and default < schema.get("minimum", default)):
         default, kind = None, f"{kind} | None"
@@ -100,7 +100,7 @@ def _parameter(name: str, schema: dict[str, Any]) -> Parameter:
 
 
 def _annotation(schema: dict[str, Any], title: str) -> str:
-    if "anyOf" in schema:  # a value, or a list of such
+    if "anyOf" in schema:  # a value, or a list of values
         element = _annotation(schema["anyOf"][0], title)
         return f"{element} | Sequence[{element}]"
     if "enum" in schema:
@@ -123,7 +123,7 @@ def run(
 ) -> Result:
     """Measure the experiments of a configuration, a file or a dict with its keys, and analyze the results.
 
-    `dry_run`: the plan, and nothing is measured.
+    `dry_run` returns the plan without measuring.
     """
     text = json.dumps(config, default=os.fspath) if isinstance(config, Mapping) else ""
     return _do("plan" if dry_run else "run", progress, options, config="config" if text else config, text=text)
@@ -131,7 +131,7 @@ def run(
 
 @_with_options
 def isa(model: Path_ | None = None, *, progress: Progress | None = None, **options: Any) -> Result:
-    """Measure a .pte at each feature level of the CPU, and analyze the results; without one: what the CPU has."""
+    """Measure a .pte at each feature level of the CPU, and analyze the results; without a model, return the levels of the CPU."""
     return _do("isa", progress, options, model=model or "")
 
 
@@ -205,8 +205,8 @@ def _do(name: str, progress: Progress | None, options: dict[str, Any], **given: 
     for option in options:
         if option not in known or option in given:
             raise TypeError(f"{name}() got an unexpected keyword argument {option!r}; it takes {', '.join(known)}")
-    if name in ("suite", "quick_test", "doctor"):  # which export, or say what that lacks
+    if name in ("suite", "quick_test", "doctor"):  # these start Python for exports, or check whether exports work
         os.environ.setdefault("ETPROF_PYTHON", sys.executable)
     _native.set_program(os.fspath(programs.place()))
-    told = {key: value for key, value in (options | given).items() if value is not None}
-    return Result(json.loads(_native.measure(name, json.dumps(told, default=os.fspath), progress)))
+    arguments = {key: value for key, value in (options | given).items() if value is not None}
+    return Result(json.loads(_native.measure(name, json.dumps(arguments, default=os.fspath), progress)))

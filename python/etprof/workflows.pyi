@@ -1,4 +1,4 @@
-"""What etprof's commands do, as functions. Each returns what its command shows with --json (docs/reference/json.md). script/reference wrote this."""
+"""The commands of etprof as functions. Each returns the command's --json output (docs/reference/json.md). script/reference wrote this."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -13,10 +13,10 @@ Progress = Callable[[dict[str, Any]], object]
 def analyze(
     path: Path_,
 ) -> Result:
-    """Show where the time goes: an ETDump or a timeline CSV; a results directory's files are regenerated, too.
+    """Analyze where the time goes in an ETDump, a timeline CSV, or a results directory, whose files are regenerated, too.
 
     Raises:
-        ValueError: here and below: what was given cannot be read; the message says what and why
+        ValueError: an input cannot be read; the message says which and why (also for the functions below)
     """
 
 def report(
@@ -28,27 +28,27 @@ def report(
 def inspect(
     model: Path_,
 ) -> Result:
-    """Show what is in a .pte: instructions, delegates, tensors, sizes, MACs."""
+    """Show the contents of a .pte: instructions, delegates, tensors, sizes, MACs."""
 
 def check_programs(
     baseline: Path_,
     candidate: Path_,
     thresholds: Path_ | None = None,
 ) -> Result:
-    """Compare two .pte without running them, with the limits of a file if any: `etprof check --static`."""
+    """Compare two .pte without running them, with the limits in a file if given: `etprof check --static`."""
 
 def diff(
     baseline: Path_,
     candidate: Path_,
     *runs: Path_,
 ) -> Result:
-    """Show what differs between two .pte, with times where `runs` measured them."""
+    """Show the differences between two .pte, with the times that `runs` measured."""
 
 def kernels(
     *paths: Path_,
     filter_op: str = '',
 ) -> Result:
-    """Show the microkernels that logs of kernel-log runs, or results directories, tell of."""
+    """Show the microkernels in logs of kernel-log runs or in results directories."""
 
 def trace(
     *paths: Path_,
@@ -137,13 +137,13 @@ Options:
     reference: Experiment that does not change with the commit, to compare the others with
     device_name: Name of this machine in the history, such as ci-3 (default: local)
 
-`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+`progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
 
 Raises:
-    ValueError: what was given is wrong
-    RuntimeError: something failed; what was measured is kept
-    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
-    Exception: what `progress` raises ends the measurement, too"""
+    ValueError: an argument or input is wrong
+    RuntimeError: the command failed; results that were measured are kept
+    KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
+    Exception: an exception from `progress` ends the measurement, too"""
 
 def run(
     config: Path_ | Mapping[str, Any],
@@ -176,7 +176,7 @@ def run(
 ) -> Result:
     """Measure the experiments of a configuration, a file or a dict with its keys, and analyze the results.
 
-    `dry_run`: the plan, and nothing is measured.
+    `dry_run` returns the plan without measuring.
     
 
 Options:
@@ -204,13 +204,13 @@ Options:
     reference: Experiment that does not change with the commit, to compare the others with
     device_name: Name of this machine in the history, such as ci-3 (default: local)
 
-`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+`progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
 
 Raises:
-    ValueError: what was given is wrong
-    RuntimeError: something failed; what was measured is kept
-    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
-    Exception: what `progress` raises ends the measurement, too"""
+    ValueError: an argument or input is wrong
+    RuntimeError: the command failed; results that were measured are kept
+    KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
+    Exception: an exception from `progress` ends the measurement, too"""
 
 def isa(
     model: Path_ | None = None,
@@ -277,13 +277,13 @@ Options:
     reference: Experiment that does not change with the commit, to compare the others with
     device_name: Name of this machine in the history, such as ci-3 (default: local)
 
-`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+`progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
 
 Raises:
-    ValueError: what was given is wrong
-    RuntimeError: something failed; what was measured is kept
-    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
-    Exception: what `progress` raises ends the measurement, too"""
+    ValueError: an argument or input is wrong
+    RuntimeError: the command failed; results that were measured are kept
+    KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
+    Exception: an exception from `progress` ends the measurement, too"""
 
 def check(
     baseline: Path_,
@@ -372,13 +372,13 @@ Options:
     reference: Experiment that does not change with the commit, to compare the others with
     device_name: Name of this machine in the history, such as ci-3 (default: local)
 
-`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+`progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
 
 Raises:
-    ValueError: what was given is wrong
-    RuntimeError: something failed; what was measured is kept
-    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
-    Exception: what `progress` raises ends the measurement, too"""
+    ValueError: an argument or input is wrong
+    RuntimeError: the command failed; results that were measured are kept
+    KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
+    Exception: an exception from `progress` ends the measurement, too"""
 
 def bisect(
     good: str,
@@ -441,13 +441,13 @@ Options:
     load: Library of custom operators or of another backend. May be repeated. ExecuTorch's kernels for LLMs load by themselves
     exec_wrapper: Command that starts the runner, such as an emulator or a tool on the device
 
-`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+`progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
 
 Raises:
-    ValueError: what was given is wrong
-    RuntimeError: something failed; what was measured is kept
-    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
-    Exception: what `progress` raises ends the measurement, too"""
+    ValueError: an argument or input is wrong
+    RuntimeError: the command failed; results that were measured are kept
+    KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
+    Exception: an exception from `progress` ends the measurement, too"""
 
 def suite(
     path: Path_,
@@ -490,13 +490,13 @@ Options:
     reference: Experiment that does not change with the commit, to compare the others with
     device_name: Name of this machine in the history, such as ci-3 (default: local)
 
-`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+`progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
 
 Raises:
-    ValueError: what was given is wrong
-    RuntimeError: something failed; what was measured is kept
-    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
-    Exception: what `progress` raises ends the measurement, too"""
+    ValueError: an argument or input is wrong
+    RuntimeError: the command failed; results that were measured are kept
+    KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
+    Exception: an exception from `progress` ends the measurement, too"""
 
 def peaks(
     *,
@@ -524,13 +524,13 @@ Options:
     runner: Path of the device's etprof-runner
     exec_wrapper: Command that starts the runner, such as an emulator on the device
 
-`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+`progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
 
 Raises:
-    ValueError: what was given is wrong
-    RuntimeError: something failed; what was measured is kept
-    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
-    Exception: what `progress` raises ends the measurement, too"""
+    ValueError: an argument or input is wrong
+    RuntimeError: the command failed; results that were measured are kept
+    KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
+    Exception: an exception from `progress` ends the measurement, too"""
 
 def devices(
     *,
@@ -546,13 +546,13 @@ Options:
     clean: Remove what etprof left on the devices of --device, or on all that can be reached
     timeout: Seconds to wait for a device's answer (default: 10)
 
-`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+`progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
 
 Raises:
-    ValueError: what was given is wrong
-    RuntimeError: something failed; what was measured is kept
-    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
-    Exception: what `progress` raises ends the measurement, too"""
+    ValueError: an argument or input is wrong
+    RuntimeError: the command failed; results that were measured are kept
+    KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
+    Exception: an exception from `progress` ends the measurement, too"""
 
 def doctor(
 ) -> Result:
@@ -572,13 +572,13 @@ Options:
     model: Program to use instead of exporting toy_cnn
     device: Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)
 
-`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+`progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
 
 Raises:
-    ValueError: what was given is wrong
-    RuntimeError: something failed; what was measured is kept
-    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
-    Exception: what `progress` raises ends the measurement, too"""
+    ValueError: an argument or input is wrong
+    RuntimeError: the command failed; results that were measured are kept
+    KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
+    Exception: an exception from `progress` ends the measurement, too"""
 
 def build(
     target: str,
@@ -593,13 +593,13 @@ Options:
     output: the folder to create
     jobs: files that are compiled at once
 
-`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+`progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
 
 Raises:
-    ValueError: what was given is wrong
-    RuntimeError: something failed; what was measured is kept
-    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
-    Exception: what `progress` raises ends the measurement, too"""
+    ValueError: an argument or input is wrong
+    RuntimeError: the command failed; results that were measured are kept
+    KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
+    Exception: an exception from `progress` ends the measurement, too"""
 
 def build_executorch(
     executorch: Path_,
@@ -621,13 +621,13 @@ Options:
     clean: Remove DIR/cmake-out/<preset>/ first
     jobs: files that are compiled at once
 
-`progress` is called with a dict of what goes on: "kind", "device", "text", "done", and "total".
+`progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
 
 Raises:
-    ValueError: what was given is wrong
-    RuntimeError: something failed; what was measured is kept
-    KeyboardInterrupt: after Ctrl-C, once what was measured is stored (resume=True goes on)
-    Exception: what `progress` raises ends the measurement, too"""
+    ValueError: an argument or input is wrong
+    RuntimeError: the command failed; results that were measured are kept
+    KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
+    Exception: an exception from `progress` ends the measurement, too"""
 
 def recover(
     path: Path_,

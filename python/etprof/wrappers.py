@@ -1,13 +1,13 @@
-"""Small modules that bring a model into a form that exports, and that XNNPACK takes whole.
+"""Small modules that make a model exportable, and that let XNNPACK take all of it.
 
     from etprof import wrappers
 
     model = wrappers.replace_modules(model, {nn.LayerNorm: wrappers.LayerNorm.of})
     model = wrappers.Normalize(wrappers.Select(model, "logits"), mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225))
 
-Input normalization (`Normalize`), choice of outputs (`Select`), substitution of operators (`replace_modules`, `Substitute` and what
-they put in place), fixed shapes (`Pad`, `resized_positions`) and weights that a network without any gets (`calibrated`). docs/guides/export-errors.md says when each pays; a test exports all of them,
-before and after.
+They normalize inputs (`Normalize`), select outputs (`Select`), replace operators (`replace_modules`, `Substitute`, and their
+replacements), fix shapes (`Pad`, `resized_positions`), and scale random weights (`calibrated`). docs/guides/export-errors.md
+says when each of them helps.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from torch import nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-# --- what goes in and comes out ---
+# --- inputs and outputs ---
 
 
 class Normalize(nn.Module):
-    """Before `module`: an image (N, C, H, W) of 0 to `scale`, uint8 or floating point, becomes (image / scale - mean) / std.
+    """Normalize an image (N, C, H, W) of 0 to `scale`, uint8 or floating point, to (image / scale - mean) / std for `module`.
 
-    It is one multiplication and one addition. Conversion from uint8 is one portable operator.
+    The normalization is one multiplication and one addition. The conversion from uint8 is one portable operator.
     """
 
     def __init__(self, module: nn.Module, mean: Sequence[float], std: Sequence[float], scale: float = 255.0) -> None:
@@ -48,9 +48,9 @@ class Normalize(nn.Module):
 
 
 class Select(nn.Module):
-    """After `module`: of a dict, dataclass, named or plain tuple the entries `keys`, in this order, as a tuple of tensors.
+    """Select entries of the output of `module` (a dict, dataclass, or tuple) as a tuple of tensors, in the order of `keys`.
 
-    A key is a name, a number, or a path of them ("encoder.0.features").
+    A key is a name, a number, or a path of names and numbers ("encoder.0.features").
     """
 
     def __init__(self, module: nn.Module, *keys: str | int) -> None:
@@ -61,7 +61,7 @@ class Select(nn.Module):
         self.keys = keys
 
     def forward(self, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, ...]:
-        """What was selected of the module's outputs."""
+        """Return the selected outputs of the module."""
         outputs = self.module(*args, **kwargs)
         return tuple(_entry(outputs, key) for key in self.keys)
 
@@ -80,7 +80,7 @@ def _entry(outputs: Any, key: str | int) -> torch.Tensor:
 
 
 def _entries(value: Any) -> dict[Any, Any]:
-    """The parts of an output by name or number. Hugging Face's ModelOutput is a mapping and a dataclass: mappings come first."""
+    """Return the parts of an output by name or number. Mappings are tested first, because ModelOutput is also a dataclass."""
     if isinstance(value, Mapping):
         return dict(value)
     if dataclasses.is_dataclass(value):
@@ -95,13 +95,13 @@ Factory = Callable[[Any], nn.Module]
 
 
 def replace_modules(module: nn.Module, substitutes: Mapping[type | str, Factory]) -> nn.Module:
-    """A copy of `module` where each submodule of one of the types is what the type's factory makes of it.
+    """Return a copy of `module` in which the factory of a type replaces each submodule of that type.
 
-    A type may be named by its class's bare name, for one that cannot be imported or that several projects copy ("LayerNorm2d").
+    A type may be given by its class's bare name ("LayerNorm2d") if it cannot be imported, or if several projects have copies.
     A submodule that is used in several places stays shared.
 
     Raises:
-        ValueError: No submodule is of one of the types: nothing would be replaced where something was asked for.
+        ValueError: No submodule has one of the given types.
     """
     replaced: dict[int, nn.Module] = {}
     used: set[type | str] = set()
@@ -132,10 +132,10 @@ def _is_of(module: nn.Module, key: type | str) -> bool:
 
 
 class Substitute(nn.Module):
-    """Within `module`, calls of torch functions become calls of others with the same arguments.
+    """Replace calls of torch functions in `module` by calls of other functions with the same arguments.
 
-    For what a model calls as a function and not as a module: {functional.scaled_dot_product_attention: wrappers.attention}. A function
-    that another of torch's functions calls inside (as nn.MultiheadAttention's does) is not reached.
+    This is for models that call a function instead of a module: {functional.scaled_dot_product_attention: wrappers.attention}.
+    Calls from inside other torch functions are not replaced, such as those of nn.MultiheadAttention.
     """
 
     def __init__(self, module: nn.Module, functions: Mapping[Callable[..., Any], Callable[..., Any]]) -> None:
@@ -159,9 +159,9 @@ class _Redirected(TorchFunctionMode):
 
 
 def largest_difference(before: nn.Module, after: nn.Module, *inputs: Any) -> float:
-    """The largest difference of the two modules' outputs, over the largest magnitude of `before`'s.
+    """Return the largest difference of the two modules' outputs, divided by the largest magnitude of the outputs of `before`.
 
-    `etprof export` compares the .pte with the module that it is given, the substituted one: this compares that with the original.
+    `etprof export` compares the .pte only with the substituted module. This function compares that module with the original.
     """
     from torch.utils import _pytree
 
@@ -172,9 +172,9 @@ def largest_difference(before: nn.Module, after: nn.Module, *inputs: Any) -> flo
 
 
 class LayerNorm(nn.Module):
-    """nn.LayerNorm over the last dimension, its two means taken by a matrix of 1/n: `LayerNorm.of(old)`.
+    """nn.LayerNorm over the last dimension, which computes its two means with a matrix of 1/n: `LayerNorm.of(old)`.
 
-    In fp16 the squares overflow where a value is more than 255 from the mean.
+    In fp16, the squares overflow if a value differs from the mean by more than 255.
     """
 
     def __init__(self, old: nn.LayerNorm) -> None:
@@ -186,7 +186,7 @@ class LayerNorm(nn.Module):
 
     @classmethod
     def of(cls, old: nn.LayerNorm) -> nn.Module:
-        """Instead of `old`; one over several dimensions stays as it is."""
+        """Return the replacement of `old`. A norm over several dimensions is returned unchanged."""
         return cls(old) if len(old.normalized_shape) == 1 else old
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
@@ -195,7 +195,7 @@ class LayerNorm(nn.Module):
 
 
 class LayerNorm2d(nn.Module):
-    """SAM's LayerNorm2d (over the channels of each pixel; `weight`, `bias`, `eps`), its means taken by a 1x1 convolution: `.of(old)`."""
+    """SAM's LayerNorm2d (over each pixel's channels), which computes its means with a 1x1 convolution: `LayerNorm2d.of(old)`."""
 
     def __init__(self, old: nn.Module) -> None:
         super().__init__()
@@ -215,7 +215,7 @@ class LayerNorm2d(nn.Module):
 
 
 def _affine(new: nn.Module, old: nn.Module, size: int, shape: tuple[int, ...]) -> None:
-    """`weight`, `bias` and `eps` of a norm. eps is a tensor: as a number it would be a conversion to fp16 in every run."""
+    """Register `weight`, `bias`, and `eps` of a norm. As a number, eps would be converted to fp16 in every run."""
     for name, default in (("weight", torch.ones), ("bias", torch.zeros)):
         value = getattr(old, name, None)
         value = default(size) if value is None else value.detach()
@@ -229,10 +229,10 @@ def _normalized(norm: Any, values: torch.Tensor) -> torch.Tensor:
 
 
 class TanhGelu(nn.Module):
-    """GELU by its tanh formula (Hendrycks and Gimpel, arXiv:1606.08415), written out, for fp16: `TanhGelu.of(old)`.
+    """GELU by its tanh formula (Hendrycks and Gimpel, arXiv:1606.08415) in basic operators, for fp16: `TanhGelu.of(old)`.
 
-    XNNPACK takes GELU, exact and tanh, in fp32 but not in fp16. Exact GELU has no form that it takes there; this one is within
-    0.0005 of it, as near as fp16's rounding of values around 1.
+    XNNPACK takes exact and tanh GELU in fp32, but not in fp16. No form of exact GELU is delegated in fp16. The tanh formula
+    differs from it by at most 0.0005, which is fp16's rounding of values around 1.
     """
 
     def __init__(self) -> None:
@@ -252,7 +252,7 @@ class TanhGelu(nn.Module):
 
 
 class Silu(nn.Module):
-    """nn.SiLU written out, for fp16, where XNNPACK takes the parts and not the whole: `Silu.of(old)`."""
+    """nn.SiLU in basic operators, for fp16, in which XNNPACK takes these operators but not SiLU: `Silu.of(old)`."""
 
     @classmethod
     def of(cls, old: nn.SiLU) -> nn.Module:  # noqa: ARG003
@@ -283,7 +283,7 @@ class Hardsigmoid(nn.Module):
 
 
 def fixed_pool(height: int, width: int) -> Factory:
-    """A factory for nn.AdaptiveAvgPool2d and nn.AdaptiveMaxPool2d on features of height x width, of which the outputs are a whole part."""
+    """Return a factory for nn.AdaptiveAvgPool2d and nn.AdaptiveMaxPool2d; the output sizes must divide height and width."""
 
     def make(old: nn.AdaptiveAvgPool2d | nn.AdaptiveMaxPool2d) -> nn.Module:
         sizes = old.output_size if isinstance(old.output_size, tuple) else (old.output_size,) * 2
@@ -307,16 +307,16 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """functional.scaled_dot_product_attention in batched matrix products, for `Substitute`.
+    """Compute functional.scaled_dot_product_attention in batched matrix products, for `Substitute`.
 
-    A mask is added to the scores: a causal one is a constant, a boolean one is converted by one portable operator. PyTorch's own
-    decomposition also asks which rows are masked whole (NaN without that): here a mask must leave one key in every row.
+    A mask is added to the scores. A causal mask is a constant; a boolean mask is converted by one portable operator. A mask
+    must leave at least one key in every row. PyTorch's own decomposition also handles rows that are completely masked.
     """
     if dropout_p:
         raise ValueError("wrappers.attention has no dropout: export the model in eval mode")
     if is_causal and attn_mask is not None:
         raise ValueError("wrappers.attention takes a mask or is causal, as the original")
-    # Of grouped queries those that share a key become rows of one product.
+    # With grouped queries, queries that share a key become rows of one product.
     groups = query.shape[-3] // key.shape[-3] if enable_gqa else 1
     queries = query.reshape(*query.shape[:-3], query.shape[-3] // groups, groups * query.shape[-2], query.shape[-1])
     queries, keys, values = (one.flatten(0, -3) for one in (queries, key, value))
@@ -333,18 +333,18 @@ def attention(
     return torch.bmm(torch.softmax(scores, -1), values).reshape(*query.shape[:-1], value.shape[-1])
 
 
-_MASKED = -32768.0  # its exponential is 0 in every type that holds it, fp16 among them
+_MASKED = -32768.0  # its exponential is 0 in all types, including fp16
 
 
 def _causal_mask(queries: int, keys: int, dtype: torch.dtype) -> torch.Tensor:
-    """Of queries in rows: no key behind their own place."""
+    """Return a mask in which each query (row) sees no key behind its own position."""
     if type(queries) is int and type(keys) is int:
         return torch.tensor(numpy.triu(numpy.full((queries, keys), _MASKED), 1), dtype=dtype)
-    return torch.full((queries, keys), _MASKED, dtype=dtype).triu(1)  # sizes of run time
+    return torch.full((queries, keys), _MASKED, dtype=dtype).triu(1)  # the sizes are dynamic
 
 
 class _Heads(nn.Module):
-    """Attention without masks in three linear layers, batched matrix products and a fourth linear layer."""
+    """Attention without masks, in three linear layers, batched matrix products, and a fourth linear layer."""
 
     def __init__(
         self, weight: torch.Tensor, bias: torch.Tensor | None, out: nn.Linear, heads: int, scale: float
@@ -353,7 +353,7 @@ class _Heads(nn.Module):
         self.heads = heads
         weights = weight.detach().chunk(3)
         biases = (None,) * 3 if bias is None else bias.detach().chunk(3)
-        factors = (scale, 1.0, 1.0)  # in the queries' weights it is a multiplication less
+        factors = (scale, 1.0, 1.0)  # scaling the queries' weights saves a multiplication
         self.query, self.key, self.value = map(_linear, weights, biases, factors)
         self.out = _linear(out.weight.detach(), None if out.bias is None else out.bias.detach(), 1.0)
 
@@ -378,7 +378,7 @@ class _Heads(nn.Module):
 class MultiheadAttention(_Heads):
     """nn.MultiheadAttention with `batch_first`, without masks: `MultiheadAttention.of(old)`.
 
-    It gives (output, None), as the original with need_weights=False.
+    It returns (output, None), as the original does with need_weights=False.
     """
 
     @classmethod
@@ -428,7 +428,7 @@ def _linear(weight: torch.Tensor, bias: torch.Tensor | None, factor: float) -> n
 
 
 class Pad(nn.Module):
-    """Before `module`: zeros to the right of and below an image (N, C, H, W), up to `size` or to the next multiple of `multiple`."""
+    """Pad an image (N, C, H, W) with zeros on the right and below for `module`, to `size` or a multiple of `multiple`."""
 
     def __init__(self, module: nn.Module, *, size: tuple[int, int] | None = None, multiple: int | None = None) -> None:
         super().__init__()
@@ -450,11 +450,11 @@ class Pad(nn.Module):
 def resized_positions(
     positions: torch.Tensor, grid: tuple[int, int], *, prefix: int = 0, mode: str = "bicubic"
 ) -> nn.Parameter:
-    """Position embeddings (1, prefix + n * n, C) for a grid of (height, width) tokens; the first `prefix` (class tokens) stay.
+    """Resize position embeddings (1, prefix + n * n, C) to a grid of (height, width) tokens, except the first `prefix` tokens.
 
-    Models that resize theirs to the input do it in every run, bicubically and portable. Do it once instead, before export:
-    `model.pos_embed = resized_positions(model.pos_embed, (16, 16), prefix=1)`. The model finds the size that it needs and resizes
-    nothing.
+    Models that resize position embeddings to the input do so in every run, with a portable bicubic operator. Resize them once
+    before export instead: `model.pos_embed = resized_positions(model.pos_embed, (16, 16), prefix=1)`. The model then finds the
+    size that it needs.
     """
     count = positions.shape[1] - prefix
     side = math.isqrt(max(count, 0))
@@ -472,26 +472,26 @@ def resized_positions(
 
 
 def calibrated(module: nn.Module, *inputs: Any, **kwargs: Any) -> nn.Module:
-    """A copy of a network with random weights whose activations neither fade nor grow: for one that has no trained weights.
+    """Return a copy of a network with random weights that are scaled so that activations neither vanish nor explode.
 
-    As it is initialized, a network without its training often ends in values of 1e-5 to 1e-40, which no fp16 and no int8 holds.
-    In one pass over the inputs every batch normalization gets the statistics of what reaches it, and the weights of every
-    convolution and linear layer are scaled so that what they give has a variance of 1 (Mishkin and Matas, arXiv:1511.06422).
+    The outputs of an untrained network are often 1e-5 to 1e-40, which fp16 and int8 cannot represent. In one pass over the
+    inputs, every batch normalization gets the statistics of its input, and the weights of every convolution and linear layer
+    are scaled so that the output has a variance of 1 (Mishkin and Matas, arXiv:1511.06422).
     """
     network = copy.deepcopy(module).eval()
     layers = (nn.Linear, nn.modules.conv._ConvNd)
     norms = nn.modules.batchnorm._BatchNorm
-    seen: set[nn.Module] = set()  # of a layer in several places the first one decides
+    seen: set[nn.Module] = set()  # a layer that is used in several places is scaled at its first use
 
     def settle(norm: Any, args: tuple[torch.Tensor, ...]) -> None:
         if norm in seen or norm.running_mean is None:
             return
         seen.add(norm)
         values = args[0].transpose(0, 1).flatten(1)
-        several = values.shape[1] > 1  # one value of each channel has no variance of its own
+        several = values.shape[1] > 1  # a single value per channel has no variance
         norm.running_mean.copy_(values.mean(1) if several else torch.zeros_like(norm.running_mean))
         variance = values.var(1) if several else values.square().mean().expand(values.shape[0])
-        # A channel that is nearly constant here must not be blown up: rounding errors would grow with it.
+        # A nearly constant channel must not be scaled up, because its rounding errors would grow as well.
         norm.running_var.copy_(torch.maximum(variance, variance.mean() / 10))
 
     def scale(layer: Any, _args: Any, out: torch.Tensor) -> torch.Tensor | None:

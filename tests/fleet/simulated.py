@@ -46,7 +46,7 @@ def batch(
                 mean = 5e6 * np.exp(level[device] + device_effect[device] + rng.normal(0, launch_sd))
                 latencies = np.maximum(1, rng.lognormal(np.log(mean), 0.02, 20)).astype(np.int64)
                 operators = rng.integers(0, 2_000_000, OPERATORS)
-                row = ingest._of_launch(
+                row = ingest._launch_rows(
                     {"index": launch, "load_ns": None, "first_run_ns": 7, "peak_rss_bytes": 1 << 20}, latencies
                 )
                 traced = {"traced_runs": 5, "traced_ns": int(operators.sum()), "disturbed": False}

@@ -141,9 +141,9 @@ def test_large_files_stay_as_they_are(tmp_path, monkeypatch):
     fleet = filled(str(tmp_path / "fleet"))
     before = contents(fleet)
     sizes = [fleet.fs.size(file) for file in fleet.files()["operators"]]
-    monkeypatch.setattr(store, "_LARGE", min(sizes))
+    monkeypatch.setattr(store, "_MAX_MERGED_BYTES", min(sizes))
     assert fleet.compact().after == 8
-    monkeypatch.setattr(store, "_LARGE", max(sizes) + 1)
+    monkeypatch.setattr(store, "_MAX_MERGED_BYTES", max(sizes) + 1)
     assert fleet.compact().after == 4
     assert fleet.compact(least_files=1).after == 4
     assert contents(fleet) == before

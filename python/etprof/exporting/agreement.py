@@ -1,4 +1,4 @@
-"""How near one set of outputs is to another, and how near is near enough (docs/reference/export.md)."""
+"""Compare outputs of a .pte with PyTorch's, and decide whether they agree (docs/reference/export.md)."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from typing import TYPE_CHECKING, Annotated, Any
 if TYPE_CHECKING:
     import torch
 
-# The least signal-to-noise ratio in decibels, by what a model computes in: that of n roundings to this type, one after the
-# other, each off by a uniform error of at most u (half the distance of neighbors, relative to the number), which is
-# 20 log10(sqrt(3) / u) - 10 log10(n). That errors add up like that, as a random walk, is Higham and Mary's probabilistic
-# bound (SIAM J. Sci. Comput. 41, 2019).
-# - fp32, u = 2^-24: sums are rounded in fp32 at every term too, so n = 10^6, a thousand terms in a thousand operators: 89.
-# - fp16, u = 2^-11: XNNPACK's kernels for CPUs without fp16 arithmetic round at every term, too, as those with it do, so
-#   n = 10^4, a hundred terms in a hundred operators: 31.
-# - bf16, u = 2^-8: sums are held wider, so n = 1000 operators: 23.
+# The lowest signal-to-noise ratio that is accepted, in decibels, by the type in which a model computes. It is the ratio
+# after n successive roundings to this type, each with a uniform error of at most u (half the distance of neighbors, relative
+# to the number): 20 log10(sqrt(3) / u) - 10 log10(n). Errors add up like a random walk, which is Higham and Mary's
+# probabilistic bound (SIAM J. Sci. Comput. 41, 2019).
+# - fp32, u = 2^-24: sums are rounded in fp32 at every term, so n = 10^6, a thousand terms in a thousand operators: 89.
+# - fp16, u = 2^-11: XNNPACK's kernels round at every term on CPUs with and without fp16 arithmetic, so n = 10^4, a hundred
+#   terms in a hundred operators: 31.
+# - bf16, u = 2^-8: sums have a wider type, so n = 1000 operators: 23.
 # - int8: a value of 4 standard deviations fills the range of 2^8 steps, which is 6.02 x 8 - 7.3 = 41 dB for one rounding
 #   (Bennett 1948; Nagel et al., arXiv:2106.08295), and n = 1000: 11.
-# Each is rounded down to a round number.
+# Each result is rounded down to a round number.
 MIN_SQNR_DB = {"fp32": 85.0, "fp16": 30.0, "bf16": 20.0, "int8": 10.0}
 
-# Of outputs that are nearly constant, such as an unsure softmax, the constant alone has that ratio. So what varies, the
-# deviation from the mean, has to stand out of the errors too: by ten times their power, a correlation of 0.95.
+# If an output is nearly constant, such as an uncertain softmax, the constant alone reaches MIN_SQNR_DB. So the deviation
+# from the mean must also exceed the errors: by ten times their power, a correlation of 0.95.
 MIN_VARIATION_SQNR_DB = 10.0
 
-# Of a million Gaussian errors one is expected beyond 4.9 standard deviations; 6 leaves room for tails.
-_LARGEST_ERROR = 6.0
+# One of a million Gaussian errors is expected beyond 4.9 standard deviations; 6 leaves room for heavier tails.
+_MAX_ERROR_DEVIATIONS = 6.0
 
 
 def max_over_largest(min_sqnr_db: float) -> float:
-    """The largest difference of a single element that is allowed, as a share of the output's largest magnitude.
+    """Return the largest allowed difference of a single element, as a share of the output's largest magnitude.
 
-    Noise of this ratio seldom has a larger one.
+    Noise with this signal-to-noise ratio rarely has a larger difference.
     """
-    return min(1.0, _LARGEST_ERROR * 10 ** (-min_sqnr_db / 20))
+    return min(1.0, _MAX_ERROR_DEVIATIONS * 10 ** (-min_sqnr_db / 20))
 
 
-# The smallest number of a type, and the smallest of full precision.
+# By type: its name, its smallest positive number, and its smallest number of full precision.
 _SMALLEST = {"float16": ("fp16", 2.0**-24, 2.0**-14), "bfloat16": ("bf16", 2.0**-133, 2.0**-126)}
 
 
 @dataclass(frozen=True)
 class NonFinite:
-    """How many elements are no number, or infinite."""
+    """The number of elements that are NaN or infinite."""
 
     nan: Annotated[int, "elements that are NaN"]
     inf: Annotated[int, "elements that are infinite"]
@@ -52,7 +52,7 @@ class NonFinite:
 
 @dataclass(frozen=True)
 class Agreement:
-    """One output compared with its reference, over the elements that are finite in both. What is not defined is None."""
+    """One output compared with its reference, over the elements that are finite in both. Undefined values are None."""
 
     shape: Annotated[list[int], "of the output; empty also of a scalar"]
     dtype: Annotated[str, "of the output; empty: it could not be compared"]
@@ -78,13 +78,13 @@ class Agreement:
     problem: Annotated[str | None, "why it could not be compared with its reference; null: it was"] = None
 
     def why_not(self, min_sqnr_db: float, exact: bool) -> str | None:
-        """Why it is not near enough; None where it is. `exact`: integers have to be equal, as of an fp32 model."""
+        """Return why the output does not agree, or None if it does. `exact`: integers must be equal (fp32 models)."""
         if self.problem is not None:
             return self.problem
         if self.nonfinite_mismatches:
             return (
                 f"{_elements(self.nonfinite_mismatches)} NaN or infinite on one side only "
-                f"(PyTorch: {_say(self.expected)}; .pte: {_say(self.actual)})"
+                f"(PyTorch: {_format_counts(self.expected)}; .pte: {_format_counts(self.actual)})"
             )
         if self.differing:
             return f"{_elements(self.differing)} not equal" if exact else None
@@ -100,12 +100,12 @@ class Agreement:
         return None
 
     def faded(self) -> str | None:
-        """That the output is too small for its type, as of random weights: what is to be said after its name."""
+        """Return a clause if the output is too small for its type, as with random weights, else None."""
         if not self.max_abs_diff or not self.diff_over_largest:
             return None
         largest = self.max_abs_diff / self.diff_over_largest
         name, smallest, precise = _SMALLEST.get(self.dtype, ("", 0.0, 0.0))
-        # What varies has no cosine with zeros alone, and differs from them by all that it is.
+        # If the reference varies, a missing cosine and a difference of 100% mean that the output is 0 everywhere.
         if self.variation_sqnr_db is not None and self.cosine is None and self.diff_over_largest == 1:
             why = f": its largest value {largest:.2g} is below the smallest {name} number" if largest < smallest else ""
             return f"is 0 throughout{why}"
@@ -114,7 +114,7 @@ class Agreement:
         return None
 
     def judged(self, exact: bool) -> bool:
-        """Whether it says anything of right or wrong: a finite number was compared, or what has to be equal was."""
+        """Return whether the comparison is meaningful: it compared a finite number, or integers that must be equal."""
         if self.problem is not None or self.nonfinite_mismatches:
             return True
         return self.max_abs_diff is not None or (exact and self.differing is not None)
@@ -124,12 +124,12 @@ def _elements(count: int) -> str:
     return "1 element is" if count == 1 else f"{count} elements are"
 
 
-def _say(counts: NonFinite) -> str:
+def _format_counts(counts: NonFinite) -> str:
     return f"{counts.nan} NaN, {counts.inf} Inf"
 
 
 def compare(actual: Any, expected: Any) -> Agreement:
-    """Hold an output, a tensor or a scalar, against its reference. Floating-point numbers of any two types compare."""
+    """Compare an output, a tensor or a scalar, with its reference. Floating-point types may differ."""
     import torch
 
     if not isinstance(expected, torch.Tensor) and not isinstance(actual, torch.Tensor):
@@ -174,14 +174,14 @@ def _compare_numbers(shape: list[int], dtype: str, actual: torch.Tensor, expecte
     largest = float(expected.abs().max())
     noise = float(difference.square().mean())
     centered = expected - expected.mean()
-    # A mean is rounded: what it leaves of equal numbers is no variation.
+    # The mean is rounded, so a tiny rest after centering is not variation.
     varies = float(centered.abs().max()) > 1e-12 * largest
     return Agreement(
         shape,
         dtype,
         max_abs_diff=float(difference.max()),
         max_rel_diff=float(relative.max()),
-        # Of zeros alone the errors count as they are.
+        # If the reference is all zeros, the differences are not scaled.
         diff_over_largest=float(difference.max()) / (largest or 1.0),
         sqnr_db=_decibels(float(expected.square().mean()) or 1.0, noise),
         variation_sqnr_db=_decibels(float(centered.square().mean()), noise) if varies else None,

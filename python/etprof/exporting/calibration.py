@@ -1,4 +1,4 @@
-"""`--calibrate FILE`: inputs from which the ranges of a quantized model are taken."""
+"""`--calibrate FILE`: sample inputs that determine the ranges of a quantized model."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SUFFIXES = (".inputs", ".pt", ".npz")
 
 _REMEDY = "docs/reference/export.md says what such a file holds"
 
-Sample = list[Any]  # flat inputs, as the method's own
+Sample = list[Any]  # the inputs of one call, flattened like the method's example inputs
 
 
 def read_samples(model: str, method: str, built: BuiltModel, only_method: bool, files: list[Path]) -> list[Sample]:
-    """The samples of all files, in their order; each leaf is of the type and the number of dimensions of the example's.
+    """Read the samples of all files, in order. Their inputs have the types and numbers of dimensions of the example inputs.
 
     Raises:
-        ExportError: A file cannot be read, or is not of this method's inputs.
+        ExportError: A file cannot be read, or does not hold inputs of this method.
     """
     samples: list[Sample] = []
     for path in files:
@@ -30,17 +30,17 @@ def read_samples(model: str, method: str, built: BuiltModel, only_method: bool, 
             try:
                 found = _read(path, method, built, only_method)
                 if not found:
-                    raise _Unfit("it holds no samples")
-                samples += [_fitting(sample, built) for sample in found]
+                    raise _UnusableFileError("it holds no samples")
+                samples += [_convert_sample(sample, built) for sample in found]
             except OSError:
                 raise
             except Exception as error:
-                why = str(error) if isinstance(error, _Unfit) else one_line(error)
+                why = str(error) if isinstance(error, _UnusableFileError) else one_line(error)
                 raise ExportError(model, errors.CALIBRATE, f"{path}: {why}", _REMEDY) from error
     return samples
 
 
-class _Unfit(Exception):  # noqa: N818 - it says what is wrong with a file
+class _UnusableFileError(Exception):  # the message is a clause about the file
     pass
 
 
@@ -49,15 +49,15 @@ def _read(path: Path, method: str, built: BuiltModel, only_method: bool) -> list
     if path.suffix == ".inputs":
         methods = inputs.decode(path.read_bytes())
         if method not in methods:
-            raise _Unfit(f"it has inputs of {', '.join(methods) or 'no method'}, not of {method}")
+            raise _UnusableFileError(f"it has inputs of {', '.join(methods) or 'no method'}, not of {method}")
         return [methods[method]]
     if not only_method:
-        raise _Unfit(f"a model of several methods is calibrated by .inputs files, not by {path.suffix}")
+        raise _UnusableFileError(f"a model of several methods is calibrated by .inputs files, not by {path.suffix}")
     if path.suffix == ".pt":
-        return _of_pt(path, built)
+        return _samples_from_pt(path, built)
     if path.suffix == ".npz":
-        return _of_arrays(_load_npz(path), built)
-    raise _Unfit(f"calibration is read from {', '.join(SUFFIXES)} files")
+        return _samples_from_arrays(_load_npz(path), built)
+    raise _UnusableFileError(f"calibration is read from {', '.join(SUFFIXES)} files")
 
 
 def _load_npz(path: Path) -> dict[str, Any]:
@@ -68,36 +68,36 @@ def _load_npz(path: Path) -> dict[str, Any]:
         return {name: torch.from_numpy(arrays[name]) for name in arrays.files}
 
 
-def _of_pt(path: Path, built: BuiltModel) -> list[Sample]:
-    """A tensor, or a tuple of a model's inputs, is one sample; a list holds samples; a dict has inputs by their names."""
+def _samples_from_pt(path: Path, built: BuiltModel) -> list[Sample]:
+    """Read a .pt file: a tensor or a tuple of inputs is one sample, a list holds samples, and a dict has inputs by name."""
     import torch
     from torch.utils import _pytree
 
     value = torch.load(path, map_location="cpu", weights_only=True)
     if isinstance(value, dict):
-        return _of_arrays(value, built)
+        return _samples_from_arrays(value, built)
     samples = value if isinstance(value, list) else [value]
     return [sample for one in samples for sample in _split(_pytree.tree_leaves(one), built)]
 
 
-def _of_arrays(arrays: dict[str, Any], built: BuiltModel) -> list[Sample]:
-    """Inputs by the names of forward()'s parameters or by their numbers; numpy's own arr_0 is number 0."""
+def _samples_from_arrays(arrays: dict[str, Any], built: BuiltModel) -> list[Sample]:
+    """Order inputs that are named by forward()'s parameters or by number; NumPy's default name arr_0 is number 0."""
     names = input_names(built)
     unknown = set(arrays)
     sample: Sample = []
     for number, name in enumerate(names):
         key = next((key for key in (name, str(number), f"arr_{number}") if key and key in arrays), None)
         if key is None:
-            raise _Unfit(f"it has no {name or number}; it has {', '.join(sorted(arrays)) or 'nothing'}")
+            raise _UnusableFileError(f"it has no {name or number}; it has {', '.join(sorted(arrays)) or 'nothing'}")
         unknown.discard(key)
         sample.append(arrays[key])
     if unknown:
-        raise _Unfit(f"{', '.join(sorted(unknown))}: the model has no such input")
+        raise _UnusableFileError(f"{', '.join(sorted(unknown))}: the model has no such input")
     return _split(sample, built)
 
 
 def _split(leaves: list[Any], built: BuiltModel) -> list[Sample]:
-    """One sample; or, where every tensor has one dimension more than the example's, as many as that one's size."""
+    """Return one sample, or several if all tensors have an additional leading dimension, which counts the samples."""
     import torch
 
     example = inputs.flatten(built.args, built.kwargs)
@@ -110,29 +110,31 @@ def _split(leaves: list[Any], built: BuiltModel) -> list[Sample]:
         return [leaves]
     counts = {leaf.shape[0] for leaf, _ in pairs}
     if len(counts) > 1:
-        raise _Unfit(f"its inputs are of {' and '.join(map(str, sorted(counts)))} samples")
+        raise _UnusableFileError(f"its inputs are of {' and '.join(map(str, sorted(counts)))} samples")
     return [[leaf[i] if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves] for i in range(counts.pop())]
 
 
-def _fitting(sample: Sample, built: BuiltModel) -> Sample:
+def _convert_sample(sample: Sample, built: BuiltModel) -> Sample:
     import torch
 
     example = inputs.flatten(built.args, built.kwargs)
     if len(sample) != len(example):
-        raise _Unfit(f"it has {len(sample)} inputs, the model takes {len(example)}")
+        raise _UnusableFileError(f"it has {len(sample)} inputs, the model takes {len(example)}")
     fitting: Sample = []
     for number, (leaf, other) in enumerate(zip(sample, example, strict=True)):
         if not isinstance(other, torch.Tensor):
-            fitting.append(other)  # fixed at export
+            fitting.append(other)  # inputs that are not tensors are fixed at export
             continue
         if not isinstance(leaf, torch.Tensor):
-            raise _Unfit(f"its input {number} is a {type(leaf).__name__}, not a tensor")
+            raise _UnusableFileError(f"its input {number} is a {type(leaf).__name__}, not a tensor")
         if leaf.is_floating_point() != other.is_floating_point():
-            raise _Unfit(f"its input {number} is {leaf.dtype}, the model takes {other.dtype}")
+            raise _UnusableFileError(f"its input {number} is {leaf.dtype}, the model takes {other.dtype}")
         same = list(leaf.shape) == list(other.shape)
         if not same and (built.dynamic_shapes is None or leaf.dim() != other.dim()):
-            raise _Unfit(f"its input {number} has shape {list(leaf.shape)}, the model takes {list(other.shape)}")
+            raise _UnusableFileError(
+                f"its input {number} has shape {list(leaf.shape)}, the model takes {list(other.shape)}"
+            )
         if leaf.is_floating_point() and not bool(torch.isfinite(leaf).all()):
-            raise _Unfit(f"its input {number} holds NaN or Inf, and a range cannot")
+            raise _UnusableFileError(f"its input {number} holds NaN or Inf, and a range cannot")
         fitting.append(leaf.to(other.dtype))
     return fitting

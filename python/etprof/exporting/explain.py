@@ -1,7 +1,7 @@
-"""Why PyTorch or ExecuTorch refused a model, in a line: what it met, where in the user's code, what to do instead.
+"""Explain in one line why PyTorch or ExecuTorch refused a model: the cause, the line of the user's code, and the remedy.
 
-docs/guides/export-errors.md has a section for each of these, with a model that fails and one that does not; its test holds the words here
-against those there.
+docs/guides/export-errors.md has a section for each explanation, with a model that fails and a model that does not. Its test
+compares the texts here with the texts in the guide.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ GUIDE = "docs/guides/export-errors.md"
 
 Explanation = tuple[str, str]  # why, and what to do
 
-_LONGEST_LINE = 80  # characters of the user's code
+_MAX_CODE_LENGTH = 80  # characters of the user's code that are quoted
 
 
-def place(error: BaseException | None, said: str = "", with_code: bool = False) -> str:
-    """` (model.py, line 5)`: the user's line that an error came through last, or the last that `said` quotes; else nothing.
+def place(error: BaseException | None, message: str = "", with_code: bool = False) -> str:
+    """Return ` (model.py, line 5)`: the innermost line of the user's code in a traceback, or "".
 
-    `said` is text in the form of a traceback. With `with_code` the line itself is quoted.
+    The traceback is the error's or, without an error, the one in the text `message`. `with_code` quotes the line, too.
     """
     frames = (
         [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)] if error else []
     )
-    quoted = [(name, int(line)) for name, line in re.findall(r'File "([^"]+)", line (\d+)', said)]
+    quoted = [(name, int(line)) for name, line in re.findall(r'File "([^"]+)", line (\d+)', message)]
     for name, line in [*reversed(frames), *reversed(quoted)]:
         if _is_users(name):
             code = " ".join(linecache.getline(name, line).split())
             code = "".join(letter for letter in code if letter.isprintable())
-            code = code if len(code) <= _LONGEST_LINE else code[: _LONGEST_LINE - 3] + "..."
+            code = code if len(code) <= _MAX_CODE_LENGTH else code[: _MAX_CODE_LENGTH - 3] + "..."
             return f" ({shown(name)}, line {line}{f': {code}' if with_code and code else ''})"
     return ""
 
 
 def shown(name: str) -> str:
-    """A path as it is named in messages: from the current folder or from site-packages on, where it is below one."""
+    """Return a path for messages: relative to the current folder or to site-packages if it is inside, else absolute."""
     path = Path(name)
     if path.is_relative_to(Path.cwd()):
         return str(path.relative_to(Path.cwd()))
@@ -55,7 +55,7 @@ def shown(name: str) -> str:
 
 
 def _is_users(name: str) -> bool:
-    """Not of Python's own modules, PyTorch, ExecuTorch or etprof: what the user did not write and cannot mend."""
+    """Return whether a file may be the user's: not part of Python's standard library, PyTorch, ExecuTorch, or etprof."""
     path = Path(name)
     if not path.is_file() or any(path.is_relative_to(folder) for folder in _libraries()):
         return False
@@ -79,19 +79,19 @@ def _to_do(text: str, section: str) -> str:
 def not_traced(
     error: BaseException, methods: Mapping[str, BuiltModel], input_shapes: Sequence[str] = ()
 ) -> Explanation | None:
-    """Of an error that torch.export ended with. `input_shapes` are those of --input-shape: the example inputs have them."""
-    said = str(error)
-    line = _first_line(said)
-    where = place(error, said, with_code=True)
-    for pattern, explain in _NOT_TRACED:
-        if found := re.search(pattern, f"{type(error).__name__}: {said}", re.S):
+    """Explain an error of torch.export. `input_shapes` are the values of --input-shape, which the example inputs have."""
+    message = str(error)
+    line = _first_line(message)
+    where = place(error, message, with_code=True)
+    for pattern, explain in _TRACE_RULES:
+        if found := re.search(pattern, f"{type(error).__name__}: {message}", re.S):
             if input_shapes and explain is _constrained:
                 return _shape_not_free(found, input_shapes)
             return explain(found, where, methods)
     if (failed := _eager_error(methods)) is not None:
         where = place(failed, with_code=True)
         if input_shapes:
-            why = f"with {_given(input_shapes)} the model does not run in PyTorch either: {_first_line(str(failed))}"
+            why = f"with {_shape_options(input_shapes)} the model does not run in PyTorch either: {_first_line(str(failed))}"
             return why + where, _to_do(
                 "give sizes that the model takes, and the same to inputs that belong together", "shapes-that-do-not-fit"
             )
@@ -103,14 +103,14 @@ def not_traced(
     )
 
 
-def _first_line(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _first_line(message: str) -> str:
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
     text = lines[0] if lines else "no reason was given"
     return text if len(text) <= 200 else text[:197] + "..."
 
 
 def _eager_error(methods: Mapping[str, BuiltModel]) -> BaseException | None:
-    """What PyTorch raises where it runs the methods on their inputs; None: it runs them."""
+    """Run the methods in PyTorch on their inputs, and return the exception that this raises, or None."""
     from etprof.exporting import check
 
     try:
@@ -122,7 +122,7 @@ def _eager_error(methods: Mapping[str, BuiltModel]) -> BaseException | None:
 
 
 def _data_dependent(found: re.Match[str], where: str, _methods: Any) -> Explanation:
-    expression = found[1] if len(found[1]) <= _LONGEST_LINE else found[1][: _LONGEST_LINE - 3] + "..."
+    expression = found[1] if len(found[1]) <= _MAX_CODE_LENGTH else found[1][: _MAX_CODE_LENGTH - 3] + "..."
     why = f"what it does depends on the values in a tensor: data-dependent expression {expression}{where}"
     if re.search(r"torchvision/(ops|models/detection)/", where):
         return why, _to_do("export backbone and head; post-processing cannot be exported", "branches-on-values")
@@ -173,21 +173,21 @@ def _constrained(found: re.Match[str], _where: str, _methods: Any) -> Explanatio
     return why, _to_do("leave it fixed, or take the size from the input's shape", "a-dynamic-size-that-is-not-dynamic")
 
 
-def _given(input_shapes: Sequence[str]) -> str:
+def _shape_options(input_shapes: Sequence[str]) -> str:
     return " ".join(f"--input-shape {text}" for text in input_shapes)
 
 
 def _shape_not_free(found: re.Match[str], input_shapes: Sequence[str]) -> Explanation:
-    """As _constrained, of sizes that were given by --input-shape."""
+    """Explain the error of _constrained for sizes from --input-shape."""
     why, _ = _constrained(found, "", None)
     size = re.search(r"is always (\d+)", why)
     others = f"the other inputs of that size, {size[1]}" if size else "the other inputs of that size"
     remedy = f"give the same range to {others}, or leave the size fixed"
-    return f"with {_given(input_shapes)}: {why}", _to_do(remedy, "shapes-that-do-not-fit")
+    return f"with {_shape_options(input_shapes)}: {why}", _to_do(remedy, "shapes-that-do-not-fit")
 
 
 _Rule = tuple[str, Callable[[re.Match[str], str, Any], Explanation]]
-_NOT_TRACED: list[_Rule] = [
+_TRACE_RULES: list[_Rule] = [
     (
         r"Could not (?:guard on|extract specialized integer from) data-dependent expression (.+?) \(unhinted",
         _data_dependent,
@@ -203,11 +203,11 @@ _NOT_TRACED: list[_Rule] = [
 ]
 
 
-# --- what torch.export takes and a .pte cannot do ---
+# --- programs that torch.export accepts and a .pte cannot hold ---
 
 
 def no_tensors(exported: Mapping[str, torch.export.ExportedProgram]) -> Explanation | None:
-    """Of programs that compute nothing: ExecuTorch plans no memory for outputs that are all constants or None."""
+    """Explain programs that compute nothing. ExecuTorch plans no memory for outputs that are all constants or None."""
     from torch.export.graph_signature import ConstantArgument
 
     for method, program in exported.items():
@@ -220,7 +220,7 @@ def no_tensors(exported: Mapping[str, torch.export.ExportedProgram]) -> Explanat
 def changed_inputs(
     edge: Mapping[str, torch.export.ExportedProgram], exported: Mapping[str, torch.export.ExportedProgram]
 ) -> Explanation | None:
-    """Of programs that write into their inputs: ExecuTorch gives such an input back as one more output."""
+    """Explain programs that write into their inputs. ExecuTorch returns such an input as an additional output."""
     for method, program in edge.items():
         if changed := sorted(set(program.graph_signature.user_inputs_to_mutate.values())):
             writes = [node for node in exported[method].graph.nodes if written(node) in changed]
@@ -231,7 +231,7 @@ def changed_inputs(
 
 
 def no_kernel_for_rank(edge: Mapping[str, torch.export.ExportedProgram]) -> Explanation | None:
-    """Of programs with a convolution in three dimensions that no backend took: ExecuTorch's kernel refuses it when it runs."""
+    """Explain programs with a 3D convolution that no backend took. ExecuTorch's kernel refuses it at run time."""
     for program in edge.values():
         for node in program.graph.nodes:
             if "aten.convolution." in str(node.target) and node.meta["val"].dim() > 4:
@@ -242,7 +242,7 @@ def no_kernel_for_rank(edge: Mapping[str, torch.export.ExportedProgram]) -> Expl
 
 
 def written(node: torch.fx.Node) -> str | None:
-    """The placeholder that an operator writes into, also through views of it."""
+    """Return the placeholder into which an operator writes, directly or through views."""
     schema = getattr(node.target, "_schema", None)
     if node.op != "call_function" or schema is None or not schema.arguments:
         return None
@@ -256,7 +256,7 @@ def written(node: torch.fx.Node) -> str | None:
 
 
 def not_copied(error: BaseException) -> Explanation | None:
-    """Of an error in making a copy of the model in another type."""
+    """Explain an error in copying the model to another type."""
     if "deepcopy protocol" not in str(error):
         return None
     return (
@@ -266,10 +266,10 @@ def not_copied(error: BaseException) -> Explanation | None:
 
 
 def forgotten(warning: str, modules: Sequence[torch.nn.Module]) -> str | None:
-    """What is to be said of a warning that torch.export gave: attributes that a method assigns and that are no buffers.
+    """Return a message for torch.export's warning about attributes that a method assigns and that are not buffers.
 
-    What holds a parameter is none of them: nn.LSTM and nn.GRU have lists of theirs, which torch.export assigns itself. Nor is
-    what each run computes anew from parameters: torch.nn.utils.weight_norm's weight, of weight_g and weight_v, and spectral_norm's.
+    Attributes that hold parameters do not count: nn.LSTM and nn.GRU have lists of them, which torch.export assigns itself.
+    Attributes that each run computes from parameters do not count either: the weights of weight_norm and spectral_norm.
     """
     if not (found := re.search(r"The tensor attributes? (.+?) (?:was|were) assigned during export", warning)):
         return None
@@ -280,7 +280,7 @@ def forgotten(warning: str, modules: Sequence[torch.nn.Module]) -> str | None:
 
 
 def _is_parameter(module: torch.nn.Module, name: str) -> bool:
-    """Whether `self.rnn._flat_weights[0]` is one of the module's parameters, or computed from some in every run."""
+    """Return whether a name such as `self.rnn._flat_weights[0]` is a parameter, or is computed from some in every run."""
     path = name.removeprefix("self.")
     parameters = dict(module.named_parameters(remove_duplicate=False))
     if {f"{path}_g", f"{path}_orig"} & parameters.keys():
@@ -300,30 +300,32 @@ def _is_parameter(module: torch.nn.Module, name: str) -> bool:
 def not_lowered(
     error: BaseException, programs: Mapping[str, torch.export.ExportedProgram], dtype: str
 ) -> Explanation | None:
-    """Of an error that ExecuTorch's lowering ended with."""
-    said = str(error)
-    if found := re.search(r"Operator torch\._ops\.([\w.]+?)(?:\.default)? is not in Core ATen opset", said):
+    """Explain an error of ExecuTorch's lowering."""
+    message = str(error)
+    if found := re.search(r"Operator torch\._ops\.([\w.]+?)(?:\.default)? is not in Core ATen opset", message):
         return _no_kernel([found[1]], programs)
-    if found := re.search(r"Missing out variants: \{(.+?)\}", said):
+    if found := re.search(r"Missing out variants: \{(.+?)\}", message):
         return _no_kernel(re.findall(r"'([\w:.]+)'", found[1]), programs)
-    if found := re.search(r"No registered serialization name for <class '(torch\.return_types\.\w+)'>", said):
+    if found := re.search(r"No registered serialization name for <class '(torch\.return_types\.\w+)'>", message):
         why = f"forward() returns a {found[1]}, which a program cannot hold"
         return why, _to_do(
             "return the tensors in it, as in `values, indices = x.max(-1)`", "results-of-max-min-and-topk"
         )
-    if "amax.default only supports keep_dim == True" in said:
-        where = next((line for name in ("aten.max.dim", "aten.amax") if (line := _place_of(name, programs))), "")
+    if "amax.default only supports keep_dim == True" in message:
+        where = next((line for name in ("aten.max.dim", "aten.amax") if (line := _find_call(name, programs))), "")
         why = f"XNNPACK takes a maximum along a dimension only where the dimension is kept{where}"
         return why, _to_do("write keepdim=True, and .squeeze() behind it", "a-maximum-that-loses-its-dimension")
-    if found := re.search(r"(cond|map|scan|while_loop)\w* might be aliasing the input or the output", said):
+    if found := re.search(r"(cond|map|scan|while_loop)\w* might be aliasing the input or the output", message):
         why = f"a branch of torch.{found[1]} returns its input, or a view of it{_branching_line(programs)}"
         return why, _to_do("return a copy: x.clone()", "branches-that-return-their-input")
-    where = place(error, said, with_code=True)
-    if (refused := _refused_types(said, where, dtype)) is not None:
+    where = place(error, message, with_code=True)
+    if (refused := _refused_types(message, where, dtype)) is not None:
         return refused
-    if found := re.search(r"op <EdgeOpOverload: ([\w.]+?)(?:\.default)?>.*was not decomposed or delegated", said, re.S):
+    if found := re.search(
+        r"op <EdgeOpOverload: ([\w.]+?)(?:\.default)?>.*was not decomposed or delegated", message, re.S
+    ):
         return _not_delegated(found[1], programs)
-    if found := re.search(r"Could not guard on data-dependent expression (.+?) \(unhinted", said):
+    if found := re.search(r"Could not guard on data-dependent expression (.+?) \(unhinted", message):
         condition = re.sub(r"\bz?uf?\d+\b", "n", found[1])
         why = f"a size n depends on the values in a tensor, and nothing says whether {condition}{where}"
         return why, _to_do("state its bounds with torch._check", "sizes-from-values")
@@ -340,16 +342,16 @@ def _branching(programs: Mapping[str, torch.export.ExportedProgram]) -> list[tor
 
 
 def _branching_line(programs: Mapping[str, torch.export.ExportedProgram]) -> str:
-    """The user's line of the first torch.cond or the like."""
+    """Return the user's line with the first torch.cond, map, scan, or while_loop."""
     return next((place(None, node.meta.get("stack_trace") or "", with_code=True) for node in _branching(programs)), "")
 
 
 def _not_delegated(operator: str, programs: Mapping[str, torch.export.ExportedProgram]) -> Explanation:
-    """Of an operator that a partitioner kept whole for its delegate and then did not take."""
+    """Explain an operator that a partitioner kept from being decomposed and then did not delegate."""
     branches = _branching(programs)
     if not branches:
         why = (
-            f"the backend's partitioner asked for {operator} whole, and did not take it{_place_of(operator, programs)}"
+            f"the backend's partitioner asked for {operator} whole, and did not take it{_find_call(operator, programs)}"
         )
         return why, _to_do("try --backend portable, or write it with other operators", "modules-in-torchcond")
     where = _branching_line(programs)
@@ -364,7 +366,7 @@ def _not_delegated(operator: str, programs: Mapping[str, torch.export.ExportedPr
 
 
 def not_written(error: BaseException) -> Explanation | None:
-    """Of an error in writing that is none of the disk's."""
+    """Explain an error in writing that is not an OSError."""
     if isinstance(error, OSError):
         return None
     why = f"the program cannot be written: {type(error).__name__}: {_first_line(str(error))}{place(error, str(error), with_code=True)}"
@@ -372,7 +374,7 @@ def not_written(error: BaseException) -> Explanation | None:
 
 
 def no_etrecord(error: BaseException) -> str:
-    """What is to be said where PyTorch cannot serialize the graphs that the .etrecord holds."""
+    """Return a message for graphs of the .etrecord that PyTorch cannot serialize."""
     line = _first_line(str(error))
     node = re.search(r"Failed serializing node (\w+)", line)
     reason = f"PyTorch cannot serialize {node[1]}" if node else f"{type(error).__name__}: {line}"
@@ -382,21 +384,21 @@ def no_etrecord(error: BaseException) -> str:
 # --- types and operators ---
 
 
-def _refused_types(said: str, where: str, dtype: str) -> Explanation | None:
-    found = re.search(r"EdgeOpOverload: ([\w.]+?)(?:\.default)?>: schema", said)
+def _refused_types(message: str, where: str, dtype: str) -> Explanation | None:
+    found = re.search(r"EdgeOpOverload: ([\w.]+?)(?:\.default)?>: schema", message)
     if found is None:
         return None
-    if "torch.complex" in said:
+    if "torch.complex" in message:
         why = f"ExecuTorch has no complex numbers: {found[1]}{where}"
         return why, _to_do("write it in real numbers", "complex-numbers")
-    kinds = sorted(set(re.findall(r"torch\.(float\d+|bfloat16|int\d+|uint8|bool)", said)))
+    kinds = sorted(set(re.findall(r"torch\.(float\d+|bfloat16|int\d+|uint8|bool)", message)))
     if len(kinds) > 1:
         why = f"{found[1]} mixes {' and '.join(kinds)}{where}"
-        return why, _to_do(_types_remedy(dtype), "types-that-are-mixed")
+        return why, _to_do(_types_to_do(dtype), "types-that-are-mixed")
     return None
 
 
-def _types_remedy(dtype: str) -> str:
+def _types_to_do(dtype: str) -> str:
     if dtype == "fp32":
         return "convert one of them with .to()"
     return f"--dtype {dtype} converts weights, buffers and inputs: make a constant a registered buffer"
@@ -404,15 +406,15 @@ def _types_remedy(dtype: str) -> str:
 
 def _no_kernel(operators: Iterable[str], programs: Mapping[str, torch.export.ExportedProgram]) -> Explanation:
     names = sorted({name.replace("::", ".") for name in operators})
-    where = next((found for name in names if (found := _place_of(name, programs))), "")
+    where = next((found for name in names if (found := _find_call(name, programs))), "")
     return (
         f"ExecuTorch has no kernel for {', '.join(names)}{where}",
         _to_do("write it with other operators", "operators-that-executorch-lacks"),
     )
 
 
-def _place_of(operator: str, programs: Mapping[str, torch.export.ExportedProgram]) -> str:
-    """The user's line that calls an operator, also one that only its decomposition calls."""
+def _find_call(operator: str, programs: Mapping[str, torch.export.ExportedProgram]) -> str:
+    """Return the user's line that calls an operator, directly or through a decomposition."""
     for program in _with_decompositions(programs):
         for node in program.graph.nodes:
             if node.op == "call_function" and str(node.target).removesuffix(".default") == operator:

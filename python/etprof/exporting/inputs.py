@@ -1,7 +1,7 @@
 """The .inputs file: a model's example inputs in the order in which ExecuTorch takes them. See docs/reference/files.md.
 
-The format is safetensors. It is written here rather than by the safetensors package because that one writes the
-metadata in a random order, and the same inputs must give the same bytes (their SHA-256 identifies them).
+The format is safetensors. etprof writes it itself, because the safetensors package writes the metadata in random order, and
+the same inputs must give the same bytes (their SHA-256 identifies them).
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def flatten(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The leaves of nested inputs in pytree order, which is ExecuTorch's; position i is the program's input i.
+    """Return the leaves of nested inputs in pytree order, as in ExecuTorch: leaf i is the program's input i.
 
     Raises:
-        TypeError: A leaf is of a type that a .pte cannot take.
+        TypeError: A leaf has a type that a .pte cannot take.
     """
     from torch.utils import _pytree
 
@@ -49,7 +49,7 @@ def flatten(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
 
 
 def encode(methods: dict[str, list[Any]]) -> bytes:
-    """The bytes of a .inputs file: for each method its flat inputs, tensors and others."""
+    """Return the bytes of a .inputs file with the flat inputs of each method, tensors and other values."""
     import torch
 
     tensors: dict[str, torch.Tensor] = {}
@@ -64,10 +64,10 @@ def encode(methods: dict[str, list[Any]]) -> bytes:
 
 
 def decode(data: bytes) -> dict[str, list[Any]]:
-    """The flat inputs of each method of a .inputs file; likewise the outputs of `etprof-runner --save-outputs`.
+    """Return the flat inputs of each method in a .inputs file, or the outputs in a file of `etprof-runner --save-outputs`.
 
     Raises:
-        ValueError: These are no such bytes.
+        ValueError: The bytes are not in this format.
     """
     import safetensors.torch
 
@@ -92,7 +92,7 @@ def _encode_safetensors(tensors: dict[str, torch.Tensor], metadata: dict[str, st
     header: dict[str, Any] = {"__metadata__": metadata}
     blobs = []
     end = 0
-    # The widest elements first: so every tensor is aligned to its element, wherever the data begins.
+    # Tensors with the widest elements come first, so every tensor is aligned to its element size.
     for name in sorted(tensors, key=lambda name: -tensors[name].element_size()):
         tensor = tensors[name]
         blob = _row_major_bytes(tensor)
@@ -127,7 +127,7 @@ def _check(number: int, leaf: Any) -> None:
 
 
 def _scalar(value: bool | int | float | str | None) -> dict[str, Any]:
-    """`{"type": ..., "value": ...}`; JSON has no infinities and no NaN, they are strings."""
+    """Return `{"type": ..., "value": ...}`. Infinities and NaN are strings, because JSON has no such numbers."""
     if value is None:
         return {"type": "none"}
     if isinstance(value, bool):
@@ -140,6 +140,6 @@ def _scalar(value: bool | int | float | str | None) -> dict[str, Any]:
 
 
 def _value(entry: dict[str, Any]) -> bool | int | float | str | None:
-    """The inverse of _scalar."""
+    """Return the value that _scalar encoded."""
     kinds = {"none": lambda _: None, "bool": bool, "int": int, "double": float, "string": str}
     return kinds[entry["type"]](entry.get("value"))

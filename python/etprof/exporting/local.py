@@ -1,4 +1,4 @@
-"""The user's own packages that register models, found from the current folder without importing any."""
+"""Find the user's packages that register models in a folder, without importing them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from etprof import models
 if TYPE_CHECKING:
     from types import ModuleType
 
-_LARGEST = 1 << 20  # bytes of an __init__.py that is read
+_MAX_INIT_BYTES = 1 << 20  # bytes; larger __init__.py files are not read
 
 
 def registered(folder: Path) -> dict[str, list[Path]]:
-    """The models that the packages in `folder` and in `folder`/models register, each with the __init__.py files that do.
+    """Return the models that packages in `folder` and `folder`/models register, each with the __init__.py files.
 
     A package registers a model by a call in its __init__.py whose first argument is the name: register_model("my_net", ...).
     """
@@ -29,7 +29,7 @@ def registered(folder: Path) -> dict[str, list[Path]]:
 
 
 def computing(folder: Path) -> list[Path]:
-    """Those of the packages that register models by names that are known only when they run."""
+    """Return the __init__.py files that compute a model's name when they run."""
     return [init for init in _packages(folder) if computes_names(init)]
 
 
@@ -38,29 +38,29 @@ def _packages(folder: Path) -> list[Path]:
 
 
 def registered_by(init: Path) -> list[str]:
-    """The models that one file registers, in its order. A file that cannot be read as Python registers none."""
+    """Return the models that one file registers, in order. A file that cannot be parsed registers none."""
     return list(dict.fromkeys(name for name in _names(init) if name is not None))
 
 
 def computes_names(init: Path) -> bool:
-    """Whether the file registers models, too, by names that are known only when it runs, such as a loop's."""
+    """Return whether the file registers a model whose name is computed when it runs, for example in a loop."""
     return None in _names(init)
 
 
 def _names(init: Path) -> list[str | None]:
-    """The first argument of each call of register_model; None: it is no constant."""
+    """Return the first argument of each call of register_model; None: the argument is not a constant."""
     own = Path(models.__file__)
     try:
-        if init.stat().st_size > _LARGEST or (own.exists() and init.samefile(own)):
+        if init.stat().st_size > _MAX_INIT_BYTES or (own.exists() and init.samefile(own)):
             return []
         source = init.read_bytes()
         tree = ast.parse(source) if b"register_model" in source else None
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return [_name(node.args[0]) for node in ast.walk(tree) if _registers(node)] if tree else []
+    return [_name(node.args[0]) for node in ast.walk(tree) if _is_registration(node)] if tree else []
 
 
-def _registers(node: ast.AST) -> bool:
+def _is_registration(node: ast.AST) -> bool:
     match node:
         case ast.Call(func=ast.Name(id="register_model") | ast.Attribute(attr="register_model"), args=[_, *_]):
             return True
@@ -72,11 +72,11 @@ def _name(argument: ast.expr) -> str | None:
 
 
 def import_package(init: Path) -> ModuleType:
-    """Import the package of an __init__.py, within the packages around it, so that it registers its models.
+    """Import the package of an __init__.py, as part of its parent packages, so that it registers its models.
 
     Raises:
-        ImportError: Another module has its name.
-        Exception: What its code raises.
+        ImportError: Another module has the package's name.
+        Exception: The package's code raises.
     """
     init = init.resolve()
     parts = [init.parent.name]

@@ -1,4 +1,4 @@
-"""Operators that a backend computes in another way than PyTorch, and whether that explains a difference of outputs."""
+"""Operators that a backend computes differently from PyTorch, which may explain a difference of outputs."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lowering:
-    """A known one: which calls it concerns, and with which arguments PyTorch computes what the backend does."""
+    """A known difference: the calls that it affects, and the arguments with which PyTorch computes the backend's result."""
 
-    operator: str  # as the exported graph names it
+    operator: str  # name in the exported graph
     arguments: dict[str, Any]
     computed_with: dict[str, Any]
     what: str
     instead: str
 
 
-# By backend. Seen with ExecuTorch 1.5.1, whose op_gelu.py writes a node without the approximation.
+# Known differences by backend. op_gelu.py of ExecuTorch 1.5.1 writes a GELU node without its approximation.
 KNOWN = {
     "xnnpack": [
         Lowering(
@@ -37,7 +37,7 @@ KNOWN = {
 
 
 def as_lowered(exported: torch.export.ExportedProgram, backend: str) -> tuple[torch.nn.Module, str] | None:
-    """The program as the backend computes it, as a PyTorch module, and what differs; None: nothing known does."""
+    """Return a PyTorch module that computes like the backend, and the differences, or None without known differences."""
     module = exported.module()
     whats = []
     for lowering in KNOWN.get(backend, []):

@@ -1,6 +1,6 @@
-"""The .pte.json: what is written, and its JSON Schema, which is made of the types here when etprof is built.
+"""The content of .pte.json and its JSON Schema, which the build of etprof makes from the types here.
 
-`Annotated` has what a key means, and what else its schema says of it. Needs nothing but Python's standard library.
+`Annotated` holds the meaning of a key and additional keywords of its schema. This module needs only Python's standard library.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Sha256 = Annotated[str, {"pattern": "^[0-9a-f]{64}$"}]
 
 
 class Tensor(TypedDict):
-    """An input or output."""
+    """An input or output that is a tensor."""
 
     type: Annotated[Literal["tensor"], "a tensor"]
     dtype: Annotated[str, "data type of its elements"]
@@ -27,14 +27,14 @@ class Tensor(TypedDict):
 
 
 class Fixed(TypedDict):
-    """Another one, whose value is fixed in the program."""
+    """An input or output that is not a tensor. Its value is fixed in the program."""
 
     type: Annotated[str, "kind of a value that is no tensor", {"not": {"const": "tensor"}}]
 
 
 @dataclass(frozen=True)
 class Method:
-    """What a method is made of, as ExecuTorch sees it."""
+    """A method of the program: its inputs, outputs, and operators."""
 
     inputs: Annotated[list[Tensor | Fixed], "in the order of the call"]
     outputs: Annotated[list[Tensor | Fixed], "in the order of the program"]
@@ -44,7 +44,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Versions:
-    """Of all that shapes a .pte."""
+    """Versions of all software that affects the content of a .pte."""
 
     etprof: Annotated[str, "of this package"]
     etprof_sources_sha256: Annotated[Sha256, "of its source files: another exporter or example model has another one"]
@@ -65,7 +65,7 @@ class File:
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for, and found."""
+    """The options of the export, and the model that they selected."""
 
     schema_version: Annotated[Literal[1], "keys may be added under the same number"]
     model: Annotated[str, "as it was asked for"]
@@ -80,12 +80,12 @@ class Asked:
 
 @dataclass(frozen=True)
 class Manifest(Method, Asked):
-    """The file. At its top level are the keys of the program's first method, too, which is the runner's choice."""
+    """The whole file. Its top level also has the keys of the program's first method, which the runner runs by default."""
 
     methods: Annotated[dict[str, Method], "by name; the first stands above, too", {"minProperties": 1}]
     example_inputs_sha256: Annotated[Sha256, "of the .inputs file"]
     created_utc: Annotated[str, "when the program was exported", {"pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"}]
-    command: Annotated[list[str], "that made it, word by word; empty: it was made by the Python function"]
+    command: Annotated[list[str], "that result it, word by word; empty: it was result by the Python function"]
     versions: Annotated[Versions, "of all that shapes the program"]
     delegation: Annotated[list[check.MethodDelegation] | None, "of each method; null: etprof could not be asked"]
     check: Annotated[check.Check | None, "null: `--no-check`"]
@@ -98,7 +98,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "MODEL.pte.json, beside an exported program",
-        "description": "What `etprof export` made, of what, with what, and whether it computes what the model computes "
+        "description": "What `etprof export` result, of what, with what, and whether it computes what the model computes "
         "(docs/reference/export.md).",
         **_object(Manifest, definitions),
         "$defs": definitions,
@@ -128,10 +128,10 @@ def _object(kind: type, definitions: dict[str, Any]) -> dict[str, Any]:
 def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if origin is Annotated:
-        made = _schema(parts[0], definitions)
-        for said in parts[1:]:
-            made |= {"description": said} if isinstance(said, str) else said
-        return made
+        result = _schema(parts[0], definitions)
+        for annotation in parts[1:]:
+            result |= {"description": annotation} if isinstance(annotation, str) else annotation
+        return result
     if origin is Literal:
         return {"enum": list(parts)} if len(parts) > 1 else {"const": parts[0]}
     if origin in (types.UnionType, typing.Union):
@@ -147,6 +147,6 @@ def _schema(kind: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         return dict(_TYPES[kind])
     name = re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
     if name not in definitions:
-        definitions[name] = {}  # its place is before those that it refers to
+        definitions[name] = {}  # a definition stands before the definitions that it refers to
         definitions[name] = _object(kind, definitions)
     return {"$ref": f"#/$defs/{name}"}

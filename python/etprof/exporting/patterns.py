@@ -1,4 +1,4 @@
-"""The patterns that ExecuTorch's XNNPACK backend looks for, made only where one may be found."""
+"""Skip ExecuTorch's XNNPACK pattern searches in graphs that cannot contain the pattern, because patterns are slow to make."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 
 _PASSES = "executorch.backends.xnnpack._passes"
-# Its passes that look for patterns: the module and the class, where the class gets the patterns, and what names of operators
-# in each pattern match.
+# The passes that search for patterns: the pass's module and class; the module, function, and return type that provide its
+# patterns; and regular expressions for names of operators, each of which a graph with the pattern must contain.
 SEARCHES = (
     ("convert_to_sdpa", "ConvertToSDPAPass", "sdpa", "get_graphs", list, ("softmax", "mm|matmul")),
-    # (decomposed, as some versions have it, it takes rows and columns by their index)
+    # Some versions decompose the operator, which then gathers rows and columns by index.
     (
         "convert_to_upsample_bilinear2d",
         "ConvertToUpsampleBilinear2d",
@@ -27,17 +27,17 @@ SEARCHES = (
 
 
 def may_have(graph: Any, names: tuple[str, ...]) -> bool:
-    """Whether for each of the expressions the graph has an operator whose name matches it."""
+    """Return whether each expression matches the name of an operator in the graph."""
     targets = [str(node.target) for node in graph.nodes if node.op == "call_function"]
     return all(any(re.search(name, target) for target in targets) for name in names)
 
 
 @contextlib.contextmanager
 def made_where_needed() -> Iterator[None]:
-    """What is lowered meanwhile has only the patterns made that its graphs may have.
+    """Inside this context, lowering makes only the patterns that its graphs may contain.
 
-    Otherwise a process makes all of them for its first model: it exports some small models, for 4 s, which is a third of
-    the time that a small model takes. Here those passes look for nothing in a graph in which nothing can be found.
+    ExecuTorch makes all patterns for the first model of a process by exporting some small models. This takes 4 s, a third of
+    the time for a small model. Inside this context, those passes search a graph without candidates for no pattern.
     """
     with contextlib.ExitStack() as restored:
         for file, name, maker, getter, nothing, names in SEARCHES:
@@ -46,7 +46,7 @@ def made_where_needed() -> Iterator[None]:
                 kind = getattr(module, name)
                 getattr(getattr(module, maker), getter)
             except (ImportError, AttributeError):
-                continue  # another version, which does as it does
+                continue  # this version of ExecuTorch differs, and is left unchanged
             restored.callback(setattr, kind, "call", kind.call)
             kind.call = _searching(module, kind.call, maker, SimpleNamespace(**{getter: nothing}), names)
         yield

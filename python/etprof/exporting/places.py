@@ -1,4 +1,4 @@
-"""Where in the model the operators are that no backend took."""
+"""Locate the operators in the model that no backend took."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ if TYPE_CHECKING:
 
     import torch
 
-_SHOWN = 5  # places of a method
+_MAX_PLACES = 5  # places per method
 
 
 def of(programs: Mapping[str, torch.export.ExportedProgram]) -> dict[str, list[str]]:
-    """By method: `layers.*.attention (model.py, line 30): 4 expand_copy`, those with the most operators first.
+    """Return texts by method, such as `layers.*.attention (model.py, line 30): 4 expand_copy`, most operators first.
 
-    The programs are lowered, with their delegates. Modules that differ in a number alone count as one.
+    The programs are lowered and contain their delegates. Modules whose paths differ only in a number count as one.
     """
-    return {name: _of_method(program) for name, program in programs.items()}
+    return {name: _describe_method(program) for name, program in programs.items()}
 
 
-def _of_method(program: torch.export.ExportedProgram) -> list[str]:
+def _describe_method(program: torch.export.ExportedProgram) -> list[str]:
     places: dict[str, Counter[str]] = {}
     for node in program.graph.nodes:
-        # Of delegates and their results the target is no operator of a schema.
+        # Calls of delegates, and reads of their results, are not operators with a schema.
         if node.op == "call_function" and hasattr(node.target, "_schema") and "delegate" not in str(node.target):
             places.setdefault(_place(node), Counter())[node.target._schema.name.rpartition("::")[2]] += 1
     largest = sorted(places.items(), key=lambda one: -one[1].total())
-    said = [
-        f"{place}: {', '.join(f'{n} {name}' for name, n in found.most_common())}" for place, found in largest[:_SHOWN]
+    texts = [
+        f"{place}: {', '.join(f'{n} {name}' for name, n in found.most_common())}"
+        for place, found in largest[:_MAX_PLACES]
     ]
-    rest = sum(found.total() for _, found in largest[_SHOWN:])
-    return said + ([f"elsewhere: {rest} more"] if rest else [])
+    rest = sum(found.total() for _, found in largest[_MAX_PLACES:])
+    return texts + ([f"elsewhere: {rest} more"] if rest else [])
 
 
 def _place(node: torch.fx.Node) -> str:

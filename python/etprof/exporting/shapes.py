@@ -1,4 +1,4 @@
-"""Shapes of inputs: `--input-shape`, and the ends of a program's dynamic shapes."""
+"""Shapes of inputs: the option `--input-shape`, and the smallest and largest shapes of a dynamic program."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 _REMEDY = "write --input-shape NAME=1x3x64..512x64..512, a number or LOW..HIGH for each dimension"
 _DIMENSION = re.compile(r"(\d+)(?:\.\.(\d+))?")
-_LARGEST = 1 << 40  # elements of a dimension: more is a slip of the keyboard
+_MAX_SIZE = 1 << 40  # elements of a dimension; a larger size is a typo
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """`[METHOD.]NAME=1x3x64..512`: the input's name or number, and of each dimension the least and the largest size."""
+    """A parsed `[METHOD.]NAME=1x3x64..512`: the input's name or number, and the smallest and largest size per dimension."""
 
     text: str
-    method: str  # empty: that of a model with a single one
+    method: str  # empty: the model's only method
     name: str
     sizes: tuple[tuple[int, int], ...]
 
 
 def parse_bounds(text: str) -> Bounds:
-    """What was typed after --input-shape.
+    """Parse a value of --input-shape.
 
     Raises:
-        ValueError: It is not of that form.
+        ValueError: The value does not have this form.
     """
     target, equals, shape = text.partition("=")
     method, _, name = target.rpartition(".")
@@ -48,7 +48,7 @@ def parse_bounds(text: str) -> Bounds:
     for match in matches:
         low = int(match[1])
         high = int(match[2]) if match[2] is not None else low
-        if not 1 <= low <= high <= _LARGEST:
+        if not 1 <= low <= high <= _MAX_SIZE:
             raise ValueError(
                 f"{text!r}: {match[0]} is not a range of sizes: the smaller one comes first, and is at least 1"
             )
@@ -57,12 +57,12 @@ def parse_bounds(text: str) -> Bounds:
 
 
 def with_bounds(model_name: str, methods: dict[str, BuiltModel], all_bounds: Sequence[Bounds]) -> dict[str, BuiltModel]:
-    """The methods with their example inputs brought within the bounds, and their dimensions with a range dynamic.
+    """Return the methods with example inputs resized to the bounds, and with dynamic dimensions where a range is given.
 
-    A method that is given bounds has no other dynamic shapes.
+    A method with bounds loses its other dynamic shapes.
 
     Raises:
-        ExportError: There is no such method or input, or it has another number of dimensions.
+        ExportError: The method or input does not exist, or the input has another number of dimensions.
     """
     by_method: dict[str, list[Bounds]] = {}
     for bounds in all_bounds:
@@ -94,8 +94,8 @@ def _bounded(model_name: str, method: BuiltModel, all_bounds: list[Bounds]) -> B
             found = f"has shape {list(leaf.shape)}" if hasattr(leaf, "shape") else "is not a tensor"
             why = f"--input-shape {bounds.text}: the example input {bounds.name} {found}"
             raise ExportError(model_name, errors.EXAMPLE_INPUTS, why, "give as many dimensions as it has")
-        sizes = [_within(size, *ends) for size, ends in zip(leaf.shape, bounds.sizes, strict=True)]
-        # A clone: one tensor may be two inputs, and torch.export tells them apart by identity.
+        sizes = [_clamp_size(size, *ends) for size, ends in zip(leaf.shape, bounds.sizes, strict=True)]
+        # The tensor is cloned, because one tensor may be two inputs, and torch.export distinguishes inputs by identity.
         leaves[position] = resized(leaf, sizes).clone()
         ranges = {number: ends for number, ends in enumerate(bounds.sizes) if ends[0] < ends[1]}
         if ranges:
@@ -108,14 +108,14 @@ def _bounded(model_name: str, method: BuiltModel, all_bounds: list[Bounds]) -> B
     return dataclasses.replace(method, args=args, kwargs=kwargs, dynamic_shapes=shapes)
 
 
-def _within(size: int, low: int, high: int) -> int:
-    """The size nearest to `size` in the range; not 1 if it can be helped, for torch.export takes a 1 for a constant."""
+def _clamp_size(size: int, low: int, high: int) -> int:
+    """Return the size in the range nearest to `size`. Avoid 1 if possible, because torch.export makes it a constant."""
     nearest = min(max(size, low), high)
     return min(2, high) if nearest == 1 and low < high else nearest
 
 
 def _position(model_name: str, method: BuiltModel, bounds: Bounds) -> int:
-    """The number of the input, flat: a number as it is, a name by the parameters of forward()."""
+    """Return the position of the input among the flat inputs, from its number or from the parameter's name."""
     names = input_names(method)
     if bounds.name in names:
         return names.index(bounds.name)
@@ -127,7 +127,7 @@ def _position(model_name: str, method: BuiltModel, bounds: Bounds) -> int:
 
 
 def input_names(method: BuiltModel) -> list[str]:
-    """For each flat input the parameter of forward() that it is; empty where it is a part of one (a tuple's, a dict's)."""
+    """Return the parameter of forward() for each flat input, or "" if the input is only a part of one (tuple, dict)."""
     from torch.utils import _pytree
 
     try:
@@ -144,12 +144,12 @@ def input_names(method: BuiltModel) -> list[str]:
 
 
 def parameters(module: torch.nn.Module) -> list[str]:
-    """The names of forward()'s parameters."""
+    """Return the names of forward()'s parameters."""
     return list(inspect.signature(module.forward).parameters)
 
 
 def resized(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-    """The tensor cut, or repeated, to a shape of as many dimensions: so its values stay those of real inputs."""
+    """Cut or repeat the tensor to a shape with the same number of dimensions, which keeps realistic values."""
     for dimension, size in enumerate(shape):
         if (have := tensor.shape[dimension]) < size:
             repeats = [1] * tensor.dim()
@@ -160,7 +160,7 @@ def resized(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
 
 
 def cases(name: str, method: BuiltModel, program: torch.export.ExportedProgram) -> list[Case]:
-    """The inputs to check with: the example's and, of a program with dynamic shapes, its smallest and largest."""
+    """Return the inputs for the check: the example, and for dynamic shapes also the smallest and the largest inputs."""
     example = Case(name, "example", method.args, method.kwargs)
     if not program.range_constraints:
         return [example]
@@ -180,7 +180,7 @@ def _resized_case(name: str, example: Case, shapes: list[list[int] | None]) -> C
 
 
 def _shapes_at(program: torch.export.ExportedProgram, end: int) -> list[list[int] | None]:
-    """The shape of each flat input with all sizes at the lower (0) or upper (1) end; what has no end is as traced."""
+    """Return each flat input's shape with all sizes at the lower (0) or upper (1) bound, or as traced without a bound."""
     import torch
 
     values = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
@@ -207,8 +207,8 @@ def _size_at(program: torch.export.ExportedProgram, size: int | torch.SymInt, en
         bound = (found.lower, found.upper)[end] if found is not None else None
         try:
             values[symbol] = max(1, int(bound))
-        except (TypeError, OverflowError, ValueError):  # without a bound
+        except (TypeError, OverflowError, ValueError):  # the symbol has no bound
             values[symbol] = int(size.node.hint)
-        if values[symbol] > _LARGEST:
+        if values[symbol] > _MAX_SIZE:
             values[symbol] = int(size.node.hint)
     return int(expression.subs(values))

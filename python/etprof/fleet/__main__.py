@@ -1,4 +1,4 @@
-"""`etprof fleet ...` runs this as `python -m etprof.fleet ...`."""
+"""`etprof fleet ...` runs this module as `python -m etprof.fleet ...`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from etprof.fleet import options
 from etprof.fleet.problem import FleetError
 
 _DIGEST = re.compile("[0-9a-f]{32}")
-# Clients of object stores, whose errors are not all OSError.
+# Modules of object stores' clients, which also raise errors other than OSError.
 _CLIENTS = {"adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
 
 
@@ -28,7 +28,7 @@ def _counted(number: int, one: str, many: str = "") -> str:
 
 
 def _require_one(paths: Sequence[str], open_run: Callable[[str], object]) -> None:
-    """No fleet is made for wrong paths alone: FleetError of the last where none of them can be opened."""
+    """Raise FleetError of the last path if no path can be opened, so that wrong paths alone do not create a fleet."""
     for path in paths[:-1]:
         with contextlib.suppress(FleetError):
             open_run(path)
@@ -145,7 +145,7 @@ _ACTIONS: dict[str, Callable[[Namespace], int]] = {
 
 
 def _import_failed(error: ImportError) -> tuple[str, str]:
-    """Problem and remedy."""
+    """Return the problem and the remedy of a failed import."""
     if error.name is None or error.name.partition(".")[0] == "etprof":
         return f"etprof's native module cannot be loaded: {errors.one_line(error)}", "run `script/bootstrap`"
     return (
@@ -155,7 +155,7 @@ def _import_failed(error: ImportError) -> tuple[str, str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Do what was asked for, and return the exit code."""
+    """Run the command and return the exit code."""
     chosen = options.parse(arguments)
     return errors.exit_code_of(lambda: _do(chosen))
 

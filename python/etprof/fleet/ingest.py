@@ -1,4 +1,4 @@
-"""Results directories and bare ETDumps as rows of a fleet's tables."""
+"""Convert results directories and single ETDumps to rows of a fleet's tables."""
 
 from __future__ import annotations
 
@@ -21,48 +21,48 @@ from etprof.fleet import schema
 from etprof.fleet.problem import FleetError
 from etprof.fleet.store import Batch, Fleet, Partition
 
-_LONGEST_MODEL = 240  # bytes of a folder's name
-_BATCH_ROWS = 4_000_000  # operator rows that are held in memory
+_MAX_MODEL_BYTES = 240  # bytes, because the model is part of a folder's name
+_BATCH_ROWS = 4_000_000  # the most operator rows in memory
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What the person who adds runs says of all of them; None: what the manifest says, and of an ETDump nothing."""
+    """Labels that the user gives to all added runs; None: the manifest's value, or no value for an ETDump."""
 
     device: str | None = None
     device_class: str | None = None
     version: str | None = None
-    model: str | None = None  # of ETDumps: a results directory has one
-    day: str | None = None  # of ETDumps, as 2026-11-01
+    model: str | None = None  # for ETDumps only, because a results directory names its model
+    day: str | None = None  # for ETDumps only, as 2026-11-01
 
 
 @dataclass(frozen=True)
 class Run:
-    """A results directory whose manifest was read; or an ETDump, with a manifest that says what is known of one."""
+    """A results directory with its manifest, or an ETDump with a manifest made from what is known about the file."""
 
     path: Path
     digest: str
     manifest: dict
     partition: Partition
-    older_digest: str = ""  # of the bytes of its manifest, as in fleets of an older etprof
+    older_digest: str = ""  # digest of the manifest's bytes, which older versions of etprof used
 
     @property
     def digests(self) -> set[str]:
-        """What it may be called in a fleet."""
+        """The digests under which a fleet may store the run."""
         return {self.digest, self.older_digest} - {""}
 
     @property
     def is_etdump(self) -> bool:
-        """Whether it is one file."""
+        """Whether the run is a single ETDump."""
         return self.manifest["status"] == _ETDUMP
 
     @property
     def how_to_look(self) -> str:
-        """The command that says what is wrong with it."""
+        """The hint with the command that explains what is wrong with the run."""
         return f"see `etprof {'analyze' if self.is_etdump else 'validate'} {self.path}`"
 
 
-# Of an ETDump's launch nothing is known but its traced runs.
+# Only the traced runs of an ETDump's launch are known.
 _ETDUMP = "etdump"
 _ETDUMPS_MANIFEST: dict = {
     "status": _ETDUMP,
@@ -83,17 +83,17 @@ _ETDUMPS_RESULT: dict = {
 
 @dataclass
 class Added:
-    """What an addition did."""
+    """The result of adding runs."""
 
     runs: int = 0
     known: int = 0
     launches: int = 0
     operators: int = 0
-    refused: list[FleetError] = field(default_factory=list)  # what could not be read, and why
+    refused: list[FleetError] = field(default_factory=list)  # one error per path that could not be read
 
 
 def open_run(path: str | os.PathLike[str], labels: Labels | None = None) -> Run:
-    """Read a results directory's manifest, or look at an ETDump.
+    """Read a results directory's manifest, or check an ETDump.
 
     Raises:
         FleetError: it is neither, or the measurement has not ended
@@ -102,7 +102,7 @@ def open_run(path: str | os.PathLike[str], labels: Labels | None = None) -> Run:
     run = _open_etdump(path, labels or Labels()) if path.is_file() else _open_results(path)
     if not is_utf8(str(path.resolve())):
         raise FleetError(f"`{path}` cannot be added: its path is not UTF-8", "rename it")
-    if len(schema.escaped(run.partition[1])) > _LONGEST_MODEL:
+    if len(schema.escaped(run.partition[1])) > _MAX_MODEL_BYTES:
         raise FleetError(
             f"`{path}` cannot be added: the name of its model is too long", "rename the model, and measure it"
         )
@@ -117,13 +117,13 @@ def _open_etdump(path: Path, labels: Labels) -> Run:
             begin = file.read(12)
     except OSError as error:
         raise FleetError(f"`{path}` cannot be read: {error.strerror}", "check your access to it") from error
-    if b"ED00" not in (begin[4:8], begin[8:12]):  # with a size before it or without
+    if b"ED00" not in (begin[4:8], begin[8:12]):  # the identifier follows an optional size
         _trace(run)
     return run
 
 
 def _trace(run: Run) -> Any:
-    """An ETDump's events.
+    """Read an ETDump's events.
 
     Raises:
         FleetError: it is none, or is damaged
@@ -147,7 +147,7 @@ def _open_results(path: Path) -> Run:
         manifest = json.loads(contents)
         status, model, when = manifest["status"], manifest["model_id"], manifest["generated_at"]
         day = datetime.strptime(when, "%Y-%m-%dT%H:%M:%SZ").date().isoformat()
-        manifest["results"]  # some layouts that can be analyzed have none
+        manifest["results"]  # some layouts that can be analyzed have no results
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FleetError(
             f"`{path}` is not a results directory of etprof: {_reason(error)}",
@@ -163,7 +163,7 @@ def _open_results(path: Path) -> Run:
 
 
 def _digest_of(manifest: bytes) -> str:
-    """The same of all JSON texts with the same values, however a tool writes them."""
+    """Return a digest that is the same for all JSON texts with the same values, whichever tool wrote them."""
 
     def number(text: str) -> float:
         value = float(text)
@@ -182,7 +182,7 @@ def _reason(error: BaseException) -> str:
 
 
 def add(fleet: Fleet, paths: Sequence[str | os.PathLike[str]], labels: Labels | None = None, events: int = 0) -> Added:
-    """Add results directories and ETDumps. Those that the fleet has are left out, so adding twice changes nothing.
+    """Add results directories and ETDumps. Runs that the fleet already has are skipped, so adding twice changes nothing.
 
     One that cannot be read does not keep the others out: `refused` of the result has it.
 
@@ -210,7 +210,7 @@ def add(fleet: Fleet, paths: Sequence[str | os.PathLike[str]], labels: Labels | 
         known = {digest for digest, run in runs.items() if run.digests & stored}
         done.known += len(known)
         new = [run for digest, run in runs.items() if digest not in known]
-        # Day and model of a results directory are its own; those of ETDumps are labels, which may be others now.
+        # Labels give an ETDump its day and model, so both may differ from the last addition. A results directory has its own.
         elsewhere = (
             {digest: other for other in there if other != partition for digest in fleet.known_runs(there[other])}
             if any(run.is_etdump for run in new)
@@ -236,7 +236,7 @@ def _labeled_otherwise(run: Run, partition: Partition) -> FleetError:
 
 
 def _batches(runs: list[Run], labels: Labels, events: int, refused: list[FleetError]) -> Iterator[Rows]:
-    """Rows of runs, as many as fit into memory. Files are read beside each other: the reader is C++ and needs no lock."""
+    """Yield batches of rows that fit into memory. Threads read files in parallel, because the C++ reader needs no lock."""
     runs = sorted(runs, key=lambda run: (*_named(run, labels)[1:], run.digest))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         rows = Rows()
@@ -257,7 +257,7 @@ def _batches(runs: list[Run], labels: Labels, events: int, refused: list[FleetEr
 
 
 def _read(run: Run) -> list[tuple[dict, dict]] | FleetError:
-    """By experiment: its entry of the manifest, and its runs."""
+    """Yield each experiment's entry of the manifest and its runs."""
     from etprof import _native
 
     try:
@@ -273,7 +273,7 @@ def _read(run: Run) -> list[tuple[dict, dict]] | FleetError:
 
 
 def _read_etdump(run: Run) -> list[tuple[dict, dict]]:
-    """One experiment per method, named as operators' keys name it: the file does not say."""
+    """Yield one experiment per method, named by the prefix of the operators' keys, because an ETDump has no name for it."""
     profiles = _trace(run).profiles()
     if not any(profile.run_phase for profile in profiles):
         raise FleetError(f"`{run.path}` has no complete run", run.how_to_look)
@@ -289,7 +289,7 @@ def _read_etdump(run: Run) -> list[tuple[dict, dict]]:
 
 
 def _named(run: Run, labels: Labels) -> tuple[str | None, str, str]:
-    """Device, class, and version."""
+    """Return the run's device, device class, and version."""
     device = run.manifest.get("device") or {}
     versions = {result.get("executorch_version") for result in run.manifest["results"]} - {None}
     return (
@@ -300,7 +300,7 @@ def _named(run: Run, labels: Labels) -> tuple[str | None, str, str]:
 
 
 class _Text:
-    """A column of texts that repeat, as codes of a vocabulary."""
+    """A column of repeating texts, stored as codes of a vocabulary."""
 
     def __init__(self) -> None:
         self.codes: list[np.ndarray] = []
@@ -324,7 +324,7 @@ class _Text:
 
 
 class _Columns:
-    """A table in the making."""
+    """A table to which rows are appended."""
 
     def __init__(self, table: schema.Table) -> None:
         self.table = table
@@ -333,7 +333,7 @@ class _Columns:
         self.rows = 0
 
     def extend(self, rows: int, values: Mapping[str, Any]) -> None:
-        """Add rows. A text is one for all of them; a list of texts is repeated; numbers are an array, or one for all."""
+        """Append rows. A single text or number applies to all rows, a list of texts is repeated, an array has one per row."""
         self.rows += rows
         for name, text in self.texts.items():
             value = values[name]
@@ -365,15 +365,15 @@ class Rows:
 
     @property
     def operators(self) -> int:
-        """How many rows of operators there are."""
+        """The number of operator rows."""
         return self._tables["operators"].rows
 
     def tables(self) -> dict[str, pa.Table]:
-        """Return them as Arrow has them."""
+        """Return the tables as Arrow tables."""
         return {name: columns.arrow() for name, columns in self._tables.items()}
 
     def add(self, run: Run, experiments: list[tuple[dict, dict]], labels: Labels, events: int = 0) -> None:
-        """Add the rows of one run, all of them or none.
+        """Add all rows of one run, or none if it cannot be read.
 
         Raises:
             FleetError: its manifest lacks something
@@ -383,7 +383,7 @@ class Rows:
                 part
                 for result, read in experiments
                 if result["mode"] == "timing"
-                for part in _of_experiment(run, result, read, _named(run, labels), events)
+                for part in _experiment_rows(run, result, read, _named(run, labels), events)
             ]
         except (KeyError, TypeError, ValueError) as error:
             raise FleetError(f"`{run.path}` cannot be added: {_reason(error)}", run.how_to_look) from error
@@ -392,10 +392,10 @@ class Rows:
             self._tables[table].extend(rows, values)
 
 
-def _of_experiment(
+def _experiment_rows(
     run: Run, result: dict, read: dict, named: tuple[str | None, str, str], events: int
 ) -> Iterator[tuple[str, int, dict]]:
-    """Table, number of rows, and their values."""
+    """Yield a table's name, a number of rows, and their values."""
     device, device_class, version = named
     launches = [launch for launch in result["launches"] if launch["status"] != "failed"]
     same = {
@@ -406,19 +406,19 @@ def _of_experiment(
         "version": version,
         "emulated": result["emulated"],
     }
-    yield "runs", 1, same | _of_run(run, result, len(launches))
+    yield "runs", 1, same | _run_rows(run, result, len(launches))
     traced = _Traced(read["profile"], run.is_etdump)
     order = np.argsort(read["launch"], kind="stable")
     latencies, of_launch = read["latency_ns"][order], read["launch"][order]
     for launch in launches:
         begin, end = np.searchsorted(of_launch, [launch["index"], launch["index"] + 1])
-        row = _of_launch(launch, latencies[begin:end]) | traced.whole(launch["index"])
+        row = _launch_rows(launch, latencies[begin:end]) | traced.whole(launch["index"])
         yield "launches", 1, same | row | {"configuration": _configuration(result)}
         operators = traced.operators(launch["index"])
         yield "operators", len(operators["key"]), same | operators | {"launch": launch["index"]}
     if events and result["etdump"] and read["profile"] is not None:
         file = run.path if run.is_etdump else run.path / result["etdump"]
-        for rows, values in _sampled(file, read["profile"], events):
+        for rows, values in _sample_events(file, read["profile"], events):
             yield "events", rows, same | values
 
 
@@ -426,7 +426,7 @@ def _configuration(result: dict) -> str | None:
     return None if result["threads"] is None else f"{result['label']} t{result['threads']} {result['isa']}".strip()
 
 
-def _of_run(run: Run, result: dict, launches: int) -> dict:
+def _run_rows(run: Run, result: dict, launches: int) -> dict:
     device = run.manifest.get("device") or {}
     when = run.manifest["generated_at"]
     return {
@@ -446,7 +446,7 @@ def _of_run(run: Run, result: dict, launches: int) -> dict:
     }
 
 
-def _of_launch(launch: dict, latencies: np.ndarray) -> dict:
+def _launch_rows(launch: dict, latencies: np.ndarray) -> dict:
     buckets, counts = bucketed(latencies)
     some = latencies.size > 0
     return {
@@ -465,13 +465,13 @@ def _of_launch(launch: dict, latencies: np.ndarray) -> dict:
 
 
 def bucketed(latencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the buckets that latencies (ns, above 0) fall into, and how many fall into each."""
+    """Return the histogram buckets of latencies (ns, above 0), and the number of latencies in each."""
     buckets = np.ceil(np.log(latencies[latencies > 0]) / schema.LOG_GAMMA).astype(np.int32)
     return np.unique(buckets, return_counts=True)
 
 
 class _Traced:
-    """Sums of a Profile's self times by launch: of the steady runs, or where a launch has none, of its disturbed ones.
+    """Sums of a Profile's self times by launch, over its steady runs, or over its disturbed runs if none is steady.
 
     Of an ETDump it is not known which runs were disturbed, and where none is steady it is the sums of all.
     """
@@ -495,7 +495,7 @@ class _Traced:
         }
 
     def runs(self, launch: int) -> tuple[np.ndarray, bool | None]:
-        """Indices of the runs, and whether they were disturbed."""
+        """Return the indices of the launch's runs, and whether they were disturbed."""
         if self.profile is not None:
             ours = self.launch == launch
             for phases, disturbed in self.choices:
@@ -536,8 +536,8 @@ class _Traced:
         return {**texts, "runs": counts.astype(np.int64), "self_ns": sums.astype(np.int64)}
 
 
-def _sampled(etdump: Path, profile: Any, wanted: int) -> Iterator[tuple[int, dict]]:
-    """Events of some traced runs of an ETDump: of steady ones, or of all where there is none, spread evenly."""
+def _sample_events(etdump: Path, profile: Any, wanted: int) -> Iterator[tuple[int, dict]]:
+    """Return the events of some traced runs of an ETDump, spread evenly over the steady runs, or over all if none is steady."""
     from etprof import _native
     from etprof.etdump import Etdump
 
@@ -546,9 +546,9 @@ def _sampled(etdump: Path, profile: Any, wanted: int) -> Iterator[tuple[int, dic
     runs = np.flatnonzero(phase == "steady")
     runs = runs if runs.size else np.arange(phase.size)
     is_run = np.array([name == "Method::execute" for name in dump.names], dtype=bool)[dump.name]
-    wholes = np.flatnonzero(is_run)  # one per complete run, in the file's order
+    wholes = np.flatnonzero(is_run)  # one event per complete run, in the file's order
     if wholes.size != phase.size:
-        return  # runs that are cut: which event is of which run is not certain
+        return  # incomplete runs make it uncertain to which run an event belongs
     first, count = dump._trace.block_first_event, dump._trace.block_event_count
     for run in runs[np.unique(np.linspace(0, runs.size - 1, min(wanted, runs.size)).round().astype(int))]:
         block = int(dump.block[wholes[run]])

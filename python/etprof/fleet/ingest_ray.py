@@ -1,4 +1,4 @@
-"""Adding results directories and ETDumps to a fleet as a Ray Data job.
+"""Add results directories and ETDumps to a fleet as a Ray Data job.
 
 import ray
 from etprof.fleet import ingest_ray
@@ -18,7 +18,7 @@ from etprof.fleet.ingest import Added, Labels
 def ingest(
     paths: jobs.Paths, uri: str, labels: Labels | None = None, events: int = 0, runs_per_task: int = 64, add=jobs.add
 ) -> Added:
-    """Add results directories and ETDumps, a few of them per task. Ray starts a task again whose worker has died.
+    """Add results directories and ETDumps, a few per task. Ray restarts a task if its worker dies.
 
     Args:
         paths: results directories and ETDumps that every worker sees

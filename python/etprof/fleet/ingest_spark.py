@@ -1,4 +1,4 @@
-"""Adding results directories and ETDumps to a fleet as a Spark job.
+"""Add results directories and ETDumps to a fleet as a Spark job.
 
 from pyspark.sql import SparkSession
 from etprof.fleet import ingest_spark
@@ -23,7 +23,7 @@ def ingest(
     runs_per_task: int = 64,
     add=jobs.add,
 ) -> Added:
-    """Add results directories and ETDumps, a few of them per task. Spark starts a task again whose worker has died.
+    """Add results directories and ETDumps, a few per task. Spark restarts a task if its worker dies.
 
     The arguments are those of `ingest_ray.ingest`.
 

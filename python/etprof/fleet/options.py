@@ -1,4 +1,4 @@
-"""The command line of `etprof fleet`. It needs nothing but Python's standard library: etprof's build reads it."""
+"""The command line of `etprof fleet`. The build of etprof imports this module, so it needs only the standard library."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def _day(text: str) -> str:
     return datetime.strptime(text, "%Y-%m-%d").date().isoformat()
 
 
-# What argparse says of a value that is refused.
+# argparse names a type by the function's __name__ in its message about an invalid value.
 _count.__name__, _share.__name__, _variable.__name__, _day.__name__ = "number", "share", "NAME=VALUE", "day"
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The options of `etprof fleet`: also what its completion and docs/reference/cli.md are made of."""
+    """Return the parser of `etprof fleet`, from which its completion and docs/reference/cli.md are generated, too."""
     parser = errors.Parser(
         prog="etprof fleet",
         description="Keep the runs of many devices as Parquet files, query them, and judge versions.",
@@ -185,7 +185,7 @@ def _tables(actions: argparse._SubParsersAction) -> None:
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """The options; a wrong command line ends the process with 2, as argparse does."""
+    """Parse the command line. A wrong command line ends the process with exit code 2, as in argparse."""
     parser = make_parser()
     options = parser.parse_args(arguments)
     if options.action == "query" and options.query and not options.uri:

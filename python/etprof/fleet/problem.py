@@ -1,10 +1,10 @@
-"""The one error that a command of a fleet ends with."""
+"""The error of the commands of `etprof fleet`."""
 
 from __future__ import annotations
 
 
 class FleetError(Exception):
-    """What could not be done, and what to do about it."""
+    """The command failed; the error has the problem and the remedy."""
 
     def __init__(self, problem: str, what_to_do: str, exit_code: int = 3) -> None:
         super().__init__(problem)

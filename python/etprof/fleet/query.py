@@ -1,4 +1,4 @@
-"""Questions to a fleet, answered by DuckDB: the `.sql` files beside this one, or a person's own."""
+"""Queries over a fleet, which DuckDB runs: the `.sql` files in this package, or the user's own."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from etprof.fleet.store import Fleet
 
 SHIPPED = Path(__file__).resolve().parent / "sql"
 FORMATS = ("table", "csv", "json")
-# DuckDB takes each path for a pattern. In brackets such a character is itself.
+# DuckDB reads paths as patterns. Brackets escape these characters.
 _GLOB = re.compile(r"[*?\[]")
 _HIVE = "hive_partitioning = true, hive_types = {'day': DATE, 'model': VARCHAR}"
 
 
 def names() -> dict[str, str]:
-    """By name of a shipped query, its first line of comment."""
+    """Return the first comment line of each shipped query by its name."""
     return {
         file.stem: file.read_text(encoding="utf-8").splitlines()[0].lstrip("- ")
         for file in sorted(SHIPPED.glob("*.sql"))
@@ -58,7 +58,7 @@ def text_of(name: str) -> str:
 
 
 def connect(fleet: Fleet, tables: Iterable[str] = tuple(schema.BY_NAME)) -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB in memory, with a view for each table: of the files that are the fleet, whatever lies beside them.
+    """Return a DuckDB in memory with a view per table, which reads only files that belong to the fleet.
 
     Raises:
         FleetError: a file is damaged, or DuckDB would read other files, days, or models
@@ -86,7 +86,7 @@ def connect(fleet: Fleet, tables: Iterable[str] = tuple(schema.BY_NAME)) -> duck
 
 
 def _check_readable(root: str) -> None:
-    """DuckDB takes a backslash for the end of a folder's name, and a folder `day=...` for a partition wherever it is."""
+    """Refuse paths that DuckDB misreads: a backslash separates folders, and any folder `day=...` is a partition."""
     for part in root.split("/"):
         if "\\" in part or part.startswith(tuple(f"{column.name}=" for column in schema.PARTITIONS)):
             raise FleetError(
@@ -97,33 +97,33 @@ def _check_readable(root: str) -> None:
 
 @dataclass(frozen=True)
 class Answer:
-    """The rows of an answer, and a table for any Arrow library: `polars.DataFrame(answer)`."""
+    """The result of a query, which is also a table for any Arrow library: `polars.DataFrame(answer)`."""
 
     table: pa.Table
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns."""
+        """The names of the columns."""
         return self.table.column_names
 
     @cached_property
     def rows(self) -> list[tuple]:
-        """Rows, as Python's values."""
+        """The rows as Python values."""
         return list(zip(*(column.to_pylist() for column in self.table.columns), strict=True))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The answer as DuckDB gave it, not copied."""
+        """Export the result as an Arrow stream without a copy."""
         return self.table.__arrow_c_stream__(requested_schema)
 
 
 def ask(fleet: Fleet, sql: str, variables: Mapping[str, Any] | None = None) -> Answer:
-    """Return the answer to SQL; without rows where the SQL gives none. `getvariable('NAME')` is the value of NAME.
+    """Run SQL and return the result, which may have no rows. In the SQL, `getvariable('NAME')` is the value of NAME.
 
     Raises:
         FleetError: DuckDB refuses it; a file that it needs is damaged; or a compaction removed files meanwhile
     """
     try:
-        # Its threads end here, not with Python: they may hold files of an object store's client.
+        # DuckDB's threads must end before Python does, because they may hold files of an object store's client.
         with contextlib.closing(connect(fleet, _tables_in(sql))) as connection:
             for name, value in (variables or {}).items():
                 if not re.fullmatch(r"\w+", name):
@@ -147,7 +147,7 @@ def ask(fleet: Fleet, sql: str, variables: Mapping[str, Any] | None = None) -> A
 
 
 def _tables_in(sql: str) -> list[str]:
-    """The fleet's tables that a query reads; all where that cannot be told."""
+    """Return the fleet's tables that a query reads, or all tables if that is unknown."""
     try:
         with contextlib.closing(duckdb.connect()) as connection:
             used = {name.lower() for name in connection.get_table_names(sql)}
@@ -177,7 +177,7 @@ def show(columns: list[str], rows: Iterable[tuple], form: str, out: TextIO) -> N
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime.date | datetime.datetime):
         return value.isoformat()
-    if isinstance(value, decimal.Decimal):  # what DuckDB makes of a sum of integers
+    if isinstance(value, decimal.Decimal):  # DuckDB returns sums of integers as decimals
         return int(value) if value == int(value) else float(value)
     if isinstance(value, list):
         return [_plain(one) for one in value]
@@ -185,7 +185,7 @@ def _plain(value: Any) -> Any:
 
 
 def _csv_cell(value: Any) -> Any:
-    """As etprof's other CSV: what a spreadsheet would compute begins with an apostrophe."""
+    """Return a CSV cell. As in etprof's other CSV, a text that a spreadsheet would compute starts with an apostrophe."""
     value = _plain(value)
     if isinstance(value, str) and re.match(r"[=@]|[+-].*[(|!=]", value):
         return "'" + value

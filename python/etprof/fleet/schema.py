@@ -1,4 +1,4 @@
-"""The tables of a fleet, described once: Parquet files, their check, and docs/reference/fleet.md are made of this.
+"""The description of a fleet's tables, which determines the Parquet files, their check, and docs/reference/fleet.md.
 
 `etprof fleet tables` prints the page, which needs nothing but Python's standard library.
 """
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 VERSION = 1
 
 # Latencies are counted in DDSketch's buckets (Masson, Rim, Lee: "DDSketch: A Fast and Fully-Mergeable Quantile Sketch with
-# Relative-Error Guarantees", VLDB 2019): bucket i holds (GAMMA^(i-1), GAMMA^i] ns. Its middle, 2 GAMMA^i / (GAMMA + 1), is
-# at most ACCURACY from any value in it. Buckets of many devices add up in SQL, so no engine needs a library for them.
+# Relative-Error Guarantees", VLDB 2019): bucket i holds (GAMMA^(i-1), GAMMA^i] ns. Its middle, 2 GAMMA^i / (GAMMA + 1), has
+# a relative error of at most ACCURACY. SQL can add up buckets of many devices, so no engine needs a library for them.
 ACCURACY = 0.01
 GAMMA = (1 + ACCURACY) / (1 - ACCURACY)
 LOG_GAMMA = math.log(GAMMA)
@@ -25,13 +25,13 @@ LOG_GAMMA = math.log(GAMMA)
 
 @dataclass(frozen=True)
 class Column:
-    """One column. Its type is Arrow's; a text that repeats is stored by a dictionary."""
+    """One column, with Arrow's type. Repeating texts are stored with a dictionary."""
 
     name: str
     type: str  # a key of _TYPES
     meaning: str
     unit: str = ""
-    null: str = ""  # when it is null; empty: never
+    null: str = ""  # the condition for null; empty: never null
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Table:
 # The order of rows within a file, so that row groups can be skipped. A run has one class and one version.
 SORTED_BY = ("device_class", "version", "run")
 
-# In the names of folders, as Hive has it; engines show them as columns of every table.
+# Partitions are in the names of folders, in Hive's format. Engines show them as columns of every table.
 PARTITIONS = (
     Column("day", "date", "day of the measurement (UTC)", null="an ETDump without `--day`"),
     Column("model", "string", "model's name; of an ETDump `--model`, or `unknown`"),
@@ -166,11 +166,11 @@ EVENTS = Table(
         Column("duration_ns", "int64", "time, with that of events inside", "ns"),
     ),
 )
-# In the order in which a batch is written: the file in `runs` makes it part of the fleet.
+# The order in which the tables of a batch are written. The last one, `runs`, commits the batch.
 TABLES = (OPERATORS, EVENTS, LAUNCHES, RUNS)
 BY_NAME = {table.name: table for table in TABLES}
 
-# Arrow's types, and what DuckDB calls them.
+# Maps Arrow's types to DuckDB's.
 _TYPES = {
     "string": ("string", "VARCHAR"),
     "bool": ("bool_", "BOOLEAN"),
@@ -185,7 +185,7 @@ _TYPES = {
 
 
 def escaped(value: str) -> str:
-    """Return what stands for a value in the name of a folder."""
+    """Return the escaped value for the name of a folder."""
     return urllib.parse.quote(value, safe="")
 
 
@@ -215,7 +215,7 @@ def duckdb_columns(table: Table) -> str:
 
 
 def page() -> str:
-    """docs/reference/fleet.md."""
+    """Return the text of docs/reference/fleet.md."""
     lines = [
         "# Fleet tables",
         "",
@@ -258,5 +258,5 @@ def _wrapped(text: str) -> str:
 
 
 def bucket_middle(bucket: Any) -> Any:
-    """Return the value in ns that stands for a bucket, at most ACCURACY from each latency in it."""
+    """Return the value (ns) that represents a bucket, with a relative error of at most ACCURACY."""
     return 2 * GAMMA**bucket / (GAMMA + 1)

@@ -1,4 +1,4 @@
-"""A fleet's files: what is in it, adding a batch, and compacting, all safe against a kill at any moment.
+"""The files of a fleet: list, add, and compact batches. All operations are safe against a kill at any moment.
 
 A batch is one file per table with the same name, written in the order of `schema.TABLES`. It is part of the fleet once its
 file in `runs` is there. A compaction writes one batch that replaces others: the list of these, then its tables. Both take
@@ -35,32 +35,32 @@ from etprof.fleet.problem import FleetError
 
 _MARK = "etprof_fleet.json"
 _REPLACES = "replaces"
-# In a file's metadata: the SHA-256 of the file in which zeros are in its place.
+# The key in a file's metadata of the file's SHA-256, which is computed with zeros in place of the digest.
 _DIGEST = b"etprof_sha256"
 _NO_DIGEST = b"0" * 64
-# As Thrift's compact protocol has it. It is found without a reader of Parquet, which damage may mislead.
+# The digest in the encoding of Thrift's compact protocol. A Parquet reader is not used, because damage may mislead it.
 _RECORDED = re.compile(_DIGEST + rb"\x18\x40(?P<digest>[0-9a-f]{64})")
-_FOOTER = 1 << 20  # bytes at the end of a file that hold its metadata
+_FOOTER = 1 << 20  # bytes at the end of a file that contain its metadata
 _ADD_AGAIN = "remove the other files of this batch, and add its runs again; move what etprof did not write out of the fleet's folder"
-_LARGE = 32 << 20  # bytes of operators that a compaction holds in memory, some 8 million rows
-_ROW_GROUP = 1 << 18  # rows: small enough to be skipped, large enough to be compressed
+_MAX_MERGED_BYTES = 32 << 20  # bytes of operators that a compaction holds in memory, about 8 million rows
+_ROW_GROUP = 1 << 18  # rows; small enough to skip row groups, large enough to compress well
 
 Partition = tuple[str, str]  # day, model
 
 
 @dataclass(frozen=True)
 class Batch:
-    """One file per table of one day and model."""
+    """One file per table, for one day and model."""
 
     partition: Partition
     name: str
 
 
 class Fleet:
-    """A folder or bucket of tables."""
+    """A fleet: a folder or bucket of tables."""
 
     def __init__(self, uri: str, create: bool = False) -> None:
-        """Open it.
+        """Open the fleet.
 
         Raises:
             FleetError: it cannot be reached, is no fleet, or has a newer schema
@@ -73,13 +73,13 @@ class Fleet:
                 f"`{uri}` cannot be opened: {error}", "give a folder, or a URL that fsspec knows"
             ) from error
         self.root = root.rstrip("/")
-        self._verified: dict[str, tuple[int, int]] = {}  # by path, size and time of a file that is whole
+        self._verified: dict[str, tuple[int, int]] = {}  # size and time of each intact file, by path
         self.local = isinstance(self.fs, fsspec.implementations.local.LocalFileSystem)
         try:
             self._check_mark(create)
         except (FleetError, OSError):
             raise
-        except Exception as error:  # an object store's client has errors of its own
+        except Exception as error:  # clients of object stores raise their own errors
             raise FleetError(
                 f"`{uri}` cannot be reached: {errors.one_line(error)}",
                 "check the URL, the endpoint, and your credentials",
@@ -128,7 +128,7 @@ class Fleet:
         return self._path(_REPLACES, f"day={day}", f"model={schema.escaped(model)}", f"{batch.name}.json")
 
     def _write(self, path: str, contents: Any) -> None:
-        """Write a whole file or none: by renaming, or as one object."""
+        """Write a file atomically: by renaming, or as one object."""
         if not self.local:
             self.fs.pipe_file(path, bytes(contents))
             return
@@ -137,11 +137,11 @@ class Fleet:
         artifacts.replace_file(file, contents)
 
     def _remove(self, path: str) -> None:
-        with contextlib.suppress(FileNotFoundError):  # another compaction was faster
+        with contextlib.suppress(FileNotFoundError):  # another compaction has already removed the file
             self.fs.rm_file(path)
 
     def _stored(self, table: str, suffix: str = ".parquet") -> dict[Batch, dict]:
-        """By batch, what the file system says of a table's file, committed or not."""
+        """Return the file system's information about a table's files by batch, including batches without a commit."""
         folder = self._path(table)
         try:
             self.fs.invalidate_cache()
@@ -158,7 +158,7 @@ class Fleet:
         return batches
 
     def batches(self) -> list[Batch]:
-        """Return the batches that are the fleet: committed, and not replaced by a compaction.
+        """Return the batches of the fleet: those that are committed and that no compaction has replaced.
 
         A compaction in another process removes what it replaces before it removes the list. So the lists of before and
         after hold all that matters: whoever is given a batch that is replaced in between finds no file to read.
@@ -170,11 +170,11 @@ class Fleet:
         return [batch for batch in committed if batch not in replaced]
 
     def _lists(self) -> dict[Batch, list[Batch]]:
-        """By batch of a compaction that has not ended, those that it replaces."""
+        """Return the replaced batches of each unfinished compaction, by the compaction's new batch."""
         return {new: self._replaced_by(new) for new in self._stored(_REPLACES, ".json")}
 
     def _replaced_by(self, batch: Batch) -> list[Batch]:
-        """The batches of a list. A batch has its name from that list, so a list that names itself is not etprof's.
+        """Return the batches in a list. A batch's name depends on its list, so a list that names itself is not etprof's.
 
         Raises:
             FleetError: the list is damaged
@@ -185,16 +185,16 @@ class Fleet:
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                 raise TypeError("it is not a list of names")
             runs = self.known_runs([batch]) if self.fs.exists(self.path(schema.RUNS.name, batch)) else None
-            if runs is not None and batch.name != _name_of(runs, names):
+            if runs is not None and batch.name != _batch_name(runs, names):
                 raise ValueError("it does not belong to its batch")
         except FileNotFoundError:
-            return []  # it has just ended, and the batches are gone
+            return []  # the compaction has just finished, and the replaced batches are removed
         except (ValueError, TypeError) as error:
             raise FleetError(f"`{path}` is damaged: {error}", "move it out of the fleet's folder") from error
         return [Batch(batch.partition, name) for name in names]
 
     def files(self) -> dict[str, list[str]]:
-        """Return the files of each table, as paths of its file system.
+        """Return the files of each table, as paths of the fleet's file system.
 
         Raises:
             FleetError: a batch lacks a file
@@ -212,12 +212,12 @@ class Fleet:
         return {name: [self.path(name, batch) for batch in batches if batch in files] for name, files in stored.items()}
 
     def _missing(self, batch: Batch, stored: Mapping[str, Mapping[Batch, dict]]) -> str:
-        """The path of a table that a committed batch lacks; events are optional."""
+        """Return the path of a table that a committed batch lacks, or "". Events are optional."""
         lacks = (t.name for t in schema.TABLES if t is not schema.EVENTS and batch not in stored[t.name])
         return next((self.path(name, batch) for name in lacks), "")
 
     def verify(self, files: Iterable[str]) -> None:
-        """Compare files with the SHA-256 that is in them. An object store has checksums of its own.
+        """Compare local files with the SHA-256 in them. Object stores have their own checksums.
 
         Raises:
             FleetError: a file is damaged
@@ -227,21 +227,21 @@ class Fleet:
         wanted = {path: Path(path).stat() for path in files}
         new = [path for path, now in wanted.items() if self._verified.get(path) != (now.st_size, now.st_mtime_ns)]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            for path, _ in zip(new, pool.map(lambda path: len(self._whole(path)), new), strict=True):
+            for path, _ in zip(new, pool.map(lambda path: len(self._read_verified(path)), new), strict=True):
                 self._verified[path] = (wanted[path].st_size, wanted[path].st_mtime_ns)
 
-    def _whole(self, path: str) -> bytes:
-        """The bytes of a Parquet file, which are those that were written."""
+    def _read_verified(self, path: str) -> bytes:
+        """Read a Parquet file and verify its digest."""
         contents = Path(path).read_bytes() if self.local else self.fs.cat_file(path)
         recorded = list(
             _RECORDED.finditer(contents, max(0, len(contents) - _FOOTER))
-        )  # files of an older etprof have none
+        )  # files of older versions of etprof have no digest
         if recorded and recorded[-1]["digest"] != _digest(contents, recorded[-1].start("digest")):
             raise _damaged(path, "its SHA-256 is another")
         return contents
 
     def _remember(self, found: Iterable[dict]) -> None:
-        """Tell an object store's client what was listed: else an engine costs several requests per file for its size."""
+        """Put listed files into the client's cache. Otherwise an engine sends several requests per file for its size."""
         folders = defaultdict(list)
         for details in found:
             folders[posixpath.dirname(details["name"])].append(details)
@@ -256,13 +256,13 @@ class Fleet:
         texts = [column.name for column in table.columns if column.type == "string"]
         path = self.path(table.name, batch)
         try:
-            # All of it at once: one request, and no size that a client has cached. And in this thread: a thread of Arrow's
-            # that drops a Python object while Python ends takes the process with it.
-            contents = pa.BufferReader(self._whole(path))
+            # The whole file is read at once: this is one request, and does not depend on a cached size. It is read in this
+            # thread, because a thread of Arrow that releases a Python object at Python's exit crashes the process.
+            contents = pa.BufferReader(self._read_verified(path))
             return pq.ParquetFile(contents, read_dictionary=texts, pre_buffer=False).read(
                 columns, use_threads=self.local
             )
-        except KeyError as error:  # a column that is asked for
+        except KeyError as error:  # the file lacks a requested column
             raise FleetError(
                 f"`{path}` is not a file of a fleet: it lacks the columns of the table {table.name}",
                 "move it out of the fleet's folder",
@@ -277,7 +277,7 @@ class Fleet:
     def write(
         self, partition: Partition, tables: Mapping[str, pa.Table], replaces: Iterable[Batch] = ()
     ) -> Batch | None:
-        """Write one batch; it takes the place of others. None: there is nothing to write.
+        """Write one batch, which may replace others. Returns None if there are no runs to write.
 
         Its name comes from its runs, so that the same runs give the same files, whoever writes them again.
         """
@@ -285,7 +285,7 @@ class Fleet:
         if not runs:
             return None
         replaces = list(replaces)
-        batch = Batch(partition, _name_of(runs, [old.name for old in replaces]))
+        batch = Batch(partition, _batch_name(runs, [old.name for old in replaces]))
         if replaces:
             self._write(self._list_path(batch), json.dumps([old.name for old in replaces]).encode())
         for table in schema.TABLES:
@@ -295,7 +295,7 @@ class Fleet:
         return batch
 
     def compact(self, least_files: int = 2, grace_s: float = 24 * 3600) -> Compacted:
-        """Make one file of many in each partition, and remove what kills have left.
+        """Merge the batches of each partition, and remove files that killed processes have left.
 
         Args:
             least_files: partitions with fewer files stay as they are
@@ -309,11 +309,11 @@ class Fleet:
         after = before
         stored = {table.name: self._stored(table.name) for table in schema.TABLES}
         runs = {batch: self.known_runs([batch]) for batches in partitions.values() for batch in batches}
-        twice = _twice(runs)
+        twice = _duplicate_runs(runs)
         for partition, batches in sorted(partitions.items()):
             some_in_one = []
             if len(batches) >= least_files:
-                some_in_one = [some for some in _of_size(batches, stored[schema.OPERATORS.name]) if len(some) > 1]
+                some_in_one = [some for some in _group_by_size(batches, stored[schema.OPERATORS.name]) if len(some) > 1]
             merged = {batch for some in some_in_one for batch in some}
             drop = twice[partition]
             changed = [[batch] for batch in batches if batch not in merged and drop & runs[batch]]
@@ -323,7 +323,7 @@ class Fleet:
         return Compacted(before, after, removed)
 
     def remove(self, runs: set[str]) -> set[str]:
-        """Take runs out of the fleet, by their digests. Returns those that it had."""
+        """Remove runs from the fleet by their digests. Returns the digests that the fleet had."""
         stored = {table.name: self._stored(table.name) for table in schema.TABLES}
         found: set[str] = set()
         for batch in self.batches():
@@ -334,7 +334,7 @@ class Fleet:
         return found
 
     def _replace(self, batches: list[Batch], stored: Mapping[str, Mapping[Batch, dict]], drop: set[str]) -> int:
-        """Write batches of one partition as one, without some runs. Returns how many batches are left: 1 or 0."""
+        """Replace batches of one partition by one batch, without some runs. Returns the number of batches left: 1 or 0."""
         if self.write(batches[0].partition, dict(self._merged(batches, stored, drop)), batches):
             return 1
         for batch in batches:
@@ -342,7 +342,7 @@ class Fleet:
         return 0
 
     def _remove_batch(self, batch: Batch, stored: Mapping[str, Mapping[Batch, dict]]) -> int:
-        """Remove its files, the runs first. Returns how many."""
+        """Remove the files of a batch, `runs` first. Returns the number of files."""
         tables = [table.name for table in reversed(schema.TABLES) if batch in stored[table.name]]
         for table in tables:
             self._remove(self.path(table, batch))
@@ -351,7 +351,7 @@ class Fleet:
     def _merged(
         self, batches: list[Batch], stored: Mapping[str, Mapping[Batch, dict]], drop: Iterable[str] = ()
     ) -> Iterator[tuple[str, pa.Table]]:
-        """The tables of several batches in one, sorted, without some runs. A run that two of them have counts once."""
+        """Yield the merged and sorted tables of several batches, without some runs and without duplicate runs."""
         taken = set(drop)
         dropped: list[set[str]] = []
         keys: set[tuple] = set()
@@ -378,12 +378,12 @@ class Fleet:
                     part = part.filter(pc.invert(pc.is_in(part["run"], pa.array(sorted(twice)))))
                 parts.append(part)
             if parts:
-                yield table.name, _by_run(_joined(parts), order)
+                yield table.name, _sort_by_run(_concatenate(parts), order)
 
     def _remove_replaced(self) -> int:
-        """Finish compactions: the runs of what was replaced go first, and the list of it last."""
+        """Finish compactions: remove the `runs` files of replaced batches first, and the list of these batches last."""
         lists = self._lists()
-        # What is listed later has all that they replace, whatever an object store's client has cached.
+        # Tables are listed after the lists, so that all replaced batches appear even if the client caches listings.
         stored = {table.name: self._stored(table.name) for table in schema.TABLES}
         removed = 0
         for new, olds in lists.items():
@@ -394,7 +394,7 @@ class Fleet:
         return removed
 
     def _remove_strays(self, grace_s: float) -> int:
-        """Remove what has no file in `runs`: an addition or a compaction was killed before it took effect."""
+        """Remove batches without a file in `runs`, which an addition or compaction left when it was killed."""
         committed = self._stored(schema.RUNS.name)
         removed = 0
         for name, suffix in [(table.name, ".parquet") for table in schema.TABLES] + [(_REPLACES, ".json")]:
@@ -403,13 +403,13 @@ class Fleet:
                     continue
                 self._remove(self._list_path(batch) if name == _REPLACES else self.path(name, batch))
                 removed += 1
-            for path in self._half_written(name, grace_s):
+            for path in self._temporary_files(name, grace_s):
                 self._remove(path)
                 removed += 1
         return removed
 
-    def _half_written(self, table: str, grace_s: float) -> list[str]:
-        """What a kill kept `_write` from moving to its place."""
+    def _temporary_files(self, table: str, grace_s: float) -> list[str]:
+        """Return temporary files that `_write` left when it was killed."""
         if not self.local or not self.fs.exists(self._path(table)):
             return []
         found = self.fs.find(self._path(table), detail=True).items()
@@ -424,15 +424,15 @@ class Fleet:
 
 @dataclass(frozen=True)
 class Compacted:
-    """What a compaction did: batches before and after, and files that were removed."""
+    """The result of a compaction: batches before and after, and the number of removed files."""
 
     before: int
     after: int
     removed_files: int
 
 
-def _twice(runs: Mapping[Batch, set[str]]) -> dict[Partition, set[str]]:
-    """Runs of each partition that another one has, too, and keeps: of two labels, the one that says more."""
+def _duplicate_runs(runs: Mapping[Batch, set[str]]) -> dict[Partition, set[str]]:
+    """Return the duplicate runs to drop from each partition. The partition with the more specific label keeps a run."""
 
     def rank(batch: Batch) -> tuple[bool, bool, Partition]:
         day, model = batch.partition
@@ -448,49 +448,49 @@ def _twice(runs: Mapping[Batch, set[str]]) -> dict[Partition, set[str]]:
     return twice
 
 
-def _of_size(batches: list[Batch], operators: Mapping[Batch, Mapping[str, Any]]) -> Iterator[list[Batch]]:
-    """Batches that become one: together not much more than _LARGE. What is large already stays alone."""
+def _group_by_size(batches: list[Batch], operators: Mapping[Batch, Mapping[str, Any]]) -> Iterator[list[Batch]]:
+    """Group batches to merge, each group not much larger than _MAX_MERGED_BYTES. A batch that is already large stays alone."""
     some: list[Batch] = []
     size = 0
     for batch in batches:
         own = operators.get(batch, {}).get("size") or 0
-        if own >= _LARGE:
+        if own >= _MAX_MERGED_BYTES:
             continue
         some.append(batch)
         size += own
-        if size >= _LARGE:
+        if size >= _MAX_MERGED_BYTES:
             yield some
             some, size = [], 0
     yield some
 
 
-def _joined(parts: list[pa.Table]) -> pa.Table:
-    """One table of several. Older files say of columns that they have no nulls, which newer ones may have."""
+def _concatenate(parts: list[pa.Table]) -> pa.Table:
+    """Concatenate tables. Columns that older files declare as never null may have nulls in newer files."""
     return pa.concat_tables(parts, promote_options="default").unify_dictionaries()
 
 
-def _by_run(table: pa.Table, order: Mapping[str, int]) -> pa.Table:
-    """The rows in an order of their runs. A run's rows stay in theirs: of one run, class and version are the same."""
+def _sort_by_run(table: pa.Table, order: Mapping[str, int]) -> pa.Table:
+    """Sort the rows by run and keep the order within each run, which has only one class and version."""
     runs = table["run"].combine_chunks()
     rank = np.array([order.get(run, 0) for run in runs.dictionary.to_pylist()], dtype=np.int32)
     return table.take(pa.array(np.argsort(rank[runs.indices.to_numpy()], kind="stable")))
 
 
 def parquet(table: schema.Table, contents: pa.Table) -> bytes:
-    """Return the bytes of a table's file, with their digest."""
+    """Return the bytes of a table's file, including the digest."""
     out = pa.BufferOutputStream()
-    contents = _as_declared(table, contents)
+    contents = _check_schema(table, contents)
     with pq.ParquetWriter(
         out,
         contents.schema,
         compression="zstd",
         compression_level=1,
-        # Texts, launches, and threads repeat. Numbers of 64 bits are differences: a quarter less space than without, and
-        # an engine reads them four times as fast.
+        # Texts, launches, and threads repeat, so they get dictionaries. 64-bit numbers are stored as differences, which
+        # takes a quarter less space, and an engine reads them four times as fast.
         use_dictionary=[column.name for column in table.columns if column.type in ("string", "int32")],
         column_encoding={column.name: "DELTA_BINARY_PACKED" for column in table.columns if column.type == "int64"},
         write_statistics=True,
-        store_schema=False,  # texts are texts for every reader, not Arrow's dictionaries
+        store_schema=False,  # every reader sees texts instead of Arrow's dictionaries
         sorting_columns=[pq.SortingColumn(contents.schema.get_field_index(key)) for key in schema.SORTED_BY],
     ) as writer:
         writer.write_table(contents, _ROW_GROUP)
@@ -501,15 +501,15 @@ def parquet(table: schema.Table, contents: pa.Table) -> bytes:
 
 
 def _digest(contents: bytes, at: int) -> bytes:
-    """The SHA-256 of a file, in hexadecimal, as if that were not in it at `at`."""
+    """Return the SHA-256 of a file in hexadecimal, computed with zeros in place of the digest at `at`."""
     digest = hashlib.sha256(memoryview(contents)[:at])
     digest.update(_NO_DIGEST)
     digest.update(memoryview(contents)[at + len(_NO_DIGEST) :])
     return digest.hexdigest().encode()
 
 
-def _name_of(runs: Iterable[str], replaces: Iterable[str]) -> str:
-    """A batch's name."""
+def _batch_name(runs: Iterable[str], replaces: Iterable[str]) -> str:
+    """Return a batch's name, which is derived from its runs and the batches that it replaces."""
     replaces = list(replaces)
     digest = hashlib.sha256("\n".join([*sorted(runs), *replaces]).encode()).hexdigest()[:32]
     return ("compact-" if replaces else "batch-") + digest
@@ -521,8 +521,8 @@ def _damaged(path: str, reason: str) -> FleetError:
     )
 
 
-def _as_declared(table: schema.Table, contents: pa.Table) -> pa.Table:
-    """Check names and types; a text may come with a dictionary, which is written as it is."""
+def _check_schema(table: schema.Table, contents: pa.Table) -> pa.Table:
+    """Check that names and types match the schema. A text may have a dictionary, which is kept."""
     declared = schema.arrow_schema(table)
     if contents.schema.names != declared.names:
         raise ValueError(f"{table.name} has the columns {contents.schema.names}, not {declared.names}")
@@ -534,7 +534,7 @@ def _as_declared(table: schema.Table, contents: pa.Table) -> pa.Table:
 
 
 def _age_s(detail: Mapping[str, Any]) -> float:
-    """How old a file is, by what its file system says; without a time it counts as new."""
+    """Return a file's age in seconds from the file system's information. A file without a time counts as new."""
     for key in ("mtime", "LastModified", "last_modified", "updated", "created"):
         when = detail.get(key)
         if isinstance(when, int | float):

@@ -1,4 +1,4 @@
-"""Runs that a query selects, as traces for Perfetto, by `etprof trace`."""
+"""Write traces for Perfetto of the runs that a query selects, with `etprof trace`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from etprof.fleet.store import Fleet
 
 
 def write(fleet: Fleet, sql: str, folder: str | os.PathLike[str], most: int = 100) -> list[Path]:
-    """Write DIGEST.pftrace for each run in the answer's column `run`; a file that is there already is kept.
+    """Write DIGEST.pftrace for each run in the result's column `run`. Existing files are kept.
 
     Raises:
         FleetError: the answer has no such column or too many runs, or a results directory is gone or has changed

@@ -1,4 +1,4 @@
-"""Which device classes became faster or slower with a version, with confidence.
+"""Decide which device classes became significantly faster or slower with a version.
 
 The device is the unit. A cell is one model and configuration on one device; its latency under a version is the mean over
 launches of the logarithm of their medians. The effect of a device is the mean over its cells of log(baseline / candidate).
@@ -20,8 +20,8 @@ from etprof.fleet.query import ask
 from etprof.fleet.store import Fleet
 
 FALSE_DISCOVERY = 0.05
-LEAST_DEVICES_TO_PLAN = 3  # fewer say little of their spread
-_CONFIDENCE, _POWER = 0.95, 0.8  # of a test that is planned
+LEAST_DEVICES_TO_PLAN = 3  # fewer devices give no usable estimate of their spread
+_CONFIDENCE, _POWER = 0.95, 0.8  # of the test for which the number of devices is planned
 
 _SELECTED = """
   NOT emulated
@@ -51,7 +51,7 @@ FROM devices
 GROUP BY device_class
 ORDER BY device_class
 """  # noqa: S608
-# As the shipped query `percentiles`, where one model in one configuration was measured: others do not mix.
+# The shipped query `percentiles`, limited to one model and configuration, because latencies of others must not be mixed.
 _PERCENTILES = f"""
 WITH counted AS (
   SELECT device_class, version, unnest(buckets) AS bucket, unnest(counts) AS runs,
@@ -77,7 +77,7 @@ GROUP BY device_class, version
 
 @dataclass(frozen=True)
 class Question:
-    """What is compared; None: no limit."""
+    """The versions to compare and the filters; None: no filter."""
 
     baseline: str
     candidate: str
@@ -89,13 +89,13 @@ class Question:
 
     @staticmethod
     def of(options: argparse.Namespace) -> Question:
-        """From the command line."""
+        """Make a question from the command line's options."""
         return Question(**{key: getattr(options, key) for key in Question.__dataclass_fields__})
 
 
 @dataclass(frozen=True)
 class ClassVerdict:
-    """One device class. A ratio is baseline / candidate: above 1 the candidate is faster. None: unknown."""
+    """The verdict of one device class. Ratios are baseline / candidate: above 1, the candidate is faster. None: unknown."""
 
     device_class: str
     verdict: str  # "same", "faster", "slower", "inconclusive"
@@ -103,10 +103,12 @@ class ClassVerdict:
     ratio_low: float | None
     ratio_high: float | None
     confidence: float | None  # of the interval, adjusted to all classes
-    devices: int  # with both versions
+    devices: int  # devices with both versions
     left_out: int  # devices without clean runs of both
-    devices_to_detect: int | None  # that a test needs to find the change asked for in 80% of all cases
-    baseline_p50_ms: float | None = None  # of single runs, all devices together; of one model and configuration only
+    devices_to_detect: int | None  # devices that a test needs to detect the given change with a power of 80%
+    baseline_p50_ms: float | None = (
+        None  # median of single runs of all devices; None for several models or configurations
+    )
     candidate_p50_ms: float | None = None
     baseline_p99_ms: float | None = None
     candidate_p99_ms: float | None = None
@@ -120,7 +122,7 @@ _TYPES = {"devices": int, "left_out": int, "devices_to_detect": int} | {
 
 
 def judge(fleet: Fleet, question: Question) -> Records:
-    """Judge all device classes together: a ClassVerdict each, and a table for any Arrow library.
+    """Return a ClassVerdict for each device class, with adjustment for all classes, as a table for any Arrow library.
 
     Raises:
         FleetError: the fleet has nothing of one of the versions
@@ -162,7 +164,7 @@ def judge(fleet: Fleet, question: Question) -> Records:
 
 
 def devices_to_detect(effects: Sequence[float], change: float) -> int | None:
-    """Return how many devices, spread as these, a two-sided test at 5% needs to find a change in 80% of all cases.
+    """Return how many devices with this spread a two-sided 5% test needs to detect a change with a power of 80%.
 
     The least n with (t(97.5%, n - 1) + t(80%, n - 1)) sd / sqrt(n) <= log(1 + change): the usual approximation of the
     power of Student's t. None: too few devices to know their spread.
@@ -172,7 +174,7 @@ def devices_to_detect(effects: Sequence[float], change: float) -> int | None:
     target = math.log1p(change) / statistics.stdev(effects) if statistics.stdev(effects) > 0 else math.inf
 
     def suffices(devices: int) -> bool:
-        # critical_value is two-sided: 60% lie between -t(80%) and t(80%).
+        # critical_value is two-sided, so a confidence of 60% gives t(80%): 60% lie between -t(80%) and t(80%).
         sum_of_quantiles = sum(_native.critical_value(c, devices - 1) for c in (_CONFIDENCE, 2 * _POWER - 1))
         return sum_of_quantiles <= target * math.sqrt(devices)
 
@@ -187,19 +189,19 @@ def devices_to_detect(effects: Sequence[float], change: float) -> int | None:
 
 
 def slower(verdicts: Sequence[ClassVerdict]) -> bool:
-    """Whether any class is slower."""
+    """Return whether any class is slower."""
     return any(one.verdict == "slower" for one in verdicts)
 
 
 def table(verdicts: Sequence[ClassVerdict]) -> tuple[list[str], list[tuple]]:
-    """Columns and rows; the slowest first. Columns in which nothing is known are left out."""
+    """Return the columns and the rows, the slowest class first. Columns without any value are omitted."""
     rows = [asdict(one) for one in sorted(verdicts, key=lambda one: (one.ratio is None, one.ratio, one.device_class))]
     columns = [key for key in ClassVerdict.__dataclass_fields__ if any(row[key] is not None for row in rows)]
     return columns, [tuple(row[key] for key in columns) for row in rows]
 
 
 def notes(verdicts: Sequence[ClassVerdict]) -> list[str]:
-    """What people should know of the table."""
+    """Return the notes that explain the table."""
     lines = ["ratio: baseline / candidate, above 1 the candidate is faster; devices are the unit"]
     if left_out := sum(one.left_out for one in verdicts):
         lines.append(f"excluded devices, without a name or without clean runs of both versions: {left_out}")

@@ -1,4 +1,4 @@
-"""The registry of example models, by the names that `etprof export --model` takes.
+"""The registry of models. Their names are the values of `etprof export --model`.
 
 A model is a class of ExecuTorch's EagerModelBase shape: it is made without arguments, `get_eager_model()` gives the
 torch.nn.Module and `get_example_inputs()` the tuple of inputs that it is traced (and, for int8, calibrated) with.
@@ -32,15 +32,15 @@ def register_model(name: str, model_class: type | str) -> None:
 
 
 def model_names() -> list[str]:
-    """The registered names, sorted; ExecuTorch's built-in examples are not among them."""
+    """Return the registered names, sorted, without ExecuTorch's built-in examples."""
     return sorted(_registered)
 
 
 def registered_class(name: str) -> type:
-    """The class registered as `name`, imported if need be.
+    """Return the class registered as `name`, which is imported if necessary.
 
     Raises:
-        KeyError: There is no such model.
+        KeyError: The model is not registered.
     """
     entry = _registered[name]
     if isinstance(entry, type):
@@ -59,4 +59,4 @@ register_model("toy_cnn", "etprof.models.toy_cnn:ToyCnnModel")
 register_model("transformer_layer", "etprof.models.transformer_layer:TransformerLayerModel")
 register_model("vit_block", "etprof.models.vit_block:VitBlockModel")
 
-EXAMPLES = frozenset(_registered)  # etprof's own; what is registered later is the user's
+EXAMPLES = frozenset(_registered)  # etprof's models; models that are registered later are the user's

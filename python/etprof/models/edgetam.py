@@ -16,7 +16,7 @@ SIDE = 128  # pixels; every block runs at each multiple of 32
 
 
 def deployed() -> nn.Module:
-    """The encoder as it is deployed: each of RepViT's blocks of parallel branches is one convolution."""
+    """Return the encoder for deployment, in which the parallel branches of each RepViT block are merged into a convolution."""
     from timm.utils.model import reparameterize_model
     from transformers import EdgeTamVisionConfig, EdgeTamVisionModel, TimmWrapperConfig
 

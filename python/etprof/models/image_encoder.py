@@ -19,8 +19,8 @@ from torch.nn import functional
 
 from etprof.models.seeded import seeded
 
-_WIDTHS = (16, 32, 64, 96)  # of the four stages, at 1/4, 1/8, 1/16 and 1/32 of the image
-_BLOCKS = 2  # a stage
+_WIDTHS = (16, 32, 64, 96)  # channels of the four stages, at 1/4, 1/8, 1/16 and 1/32 of the image
+_BLOCKS = 2  # blocks per stage
 _NECK = 64
 _IMAGE = 128  # pixels a side
 

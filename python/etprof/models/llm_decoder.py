@@ -26,14 +26,14 @@ HIDDEN = 688  # 8/3 of the width, rounded to a multiple of 16
 PROMPT = 32  # tokens
 CACHE = 128  # tokens
 
-# From the new tokens' keys and values to those that are attended to, each (N, KV heads, tokens, head).
+# Maps the new tokens' keys and values to the keys and values that they attend to, each (N, KV heads, tokens, head).
 Seen = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
 
-MASKED = -1e4  # added to scores of keys that must not be seen; within fp16
+MASKED = -1e4  # added to scores of masked keys; fp16 can represent it
 
 
 class RmsNorm(nn.Module):
-    """Divides by the root mean square, times a weight."""
+    """RMS normalization: divides by the root mean square and multiplies by a weight."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,14 +45,14 @@ class RmsNorm(nn.Module):
 
 
 def rotary(positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cosines and sines (tokens, head) of the rotary embedding at these positions."""
+    """Return the cosines and sines (tokens, head) of the rotary embedding at these positions."""
     frequencies = 10000.0 ** (-torch.arange(0, HEAD, 2) / HEAD)
     angles = torch.outer(positions.float(), frequencies).repeat(1, 2)
     return angles.cos(), angles.sin()
 
 
 def rotated(heads: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
-    """(N, heads, tokens, head) turned by the angles of each token."""
+    """Rotate queries or keys (N, heads, tokens, head) by the angles of each token."""
     first, second = heads[..., : HEAD // 2], heads[..., HEAD // 2 :]
     return heads * cos + torch.cat([-second, first], dim=-1) * sin
 
@@ -81,7 +81,7 @@ class Attention(nn.Module):
         )
         query, key = rotated(query, cos, sin), rotated(key, cos, sin)
         keys, values = seen(key, value)
-        # The queries that share a key head stand one below the other, so that no key is copied.
+        # Queries that share a key head become rows of one matrix, so that no key is copied.
         grouped = query.reshape(query.shape[0], KV_HEADS, -1, HEAD)
         scores = torch.matmul(grouped, keys.transpose(2, 3)) / math.sqrt(HEAD) + mask.repeat(HEADS // KV_HEADS, 1)
         mixed = torch.matmul(torch.softmax(scores, dim=-1), values).reshape(query.shape)
@@ -127,7 +127,7 @@ class DecoderBlock(nn.Module):
 
 
 class Prefill(nn.Module):
-    """The prompt at once, each token seeing those before it."""
+    """Processes the whole prompt, in which each token attends to itself and to the tokens before it."""
 
     def __init__(self, block: DecoderBlock) -> None:
         super().__init__()
@@ -141,7 +141,7 @@ class Prefill(nn.Module):
 
 
 class Decode(nn.Module):
-    """One token, which sees what the cache holds and itself."""
+    """Processes one token, which attends to the cache and to itself."""
 
     def __init__(self, block: DecoderBlock) -> None:
         super().__init__()
@@ -165,12 +165,12 @@ class Decode(nn.Module):
 
 
 def causal_mask(tokens: int) -> torch.Tensor:
-    """(tokens, tokens), to be added to scores: each token sees itself and those before it."""
+    """Return a mask (tokens, tokens) to add to scores: each token attends to itself and to the tokens before it."""
     return torch.full((tokens, tokens), MASKED).triu(1)
 
 
 def cache_mask(filled: int) -> torch.Tensor:
-    """(1, cache + 1), to be added to scores: the first `filled` places of the cache and the new token are seen."""
+    """Return a mask (1, cache + 1) to add to scores: the first `filled` entries of the cache and the new token are visible."""
     mask = torch.full((1, CACHE + 1), MASKED)
     mask[:, :filled] = 0
     mask[:, -1] = 0
@@ -181,7 +181,7 @@ class LlmDecoderModel:
     """`llm_decoder` in the registry."""
 
     def get_methods(self) -> dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]]:
-        """A seeded prompt of 32 tokens; then one token more, with the cache that this prompt leaves."""
+        """Return `prefill` with a seeded prompt of 32 tokens, and `decode` with one more token and the prompt's cache."""
         with seeded():
             block = DecoderBlock().eval()
             prompt, token = torch.randn(1, PROMPT, WIDTH), torch.randn(1, 1, WIDTH)

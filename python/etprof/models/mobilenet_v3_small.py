@@ -161,7 +161,7 @@ def _settle(network: nn.Module) -> None:
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
     network.eval()
     for norm in norms:
-        norm.momentum = None  # the plain mean over what is seen
+        norm.momentum = None  # the running statistics are plain means over all batches
         norm.train()
     with torch.no_grad():
         network(torch.randn(2, 3, 224, 224))

@@ -12,7 +12,7 @@ SEED = 20240607
 
 @contextmanager
 def seeded(seed: int = SEED) -> Iterator[None]:
-    """Within, torch's CPU generator starts from `seed`; afterwards it is as it was."""
+    """Seed torch's CPU generator inside this context, and restore its state afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield

@@ -16,7 +16,7 @@ from etprof.models.seeded import seeded
 
 
 class Cache(nn.Module):
-    """Keys and values of the tokens up to now."""
+    """The keys and values of all previous tokens."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,14 +26,14 @@ class Cache(nn.Module):
     def forward(
         self, positions: torch.Tensor, key: torch.Tensor, value: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """The whole cache, with the new keys and values (1, KV heads, tokens, head) at `positions` (tokens)."""
+        """Write new keys and values (1, KV heads, tokens, head) at `positions` (tokens), and return the whole cache."""
         self.keys.index_copy_(2, positions, key)
         self.values.index_copy_(2, positions, value)
         return self.keys, self.values
 
 
 class Step(nn.Module):
-    """Some tokens, which see what the cache holds of those before them, and themselves."""
+    """Processes some tokens, which attend to the cached previous tokens and to themselves."""
 
     def __init__(self, block: nn.Module, cache: Cache) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class Step(nn.Module):
 
 
 def inputs(tokens: torch.Tensor, begin: int) -> tuple[torch.Tensor, ...]:
-    """Of a Step, for tokens (1, count, width) at the positions from `begin` on."""
+    """Return the inputs of a Step for tokens (1, count, width) at the positions from `begin` on."""
     positions = torch.arange(begin, begin + tokens.shape[1])
     later = torch.arange(CACHE)[None] > positions[:, None]
     return tokens, *llm_decoder.rotary(positions), torch.where(later, MASKED, 0.0), positions
@@ -59,7 +59,7 @@ class StatefulDecoderModel:
     """`stateful_decoder` in the registry."""
 
     def get_methods(self) -> dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]]:
-        """A seeded prompt of 32 tokens; then one token more."""
+        """Return `prefill` with a seeded prompt of 32 tokens, and `decode` with one more token."""
         with seeded():
             step = Step(llm_decoder.DecoderBlock(), Cache()).eval()
             prompt, token = torch.randn(1, PROMPT, WIDTH), torch.randn(1, 1, WIDTH)
