@@ -1,4 +1,4 @@
-# cmake -DINPUT=page.html -DOUTPUT=page.inc -P EmbedText.cmake: the text as C++ raw string literals, one behind another.
+# cmake -DINPUT=page.html -DOUTPUT=page.inc -P EmbedText.cmake writes a text as consecutive C++ raw string literals.
 file(READ ${INPUT} hex HEX)
 string(LENGTH "${hex}" digits)
 math(EXPR bytes "${digits} / 2")

@@ -1,4 +1,4 @@
-# Helpers for the stages under src/: every stage is a static library `etprof_<stage>` and, with tests on, one test
+# Functions for the stages under src/. Each stage is a static library `etprof_<stage>` and, if tests are enabled, a test
 # program `etprof_<stage>_test`.
 
 add_library(etprof_flags INTERFACE)
@@ -16,32 +16,32 @@ if(ETPROF_SANITIZE)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(etprof_flags INTERFACE -fsanitize-ignorelist=${CMAKE_SOURCE_DIR}/cmake/sanitizers.txt)
   endif()
-  # Unoptimized and instrumented, objects are large: the system's linker takes seconds for each of some 30 programs.
+  # Unoptimized, instrumented objects are large, so the system's linker takes seconds for each of about 30 programs.
   find_program(ETPROF_LLD ld.lld)
   if(ETPROF_LLD)
     target_link_options(etprof_flags INTERFACE -fuse-ld=lld)
   endif()
 endif()
 if(ETPROF_FUZZ)
-  target_compile_options(etprof_flags INTERFACE -fsanitize=fuzzer-no-link)  # coverage, which the search goes by
+  target_compile_options(etprof_flags INTERFACE -fsanitize=fuzzer-no-link)  # coverage, which guides the search
 endif()
 
-# For what waits for others more than it computes: to be compiled quickly. (Not -O0 or -Og, whose copies of inline functions the
-# linker might choose for all.) Where gcc optimizes this little it warns of values without cause.
+# Flags of code that waits more than it computes, and so is compiled quickly. -O0 and -Og are not used, because the linker
+# might choose their copies of inline functions for all code. At this level, gcc has false warnings about uninitialized values.
 add_library(etprof_quick_flags INTERFACE)
 target_compile_options(etprof_quick_flags INTERFACE $<$<CONFIG:Release>:-O1>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(etprof_quick_flags INTERFACE $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
 endif()
 
-# Tests are compiled more often than they run long, and it is what they test that is to be optimized or instrumented and to have lines.
+# Tests are compiled quickly. Only the tested code needs optimization, instrumentation, and line numbers.
 add_library(etprof_test_flags INTERFACE)
 target_compile_options(etprof_test_flags INTERFACE $<$<CONFIG:Release>:$<IF:$<BOOL:$<TARGET_PROPERTY:SIMULATES>>,-O1,-O0>>)
 if(ETPROF_SANITIZE)
   target_compile_options(etprof_test_flags INTERFACE -fno-sanitize=undefined -g0)
 endif()
 
-# The large headers, parsed once: nlohmann-json and CLI11 take longer to read than most of our files to compile.
+# Precompiles large headers: nlohmann-json and CLI11 take longer to parse than most of our files take to compile.
 function(etprof_precompiled target)
   file(WRITE ${CMAKE_BINARY_DIR}/generated/${target}.cc "")
   add_library(${target} STATIC ${CMAKE_BINARY_DIR}/generated/${target}.cc)
@@ -54,8 +54,8 @@ if(ETPROF_TESTS)
   target_link_libraries(etprof_test_pch PRIVATE GTest::gmock GTest::gtest_main etprof_test_flags)
 endif()
 
-# With ETPROF_UNITY many files are compiled as one: what headers instantiate is made once for all of them. The more files, the
-# less processor time in all, but the longer one processor compiles while others have nothing left.
+# With ETPROF_UNITY, many files are compiled as one, so templates are instantiated only once. More files per unit take less
+# processor time in total, but the last unit then takes longer while other processors are idle.
 option(ETPROF_UNITY "compile many files at once: faster where all are compiled, slower where one changed" OFF)
 set(ETPROF_UNITY_FILES 32 CACHE STRING "how many files ETPROF_UNITY compiles at once")
 function(etprof_unity target)
@@ -63,9 +63,9 @@ function(etprof_unity target)
 endfunction()
 
 # etprof_stage(<stage> SOURCES a.cc b.cc [DEPENDS core stats] [LINK fmt::fmt] [TESTS a_test.cc])
-# DEPENDS names other stages, LINK other targets. Both are public. Without SOURCES it is headers alone. COMPUTES: the time that it
-# takes grows with the events or bytes that it is given, so that it is to be optimized; COMPUTES_IN: these of its sources are such.
-# All others are to compile quickly. SIMULATES: its tests compute so much that they are optimized, and with sanitizers the stage is, too.
+# DEPENDS names other stages, and LINK other targets; both are public. A stage without SOURCES has only headers. A stage with
+# COMPUTES is optimized, because its time grows with the events or bytes of its input; COMPUTES_IN lists the only sources to
+# optimize. All other code is compiled quickly. SIMULATES optimizes the stage's tests, and with sanitizers the stage itself.
 function(etprof_stage stage)
   cmake_parse_arguments(ARG "COMPUTES;SIMULATES" "" "SOURCES;COMPUTES_IN;DEPENDS;LINK;TESTS;TEST_LINK" ${ARGN})
   set(libraries ${ARG_LINK})
@@ -110,8 +110,8 @@ function(etprof_stage stage)
 endfunction()
 
 # etprof_included(<target> <source> <file> DEPENDS <files> [DEPFILE <file>] COMMENT <words> COMMAND <words>)
-# Makes <file> at build time, in a folder that <target> looks into: <source> includes it. It is a target of its own: as a source of <target> it would have all
-# that <target> links built before the first of its files is compiled.
+# Generates <file> at build time in an include folder of <target>, whose <source> includes it. The file has its own target.
+# If it were a source of <target>, all libraries of <target> would be built before the first file of <target> is compiled.
 function(etprof_included target source file)
   cmake_parse_arguments(ARG "" "COMMENT;DEPFILE" "COMMAND;DEPENDS" ${ARGN})
   set(depfile)
@@ -129,8 +129,8 @@ function(etprof_included target source file)
   set_property(SOURCE ${source} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# etprof_test(<target> SOURCES a_test.cc LINK etprof_core): a GoogleTest program, which ctest runs as one test: to start
-# it for each of its tests takes longer than most of them. --gtest_filter chooses among them. etprof_tests is all that ctest runs.
+# etprof_test(<target> SOURCES a_test.cc LINK etprof_core) adds a GoogleTest program. ctest runs it as one test, because
+# starting it for each test takes longer than most tests. --gtest_filter selects tests. etprof_tests builds all test programs.
 add_custom_target(etprof_tests)
 function(etprof_test target)
   add_dependencies(etprof_tests ${target})
@@ -148,7 +148,7 @@ function(etprof_test target)
   endforeach()
 endfunction()
 
-# A test file that no target names would never run; that is an error, not an oversight.
+# A test file that no target names would never run, so it is an error.
 function(etprof_require_every_test_in_a_target)
   if(NOT ETPROF_TESTS)
     return()

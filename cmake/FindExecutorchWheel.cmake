@@ -1,4 +1,4 @@
-# Finds the executorch wheel: its CMake package, its libraries and the FlatBuffers schemas that it ships.
+# Finds the executorch wheel: its CMake package, its libraries, and its FlatBuffers schemas.
 # Sets ETPROF_EXECUTORCH_ROOT (the folder site-packages/executorch).
 
 if(NOT ETPROF_EXECUTORCH_ROOT)
@@ -17,16 +17,17 @@ if(NOT ETPROF_HOST)
   return() # the runner reads no FlatBuffers
 endif()
 find_path(ETPROF_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
-# The one beside the headers: the executorch wheel has another version's, which comes first in PATH once .venv is activated.
+# The flatc must match the FlatBuffers headers. The executorch wheel has a flatc of another version, which comes first in
+# PATH if .venv is activated.
 find_program(ETPROF_FLATC flatc HINTS ${ETPROF_FLATBUFFERS_INCLUDE}/../bin ${ETPROF_INCLUDE_OF_flatbuffers}/../bin REQUIRED)
 
-# etprof_flatbuffers(<target> <schema.fbs>...): an interface target with the C++ code that flatc makes of the schemas.
+# etprof_flatbuffers(<target> <schema.fbs>...) adds an interface target with the C++ code that flatc generates from schemas.
 function(etprof_flatbuffers target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "INCLUDE" "")
   if(arg_INCLUDE)
     set(arg_INCLUDE -I ${arg_INCLUDE})
   endif()
-  set(output_dir ${CMAKE_BINARY_DIR}/generated/${target})  # two schemas may include files of one name
+  set(output_dir ${CMAKE_BINARY_DIR}/generated/${target})  # one folder per target, because two schemas may include files of the same name
   set(headers)
   foreach(schema IN LISTS arg_UNPARSED_ARGUMENTS)
     cmake_path(GET schema STEM name)

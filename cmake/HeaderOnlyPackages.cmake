@@ -1,9 +1,8 @@
-# The packages that a build for another machine needs, from the build machine's headers alone: the target side has none
-# of them. It links what needs no library: the runner. Each
-# header folder is linked into a folder of our own, so that the system's whole include folder, whose C library is the
-# build machine's, is never searched.
+# A build for another machine uses the headers of the build machine's packages, because the target machine has none. It links
+# only the runner, which needs none of their libraries. Each header folder is linked into a separate folder, so that the
+# compiler never searches the system's include folder, which has the C library of the build machine.
 
-# etprof_headers(<target> <folder> <header>): an interface target for #include <folder/...>.
+# etprof_headers(<target> <folder> <header>) adds an interface target for #include <folder/...>.
 set(ETPROF_HOST_HEADERS ${CMAKE_BINARY_DIR}/host-headers)
 function(etprof_headers target folder header)
   find_path(ETPROF_INCLUDE_OF_${folder} ${folder}/${header}
@@ -21,12 +20,12 @@ etprof_headers(fmt::fmt fmt format.h)
 target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY)
 etprof_headers(nlohmann_json::nlohmann_json nlohmann json.hpp)
 etprof_headers(CLI11::CLI11 CLI CLI.hpp)
-if(ETPROF_HOST) # compiled, for the tests, and not linked
+if(ETPROF_HOST) # the tests compile etprof itself, but do not link it
   etprof_headers(boost boost version.hpp)
   etprof_headers(flatbuffers flatbuffers flatbuffers.h)
   set(ETPROF_BOOST_INCLUDE ${ETPROF_HOST_HEADERS} CACHE PATH "")
   set(ETPROF_FLATBUFFERS_INCLUDE ${ETPROF_HOST_HEADERS} CACHE PATH "")
-  # pugixml's, SQLite's, and zlib's headers lie in no folder of their own.
+  # The headers of pugixml, SQLite, and zlib are directly in the include folder.
   foreach(header IN ITEMS pugixml.hpp pugiconfig.hpp sqlite3.h zlib.h zconf.h)
     find_path(ETPROF_INCLUDE_OF_${header} ${header}
               PATHS /usr/include /usr/local/include /opt/homebrew/include NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH REQUIRED)

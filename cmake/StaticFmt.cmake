@@ -1,5 +1,5 @@
-# Debian has no libfmt.a, and to compile fmt header-only into every file takes twice as long. This one file holds all that
-# the others refer to: compiled header-only, every function of it kept.
+# Debian has no libfmt.a, and compiling fmt header-only in every file takes twice as long. So one file compiles fmt
+# header-only, and exports all functions that other files use.
 find_path(ETPROF_INCLUDE_OF_fmt fmt/format.h REQUIRED)
 add_library(etprof_fmt STATIC ${CMAKE_SOURCE_DIR}/cmake/fmt.cc)
 target_include_directories(etprof_fmt SYSTEM PUBLIC ${ETPROF_INCLUDE_OF_fmt})

@@ -1,12 +1,11 @@
-# With ETPROF_STATIC, libraries that come from the system's -dev packages are linked in, so that what is built needs only
-# what every system has (the C and C++ libraries): a wheel, or a binary that is copied to another machine. Stands in for
-# find_package of what it defines.
+# With ETPROF_STATIC, the libraries of the system's -dev packages are linked statically, so that a wheel or a copied binary
+# needs only the C and C++ libraries. The targets defined here replace those of find_package.
 
 set(OPENSSL_USE_STATIC_LIBS ON)
 set(ZLIB_USE_STATIC_LIBS ON)
 find_package(ZLIB REQUIRED)
 
-# etprof_static(<target> <libx.a> <header>...): the static library and its headers.
+# etprof_static(<target> <libx.a> <header>...) adds a target for a static library and its headers.
 function(etprof_static target file header)
   find_library(ETPROF_STATIC_${file} ${file} REQUIRED)
   find_path(ETPROF_INCLUDE_OF_${header} ${header} REQUIRED)
@@ -20,8 +19,8 @@ target_link_libraries(SQLite3::SQLite3 INTERFACE Threads::Threads ${CMAKE_DL_LIB
 etprof_static(minizip::minizip libminizip.a minizip/unzip.h)
 target_link_libraries(minizip::minizip INTERFACE ZLIB::ZLIB)
 
-# cs_open has a table of every architecture, so that all of them are linked: 6.6 MB. etprof opens x86 alone. With the others
-# defined as null nothing refers to their code, and the linker leaves it out: 1.6 MB.
+# cs_open has a table of all architectures, so all of them are linked: 6.6 MB. etprof uses only x86. Defining the other
+# entries as null removes all references to their code, so the linker omits it: 1.6 MB.
 etprof_static(capstone::capstone libcapstone.a capstone/capstone.h)
 if(NOT APPLE)
   target_link_options(capstone::capstone INTERFACE -Wl,--gc-sections)

@@ -7,7 +7,7 @@
 
 namespace {
 
-// What is a template is made where it is used.
+// Using a template instantiates it in this file.
 [[gnu::used]] std::string UseAll(std::FILE* file) {
   fmt::vprint(file, "{}", fmt::make_format_args("text"));
   const std::string numbers =

@@ -1,13 +1,13 @@
-"""Writes what C++ includes of Python's.
+"""Writes Python's descriptions of options and schemas as C++ code.
 
     python3 cmake/python_options.py MODULE OUT.inc OUT.d
 
-MODULE.schema() is a file's JSON Schema, written as a string literal. Where there is none, MODULE.make_parser() is the parser of
-a command (`etprof export`, `etprof fleet`), whose options are written as C++ values of OptionFacts. An action (`etprof fleet
+If MODULE has schema(), its JSON Schema is written as a string literal. Otherwise MODULE.make_parser() is the parser of a
+command (`etprof export`, `etprof fleet`), whose options are written as C++ values of OptionFacts. An action (`etprof fleet
 add`) is a choice of the first positional, and the help of its options begins with its name.
 
-OUT.d names, as a compiler's depfile does, the modules of etprof that they come from.
-Needs nothing but Python's standard library: etprof is built where there is no PyTorch, too.
+OUT.d is a depfile, which names the modules of etprof that were imported.
+This script needs only Python's standard library, because etprof can be built without PyTorch.
 """
 
 import argparse
