@@ -32,7 +32,7 @@ class Layer(nn.Module):
 
 
 class CachedAttention:
-    """As `etprof export --model FILE:Class` takes it."""
+    """The model, for `etprof export --model FILE:Class`."""
 
     def get_eager_model(self) -> nn.Module:
         torch.manual_seed(1)

@@ -1,4 +1,4 @@
-"""Where the built etprof is, for the tests that run it, and what several of them know of its files."""
+"""Runs the built etprof, and reads its files, for tests."""
 
 import base64
 import gzip
@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "data"
-# The columns of the kit's timeline CSV, with which etprof's begins.
+# The columns of the profiling kit's timeline CSV. etprof's timeline CSV starts with the same columns.
 KIT_TIMELINE = [
     "model_id",
     "name",
@@ -32,7 +32,7 @@ KIT_TIMELINE = [
 
 
 def wait_until(true: Callable[[], object], seconds: float = 240) -> None:
-    """Until `true` says so; it fails when that takes too long."""
+    """Waits until `true` returns a true value, and fails after a timeout."""
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not come"
@@ -40,7 +40,7 @@ def wait_until(true: Callable[[], object], seconds: float = 240) -> None:
 
 
 def etprof() -> Path:
-    """The program under test: $ETPROF, else build/etprof."""
+    """Returns the program under test: $ETPROF, else build/etprof."""
     program = Path(os.environ.get("ETPROF", ROOT / "build" / "etprof"))
     if not program.exists():
         pytest.fail(f"{program} is not built: run script/bootstrap")
@@ -56,7 +56,7 @@ def run(*arguments: str | Path, width: int = 80) -> subprocess.CompletedProcess[
 
 
 def one_error(stderr: str) -> str:
-    """The one error that a command says, on one line: what happened, then what to do. Fails where anything else is said."""
+    """Returns the single error of a command on one line: problem and hint. Fails if stderr has anything else."""
     lines = stderr.splitlines()
     assert lines and lines[0].startswith("error: "), stderr
     assert len(lines) == 1 or (len(lines) == 2 and lines[1].startswith("hint: ")), stderr
@@ -64,7 +64,7 @@ def one_error(stderr: str) -> str:
 
 
 def fitting(schema: str, text: str) -> dict:
-    """The JSON of an output, which fits its published schema."""
+    """Parses the JSON of an output, and validates it with its published schema."""
     document = json.loads(text)
     published = (ROOT / "docs" / "schema" / f"{schema}.schema.json").read_text(encoding="utf-8")
     jsonschema.validate(document, json.loads(published), cls=jsonschema.Draft202012Validator)
@@ -72,7 +72,7 @@ def fitting(schema: str, text: str) -> dict:
 
 
 def held_in_page(page: Path, name: str) -> bytes:
-    """The JSON that the element `name` of a report.html holds."""
+    """Returns the JSON in the element `name` of a report.html."""
     match = re.search(f'id="{name}"[^>]*>([^<]*)<', page.read_text(encoding="utf-8"))
     assert match
     return gzip.decompress(base64.b64decode(match[1], validate=True))
@@ -81,8 +81,8 @@ def held_in_page(page: Path, name: str) -> bytes:
 def measure_two(
     folder: Path, names: tuple[str, str], launches: int, runs: int, *options: str, model: Path = DATA / "toy_cnn.pte"
 ) -> Path:
-    """Measures toy_cnn, or `model`, against itself, as experiments of these names; the results directory, below `folder`. A name may
-    end in a number of threads: "four:4"."""
+    """Measures toy_cnn, or `model`, in two experiments, and returns the results directory below `folder`. A name may end in
+    a number of threads: "four:4"."""
     config = {
         "model": str(model),
         "output_root": str(folder / "out"),
@@ -101,7 +101,7 @@ def measure_two(
 
 
 def without_comments(text: str) -> str:
-    """A configuration as JSON without // and /* */ comments; the lines stay where they are."""
+    """Removes // and /* */ comments from a configuration, and keeps its line numbers."""
     tokens = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
     def kept(match: re.Match[str]) -> str:

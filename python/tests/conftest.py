@@ -1,4 +1,4 @@
-"""Exports shared by all tests: each model is exported once in a session, or once for all where a folder is given.
+"""Exports shared by all tests. Each model is exported once per session, or only once if a folder for exports is given.
 
 ETPROF_TEST_EXPORTS names a folder that keeps the exports between sessions. One there is used again only if the same
 sources and versions made it and its files are unchanged.
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-# Before PyTorch is imported: its threads wait for each other by computing, and other tests need the processors.
+# This must be set before PyTorch is imported. PyTorch's threads wait actively, and other tests need the processors.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from etprof.export import Request, export_model
@@ -23,7 +23,7 @@ from exports import Exported, is_current
 
 @pytest.fixture(scope="session", autouse=True)
 def graphs_looked_through_seldom() -> Iterator[None]:
-    """As in `etprof export`."""
+    """Raises the garbage collector's threshold, as `etprof export` does."""
     before = gc.get_threshold()
     gc.set_threshold(100_000)
     yield
@@ -32,18 +32,18 @@ def graphs_looked_through_seldom() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def patterns_traced_once() -> Iterator[None]:
-    """XNNPACK's quantizer traces the same patterns for each model, which takes 2 s: here once for all models."""
+    """Traces the patterns of XNNPACK's quantizer once for all models. Tracing takes 2 s, and the patterns are always the same."""
     from executorch.backends.xnnpack.quantizer import xnnpack_quantizer_utils as quantizer
 
     trace = quantizer._get_aten_graph_module_for_pattern
     traced: dict[Any, Any] = {}
 
     def once(pattern: Any, example_inputs: tuple, is_cuda: bool = False) -> Any:
-        # What the pattern's function is made of: the kind of convolution, and whether a ReLU follows it, in place.
+        # The key is the pattern function's closure: the kind of convolution, and whether an in-place ReLU follows it.
         key = (is_cuda, *sorted(inspect.getclosurevars(pattern.fn).nonlocals.items(), key=lambda item: item[0]))
         if key not in traced:
             traced[key] = trace(pattern, example_inputs, is_cuda)
-        return copy.deepcopy(traced[key])  # the quantizer changes it
+        return copy.deepcopy(traced[key])  # the quantizer modifies the pattern
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(quantizer, "_get_aten_graph_module_for_pattern", once)
@@ -66,7 +66,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
         model: str, dtype: str = "fp32", backend: str = "xnnpack", quantize: str | None = None, check: bool = True
     ) -> Path:
         request = Request(model, backend, dtype, quantize, outdir=folder, check=check, command=["pytest"])
-        # Of a model in a file nobody has recorded which text of it was exported.
+        # For a model in a file, the exported version of that file is not recorded, so the model is exported again.
         if request.pte not in made and (":" in model or not is_current(request.pte)):
             export_model(request)
         made.add(request.pte)

@@ -1,4 +1,4 @@
-"""Exports that tests share: what they are asked by, and whether one is still current."""
+"""Exports that tests share: their parameters, and a check whether an export is still current."""
 
 import json
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Exported = Callable[..., Path]
 
 
 def is_current(pte: Path) -> bool:
-    """Whether `pte` and the files beside it are what an export would give now."""
+    """Returns whether a new export would produce the same `pte` and accompanying files."""
     manifest_path = pte.with_name(f"{pte.name}.json")
     if not manifest_path.is_file():
         return False

@@ -1,4 +1,4 @@
-"""`import etprof` from a checkout that was built, without a wheel."""
+"""`import etprof` works in a built checkout, without a wheel."""
 
 import os
 import subprocess

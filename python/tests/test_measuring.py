@@ -1,4 +1,4 @@
-"""`import etprof` measures as the commands do: real measurements of a small model, and of scripted workers."""
+"""The Python functions measure as the commands do: real measurements of a small model, and scripted workers."""
 
 import contextlib
 import importlib.util
@@ -19,7 +19,7 @@ import etprof
 
 TOY = program.DATA / "toy_cnn.pte"
 SHORT = {"launches": 2, "runs": 3, "no_peaks": True}
-# What the command line alone has: how a result is shown, and what other functions are for.
+# Options that only the command line has: options that show results, and options for which Python has other functions.
 VIEWS = {"all", "csv", "json", "help", "html", "markdown", "document", "junit", "github-summary", "dry-run"}
 OTHERS = {
     "run": {"analysis-only", "config"},  # analyze; its argument
@@ -32,23 +32,23 @@ OTHERS = {
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch, tmp_path):
-    """What waits for the device's turn is no other test."""
+    """Uses a separate device folder, so that no measurement waits for another test."""
     monkeypatch.setenv("ETPROF_DEVICE_DIR", str(tmp_path / "turns"))
     monkeypatch.setenv("ETPROF", str(program.etprof()))
     monkeypatch.setenv("ETPROF_PYTHON", sys.executable)
 
 
 def children() -> set[int]:
-    """The processes that this one has started and that are there."""
+    """Returns the running child processes of this process."""
     found: set[int] = set()
     for task in Path("/proc/self/task").iterdir():
-        with contextlib.suppress(OSError):  # a thread that has ended meanwhile
+        with contextlib.suppress(OSError):  # the thread may have ended
             found.update(map(int, (task / "children").read_text().split()))
     return found
 
 
 def measured_launches(run: Path) -> int:
-    """Complete ones, clean or not: a comparison has only those with clean runs, which a busy machine may have none of."""
+    """Returns the number of complete launches, clean or not. A busy machine may have no clean runs to compare."""
     return json.loads((run / "manifest.json").read_text())["schedule"]["launches"]
 
 
@@ -63,7 +63,7 @@ def test_a_profile_is_measured_and_analyzed_without_a_word(tmp_path, capfd):
     measuring = [one for one in said if one["kind"] == "measuring"]
     assert measuring and {one["device"] for one in measuring} <= {"local"}
     assert measuring[-1]["done"] == 2 and measuring[-1]["estimates"][0]["candidate"] == "2 threads"
-    # Two stored runs, and two models that are measured now.
+    # The check takes stored runs, and models that it measures.
     assert etprof.check(run)["result"] in ("pass", "fail", "inconclusive")
     checked = etprof.check(TOY, "threads=2", max_slowdown=9, output_root=tmp_path / "check", launches=2, runs=3)
     assert [pair["candidate"] for pair in checked["pairs"]] == ["2 threads"]
@@ -124,14 +124,14 @@ def test_a_quick_test_takes_the_whole_way(tmp_path):
 
 @pytest.fixture
 def ctrl_c():
-    """Ctrl-C raises KeyboardInterrupt. In what a shell started in the background it is ignored."""
+    """Makes Ctrl-C raise KeyboardInterrupt. Processes that a shell started in the background ignore it by default."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def interrupt_at(moment: threading.Event) -> threading.Thread:
-    """Ctrl-C, as soon as that moment has come."""
+    """Sends Ctrl-C as soon as the event is set."""
 
     def press() -> None:
         assert moment.wait(120)
@@ -284,7 +284,7 @@ def test_signatures_have_types_and_defaults():
         "method": ("str", "forward"),
         "resume": ("bool", False),
     }.items()
-    # Ninja's choice is 0 in C++, which nobody can give.
+    # In C++, 0 means that Ninja chooses. Users cannot give 0, so the default in Python is None.
     assert inspect.signature(etprof.build).parameters["jobs"].default is None
     config = {"model": str(TOY), "experiments": [{"name": "one"}]}
     given = {name: each.default for name, each in inspect.signature(etprof.run).parameters.items() if name != "config"}
@@ -301,7 +301,7 @@ def test_dir_lists_the_public_names():
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_host_without_standard_streams_measures(tmp_path, closed):
-    """As a daemon has none."""
+    """A daemon has no standard streams."""
     script = tmp_path / "daemon.py"
     script.write_text(
         "import pathlib, traceback\n"
@@ -320,7 +320,7 @@ def test_a_host_without_standard_streams_measures(tmp_path, closed):
 
 @pytest.mark.parametrize("order", ["before", "after", "twice"])
 def test_a_host_keeps_its_signal_handlers(tmp_path, order):
-    """Files of more than 16 MB are mapped, for which SIGBUS is handled; what it is not for reaches faulthandler."""
+    """Files of more than 16 MB are mapped, so etprof handles SIGBUS. Other signals still reach faulthandler."""
     (tmp_path / "large.etdump").write_bytes(bytes(20 << 20))
     enable = "import faulthandler; faulthandler.enable()\n"
     read = (

@@ -1,4 +1,4 @@
-"""What results look like at a prompt and in a notebook, and that reading them changes nothing."""
+"""Results have short texts at a prompt and tables in a notebook, and reading them changes no file."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ from etprof.results import Result, html_table
 
 TOY = program.DATA / "toy_cnn.pte"
 ETDUMPS = [program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump" for side in ("off", "on")]
-# Latencies are scripted: 1 ms, and 0.5 ms.
+# The scripted latencies are 1 ms and 0.5 ms.
 WORKER = program.ROOT / "tests" / "measure" / "fake_worker.py"
 
 
@@ -36,7 +36,7 @@ def scripted(folder: Path, **keys) -> dict:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> Path:
-    """A results directory with an experiment that is twice as fast, with certainty."""
+    """A results directory with an experiment that is significantly faster: by a factor of 2."""
     folder = tmp_path_factory.mktemp("measured") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ETPROF", str(program.etprof()))
@@ -46,7 +46,7 @@ def run(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory) -> Path:
-    """What a killed measurement leaves: a manifest that says so, and ETDumps in parts."""
+    """The files of a killed measurement: an unfinished manifest, and ETDumps in parts."""
     folder = tmp_path_factory.mktemp("killed") / "run"
     text = f"""
 import etprof, os, signal
@@ -64,7 +64,7 @@ etprof.run({scripted(str(folder), launches=1000)!r}, progress=kill)
 
 
 def contents(folder: Path) -> dict[Path, tuple[int, str]]:
-    """When each file and folder was changed, and the SHA-256 of files."""
+    """Returns the modification time of each file and folder, and the SHA-256 of each file."""
     return {
         path: (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
         for path in [folder, *folder.rglob("*")]

@@ -1,4 +1,4 @@
-"""Attacks on what etprof writes, deletes and reads: each test is something that once did harm, or could."""
+"""Attacks on the files that etprof writes, deletes, and reads. Each test is a fault that occurred or could occur."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from measure_conftest import bench, etprof, runner  # noqa: F401
 
 @pytest.fixture(scope="session")
 def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """preloaded("fault") is the library of fault.c, for LD_PRELOAD."""
+    """preloaded("fault") returns the library of fault.c, for LD_PRELOAD."""
 
     def library(name: str) -> Path:
         made = tmp_path_factory.mktemp(name) / f"{name}.so"

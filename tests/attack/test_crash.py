@@ -1,4 +1,4 @@
-"""Each write, rename and removal of a measurement fails in turn, and nothing that was measured is lost or doubled.
+"""Lets each write, rename, and removal of a measurement fail, one per test, and checks that no result is lost or duplicated.
 
 The calls are those that etprof itself makes below the results directory (fault.c). By default the ways to fail take turns, and
 of a whole measurement's calls every third fails; with ETPROF_TEST_ALL=1 each call fails in each way.
@@ -41,7 +41,7 @@ class Crash:
         return self.bench.run(*arguments, env=environment)
 
     def calls(self, *arguments) -> list[str]:
-        """What the command does when all goes well."""
+        """Runs the command without a fault, and returns its calls."""
         log = self.bench.folder / "calls"
         log.unlink(missing_ok=True)
         done = self.run(*arguments, log=log)
@@ -54,7 +54,7 @@ class Crash:
             shutil.rmtree(state)
 
     def launches(self) -> dict:
-        """By experiment and launch: what the manifest has of it, but for its part of the ETDump, which is merged."""
+        """Returns the manifest's entries by experiment and launch, without the part of the ETDump, which is merged."""
         manifest = self.bench.out / "manifest.json"
         if not manifest.exists():
             return {}
@@ -66,12 +66,12 @@ class Crash:
         return found
 
     def rows(self) -> dict:
-        """By experiment: the rows of its latency file."""
+        """Returns the rows of each experiment's latency file."""
         files = self.bench.out.glob("*/*_latency.csv")
         return {file.parent.name: list(csv.DictReader(file.open())) for file in files if "e2e" not in file.name}
 
     def check(self, before: dict) -> None:
-        """All is there, once."""
+        """Checks that all results exist exactly once."""
         valid = self.bench.run("validate", self.bench.out)
         assert valid.returncode == 0, valid.stdout + valid.stderr
         after = self.launches()
@@ -96,7 +96,7 @@ def crash(bench, fault) -> Crash:
 
 
 def points(calls: list[str]) -> list[tuple[int, str]]:
-    """Which calls fail how."""
+    """Returns the calls to fail, each with the kind of failure."""
     numbers = range(1, len(calls) + 1)
     if ALL:
         return list(itertools.product(numbers, KINDS))
@@ -126,7 +126,7 @@ def test_of_a_measurement(crash):
 
 
 def killed(crash) -> None:
-    """A measurement that was killed when it had merged nothing yet."""
+    """A measurement that was killed before it merged any part."""
     crash.reset()
     calls = crash.calls("run", crash.config)
     merge = next(n for n, line in enumerate(calls, 1) if "rename" in line and line.endswith(".etdump"))
@@ -159,7 +159,7 @@ def test_of_what_recovers(crash, command):
 
 
 def test_of_what_reads(crash):
-    """What a report cannot write costs nothing that was measured, and the next report is whole."""
+    """A report that cannot be written loses no measured results, and the next report is complete."""
     assert crash.bench.run("run", crash.config).returncode == 0
     measured = {
         path: path.read_bytes()

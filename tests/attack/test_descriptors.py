@@ -1,4 +1,4 @@
-"""Closed and full standard descriptors: a measurement goes on without its messages, and the exit code says so."""
+"""With closed or full standard descriptors, a measurement continues without messages, and the exit code reports the failure."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def test_closed_descriptors_do_not_end_a_measurement(tmp_path: Path, closed: str
 
 
 def test_no_file_of_ours_gets_a_standard_number(tmp_path: Path):
-    # What is printed once all three are closed must not be found in what is written.
+    # Output that is printed after all three are closed must not end up in the files.
     done = shell(tmp_path, f'"$E" analyze {shlex.quote(str(ETDUMP))} -o out 0<&- 1>&- 2>&-')
     assert done.returncode == 0
     usual = shell(tmp_path, f'"$E" analyze {shlex.quote(str(ETDUMP))} -o usual')

@@ -1,4 +1,4 @@
-"""Files that ask for more than they can have, names that cannot be, and the limits of a shell."""
+"""Files that claim excessive sizes, invalid names, and the resource limits of a shell."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def limited(folder: Path, limit: str, *arguments: object) -> subprocess.Complete
 
 
 def assert_said(done: subprocess.CompletedProcess[str], code: int = 4) -> None:
-    """One clear end: an exit code of ours, and the last line of stderr a message that blames no defect."""
+    """Checks that the process ends with a documented exit code and a clear message, and not with an internal error."""
     assert done.returncode == code, (done.returncode, done.stderr)
     assert "Internal error" not in done.stderr
     assert "terminate called" not in done.stderr
@@ -212,7 +212,7 @@ def test_a_system_that_starts_no_more_threads(tmp_path: Path, without_threads):
     assert_said(refused)
     assert "The system starts no more threads" in refused.stderr
     assert not out.exists()
-    # What may as well be done one after the other is.
+    # Without threads, work that can run sequentially is done sequentially.
     listed = without_threads("etprof", "devices", "--json")
     assert listed.returncode == 0, listed.stderr
     assert json.loads(listed.stdout)

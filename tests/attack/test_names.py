@@ -1,5 +1,5 @@
-"""Names may hold anything: no output obeys them. What a terminal, a reader's eye, Markdown, a spreadsheet or a browser obeys
-stands in every name of a run, and every output is read as those who get it would."""
+"""Names may contain anything, and no output interprets them. All names of a run contain sequences that terminals, Markdown,
+spreadsheets, or browsers interpret, and the tests read each output as its reader would."""
 
 import csv
 import io
@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-# What a terminal obeys (CSI in C0 and in C1, OSC, bell, carriage return), marks that turn the order of text around, ends of
-# lines, what HTML and Markdown obey, and a formula.
+# Terminal control sequences (CSI in C0 and C1, OSC, bell, carriage return), marks that reverse text, line ends, HTML and
+# Markdown syntax, and a formula.
 HOSTILE = "=cmd|'/C calc'!A0\x1b[2J\x1b]0;title\x07\r\u009b31m\u202eabc\u2066\nINJECTED\n# heading\n<img src=x onerror=alert(1)>`**[a](http://b)|\u2028\x7f"
 HARMS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 ETDUMP_NAME = b"Transpose (ND, X32) #"
@@ -45,7 +45,7 @@ READERS = {
 
 
 def harmless(text: bytes, what: str) -> str:
-    """The text, which is UTF-8 without anything that is obeyed, and has no line that a name made."""
+    """Returns the text, which must be UTF-8 without control sequences and without line breaks from names."""
     read = text.decode("utf-8")  # strict
     found = HARMS.search(read)
     assert found is None, (what, read[max(0, found.start() - 80) : found.end() + 20])
@@ -54,7 +54,7 @@ def harmless(text: bytes, what: str) -> str:
 
 
 def check_markdown(text: str, what: str) -> None:
-    """No heading, picture, link or code is a name's: the only code is a command of ours."""
+    """Checks that no heading, image, link, or code comes from a name. The only code is etprof's own command."""
     for token in MarkdownIt("commonmark").enable("table").parse(text):
         for one in [token, *(token.children or [])]:
             ours = one.type == "code_inline" and one.content.startswith("etprof ")
@@ -67,7 +67,7 @@ def check_markdown(text: str, what: str) -> None:
 
 
 def check_csv(text: str, what: str) -> None:
-    """No cell is computed, and every row has all cells."""
+    """Checks that a spreadsheet computes no cell, and that every row has all cells."""
     rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     assert len({len(row) for row in rows}) <= 1, what
     for cell in (cell for row in rows for cell in row):
@@ -97,7 +97,7 @@ def written(folder: Path) -> dict[Path, bytes]:
 
 
 def spoil(value, key: str):
-    """Every text of a tree of JSON with HOSTILE behind it, but for names of files and words of a schema."""
+    """Appends HOSTILE to all texts of a JSON value, except file names and enumerated values of a schema."""
     if isinstance(value, dict):
         return {k: spoil(v, k) for k, v in value.items()}
     if isinstance(value, list):
@@ -110,7 +110,7 @@ def spoil(value, key: str):
 
 @pytest.fixture
 def hostile(bench) -> Path:
-    """A run whose names are HOSTILE wherever its files can hold one."""
+    """A run whose files contain HOSTILE in all names."""
     experiments = [bench.experiment("a"), bench.experiment("b")]
     assert bench.run("run", bench.write(experiments, launches=2)).returncode == 0
     manifest = json.loads((bench.out / "manifest.json").read_text())
@@ -126,7 +126,7 @@ def hostile(bench) -> Path:
     (bench.out / "manifest.json").write_text(json.dumps(manifest))
     for dump in bench.out.rglob("*.etdump"):
         data = dump.read_bytes()
-        # The same number of bytes, some of them no UTF-8.
+        # The number of bytes stays the same, and some of them are not UTF-8.
         name = "=A(\x1b[2J\u202e\n# \u009b<b>`*".encode() + b"\xff\xc3"
         assert ETDUMP_NAME in data
         dump.write_bytes(data.replace(ETDUMP_NAME, name[: len(ETDUMP_NAME)].ljust(len(ETDUMP_NAME), b"!")))
@@ -165,7 +165,7 @@ def test_paths_and_arguments_in_messages(bench):
 
 
 def test_a_timeline_of_hostile_names(bench):
-    """Somebody else's CSV: what it says of an operator goes the same way."""
+    """Names in a timeline CSV from another tool are escaped, too."""
     file = bench.folder / "theirs_exec_all_runs_timeline.csv"
     columns = ["model_id", "name", "type", "delegate_backend", "start_us", "end_us", "duration_ms", "pct_total"]
     with file.open("w", newline="") as out:

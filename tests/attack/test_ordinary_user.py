@@ -1,4 +1,4 @@
-"""What root may do, others may not: the attacks on files again, as an ordinary user."""
+"""Repeats the attacks on files as an ordinary user, who has fewer permissions than root."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ NOBODY = 65534
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """One that the user can write to; pytest's own are its user's alone."""
+    """A folder that the user can write to. Only pytest's own user can write to pytest's folders."""
     made = Path(tempfile.mkdtemp(prefix="etprof-attack-"))
     if os.geteuid() == 0:
         os.chown(made, NOBODY, NOBODY)

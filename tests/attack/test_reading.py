@@ -1,4 +1,4 @@
-"""What is read may be anything: pipes that nobody writes, files without end, files that become shorter meanwhile."""
+"""Unusual inputs: pipes without a writer, endless files, and files that are truncated while they are read."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def measured(bench) -> Path:
 
 
 def read_by(bench, reader: str, folder: Path) -> subprocess.CompletedProcess:
-    """In time, with one message and no stack trace."""
+    """Checks that the command ends in time, with one message and without a stack trace."""
     more = {"compare": [folder], "check": ["--baseline", folder]}.get(reader, [])
     done = subprocess.run(
         [bench.etprof, reader, folder, *more], capture_output=True, text=True, timeout=300, cwd=bench.folder
@@ -104,7 +104,7 @@ def test_any_argument(bench, arguments, kind):
     assert "Internal error" not in done.stderr
 
 
-# What else each command needs before an option of it is looked at. Commands without it read no file.
+# The other arguments that each command needs before it reads an option. Commands that are not listed read no file.
 NEEDED = {
     "profile": ["MODEL"],
     "isa": ["MODEL"],
@@ -120,7 +120,7 @@ NEEDED = {
     "inspect": ["MODEL"],
     "diff": ["MODEL", "MODEL"],
 }
-# An option that goes only with another one, and how many values an option has.
+# Options that need another option, and the number of values of an option.
 WITH = {
     ("check", "--thresholds"): ["--static"],
     ("inspect", "--run"): ["--model-explorer", "out.json"],
@@ -133,7 +133,7 @@ OUTPUTS |= {"--out-dir", "--output-dir", "--to", "--built-model", "--built-runne
 
 
 def inputs(etprof: Path) -> list[tuple[str, str]]:
-    """Each command with each of its options that completion completes to a file or folder; "": its own arguments."""
+    """Returns each command with each option that takes a file or folder; "" stands for the command's own arguments."""
     script = subprocess.run([etprof, "completion", "bash"], capture_output=True, text=True, check=True).stdout
     found = []
     for line in script.splitlines():
@@ -144,7 +144,7 @@ def inputs(etprof: Path) -> list[tuple[str, str]]:
 
 
 def test_every_option_that_takes_a_file_refuses_a_pipe_at_once(bench):
-    """Nobody writes into the pipe. It may be executed, as a runner."""
+    """A pipe without a writer. It is executable, like a runner."""
     pipe = bench.folder / "pipe"
     os.mkfifo(pipe, 0o777)
     files = {"MODEL": DATA / "toy_cnn.pte", "ETDUMP": DATA / "toy_cnn.t1.etdump"}
@@ -192,7 +192,7 @@ def test_a_report_may_not_be_a_pipe(bench, measured):
 
 
 def test_files_that_become_shorter_while_they_are_read(bench, tmp_path):
-    """A writer cuts and restores a large ETDump and a large timeline; whenever it is read, it is whole or it is said."""
+    """Truncates and restores a large ETDump and timeline while etprof reads them: they are complete, or an error is reported."""
     part = (DATA / "toy_cnn.t1.etdump").read_bytes()
     config = bench.write([bench.experiment("a")], launches=2)
     assert bench.run("run", config).returncode == 0

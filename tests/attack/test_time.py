@@ -1,4 +1,4 @@
-"""Clocks that jump, and a machine that stands still for a while."""
+"""Clocks that jump, and a machine that is suspended for a while."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ def clock(preloaded) -> Path:
 
 
 def sound(bench) -> None:
-    """The run is complete, and all of it is well."""
+    """Checks that the run is complete and valid."""
     assert bench.manifest()["status"] == "complete"
     assert all(
         launch["status"] == "complete" for result in bench.manifest()["results"] for launch in result["launches"]
@@ -37,14 +37,14 @@ def test_the_wall_clock_jumps_by_an_hour(bench, clock, jump):
     assert time.monotonic() - begin < 600
     assert 0 < bench.manifest()["schedule"]["seconds"] < 600
     sound(bench)
-    # The next one moves it away, whatever the hour.
+    # The next run moves the old results directory to `previous`, whatever the clock says.
     assert bench.run("run", config).returncode == 0
     assert len(list((bench.out / "previous").iterdir())) == 1
     sound(bench)
 
 
 def test_a_machine_that_stands_still(bench):
-    """Everything is stopped for some seconds, as a suspended machine is."""
+    """Stops all processes for some seconds, as a suspended machine would."""
     with held(bench) as hold:
         config = bench.write([bench.experiment("a", env=hold), bench.experiment("b")], launches=6)
         process = bench.start("run", config, start_new_session=True)
@@ -63,7 +63,7 @@ def test_a_machine_that_stands_still(bench):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, number)
 
-        # Parents first: nobody starts what is not stopped.
+        # Parents are stopped first, so that no new process starts meanwhile.
         stopped: list[int] = []
         while more := [pid for pid in family(process.pid) if pid not in stopped]:
             send(signal.SIGSTOP, more)

@@ -1,4 +1,4 @@
-"""What is written and removed, and where: nothing of the user's."""
+"""etprof writes and removes only its own files, and none of the user's."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ READERS = ("analyze", "report", "report --all", "report --json", "trace", "check
 
 
 def snapshot(folder: Path) -> dict:
-    """Every path below a folder, with what it holds."""
+    """Returns all paths below a folder with their contents."""
     found = {}
     for path in sorted(folder.rglob("*")):
         if path.is_symlink():
@@ -43,7 +43,7 @@ def killed(bench) -> Path:
 
 
 def read_by(bench, reader: str) -> subprocess.CompletedProcess:
-    """The results directory, read by a command."""
+    """Runs a command that reads the results directory."""
     command, *options = reader.split()
     if command == "check":
         options = ["--baseline", bench.out, *options]
@@ -249,7 +249,7 @@ def test_a_killed_writer_leaves_nothing_for_long(bench):
 def test_an_interruption_before_the_first_launch_leaves_a_run_that_validates(bench):
     config = bench.write([bench.experiment("a", env={"FAKE_SLEEP": "0.3"})])
     process = bench.start("run", config)
-    # The first one only says what it is.
+    # The first launch only reports the runner's properties.
     wait_until(lambda: (bench.folder / "state_a").exists() and len(list((bench.folder / "state_a").iterdir())) >= 2)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=240)
@@ -259,7 +259,7 @@ def test_an_interruption_before_the_first_launch_leaves_a_run_that_validates(ben
 
 
 def test_what_a_foreign_runner_started_ends_with_etprof(bench, tmp_path):
-    """kill -9 of etprof: the runner is a wrapper's child, which no signal of the system's reaches."""
+    """Kills etprof with -9. The runner is a child of a wrapper, so no signal of the system reaches it."""
     wrapper = tmp_path / "wrapper"
     pid = tmp_path / "pid"
     wrapper.write_text(f"#!/bin/sh\nsleep 1000 &\necho $! >{pid}\nwait\n")

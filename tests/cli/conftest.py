@@ -1,4 +1,4 @@
-"""Tests of what is made of the table of commands and options."""
+"""Tests of the command line."""
 
 import sys
 from pathlib import Path

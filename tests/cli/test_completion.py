@@ -21,7 +21,7 @@ COMMANDS = re.findall(r"^  ([a-z][a-z-]*) +[A-Z]", program.run("--help").stdout,
 
 @functools.cache
 def options_of(command: str) -> set[str]:
-    """As --help lists them: at the start of a line, the short one first."""
+    """Returns the options in --help, which stand at the start of a line, short names first."""
     text = program.run(*command.split(), "--help").stdout
     found: set[str] = set()
     if command == "fleet":  # its actions have options of their own
@@ -65,7 +65,7 @@ def scripts(tmp_path_factory) -> dict[str, Path]:
 
 
 def bash(scripts, here: Path, *words: str) -> set[str]:
-    """What bash completes the last word to, taken apart as it would be ("=" stands alone)."""
+    """Returns bash's completions of the last word. Words are split as bash does ("=" is a separate word)."""
     line = " ".join(shlex.quote(word) for word in ("etprof", *words))
     text = (
         f"source {shlex.quote(str(scripts['bash']))}\n"
@@ -102,16 +102,16 @@ def test_values_are_completed(scripts, here):
     assert bash(scripts, here, "export", "--dtype", "") == {"fp32", "fp16", "bf16", "int8", "int8dyn"}
     assert bash(scripts, here, "export", "--quantize", "s") == {"static"}
     assert bash(scripts, here, "export", "--backend", "") == set(BUILT_IN)
-    # etprof's own models, and no word that is none; ExecuTorch's examples are known to PyTorch's Python only.
+    # Only etprof's own models are offered, because only a Python with PyTorch knows ExecuTorch's examples.
     offered = bash(scripts, here, "export", "--model", "") - {path.name for path in here.iterdir()}
     assert {"toy_cnn", "llm_decoder"} < offered <= set(program.run("export", "--list-models").stdout.split())
     assert bash(scripts, here, "export", "--model", "toy") == {"toy_cnn"}
     assert bash(scripts, here, "export", "--name", "") == set()
-    # A number that nobody can guess: no files, no commands.
+    # A number cannot be completed: no files and no commands are offered.
     assert bash(scripts, here, "run", "--launches", "") == set()
-    # A flag takes none: what follows is the configuration.
+    # A flag takes no value, so the next word is the configuration.
     assert "config.json" in bash(scripts, here, "run", "--resume", "")
-    # A table goes behind "=" only.
+    # The name of a table is only accepted behind "=".
     assert "config.json" in bash(scripts, here, "analyze", "--csv", "")
 
 
@@ -130,7 +130,7 @@ def test_files_and_folders_are_completed_where_they_are_expected(scripts, here):
 
 
 def test_a_value_that_is_offered_is_taken(scripts, here):
-    """The oracle is the parser: one that is not offered is refused."""
+    """Uses the parser as an oracle: a value that is not offered is refused."""
     for value in sorted(bash(scripts, here, "trace", "--format", "")):
         assert "--format" not in program.run("trace", "nowhere", "--format", value).stderr
     assert program.run("trace", "nowhere", "--format", "svg").returncode == 2
@@ -163,7 +163,7 @@ def test_fish(scripts, here):
 
 
 class Zsh:
-    """An interactive zsh on a terminal; `complete` types a line and a tab and says what stands there then."""
+    """An interactive zsh on a terminal. `complete` types a line and a tab, and returns the resulting line."""
 
     def __init__(self, program_: str, script: Path, folder: Path):
         self.line = folder / "line"

@@ -1,4 +1,4 @@
-"""docs/reference/cli.md is what the program says of itself."""
+"""docs/reference/cli.md matches the program's own description."""
 
 import json
 import re
@@ -47,7 +47,7 @@ def test_the_script_writes_it(tmp_path):
 
 
 def test_what_a_screen_leaves_out_all_shows():
-    """A command whose tables may hide columns has the --all that they name."""
+    """Commands whose tables may hide columns have the option --all, which the tables mention."""
     sections = re.split(r"^## ", REFERENCE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     with_tables = [section for section in sections if "\n| `--csv` |" in section]
     assert len(with_tables) > 15
@@ -111,7 +111,7 @@ def test_every_command_and_option_stands_in_it_once():
         for line in help_.splitlines():
             found = re.match(r" {2}(?:-\w,)?(--[\w-]+)", line)
             assert found is None or found.group(1) in named, (command, line)
-    assert "reference" not in commands  # hidden: it is of no use to who measures
+    assert "reference" not in commands  # the command is hidden, because it is only useful to developers
 
 
 def test_it_says_what_the_help_says():

@@ -1,4 +1,4 @@
-"""script/summarize: what script/test says at its end."""
+"""script/summarize, which prints the result of script/test."""
 
 import os
 import pathlib
@@ -63,7 +63,7 @@ def test_tests_that_left_nothing_behind_failed(summarize, tmp_path):
 
 
 def test_a_programs_tests_are_counted_beside_it(summarize, tmp_path):
-    """ctest knows programs; each writes a file of its tests into a folder."""
+    """ctest reports programs. Each program writes a file of its own tests into a folder."""
     program = '<testcase classname="core_test" name="core_test" status="run" time="3"/>'
     junit(tmp_path, "ctest-asan", program)
     (tmp_path / "gtest-asan").mkdir()

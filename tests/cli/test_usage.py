@@ -1,4 +1,4 @@
-"""What is said of a command line that cannot be understood."""
+"""Messages for invalid command lines."""
 
 import os
 import re
@@ -18,7 +18,7 @@ ROW = re.compile(r"^\| (`-[^|]*?) \| `([^|`]+)`", re.MULTILINE)
 
 
 def options():
-    """Every option with a value, of every command but `export` and `fleet`, which are Python's."""
+    """Returns all options with a value, of all commands except `export` and `fleet`, which are written in Python."""
     text = (program.ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         command = section.split("\n", 1)[0]
@@ -73,7 +73,7 @@ def test_an_option_given_twice():
 
 @pytest.mark.parametrize("command", ["analyze", "report", "trace", "validate", "inspect", "kernels", "profile", "isa"])
 def test_an_empty_name_is_not_the_current_folder(command):
-    """As of a shell's variable that is not set."""
+    """An empty value, as from a shell variable that is not set."""
     assert re.match("error: `[a-z]+` is empty\nhint: ", said(command, ""))
 
 
@@ -211,7 +211,7 @@ def test_a_report_beside_etdumps_is_the_users_own(name, tmp_path):
 
 @pytest.mark.parametrize("command", ["export --list-models", "new-model {}", "fleet tables"])
 def test_an_output_that_is_closed_or_full(command, tmp_path):
-    """Whoever reads may have seen enough; a full disk is one message. None is a stack trace."""
+    """A reader that closes the pipe is not an error, and a full disk is one message. Neither causes a stack trace."""
     for name, target, code in (("seen_enough", "| true", 0), ("is_full", "> /dev/full", 4)):
         line = f"{shlex.quote(str(program.etprof()))} {command.format(name)} {target}; exit ${{PIPESTATUS[0]}}"
         done = subprocess.run(["/bin/bash", "-c", line], cwd=tmp_path, capture_output=True, text=True)
@@ -222,7 +222,7 @@ def test_an_output_that_is_closed_or_full(command, tmp_path):
 
 
 def test_what_cannot_be_written_down_is_said_before_anything_is_made(tmp_path):
-    """A configuration is JSON, which holds no bytes that are not UTF-8; the file systems of Linux do."""
+    """Linux allows file names that are not UTF-8, which a configuration cannot contain, because it is JSON."""
     model = tmp_path / os.fsdecode(b"net\xff.pte")
     shutil.copy(program.DATA / "toy_cnn.pte", model)
     done = program.run("profile", model, "--output-root", tmp_path / "out")

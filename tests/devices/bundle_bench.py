@@ -1,4 +1,4 @@
-"""What the device tests share: runner bundles and what readelf says of them."""
+"""Helpers of the device tests: runner bundles and their inspection by readelf."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIMEOUT = 1800  # seconds; a hang is a failure
 
 
 def skip(reason: str) -> None:
-    """Skips, except on CI, where everything must be there."""
+    """Skips the test. In CI, where all dependencies must be installed, a skip is a failure."""
     if os.environ.get("CI"):
         pytest.fail(f"would be skipped, and CI allows that for CPU features only: {reason}")
     pytest.skip(reason)
@@ -35,7 +35,7 @@ def call(*words: str | Path, **keys: Any) -> subprocess.CompletedProcess[str]:
 
 @dataclass(frozen=True)
 class Elf:
-    """What readelf says of a file."""
+    """Returns readelf's output for a file."""
 
     machine: str
     needed: list[str]
@@ -55,7 +55,7 @@ def read_elf(path: Path) -> Elf:
 
 
 def missing_libraries(folder: Path) -> set[str]:
-    """What the ELF files of a folder need and the folder does not hold."""
+    """Returns the libraries that the ELF files of a folder need and the folder does not contain."""
     files = [path for path in folder.iterdir() if path.suffix != ".json"]
     return {name for path in files for name in read_elf(path).needed if not (folder / name).exists()}
 
@@ -66,7 +66,7 @@ class Bundle:
     manifest: dict[str, Any]
 
     def command(self) -> list[str]:
-        """`start`, with the words that are relative to the folder made absolute."""
+        """Returns the words of `start`, with paths relative to the folder made absolute."""
         names = {file["name"] for file in self.manifest["files"]}
         return [str(self.folder / word) if word == "." or word in names else word for word in self.manifest["start"]]
 
@@ -74,7 +74,7 @@ class Bundle:
 def run_masked(
     bundle: Bundle, qemu: list[str], pte: Path, folder: Path, masks: dict[str, str], option: str
 ) -> dict[str, Any]:
-    """The summary of a short run on an emulated CPU, of an experiment for each mask, by its name."""
+    """Returns the summary of a short run on an emulated CPU, with one experiment per mask, named after it."""
     config = {
         "model": str(pte),
         "output_root": str(folder),

@@ -1,4 +1,4 @@
-"""Fixtures of the device tests: real devices on the machine that tests (README.md), runner bundles, an emulated CPU."""
+"""Fixtures of the device tests: real devices on this machine (README.md), runner bundles, and an emulated CPU."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from lab import AdbDevice, Lab, SshDevice
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# script/test starts these tests in the background, where a shell has Ctrl-C ignored, and programs inherit that.
+# script/test starts these tests in the background. There a shell ignores Ctrl-C, which programs inherit.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
-    """A network of the test's own, without devices yet; everything on it is ended after the test."""
+    """A separate network for the test, without devices yet. All processes on it are ended after the test."""
     made = Lab(tmp_path / "lab")
     try:
         yield made
@@ -46,7 +46,7 @@ def phone(lab: Lab) -> AdbDevice:
 
 @pytest.fixture(scope="session")
 def build_lock() -> Iterator[None]:
-    """Two test sessions of one checkout do not build at once."""
+    """Prevents two test sessions of one checkout from building at the same time."""
     (ROOT / "build").mkdir(exist_ok=True)
     with (ROOT / "build" / ".bundles.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -64,7 +64,7 @@ def bundle(build_lock: None) -> Bundle:  # noqa: ARG001
 
 @pytest.fixture(scope="session")
 def qemu(build_lock: None) -> list[str]:  # noqa: ARG001
-    """The words that run an aarch64 program on an emulated CPU with SME2."""
+    """The command that runs an aarch64 program on an emulated CPU with SME2."""
     fetched = call(ROOT / "script" / "fetch-qemu")
     if fetched.returncode != 0:
         skip(fetched.stderr.strip().splitlines()[-1])

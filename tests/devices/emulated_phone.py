@@ -1,4 +1,4 @@
-"""Runs a command beside an emulated phone, which is gone afterwards: `emulated_phone.py COMMAND...`.
+"""Runs a command with an emulated phone, which is removed afterwards: `emulated_phone.py COMMAND...`.
 
 In the command, {device} stands for the phone's name, as --device takes it. Real are adb, its daemon and the aarch64 programs;
 emulated are the phone's CPU (QEMU), its commands and its sysfs (README.md). `script/demo --device emulated` is one use.
@@ -25,7 +25,7 @@ def main() -> int:
             process: subprocess.Popen = lab.popen([word.replace("{device}", phone.spec) for word in command])
             try:
                 return process.wait()
-            except KeyboardInterrupt:  # the command has had it, too
+            except KeyboardInterrupt:  # the command has also received it
                 return process.wait()
         finally:
             lab.close()

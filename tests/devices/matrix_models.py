@@ -28,7 +28,7 @@ def image(channels: int) -> torch.Tensor:
 
 
 def modules() -> dict[str, tuple[nn.Module, torch.Tensor]]:
-    """By name: the module and its input."""
+    """Returns each module and its input by name."""
     conv, transposed = nn.Conv2d, nn.ConvTranspose2d
     return {
         "conv": (conv(16, 32, 3, padding=1), image(16)),
@@ -70,12 +70,12 @@ SCHEMES = {
     "per_tensor": {"is_per_channel": False},
     "dynamic": {"is_per_channel": True, "is_dynamic": True},
     "dynamic_4_bits": {"is_per_channel": True, "is_dynamic": True, "weight_qmin": -8, "weight_qmax": 7},
-    "dynamic_groups": None,  # of 32 weights of 4 bits each, by torchao
+    "dynamic_groups": None,  # groups of 32 weights with 4 bits each, by torchao
 }
 
 
 def export(scheme: str, path: Path) -> None:
-    """Writes a .pte of all modules, their data types being those of a key of SCHEMES."""
+    """Writes a .pte of all modules with the data types of a key of SCHEMES."""
     logging.disable(logging.ERROR)
     torch.manual_seed(1)
     parts = modules()
@@ -90,7 +90,7 @@ def export(scheme: str, path: Path) -> None:
     program = torch.export.export(model, inputs, strict=True)
     if (options := SCHEMES[scheme]) is not None:
         config, quantizer = get_symmetric_quantization_config(**options), XNNPACKQuantizer()
-        if "weight_qmin" in options:  # XNNPACK has 4 bits for fully connected layers alone
+        if "weight_qmin" in options:  # XNNPACK supports 4 bits only for fully connected layers
             quantizer.set_module_type(nn.Linear, config)
         else:
             quantizer.set_global(config)

@@ -1,4 +1,4 @@
-"""What the tests of remote devices share: how etprof is called there, and how it is watched."""
+"""Helpers of the tests of remote devices: they run etprof and watch it."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def manifest(folder: Path) -> dict:
 
 
 def launches(folder: Path, status: str) -> int:
-    """How many; one that had too few clean runs, beside the other tests' processes, is made up for by another."""
+    """Counts the launches with a status. A launch with too few clean runs, due to other tests' load, is replaced by another."""
     return sum(launch["status"] == status for result in manifest(folder)["results"] for launch in result["launches"])
 
 
@@ -37,12 +37,12 @@ def run_folders(device) -> list[str]:
 
 
 def left_nothing(device) -> None:
-    """Neither programs nor folders; what a broken connection left may take a moment to end."""
+    """Waits until the device has no programs and no run folders. After a broken connection, they may remain for a moment."""
     wait_until(lambda: device.processes() == {} and run_folders(device) == [])
 
 
 class Watched:
-    """etprof at work, its stderr in a file."""
+    """A running etprof, with its stderr in a file."""
 
     def __init__(self, lab, folder: Path, command: list[str], environment: dict[str, str] | None = None) -> None:
         self.log = folder.parent / f"{folder.name}.stderr"
@@ -58,7 +58,7 @@ class Watched:
         assert words in self.text()
 
     def wait_for_a_launch(self, folder: Path) -> None:
-        """Until the first launch is stored; the measurement goes on."""
+        """Waits until the first launch is stored. The measurement continues."""
 
         def is_there() -> bool:
             return (folder / "manifest.json").exists() and launches(folder, "complete") >= 1

@@ -1,4 +1,4 @@
-"""toy_cnn's network on a smaller image, since an emulated CPU is hundreds of times slower than a real one."""
+"""toy_cnn with a smaller image, because an emulated CPU is hundreds of times slower than a real one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""transformer_layer, narrower and on eight tokens: an emulated CPU is hundreds of times slower than a real one."""
+"""A narrower transformer_layer with eight tokens, because an emulated CPU is hundreds of times slower than a real one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small project that stands in for a checkout of ExecuTorch: same options, same target, nothing of its sources.
+"""A small fake of an ExecuTorch checkout: the same options and target, without ExecuTorch's sources.
 
 It writes the options that it was given into cmake-out/<preset>/options.json and builds an executor_runner whose --help
 exits with 1. For Arm it does with SME2 and KleidiAI what XNNPACK's CMakeLists.txt does: a compiler that is too old overrules
@@ -49,7 +49,7 @@ foreach(option IN ITEMS {options})
   message(STATUS "${{option}} : ${{${{option}}}}")
 endforeach()
 """
-# STAND_IN_CLANG is the version of Clang that the compiler stands for.
+# STAND_IN_CLANG is the version of Clang that the fake compiler reports.
 XNNPACK = """\
 option(XNNPACK_ENABLE_ARM_SME2 "" ON)
 if(STAND_IN_CLANG VERSION_LESS 18)
@@ -75,7 +75,7 @@ KLEIDIAI = "add_library(kleidiai STATIC kai_matmul_f32_neon_mla.c kai_matmul_f32
 SOURCES = {
     "kleidiai/CMakeLists.txt": KLEIDIAI,
     "kleidiai/kai_matmul_f32_neon_mla.c": "void kai_neon(void) {}\n",
-    # smstart, smstop: words of data to an assembler that does not know them.
+    # smstart and smstop are written as data, because the assembler may not know them.
     "kleidiai/kai_matmul_f32_2vlx2vl_sme2_mopa.c": """\
 void kai_sme2(void) {
 #ifdef __aarch64__
@@ -103,8 +103,8 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
-# What etprof asks of an NDK and CMake of a toolchain: it builds for this machine, whose compiler knows no Armv9, or for a bare
-# aarch64.
+# A fake NDK with the files that etprof and CMake read. It builds for this machine, whose compiler does not know Armv9, or
+# for bare aarch64.
 TOOLCHAIN = """\
 set(CMAKE_C_COMPILER ${{CMAKE_CURRENT_LIST_DIR}}/cc)
 set(CMAKE_CXX_COMPILER ${{CMAKE_CURRENT_LIST_DIR}}/c++)
@@ -122,7 +122,7 @@ exec {compiler} "$@"
 
 
 class StandIn:
-    """The project in `folder`, as a git repository with one commit."""
+    """The fake project in `folder`, as a git repository with one commit."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -139,7 +139,7 @@ class StandIn:
         self.commit()
 
     def configure_step(self, text: str) -> None:
-        """CMake code that the configure step runs."""
+        """Sets CMake code that the configure step runs."""
         (self.folder / "CMakeLists.txt").write_text(CMAKE_LISTS.format(options=" ".join(OPTIONS), configure=text))
 
     def git(self, *arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""What documents speak of: a model, and a results directory of it with two sides, measured once."""
+"""Fixtures of the documents' commands: a model, and a results directory with two variants, measured once."""
 
 import pathlib
 import shutil
@@ -14,7 +14,7 @@ from documents import ROOT
 
 @pytest.fixture(scope="session", autouse=True)
 def warm_python(tmp_path_factory):
-    """Exports run in forks of one Python."""
+    """Runs exports in forks of one Python process."""
     folder = tmp_path_factory.mktemp("warm")
     client = folder / "python"
     client.write_text(warm.client(ROOT / ".venv/bin/python", folder / "socket"))
@@ -33,7 +33,7 @@ def warm_python(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def measured(tmp_path_factory) -> dict[str, str]:
-    """Environment of a document: MODEL is a .pte, RUN a results directory of it, measured for two seconds."""
+    """The environment of a document: MODEL is a .pte, and RUN is its results directory, measured for two seconds."""
     folder = tmp_path_factory.mktemp("measured")
     model = folder / "toy_cnn.pte"
     shutil.copy(ROOT / "tests/data/toy_cnn.pte", model)
@@ -44,14 +44,14 @@ def measured(tmp_path_factory) -> dict[str, str]:
 
 
 def changes() -> str | None:
-    """What git says of the checkout; None where it is none."""
+    """Returns git's status of the checkout; None outside a git checkout."""
     done = subprocess.run(["/usr/bin/env", "git", "-C", ROOT, "status", "--porcelain"], capture_output=True, text=True)
     return done.stdout if done.returncode == 0 else None
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_in_the_checkout():
-    """A document's commands write into the workspace, of which some folders are links into the checkout."""
+    """Checks that a document's commands do not change the checkout, to which some folders of the workspace are links."""
     before = changes()
     yield
     assert changes() == before

@@ -1,4 +1,4 @@
-"""Commands in Markdown, and running them as a reader would: top to bottom, in one shell, in a separate folder.
+"""Finds commands in Markdown, and runs them as a reader would: top to bottom, in one shell, in a separate folder.
 
 A block of sh is run, and a command that fails fails the document. `stray_commands` finds a command that hides in another
 block. blocks.yaml says which blocks are not run and why, and what the test does before a block (`setup`): it makes the
@@ -19,7 +19,7 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MARKS = pathlib.Path(__file__).with_name("blocks.yaml")
 BLOCK = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^ *```[ \t]*$", re.M | re.S)
-# "etprof export: the file is not there" is what a command says.
+# A line such as "etprof export: the file is not there" is a message, not a command.
 COMMAND = re.compile(
     r"^\s*(?:\$ +)?(?:build/)?(?:script/[\w-]+|(?:etprof|adb|ssh|pip|python3?|git|cmake)(?= [\w./$<-])(?! [\w-]+: ))"
 )
@@ -27,7 +27,7 @@ COMMAND = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class Setup:
-    """Commands before the block with this key; None: at the end of the document."""
+    """Commands that run before the block with this key; None: at the end of the document."""
 
     before: str | None
     commands: str
@@ -35,14 +35,14 @@ class Setup:
 
 @dataclasses.dataclass(frozen=True)
 class Marks:
-    """What blocks.yaml says of one document."""
+    """The entries of blocks.yaml for one document."""
 
-    not_run: Mapping[str, str] = dataclasses.field(default_factory=dict)  # why, by key
+    not_run: Mapping[str, str] = dataclasses.field(default_factory=dict)  # reason by key
     setups: tuple[Setup, ...] = ()
 
 
 def all_marks() -> dict[str, Marks]:
-    """By the document's path below ROOT. What blocks.yaml has in another form is a ValueError."""
+    """Returns the marks by the document's path below ROOT. Raises ValueError for entries of another form."""
     marks = {}
     for name, entry in yaml.safe_load(MARKS.read_text()).items():
         not_run = entry.pop("not run", {})
@@ -61,10 +61,10 @@ def marks_of(document: pathlib.Path) -> Marks:
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """One fenced block or setup: `line` is the first of its body, from 1; of a setup that of the block after it."""
+    """A fenced block or a setup. `line` is the first line of the body, from 1; for a setup, that of the next block."""
 
     language: str
-    why_not: str  # empty: it is run
+    why_not: str  # empty: the block is run
     body: str
     line: int
 
@@ -74,13 +74,13 @@ class Block:
 
     @property
     def key(self) -> str:
-        """The first line, without the comment at its end."""
+        """Returns the first line without a trailing comment."""
         first = next((line for line in self.body.splitlines() if line.strip()), "")
         return re.split(r"\s+#\s", first)[0].strip()
 
 
 def fenced(text: str) -> list[Block]:
-    """Every fenced block, in the order of the text."""
+    """Returns all fenced blocks in the order of the text."""
     found = []
     for match in BLOCK.finditer(text):
         language, _, rest = match["info"].strip().partition(" ")
@@ -92,7 +92,7 @@ def fenced(text: str) -> list[Block]:
 
 
 def blocks(text: str, marks: Marks = Marks()) -> list[Block]:
-    """Every block and setup, in the order in which they are run."""
+    """Returns all blocks and setups in the order in which they run."""
     found = []
     for block in fenced(text):
         found += [Block("setup", "", s.commands, block.line) for s in marks.setups if s.before == block.key]
@@ -102,14 +102,14 @@ def blocks(text: str, marks: Marks = Marks()) -> list[Block]:
 
 
 def wrong_marks(text: str, marks: Marks) -> list[str]:
-    """The keys that name no block of the text, or more than one."""
+    """Returns the keys that do not name exactly one block of the text."""
     keys = [block.key for block in fenced(text)]
     named = [*marks.not_run, *(setup.before for setup in marks.setups if setup.before is not None)]
     return [key for key in named if keys.count(key) != 1]
 
 
 def stray_commands(text: str, marks: Marks = Marks()) -> list[str]:
-    """`line: command` of each line that looks like a command in a block that is not sh, or in an indented one."""
+    """Returns `line: command` for each line that looks like a command in a block without the language sh, or an indented one."""
     in_blocks = [
         (block.line + number, line)
         for block in blocks(text, marks)
@@ -121,10 +121,10 @@ def stray_commands(text: str, marks: Marks = Marks()) -> list[str]:
     return [f"{number}: {line.strip()}" for number, line in in_blocks + indented if COMMAND.match(line)]
 
 
-# The Python for `etprof export`, where documents do not name one (warm.py); empty: etprof's own.
+# The Python for `etprof export` if a document does not name one (warm.py); empty: etprof's default.
 warm_python = ""
 
-# What takes its time measures for two seconds here: that the command works is what is tested.
+# Commands that measure do so for only two seconds, because the test checks only that they work.
 WRAPPER = """#!/bin/bash
 # {program} as it is, but for how long it measures.
 case "${{1:-}}$([ $# -gt 1 ] && echo +)" in
@@ -139,7 +139,7 @@ exec {program} "$@"
 
 
 def workspace(folder: pathlib.Path) -> pathlib.Path:
-    """A folder that looks like a checkout that was built, whose outputs stay in it."""
+    """A folder that looks like a built checkout and keeps all outputs."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in (
         ".venv",
@@ -169,7 +169,7 @@ def workspace(folder: pathlib.Path) -> pathlib.Path:
 
 
 def script(text: str, marks: Marks = Marks()) -> str:
-    """The blocks that are run, one after the other."""
+    """Returns the blocks to run, in order."""
     run = [block for block in blocks(text, marks) if block.is_run]
     return "\n".join(f"echo '=== line {block.line}' >&2\n{block.body}" for block in run)
 

@@ -1,4 +1,4 @@
-"""What README.md quotes from bench/results/statistics/noise.md is what that file says."""
+"""The numbers that README.md quotes from bench/results/statistics/noise.md match that file."""
 
 import re
 

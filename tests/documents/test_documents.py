@@ -1,4 +1,4 @@
-"""Every Markdown file of the project: its commands are run or say why not, its links lead somewhere."""
+"""Checks all Markdown files: commands run or have a reason for not running, and links have a target."""
 
 import pathlib
 import re
@@ -15,7 +15,7 @@ def name_of(document: pathlib.Path) -> str:
 
 
 def anchors(text: str) -> set[str]:
-    """The addresses that GitHub gives to the headings."""
+    """Returns the anchors that GitHub gives to the headings."""
     prose = re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S)
     titles = re.findall(r"^#+ +(.*?)\s*$", prose, re.M)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

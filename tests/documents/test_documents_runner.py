@@ -1,4 +1,4 @@
-"""The runner of documents itself: it has to fail where a document is wrong."""
+"""Tests the runner of documents, which must fail for a wrong document."""
 
 import documents
 import pytest

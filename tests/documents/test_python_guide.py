@@ -1,4 +1,4 @@
-"""The Python of docs/guides/python.md works, block after block, in a folder that holds what it names."""
+"""The Python blocks of docs/guides/python.md work in order, in a folder that contains the files that they name."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def test_the_examples_work(folder, capfd):
 
 
 def test_the_notebook_runs_and_shows_tables(folder, monkeypatch):
-    """By Jupyter's own kernel. The committed notebook has no outputs."""
+    """Runs the notebook in Jupyter's own kernel. The committed notebook has no outputs."""
     import nbclient
     import nbformat
 

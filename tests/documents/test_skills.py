@@ -52,7 +52,7 @@ def runs(name: str, section: str) -> list[str]:
 
 
 def front_matter(text: str) -> dict:
-    """What stands between the two lines of --- at the top."""
+    """Returns the front matter, between the two lines of --- at the top."""
     match = re.match(r"---\n(.*?)^---$", text, re.M | re.S)
     assert match is not None, "no front matter"
     return yaml.safe_load(match[1])
@@ -74,13 +74,13 @@ def next_skill(text: str) -> str:
 
 
 def messages(text: str) -> list[str]:
-    """What etprof says, of the table of failures: the first column's code."""
+    """Returns etprof's messages in the table of failures: the code in the first column."""
     rows = re.findall(r"^\| (`+)(.+?)\1 \|", sections(text)["Failure handling"], re.M)
     return [message.strip() for _, message in rows]
 
 
 def said(message: str, output: str) -> bool:
-    """Whether a line of the output holds a message, in which … stands for anything."""
+    """Returns whether a line of the output contains a message, in which … stands for any text."""
     pattern = ".*".join(re.escape(part) for part in re.split(r"\s*…\s*", re.sub(r"\s+", " ", message)))
     return any(re.search(pattern, re.sub(r"\s+", " ", line)) for line in output.splitlines())
 
@@ -165,7 +165,7 @@ def changed(file: str, change: str) -> str:
     return f'python3 -c "{CHANGED.format(file=file, change=change)}"'
 
 
-# What goes wrong, as a command that does it to the workspace of the whole chain. The verification of the skill has to fail then.
+# Commands that damage the workspace of the whole chain. The skill's verification must then fail.
 DAMAGES = {
     "setup-workspace": ["rm build/etprof", "sed -i '2i export ETPROF_RUNNER=/nowhere' build/etprof"],
     "build-runners": [
@@ -213,7 +213,7 @@ DAMAGES = {
         NOT_THERE,
         f"cp out_quick_test/runs/quick_test/report.html {RUN}",
         f"sed -i -E '/^\\*\\*/s/faster|slower|same|inconclusive|contended/unsure/' {RUN}/report.md",
-        # What is contended has no interval, and must not get one.
+        # A contended comparison has no interval, and must not get one.
         r"sed -i -E '/^\*\*/{s/[0-9.]+\\?\]/99999]/;t;s/$/ [1.00, 2.00]/}' out_toy_cnn/brief.md",
         "sed -i '2s/,[^,]*$//' out_toy_cnn/latency.csv",
         changed("out_toy_cnn/devices.json", "d['devices'].pop()"),
@@ -228,7 +228,7 @@ DAMAGES = {
     ],
 }
 
-# What no verification looks at, and need not be copied for each damage.
+# Files that no verification reads, and that are not copied for each damage.
 NOT_VERIFIED = shutil.ignore_patterns(".git", "out_ci", "out_setup_check", "out_wrong", "damaged", "itself", "previous")
 
 

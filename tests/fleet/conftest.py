@@ -1,4 +1,4 @@
-"""Tests of Arrow tables and of `etprof fleet`, with the libraries that people read them with."""
+"""Tests of Arrow tables and of `etprof fleet`, with the libraries that users read them with."""
 
 from pathlib import Path
 
@@ -18,5 +18,5 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def measured(tmp_path_factory):
-    """A results directory of the real runner: two experiments, two launches."""
+    """A results directory from the real runner: two experiments, two launches."""
     return measure_two(tmp_path_factory.mktemp("measured"), ("one", "two:2"), 2, 3, "--no-peaks")

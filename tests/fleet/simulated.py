@@ -1,4 +1,4 @@
-"""Fleets of devices with known effects, as tables. Everything comes from a seed."""
+"""Simulated fleets of devices with known effects, as tables, generated from a seed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def batch(
     launch_sd: float = 0.01,
     tag: str = "",
 ) -> dict[str, pa.Table]:
-    """A run per device and version. `effect` has the log of a version's latency; a device deviates from it by `device_sd`."""
+    """Simulates a run per device and version. `effect` is the log of a version's latency, from which devices vary by `device_sd`."""
     rng = np.random.default_rng(seed)
     rows: dict[str, dict[str, list]] = {
         table.name: {column.name: [] for column in table.columns} for table in schema.TABLES

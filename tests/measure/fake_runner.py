@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An executor_runner that is none: prints its log, copies an ETDump of 20 runs. Does not know --worker.
+"""A fake executor_runner: prints a log, and copies an ETDump of 20 runs. It does not support --worker.
 
 FAKE_LOG      stdout: prints "Iteration" lines there [to stderr, as ExecuTorch's own does], 0: nowhere
 FAKE_SECONDS  how long each run takes [0]

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -S
-"""A worker with scripted latencies: speaks src/protocol/messages.h, runs no model.
+"""A fake worker with scripted latencies. It implements src/protocol/messages.h, and runs no model.
 
 What it does wrong, and when, is said by environment variables (set by the configuration's "env"):
   FAKE_LATENCY_NS   nanoseconds of one run [1000000]
@@ -52,7 +52,7 @@ def touch(path: str) -> None:
 
 
 def meet() -> None:
-    """Returns once all have come; what comes one after the other never meets."""
+    """Waits until all workers are here at the same time. Workers that run one after another wait forever."""
     folder, _, number = os.environ.get("FAKE_MEET", "").rpartition(":")
     if not folder:
         return
@@ -66,7 +66,7 @@ def meet() -> None:
 
 
 def alone() -> None:
-    """Writes down whose worker is alive beside this one; those of one measurement may be."""
+    """Records the owners of other running workers. Workers of the same measurement may run at the same time."""
     folder, who = os.environ.get("FAKE_ALONE"), os.environ.get("FAKE_WHO", "")
     if not folder:
         return
@@ -107,7 +107,7 @@ class Fake:
         self.bursts = 0
         what, _, rest = os.environ.get("FAKE_FAIL", "").partition("@")
         self.what = what
-        self.asked = 0  # for that command
+        self.asked = 0  # number of times that the command was received
         self.command, _, launches = rest.partition(":")
         self.launches = [int(n) for n in launches.split(",")] if launches else []
 
@@ -201,7 +201,7 @@ class Fake:
 
 
 def counters(runs: int) -> dict:
-    """Of a processor at 3 GHz that does two instructions a cycle and misses the cache once in 667."""
+    """Returns counters of a 3 GHz processor with two instructions per cycle and one cache miss per 667 instructions."""
     names = ["cycles", "instructions", "cache_misses", "task_clock_ns"]
     operator = {"chain": 0, "instruction": 0, "kind": "backend", "ordinal": 0, "occurrence": 0, "name": "Copy #1"}
     method = operator | {"instruction": -1, "kind": "method", "name": "Method::execute"}
@@ -220,7 +220,7 @@ def counters(runs: int) -> dict:
 
 
 def watch(runs: int) -> dict:
-    """Of a CPU whose two threads share a matrix unit: each task takes twice as long beside another."""
+    """Returns the task times of a CPU whose two threads share a matrix unit: concurrent tasks take twice as long."""
     said = {
         "why_not": os.environ.get("FAKE_WATCH_WHY_NOT", ""),
         "runs": runs,
@@ -239,7 +239,7 @@ def watch(runs: int) -> dict:
         "regions": runs,
     }
     thread |= {"alone_ns": 450_000 * runs, "alone_tasks": 8 * runs, "cpu": 1, "capacity": 1024}
-    # What is called: fmopa za0.s, p0/m, p0/m, z0.s, z1.s
+    # The code of the called function: fmopa za0.s, p0/m, p0/m, z0.s, z1.s
     function = {"name": "kai_run_matmul_clamp_f32_f32p2vlx1_f32p2vlx1b_2vlx2vl_sme_mopa", "address": 4096, "size": 4}
     function |= {"code": "c0035fd6", "called": "00008180"}
     if "FAKE_WATCH_NEON" in os.environ:  # fmla v0.4s, v1.4s, v2.4s, of XNNPACK's own
@@ -254,7 +254,7 @@ def watch(runs: int) -> dict:
 
 
 def memory() -> dict:
-    """Of a process that keeps its file, with FAKE_PACKED bytes of weights."""
+    """Returns the memory of a process that keeps its file mapped, with FAKE_PACKED bytes of packed weights."""
     packed = int(os.environ.get("FAKE_PACKED", "4000000"))
     owners = {"program": 5_000_000, "planned": 600_000, "weights": packed, "workspace": 0, "xnnpack": 7000}
     owners |= {"libraries": 9_000_000, "stacks": 30_000, "rest": 4_000_000}
@@ -275,7 +275,7 @@ def memory() -> dict:
 
 
 def peaks() -> None:
-    """What --measure-peaks prints: round numbers."""
+    """Prints the output of --measure-peaks, with round numbers."""
     if "FAKE_PEAKS" in os.environ:
         sys.exit(os.environ["FAKE_PEAKS"])
     state = {"detected": [], "masked": [], "enabled": [], "can_mask": True, "why_not": ""}

@@ -1,4 +1,4 @@
-"""Histories of scripted runs, for the tests of the command and of the Python module."""
+"""Histories of scripted runs, for the tests of `etprof history` and of the Python module."""
 
 import json
 import pathlib
@@ -7,7 +7,7 @@ import sqlite3
 
 
 def measured(bench, name: str = "run", factor: float = 1, launches: int = 4) -> pathlib.Path:
-    """A results directory of a reference, "fixed", and of "net", which takes `factor` times as long."""
+    """Measures a results directory with a reference, "fixed", and with "net", whose latency is multiplied by `factor`."""
     bench.out = bench.folder / name
     experiments = [
         bench.experiment("fixed"),
@@ -19,7 +19,7 @@ def measured(bench, name: str = "run", factor: float = 1, launches: int = 4) -> 
 
 
 def as_measured_at(run: pathlib.Path, to: pathlib.Path, second: int) -> pathlib.Path:
-    """The same run, measured at another time."""
+    """Copies a run, with another time of measurement."""
     shutil.copytree(run, to)
     path = to / "manifest.json"
     manifest = json.loads(path.read_text())
@@ -29,7 +29,7 @@ def as_measured_at(run: pathlib.Path, to: pathlib.Path, second: int) -> pathlib.
 
 
 def slow_down(file: pathlib.Path, name: str, factor: float, since: int) -> str:
-    """An operator of "net" takes `factor` times as long from the commit `since` on: its key."""
+    """Makes an operator of "net" slower by `factor` from the commit `since` on, and returns its key."""
     with sqlite3.connect(file) as database:
         operator, key = database.execute(
             "SELECT operator, key FROM operator_time JOIN operator ON operator.id = operator WHERE instr(name, ?) "

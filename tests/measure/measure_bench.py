@@ -1,4 +1,4 @@
-"""What the tests of measuring share."""
+"""Helpers of the tests that measure."""
 
 import contextlib
 import json
@@ -15,12 +15,12 @@ FAKE_WORKER = pathlib.Path(__file__).with_name("fake_worker.py")
 FAKE_RUNNER = pathlib.Path(__file__).with_name("fake_runner.py")
 MODEL = ROOT / "tests" / "data" / "toy_cnn.pte"
 
-# The workers' `env python3` is this Python, which starts in a tenth of the time that a version manager's wrapper takes.
+# The workers' `env python3` is this Python, because it starts ten times as fast as a version manager's wrapper.
 os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
 def skip(reason: str) -> None:
-    """Skips, and says why; in CI a skip is a failure."""
+    """Skips the test with a reason. In CI, a skip is a failure."""
     if os.environ.get("CI") == "true":
         pytest.fail(f"cannot be skipped in CI: {reason}")
     pytest.skip(reason)
@@ -35,8 +35,8 @@ def program(name: str, variable: str) -> pathlib.Path:
 
 @contextlib.contextmanager
 def held(bench: "Bench", launch: int = 5, burst: int = 1) -> Iterator[dict[str, str]]:
-    """The environment of a worker that goes no further than this burst of its launch until the context ends: however slow
-    the one who watches is, it is not over. A worker that only says what it is counts as a launch."""
+    """Returns an environment in which the worker waits at a burst of its launch until the context ends, so that the launch
+    cannot finish before the test observes it. A worker that only reports its properties counts as a launch."""
     file = bench.folder / "hold"
     file.touch()
     try:
@@ -46,11 +46,11 @@ def held(bench: "Bench", launch: int = 5, burst: int = 1) -> Iterator[dict[str, 
 
 
 def at_work(name: str, parent: int) -> bool:
-    """Whether a process has a child of this name."""
+    """Returns whether a process has a child with this name."""
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
-        with contextlib.suppress(OSError):  # it may end meanwhile
+        with contextlib.suppress(OSError):  # the process may have ended
             stat = (entry / "stat").read_text()
             if (
                 stat[stat.index("(") + 1 : stat.rindex(")")] == name
@@ -61,7 +61,7 @@ def at_work(name: str, parent: int) -> bool:
 
 
 class Bench:
-    """A folder with a configuration in it, and etprof to run it."""
+    """A folder with a configuration, and the etprof that runs it."""
 
     def __init__(self, folder: pathlib.Path, etprof: pathlib.Path):
         self.folder = folder
@@ -96,7 +96,7 @@ class Bench:
         return next(r for r in self.manifest()["results"] if r["experiment"] == name)
 
     def last_error(self, result: subprocess.CompletedProcess) -> str:
-        """The last error that a command says, and what to do, on one line."""
+        """Returns the last error of a command and its hint on one line."""
         lines = result.stderr.splitlines()
         errors = [number for number, line in enumerate(lines) if line.startswith("error: ")]
         return " ".join(lines[errors[-1] :]) if errors else ""

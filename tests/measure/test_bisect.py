@@ -22,7 +22,7 @@ exec "{worker}" "$@"
 
 
 class Repository:
-    """Commits of one file each, of which a command makes a runner."""
+    """A repository of commits with one file each, from which a command makes a runner."""
 
     def __init__(self, folder: pathlib.Path):
         self.folder = folder / "repository"
@@ -33,14 +33,14 @@ class Repository:
 
     def git(self, *words: str) -> str:
         command = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *words]
-        # The repository of the tests is none of a hook that runs them.
+        # If a git hook runs the tests, its environment must not select the repository.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         done = subprocess.run(command, cwd=self.folder, check=True, stdout=subprocess.PIPE, text=True, env=environment)
         return done.stdout.strip()
 
     def commit(self, latency: int | None, factors: str = "1") -> None:
-        """Without a latency, one that is not built."""
-        # What is built differs in every commit, as it would.
+        """Adds a commit with a latency. None: the commit cannot be built."""
+        # The built file differs in every commit, as real builds do.
         text = f"# {len(self.commits)}\n" + RUNNER
         text = text.replace(f"# {len(self.commits)}\n#!/bin/sh", f"#!/bin/sh\n# {len(self.commits)}")
         known = {"latency": latency, "factors": factors, "state": self.state, "worker": FAKE_WORKER}
@@ -79,7 +79,7 @@ def repository(tmp_path) -> Repository:
 
 
 def test_a_background_process_of_the_build_is_not_waited_for(bench, repository):
-    """It keeps the build's stdout open for longer than the test may take."""
+    """A process that keeps the build's stdout open for longer than the test may take."""
     for latency in (1_000_000, 1_000_000, 1_200_000):
         repository.commit(latency)
     result = bisect(bench, repository, "--launches", "3", command=f"sleep 3600 & {BUILD}; yes | head -n 200000")
@@ -161,7 +161,7 @@ class Started:
         return set(self.temporary.glob("etprof-bisect-*"))
 
     def end(self, number: int, *, group: bool) -> str:
-        """What it said on stderr."""
+        """Returns the command's stderr."""
         os.killpg(self.process.pid, number) if group else self.process.send_signal(number)
         err = self.process.communicate(timeout=240)[1]
         self.gate.unlink(missing_ok=True)

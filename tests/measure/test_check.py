@@ -1,4 +1,4 @@
-"""`etprof check`: every form of it, with scripted workers whose effects are certain, and once with the real runner."""
+"""All forms of `etprof check`, with scripted workers whose effects are known, and once with the real runner."""
 
 import csv
 import json
@@ -30,7 +30,7 @@ def pair(bench, factor: float = 1, *, base: dict | None = None, candidate: dict 
 
 
 def check(bench, *arguments, code: int, **keys) -> dict:
-    """What `etprof check --json` says."""
+    """Returns the output of `etprof check --json`."""
     result = bench.run("check", *arguments, "--json", **keys)
     assert result.returncode == code, result.stderr + result.stdout
     found = json.loads(result.stdout)
@@ -357,7 +357,7 @@ def test_the_checks_as_csv(bench):
     (row,) = csv.DictReader(result.stdout.splitlines())
     assert (row["pair"], row["check"], row["result"]) == ("change against base", "latency", "FAIL")
     assert (row["baseline_unit"], float(row["change"])) == ("ms", pytest.approx(0.1, abs=1e-4))
-    # Told before anything is measured.
+    # The error is reported before the measurement starts.
     assert bench.run("check", config, "--csv", "nothing").returncode == USAGE
 
 

@@ -1,4 +1,4 @@
-"""What an A/B profile of a real model on this machine must show, with the real runner."""
+"""Properties that an A/B profile of a real model on this machine must have, with the real runner."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ def isa(etprof) -> dict:
 
 
 def profile(etprof, folder, mask: str, seconds: int) -> dict:
-    """analysis_summary.json of toy_cnn with and without what `mask` hides."""
+    """Returns analysis_summary.json of toy_cnn with and without the CPU features that `mask` hides."""
     subprocess.run(
         [etprof, "profile", MODEL, "--vs", f"isa={mask}", "--max-seconds", str(seconds), "--output-root", folder],
         check=True,

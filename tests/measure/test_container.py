@@ -1,4 +1,4 @@
-"""Measurements in a control group that limits them. The group is made here, in whichever version this machine has."""
+"""Measurements in a cgroup with limits. The tests create the cgroup in the version that this machine has."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""What goes wrong gets one clear line and the documented exit code, and keeps what was measured."""
+"""A failure has one clear message and the documented exit code, and keeps measured results."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""A runner that is older than the checkout of ExecuTorch it was built in."""
+"""A runner that is older than the ExecuTorch checkout in which it was built."""
 
 import hashlib
 import json
@@ -50,7 +50,7 @@ def record(folder: pathlib.Path, commit: str, dirty: bool = False) -> None:
 
 
 def measure(bench, folder: pathlib.Path) -> tuple[list[str], dict]:
-    """The warnings that speak of the checkout, and what the manifest says of it."""
+    """Returns the warnings about the checkout and the manifest's entry of it."""
     runner = folder / "cmake-out" / "native" / "executor_runner"
     experiment = bench.experiment("a") | {"runner_path": str(runner)}
     done = bench.run("run", bench.write([experiment], launches=2, runs=2))

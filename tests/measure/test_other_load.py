@@ -1,4 +1,4 @@
-"""What other processes use while it is measured: said before, stored, and reported."""
+"""Load of other processes during a measurement: the warning before it, the stored values, and the report."""
 
 from __future__ import annotations
 

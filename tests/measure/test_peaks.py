@@ -8,7 +8,7 @@ from program import fitting, wait_until
 
 
 def same_place(**keys) -> dict:
-    """Of experiments that differ in nothing else."""
+    """Returns the configuration of an experiment, so that experiments differ only in `keys`."""
     return {"runner_path": str(FAKE_WORKER), "runs": 2, "env": {"FAKE_LATENCY_NS": "100000"}} | keys
 
 
@@ -49,7 +49,7 @@ def test_nothing_where_it_is_not_wanted_or_means_nothing(bench):
     assert not (bench.out / "peaks.json").exists()
     measure(bench, [same_place(name="a")], peaks=False)
     assert not (bench.out / "peaks.json").exists()
-    # The roofs of an earlier run go where it goes.
+    # The peaks of an earlier run move together with that run.
     measure(bench, [same_place(name="a")])
     assert len(entries(bench)) == 1
     measure(bench, [same_place(name="a")], "--no-peaks")

@@ -1,4 +1,4 @@
-"""`etprof quick-test`: a small model the whole way, told step by step."""
+"""`etprof quick-test` takes a small model from export to report, and reports each step."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def quick_test(etprof, folder, *arguments, **environment) -> subprocess.Complete
 
 
 def words(done: subprocess.CompletedProcess) -> list[list[str]]:
-    """Of the steps: their names and results."""
+    """Returns the names and results of the steps."""
     lines = [line.split()[:2] for line in done.stdout.splitlines()]
     return [line for line in lines if line and line[0] in STEPS]
 

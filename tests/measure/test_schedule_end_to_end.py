@@ -1,4 +1,4 @@
-"""The whole way: configuration, schedule, workers, results directory."""
+"""End-to-end tests: configuration, schedule, workers, results directory."""
 
 import csv
 import json
@@ -90,7 +90,7 @@ def test_a_foreign_runner_that_leaves_no_etdump_has_the_times_of_its_log(bench):
 
 
 def test_a_foreign_runner_that_logs_to_stderr_alone_is_not_taken_for_hung(bench):
-    """It takes longer than timeout_seconds, and says something all the while."""
+    """The command takes longer than timeout_seconds, but writes output all the time."""
     environment = {"FAKE_SECONDS": "0.7", "FAKE_ETDUMP": "0"}
     experiment = bench.experiment("a", runner_path=str(FAKE_RUNNER), runs=8, env=environment)
     result = bench.run("run", bench.write([experiment], launches=2, timeout_seconds=5))

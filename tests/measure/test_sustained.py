@@ -1,4 +1,4 @@
-"""`--sustained`: one experiment after the other without a rest, and how it goes over time."""
+"""`--sustained` runs the experiments one after another without pauses, and reports their times over the duration."""
 
 import csv
 import json

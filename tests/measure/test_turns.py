@@ -1,4 +1,4 @@
-"""Measurements on one device take turns, whichever command they are of."""
+"""Measurements on one device run one at a time, whichever commands start them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Queue:
         self.guard: subprocess.Popen | None = None
 
     def hold(self) -> None:
-        """Somebody else has the turn, as long as `guard` lives."""
+        """Locks the device for another user as long as `guard` lives."""
         run = self.runs / HOLDER
         run.mkdir(parents=True)
         self.guard = subprocess.Popen(["/bin/sleep", "300"])
@@ -102,7 +102,7 @@ def test_two_at_once_are_measured_one_after_the_other(bench, queue):
         ).rename(bench.folder / f"{who}.json")
         processes.append(queue.start(bench.folder / f"{who}.log", bench.etprof, "run", config))
     logs = [bench.folder / f"{who}.log" for who in ("one", "two")]
-    # Not before both have said so: who comes to the queue late has nobody to wait for.
+    # Both commands must be waiting, because a command that comes later may find the device free.
     wait_until(lambda: all("waiting for the test" in log.read_text() for log in logs))
     turns = " ".join(path.read_text() for path in queue.runs.glob("*/turn"))
     assert ", run one (process" in turns and ", run two (process" in turns

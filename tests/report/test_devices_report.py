@@ -36,7 +36,7 @@ def test_the_kits_combined_report(runs, tmp_path):
     assert text.startswith("# toy CNN\n")
     for section in ("Latency across platforms", "Speedup per platform", "Categories per platform"):
         assert section in text
-    # How they were measured is not known.
+    # The conditions of the measurement are unknown.
     assert "were interleaved where launches and rounds are shown" in text
     (row,) = [line for line in text.splitlines() if line.startswith("| sme2\\_on, 1 thread | mac |")]
     assert row.endswith("| — |"), row

@@ -1,4 +1,4 @@
-"""The files that `etprof analyze` and `compare` write, read back by other people's parsers."""
+"""Reads the files of `etprof analyze` and `compare` back with independent parsers."""
 
 import csv
 import json

@@ -42,13 +42,13 @@ def pair(truth) -> dict:
 
 @pytest.fixture(scope="module")
 def sides(truth, pair) -> tuple[dict, dict]:
-    """Baseline and candidate."""
+    """Returns the baseline and the candidate."""
     named = {experiment["name"]: experiment for experiment in truth["experiments"]}
     return named[pair["baseline_experiment"]], named[pair["candidate_experiment"]]
 
 
 def same_ms(printed: str, value: float, unit: str, units: str = "0.5") -> None:
-    """What is printed is the JSON's milliseconds, rounded to the digits that are shown, in the table's unit."""
+    """Checks that a printed time is the JSON's value in the table's unit, rounded to the shown digits."""
     digit = Decimal((0, (1,), Decimal(printed.lstrip("<>").replace(MINUS, "-")).as_tuple().exponent))
     if printed.startswith(("<", ">")):  # what is not 0 is not printed as 0
         assert value != 0 and abs(Decimal(value)) < digit * UNITS[unit]
@@ -73,7 +73,7 @@ def same_interval(printed: str, low: float, high: float) -> None:
 
 
 def same_gain(printed: str, row: dict) -> None:
-    """A speedup is reported where the measurement can tell it."""
+    """Checks that a speedup is reported if the measurement can resolve it."""
     if row["verdict"] in ("faster", "slower"):
         same(printed, row["ratio"])
     else:
@@ -263,7 +263,7 @@ def test_operator_times(folder, pair, sides, report_md):
     header, *lines = block_with(screen(folder), "All operators")
     unit = unit_of(header[0])
     matched = [row for row in pair["operators"] if row["name"] != "Clipped"]
-    # Framework's spans are told as what they take beside what they call.
+    # The framework's spans are reported without the time of the spans that they call.
     by_name = {
         row["name"] + (" (overhead)" if "_" in row["name"] and row["name"].isupper() else ""): row for row in matched
     }

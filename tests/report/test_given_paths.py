@@ -1,4 +1,4 @@
-"""Files and folders that are given by themselves: what lies beside and below them is seen."""
+"""Single files and folders as arguments: etprof also finds the files next to and below them."""
 
 import json
 import os
@@ -130,7 +130,7 @@ def test_names_that_are_given_stand_for_two_sides_of_one_run(tmp_path):
 
 @pytest.mark.parametrize("mode", [0o000, 0o444])
 def test_a_folder_that_may_not_be_read_is_not_called_empty(mode, tmp_path_factory):
-    """As another user, where the tests run as root, whom no mode stops."""
+    """Runs as another user if the tests run as root, because file modes do not restrict root."""
     folder = tmp_path_factory.mktemp("closed") / "traces"
     folder.mkdir()
     shutil.copy(program.DATA / "toy_cnn.t1.etdump", folder)

@@ -43,7 +43,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 @pytest.fixture
 def with_sme2(tmp_path) -> Path:
-    """The real log, as it would be where the convolutions had an SME2 microkernel."""
+    """The real log, modified as if the convolutions had an SME2 microkernel."""
     text = LOG.read_text(encoding="utf-8").replace("(Convolution (NHWC, F32)", "(Convolution (NHWC, PF32)")
     text = text.replace("mr=7, nr=32", "mr=32, nr=32").replace(IGEMM, SME2)
     path = tmp_path / "sme2_on_xnntrace.log"
@@ -71,13 +71,13 @@ def test_what_a_real_log_proves():
 
 
 def line(text: str, function: str, place: str) -> str:
-    """As XNNPACK prints it in the real log."""
+    """Returns a line as XNNPACK prints it in the real log."""
     root = "/src/executorch/backends/xnnpack/third-party/XNNPACK/src/"
     return f"Debug (XNNPACK): {text} ({function}, {root}{place})\n"
 
 
 def graph(operators: list[str]) -> str:
-    """The lines of one call of a runtime: reshaped, then run."""
+    """Returns the lines of one call of a runtime: reshape, then run."""
     reshaped = [
         line(f"reshaping operator {i} ({name.rpartition(' ')[0]})", "xnn_reshape_runtime", "runtime.c:887")
         for i, name in enumerate(operators)

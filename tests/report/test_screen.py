@@ -1,4 +1,4 @@
-"""What a person sees on the terminal: one screen, all of it with --all, and ASCII where the locale is not UTF-8."""
+"""The terminal output: one screen, everything with --all, and ASCII if the locale is not UTF-8."""
 
 import json
 import os
@@ -157,7 +157,7 @@ def test_without_utf8_the_screen_is_ascii(folder, variables):
         assert text.isascii(), command
         assert "\\x" not in text
     assert "###" in with_locale("compare", *SIDES, **variables)
-    # What a program reads is as ever.
+    # Output for programs does not change.
     assert "median" in with_locale("report", folder, "--brief", **variables)
     assert with_locale("report", folder, "--json", **variables) == with_locale(
         "report", folder, "--json", LC_ALL="C.UTF-8"

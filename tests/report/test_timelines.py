@@ -13,7 +13,7 @@ import program
 
 ETDUMPS = sorted(program.DATA.rglob("*.etdump"))
 KIT = program.KIT_TIMELINE
-# What of an experiment's JSON is no property of the file that it was read from: a timeline names its backend.
+# Keys of an experiment's JSON that do not come from the timeline file.
 ELSEWHERE = {"etdump", "load_ms", "conditions"}
 
 

@@ -1,4 +1,4 @@
-"""`etprof trace`: what Perfetto's own protos and a JSON parser read is what ExecuTorch's own reader says."""
+"""The traces of `etprof trace`, read with Perfetto's protos and a JSON parser, match ExecuTorch's own reader."""
 
 import gzip
 import json
@@ -257,7 +257,7 @@ def test_a_disk_that_is_full_is_said():
 
 
 def test_ctrl_c_leaves_nothing(tmp_path):
-    """Of so many files that it takes seconds; the interrupt comes as soon as something is written."""
+    """Traces so many files that it takes seconds. The interrupt comes as soon as a file is written."""
     process = subprocess.Popen(
         [program.etprof(), "trace", *[str(TOY)] * 3000, "-o", tmp_path / "out.json.gz"], stderr=subprocess.PIPE
     )

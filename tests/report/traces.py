@@ -1,4 +1,4 @@
-"""Reads what `etprof trace` writes: by Perfetto's own protos, and by a JSON parser."""
+"""Reads the traces of `etprof trace` with Perfetto's own protos and with a JSON parser."""
 
 import json
 from collections import defaultdict
@@ -38,7 +38,7 @@ class Read:
 
 
 class _Perfetto:
-    """As Perfetto reads it: texts by their numbers, packets by time (stable), slices by begin and end."""
+    """Reads a trace as Perfetto does: interned texts, packets in a stable order by time, slices from begin and end."""
 
     def __init__(self) -> None:
         self.names: dict[int, str] = {}
@@ -130,7 +130,7 @@ def _nanoseconds(text: str) -> int:
 
 
 def read_chrome(data: bytes) -> Read:
-    """Times keep the digits of the file: a double would round them. Slices nest by their times."""
+    """Reads a Chrome trace. Times keep all digits of the file, which a double would round. Slices nest by their times."""
     document = json.loads(data, parse_float=str)
     names, threads = {}, {}
     for event in document["traceEvents"]:

@@ -13,7 +13,7 @@ from runner_bench import DATA, RUNNER, Worker, skip
 
 @pytest.fixture(scope="session")
 def runner() -> Path:
-    """The binary: $ETPROF_RUNNER, or build/etprof-runner."""
+    """The runner: $ETPROF_RUNNER, or build/etprof-runner."""
     if not RUNNER.exists():
         skip(f"{RUNNER} is not built")
     return RUNNER
@@ -21,13 +21,13 @@ def runner() -> Path:
 
 @pytest.fixture(scope="session")
 def toy() -> Path:
-    """A small CNN that is delegated to XNNPACK whole."""
+    """A small CNN that is completely delegated to XNNPACK."""
     return DATA / "toy_cnn.pte"
 
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with every model of models.py."""
+    """The folder with all models of models.py."""
     folder = tmp_path_factory.mktemp("models")
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("models.py"), folder],
@@ -44,7 +44,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def worker(runner: Path) -> Any:
-    """Makes workers and ends what is left of them."""
+    """Starts workers, and ends those that are still running after the test."""
     made: list[Worker] = []
 
     def make(*args: object) -> Worker:

@@ -1,4 +1,4 @@
-"""Small programs that reach the corners of etprof-runner. Needs torch and executorch.
+"""Small programs that test edge cases of etprof-runner. This module needs torch and executorch.
 
 python models.py FOLDER writes them all; each is named by its function.
 """
@@ -17,7 +17,7 @@ from torch.export import Dim, export
 
 
 class Function(torch.nn.Module):
-    """A module that is one function."""
+    """A module that calls one function."""
 
     def __init__(self, function: Any) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ def lower(
     planned: bool = True,
     dynamic_shapes: Any = None,
 ) -> bytes:
-    """The bytes of the .pte of `module`."""
+    """Returns the bytes of the module's .pte."""
     program = export(module.eval(), args, dynamic_shapes=dynamic_shapes, strict=False)
     edge = to_edge_transform_and_lower(
         program,
@@ -80,7 +80,7 @@ def every_dtype() -> bytes:
 
 
 def not_tensors() -> bytes:
-    """Inputs that are no tensors: an int, a double, a bool, a string, none."""
+    """Inputs that are not tensors: an int, a double, a bool, a string, None."""
 
     def function(x: Any, n: int, f: float, b: bool, s: str, none: Any) -> Any:  # noqa: ARG001
         return x * n + f if b else x
@@ -89,7 +89,7 @@ def not_tensors() -> bytes:
 
 
 def writes_its_input(planned: bool) -> bytes:
-    """Adds 1 to its input in place and returns the sum: twice the same only if the input is given anew."""
+    """Adds 1 to its input in place and returns the sum. Two runs are equal only if the input is set again."""
 
     def function(x: Any) -> Any:
         x.add_(1)
@@ -99,19 +99,19 @@ def writes_its_input(planned: bool) -> bytes:
 
 
 def dynamic() -> bytes:
-    """A first dimension of 1 to 8, by XNNPACK."""
+    """A dynamic first dimension of 1 to 8, delegated to XNNPACK."""
     return lower(
         torch.nn.Linear(4, 2), (torch.ones(8, 4),), xnnpack=True, dynamic_shapes=({0: Dim("batch", min=1, max=8)},)
     )
 
 
 def embedding() -> bytes:
-    """Indices: 0 and 1 are always valid."""
+    """An input of indices, of which only 0 and 1 are valid."""
     return lower(torch.nn.Embedding(2, 4), (torch.zeros(1, 5, dtype=torch.long),))
 
 
 def makes_nan() -> bytes:
-    """log of its input: -inf at 0, nan below."""
+    """The logarithm of the input: -inf at 0, nan below."""
     return lower(Function(torch.log), (torch.ones(4),))
 
 
@@ -132,14 +132,14 @@ def several_delegates() -> bytes:
 
 
 def channels_last() -> bytes:
-    """A convolution whose input lies channels-last in memory."""
+    """A convolution with a channels-last input."""
     torch.manual_seed(0)
     model = torch.nn.Conv2d(3, 4, 3).to(memory_format=torch.channels_last)
     return lower(model, (torch.randn(1, 3, 8, 8).to(memory_format=torch.channels_last),))
 
 
 def two_linears(once: bool) -> bytes:
-    """Two delegates, since cumsum is not delegated between them; of one layer `once`, else of two."""
+    """Two delegates, separated by cumsum, which is not delegated. With `once`, both contain the same layer."""
     torch.manual_seed(0)
     first = torch.nn.Linear(256, 256)
     second = first if once else torch.nn.Linear(256, 256)

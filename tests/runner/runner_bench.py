@@ -1,4 +1,4 @@
-"""The runner under test, run whole or talked to as a worker, and what its files say by readers of the tests' own."""
+"""Runs the runner under test as a program or as a worker, and reads its files with independent readers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ TIMEOUT = 600  # seconds; a hang is a failure
 
 
 def skip(reason: str) -> None:
-    """Skips, except on CI, where everything must be there."""
+    """Skips the test. In CI, where all dependencies must be installed, a skip is a failure."""
     if os.environ.get("CI"):
         pytest.fail(f"would be skipped, and CI allows that for CPU features only: {reason}")
     pytest.skip(reason)
 
 
 def library(folder: Path, source: str, **macros: str) -> Path:
-    """A library for --load, made in `folder` from one of this folder's sources."""
+    """Compiles a library for --load into `folder` from a source of this folder."""
     executorch = Path(importlib.util.find_spec("executorch").submodule_search_locations[0])
     if not (executorch / "include").is_dir() or shutil.which("c++") is None:
         skip("no C++ compiler, or no headers of ExecuTorch")
@@ -41,7 +41,7 @@ def library(folder: Path, source: str, **macros: str) -> Path:
 
 
 class Run:
-    """One finished process of the runner."""
+    """A finished process of the runner."""
 
     def __init__(self, runner: Path, *args: object, env: dict[str, str] | None = None) -> None:
         done = subprocess.run(
@@ -56,7 +56,7 @@ class Run:
         self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
 
     def complaint(self, code: int) -> str:
-        """The one line of the error, which ends with what to do, as a sentence."""
+        """Returns the single line of the error, which ends with the remedy as a sentence."""
         assert self.code == code, (self.code, self.out, self.err)
         lines = [line for line in self.err.splitlines() if not line.startswith("etprof-runner: warning: ")]
         assert len(lines) == 1, self.err
@@ -66,7 +66,7 @@ class Run:
 
 
 class Worker:
-    """A worker and the two ends of its pipes."""
+    """A worker process with its pipes."""
 
     def __init__(self, runner: Path, *args: object) -> None:
         self.process = subprocess.Popen(
@@ -85,21 +85,21 @@ class Worker:
         self.process.stdin.flush()
 
     def ask(self, cmd: str, **fields: object) -> dict[str, Any]:
-        """The reply; an error is a failure."""
+        """Returns the reply. An error reply fails the test."""
         self.send_raw(json.dumps({"cmd": cmd, **fields}, default=str).encode() + b"\n")
         reply = self.read()
         assert reply.get("reply") == cmd, reply
         return reply
 
     def refused(self, cmd: str, **fields: object) -> str:
-        """The error's text."""
+        """Returns the text of an error reply."""
         self.send_raw(json.dumps({"cmd": cmd, **fields}, default=str).encode() + b"\n")
         reply = self.read()
         assert reply["cmd"] == cmd
         return reply["error"]
 
     def close(self) -> int:
-        """Closes stdin; the exit code."""
+        """Closes stdin, and returns the exit code."""
         self.process.stdin.close()
         code = self.process.wait(TIMEOUT)
         self.process.stdout.close()
@@ -108,7 +108,7 @@ class Worker:
 
 
 def read_safetensors(path: Path) -> dict[str, tuple[str, list[int], bytes]]:
-    """Name -> dtype, shape, bytes. Ours, so that a mistake in the runner's reader is not shared."""
+    """Returns name -> dtype, shape, bytes. This reader is independent of the runner's, so it does not share its mistakes."""
     contents = path.read_bytes()
     (length,) = struct.unpack("<Q", contents[:8])
     header = json.loads(contents[8 : 8 + length])
@@ -120,7 +120,7 @@ def read_safetensors(path: Path) -> dict[str, tuple[str, list[int], bytes]]:
 
 
 def write_inputs(path: Path, tensors: dict[str, tuple[str, list[int], bytes]], metadata: dict[str, str]) -> Path:
-    """An .inputs file by hand."""
+    """Returns the bytes of a .inputs file, without etprof's writer."""
     header: dict[str, Any] = {"__metadata__": {"format": "etprof-inputs-1", **metadata}}
     blob = b""
     for name, (dtype, shape, contents) in tensors.items():
@@ -132,7 +132,7 @@ def write_inputs(path: Path, tensors: dict[str, tuple[str, list[int], bytes]], m
 
 
 def events(path: Path) -> list[tuple[str, list[tuple[str, int, int]]]]:
-    """The blocks of an ETDump, by ExecuTorch's own reader: (block, [(event, start, end)])."""
+    """Reads the blocks of an ETDump with ExecuTorch's own reader: (block, [(event, start, end)])."""
     try:
         from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc
     except ImportError:

@@ -1,4 +1,4 @@
-"""Records tests/report/data/run_classes: programs of dynamic shapes, run by ExecuTorch with inputs of other sizes.
+"""Records tests/report/data/run_classes: programs with dynamic shapes, which ExecuTorch runs with inputs of several sizes.
 
     .venv/bin/python tests/tools/record_run_classes.py
 

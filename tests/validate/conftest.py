@@ -1,4 +1,4 @@
-"""One short real run, which the tests of this folder copy, damage and hold against schemas."""
+"""A short real run, which the tests of this folder copy, damage, and validate with schemas."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ MODEL = program.DATA / "toy_cnn.pte"
 
 @pytest.fixture(scope="session")
 def measured(tmp_path_factory) -> Path:
-    """A finished results directory of three small experiments. Nobody writes into it."""
+    """A finished results directory of three small experiments, which no test modifies."""
     folder = tmp_path_factory.mktemp("run")
     config = {
         "model": str(MODEL),
@@ -34,5 +34,5 @@ def measured(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def run(measured, tmp_path) -> Path:
-    """A copy to be damaged."""
+    """A copy of the run, which a test may damage."""
     return Path(shutil.copytree(measured, tmp_path / "out"))

@@ -1,4 +1,4 @@
-"""configs/: every file fits the schema and is taken by etprof; the schema and the parser know the same keys."""
+"""configs/: all files fit the schema and are accepted by etprof, and the schema and the parser know the same keys."""
 
 import json
 import platform
@@ -19,9 +19,9 @@ FILES = sorted(set(CONFIGS.rglob("*.json")) - set(SUITES))
 TEMPLATES = sorted((CONFIGS / "templates").glob("*.json"))
 MODEL = program.DATA / "toy_cnn.pte"
 SCHEMA = program.ROOT / "docs" / "schema" / "config.schema.json"
-# Those that are for the machine that tests.
+# Configurations for this machine.
 HERE = ["examples/isa_on_off.json", "examples/threads.json", "templates/linux_template.json"]
-# Keys that make no sense on a platform, and the kit's other names.
+# Keys without meaning on a platform, and the profiling kit's other names.
 ELSEWHERE = {"mac": {"cpu_affinity", "power_mode", "max_temp", "max_temp_wait"}, "android": set()}
 ALIASES = {"num_runs", "num_threads"}
 
@@ -48,7 +48,7 @@ SHELL = Path("/bin/sh")
 
 
 def place_files(config: Any, folder: Path) -> None:
-    """Puts a small model, a runner and data where a configuration says that they are."""
+    """Puts a small model, a runner, and data at the paths in a configuration."""
     for holder in (config, *config["experiments"]):
         for key, source in (("model", MODEL), ("data", MODEL), ("runner_path", SHELL), ("load", SHELL)):
             if key in holder:
@@ -67,7 +67,7 @@ def test_suites_fit_the_schema_that_they_name_and_etprof_takes_them(path):
     suite = read(path)
     named = path.parent / suite["$schema"]
     jsonschema.Draft202012Validator(json.loads(named.read_text(encoding="utf-8"))).validate(suite)
-    # Their devices need not be there: their cells say so.
+    # The devices may be unreachable, which their cells then report.
     done = etprof(program.ROOT, "suite", path, "--dry-run", "--json")
     assert done.returncode == 0, done.stderr
 
@@ -171,7 +171,7 @@ def test_those_for_this_machine_run(name, tmp_path):
 
 
 def refused(folder: Path, config: Any) -> str:
-    """What etprof says of a configuration; empty: it takes it."""
+    """Returns etprof's error for a configuration; empty: etprof accepts it."""
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     done = etprof(folder, "run", "config.json", "--dry-run")
     assert done.returncode in (0, 2, 3), done.stderr
@@ -209,7 +209,7 @@ LEVELS = ["whole", "experiment", "analysis", "pair", "side"]
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_schema_and_parser_know_the_same_keys(level, tmp_path):
-    """The parser names its keys where an unknown one is like none of them."""
+    """The parser lists its keys for an unknown key that resembles none of them."""
     assert refused(tmp_path, at(level, {})) == ""
     said = refused(tmp_path, at(level, {"qqqqqqqqqqqqqqqqqqqqqqqq": 1}))
     known = set(said.strip().rpartition("hint: Known here: ")[2].removesuffix(".").split(", "))
@@ -242,7 +242,7 @@ def values_of(property_: dict[str, Any]) -> Iterator[Any]:
         yield {"an": ["object"]}
 
 
-# What is right by itself and does not go with the rest, or not with this machine.
+# Messages about values that are valid by themselves, but not together with the others, or not on this machine.
 ELSE_WRONG = r"has no run with|none of the CPUs|no model is given|settings of Android"
 
 

@@ -1,4 +1,4 @@
-"""The published JSON Schemas: what is written fits them, and what is spoilt does not."""
+"""The published JSON Schemas accept etprof's files and reject damaged files."""
 
 import copy
 import json
@@ -17,19 +17,19 @@ SCHEMAS = program.ROOT / "docs" / "schema"
 WRITTEN = ["manifest", "metrics", "analysis_summary", "pipeline_summary", "peaks"]
 # Files whose names begin with a model's or an experiment's.
 SUFFIXES = ["robust_stats", "robust_comparison", "watch"]
-# Keys that are only there where they have something to say.
+# Optional keys.
 OPTIONAL = {
     "manifest": {"problem", "etdump_part", "traced_runs", "outputs", "runner_built", "quiet_seconds"},
     "analysis_summary": {
         *("baseline_key", "candidate_key", "baseline_name", "candidate_name"),
         *("memory", "load", "delegates"),  # as of watch
     },
-    # Not of an emulated CPU, or of older runners.
+    # Emulated CPUs and older runners do not have these keys.
     "watch": {"memory", "load", "delegates", "timeline"},
     "check": {"proven_kernels"},
     "timeline": {"watched"},  # of a run with --watch
 }
-# Objects whose keys are names, or that are somebody else's.
+# Objects whose keys are names, or whose format belongs to others.
 FREE = re.compile(r"(\.|^)(node_types|category_totals_ms|fine_category_totals_ms|configuration|model_info)(\.|\[|$)")
 
 

@@ -1,4 +1,4 @@
-"""`etprof validate`: each promise of a good results directory broken alone is named, and nothing else is."""
+"""`etprof validate` names each broken property of a results directory, and no others."""
 
 import csv
 import fcntl
@@ -100,7 +100,7 @@ def move_a_delta(table: str, key: str = "delta_numerator_ns"):
 
 
 def swap_the_etdump(run: Path) -> None:
-    """Of the same name and number of runs, but of another experiment."""
+    """Replaces an ETDump by that of another experiment, with the same name and number of runs."""
     shutil.copy(run / "same" / "toy_cnn_same_t1.etdump", one(run, ".etdump"))
 
 
@@ -116,7 +116,7 @@ def forget_an_experiment(run: Path) -> None:
 
 
 def set_in(file: str, *path: str | int, to):
-    """Another value at a place of a JSON file, which held another."""
+    """Changes the value at a place of a JSON file."""
 
     def do(run: Path) -> None:
         def more(document) -> None:
@@ -135,7 +135,7 @@ def in_summary(*path: str | int, to):
 
 
 def another_field(suffix: str, column: str, to: str = "12345"):
-    """In the first row of a table of experiment "one"."""
+    """Changes a cell in the first row of a table of experiment "one"."""
 
     def do(run: Path) -> None:
         lines = rows(one(run, suffix))
@@ -147,7 +147,7 @@ def another_field(suffix: str, column: str, to: str = "12345"):
 
 
 def another_number(file: str):
-    """The last digit of the first fraction in a text."""
+    """Changes the last digit of the first fraction in a text."""
 
     def do(run: Path) -> None:
         (path,) = run.glob(file)
@@ -196,7 +196,7 @@ def cut_the_page(run: Path) -> None:
 # Of the form of a finding, and in no run: what a run finds depends on how busy the machine was.
 FINDING = {"kind": "portable", "text": "x", "at_stake_ms": 1.0, "experiment": "one", "evidence": [], "formula": "x"}
 
-# What is done, the checks that must fail, and the file that must be named.
+# The damage, the checks that must fail, and the file that must be named.
 DAMAGE = {
     "manifest cut": (lambda run: truncate_last_byte(run / "manifest.json") or truncate_last_byte(run / "manifest.json"), {"manifest"}, "manifest.json"),
     "manifest with a misspelt key": (lambda run: change(run / "manifest.json", '"inputs_from"', '"input_from"'), {"manifest"}, "manifest.json"),
@@ -295,7 +295,7 @@ def test_a_report_written_again_is_good(run, title):
 
 
 def test_latencies_of_a_version_before_waits_are_read(run):
-    """Their counts are still compared; what waits decide cannot be the same."""
+    """The counts are still compared. Values that depend on waiting times may differ."""
     path = one(run, "_latency.csv")
     rewrite(path, [line[:7] for line in rows(path)])
     assert not {"latency_csv", "latency_counts"} & {finding["check"] for finding in findings(run, "broken")}
@@ -351,7 +351,7 @@ def test_every_check_of_the_docs_is_tested():
 
 @pytest.mark.parametrize("name", test_schemas.WRITTEN)
 def test_etprof_validate_says_the_same_as_jsonschema(name, run):
-    """The checker that is built in, against an implementation that is not ours."""
+    """Compares the built-in schema checker with an independent implementation."""
     path = run / f"{name}.json"
     document = test_schemas.read(path)
     count = sum(1 for _ in test_schemas.mutations(name, document))
@@ -393,7 +393,7 @@ def test_an_interrupted_run_is_a_warning(run):
 
 
 def test_an_interrupted_run_may_have_an_older_analysis(run):
-    """It was analyzed, gone on with, and interrupted again."""
+    """The run was analyzed, resumed, and interrupted again."""
     change(run / "manifest.json", '"status": "complete"', '"status": "interrupted"')
     assert validate(run)[0] == DONE
     warned = {finding["file"]: finding["problem"] for finding in findings(run, "warning")}
@@ -452,7 +452,7 @@ def test_a_run_without_timelines_is_good(run):
 
 
 def kit(folder: Path) -> Path:
-    """As the profiling kit's kit leaves it."""
+    """A results directory as the profiling kit writes it."""
     (folder / "off").mkdir(parents=True)
     shutil.copy(program.DATA / "toy_cnn.t1.etdump", folder / "off" / "net_off_t1.etdump")
     (folder / "off" / "net_off_t1_latency.log").write_text("x\n")

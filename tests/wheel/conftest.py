@@ -1,4 +1,4 @@
-"""The wheel of this checkout, made once, and a folder that it is installed into."""
+"""The wheel of this checkout, built once, and an environment into which it is installed."""
 
 import os
 import sys
@@ -11,16 +11,16 @@ from wheel_tools import RELEASE, ROOT, call
 
 @pytest.fixture(scope="session")
 def built() -> dict[Path, int]:
-    """The programs of build/release, and when each was linked, before a wheel is made of them."""
+    """The programs of build/release and their modification times, before the wheel is built."""
     return {file: file.stat().st_mtime_ns for name in ("etprof", "etprof-runner") if (file := RELEASE / name).exists()}
 
 
 @pytest.fixture(scope="session")
 def wheel(built: dict[Path, int], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As `pip wheel .` makes it, of what build/release holds already: the same sources, options and compiler."""
+    """Builds the wheel as `pip wheel .` does, reusing build/release, which has the same sources, options, and compiler."""
     assert len(built) == 2, f"{RELEASE} holds no programs (script/bootstrap builds them)"
     folder = tmp_path_factory.mktemp("wheel")
-    # The tools that pip finds are those that configured the folder.
+    # PATH gives pip the same tools that configured the folder.
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     settings = [f"build-dir={RELEASE}", "cmake.define.ETPROF_TESTS=ON"]
     pip = [sys.executable, "-m", "pip", "wheel", ".", "--no-build-isolation", "--no-deps", "-w", folder]
@@ -31,7 +31,7 @@ def wheel(built: dict[Path, int], tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture(scope="session")
 def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment that holds the wheel and nothing else."""
+    """A virtual environment that contains only the wheel."""
     folder = tmp_path_factory.mktemp("empty")
     venv.create(folder, with_pip=False, symlinks=True)
     call(sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "install", "-q", "--no-deps", wheel)
@@ -40,7 +40,7 @@ def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def etprof(wheel: Path, tmp_path_factory: pytest.TempPathFactory):
-    """The module of the wheel, beside this environment's NumPy and pandas."""
+    """The wheel's Python module, with NumPy and pandas of this environment."""
     folder = tmp_path_factory.mktemp("site")
     call(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, wheel)
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0] == "etprof"}

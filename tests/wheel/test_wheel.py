@@ -1,4 +1,4 @@
-"""The wheel: what it holds, what its binaries need, and that it profiles a model where nothing else is installed."""
+"""The wheel's contents, the libraries that its binaries need, and a profile of a model where only the wheel is installed."""
 
 import ast
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 from wheel_tools import ROOT, call
 
 TOY = ROOT / "tests" / "data" / "toy_cnn.pte"
-# What the C and C++ libraries of every Linux bring (the policies of auditwheel name the same).
+# Libraries that every Linux system has (the same as in auditwheel's policies).
 OF_THE_SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)|ld-linux-[\w-]+)\.so\.\d+$")
 
 
@@ -28,7 +28,7 @@ def binaries(folder: Path) -> list[Path]:
 
 
 def test_it_is_made_of_what_was_built(built, wheel):
-    """A build that links the programs again takes them from whoever runs them."""
+    """A wheel build that links the programs again would replace them while others run them."""
     assert wheel.exists()
     now = {file: file.stat().st_mtime_ns for file in built}
     assert now == built, (
@@ -45,7 +45,9 @@ def test_its_binaries_need_nothing_that_a_plain_system_has_not(wheel, tmp_path):
     for file in found:
         libraries, paths = needed(file)
         beside = {other.name for other in file.parent.iterdir()}
-        loaded_before = file.name == "libcustom_ops_aot_lib.so"  # by the runner, all that this needs
+        loaded_before = (
+            file.name == "libcustom_ops_aot_lib.so"
+        )  # the runner has already loaded all libraries that this one needs
         if loaded_before:
             beside |= {other.name for other in (file.parent / "torch-stand-ins").iterdir()}
         assert {name for name in libraries if not OF_THE_SYSTEM.match(name)} <= beside, file

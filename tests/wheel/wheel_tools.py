@@ -1,4 +1,4 @@
-"""What the tests of the wheel share."""
+"""Helpers of the tests of the wheel."""
 
 import subprocess
 from pathlib import Path
