@@ -206,7 +206,7 @@ class LayerNorm2d(nn.Module):
 
     @classmethod
     def of(cls, old: nn.Module) -> nn.Module:
-        """Instead of `old`."""
+        """Return the replacement of `old`."""
         return cls(old)
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
@@ -242,7 +242,7 @@ class TanhGelu(nn.Module):
 
     @classmethod
     def of(cls, old: nn.GELU) -> nn.Module:  # noqa: ARG003  a factory is given what it replaces
-        """Instead of `old`."""
+        """Return the replacement of `old`."""
         return cls()
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
@@ -256,7 +256,7 @@ class Silu(nn.Module):
 
     @classmethod
     def of(cls, old: nn.SiLU) -> nn.Module:  # noqa: ARG003
-        """Instead of `old`."""
+        """Return the replacement of `old`."""
         return cls()
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
@@ -274,7 +274,7 @@ class Hardsigmoid(nn.Module):
 
     @classmethod
     def of(cls, old: nn.Hardsigmoid) -> nn.Module:  # noqa: ARG003
-        """Instead of `old`."""
+        """Return the replacement of `old`."""
         return cls()
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
@@ -383,7 +383,7 @@ class MultiheadAttention(_Heads):
 
     @classmethod
     def of(cls, old: nn.MultiheadAttention) -> nn.Module:
-        """Instead of `old`."""
+        """Return the replacement of `old`."""
         if not old.batch_first or old.in_proj_weight is None or old.bias_k is not None or old.add_zero_attn:
             raise ValueError(
                 "wrappers.MultiheadAttention takes the place of a batch_first one with one width, no bias_k"
@@ -404,7 +404,7 @@ class QkvAttention(_Heads):
 
     @classmethod
     def of(cls, old: nn.Module) -> nn.Module:
-        """Instead of `old`."""
+        """Return the replacement of `old`."""
         norms = [getattr(old, name, None) for name in ("q_norm", "k_norm", "norm")]
         if any(not isinstance(norm, nn.Identity | type(None)) for norm in norms):
             raise ValueError("wrappers.QkvAttention does not normalize queries and keys as the original does")

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """A fake executor_runner: prints a log, and copies an ETDump of 20 runs. It does not support --worker.
 
-FAKE_LOG      stdout: prints "Iteration" lines there [to stderr, as ExecuTorch's own does], 0: nowhere
-FAKE_SECONDS  how long each run takes [0]
+FAKE_LOG      stdout: prints "Iteration" lines to stdout; 0: prints none [to stderr, as ExecuTorch's runner does]
+FAKE_SECONDS  duration of each run, seconds [0]
 FAKE_ETDUMP   0: writes no ETDump
 FAKE_EXIT     its exit code, or -signal [0]
 FAKE_FAIL_ONCE  "<folder>:<process>": that process, counted from 1, exits with an error before its first run
 FAKE_NAN      1: prints an output with NaN
-FAKE_XNNPACK  1: prints what a real kernel-log runner printed, XNNPACK's notes to stderr as that does
-FAKE_HOLD     does not end, once all is printed, as long as this file exists
+FAKE_XNNPACK  1: prints the output of a real kernel-log runner, with XNNPACK's log on stderr
+FAKE_HOLD     after the output, waits while this file exists
 """
 
 import os

@@ -1,28 +1,28 @@
 #!/usr/bin/env -S python3 -S
 """A fake worker with scripted latencies. It implements src/protocol/messages.h, and runs no model.
 
-What it does wrong, and when, is said by environment variables (set by the configuration's "env"):
+Environment variables (set by the configuration's "env") control its behavior and its faults:
   FAKE_LATENCY_NS   nanoseconds of one run [1000000]
-  FAKE_LAUNCH_FACTORS  "1.0,1.05": of the latency in each launch, the last one for all later ones; needs FAKE_STATE
-  FAKE_MODEL_FACTORS   {"slow.pte": 1.1}: of the latency, by the end of the model's path
-  FAKE_LOAD_NS, FAKE_PEAK_RSS  what it says of loading and of memory [1000, 2000]
-  FAKE_STATE        a folder where launches are counted, one file a launch
-  FAKE_FAIL         "<what>@<command>[:<launch>[,<launch>...]]", launches counted from 1, all of them without:
+  FAKE_LAUNCH_FACTORS  "1.0,1.05": factors of the latency by launch, the last also for later launches; needs FAKE_STATE
+  FAKE_MODEL_FACTORS   {"slow.pte": 1.1}: factors of the latency by the end of the model's path
+  FAKE_LOAD_NS, FAKE_PEAK_RSS  the reported load time (ns) and peak memory (bytes) [1000, 2000]
+  FAKE_STATE        a folder in which launches are counted, one file per launch
+  FAKE_FAIL         "<what>@<command>[:<launch>[,<launch>...]]", launches counted from 1; without: all launches:
                     die, hang, garbage, refuse, silent (closes its output), interrupt (dies of a SIGINT that
                     etprof gets just after it)
-  FAKE_FAIL_AFTER   how often that command goes well before [0]
+  FAKE_FAIL_AFTER   number of times that the command succeeds before it fails [0]
   FAKE_SLEEP        seconds that every burst takes [0]
-  FAKE_HOLD         "<file>:<launch>:<burst>": from that burst of that launch on it waits as long as the file is there;
-                    <file>.held says that one waits
-  FAKE_MEET         "<folder>:<number>": the first burst waits until so many workers have come to theirs; after
-                    five minutes alone it dies
-  FAKE_ALONE, FAKE_WHO  a folder, and who measures: where another's worker is alive at a burst, <folder>/met says so
-  FAKE_ETDUMP       what it says was traced, where the tests' data is not beside it [toy_cnn.t1.etdump]
-  FAKE_ISA          "avx,avx2": the CPU features that its mask left; without it, nothing is said of them
+  FAKE_HOLD         "<file>:<launch>:<burst>": from this burst of this launch on, the worker waits while the file exists;
+                    <file>.held exists while a worker waits
+  FAKE_MEET         "<folder>:<number>": the first burst waits until this number of workers have reached theirs;
+                    after five minutes alone, the worker exits
+  FAKE_ALONE, FAKE_WHO  a folder, and the name of the measurement: <folder>/met records workers of other measurements
+  FAKE_ETDUMP       the ETDump of the traced runs, for copies outside the tests [toy_cnn.t1.etdump]
+  FAKE_ISA          "avx,avx2": the reported CPU features after the mask; without: not reported
   FAKE_STDERR       written to stderr at the start
-  FAKE_PEAKS        what --measure-peaks says before it fails; without it, it gives some
+  FAKE_PEAKS        the message with which --measure-peaks fails; without: it succeeds
 
-Tests start it thousands of times, so it imports little: pathlib, shutil and `site` would take half as long again.
+Tests start this program thousands of times, so it imports little: pathlib, shutil, and `site` would add half of its time.
 """
 
 import json
@@ -52,7 +52,7 @@ def touch(path: str) -> None:
 
 
 def meet() -> None:
-    """Waits until all workers are here at the same time. Workers that run one after another wait forever."""
+    """Waits until all workers are here at the same time. A worker that is alone for five minutes exits."""
     folder, _, number = os.environ.get("FAKE_MEET", "").rpartition(":")
     if not folder:
         return

@@ -57,7 +57,7 @@ class Versions:
 
 @dataclass(frozen=True)
 class File:
-    """One of the files of an export."""
+    """A file of an export."""
 
     bytes: Annotated[int, "its size"]
     sha256: Annotated[Sha256, "of its content"]

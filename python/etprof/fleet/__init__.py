@@ -1,5 +1,5 @@
 """`etprof fleet`: the runs of many devices as Parquet files, and queries over them.
 
-Engines that read Parquet (DuckDB, Polars, Spark) need nothing of this. It writes the files (`ingest`, `store`),
-asks DuckDB (`query`), and says which device classes became slower (`verdict`).
+This package writes the files (`ingest`, `store`), queries them with DuckDB (`query`), and reports which device classes became
+slower (`verdict`). Engines that read Parquet (DuckDB, Polars, Spark) do not need it.
 """

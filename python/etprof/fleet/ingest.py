@@ -96,7 +96,7 @@ def open_run(path: str | os.PathLike[str], labels: Labels | None = None) -> Run:
     """Read a results directory's manifest, or check an ETDump.
 
     Raises:
-        FleetError: it is neither, or the measurement has not ended
+        FleetError: the path is neither of them, or the measurement has not ended
     """
     path = Path(path)
     run = _open_etdump(path, labels or Labels()) if path.is_file() else _open_results(path)
@@ -126,7 +126,7 @@ def _trace(run: Run) -> Any:
     """Read an ETDump's events.
 
     Raises:
-        FleetError: it is none, or is damaged
+        FleetError: the file is not an ETDump, or is damaged
     """
     from etprof import _native
 
@@ -184,13 +184,13 @@ def _reason(error: BaseException) -> str:
 def add(fleet: Fleet, paths: Sequence[str | os.PathLike[str]], labels: Labels | None = None, events: int = 0) -> Added:
     """Add results directories and ETDumps. Runs that the fleet already has are skipped, so adding twice changes nothing.
 
-    One that cannot be read does not keep the others out: `refused` of the result has it.
+    Runs that cannot be read are in the result's `refused`; the others are added.
 
     Args:
-        fleet: where to
-        paths: results directories, and ETDumps: each is one launch
-        labels: what to call device, class, and version; of ETDumps model and day, too
-        events: keep the events of so many traced runs per experiment, spread evenly
+        fleet: the fleet to which runs are added
+        paths: results directories and ETDumps; each ETDump counts as one launch
+        labels: device, class, and version; for ETDumps also model and day
+        events: number of traced runs per experiment whose events are kept, spread evenly
     """
     done = Added()
     labels = labels or Labels()
@@ -376,7 +376,7 @@ class Rows:
         """Add all rows of one run, or none if it cannot be read.
 
         Raises:
-            FleetError: its manifest lacks something
+            FleetError: the run's manifest lacks a key
         """
         try:
             parts = [
@@ -473,7 +473,7 @@ def bucketed(latencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 class _Traced:
     """Sums of a Profile's self times by launch, over its steady runs, or over its disturbed runs if none is steady.
 
-    Of an ETDump it is not known which runs were disturbed, and where none is steady it is the sums of all.
+    An ETDump does not contain which runs were disturbed. If none of its runs is steady, the sums cover all runs.
     """
 
     def __init__(self, profile: Any, is_etdump: bool = False) -> None:

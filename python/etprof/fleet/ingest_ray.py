@@ -22,14 +22,14 @@ def ingest(
 
     Args:
         paths: results directories and ETDumps that every worker sees
-        uri: the fleet, which every worker sees; made if absent
-        labels: what to call device, class, and version of all of them; of ETDumps model and day, too
-        events: keep the events of so many traced runs per experiment
-        runs_per_task: how many a task adds: their rows are one batch per day and model
-        add: what a task does
+        uri: the fleet, which every worker sees; created if absent
+        labels: device, class, and version of all runs; for ETDumps also model and day
+        events: number of traced runs per experiment whose events are kept
+        runs_per_task: number of runs that a task adds; their rows become one batch per day and model
+        add: the function that a task runs
 
     Raises:
-        ray.exceptions.RayError: a task failed; what others added stays, and may be added again
+        ray.exceptions.RayError: a task failed; runs that other tasks added remain, and can be added again
     """
     store.Fleet(uri, create=True)
     tasks = [{"paths": some} for some in jobs.chunks(paths, runs_per_task)]

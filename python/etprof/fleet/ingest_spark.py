@@ -28,7 +28,7 @@ def ingest(
     The arguments are those of `ingest_ray.ingest`.
 
     Raises:
-        py4j.protocol.Py4JJavaError: a task failed; what others added stays, and may be added again
+        py4j.protocol.Py4JJavaError: a task failed; runs that other tasks added remain, and can be added again
     """
     store.Fleet(uri, create=True)
     tasks = jobs.chunks(paths, runs_per_task)

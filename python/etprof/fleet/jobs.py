@@ -1,7 +1,7 @@
 """The tasks of a distributed job that adds results directories and ETDumps; its engine schedules and retries them.
 
-A task adds a few runs. If its machine dies, the engine starts it again somewhere else: what the first try has committed is
-known then, and what it has not is written again under the same names (`store`). So nothing is lost or doubled.
+A task adds a few runs. If its machine dies, the engine restarts the task on another one. The second try skips runs that the
+first try committed, and writes the others again under the same names (`store`). So no run is lost or duplicated.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def text_of(name: str) -> str:
     """Return the SQL of a shipped query, or of a file.
 
     Raises:
-        FleetError: there is neither
+        FleetError: no query and no file has this name
     """
     shipped = names()
     if name in shipped:
@@ -120,7 +120,7 @@ def ask(fleet: Fleet, sql: str, variables: Mapping[str, Any] | None = None) -> A
     """Run SQL and return the result, which may have no rows. In the SQL, `getvariable('NAME')` is the value of NAME.
 
     Raises:
-        FleetError: DuckDB refuses it; a file that it needs is damaged; or a compaction removed files meanwhile
+        FleetError: DuckDB refuses the SQL, a required file is damaged, or a compaction removed files during the query
     """
     try:
         # DuckDB's threads must end before Python does, because they may hold files of an object store's client.

@@ -1,6 +1,6 @@
 """The description of a fleet's tables, which determines the Parquet files, their check, and docs/reference/fleet.md.
 
-`etprof fleet tables` prints the page, which needs nothing but Python's standard library.
+`etprof fleet tables` prints that page, and needs only Python's standard library.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOG_GAMMA = math.log(GAMMA)
 
 @dataclass(frozen=True)
 class Column:
-    """One column, with Arrow's type. Repeating texts are stored with a dictionary."""
+    """A column, with Arrow's type. Repeating texts are stored with a dictionary."""
 
     name: str
     type: str  # a key of _TYPES
@@ -36,7 +36,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table."""
+    """A table and its columns."""
 
     name: str
     row: str

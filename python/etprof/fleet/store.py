@@ -1,8 +1,8 @@
 """The files of a fleet: list, add, and compact batches. All operations are safe against a kill at any moment.
 
-A batch is one file per table with the same name, written in the order of `schema.TABLES`. It is part of the fleet once its
-file in `runs` is there. A compaction writes one batch that replaces others: the list of these, then its tables. Both take
-effect when the file in `runs` gets its name, and what is left after a kill is removed by the next compaction.
+A batch is one file per table with the same name, written in the order of `schema.TABLES`. Its file in
+`runs` commits the batch. A compaction writes a batch that replaces others: first the list of the replaced batches, then its
+tables. Its file in `runs` commits the compaction, too. The next compaction removes files that a kill has left.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Fleet:
         """Open the fleet.
 
         Raises:
-            FleetError: it cannot be reached, is no fleet, or has a newer schema
+            FleetError: the location cannot be reached, is not a fleet, or has a newer schema
         """
         self.uri = uri
         try:
@@ -279,7 +279,7 @@ class Fleet:
     ) -> Batch | None:
         """Write one batch, which may replace others. Returns None if there are no runs to write.
 
-        Its name comes from its runs, so that the same runs give the same files, whoever writes them again.
+        The batch's name is derived from its runs, so writing the same runs again gives the same files.
         """
         runs = sorted(set(tables[schema.RUNS.name]["run"].to_pylist()))
         if not runs:
@@ -299,7 +299,7 @@ class Fleet:
 
         Args:
             least_files: partitions with fewer files stay as they are
-            grace_s: files that no run belongs to are removed at this age: younger ones may be in the making
+            grace_s: age at which files without a committed batch are removed; younger files may still be in use by a writer
         """
         removed = self._remove_replaced() + self._remove_strays(grace_s)
         partitions = defaultdict(list)

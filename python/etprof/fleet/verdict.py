@@ -1,8 +1,8 @@
 """Decide which device classes became significantly faster or slower with a version.
 
-The device is the unit. A cell is one model and configuration on one device; its latency under a version is the mean over
-launches of the logarithm of their medians. The effect of a device is the mean over its cells of log(baseline / candidate).
-A class has the mean of its devices' effects, with Student's t over devices. False discovery is controlled over the classes.
+The statistical unit is the device. A cell is one model and configuration on one device; its latency under a version is the
+mean over launches of the logarithm of their medians. The effect of a device is the mean of log(baseline / candidate) over its
+cells. The effect of a class is the mean of its devices' effects, with an interval from Student's t over devices. False discovery is controlled over the classes.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def judge(fleet: Fleet, question: Question) -> Records:
     """Return a ClassVerdict for each device class, with adjustment for all classes, as a table for any Arrow library.
 
     Raises:
-        FleetError: the fleet has nothing of one of the versions
+        FleetError: the fleet has no launches of one of the versions
     """
     variables = {key: value for key, value in asdict(question).items() if key not in ("margin", "detect")}
     found = {row[0] for row in ask(fleet, _VERSIONS, variables).rows}

@@ -18,7 +18,7 @@ _registered: dict[str, type | str] = {}
 def register_model(name: str, model_class: type | str) -> None:
     """Make `model_class` known as `name`, replacing an earlier model of that name.
 
-    A string, "package.module:Class", is imported only when the model is asked for, which keeps torch out until then.
+    A string, "package.module:Class", is imported when the model is first used, so that registering it does not import torch.
 
     Raises:
         ValueError: The name would not do as a part of a file name.
