@@ -2,7 +2,8 @@
 
 The statistical unit is the device. A cell is one model and configuration on one device; its latency under a version is the
 mean over launches of the logarithm of their medians. The effect of a device is the mean of log(baseline / candidate) over its
-cells. The effect of a class is the mean of its devices' effects, with an interval from Student's t over devices. False discovery is controlled over the classes.
+cells. The effect of a class is the mean of its devices' effects, with an interval from Student's t over devices. The false
+discovery rate is controlled over the classes.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """image_encoder: an image encoder in the manner of EdgeTAM's: a RepViT backbone and a feature pyramid neck, small.
 
-The backbone is of "RepViT: Revisiting Mobile CNN From ViT Perspective" (Wang et al., arXiv:2307.09283), in the form in which
+The backbone is from "RepViT: Revisiting Mobile CNN From ViT Perspective" (Wang et al., arXiv:2307.09283), in the form in which
 it is deployed: the parallel branches of a RepVGG-style depthwise convolution are one 3x3 convolution there, and batch
 normalization is part of the convolution before it. The neck is SAM 2's (Ravi et al., arXiv:2408.00714, which EdgeTAM,
 arXiv:2501.07256, keeps): lateral 1x1 convolutions, and nearest upsampling by two with an addition on the way down. XNNPACK
 has no nearest upsampling, so it runs portable between delegates, with a change of layout on either side.
 
 Written from the papers, in a quarter of RepViT-M1's width, two blocks a stage and at 128 x 128 instead of 1024 x 1024.
-Convolutions are nearly all of it, with squeeze-excitations between them and three outputs at three resolutions, so that the
-layout changes (NCHW outside of a delegate, NHWC within) show.
+Nearly all operators are convolutions, with squeeze-excitations between them and three outputs at three resolutions, so that
+layout changes (NCHW outside of a delegate, NHWC inside) are visible.
 """
 
 from __future__ import annotations

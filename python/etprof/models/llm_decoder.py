@@ -3,8 +3,8 @@
 Llama's block (Touvron et al., arXiv:2302.13971) with grouped-query attention (Ainslie et al., arXiv:2305.13245), written from
 the papers: RMSNorm, rotary positions, SwiGLU. Both methods have the same weights.
 
-The cache goes in and the new keys and values come out; the caller writes them into it (stateful_decoder keeps it). So a run depends on its inputs
-alone, runs can be repeated, and no method copies the cache.
+The cache is an input, and the new keys and values are outputs, which the caller writes into the cache (stateful_decoder keeps its
+own cache). So a run depends only on its inputs, runs can be repeated, and no method copies the cache.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """MobileNetV3-Small, from table 2 of "Searching for MobileNetV3" (Howard et al., arXiv:1905.02244).
 
-It is torchvision's where that is installed. Else it is the one below, with torchvision's modules, initial weights, and graph;
-a test compares them. `script/bootstrap --models` installs torchvision, which has no CPU build for every platform.
+The model is torchvision's if torchvision is installed, else the network below, which has the same modules, initial weights, and
+graph. A test compares them. `script/bootstrap --models` installs torchvision, which lacks CPU builds for some platforms.
 """
 
 from __future__ import annotations
