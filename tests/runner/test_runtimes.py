@@ -8,11 +8,17 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import program
 import pytest
-from measure_bench import MODEL, skip
+from runner_bench import DATA, skip
 
 VERSION = "1.4.1"
 USAGE, BAD_INPUT = 2, 3
+
+
+@pytest.fixture(scope="module")
+def etprof() -> Path:
+    return program.etprof()
 
 
 def run(etprof: Path, cache: Path, *words: object) -> subprocess.CompletedProcess:
@@ -22,7 +28,7 @@ def run(etprof: Path, cache: Path, *words: object) -> subprocess.CompletedProces
 
 def profile(etprof: Path, cache: Path, out: Path, version: str) -> subprocess.CompletedProcess:
     short = ["--max-seconds", "5", "--no-peaks", "--output-root", out]
-    return run(etprof, cache, "profile", MODEL, "--vs", f"executorch={version}", *short)
+    return run(etprof, cache, "profile", DATA / "toy_cnn.pte", "--vs", f"executorch={version}", *short)
 
 
 @pytest.fixture(scope="module")
