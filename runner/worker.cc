@@ -21,6 +21,7 @@
 #include "core/json/json_members.h"
 #include "inference/model.h"
 #include "inference/outputs.h"
+#include "llm/steps.h"
 #include "machine/conditions.h"
 #include "platform.h"
 #include "timing/burst.h"
@@ -104,6 +105,10 @@ class Worker {
     const std::string command = request.at("cmd").get<std::string>();
     if (command == "load") return Load(request.get<protocol::LoadRequest>());
     if (command == "burst") return Burst(request.get<protocol::BurstRequest>());
+    if (command == "select") return Select(request.get<protocol::SelectRequest>());
+    if (command == "fill") return Steps("fill", Fill, request.get<protocol::FillRequest>());
+    if (command == "reference") return Steps("reference", RunReference, request.get<protocol::FillRequest>());
+    if (command == "walk") return Steps("walk", Walk, request.get<protocol::WalkRequest>());
     if (command == "outputs") return Outputs(request.get<protocol::OutputsRequest>());
     if (command == "etdump") return Etdump(request.get<protocol::EtdumpRequest>());
     if (command == "counters") return Counters(request.get<protocol::CountersRequest>());
@@ -112,7 +117,9 @@ class Worker {
       return Reply("memory", protocol::MemoryReply{ResidentBytes(), PeakResidentBytes()});
     }
     throw std::invalid_argument(fmt::format(
-        "there is no command '{}' (load, burst, outputs, etdump, counters, watch, memory, quit)", command));
+        "there is no command '{}' (load, select, burst, fill, reference, walk, outputs, etdump, counters, "
+        "watch, memory, quit)",
+        command));
   }
 
  private:
@@ -140,7 +147,28 @@ class Worker {
         loaded_memory_.why_not = error.what();
       }
     }
-    return Reply("load", model_->description());
+    place_ = request.place;
+    protocol::LoadReply reply = model_->description();
+    if (place_) {
+      SetPlace(*model_, *place_);
+      reply.inputs = model_->inputs();
+    }
+    return Reply("load", reply);
+  }
+
+  json Select(const protocol::SelectRequest& request) {
+    Loaded().Select(request.method);
+    return Reply("select");
+  }
+
+  // Steps of a language model, after which the model stands at its place again.
+  template <typename Request, typename Result>
+  json Steps(const char* command, Result (*run)(Model&, const Request&), const Request& request) {
+    Model& model = Loaded();
+    const CrashContext during("running '" + model.method_name() + "'", 4);
+    const json reply = Reply(command, run(model, request));
+    if (place_) SetPlace(model, *place_);
+    return reply;
   }
 
   json Burst(const protocol::BurstRequest& request) {
@@ -187,6 +215,7 @@ class Worker {
   std::unique_ptr<MemoryWatch> memory_;  // from a load with watch_memory until the "watch" command reports it
   protocol::MemoryReport loaded_memory_;
   int bursts_ = 0;
+  std::optional<protocol::Place> place_;
 };
 
 }  // namespace

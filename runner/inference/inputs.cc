@@ -31,6 +31,8 @@ struct Inputs::Input {
   std::vector<std::byte> original;  // to restore `data` of inputs outside of the memory plan
   std::unique_ptr<TensorImpl> tensor;
   et::EValue value;
+
+  void Wrap(ScalarType type);
 };
 
 namespace {
@@ -152,6 +154,44 @@ struct Source {
 
 }  // namespace
 
+// Makes the tensor of `data`, `sizes`, and `dim_order`.
+void Inputs::Input::Wrap(ScalarType type) {
+  strides.resize(sizes.size());
+  executorch::aten::StridesType stride = 1;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    const auto dim = dim_order[d];
+    strides[dim] = stride;
+    stride = static_cast<executorch::aten::StridesType>(stride * std::max(sizes[dim], 1));
+  }
+  tensor = std::make_unique<TensorImpl>(type, static_cast<ssize_t>(sizes.size()), sizes.data(), data.get(),
+                                        dim_order.data(), strides.data(),
+                                        executorch::aten::TensorShapeDynamism::DYNAMIC_BOUND);
+  value = et::EValue(executorch::aten::Tensor(tensor.get()));
+}
+
+std::optional<StepShape> Inputs::StepOf(const et::Method& method) {
+  const et::MethodMeta meta = method.method_meta();
+  if (meta.num_inputs() != 2) return std::nullopt;
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto tag = meta.input_tag(i);
+    if (!tag.ok() || *tag != et::Tag::Tensor) return std::nullopt;
+    const auto tensor = meta.input_tensor_meta(i);
+    if (!tensor.ok()) return std::nullopt;
+    if (tensor->scalar_type() != ScalarType::Long && tensor->scalar_type() != ScalarType::Int)
+      return std::nullopt;
+    shapes.emplace_back(tensor->sizes().begin(), tensor->sizes().end());
+  }
+  if (shapes[0].size() != 2 || shapes[0][0] != 1 || shapes[1].size() != 1) return std::nullopt;
+  StepShape step;
+  step.tokens = shapes[0][1];
+  step.position_of_each = shapes[1][0] > 1;
+  if (step.tokens < 1 || (step.position_of_each && shapes[1][0] < step.tokens)) return std::nullopt;
+  step.dynamic =
+      ValueInProgram(method, 0).toTensor().shape_dynamism() != executorch::aten::TensorShapeDynamism::STATIC;
+  return step;
+}
+
 Inputs Inputs::Make(const et::Method& method, const std::string& model,
                     const std::optional<protocol::InputSpec>& given) {
   Inputs result;
@@ -184,8 +224,8 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     result.from_ = fmt::format("random, seed {}", spec.seed);
   } else if (spec.kind == "files") {
     result.from_ = fmt::format("files {}", fmt::join(spec.paths, ", "));
-  } else if (spec.kind == "ones") {
-    result.from_ = "ones";
+  } else if (spec.kind == "ones" || spec.kind == "tokens") {
+    result.from_ = spec.kind == "ones" ? "ones" : "drawn tokens";
   } else {
     throw Error(ExitCode::kUsage, fmt::format("there is no kind of inputs '{}'", spec.kind))
         .Remedy("saved, files, ones or random");
@@ -295,7 +335,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
       }
       if (bytes > 0) std::memcpy(data, contents.bytes().data(), bytes);
       file.clear();
-    } else if (spec.kind == "ones") {
+    } else if (spec.kind == "ones" || spec.kind == "tokens") {
       const auto one = [] { return 1; };
       FillAs(type, data, bytes, one, one, one, one);
     } else {
@@ -313,18 +353,8 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
       largest.push_back(fmt::format("input {} {}", i, ShapeText(shape)));
 
     input->sizes.assign(shape.begin(), shape.end());
-    input->strides.resize(shape.size());
-    executorch::aten::StridesType stride = 1;
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      const auto dim = input->dim_order[d];
-      input->strides[dim] = stride;
-      stride = static_cast<executorch::aten::StridesType>(stride * std::max(input->sizes[dim], 1));
-    }
     if (!tensor_meta->is_memory_planned()) input->original.assign(data, data + bytes);
-    input->tensor = std::make_unique<TensorImpl>(
-        type, static_cast<ssize_t>(input->sizes.size()), input->sizes.data(), data, input->dim_order.data(),
-        input->strides.data(), executorch::aten::TensorShapeDynamism::DYNAMIC_BOUND);
-    input->value = et::EValue(executorch::aten::Tensor(input->tensor.get()));
+    input->Wrap(type);
     result.infos_.push_back({Name(type), shape});
     result.inputs_.push_back(std::move(input));
   }
@@ -332,6 +362,16 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     throw Error(ExitCode::kBadInput, fmt::format("{} input files given, but '{}' takes {} tensors",
                                                  spec.paths.size(), source.method, source.next_file))
         .Remedy(kOneFileEach);
+  }
+  result.step_ = StepOf(method);
+  // What a place stands in for has no size and no numbers of its own.
+  if (spec.kind == "tokens") {
+    if (result.step_) return result;
+    throw Error(
+        ExitCode::kBadInput,
+        fmt::format("'{}' does not take tokens [1, n] and a position, as the steps of a language model do",
+                    source.method))
+        .Remedy("`etprof inspect` shows what it takes; give its inputs with --inputs");
   }
   if (!largest.empty()) {
     result.from_ += fmt::format("; at the largest sizes: {}", fmt::join(largest, ", "));
@@ -345,6 +385,30 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
                     fmt::join(random_bits, ", ")));
   }
   return result;
+}
+
+void Inputs::SetStep(std::span<const std::int64_t> tokens, std::int64_t at) {
+  const auto set = [&](Input& input, std::size_t count, auto value_of) {
+    input.sizes.back() = static_cast<executorch::aten::SizesType>(count);
+    const ScalarType type = input.tensor->scalar_type();
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t value = value_of(i);
+      if (type == ScalarType::Long) {
+        std::memcpy(input.data.get() + i * sizeof(value), &value, sizeof(value));
+      } else {
+        const auto narrow = static_cast<std::int32_t>(value);
+        std::memcpy(input.data.get() + i * sizeof(narrow), &narrow, sizeof(narrow));
+      }
+    }
+    input.Wrap(type);
+    if (!input.original.empty())
+      input.original.assign(input.data.get(), input.data.get() + input.tensor->nbytes());
+  };
+  const std::size_t positions = step_->position_of_each ? tokens.size() : 1;
+  set(*inputs_.at(0), tokens.size(), [&](std::size_t i) { return tokens[i]; });
+  set(*inputs_.at(1), positions, [&](std::size_t i) { return at + static_cast<std::int64_t>(i); });
+  infos_[0].shape.back() = static_cast<std::int64_t>(tokens.size());
+  infos_[1].shape.back() = static_cast<std::int64_t>(positions);
 }
 
 void Inputs::GiveTo(et::Method& method) {

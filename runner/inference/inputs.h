@@ -2,14 +2,24 @@
 
 #include <executorch/runtime/executor/method.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "protocol/messages.h"
 
 namespace etprof::runner {
+
+// What a method takes that is a step of a language model: integers [1, tokens], and the position of the first
+// one, or of each.
+struct StepShape {
+  std::int64_t tokens = 1;  // at most
+  bool dynamic = false;     // fewer will do, too
+  bool position_of_each = false;
+};
 
 // The inputs of one method, kept for many runs.
 class Inputs {
@@ -37,13 +47,21 @@ class Inputs {
   // Throws Error (kBadInput) if the method refuses an input.
   void GiveTo(executorch::runtime::Method& method);
 
+  // Absent: the method is no step of a language model.
+  const std::optional<StepShape>& step() const { return step_; }
+  // Of such a step: as many tokens as it takes, and where they stand.
+  void SetStep(std::span<const std::int64_t> tokens, std::int64_t at);
+
   const std::vector<protocol::TensorInfo>& infos() const { return infos_; }
   const std::string& from() const { return from_; }  // "saved FILE", "random, seed 1", ...
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   struct Input;
+  static std::optional<StepShape> StepOf(const executorch::runtime::Method& method);
+
   std::vector<std::shared_ptr<Input>> inputs_;
+  std::optional<StepShape> step_;
   std::vector<protocol::TensorInfo> infos_;
   std::string from_;
   std::vector<std::string> warnings_;

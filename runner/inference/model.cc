@@ -44,6 +44,30 @@ class Model::Loaded final : public Module {
 
 namespace {
 
+// As in timing/tracer.cc: Module takes this at its construction, before the program is known.
+struct ArenasOfModule {
+  using Pointer = bool Module::*;
+  friend Pointer PointerTo(ArenasOfModule);
+};
+template <typename Tag, typename Tag::Pointer member>
+struct ExposeMember {
+  friend typename Tag::Pointer PointerTo(Tag) { return member; }
+};
+template struct ExposeMember<ArenasOfModule, &Module::share_memory_arenas_>;
+
+// Whether the program's methods have their state in common. ExecuTorch's export plans such state for the
+// second buffer, which otherwise holds nothing (exir/capture/_config.py, share_mutable_buffers). A program
+// that was exported without it would have its methods overwrite each other's state in shared buffers.
+bool SharesState(Module& module, const std::vector<std::string>& methods) {
+  return std::ranges::count_if(methods, [&](const std::string& name) {
+           const auto meta = module.method_meta(name);
+           if (!meta.ok() || meta->num_instructions() == 0 || meta->num_memory_planned_buffers() < 2)
+             return false;
+           const auto size = meta->memory_planned_buffer_size(1);
+           return size.ok() && *size > 0;
+         }) >= 2;
+}
+
 constexpr std::size_t kMinProgramBytes = 64;
 
 std::uint64_t LittleEndian(const std::byte* bytes, std::size_t count) {
@@ -208,13 +232,53 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
         .InFile(path_)
         .Remedy(methods.empty() ? "it has none at all" : fmt::format("it has {}", fmt::join(methods, ", ")));
   }
-  const auto meta = loaded_->method_meta(method_name_);
-  if (!meta.ok()) throw CannotLoad(path_, meta.error());
+  loaded_.get()->*PointerTo(ArenasOfModule{}) = SharesState(*loaded_, methods);
+  std::vector<std::string> wanted = {method_name_};
+  for (const std::string& other : request.methods) {
+    if (std::ranges::find(methods, other) == methods.end()) {
+      throw Error(ExitCode::kBadInput, fmt::format("has no method '{}'", other))
+          .InFile(path_)
+          .Remedy(fmt::format("it has {}", fmt::join(methods, ", ")));
+    }
+    if (std::ranges::find(wanted, other) == wanted.end()) wanted.push_back(other);
+  }
   std::set<std::string> backends;
+  for (const std::string& name : wanted) {
+    const std::vector<std::string> of_method = CheckMethod(name, start);
+    backends.insert(of_method.begin(), of_method.end());
+  }
+  // Module allocates the planned memory before the method's own load, which begins a block of the trace.
+  const std::int64_t method_start = MonotonicNow();
+  for (const std::string& name : wanted) {
+    const et::Error ready = loaded_->load_method(name);
+    if (ready == et::Error::OperatorMissing) throw MissingOperators(path_);
+    if (ready != et::Error::Ok) throw CannotLoad(path_, ready);
+    if (name == method_name_)
+      plan_ns_ = std::max<std::int64_t>(0, this->tracer().block_began_ns() - method_start);
+  }
+  description_.load_ns = MonotonicNow() - start;
+  description_.load_wait_ns = WaitedTime(before, meter.Read());
+
+  for (const std::string& name : wanted) Prepare(name, request.inputs);
+  Select(wanted.front());
+  const Inputs& inputs = selected_->inputs;
+  description_.inputs = inputs.infos();
+  description_.outputs = Outputs(selected_->method->method_meta());
+  description_.backends.assign(backends.begin(), backends.end());
+  description_.inputs_from = inputs.from();
+  description_.warnings = inputs.warnings();
+  std::ranges::move(TakeOpenvinoWarnings(), std::back_inserter(description_.warnings));
+  description_.rss_bytes = ResidentBytes();
+}
+
+std::vector<std::string> Model::CheckMethod(const std::string& name, std::int64_t& start) {
+  const auto meta = loaded_->method_meta(name);
+  if (!meta.ok()) throw CannotLoad(path_, meta.error());
+  std::vector<std::string> backends;
   for (std::size_t i = 0; i < meta->num_backends(); ++i) {
     const auto backend = meta->get_backend_name(i);
     if (!backend.ok()) throw CannotLoad(path_, backend.error());
-    backends.emplace(*backend);
+    backends.emplace_back(*backend);
     const std::int64_t before_library = MonotonicNow();
     LoadOptionalBackend(*backend);
     start += MonotonicNow() - before_library;  // not part of the load time, as for XNNPACK's library
@@ -226,55 +290,71 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
     }
   }
   CheckPlannedMemory(path_, *meta);
-  // Module allocates the planned memory before it loads the method, which begins a block of the trace.
-  const std::int64_t method_start = MonotonicNow();
-  const et::Error ready = loaded_->load_method(method_name_);
-  if (ready == et::Error::OperatorMissing) throw MissingOperators(path_);
-  if (ready != et::Error::Ok) throw CannotLoad(path_, ready);
-  method_ = &loaded_->loaded_method(method_name_);
-  description_.load_ns = MonotonicNow() - start;
-  description_.load_wait_ns = WaitedTime(before, meter.Read());
-  plan_ns_ = std::max<std::int64_t>(0, this->tracer().block_began_ns() - method_start);
+  return backends;
+}
 
-  inputs_ = Inputs::Make(*method_, path_, request.inputs);
-  inputs_.GiveTo(*method_);  // reports inputs that do not fit while loading
-  SetTracing(false);
-  description_.inputs = inputs_.infos();
-  description_.outputs = Outputs(*meta);
-  description_.backends.assign(backends.begin(), backends.end());
-  description_.inputs_from = inputs_.from();
-  description_.warnings = inputs_.warnings();
-  std::ranges::move(TakeOpenvinoWarnings(), std::back_inserter(description_.warnings));
-  description_.rss_bytes = ResidentBytes();
+void Model::Prepare(const std::string& name, const std::optional<protocol::InputSpec>& inputs) {
+  et::Method& method = loaded_->loaded_method(name);
+  LoadedMethod& prepared =
+      methods_.emplace(name, LoadedMethod{&method, Inputs::Make(method, path_, inputs)}).first->second;
+  prepared.inputs.GiveTo(method);  // reports inputs that do not fit while loading
+  AttachTracer(method, nullptr);
+  LogLayersTo(nullptr);
+}
+
+std::vector<std::string> Model::methods() const {
+  std::vector<std::string> names;
+  for (const auto& [name, method] : methods_) names.push_back(name);
+  return names;
+}
+
+std::optional<StepShape> Model::StepOf(const std::string& method) const {
+  const auto found = methods_.find(method);
+  return found == methods_.end() ? std::nullopt : found->second.inputs.step();
+}
+
+void Model::Select(const std::string& method) {
+  const auto found = methods_.find(method);
+  if (found == methods_.end()) {
+    throw Error(ExitCode::kUsage, fmt::format("the method '{}' is not loaded", method))
+        .Remedy(fmt::format("loaded are {}", fmt::join(methods(), ", ")));
+  }
+  if (selected_ == &found->second) return;
+  const bool tracing = tracing_;
+  if (selected_ != nullptr && tracing) SetTracing(false);
+  selected_ = &found->second;
+  method_name_ = method;
+  if (tracing) SetTracing(true);
 }
 
 Model::~Model() { LogLayersTo(nullptr); }
 
-void Model::GiveInputs() { inputs_.GiveTo(*method_); }
+void Model::GiveInputs() { selected_->inputs.GiveTo(*selected_->method); }
 
 std::int64_t Model::Run() {
   const std::int64_t start = MonotonicNow();
-  const et::Error error = method_->execute();
+  const et::Error error = selected_->method->execute();
   const std::int64_t end = MonotonicNow();
   if (error != et::Error::Ok) {
     throw Error(ExitCode::kDeviceFailed,
                 fmt::format("running '{}' failed ({}){}", method_name_, et::to_string(error), LoggedCause()))
         .InFile(path_)
-        .Remedy("check the inputs (" + inputs_.from() + "), and the model in Python");
+        .Remedy("check the inputs (" + selected_->inputs.from() + "), and the model in Python");
   }
   has_run_ = true;
   return end - start;
 }
 
 void Model::SetTracing(bool on) {
+  tracing_ = on;
   et::EventTracer* const tracer = on ? loaded_->event_tracer() : nullptr;
-  AttachTracer(*method_, tracer);
+  AttachTracer(*selected_->method, tracer);
   LogLayersTo(tracer);
 }
 
 OperatorTracer& Model::tracer() { return static_cast<OperatorTracer&>(*loaded_->event_tracer()); }
 
-const et::Method& Model::method() const { return *method_; }
+const et::Method& Model::method() const { return *selected_->method; }
 
 std::vector<std::pair<const void*, std::size_t>> Model::PlannedMemory() const {
   std::vector<std::pair<const void*, std::size_t>> arenas;

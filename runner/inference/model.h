@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +16,8 @@
 namespace etprof::runner {
 
 // A loaded method with its inputs, ready to run. The load is traced; afterwards tracing is off until
-// SetTracing(true).
+// SetTracing(true). More methods of the program may be loaded with it, of
+// which one at a time is selected. They share their state if the program was exported so.
 class Model {
  public:
   // Throws Error (kBadInput) for a file that is missing, of another format, truncated, or damaged, an unknown
@@ -41,15 +45,35 @@ class Model {
   std::int64_t program_ns() const { return program_ns_; }
   std::int64_t plan_ns() const { return plan_ns_; }
 
+  // Names of the loaded methods, and which of them is a step of a language model. From Select on all that is
+  // said and done is of that method. Throws Error (kUsage) for one that is not loaded.
+  std::vector<std::string> methods() const;
+  std::optional<StepShape> StepOf(const std::string& method) const;
+  void Select(const std::string& method);
+  // Of a step of a language model: the tokens and where they stand, from the next GiveInputs on.
+  void SetStep(std::span<const std::int64_t> tokens, std::int64_t at) {
+    selected_->inputs.SetStep(tokens, at);
+  }
+  const std::vector<protocol::TensorInfo>& inputs() const { return selected_->inputs.infos(); }
+
   bool has_run() const { return has_run_; }
   const protocol::LoadReply& description() const { return description_; }
   const std::string& method_name() const { return method_name_; }
 
  private:
   class Loaded;
+  struct LoadedMethod {
+    executorch::runtime::Method* method = nullptr;
+    Inputs inputs;
+  };
+  // Loads the libraries of the method's backends, whose time `start` leaves out. Returns the backends' names.
+  std::vector<std::string> CheckMethod(const std::string& name, std::int64_t& start);
+  void Prepare(const std::string& name, const std::optional<protocol::InputSpec>& inputs);
+
   std::unique_ptr<Loaded> loaded_;
-  executorch::runtime::Method* method_ = nullptr;
-  Inputs inputs_;
+  std::map<std::string, LoadedMethod> methods_;
+  LoadedMethod* selected_ = nullptr;
+  bool tracing_ = false;
   protocol::LoadReply description_;
   std::string path_;
   std::string data_path_;

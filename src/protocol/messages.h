@@ -118,9 +118,23 @@ struct InputSpec {
 
   static void Describe(auto& v) {
     v("kind", &InputSpec::kind,
-      {.meaning = "\"saved\" (an .inputs file), \"files\" (raw bytes, one a tensor), \"ones\", \"random\""});
+      {.meaning = "\"saved\" (an .inputs file), \"files\" (raw bytes, one a tensor), \"ones\", \"random\", "
+                  "\"tokens\" (of a language model: what \"place\" says)"});
     v("paths", &InputSpec::paths, {.meaning = "of \"saved\" (one) and \"files\""});
     v("seed", &InputSpec::seed, {.meaning = "of \"random\""});
+  }
+};
+
+// Where a step of a language model stands: so many tokens at once, of which the first is at a position.
+struct Place {
+  std::int64_t tokens = 1;
+  std::int64_t at = 0;
+  bool operator==(const Place&) const = default;
+
+  static constexpr const char* kSchemaName = "place";
+  static void Describe(auto& v) {
+    v("tokens", &Place::tokens, {.meaning = "that one step takes: 1 decodes, more prefill", .least = 1});
+    v("at", &Place::at, {.meaning = "the position of the first one: so many tokens are in the cache"});
   }
 };
 
@@ -128,15 +142,21 @@ struct LoadRequest {  // {"cmd": "load"}
   std::string model;
   std::string data;
   std::string method = "forward";
+  std::vector<std::string> methods;
   std::optional<InputSpec> inputs;
+  std::optional<Place> place;
   bool watch_memory = false;
 
   static void Describe(auto& v) {
     v("model", &LoadRequest::model, {.meaning = "the .pte"});
     v("data", &LoadRequest::data, {.meaning = "an external .ptd, or empty"});
     v("method", &LoadRequest::method, {.meaning = "to load"});
+    v("methods", &LoadRequest::methods, {.meaning = "more of them, for \"select\""});
     v("inputs", &LoadRequest::inputs,
       {.meaning = "absent: `<model>.inputs` where it exists, else seeded random", .omit_if_empty = true});
+    v("place", &LoadRequest::place,
+      {.meaning = "of a language model, whose inputs are \"tokens\": what every run does",
+       .omit_if_empty = true});
     v("watch_memory", &LoadRequest::watch_memory,
       {.meaning = "whose memory is whose is told by {\"cmd\": \"watch\"}"});
   }
@@ -217,6 +237,76 @@ struct BurstReply : BurstRuns, BurstConditions {
     v("first_run_traced", &BurstReply::first_run_traced,
       {.meaning = "this burst began with the launch's first run"});
     v("peak_rss_bytes", &BurstReply::peak_rss_bytes, {.meaning = "of the process, so far"});
+  }
+};
+
+struct SelectRequest {  // {"cmd": "select"}: another of the loaded methods
+  std::string method;
+
+  static void Describe(auto& v) { v("method", &SelectRequest::method, {.meaning = "that runs from now on"}); }
+};
+
+// {"cmd": "fill"}: runs tokens at the positions from 0 on, so that the cache is what a text would leave.
+// {"cmd": "reference"}: the same, and then the same step twice.
+struct FillRequest {
+  std::int64_t upto = 0;
+  std::int64_t chunk = 1;
+
+  static void Describe(auto& v) {
+    v("upto", &FillRequest::upto, {.meaning = "the number of tokens"});
+    v("chunk", &FillRequest::chunk, {.meaning = "tokens at once, at most", .least = 1});
+  }
+};
+struct FillReply {
+  std::int64_t steps = 0;
+  std::int64_t ns = 0;
+
+  static void Describe(auto& v) {
+    v("steps", &FillReply::steps, {.meaning = "that it took"});
+    v("ns", &FillReply::ns, {.meaning = "that they took"});
+  }
+};
+struct ReferenceReply {
+  std::string first, again;
+
+  static void Describe(auto& v) {
+    v("first", &ReferenceReply::first, {.meaning = "SHA-256 of the step's logits"});
+    v("again", &ReferenceReply::again, {.meaning = "the same of the repeated step"});
+  }
+};
+
+// {"cmd": "walk"}: generates a text, greedily.
+struct WalkRequest {
+  std::int64_t prompt = 0, generate = 0;
+  std::int64_t chunk = 1;
+
+  static constexpr const char* kSchemaName = "walk";
+  static void Describe(auto& v) {
+    v("prompt", &WalkRequest::prompt, {.meaning = "tokens before the generated ones", .least = 1});
+    v("generate", &WalkRequest::generate, {.meaning = "tokens that it generates", .least = 1});
+    v("chunk", &WalkRequest::chunk, {.meaning = "tokens of the prompt that one step takes", .least = 1});
+  }
+};
+// The steps of a generation, in order. Every nanosecond of `total_ns` is in one of the four columns.
+struct WalkReply {
+  std::int64_t total_ns = 0;
+  std::vector<std::int64_t> prompt, generated;
+  std::vector<std::int64_t> tokens, at;
+  std::vector<std::int64_t> inputs_ns, execute_ns, argmax_ns, between_ns, wait_ns;
+
+  static constexpr const char* kSchemaName = "walked";
+  static void Describe(auto& v) {
+    v("total_ns", &WalkReply::total_ns, {.meaning = "the sum of the four columns of times"});
+    v("prompt", &WalkReply::prompt, {.meaning = "tokens that were given"});
+    v("generated", &WalkReply::generated, {.meaning = "tokens, each the one with the largest logit"});
+    v("tokens", &WalkReply::tokens, {.meaning = "of each step"});
+    v("at", &WalkReply::at, {.meaning = "the position of its first token"});
+    v("inputs_ns", &WalkReply::inputs_ns, {.meaning = "giving it its inputs"});
+    v("execute_ns", &WalkReply::execute_ns, {.meaning = "running it"});
+    v("argmax_ns", &WalkReply::argmax_ns, {.meaning = "choosing the token, where one is chosen"});
+    v("between_ns", &WalkReply::between_ns, {.meaning = "until the next step"});
+    v("wait_ns", &WalkReply::wait_ns,
+      {.meaning = "for which its threads wanted a processor and had none", .least = -1});
   }
 };
 

@@ -60,8 +60,15 @@ TEST(Messages, ReadBackEveryType) {
                         "a \"CPU\"\n",
                         {{"/lib/x.so", "0a1f"}}});
   ExpectRoundTrip(InputSpec{"random", {"a", "b"}, std::numeric_limits<std::uint64_t>::max()});
-  ExpectRoundTrip(LoadRequest{"m.pte", "d.ptd", "forward", InputSpec{"ones", {}, 0}});
-  ExpectRoundTrip(LoadRequest{"m.pte", "", "f", std::nullopt});
+  ExpectRoundTrip(LoadRequest{"m.pte", "d.ptd", "forward", {"g"}, InputSpec{"ones", {}, 0}, Place{7, 3}});
+  ExpectRoundTrip(LoadRequest{"m.pte", "", "f", {}, std::nullopt, std::nullopt});
+  ExpectRoundTrip(Place{2, 1});
+  ExpectRoundTrip(SelectRequest{"decode"});
+  ExpectRoundTrip(FillRequest{9, 4});
+  ExpectRoundTrip(FillReply{3, 2});
+  ExpectRoundTrip(ReferenceReply{"a", "b"});
+  ExpectRoundTrip(WalkRequest{5, 4, 2});
+  ExpectRoundTrip(WalkReply{9, {1}, {2}, {1}, {0}, {1}, {2}, {3}, {3}, {-1}});
   const TensorInfo info{"Float", {1, 3, 224, 224}};
   ExpectRoundTrip(info);
   ExpectRoundTrip(LoadReply{5, 1, {info}, {info, {"int", {}}}, {"XnnpackBackend"}, "ones", {"w"}, 7});
