@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/units.h"
+#include "program/language_model.h"
 #include "program/program.h"
 #include "program/read/data_file.h"
 #include "program/summary.h"
@@ -199,6 +200,15 @@ Section MakeMethodSection(const Method& method, const Program& program) {
     if (const auto each = state->PerToken())
       words += fmt::format(": {} for each of {} tokens", TextOf(Size{*each}), *state->tokens);
     facts.Add("state", std::move(words));
+  }
+  if (const auto step = TokenStepOf(method); step && FindMethodState(planned, method, program)) {
+    const std::string tokens =
+        CountedText(step->tokens, "token") + (step->dynamic && step->tokens > 1 ? " or fewer" : "");
+    facts.Add(
+        "language model",
+        fmt::format("a step takes {} and {}, and gives the logits of {} over a vocabulary of {}", tokens,
+                    step->position_of_each ? "their positions" : "a position",
+                    step->logits_of_each ? "each token" : "the last token", TextOf(Count{step->vocabulary})));
   }
   if (const Counts nodes = CountNodes(summary); !nodes.empty())
     facts.Add("XNNPACK nodes", NodeCountsText(nodes, true));

@@ -2,6 +2,7 @@
 
 #include "core/json/json_schema_of.h"
 #include "core/views.h"
+#include "program/language_model.h"
 #include "program/summary.h"
 #include "program/work.h"
 #include "program/xnn/memory_estimate.h"
@@ -206,6 +207,8 @@ struct MethodJson {
     v("state", [](J json) { return FindMethodState(json.planned, json.of, json.program); },
       {.meaning = "what it keeps from one inference to the next, such as a cache; null: not known, as where "
                   "it branches"});
+    v("token_step", [](J json) { return TokenStepOf(json.of); },
+      {.meaning = "of a language model, which takes tokens and a position; null: it is no such step"});
     v("instructions", [](J json) { return MakeViews<InstructionJson>(json.of.instructions, json.of); },
       {.meaning = "in order"});
     v("values", [](J json) { return MakeIndexViews<ValueJson>(json.of.values.size(), json.of); },

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json/describe.h"
+#include "core/units.h"
+#include "program/program.h"
+
+// What a program shows of itself as a language model: methods that take tokens and a position, keep a cache,
+// and give logits.
+namespace etprof {
+
+struct TokenStep {
+  std::string method;
+  std::int64_t tokens = 1;        // that it takes at once, at most
+  bool dynamic = false;           // fewer will do, too
+  bool position_of_each = false;  // it takes the position of each token, else of the first
+  bool logits_of_each = false;    // it gives the logits of each token, else of the last
+  std::int64_t vocabulary = 0;
+
+  static constexpr const char* kSchemaName = "token_step";
+  static void Describe(auto& v) {
+    using S = TokenStep;
+    v("tokens", &S::tokens, {.meaning = "that it takes at once, at most", .least = 1});
+    v("fewer_tokens", &S::dynamic, {.meaning = "it takes any smaller number, too"});
+    v("position_of_each", &S::position_of_each,
+      {.meaning = "it takes the position of each token, else of the first one"});
+    v("logits_of_each", &S::logits_of_each,
+      {.meaning = "it gives the logits of each token, else of the last one"});
+    v("vocabulary", &S::vocabulary, {.meaning = "logits of a token", .least = 1});
+  }
+};
+
+// The step that a method is; absent: it is none, and `why` says why in one clause ("takes 1 input, ...").
+std::optional<TokenStep> TokenStepOf(const Method& method, std::string* why = nullptr);
+
+struct LanguageModel {
+  std::vector<TokenStep> steps;         // by falling number of tokens
+  std::optional<std::int64_t> context;  // for how many tokens there is room
+  std::optional<std::int64_t> layers;
+  Bytes state = 0;  // that all methods keep, or share
+  std::optional<Bytes> state_per_token;
+  std::string why_not;  // it is none that can be measured, in one clause; empty: it is
+};
+LanguageModel LanguageModelOf(const Program& program);
+
+}  // namespace etprof
