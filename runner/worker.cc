@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -126,7 +127,7 @@ class Worker {
   json Load(const protocol::LoadRequest& request) {
     if (request.model.empty()) throw std::invalid_argument("\"model\" is missing");
     model_.reset();  // free the old model first, so that two models never use memory at the same time
-    bursts_ = 0;
+    bursts_.clear();
     memory_.reset();
     loaded_memory_ = {};
     if (request.watch_memory) {
@@ -147,35 +148,43 @@ class Worker {
         loaded_memory_.why_not = error.what();
       }
     }
-    place_ = request.place;
+    place_.reset();
+    StandAt(request.place);
     protocol::LoadReply reply = model_->description();
-    if (place_) {
-      SetPlace(*model_, *place_);
-      reply.inputs = model_->inputs();
-    }
+    reply.inputs = model_->inputs();
     return Reply("load", reply);
   }
 
   json Select(const protocol::SelectRequest& request) {
-    Loaded().Select(request.method);
+    RequireModel().Select(request.method);
     return Reply("select");
   }
 
   // Steps of a language model, after which the model stands at its place again.
   template <typename Request, typename Result>
   json Steps(const char* command, Result (*run)(Model&, const Request&), const Request& request) {
-    Model& model = Loaded();
+    Model& model = RequireModel();
     const CrashContext during("running '" + model.method_name() + "'", 4);
     const json reply = Reply(command, run(model, request));
-    if (place_) SetPlace(model, *place_);
+    StandAt(std::nullopt);
     return reply;
+  }
+
+  // At a place of a language model, if there is one: the given one, or the last.
+  void StandAt(const std::optional<protocol::Place>& place) {
+    if (place) place_ = place;
+    if (!place_) return;
+    SetPlace(RequireModel(), *place_);
+    RequireModel().TraceInto({place_->tokens, place_->at});
   }
 
   json Burst(const protocol::BurstRequest& request) {
     Model& model = RequireModel();
     CheckBurst(request);
+    StandAt(request.place);
     const CrashContext during("running '" + model.method_name() + "'", 4);
-    return Reply("burst", RunBurst(model, request, bursts_++ == 0, &StdinHungUp));
+    int& bursts = place_ ? bursts_[{place_->tokens, place_->at}] : bursts_[{}];
+    return Reply("burst", RunBurst(model, request, bursts++ == 0, &StdinHungUp));
   }
 
   json Counters(const protocol::CountersRequest& request) {
@@ -193,6 +202,11 @@ class Worker {
 
   json Outputs(const protocol::OutputsRequest& request) {
     Model& model = RequireModel();
+    if (request.place) {
+      StandAt(request.place);
+      model.GiveInputs();
+      model.Run();
+    }
     if (!model.has_run()) throw std::invalid_argument("the method has not run: there are no outputs yet");
     if (!request.save_to.empty()) SaveOutputs(model.method(), request.save_to);
     return Reply("outputs", protocol::OutputsReply{DigestOutputs(model.method())});
@@ -200,6 +214,7 @@ class Worker {
 
   json Etdump(const protocol::EtdumpRequest& request) {
     if (request.path.empty()) throw std::invalid_argument("\"path\" is missing");
+    if (request.place) StandAt(request.place);
     // A load begins a block, unless this ExecuTorch was built without event tracing (wheels before 1.5).
     if (RequireModel().tracer().block_began_ns() == 0) return Reply("etdump", protocol::EtdumpReply{});
     const OperatorTracer::Written written = RequireModel().tracer().WriteAndForget(request.path);
@@ -214,7 +229,7 @@ class Worker {
   std::unique_ptr<Model> model_;
   std::unique_ptr<MemoryWatch> memory_;  // from a load with watch_memory until the "watch" command reports it
   protocol::MemoryReport loaded_memory_;
-  int bursts_ = 0;
+  std::map<std::pair<std::int64_t, std::int64_t>, int> bursts_;  // by place
   std::optional<protocol::Place> place_;
 };
 

@@ -210,6 +210,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
   // Shift again, so that later addresses do not depend on the lengths of the request and the path.
   ShiftHeap();
   auto tracer = std::make_unique<OperatorTracer>();
+  tracer_ = tracer.get();
   loaded_ = std::make_unique<Loaded>(path_, std::move(data), std::move(tracer));
   ShiftHeap();  // also randomize the distance between the tracer's memory and the method's
   const WaitMeter meter;
@@ -347,12 +348,18 @@ std::int64_t Model::Run() {
 
 void Model::SetTracing(bool on) {
   tracing_ = on;
-  et::EventTracer* const tracer = on ? loaded_->event_tracer() : nullptr;
+  et::EventTracer* const tracer = on ? tracer_ : nullptr;
   AttachTracer(*selected_->method, tracer);
   LogLayersTo(tracer);
 }
 
-OperatorTracer& Model::tracer() { return static_cast<OperatorTracer&>(*loaded_->event_tracer()); }
+void Model::TraceInto(const std::pair<std::int64_t, std::int64_t>& key) {
+  OperatorTracer*& tracer = tracers_[key];
+  if (tracer == nullptr && tracers_.size() > 1)
+    tracer = own_tracers_.emplace_back(std::make_unique<OperatorTracer>()).get();
+  if (tracer == nullptr) tracer = tracer_;
+  tracer_ = tracer;
+}
 
 const et::Method& Model::method() const { return *selected_->method; }
 

@@ -34,7 +34,10 @@ class Model {
   std::int64_t Run();
 
   void SetTracing(bool on);
-  OperatorTracer& tracer();
+  // Where the runs are traced: in one tracer unless TraceInto gives each of several keys one of its own. The
+  // first key's is that of the load.
+  OperatorTracer& tracer() { return *tracer_; }
+  void TraceInto(const std::pair<std::int64_t, std::int64_t>& key);
   const executorch::runtime::Method& method() const;
   // The arenas of the program's planned memory: begin and size in bytes.
   std::vector<std::pair<const void*, std::size_t>> PlannedMemory() const;
@@ -73,6 +76,9 @@ class Model {
   std::unique_ptr<Loaded> loaded_;
   std::map<std::string, LoadedMethod> methods_;
   LoadedMethod* selected_ = nullptr;
+  OperatorTracer* tracer_ = nullptr;
+  std::map<std::pair<std::int64_t, std::int64_t>, OperatorTracer*> tracers_;
+  std::vector<std::unique_ptr<OperatorTracer>> own_tracers_;  // but that of the load, which Module has
   bool tracing_ = false;
   protocol::LoadReply description_;
   std::string path_;

@@ -217,10 +217,13 @@ class Measurement {
       }
       const bool paced = experiment.period > 0;
       const bool sustained = config_.sustained > 0 && experiment.mode == "timing";
-      if (foreign_.back() && (paced || sustained)) {
+      const bool placed = experiment.place.has_value();
+      if (foreign_.back() && (paced || sustained || placed)) {
         throw Error(ExitCode::kBadInput,
                     fmt::format("experiment \"{}\" {}, which only etprof-runner can do", experiment.name,
-                                paced ? "has a period" : "is to run sustained"))
+                                placed  ? "has a place"
+                                : paced ? "has a period"
+                                        : "is to run sustained"))
             .InFile(experiment.runner.string())
             .Remedy("leave out runner_path");
       }
@@ -301,6 +304,7 @@ class Measurement {
       data.cpus = experiment.cpu_affinity;
       data.inputs_sha256 = HashInputs(InputFiles(experiment), experiment.method);
       data.period = experiment.period;
+      data.place = experiment.place;
       data.emulated = IsEmulated(experiment, *run_.device);
       data.export_executorch_version =
           ExportVersion(experiment.model, experiment.model == run_.model ? &run_.model_info : nullptr);
@@ -506,8 +510,22 @@ class Measurement {
     setup.folder = directory_.folder();
     setup.stem = unit.stem;
     setup.data = &run_.experiments[u];
+    if (config.place) setup.shared = WorkerShared(u);
     if (!run_.pairs.empty() || unpacked != unpacked_.end()) setup.saved_outputs = SavedOutputs(u).string();
     return setup;
+  }
+
+  // The worker that units share which differ in nothing but their place.
+  std::shared_ptr<SharedWorker> WorkerShared(std::size_t u) {
+    const ExperimentConfig& config = ConfigOf(u);
+    ExperimentConfig process = config;
+    process.name = process.label = process.method = "";
+    process.place.reset();
+    std::shared_ptr<SharedWorker>& shared =
+        shared_[fmt::format("{} {}", plan_.units[u].threads, ExperimentDigest(process))];
+    if (shared == nullptr) shared = std::make_shared<SharedWorker>();
+    shared->fill = std::max(shared->fill, config.place->at);
+    return shared;
   }
 
   void MeasureTimed() {
@@ -521,7 +539,7 @@ class Measurement {
       timed_index[u] = units.size();
       const ExperimentConfig& experiment = UnitConfig(u);
       units.push_back({participants.back().get(), &run_.experiments[u], experiment.runs, experiment.warmup,
-                       experiment.period});
+                       experiment.period, experiment.place ? WorkerShared(u).get() : nullptr});
     }
     if (units.empty()) return;
     ScheduleHooks hooks;
@@ -665,8 +683,9 @@ class Measurement {
   const MeasureOptions& options_;
   RunDirectory directory_;
   Interruption interruption_;
-  std::vector<bool> foreign_;                                  // by experiment
-  std::map<std::filesystem::path, UnpackedProgram> unpacked_;  // of models that are bundled programs
+  std::vector<bool> foreign_;                                    // by experiment
+  std::map<std::string, std::shared_ptr<SharedWorker>> shared_;  // by what its processes begin with
+  std::map<std::filesystem::path, UnpackedProgram> unpacked_;    // of models that are bundled programs
   RunData run_;
   VitalsReader vitals_{device_, plan_.units.size() <= kMaxExperimentsBesideShell};
   std::optional<ConditionsWatch> watch_;  // set when the device is known

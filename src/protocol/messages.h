@@ -213,6 +213,7 @@ struct BurstRequest {  // {"cmd": "burst"}
   int max_runs = kMaxBurstRuns;
   int traced_runs = 0;
   std::int64_t period_ns = 0;
+  std::optional<Place> place;
 
   static void Describe(auto& v) {
     v("min_opening", &BurstRequest::min_opening,
@@ -224,6 +225,10 @@ struct BurstRequest {  // {"cmd": "burst"}
     v("traced_runs", &BurstRequest::traced_runs, {.meaning = "runs with the tracer on"});
     v("period_ns", &BurstRequest::period_ns,
       {.meaning = "start runs this far apart (a camera's pace); 0: back to back"});
+    v("place", &BurstRequest::place,
+      {.meaning = "where its runs stand, and those that follow; their traces and their first run are the "
+                  "place's own",
+       .omit_if_empty = true});
   }
 };
 
@@ -282,9 +287,43 @@ struct WalkRequest {
 
   static constexpr const char* kSchemaName = "walk";
   static void Describe(auto& v) {
-    v("prompt", &WalkRequest::prompt, {.meaning = "tokens before the generated ones", .least = 1});
-    v("generate", &WalkRequest::generate, {.meaning = "tokens that it generates", .least = 1});
-    v("chunk", &WalkRequest::chunk, {.meaning = "tokens of the prompt that one step takes", .least = 1});
+    constexpr double kMost = 1 << 24;
+    v("prompt", &WalkRequest::prompt,
+      {.meaning = "tokens before the generated ones", .least = 1, .most = kMost});
+    v("generate", &WalkRequest::generate, {.meaning = "tokens that it generates", .least = 1, .most = kMost});
+    v("chunk", &WalkRequest::chunk,
+      {.meaning = "tokens of the prompt that one step takes", .least = 1, .most = kMost});
+  }
+};
+// What an experiment is of which a language model's step is measured.
+struct PlaceOfTest : Place {
+  std::string variant, test;
+  std::int64_t times = 1;
+  std::int64_t chunk = 1;
+  std::vector<std::string> methods;
+  std::optional<WalkRequest> walk;
+
+  static constexpr const char* kSchemaName = "place_of_test";
+  static constexpr bool kAllowsComments = true;
+  static void Describe(auto& v) {
+    using P = PlaceOfTest;
+    constexpr double kMost = 1 << 24;
+    const auto about = [](std::string_view meaning, double least) {
+      return MemberInfo{
+          .meaning = meaning, .least = least, .most = kMost, .or_null = true, .omit_if_empty = true};
+    };
+    v("tokens", &P::tokens, about("that a run takes at once: 1 decodes, more are prefill", 1));
+    v("at", &P::at, about("the position of the first one: so many tokens are in the cache", 0));
+    v("variant", &P::variant,
+      {.meaning = "what it has in common with its other places", .or_null = true, .omit_if_empty = true});
+    v("test", &P::test,
+      {.meaning = "that it is a part of: `pp512`, `tg128 @ d1024`", .or_null = true, .omit_if_empty = true});
+    v("times", &P::times, about("how many such steps the test has", 1));
+    v("chunk", &P::chunk, about("tokens at once that fill the cache before, at most", 1));
+    v("methods", &P::methods,
+      {.meaning = "more methods that are steps of the model", .or_null = true, .omit_if_empty = true});
+    v("walk", &P::walk,
+      {.meaning = "a text that each process generates at its end", .or_null = true, .omit_if_empty = true});
   }
 };
 // The steps of a generation, in order. Every nanosecond of `total_ns` is in one of the four columns.
@@ -329,10 +368,13 @@ struct OutputDigest {
 
 struct OutputsRequest {  // {"cmd": "outputs"}: outputs of the last run
   std::string save_to;   // safetensors file with names "<method>/<i>"; empty: not saved
+  std::optional<Place> place;
 
   static void Describe(auto& v) {
     v("save_to", &OutputsRequest::save_to,
       {.meaning = "safetensors file, names \"<method>/<i>\"; empty: not saved"});
+    v("place", &OutputsRequest::place,
+      {.meaning = "of a run there, which is made for that, not of the last one", .omit_if_empty = true});
   }
 };
 struct OutputsReply {
@@ -343,8 +385,12 @@ struct OutputsReply {
 
 struct EtdumpRequest {  // {"cmd": "etdump"}: writes and discards what was traced since the last such request
   std::string path;
+  std::optional<Place> place;
 
-  static void Describe(auto& v) { v("path", &EtdumpRequest::path, {.meaning = "to write to"}); }
+  static void Describe(auto& v) {
+    v("path", &EtdumpRequest::path, {.meaning = "to write to"});
+    v("place", &EtdumpRequest::place, {.meaning = "whose traces are written", .omit_if_empty = true});
+  }
 };
 struct EtdumpReply {
   std::int64_t blocks = 0;

@@ -72,7 +72,7 @@ TEST(Messages, ReadBackEveryType) {
   const TensorInfo info{"Float", {1, 3, 224, 224}};
   ExpectRoundTrip(info);
   ExpectRoundTrip(LoadReply{5, 1, {info}, {info, {"int", {}}}, {"XnnpackBackend"}, "ones", {"w"}, 7});
-  ExpectRoundTrip(BurstRequest{1, 2, 3, 4, 5, 6, 7});
+  ExpectRoundTrip(BurstRequest{1, 2, 3, 4, 5, 6, 7, Place{1, 9}});
   BurstReply burst;
   burst.opening = {9, 8};
   burst.recorded = {std::numeric_limits<std::int64_t>::max()};
@@ -91,9 +91,9 @@ TEST(Messages, ReadBackEveryType) {
   ExpectRoundTrip(burst);
   ExpectRoundTrip(OutputDigest{info, std::string(64, 'a'), -1.5, 2.25, 0.1, 3, 4});
   ExpectRoundTrip(OutputDigest{info, std::string(64, 'a'), {}, {}, {}, 3, 4});
-  ExpectRoundTrip(OutputsRequest{"o.safetensors"});
+  ExpectRoundTrip(OutputsRequest{"o.safetensors", Place{1, 2}});
   ExpectRoundTrip(OutputsReply{{OutputDigest{info, std::string(64, 'a'), {}, 1.5, {}, 3, 4}}});
-  ExpectRoundTrip(EtdumpRequest{"a.etdump"});
+  ExpectRoundTrip(EtdumpRequest{"a.etdump", Place{3, 4}});
   ExpectRoundTrip(EtdumpReply{3, 4});
   ExpectRoundTrip(MemoryReply{3, 4});
 }

@@ -145,6 +145,7 @@ class Reader {
     for (std::string& library : settings.load) library = Resolve(library).string();
     if (auto devices = fields.Texts("device", false)) settings.devices = *std::move(devices);
     if (const auto inputs = fields.Texts("inputs", false)) settings.inputs = ReadInputs(fields, *inputs);
+    if (const Json* place = fields.Find("place")) ReadPlace(fields, *place, settings);
     // The kit's keys; etprof's own keys take precedence.
     const auto runs = fields.Integer("num_runs", 1, static_cast<int>(kMaxRuns));
     if (runs && fields.Find("runs") == nullptr) settings.runs = *runs;
@@ -196,6 +197,20 @@ class Reader {
       throw fields.Wrong("device", "a device is there twice");
     for (const std::string& device : devices)
       fields.CheckValue("device", "", [&] { CheckDeviceName(device); });
+  }
+
+  void ReadPlace(const JsonFields& fields, const Json& object, ExperimentSettings& settings) const {
+    JsonFields of_place(object, source_, fields.Path("place"));
+    settings.place.emplace();
+    ReadKeys(of_place, *settings.place);
+    if (const Json* walk = of_place.Find("walk")) {
+      JsonFields of_walk(*walk, source_, of_place.Path("walk"));
+      settings.place->walk.emplace();
+      ReadKeys(of_walk, *settings.place->walk);
+      of_walk.Finish();
+    }
+    of_place.Finish();
+    settings.inputs.reset();  // a place says what they are
   }
 
   protocol::InputSpec ReadInputs(const JsonFields& fields, const std::vector<std::string>& texts) const {
@@ -468,6 +483,7 @@ nlohmann::ordered_json ToJson(const Config& config) {
 }
 
 std::vector<std::filesystem::path> InputFiles(const ExperimentConfig& experiment) {
+  if (experiment.place) return {};
   if (experiment.inputs) return {experiment.inputs->paths.begin(), experiment.inputs->paths.end()};
   std::filesystem::path saved = experiment.model;
   saved += ".inputs";

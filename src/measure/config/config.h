@@ -30,9 +30,10 @@ struct ExperimentSettings {
   int runs = 100;
   std::optional<int> warmup;
   std::vector<int> threads = {1};
-  std::string isa;                // as `--isa` of etprof-runner takes it
-  std::string cpu_affinity;       // as CheckCpus takes it; empty: any CPU
-  Nanoseconds period = 0;         // 0: back to back
+  std::string isa;           // as `--isa` of etprof-runner takes it
+  std::string cpu_affinity;  // as CheckCpus takes it; empty: any CPU
+  Nanoseconds period = 0;    // 0: back to back
+  std::optional<protocol::PlaceOfTest> place;
   std::vector<std::string> load;  // libraries
   std::vector<std::string> extra_args;
   std::vector<std::string> exec_wrapper;
@@ -99,6 +100,9 @@ struct ExperimentSettings {
     v("period", DocumentedKeyOf<std::string>(&E::PeriodText),
       Key({.meaning =
                "start one run per period: `33ms` (etprof-runner only); `0`, back to back, without it"}));
+    v("place", DocumentedKeyOf<protocol::PlaceOfTest>(&E::place),
+      Key({.meaning = "of a language model: how many tokens a run takes, and at which position, in place of "
+                      "`inputs` (etprof-runner only); `etprof generate` writes it"}));
     v("load", &E::load,
       Key({.meaning =
                "libraries of custom operators or of another backend, a path or a list (etprof-runner only); "

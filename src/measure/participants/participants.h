@@ -27,6 +27,16 @@ class ExperimentLog {
   std::size_t written_ = 0;
 };
 
+// A worker process that several experiments share in a launch: places of one language model, which differ in
+// nothing that a process begins with.
+struct SharedWorker {
+  std::unique_ptr<WorkerClient> client;
+  protocol::LoadReply loaded;
+  int launch = -1, users = 0;
+  std::int64_t fill = 0;  // tokens in the cache that the deepest place needs
+  std::string reference;  // logits of a step, right after the load
+};
+
 // What a participant needs to run one experiment.
 struct ParticipantSetup {
   Device* device = nullptr;
@@ -41,6 +51,7 @@ struct ParticipantSetup {
   std::string stem;                // Unit::stem
   ExperimentData* data = nullptr;  // outlives the participant; static facts are filled in by the first launch
   std::string saved_outputs;       // path for the first launch's outputs; empty: not saved
+  std::shared_ptr<SharedWorker> shared = {};  // null: it has a process of its own
 };
 
 // Makes the command that starts the experiment's runner on the device: the wrapper's words first, the

@@ -17,29 +17,32 @@ constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20U;
 // In the first traced run after untraced runs the tracer's code and buffers are cold. This took 17 us in a
 // model of 60 us, and would be 2% of a millisecond.
 constexpr Nanoseconds kShortRun = 1'000'000;
+constexpr std::int64_t kReferenceTokens = 8;
 constexpr double kMaxOutputElements = 64e6;  // larger outputs are compared by their digests only
 
 class WorkerParticipant : public Participant {
  public:
   explicit WorkerParticipant(const ParticipantSetup& setup)
-      : setup_(setup), log_(setup.folder / (setup.stem + ".log")) {}
+      : setup_(setup),
+        log_(std::make_shared<ExperimentLog>(setup.folder / (setup.stem + ".log"))),
+        shared_(setup.shared) {
+    if (shared_ == nullptr) shared_ = std::make_shared<SharedWorker>();
+  }
 
   bool IsWholeProcess() const override { return false; }
 
   void Begin(Launch& launch) override {
     const Command command = WorkerCommand(setup_);
-    log_.Line(fmt::format("# launch {}: {}", launch.index + 1, CommandText(command)));
+    log_->Line(fmt::format("# launch {}: {}", launch.index + 1, CommandText(command)));
     ExperimentData& data = *setup_.data;
     data.command_line = command.arguments;
-    worker_ = std::make_unique<WorkerClient>(
-        *setup_.device, command, [this](std::string_view text) { log_.Write(text); }, *setup_.interruption,
-        setup_.timeout_seconds);
-
-    const auto reply = worker_->Ask<protocol::LoadReply>("load", MakeLoadRequest(setup_));
+    if (shared_->client == nullptr || shared_->launch != launch.index) Start(command, launch.index);
+    ++shared_->users;
+    const protocol::LoadReply& reply = shared_->loaded;
     launch.load = reply.load_ns;
     launch.load_wait = reply.load_wait_ns;
     launch.rss_after_load = reply.rss_bytes;
-    const protocol::Ready& ready = worker_->ready();
+    const protocol::Ready& ready = shared_->client->ready();
     if (ready.clocks.monotonic_ns > 0) launch.clocks = ready.clocks;
     data.executorch_version = ready.executorch_version;
     data.executorch_libraries = ready.libraries;
@@ -58,8 +61,7 @@ class WorkerParticipant : public Participant {
   }
 
   std::optional<Nanoseconds> WarmUp(Launch& launch, int min_runs, int max_runs) override {
-    protocol::BurstRequest request;
-    request.period_ns = setup_.config->period;
+    protocol::BurstRequest request = AtItsPlace({});
     request.min_opening = min_runs;
     request.max_opening = max_runs;
     request.min_runs = 0;
@@ -79,8 +81,7 @@ class WorkerParticipant : public Participant {
   }
 
   void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& wanted) override {
-    protocol::BurstRequest request = wanted;
-    request.period_ns = setup_.config->period;
+    protocol::BurstRequest request = AtItsPlace(wanted);
     const bool warm_tracer = wanted.traced_runs > 0 && IsShort(launch);
     if (warm_tracer) ++request.traced_runs;
     const auto reply = Ask(request);
@@ -116,11 +117,66 @@ class WorkerParticipant : public Participant {
     setup_.interruption->wrapping_up = was_wrapping_up;
   }
 
-  void Abandon() override { worker_.reset(); }
+  void Abandon() override {
+    shared_->client.reset();
+    shared_->users = 0;
+  }
 
  private:
+  WorkerClient& Client() {
+    if (shared_->client == nullptr)
+      throw WorkerFailure(WorkerFailure::Kind::kDied, "the process that it shares with other places ended");
+    return *shared_->client;
+  }
+
+  // Starts the process and loads the model. That of a language model's places fills the cache.
+  void Start(const Command& command, int launch) {
+    Abandon();
+    shared_->launch = launch;
+    const std::shared_ptr<ExperimentLog> log = log_;
+    shared_->client = std::make_unique<WorkerClient>(
+        *setup_.device, command, [log](std::string_view text) { log->Write(text); }, *setup_.interruption,
+        setup_.timeout_seconds);
+    shared_->loaded = Client().Ask<protocol::LoadReply>("load", MakeLoadRequest(setup_));
+    const std::optional<protocol::PlaceOfTest>& place = setup_.config->place;
+    if (!place) return;
+    const auto reference = AskReference();
+    if (reference.first != reference.again) {
+      throw WorkerFailure(
+          WorkerFailure::Kind::kRefused,
+          "the same step gives other logits when it is repeated: the model keeps a state that is "
+          "not indexed by position (as recurrent layers do), so that repeated runs stand at no "
+          "place; measure it with `etprof profile` and inputs");
+    }
+    shared_->reference = reference.first;
+    if (shared_->fill > 0)
+      Client().Ask<protocol::FillReply>("fill", protocol::FillRequest{shared_->fill, place->chunk});
+  }
+
+  // A short text and a step after it, which the cache's other contents have no part in.
+  protocol::ReferenceReply AskReference() {
+    return Client().Ask<protocol::ReferenceReply>(
+        "reference", protocol::FillRequest{kReferenceTokens, setup_.config->place->chunk});
+  }
+
+  void CheckState() {
+    const auto reference = AskReference();
+    if (reference.first == shared_->reference && reference.again == shared_->reference) return;
+    throw WorkerFailure(
+        WorkerFailure::Kind::kRefused,
+        "after the runs of a process the same text gives other logits than before them: what the "
+        "model keeps depends on more than position, so that repeated runs stand at no place");
+  }
+
+  std::optional<protocol::ReserveOutputPath> ItsPlace() const { return setup_.config->place; }
+  protocol::BurstRequest AtItsPlace(protocol::BurstRequest request) const {
+    request.period_ns = setup_.config->period;
+    request.place = ItsPlace();
+    return request;
+  }
+
   protocol::BurstReply Ask(const protocol::BurstRequest& request) {
-    return worker_->Ask<protocol::BurstReply>("burst", request, Patience(setup_.timeout_seconds));
+    return Client().Ask<protocol::BurstReply>("burst", request, Patience(setup_.timeout_seconds));
   }
 
   void Finish(Launch& launch, bool want_outputs) {
@@ -128,7 +184,8 @@ class WorkerParticipant : public Participant {
       const std::filesystem::path part = setup_.folder / EtdumpPart(setup_.stem, launch.index);
       std::filesystem::create_directories(part.parent_path());
       const std::string place = setup_.device->ReserveOutputPath(part);
-      const auto reply = worker_->Ask<protocol::EtdumpReply>("etdump", protocol::EtdumpRequest{place});
+      const auto reply =
+          Client().Ask<protocol::EtdumpReply>("etdump", protocol::EtdumpRequest{place, ItsPlace()});
       if (reply.blocks == 0) {
         launch.traced_runs.clear();
         AppendUnique("its ExecuTorch was built without event tracing: operators are not traced",
@@ -141,10 +198,11 @@ class WorkerParticipant : public Participant {
     }
     if (want_outputs && !launch.bursts.empty()) {
       protocol::OutputsRequest request;
+      request.place = ItsPlace();
       if (!setup_.saved_outputs.empty() && OutputElements() <= kMaxOutputElements)
         request.save_to = setup_.device->ReserveOutputPath(setup_.saved_outputs);
       try {
-        setup_.data->output_digests = worker_->Ask<protocol::OutputsReply>("outputs", request).outputs;
+        setup_.data->output_digests = Client().Ask<protocol::OutputsReply>("outputs", request).outputs;
         if (!request.save_to.empty()) setup_.device->Get(request.save_to, setup_.saved_outputs);
       } catch (const WorkerFailure& failure) {
         if (failure.kind() != WorkerFailure::Kind::kRefused) throw;
@@ -152,10 +210,16 @@ class WorkerParticipant : public Participant {
       }
       WarnAboutNan();
     }
-    const auto memory = worker_->Ask<protocol::MemoryReply>("memory");
+    if (setup_.config->place) {
+      CheckState();
+      if (setup_.config->place->walk && !launch.bursts.empty())
+        launch.walk = Client().Ask<protocol::WalkReply>("walk", *setup_.config->place->walk);
+    }
+    const auto memory = Client().Ask<protocol::MemoryReply>("memory");
     launch.peak_rss = std::max(launch.peak_rss.value_or(0), memory.peak_rss_bytes);
-    worker_->Quit();
-    worker_.reset();
+    if (--shared_->users > 0) return;
+    Client().Quit();
+    shared_->client.reset();
   }
 
   double OutputElements() const {
@@ -179,8 +243,8 @@ class WorkerParticipant : public Participant {
   }
 
   ParticipantSetup setup_;
-  ExperimentLog log_;
-  std::unique_ptr<WorkerClient> worker_;
+  std::shared_ptr<ExperimentLog> log_;
+  std::shared_ptr<SharedWorker> shared_;
 };
 
 }  // namespace
@@ -249,6 +313,11 @@ protocol::LoadRequest MakeLoadRequest(const ParticipantSetup& setup) {
   if (!config.data.empty()) request.data = setup.device->Put(config.data);
   request.method = config.method;
   request.inputs = setup.inputs;
+  if (config.place) {
+    request.inputs = protocol::InputSpec{.kind = "tokens", .paths = {}, .seed = 0};
+    request.place = *config.place;
+    request.methods = config.place->methods;
+  }
   if (request.inputs) {
     for (std::string& path : request.inputs->paths) path = setup.device->Put(path);
   }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -794,7 +795,10 @@ class Scheduler {
     const auto rss = experiments_[order[0]].launch.rss_after_load;
     if (!hooks_.enough_memory || !rss) return true;
     std::optional<std::string> reason;
-    AskDevice([&] { reason = hooks_.enough_memory(*rss, order.size() - 1); });
+    std::set<const void*> processes;
+    for (const std::size_t u : order)
+      processes.insert(units_[u].process != nullptr ? units_[u].process : &units_[u]);
+    AskDevice([&] { reason = hooks_.enough_memory(*rss, processes.size() - 1); });
     if (!reason) return true;
     one_burst_ = true;
     fit_is_outdated_ = true;

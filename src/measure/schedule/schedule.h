@@ -38,7 +38,8 @@ struct ScheduleUnit {
   ExperimentData* data = nullptr;  // launches are appended here; `error` is set if the experiment is given up
   int runs = 100;
   std::optional<int> warmup;
-  Nanoseconds period = 0;  // as ShapeInput::Experiment::period
+  Nanoseconds period = 0;         // as ShapeInput::Experiment::period
+  const void* process = nullptr;  // the same of units that share the processes of a launch; null: none does
 };
 
 struct ScheduleHooks {

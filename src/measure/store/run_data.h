@@ -107,7 +107,8 @@ struct Launch {
   std::optional<Nanoseconds> load_wait, first_run_wait;  // waiting times as in BurstRuns; absent: not known
   std::vector<Nanoseconds> warmup;  // unrecorded runs after the first and before the first round
   std::optional<Bytes> rss_after_load, peak_rss;
-  std::vector<Burst> bursts;  // by round
+  std::vector<Burst> bursts;                // by round
+  std::optional<protocol::WalkReply> walk;  // a text that it generated at its end
 
   // The traced runs in the order of `etdump_part`.
   std::vector<RunLabel> traced_runs;
@@ -158,6 +159,7 @@ struct Launch {
         },
         {.meaning = kRunsMeaning, .omit_if_empty = true, .with = "etdump_part"});
     v("bursts", &Launch::bursts, {.meaning = "by round"});
+    v("walk", &Launch::walk, {.meaning = "the text that it generated at its end", .omit_if_empty = true});
   }
   void SetStatus(const std::string& name);  // an unknown name means kFailed
   // Throws std::invalid_argument for a path that leads out of the results directory, since etprof writes and
@@ -280,6 +282,7 @@ struct ExperimentData {
   std::optional<protocol::IsaState> isa_state;  // absent for foreign runners
   std::string cpus;                             // as configured: "0-1", "0x80"; empty: any
   Nanoseconds period = 0;                       // from the start of one run to the next; 0: back to back
+  std::optional<protocol::PlaceOfTest> place;   // of a language model's step
   std::vector<std::string> backends;            // of the method's delegates
   std::vector<protocol::TensorInfo> inputs, outputs;
   std::string inputs_from;
@@ -395,6 +398,7 @@ struct ExperimentData {
     v("isa_state", &ExperimentData::isa_state,
       {.meaning = "CPU features as the runner saw them; null: a third-party runner"});
     v("cpus", &ExperimentData::cpus, {.meaning = "that it ran on, as configured; empty: any"});
+    v("place", &ExperimentData::place, {.meaning = "of a language model's step", .omit_if_empty = true});
     v("period_ns", &ExperimentData::period,
       {.meaning = "from the start of one run to that of the next; 0: back to back"});
     v("backends", &ExperimentData::backends, {.meaning = "of the method's delegates, each once"});
