@@ -29,7 +29,7 @@ _MODULES = {
         "comparison": "Comparison compare",
         "etdump": "Etdump Profile read_etdump",
         "history": "History",
-        "workflows": """analyze bisect build build_executorch check check_programs devices diff doctor inspect isa
+        "workflows": """analyze bisect build build_executorch check check_programs devices diff doctor generate inspect isa
                         kernels peaks profile quick_test recover report run suite trace validate""",
     }.items()
     for name in names.split()

@@ -136,6 +136,12 @@ def isa(model: Path_ | None = None, *, progress: Progress | None = None, **optio
 
 
 @_with_options
+def generate(model: Path_, *vs: str, progress: Progress | None = None, **options: Any) -> Result:
+    """Measure a language model, or compare it with variants of it: prompts, tokens by depth, and the first token."""
+    return _do("generate", progress, options, model=model, vs=vs)
+
+
+@_with_options
 def check(
     baseline: Path_, candidate: Path_ | str | None = None, *, progress: Progress | None = None, **options: Any
 ) -> Result:

@@ -21,6 +21,7 @@
 #include "render/devices.h"
 #include "render/document.h"
 #include "render/json/json.h"
+#include "report/generate/generate.h"
 #include "say/gates.h"
 #include "workflow/analyze/analyze.h"
 #include "workflow/build.h"
@@ -29,6 +30,7 @@
 #include "workflow/measure/bisect.h"
 #include "workflow/measure/device.h"
 #include "workflow/measure/devices.h"
+#include "workflow/measure/generate.h"
 #include "workflow/measure/locate.h"
 #include "workflow/measure/measure.h"
 #include "workflow/measure/plan.h"
@@ -114,6 +116,16 @@ std::string Isa(const LadderOptions& options, PythonProgress& progress) {
   if (!report.ladder || LadderFailed(*report.ladder)) ThrowIfAny(ListProblems(measured), measured.run->folder);
   if (measured.kept.error) throw *measured.kept.error;
   return Written([&](std::ostream& out) { RenderAnalysisJson(report, out); });
+}
+
+std::string Generate(const GenerateOptions& options, PythonProgress& progress) {
+  const std::vector<Measured> devices = MeasureOnDevices(MakeJobs(options), options.measure, false, progress);
+  progress.StopWhenInterrupted();
+  const Measured& measured = devices.front();
+  Require(DeviceProblems(measured), measured.run->folder);
+  const Report report = AnalyzeRunDirectory(measured.run->folder);
+  const std::optional<GenerateReport> generated = MakeGenerateReport(report);
+  return ValueJson(GenerateJson{generated.value()});
 }
 
 // --- other workflows ------------------------------------------------------------------------------------
@@ -227,13 +239,14 @@ struct WorkflowOf<kFunction> {
 };
 
 constexpr Workflow kWorkflows[] = {
-    WorkflowOf<Profile>::Entry("profile"), WorkflowOf<Run>::Entry("run"),
-    WorkflowOf<Plan>::Entry("plan"),       WorkflowOf<Isa>::Entry("isa"),
-    WorkflowOf<Peaks>::Entry("peaks"),     WorkflowOf<Check>::Entry("check"),
-    WorkflowOf<RunBisection>::Entry("bisect"), WorkflowOf<Suite>::Entry("suite"),
-    WorkflowOf<Devices>::Entry("devices"), WorkflowOf<Doctor>::Entry("doctor"),
-    WorkflowOf<RunQuickTest>::Entry("quick_test"), WorkflowOf<Build>::Entry("build"),
-    WorkflowOf<BuildRunners>::Entry("build_executorch"), WorkflowOf<Recover>::Entry("recover")};
+    WorkflowOf<Profile>::Entry("profile"),   WorkflowOf<Run>::Entry("run"),
+    WorkflowOf<Plan>::Entry("plan"),         WorkflowOf<Isa>::Entry("isa"),
+    WorkflowOf<Generate>::Entry("generate"), WorkflowOf<Peaks>::Entry("peaks"),
+    WorkflowOf<Check>::Entry("check"),       WorkflowOf<RunBisection>::Entry("bisect"),
+    WorkflowOf<Suite>::Entry("suite"),       WorkflowOf<Devices>::Entry("devices"),
+    WorkflowOf<Doctor>::Entry("doctor"),     WorkflowOf<RunQuickTest>::Entry("quick_test"),
+    WorkflowOf<Build>::Entry("build"),       WorkflowOf<BuildRunners>::Entry("build_executorch"),
+    WorkflowOf<Recover>::Entry("recover")};
 
 const Workflow& FindWorkflow(const std::string& name) {
   for (const Workflow& workflow : kWorkflows) {

@@ -18,6 +18,8 @@ const std::vector<CommandSpec>& AllCommands() {
       {"Measure", "isa", "Show this machine's instruction sets, or measure a model with each of them",
        "etprof isa out_mobilenet_v3_small/artifacts/mobilenet_v3_small_xnnpack_fp32.pte --threads 1,2",
        IsaCommand},
+      {"Measure", "generate", "Measure a language model: prefill, decoding by position, and the first token",
+       "etprof generate decoder.pte -p 128 -n 32 -d 0,64", GenerateCommand},
       {"Measure", "peaks", "Measure this machine's peak compute and memory bandwidth",
        "etprof peaks --threads 2 --isa=-avx2", PeaksCommand},
       {"Analyze", "analyze", "Show where the time goes in an ETDump, or regenerate a run's analysis",

@@ -12,9 +12,10 @@ namespace etprof {
 // commands/command_<name>.cc; commands implemented in Python share command_python.cc.
 using CommandSetup = std::function<int()>(CLI::App&);
 CommandSetup AnalyzeCommand, BisectCommand, BuildCommand, CheckCommand, CompareCommand, CompletionCommand,
-    DevicesCommand, DiffCommand, DoctorCommand, ExportCommand, FleetCommand, HistoryCommand, InspectCommand,
-    IsaCommand, KernelsCommand, NewModelCommand, PeaksCommand, ProfileCommand, QuickTestCommand,
-    RecoverCommand, ReferenceCommand, ReportCommand, RunCommand, SuiteCommand, TraceCommand, ValidateCommand;
+    DevicesCommand, DiffCommand, DoctorCommand, ExportCommand, FleetCommand, GenerateCommand, HistoryCommand,
+    InspectCommand, IsaCommand, KernelsCommand, NewModelCommand, PeaksCommand, ProfileCommand,
+    QuickTestCommand, RecoverCommand, ReferenceCommand, ReportCommand, RunCommand, SuiteCommand, TraceCommand,
+    ValidateCommand;
 
 // A row of the table of commands (cli/commands.cc).
 struct CommandSpec {

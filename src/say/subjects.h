@@ -11,6 +11,7 @@ struct DataFile;
 struct DeviceSurvey;
 struct DevicesReport;
 struct DoctorReport;
+struct GenerateReport;
 struct KernelReport;
 struct Program;
 struct ProgramDiff;
@@ -47,6 +48,9 @@ std::string UnpairedText(std::size_t distinct_devices);
 Document MakeInspectDocument(const Program& program, const std::string& file, const DataFile* data);
 // The contents of a .ptd: its size and every piece of data with its name.
 Document MakeInspectDocument(const DataFile& data, const std::string& file);
+
+// The speed of a language model: tests in tokens per second, time to the first token, decoding by position.
+Document MakeGenerateDocument(const GenerateReport& of);
 
 // The differences between two programs, operator by operator, with times if both were measured. Equal
 // programs give empty tables. `warnings` are for the reader.

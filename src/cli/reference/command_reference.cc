@@ -16,6 +16,7 @@
 #include "measure/config/thresholds.h"
 #include "render/csv/table_csv.h"
 #include "report/cpu_features.h"
+#include "report/generate/generate.h"
 #include "validate/json_schema.h"
 #include "workflow/build.h"
 #include "workflow/doctor.h"
@@ -125,6 +126,8 @@ std::function<int()> ReferenceCommand(CLI::App& app) {
         MakeSchema<MeasuredPeaks>("`etprof peaks --json`", "A machine's peaks (docs/guides/bottlenecks.md).");
     all["doctor"] =
         MakeSchema<DoctorReport>("`etprof doctor --json`", "What every command needs, and what is there.");
+    all["generate"] = MakeSchema<GenerateJson>("`etprof generate --json`",
+                                               "How fast a language model is (docs/guides/llms.md).");
     all["isa"] =
         MakeSchema<CpuFeatures>("`etprof isa --json`", "The instruction sets of a CPU (docs/guides/isa.md).");
     all["quick_test"] =

@@ -34,20 +34,10 @@ namespace fs = std::filesystem;
 
 // --- jobs of the commands --------------------------------------------------------------------------------
 
-// The variants of --vs. By default, a device with SME2 is measured with and without it.
-std::vector<Variant> MakeVariants(const ProfileOptions& options, const DeviceProperties& device) {
-  std::vector<Variant> variants;
-  for (const std::string& spec : options.vs) variants.push_back(ParseVariant(spec));
-  const bool sme2 = std::ranges::any_of(
-      device.features, [](const std::string& feature) { return feature == "sme2" || feature == "SME2"; });
-  if (variants.empty() && sme2) variants.push_back(ParseVariant("isa=-sme,-sme2"));
-  return variants;
-}
-
 Config MakeJobConfig(const ProfileOptions& options, bool several, const Device& device,
                      const DeviceProperties& properties) {
   Config config = MakeProfileConfig(MakeExperimentConfig(options.measure, options.model, device, properties),
-                                    MakeVariants(options, properties));
+                                    MakeVariants(options.vs, properties));
   Apply(options.measure, config);
   const fs::path folder = DefaultRunDirectory(options.model, properties.platform);
   if (config.output_root.empty()) config.output_root = several ? folder.parent_path() : folder;
@@ -283,6 +273,15 @@ class SeveralDevices {
 };
 
 }  // namespace
+
+std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device) {
+  std::vector<Variant> variants;
+  for (const std::string& spec : vs) variants.push_back(ParseVariant(spec));
+  const bool sme2 = std::ranges::any_of(
+      device.features, [](const std::string& feature) { return feature == "sme2" || feature == "SME2"; });
+  if (variants.empty() && sme2) variants.push_back(ParseVariant("isa=-sme,-sme2"));
+  return variants;
+}
 
 MeasureJobs MakeJobs(const ProfileOptions& options) {
   const std::vector<std::string>& devices = options.measure.devices;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/config/variant.h"
 #include "measure/measure.h"
 #include "measure/store/run_data.h"
 #include "report/devices.h"
@@ -77,6 +78,9 @@ struct LadderOptions {
     MeasureRequest::DescribeHistory(v);
   }
 };
+// The variants of --vs. By default, a device with SME2 is measured with and without it.
+std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device);
+
 // Makes the jobs of a command. Throws Error (kUsage, kBadInput) for options that are known to be wrong before
 // a device is opened.
 MeasureJobs MakeJobs(const ProfileOptions& options);

@@ -1,0 +1,392 @@
+#include "report/generate/generate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <span>
+
+#include "measure/schedule/clean_runs.h"
+#include "stats/distribution.h"
+
+namespace etprof {
+namespace {
+
+const ExperimentData& PlaceData(const Report& report, std::size_t experiment) {
+  return report.run.experiments[report.experiments[experiment].index];
+}
+
+// By launch: the median latency of clean runs.
+std::map<int, double> LaunchMedians(const ExperimentData& data) {
+  std::map<int, double> medians;
+  for (const Launch& launch : data.launches) {
+    if (launch.status != Launch::Status::kComplete) continue;
+    if (const auto median = launch.CleanLatency(); median && *median > 0) medians[launch.index] = *median;
+  }
+  return medians;
+}
+
+// By launch: all steps of a test together, of launches that have clean runs of each part.
+std::map<int, double> LaunchTimes(const Report& report, const GenerateTest& test) {
+  std::map<int, double> times;
+  bool first = true;
+  for (const std::size_t part : test.parts) {
+    const ExperimentData& data = PlaceData(report, part);
+    const std::map<int, double> medians = LaunchMedians(data);
+    for (const auto& [launch, median] : medians)
+      if (first || times.contains(launch)) times[launch] += median * static_cast<double>(data.place->times);
+    std::erase_if(times, [&](const auto& time) { return !medians.contains(time.first); });
+    first = false;
+  }
+  return times;
+}
+
+bool IsEmulated(const Report& report, const GenerateTest& test) {
+  return std::ranges::any_of(test.parts, [&](std::size_t part) { return PlaceData(report, part).emulated; });
+}
+
+void FillTimes(const Report& report, GenerateTest& test) {
+  test.confidence = report.run.schedule.confidence;
+  std::vector<double> logs;
+  for (const auto& [launch, time] : LaunchTimes(report, test)) {
+    test.samples.push_back(time);
+    logs.push_back(std::log(time));
+  }
+  if (IsEmulated(report, test)) return;
+  const auto estimate = stats::EstimateRatio(std::span<const double>(logs), report.run.schedule.Level());
+  if (!estimate) return;
+  test.ns = std::exp(estimate->log_ratio);
+  test.low = std::exp(estimate->log_low);
+  test.high = std::exp(estimate->log_high);
+}
+
+// A part is a whole test: its pair is one of the run's comparisons. Several parts are compared by their sums.
+Quantity Compared(const Report& report, const GenerateTest& baseline, const GenerateTest& candidate) {
+  if (baseline.parts.size() == 1 && candidate.parts.size() == 1) {
+    const ReportComparison* const pair = FindComparison(report, baseline.parts[0], candidate.parts[0]);
+    const bool once = PlaceData(report, baseline.parts[0]).place->times ==
+                      PlaceData(report, candidate.parts[0]).place->times;
+    if (pair != nullptr && once) {
+      Quantity quantity = pair->comparison.latency;
+      const auto times = static_cast<double>(PlaceData(report, baseline.parts[0]).place->times);
+      for (std::optional<double>* ns : {&quantity.baseline_ns, &quantity.candidate_ns})
+        if (*ns) **ns *= times;
+      return quantity;
+    }
+  }
+  Quantity quantity;
+  quantity.baseline_ns = baseline.ns;
+  quantity.candidate_ns = candidate.ns;
+  if (IsEmulated(report, baseline) || IsEmulated(report, candidate)) {
+    quantity.verdict = stats::Verdict::kEmulated;
+    return quantity;
+  }
+  std::vector<double> effects;
+  const std::map<int, double> of_candidate = LaunchTimes(report, candidate);
+  for (const auto& [launch, time] : LaunchTimes(report, baseline)) {
+    const auto other = of_candidate.find(launch);
+    if (other != of_candidate.end()) effects.push_back(std::log(time / other->second));
+  }
+  const int launches = report.run.schedule.launches;
+  const bool enough = std::ssize(effects) >= std::min(launches, kMinCleanLaunches);
+  quantity.estimate = stats::EstimateRatio(std::span<const double>(effects), report.run.schedule.Level());
+  if (!enough || !quantity.estimate) {
+    quantity.estimate.reset();
+    quantity.verdict =
+        launches >= stats::kMinLaunches ? stats::Verdict::kContended : stats::Verdict::kInconclusive;
+    return quantity;
+  }
+  double waited = 0, other_waited = 0;
+  for (const std::size_t part : baseline.parts)
+    waited = std::max(waited, PlaceData(report, part).WaitedShare());
+  for (const std::size_t part : candidate.parts)
+    other_waited = std::max(other_waited, PlaceData(report, part).WaitedShare());
+  quantity.estimate = WithWaitingError(*quantity.estimate, waited, other_waited, 1);
+  quantity.verdict =
+      stats::Judge(quantity.estimate->log_low, quantity.estimate->log_high, report.run.schedule.margin);
+  return quantity;
+}
+
+std::int64_t SumOf(const std::vector<std::int64_t>& values, std::size_t from, std::size_t to) {
+  std::int64_t sum = 0;
+  for (std::size_t i = from; i < std::min(to, values.size()); ++i) sum += values[i];
+  return sum;
+}
+
+// A walk, and how many of its steps are the prompt's.
+struct Walked {
+  const protocol::WalkReply* walk = nullptr;
+  int launch = 0;
+  std::size_t prompt_steps = 0;
+
+  explicit Walked(const Launch& of_launch) : walk(&*of_launch.walk), launch(of_launch.index) {
+    const protocol::WalkReply& of = *walk;
+    std::int64_t tokens = 0;
+    while (prompt_steps < of.tokens.size() && tokens < std::ssize(of.prompt))
+      tokens += of.tokens[prompt_steps++];
+  }
+  // Whether the rows have what they are said to have: a file may hold anything.
+  bool IsWhole() const {
+    const std::size_t steps = walk->tokens.size();
+    return !walk->prompt.empty() && !walk->generated.empty() && prompt_steps > 0 &&
+           steps == prompt_steps + walk->generated.size() - 1 && walk->at.size() == steps &&
+           walk->inputs_ns.size() == steps && walk->execute_ns.size() == steps &&
+           walk->argmax_ns.size() == steps && walk->between_ns.size() == steps &&
+           walk->wait_ns.size() == steps;
+  }
+  // The token is there before what is between this step and the next.
+  FirstToken First() const {
+    FirstToken first;
+    first.prompt = std::ssize(walk->prompt);
+    first.steps = static_cast<std::int64_t>(prompt_steps);
+    first.prefill = SumOf(walk->execute_ns, 0, prompt_steps);
+    first.inputs = SumOf(walk->inputs_ns, 0, prompt_steps);
+    first.argmax = SumOf(walk->argmax_ns, 0, prompt_steps);
+    first.between = SumOf(walk->between_ns, 0, prompt_steps - 1);
+    first.total = first.prefill + first.inputs + first.argmax + first.between;
+    return first;
+  }
+  std::vector<double> Steps() const {
+    std::vector<double> steps;
+    for (std::size_t i = prompt_steps; i < walk->tokens.size(); ++i)
+      steps.push_back(static_cast<double>(walk->execute_ns[i]));
+    return steps;
+  }
+  bool IsClean(std::size_t from, std::size_t to) const {
+    const std::int64_t time = SumOf(walk->execute_ns, from, to);
+    std::int64_t waited = 0;
+    for (std::size_t i = from; i < to; ++i) waited += std::max<std::int64_t>(0, walk->wait_ns[i]);
+    return IsCleanRun(time, waited);
+  }
+};
+
+std::vector<Walked> WalksOf(const ExperimentData& data) {
+  std::vector<Walked> walks;
+  for (const Launch& launch : data.launches) {
+    if (launch.status != Launch::Status::kComplete || !launch.walk) continue;
+    if (const Walked walked(launch); walked.IsWhole()) walks.push_back(walked);
+  }
+  return walks;
+}
+
+void AddWalks(const Report& report, const ExperimentData& data, GenerateSide& side) {
+  const std::vector<Walked> walks = WalksOf(data);
+  if (walks.empty()) return;
+  const double confidence = report.run.schedule.confidence;
+  GeneratedText text;
+  text.prompt = std::ssize(walks.front().walk->prompt);
+  text.tokens = walks.front().walk->generated;
+  std::vector<FirstToken> firsts;
+  std::vector<double> logs, steps, over;
+  for (const Walked& walked : walks) {
+    ++text.launches;
+    text.same = text.same && walked.walk->generated == text.tokens;
+    if (walked.IsClean(0, walked.prompt_steps)) {
+      firsts.push_back(walked.First());
+      logs.push_back(std::log(static_cast<double>(std::max<Nanoseconds>(1, firsts.back().total))));
+    }
+    if (!walked.IsClean(walked.prompt_steps, walked.walk->tokens.size())) {
+      ++text.disturbed;
+      continue;
+    }
+    const std::vector<double> of_walk = walked.Steps();
+    steps.insert(steps.end(), of_walk.begin(), of_walk.end());
+    if (!side.line || !side.line->fits || of_walk.empty()) continue;
+    const auto line = side.line->launches.find(walked.launch);
+    if (line == side.line->launches.end()) continue;
+    double expected = 0, took = 0;
+    for (std::size_t i = 0; i < of_walk.size(); ++i) {
+      expected += line->second.At(static_cast<double>(walked.walk->at[walked.prompt_steps + i]));
+      took += of_walk[i];
+    }
+    if (expected > 0) over.push_back(took / expected - 1);
+  }
+  side.text = text;
+  if (data.emulated) return;
+  side.text->step = stats::Describe(steps);
+  if (over.size() >= 2) side.text->over_line = stats::IntervalOfMean(over, confidence);
+  if (firsts.empty()) return;
+  std::ranges::sort(firsts, {}, &FirstToken::total);
+  side.first_token = firsts[(firsts.size() - 1) / 2];
+  side.first_token->launches = static_cast<int>(firsts.size());
+  if (const auto estimate = stats::EstimateRatio(std::span<const double>(logs), confidence)) {
+    side.first_token->low = std::exp(estimate->log_low);
+    side.first_token->high = std::exp(estimate->log_high);
+  }
+}
+
+// By launch, and by category: the mean self time in the runs of the common set.
+std::map<int, std::map<std::string, double>> CategoriesByLaunch(const Profile& profile) {
+  std::map<int, std::map<std::string, double>> sums;
+  std::map<int, double> runs;
+  for (const std::size_t run : profile.CommonSet()) {
+    const ProfiledRun& of = profile.runs[run];
+    ++runs[of.label.launch];
+    std::map<std::string, double>& row = sums[of.label.launch];
+    row["Clipped"] += static_cast<double>(of.clipped);
+    for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+      const Nanoseconds self = profile.Self(op)[run];
+      if (self != Profile::kAbsent)
+        row[std::string(profile.operators[op].category.name)] += static_cast<double>(self);
+    }
+  }
+  for (auto& [launch, row] : sums)
+    for (auto& [name, sum] : row) sum /= runs[launch];
+  return sums;
+}
+
+// The decoding steps of a variant, a place each.
+std::optional<DecodeLine> LineOf(const Report& report, std::vector<std::size_t> places) {
+  std::ranges::stable_sort(places, {}, [&](std::size_t e) { return PlaceData(report, e).place->at; });
+  const auto same =
+      std::ranges::unique(places, {}, [&](std::size_t e) { return PlaceData(report, e).place->at; });
+  places.erase(same.begin(), same.end());
+  if (places.size() < 2) return std::nullopt;
+  DecodeLine line;
+  std::vector<double> at;
+  std::vector<std::map<int, double>> medians;
+  std::vector<std::map<int, std::map<std::string, double>>> traced;
+  bool emulated = false;
+  for (const std::size_t place : places) {
+    const ExperimentData& data = PlaceData(report, place);
+    emulated = emulated || data.emulated;
+    line.at.push_back(data.place->at);
+    at.push_back(static_cast<double>(data.place->at));
+    medians.push_back(LaunchMedians(data));
+    std::vector<double> all;
+    for (const auto& [launch, median] : medians.back()) all.push_back(median);
+    line.ns.push_back(all.empty() || data.emulated ? std::nullopt : stats::Median(all));
+    const std::optional<Profile>& profile = report.experiments[place].profile;
+    traced.emplace_back();
+    if (profile && !report.experiments[place].TablesAreDisturbed())
+      traced.back() = CategoriesByLaunch(*profile);
+  }
+  if (emulated) return line;
+  // Launches that have all places.
+  const auto in_all = [](int launch, const auto& maps) {
+    return std::ranges::all_of(maps, [&](const auto& map) { return map.contains(launch); });
+  };
+  std::vector<std::vector<double>> launches;
+  for (const auto& [launch, median] : medians.front()) {
+    if (!in_all(launch, medians)) continue;
+    std::vector<double>& ys = launches.emplace_back();
+    for (const std::map<int, double>& place : medians) ys.push_back(place.at(launch));
+    line.launches[launch] = stats::FitLine(at, ys);
+  }
+  if (launches.size() >= 2) line.line = stats::EstimateLine(at, launches, report.run.schedule.confidence);
+  line.fits = line.line && line.line->misfit.value_or(0) <= DecodeLine::kMostMisfit;
+
+  std::map<std::string, std::vector<double>> means;
+  double count = 0;
+  for (const auto& [launch, row] : traced.front()) {
+    if (!in_all(launch, traced)) continue;
+    ++count;
+    for (std::size_t p = 0; p < traced.size(); ++p) {
+      for (const auto& [name, mean] : traced[p].at(launch)) {
+        std::vector<double>& sums = means[name];
+        sums.resize(at.size());
+        sums[p] += mean;
+      }
+    }
+  }
+  for (auto& [name, sums] : means) {
+    for (double& sum : sums) sum /= count;
+    if (std::ranges::all_of(sums, [](double sum) { return sum == 0; })) continue;
+    line.parts.push_back({name, sums, stats::FitLine(at, sums)});
+  }
+  std::ranges::stable_sort(line.parts, std::ranges::greater(),
+                           [](const DecodeLine::Part& part) { return part.means.back(); });
+  for (const DecodeLine::Part& part : line.parts) {
+    if (!line.traced) line.traced.emplace();
+    line.traced->intercept += part.line->intercept;
+    line.traced->slope += part.line->slope;
+  }
+  return line;
+}
+
+// The side that an experiment belongs to.
+GenerateSide& GenerateSideOf(const ReportExperiment& experiment, const ExperimentData& data,
+                             GenerateReport& of) {
+  for (GenerateSide& side : of.sides)
+    if (side.variant == data.place->variant && side.threads == data.threads) return side;
+  GenerateSide& side = of.sides.emplace_back();
+  side.variant = data.place->variant;
+  side.threads = experiment.threads;
+  side.model = data.model.stem().string();
+  side.model_file = data.model.string();
+  side.isa = data.isa;
+  side.backends = data.backends;
+  return side;
+}
+
+void AddPart(std::size_t experiment, const ExperimentData& data, GenerateSide& side) {
+  const protocol::PlaceOfTest& place = *data.place;
+  auto test = std::ranges::find(side.tests, place.test, &GenerateTest::name);
+  if (test == side.tests.end()) {
+    test = side.tests.insert(test, GenerateTest());
+    test->name = place.test;
+    test->depth = std::numeric_limits<std::int64_t>::max();
+  }
+  test->parts.push_back(experiment);
+  const std::int64_t tokens = place.tokens * place.times;
+  const bool prompt = place.test.starts_with("pp");
+  (prompt ? test->prompt : test->generated) += tokens;
+  if (prompt) test->chunk = std::max(test->chunk, place.tokens);
+  // The steps of a part stand around its place.
+  const std::int64_t first = place.at - (place.times - 1) * place.tokens / 2;
+  test->depth = std::min(test->depth, std::max<std::int64_t>(0, first));
+}
+
+void CompareSides(const Report& report, std::size_t baseline, std::size_t candidate, GenerateReport& of) {
+  GeneratePair pair{baseline, candidate, {}, {}, false};
+  const GenerateSide &a = of.sides[baseline], &b = of.sides[candidate];
+  for (const GenerateTest& test : a.tests) {
+    const auto other = std::ranges::find(b.tests, test.name, &GenerateTest::name);
+    if (other != b.tests.end()) pair.rows.push_back({test.name, Compared(report, test, *other)});
+  }
+  if (a.text && b.text && a.text->prompt == b.text->prompt) {
+    pair.texts = true;
+    const std::size_t common = std::min(a.text->tokens.size(), b.text->tokens.size());
+    for (std::size_t i = 0; i < common && !pair.first_difference; ++i)
+      if (a.text->tokens[i] != b.text->tokens[i]) pair.first_difference = static_cast<std::int64_t>(i);
+  }
+  of.pairs.push_back(std::move(pair));
+}
+
+}  // namespace
+
+std::optional<GenerateReport> MakeGenerateReport(const Report& report) {
+  GenerateReport of;
+  of.report = &report;
+  std::map<std::size_t, std::size_t> side_of;                     // by experiment
+  std::map<std::size_t, std::vector<std::size_t>> decoding, all;  // by side
+  for (std::size_t e = 0; e < report.experiments.size(); ++e) {
+    const ExperimentData& data = PlaceData(report, e);
+    if (!data.place || data.place->test.empty()) continue;
+    GenerateSide& side = GenerateSideOf(report.experiments[e], data, of);
+    const auto index = static_cast<std::size_t>(&side - of.sides.data());
+    side_of[e] = index;
+    all[index].push_back(e);
+    AddPart(e, data, side);
+    if (data.place->tokens == 1 && data.place->test.starts_with("tg")) decoding[index].push_back(e);
+    if (const auto rss = data.PeakRss()) side.peak_rss = std::max(side.peak_rss.value_or(0), *rss);
+  }
+  if (of.sides.empty()) return std::nullopt;
+  for (std::size_t s = 0; s < of.sides.size(); ++s) {
+    GenerateSide& side = of.sides[s];
+    for (GenerateTest& test : side.tests) FillTimes(report, test);
+    side.line = LineOf(report, decoding[s]);
+    for (const std::size_t e : all[s]) AddWalks(report, PlaceData(report, e), side);
+  }
+  for (const ReportComparison& comparison : report.comparisons) {
+    const auto a = side_of.find(comparison.baseline), b = side_of.find(comparison.candidate);
+    if (a == side_of.end() || b == side_of.end() || a->second == b->second) continue;
+    const bool known = std::ranges::any_of(of.pairs, [&](const GeneratePair& pair) {
+      return pair.baseline == a->second && pair.candidate == b->second;
+    });
+    if (!known) CompareSides(report, a->second, b->second, of);
+  }
+  return of;
+}
+
+}  // namespace etprof

@@ -1,0 +1,285 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/comparison.h"
+#include "core/json/describe.h"
+#include "core/units.h"
+#include "report/report.h"
+#include "stats/line/line.h"
+
+// How fast a language model is: what a run of its places (protocol::PlaceOfTest) says. Times are nanoseconds.
+namespace etprof {
+
+// One test of one variant: a prompt, or tokens that are generated at a depth. All of its steps together.
+struct GenerateTest {
+  std::string name;                        // "pp512", "tg128 @ d1024"
+  std::int64_t prompt = 0, generated = 0;  // tokens; one of them is 0
+  std::int64_t depth = 0;                  // tokens in the cache before the first one
+  std::int64_t chunk = 0;                  // of a prompt: tokens that a step takes; else 0
+  std::vector<std::size_t> parts;          // indices into Report::experiments: its steps are such ones
+  std::optional<double> ns, low, high;     // absent: there are too few launches with clean runs
+  double confidence = 0.95;
+  std::vector<double> samples;  // one a launch with clean runs of all parts
+
+  std::int64_t Tokens() const { return prompt + generated; }
+  std::optional<double> MapEach() const { return ns ? std::optional(*ns / double(Tokens())) : std::nullopt; }
+  // Tokens a second in a time; absent: it is not known.
+  std::optional<double> Rate(const std::optional<double>& time) const {
+    return time && *time > 0 ? std::optional(double(Tokens()) * 1e9 / *time) : std::nullopt;
+  }
+
+  static constexpr const char* kSchemaName = "generate_test";
+  static void Describe(auto& v) {
+    using T = GenerateTest;
+    v("test", &T::name, {.meaning = "`pp512`: a prompt; `tg128 @ d1024`: tokens generated at a depth"});
+    v("n_prompt", &T::prompt, {.meaning = "tokens of the prompt"});
+    v("n_gen", &T::generated, {.meaning = "tokens that are generated"});
+    v("n_depth", &T::depth, {.meaning = "tokens in the cache before"});
+    v("chunk", &T::chunk, {.meaning = "tokens of the prompt that one step takes; 0: it generates"});
+    v("ms", &T::ns, kMs.WithMeaning("all of its steps together; null: too few launches have clean runs"));
+    v("ms_low", &T::low, kMs.WithMeaning("lower bound"));
+    v("ms_high", &T::high, kMs.WithMeaning("upper bound"));
+    v("ms_per_token", &T::MapEach, kMs.WithMeaning("`ms` over its tokens"));
+    v("tokens_per_second", [](const T& test) { return test.Rate(test.ns); },
+      {.meaning = "tokens over `ms`", .least = 0});
+    v("tokens_per_second_low", [](const T& test) { return test.Rate(test.high); },
+      {.meaning = "lower bound", .least = 0});
+    v("tokens_per_second_high", [](const T& test) { return test.Rate(test.low); },
+      {.meaning = "upper bound; null: unbounded", .least = 0, .or_null = true});
+    v("confidence", &T::confidence, kShareOfWhole.WithMeaning("of the interval"));
+    v("samples_ns", &T::samples, {.meaning = "of each launch", .least = 0});
+  }
+};
+
+// From the prompt to the first token, of one process: where its time went, exactly.
+struct FirstToken {
+  std::int64_t prompt = 0, steps = 0;
+  Nanoseconds prefill = 0, inputs = 0, argmax = 0, between = 0;
+  Nanoseconds total = 0;            // the sum of the four
+  std::optional<double> low, high;  // of the total, over the launches; absent: fewer than two
+  int launches = 0;
+
+  static constexpr const char* kSchemaName = "first_token";
+  static void Describe(auto& v) {
+    using F = FirstToken;
+    v("n_prompt", &F::prompt, {.meaning = "tokens of the prompt"});
+    v("steps", &F::steps, {.meaning = "that the prompt took"});
+    v("total_ns", &F::total,
+      {.meaning = "of the process whose total is the median: the sum of the four below"});
+    v("prefill_ns", &F::prefill, {.meaning = "running the model"});
+    v("inputs_ns", &F::inputs, {.meaning = "giving it its inputs"});
+    v("argmax_ns", &F::argmax, {.meaning = "choosing the token"});
+    v("between_ns", &F::between, {.meaning = "between the steps"});
+    v("low_ns", &F::low, {.meaning = "of the interval of the total over the processes"});
+    v("high_ns", &F::high, {.meaning = "of the interval of the total over the processes"});
+    v("launches", &F::launches, {.meaning = "processes that generated undisturbed"});
+  }
+};
+
+// The text that the processes generated after a prompt.
+struct GeneratedText {
+  std::int64_t prompt = 0;
+  std::vector<std::int64_t> tokens;  // of the first process
+  bool same = true;                  // all processes generated the same
+  int launches = 0, disturbed = 0;   // processes, and those of them whose threads had to wait
+  stats::Distribution step;          // of the steps after the first token, of undisturbed processes
+  // A step of it over what the line says of its positions; absent: there is no line, or nothing undisturbed.
+  std::optional<stats::MeanInterval> over_line;
+
+  static constexpr const char* kSchemaName = "generated_text";
+  static void Describe(auto& v) {
+    using G = GeneratedText;
+    const auto of = [](std::optional<double> stats::Distribution::*member) {
+      return [member](const G& text) { return text.step.*member; };
+    };
+    v("n_prompt", &G::prompt, {.meaning = "tokens of the prompt"});
+    v("tokens", &G::tokens, {.meaning = "that the first process generated, greedily"});
+    v("same_in_all_launches", &G::same, {.meaning = "all processes generated the same"});
+    v("launches", &G::launches, {.meaning = "processes"});
+    v("disturbed", &G::disturbed, {.meaning = "processes of them whose threads had to wait for a processor"});
+    v("step_ms_p50", of(&stats::Distribution::p50), kMs.WithMeaning("of the steps after the first token"));
+    v("step_ms_p90", of(&stats::Distribution::p90), kMs.WithMeaning("of these steps"));
+    v("step_ms_p99", of(&stats::Distribution::p99), kMs.WithMeaning("of these steps"));
+    v("step_ms_max", of(&stats::Distribution::max), kMs.WithMeaning("of these steps"));
+    v("over_line",
+      [](const G& text) { return text.over_line ? std::optional(text.over_line->mean) : std::nullopt; },
+      {.meaning = "their time over what the line by position says, less 1"});
+    v("over_line_low",
+      [](const G& text) { return text.over_line ? std::optional(text.over_line->low) : std::nullopt; },
+      {.meaning = "lower bound"});
+    v("over_line_high",
+      [](const G& text) { return text.over_line ? std::optional(text.over_line->high) : std::nullopt; },
+      {.meaning = "upper bound"});
+  }
+};
+
+// What decoding costs by position: of the whole step, and of the parts that add up to it.
+struct DecodeLine {
+  struct Part {
+    std::string name;           // a category of operators
+    std::vector<double> means;  // of traced runs at each position
+    std::optional<stats::Line> line;
+
+    static constexpr const char* kSchemaName = "line_part";
+    static void Describe(auto& v) {
+      const auto of = [](double stats::Line::*member) {
+        return [member](const Part& part) {
+          return part.line ? std::optional((*part.line).*member) : std::nullopt;
+        };
+      };
+      v("name", &Part::name, {.meaning = "category of operators"});
+      v("mean_ns", &Part::means,
+        {.meaning = "self time in a traced run at each position", .least = kAnyNumber});
+      v("intercept_ns", of(&stats::Line::intercept),
+        {.meaning = "of the line; null: there is none", .least = kAnyNumber});
+      v("slope_ns_per_token", of(&stats::Line::slope),
+        {.meaning = "of the line; null: there is none", .least = kAnyNumber});
+    }
+  };
+  std::vector<std::int64_t> at;           // positions, rising
+  std::vector<std::optional<double>> ns;  // of an untraced step at each
+  std::map<int, stats::Line> launches;    // that of each launch
+  std::optional<stats::LineEstimate> line;
+  bool fits = false;                  // no position lies further from it than kMostMisfit
+  std::vector<Part> parts;            // with a line only where all positions were traced
+  std::optional<stats::Line> traced;  // of Method::execute: the sum of the parts'
+
+  static constexpr double kMostMisfit = 0.05;
+
+  static constexpr const char* kSchemaName = "decode_line";
+  static void Describe(auto& v) {
+    using D = DecodeLine;
+    const auto coefficient = [](stats::MeanInterval stats::LineEstimate::*which,
+                                double stats::MeanInterval::*member) {
+      return [=](const D& line) {
+        return line.line && line.fits ? std::optional(((*line.line).*which).*member) : std::nullopt;
+      };
+    };
+    using L = stats::LineEstimate;
+    using M = stats::MeanInterval;
+    v("at", &D::at, {.meaning = "positions"});
+    v("ns", &D::ns, {.meaning = "of an untraced step at each", .least = 0});
+    v("fits", &D::fits, {.meaning = "a line describes them: else there is none"});
+    v("misfit", [](const D& line) { return line.line ? line.line->misfit : std::nullopt; },
+      {.meaning =
+           "distance of the position that lies furthest from the line, over the mean; null: two positions",
+       .least = 0});
+    v("intercept_ns", coefficient(&L::intercept, &M::mean), {.meaning = "of the line"});
+    v("intercept_ns_low", coefficient(&L::intercept, &M::low), {.meaning = "lower bound", .or_null = true});
+    v("intercept_ns_high", coefficient(&L::intercept, &M::high), {.meaning = "upper bound", .or_null = true});
+    v("slope_ns_per_token", coefficient(&L::slope, &M::mean), {.meaning = "of the line"});
+    v("slope_ns_per_token_low", coefficient(&L::slope, &M::low), {.meaning = "lower bound", .or_null = true});
+    v("slope_ns_per_token_high", coefficient(&L::slope, &M::high),
+      {.meaning = "upper bound", .or_null = true});
+    v("traced_intercept_ns",
+      [](const D& line) { return line.traced ? std::optional(line.traced->intercept) : std::nullopt; },
+      {.meaning = "of traced runs: the sum of the parts'"});
+    v("traced_slope_ns_per_token",
+      [](const D& line) { return line.traced ? std::optional(line.traced->slope) : std::nullopt; },
+      {.meaning = "of traced runs: the sum of the parts'"});
+    v("parts", &D::parts, {.meaning = "by category; they add up to the traced line"});
+  }
+};
+
+struct GenerateSide {
+  std::string variant;
+  int threads = 1;
+  std::string model, model_file;  // its name, and the path
+  std::string isa;                // features that are masked
+  std::vector<std::string> backends;
+  std::vector<GenerateTest> tests;
+  std::optional<FirstToken> first_token;
+  std::optional<GeneratedText> text;
+  std::optional<DecodeLine> line;
+  std::optional<Bytes> peak_rss;
+
+  static constexpr const char* kSchemaName = "generate_side";
+  static void Describe(auto& v) {
+    using S = GenerateSide;
+    v("variant", &S::variant, {.meaning = "its name"});
+    v("threads", &S::threads, {.meaning = "of the runner's thread pool", .least = 1});
+    v("model", &S::model_file, {.meaning = "the .pte"});
+    v("isa", &S::isa, {.meaning = "CPU features that are masked", .or_null = true});
+    v("peak_rss_bytes", &S::peak_rss, {.meaning = "the largest resident memory of a process"});
+    v("tests", &S::tests, {.meaning = "prompts, then tokens by depth"});
+    v("first_token", &S::first_token, {.meaning = "time to the first token; null: not measured undisturbed"});
+    v("text", &S::text, {.meaning = "what it generated; null: nothing"});
+    v("decode", &S::line, {.meaning = "its steps of one token by position; null: fewer than two positions"});
+  }
+};
+
+// A variant against another one, test by test.
+struct GeneratePair {
+  std::size_t baseline = 0, candidate = 0;  // in GenerateReport::sides
+  struct Row {
+    std::string test;
+    Quantity quantity;
+
+    static constexpr const char* kSchemaName = "generate_row";
+    static void Describe(auto& v) {
+      v("test", &Row::test, {.meaning = "as in `tests`"});
+      v.Flat(&Row::quantity);
+    }
+  };
+  std::vector<Row> rows;
+  std::optional<std::int64_t> first_difference;  // of the generated texts; absent: they are the same
+  bool texts = false;                            // both generated one after the same prompt
+};
+
+struct GenerateReport {
+  const Report* report = nullptr;
+  std::vector<GenerateSide> sides;
+  std::vector<GeneratePair> pairs;
+};
+
+// Of a run that has places; absent where it has none. It refers to the report.
+std::optional<GenerateReport> MakeGenerateReport(const Report& report);
+
+// `etprof generate --json`.
+struct GenerateJson {
+  const GenerateReport& of;
+
+  struct PairJson {
+    const GenerateReport& report;
+    const GeneratePair& of;
+
+    static constexpr const char* kSchemaName = "generate_pair";
+    static void Describe(auto& v) {
+      using J = const PairJson&;
+      v("baseline", [](J json) { return json.report.sides[json.of.baseline].variant; },
+        {.meaning = "a variant"});
+      v("candidate", [](J json) { return json.report.sides[json.of.candidate].variant; },
+        {.meaning = "another one"});
+      v("tests", [](J json) -> const auto& { return json.of.rows; }, {.meaning = "test by test"});
+      v("texts_compared", [](J json) { return json.of.texts; },
+        {.meaning = "both generated after the same prompt"});
+      v("first_different_token", [](J json) { return json.of.first_difference; },
+        {.meaning = "of the generated texts, from 0; null: there is none"});
+    }
+  };
+  static void Describe(auto& v) {
+    using J = const GenerateJson&;
+    DescribeSchemaVersion(v);
+    v("folder", [](J json) { return json.of.report->run.folder.string(); },
+      {.meaning = "the results directory"});
+    v("launches", [](J json) { return json.of.report->run.schedule.launches; },
+      {.meaning = "processes of each variant"});
+    v("variants", [](J json) -> const auto& { return json.of.sides; }, {.meaning = "what was measured"});
+    v("pairs",
+      [](J json) {
+        std::vector<PairJson> pairs;
+        for (const GeneratePair& pair : json.of.pairs) pairs.push_back({json.of, pair});
+        return pairs;
+      },
+      {.meaning = "variants that are compared"});
+    v("warnings", [](J json) -> const auto& { return json.of.report->warnings; },
+      {.meaning = "of the measurement"});
+  }
+};
+
+}  // namespace etprof

@@ -1,0 +1,188 @@
+#include "report/generate/generate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "core/random.h"
+
+namespace etprof {
+namespace {
+
+using ::testing::ElementsAre;
+
+// A place whose runs take `ns` in each launch.
+ExperimentData At(const std::string& variant, const std::string& test, std::int64_t tokens, std::int64_t at,
+                  std::int64_t times, const std::vector<double>& ns) {
+  ExperimentData data;
+  data.name = variant + test + std::to_string(at);
+  data.label = variant + ", " + test;
+  data.place.emplace();
+  data.place->tokens = tokens;
+  data.place->at = at;
+  data.place->times = times;
+  data.place->test = test;
+  data.place->variant = variant;
+  for (std::size_t l = 0; l < ns.size(); ++l) {
+    Launch& launch = data.launches.emplace_back();
+    launch.index = static_cast<int>(l);
+    for (int round = 0; round < 3; ++round) {
+      Burst& burst = launch.bursts.emplace_back();
+      burst.round = round;
+      burst.recorded.assign(5, static_cast<Nanoseconds>(std::llround(ns[l])));
+      burst.recorded_wait.assign(5, 0);
+    }
+  }
+  return data;
+}
+
+Report ReportOf(std::vector<ExperimentData> experiments, std::vector<ComparePair> pairs = {}) {
+  RunData run;
+  run.status = RunData::Status::kComplete;
+  run.schedule.launches = static_cast<int>(experiments.front().launches.size());
+  run.schedule.margin = 0.01;
+  std::vector<std::optional<Profile>> profiles(experiments.size());
+  run.experiments = std::move(experiments);
+  run.pairs = std::move(pairs);
+  return Assemble(std::move(run), std::move(profiles));
+}
+
+TEST(GenerateReport, AddsUpTheStepsOfATest) {
+  // 20 tokens in two chunks of 8 and one of 4: 2 x 3 ms + 1 ms.
+  const Report report = ReportOf({At("a", "pp20", 8, 4, 2, {3e6, 3e6}), At("a", "pp20", 4, 16, 1, {1e6, 1e6}),
+                                  At("a", "tg5 @ d10", 1, 12, 5, {2e6, 2e6})});
+  const GenerateReport of = MakeGenerateReport(report).value();
+  ASSERT_EQ(of.sides.size(), 1U);
+  ASSERT_EQ(of.sides[0].tests.size(), 2U);
+  const GenerateTest& prompt = of.sides[0].tests[0];
+  EXPECT_THAT(prompt.samples, ElementsAre(7e6, 7e6));
+  EXPECT_EQ(prompt.prompt, 20);
+  EXPECT_EQ(prompt.generated, 0);
+  EXPECT_EQ(prompt.depth, 0);
+  EXPECT_EQ(prompt.chunk, 8);
+  EXPECT_NEAR(*prompt.ns, 7e6, 1);
+  EXPECT_NEAR(*prompt.Rate(prompt.ns), 20 / 7e-3, 0.01);
+  const GenerateTest& text = of.sides[0].tests[1];
+  EXPECT_THAT(text.samples, ElementsAre(10e6, 10e6));
+  EXPECT_EQ(text.generated, 5);
+  EXPECT_EQ(text.depth, 10);
+  EXPECT_NEAR(*text.MapEach(), 2e6, 1);
+}
+
+TEST(GenerateReport, LeavesOutLaunchesWithoutCleanRuns) {
+  ExperimentData rest = At("a", "pp20", 4, 16, 1, {1e6, 1e6, 1e6});
+  for (Burst& burst : rest.launches[1].bursts) burst.recorded_wait.assign(5, 500'000);
+  const Report report = ReportOf({At("a", "pp20", 8, 4, 2, {3e6, 4e6, 5e6}), rest});
+  EXPECT_THAT(MakeGenerateReport(report)->sides[0].tests[0].samples, ElementsAre(7e6, 11e6));
+}
+
+TEST(GenerateReport, ComparesTestsOfSeveralParts) {
+  // Ten percent more in one part of two: of 7 ms 0.6, in launches that differ by far more.
+  Random random(3);
+  std::vector<double> whole, slower, rest, same;
+  for (int l = 0; l < 10; ++l) {
+    const double launch = std::exp(0.2 * random.Normal());
+    const auto noisy = [&](double ns) { return ns * launch * (1 + 0.002 * random.Normal()); };
+    whole.push_back(noisy(3e6));
+    slower.push_back(noisy(3.3e6));
+    rest.push_back(noisy(1e6));
+    same.push_back(noisy(1e6));
+  }
+  const auto compared = [](std::vector<ExperimentData> all) {
+    const Report report = ReportOf(std::move(all), {{0, 2}, {1, 3}});
+    const GenerateReport of = MakeGenerateReport(report).value();
+    EXPECT_EQ(of.pairs.size(), 1U);
+    EXPECT_EQ(of.pairs.at(0).rows.size(), 1U);
+    return of.pairs.at(0).rows.at(0).quantity;
+  };
+  const Quantity quantity = compared({At("a", "pp20", 8, 4, 2, whole), At("a", "pp20", 4, 16, 1, rest),
+                                      At("b", "pp20", 8, 4, 2, slower), At("b", "pp20", 4, 16, 1, same)});
+  EXPECT_EQ(quantity.verdict, stats::Verdict::kSlower);
+  EXPECT_LT(quantity.estimate->low(), 7 / 7.6);
+  EXPECT_GT(quantity.estimate->high(), 7 / 7.6);
+  ExperimentData busy = At("b", "pp20", 8, 4, 2, slower);
+  for (std::size_t l = 0; l < 6; ++l)
+    for (Burst& burst : busy.launches[l].bursts) burst.recorded_wait.assign(5, 900'000);
+  EXPECT_EQ(compared({At("a", "pp20", 8, 4, 2, whole), At("a", "pp20", 4, 16, 1, rest), busy,
+                      At("b", "pp20", 4, 16, 1, same)})
+                .verdict,
+            stats::Verdict::kContended);
+}
+
+TEST(GenerateReport, HasNoLineWhereTimesBend) {
+  const auto line = [](double last) {
+    const Report report =
+        ReportOf({At("a", "tg1", 1, 0, 1, {1e6, 1.01e6}), At("a", "tg1 @ d500", 1, 500, 1, {1.5e6, 1.52e6}),
+                  At("a", "tg1 @ d1000", 1, 1000, 1, {last, 1.01 * last})});
+    return *MakeGenerateReport(report)->sides[0].line;
+  };
+  const DecodeLine straight = line(2e6);
+  EXPECT_TRUE(straight.fits);
+  EXPECT_NEAR(straight.line->slope.mean, 1000, 20);
+  EXPECT_THAT(straight.at, ElementsAre(0, 500, 1000));
+  const DecodeLine bent = line(4e6);
+  EXPECT_FALSE(bent.fits);
+  EXPECT_GT(*bent.line->misfit, 0.05);
+}
+
+// Two prompt steps and three generated tokens.
+protocol::WalkReply Walk() {
+  protocol::WalkReply walk;
+  walk.prompt = {5, 6, 7};
+  walk.generated = {1, 2, 3};
+  walk.tokens = {2, 1, 1, 1};
+  walk.at = {0, 2, 3, 4};
+  walk.inputs_ns = {10, 11, 12, 13};
+  walk.execute_ns = {20'000'000, 10'000'000, 9'000'000, 9'000'000};
+  walk.argmax_ns = {1, 100, 100, 100};
+  walk.between_ns = {7, 8, 9, 6};
+  walk.wait_ns = {0, 0, 0, 0};
+  for (const auto* column : {&walk.inputs_ns, &walk.execute_ns, &walk.argmax_ns, &walk.between_ns})
+    walk.total_ns = std::accumulate(column->begin(), column->end(), walk.total_ns);
+  return walk;
+}
+
+TEST(GenerateReport, AddsUpToTheFirstToken) {
+  ExperimentData data = At("a", "tg3", 1, 0, 3, {9e6, 9e6, 9e6, 9e6});
+  for (Launch& launch : data.launches) launch.walk = Walk();
+  data.launches[1].walk->execute_ns[0] += 1'000'000;
+  data.launches[2].walk->wait_ns[0] = 5'000'000;  // not undisturbed
+  data.launches[3].walk->generated.pop_back();    // a file may hold anything
+  const GenerateReport of = MakeGenerateReport(ReportOf({data})).value();
+  const GenerateSide& side = of.sides[0];
+  ASSERT_TRUE(side.first_token);
+  const FirstToken& first = *side.first_token;
+  EXPECT_EQ(first.launches, 2);
+  EXPECT_EQ(first.steps, 2);
+  EXPECT_EQ(first.prefill, 30'000'000);
+  EXPECT_EQ(first.inputs, 21);
+  EXPECT_EQ(first.argmax, 101);
+  EXPECT_EQ(first.between, 7);  // what follows the token is not in it
+  EXPECT_EQ(first.total, 30'000'129);
+  EXPECT_EQ(side.text->launches, 3);
+  EXPECT_TRUE(side.text->same);
+  EXPECT_NEAR(*side.text->step.p50, 9e6, 1);
+}
+
+TEST(GenerateReport, FindsTheFirstTokenThatDiffers) {
+  ExperimentData a = At("a", "tg3", 1, 0, 3, {9e6, 9e6}), b = At("b", "tg3", 1, 0, 3, {9e6, 9e6});
+  for (Launch& launch : a.launches) launch.walk = Walk();
+  for (Launch& launch : b.launches) launch.walk = Walk();
+  Report report = ReportOf({a, b}, {{0, 1}});
+  EXPECT_TRUE(MakeGenerateReport(report)->pairs[0].texts);
+  EXPECT_FALSE(MakeGenerateReport(report)->pairs[0].first_difference);
+  for (Launch& launch : b.launches) launch.walk->generated[1] = 9;
+  report = ReportOf({a, b}, {{0, 1}});
+  EXPECT_EQ(MakeGenerateReport(report)->pairs[0].first_difference, 1);
+}
+
+TEST(GenerateReport, IsOfRunsWithPlacesOnly) {
+  ExperimentData data = At("a", "tg3", 1, 0, 3, {9e6, 9e6});
+  data.place.reset();
+  EXPECT_FALSE(MakeGenerateReport(ReportOf({data})));
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,243 @@
+#include "report/generate/generate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+#include "say/subjects.h"
+#include "say/wording.h"
+
+namespace etprof::say {
+namespace {
+
+constexpr double kWorthSayingOverLine = 0.02;
+
+std::string TokensText(std::int64_t count) { return TextOf(Count{count}); }
+
+// "as it is, 2 threads"
+std::string SideName(const GenerateSide& side, const GenerateReport& of) {
+  const bool several = std::ranges::any_of(
+      of.sides, [&](const GenerateSide& other) { return other.threads != of.sides.front().threads; });
+  return several ? fmt::format("{}, {}", side.variant, CountedText(side.threads, "thread")) : side.variant;
+}
+
+const GeneratePair::Row* PairRowOf(const GenerateReport& of, std::size_t side, const std::string& test) {
+  for (const GeneratePair& pair : of.pairs) {
+    if (pair.candidate != side) continue;
+    const auto row = std::ranges::find(pair.rows, test, &GeneratePair::Row::test);
+    if (row != pair.rows.end()) return &*row;
+  }
+  return nullptr;
+}
+
+// A row for each test and variant, the variants of a test together.
+Table TestTable(const GenerateReport& of) {
+  const bool several = of.sides.size() > 1, compared = !of.pairs.empty();
+  Table table{.id = "tests"};
+  table.columns = {Left("test")};
+  if (several) table.columns.push_back(Left("variant"));
+  table.columns.push_back(Right("tokens_per_second", "t/s"));
+  table.columns.push_back(Right("low", "from").WithDropPriority(2));
+  table.columns.push_back(Right("high", "to").WithDropPriority(2));
+  table.columns.push_back(Right("per_token", "per token"));
+  if (compared) {
+    table.columns.push_back(Right("speedup"));
+    table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
+  }
+  std::vector<std::string> names;
+  for (const GenerateSide& side : of.sides) {
+    for (const GenerateTest& test : side.tests)
+      if (std::ranges::find(names, test.name) == names.end()) names.push_back(test.name);
+  }
+  const auto number = [](const std::optional<double>& value) {
+    return value ? Cell(Number{*value, ""}) : Cell();
+  };
+  for (const std::string& name : names) {
+    for (std::size_t s = 0; s < of.sides.size(); ++s) {
+      const GenerateSide& side = of.sides[s];
+      const auto test = std::ranges::find(side.tests, name, &GenerateTest::name);
+      if (test == side.tests.end()) continue;
+      std::vector<Cell> cells = {name};
+      if (several) cells.emplace_back(SideName(side, of));
+      cells.push_back(number(test->Rate(test->ns)));
+      cells.push_back(number(test->Rate(test->high)));
+      cells.push_back(number(test->Rate(test->low)));
+      cells.push_back(OptionalCell<Time>(test->MapEach()));
+      if (compared) {
+        const GeneratePair::Row* const row = PairRowOf(of, s, name);
+        cells.push_back(row != nullptr ? Cell(Speedup{row->quantity}) : Cell(""));
+        cells.push_back(row != nullptr ? Cell(Interval{row->quantity}) : Cell(""));
+      }
+      table.rows.emplace_back(std::move(cells));
+    }
+  }
+  return table;
+}
+
+Table FirstTokens(const GenerateReport& of) {
+  Table table{"first_token",
+              "",
+              {Left("variant"), Right("prompt"), Right("total"), Right("low", "from").WithDropPriority(2),
+               Right("high", "to").WithDropPriority(2), Right("prefill"), Right("inputs"), Right("argmax"),
+               Right("between")},
+              {}};
+  for (const GenerateSide& side : of.sides) {
+    if (!side.first_token) continue;
+    const FirstToken& first = *side.first_token;
+    const auto time = [](Nanoseconds ns) { return Cell(Time{static_cast<double>(ns)}); };
+    table.rows.push_back({SideName(side, of), Count{first.prompt}, time(first.total),
+                          OptionalCell<Time>(first.low), OptionalCell<Time>(first.high), time(first.prefill),
+                          time(first.inputs), time(first.argmax), time(first.between)});
+  }
+  return table;
+}
+
+// What a step of one token takes by position: the parts of traced runs, which add up, then untraced ones.
+Table LineTable(const DecodeLine& line) {
+  Table table{.id = "decode_by_position"};
+  table.columns = {Names("part")};
+  for (const std::int64_t at : line.at)
+    table.columns.push_back(Right(fmt::format("at_{}", at), "at " + TokensText(at)));
+  const bool fits = line.line && line.fits;
+  if (fits) {
+    table.columns.push_back(Right("intercept", "at 0"));
+    table.columns.push_back(Right("per_1000_tokens", "+ per 1,000"));
+  }
+  const auto coefficients = [&](const std::optional<stats::Line>& of, std::vector<Cell>& cells) {
+    if (!fits) return;
+    cells.push_back(of ? Cell(Time{of->intercept}) : Cell());
+    cells.push_back(of ? Cell(Time{1000 * of->slope}) : Cell());
+  };
+  std::vector<double> sums(line.at.size());
+  for (const DecodeLine::Part& part : line.parts) {
+    std::vector<Cell> cells = {part.name};
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      sums[i] += part.means[i];
+      cells.emplace_back(Time{part.means[i]});
+    }
+    coefficients(part.line, cells);
+    table.rows.emplace_back(std::move(cells), Row::Role::kPart);
+  }
+  if (!line.parts.empty()) {
+    std::vector<Cell> cells = {kTracedTotal};
+    for (const double sum : sums) cells.emplace_back(Time{sum});
+    coefficients(line.traced, cells);
+    table.rows.emplace_back(std::move(cells), Row::Role::kSum);
+  }
+  std::vector<Cell> cells = {"Untraced"};
+  for (const std::optional<double>& ns : line.ns) cells.push_back(OptionalCell<Time>(ns));
+  coefficients(
+      fits ? std::optional(stats::Line{line.line->intercept.mean, line.line->slope.mean}) : std::nullopt,
+      cells);
+  table.rows.emplace_back(std::move(cells));
+  return table;
+}
+
+std::string FormatLocation(const DecodeLine& line) {
+  if (!line.line)
+    return line.at.size() > 1
+               ? "No line by position: too few launches have undisturbed runs at all positions."
+               : "";
+  if (!line.fits) {
+    return fmt::format("No line by position: at {} the time lies {} off it, so that a slope would mislead.",
+                       TokensText(line.at[line.line->misfit_at]), PercentText(*line.line->misfit));
+  }
+  const stats::MeanInterval& slope = line.line->slope;
+  std::string text =
+      fmt::format("Each token in the cache adds {} [{}, {}] to a step.", TextOf(Duration{slope.mean}),
+                  TextOf(Duration{slope.low}), TextOf(Duration{slope.high}));
+  if (line.line->misfit) {
+    text += fmt::format(" No position lies more than {} off the line.", PercentText(*line.line->misfit));
+  } else {
+    text += " Two positions do not show whether it is a line.";
+  }
+  return text;
+}
+
+std::string GeneratedTextOf(const GeneratedText& text) {
+  std::string words = fmt::format("Generated {} after a prompt of {}, {}",
+                                  CountedText(std::ssize(text.tokens), "token"), TokensText(text.prompt),
+                                  text.same ? fmt::format("the same in all {} launches", text.launches)
+                                            : "but not the same in all launches");
+  if (text.step.p50 && text.step.max) {
+    const Tail tail = TailLatency(text.step);
+    words += fmt::format(": a step takes {}, {} {}", TextOf(Duration{*text.step.p50}), tail.name,
+                         TextOf(Duration{tail.value.value_or(*text.step.max)}));
+  }
+  words += ".";
+  if (text.disturbed > 0)
+    words += fmt::format(" In {} of {} launches its threads had to wait: these do not count.", text.disturbed,
+                         text.launches);
+  if (text.over_line && text.over_line->low > kWorthSayingOverLine) {
+    words += fmt::format(" Generating takes {} [{}, {}] more than its steps by themselves.",
+                         PercentText(text.over_line->mean), PercentText(text.over_line->low),
+                         PercentText(text.over_line->high));
+  }
+  return words;
+}
+
+std::string TextsText(const GenerateReport& of, const GeneratePair& pair) {
+  if (!pair.texts) return "";
+  const std::string both =
+      fmt::format("{} and {}", SideName(of.sides[pair.baseline], of), SideName(of.sides[pair.candidate], of));
+  if (!pair.first_difference) return both + " generate the same tokens.";
+  return fmt::format("{} generate the same {} and then differ.", both,
+                     CountedText(*pair.first_difference, "token"));
+}
+
+// "pp512 is 1.71x faster; tg128 is same"
+Answer AnswerOf(const GenerateReport& of, const GeneratePair& pair) {
+  std::string text;
+  Tone tone = Tone::kPlain;
+  for (const GeneratePair::Row& row : pair.rows) {
+    if (text.empty()) tone = ToneOf(Cell(Speedup{row.quantity}));
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", row.test, MakeVerdictTexts(row.quantity).verdict);
+  }
+  return {fmt::format("{} over {}: {}", SideName(of.sides[pair.candidate], of),
+                      SideName(of.sides[pair.baseline], of), text),
+          "", tone};
+}
+
+}  // namespace
+
+Document MakeGenerateDocument(const GenerateReport& of) {
+  const Report& report = *of.report;
+  Document document;
+  document.title = HeaderText(report);
+  document.section_kind = "variant";
+  const ScheduleData& schedule = report.run.schedule;
+  document.measured = fmt::format("{} x {} in {:.0f} s", CountedText(schedule.launches, "launch", "launches"),
+                                  CountedText(schedule.rounds, "round"), schedule.seconds);
+  if (report.emulated)
+    document.answers = {
+        {"Emulated CPU: timings are not meaningful; tokens and structure are.", "", Tone::kUnknown}};
+  else
+    for (const GeneratePair& pair : of.pairs) document.answers.push_back(AnswerOf(of, pair));
+  Section tests{"", Level::kBrief, {TestTable(of)}};
+  tests.parts.emplace_back(
+      Paragraph{"t/s: tokens over the time of the model's runs, in one process, from launch medians of clean "
+                "runs. pp: a "
+                "prompt from an empty cache, in chunks; tg: one token at a time, at a depth (d). Neither has "
+                "a tokenizer."});
+  for (const GeneratePair& pair : of.pairs) tests.AddUnlessEmpty(Paragraph{TextsText(of, pair)});
+  document.sections = {std::move(tests)};
+  if (Table table = FirstTokens(of); !table.rows.empty())
+    document.sections.push_back({"Time to the first token", Level::kUsual, {std::move(table)}});
+  for (const GenerateSide& side : of.sides) {
+    const std::string suffix = of.sides.size() > 1 ? ": " + SideName(side, of) : "";
+    Section section{"Decoding by position" + suffix, Level::kUsual};
+    if (side.line && !report.emulated) {
+      section.AddUnlessEmpty(LineTable(*side.line));
+      section.AddUnlessEmpty(Paragraph{FormatLocation(*side.line)});
+    }
+    if (side.text) section.AddUnlessEmpty(Paragraph{GeneratedTextOf(*side.text)});
+    if (!section.parts.empty()) document.sections.push_back(std::move(section));
+  }
+  document.notes = ToNotes(report.warnings, "warning");
+  document.screen_notes = 3;
+  return document;
+}
+
+}  // namespace etprof::say

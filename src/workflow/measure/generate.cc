@@ -1,0 +1,246 @@
+#include "workflow/measure/generate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "measure/config/variant.h"
+#include "program/language_model.h"
+#include "program/read/program_reader.h"
+
+namespace etprof {
+namespace {
+
+constexpr double kSecondsPerVariant = 60;
+constexpr std::int64_t kLeastContext = 16;
+constexpr std::int64_t kDefaultGenerate = 128;
+constexpr int kDefaultDepths = 4;
+
+std::optional<TokenStep> StepFor(const LanguageModel& model, std::int64_t tokens) {
+  std::optional<TokenStep> best;  // the one with the smallest limit, as in the runner
+  for (const TokenStep& step : model.steps) {
+    const bool takes = step.dynamic ? tokens <= step.tokens : tokens == step.tokens;
+    if (takes && (!best || step.tokens < best->tokens)) best = step;
+  }
+  return best;
+}
+
+LanguageModel ReadLanguageModel(const std::filesystem::path& path) {
+  LanguageModel model = LanguageModelOf(ReadProgramFile(path));
+  if (model.why_not.empty() && *model.context < kLeastContext)
+    model.why_not = fmt::format("has room for {} only", CountedText(*model.context, "token"));
+  if (!model.why_not.empty()) {
+    throw Error(ExitCode::kBadInput, "is no language model that can generate: " + model.why_not)
+        .InFile(path.string())
+        .Remedy("`etprof inspect` shows its methods, and `etprof profile` measures any of them");
+  }
+  return model;
+}
+
+// What is to be measured, with what was not given filled in.
+struct Tests {
+  std::vector<std::int64_t> prompts, depths, chunks;
+  std::int64_t generate = 0;
+};
+
+Error NoRoom(const std::string& what, std::int64_t room) {
+  return Error(ExitCode::kUsage,
+               fmt::format("{}: the model has room for {}", what, CountedText(room, "token")))
+      .Remedy("give smaller numbers, or export it for a longer context");
+}
+
+Tests TestsFor(const GenerateOptions& options, const std::vector<LanguageModel>& models) {
+  std::int64_t context = std::numeric_limits<std::int64_t>::max(), most = context;
+  for (const LanguageModel& model : models) {
+    context = std::min(context, *model.context);
+    most = std::min(most, model.steps.front().tokens);
+  }
+  Tests tests;
+  tests.generate = options.generate.value_or(std::min(kDefaultGenerate, context / 4));
+  tests.prompts.assign(options.prompts.begin(), options.prompts.end());
+  tests.depths.assign(options.depths.begin(), options.depths.end());
+  tests.chunks.assign(options.chunks.begin(), options.chunks.end());
+  if (tests.generate > context) throw NoRoom(fmt::format("`--generate {}`", tests.generate), context);
+  const std::int64_t deepest = context - tests.generate;
+  if (tests.prompts.empty()) {
+    // At most one chunk, so that a prompt is one step.
+    const std::int64_t longest = std::min({std::int64_t{512}, std::max<std::int64_t>(most, 32), deepest});
+    if (longest > 128) tests.prompts.push_back(128);
+    tests.prompts.push_back(longest);
+  }
+  if (tests.depths.empty()) {
+    for (int i = 0; i < kDefaultDepths; ++i) tests.depths.push_back(deepest * i / (kDefaultDepths - 1));
+  }
+  for (std::vector<std::int64_t>* list : {&tests.prompts, &tests.depths, &tests.chunks}) {
+    std::ranges::sort(*list);
+    const auto twice = std::ranges::unique(*list);
+    list->erase(twice.begin(), twice.end());
+  }
+  for (const std::int64_t prompt : tests.prompts)
+    if (prompt > context) throw NoRoom(fmt::format("`--prompt {}`", prompt), context);
+  for (const std::int64_t depth : tests.depths)
+    if (depth > deepest)
+      throw NoRoom(fmt::format("`--depth {}` and {} generated", depth, CountedText(tests.generate, "token")),
+                   context);
+  for (const std::int64_t chunk : tests.chunks) {
+    if (chunk <= most) continue;
+    throw Error(ExitCode::kUsage, fmt::format("`--chunk {}`: the model takes at most {} at once", chunk,
+                                              CountedText(most, "token")))
+        .Remedy("give a smaller chunk, or export it for longer sequences");
+  }
+  return tests;
+}
+
+// The places of a variant's tests.
+class Places {
+ public:
+  Places(const LanguageModel& model, const Tests& tests, const std::string& variant)
+      : model_(model), tests_(tests), variant_(variant) {
+    std::vector<std::int64_t> chunks = tests.chunks;
+    if (chunks.empty()) chunks = {model.steps.front().tokens};
+    for (const std::int64_t prompt : tests.prompts) {
+      for (const std::int64_t chunk : chunks)
+        AddPrompt(prompt, chunk,
+                  fmt::format("pp{}{}", prompt, chunks.size() > 1 ? fmt::format(" chunk {}", chunk) : ""));
+    }
+    for (const std::int64_t depth : tests.depths) {
+      // Of what grows evenly with the position the mean over the tokens is the value in their middle.
+      Add({1, depth + (tests.generate - 1) / 2}, tests.generate,
+          depth == 0 ? fmt::format("tg{}", tests.generate)
+                     : fmt::format("tg{} @ d{}", tests.generate, depth));
+    }
+    protocol::WalkRequest& walk = places_.front().walk.emplace();
+    walk.prompt = std::min(tests.prompts.back(), *model.context - 1);
+    walk.generate = std::min(tests.generate, *model.context - walk.prompt);
+    walk.chunk = chunks.back();
+    for (protocol::PlaceOfTest& place : places_) {
+      place.chunk = walk.chunk;
+      if (model.steps.size() < 2) continue;
+      for (const TokenStep& step : model.steps) place.methods.push_back(step.method);
+    }
+  }
+
+  const std::vector<protocol::PlaceOfTest>& all() const { return places_; }
+  std::string MethodAt(const protocol::PlaceOfTest& place) const {
+    return StepFor(model_, place.tokens)->method;
+  }
+
+ private:
+  void Add(const protocol::Place& at, std::int64_t times, const std::string& test) {
+    protocol::PlaceOfTest& place = places_.emplace_back();
+    static_cast<protocol::Place&>(place) = at;
+    place.times = times;
+    place.test = test;
+    place.variant = variant_;
+  }
+
+  // Full chunks, of which the middle one is measured, and what is left over.
+  void AddPrompt(std::int64_t prompt, std::int64_t chunk, const std::string& test) {
+    std::int64_t at = 0;
+    const std::int64_t whole = std::min(chunk, prompt);
+    if (StepFor(model_, whole)) {
+      const std::int64_t times = prompt / whole;
+      Add({whole, (times - 1) * whole / 2}, times, test);
+      at = times * whole;
+    }
+    const std::int64_t rest = prompt - at;
+    if (rest == 0) return;
+    if (StepFor(model_, rest)) return Add({rest, at}, 1, test);
+    Add({1, at + (rest - 1) / 2}, rest, test);
+  }
+
+  const LanguageModel& model_;
+  const Tests& tests_;
+  const std::string& variant_;
+  std::vector<protocol::PlaceOfTest> places_;
+};
+
+std::string NameAt(const std::string& experiment, const protocol::PlaceOfTest& place, int part) {
+  std::string name = experiment + "_";
+  for (const char c : place.test)
+    if (c != ' ' && c != '@') name += c;
+  return part > 0 ? fmt::format("{}_{}", name, part + 1) : name;
+}
+
+}  // namespace
+
+Config AtPlaces(const Config& profile, const GenerateOptions& options) {
+  std::vector<LanguageModel> models;
+  for (const ExperimentConfig& experiment : profile.experiments)
+    models.push_back(ReadLanguageModel(experiment.model));
+  const Tests tests = TestsFor(options, models);
+  Config config = profile;
+  config.experiments.clear();
+  config.pairs.clear();
+  std::map<std::string, std::map<std::string, std::string>>
+      names;  // by experiment of the profile and by part
+  for (std::size_t e = 0; e < profile.experiments.size(); ++e) {
+    const ExperimentConfig& experiment = profile.experiments[e];
+    const Places places(models[e], tests, experiment.label);
+    std::map<std::string, int> parts;  // by test
+    for (const protocol::PlaceOfTest& place : places.all()) {
+      const int part = parts[place.test]++;
+      ExperimentConfig& at = config.experiments.emplace_back(experiment);
+      at.method = places.MethodAt(place);
+      at.place = place;
+      at.name = NameAt(experiment.name, place, part);
+      at.label = fmt::format("{}, {}{}", experiment.label, place.test,
+                             part > 0 ? fmt::format(" part {}", part + 1) : "");
+      names[experiment.name][fmt::format("{} {}", place.test, part)] = at.name;
+    }
+  }
+  for (const PairConfig& pair : profile.pairs) {
+    for (const auto& [part, name] : names[pair.baseline.experiment]) {
+      const auto other = names[pair.candidate.experiment].find(part);
+      if (other == names[pair.candidate.experiment].end()) continue;
+      const std::string test = part.substr(0, part.rfind(' '));
+      PairConfig at = pair;
+      at.baseline.experiment = name;
+      at.candidate.experiment = other->second;
+      for (PairSideConfig* side : {&at.baseline, &at.candidate}) side->label += ", " + test;
+      config.pairs.push_back(std::move(at));
+    }
+  }
+  config.peaks = false;       // its tables have no ceilings
+  config.pairs_given = true;  // else places would be compared with each other
+  if (!config.max_seconds && !config.launches)
+    config.max_seconds = kSecondsPerVariant * static_cast<double>(1 + profile.experiments.size());
+  return config;
+}
+
+MeasureJobs MakeJobs(const GenerateOptions& options) {
+  for (const std::string& spec : options.vs) ParseVariant(spec);
+  RequireValidRequest(options.measure);
+  for (const auto& [given, option] : {std::pair(!options.measure.inputs.empty(), "--inputs"),
+                                      {options.measure.method != "forward", "--method"}}) {
+    if (!given) continue;
+    throw Error(ExitCode::kUsage, fmt::format("`{}` and `etprof generate` exclude each other", option))
+        .Remedy("it chooses methods and inputs itself; `etprof profile` takes them");
+  }
+  // What is wrong with the model or the numbers is said before a device is opened.
+  {
+    std::vector<LanguageModel> models = {ReadLanguageModel(options.model)};
+    for (const std::string& spec : options.vs)
+      if (const Variant variant = ParseVariant(spec); variant.model)
+        models.push_back(ReadLanguageModel(*variant.model));
+    TestsFor(options, models);
+  }
+  const auto configure = [&options](Device& on, const DeviceProperties& what) {
+    Config profile = MakeProfileConfig(MakeExperimentConfig(options.measure, options.model, on, what),
+                                       MakeVariants(options.vs, what));
+    Apply(options.measure, profile);
+    if (profile.output_root.empty())
+      profile.output_root = DefaultRunDirectory(options.model, what.platform + "-generate");
+    return AtPlaces(profile, options);
+  };
+  return {{{options.measure.FirstDevice(), configure}},
+          false,
+          "generate " + std::filesystem::path(options.model).stem().string()};
+}
+
+}  // namespace etprof

@@ -1,0 +1,225 @@
+"""`etprof generate` end to end on a tiny decoder: tests, places, the text, and what is refused. PyTorch's eager model is the oracle."""
+
+import csv
+import io
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import program
+import pytest
+from measure_bench import MODEL
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+token_models = pytest.importorskip("token_models")
+
+pytestmark = pytest.mark.usefixtures("runner")
+# By which llama.cpp's scripts/compare-llama-bench.py tells results apart, and what it reads of them.
+LLAMA_BENCH = [
+    "cpu_info",
+    "gpu_info",
+    "backends",
+    "n_gpu_layers",
+    "tensor_buft_overrides",
+    "model_filename",
+    "model_type",
+    "n_batch",
+    "n_ubatch",
+    "embeddings",
+    "cpu_mask",
+    "cpu_strict",
+    "poll",
+    "n_threads",
+    "type_k",
+    "type_v",
+    "use_mmap",
+    "no_kv_offload",
+    "split_mode",
+    "main_gpu",
+    "tensor_split",
+    "flash_attn",
+    "n_prompt",
+    "n_gen",
+    "n_depth",
+    "build_commit",
+    "test_time",
+    "avg_ts",
+]
+
+
+def run(etprof, *arguments) -> subprocess.CompletedProcess:
+    return subprocess.run([etprof, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory) -> Path:
+    return token_models.export("decoder", tmp_path_factory.mktemp("decoder") / "decoder.pte")
+
+
+@pytest.fixture(scope="module")
+def folder(etprof, decoder, tmp_path_factory) -> Path:
+    """A results directory: a copy of the model as the variant, and a prompt that is longer than the chunk."""
+    out = tmp_path_factory.mktemp("generate") / "run"
+    other = shutil.copy(decoder, out.parent / "other.pte")
+    words = ["-p", "16,40", "-n", 16, "-d", "0,48,96", "--chunk", 32, "--vs", f"model={other}"]
+    done = run(etprof, "generate", decoder, *words, "--launches", 3, "--runs", 9, "--output-root", out)
+    assert done.returncode == 0, done.stderr
+    for word in (
+        "pp16",
+        "pp40",
+        "tg16 @ d96",
+        "t/s",
+        "per token",
+        "generate the same tokens",
+        "Time to the first token",
+    ):
+        assert word in done.stdout, done.stdout
+    return out
+
+
+@pytest.fixture(scope="module")
+def result(etprof, folder) -> dict:
+    """As it is read back, without measuring."""
+    done = run(etprof, "generate", folder, "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    schema = json.loads((program.ROOT / "docs/schema/generate.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(result)
+    return result
+
+
+def test_tests_are_made_of_their_places(folder, result):
+    names = [test["test"] for test in result["variants"][0]["tests"]]
+    assert names == ["pp16", "pp40", "tg16", "tg16 @ d48", "tg16 @ d96"]
+    places: dict[str, list[tuple[int, int, int]]] = {}
+    for experiment in json.loads((folder / "manifest.json").read_text())["results"]:
+        place = experiment["place"]
+        places.setdefault(place["test"], []).append((place["tokens"], place["at"], place["times"]))
+        shape = experiment["inputs"][0]["shape"]
+        assert shape == [1, place["tokens"]] or shape[1] <= 64
+    # Of each of the two variants: a prompt of 40 is a chunk of 32 and one of 8.
+    assert places["pp40"] == [(32, 0, 1), (8, 32, 1)] * 2
+    assert places["pp16"] == [(16, 0, 1)] * 2
+    assert places["tg16 @ d48"] == [(1, 55, 16)] * 2  # the middle of 48 to 63
+    for variant in result["variants"]:
+        for test in variant["tests"]:
+            tokens = test["n_prompt"] + test["n_gen"]
+            assert tokens == (40 if test["test"] == "pp40" else 16)
+            if test["ms"] is not None:
+                assert test["tokens_per_second"] == pytest.approx(1000 * tokens / test["ms"])
+                assert test["tokens_per_second_low"] <= test["tokens_per_second"]
+            assert len(test["samples_ns"]) <= 3
+
+
+def test_the_text_is_pytorchs(folder, result):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    walks = [launch["walk"] for one in manifest["results"] for launch in one["launches"] if "walk" in launch]
+    assert len(walks) == 2 * 3  # one of each process
+    for walk in walks:
+        columns = ("inputs_ns", "execute_ns", "argmax_ns", "between_ns")
+        assert sum(sum(walk[column]) for column in columns) == walk["total_ns"]
+    prompt = walks[0]["prompt"]
+    assert len(prompt) == 40
+    for variant in result["variants"]:
+        text = variant["text"]
+        assert text["tokens"] == token_models.generate("decoder", prompt, 16)
+        assert text["same_in_all_launches"] and text["launches"] == 3
+        if first := variant["first_token"]:
+            parts = ("prefill_ns", "inputs_ns", "argmax_ns", "between_ns")
+            assert first["total_ns"] == sum(first[part] for part in parts)
+            assert first["steps"] == 2
+    (pair,) = result["pairs"]
+    assert pair["texts_compared"] and pair["first_different_token"] is None
+    assert [row["test"] for row in pair["tests"]] == [test["test"] for test in result["variants"][0]["tests"]]
+
+
+def test_lines_of_parts_add_up(result):
+    for variant in result["variants"]:
+        line = variant["decode"]
+        assert line["at"] == [7, 55, 103]
+        if not line["parts"]:
+            continue  # a machine so busy that no traced run was clean
+        for key in ("intercept_ns", "slope_ns_per_token"):
+            total = sum(part[key] for part in line["parts"])
+            scale = max(abs(part[key]) for part in line["parts"])
+            assert total == pytest.approx(line[f"traced_{key}"], abs=1e-9 * scale)
+
+
+def test_as_llama_bench(etprof, folder, result):
+    rows = json.loads(run(etprof, "generate", folder, "--llama-bench", "json").stdout)
+    assert rows == [
+        json.loads(line) for line in run(etprof, "generate", folder, "--llama-bench", "jsonl").stdout.splitlines()
+    ]
+    measured = [test for variant in result["variants"] for test in variant["tests"] if test["samples_ns"]]
+    assert [(row["n_prompt"], row["n_gen"], row["n_depth"]) for row in rows] == [
+        (test["n_prompt"], test["n_gen"], test["n_depth"]) for test in measured
+    ]
+    for row, test in zip(rows, measured, strict=True):
+        assert set(LLAMA_BENCH) <= row.keys()
+        assert row["samples_ns"] == [round(sample) for sample in test["samples_ns"]]
+        assert row["avg_ts"] == pytest.approx(sum(row["samples_ts"]) / len(row["samples_ts"]))
+    database = sqlite3.connect(":memory:")
+    database.executescript(run(etprof, "generate", folder, "--llama-bench", "sql").stdout)
+    stored = database.execute("SELECT n_prompt, n_gen, n_depth, avg_ns, model_type FROM llama_bench").fetchall()
+    assert stored == [
+        tuple(row[key] for key in ("n_prompt", "n_gen", "n_depth", "avg_ns", "model_type")) for row in rows
+    ]
+    table = list(csv.DictReader(io.StringIO(run(etprof, "generate", folder, "--llama-bench", "csv").stdout)))
+    assert [int(row["avg_ns"]) for row in table] == [row["avg_ns"] for row in rows]
+    markdown = run(etprof, "generate", folder, "--llama-bench", "md").stdout.splitlines()
+    assert len(markdown) == 2 + len(rows) and all(line.count("|") == 7 for line in markdown)
+
+
+def test_its_folder_is_a_run_like_any_other(etprof, folder):
+    assert run(etprof, "validate", folder).returncode == 0
+    assert "pp16" in run(etprof, "analyze", folder).stdout
+    planned = run(etprof, "run", folder / "config.json", "--dry-run", "--json")
+    assert planned.returncode == 0, planned.stderr
+    table = list(csv.DictReader(io.StringIO(run(etprof, "generate", folder, "--csv").stdout)))
+    assert {row["test"] for row in table} == {"pp16", "pp40", "tg16", "tg16 @ d48", "tg16 @ d96"}
+
+
+def test_a_state_that_accumulates_is_refused(etprof, tmp_path):
+    recurrent = token_models.export("recurrent", tmp_path / "recurrent.pte")
+    done = run(etprof, "generate", recurrent, "--launches", 2, "--output-root", tmp_path / "run")
+    assert done.returncode == 4
+    assert "gives other logits when it is repeated" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["-d", 120, "-n", 16], "`--depth 120` and 16 tokens generated: the model has room for 128 tokens"),
+        (["-p", 129], "`--prompt 129`: the model has room for 128 tokens"),
+        (["-n", 129], "`--generate 129`"),
+        (["--chunk", 65], "`--chunk 65`: the model takes at most 64 tokens at once"),
+        (["--inputs", "ones"], "`--inputs` and `etprof generate` exclude each other"),
+        (["-p", 0], "--prompt"),
+    ],
+)
+def test_numbers_without_room_are_refused(etprof, decoder, words, problem):
+    done = run(etprof, "generate", decoder, *words)
+    assert done.returncode == 2, done.stderr
+    assert problem in done.stderr
+
+
+def test_other_programs_are_refused_with_the_reason(etprof, tmp_path):
+    done = run(etprof, "generate", MODEL)
+    assert done.returncode == 3
+    assert "is no language model that can generate: 'forward' takes float32 [1, 3" in done.stderr
+    assert run(etprof, "generate", tmp_path / "none.pte").returncode == 3
+
+
+def test_inspect_says_what_it_is(etprof, decoder):
+    shown = " ".join(run(etprof, "inspect", decoder).stdout.split())
+    assert (
+        "a step takes 64 tokens or fewer and a position, and gives the logits of the last token over a vocabulary of 100"
+        in shown
+    )
+    (method,) = json.loads(run(etprof, "inspect", decoder, "--json").stdout)["methods"]
+    assert method["token_step"]["vocabulary"] == 100 and not method["token_step"]["logits_of_each"]
+    assert method["state"]["bytes"] == 2 * token_models.CONTEXT * token_models.WIDTH * 4
