@@ -122,7 +122,7 @@ std::string Generate(const GenerateOptions& options, PythonProgress& progress) {
   const std::vector<Measured> devices = MeasureOnDevices(MakeJobs(options), options.measure, false, progress);
   progress.StopWhenInterrupted();
   const Measured& measured = devices.front();
-  Require(DeviceProblems(measured), measured.run->folder);
+  ThrowIfAny(ListProblems(measured), measured.run->folder);
   const Report report = AnalyzeRunDirectory(measured.run->folder);
   const std::optional<GenerateReport> generated = MakeGenerateReport(report);
   return ValueJson(GenerateJson{generated.value()});
