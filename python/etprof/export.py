@@ -34,7 +34,19 @@ from etprof.errors import (
     ExportError,
     failing_as,
 )
-from etprof.exporting import calibration, check, explain, find, inputs, lowerings, options, places, shapes, summary
+from etprof.exporting import (
+    calibration,
+    check,
+    explain,
+    find,
+    held_out,
+    inputs,
+    lowerings,
+    options,
+    places,
+    shapes,
+    summary,
+)
 from etprof.exporting.manifest import Manifest, Method, Versions
 
 if TYPE_CHECKING:
@@ -144,8 +156,11 @@ def export_model(request: Request, progress: Progress = nullcontext) -> Export:
         exported, notes = _trace(converted)
         if (refused := explain.no_tensors(exported)) is not None:
             raise ExportError(name, errors.TORCH_EXPORT, *refused)
+    unseen: list[check.Case] = []
     if request.quantize:
         samples = _samples(request, converted, flat)
+        if request.quantize == "static":
+            unseen = _held_out(converted, flat, samples, notes)
         with stage(errors.QUANTIZE, "leave --quantize out, or see the traceback with --verbose"):
             exported = {
                 method: lower.quantize(program, converted[method], request.quantize, samples[method])
@@ -192,7 +207,7 @@ def export_model(request: Request, progress: Progress = nullcontext) -> Export:
     answer = None
     if request.check:
         with stage(errors.CHECK, "see whether the model runs by itself; --no-check leaves the check out"):
-            answer = _check(request, built, converted, exported)
+            answer = _check(request, built, converted, exported, unseen)
     with failing_as(name, errors.WRITE, f"make room in {pte.parent}"):
         artifacts.add_to_manifest(paths[-1], _results(delegation, answer, notes))
     return Export(paths, delegation, answer, notes, places.of(lowered))
@@ -225,6 +240,30 @@ def _samples(
     }
 
 
+def _held_out(
+    methods: dict[str, find.BuiltModel],
+    examples: dict[str, list[Any]],
+    samples: dict[str, list[list[Any]]],
+    notes: list[str],
+) -> list[check.Case]:
+    """Further inputs to check with, of each method that was calibrated on the example inputs; what to know of that is noted."""
+    cases: list[check.Case] = []
+    for method, model in methods.items():
+        where = f"{method}: " if len(methods) > 1 else ""
+        if len(samples[method]) == 1:
+            notes.append(f"{where}calibrated on 1 input: real inputs may leave its ranges. --calibrate takes more")
+        if not any(held_out.same(examples[method], sample) for sample in samples[method]):
+            continue  # the example is held out itself
+        drawn = held_out.cases(method, model)
+        if not drawn:
+            notes.append(
+                f"{where}checked on an input that it was calibrated on, and the example inputs cannot be drawn again: "
+                "others may be worse. Calibrate on other inputs than the example's"
+            )
+        cases += drawn
+    return cases
+
+
 def _parameters(methods: dict[str, find.BuiltModel]) -> int:
     """How many numbers the weights are; those that methods share count once."""
     parameters = {id(one): one for method in methods.values() for one in method.module.parameters()}
@@ -236,6 +275,7 @@ def _check(
     reference: dict[str, find.BuiltModel],
     converted: dict[str, find.BuiltModel],
     exported: dict[str, Any],
+    unseen: list[check.Case],
 ) -> check.Check:
     """The .pte against the fp32 modules of `reference`, on the numbers that the converted inputs hold."""
     runner = programs.runner()
@@ -256,6 +296,7 @@ def _check(
         return (same_type(case), check.eager_outputs(found[0], case.args, case.kwargs), found[1]) if found else None
 
     cases = [case for method, model in converted.items() for case in shapes.cases(method, model, exported[method])]
+    cases += unseen
     is_fp32 = request.computes_in == "fp32"
     run = check.runner_of(request.pte, runner)
     return check.check(

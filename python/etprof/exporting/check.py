@@ -29,6 +29,7 @@ Verdict = Literal["pass", "fail", "undecided"]
 PASS: Verdict = "pass"  # noqa: S105 - a verdict
 FAIL: Verdict = "fail"
 UNDECIDED: Verdict = "undecided"
+HELD_OUT = "held-out"  # of inputs that calibration has not seen, before their number
 
 _NOT_REGISTERED = "not registered"  # of a backend or an operator, in the runner's error
 # The lowering is not to blame for the last decibel: so much less than PyTorch in the same type is 1.26 times its noise.
@@ -47,10 +48,10 @@ _RUNNER_SECONDS = 1800  # a run that takes longer has hung
 
 @dataclass(frozen=True)
 class Case:
-    """Inputs to check a method with: those it was exported with, or their like at an end of dynamic shapes' bounds."""
+    """Inputs to check a method with: those it was exported with, or their like of other numbers or shapes."""
 
     method: str
-    name: str  # "example", "smallest", "largest"
+    name: str  # "example", "smallest", "largest", "held-out 1"
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
@@ -60,7 +61,9 @@ class CheckedCase:
     """A case's outputs against eager fp32, and what PyTorch itself loses by the type or the quantization alone."""
 
     method: Annotated[str, "name of the method"]
-    inputs: Annotated[str, "example, smallest or largest: of the shapes"]
+    inputs: Annotated[
+        str, "example; smallest or largest: of the shapes; held-out and a number: drawn from another seed"
+    ]
     shapes: Annotated[list[list[int] | None], "of the inputs; null: no tensor"]
     outputs: Annotated[list[Agreement], "of the .pte against eager fp32"]
     pytorch_same_type: Annotated[
@@ -280,7 +283,9 @@ def _health(output: Agreement, exact: bool) -> list[str]:
 
 
 def _label(method: str, case: str) -> str:
-    return method if case == "example" else f"{method}, {case} shapes"
+    if case == "example":
+        return method
+    return f"{method}, {case}" + ("" if case.startswith(HELD_OUT) else " shapes")
 
 
 def _shapes(case: Case) -> list[list[int] | None]:

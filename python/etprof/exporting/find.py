@@ -9,7 +9,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +46,8 @@ class BuiltModel:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     dynamic_shapes: Any | None
+    # Draws other example inputs, where the generator was seeded otherwise; None: of one method of several.
+    draw: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]] | None = None
 
 
 def split_file_spec(spec: str) -> tuple[Path, str] | None:
@@ -187,7 +189,11 @@ def build_model(found: FoundModel) -> BuiltModel:
     if not isinstance(args, tuple | list):
         why = f"get_example_inputs() gave a {type(args).__name__}, not a tuple"
         raise ExportError(found.name, errors.EXAMPLE_INPUTS, why, "return a tuple, also for one input: (x,)")
-    return BuiltModel(module.eval(), tuple(args), kwargs, dynamic_shapes)
+
+    def draw() -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return tuple(model.get_example_inputs()), dict(_optional(model, "get_example_kwarg_inputs") or {})
+
+    return BuiltModel(module.eval(), tuple(args), kwargs, dynamic_shapes, draw)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from etprof import errors
-from etprof.exporting.check import FAIL, PASS, Check, CheckedCase, MethodDelegation
+from etprof.exporting.check import FAIL, HELD_OUT, PASS, Check, CheckedCase, MethodDelegation
 
 # Below these shares a model is said to lower badly: multiply-adds are where the time of a convolution or a matrix goes, and
 # each operator left out costs a way out of a delegate and into the next one.
@@ -119,7 +119,7 @@ def _count(number: int, word: str) -> str:
 
 
 def _check(check: Check) -> list[str]:
-    said = [_line("compared", _case(case, several=len(check.cases) > 1)) for case in check.cases]
+    said = [_line("compared", text) for text in _cases(check.cases)]
     said += [_line("numbers", warning) for warning in check.warnings]
     if check.verdict == PASS:
         judged = any(output.max_abs_diff is not None for case in check.cases for output in case.outputs)
@@ -134,9 +134,26 @@ def _check(check: Check) -> list[str]:
     return said
 
 
-def _case(case: CheckedCase, several: bool) -> str:
+def _cases(cases: Sequence[CheckedCase]) -> list[str]:
+    """A text for each case; of a method's held-out inputs for the worst."""
+    held_out: dict[str, list[CheckedCase]] = {}
+    for case in cases:
+        if case.inputs.startswith(HELD_OUT):
+            held_out.setdefault(case.method, []).append(case)
+    said = [_case(case, len(cases) > 1) for case in cases if not case.inputs.startswith(HELD_OUT)]
+    return said + [_case(min(group, key=_rank), True, len(group)) for group in held_out.values()]
+
+
+def _rank(case: CheckedCase) -> tuple[bool, float]:
+    """Less is worse."""
+    worse = (output.problem is not None or output.nonfinite_mismatches > 0 for output in case.outputs)
+    return not any(worse), min((_ratio(output.sqnr_db) for output in case.outputs), default=math.inf)
+
+
+def _case(case: CheckedCase, several: bool, worst_of: int = 1) -> str:
     """The worst of a case's outputs."""
-    where = f"{case.method}, {case.inputs}: " if several else ""
+    where = f"{case.method}, {case.inputs}" if several else ""
+    where += (f", the worst of {worst_of}" if worst_of > 1 else "") + (": " if where else "")
     numbered = [(number, output) for number, output in enumerate(case.outputs) if output.max_abs_diff is not None]
     if not numbered:
         return where + _without_numbers(case)
