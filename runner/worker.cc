@@ -28,6 +28,7 @@
 #include "timing/burst.h"
 #include "timing/count_operators.h"
 #include "timing/waiting.h"
+#include "watch/values.h"
 #include "watch/watch_operators.h"
 
 namespace etprof::runner {
@@ -114,12 +115,13 @@ class Worker {
     if (command == "etdump") return Etdump(request.get<protocol::EtdumpRequest>());
     if (command == "counters") return Counters(request.get<protocol::CountersRequest>());
     if (command == "watch") return WatchCalls(request.get<protocol::WatchRequest>());
+    if (command == "values") return Values(request.get<protocol::ValuesRequest>());
     if (command == "memory") {
       return Reply("memory", protocol::MemoryReply{ResidentBytes(), PeakResidentBytes()});
     }
     throw std::invalid_argument(fmt::format(
         "there is no command '{}' (load, select, burst, fill, reference, walk, outputs, etdump, counters, "
-        "watch, memory, quit)",
+        "watch, values, memory, quit)",
         command));
   }
 
@@ -198,6 +200,12 @@ class Worker {
     const CrashContext during("running '" + model.method_name() + "'", 4);
     return Reply("watch", WatchOperators(model, request, std::move(memory_),
                                          std::exchange(loaded_memory_, {}), &StdinHungUp));
+  }
+
+  json Values(const protocol::ValuesRequest& request) {
+    Model& model = RequireModel();
+    const CrashContext during("running '" + model.method_name() + "'", 4);
+    return Reply("values", ReadValues(model, request));
   }
 
   json Outputs(const protocol::OutputsRequest& request) {

@@ -94,6 +94,7 @@ def profile(
     counters: bool = False,
     instructions: bool = False,
     watch: bool = False,
+    values: bool = False,
     no_peaks: bool = False,
     history: Path_ | None = None,
     commit: str = 'HEAD',
@@ -131,6 +132,7 @@ Options:
     counters: Read the processor's counters at every operator, in separate runs (docs/guides/bottlenecks.md)
     instructions: Count the instructions of every operator, in separate runs, with the processor's counters, Callgrind, or QEMU (docs/guides/instructions.md)
     watch: Watch which kernels run, and on which threads, in separate runs (docs/concepts/kernels.md)
+    values: Compare what each operator writes in the variants, in separate runs (docs/guides/values.md)
     no_peaks: Do not measure the machine's peaks (docs/guides/bottlenecks.md)
     history: Add the finished measurement to this history (docs/guides/history.md)
     commit: Commit to add the measurement to: HEAD, a hash, or any name (default: HEAD)
@@ -168,6 +170,7 @@ def run(
     counters: bool = False,
     instructions: bool = False,
     watch: bool = False,
+    values: bool = False,
     no_peaks: bool = False,
     history: Path_ | None = None,
     commit: str = 'HEAD',
@@ -198,6 +201,7 @@ Options:
     counters: Read the processor's counters at every operator, in separate runs (docs/guides/bottlenecks.md)
     instructions: Count the instructions of every operator, in separate runs, with the processor's counters, Callgrind, or QEMU (docs/guides/instructions.md)
     watch: Watch which kernels run, and on which threads, in separate runs (docs/concepts/kernels.md)
+    values: Compare what each operator writes in the variants, in separate runs (docs/guides/values.md)
     no_peaks: Do not measure the machine's peaks (docs/guides/bottlenecks.md)
     history: Add the finished measurement to this history (docs/guides/history.md)
     commit: Commit to add the measurement to: HEAD, a hash, or any name (default: HEAD)

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <memory>
 #include <ostream>
+#include <utility>
 
 #include "core/error.h"
 #include "core/file/file.h"
@@ -83,6 +84,18 @@ void OperatorTracer::log_profiling_delegate(const char* name,
   // `name` is the operator's. XNNPACK sets no integer id (`delegate_debug_index` is -1, which its header
   // defines as unset).
   ETDumpGen::log_profiling_delegate(name, delegate_debug_index, start_time, end_time, metadata, metadata_len);
+}
+
+executorch::runtime::Result<bool> OperatorTracer::log_evalue(const executorch::runtime::EValue& value,
+                                                             executorch::runtime::LoggedEValueType type) {
+  if (on_value_ && type == executorch::runtime::LoggedEValueType::kIntermediateOutput) on_value_(value);
+  return true;
+}
+
+void OperatorTracer::TellValues(std::function<void(const executorch::runtime::EValue& value)> on_value) {
+  using Level = executorch::runtime::EventTracerDebugLogLevel;
+  on_value_ = std::move(on_value);
+  set_event_tracer_debug_level(on_value_ ? Level::kIntermediateOutputs : Level::kNoLogging);
 }
 
 void OperatorTracer::Forget() {

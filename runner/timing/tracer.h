@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 #include "inference/boundary_recorder.h"
 
@@ -26,10 +27,15 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
   void log_profiling_delegate(const char* name, executorch::runtime::DelegateDebugIntId delegate_debug_index,
                               et_timestamp_t start_time, et_timestamp_t end_time, const void* metadata,
                               std::size_t metadata_len) override;
+  executorch::runtime::Result<bool> log_evalue(const executorch::runtime::EValue& value,
+                                               executorch::runtime::LoggedEValueType type) override;
 
   // Reports later spans and operators to `recorder` only, without tracing them: the cost of tracing differs
   // between runs, and would be counted. nullptr: trace them again.
   void ReportTo(BoundaryRecorder* recorder) { recorder_ = recorder; }
+  // Calls `on_value` with the outputs of kernels, and with all arguments of a delegate after its call.
+  // nullptr: stops that.
+  void TellValues(std::function<void(const executorch::runtime::EValue& value)> on_value);
   // MonotonicNow at the start of the last traced load of a method or traced run; 0: none.
   std::int64_t block_began_ns() const { return block_start_; }
   // Drops all traced events.
@@ -45,6 +51,7 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
 
  private:
   BoundaryRecorder* recorder_ = nullptr;
+  std::function<void(const executorch::runtime::EValue& value)> on_value_;
   std::int64_t block_start_ = 0;
   bool is_call_start_ = true;      // the next operator is the first of its delegate call
   et_timestamp_t call_start_ = 0;  // of the current delegate call

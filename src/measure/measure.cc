@@ -625,6 +625,7 @@ class Measurement {
       MeasureInstructions(plan_, setup, reconnecting, options_.emulator_plugin, options_.progress, run_);
     }
     if (options_.watch) MeasureWatch(plan_, setup, reconnecting, options_.progress, run_);
+    if (options_.values) MeasureValues(plan_, setup, reconnecting, options_.progress, run_);
     if (!config_.peaks || Interrupted()) return;
     const bool limited = options_.launches && (!config_.launches || config_.max_seconds);
     const double limit = AllowedSeconds(config_, run_.pairs.size()) - used_before_resume_;

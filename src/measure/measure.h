@@ -22,6 +22,7 @@ struct MeasureOptions {
   bool instructions = false;                   // also count each operator's instructions, in separate runs
   std::filesystem::path emulator_plugin = {};  // etprof-qemu-counts.so
   bool watch = false;                          // also watch XNNPACK's calls, in separate runs
+  bool values = false;                         // also compare the values that operators write in pairs
   std::function<bool()> interrupted;           // Ctrl-C
   Progress* progress = nullptr;
   std::string etprof_version;

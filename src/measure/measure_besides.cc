@@ -19,6 +19,8 @@
 #include "measure/store/peaks.h"
 #include "measure/store/run_files.h"
 #include "measure/store/watch.h"
+#include "measure/values/values.h"
+#include "program/read/program_reader.h"
 
 namespace etprof {
 namespace {
@@ -257,6 +259,82 @@ void MeasureWatch(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfte
             std::make_shared<const WatchData>(WatchData{unit_setup.config->method, std::move(reply)});
         WriteWatch(*data.watch, WatchFile(data));
       });
+}
+
+namespace {
+
+// Throws WorkerFailure; Error where the program cannot be read.
+std::optional<VariantValues> ReadVariant(const Besides& values, const ParticipantSetup& own,
+                                         ExperimentData& data) {
+  const std::filesystem::path file = own.folder / (own.stem + "_values.safetensors");
+  const std::string place = own.device->Place(file);
+  VariantValues variant;
+  variant.method = own.config->method;
+  protocol::ValuesReply reply;
+  AskWorker(values, own, WorkerCommand(own), false, [&](WorkerClient& worker) {
+    reply = worker.Ask<protocol::ValuesReply>("values", protocol::ValuesRequest{});
+    if (!reply.why_not.empty()) return;
+    variant.values = DescribeValues(reply, ReadProgramFile(own.model), variant.method);
+    reply =
+        worker.Ask<protocol::ValuesReply>("values", protocol::ValuesRequest{place, SizesOf(variant.values)});
+    if (reply.why_not.empty() && !own.device->Get(place, file)) reply.why_not = "the runner left no values";
+  });
+  if (reply.why_not.empty()) {
+    const auto is_read = [](const protocol::OperatorValue& value) {
+      return value.bytes > 0 && value.place.kind == "backend";
+    };
+    if (reply.checked == 0 && std::ranges::any_of(reply.values, is_read))
+      reply.why_not = "no value was found where the program takes it, so none can be trusted";
+  }
+  if (!reply.why_not.empty()) {
+    Warn(values, reply.why_not, data);
+    return std::nullopt;
+  }
+  if (!reply.outputs_compared)
+    Warn(values, "the outputs of any two runs differ, so it is not known whether reading changes them", data);
+  TakeReply(reply, variant.values);
+  TakeKept(file, variant);
+  std::error_code ignored;
+  std::filesystem::remove(file, ignored);
+  return variant;
+}
+
+}  // namespace
+
+void MeasureValues(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
+                   Progress* progress, RunData& run) {
+  const Besides values{"values", "only etprof-runner reads them"};
+  if (run.pairs.empty()) {
+    AppendUnique("values are compared between variants: give one with --vs", run.warnings);
+    return;
+  }
+  std::map<const ExperimentData*, VariantValues> read;
+  std::filesystem::path folder;
+  Measure(values, plan, setup, reconnecting, progress, run,
+          [&](const ParticipantSetup& own, ExperimentData& data) {
+            folder = own.folder;
+            try {
+              if (auto variant = ReadVariant(values, own, data))
+                read.insert_or_assign(&data, std::move(*variant));
+            } catch (const WorkerFailure&) {
+              throw;
+            } catch (const std::exception& problem) {
+              Warn(values, problem.what(), data);
+            }
+          });
+  run.values.clear();
+  for (const ComparePair& pair : run.pairs) {
+    const ExperimentData &a = run.experiments[pair.baseline], &b = run.experiments[pair.candidate];
+    const auto baseline = read.find(&a), candidate = read.find(&b);
+    if (baseline == read.end() || candidate == read.end()) continue;
+    for (ValuesRow& row : CompareValues(baseline->second, candidate->second)) {
+      row.baseline = a.label;
+      row.candidate = b.label;
+      run.values.push_back(std::move(row));
+    }
+  }
+  if (!run.values.empty())
+    WriteFileAtomically(ValuesFile(folder), [&](std::ostream& out) { WriteValues(run.values, out); });
 }
 
 std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, const Plan& plan,

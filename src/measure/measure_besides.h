@@ -33,6 +33,11 @@ void MeasureCounters(const Plan& plan, const MakeUnitSetup& setup, const RepeatA
 void MeasureWatch(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
                   Progress* progress, RunData& run);
 
+// `--values`: a run in which the runner reads what each operator wrote; writes what the variants of pairs
+// have in common into `values.csv` of the results directory.
+void MeasureValues(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
+                   Progress* progress, RunData& run);
+
 // Whether the worker failed because of an interruption. Throws DeviceLost if the connection broke.
 bool WasInterrupted(const WorkerFailure& failure, Device& device);
 

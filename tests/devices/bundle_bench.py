@@ -72,9 +72,11 @@ class Bundle:
 
 
 def run_masked(
-    bundle: Bundle, qemu: list[str], pte: Path, folder: Path, masks: dict[str, str], option: str
+    bundle: Bundle, qemu: list[str], pte: Path, folder: Path, masks: dict[str, str], option: str, **keys: Any
 ) -> dict[str, Any]:
-    """Returns the summary of a short run on an emulated CPU, with one experiment per mask, named after it."""
+    """Returns the summary of a short run on an emulated CPU, with one experiment per mask, named after it.
+
+    `keys` are added to the configuration."""
     config = {
         "model": str(pte),
         "output_root": str(folder),
@@ -85,6 +87,7 @@ def run_masked(
         "runs": 1,
         "warmup": 1,
         "experiments": [{"name": name, "threads": 1, "isa": isa} for name, isa in masks.items()],
+        **keys,
     }
     path = folder / "config.json"
     folder.mkdir()

@@ -1,7 +1,9 @@
-"""`--watch` on an emulated CPU with SME2: what was seen called, against what etprof says of the program."""
+"""`--watch` and `--values` on an emulated CPU with SME2: what was seen called, against what etprof says of the program, and
+what SME2's kernels compute, against what NEON's do."""
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 from typing import Any
@@ -117,3 +119,34 @@ def test_the_library_calls_what_readelf_lists(bundle: Bundle) -> None:
         if " FUNC " in line and line.split()[-1].startswith("kai_run_")
     }
     assert called and called == defined
+
+
+PAIRS = {"compare_pairs": [{"baseline": {"experiment": "neon"}, "candidate": {"experiment": "sme2"}}]}
+
+
+def compared(bundle: Bundle, qemu: list[str], pte: Path, folder: Path) -> list[dict[str, str]]:
+    masks = {"neon": "-sme,-sme2", "sme2": ""}
+    summary = run_masked(bundle, qemu, pte, folder, masks, "--values", analysis=PAIRS)
+    assert not [warning for warning in summary["warnings"] if "values" in warning]
+    rows = list(csv.DictReader((folder / "values.csv").open(encoding="utf-8")))
+    # XNNPACK names what runs on SME2 otherwise, and packs for it, which shifts the operators.
+    assert any(row["candidate_name"] and row["state"] != "not read" for row in rows)
+    return rows
+
+
+def test_int8_is_the_same_bit_for_bit(bundle: Bundle, qemu: list[str], export: Any, tmp_path: Path) -> None:
+    rows = compared(bundle, qemu, export("int8"), tmp_path / "run")
+    assert {row["state"] for row in rows if row["state"] != "not read"} == {"identical"}
+
+
+def test_fp16_differs_from_the_first_convolution_on(
+    bundle: Bundle, qemu: list[str], export: Any, tmp_path: Path
+) -> None:
+    """By roundings to fp16: sums are held wider in one of the two. Its unit roundoff is 66 dB."""
+    rows = compared(bundle, qemu, export("fp16"), tmp_path / "run")
+    different = [row for row in rows if row["state"] == "different"]
+    assert different[0]["name"].startswith("Convolution (NHWC, F16)")
+    assert different[0]["candidate_name"].startswith("Convolution (NHWC, PF16)")
+    assert 40 < float(different[0]["sqnr_db"]) < 80
+    before = rows[: rows.index(different[0])]
+    assert {row["state"] for row in before} <= {"identical", "not read"}

@@ -155,7 +155,23 @@ def two_linears(once: bool) -> bytes:
     return lower(Model(), (torch.ones(4, 256),), xnnpack=True)
 
 
+def masked() -> bytes:
+    """A product, the larger of it and a constant that is larger throughout, and a sum: one delegate."""
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("factors", torch.linspace(0.5, 1.0, 64))
+            self.register_buffer("mask", torch.full((64,), 10.0))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.maximum(x * self.factors, self.mask) + x
+
+    return lower(Model(), (torch.ones(64),), xnnpack=True)
+
+
 ALL = {
+    "masked": masked,
     "portable_add": portable_add,
     "missing_operator": missing_operator,
     "every_dtype": every_dtype,

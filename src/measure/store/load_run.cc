@@ -20,6 +20,7 @@
 #include "measure/store/run_directory.h"
 #include "measure/store/run_files.h"
 #include "measure/store/watch.h"
+#include "measure/values/values.h"
 #include "xnnpack/kernel_log.h"
 
 namespace etprof {
@@ -171,6 +172,7 @@ RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_fil
     AddForeignTraces(run);
   }
   ReadOrReport(run.problems, [&] { run.peaks = LoadPeaks(run.folder); });
+  ReadOrReport(run.problems, [&] { run.values = LoadValues(run.folder); });
   for (ExperimentData& data : run.experiments) {
     ReadOrReport(run.problems, [&] { data.counters = LoadCounters(data); });
     ReadOrReport(run.problems, [&] { data.instructions = LoadInstructions(data); });

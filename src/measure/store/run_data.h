@@ -22,6 +22,7 @@
 #include "measure/instructions/instructions.h"
 #include "measure/store/counters_row.h"
 #include "measure/store/peaks_value.h"
+#include "measure/values/values_row.h"
 #include "protocol/messages.h"
 
 // The contents of a results directory in memory (docs/reference/files.md describes the files). A measurement
@@ -579,7 +580,8 @@ struct RunData {
   std::optional<OtherLoad> other_load_before, other_load_during;
   std::optional<ResourceLimits> limits_after;  // limits after the measurement; absent: not known
   ScheduleData schedule;
-  std::optional<Peaks> peaks;  // machine peaks; absent: not measured
+  std::optional<Peaks> peaks;     // machine peaks; absent: not measured
+  std::vector<ValuesRow> values;  // of pairs (--values); empty: none
   std::vector<ExperimentData> experiments;
   std::vector<ComparePair> pairs;
   std::vector<std::string> warnings;

@@ -397,6 +397,7 @@ RunData MeasureConfig(const Config& config, DeviceLock& turn, const MeasureReque
   options.instructions = request.instructions;
   options.emulator_plugin = ExecutablePath().parent_path() / "etprof-qemu-counts.so";
   options.watch = request.watch;
+  options.values = request.values;
   options.interrupted = [&progress] { return progress.Interrupted(); };
   if (options.progress == nullptr) options.progress = progress.ProgressOfDevice(0);
   options.etprof_version = ETPROF_VERSION;

@@ -199,6 +199,7 @@ std::vector<std::string> PlannedMeasurement::ExtraTimeTexts() const {
   if (request.counters) words.emplace_back("runs for the processor's counters");
   if (request.instructions) words.emplace_back("runs whose instructions are counted");
   if (request.watch) words.emplace_back("runs in which XNNPACK's calls are watched");
+  if (request.values) words.emplace_back("runs in which the operators' values are read");
   if (forecast.roofs > 0 && forecast.max_seconds == 0)
     words.push_back(CountedText(forecast.roofs, "measurement") + " of the machine's peaks");
   if (config.wait_minutes > 0) {

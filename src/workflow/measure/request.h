@@ -32,7 +32,8 @@ struct MeasureRequest {
   std::optional<double> max_seconds, precision, margin;
   std::optional<int> launches;
   std::string sustained, output_root;
-  bool no_peaks = false, counters = false, instructions = false, watch = false, resume = false;
+  bool no_peaks = false, counters = false, instructions = false, watch = false, values = false,
+       resume = false;
 
   HistoryRequest history;
 
@@ -123,6 +124,9 @@ struct MeasureRequest {
                   "(docs/guides/bottlenecks.md)"});
     DescribeInstructions(v);
     DescribeWatch(v);
+    v("values", MeasureMember(&M::values),
+      {.meaning = "Compare what each operator writes in the variants, in separate runs "
+                  "(docs/guides/values.md)"});
     v("no_peaks", MeasureMember(&M::no_peaks),
       {.meaning = "Do not measure the machine's peaks (docs/guides/bottlenecks.md)"});
   }

@@ -1,0 +1,362 @@
+#include "watch/values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/error.h"
+#include "core/file/sha256.h"
+#include "core/tensors/safetensors.h"
+#include "inference/boundary_recorder.h"
+#include "inference/dtypes.h"
+#include "inference/outputs.h"
+#include "timing/operator_clock.h"
+#include "timing/recording.h"
+#include "watch/library.h"
+
+namespace etprof::runner {
+namespace {
+
+namespace et = executorch::runtime;
+
+constexpr std::size_t kMostSetups = 192;  // functions; the wheel's library has 116
+constexpr std::size_t kSetupArguments = 8;
+using SetupWord = std::uintptr_t;
+using SetupArguments = std::array<SetupWord, kSetupArguments>;
+
+// The place of the output among the arguments, from the functions' declarations in XNNPACK's
+// include/xnnpack.h and include/experimental.h: after the operator, a workspace where there is one, and the
+// inputs.
+std::size_t OutputArgument(std::string_view function) {
+  struct Exception {
+    std::string_view prefix;
+    std::size_t place;
+  };
+  static constexpr Exception kExceptions[] = {{"batch_matrix_multiply_nc_q", 5},
+                                              {"batch_matrix_multiply_nc_qs8", 4},
+                                              {"batch_matrix_multiply_nc_qp8", 4},
+                                              {"batch_matrix_multiply_", 4},
+                                              {"binary_elementwise_", 3},
+                                              {"convolution2d_nhwc_", 3},
+                                              {"dynamic_fully_connected_", 5},
+                                              {"reduce_nd", 3},
+                                              {"resize_bilinear2d_nhwc", 3},
+                                              {"rope_", 3},
+                                              {"unpooling2d_", 3}};
+  std::size_t longest = 0, place = 2;
+  for (const Exception& exception : kExceptions) {
+    if (exception.prefix.size() <= longest || !function.starts_with(exception.prefix)) continue;
+    longest = exception.prefix.size();
+    place = exception.place;
+  }
+  return place;
+}
+
+constexpr std::string_view kSetup = "xnn_setup_";
+bool IsSetup(std::string_view name) {
+  return name.starts_with(kSetup) && !name.starts_with("xnn_setup_runtime");
+}
+
+struct SetupFunction {
+  void* function = nullptr;
+  std::size_t output = 0;  // its place
+};
+std::array<SetupFunction, kMostSetups> setup_functions;
+
+class ValueReader;
+ValueReader* current_reader = nullptr;  // neither the clock's hook nor a setup function takes an argument
+
+// One run's values.
+class ValueReader {
+ public:
+  ValueReader(Model& model, const protocol::ValuesRequest& request)
+      : model_(model),
+        recorder_(
+            1, [this](std::uint64_t* values) { *values = captures_.size(); },
+            [this](const BoundaryRecorder::Key& key, const std::string& name, const std::uint64_t* from,
+                   const std::uint64_t* to) { AddOperator(key, name, *from, *to); }),
+        keeps_(!request.path.empty()) {
+    for (const protocol::ValueSize& size : request.sizes) sizes_[size.index] = size;
+  }
+
+  void Run() {
+    const Recording recording(model_, recorder_);
+    struct Hooks {
+      explicit Hooks(ValueReader& reader) : tracer(reader.model_.tracer()) {
+        current_reader = &reader;
+        CallAtBoundaries([] { current_reader->AtBoundary(); });
+        tracer.TellValues([&reader](const et::EValue& value) { reader.AtValue(value); });
+      }
+      ~Hooks() {
+        tracer.TellValues(nullptr);
+        CallAtBoundaries(nullptr);
+        current_reader = nullptr;
+      }
+      Hooks(Hooks&&) = delete;
+      OperatorTracer& tracer;
+    };
+    model_.GiveInputs();
+    const Hooks hooks(*this);
+    recorder_.BeginRun(/*counted=*/true);
+    model_.Run();
+    recorder_.EndRun();
+  }
+
+  void AtSetup(const SetupFunction& function, const SetupArguments& arguments) {
+    if (calls_.empty() || calls_.back().boundaries > 0) calls_.emplace_back();
+    std::vector<Setup>& setups = calls_.back().setups;
+    const auto known =
+        std::ranges::find(setups, arguments[0], [](const Setup& setup) { return setup.arguments[0]; });
+    // XNNPACK prepares the copies of which a concatenation is made once for each of its inputs.
+    for (auto copy = known; copy != setups.end(); ++copy) copy->begin = known->begin;
+    if (known != setups.end()) return;
+    setups.push_back({reinterpret_cast<const void*>(arguments[function.output]), arguments, setups.size()});
+  }
+
+  // Throws what stands for what was found wrong.
+  void Fill(protocol::ValuesReply& reply) {
+    reply.why_not = wrong_;
+    reply.checked = checked_;
+    for (auto& [index, value] : values_) {
+      const Capture& capture = captures_[static_cast<std::size_t>(index)];
+      if (capture.call) value.why_not = ProblemOf(calls_[*capture.call], capture);
+      value.dtype = capture.dtype;
+      if (value.why_not.empty()) {
+        value.bytes = static_cast<std::int64_t>(capture.bytes);
+        value.sha256 = capture.sha256;
+        value.kept = capture.kept_elements;
+      }
+      reply.values.push_back(value);
+    }
+  }
+
+  void Write(const protocol::ValuesReply& reply, const std::string& path) const {
+    std::vector<std::pair<std::string, TensorBytes>> tensors;
+    for (const protocol::OperatorValue& value : reply.values) {
+      const Capture& capture = captures_[static_cast<std::size_t>(value.index)];
+      if (value.kept == 0) continue;
+      const auto bytes = static_cast<std::int64_t>(capture.kept.size());
+      tensors.emplace_back(std::to_string(value.index), TensorBytes{"U8", {bytes}, capture.kept});
+    }
+    WriteSafetensors(path, tensors, {{"format", "etprof-values-1"}});
+  }
+
+ private:
+  struct Setup {
+    const void* output;
+    SetupArguments arguments;
+    std::size_t begin;  // the first setup of the same operator
+  };
+  struct Call {  // of a delegate
+    std::vector<Setup> setups;
+    std::size_t boundaries = 0;   // the first one is before the first operator
+    std::size_t captures = 0;     // of operators
+    std::size_t operators = 0;    // that were traced
+    std::set<const void*> taken;  // addresses of tensors that the program takes from it, or gives it
+  };
+  struct Capture {
+    const void* data = nullptr;
+    std::optional<std::size_t> call;  // absent: of a kernel
+    std::size_t setup = 0;            // in its call
+    std::size_t bytes = 0;
+    std::int64_t kept_elements = 0;
+    std::string dtype, sha256;
+    std::vector<std::byte> kept;
+  };
+
+  void AtBoundary() {
+    if (calls_.empty()) calls_.emplace_back();
+    in_delegate_ = true;
+    Call& call = calls_.back();
+    if (call.boundaries > 0) {
+      Capture capture;
+      capture.call = calls_.size() - 1;
+      capture.setup = call.boundaries - 1;
+      if (capture.setup < call.setups.size()) {
+        const std::size_t begin = call.setups[capture.setup].begin;
+        if (capture.setup + 1 < call.setups.size() && call.setups[capture.setup + 1].begin == begin)
+          return void(++call.boundaries);  // the next one is of the same operator
+        capture.data = call.setups[begin].output;
+        const auto size = sizes_.find(static_cast<std::int64_t>(captures_.size()));
+        if (size != sizes_.end() && capture.data != nullptr)
+          Take(static_cast<std::size_t>(size->second.bytes),
+               static_cast<std::size_t>(size->second.element_bytes), capture);
+      }
+      captures_.push_back(std::move(capture));
+      ++call.captures;
+    }
+    ++call.boundaries;
+    recorder_.Boundary();
+  }
+
+  // Kernels log their outputs, and the program all arguments of a delegate after its call.
+  void AtValue(const et::EValue& value) {
+    if (!value.isTensor()) return;
+    const auto& tensor = value.toTensor();
+    Capture capture;
+    capture.data = tensor.const_data_ptr();
+    capture.dtype = SafetensorsName(tensor.scalar_type());
+    if (in_delegate_) {
+      calls_.back().taken.insert(capture.data);
+      Compare(capture.data, tensor.nbytes());
+    }
+    if (keeps_ && capture.data != nullptr)
+      Take(tensor.nbytes(), static_cast<std::size_t>(tensor.element_size()), capture);
+    captures_.push_back(std::move(capture));
+  }
+
+  // What the last operator that wrote to this address wrote is what the program finds there.
+  void Compare(const void* data, std::size_t bytes) {
+    for (auto capture = captures_.rbegin(); capture != captures_.rend(); ++capture) {
+      if (!capture->call || capture->data != data || capture->bytes == 0) continue;  // or logged before
+      if (*capture->call != calls_.size() - 1) return;
+      const auto* const begin = static_cast<const std::byte*>(data);
+      if (capture->bytes == bytes && Sha256Hex({begin, bytes}) == capture->sha256) {
+        ++checked_;
+      } else {
+        wrong_ = "an operator's value is not what the program took from its delegate";
+      }
+      return;
+    }
+  }
+
+  static void Take(std::size_t bytes, std::size_t element, Capture& capture) {
+    const auto* const begin = static_cast<const std::byte*>(capture.data);
+    if (bytes == 0 || bytes % element != 0) return;
+    capture.bytes = bytes;
+    capture.sha256 = Sha256Hex({begin, bytes});
+    const std::size_t elements = bytes / element;
+    const std::size_t step = (elements + protocol::kMostKeptElements - 1) / protocol::kMostKeptElements;
+    for (std::size_t i = 0; i < elements; i += step) {
+      capture.kept.insert(capture.kept.end(), begin + i * element, begin + (i + 1) * element);
+      ++capture.kept_elements;
+    }
+  }
+
+  void AddOperator(const BoundaryRecorder::Key& key, const std::string& name, std::uint64_t from,
+                   std::uint64_t to) {
+    if (key.kind == "delegate_call") in_delegate_ = false;
+    if (key.kind != "kernel" && key.kind != "backend") return;
+    for (std::uint64_t i = from; i < to; ++i) {
+      if (const auto call = captures_[i].call) ++calls_[*call].operators;
+      protocol::OperatorValue value;
+      value.place = key;
+      value.name = name;
+      value.index = static_cast<std::int64_t>(i);
+      values_.emplace(value.index, std::move(value));
+    }
+  }
+
+  static std::string ProblemOf(const Call& call, const Capture& capture) {
+    if (call.setups.size() + 1 != call.boundaries || call.captures != call.operators) {
+      return fmt::format("XNNPACK prepared {} operators of its call, and {} were traced", call.setups.size(),
+                         call.operators);
+    }
+    if (capture.data == nullptr) return "it has no address";
+    if (call.taken.contains(capture.data)) return "";
+    const auto word = reinterpret_cast<SetupWord>(capture.data);
+    for (std::size_t i = capture.setup + 1; i < call.setups.size(); ++i) {
+      if (std::ranges::find(call.setups[i].arguments, word) != call.setups[i].arguments.end()) return "";
+    }
+    return "nothing takes its address";
+  }
+
+  Model& model_;
+  BoundaryRecorder recorder_;
+  const bool keeps_;
+  std::map<std::int64_t, protocol::ValueSize> sizes_;  // by index
+  std::vector<Call> calls_;
+  bool in_delegate_ = false;  // from a call's first boundary until all of its arguments are logged
+  std::vector<Capture> captures_;
+  std::map<std::int64_t, protocol::OperatorValue> values_;  // by index in `captures_`
+  std::int64_t checked_ = 0;
+  std::string wrong_;
+};
+
+// Setups take pointers alone. Passing more than a function reads is harmless, as in timed_calls.cc.
+int setup_depth = 0;  // one may call another
+template <std::size_t index>
+SetupWord SetupEntry(SetupWord a, SetupWord b, SetupWord c, SetupWord d, SetupWord e, SetupWord f,
+                     SetupWord g, SetupWord h) {
+  const SetupFunction& function = setup_functions[index];
+  if (current_reader != nullptr && setup_depth == 0)
+    current_reader->AtSetup(function, {a, b, c, d, e, f, g, h});
+  ++setup_depth;
+  const SetupWord result =
+      reinterpret_cast<decltype(&SetupEntry<index>)>(function.function)(a, b, c, d, e, f, g, h);
+  --setup_depth;
+  return result;
+}
+template <std::size_t... index>
+constexpr auto SetupEntries(std::index_sequence<index...>) {
+  return std::array{&SetupEntry<index>...};
+}
+constexpr auto kSetupEntries = SetupEntries(std::make_index_sequence<kMostSetups>());
+
+// Throws Error (kDeviceFailed) where they cannot be replaced.
+void ReplaceSetups(ReplacedSlots& replaced) {
+  const LoadedLibrary library = LoadedLibrary::FindXnnpack();
+  std::size_t count = 0;
+  for (const LoadedLibrary::Slot& slot : library.Slots()) {
+    if (!IsSetup(slot.name) || count == kMostSetups) continue;
+    setup_functions[count] = {slot.function,
+                              OutputArgument(std::string_view(slot.name).substr(kSetup.size()))};
+    replaced.Replace(slot, reinterpret_cast<void*>(kSetupEntries[count]));
+    ++count;
+  }
+  if (count == 0) {
+    throw Error(ExitCode::kDeviceFailed, "XNNPACK's library does not call xnn_setup_* through its PLT");
+  }
+}
+
+std::vector<std::string> OutputDigests(const Model& model) {
+  std::vector<std::string> digests;
+  for (const protocol::OutputDigest& output : DigestOutputs(model.method())) digests.push_back(output.sha256);
+  return digests;
+}
+
+std::vector<std::string> RunUnread(Model& model) {
+  model.GiveInputs();
+  model.Run();
+  return OutputDigests(model);
+}
+
+}  // namespace
+
+protocol::ValuesReply ReadValues(Model& model, const protocol::ValuesRequest& request) {
+  protocol::ValuesReply reply;
+  const std::vector<std::string> expected = RunUnread(model);
+  reply.outputs_compared = RunUnread(model) == expected;
+  ValueReader reader(model, request);
+  {
+    ReplacedSlots replaced;
+    try {
+      const std::vector<std::string>& backends = model.description().backends;
+      if (std::ranges::find(backends, "XnnpackBackend") != backends.end()) ReplaceSetups(replaced);
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::kDeviceFailed) throw;
+      reply.why_not = error.what();
+      return reply;
+    }
+    reader.Run();
+  }
+  if (reply.outputs_compared && OutputDigests(model) != expected) {
+    reply.why_not = "the outputs are others while values are read";
+    return reply;
+  }
+  reader.Fill(reply);
+  if (!reply.why_not.empty()) {
+    reply.values.clear();
+  } else if (!request.path.empty()) {
+    reader.Write(reply, request.path);
+  }
+  return reply;
+}
+
+}  // namespace etprof::runner

@@ -1,0 +1,23 @@
+// For LD_PRELOAD: operator FLIP_OPERATOR of XNNPACK's elementwise operators of two inputs, counted from 0 in
+// the order of their setup, reads its second input, FLIP_ELEMENTS floats, with one bit of the first one
+// flipped.
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+extern "C" int xnn_setup_binary_elementwise_nd(void* op, const void* a, const void* b, void* out) {
+  using Setup = int (*)(void*, const void*, const void*, void*);
+  static const auto setup = reinterpret_cast<Setup>(::dlsym(RTLD_NEXT, "xnn_setup_binary_elementwise_nd"));
+  static std::vector<void*> known;
+  static std::vector<std::uint32_t> flipped(std::strtoul(std::getenv("FLIP_ELEMENTS"), nullptr, 10));
+  std::size_t index = 0;
+  while (index < known.size() && known[index] != op) ++index;
+  if (index == known.size()) known.push_back(op);
+  if (index != std::strtoul(std::getenv("FLIP_OPERATOR"), nullptr, 10)) return setup(op, a, b, out);
+  std::memcpy(flipped.data(), b, 4 * flipped.size());
+  flipped[0] ^= std::uint32_t{1} << 20U;
+  return setup(op, a, flipped.data(), out);
+}
