@@ -17,6 +17,8 @@
 #include "render/example_documents.h"
 #include "render/json/read_formats.h"
 #include "render/table_text.h"
+#include "report/example_devices.h"
+#include "report/ladder/example_ladder.h"
 #include "say/run/report_parts.h"
 
 namespace etprof {
@@ -481,6 +483,60 @@ TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
     for (const auto& [id, count] : rows)
       EXPECT_EQ(read::Csv(RenderCsv(document, id)).rows.size(), count) << id;
   }
+}
+
+// Speedups, verdicts, and results fit a screen of 80 columns, however long the names are.
+TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
+  std::set<std::string> decided;
+  std::vector<say::Document> documents = example::Documents();
+  documents.push_back(say::MakeDevicesDocument(example::MakeDevices()));
+  for (const bool threads : {false, true}) {
+    std::vector<example::LadderPoint> points = example::MakeSme2Points();
+    if (!threads) std::erase_if(points, [](const example::LadderPoint& point) { return point.threads != 1; });
+    documents.push_back(say::MakeReportDocument(example::MakeLadder(points)));
+  }
+  for (say::Document& document : documents) {
+    SCOPED_TRACE(document.title);
+    for (say::Table* const table : TablesIn(document)) {
+      const auto decides = [&](std::size_t c) {
+        return table->columns[c].decides || std::ranges::any_of(table->rows, [&](const say::Row& row) {
+                 return std::holds_alternative<say::Speedup>(row.cells[c].value);
+               });
+      };
+      for (std::size_t c = 0; c < table->columns.size(); ++c) {
+        say::Table::Column& column = table->columns[c];
+        if (column.kept_part == say::Table::KeptPart::kDifference)
+          column.title += " of a variant with a long name";
+        if (c > 0 && (decides(c) || column.right || column.title.empty())) continue;
+        for (say::Row& row : table->rows) {
+          if (auto* const words = std::get_if<std::string>(&row.cells[c].value);
+              words != nullptr && !words->empty())
+            *words += " that has a long name of its own";
+        }
+      }
+      say::Document alone;
+      alone.sections = {{"", say::Level::kUsual, {*table}}};
+      const std::string screen = OnScreen(alone, {.width = 80, .more = ""});
+      std::istringstream lines(screen);
+      bool any = false;
+      for (std::size_t c = 1; c < table->columns.size(); ++c) any = any || decides(c);
+      for (std::string line; any && std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), 80) << screen;
+      const TableText text = TextOf(*table, table->screen_rows,
+                                    [](const say::Row& row) { return row.level <= say::Level::kUsual; });
+      if (table->level > say::Level::kUsual) continue;
+      for (std::size_t c = 1; c < table->columns.size(); ++c) {
+        if (!decides(c) || table->columns[c].level > say::Level::kUsual) continue;
+        EXPECT_EQ(table->columns[c].drop_priority, 0) << table->id << ' ' << table->columns[c].id;
+        for (const TableText::Row& row : text.rows) {
+          if (!row.cells[c].usual) continue;
+          EXPECT_THAT(screen, HasSubstr(row.cells[c].text.substr(0, 20))) << table->id;
+          decided.insert(table->id);
+        }
+      }
+    }
+  }
+  EXPECT_THAT(decided, testing::IsSupersetOf({"self_times", "speedups", "verdicts", "variants", "limit",
+                                              "checks", "latency", "ladder_levels"}));
 }
 
 // A command must know the allowed values of --csv before it measures, so documents of empty results have

@@ -28,9 +28,10 @@ Cell OutcomeCell(const BisectionStep& step) {
 Table StepsTable(const Bisection& bisection) {
   Table table{
       .id = "steps",
-      .columns = {Left("commit"), Left("subject").WithDropPriority(1), Right("change", "against good"),
+      .columns = {Left("commit"), Left("subject").WithDropPriority(1),
+                  Right("change", "against good").Decides(),
                   Right("bad_from", "bad from").WithDropPriority(2), Right("launches").WithDropPriority(3),
-                  Left("outcome", "is"), Left("why").WithWrapping()}};
+                  Left("outcome", "is").Decides(), Left("why").WithWrapping()}};
   for (const BisectionStep& step : bisection.steps) {
     table.rows.push_back({step.commit.substr(0, kCommitDigits), step.subject,
                           step.growth ? Cell(Change{*step.growth, step.low, step.high}) : Cell(),

@@ -118,8 +118,8 @@ std::string PairingText(const CheckPair& pair) {
 Table MakeChecksTable(const CheckPair& pair, bool listed) {
   Table table{.id = "checks",
               .columns = {Left("check"), Right("baseline").WithDropPriority(2),
-                          Right("candidate").WithDropPriority(3), Right("change"),
-                          Right("allowed").WithDropPriority(1), Left("result")}};
+                          Right("candidate").WithDropPriority(3), Right("change").Decides(),
+                          Right("allowed").WithDropPriority(1), Left("result").Decides()}};
   for (const CheckItem& item : pair.items) {
     if (IsListed(item) != listed) continue;
     const GateDecision decision = item.verdict.decision;

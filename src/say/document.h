@@ -206,8 +206,10 @@ struct Table {
     bool sums = false;                          // for times: the sum over the hidden rows is printed below
     Level level = Level::kUsual;                // kPage: shown only on pages, and on screens with --all
     bool wraps = false;                         // for the last column: long text wraps into further lines
+    bool decides = false;                       // a verdict or what it rests on: never dropped
 
     Column& WithDropPriority(int order) { return drop_priority = order, *this; }
+    Column& Decides() { return decides = true, *this; }
     Column& WithKeptPart(KeptPart what) { return kept_part = what, *this; }
     Column& WithBars() { return bars = true, *this; }
     Column& WithWrapping() { return wraps = true, *this; }

@@ -276,7 +276,7 @@ Table SeriesTable(const HistoryReport& history, bool gate) {
               .columns = {Left("name", "series"), Right("measurements", "measured").WithDropPriority(2),
                           Right("time", history.operator_name.empty() ? "latency" : "self time"),
                           Right("noise").WithDropPriority(1), Right("changes").WithDropPriority(3),
-                          Right("last_change", "last change").WithDropPriority(4), Left("result")}};
+                          Right("last_change", "last change").WithDropPriority(4), Left("result").Decides()}};
   table.columns[0].kept_part = Table::KeptPart::kDifference;
   table.min_name_width = 40;
   for (const Trend& trend : history.trends) {

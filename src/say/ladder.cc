@@ -349,7 +349,7 @@ class LadderDocument {
   Table Settings() const {
     Table table{.id = "ladder_settings", .columns = {Left("level")}, .level = Level::kBrief};
     AddThreads("_over_below", table);
-    table.columns.push_back(Right("scaling").WithDropPriority(1));
+    table.columns.push_back(Right("scaling"));
     const LadderRow& latency = ladder_.latency;
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
       Row row = MakeThreadsRow(GetName(l), latency, l, [&](const LadderSetting& at) {
@@ -396,8 +396,9 @@ class LadderDocument {
          [&](const Of& of) { return report_.emulated ? Cell("") : Cell(LevelBars(of.cells[0])); }, one}};
     for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
       const int threads = ladder_.threads[t];
-      shown.push_back({one ? Left("changed_by", "changed by")
-                           : Left(fmt::format("threads_{}", threads), CountedText(threads, "thread")),
+      shown.push_back({(one ? Left("changed_by", "changed by")
+                            : Left(fmt::format("threads_{}", threads), CountedText(threads, "thread")))
+                           .Decides(),
                        [this, t](const Of& of) { return ChangedBy(of, t); }});
     }
     Table table{.id = id};

@@ -90,7 +90,8 @@ class MatrixSection {
       const ReportExperiment& of = report_.experiments[index];
       const std::string column =
           matrix_.threads ? fmt::format("threads_{}", of.threads) : fmt::format("experiment_{}", index);
-      table.columns.push_back(Right(column, matrix_.threads ? CountedText(of.threads, "thread") : of.label));
+      table.columns.push_back(
+          VariantColumn(column, matrix_.threads ? CountedText(of.threads, "thread") : of.label));
       if (index != matrix_.baseline) table.columns.push_back(Right(column + "_speedup", ""));
     };
     add(matrix_.baseline);

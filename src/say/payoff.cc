@@ -69,7 +69,7 @@ class PayoffSection {
       table.columns.push_back(Right(id, CountedText(payoff_.threads[t], "thread")));
       table.columns.push_back({id, "CI", false, static_cast<int>(payoff_.threads.size() - t)});
     }
-    table.columns.push_back(Left("no_longer_from", "no longer"));
+    table.columns.push_back(Left("no_longer_from", "no longer").Decides());
     const auto add = [&](const PayoffRow& of, Level level) {
       Row row{of.name};
       for (const std::optional<Quantity>& speedups : of.speedups) {

@@ -74,7 +74,7 @@ Table MakeItemsTable(const StaticCheck& check, const std::string& method, bool c
        {Right("baseline").WithDropPriority(2), BaselineCell, changes},
        {Right("candidate", changes ? "candidate" : "value"), CandidateCell},
        {Right("allowed").WithDropPriority(1), [](const StaticItem& item) { return AllowedText(item); }},
-       {Left("result"), [](const StaticItem& item) { return ResultCell(item.decision); }}},
+       {Left("result").Decides(), [](const StaticItem& item) { return ResultCell(item.decision); }}},
       items);
   return table;
 }

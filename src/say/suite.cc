@@ -107,7 +107,7 @@ class SuiteDocument {
     Table table{.id = id, .columns = {Left("model"), Left("dtype", "type")}};
     table.columns.front().kept_part = Table::KeptPart::kDifference;
     for (std::size_t i = 0; i < suite_.devices.size(); ++i)
-      table.columns.push_back(Right(fmt::format("device_{}", i + 1), suite_.devices[i]));
+      table.columns.push_back(VariantColumn(fmt::format("device_{}", i + 1), suite_.devices[i]));
     for (const auto& program : programs_) {
       Row row{program.first, program.second};
       for (const std::string& device : suite_.devices) {
@@ -166,10 +166,11 @@ class SuiteDocument {
   }
 
   Table MakeVariantsTable() const {
-    Table table{.id = "variants",
-                .columns = {Left("variant"), Left("device"), Right("geometric_mean", "geometric mean"),
-                            Right("interval"), Left("verdict"), Right("models").WithDropPriority(2),
-                            Right("ratios").WithDropPriority(1)}};
+    Table table{
+        .id = "variants",
+        .columns = {Left("variant"), Left("device"), Right("geometric_mean", "geometric mean").Decides(),
+                    Right("interval"), Left("verdict").Decides(), Right("models").WithDropPriority(2),
+                    Right("ratios").WithDropPriority(1)}};
     table.min_name_width = 28;
     for (const SuiteVariant& variant : suite_.variants) {
       Quantity quantity;
@@ -198,7 +199,7 @@ class SuiteDocument {
     Table table{.id = "dtypes",
                 .columns = {Left("model"), Left("device"), Left("dtype", "type"), Left("against"),
                             Right("latency").WithDropPriority(2), Right("baseline").WithDropPriority(1),
-                            Right("speedup"), Right("interval"), Left("verdict")}};
+                            Right("speedup"), Right("interval"), Left("verdict").Decides()}};
     table.columns.front().kept_part = Table::KeptPart::kDifference;
     for (const SuiteDtype& dtype : suite_.dtypes) {
       table.rows.push_back({dtype.model, dtype.device, dtype.candidate, dtype.baseline,
@@ -211,7 +212,8 @@ class SuiteDocument {
 
   Table MakeLimitTable() const {
     Table table{.id = "limit",
-                .columns = {Left("cell"), Left("pair").WithDropPriority(1), Right("change"), Left("result")}};
+                .columns = {Left("cell"), Left("pair").WithDropPriority(1), Right("change").Decides(),
+                            Left("result").Decides()}};
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
         const GateVerdict& gate = pair.gate;
@@ -240,8 +242,10 @@ class SuiteDocument {
     std::ranges::stable_sort(all, [](const Of& a, const Of& b) { return a.op->self_ns > b.op->self_ns; });
     if (all.size() > kMaxSuiteOperators) all.resize(kMaxSuiteOperators);
     for (const Of& of : all) {
-      table.rows.push_back({of.op->name, of.cell->model, of.cell->dtype, of.cell->device,
-                            Duration{of.op->self_ns}, Share{of.op->share}});
+      table.rows.push_back(
+          {of.op->name, of.cell->model, of.cell->dtype, of.cell->device,
+           of.cell->Contended() ? Unsure(stats::Verdict::kContended) : Cell(Duration{of.op->self_ns}),
+           Share{of.op->share}});
     }
     return table;
   }
@@ -280,7 +284,8 @@ class SuiteDocument {
     Table table{.id = "cells",
                 .columns = {Left("model"), Left("dtype", "type"), Left("device"), Left("pair"),
                             Right("baseline"), Right("candidate"), Right("speedup"), Right("interval"),
-                            Left("verdict"), Right("launches"), Left("run_directory", "results")}};
+                            Left("verdict").Decides(), Right("launches").WithDropPriority(2),
+                            Left("run_directory", "results").WithDropPriority(1)}};
     for (const SuiteCellReport& cell : suite_.cells) {
       for (const SuitePair& pair : cell.pairs) {
         table.rows.push_back({cell.model, cell.dtype, cell.device, PairName(pair),

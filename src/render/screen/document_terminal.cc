@@ -16,7 +16,7 @@
 namespace etprof {
 namespace {
 
-constexpr int kMinLastColumn = 12;
+constexpr int kMinLastColumn = 12, kMinVerdictColumn = 24;
 constexpr int kMaxVariantName = 14;  // columns of a variant's name in a column heading
 constexpr const char* kHowToShowAll = " (--all shows them)";
 
@@ -118,7 +118,7 @@ class SectionRenderer {
       if (!IsShown(column.level)) continue;
       columns.push_back(i);
       screen.columns.push_back({(i == 0 ? letter_column : "") + EscapeToOneLine(text.titles[i]), column.right,
-                                column.drop_priority});
+                                column.drop_priority, i > 0 && (column.decides || HasSpeedups(table, i))});
     }
     ShortenVariantNames(table, columns, screen);
     for (const TableText::Row& of : text.rows) {
@@ -156,6 +156,12 @@ class SectionRenderer {
     letters_ = DrawRooflineChart(roofs, options_, out_);
   }
 
+  static bool HasSpeedups(const say::Table& table, std::size_t column) {
+    return std::ranges::any_of(table.rows, [&](const say::Row& row) {
+      return std::holds_alternative<say::Speedup>(row.cells[column].value);
+    });
+  }
+
   // Shortens long names of variants in column headings by what they have in common.
   static void ShortenVariantNames(const say::Table& table, const std::vector<std::size_t>& columns,
                                   ScreenTable& screen) {
@@ -191,7 +197,8 @@ class SectionRenderer {
       for (const auto& row : table.rows) widest = std::max(widest, DisplayWidth(row[i].text));
       others += (i == 0 ? std::min(widest, table.min_name_width) : widest) + 2;
     }
-    const int room = std::max(kMinLastColumn, options_.width - others);
+    const int min_width = table.columns.back().decides ? kMinVerdictColumn : kMinLastColumn;
+    const int room = std::max(min_width, options_.width - others);
     std::vector<std::vector<ScreenTable::Cell>> rows;
     for (auto& row : table.rows) {
       if (!wraps || DisplayWidth(row.back().text) <= room) {

@@ -1,7 +1,7 @@
 #include "render/screen/screen_table.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "core/text/display_width.h"
 #include "core/text/escape.h"
@@ -10,6 +10,7 @@ namespace etprof {
 namespace {
 
 constexpr int kMinNameWidth = 16;
+constexpr int kMinWordsWidth = 12;  // of a column of words beside the deciding columns
 constexpr int kMinBarColumns = 4, kMaxBarColumns = 16;
 
 }  // namespace
@@ -28,49 +29,79 @@ std::string TruncateKeeping(const std::string& text, int columns, say::Table::Ke
   return TruncateEnd(text, columns);
 }
 
-std::size_t ScreenTable::Draw(const TerminalOptions& options, std::ostream& out) const {
-  std::vector<int> widths;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    int width = DisplayWidth(columns[i].title);
-    for (const auto& row : rows) width = std::max(width, DisplayWidth(row[i].text));
-    widths.push_back(width);
-  }
-  std::vector<std::size_t> shown(columns.size());
-  std::iota(shown.begin(), shown.end(), std::size_t{0});
-  // Width of all columns except the first, including the spaces before each.
-  const auto others = [&] {
-    int width = 0;
-    for (const std::size_t i : shown) width += i == 0 ? 0 : 2 + widths[i];
-    return width;
-  };
-  while (!options.all && 2 + std::min(widths[0], min_name_width) + others() > options.width) {
-    auto first = shown.end();
-    for (auto i = shown.begin(); i != shown.end(); ++i) {
-      if (columns[*i].drop_priority > 0 &&
-          (first == shown.end() || columns[*i].drop_priority < columns[*first].drop_priority))
-        first = i;
+int ScreenTable::ColumnWidth(std::size_t column) const {
+  int width = DisplayWidth(columns[column].title);
+  for (const auto& row : rows) width = std::max(width, DisplayWidth(row[column].text));
+  return width;
+}
+
+int ScreenTable::Width() const {
+  int width = 2 + std::min(ColumnWidth(0), min_name_width);
+  for (std::size_t i = 1; i < columns.size(); ++i) width += 2 + ColumnWidth(i);
+  return width;
+}
+
+void ScreenTable::DropColumn(std::size_t column) {
+  // The column after it, which belongs to it, takes over the title.
+  if (column + 1 < columns.size() && columns[column + 1].title.empty())
+    columns[column + 1].title = columns[column].title;
+  const auto at = static_cast<std::ptrdiff_t>(column);
+  columns.erase(columns.begin() + at);
+  for (auto& row : rows) row.erase(row.begin() + at);
+}
+
+void ScreenTable::MakeRoom(int width) {
+  while (Width() > width) {
+    std::size_t first = 0;
+    for (std::size_t i = 1; i < columns.size(); ++i) {
+      const int drop_priority = columns[i].decides ? 0 : columns[i].drop_priority;
+      if (drop_priority > 0 && (first == 0 || drop_priority < columns[first].drop_priority)) first = i;
     }
-    if (first == shown.end()) break;
-    shown.erase(first);
+    if (first == 0) break;
+    DropColumn(first);
   }
+  if (std::ranges::none_of(columns, &Column::decides)) return;
+  for (std::size_t i = columns.size(); i-- > 1;) {
+    const int over = Width() - width, widest = ColumnWidth(i);
+    if (over <= 0) return;
+    if (columns[i].right || columns[i].decides || widest <= kMinWordsWidth) continue;
+    std::vector<std::string> words;
+    for (const auto& row : rows) words.push_back(row[i].text);
+    words = ShortenNames(std::move(words), std::max(kMinWordsWidth, widest - over));
+    for (std::size_t r = 0; r < rows.size(); ++r) rows[r][i].text = std::move(words[r]);
+  }
+  for (std::size_t i = columns.size(); i-- > 1 && Width() > width;)
+    if (!columns[i].decides) DropColumn(i);
+}
+
+std::size_t ScreenTable::Draw(const TerminalOptions& options, std::ostream& out) const {
+  ScreenTable table = *this;
+  if (!options.all) table.MakeRoom(options.width);
+  return columns.size() - table.columns.size() + table.DrawFitted(options, out);
+}
+
+std::size_t ScreenTable::DrawFitted(const TerminalOptions& options, std::ostream& out) const {
+  std::vector<int> widths;
+  for (std::size_t i = 0; i < columns.size(); ++i) widths.push_back(ColumnWidth(i));
+  const bool decides = std::ranges::any_of(columns, &Column::decides);
   // Columns that do not fit go into further tables, together with the columns that belong to them.
   std::vector<std::vector<std::size_t>> tables = {{0}};
   int used = 0;
-  for (std::size_t i = 1; i < shown.size();) {
+  for (std::size_t i = 1; i < columns.size();) {
     std::size_t next = i;
     int width = 0;
-    do width += 2 + widths[shown[next++]];
-    while (next < shown.size() && columns[shown[next]].title.empty());
+    do width += 2 + widths[next++];
+    while (next < columns.size() && columns[next].title.empty());
     if (tables.back().size() > 1 && 2 + std::min(widths[0], min_name_width) + used + width > options.width) {
       tables.push_back({0});
       used = 0;
     }
     used += width;
-    for (; i < next; ++i) tables.back().push_back(shown[i]);
+    for (; i < next; ++i) tables.back().push_back(i);
   }
   std::size_t hidden = columns.size() - 1;
   for (const std::vector<std::size_t>& table : tables) {
-    if (&table != &tables.front() && !options.all) break;
+    if (&table != &tables.front() && !options.all && !decides) break;
     if (&table != &tables.front()) out << '\n';
     DrawColumns(table, widths, options, out);
     hidden -= table.size() - 1;

@@ -14,12 +14,15 @@ namespace etprof {
 // A table that is at most as wide as the terminal. If it is too wide and TerminalOptions::all is false,
 // columns are dropped in the order of their drop priority, then names in the first column are truncated, but
 // never below 16 columns. Columns that may not be dropped and do not fit are counted; with
-// TerminalOptions::all they are drawn in further tables below, which repeat the first column.
+// TerminalOptions::all they are drawn in further tables below, which repeat the first column. A deciding
+// column is never dropped: words of other columns are shortened and other columns dropped before it, and if
+// there is still no room, it is drawn in a further table.
 struct ScreenTable {
   struct Column {
     std::string title;      // "": belongs to the column before it
     bool right = false;     // whether the text is right-aligned
     int drop_priority = 0;  // drop priority: 1 is dropped first, then 2, ...; 0: never
+    bool decides = false;
   };
   struct Cell {
     std::string text;                // a single line (EscapeToOneLine)
@@ -37,11 +40,17 @@ struct ScreenTable {
   std::size_t Draw(const TerminalOptions& options, std::ostream& out) const;
 
  private:
+  // Drops columns and shortens words until the deciding columns fit into `width`, if they can.
+  void MakeRoom(int width);
+  int ColumnWidth(std::size_t column) const;
+  int Width() const;  // with the first column at its minimum
+  void DropColumn(std::size_t column);
+  std::size_t DrawFitted(const TerminalOptions& options, std::ostream& out) const;
   void DrawColumns(const std::vector<std::size_t>& shown, const std::vector<int>& widths,
                    const TerminalOptions& options, std::ostream& out) const;
 };
 
-// Truncates text to `columns`; `keep` says which part stays.
+// Truncates text to `columns`; `kept_part` says which part stays.
 std::string TruncateKeeping(const std::string& text, int columns, say::Table::KeptPart kept_part);
 
 }  // namespace etprof

@@ -64,6 +64,39 @@ TEST(ScreenTable, AllShowsHiddenColumnsBelow) {
   EXPECT_EQ(DrawnAt(giving, 12, false, true), "  name  one\n  a       1\n\n  name  two\n  a       2\n");
 }
 
+TEST(ScreenTable, DecidingColumnsAreNeverDropped) {
+  const ScreenTable pairs{
+      {{"name"},
+       {"device"},
+       {"launches", true, 1},
+       {"speedup", true, 2, true},
+       {"95% CI"},
+       {"verdict", false, 0, true}},
+      {{{"a"}, {"pixel-8-pro-of-the-lab"}, {"10"}, {"2.00x"}, {"[1.90, 2.10]"}, {"faster"}},
+       {{"b"}, {"pixel-9-pro-of-the-lab"}, {"10"}, {"1.00x"}, {"[0.99, 1.01]"}, {"same"}}}};
+  EXPECT_EQ(DrawnAt(pairs, 66),
+            "  name  device                  speedup  95% CI        verdict\n"
+            "  a     pixel-8-pro-of-the-lab    2.00x  [1.90, 2.10]  faster\n"
+            "  b     pixel-9-pro-of-the-lab    1.00x  [0.99, 1.01]  same\n");
+  EXPECT_EQ(DrawnAt(pairs, 40),
+            "  name  device  speedup  verdict\n"
+            "  a     …8…       2.00x  faster\n"
+            "  b     …9…       1.00x  same\n");
+  EXPECT_EQ(DrawnAt(pairs, 20),
+            "  name  speedup\n"
+            "  a       2.00x\n"
+            "  b       1.00x\n"
+            "\n"
+            "  name  verdict\n"
+            "  a     faster\n"
+            "  b     same\n");
+  // A speedup takes over the title of the time beside it.
+  const ScreenTable matrix{
+      {{"name"}, {"off", true}, {"on", true}, {"", true, 0, true}, {"more", true}, {"", true, 0, true}},
+      {{{"a"}, {"3.000"}, {"2.000"}, {"1.50x"}, {"1.000"}, {"3.00x"}}}};
+  EXPECT_EQ(DrawnAt(matrix, 34), "  name    off     on          more\n  a     3.000  2.000  1.50x  3.00x\n");
+}
+
 TEST(ScreenTable, BarIsAtTheEndOfTheRow) {
   const ScreenTable table{{{"name"}, {"time", true}, {"speedup", true}},
                           {{{"a"}, {"2.0", "", 2}, {""}}, {{"b"}, {"1.0", "", 1}, {"2.00x"}}}};

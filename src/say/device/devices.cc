@@ -168,7 +168,8 @@ class DevicesDocument {
       for (const std::string& difference : row.differences)
         differences.items.emplace_back(RowName(row) + ": " + difference);
     }
-    if (firsts.size() == 1) table.columns[5].title = "vs. " + *firsts.begin();
+    if (firsts.size() == 1)
+      table.columns[5].WithKeptPart(Table::KeptPart::kDifference).title = "vs. " + *firsts.begin();
     Section section{ModelPrefix(model) + "Latency across platforms", Level::kUsual, {std::move(table)}};
     if (!firsts.empty()) section.parts.emplace_back(Paragraph{UnpairedText(model.distinct_devices)});
     section.AddUnlessEmpty(std::move(differences));
@@ -179,7 +180,7 @@ class DevicesDocument {
     Table table{.id = "speedups",
                 .columns = {Left("comparison"), Left("device"), Right("baseline").WithDropPriority(3),
                             Right("candidate").WithDropPriority(3), Right("speedup"),
-                            Left("speedup", "CI").WithDropPriority(2), Left("verdict"),
+                            Left("speedup", "CI").WithDropPriority(2), Left("verdict").Decides(),
                             Left("measured").WithDropPriority(1)}};
     bool interleaved = true;
     for (const DevicePairRow& row : model.pairs) {

@@ -251,7 +251,7 @@ void AddExperiments(const Report& report, const std::string& from, Document& lis
                 {Left("experiment").WithKeptPart(Table::KeptPart::kDifference), Right("median"),
                  Left("tail_is", "tail").WithDropPriority(2), Right("tail", "").WithDropPriority(2),
                  Right("cv", "CV").WithDropPriority(1), Right("runs").WithDropPriority(3),
-                 Left("largest_group", "largest group"), Left("verdict", "")}};
+                 Left("largest_group", "largest group"), Left("verdict", "").Decides()}};
     list.sections = {{"", Level::kUsual, {std::move(table)}}};
   }
   auto& table = std::get<Table>(list.sections.front().parts.front());
