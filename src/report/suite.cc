@@ -155,6 +155,8 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
   const ReportExperiment& unmodified =
       report.experiments[std::min(FindUnmodifiedExperiment(report), report.experiments.size() - 1)];
   cell.experiment = unmodified.label;
+  cell.none_clean =
+      unmodified.latency_of_all.n > 0 && unmodified.clean_runs == 0 && !unmodified.latency_from_trace;
   if (!cell.Contended()) {
     cell.latency_ns = unmodified.latency.p50;
     cell.interval = unmodified.interval;

@@ -59,6 +59,7 @@ struct SuiteCellReport {
   std::string reason;  // why the cell failed or was skipped; if measured, which part failed
   bool emulated = false;
   std::string experiment;            // experiment of the unmodified model, to which the latency belongs
+  bool none_clean = false;           // none of its untraced runs was clean
   std::optional<double> latency_ns;  // median; absent if contended
   std::optional<LatencyInterval> interval;
   std::vector<double> launch_medians;  // ns; clean medians of that experiment; empty if contended
@@ -68,11 +69,11 @@ struct SuiteCellReport {
   std::vector<SuitePair> pairs;
   std::vector<SuiteOperator> operators;  // by decreasing time
 
-  // Whether all pairs have too few clean runs.
+  // Whether all pairs have too few clean runs, or the only experiment has none.
   bool Contended() const {
-    return !pairs.empty() && std::ranges::all_of(pairs, [](const SuitePair& pair) {
-      return pair.latency.verdict == stats::Verdict::kContended;
-    });
+    if (pairs.empty()) return none_clean;
+    return std::ranges::all_of(
+        pairs, [](const SuitePair& pair) { return pair.latency.verdict == stats::Verdict::kContended; });
   }
 
   static constexpr const char* kSchemaName = "cell";
@@ -88,7 +89,7 @@ struct SuiteCellReport {
     v("emulated", &C::emulated, {.meaning = "the CPU was emulated: times are not meaningful"});
     v("experiment", &C::experiment, {.meaning = "that the latency is of", .or_null = true});
     v("latency_ms", &C::latency_ns,
-      {.meaning = "median of the model as it is; null: all pairs are contended", .least = 0, .scale = 1e6});
+      {.meaning = "median of the model as it is; null: contended", .least = 0, .scale = 1e6});
     v("interval", &C::interval, {.meaning = "of the latency"});
     v("launches", &C::launches, {.meaning = "of that experiment", .least = 0});
     v("seconds", &C::seconds, {.meaning = "that measuring took", .least = 0});

@@ -170,6 +170,20 @@ TEST(SuiteReport, ContendedCellsHaveNoLatency) {
   cell.pairs.back().latency.verdict = stats::Verdict::kSame;
   EXPECT_FALSE(cell.Contended());
   EXPECT_FALSE(SuiteCellReport().Contended());
+  // Without variants the runs of the model as it is decide.
+  Report alone = example::MakePair();
+  alone.run.pairs.clear();
+  for (ReportExperiment& experiment : alone.experiments) {
+    experiment.clean_runs = 1;
+    experiment.latency_of_all = experiment.latency;
+    experiment.latency_from_trace = false;
+  }
+  SuiteCellReport clean, disturbed;
+  FillSuiteCell(alone, {}, clean);
+  EXPECT_TRUE(clean.latency_ns && !clean.Contended());
+  for (ReportExperiment& experiment : alone.experiments) experiment.clean_runs = 0;
+  FillSuiteCell(alone, {}, disturbed);
+  EXPECT_TRUE(!disturbed.latency_ns && disturbed.Contended());
 }
 
 }  // namespace

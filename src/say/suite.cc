@@ -244,7 +244,7 @@ class SuiteDocument {
     for (const Of& of : all) {
       table.rows.push_back(
           {of.op->name, of.cell->model, of.cell->dtype, of.cell->device,
-           of.cell->Contended() ? Unsure(stats::Verdict::kContended) : Cell(Duration{of.op->self_ns}),
+           of.cell->Contended() ? UnsureVerdict(stats::Verdict::kContended) : Cell(Duration{of.op->self_ns}),
            Share{of.op->share}});
     }
     return table;

@@ -30,16 +30,17 @@ bool Differs(stats::Verdict verdict) {
   return verdict == stats::Verdict::kFaster || verdict == stats::Verdict::kSlower;
 }
 
-// Prints enough digits to show the width. Bounds far beyond what can be measured are cut.
+// A bound of a ratio outside of these limits carries no information.
+constexpr double kMinBound = 0.005, kMaxBound = 10'000;
+
+// Prints enough digits to show the width; empty if a bound carries no information.
 std::string IntervalOrEmpty(double low, double high) {
-  if (!std::isfinite(low) || !std::isfinite(high)) return "";
+  if (!(low >= kMinBound && high <= kMaxBound)) return "";
   const double width = high - low;
   int decimals = 2;
   if (width < 0.02) decimals = 3;
   if (low >= 10) decimals = 1;
-  const std::string from = low < 0.005 ? "<0.01" : fmt::format("{:.{}f}", low, decimals);
-  const std::string to = high > 10'000 ? ">10000" : fmt::format("{:.{}f}", high, decimals);
-  return fmt::format("[{}, {}]", from, to);
+  return fmt::format("[{:.{}f}, {:.{}f}]", low, decimals, high, decimals);
 }
 
 double UnitsPerNs(const TimeScale& scale) {
@@ -166,13 +167,15 @@ std::string UndefinedText(const Report& report) {
   std::set<std::string_view> why;
   for (const ReportComparison& pair : report.comparisons) {
     const stats::Verdict verdict = pair.comparison.latency.verdict;
-    const bool all = verdict == stats::Verdict::kContended || verdict == stats::Verdict::kEmulated;
-    why.insert(GetName(all ? verdict : stats::Verdict::kInconclusive));
+    if (verdict == stats::Verdict::kContended) continue;
+    const bool emulated = verdict == stats::Verdict::kEmulated;
+    why.insert(GetName(emulated ? verdict : stats::Verdict::kInconclusive));
   }
   return why.empty() ? "" : fmt::format("{}: {}.", kUndefined, fmt::join(why, " or "));
 }
 
 std::string SpeedupOrDash(const Quantity& quantity) {
+  if (quantity.verdict == stats::Verdict::kContended) return std::string(GetName(quantity.verdict));
   if (quantity.verdict == stats::Verdict::kSame) return "same";
   if (!Differs(quantity.verdict) || !quantity.estimate) return kUndefined;
   return RatioText(quantity.estimate->ratio());
@@ -200,13 +203,15 @@ std::string CostVerdict(const StartupCost& cost) {
   return Differs(cost.verdict) ? SignedPercentText(1 / cost.estimate->ratio() - 1) : "";
 }
 
+constexpr double kMaxChange = 100;  // a bound of a change beyond it carries no information
+
 std::string CostInterval(const StartupCost& cost) {
   if (!cost.estimate || cost.verdict == stats::Verdict::kEmulated) return kUndefined;
   // The change is candidate over baseline and the estimate baseline over candidate, so the ends are swapped.
   const double low = 1 / cost.estimate->high() - 1;
   const double high = 1 / cost.estimate->low() - 1;
-  if (!std::isfinite(low) || !std::isfinite(high)) return kUndefined;
-  return fmt::format("[{}, {}]", SignedPercentText(low), high > 100 ? ">+10000%" : SignedPercentText(high));
+  if (!(low > -1 && high < kMaxChange)) return kUndefined;
+  return fmt::format("[{}, {}]", SignedPercentText(low), SignedPercentText(high));
 }
 
 std::string SampleText(const Comparison& comparison, bool interleaved) {

@@ -44,8 +44,8 @@ inline constexpr const char* kNotInterleaved =
 
 std::string PercentText(double share);  // 0.214 -> "21%", 0.0042 -> "0.4%"
 std::string RatioText(double ratio);    // "1.84x", with more digits where this would read "1.00x"
-// The meaning of "—" in columns of speedups: "—: inconclusive.", "—: contended or inconclusive."; "" if
-// nothing is compared.
+// The meaning of "—" in columns of speedups: "—: inconclusive.", "—: emulated."; "" if nothing is compared,
+// or if all is contended, which each row says.
 std::string UndefinedText(const Report& report);
 // "1.84x faster", "1.31x slower"; never "1.00x": "slower by less than 0.001%".
 std::string RatioPhrase(double ratio, const char* word);
@@ -63,9 +63,10 @@ VerdictTexts MakeVerdictTexts(const Quantity& quantity);
 // with off".
 std::string VerdictWithBaseline(const Quantity& quantity, const std::string& baseline);
 
-// A speedup in a table: "2.46x" (below 1: slower), "same", or "—" if inconclusive.
+// A speedup in a table: "2.46x" (below 1: slower), "same", "contended", or "—" if inconclusive.
 std::string SpeedupOrDash(const Quantity& quantity);
-// The interval of the ratio baseline / candidate, never inverted: "[2.41, 2.50]", or "—".
+// The interval of the ratio baseline / candidate, never inverted: "[2.41, 2.50]", or "—", also if it is too
+// wide to carry information.
 std::string IntervalText(const Quantity& quantity);
 
 // For a paced experiment: "a run every 33ms, none of 840 took longer", "..., 12 of 840 took longer (1%)".

@@ -56,9 +56,9 @@ TEST(Words, ExplainUndefinedSpeedups) {
     report.comparisons.emplace_back().comparison.latency.verdict = verdict;
   };
   add(stats::Verdict::kContended);
-  EXPECT_EQ(UndefinedText(report), "—: contended.");
-  add(stats::Verdict::kSame);  // operators of such a pair may still be inconclusive
-  EXPECT_EQ(UndefinedText(report), "—: contended or inconclusive.");
+  EXPECT_EQ(UndefinedText(report), "");  // each row says it
+  add(stats::Verdict::kSame);            // of which an operator may be inconclusive
+  EXPECT_EQ(UndefinedText(report), "—: inconclusive.");
   report.comparisons.clear();
   add(stats::Verdict::kEmulated);
   EXPECT_EQ(UndefinedText(report), "—: emulated.");
@@ -72,6 +72,9 @@ TEST(Words, ShowNoSpeedupForInconclusiveRatios) {
   EXPECT_EQ(SpeedupOrDash(Ratio(0.999, 1.001, stats::Verdict::kSame)), "same");
   EXPECT_EQ(SpeedupOrDash(Ratio(2, 3, stats::Verdict::kEmulated)), kUndefined);
   EXPECT_EQ(IntervalText(Ratio(2, 3, stats::Verdict::kEmulated)), kUndefined);
+  EXPECT_EQ(SpeedupOrDash(Ratio(2, 3, stats::Verdict::kContended)), "contended");
+  for (const auto& [low, high] : {std::pair(1e-9, 1e9), {1e-9, 2.0}, {0.5, 1e5}})
+    EXPECT_EQ(IntervalText(Ratio(low, high, stats::Verdict::kInconclusive)), kUndefined);
 }
 
 TEST(Words, StateMissingIntervals) {
@@ -108,7 +111,7 @@ TEST(Costs, UnknownChangesAreEmpty) {
   EXPECT_EQ(CostInterval(Cost(0.89, 1.09, stats::Verdict::kInconclusive)), "[−8.3%, +12%]");
   EXPECT_EQ(CostVerdict(Cost(0.9996, 1.0037, stats::Verdict::kSame)), "same");
   EXPECT_EQ(CostInterval(Cost(0.9996, 1.0037, stats::Verdict::kSame)), "[−0.4%, 0%]");
-  EXPECT_EQ(CostInterval(Cost(1e-9, 2, stats::Verdict::kInconclusive)), "[−50%, >+10000%]");
+  EXPECT_EQ(CostInterval(Cost(1e-9, 2, stats::Verdict::kInconclusive)), kUndefined);
   EXPECT_EQ(CostInterval(Cost(1.9, 2.1, stats::Verdict::kEmulated)), kUndefined);
   EXPECT_EQ(CostInterval(StartupCost()), kUndefined);
 }

@@ -149,14 +149,13 @@ std::vector<SelfTime> MakeSelfTimes(const Breakdown& breakdown) {
   return times;
 }
 
-std::string LegendText(const Variants& variants) {
+std::string LegendText(const Report& report, const Variants& variants) {
   std::string runs = std::to_string(variants.baseline.common_runs);
   if (variants.candidate != nullptr) runs += " and " + std::to_string(variants.candidate->common_runs);
   return fmt::format(
       "Means over {} traced steady runs within Tukey's fences. Each column adds up as printed: \"{}\" leads "
-      "from the traced total to the median latency. \"same\": no difference larger than the margin. \"—\": "
-      "inconclusive.",
-      runs, variants.TracerRow());
+      "from the traced total to the median latency. \"same\": no difference larger than the margin. {}",
+      runs, variants.TracerRow(), UndefinedText(report));
 }
 
 void AddSelfTimes(const Report& report, const Variants& variants, std::vector<SelfTime> groups,
@@ -165,7 +164,7 @@ void AddSelfTimes(const Report& report, const Variants& variants, std::vector<Se
   table.title = "Self time by group" + suffix;
   sections.push_back({"",
                       usual && !variants.Disturbed() ? Level::kBrief : Level::kPage,
-                      {std::move(table), Paragraph{LegendText(variants), Level::kPage}}});
+                      {std::move(table), Paragraph{LegendText(report, variants), Level::kPage}}});
 }
 
 // A column for each experiment.
