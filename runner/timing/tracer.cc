@@ -92,7 +92,7 @@ executorch::runtime::Result<bool> OperatorTracer::log_evalue(const executorch::r
   return true;
 }
 
-void OperatorTracer::TellValues(std::function<void(const executorch::runtime::EValue& value)> on_value) {
+void OperatorTracer::ReportValuesTo(std::function<void(const executorch::runtime::EValue& value)> on_value) {
   using Level = executorch::runtime::EventTracerDebugLogLevel;
   on_value_ = std::move(on_value);
   set_event_tracer_debug_level(on_value_ ? Level::kIntermediateOutputs : Level::kNoLogging);

@@ -35,7 +35,7 @@ class OperatorTracer final : public executorch::etdump::ETDumpGen {
   void ReportTo(BoundaryRecorder* recorder) { recorder_ = recorder; }
   // Calls `on_value` with the outputs of kernels, and with all arguments of a delegate after its call.
   // nullptr: stops that.
-  void TellValues(std::function<void(const executorch::runtime::EValue& value)> on_value);
+  void ReportValuesTo(std::function<void(const executorch::runtime::EValue& value)> on_value);
   // MonotonicNow at the start of the last traced load of a method or traced run; 0: none.
   std::int64_t block_began_ns() const { return block_start_; }
   // Drops all traced events.

@@ -91,10 +91,10 @@ class ValueReader {
       explicit Hooks(ValueReader& reader) : tracer(reader.model_.tracer()) {
         current_reader = &reader;
         CallAtBoundaries([] { current_reader->AtBoundary(); });
-        tracer.TellValues([&reader](const et::EValue& value) { reader.AtValue(value); });
+        tracer.ReportValuesTo([&reader](const et::EValue& value) { reader.AtValue(value); });
       }
       ~Hooks() {
-        tracer.TellValues(nullptr);
+        tracer.ReportValuesTo(nullptr);
         CallAtBoundaries(nullptr);
         current_reader = nullptr;
       }

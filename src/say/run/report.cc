@@ -212,7 +212,7 @@ Document MakeReportDocument(const Report& report) {
   }
   Append(MakePayoffSections(report), sections);
   document.notes_title = "Measurement quality";
-  document.notes = SayValueNotes(report);
+  document.notes = MakeValueNotes(report);
   std::ranges::move(MakeQualityNotes(report), std::back_inserter(document.notes));
   document.screen_notes = kMaxWarnings;
   document.hint = "Use --all for every operator, finding, and note.";

@@ -88,8 +88,8 @@ std::vector<Section> MakeMemorySections(const Report& report);
 Document MakeCountersDocument(const RunData& run);
 Document MakeInstructionsDocument(const RunData& run);
 // Of the pairs whose values were compared, each a section.
-Document SayValues(const Report& report);
-std::vector<Note> SayValueNotes(const Report& report);  // what they say in one sentence each
+Document MakeValueSections(const Report& report);
+std::vector<Note> MakeValueNotes(const Report& report);  // what they say in one sentence each
 
 // One section per experiment: the code that computed each operator, by the functions that the runner saw
 // called. Empty without a watched run (--watch).

@@ -137,7 +137,7 @@ Table ValuesByLayer(const PairValues& pair) {
 
 }  // namespace
 
-std::vector<Note> SayValueNotes(const Report& report) {
+std::vector<Note> MakeValueNotes(const Report& report) {
   std::vector<Note> notes;
   const std::vector<PairValues> pairs = ValuePairs(report);
   for (const PairValues& pair : pairs) {
@@ -147,7 +147,7 @@ std::vector<Note> SayValueNotes(const Report& report) {
   return notes;
 }
 
-Document SayValues(const Report& report) {
+Document MakeValueSections(const Report& report) {
   Document document;
   document.title = "Values";
   document.section_kind = "pair";

@@ -34,7 +34,7 @@ constexpr ReportView kReportViews[] = {
      "Counters: ", "no counters were read in this run (etprof profile --counters)"},
     {"instructions", [](const Report& report) { return MakeInstructionsDocument(report.run); },
      "Instructions: ", "no instructions were counted in this run (etprof profile --instructions)"},
-    {"values", SayValues,
+    {"values", MakeValueSections,
      "Values: ", "no values were compared in this run (etprof profile --vs ... --values)"},
     {"proven",
      [](const Report& report) { return MakeViewDocument(MakeProvenKernelSections(report.watched), report); },
