@@ -76,7 +76,7 @@ std::string ReadWheelVersion(const std::filesystem::path& version_py) {
   return end == std::string::npos ? "" : text.substr(begin + 1, end - begin - 1);
 }
 
-// Reads the "version" of a folder that etprof made for `executorch=VERSION` (workflow/measure/runtimes.h);
+// Reads the "version" of a folder that etprof made for `executorch=VERSION` (workflow/runtimes.h);
 // empty if there is none.
 std::string ReadRuntimeVersion(const std::filesystem::path& runtime_json) {
   if (!Exists(runtime_json)) return "";

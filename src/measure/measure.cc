@@ -517,7 +517,7 @@ class Measurement {
 
   // The worker that units share which differ in nothing but their place.
   std::shared_ptr<SharedWorker> WorkerShared(std::size_t u) {
-    const ExperimentConfig& config = ConfigOf(u);
+    const ExperimentConfig& config = UnitConfig(u);
     ExperimentConfig process = config;
     process.name = process.label = process.method = "";
     process.place.reset();

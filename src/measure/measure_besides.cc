@@ -264,14 +264,14 @@ void MeasureWatch(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfte
 namespace {
 
 // Throws WorkerFailure; Error where the program cannot be read.
-std::optional<VariantValues> ReadVariant(const Besides& values, const ParticipantSetup& own,
+std::optional<VariantValues> ReadVariant(const ExtraRuns& extra_runs, const ParticipantSetup& own,
                                          ExperimentData& data) {
   const std::filesystem::path file = own.folder / (own.stem + "_values.safetensors");
-  const std::string place = own.device->Place(file);
+  const std::string place = own.device->ReserveOutputPath(file);
   VariantValues variant;
   variant.method = own.config->method;
   protocol::ValuesReply reply;
-  AskWorker(values, own, WorkerCommand(own), false, [&](WorkerClient& worker) {
+  UseWorker(extra_runs, own, WorkerCommand(own), false, [&](WorkerClient& worker) {
     reply = worker.Ask<protocol::ValuesReply>("values", protocol::ValuesRequest{});
     if (!reply.why_not.empty()) return;
     variant.values = DescribeValues(reply, ReadProgramFile(own.model), variant.method);
@@ -287,11 +287,12 @@ std::optional<VariantValues> ReadVariant(const Besides& values, const Participan
       reply.why_not = "no value was found where the program takes it, so none can be trusted";
   }
   if (!reply.why_not.empty()) {
-    Warn(values, reply.why_not, data);
+    Warn(extra_runs, reply.why_not, data);
     return std::nullopt;
   }
   if (!reply.outputs_compared)
-    Warn(values, "the outputs of any two runs differ, so it is not known whether reading changes them", data);
+    Warn(extra_runs, "the outputs of any two runs differ, so it is not known whether reading changes them",
+         data);
   TakeReply(reply, variant.values);
   TakeKept(file, variant);
   std::error_code ignored;
@@ -303,25 +304,25 @@ std::optional<VariantValues> ReadVariant(const Besides& values, const Participan
 
 void MeasureValues(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
                    Progress* progress, RunData& run) {
-  const Besides values{"values", "only etprof-runner reads them"};
+  const ExtraRuns values{"values", "only etprof-runner reads them"};
   if (run.pairs.empty()) {
     AppendUnique("values are compared between variants: give one with --vs", run.warnings);
     return;
   }
   std::map<const ExperimentData*, VariantValues> read;
   std::filesystem::path folder;
-  Measure(values, plan, setup, reconnecting, progress, run,
-          [&](const ParticipantSetup& own, ExperimentData& data) {
-            folder = own.folder;
-            try {
-              if (auto variant = ReadVariant(values, own, data))
-                read.insert_or_assign(&data, std::move(*variant));
-            } catch (const WorkerFailure&) {
-              throw;
-            } catch (const std::exception& problem) {
-              Warn(values, problem.what(), data);
-            }
-          });
+  MeasureEach(values, plan, setup, reconnecting, progress, run,
+              [&](const ParticipantSetup& own, ExperimentData& data) {
+                folder = own.folder;
+                try {
+                  if (auto variant = ReadVariant(values, own, data))
+                    read.insert_or_assign(&data, std::move(*variant));
+                } catch (const WorkerFailure&) {
+                  throw;
+                } catch (const std::exception& problem) {
+                  Warn(values, problem.what(), data);
+                }
+              });
   run.values.clear();
   for (const ComparePair& pair : run.pairs) {
     const ExperimentData &a = run.experiments[pair.baseline], &b = run.experiments[pair.candidate];

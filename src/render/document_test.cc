@@ -516,7 +516,7 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
       }
       say::Document alone;
       alone.sections = {{"", say::Level::kUsual, {*table}}};
-      const std::string screen = OnScreen(alone, {.width = 80, .more = ""});
+      const std::string screen = RenderScreen(alone, {.width = 80, .more = ""});
       std::istringstream lines(screen);
       bool any = false;
       for (std::size_t c = 1; c < table->columns.size(); ++c) any = any || decides(c);

@@ -61,7 +61,7 @@ class WorkerParticipant : public Participant {
   }
 
   std::optional<Nanoseconds> WarmUp(Launch& launch, int min_runs, int max_runs) override {
-    protocol::BurstRequest request = AtItsPlace({});
+    protocol::BurstRequest request = AtPlaceOfUnit({});
     request.min_opening = min_runs;
     request.max_opening = max_runs;
     request.min_runs = 0;
@@ -81,7 +81,7 @@ class WorkerParticipant : public Participant {
   }
 
   void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& wanted) override {
-    protocol::BurstRequest request = AtItsPlace(wanted);
+    protocol::BurstRequest request = AtPlaceOfUnit(wanted);
     const bool warm_tracer = wanted.traced_runs > 0 && IsShort(launch);
     if (warm_tracer) ++request.traced_runs;
     const auto reply = Ask(request);
@@ -168,10 +168,10 @@ class WorkerParticipant : public Participant {
         "model keeps depends on more than position, so that repeated runs stand at no place");
   }
 
-  std::optional<protocol::ReserveOutputPath> ItsPlace() const { return setup_.config->place; }
-  protocol::BurstRequest AtItsPlace(protocol::BurstRequest request) const {
+  std::optional<protocol::Place> PlaceOfUnit() const { return setup_.config->place; }
+  protocol::BurstRequest AtPlaceOfUnit(protocol::BurstRequest request) const {
     request.period_ns = setup_.config->period;
-    request.place = ItsPlace();
+    request.place = PlaceOfUnit();
     return request;
   }
 
@@ -185,7 +185,7 @@ class WorkerParticipant : public Participant {
       std::filesystem::create_directories(part.parent_path());
       const std::string place = setup_.device->ReserveOutputPath(part);
       const auto reply =
-          Client().Ask<protocol::EtdumpReply>("etdump", protocol::EtdumpRequest{place, ItsPlace()});
+          Client().Ask<protocol::EtdumpReply>("etdump", protocol::EtdumpRequest{place, PlaceOfUnit()});
       if (reply.blocks == 0) {
         launch.traced_runs.clear();
         AppendUnique("its ExecuTorch was built without event tracing: operators are not traced",
@@ -198,7 +198,7 @@ class WorkerParticipant : public Participant {
     }
     if (want_outputs && !launch.bursts.empty()) {
       protocol::OutputsRequest request;
-      request.place = ItsPlace();
+      request.place = PlaceOfUnit();
       if (!setup_.saved_outputs.empty() && OutputElements() <= kMaxOutputElements)
         request.save_to = setup_.device->ReserveOutputPath(setup_.saved_outputs);
       try {

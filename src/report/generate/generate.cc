@@ -102,8 +102,8 @@ Quantity Compared(const Report& report, const GenerateTest& baseline, const Gene
   for (const std::size_t part : candidate.parts)
     other_waited = std::max(other_waited, PlaceData(report, part).WaitedShare());
   quantity.estimate = WithWaitingError(*quantity.estimate, waited, other_waited, 1);
-  quantity.verdict =
-      stats::Judge(quantity.estimate->log_low, quantity.estimate->log_high, report.run.schedule.margin);
+  quantity.verdict = stats::DecideVerdict(quantity.estimate->log_low, quantity.estimate->log_high,
+                                          report.run.schedule.margin);
   return quantity;
 }
 

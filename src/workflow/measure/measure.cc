@@ -25,7 +25,7 @@
 #include "workflow/analyze/analyze.h"
 #include "workflow/analyze/report.h"
 #include "workflow/measure/locate.h"
-#include "workflow/measure/runtimes.h"
+#include "workflow/runtimes.h"
 
 namespace etprof {
 namespace {

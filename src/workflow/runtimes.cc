@@ -1,4 +1,4 @@
-#include "workflow/measure/runtimes.h"
+#include "workflow/runtimes.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

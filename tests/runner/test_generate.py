@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import program
 import pytest
-from measure_bench import MODEL
+from runner_bench import DATA
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 token_models = pytest.importorskip("token_models")
@@ -208,7 +208,7 @@ def test_numbers_without_room_are_refused(etprof, decoder, words, problem):
 
 
 def test_other_programs_are_refused_with_the_reason(etprof, tmp_path):
-    done = run(etprof, "generate", MODEL)
+    done = run(etprof, "generate", DATA / "toy_cnn.pte")
     assert done.returncode == 3
     assert "is no language model that can generate: 'forward' takes float32 [1, 3" in done.stderr
     assert run(etprof, "generate", tmp_path / "none.pte").returncode == 3
