@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import program
 import pytest
 from runner_bench import DATA, RUNNER, Worker, skip
 
@@ -17,6 +18,12 @@ def runner() -> Path:
     if not RUNNER.exists():
         skip(f"{RUNNER} is not built")
     return RUNNER
+
+
+@pytest.fixture(scope="session")
+def etprof() -> Path:
+    """The program: $ETPROF, or build/etprof."""
+    return program.etprof()
 
 
 @pytest.fixture(scope="session")

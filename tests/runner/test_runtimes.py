@@ -8,17 +8,11 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import program
 import pytest
 from runner_bench import DATA, skip
 
 VERSION = "1.4.1"
 USAGE, BAD_INPUT = 2, 3
-
-
-@pytest.fixture(scope="module")
-def etprof() -> Path:
-    return program.etprof()
 
 
 def run(etprof: Path, cache: Path, *words: object) -> subprocess.CompletedProcess:
