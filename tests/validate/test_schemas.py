@@ -19,7 +19,7 @@ WRITTEN = ["manifest", "metrics", "analysis_summary", "pipeline_summary", "peaks
 SUFFIXES = ["robust_stats", "robust_comparison", "watch"]
 # Optional keys.
 OPTIONAL = {
-    "manifest": {"problem", "etdump_part", "traced_runs", "outputs", "runner_built", "quiet_seconds"},
+    "manifest": {"problem", "etdump_part", "traced_runs", "outputs", "runner_built", "quiet_seconds", "executorch_libraries"},
     "analysis_summary": {
         *("baseline_key", "candidate_key", "baseline_name", "candidate_name"),
         *("memory", "load", "delegates"),  # as of watch
@@ -120,6 +120,7 @@ def test_every_schema_is_one():
         "document",  # what a report or breakdown says
         "dry_run",
         "export",  # of python/etprof: test_matrix.py
+        "generate",  # tests/runner
         "history_check",  # tests/measure/test_history.py
         "inspect",
         "inspect_data",

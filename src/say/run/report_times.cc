@@ -152,10 +152,11 @@ std::vector<SelfTime> MakeSelfTimes(const Breakdown& breakdown) {
 std::string LegendText(const Report& report, const Variants& variants) {
   std::string runs = std::to_string(variants.baseline.common_runs);
   if (variants.candidate != nullptr) runs += " and " + std::to_string(variants.candidate->common_runs);
+  const std::string undefined = UndefinedText(report);
   return fmt::format(
       "Means over {} traced steady runs within Tukey's fences. Each column adds up as printed: \"{}\" leads "
-      "from the traced total to the median latency. \"same\": no difference larger than the margin. {}",
-      runs, variants.TracerRow(), UndefinedText(report));
+      "from the traced total to the median latency. \"same\": no difference larger than the margin.{}{}",
+      runs, variants.TracerRow(), undefined.empty() ? "" : " ", undefined);
 }
 
 void AddSelfTimes(const Report& report, const Variants& variants, std::vector<SelfTime> groups,
