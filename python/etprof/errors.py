@@ -28,6 +28,7 @@ EXAMPLE_INPUTS = "example inputs"
 TORCH_EXPORT = "torch.export"
 CALIBRATE = "calibrate"
 QUANTIZE = "quantize"
+NOISE = "noise"  # of `etprof accuracy`
 LOWER = "lower"
 WRITE = "write"
 CHECK = "check"
@@ -39,6 +40,7 @@ _FAILURE_TEXTS = {  # {} is replaced by the model's name
     TORCH_EXPORT: "torch.export failed for `{}`",
     CALIBRATE: "Calibrating `{}` failed",
     QUANTIZE: "Quantizing `{}` failed",
+    NOISE: "Measuring the noise of `{}` failed",
     LOWER: "Lowering `{}` failed",
     WRITE: "Writing `{}` failed",
     CHECK: "Checking `{}` failed",

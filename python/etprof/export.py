@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import hashlib
 import importlib.metadata
@@ -41,6 +42,7 @@ from etprof.exporting import (
     find,
     held_out,
     inputs,
+    keep,
     lowerings,
     options,
     places,
@@ -61,6 +63,7 @@ _UNFINISHED = "the check was interrupted, or is still running"
 
 Progress = Callable[[str], AbstractContextManager[None]]
 Explained = Callable[[BaseException], tuple[str, str] | None]
+Study = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,9 @@ class Request:
     save_graph: bool = False
     input_shapes: Sequence[shapes.Bounds] = ()
     calibrate: Sequence[Path] = ()  # empty: on the example inputs
+    keep: Sequence[str] = ()  # patterns of what of a quantized model stays in float
+    on: Sequence[Path] = ()  # held-out inputs; empty: the example inputs drawn again
+    label: str = ""  # the end of the file's name; default: "keep" where anything is kept
     check: bool = True
     min_sqnr_db: float | None = None  # default: agreement.MIN_SQNR_DB
     command: Sequence[str] = field(default=())
@@ -99,7 +105,9 @@ class Request:
     def pte(self) -> Path:
         """Where the .pte goes; the other files' names begin with its name."""
         outdir = self.outdir if self.outdir is not None else Path(f"out_{self.model_name}") / "artifacts"
-        return outdir / f"{self.model_name}_{backends.file_part(self.backend)}_{self.file_dtype}.pte"
+        label = self.label or ("keep" if self.keep else "")
+        end = f"{self.file_dtype}_{label}" if label else self.file_dtype
+        return outdir / f"{self.model_name}_{backends.file_part(self.backend)}_{end}.pte"
 
 
 @dataclass(frozen=True)
@@ -113,10 +121,11 @@ class Export:
     places: dict[str, list[str]] = field(default_factory=dict)  # by method: where what is not delegated is (places.of)
 
 
-def export_model(request: Request, progress: Progress = nullcontext) -> Export:
+def export_model(request: Request, progress: Progress = nullcontext, study: Study | None = None) -> Export:
     """Export a model and check it. Files that do not pass the check stay.
 
-    `progress` makes a context of each stage's name, in which the stage runs.
+    `progress` makes a context of each stage's name, in which the stage runs. `study` is told of each method that is
+    quantized: its name, what `lower.Study` is told, its example, and the held-out inputs.
 
     Raises:
         ExportError: With the stage that failed. Files of an earlier export are then as they were.
@@ -159,11 +168,18 @@ def export_model(request: Request, progress: Progress = nullcontext) -> Export:
     unseen: list[check.Case] = []
     if request.quantize:
         samples = _samples(request, converted, flat)
-        if request.quantize == "static":
-            unseen = _held_out(converted, flat, samples, notes)
+        unseen = _held_out(request, converted, flat, samples, notes)
         with stage(errors.QUANTIZE, "leave --quantize out, or see the traceback with --verbose"):
+            kept = lower.Keep(name, request.keep) if request.keep else None
             exported = {
-                method: lower.quantize(program, converted[method], request.quantize, samples[method])
+                method: lower.quantize(
+                    program,
+                    converted[method],
+                    request.quantize,
+                    samples[method],
+                    kept,
+                    functools.partial(study, method, converted[method], unseen) if study else None,
+                )
                 for method, program in exported.items()
             }
     with stage(
@@ -241,6 +257,7 @@ def _samples(
 
 
 def _held_out(
+    request: Request,
     methods: dict[str, find.BuiltModel],
     examples: dict[str, list[Any]],
     samples: dict[str, list[list[Any]]],
@@ -249,6 +266,13 @@ def _held_out(
     """Further inputs to check with, of each method that was calibrated on the example inputs; what to know of that is noted."""
     cases: list[check.Case] = []
     for method, model in methods.items():
+        if request.on:
+            files = list(request.on)
+            read = calibration.read_samples(request.model_name, method, model, len(methods) == 1, files)
+            cases += held_out.cases_of(method, model, read)
+            continue
+        if request.quantize != "static":
+            continue  # no range is taken from any input
         where = f"{method}: " if len(methods) > 1 else ""
         if len(samples[method]) == 1:
             notes.append(f"{where}calibrated on 1 input: real inputs may leave its ranges. --calibrate takes more")
@@ -379,6 +403,7 @@ def _manifest(
         quantized=request.quantize is not None,
         quantization=request.quantize,
         calibration=[str(path) for path in request.calibrate],
+        kept=list(request.keep),
         parameters=parameters,
         **vars(next(iter(methods.values()))),
         methods=methods,
@@ -402,7 +427,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _export(chosen: options.Options, arguments: list[str]) -> int:
-    with _library_output(chosen.verbose) as (out, err):
+    with library_output(chosen.verbose) as (out, err):
         try:
             if chosen.list_models:
                 known = [*sorted(models.EXAMPLES), *sorted(find.executorch_examples()), *find.own_models()]
@@ -421,7 +446,7 @@ def _export_one(chosen: options.Options, kind: str, arguments: list[str], out: T
         print(f"{kind} ({chosen.dtypes.index(kind) + 1} of {len(chosen.dtypes)})", file=err, flush=True)
     live = err.isatty() and not chosen.verbose  # else the libraries' lines would be in between
     try:
-        done = export_model(_request(chosen, kind, arguments), lambda stage: _show_stage(err, stage, live))
+        done = export_model(_request(chosen, kind, arguments), lambda stage: show_stage(err, stage, live))
     except ExportError as error:
         if chosen.verbose:
             traceback.print_exc(file=err)
@@ -450,6 +475,7 @@ def _request(chosen: options.Options, kind: str, arguments: list[str]) -> Reques
         save_graph=chosen.save_graph,
         input_shapes=chosen.input_shape,
         calibrate=chosen.calibrate if (chosen.quantize or quantize) == "static" else (),
+        keep=keep.split(chosen.keep) if chosen.quantize or quantize else (),
         check=chosen.check,
         min_sqnr_db=chosen.min_sqnr,
         command=["etprof", "export", *arguments],
@@ -457,7 +483,7 @@ def _request(chosen: options.Options, kind: str, arguments: list[str]) -> Reques
 
 
 @contextmanager
-def _show_stage(err: TextIO, stage: str, live: bool) -> Iterator[None]:
+def show_stage(err: TextIO, stage: str, live: bool) -> Iterator[None]:
     """Print a stage's seconds when it is done; if `live`, also those so far, every second, in a line that is rewritten."""
     begin = time.monotonic()
     ended = threading.Event()
@@ -483,7 +509,7 @@ def _show_stage(err: TextIO, stage: str, live: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _library_output(verbose: bool) -> Iterator[tuple[TextIO, TextIO]]:
+def library_output(verbose: bool) -> Iterator[tuple[TextIO, TextIO]]:
     """Our own stdout and stderr; what libraries, C++ ones too, print meanwhile goes to stderr or nowhere."""
     sys.stdout.flush()
     sys.stderr.flush()

@@ -51,6 +51,8 @@ const std::vector<CommandSpec>& AllCommands() {
       {"Models", "export", "Export a PyTorch model to a .pte with its .etrecord and inputs, and check it",
        "etprof export --model mobilenet_v3_small --dtype fp32 --outdir out_mobilenet_v3_small/artifacts",
        ExportCommand},
+      {"Models", "accuracy", "Show which quantized values make the error of a model, and keep them in float",
+       "etprof accuracy transformer_layer --target 45dB", AccuracyCommand},
       {"Models", "inspect", "Show what is in a .pte: operators, delegates, sizes, MACs",
        "etprof inspect model.pte", InspectCommand},
       {"Models", "diff", "Show how two programs differ: operators, delegates, weights, memory",

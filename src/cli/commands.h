@@ -11,11 +11,11 @@ namespace etprof {
 // that function returns the exit code and may throw Error. Each command has one in
 // commands/command_<name>.cc; commands implemented in Python share command_python.cc.
 using CommandSetup = std::function<int()>(CLI::App&);
-CommandSetup AnalyzeCommand, BisectCommand, BuildCommand, CheckCommand, CompareCommand, CompletionCommand,
-    DevicesCommand, DiffCommand, DoctorCommand, ExportCommand, FleetCommand, GenerateCommand, HistoryCommand,
-    InspectCommand, IsaCommand, KernelsCommand, NewModelCommand, PeaksCommand, ProfileCommand,
-    QuickTestCommand, RecoverCommand, ReferenceCommand, ReportCommand, RunCommand, SuiteCommand, TraceCommand,
-    ValidateCommand;
+CommandSetup AccuracyCommand, AnalyzeCommand, BisectCommand, BuildCommand, CheckCommand, CompareCommand,
+    CompletionCommand, DevicesCommand, DiffCommand, DoctorCommand, ExportCommand, FleetCommand,
+    GenerateCommand, HistoryCommand, InspectCommand, IsaCommand, KernelsCommand, NewModelCommand,
+    PeaksCommand, ProfileCommand, QuickTestCommand, RecoverCommand, ReferenceCommand, ReportCommand,
+    RunCommand, SuiteCommand, TraceCommand, ValidateCommand;
 
 // A row of the table of commands (cli/commands.cc).
 struct CommandSpec {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "core/json/describe.h"
 #include "core/units.h"
 #include "measure/store/run_data.h"
+#include "program/source/noise_budget.h"
 #include "report/findings/insight.h"
 #include "report/findings/speedup.h"
 #include "report/kernels/matrix_kernels.h"
@@ -107,7 +109,8 @@ struct ReportExperiment {
   std::vector<BurstPoint> bursts;     // by launch and round
   std::int64_t disturbed_bursts = 0;  // number of disturbed entries of `bursts`
 
-  std::optional<Profile> profile;  // absent: no ETDump, or it cannot be read
+  std::optional<Profile> profile;            // absent: no ETDump, or it cannot be read
+  std::shared_ptr<const NoiseBudget> noise;  // of its program (etprof accuracy); null: not known
   std::int64_t traced_runs = 0, first_runs = 0, warmup_runs = 0, steady_runs = 0, disturbed_runs = 0,
                common_runs = 0;
   Breakdown groups, categories, places;  // empty without a profile

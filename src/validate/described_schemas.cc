@@ -7,6 +7,7 @@
 #include "measure/store/run_data.h"
 #include "measure/store/suite_state.h"
 #include "measure/store/watch.h"
+#include "program/source/noise_budget.h"
 #include "render/csv/kit_files.h"
 #include "render/devices.h"
 #include "render/document.h"
@@ -42,6 +43,9 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
        MakeSchema<WatchData>("_watch.json of an experiment",
                              "What the runner saw of XNNPACK's calls (docs/concepts/kernels.md). Times and "
                              "counts are sums over the runs.")},
+      {"accuracy", MakeSchema<NoiseBudget>("MODEL.pte.accuracy.json, next to a quantized program",
+                                           "Which values make the noise of its outputs "
+                                           "(docs/guides/accuracy.md).")},
       {"check", MakeSchema<CheckReport>("etprof check --json: what the gate found",
                                         "docs/guides/ci.md. What is not defined is null.")},
       {"history_check",

@@ -18,12 +18,12 @@ ROW = re.compile(r"^\| (`-[^|]*?) \| `([^|`]+)`", re.MULTILINE)
 
 
 def options():
-    """Returns all options with a value, of all commands except `export` and `fleet`, which are written in Python."""
+    """Returns all options with a value, of all commands except `accuracy`, `export`, and `fleet`, written in Python."""
     text = (program.ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         command = section.split("\n", 1)[0]
         for names, value in ROW.findall(section):
-            if command not in ("export", "fleet") and not value.startswith("="):
+            if command not in ("accuracy", "export", "fleet") and not value.startswith("="):
                 yield command, names.split("`")[1]
 
 

@@ -19,7 +19,15 @@ WRITTEN = ["manifest", "metrics", "analysis_summary", "pipeline_summary", "peaks
 SUFFIXES = ["robust_stats", "robust_comparison", "watch"]
 # Optional keys.
 OPTIONAL = {
-    "manifest": {"problem", "etdump_part", "traced_runs", "outputs", "runner_built", "quiet_seconds", "executorch_libraries"},
+    "manifest": {
+        "problem",
+        "etdump_part",
+        "traced_runs",
+        "outputs",
+        "runner_built",
+        "quiet_seconds",
+        "executorch_libraries",
+    },
     "analysis_summary": {
         *("baseline_key", "candidate_key", "baseline_name", "candidate_name"),
         *("memory", "load", "delegates"),  # as of watch
@@ -110,6 +118,7 @@ def test_every_schema_is_one():
     assert names == {
         *WRITTEN,
         *SUFFIXES,
+        "accuracy",  # python/tests/export/test_noise.py
         "build",  # tests/devices
         "build_executorch",  # likewise
         "config",

@@ -27,7 +27,12 @@ def cases(method: str, built: BuiltModel, count: int = DRAWS) -> list[Case]:
         if (leaves := _draw(built, example, seed)) is None or any(same(leaves, other) for other in (example, *drawn)):
             return []
         drawn.append(leaves)
-    return [_case(method, f"{HELD_OUT} {number}", built, leaves) for number, leaves in enumerate(drawn, 1)]
+    return cases_of(method, built, drawn)
+
+
+def cases_of(method: str, built: BuiltModel, samples: Sequence[list[Any]]) -> list[Case]:
+    """The samples, flat inputs each, as held-out inputs."""
+    return [_case(method, f"{HELD_OUT} {number}", built, leaves) for number, leaves in enumerate(samples, 1)]
 
 
 def same(leaves: Sequence[Any], others: Sequence[Any]) -> bool:

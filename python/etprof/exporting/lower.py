@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from etprof.exporting import explain, patterns, provenance
 from etprof.exporting.find import BuiltModel
+from etprof.exporting.keep import effect, freed_by, observed, verify
 from etprof.exporting.manifest import Fixed, Method, Tensor
 
 if TYPE_CHECKING:
@@ -97,8 +100,8 @@ def _initial(program: torch.export.ExportedProgram, buffer: str) -> Any:
     return program.state_dict.get(buffer, program.constants.get(buffer))
 
 
-def _quantizer(kind: str) -> Any:
-    """XNNPACK's quantizer, kept from what is no floating-point number."""
+def _quantizer(kind: str, kept: frozenset[str] = frozenset()) -> Any:
+    """XNNPACK's quantizer, kept from what is no floating-point number, and from the nodes of these names."""
     import torch
     from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
         XNNPACKQuantizer,
@@ -123,17 +126,46 @@ def _quantizer(kind: str) -> Any:
             model.recompile()
             return model
 
-    return Quantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=kind == "dynamic"))
+        def _annotate_for_quantization_config(self, model: torch.fx.GraphModule) -> torch.fx.GraphModule:
+            """As the original, whose annotation of cat asks no filter."""
+            model = super()._annotate_for_quantization_config(model)
+            for node in model.graph.nodes:
+                if node.name in kept:
+                    node.meta.pop("quantization_annotation", None)
+            return model
+
+    quantizer = Quantizer()
+    if kept:
+        quantizer.set_filter_function(lambda node: node.name not in kept)
+    return quantizer.set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=kind == "dynamic"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Keep:
+    """What is left in float: patterns of `--keep`, and the model's name for messages."""
+
+    model: str
+    patterns: Sequence[str]
+
+
+# Told of the converted module, with weights that are not folded, and of a function that says which values are free where
+# the nodes of these names are left in float.
+Study = Callable[["torch.fx.GraphModule", Callable[[frozenset[str]], frozenset[str]]], None]
 
 
 def quantize(
-    program: torch.export.ExportedProgram, model: BuiltModel, kind: str, samples: list[list[Any]]
+    program: torch.export.ExportedProgram,
+    model: BuiltModel,
+    kind: str,
+    samples: list[list[Any]],
+    keep: Keep | None = None,
+    study: Study | None = None,
 ) -> torch.export.ExportedProgram:
     """The program in int8, weights per channel, by XNNPACK's quantizer.
 
     "static": the ranges of what flows between operators are those seen on the samples, flat inputs each. "dynamic": they are
     taken anew in every run, and only layers that multiply by weights compute in int8. Every sample begins with the state (a
-    cache, say) with which the model was built, and so does the program.
+    cache, say) with which the model was built, and so does the program. What `keep` chooses stays in float.
     """
     import torch
     from torch.utils import _pytree
@@ -143,14 +175,31 @@ def quantize(
     with torch.no_grad(), provenance.shared():
         module = program.module()
         state = {name: buffer.clone() for name, buffer in module.named_buffers()}
-        observed = prepare_pt2e(module, _quantizer(kind))
-        for sample in samples:
-            args, kwargs = _pytree.tree_unflatten(sample, structure)
-            observed(*args, **kwargs)
-            for name, buffer in observed.named_buffers():  # observers have some, too
-                if name in state:
-                    buffer.copy_(state[name])
-        return trace(dataclasses.replace(model, module=convert_pt2e(observed)))
+
+        @functools.cache
+        def quantized(names: frozenset[str]) -> frozenset[str]:
+            return observed(prepare_pt2e(copy.deepcopy(pristine), _quantizer(kind, names)))
+
+        pristine = copy.deepcopy(module) if keep is not None or study is not None else module
+        kept = None if keep is None else effect(keep.model, pristine, keep.patterns, quantized)
+
+        def observe(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
+            prepared = prepare_pt2e(graph, _quantizer(kind, kept.nodes if kept else frozenset()))
+            for sample in samples:
+                args, kwargs = _pytree.tree_unflatten(sample, structure)
+                prepared(*args, **kwargs)
+                for name, buffer in prepared.named_buffers():  # observers have some, too
+                    if name in state:
+                        buffer.copy_(state[name])
+            return prepared
+
+        if study is not None:  # from the start: a copy of an observed graph cannot be converted
+            converted = convert_pt2e(observe(copy.deepcopy(pristine)), fold_quantize=False)
+            study(converted, functools.partial(freed_by, quantized))
+        converted = convert_pt2e(observe(module))
+        if keep is not None and kept is not None:
+            verify(keep.model, converted, kept)
+        return trace(dataclasses.replace(model, module=converted))
 
 
 def to_edge(

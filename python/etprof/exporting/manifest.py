@@ -75,6 +75,7 @@ class Asked:
     quantized: Annotated[bool, "whether the dtype is int8 or int8dyn"]
     quantization: Annotated[Literal["static", "dynamic", None], "null: the model is not quantized"]
     calibration: Annotated[list[str], "files of samples; empty: the example inputs"]
+    kept: Annotated[list[str], "patterns of `--keep`: operators of a quantized model that are left in float"]
     parameters: Annotated[int, "numbers in the weights of all methods; those that methods share count once"]
 
 

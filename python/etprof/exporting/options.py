@@ -50,7 +50,7 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     model = parser.add_argument("positional", nargs="?", metavar="MODEL", help="Same as --model MODEL")
-    _suggest(model, models.model_names())
+    suggest(model, models.model_names())
     _add_options(parser)
     return parser
 
@@ -71,7 +71,8 @@ def parse(arguments: list[str]) -> Options:
     return options
 
 
-def _suggest(action: argparse.Action, values: Iterable[str]) -> None:
+def suggest(action: argparse.Action, values: Iterable[str]) -> None:
+    """Values worth offering in completion; others are taken too."""
     action.suggestions = tuple(values)  # type: ignore[attr-defined]
 
 
@@ -96,31 +97,17 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help=f"Data type of weights and inputs: {', '.join(TYPES)} (as --quantize dynamic). Each of several makes a .pte "
         "(default: fp32)",
     )
-    _suggest(dtype, TYPES)
+    suggest(dtype, TYPES)
     add(
         "--quantize",
         choices=QUANTIZATIONS,
         help="Quantize to int8: static (default if no value is given), with ranges from the calibration inputs, or dynamic, "
         "with ranges computed in every run",
     )
-    add(
-        "--calibrate",
-        type=Path,
-        action="extend",
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="Inputs to calibrate static int8 on: .inputs, .pt, or .npz (default: the example inputs)",
-    )
-    add(
-        "--input-shape",
-        action="append",
-        default=[],
-        metavar="NAME=SHAPE",
-        help="Shape of an input. A range makes a dimension dynamic: image=1x3x64..512x64..512. May be repeated",
-    )
-    add("--outdir", type=Path, metavar="DIR", help="Folder to write to (default: out_<model>/artifacts)")
-    add("--name", help="Model's name in file names (default: the name of the class in snake case)")
+    add_calibrate(parser)
+    add_keep(parser)
+    add_input_shape(parser)
+    add_files(parser)
     add("--save-graph", action="store_true", help="Write the exported, edge, and lowered graphs as .pte.graph.txt")
     add("--no-check", dest="check", action="store_false", help="Do not run the .pte and compare it with PyTorch")
     add(
@@ -131,8 +118,53 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         f"(default: {', '.join(f'{kind} {least:g}' for kind, least in MIN_SQNR_DB.items())})",
     )
     add("--verbose", action="store_true", help="Show what PyTorch and ExecuTorch print")
-    _suggest(model, models.model_names())
-    _suggest(backend, backends.BUILT_IN)
+    suggest(model, models.model_names())
+    suggest(backend, backends.BUILT_IN)
+
+
+def add_calibrate(parser: argparse.ArgumentParser) -> None:
+    """The inputs that ranges are taken from."""
+    parser.add_argument(
+        "--calibrate",
+        type=Path,
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="Inputs to calibrate static int8 on: .inputs, .pt, or .npz (default: the example inputs)",
+    )
+
+
+def add_keep(parser: argparse.ArgumentParser) -> None:
+    """What is left in float."""
+    parser.add_argument(
+        "--keep",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="PATTERN",
+        help="Keep operators of an int8 model in float: a module's path (features.0, *.attention), an operator (add, cat), "
+        "or a node of the exported graph (node:add_1)",
+    )
+
+
+def add_input_shape(parser: argparse.ArgumentParser) -> None:
+    """Sizes and ranges of inputs."""
+    parser.add_argument(
+        "--input-shape",
+        action="append",
+        default=[],
+        metavar="NAME=SHAPE",
+        help="Shape of an input. A range makes a dimension dynamic: image=1x3x64..512x64..512. May be repeated",
+    )
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """Where files go, and what they are called."""
+    parser.add_argument(
+        "--outdir", type=Path, metavar="DIR", help="Folder to write to (default: out_<model>/artifacts)"
+    )
+    parser.add_argument("--name", help="Model's name in file names (default: the name of the class in snake case)")
 
 
 def _with_kind_of_quantization(arguments: list[str]) -> list[str]:
@@ -167,6 +199,8 @@ def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
     if options.min_sqnr is not None and not (options.check and 0 < options.min_sqnr < 400):
         parser.error("`--min-sqnr` is a number of decibels above 0, and goes with the check")
     _check_calibration(parser, options)
+    if options.keep and not (options.quantize or {"int8", "int8dyn"} & set(options.dtypes)):
+        parser.error("`--keep` leaves operators of an int8 model in float: give `--quantize`")
 
 
 def _check_calibration(parser: argparse.ArgumentParser, options: Options) -> None:

@@ -61,6 +61,8 @@ std::function<int()> PassAllToPython(const char* module, CLI::App& app) {
 
 std::function<int()> ExportCommand(CLI::App& app) { return PassAllToPython("etprof.export", app); }
 
+std::function<int()> AccuracyCommand(CLI::App& app) { return PassAllToPython("etprof.accuracy", app); }
+
 std::function<int()> FleetCommand(CLI::App& app) { return PassAllToPython("etprof.fleet", app); }
 
 std::function<int()> NewModelCommand(CLI::App& app) {

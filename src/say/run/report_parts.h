@@ -87,6 +87,8 @@ std::vector<Section> MakeMemorySections(const Report& report);
 // a file, which is shown once.
 Document MakeCountersDocument(const RunData& run);
 Document MakeInstructionsDocument(const RunData& run);
+// Of the experiments whose programs have a noise budget (etprof accuracy), each a section.
+Document MakeNoiseSections(const Report& report);
 // Of the pairs whose values were compared, each a section.
 Document MakeValueSections(const Report& report);
 std::vector<Note> MakeValueNotes(const Report& report);  // what they say in one sentence each

@@ -34,6 +34,8 @@ constexpr ReportView kReportViews[] = {
      "Counters: ", "no counters were read in this run (etprof profile --counters)"},
     {"instructions", [](const Report& report) { return MakeInstructionsDocument(report.run); },
      "Instructions: ", "no instructions were counted in this run (etprof profile --instructions)"},
+    {"noise", MakeNoiseSections,
+     "Noise: ", "no noise budget lies next to the program that ran (etprof accuracy)"},
     {"values", MakeValueSections,
      "Values: ", "no values were compared in this run (etprof profile --vs ... --values)"},
     {"proven",

@@ -361,9 +361,33 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
   return profiles;
 }
 
+namespace {
+
+// With what `etprof accuracy` left next to the programs.
+Report AssembleWithNoise(RunData run, std::vector<std::optional<Profile>> profiles) {
+  Report report = Assemble(std::move(run), std::move(profiles));
+  std::map<fs::path, std::shared_ptr<const NoiseBudget>> known;
+  for (ReportExperiment& experiment : report.experiments) {
+    const ExperimentData& data = report.run.experiments[experiment.index];
+    const auto model = data.model.empty() ? std::nullopt : Locate(report.run, data);
+    if (!model || data.model_sha256.empty()) continue;
+    const auto [place, is_new] = known.try_emplace(*model);
+    try {
+      if (auto budget = is_new ? ReadNoiseBudget(*model, data.model_sha256) : std::nullopt)
+        place->second = std::make_shared<const NoiseBudget>(std::move(*budget));
+    } catch (const Error& error) {
+      report.warnings.push_back(error.Message());
+    }
+    experiment.noise = place->second;
+  }
+  return report;
+}
+
+}  // namespace
+
 Report MakeReport(RunData run, const ReadOptions& options) {
   std::vector<std::optional<Profile>> profiles = ProfileRun(run, options);
-  return Assemble(std::move(run), std::move(profiles));
+  return AssembleWithNoise(std::move(run), std::move(profiles));
 }
 
 Report AnalyzeAndWrite(RunData run, const OutputFolders& folders, const ReadOptions& options,
@@ -376,7 +400,7 @@ Report AnalyzeAndWrite(RunData run, const OutputFolders& folders, const ReadOpti
       });
   const KernelReport kernels = MakeKernelReport(run, profiles);
   for (const std::string& note : kernels.notes) run.problems.push_back(note);
-  Report report = Assemble(std::move(run), std::move(profiles));
+  Report report = AssembleWithNoise(std::move(run), std::move(profiles));
   files.WriteReport(report, kernels);
   return report;
 }

@@ -1,0 +1,377 @@
+"""The noise budget of a quantized model: how much of its outputs' error comes from which quantized value.
+
+A value's noise is the error power at the model's outputs when that value alone is quantized. The prepared graph with all
+quantizations off is the fp32 model. Noises of single values nearly add up to that of all together; what is left over is
+the interaction, a row of the budget.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from etprof.exporting import agreement, explain
+
+if TYPE_CHECKING:
+    import torch
+
+# Half of the noise in so few values is concentrated: they are few enough to be left in float one by one.
+FEW_VALUES = 3
+
+
+@dataclass(frozen=True)
+class Site:
+    """A quantized value: a weight, or what flows between operators."""
+
+    name: str  # of the node whose value it is
+    kind: str  # "weight", "activation"
+    operator: str  # that makes it: "add", "linear", "input"; of a weight the one that reads it
+    module: str  # path of the module that makes it; "" the model itself, or not known
+    source: str  # "model.py, line 42"; "" not known
+    readers: tuple[str, ...]  # names of the nodes that read it
+    low: float | None  # of the range; None: it is found in every run, or by channel
+    high: float | None
+    quantizer: Any = field(repr=False, compare=False)  # its node
+
+
+@dataclass
+class Noise:
+    """Powers at one output, summed over elements and inputs."""
+
+    signal: float
+    all_values: float  # noise of all values together
+    alone: list[float]  # by site
+
+    @property
+    def interaction(self) -> float:
+        """What the single noises leave of the whole; negative where they are more."""
+        return self.all_values - sum(self.alone)
+
+    def share(self, site: int) -> float | None:
+        """Of the whole; None where there is no noise."""
+        return self.alone[site] / self.all_values if self.all_values > 0 else None
+
+
+@dataclass
+class Budget:
+    """Of one method, on the inputs it was made with."""
+
+    sites: list[Site]
+    outputs: dict[int, Noise]  # by number, those that are floating point
+    clipped: list[float | None]  # by site: share of its elements beyond its range; None: it has no fixed one
+
+    @property
+    def worst(self) -> int | None:
+        """The output with the least signal over noise; None: none has noise."""
+        noisy = {number: noise for number, noise in self.outputs.items() if noise.all_values > 0}
+        return min(noisy, key=lambda number: noisy[number].signal / noisy[number].all_values, default=None)
+
+    def by_share(self, output: int) -> list[int]:
+        """Sites, those with the most noise first."""
+        alone = self.outputs[output].alone
+        return sorted(range(len(self.sites)), key=lambda site: -alone[site])
+
+    def values_of_half(self, output: int) -> int:
+        """How many values have half of what the single noises add up to."""
+        alone = self.outputs[output].alone
+        so_far, half = 0.0, sum(alone) / 2
+        for count, site in enumerate(self.by_share(output), 1):
+            so_far += alone[site]
+            if so_far >= half:
+                return count
+        return len(alone)
+
+
+def decibels(signal: float, noise: float) -> float | None:
+    """None where there is no signal or no noise."""
+    return 10 * math.log10(signal / noise) if signal > 0 and noise > 0 else None
+
+
+Inputs = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Emulation:
+    """A converted graph whose weights are not folded, with each of its quantizations on or off.
+
+    Dynamic ranges are found for each row, as XNNPACK does for matrix products; PyTorch's graph has one for a tensor.
+    """
+
+    def __init__(self, module: torch.fx.GraphModule) -> None:
+        self.module = module
+        self._nodes = list(module.graph.nodes)
+        self.sites = [_site(node) for node in self._nodes if _is_quantizer(node)]
+        self._mutates = any(_writes(node) for node in self._nodes)
+        self._readers = {id(site.quantizer): site for site in self.sites}
+
+    def budget(self, inputs: Sequence[Inputs]) -> Budget:
+        """One pass for each site and input; a site's pass computes what depends on it alone."""
+        outputs: dict[int, Noise] = {}
+        clipped: list[list[float]] = [[] for _ in self.sites]
+        for args, kwargs in inputs:
+            exact = self._values(args, kwargs, ())
+            reference = _floats(exact[self._nodes[-1]])
+            runs = [self._changed(exact, args, kwargs, [site]) for site in self.sites]
+            runs.append(self._changed(exact, args, kwargs, self.sites))
+            for number, expected in reference.items():
+                noise = outputs.setdefault(number, Noise(0.0, 0.0, [0.0] * len(self.sites)))
+                noise.signal += float(expected.double().square().sum())
+                errors = [_power(run.get(number), expected) for run in runs]
+                noise.alone = [one + other for one, other in zip(noise.alone, errors, strict=False)]
+                noise.all_values += errors[-1]
+            for site, shares in zip(self.sites, clipped, strict=True):
+                if site.low is not None and site.high is not None:
+                    shares.append(_beyond(exact[site.quantizer.args[0]], site.low, site.high))
+        means = [sum(shares) / len(shares) if shares else None for shares in clipped]
+        return Budget(self.sites, outputs, means)
+
+    def sqnr_db(self, inputs: Sequence[Inputs], off: Collection[str]) -> dict[int, float | None]:
+        """By output, with the sites of these names left in float; None: nothing differs."""
+        powers: dict[int, tuple[float, float]] = {}
+        on = [site for site in self.sites if site.name not in off]
+        for args, kwargs in inputs:
+            exact = self._values(args, kwargs, ())
+            run = self._changed(exact, args, kwargs, on)
+            for number, expected in _floats(exact[self._nodes[-1]]).items():
+                signal, noise = powers.get(number, (0.0, 0.0))
+                signal += float(expected.double().square().sum())
+                powers[number] = (signal, noise + _power(run.get(number), expected))
+        return {number: decibels(*power) for number, power in powers.items()}
+
+    def works(self) -> tuple[dict[str, float], float]:
+        """Of each operator by its node, and of all: multiply-accumulates, or the elements of its value."""
+        works = {node.name: _work(node) for node in self._nodes if node.op == "call_function" and computes(node)}
+        return works, sum(works.values()) or 1.0
+
+    def _changed(
+        self, exact: dict[torch.fx.Node, Any], args: tuple[Any, ...], kwargs: dict[str, Any], on: Sequence[Site]
+    ) -> dict[int, torch.Tensor]:
+        values = self._values(args, kwargs, on, None if self._mutates else exact)
+        return _floats(values[self._nodes[-1]])
+
+    def _values(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        on: Sequence[Site],
+        exact: dict[torch.fx.Node, Any] | None = None,
+    ) -> dict[torch.fx.Node, Any]:
+        """Of all nodes. With those of another run, `exact`, only what these sites change is computed."""
+        import torch
+        from torch.fx.node import map_arg
+        from torch.utils import _pytree
+
+        active = {site.quantizer for site in on}
+        flat = iter(_pytree.tree_leaves((args, kwargs)))
+        values: dict[torch.fx.Node, Any] = {}
+        changed: set[torch.fx.Node] = set()
+        with torch.no_grad(), _state_kept(self.module):
+            for node in self._nodes:
+                if exact is not None and node not in active and not any(one in changed for one in node.all_input_nodes):
+                    values[node] = exact[node]
+                    continue
+                changed.add(node)
+                taken, named = map_arg((node.args, node.kwargs), values.__getitem__)
+                if node.op == "placeholder":
+                    leaf = next(flat)
+                    values[node] = leaf.clone() if isinstance(leaf, torch.Tensor) else leaf
+                elif node.op == "output":
+                    values[node] = taken[0]
+                elif node.op == "get_attr":
+                    values[node] = _attribute(self.module, node.target)
+                elif _is_quantizer(node):
+                    # Here the value is quantized and back; what is named dequantize passes it on.
+                    values[node] = _quantized(node, taken, named) if node in active else _copied(taken[0])
+                elif _is_dequantizer(node):
+                    values[node] = taken[0]
+                elif node.op == "call_module":
+                    values[node] = self.module.get_submodule(node.target)(*taken, **named)
+                else:
+                    values[node] = node.target(*taken, **named)
+        return values
+
+
+@contextmanager
+def _state_kept(module: torch.nn.Module) -> Iterator[None]:
+    before = {name: buffer.clone() for name, buffer in module.named_buffers()}
+    try:
+        yield
+    finally:
+        for name, buffer in module.named_buffers():
+            buffer.copy_(before[name])
+
+
+def _attribute(module: Any, path: str) -> Any:
+    for part in path.split("."):
+        module = getattr(module, part)
+    return module
+
+
+def _copied(value: Any) -> Any:
+    return value.clone()  # what reads it may write in place
+
+
+def _target(node: Any) -> str:
+    return str(node.target) if node.op == "call_function" else ""
+
+
+def _is_quantizer(node: Any) -> bool:
+    return _target(node).startswith(("quantized_decomposed.quantize_", "torchao.quantize_affine"))
+
+
+def quantized_values(module: torch.fx.GraphModule) -> list[Any]:
+    """The nodes that quantize."""
+    return [node for node in module.graph.nodes if _is_quantizer(node)]
+
+
+def _is_dequantizer(node: Any) -> bool:
+    return _target(node).startswith(("quantized_decomposed.dequantize_", "torchao.dequantize_affine"))
+
+
+def computes(node: Any) -> bool:
+    """Whether it is an operator of the model, not of its quantization."""
+    return not _is_quantizer(node) and not _is_dequantizer(node) and hasattr(node.target, "_schema")
+
+
+def _unquantized(node: Any) -> Any:
+    while _is_quantizer(node) or _is_dequantizer(node):
+        node = node.args[0]
+    return node
+
+
+def _work(node: Any) -> float:
+    """Multiply-accumulates of what has weights or multiplies matrices, else elements."""
+    value = node.meta.get("val")
+    if not hasattr(value, "numel"):
+        return 0.0
+    elements = float(value.numel())
+    operands = [val for one in node.all_input_nodes if hasattr(val := _unquantized(one).meta.get("val"), "shape")]
+    operator = operator_of(node)
+    if operator in ("linear", "matmul", "bmm", "mm", "addmm") and operands and operands[0].dim():
+        return elements * float(operands[-1 if operator == "addmm" else 0].shape[-1])
+    if operator.startswith("conv") and len(operands) > 1:
+        weight = operands[1]
+        return elements * float(weight.numel()) / max(1, float(weight.shape[0]))
+    return elements
+
+
+def _writes(node: Any) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return bool(schema is not None and schema.is_mutable)
+
+
+def _dequantizer(node: Any) -> Callable[..., Any]:
+    import torch
+
+    name = _target(node).partition(".")[2].replace("quantize_", "dequantize_", 1)
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.quantized_decomposed, packet), overload)
+
+
+def _quantized(node: Any, taken: Sequence[Any], named: dict[str, Any]) -> Any:
+    if _is_dynamic(node) and _by_row(node):
+        return _row_by_row(taken[0])
+    quantized = node.target(*taken, **named)
+    return _dequantizer(node)(quantized, *taken[1:], **named)
+
+
+def _is_dynamic(node: Any) -> bool:
+    return any("choose_qparams" in _target(one) for one in _ancestors(node.args[1]))
+
+
+def _ancestors(value: Any) -> Iterator[Any]:
+    while hasattr(value, "all_input_nodes"):
+        yield value
+        value = value.args[0] if value.args and _target(value) == "<built-in function getitem>" else None
+
+
+def _by_row(node: Any) -> bool:
+    """Whether matrix products alone read it."""
+    products = ("aten.linear.", "aten.addmm.", "aten.mm.", "aten.matmul.", "aten.bmm.")
+    return all(_target(reader).startswith(products) for reader in _readers(node))
+
+
+def _row_by_row(value: torch.Tensor) -> torch.Tensor:
+    """8 bits of the range of each row, which has 0 in it: XNNPACK's qd8."""
+    import torch
+
+    low = value.amin(-1, keepdim=True).clamp(max=0)
+    high = value.amax(-1, keepdim=True).clamp(min=0)
+    scale = torch.where(high > low, (high - low) / 255, torch.ones_like(high))
+    zero = torch.round(-128 - low / scale).clamp(-128, 127)
+    return (torch.clamp(torch.round(value / scale) + zero, -128, 127) - zero) * scale
+
+
+def _readers(quantizer: Any) -> list[Any]:
+    return [reader for user in quantizer.users for reader in user.users if _is_dequantizer(user)]
+
+
+def _site(quantizer: Any) -> Site:
+    value = quantizer.args[0]
+    is_weight = value.op == "get_attr"
+    readers = _readers(quantizer)
+    maker = readers[0] if is_weight and readers else value
+    low, high = _range(quantizer)
+    return Site(
+        value.name,
+        "weight" if is_weight else "activation",
+        operator_of(maker),
+        module_of(maker),
+        explain.place(None, maker.meta.get("stack_trace") or "").strip().strip("()"),
+        tuple(reader.name for reader in readers),
+        low,
+        high,
+        quantizer,
+    )
+
+
+def operator_of(node: Any) -> str:
+    """`add` of aten.add.Tensor; `input` of a placeholder."""
+    if node.op == "placeholder":
+        return "input"
+    schema = getattr(node.target, "_schema", None)
+    return schema.name.rpartition("::")[2] if schema is not None else node.name
+
+
+def module_of(node: Any) -> str:
+    """The path of its innermost module."""
+    stack = list((node.meta.get("nn_module_stack") or {}).values())
+    return stack[-1][0].removeprefix("L['self']").removeprefix(".") if stack else ""
+
+
+def _range(quantizer: Any) -> tuple[float | None, float | None]:
+    scale, zero, low, high = (*quantizer.args[1:5], None, None, None, None)[:4]
+    if not isinstance(scale, float) or not isinstance(zero, int):
+        return None, None
+    return (low - zero) * scale, (high - zero) * scale
+
+
+def _floats(output: Any) -> dict[int, torch.Tensor]:
+    import torch
+    from torch.utils import _pytree
+
+    leaves = _pytree.tree_leaves(output)
+    return {
+        number: leaf.detach().clone()
+        for number, leaf in enumerate(leaves)
+        if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()
+    }
+
+
+def _power(actual: torch.Tensor | None, expected: torch.Tensor) -> float:
+    if actual is None or actual.shape != expected.shape:
+        return 0.0
+    return float((actual.double() - expected.double()).square().nan_to_num().sum())
+
+
+def _beyond(value: torch.Tensor, low: float, high: float) -> float:
+    half = (high - low) / 510  # of a step: what rounds into the range is in it
+    return float(((value < low - half) | (value > high + half)).double().mean())
+
+
+def worst_case(outputs: Sequence[agreement.Agreement]) -> float | None:
+    """The least ratio of a case's outputs; None: nothing differs."""
+    ratios = [output.sqnr_db for output in outputs if output.sqnr_db is not None]
+    return min(ratios, default=None)

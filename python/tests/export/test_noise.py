@@ -1,0 +1,265 @@
+"""The noise budget names what was broken by construction, adds up, and agrees with the device; --keep takes effect."""
+
+import csv
+import itertools
+import json
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+import torch
+
+from etprof import accuracy, programs
+from etprof.export import Request, export_model, main
+from etprof.exporting import keep, noise
+
+SCHEMA = json.loads((Path(__file__).parents[3] / "docs/schema/accuracy.schema.json").read_text())
+
+# Two layers with an activation between them, and a residual add. BROKEN changes nothing of the fp32 function.
+NET = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.first = torch.nn.Linear(32, 32)
+        self.second = torch.nn.Linear(32, 32)
+        self.third = torch.nn.Linear(32, 32)
+        with torch.no_grad():
+            pass
+            {broken}
+
+    def forward(self, x):
+        y = self.second(self.first(x).relu())
+        return self.third(y.relu()) {rest}
+
+    def get_example_inputs(self):
+        torch.manual_seed(0)
+        return (torch.randn(64, 32) {inputs},)
+"""
+# One channel of the activation between the first two layers is 300 times as large as the others.
+SCALED = "self.first.weight[5] *= 300; self.first.bias[5] *= 300; self.second.weight[:, 5] /= 300"
+# A weight for an input that is always 0.
+DEAD = "self.third.weight[:, 7] = 50.0; self.second.weight[7] = 0; self.second.bias[7] = -1"
+
+
+def write(folder: Path, broken: str = "", rest: str = "", inputs: str = "") -> str:
+    (folder / "net.py").write_text(NET.format(broken=broken, rest=rest, inputs=inputs))
+    return f"{folder / 'net.py'}:Net"
+
+
+def budget_of(folder: Path, *, quantize: str = "static", **net: str) -> tuple[accuracy.Export, accuracy.Studied]:
+    done, (studied,) = accuracy.study(Request(write(folder, **net), quantize=quantize, outdir=folder / "out"))
+    return done, studied
+
+
+def first(studied: accuracy.Studied) -> tuple[noise.Site, float]:
+    budget = studied.budget
+    number = budget.by_share(0)[0]
+    return budget.sites[number], budget.outputs[0].share(number)
+
+
+def test_a_scaled_channel_is_named_first_and_the_device_agrees(tmp_path: Path):
+    done, studied = budget_of(tmp_path, broken=SCALED)
+    site, share = first(studied)
+    assert (site.kind, site.operator) == ("activation", "relu")
+    assert site.readers == ("linear_1",) and share > 0.9
+    found = accuracy.document(Request("net", quantize="static"), done, [studied])
+    jsonschema.validate(found, SCHEMA)
+    (output,) = found["budgets"]
+    assert output["concentrated"] and output["values_of_half"] == 1 and output["held_out"]
+    assert sum(row["share"] for row in output["values"]) + output["interaction"] == pytest.approx(1)
+    # The emulation is of all held-out inputs together, the device's of the worst of them.
+    ratios = [case.outputs[0].sqnr_db for case in done.check.cases[1:]]
+    assert min(ratios) - 0.5 < output["sqnr_db"] < max(ratios) + 0.5
+    rows = list(csv.DictReader(accuracy.table(found).splitlines()))
+    assert [row["value"] for row in rows] == [row["value"] for row in output["values"]]
+    said = accuracy.lines(found, "net")
+    assert said[0].startswith("net: ") and "4 held-out inputs" in said[0]
+    assert said[-1].endswith(f"half of the noise is in 1 of {len(rows)} values: concentrated")
+
+
+@pytest.mark.parametrize("quantize", ["static", "dynamic"])
+def test_a_weight_for_a_dead_input_is_named_first(tmp_path: Path, quantize: str):
+    _, studied = budget_of(tmp_path, broken=DEAD, quantize=quantize)
+    site, share = first(studied)
+    assert (site.kind, site.module, site.name) == ("weight", "third", "third_weight")
+    assert share > 0.9
+
+
+def test_without_noise_there_is_no_share(tmp_path: Path):
+    """Zeros alone are exact in every type."""
+    done, studied = budget_of(tmp_path, rest="* 0.0")
+    assert studied.budget.worst is None
+    found = accuracy.document(Request("net", quantize="static"), done, [studied])
+    jsonschema.validate(found, SCHEMA)
+    (output,) = found["budgets"]
+    assert (output["sqnr_db"], output["interaction"], output["concentrated"]) == (None, None, False)
+    assert accuracy.choices(studied) == []
+    assert len(accuracy.lines(found, "net")) == 1
+
+
+def test_the_device_has_the_noise_that_was_predicted_of_what_is_kept(tmp_path: Path):
+    """A residual add whose input is a hundred times as large as what is added, as in transformers."""
+    residual = {"rest": "+ 100 * x"}
+    _, studied = budget_of(tmp_path, **residual)
+    frontier = accuracy.choices(studied)
+    assert frontier and all(a.work <= b.work for a, b in itertools.pairwise(frontier))
+    best = max(frontier, key=lambda choice: choice.sqnr_db or 0)
+    patterns = accuracy.patterns(studied, best)
+    request = Request(write(tmp_path, **residual), quantize="static", outdir=tmp_path / "out", keep=patterns)
+    done = export_model(request)
+    assert done.paths[0].name == "net_xnnpack_int8_keep.pte"
+    assert json.loads(done.paths[-1].read_text())["kept"] == patterns
+    ratios = [case.outputs[0].sqnr_db for case in done.check.cases[1:]]
+    assert min(ratios) - 0.5 < best.sqnr_db < max(ratios) + 0.5
+    base = studied.emulation.sqnr_db(studied.inputs, set())[0]
+    assert best.sqnr_db > base + 3
+
+
+@pytest.mark.parametrize(
+    ("patterns", "said"),
+    [
+        (["no_such"], "--keep no_such matches no operator of the model"),
+        # Its q nodes are of the operators around it.
+        (["relu", "permute"], "--keep permute matches no operator of the model"),
+        (["second", "second"], ""),
+    ],
+)
+def test_patterns_that_choose_nothing_fail(
+    tmp_path: Path, capfd: pytest.CaptureFixture, patterns: list[str], said: str
+):
+    code = main([write(tmp_path), "--outdir", str(tmp_path), "--quantize", "--no-check", "--keep", *patterns])
+    assert code == (3 if said else 0)
+    assert said in capfd.readouterr().err
+
+
+CAT = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.linear = torch.nn.Linear(8, 8)
+        self.norm = torch.nn.LayerNorm(16)
+
+    def forward(self, x):
+        return self.norm(torch.cat([x * 3.0, x + 1.0], dim=1))
+
+    def get_example_inputs(self):
+        return (torch.randn(4, 8),)
+"""
+
+
+def test_a_concatenation_is_kept_though_its_annotation_asks_no_filter(tmp_path: Path, capfd: pytest.CaptureFixture):
+    (tmp_path / "net.py").write_text(CAT)
+    words = [f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path), "--quantize", "--no-check", "--save-graph"]
+    assert main([*words, "--keep", "cat,add", "mul"]) == 0
+    graph = (tmp_path / "net_xnnpack_int8_keep.pte.graph.txt").read_text()
+    assert "quantize_per_tensor" not in graph[: graph.index("# forward: edge")]
+    # Of layer normalization nothing is quantized but for what the others read.
+    assert main([*words, "--keep", "norm"]) == 3
+    assert "--keep norm changes nothing" in capfd.readouterr().err
+
+
+def test_patterns_are_of_modules_operators_and_nodes():
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    node = graph.call_function(torch.ops.aten.add.Tensor, (x, x))
+    node.meta["nn_module_stack"] = {"": ("", "Net"), "a": ("features.0.block", "Block")}
+    for pattern in ("add", "node:add_tensor", "node:add*", "features", "features.0", "*.block", "features.?.block"):
+        assert keep.matches(pattern, node), pattern
+    for pattern in ("", "x", "block", "feature", "addmm", "add_tensor", "node:add"):
+        assert not keep.matches(pattern, node), pattern
+    assert not keep.matches("x", x)
+    assert keep.split(["a,b", "", "b"]) == ["a", "b"]
+
+
+def test_rows_have_their_own_ranges_where_they_are_dynamic():
+    rows = torch.stack([torch.linspace(-1, 1, 17), torch.linspace(0, 1000, 17)])
+    error = (noise._row_by_row(rows) - rows).abs().amax(-1)
+    assert error[0] <= 2 / 255 and 0.1 < error[1] <= 1000 / 255
+    assert torch.equal(noise._row_by_row(torch.zeros(2, 3)), torch.zeros(2, 3))
+
+
+def test_a_choice_must_have_the_ratio_and_be_certain_not_to_be_slow():
+    def of(db: float | None, low: float | None) -> accuracy.Measured:
+        return accuracy.Measured("", Path(), None, db, {"ratio_low": low})
+
+    assert accuracy.meets(of(40, 0.96), 40, 0.05)
+    assert not accuracy.meets(of(39.9, 0.96), 40, 0.05)
+    assert not accuracy.meets(of(40, 0.94), 40, 0.05)
+    assert not accuracy.meets(of(40, None), 40, 0.05)
+    assert accuracy.meets(of(40, None), 40, None)
+    assert accuracy.meets(of(None, 1), 40, 0.05)  # nothing differs
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--target", "loud"], "`loud` is not a number of dB"),
+        (["--target", "40dB", "--max-slowdown", "fast"], "`fast` is not a number of %"),
+        (["--max-slowdown", "5%"], "`--max-slowdown` goes with `--target`"),
+        (["--on", "a.csv"], "not `a.csv`"),
+        (["--quantize", "dynamic", "--calibrate", "a.pt"], "`--calibrate` goes with"),
+    ],
+)
+def test_what_contradicts_itself_is_usage(capfd: pytest.CaptureFixture, words: list[str], said: str):
+    with pytest.raises(SystemExit) as ended:
+        accuracy.main(["toy_cnn", *words])
+    assert ended.value.code == 2
+    assert said in capfd.readouterr().err
+
+
+def test_the_fastest_choice_that_has_the_ratio_is_named(
+    tmp_path: Path, capfd: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[Path] = []
+
+    def latencies(base: Path, others: list[Path]) -> list[dict]:
+        asked[:] = [base, *others]
+        slow = {"baseline_ms": 2.0, "candidate_ms": 4.0, "ratio": 0.5, "ratio_low": 0.49, "ratio_high": 0.51}
+        same = {"baseline_ms": 2.0, "candidate_ms": 2.0, "ratio": 1.0, "ratio_low": 0.99, "ratio_high": 1.01}
+        return [{**same, "verdict": "same"}, *({**slow, "verdict": "slower"} for _ in others[1:])]
+
+    monkeypatch.setattr(accuracy, "measure", latencies)
+    words = [write(tmp_path, rest="+ 100 * x"), "--outdir", str(tmp_path / "out"), "--max-slowdown", "5%"]
+    assert accuracy.main([*words, "--target", "45dB"]) == 0
+    out = capfd.readouterr().out.splitlines()
+    keep1 = tmp_path / "out" / "net_xnnpack_int8_keep1.pte"
+    assert asked[:2] == [tmp_path / "out" / "net_xnnpack_int8.pte", keep1] and asked[-1].name == "net_xnnpack_fp32.pte"
+    assert out[-1].startswith(f"use {keep1}: ")
+    assert next(line for line in out if line.startswith("  fp32 ")).endswith("2.00x slower [1.96, 2.04]")
+    # None has a ratio that fp32 alone has.
+    assert accuracy.main([*words, "--target", "300dB"]) == 1
+    assert capfd.readouterr().out.splitlines()[-1] == (
+        "no choice has 300 dB at a slowdown that is certain to be 5% at most"
+    )
+
+
+def test_a_report_joins_the_budget_of_the_program_that_ran(tmp_path: Path, capfd: pytest.CaptureFixture):
+    assert accuracy.main([write(tmp_path, broken=SCALED), "--outdir", str(tmp_path / "out")]) == 0
+    assert "concentrated" in capfd.readouterr().out
+    pte = tmp_path / "out" / "net_xnnpack_int8.pte"
+    etprof = programs.etprof()
+
+    def run(*words: object) -> str:
+        done = subprocess.run([etprof, *words], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    limits = ["--launches", "2", "--runs", "2", "--max-seconds", "2", "--no-peaks"]
+    run("profile", pte, *limits, "--output-root", tmp_path / "run")
+    said = run("analyze", tmp_path / "run", "--by", "noise", "--all")
+    assert "Half of the noise is in 1 of" in " ".join(said.split())
+    relu = next(line for line in said.splitlines() if line.strip().startswith("relu "))
+    assert "activation" in relu and "%" in relu
+    # Of another program, and damaged.
+    file = pte.with_name(f"{pte.name}.accuracy.json")
+    found = json.loads(file.read_text())
+    file.write_text(json.dumps({**found, "pte_sha256": "0" * 64}))
+    assert "no noise budget lies next to the program" in run("analyze", tmp_path / "run", "--by", "noise")
+    file.write_text("{")
+    assert "is not JSON, or is cut short" in " ".join(run("analyze", tmp_path / "run", "--all").split())
