@@ -363,13 +363,13 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
 
 namespace {
 
-// With what `etprof accuracy` left next to the programs.
+// Assembles the report with the noise budgets that `etprof accuracy` left next to the programs.
 Report AssembleWithNoise(RunData run, std::vector<std::optional<Profile>> profiles) {
   Report report = Assemble(std::move(run), std::move(profiles));
   std::map<fs::path, std::shared_ptr<const NoiseBudget>> known;
   for (ReportExperiment& experiment : report.experiments) {
     const ExperimentData& data = report.run.experiments[experiment.index];
-    const auto model = data.model.empty() ? std::nullopt : Locate(report.run, data);
+    const auto model = data.model.empty() ? std::nullopt : FindModel(report.run, data);
     if (!model || data.model_sha256.empty()) continue;
     const auto [place, is_new] = known.try_emplace(*model);
     try {
