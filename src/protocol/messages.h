@@ -304,7 +304,6 @@ struct PlaceOfTest : Place {
   std::optional<WalkRequest> walk;
 
   static constexpr const char* kSchemaName = "place_of_test";
-  static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
     using P = PlaceOfTest;
     constexpr double kMost = 1 << 24;

@@ -51,6 +51,12 @@ class WorkerParticipant : public Participant {
     data.isa_state = ready.isa;
     data.backends = reply.backends;
     data.inputs = reply.inputs;
+    // A shared process says those of the place that it began with.
+    const std::optional<protocol::PlaceOfTest>& place = setup_.config->place;
+    if (place && data.inputs.size() == 2) {
+      data.inputs[0].shape = {1, place->tokens};
+      if (data.inputs[1].shape.front() > 1) data.inputs[1].shape = {place->tokens};
+    }
     data.outputs = reply.outputs;
     data.inputs_from = reply.inputs_from;
     if (ready.threads != setup_.threads) {

@@ -88,7 +88,14 @@ Tests TestsFor(const GenerateOptions& options, const std::vector<LanguageModel>&
       throw NoRoom(fmt::format("`--depth {}` and {} generated", depth, CountedText(tests.generate, "token")),
                    context);
   for (const std::int64_t chunk : tests.chunks) {
-    if (chunk <= most) continue;
+    if (chunk <= most) {
+      const bool taken = std::ranges::all_of(
+          models, [&](const LanguageModel& model) { return StepFor(model, chunk).has_value(); });
+      if (taken) continue;
+      throw Error(ExitCode::kUsage,
+                  fmt::format("`--chunk {}`: no method takes {} at once", chunk, CountedText(chunk, "token")))
+          .Remedy("`etprof inspect` shows how many each takes");
+    }
     throw Error(ExitCode::kUsage, fmt::format("`--chunk {}`: the model takes at most {} at once", chunk,
                                               CountedText(most, "token")))
         .Remedy("give a smaller chunk, or export it for longer sequences");
