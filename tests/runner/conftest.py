@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,15 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         skip("torch or executorch is not installed: no models can be exported")
     assert done.returncode == 0, done.stderr[-3000:]
     return folder
+
+
+@pytest.fixture(scope="session")
+def token_model(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The path of a model of token_models.py, by its name; each is exported once."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    token_models = pytest.importorskip("token_models")
+    folder = tmp_path_factory.mktemp("token_models")
+    return cache(lambda name: token_models.export(name, folder / f"{name}.pte"))
 
 
 @pytest.fixture

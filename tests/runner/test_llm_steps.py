@@ -15,19 +15,11 @@ torch = pytest.importorskip("torch")
 LOAD = {"inputs": {"kind": "tokens"}}
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("token_models")
-    for name in ("decoder", "each", "shared", "apart", "recurrent"):
-        token_models.export(name, folder / f"{name}.pte")
-    return folder
-
-
 @pytest.mark.parametrize("name", ["decoder", "each", "shared"])
-def test_a_walk_generates_what_pytorch_generates(worker: Any, models: Path, name: str) -> None:
+def test_a_walk_generates_what_pytorch_generates(worker: Any, token_model: Any, name: str) -> None:
     one = worker()
     more = {"method": "prefill", "methods": ["decode"]} if name == "shared" else {}
-    one.ask("load", model=models / f"{name}.pte", **LOAD, **more)
+    one.ask("load", model=token_model(name), **LOAD, **more)
     for chunk in (64, 8):
         walk = one.ask("walk", prompt=24, generate=40, chunk=chunk)
         steps = 24 // min(chunk, 24, 8 if name == "shared" else 64) + 39
@@ -42,14 +34,14 @@ def test_a_walk_generates_what_pytorch_generates(worker: Any, models: Path, name
     assert len(set(walk["generated"])) > 1
 
 
-def test_methods_share_state_exactly_where_they_were_exported_so(worker: Any, models: Path) -> None:
+def test_methods_share_state_exactly_where_they_were_exported_so(worker: Any, token_model: Any) -> None:
     def generated(name: str) -> list[int]:
         one = worker()
-        one.ask("load", model=models / f"{name}.pte", method="prefill", methods=["decode"], **LOAD)
+        one.ask("load", model=token_model(name), method="prefill", methods=["decode"], **LOAD)
         return one.ask("walk", prompt=24, generate=8, chunk=8)["generated"]
 
     prompt = worker()
-    prompt.ask("load", model=models / "shared.pte", method="prefill", methods=["decode"], **LOAD)
+    prompt.ask("load", model=token_model("shared"), method="prefill", methods=["decode"], **LOAD)
     tokens = prompt.ask("walk", prompt=24, generate=1, chunk=8)["prompt"]
     shared, apart = generated("shared"), generated("apart")
     assert shared == token_models.generate("shared", tokens, 8)
@@ -58,9 +50,9 @@ def test_methods_share_state_exactly_where_they_were_exported_so(worker: Any, mo
     assert apart != shared
 
 
-def test_a_place_is_what_every_run_does(worker: Any, models: Path) -> None:
+def test_a_place_is_what_every_run_does(worker: Any, token_model: Any) -> None:
     one = worker()
-    loaded = one.ask("load", model=models / "decoder.pte", place={"tokens": 5, "at": 7}, **LOAD)
+    loaded = one.ask("load", model=token_model("decoder"), place={"tokens": 5, "at": 7}, **LOAD)
     assert [entry["shape"] for entry in loaded["inputs"]] == [[1, 5], [1]]
     assert loaded["warnings"] == []
     one.ask("fill", upto=7, chunk=64)
@@ -74,9 +66,9 @@ def test_a_place_is_what_every_run_does(worker: Any, models: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["decoder", "each", "recurrent"])
-def test_a_repeated_step_shows_whether_a_state_accumulates(worker: Any, models: Path, name: str) -> None:
+def test_a_repeated_step_shows_whether_a_state_accumulates(worker: Any, token_model: Any, name: str) -> None:
     one = worker()
-    one.ask("load", model=models / f"{name}.pte", place={"tokens": 1, "at": 9}, **LOAD)
+    one.ask("load", model=token_model(name), place={"tokens": 1, "at": 9}, **LOAD)
     first = one.ask("reference", upto=8, chunk=8)
     one.ask("burst", min_runs=30, max_runs=30, target_ns=0)
     last = one.ask("reference", upto=8, chunk=8)
@@ -87,19 +79,19 @@ def test_a_repeated_step_shows_whether_a_state_accumulates(worker: Any, models: 
         assert first["first"] == first["again"] == last["first"] == last["again"]
 
 
-def test_what_is_refused(worker: Any, models: Path, toy: Path) -> None:
+def test_what_is_refused(worker: Any, token_model: Any, toy: Path) -> None:
     one = worker()
     assert "does not take tokens [1, n] and a position" in one.refused("load", model=toy, **LOAD)
-    one.ask("load", model=models / "decoder.pte", **LOAD)
+    one.ask("load", model=token_model("decoder"), **LOAD)
     assert "no method takes 65 tokens" in one.refused(
-        "load", model=models / "decoder.pte", place={"tokens": 65}, **LOAD
+        "load", model=token_model("decoder"), place={"tokens": 65}, **LOAD
     )
-    one.ask("load", model=models / "shared.pte", method="prefill", **LOAD)
+    one.ask("load", model=token_model("shared"), method="prefill", **LOAD)
     assert "the method 'decode' is not loaded" in one.refused("select", method="decode")
     assert "no method takes 3 tokens" in one.refused("fill", upto=3, chunk=64)
     assert "has no method 'other'" in one.refused(
-        "load", model=models / "shared.pte", method="prefill", methods=["other"]
+        "load", model=token_model("shared"), method="prefill", methods=["other"]
     )
-    one.ask("load", model=models / "decoder.pte", **LOAD)
+    one.ask("load", model=token_model("decoder"), **LOAD)
     assert "at least" in one.refused("walk", prompt=0, generate=1)
     assert "at most" in one.refused("fill", upto=1 << 40)

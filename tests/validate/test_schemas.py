@@ -27,6 +27,8 @@ OPTIONAL = {
         "runner_built",
         "quiet_seconds",
         "executorch_libraries",
+        "place",
+        "walk",
     },
     "analysis_summary": {
         *("baseline_key", "candidate_key", "baseline_name", "candidate_name"),
