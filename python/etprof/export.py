@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import gc
 import hashlib
@@ -41,6 +42,7 @@ from etprof.exporting import (
     explain,
     find,
     held_out,
+    hints,
     inputs,
     keep,
     lowerings,
@@ -119,6 +121,7 @@ class Export:
     check: check.Check | None  # None: not asked for
     notes: list[str] = field(default_factory=list)  # what to know of the program, though nothing failed
     places: dict[str, list[str]] = field(default_factory=dict)  # by method: where what is not delegated is (places.of)
+    hints: dict[str, list[hints.Hint]] = field(default_factory=dict)  # by method: what to write otherwise (hints.of)
 
 
 def export_model(request: Request, progress: Progress = nullcontext, study: Study | None = None) -> Export:
@@ -194,6 +197,12 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
             raise ExportError(name, errors.LOWER, *refused)
         program = lower.to_executorch(edge, request.quantize is not None)
         methods = lower.summarize(program)
+        for method, model in converted.items():
+            methods[method] = dataclasses.replace(
+                methods[method],
+                input_names=shapes.input_names(model),
+                output_names=shapes.output_names(exported[method]),
+            )
     pte = request.pte
     etrecord, graph = f"{pte.name}.etrecord", f"{pte.name}.graph.txt"
     writers: dict[str, artifacts.Writer] = {
@@ -224,9 +233,10 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
     if request.check:
         with stage(errors.CHECK, "see whether the model runs by itself; --no-check leaves the check out"):
             answer = _check(request, built, converted, exported, unseen)
+    advice = hints.of(lowered, exported, converted)
     with failing_as(name, errors.WRITE, f"make room in {pte.parent}"):
-        artifacts.add_to_manifest(paths[-1], _results(delegation, answer, notes))
-    return Export(paths, delegation, answer, notes, places.of(lowered))
+        artifacts.add_to_manifest(paths[-1], {**_results(delegation, answer, notes), "hints": advice})
+    return Export(paths, delegation, answer, notes, places.of(lowered), advice)
 
 
 def _trace(methods: dict[str, find.BuiltModel]) -> tuple[dict[str, torch.export.ExportedProgram], list[str]]:
@@ -412,6 +422,7 @@ def _manifest(
         command=list(request.command),
         versions=versions(),
         delegation=None,
+        hints={},
         check=check.not_checked(_UNFINISHED) if request.check else None,
         files={},
     )
@@ -453,7 +464,8 @@ def _export_one(chosen: options.Options, kind: str, arguments: list[str], out: T
         errors.report(str(error), error.what_to_do, err)
         return EXIT_BAD_INPUT
     print(*done.paths, sep="\n", file=out, flush=True)
-    print(*summary.lines(chosen.backend, done.delegation, done.check, done.notes, done.places), sep="\n", file=err)
+    said = summary.lines(chosen.backend, done.delegation, done.check, done.notes, done.places, done.hints)
+    print(*said, sep="\n", file=err)
     return _exit_code(done.check)
 
 

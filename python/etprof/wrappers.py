@@ -214,6 +214,38 @@ class LayerNorm2d(nn.Module):
         return _normalized(self, features)
 
 
+class RMSNorm(nn.Module):
+    """nn.RMSNorm, and those of Llama, Gemma and T5 by their own classes, the mean taken by a matrix of 1/n: `RMSNorm.of(old)`.
+
+    In fp16 the squares overflow where a value is more than 255.
+    """
+
+    def __init__(self, weight: torch.Tensor, eps: float) -> None:
+        super().__init__()
+        size = weight.numel()
+        self.mean = nn.Linear(size, 1, bias=False)
+        nn.init.constant_(self.mean.weight, 1 / size)
+        self.weight = nn.Parameter(weight.detach().clone(), requires_grad=False)
+        self.register_buffer("eps", torch.full([1], eps))
+
+    @classmethod
+    def of(cls, old: nn.Module) -> nn.Module:
+        """Instead of `old`, which has to compute the same; its weights may be differences from 1, as Gemma's."""
+        weight = old.weight.detach()
+        epsilons = (getattr(old, name, None) for name in ("eps", "variance_epsilon"))
+        eps = next((float(one) for one in epsilons if one is not None), torch.finfo(weight.dtype).eps)
+        tokens = torch.linspace(-1, 2, 2 * weight.numel(), dtype=weight.dtype).reshape(2, weight.numel())
+        for offset in (0, 1):
+            new = cls(weight + offset, eps).to(weight.dtype)
+            if largest_difference(old, new, tokens) < 10 * torch.finfo(weight.dtype).eps:
+                return new
+        raise ValueError(f"{old} is no root mean square normalization over the last dimension")
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """(..., n) to the same shape."""
+        return tokens * torch.rsqrt(self.mean(tokens * tokens) + self.eps) * self.weight
+
+
 def _affine(new: nn.Module, old: nn.Module, size: int, shape: tuple[int, ...]) -> None:
     """Register `weight`, `bias`, and `eps` of a norm. As a number, eps would be converted to fp16 in every run."""
     for name, default in (("weight", torch.ones), ("bias", torch.zeros)):

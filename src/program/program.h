@@ -88,7 +88,8 @@ struct Instruction {
   Kind kind = Kind::kUnknown;
   int chain = 0;
   int index = 0;           // within its chain
-  std::size_t target = 0;  // kKernel: index into Method::operators; kDelegate: index into Method::delegates
+  std::size_t target = 0;  // kKernel: index into Method::operators; kDelegate: index into Method::delegates;
+  // kJumpFalse: index in its chain of the instruction that is next if a value is false
   // kKernel, kDelegate: indices into Method::values, inputs and outputs; kMove: source, destination.
   std::vector<std::size_t> arguments;
 };

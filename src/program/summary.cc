@@ -127,6 +127,21 @@ const XnnGraph* FindGraph(const Instruction& instruction, const Method& method, 
   return graph ? &program.xnn_graphs[*graph] : nullptr;
 }
 
+std::optional<std::int64_t> Signed(std::optional<Bytes> bytes) {
+  return bytes && std::in_range<std::int64_t>(*bytes) ? std::optional(static_cast<std::int64_t>(*bytes))
+                                                      : std::nullopt;
+}
+
+// Of all nodes, as if each ran alone; absent where that is not known.
+std::optional<std::int64_t> TrafficOf(const XnnGraph* graph) {
+  std::optional<std::int64_t> sum;
+  if (graph == nullptr) return sum;
+  sum = 0;
+  for (std::size_t node = 0; node < graph->nodes.size(); ++node)
+    sum = CheckedSum(sum, Signed(ComputeWork({node}, *graph).bytes));
+  return sum;
+}
+
 }  // namespace
 
 MethodSummary Summarize(const Method& method, const Program& program) {
@@ -146,6 +161,7 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       macs.push_back(delegate.macs);
       facts.operators.with.Add(delegate.nodes);
       facts.macs.with.Add(macs.back());
+      summary.traffic.with.Add(TrafficOf(FindGraph(instruction, method, program)));
       if (const XnnGraph* graph = FindGraph(instruction, method, program)) {
         for (const XnnNode& node : graph->nodes) Count(FindKleidiaiUse(node, *graph), node.macs, summary);
       } else {
@@ -162,6 +178,7 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       Count(instruction, method, macs.back(), between, summary.operators);
       Count(FindKleidiaiUse(instruction, method), macs.back(), summary);
       facts.operators.without.Add(1);
+      summary.traffic.without.Add(Signed(ComputeWork(instruction, method).bytes));
     }
   }
   std::ranges::stable_sort(summary.operators, [](const PortableOperator& a, const PortableOperator& b) {

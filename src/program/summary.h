@@ -61,6 +61,7 @@ struct KleidiaiCount {
 };
 
 struct MethodSummary {
+  Split traffic;                           // bytes that operators read and write at least (work.h), per call
   std::vector<DelegateSummary> delegates;  // one per entry of Method::delegates
   std::vector<Step> steps;
   std::vector<PortableOperator> operators;  // most frequent first, then by name

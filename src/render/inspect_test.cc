@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/text/display_width.h"
+#include "program/source/source_map.h"
 #include "render/document.h"
 #include "say/subjects.h"
 
@@ -66,6 +67,30 @@ TEST(InspectTerminal, FitsOneScreenOrShowsAll) {
   EXPECT_THAT(all, Not(HasSubstr("--all")));
   // If everything is on the screen, --all is not offered.
   EXPECT_THAT(ScreenOfProgram(MakeProgram(20, 8), {}), Not(HasSubstr("--all")));
+}
+
+// By the .etrecord and the .pte.json: names, places, and advice.
+TEST(InspectTerminal, NamesWhatTheExportKnows) {
+  const Program program = Made(8, 2);
+  SourceMap sources;
+  MethodSources& method = sources.methods["forward"];
+  method.inputs = {"ids", ""};
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    SourceNode& node = method.nodes.emplace_back();
+    node.modules = {{"", "Net"}, {i < 3 ? fmt::format("layers.{}.norm", i) : "head", "Norm"}};
+    if (i == 3) node.frames = {{"a/model.py", 7, "forward", ""}};
+    method.handles[10 + i] = {i};
+    method.instructions[static_cast<int>(2 * i + 1)] = {10 + i};
+  }
+  method.hints = {{"Use another norm", "(net.py, line 3)", 3, {10, 11, 12}}};
+  std::ostringstream out;
+  RenderDocumentTerminal(say::MakeInspectDocument(program, "net.pte", nullptr, &sources), {}, out);
+  const std::string screen = out.str();
+  EXPECT_THAT(screen, HasSubstr("layers.*.norm: 3 cumsum\n"));
+  EXPECT_THAT(screen, HasSubstr("head (model.py:7): 1 cumsum\n"));
+  EXPECT_THAT(screen, HasSubstr("Use another norm: 3 operators (net.py, line 3)\n"));
+  EXPECT_THAT(screen, testing::ContainsRegex("input +ids +float32 +\\[0, 7\\]\n"));
+  EXPECT_THAT(ScreenOfProgram(program, {}), Not(HasSubstr("tensor  name")));
 }
 
 TEST(InspectTerminal, KeepsToTheWidthAndToAscii) {

@@ -9,6 +9,7 @@
 #include "program/language_model.h"
 #include "program/program.h"
 #include "program/read/data_file.h"
+#include "program/source/source_map.h"
 #include "program/summary.h"
 #include "program/tensors.h"
 #include "program/xnn/memory_estimate.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr std::size_t kScreenSteps = 20;
 constexpr std::size_t kScreenTensors = 8;  // for inputs, and for outputs
 constexpr std::size_t kScreenMissing = 8;
+constexpr std::size_t kScreenPlaces = 5;
 
 // "12 Add, 3 Conv2d", without the prefix of XNNPACK's types. `print_ones` prints counts of 1, too.
 std::string NodeCountsText(const Counts& counts, bool print_ones) {
@@ -41,18 +43,21 @@ std::string ShapeText(const ProgramTensor& tensor) {
   return ShapeText(tensor.shape) + DynamismSuffix(tensor.dynamism);
 }
 
-Table MakeTensorsTable(const Method& method) {
-  Table table{.id = "tensors", .columns = {Left("role", "tensor"), Left("type"), Left("shape")}};
-  const auto add = [&](const std::vector<std::size_t>& indices, const char* role) {
+Table MakeTensorsTable(const Method& method, const MethodSources& sources) {
+  Table table{.id = "tensors",
+              .columns = {Left("role", "tensor"), Left("name"), Left("type"), Left("shape")}};
+  const auto add = [&](const std::vector<std::size_t>& indices, const char* role,
+                       const std::vector<std::string>& names) {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const ProgramValue& value = method.values[indices[i]];
-      table.rows.push_back({role, value.tensor ? value.tensor->type.name : std::string(GetName(value.kind)),
+      table.rows.push_back({role, i < names.size() ? names[i] : std::string(),
+                            value.tensor ? value.tensor->type.name : std::string(GetName(value.kind)),
                             value.tensor ? ShapeText(*value.tensor) : std::string()});
       if (i >= kScreenTensors) table.rows.back().level = Level::kPage;
     }
   };
-  add(method.inputs, "input");
-  add(method.outputs, "output");
+  add(method.inputs, "input", sources.inputs);
+  add(method.outputs, "output", sources.outputs);
   return table;
 }
 
@@ -112,6 +117,64 @@ void AddNotDelegated(const MethodSummary& summary, Facts& facts) {
   for (const auto& [why, counts] : by_reason)
     add(NodeCountsText(counts, true) + (why.empty() ? "" : ": " + why));
   if (between > 0) add(fmt::format("{} of them between two delegates", between));
+}
+
+// "layers.*.attention": the path with "*" for its numbers, which equal modules share.
+std::string GeneralPath(const std::string& path) {
+  std::string general;
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find('.'));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    const bool number = std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
+    general += (general.empty() ? "" : ".") + (number ? "*" : std::string(part));
+  }
+  return general.empty() ? "the model itself" : general;
+}
+
+// Adds the places of operators that are not delegated, with the most operators first, and the hints of the
+// export: "layers.*.attention (model.py:30): 4 expand_copy".
+void AddPlaces(const Method& method, const MethodSources& sources, Facts& facts) {
+  std::map<std::string, std::map<std::string, std::size_t>> places;
+  for (const Instruction& instruction : method.instructions) {
+    const auto handles = sources.instructions.find(instruction.index);
+    if (instruction.kind != Instruction::Kind::kKernel || instruction.chain != 0 ||
+        handles == sources.instructions.end())
+      continue;
+    for (const std::uint32_t handle : handles->second) {
+      const std::vector<const SourceNode*> nodes = sources.Of(handle);
+      if (nodes.empty()) continue;
+      const SourceNode& node = *nodes.front();
+      const SourceFrame* const frame = ModelFrame(node);
+      const std::string place = GeneralPath(node.modules.empty() ? "" : node.modules.back().path) +
+                                (frame == nullptr ? "" : " (" + FormatLocation(*frame) + ")");
+      std::string_view kernel = method.operators[instruction.target];
+      kernel.remove_prefix(kernel.rfind(':') + 1);  // npos + 1: 0
+      ++places[place][std::string(kernel.substr(0, kernel.find('.')))];
+      break;
+    }
+  }
+  std::vector<std::pair<std::size_t, std::string>> lines;
+  for (const auto& [place, kernels] : places) {
+    Counts counts(kernels.begin(), kernels.end());
+    std::ranges::stable_sort(counts, std::ranges::greater(), &Counts::value_type::second);
+    std::size_t all = 0;
+    for (const auto& [name, count] : counts) all += count;
+    lines.emplace_back(all, place + ": " + NodeCountsText(counts, true));
+  }
+  std::ranges::stable_sort(lines, std::ranges::greater(), &std::pair<std::size_t, std::string>::first);
+  std::size_t other_operators = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i < kScreenPlaces) {
+      facts.Add("at", std::move(lines[i].second));
+    } else {
+      other_operators += lines[i].first;
+    }
+  }
+  if (other_operators > 0) facts.Add("at", fmt::format("elsewhere: {} more", other_operators));
+  for (const ExportHint& hint : sources.hints) {
+    facts.Add("hint", fmt::format("{}: {}{}{}", hint.text, CountedText(hint.operators, "operator"),
+                                  hint.place.empty() ? "" : " ", hint.place));
+  }
 }
 
 // The matrix multiplications, by the kernels that they would run on a CPU with SME2.
@@ -185,11 +248,18 @@ Table PeakTable(const Method& method, const PlannedPeak& peak) {
   return table;
 }
 
-Section MakeMethodSection(const Method& method, const Program& program) {
+Section MakeMethodSection(const Method& method, const Program& program, const SourceMap* map) {
+  const auto found = map == nullptr ? std::map<std::string, MethodSources>::const_iterator()
+                                    : map->methods.find(method.name);
+  const bool known = map != nullptr && found != map->methods.end();
+  const MethodSources sources = known ? found->second : MethodSources();
   const MethodSummary summary = Summarize(method, program);
   std::string macs = TextOf(OptionalCell<Amount>(summary.facts.macs.Whole()));
   if (const auto share = summary.facts.macs.ExactShare())
     macs += fmt::format(", {} of them delegated", PercentText(*share));
+  // What moves data or normalizes has no MACs, and may take most of the time.
+  if (const auto share = summary.traffic.ExactShare(); share && !summary.operators.empty())
+    macs += fmt::format("; of the bytes that operators read and write {}", PercentText(*share));
   Facts facts{"methods", "", {{"MACs", macs}}};
   const std::vector<PlannedTensor> planned = PlannedTensors(method, program);
   const std::optional<PlannedPeak> peak = FindPlannedPeak(planned);
@@ -213,12 +283,13 @@ Section MakeMethodSection(const Method& method, const Program& program) {
   if (const Counts nodes = CountNodes(summary); !nodes.empty())
     facts.Add("XNNPACK nodes", NodeCountsText(nodes, true));
   AddNotDelegated(summary, facts);
+  AddPlaces(method, sources, facts);
   AddWithSme2(summary, facts);
   if (summary.dynamic) facts.Add("note", "shapes that change at run time are counted at their upper bound");
   if (summary.jumps) facts.Add("note", "the method branches: MACs count each instruction once");
   Section section{method.name,
                   Level::kUsual,
-                  {std::move(facts), MakeTensorsTable(method), MakeStepsTable(method, summary)}};
+                  {std::move(facts), MakeTensorsTable(method, sources), MakeStepsTable(method, summary)}};
   if (peak) section.parts.emplace_back(PeakTable(method, *peak));
   return section;
 }
@@ -264,7 +335,8 @@ Document MakeFileDocument(const std::string& file, Bytes bytes,
 
 }  // namespace
 
-Document MakeInspectDocument(const Program& program, const std::string& file, const DataFile* data) {
+Document MakeInspectDocument(const Program& program, const std::string& file, const DataFile* data,
+                             const SourceMap* sources) {
   Document document = MakeFileDocument(file, program.file_bytes,
                                        {{"program", InstructionBytes(program)},
                                         {"delegates' payloads", PayloadBytes(program)},
@@ -286,7 +358,7 @@ Document MakeInspectDocument(const Program& program, const std::string& file, co
   if (Table metadata = MakeMethodMetadataTable(program); !metadata.rows.empty())
     parts.emplace_back(std::move(metadata));
   for (const Method& method : program.methods)
-    if (!method.IsMetadata()) document.sections.push_back(MakeMethodSection(method, program));
+    if (!method.IsMetadata()) document.sections.push_back(MakeMethodSection(method, program, sources));
   return document;
 }
 

@@ -17,6 +17,7 @@ struct Program;
 struct ProgramDiff;
 struct QuickTestResult;
 struct Report;
+struct SourceMap;
 struct Validations;
 namespace protocol {
 struct Peaks;
@@ -44,8 +45,10 @@ std::vector<std::string> FeaturesOfRun(const Report& run);
 std::string UnpairedText(std::size_t distinct_devices);
 
 // The contents of a .pte: sizes, then each method's inputs, outputs, and steps in program order. `data` is
-// the .ptd in which its external data are looked up; null: none was given.
-Document MakeInspectDocument(const Program& program, const std::string& file, const DataFile* data);
+// the .ptd in which its external data are looked up; null: none was given. `sources` has
+// the names of inputs and outputs, places, and hints; null: not known.
+Document MakeInspectDocument(const Program& program, const std::string& file, const DataFile* data,
+                             const SourceMap* sources = nullptr);
 // The contents of a .ptd: its size and every piece of data with its name.
 Document MakeInspectDocument(const DataFile& data, const std::string& file);
 

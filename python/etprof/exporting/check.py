@@ -320,6 +320,11 @@ class MethodDelegation:
         float | None, "of the multiply-accumulates; null: not known", {"minimum": 0, "maximum": 1}
     ]
     not_delegated: Annotated[list[NotDelegated], "kernels that no delegate runs"]
+    delegated_share_of_bytes: Annotated[
+        float | None,
+        "of what operators read and write at least, also those without multiply-accumulates; null: not known",
+        {"minimum": 0, "maximum": 1},
+    ] = None
 
 
 def delegation(pte: Path) -> list[MethodDelegation] | str:
@@ -352,4 +357,5 @@ def _delegation_of(method: dict[str, Any]) -> MethodDelegation:
             {"name": operator["name"], "calls": operator["calls"], "why": operator["why_not_delegated"]}
             for operator in method["operators"]
         ],
+        method.get("delegated_share_of_bytes"),
     )

@@ -273,7 +273,9 @@ def _summarize_method(plan: Any) -> Method:
             kernel_calls[name] = kernel_calls.get(name, 0) + 1
     return Method(
         inputs=[_describe(plan.values[index].val) for index in plan.inputs],
+        input_names=[],
         outputs=[_describe(plan.values[index].val) for index in plan.outputs],
+        output_names=[],
         delegate_calls=delegate_calls,
         portable_operators=kernel_calls,
     )

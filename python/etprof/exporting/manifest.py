@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from etprof.exporting import check
 from etprof.exporting.check import Count
+from etprof.exporting.hints import Hint
 
 Sha256 = Annotated[str, {"pattern": "^[0-9a-f]{64}$"}]
 
@@ -37,7 +38,9 @@ class Method:
     """A method of the program: its inputs, outputs, and operators."""
 
     inputs: Annotated[list[Tensor | Fixed], "in the order of the call"]
+    input_names: Annotated[list[str], "of these, by the parameters of forward(); empty: a part of one"]
     outputs: Annotated[list[Tensor | Fixed], "in the order of the program"]
+    output_names: Annotated[list[str], "of these, where forward() gives a dict or a dataclass; empty: it has none"]
     delegate_calls: Annotated[dict[str, Count], "by backend: instructions that call one of its delegates"]
     portable_operators: Annotated[dict[str, Count], "by operator: instructions that call its kernel"]
 
@@ -89,6 +92,7 @@ class Manifest(Method, Asked):
     command: Annotated[list[str], "that result it, word by word; empty: it was result by the Python function"]
     versions: Annotated[Versions, "of all that shapes the program"]
     delegation: Annotated[list[check.MethodDelegation] | None, "of each method; null: etprof could not be asked"]
+    hints: Annotated[dict[str, list[Hint]], "by method: what to write otherwise, so that a delegate takes more of it"]
     check: Annotated[check.Check | None, "null: `--no-check`"]
     files: Annotated[dict[str, File], "by name, beside this one", {"minProperties": 1}]
 

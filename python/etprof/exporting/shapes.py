@@ -143,6 +143,19 @@ def input_names(method: BuiltModel) -> list[str]:
     return result
 
 
+def output_names(program: torch.export.ExportedProgram) -> list[str]:
+    """For each flat output its key in a dict or a dataclass; empty where it has only a place."""
+    from torch.utils import _pytree
+
+    structure = program.call_spec.out_spec
+    if structure is None:
+        return []
+    tree = _pytree.tree_unflatten(list(range(structure.num_leaves)), structure)
+    keys = (path[-1] if path else None for path, _ in _pytree.tree_flatten_with_path(tree)[0])
+    names = (getattr(key, "key", getattr(key, "name", "")) for key in keys)
+    return [name if isinstance(name, str) else "" for name in names]
+
+
 def parameters(module: torch.nn.Module) -> list[str]:
     """Return the names of forward()'s parameters."""
     return list(inspect.signature(module.forward).parameters)

@@ -5,38 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from etprof import errors
 from etprof.exporting.check import FAIL, HELD_OUT, PASS, Check, CheckedCase, MethodDelegation
+from etprof.exporting.hints import Hint
 
 # Below these shares a model is said to lower badly: multiply-adds are where the time of a convolution or a matrix goes, and
 # each operator left out costs a way out of a delegate and into the next one.
 _FEW_MACS = 0.9
 _FEW_OPERATORS = 0.5
-
-# Kernels that are left over of what etprof.wrappers has a substitute for, which XNNPACK takes whole (docs/guides/models.md).
-_SUBSTITUTED = {
-    "aten::native_layer_norm.out": "layer normalization",
-    "aten::logical_not.out": "attention",  # of its rows that are masked whole
-    "aten::expand_copy.out": "attention",  # of its matrix products of four dimensions
-    "aten::gelu.out": "GELU",
-    "aten::_adaptive_avg_pool2d.out": "adaptive pooling",
-}
-
-# And of what has to be written otherwise in the model.
-_NUMBERS = (
-    "A number in arithmetic runs outside the delegates: make it a registered buffer, as wrappers.Hardsigmoid does"
-)
-_INTEGERS = (
-    "An integer in arithmetic is converted in every run: write 3.0 for 3; for nn.Hardsigmoid use wrappers.Hardsigmoid"
-)
-_REWRITTEN: dict[Any, str] = {  # by kernel, or kernel and why
-    ("dim_order_ops::_to_dim_order_copy.out", "XNNPACK takes no int64"): _INTEGERS,
-    **dict.fromkeys((f"aten::{name}.Scalar_out" for name in ("add", "sub", "mul", "div")), _NUMBERS),
-    "aten::mean.out": "Take a mean over the last two of four dimensions and keep them (keepdim=True), or multiply by a "
-    "matrix of 1/n, as wrappers.LayerNorm does",
-}
 
 _LABELS = 14  # characters
 
@@ -47,12 +24,15 @@ def lines(
     check: Check | None,
     notes: Sequence[str] = (),
     places: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    hints: Mapping[str, Sequence[Hint]] = MappingProxyType({}),
 ) -> list[str]:
     """For a person, on stderr."""
     if isinstance(delegation, str):
         said = [_line("delegated", f"not known: {delegation}")]
     else:
-        said = [line for method in delegation for line in _delegation(backend, method, len(delegation) > 1, places)]
+        said = [
+            line for method in delegation for line in _delegation(backend, method, len(delegation) > 1, places, hints)
+        ]
     said += [_line("note", note) for note in notes]
     return said + ([] if check is None else _check(check))
 
@@ -62,7 +42,11 @@ def _line(label: str, text: str) -> str:
 
 
 def _delegation(
-    backend: str, method: MethodDelegation, several: bool, places: Mapping[str, Sequence[str]]
+    backend: str,
+    method: MethodDelegation,
+    several: bool,
+    places: Mapping[str, Sequence[str]],
+    hints: Mapping[str, Sequence[Hint]],
 ) -> list[str]:
     name = f"{method.method}: " if several else ""
     if not method.delegates:
@@ -81,24 +65,25 @@ def _delegation(
         said += [_line("at", name + place) for place in places.get(method.method, ())]
     if (bad := _lowers_badly(method)) is not None:
         said.append(f"warning: {name}Low delegation: {bad}")
-    if "XnnpackBackend" not in method.delegates:
-        return said
-    kernels = [one["name"] for one in method.not_delegated]
-    if left := dict.fromkeys(_SUBSTITUTED[kernel] for kernel in kernels if kernel in _SUBSTITUTED):
-        said.append(
-            errors.hint(
-                f"{name}Use etprof.wrappers' substitute for {', '.join(left)}. See docs/guides/models.md#wrappers"
-            )
-        )
-    rewritten = [_REWRITTEN.get((one["name"], one["why"]), _REWRITTEN.get(one["name"])) for one in method.not_delegated]
-    said += [errors.hint(name + remedy) for remedy in dict.fromkeys(rewritten) if remedy]
+    if "XnnpackBackend" in method.delegates:
+        said += [errors.hint(name + _hint(hint, method)) for hint in hints.get(method.method, ())]
     return said
+
+
+def _hint(hint: Hint, method: MethodDelegation) -> str:
+    of = f"{hint['operators']} of the {method.other_operators} operators that are not delegated"
+    return f"{hint['text']}: {of}{' ' + hint['place'] if hint['place'] else ''}"
 
 
 def _share(method: MethodDelegation) -> str:
     delegates = " and ".join(_count(count, f"{name} delegate") for name, count in method.delegates.items())
     macs = method.delegated_share_of_macs
     of_macs = f", {100 * macs:.1f}% of MACs" if macs is not None else ""
+    # What moves data or normalizes has no MACs, and may take most of the time.
+    moved = method.delegated_share_of_bytes
+    of_macs += (
+        f", {100 * moved:.0f}% of the bytes read and written" if moved is not None and method.not_delegated else ""
+    )
     nodes, share = method.delegated_operators, method.delegated_share_of_operators
     if nodes is None or share is None:
         return f"to {delegates}, whose operators are not known; {_count(method.other_operators, 'other operator')}"

@@ -77,10 +77,13 @@ def originals() -> dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]]:
         norm = nn.LayerNorm(TOKENS[-1])
         nn.init.uniform_(norm.weight)
         nn.init.uniform_(norm.bias)
+        rms_norm = nn.RMSNorm(16, eps=1e-6)
+        nn.init.uniform_(rms_norm.weight)
         heads = [torch.randn(2, 4, 16, 8) for _ in range(3)]
         return {
             "layer_norm": (norm, (3 * torch.randn(TOKENS) + 1,)),
             "layer_norm_2d": (LayerNorm2d(IMAGE[1]), (3 * torch.randn(IMAGE) + 1,)),
+            "rms_norm": (rms_norm, (3 * torch.randn(1, 8, 16) + 1,)),
             "gelu": (nn.GELU(), (3 * torch.randn(IMAGE),)),
             "silu": (nn.SiLU(), (3 * torch.randn(IMAGE),)),
             "hardsigmoid": (nn.Hardsigmoid(), (3 * torch.randn(IMAGE),)),
@@ -95,6 +98,7 @@ def originals() -> dict[str, tuple[nn.Module, tuple[torch.Tensor, ...]]]:
 FACTORIES = {
     "layer_norm": {nn.LayerNorm: wrappers.LayerNorm.of},
     "layer_norm_2d": {"LayerNorm2d": wrappers.LayerNorm2d.of},
+    "rms_norm": {nn.RMSNorm: wrappers.RMSNorm.of},
     "gelu": {nn.GELU: wrappers.TanhGelu.of},
     "silu": {nn.SiLU: wrappers.Silu.of},
     "hardsigmoid": {nn.Hardsigmoid: wrappers.Hardsigmoid.of},

@@ -383,12 +383,11 @@ def test_substitutes_are_pointed_at_where_there_are_some():
     ]
     method = check.MethodDelegation("forward", {"XnnpackBackend": 3}, 9, 8, 0.53, 1.0, left)
     assert not any(line.startswith("hint: ") for line in summary.lines("xnnpack", [method], None))
-    left += [dict(left[0], name="aten::native_layer_norm.out"), dict(left[0], name="aten::logical_not.out")]
-    said = summary.lines("xnnpack", [method], None)
-    expected = "Use etprof.wrappers' substitute for layer normalization, attention. See docs/guides/models.md#wrappers."
-    assert said[-1] == f"hint: {expected}"
+    hints = {"forward": [{"text": "use another", "place": "(net.py, line 3)", "operators": 4, "debug_handles": []}]}
+    said = summary.lines("xnnpack", [method], None, hints=hints)
+    assert said[-1] == "hint: Use another: 4 of the 8 operators that are not delegated (net.py, line 3)."
     portable = check.MethodDelegation("forward", {}, 0, 8, 0.0, 0.0, left)
-    assert not any(line.startswith("hint: ") for line in summary.lines("portable", [portable], None))
+    assert not any(line.startswith("hint: ") for line in summary.lines("portable", [portable], None, hints=hints))
 
 
 def test_where_what_is_not_delegated_is(tmp_path: Path, capfd: pytest.CaptureFixture):
@@ -405,11 +404,18 @@ def test_where_what_is_not_delegated_is(tmp_path: Path, capfd: pytest.CaptureFix
     assert norms.endswith(": 2 native_layer_norm")
     itself = next(text for text in said if text.startswith("  at            the model itself"))
     assert itself.endswith(f"net.py, line {line}): 1 _to_dim_order_copy, 1 mean")
-    assert said[-3].startswith("hint: Use etprof.wrappers' substitute for layer normalization.")
-    assert {text.partition(",")[0] for text in said[-2:]} == {
-        "hint: Take a mean over the last two of four dimensions and keep them (keepdim=True)",
-        "hint: An integer in arithmetic is converted in every run: write 3.0 for 3; for nn.Hardsigmoid use wrappers.Hardsigmoid.",
+    assert said[-3].startswith(
+        "hint: Use `wrappers.replace_modules(model, {nn.LayerNorm: wrappers.LayerNorm.of})` "
+        "(docs/guides/models.md#wrappers): 2 of the 4 operators that are not delegated"
+    )
+    assert {text.partition(":")[2].partition(",")[0] for text in said[-2:]} == {
+        " Take a mean over the last two of four dimensions and keep them (keepdim=True)",
+        " Write 3.0 for 3 in arithmetic: an integer is converted in every run: 1 of the 4 operators that are not "
+        "delegated (" + str(tmp_path / "net.py"),
     }
+    manifest = json.loads((tmp_path / "out" / "net_xnnpack_fp32.pte.json").read_text())
+    assert [hint["operators"] for hint in manifest["hints"]["forward"]] == [2, 1, 1]
+    assert len(manifest["hints"]["forward"][0]["debug_handles"]) == 2
 
 
 def test_stages_have_names_of_their_own():

@@ -25,6 +25,7 @@ GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "models.md"
 METHODS = {
     "nn.LayerNorm": "layer_norm",
     "SAM's LayerNorm2d": "layer_norm_2d",
+    "nn.RMSNorm": "rms_norm",
     "nn.GELU": "gelu",
     "nn.SiLU": "silu",
     "nn.Hardsigmoid": "hardsigmoid",

@@ -94,6 +94,7 @@ class Joiner {
     source.kleidiai = FindKleidiaiUse(*instruction, method_);
     source.not_delegated_reason = NotDelegatedReason(*instruction, method_);
     SetPlace(places_.FindKernelPlace(*instruction, method_), source);
+    source.hint = places_.FindHint(source.debug_handles);
   }
 
   void CompareBackend(const Operator& op) {

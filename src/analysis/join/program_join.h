@@ -51,6 +51,7 @@ struct OperatorSource {
   // outputs, as far as certain.
   std::vector<std::size_t> producers, consumers;
   std::string why;                   // if kNone: the reason, one clause
+  std::string hint;                  // if kKernel: what `etprof export` advises for it; "": nothing
   std::string not_delegated_reason;  // if kKernel: one clause; "": not known (program/xnn/delegable.h)
 };
 

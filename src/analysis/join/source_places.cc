@@ -27,6 +27,11 @@ SourcePlaces::Found SourcePlaces::FindKernelPlace(const Instruction& kernel, con
   return found;
 }
 
+std::string SourcePlaces::FindHint(const std::vector<std::uint32_t>& debug_handles) const {
+  const ExportHint* const hint = sources_ == nullptr ? nullptr : sources_->FindHint(debug_handles);
+  return hint == nullptr ? "" : hint->text;
+}
+
 // A node that the partitioner inserted between two others, or a conversion of quantized values, is not in the
 // model. Its place is that of the next node, or of the previous node at the end.
 SourcePlaces::Found SourcePlaces::FindNodePlace(const XnnNode& node, const XnnGraph& graph) {

@@ -24,6 +24,7 @@ class SourcePlaces {
     bool between = false;              // OperatorSource::between
   };
   Found FindKernelPlace(const Instruction& kernel, const Method& method);
+  std::string FindHint(const std::vector<std::uint32_t>& debug_handles) const;
   Found FindNodePlace(const XnnNode& node, const XnnGraph& graph);
   // Finds the place of a layer, which OpenVINO names after a node of its input graph. That graph was traced
   // again, which renumbers node names. The names agree with the edge program only if one delegate contains

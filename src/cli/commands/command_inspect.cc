@@ -14,9 +14,11 @@
 #include "core/file/file.h"
 #include "program/read/data_file.h"
 #include "program/read/program_reader.h"
+#include "program/source/export_notes.h"
 #include "program/static_facts.h"
 #include "render/inspect.h"
 #include "say/subjects.h"
+#include "workflow/analyze/analyze.h"
 #include "workflow/analyze/inspect.h"
 
 namespace etprof {
@@ -51,7 +53,9 @@ void ShowProgram(const Program& program, const InspectArguments& arguments) {
   std::optional<DataFile> data;
   if (!arguments.data.empty()) data = ReadDataFile(std::filesystem::path(arguments.data));
   const DataFile* external = data ? &*data : nullptr;
-  ShowDocument(say::MakeInspectDocument(program, model, external), arguments.view, "",
+  RecordedSources sources = ReadSources(program, model);
+  if (!sources.map) AddExportNotes(model + ".json", sources.map.emplace());
+  ShowDocument(say::MakeInspectDocument(program, model, external, &*sources.map), arguments.view, "",
                [&](std::ostream& out) { RenderInspectJson(program, model, external, out); });
 }
 

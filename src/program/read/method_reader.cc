@@ -278,6 +278,9 @@ class MethodReader {
         break;
       case Type::JumpFalseCall:
         instruction.kind = Instruction::Kind::kJumpFalse;
+        if (const auto* jump = entry.instr_args_as_JumpFalseCall();
+            jump != nullptr && jump->destination_instruction() >= 0)
+          instruction.target = static_cast<std::size_t>(jump->destination_instruction());
         break;
       case Type::FreeCall:
         instruction.kind = Instruction::Kind::kFree;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -32,6 +33,14 @@ bool IsPyTorchFile(std::string_view file) {
 
 std::string FormatLocation(const SourceFrame& frame) {
   return fmt::format("{}:{}", frame.file.substr(frame.file.find_last_of("/\\") + 1), frame.line);
+}
+
+const ExportHint* MethodSources::FindHint(const std::vector<std::uint32_t>& of) const {
+  for (const ExportHint& hint : hints) {
+    for (const std::uint32_t handle : of)
+      if (std::ranges::find(hint.debug_handles, handle) != hint.debug_handles.end()) return &hint;
+  }
+  return nullptr;
 }
 
 std::vector<const SourceNode*> MethodSources::Of(std::uint32_t handle) const {

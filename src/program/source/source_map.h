@@ -35,11 +35,25 @@ struct SourceNode {
   std::vector<SourceFrame> frames;    // from the outermost to the innermost; empty: not recorded
 };
 
+// What `etprof export` advises (.pte.json).
+struct ExportHint {
+  std::string text;   // "Use ..."
+  std::string place;  // "(model.py, line 12)"; "": not known
+  std::size_t operators = 0;
+  std::vector<std::uint32_t> debug_handles;  // of these operators
+};
+
 struct MethodSources {
   std::vector<SourceNode> nodes;                              // in the order of the edge program
   std::map<std::uint32_t, std::vector<std::size_t>> handles;  // debug handle -> nodes
   std::map<int, std::vector<std::uint32_t>> instructions;     // index in the first chain -> debug handles
 
+  // From the .pte.json; a name is "" if there is none.
+  std::vector<std::string> inputs, outputs;
+  std::vector<ExportHint> hints;
+
+  // The first hint for one of these debug handles; null: none.
+  const ExportHint* FindHint(const std::vector<std::uint32_t>& handles) const;
   // The nodes with a debug handle; empty if the record does not contain it.
   std::vector<const SourceNode*> Of(std::uint32_t handle) const;
 };

@@ -217,6 +217,16 @@ std::pair<std::string_view, std::string_view> SplitOverload(std::string_view nam
   return {name.substr(0, dot), dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1)};
 }
 
+// Whether a jump may leave the instruction out, or repeat it.
+bool IsInBranch(const Instruction& instruction, const Method& method) {
+  const auto index = static_cast<std::size_t>(std::max(0, instruction.index));
+  return std::ranges::any_of(method.instructions, [&](const Instruction& jump) {
+    if (jump.kind != Instruction::Kind::kJumpFalse || jump.chain != instruction.chain) return false;
+    const auto [first, last] = std::minmax({static_cast<std::size_t>(std::max(0, jump.index)), jump.target});
+    return first <= index && index < last;
+  });
+}
+
 }  // namespace
 
 bool IsSupportedByXnnpack(std::string_view name) {
@@ -253,6 +263,8 @@ std::string NotDelegatedReason(const Instruction& kernel, const Method& method) 
     if (tensor->dynamism == ProgramTensor::Shape::kUnbounded) return "a shape has no upper bound";
   }
   if (std::string why = FormReason(name, overload, call, tensors); !why.empty()) return why;
+  if (IsInBranch(kernel, method))
+    return "XNNPACK's partitioner does not look inside branches and loops (torch.cond, torch.map)";
   if (method.delegates.empty()) return "the method has no XNNPACK delegate (was it exported for XNNPACK?)";
   return "";
 }

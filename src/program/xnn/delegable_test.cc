@@ -44,6 +44,33 @@ TEST(NotDelegatedReason, HandlesInconsistentRanks) {
   }
 }
 
+TEST(NotDelegatedReason, NamesBranches) {
+  Method method = MethodCalling("aten::add.out", {{2}, {2}, {2}});
+  method.instructions[0].index = 3;
+  const Instruction& add = method.instructions[0];
+  EXPECT_EQ(NotDelegatedReason(add, method),
+            "the method has no XNNPACK delegate (was it exported for XNNPACK?)");
+  const auto with_jump = [&](int from, std::size_t to) {
+    Method other = method;
+    Instruction jump;
+    jump.kind = Instruction::Kind::kJumpFalse;
+    jump.index = from;
+    jump.target = to;
+    other.instructions.push_back(jump);
+    return NotDelegatedReason(other.instructions[0], other);
+  };
+  const char* const kBranch =
+      "XNNPACK's partitioner does not look inside branches and loops (torch.cond, torch.map)";
+  EXPECT_EQ(with_jump(1, 5), kBranch);
+  EXPECT_EQ(with_jump(4, 2), kBranch);
+  EXPECT_NE(with_jump(0, 3), kBranch);
+  EXPECT_NE(with_jump(4, 6), kBranch);
+  // An operator that XNNPACK has not is none anywhere.
+  Method sort = MethodCalling("aten::sort.out", {{2}, {2}});
+  sort.instructions.push_back({Instruction::Kind::kJumpFalse, 0, 0, 4, {}});
+  EXPECT_EQ(NotDelegatedReason(sort.instructions[0], sort), "XNNPACK has no such operator");
+}
+
 TEST(IdentifyNode, HandlesOverflowingChannels) {
   XnnNode node;
   node.type = "XNNConv2d";

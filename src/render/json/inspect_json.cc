@@ -191,6 +191,8 @@ struct MethodJson {
       {.meaning = "multiply-accumulates of all instructions, each once; null: not known"});
     v("delegated_macs", [](J json) { return json.summary.facts.macs.with.Exact(); },
       {.meaning = "of `macs`, in delegates"});
+    v("delegated_share_of_bytes", [](J json) { return json.summary.traffic.ExactShare(); },
+      {.meaning = "of what operators read and write at least; null: not known", .least = 0, .most = 1});
     v("delegated_share_of_macs", [](J json) { return json.summary.facts.macs.ExactShare(); },
       {.meaning = "delegated_macs over `macs`", .least = 0, .most = 1});
     v("delegates",

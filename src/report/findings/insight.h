@@ -88,6 +88,12 @@ struct UpperBounds {
 };
 
 struct NotDelegated {
+  // What the export advises, and what it would leave out, most time first.
+  struct Remedy {
+    std::string text;
+    std::int64_t operators = 0;
+    double ns = 0;
+  };
   static constexpr std::string_view kKind = "portable";
   TimePart time = {};
   std::int64_t operators = 0;
@@ -96,6 +102,9 @@ struct NotDelegated {
   // Additional costs of the division into delegates: the overhead of all calls but one, and data movement at
   // the boundaries of delegates.
   double boundaries_ns = 0;
+  std::vector<Remedy> remedies = {};
+  // Of all remedies: were their operators gone, and the boundaries, too.
+  UpperBound without_operators = {}, without_boundaries = {};
 };
 
 // Time of data movement; ReportExperiment::movement has the kinds.

@@ -464,7 +464,29 @@ class Finder {
     }
     const finding::TimePart part{found.time.ns + found.boundaries_ns, whole};
     if (part.share() >= kMinShare) found.bound = FindUpperBound(part, experiment);
+    AddRemedies(experiment, found);
     Add(part.ns, found);
+  }
+
+  static void AddRemedies(const ReportExperiment& experiment, finding::NotDelegated& found) {
+    if (!experiment.profile->program) return;
+    std::map<std::string, finding::NotDelegated::Remedy> remedies;
+    finding::TimePart gone{0, found.time.whole_ns};
+    for (const OperatorRow& row : experiment.operators) {
+      const std::string& hint = experiment.profile->program->operators[row.op].hint;
+      if (hint.empty()) continue;
+      finding::NotDelegated::Remedy& remedy = remedies[hint];
+      remedy.text = hint;
+      ++remedy.operators;
+      remedy.ns += row.mean_self;
+      gone.ns += row.mean_self;
+    }
+    for (auto& [text, remedy] : remedies) found.remedies.push_back(std::move(remedy));
+    std::ranges::stable_sort(found.remedies, std::ranges::greater(), &finding::NotDelegated::Remedy::ns);
+    if (found.remedies.empty()) return;
+    found.without_operators = FindUpperBound(gone, experiment);
+    gone.ns += found.boundaries_ns;
+    found.without_boundaries = FindUpperBound(gone, experiment);
   }
 
   void AddDelegates(const ReportExperiment& experiment, double whole) {

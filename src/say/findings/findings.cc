@@ -194,6 +194,11 @@ class FindingFormatter {
     } else {
       text += UpperBoundText(of.bound);
     }
+    Lines evidence = EvidenceLines(of.types);
+    if (!of.remedies.empty()) {
+      AddRemedies(of, text, evidence);
+      return {text, std::move(evidence), std::string(kNotDelegatedFormula)};
+    }
     const auto has = [&](std::string_view type) {
       return std::ranges::find(of.types, type, &TypeTime::type) != of.types.end();
     };
@@ -220,11 +225,8 @@ class FindingFormatter {
                                                         delegable.operators == 1 ? "it" : "them")
                                           : costliest.type + ": " + costliest.not_delegated.front());
     }
-    return {
-        text, EvidenceLines(of.types),
-        "sum of the mean self times of native_call_ kernels; boundaries: delegate overhead without that of "
-        "one call, and data movement at the edges of delegates; without both = 1 / (1 - share of both); what "
-        "XNNPACK can take is its partitioner's list"};
+    return {text, std::move(evidence),
+            std::string(kNotDelegatedFormula) + "; what XNNPACK can take is its partitioner's list"};
   }
 
   FindingTexts operator()(const finding::DataMoved& of) const {
@@ -531,6 +533,27 @@ class FindingFormatter {
   }
 
  private:
+  static constexpr std::string_view kNotDelegatedFormula =
+      "sum of the mean self times of native_call_ kernels; boundaries: delegate overhead without that of one "
+      "call, and data movement at the edges of delegates; without both = 1 / (1 - share of both)";
+
+  // What is advised in evidence, the most of it in the text, too.
+  static void AddRemedies(const finding::NotDelegated& of, Text& text, Lines& evidence) {
+    const finding::NotDelegated::Remedy& most = of.remedies.front();
+    text += FormatText(" {}: {} of them, {}.", most.text, Count{most.operators}, Time{most.ns});
+    if (of.remedies.size() > 1)
+      text += FormatText(" {} in the details.", CountedText(of.remedies.size() - 1, "more change"));
+    for (const finding::NotDelegated::Remedy& remedy : of.remedies)
+      evidence.push_back(
+          FormatText("{}: {}, {}", remedy.text, CountedText(remedy.operators, "operator"), Time{remedy.ns}));
+    if (!of.without_operators) return;
+    text += of.boundaries_ns > 0
+                ? FormatText(" Estimate of {}: {} without these operators, {} without the boundaries, too.",
+                             of.remedies.size() > 1 ? "all changes" : "this change",
+                             Ratio{*of.without_operators}, Ratio{*of.without_boundaries})
+                : FormatText(" Estimate: {} without these operators.", Ratio{*of.without_operators});
+  }
+
   const ReportExperiment& Baseline() const { return report_.experiments[pair_->baseline]; }
 
   // "0.565 of 1.086 ms (52%)", with the digits of the group's row in the table of self times, whose rows add

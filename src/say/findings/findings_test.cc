@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -316,6 +317,39 @@ TEST(Findings, SayWhyPortableOperatorsAreNotDelegated) {
   EXPECT_THAT(portable->evidence,
               ElementsAre("mul.Scalar_out: 1 operator, 0.200 ms; XNNPACK takes it of two tensors",
                           "argmax.out: 1 operator, 0.100 ms"));
+}
+
+// What the export advises, with its time; of operators without advice nothing is promised.
+TEST(Findings, EstimateWhatTheExportAdvises) {
+  std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
+  for (example::Inference& run : runs)
+    run.kernels = {{"any.out", 300'001},
+                   {"where.self_out", 200'000},
+                   {"native_layer_norm.out", 100'000},
+                   {"sort.out", 50'000}};
+  Profile profile = Attribute(example::MakeTrace(runs), {});
+  profile.program.emplace();
+  profile.program->operators.resize(profile.operators.size());
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    const std::string& type = profile.operators[op].type;
+    std::string& hint = profile.program->operators[op].hint;
+    if (type == "any.out" || type == "where.self_out") hint = "Use another attention";
+    if (type == "native_layer_norm.out") hint = "Use another norm";
+  }
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(std::move(profile));
+  const Report report = Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles));
+  const auto found = FindInsight(report, finding::NotDelegated::kKind);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->text,
+              testing::AllOf(HasSubstr(" Use another attention: 2 of them, 0.500 ms. 1 more change in the "
+                                       "details. Estimate: "),
+                             Not(HasSubstr("in another form"))));
+  const double whole = report.experiments[0].MeanExecute().value_or(0);
+  EXPECT_THAT(found->text, HasSubstr(fmt::format("Estimate: {:.2f}x without these operators.",
+                                                 whole / (whole - 600'001))));
+  EXPECT_THAT(found->evidence, testing::IsSupersetOf({"Use another attention: 2 operators, 0.500 ms",
+                                                      "Use another norm: 1 operator, 0.100 ms"}));
 }
 
 TEST(Findings, CountTheLayoutChangesAtTheEdgesOfDelegates) {

@@ -14,6 +14,7 @@
 #include "core/parallel.h"
 #include "measure/store/foreign/foreign_layout.h"
 #include "program/read/program_reader.h"
+#include "program/source/export_notes.h"
 #include "program/source/source_fit.h"
 #include "report/kernels/kernels.h"
 #include "timeline/timeline_csv.h"
@@ -281,12 +282,17 @@ RunData OpenRun(const std::vector<std::string>& paths, const std::string& one_fo
 }
 
 RecordedSources ReadSources(const Program& program, const fs::path& model, const fs::path& etrecord) {
-  if (!etrecord.empty()) return {ReadMatchingEtrecord(program, etrecord), "", true};
+  const auto read = [&](const fs::path& record) {
+    SourceMap map = ReadMatchingEtrecord(program, record);
+    AddExportNotes(model.string() + ".json", map);
+    return RecordedSources{std::move(map), "", true};
+  };
+  if (!etrecord.empty()) return read(etrecord);
   const fs::path beside = model.string() + ".etrecord";
   if (!Exists(beside))
     return {std::nullopt, fmt::format("there is no {}", beside.filename().string()), false};
   try {
-    return {ReadMatchingEtrecord(program, beside), "", true};
+    return read(beside);
   } catch (const Error& error) {
     return {std::nullopt, error.Message(), true};
   }

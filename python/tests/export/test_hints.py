@@ -1,0 +1,127 @@
+"""Advice of an export: what it names applies, by doing it, and what does not apply it does not name."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from etprof import backends, wrappers
+from etprof.exporting import hints, lower
+from etprof.exporting.find import BuiltModel
+from etprof.models.seeded import seeded
+
+
+class RootMeanSquare(nn.Module):
+    """As Gemma's, whose weights are differences from 1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(16))
+        self.eps = 1e-6
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * (1.0 + self.weight)
+
+
+class Activation(nn.Module):
+    """As transformers' GELUActivation."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return functional.gelu(x)
+
+
+class Net(nn.Module):
+    """What has a substitute, and what looks like it and has none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(16)
+        self.image_norm = nn.LayerNorm((8, 16))  # over two dimensions: it has none
+        self.root = RootMeanSquare()
+        self.linear = nn.Linear(16, 16)
+        self.silu = nn.SiLU()
+        self.gelu = Activation()
+        self.pool = nn.AdaptiveAvgPool2d((4, 8))
+        self.uneven = nn.AdaptiveAvgPool2d((3, 8))
+
+    def forward(self, x: torch.Tensor, ids: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        x = self.image_norm(self.root(self.norm(self.linear(x))))
+        heads = x.reshape(1, 8, 4, 4).transpose(1, 2)
+        mask = torch.ones(8, 8, dtype=torch.bool).tril()
+        mixed = functional.scaled_dot_product_attention(heads, heads[:, :2], heads[:, :2], mask, enable_gqa=True)
+        positions = (ids + 3).to(x.dtype) * 0.25  # of integers, which stay integers
+        distances = torch.log(torch.arange(1, 9).float()) * 4  # as T5's, the same in every run
+        state = x.unsqueeze(-1).expand(1, 8, 16, 3) * self.linear.weight[0, :3]  # as Mamba's, no attention
+        images = self.pool(x[None]), self.uneven(x[None])
+        return self.gelu(self.silu(x)) * 3, functional.gelu(x), mixed, positions, distances, state, *images
+
+
+def left_of(model: nn.Module, dtype: str) -> tuple[list[hints.Hint], int]:
+    """The advice, and how many operators are not delegated."""
+    inputs = (torch.linspace(-1, 1, 128).reshape(1, 8, 16), torch.arange(8))
+    built = lower.with_precision({"forward": BuiltModel(model.eval(), inputs, {}, None)}, dtype)
+    exported = {name: lower.trace(method) for name, method in built.items()}
+    edge = lower.to_edge(exported, backends.partitioners("net", "xnnpack", None), False)
+    lowered = {"forward": edge.exported_program("forward")}
+    kernels = [node for node in lowered["forward"].graph.nodes if hasattr(node.target, "_schema")]
+    left = [node for node in kernels if "delegate" not in str(node.target)]
+    found = hints.of(lowered, exported, built)["forward"]
+    handles = {node.meta["debug_handle"] for node in left}
+    assert all(set(hint["debug_handles"]) <= handles for hint in found)
+    return found, len(left)
+
+
+def applied(model: nn.Module, found: list[hints.Hint]) -> nn.Module:
+    """The model with each change that is code."""
+    for hint in sorted(found, key=lambda hint: "Substitute" in hint["text"]):  # last: it is a module around the model
+        if code := re.match(r"Use `(.*?)`", hint["text"]):
+            names = {"model": model, "nn": nn, "functional": functional, "wrappers": wrappers, "pool": model.pool}
+            made = eval(code[1], names)  # noqa: S307  our own code
+            if "fixed_pool" in code[1]:
+                model.pool = made
+            else:
+                model = made
+    return model
+
+
+@pytest.fixture
+def model() -> Callable[[], nn.Module]:
+    def make() -> nn.Module:
+        with seeded():
+            return Net()
+
+    return make
+
+
+EVERYWHERE = {
+    "wrappers.Substitute(model, {functional.scaled_dot_product_attention: wrappers.attention})",
+    "wrappers.replace_modules(model, {nn.LayerNorm: wrappers.LayerNorm.of})",
+    'wrappers.replace_modules(model, {"RootMeanSquare": wrappers.RMSNorm.of})',
+    "wrappers.fixed_pool(8, 16)(pool)",
+}
+IN_HALF = {
+    "wrappers.replace_modules(model, {nn.SiLU: wrappers.Silu.of})",
+    'wrappers.replace_modules(model, {"Activation": wrappers.TanhGelu.of})',
+}
+
+
+INTEGERS = "Write 3.0 for 3 in arithmetic: an integer is converted in every run"
+NUMBERS = "Make numbers in arithmetic registered buffers, as wrappers.Hardsigmoid does"
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [("fp32", EVERYWHERE), ("fp16", EVERYWHERE | IN_HALF)])
+def test_what_is_advised_applies(model, dtype: str, expected: set[str]):
+    found, before = left_of(model(), dtype)
+    code = {named[1] for hint in found if (named := re.match(r"Use `(.*?)`", hint["text"]))}
+    assert code == expected
+    others = {hint["text"]: hint["place"] for hint in found if not hint["text"].startswith("Use `")}
+    assert set(others) == {INTEGERS} | ({NUMBERS} if dtype == "fp16" else set())
+    assert all(re.fullmatch(r"\(.*test_hints\.py, line \d+\)", place) for place in others.values())
+    # With all of that done nothing of it is advised anew, and at least as many operators are delegated as were named.
+    again, after = left_of(applied(model(), found), dtype)
+    assert not any(hint["text"].startswith("Use `") for hint in again)
+    named = sum(hint["operators"] for hint in found if hint["text"].startswith("Use `"))
+    assert named > 10 and before - after >= named - 1  # the boolean mask stays, as one operator
