@@ -203,6 +203,7 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
                 input_names=shapes.input_names(model),
                 output_names=shapes.output_names(exported[method]),
             )
+        notes += shapes.narrowed(converted, exported, methods, request.input_shapes)
     pte = request.pte
     etrecord, graph = f"{pte.name}.etrecord", f"{pte.name}.graph.txt"
     writers: dict[str, artifacts.Writer] = {
@@ -232,7 +233,7 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
     answer = None
     if request.check:
         with stage(errors.CHECK, "see whether the model runs by itself; --no-check leaves the check out"):
-            answer = _check(request, built, converted, exported, unseen)
+            answer = _check(request, built, converted, exported, methods, unseen)
     advice = hints.of(lowered, exported, converted)
     with failing_as(name, errors.WRITE, f"make room in {pte.parent}"):
         artifacts.add_to_manifest(paths[-1], {**_results(delegation, answer, notes), "hints": advice})
@@ -309,6 +310,7 @@ def _check(
     reference: dict[str, find.BuiltModel],
     converted: dict[str, find.BuiltModel],
     exported: dict[str, Any],
+    lowered: dict[str, Method],
     unseen: list[check.Case],
 ) -> check.Check:
     """The .pte against the fp32 modules of `reference`, on the numbers that the converted inputs hold."""
@@ -329,7 +331,11 @@ def _check(
         found = lowerings.as_lowered(exported[case.method], request.backend)
         return (same_type(case), check.eager_outputs(found[0], case.args, case.kwargs), found[1]) if found else None
 
-    cases = [case for method, model in converted.items() for case in shapes.cases(method, model, exported[method])]
+    cases = [
+        case
+        for method, model in converted.items()
+        for case in shapes.cases(method, model, exported[method], lowered[method])
+    ]
     cases += unseen
     is_fp32 = request.computes_in == "fp32"
     run = check.runner_of(request.pte, runner)

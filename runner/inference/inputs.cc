@@ -297,12 +297,14 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
                    "these inputs belong to another model or method");
       }
       saved = &found->second;
-      bool fits = saved->shape.size() == shape.size();
+      const bool same_rank = saved->shape.size() == shape.size();
+      bool fits = same_rank;
       for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = saved->shape[d] <= shape[d];
       if (!fits) {
         throw fail(fmt::format("has the shape {} where the program takes at most {}", ShapeText(saved->shape),
                                ShapeText(shape)),
-                   "these inputs belong to another model");
+                   same_rank ? "give smaller inputs, or export the model for larger ones (`--input-shape`)"
+                             : "these inputs belong to another model");
       }
       if (saved->dtype != SafetensorsName(type) || !HasSafetensorsName(type)) {
         throw fail(fmt::format("is of dtype {} where the program takes {} ({})", saved->dtype, Name(type),

@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ from etprof.exporting.find import BuiltModel
 
 if TYPE_CHECKING:
     import torch
+
+    from etprof.exporting.manifest import Method
 
 _REMEDY = "write --input-shape NAME=1x3x64..512x64..512, a number or LOW..HIGH for each dimension"
 _DIMENSION = re.compile(r"(\d+)(?:\.\.(\d+))?")
@@ -156,6 +158,31 @@ def output_names(program: torch.export.ExportedProgram) -> list[str]:
     return [name if isinstance(name, str) else "" for name in names]
 
 
+def narrowed(
+    methods: Mapping[str, BuiltModel],
+    programs: Mapping[str, torch.export.ExportedProgram],
+    lowered: Mapping[str, Method],
+    asked: Sequence[Bounds],
+) -> list[str]:
+    """Return notes on inputs whose sizes vary less than --input-shape says, because of the model or the lowering."""
+    notes = []
+    for bounds in asked:
+        method = bounds.method or next(iter(methods))
+        position = input_names(methods[method]).index(bounds.name) if not bounds.name.isdecimal() else int(bounds.name)
+        ends = [_shapes_at(programs[method], end)[position] or [] for end in (0, 1)]
+        taken = "x".join(str(low) if low == high else f"{low}..{high}" for low, high in zip(*ends, strict=True))
+        if tuple(zip(*ends, strict=True)) != bounds.sizes:
+            notes.append(f"--input-shape {bounds.text}: the model takes {taken}")
+    for name, program in programs.items():
+        for number, (shape, value) in enumerate(zip(_shapes_at(program, 1), lowered[name].inputs, strict=True)):
+            most = value.get("shape")
+            if shape is not None and most is not None and any(a > b for a, b in zip(shape, most, strict=True)):
+                notes.append(
+                    f"input {number} of {name} has a largest shape of {list(shape)}, and of {most} after ExecuTorch's lowering"
+                )
+    return notes
+
+
 def parameters(module: torch.nn.Module) -> list[str]:
     """Return the names of forward()'s parameters."""
     return list(inspect.signature(module.forward).parameters)
@@ -172,12 +199,23 @@ def resized(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
     return tensor.contiguous()
 
 
-def cases(name: str, method: BuiltModel, program: torch.export.ExportedProgram) -> list[Case]:
-    """Return the inputs for the check: the example, and for dynamic shapes also the smallest and the largest inputs."""
+def cases(
+    name: str, method: BuiltModel, program: torch.export.ExportedProgram, lowered: Method | None = None
+) -> list[Case]:
+    """Return the inputs for the check: the example, and for dynamic shapes also the smallest and the largest inputs.
+
+    `lowered` has the largest sizes that the .pte takes, if they are smaller.
+    """
     example = Case(name, "example", method.args, method.kwargs)
     if not program.range_constraints:
         return [example]
     ends = {"smallest": _shapes_at(program, 0), "largest": _shapes_at(program, 1)}
+    if lowered is not None:
+        most = [value.get("shape") for value in lowered.inputs]
+        ends["largest"] = [
+            shape if shape is None or limit is None else [min(pair) for pair in zip(shape, limit, strict=True)]
+            for shape, limit in zip(ends["largest"], most, strict=True)
+        ]
     return [example, *(_resized_case(case, example, shapes) for case, shapes in ends.items())]
 
 

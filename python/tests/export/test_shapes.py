@@ -8,7 +8,8 @@ import torch
 from executorch.runtime import Runtime
 
 from etprof.export import main
-from etprof.exporting import shapes
+from etprof.exporting import find, lower, shapes
+from etprof.exporting.manifest import Method
 
 NET = """
 import torch
@@ -100,3 +101,41 @@ def test_inputs_are_cut_and_repeated():
     tensor = torch.arange(6).reshape(2, 3)
     assert shapes.resized(tensor, (3, 2)).tolist() == [[0, 1], [3, 4], [0, 1]]
     assert shapes.resized(tensor, (2, 7)).tolist() == [[0, 1, 2, 0, 1, 2, 0], [3, 4, 5, 3, 4, 5, 3]]
+
+
+class Sound(torch.nn.Module):
+    """It needs sixteen samples and five more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convs = torch.nn.Sequential(torch.nn.Conv1d(4, 8, 5, stride=2), torch.nn.Conv1d(8, 8, 9))
+
+    def forward(self, sound: torch.Tensor) -> dict[str, torch.Tensor]:
+        return {"features": self.convs(sound)}
+
+
+def test_sizes_that_vary_less_than_was_asked_for_are_told():
+    """By the model, and by a lowering that lost the largest size, to which the check then keeps."""
+    bounds = shapes.parse_bounds("sound=1x4x16..400")
+    model = find.BuiltModel(Sound().eval(), (torch.randn(1, 4, 200),), {}, None)
+    methods = shapes.with_bounds("sound", {"forward": model}, [bounds])
+    program = lower.trace(methods["forward"])
+    assert shapes.output_names(program) == ["features"]
+
+    def lowered(most: int) -> Method:
+        sound = {"type": "tensor", "dtype": "float32", "shape": [1, 4, most], "dynamic": True}
+        return Method([sound], ["sound"], [], [], {}, {})
+
+    by_model = "--input-shape sound=1x4x16..400: the model takes 1x4x21..400"
+    assert shapes.narrowed(methods, {"forward": program}, {"forward": lowered(400)}, [bounds]) == [by_model]
+    assert shapes.narrowed(methods, {"forward": program}, {"forward": lowered(256)}, [bounds]) == [
+        by_model,
+        "input 0 of forward has a largest shape of [1, 4, 400], and of [1, 4, 256] after ExecuTorch's lowering",
+    ]
+    for most in (400, 256):
+        cases = shapes.cases("forward", methods["forward"], program, lowered(most))
+        assert [case.args[0].shape[-1] for case in cases] == [200, 21, most]
+    wide = shapes.parse_bounds("sound=1x4x21..400")
+    methods = shapes.with_bounds("sound", {"forward": model}, [wide])
+    program = lower.trace(methods["forward"])
+    assert shapes.narrowed(methods, {"forward": program}, {"forward": lowered(400)}, [wide]) == []
