@@ -37,6 +37,7 @@ from etprof.errors import (
     failing_as,
 )
 from etprof.exporting import (
+    agreement,
     calibration,
     check,
     explain,
@@ -234,6 +235,9 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
     if request.check:
         with stage(errors.CHECK, "see whether the model runs by itself; --no-check leaves the check out"):
             answer = _check(request, built, converted, exported, methods, unseen)
+        if request.file_dtype == "fp32" and answer.verdict == check.FAIL:
+            with progress("locate"):
+                answer = _located(request, answer, converted, exported, methods)
     advice = hints.of(lowered, exported, converted)
     with failing_as(name, errors.WRITE, f"make room in {pte.parent}"):
         artifacts.add_to_manifest(paths[-1], {**_results(delegation, answer, notes), "hints": advice})
@@ -348,6 +352,51 @@ def _check(
         request.min_sqnr_db,
         as_lowered,
     )
+
+
+def _located(
+    request: Request,
+    answer: check.Check,
+    methods: dict[str, find.BuiltModel],
+    exported: dict[str, Any],
+    lowered: dict[str, Method],
+) -> check.Check:
+    """With the operator whose value leaves PyTorch's first, if a difference of outputs has no known cause."""
+    runner = programs.runner()
+    causes = [one.what for one in lowerings.KNOWN.get(request.backend, [])]
+    if runner is None or not answer.cases or any(cause in (answer.why or "") for cause in causes):
+        return answer
+    least = answer.min_sqnr_db
+    failed = (
+        one for one in answer.cases if any(output.why_not(least, exact=True) is not None for output in one.outputs)
+    )
+    if (first := next(failed, None)) is None:
+        return answer
+    from etprof.exporting import locate
+
+    cases = shapes.cases(first.method, methods[first.method], exported[first.method], lowered[first.method])
+    case = next(one for one in cases if one.name == first.inputs)
+    try:
+        expected, traced = (
+            check.eager_outputs(module, case.args, case.kwargs)
+            for module in (methods[first.method].module, exported[first.method].module())
+        )
+    except Exception:  # PyTorch does not run what torch.export gave: nothing is said
+        return answer
+    if len(traced) != len(expected) or any(
+        agreement.compare(*pair).why_not(least, exact=True) is not None for pair in zip(traced, expected, strict=False)
+    ):
+        return dataclasses.replace(
+            answer, why=f"{answer.why}; torch.export's program differs in PyTorch, too: the lowering is not the cause"
+        )
+    said = locate.first_wrong(
+        exported[first.method],
+        case,
+        least,
+        lambda: backends.partitioners(request.model_name, request.backend, None),
+        runner,
+    )
+    return dataclasses.replace(answer, why=f"{answer.why}; {said}") if said else answer
 
 
 def _results(

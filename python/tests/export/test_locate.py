@@ -1,0 +1,67 @@
+"""Where the outputs of a .pte leave PyTorch's: lowerings that are wrong on purpose, and one that ExecuTorch has."""
+
+import re
+from pathlib import Path
+
+import pytest
+from executorch.backends.xnnpack.operators import op_sigmoid
+from executorch.backends.xnnpack.serialization.xnnpack_graph_schema import XNNTanh
+
+from etprof.export import Export, Request, export_model
+from etprof.exporting import locate, lowerings
+
+NET = """
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, gate):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+        self.gate = gate
+
+    def forward(self, x):
+        return self.linear(x) + self.gate(self.linear(x))
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.blocks = nn.Sequential(*(Block(nn.{gates[0]}), Block(nn.{gates[1]}), Block(nn.{gates[2]})))
+
+    def forward(self, x):
+        return self.blocks(x) * (1.01 if {differs} and torch.compiler.is_exporting() else 1.0)
+
+    def get_example_inputs(self):
+        return (torch.linspace(-2, 2, 16).reshape(2, 8),)
+"""
+
+
+def export(folder: Path, *gates: str, differs: bool = False) -> Export:
+    (folder / "net.py").write_text(NET.format(gates=gates, differs=differs))
+    return export_model(Request(f"{folder / 'net.py'}:Net", outdir=folder / "out", min_sqnr_db=95))
+
+
+def test_an_operator_that_is_lowered_as_another_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Its layer is the second of three, the third has one, too, and nothing before it differs."""
+    right = export(tmp_path, "ReLU()", "Sigmoid()", "Sigmoid()")
+    assert right.check.verdict == "pass", right.check.why
+    monkeypatch.setattr(locate, "_VALUES", 4)  # so that it takes two lowerings
+    monkeypatch.setattr(op_sigmoid, "XNNSigmoid", XNNTanh)
+    wrong = export(tmp_path, "ReLU()", "Sigmoid()", "Sigmoid()")
+    assert wrong.check.verdict == "fail"
+    assert re.search(
+        r"; the first operator that differs is aten\.sigmoid of blocks\.1\.gate \(.*, line 12\): SQNR ", wrong.check.why
+    )
+
+
+def test_executorchs_gelu_is_found_without_being_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    gates = ("Tanh()", "GELU('none')", "GELU('tanh')")
+    assert "tanh approximation" in export(tmp_path, *gates).check.why
+    monkeypatch.setattr(lowerings, "KNOWN", {})
+    assert "the first operator that differs is aten.gelu of blocks.2.gate (" in export(tmp_path, *gates).check.why
+
+
+def test_what_torch_export_changed_is_not_the_lowerings(tmp_path: Path):
+    why = export(tmp_path, "ReLU()", "ReLU()", "ReLU()", differs=True).check.why
+    assert why.endswith("; torch.export's program differs in PyTorch, too: the lowering is not the cause")
