@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 _WORST = (EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_UNDECIDED)  # of several exports
 
 _TICK_SECONDS = 1  # between two updates of a stage's time on a terminal
+_LINE_SECONDS = 60  # between two lines of a stage elsewhere, as in the log of a CI job
 
 # Of the .json until the check has ended: what an interrupted one leaves behind must not look like --no-check.
 _UNFINISHED = "the check was interrupted, or is still running"
@@ -551,27 +552,27 @@ def _request(chosen: options.Options, kind: str, arguments: list[str]) -> Reques
 
 @contextmanager
 def show_stage(err: TextIO, stage: str, live: bool) -> Iterator[None]:
-    """Print a stage's seconds when it is done; if `live`, also those so far, every second, in a line that is rewritten."""
+    """Print a stage's seconds when it is done, and those so far: if `live` every second in a line that is rewritten, else seldom."""
     begin = time.monotonic()
     ended = threading.Event()
 
     def line() -> str:
         return f"  {stage:<16}{time.monotonic() - begin:6.1f} s"
 
-    def rewrite() -> None:
-        while not ended.wait(_TICK_SECONDS):
-            os.write(err.fileno(), f"\r{line()}".encode())
-        os.write(err.fileno(), b"\r\x1b[K")
+    def tick() -> None:
+        before, after = ("\r", "") if live else ("", " so far\n")
+        while not ended.wait(_TICK_SECONDS if live else _LINE_SECONDS):
+            os.write(err.fileno(), f"{before}{line()}{after}".encode())
+        if live:
+            os.write(err.fileno(), b"\r\x1b[K")
 
-    ticking = threading.Thread(target=rewrite, daemon=True)
-    if live:
-        ticking.start()
+    ticking = threading.Thread(target=tick, daemon=True)
+    ticking.start()
     try:
         yield
     finally:
         ended.set()
-        if live:
-            ticking.join()
+        ticking.join()
     print(line(), file=err, flush=True)
 
 

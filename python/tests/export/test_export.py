@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -397,6 +398,18 @@ def test_a_terminal_shows_the_time_of_the_running_stage(tmp_path: Path):
         running = rb"(\r  build model +\d+\.\d s)+\r\x1b\[K  build model"
         assert (re.search(running, shown) is not None) == (not verbose)
         assert [Path(line).parent == tmp_path / "out" for line in out.splitlines()] == [True] * 4
+
+
+def test_a_log_hears_of_a_long_stage_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    module = sys.modules[main.__module__]
+    monkeypatch.setattr(module, "_LINE_SECONDS", 0.01)
+    log = tmp_path / "log"
+    with log.open("w") as file, module.show_stage(file, "lower", live=False):
+        while log.read_text().count("\n") < 2:
+            time.sleep(0.01)
+    *running, last = log.read_text().splitlines()
+    assert all(re.fullmatch(r"  lower +\d+\.\d s so far", line) for line in running)
+    assert re.fullmatch(r"  lower +\d+\.\d s", last)
 
 
 def test_importing_it_hides_no_function_of_etprof():
