@@ -15,8 +15,10 @@ ETPROF = ROOT / "build" / "etprof"
 ELEMENTS = 64
 
 
-def measure(folder: Path, model: Path, experiments: dict[str, dict[str, Any]], *words: str) -> dict[str, list[dict]]:
-    """The rows of each experiment but the first, which is the baseline of all."""
+def measure(
+    folder: Path, model: Path, experiments: dict[str, dict[str, Any]], *, values: bool = True
+) -> dict[str, list[dict]]:
+    """The rows of each experiment but the first, which is the baseline of all. Those of an earlier run are not there."""
     baseline, *candidates = experiments
     pairs = [{"baseline": {"experiment": baseline}, "candidate": {"experiment": name}} for name in candidates]
     config = {
@@ -34,7 +36,11 @@ def measure(folder: Path, model: Path, experiments: dict[str, dict[str, Any]], *
     path = folder / "config.json"
     path.write_text(json.dumps(config))
     done = subprocess.run(
-        [ETPROF, "run", path, "--values", *words], capture_output=True, text=True, timeout=600, check=False
+        [ETPROF, "run", path, *(["--values"] if values else [])],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     rows: dict[str, list[dict]] = {name: [] for name in candidates}
@@ -91,6 +97,7 @@ def test_one_flipped_bit_is_named_first_and_alone(flipped):
 
 def test_portable_kernels_between_delegates_are_read_too(runner: Path, models: Path, tmp_path: Path):  # noqa: ARG001
     rows = measure(tmp_path, models / "several_delegates.pte", {"a": {"threads": [1]}, "b": {"threads": [1]}})["b"]
+    assert measure(tmp_path, models / "several_delegates.pte", {"a": {}, "b": {}}, values=False) == {"b": []}
     kinds = {row["key"].split("/")[2] for row in rows}
     assert kinds == {"kernel", "backend"}
     assert {row["state"] for row in rows} == {"identical"}

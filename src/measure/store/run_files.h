@@ -10,6 +10,7 @@ inline constexpr const char* kManifestFile = "manifest.json";
 inline constexpr const char* kMetricsFile = "metrics.json";
 inline constexpr const char* kConfigFile = "config.json";
 inline constexpr const char* kPeaksFile = "peaks.json";
+inline constexpr const char* kValuesFile = "values.csv";
 inline constexpr const char* kAnalysisFile = "analysis_summary.json";
 inline constexpr const char* kSummaryFile = "pipeline_summary.json";
 inline constexpr const char* kSummaryMarkdownFile = "pipeline_summary.md";
@@ -54,6 +55,7 @@ inline constexpr MovedFile kMovedFiles[] = {
     {kMetricsFile},
     {kConfigFile},
     {kPeaksFile},
+    {kValuesFile},
     {kAnalysisFile},
     {kSummaryFile},
     {kSummaryMarkdownFile},

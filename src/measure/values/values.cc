@@ -13,6 +13,7 @@
 #include "core/tensors/safetensors.h"
 #include "core/tensors/tensor_values.h"
 #include "core/text/csv_members.h"
+#include "measure/store/run_files.h"
 
 namespace etprof {
 namespace {
@@ -269,7 +270,7 @@ std::vector<ValuesRow> CompareValues(const VariantValues& baseline, const Varian
 }
 
 std::filesystem::path ValuesFile(const std::filesystem::path& run_directory) {
-  return run_directory / "values.csv";
+  return run_directory / kValuesFile;
 }
 
 void WriteValues(const std::vector<ValuesRow>& rows, std::ostream& out) {

@@ -407,7 +407,7 @@ std::map<std::string, nlohmann::ordered_json> CsvSchemas() {
                               "(docs/guides/bottlenecks.md). All threads are counted.");
   schemas[kInstructionsSuffix] = MakeSchema<InstructionsRow>(
       "`<stem>_instructions.csv`", "One row for the method and per operator (docs/guides/instructions.md).");
-  schemas["values.csv"] =
+  schemas[kValuesFile] =
       MakeSchema<ValuesRow>("`values.csv`",
                             "One row per operator that two variants have, in the order of execution "
                             "(docs/guides/values.md).");
