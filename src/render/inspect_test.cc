@@ -71,7 +71,7 @@ TEST(InspectTerminal, FitsOneScreenOrShowsAll) {
 
 // By the .etrecord and the .pte.json: names, places, and advice.
 TEST(InspectTerminal, NamesWhatTheExportKnows) {
-  const Program program = Made(8, 2);
+  const Program program = MakeProgram(8, 2);
   SourceMap sources;
   MethodSources& method = sources.methods["forward"];
   method.inputs = {"ids", ""};

@@ -120,7 +120,7 @@ def test_every_schema_is_one():
     assert names == {
         *WRITTEN,
         *SUFFIXES,
-        "accuracy",  # python/tests/export/test_noise.py
+        "accuracy",  # python/tests/accuracy/test_noise.py
         "build",  # tests/devices
         "build_executorch",  # likewise
         "config",
