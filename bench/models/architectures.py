@@ -94,6 +94,32 @@ class TimmLevit(_Timm):
         return (_image(self.options["img_size"]),)
 
 
+class TimmSwin(_Timm):
+    types = ("fp32",)
+    name = "swin_tiny_patch4_window7_224"
+    options = {"img_size": 64, "window_size": 4, "embed_dim": 48, "depths": (2, 2), "num_heads": (2, 4)}  # noqa: RUF012
+
+
+class TimmMobilevit(_Timm):
+    types = ("fp32", "fp16")
+    name = "mobilevit_xxs"
+
+
+class TimmMobilenetv4(_Timm):
+    types = ("fp32",)
+    name = "mobilenetv4_conv_small_050"
+
+
+class TimmFastvit(_Timm):
+    types = ("fp32",)
+    name = "fastvit_t8"
+
+
+class TimmEdgenext(_Timm):
+    types = ("fp32",)
+    name = "edgenext_xx_small"
+
+
 class TvResnet18(_Network):
     options = {"layers": [2, 2, 2, 2]}  # noqa: RUF012
     few = {"layers": [1, 1, 1, 1]}  # noqa: RUF012
@@ -139,6 +165,42 @@ class TvShufflenet(_Network):
         import torchvision
 
         return torchvision.models.ShuffleNetV2(stages_out_channels=[24, 48, 96, 192, 1024], **self.options)
+
+
+class _Tv(_Network):
+    types: tuple[str, ...] = ("fp32",)
+    name = ""
+
+    def network(self) -> nn.Module:
+        import torchvision
+
+        return torchvision.models.get_model(self.name, weights=None, **self.options)
+
+
+class TvEfficientnet(_Tv):
+    types = ("fp32", "fp16")
+    name = "efficientnet_b0"
+
+
+class TvDensenet(_Tv):
+    options = {"growth_rate": 16, "block_config": (3, 3), "num_init_features": 32}  # noqa: RUF012
+
+    def network(self) -> nn.Module:
+        import torchvision
+
+        return torchvision.models.DenseNet(**self.options)
+
+
+class TvRegnet(_Tv):
+    name = "regnet_y_400mf"
+
+
+class TvLraspp(_Tv):
+    name = "lraspp_mobilenet_v3_large"
+    options = {"weights_backbone": None}  # noqa: RUF012
+
+    def network(self) -> nn.Module:
+        return wrappers.Select(super().network(), "out")
 
 
 class TvSsdlite(_Network):
@@ -248,6 +310,127 @@ class HfVit(_Layers):
             ViTForImageClassification(ViTConfig(**sizes, **self.options, intermediate_size=128, image_size=64)),
             "logits",
         )
+
+
+class _Hf(_Layers):
+    """A class of transformers by name, made of its configuration."""
+
+    config = ""
+    network_class = ""
+    sizes: dict = {}  # noqa: RUF012
+    selected = "last_hidden_state"
+
+    def network(self) -> nn.Module:
+        import transformers
+
+        config = getattr(transformers, self.config)(**self.sizes, **self.options)
+        return wrappers.Select(self.of(getattr(transformers, self.network_class)(config)), self.selected)
+
+    def of(self, network: nn.Module) -> nn.Module:
+        """The part of it that is exported."""
+        return network
+
+
+class _HfTokens(_Hf):
+    types = ("fp32",)
+    few = None
+    length = 16
+    sizes = {**_SIZES, "intermediate_size": 128, "max_position_embeddings": 32}  # noqa: RUF012
+
+    def example(self) -> tuple[torch.Tensor, ...]:
+        return (torch.randint(0, 256, (1, self.length)),)
+
+
+class HfAlbert(_HfTokens):
+    config, network_class = "AlbertConfig", "AlbertModel"
+    sizes = {**_HfTokens.sizes, "embedding_size": 32}  # noqa: RUF012
+
+
+class HfGpt2(_HfTokens):
+    config, network_class = "GPT2Config", "GPT2Model"
+    options = {"n_layer": 2}  # noqa: RUF012
+    sizes = {"vocab_size": 256, "n_embd": 64, "n_head": 4, "n_positions": 32, "use_cache": False}  # noqa: RUF012
+
+
+class HfGemma(_HfTokens):
+    config, network_class = "GemmaConfig", "GemmaModel"
+    sizes = {**_HfTokens.sizes, "num_key_value_heads": 1, "head_dim": 16, "use_cache": False}  # noqa: RUF012
+
+
+class HfMixtral(_HfTokens):
+    config, network_class = "MixtralConfig", "MixtralModel"
+    sizes = {  # noqa: RUF012
+        **_HfTokens.sizes,
+        "num_key_value_heads": 2,
+        "num_local_experts": 4,
+        "use_cache": False,
+        "experts_implementation": "batched_mm",
+    }
+
+
+class HfMamba(_HfTokens):
+    config, network_class = "MambaConfig", "MambaModel"
+    sizes = {"vocab_size": 256, "hidden_size": 64, "state_size": 8, "use_cache": False}  # noqa: RUF012
+
+
+class HfT5Encoder(_HfTokens):
+    config, network_class = "T5Config", "T5EncoderModel"
+    options = {"num_layers": 2}  # noqa: RUF012
+    sizes = {"vocab_size": 256, "d_model": 64, "d_kv": 16, "d_ff": 128, "num_heads": 4}  # noqa: RUF012
+
+
+class HfWhisperEncoder(_Hf):
+    types = ("fp32", "fp16")
+    few = None
+    config, network_class = "WhisperConfig", "WhisperModel"
+    options = {"encoder_layers": 2, "decoder_layers": 1}  # noqa: RUF012
+    sizes = {  # noqa: RUF012
+        "d_model": 64,
+        "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4,
+        "encoder_ffn_dim": 128,
+        "decoder_ffn_dim": 128,
+        "max_source_positions": 150,
+        "vocab_size": 256,
+        "pad_token_id": 0,
+    }
+
+    def of(self, network: nn.Module) -> nn.Module:
+        return network.encoder
+
+    def example(self) -> tuple[torch.Tensor, ...]:
+        return (torch.randn(1, 80, 2 * self.sizes["max_source_positions"]),)
+
+
+class _HfImages(_Hf):
+    types = ("fp32",)
+    few = None
+
+    def example(self) -> tuple[torch.Tensor, ...]:
+        return (_image(self.sizes.get("image_size", 64)),)
+
+
+class HfSegformer(_HfImages):
+    config, network_class = "SegformerConfig", "SegformerForSemanticSegmentation"
+    selected = "logits"
+    options = {"depths": (1, 1, 1, 1)}  # noqa: RUF012
+    sizes = {"hidden_sizes": (16, 32, 64, 96), "decoder_hidden_size": 64}  # noqa: RUF012
+
+
+class HfSiglipVision(_HfImages):
+    config, network_class = "SiglipVisionConfig", "SiglipVisionModel"
+    sizes = {  # noqa: RUF012
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_attention_heads": 4,
+        "image_size": 64,
+        "patch_size": 16,
+    }
+
+
+class HfDinov2(_HfImages):
+    config, network_class = "Dinov2Config", "Dinov2Model"
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "image_size": 64, "patch_size": 16}  # noqa: RUF012
 
 
 _all = {

@@ -19,6 +19,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,6 +65,8 @@ def export(model: str, variant: str, folder: Path) -> Path | str:
     from etprof.exporting import find
 
     pte = folder / f"{find.default_name(model)}_xnnpack_{variant}.pte"
+    if pte.is_file():
+        return pte
     command = [ETPROF, "export", model, *VARIANTS[variant], "--outdir", folder]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode in (0, 1, 5):
@@ -109,16 +112,14 @@ def measured(pte: Path, method: str, extension: str, settings: argparse.Namespac
     return f"{latency['candidate_ms']:.3g} ms", ratio
 
 
-def rows_of(model: str, variant: str, extension: str, settings: argparse.Namespace) -> list[list[str]]:
+def rows_of(model: str, variant: str, extension: str, settings: argparse.Namespace, folder: Path) -> list[list[str]]:
     """A row for each method."""
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = settings.folder or Path(scratch)
-        pte = export(model, variant, folder)
-        if isinstance(pte, str):
-            return [[model.rpartition(":")[2], variant, f"not exported: {pte}", *["—"] * (len(HEADER) - 3)]]
-        manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
-        counted = flops(model)
-        return [row_of(pte, manifest, method, counted[method], extension, settings) for method in manifest["methods"]]
+    pte = export(model, variant, folder)
+    if isinstance(pte, str):
+        return [[model.rpartition(":")[2], variant, f"not exported: {pte}", *["—"] * (len(HEADER) - 3)]]
+    manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
+    counted = flops(model)
+    return [row_of(pte, manifest, method, counted[method], extension, settings) for method in manifest["methods"]]
 
 
 def multiply_adds(pte: Path, method: str) -> int | None:
@@ -153,6 +154,13 @@ def row_of(
         latency,
         ratio,
     ]
+
+
+def exported(model: str, variants: Sequence[str], folder: Path) -> None:
+    """All data types in one process, which builds the model once."""
+    if {*variants} <= {"fp32", "fp16", "bf16", "int8"}:
+        command = [ETPROF, "export", model, "--dtype", ",".join(variants), "--outdir", folder]
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
 
 
 def report(rows: list[list[str]], extension: str, settings: argparse.Namespace) -> str:
@@ -195,13 +203,15 @@ def main() -> None:
 
         chosen = [f"{ROOT / 'bench/models/architectures.py'}:{name}" for name in settings.models or TYPES]
         types = {model: settings.types or TYPES[model.rpartition(":")[2]] for model in chosen}
-    for model in chosen:
-        for variant in types[model]:
-            rows += rows_of(model, variant, extension, settings)
-            print(*rows[-1], sep=" | ", flush=True)
-            if settings.out:  # written as it grows, so that an interrupted bench keeps what it has
-                settings.out.write_text(report(rows, extension, settings))
-    print(report(rows, extension, settings))
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = settings.folder or Path(scratch)
+        for model in chosen:
+            exported(model, types[model], folder)
+            for variant in types[model]:
+                rows += rows_of(model, variant, extension, settings, folder)
+                print(*rows[-1], sep=" | ", flush=True)
+                if settings.out:  # written as it grows, so that an interrupted bench keeps what it has
+                    settings.out.write_text(report(rows, extension, settings))
 
 
 if __name__ == "__main__":
