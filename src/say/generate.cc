@@ -134,7 +134,7 @@ Table LineTable(const DecodeLine& line) {
   return table;
 }
 
-std::string FormatLocation(const DecodeLine& line) {
+std::string PositionLineText(const DecodeLine& line) {
   if (!line.line)
     return line.at.size() > 1
                ? "No line by position: too few launches have undisturbed runs at all positions."
@@ -143,10 +143,12 @@ std::string FormatLocation(const DecodeLine& line) {
     return fmt::format("No line by position: at {} the time lies {} off it, so that a slope would mislead.",
                        TokensText(line.at[line.line->misfit_at]), PercentText(*line.line->misfit));
   }
+  // A step cannot do less work with more tokens in the cache: a negative slope is an effect of the places.
   const stats::MeanInterval& slope = line.line->slope;
-  std::string text =
-      fmt::format("Each token in the cache adds {} [{}, {}] to a step.", TextOf(Duration{slope.mean}),
-                  TextOf(Duration{slope.low}), TextOf(Duration{slope.high}));
+  std::string text = slope.high < 0 ? "Steps are not slower at later positions."
+                                    : fmt::format("Each token in the cache adds {} [{}, {}] to a step.",
+                                                  TextOf(Duration{slope.mean}), TextOf(Duration{slope.low}),
+                                                  TextOf(Duration{slope.high}));
   if (line.line->misfit) {
     text += fmt::format(" No position lies more than {} off the line.", PercentText(*line.line->misfit));
   } else {
@@ -230,7 +232,7 @@ Document MakeGenerateDocument(const GenerateReport& of) {
     Section section{"Decoding by position" + suffix, Level::kUsual};
     if (side.line && !report.emulated) {
       section.AddUnlessEmpty(LineTable(*side.line));
-      section.AddUnlessEmpty(Paragraph{FormatLocation(*side.line)});
+      section.AddUnlessEmpty(Paragraph{PositionLineText(*side.line)});
     }
     if (side.text) section.AddUnlessEmpty(Paragraph{GeneratedTextOf(*side.text)});
     if (!section.parts.empty()) document.sections.push_back(std::move(section));
