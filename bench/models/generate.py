@@ -17,7 +17,7 @@ from typing import Any
 import llm_steps
 
 NAMES = {"0": "custom SDPA", "1": "plain", "2": "8da4w"}  # of llm_steps.EXPORTS, in its order
-TESTS = ["-p", "128", "-n", "32", "-d", "0,512,1024,2000"]
+TESTS = ["-p", "128", "-n", "32", "-d", "0,1024,2000"]
 
 
 def measured(folder: Path, seconds: int) -> dict[str, Any]:
@@ -28,12 +28,20 @@ def measured(folder: Path, seconds: int) -> dict[str, Any]:
     command = [llm_steps.ETPROF, "generate", folder / "0.pte", *words, *TESTS, "--json"]
     command += ["--max-seconds", str(seconds), "--output-root", folder / "run"]
     done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
+    result = json.loads(done.stdout)
+    for variant in result["variants"]:
+        variant["variant"] = NAMES.get(variant["variant"], variant["variant"])
+    return result
+
+
+def number(value: float) -> str:
+    """Three digits, or all before the point."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def interval(low: float | None, high: float | None) -> str:
     """Bounds as text; "" where there are none."""
-    return "" if low is None or high is None else f" [{low:,.3g}, {high:,.3g}]"
+    return "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
 
 
 def tables(result: dict[str, Any]) -> list[str]:
@@ -52,7 +60,7 @@ def tables(result: dict[str, Any]) -> list[str]:
                     against += f", {ratio['ratio']:.3g}x [{ratio['ratio_low']:.3g}, {ratio['ratio_high']:.3g}]"
             rate = "—"
             if test["tokens_per_second"] is not None:
-                rate = f"{test['tokens_per_second']:,.4g}"
+                rate = number(test["tokens_per_second"])
                 rate += interval(test["tokens_per_second_low"], test["tokens_per_second_high"])
             each = "—" if test["ms_per_token"] is None else f"{test['ms_per_token']:.3f}"
             lines.append(f"| {name} | {variant['variant']} | {rate} | {each} | {against} |")
