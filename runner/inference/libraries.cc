@@ -47,13 +47,13 @@ std::string FindBuildId(std::string_view notes) {
 // The loader's path may contain "..", since the wheel's rpath does.
 std::string NormalPath(const char* path) { return std::filesystem::path(path).lexically_normal().string(); }
 
+#if defined(__linux__)
 // Libraries of ExecuTorch's SDK, and the library that contains everything in wheels before 1.5.
 bool IsExecutorchLibrary(std::string_view name) {
   return name.starts_with("libexecutorch") || name.starts_with("_portable_lib");
 }
 
 void ForEachMapped(const auto& visit) {
-#if defined(__linux__)
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* data) {
         if (info->dlpi_name != nullptr && *info->dlpi_name != '\0')
@@ -61,10 +61,8 @@ void ForEachMapped(const auto& visit) {
         return 0;
       },
       const_cast<void*>(static_cast<const void*>(&visit)));
-#else
-  static_cast<void>(visit);
-#endif
 }
+#endif
 
 // The version in a wheel's version.py: `__version__ = "1.5.1+cpu"`.
 std::string ReadWheelVersion(const std::filesystem::path& version_py) {

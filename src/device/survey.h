@@ -65,8 +65,8 @@ struct DeviceSurvey {
         {.meaning = "what makes timings there less steady"});
       v("freed_bytes",
         [](J json) {
-          const std::optional<StoredFiles>& removed = json.survey.removed;
-          return removed ? std::optional(removed->cache + removed->old_runs) : std::nullopt;
+          const std::optional<StoredFiles>& freed = json.survey.removed;
+          return freed ? std::optional(freed->cache + freed->old_runs) : std::nullopt;
         },
         {.meaning = "with `--clean`", .omit_if_empty = true});
     }

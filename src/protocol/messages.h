@@ -287,12 +287,13 @@ struct WalkRequest {
 
   static constexpr const char* kSchemaName = "walk";
   static void Describe(auto& v) {
-    constexpr double kMost = 1 << 24;
+    static constexpr double kMaxTokens = 1 << 24;
     v("prompt", &WalkRequest::prompt,
-      {.meaning = "tokens before the generated ones", .least = 1, .most = kMost});
-    v("generate", &WalkRequest::generate, {.meaning = "tokens that it generates", .least = 1, .most = kMost});
+      {.meaning = "tokens before the generated ones", .least = 1, .most = kMaxTokens});
+    v("generate", &WalkRequest::generate,
+      {.meaning = "tokens that it generates", .least = 1, .most = kMaxTokens});
     v("chunk", &WalkRequest::chunk,
-      {.meaning = "tokens of the prompt that one step takes", .least = 1, .most = kMost});
+      {.meaning = "tokens of the prompt that one step takes", .least = 1, .most = kMaxTokens});
   }
 };
 // What an experiment is of which a language model's step is measured.
@@ -306,10 +307,10 @@ struct PlaceOfTest : Place {
   static constexpr const char* kSchemaName = "place_of_test";
   static void Describe(auto& v) {
     using P = PlaceOfTest;
-    constexpr double kMost = 1 << 24;
+    static constexpr double kMaxTokens = 1 << 24;
     const auto about = [](std::string_view meaning, double least) {
       return MemberInfo{
-          .meaning = meaning, .least = least, .most = kMost, .or_null = true, .omit_if_empty = true};
+          .meaning = meaning, .least = least, .most = kMaxTokens, .or_null = true, .omit_if_empty = true};
     };
     v("tokens", &P::tokens, about("that a run takes at once: 1 decodes, more are prefill", 1));
     v("at", &P::at, about("the position of the first one: so many tokens are in the cache", 0));

@@ -71,7 +71,7 @@ def bash(scripts, here: Path, *words: str) -> set[str]:
         f"source {shlex.quote(str(scripts['bash']))}\n"
         f"COMP_WORDS=({line}); COMP_CWORD={len(words)}\n"
         "_etprof\n"
-        'for word in "${COMPREPLY[@]}"; do echo "$word"; done\n'
+        """for word in "${COMPREPLY[@]}"; do printf '%s\\n' "$word"; done\n"""  # echo takes "-n" for its own option
     )
     done = subprocess.run([shell("bash"), "--norc", "-u", "-c", text], cwd=here, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -237,10 +237,10 @@ std::map<int, std::map<std::string, double>> CategoriesByLaunch(const Profile& p
 
 // The decoding steps of a variant, a place each.
 std::optional<DecodeLine> LineOf(const Report& report, std::vector<std::size_t> places) {
-  std::ranges::stable_sort(places, {}, [&](std::size_t e) { return PlaceData(report, e).place->at; });
-  const auto same =
-      std::ranges::unique(places, {}, [&](std::size_t e) { return PlaceData(report, e).place->at; });
-  places.erase(same.begin(), same.end());
+  const auto position = [&](std::size_t experiment) { return PlaceData(report, experiment).place->at; };
+  std::ranges::stable_sort(places, {}, position);
+  const auto is_same = [&](std::size_t a, std::size_t b) { return position(a) == position(b); };
+  places.erase(std::unique(places.begin(), places.end(), is_same), places.end());
   if (places.size() < 2) return std::nullopt;
   DecodeLine line;
   std::vector<double> at;

@@ -153,19 +153,19 @@ struct DecodeLine {
 
   static constexpr const char* kSchemaName = "decode_line";
   static void Describe(auto& v) {
-    using D = DecodeLine;
+    using Decode = DecodeLine;
     const auto coefficient = [](stats::MeanInterval stats::LineEstimate::*which,
                                 double stats::MeanInterval::*member) {
-      return [=](const D& line) {
-        return line.line && line.fits ? std::optional(((*line.line).*which).*member) : std::nullopt;
+      return [=](const Decode& decode) {
+        return decode.line && decode.fits ? std::optional(((*decode.line).*which).*member) : std::nullopt;
       };
     };
     using L = stats::LineEstimate;
     using M = stats::MeanInterval;
-    v("at", &D::at, {.meaning = "positions"});
-    v("ns", &D::ns, {.meaning = "of an untraced step at each", .least = 0});
-    v("fits", &D::fits, {.meaning = "a line describes them: else there is none"});
-    v("misfit", [](const D& line) { return line.line ? line.line->misfit : std::nullopt; },
+    v("at", &Decode::at, {.meaning = "positions"});
+    v("ns", &Decode::ns, {.meaning = "of an untraced step at each", .least = 0});
+    v("fits", &Decode::fits, {.meaning = "a line describes them: else there is none"});
+    v("misfit", [](const Decode& decode) { return decode.line ? decode.line->misfit : std::nullopt; },
       {.meaning =
            "distance of the position that lies furthest from the line, over the mean; null: two positions",
        .least = 0});
@@ -177,12 +177,14 @@ struct DecodeLine {
     v("slope_ns_per_token_high", coefficient(&L::slope, &M::high),
       {.meaning = "upper bound", .or_null = true});
     v("traced_intercept_ns",
-      [](const D& line) { return line.traced ? std::optional(line.traced->intercept) : std::nullopt; },
+      [](const Decode& decode) {
+        return decode.traced ? std::optional(decode.traced->intercept) : std::nullopt;
+      },
       {.meaning = "of traced runs: the sum of the parts'"});
     v("traced_slope_ns_per_token",
-      [](const D& line) { return line.traced ? std::optional(line.traced->slope) : std::nullopt; },
+      [](const Decode& decode) { return decode.traced ? std::optional(decode.traced->slope) : std::nullopt; },
       {.meaning = "of traced runs: the sum of the parts'"});
-    v("parts", &D::parts, {.meaning = "by category; they add up to the traced line"});
+    v("parts", &Decode::parts, {.meaning = "by category; they add up to the traced line"});
   }
 };
 

@@ -78,8 +78,7 @@ Tests TestsFor(const GenerateOptions& options, const std::vector<LanguageModel>&
   }
   for (std::vector<std::int64_t>* list : {&tests.prompts, &tests.depths, &tests.chunks}) {
     std::ranges::sort(*list);
-    const auto twice = std::ranges::unique(*list);
-    list->erase(twice.begin(), twice.end());
+    list->erase(std::unique(list->begin(), list->end()), list->end());
   }
   for (const std::int64_t prompt : tests.prompts)
     if (prompt > context) throw NoRoom(fmt::format("`--prompt {}`", prompt), context);
