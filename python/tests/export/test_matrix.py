@@ -81,6 +81,8 @@ def test_it_computes_what_the_model_computes(exported: Exported, name: str, opti
     if name == "stateful_decoder":
         return  # ExecuTorch's Python runtime does not clear the memory that a state begins in, as etprof-runner does
     for case in manifest["check"]["cases"]:
+        if case["inputs"].startswith(check.HELD_OUT):  # drawn anew: python/tests/accuracy/test_held_out.py
+            continue
         method = reference[case["method"]]
         with torch.no_grad():
             expected = _pytree.tree_leaves(method.module(*method.args))
@@ -153,7 +155,7 @@ def test_the_screen_of_the_documentation_is_what_is_said(exported: Exported):
     assert sum(int(place.split()[0]) for place in places) == sum(one["calls"] for one in delegation[0].not_delegated)
     documented = [line for line in documented if not line.startswith("  at  ")]
     assert documented[: len(said)] == said
-    assert [line.split()[0] for line in documented[len(said) :]] == ["compared", "check"]
+    assert [line.split()[0] for line in documented[len(said) :]] == ["hint:", "compared", "check"]
     limit = agreement.MIN_SQNR_DB["fp16"]
     assert documented[-1] == f"  check         passed: at least {limit:g} dB is required"
 
