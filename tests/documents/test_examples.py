@@ -13,7 +13,9 @@ NOT_RUN = {
     "bisect": "takes a repository: tests/measure/test_bisect.py has one",
     "build": "compiles a runner: tests/devices does that, from an empty folder",
     "devices": "asks a board: tests/devices has one",
+    "accuracy": "takes PyTorch a minute: python/tests/accuracy does it",
     "export": "takes PyTorch 20 seconds: README.md's first commands do it",
+    "generate": "takes a language model: tests/runner/test_generate.py has one",
 }
 # Of `isa`, measuring the machine's peaks at each level with each number of threads takes nearly all the time. test_ladder.py
 # in tests/measure does it at each level, and the example of `peaks` with two threads.
