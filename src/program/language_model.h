@@ -23,14 +23,13 @@ struct TokenStep {
 
   static constexpr const char* kSchemaName = "token_step";
   static void Describe(auto& v) {
-    using Step = TokenStep;
-    v("tokens", &Step::tokens, {.meaning = "that it takes at once, at most", .least = 1});
-    v("fewer_tokens", &Step::dynamic, {.meaning = "it takes any smaller number, too"});
-    v("position_of_each", &Step::position_of_each,
+    v("tokens", &TokenStep::tokens, {.meaning = "that it takes at once, at most", .least = 1});
+    v("fewer_tokens", &TokenStep::dynamic, {.meaning = "it takes any smaller number, too"});
+    v("position_of_each", &TokenStep::position_of_each,
       {.meaning = "it takes the position of each token, else of the first one"});
-    v("logits_of_each", &Step::logits_of_each,
+    v("logits_of_each", &TokenStep::logits_of_each,
       {.meaning = "it gives the logits of each token, else of the last one"});
-    v("vocabulary", &Step::vocabulary, {.meaning = "logits of a token", .least = 1});
+    v("vocabulary", &TokenStep::vocabulary, {.meaning = "logits of a token", .least = 1});
   }
 };
 

@@ -106,7 +106,7 @@ Tests TestsFor(const GenerateOptions& options, const std::vector<LanguageModel>&
 class Places {
  public:
   Places(const LanguageModel& model, const Tests& tests, const std::string& variant)
-      : model_(model), tests_(tests), variant_(variant) {
+      : model_(model), variant_(variant) {
     std::vector<std::int64_t> chunks = tests.chunks;
     if (chunks.empty()) chunks = {model.steps.front().tokens};
     for (const std::int64_t prompt : tests.prompts) {
@@ -161,7 +161,6 @@ class Places {
   }
 
   const LanguageModel& model_;
-  const Tests& tests_;
   const std::string& variant_;
   std::vector<protocol::PlaceOfTest> places_;
 };
