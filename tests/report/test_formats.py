@@ -77,7 +77,7 @@ def same_gain(printed: str, row: dict) -> None:
     if row["verdict"] in ("faster", "slower"):
         same(printed, row["ratio"])
     else:
-        assert printed == ("same" if row["verdict"] == "same" else "—")
+        assert printed == (row["verdict"] if row["verdict"] in ("same", "contended") else "—")
 
 
 def markdown_tables(text: str) -> list[list[dict[str, str]]]:
