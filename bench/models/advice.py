@@ -171,8 +171,7 @@ def report(rows: list[list[str]], settings: argparse.Namespace) -> str:
         "# Advice of `etprof export`, applied and measured",
         "",
         f"Made by `bench/models/advice.py` in one run: {platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, {threads}, at "
-        f"most {settings.seconds:g} s for each measurement, {'in the sizes of bench/models/architectures.py, ' if settings.small else ''}"
-        "while other programs compiled.",
+        f"most {settings.seconds:g} s for each measurement{', in the sizes of bench/models/architectures.py' if settings.small else ''}.",
         "",
         *(f"| {' | '.join(row)} |" for row in [HEADER, ["---"] * len(HEADER), *rows]),
         "",
