@@ -23,13 +23,13 @@
 #include "render/json/json.h"
 #include "report/generate/generate.h"
 #include "say/gates.h"
-#include "workflow/analyze/analyze.h"
 #include "workflow/build.h"
 #include "workflow/check.h"
 #include "workflow/doctor.h"
 #include "workflow/measure/bisect.h"
 #include "workflow/measure/device.h"
 #include "workflow/measure/devices.h"
+#include "workflow/finish.h"
 #include "workflow/measure/generate.h"
 #include "workflow/measure/locate.h"
 #include "workflow/measure/measure.h"
@@ -51,45 +51,36 @@ std::string ValueJson(const T& value) {
 
 // --- workflows that measure, then analyze; failures become exceptions --------------------------------------
 
-std::vector<std::string> ListProblems(const Measured& device) {
-  std::vector<std::string> problems;
-  if (device.error) problems.push_back(device.device + ": " + device.error->Message());
-  for (const ExperimentData& data : device.run ? device.run->experiments : std::vector<ExperimentData>()) {
-    if (!data.error.empty()) problems.push_back("experiment `" + data.label + "` failed: " + data.error);
-  }
-  if (device.kept.error) problems.push_back(device.kept.error->Message());
-  return problems;
-}
-
-void ThrowIfAny(const std::vector<std::string>& problems, const std::filesystem::path& folder) {
+void ThrowIfAny(const std::vector<DeviceProblem>& problems, const std::filesystem::path& folder) {
   if (problems.empty()) return;
-  Error error(ExitCode::kDeviceFailed, fmt::format("{}", fmt::join(problems, "; ")));
+  const auto text = [](const DeviceProblem& problem) {
+    return (problem.device.empty() ? "" : problem.device + ": ") + problem.error.Message();
+  };
+  Error error(ExitCode::kDeviceFailed, fmt::format("{}", fmt::join(MapEach(problems, text), "; ")));
   if (!folder.empty()) error.Remedy("what was measured is in " + folder.string());
   throw error;
 }
 
-std::string MeasureAndAnalyze(const MeasureJobs& jobs, const MeasureRequest& request, PythonProgress& progress) {
+// Measures and analyzes. What the command line reports as problems becomes an exception.
+FinishedMeasurement MeasureAndFinish(const MeasureJobs& jobs, const MeasureRequest& request,
+                                     PythonProgress& progress) {
   progress.SetDevices(MapEach(jobs.jobs, &MeasureJob::device));
   const std::vector<Measured> devices = MeasureOnDevices(jobs, request, false, progress);
   progress.StopWhenInterrupted();
-  std::vector<const Measured*> measured;
-  std::vector<std::string> problems;
+  FinishedMeasurement finished = FinishMeasurement(devices, jobs.several, request.resume);
   for (const Measured& device : devices) {
-    for (std::string& problem : ListProblems(device)) problems.push_back(std::move(problem));
-    const bool nothing = device.run && device.run->status == RunData::Status::kFailed;
-    if (device.measured && !nothing) measured.push_back(&device);
+    if (device.kept.error) finished.problems.push_back({jobs.several ? device.device : "", *device.kept.error});
   }
-  if (!jobs.several) {
-    const std::filesystem::path& folder = devices.front().config.output_root;
-    if (measured.empty()) ThrowIfAny(problems, {});
-    const Report report = AnalyzeRunDirectory(folder);
-    ThrowIfAny(problems, folder);
-    return Written([&](std::ostream& out) { RenderAnalysisJson(report, out); });
-  }
-  const AnalyzedDevices analyzed = AnalyzeDevices(measured);
-  for (const auto& [device, error] : analyzed.failed) problems.push_back(device->device + ": " + error.Message());
-  ThrowIfAny(problems, analyzed.written.parent_path());
-  return Written([&](std::ostream& out) { RenderDevicesJson(*analyzed.report, out); });
+  const std::filesystem::path folder = finished.report ? finished.report->run.folder : finished.devices_folder.parent_path();
+  ThrowIfAny(finished.problems, folder);
+  return finished;
+}
+
+std::string MeasureAndAnalyze(const MeasureJobs& jobs, const MeasureRequest& request, PythonProgress& progress) {
+  const FinishedMeasurement finished = MeasureAndFinish(jobs, request, progress);
+  return Written([&](std::ostream& out) {
+    finished.report ? RenderAnalysisJson(*finished.report, out) : RenderDevicesJson(*finished.devices_report, out);
+  });
 }
 
 std::string Profile(const ProfileOptions& options, PythonProgress& progress) {
@@ -102,29 +93,19 @@ std::string Run(const RunOptions& options, PythonProgress& progress) {
 
 std::string Plan(const RunOptions& options, PythonProgress& progress) {
   const std::vector<Measured> devices = MeasureOnDevices(MakeJobs(options), options.measure, true, progress);
-  for (const Measured& device : devices) ThrowIfAny(ListProblems(device), {});
+  ThrowIfAny(FindProblems(devices, true), {});
   return JsonText(PlanJson(devices, options.measure));
 }
 
 // Without a model, returns the CPU's features. The failure of a lower level is part of the result.
 std::string Isa(const LadderOptions& options, PythonProgress& progress) {
   if (options.model.empty()) return ValueJson(ReadCpuFeatures(options.measure, progress));
-  const std::vector<Measured> devices = MeasureOnDevices(MakeJobs(options), options.measure, false, progress);
-  progress.StopWhenInterrupted();
-  const Measured& measured = devices.front();
-  const Report report = AnalyzeRunDirectory(measured.run->folder);
-  if (!report.ladder || LadderFailed(*report.ladder)) ThrowIfAny(ListProblems(measured), measured.run->folder);
-  if (measured.kept.error) throw *measured.kept.error;
-  return Written([&](std::ostream& out) { RenderAnalysisJson(report, out); });
+  return MeasureAndAnalyze(MakeJobs(options), options.measure, progress);
 }
 
 std::string Generate(const GenerateOptions& options, PythonProgress& progress) {
-  const std::vector<Measured> devices = MeasureOnDevices(MakeJobs(options), options.measure, false, progress);
-  progress.StopWhenInterrupted();
-  const Measured& measured = devices.front();
-  ThrowIfAny(ListProblems(measured), measured.run->folder);
-  const Report report = AnalyzeRunDirectory(measured.run->folder);
-  const std::optional<GenerateReport> generated = MakeGenerateReport(report);
+  const FinishedMeasurement finished = MeasureAndFinish(MakeJobs(options), options.measure, progress);
+  const std::optional<GenerateReport> generated = MakeGenerateReport(finished.report.value());
   return ValueJson(GenerateJson{generated.value()});
 }
 

@@ -141,16 +141,4 @@ void ShowFile(const std::filesystem::path& file) {
   if (!IsStdout(file)) Print("{}\n", file.string());
 }
 
-int ValidateRecovered(const std::string& folder) {
-  const Validations found{{ValidateRun(folder)}};
-  if (found.Passes()) return static_cast<int>(ExitCode::kDone);
-  TerminalOptions options = StdoutOptions();
-  options.colors = false;
-  options.more = "";
-  std::ostringstream text;
-  RenderDocumentTerminal(say::MakeValidationDocument(found), options, text);
-  WriteToStderr(text.str());
-  return static_cast<int>(ExitCode::kDeviceFailed);
-}
-
 }  // namespace etprof

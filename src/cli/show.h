@@ -43,18 +43,17 @@ void ShowFile(const std::filesystem::path& file);
 // MeasureOnDevices, with its progress on stderr.
 std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request,
                                  bool dry_run = false);
-// Analyzes and shows a finished measurement, or reports on stderr what went wrong and how to continue
-// (`resume_command`). Returns the exit code: kDeviceFailed if a device or an experiment failed, kInterrupted
-// after Ctrl-C.
-int ShowMeasured(const std::vector<Measured>& devices, bool several, const MeasureRequest& request,
-                 const View& view, const std::string& resume_command);
-// As above, for earlier measurements (FindStoredRuns), and for a dry run.
+using ShowAnalysis = std::function<void(const Report&)>;
+// Measures, analyzes, and shows the result: the report of a single device by `show` (default: ShowReport).
+// Reports on stderr what went wrong, how to resume after Ctrl-C (`resume_command`), and what was added to a
+// history. Returns the exit code: FinishedMeasurement::exit_code, or kInterrupted.
+int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const View& view,
+                   const ShowAnalysis& show = nullptr,
+                   const std::string& resume_command = "the same command with --resume");
+// Shows earlier measurements (FindStoredRuns), or the plan of a dry run. Returns the exit code.
 int ShowStoredRuns(const std::vector<Measured>& devices, bool several, const View& view);
 int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, View view);
 int ReportInterruption(const RunData& run, const std::string& resume_command);
-// Reports on stderr which experiments failed and why; `device` prefixes the messages if there are several
-// devices. Returns whether any failed.
-bool ReportFailures(const RunData& run, const std::string& device = "");
 
 // Reports the outcome of adding measurements to a history: lines on stderr. Returns the exit code: `code`, or
 // if that is kDone and a measurement could not be added, the error's.
@@ -62,9 +61,4 @@ int ReportHistoryUpdates(const std::vector<HistoryUpdate>& kept, const std::stri
 // Reports added measurements: lines go to `write`, notes to stderr.
 void ReportHistoryAdditions(const AddedToHistory& added,
                             const std::function<void(const std::string&)>& write);
-
-// Validates a run that was recovered or resumed, and shows problems on stderr. Returns the exit code: kDone
-// or kDeviceFailed.
-int ValidateRecovered(const std::string& folder);
-
 }  // namespace etprof

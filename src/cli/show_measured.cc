@@ -2,9 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 
 #include "cli/show.h"
+#include "cli/terminal.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file/file.h"
@@ -12,20 +12,18 @@
 #include "core/units.h"
 #include "core/views.h"
 #include "measure/store/run_files.h"
-#include "workflow/analyze/analyze.h"
+#include "workflow/finish.h"
 #include "workflow/measure/plan.h"
 
 namespace etprof {
 namespace {
 
-constexpr int kDone = static_cast<int>(ExitCode::kDone);
-constexpr int kFailed = static_cast<int>(ExitCode::kDeviceFailed);
-
-// Reports an error with the device's name, unless the error already names it.
-void ReportDeviceError(const Measured& device, const Error& error) {
-  const std::string& name = device.device;
-  const bool named = error.file() == name || error.problem().starts_with(name + " ");
-  PrintError(error, named ? "" : name + ": ");
+// Reports errors, each with its device's name unless it already has it.
+void ReportProblems(const std::vector<DeviceProblem>& problems) {
+  for (const auto& [device, error] : problems) {
+    const bool named = device.empty() || error.file() == device || error.problem().starts_with(device + " ");
+    PrintError(error, named ? "" : device + ": ");
+  }
 }
 
 int ReportPartialResults(const std::vector<std::string>& folders, const char* view_command,
@@ -39,7 +37,7 @@ int ReportPartialResults(const std::vector<std::string>& folders, const char* vi
 int ReportInterruptions(const std::vector<Measured>& devices, const std::string& resume_command) {
   std::vector<std::string> folders_with_results;
   for (const Measured& device : devices) {
-    if (device.error && !device.Interrupted()) ReportDeviceError(device, *device.error);
+    if (device.error && !device.Interrupted()) ReportProblems({{device.device, *device.error}});
     if (device.measured) folders_with_results.push_back(ShortestPath(device.config.output_root));
   }
   if (!folders_with_results.empty())
@@ -48,34 +46,18 @@ int ReportInterruptions(const std::vector<Measured>& devices, const std::string&
   return static_cast<int>(ExitCode::kInterrupted);
 }
 
-// Reports the problems of each device. Returns the exit code.
-int ReportProblems(const std::vector<Measured>& devices) {
-  bool failed = false, any_measured = false;
-  std::set<ExitCode> codes;
-  for (const Measured& device : devices) {
-    if (device.error) {
-      ReportDeviceError(device, *device.error);
-      codes.insert(device.error->exit_code());
-      failed = true;
-    }
-    any_measured = any_measured || !device.error || device.measured;
-    const std::string name = devices.size() > 1 ? device.device : "";
-    if (device.run && ReportFailures(*device.run, name)) failed = true;
-  }
-  if (!any_measured && codes.size() == 1) return static_cast<int>(*codes.begin());
-  return failed ? kFailed : kDone;
+// Shows the report, then the problems. Returns the exit code.
+int ShowFinished(const FinishedMeasurement& finished, const View& view, const ShowAnalysis& show) {
+  if (finished.report) show(*finished.report);
+  if (finished.devices_report)
+    ShowDevicesReport(*finished.devices_report, view, ShortestPath(finished.devices_folder));
+  ReportProblems(finished.problems);
+  return static_cast<int>(finished.exit_code());
 }
 
-int ShowDevice(const std::filesystem::path& folder, const View& view) {
-  ShowReport(AnalyzeRunDirectory(folder), view, (folder / kReportPage).string());
-  return kDone;
-}
-
-int ShowDevices(const std::vector<const Measured*>& devices, const View& view) {
-  const AnalyzedDevices analyzed = AnalyzeDevices(devices);
-  for (const auto& [device, error] : analyzed.failed) ReportDeviceError(*device, error);
-  if (analyzed.report) ShowDevicesReport(*analyzed.report, view, ShortestPath(analyzed.written));
-  return analyzed.failed.empty() ? kDone : kFailed;
+ShowAnalysis ShowsReport(const View& view) {
+  return
+      [&view](const Report& report) { ShowReport(report, view, (report.run.folder / kReportPage).string()); };
 }
 
 }  // namespace
@@ -88,17 +70,6 @@ std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& 
 
 int ReportInterruption(const RunData& run, const std::string& resume_command) {
   return ReportPartialResults({ShortestPath(run.folder)}, "analyze", resume_command);
-}
-
-bool ReportFailures(const RunData& run, const std::string& device) {
-  bool failed = false;
-  for (const ExperimentData& data : run.experiments) {
-    if (data.error.empty()) continue;
-    PrintMessage("error: {}{}Experiment `{}` failed: {}\n", device, device.empty() ? "" : ": ", data.label,
-                 data.error);
-    failed = true;
-  }
-  return failed;
 }
 
 void ReportHistoryAdditions(const AddedToHistory& added,
@@ -130,7 +101,7 @@ int ReportHistoryUpdates(const std::vector<HistoryUpdate>& kept, const std::stri
   for (const auto& [added, error] : kept) {
     if (error) {
       PrintError(*error);
-      if (code == kDone) code = static_cast<int>(error->exit_code());
+      if (code == 0) code = static_cast<int>(error->exit_code());
     }
     if (!added) continue;
     ReportHistoryAdditions(*added, [](const std::string& line) { PrintMessage("{}\n", line); });
@@ -140,44 +111,29 @@ int ReportHistoryUpdates(const std::vector<HistoryUpdate>& kept, const std::stri
   return code;
 }
 
-int ShowMeasured(const std::vector<Measured>& devices, bool several, const MeasureRequest& request,
-                 const View& view, const std::string& resume_command) {
+int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const View& view,
+                   const ShowAnalysis& show, const std::string& resume_command) {
+  if (!show) RequireReportTable(view, jobs.several);
+  const std::vector<Measured> devices = MeasureAll(jobs, request);
   if (std::ranges::any_of(devices, &Measured::Interrupted)) {
-    return several ? ReportInterruptions(devices, resume_command)
-                   : ReportInterruption(*devices.front().run, resume_command);
+    return jobs.several ? ReportInterruptions(devices, resume_command)
+                        : ReportInterruption(*devices.front().run, resume_command);
   }
-  std::vector<const Measured*> measured;
-  for (const Measured& device : devices) {
-    const bool failed = device.run && device.run->status == RunData::Status::kFailed;
-    if (device.measured && !failed) measured.push_back(&device);
-  }
-  int code = kDone;
-  if (several) {
-    code = ShowDevices(measured, view);
-  } else if (!measured.empty()) {
-    code = ShowDevice(ShortestPath(measured.front()->run->folder), view);
-  }
-  if (const int problems = ReportProblems(devices); problems != kDone) code = problems;
-  const bool validate = request.resume && code == kDone;
-  for (std::size_t i = 0; i < measured.size() && validate; ++i)
-    code = std::max(code, ValidateRecovered(ShortestPath(measured[i]->config.output_root)));
+  const int code = ShowFinished(FinishMeasurement(devices, jobs.several, request.resume), view,
+                                show ? show : ShowsReport(view));
   return ReportHistoryUpdates(MapEach(devices, &Measured::kept), request.history.file, code);
 }
 
 int ShowStoredRuns(const std::vector<Measured>& devices, bool several, const View& view) {
-  if (!several) return ShowDevice(devices.front().config.output_root, view);
-  std::vector<const Measured*> found;
-  for (const Measured& device : devices) {
-    if (!device.error) found.push_back(&device);
-    if (device.error) ReportDeviceError(device, *device.error);
-  }
-  const int code = ShowDevices(found, view);
-  return found.size() < devices.size() ? static_cast<int>(ExitCode::kBadInput) : code;
+  return ShowFinished(FinishMeasurement(devices, several, false), view, ShowsReport(view));
 }
 
 int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, View view) {
   if (std::ranges::any_of(devices, &Measured::Interrupted)) return ReportInterruptions(devices, "");
-  const int code = ReportProblems(devices);
+  FinishedMeasurement planned;
+  planned.problems = FindProblems(devices, true);
+  ReportProblems(planned.problems);
+  const int code = static_cast<int>(planned.exit_code());
   if (std::ranges::all_of(devices, [](const Measured& device) { return device.error.has_value(); }))
     return code;
   view.default_table = "experiments";

@@ -3,11 +3,13 @@
 #include "cli/commands.h"
 #include "cli/gate_options.h"
 #include "cli/show.h"
+#include "cli/terminal.h"
 #include "cli/terminal_progress.h"
 #include "measure/store/run_files.h"
 #include "report/run/stored_runs.h"
 #include "say/gates.h"
 #include "workflow/check.h"
+#include "workflow/finish.h"
 
 namespace etprof {
 namespace {
@@ -30,7 +32,7 @@ int RunCheck(const CheckArguments& arguments) {
   const CheckReport& check = *checked.report;
   std::string more;
   if (checked.measured) {
-    ReportFailures(*checked.measured);
+    for (const Error& error : FindFailedExperiments(*checked.measured)) PrintError(error);
     more = (checked.measured->folder / kReportPage).string();
   }
   const say::Document document = say::MakeCheckDocument(check);

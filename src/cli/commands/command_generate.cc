@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/show.h"
+#include "cli/terminal.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "render/export/llama_bench.h"
@@ -40,13 +41,8 @@ int RunGenerate(const GenerateArguments& arguments) {
     ShowGenerated(MakeReport(OpenRunDirectory(options.model), {.join = false}), arguments);
     return 0;
   }
-  const std::vector<Measured> devices = MeasureAll(MakeJobs(options), options.measure);
-  const RunData& run = *devices.front().run;
-  if (run.status == RunData::Status::kInterrupted)
-    return ReportInterruption(run, "the same command with --resume");
-  const bool failed = ReportFailures(run);
-  if (run.status != RunData::Status::kFailed) ShowGenerated(AnalyzeRunDirectory(run.folder), arguments);
-  return failed ? static_cast<int>(ExitCode::kDeviceFailed) : 0;
+  return MeasureAndShow(MakeJobs(options), options.measure, arguments.view,
+                        [&arguments](const Report& report) { ShowGenerated(report, arguments); });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/show.h"
+#include "cli/terminal.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file/file.h"
@@ -38,24 +39,6 @@ void ShowLadder(const Report& report, const std::filesystem::path& folder, const
   ShowReport(report, view, (folder / kReportPage).string());
 }
 
-int MeasureLadder(const LadderOptions& options, const View& view) {
-  RequireReportTable(view, false);
-  const std::vector<Measured> devices = MeasureAll(MakeJobs(options), options.measure);
-  const RunData& run = *devices.front().run;
-  if (run.status == RunData::Status::kInterrupted)
-    return ReportInterruption(run, "the same command with --resume");
-  const Report report = AnalyzeRunDirectory(run.folder);
-  if (report.ladder) ShowLadder(report, run.folder, view);
-  int code = 0;
-  if (!report.ladder || LadderFailed(*report.ladder)) {
-    ReportFailures(run);
-    code = static_cast<int>(ExitCode::kDeviceFailed);
-  } else if (options.measure.resume) {
-    code = ValidateRecovered(run.folder.string());
-  }
-  return ReportHistoryUpdates({devices.front().kept}, options.measure.history.file, code);
-}
-
 int RunIsa(const IsaArguments& arguments) {
   const std::string& what = arguments.options.model;
   if (arguments.options.measure.history.IsRequested() && (what.empty() || IsFolder(what))) {
@@ -66,7 +49,8 @@ int RunIsa(const IsaArguments& arguments) {
   if (arguments.widest)
     throw Error(ExitCode::kUsage, "`--widest` shows what the CPU has, and takes no model")
         .Remedy("leave out the model");
-  if (!IsFolder(what)) return MeasureLadder(arguments.options, arguments.view);
+  if (!IsFolder(what))
+    return MeasureAndShow(MakeJobs(arguments.options), arguments.options.measure, arguments.view);
   ShowLadder(MakeReport(OpenRunDirectory(what), {.join = false}), what, arguments.view);
   return 0;
 }

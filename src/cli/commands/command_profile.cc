@@ -22,13 +22,8 @@ std::function<int()> ProfileCommand(CLI::App& app) {
                    .several_devices = true},
                   app);
   AddViewOptions(app, view, "Show the analysis as JSON", "operators");
-  return [parsed] {
-    const auto& [given, shown] = *parsed;
-    const MeasureJobs jobs = MakeJobs(given);
-    RequireReportTable(shown, jobs.several);
-    const std::vector<Measured> measured = MeasureAll(jobs, given.measure);
-    return ShowMeasured(measured, jobs.several, given.measure, shown, "the same command with --resume");
-  };
+  return
+      [parsed] { return MeasureAndShow(MakeJobs(parsed->options), parsed->options.measure, parsed->view); };
 }
 
 }  // namespace etprof

@@ -30,8 +30,7 @@ int RunRun(const RunArguments& arguments) {
   const MeasureJobs jobs = MakeJobs(options);
   if (analysis_only) return ShowStoredRuns(WithProgress(FindStoredRuns, jobs, request), jobs.several, view);
   if (dry_run) return ShowPlan(MeasureAll(jobs, request, dry_run), request, view);
-  RequireReportTable(view, jobs.several);
-  return ShowMeasured(MeasureAll(jobs, request), jobs.several, request, view, ResumeCommand(options));
+  return MeasureAndShow(jobs, request, view, nullptr, ResumeCommand(options));
 }
 
 }  // namespace

@@ -337,32 +337,6 @@ bool Measured::Interrupted() const {
          (run && run->status == RunData::Status::kInterrupted);
 }
 
-AnalyzedDevices AnalyzeDevices(const std::vector<const Measured*>& devices) {
-  AnalyzedDevices analyzed;
-  std::vector<Report> reports;
-  for (const Measured* device : devices) {
-    try {
-      reports.push_back(AnalyzeRunDirectory(device->config.output_root));
-    } catch (const Error& error) {
-      analyzed.failed.emplace_back(device, error);
-    }
-  }
-  if (reports.empty()) return analyzed;
-  analyzed.report = AssembleDevices(std::move(reports));
-  analyzed.written = WriteDevices(*analyzed.report, "");
-  return analyzed;
-}
-
-bool LadderFailed(const Ladder& ladder) {
-  const std::size_t top = ladder.levels.size() - 1;
-  std::size_t measured = 0;
-  for (std::size_t l = 0; l <= top; ++l) measured += ladder.Measured({l, 0}) ? 1U : 0U;
-  bool full_level_failed = false;
-  for (std::size_t t = 0; t < ladder.threads.size(); ++t)
-    full_level_failed = full_level_failed || !ladder.Measured({top, t});
-  return full_level_failed || measured < 2;
-}
-
 void CheckExternalData(const Config& config) {
   std::set<std::pair<fs::path, fs::path>> checked;
   for (const ExperimentConfig& experiment : config.experiments) {

@@ -114,19 +114,6 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
 std::vector<Measured> FindStoredRuns(const MeasureJobs& jobs, const MeasureRequest& request,
                                      WorkflowProgress& progress);
 
-// The analysis of several devices' results directories, and the report over all of them, which is written to
-// disk (WriteDevices).
-struct AnalyzedDevices {
-  std::optional<DevicesReport> report;  // absent: no results directory could be analyzed
-  std::filesystem::path written;
-  std::vector<std::pair<const Measured*, Error>> failed;
-};
-AnalyzedDevices AnalyzeDevices(const std::vector<const Measured*>& devices);
-
-// Whether a ladder has no usable result: the CPU's full feature level failed, or fewer than two levels were
-// measured. The failure of a lower level is part of the result.
-bool LadderFailed(const Ladder& ladder);
-
 // Throws Error (kBadInput) for a program with external weights if no .ptd, or one without these weights, was
 // given. Reads the programs, so call it once before measuring.
 void CheckExternalData(const Config& config);
