@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from etprof import errors, models
-from etprof.exporting import calibration, options, shapes
+from etprof.exporting import options, shapes
 
 _EXAMPLES = """examples:
   etprof accuracy transformer_layer
@@ -64,15 +64,12 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """The options; a wrong command line ends the process with 2, as argparse does."""
     parser = make_parser()
     chosen = parser.parse_args(arguments)
-    for path in [*chosen.calibrate, *chosen.on]:
-        if path.suffix not in calibration.SUFFIXES:
-            parser.error(f"etprof reads {', '.join(calibration.SUFFIXES)} files, not `{path}`")
-    if chosen.calibrate and chosen.quantize != "static":
-        parser.error("`--calibrate` goes with `--quantize static` only")
+    options.check_samples(parser, "--calibrate", chosen.calibrate)
+    options.check_samples(parser, "--on", chosen.on)
+    options.check_calibrated(parser, chosen.calibrate, quantized_statically=chosen.quantize == "static")
+    options.check_name(parser, chosen.name)
     if chosen.max_slowdown is not None and chosen.target is None:
         parser.error("`--max-slowdown` goes with `--target`")
-    if chosen.name and (Path(chosen.name).name != chosen.name or chosen.name in (".", "..")):
-        parser.error(f"`--name {chosen.name}` is a path, not a part of a file name")
     try:
         chosen.input_shape = [shapes.parse_bounds(text) for text in chosen.input_shape]
         chosen.target = _number(chosen.target, r"dB", 0, 400)

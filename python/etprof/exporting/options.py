@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from etprof import backends, errors, models
@@ -194,20 +194,31 @@ def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
         parser.error(f"`--quantize` makes an int8 model of an fp32 one, without `--dtype {options.dtype}`")
     if (why_not := backends.refused(options.backend, options.dtypes, options.quantize)) is not None:
         parser.error(why_not)
-    if options.name and (Path(options.name).name != options.name or options.name in (".", "..")):
-        parser.error(f"`--name {options.name}` is a path, not a part of a file name")
+    check_name(parser, options.name)
     if options.min_sqnr is not None and not (options.check and 0 < options.min_sqnr < 400):
         parser.error("`--min-sqnr` is a number of decibels above 0, and goes with the check")
-    _check_calibration(parser, options)
+    check_calibrated(
+        parser, options.calibrate, quantized_statically=options.quantize == "static" or "int8" in options.dtypes
+    )
+    check_samples(parser, "--calibrate", options.calibrate)
     if options.keep and not (options.quantize or {"int8", "int8dyn"} & set(options.dtypes)):
         parser.error("`--keep` leaves operators of an int8 model in float: give `--quantize`")
 
 
-def _check_calibration(parser: argparse.ArgumentParser, options: Options) -> None:
-    if not options.calibrate:
-        return
-    if options.quantize != "static" and "int8" not in options.dtypes:
+def check_name(parser: argparse.ArgumentParser, name: str | None) -> None:
+    """Refuse a --name that is more than a part of a file name."""
+    if name and (Path(name).name != name or name in (".", "..")):
+        parser.error(f"`--name {name}` is a path, not a part of a file name")
+
+
+def check_calibrated(parser: argparse.ArgumentParser, files: Sequence[Path], *, quantized_statically: bool) -> None:
+    """Refuse calibration inputs of what has no calibrated ranges."""
+    if files and not quantized_statically:
         parser.error("`--calibrate` goes with `--quantize static` only")
-    for path in options.calibrate:
+
+
+def check_samples(parser: argparse.ArgumentParser, option: str, files: Sequence[Path]) -> None:
+    """Refuse files of inputs that etprof cannot read."""
+    for path in files:
         if path.suffix not in calibration.SUFFIXES:
-            parser.error(f"`--calibrate` reads {', '.join(calibration.SUFFIXES)} files, not `{path}`")
+            parser.error(f"`{option}` reads {', '.join(calibration.SUFFIXES)} files, not `{path}`")
