@@ -109,7 +109,7 @@ def measured(pte: Path, method: str, extension: str, settings: argparse.Namespac
     # A machine that is too busy gives no ratio.
     known = latency["ratio"] is not None
     ratio = "{ratio:.2f}x [{ratio_low:.2f}, {ratio_high:.2f}]".format(**latency) if known else latency["verdict"]
-    return f"{latency['candidate_ms']:.3g} ms", ratio
+    return "—" if latency["candidate_ms"] is None else f"{latency['candidate_ms']:.3g} ms", ratio
 
 
 def rows_of(model: str, variant: str, extension: str, settings: argparse.Namespace, folder: Path) -> list[list[str]]:

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from etprof.exporting.find import BuiltModel
 
 _SHOWN = 12  # values on the screen
-_MOST_KEPT = 8  # values of which choices are made
+_CANDIDATES = 24  # values that may be in a choice: those with the most noise
+_MOST_KEPT = 8  # values of a choice
 _MEASURED = 4  # choices
-_MOST_WORK = 1e-3  # of all: operators with less cost nothing that could be measured
+_LEAST_WORK = 1e-3  # of all: what less costs could not be measured
 _MEASURE_SECONDS = 60  # of each pair
 
 
@@ -44,7 +45,7 @@ class Choice:
 
     nodes: frozenset[str]
     freed: frozenset[str]
-    work: float  # of these operators, as a share of all multiply-accumulates and elements
+    work: float  # of the operators that compute in float then, as a share of all multiply-accumulates and elements
     sqnr_db: float | None  # emulated, of the worst output; None: nothing differs
 
 
@@ -206,8 +207,9 @@ def _percent(share: float) -> str:
 def choices(studied: Studied) -> list[Choice]:
     """What could be kept in float, cheapest first: each has more dB than all that cost less.
 
-    Candidates are the makers and readers of the noisiest values, of all and of those that cost next to nothing; which values
-    they free the quantizer says. Work stands for time, which is then measured.
+    Candidates are the makers and readers of the noisiest values, and of those with the most noise for the work. Which values
+    they free the quantizer says: keeping an operator frees those that it fuses with, too. Work stands for time, which is then
+    measured.
     """
     output = studied.budget.worst
     if output is None:
@@ -215,19 +217,26 @@ def choices(studied: Studied) -> list[Choice]:
     sites = [studied.budget.sites[number] for number in studied.budget.by_share(output)]
     works, total = studied.emulation.works()
     makers = {site.name: _around(site, works) for site in sites}
-    cost = {site.name: sum(works[node] for node in makers[site.name]) / total for site in sites}
-    cheap = [site for site in sites if cost[site.name] <= _MOST_WORK]
+
+    def cost(freed: frozenset[str]) -> float:
+        in_float = set().union(*(makers[site.name] for site in sites if site.name in freed))
+        return sum(works[node] for node in in_float) / total
+
+    def share_for_work(number: int) -> float:
+        alone = cost(studied.freed(frozenset(makers[studied.budget.sites[number].name])))
+        return studied.budget.outputs[output].share(number) / max(alone, _LEAST_WORK)
+
+    by_share = studied.budget.by_share(output)[:_CANDIDATES]
     found: dict[frozenset[str], Choice] = {}
-    for order in (cheap, sites):
+    for order in (sorted(by_share, key=share_for_work, reverse=True), by_share):
         nodes: set[str] = set()
-        for site in order[:_MOST_KEPT]:
-            nodes |= makers[site.name]
+        for number in order[:_MOST_KEPT]:
+            nodes |= makers[studied.budget.sites[number].name]
             freed = studied.freed(frozenset(nodes))
             if not freed or freed in found:
                 continue
             ratios = studied.emulation.sqnr_db(studied.inputs, freed)
-            work = sum(works[node] for node in nodes) / total
-            found[freed] = Choice(frozenset(nodes), freed, work, ratios.get(output))
+            found[freed] = Choice(frozenset(nodes), freed, cost(freed), ratios.get(output))
     frontier: list[Choice] = []
     for choice in sorted(found.values(), key=lambda one: (one.work, -_ratio(one.sqnr_db))):
         if not frontier or _ratio(choice.sqnr_db) > _ratio(frontier[-1].sqnr_db) + 0.1:
@@ -236,9 +245,10 @@ def choices(studied: Studied) -> list[Choice]:
 
 
 def patterns(studied: Studied, choice: Choice) -> list[str]:
-    """What `--keep` takes for it, without operators that free nothing."""
+    """What `--keep` takes for it, without operators that free nothing; of those that fuse, the one with the most work."""
+    works, _ = studied.emulation.works()
     nodes = choice.nodes
-    for node in sorted(choice.nodes):
+    for node in sorted(choice.nodes, key=lambda name: (works[name], name)):
         if studied.freed(nodes - {node}) == choice.freed:
             nodes -= {node}
     return keep.patterns_of(nodes, studied.emulation.module)
@@ -396,12 +406,12 @@ def _search(
         sep="\n",
         file=out,
     )
-    good = [one for one in variants[:-1] if meets(one, chosen.target, chosen.max_slowdown)]
+    good = [one for one in variants if meets(one, chosen.target, chosen.max_slowdown)]
     if not good:
         print(f"no choice has {chosen.target:g} dB{_within(chosen.max_slowdown)}", file=out)
         return EXIT_CHECK_FAILED
     best = min(good, key=lambda one: -(one.latency.get("ratio") or 0))
-    print(f"use {best.pte}: {best.name}", file=out)
+    print(f"use {best.pte}: {best.name}{', as no choice is faster' if best is variants[-1] else ''}", file=out)
     return EXIT_DONE
 
 

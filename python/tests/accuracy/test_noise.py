@@ -119,6 +119,42 @@ def test_the_device_has_the_noise_that_was_predicted_of_what_is_kept(tmp_path: P
     assert best.sqnr_db > base + 3
 
 
+FUSED = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.first = torch.nn.Conv2d(16, 64, 3)
+        self.second = torch.nn.Conv2d(64, 16, 3)
+        self.third = torch.nn.Linear(16, 8)
+
+    def forward(self, x):
+        y = torch.tanh(self.second(torch.tanh(self.first(x).relu())))
+        return torch.tanh(self.third(y.flatten(1)))
+
+    def get_example_inputs(self):
+        torch.manual_seed(0)
+        return (torch.randn(8, 16, 5, 5),)
+"""
+
+
+def test_the_work_of_a_choice_is_of_all_that_computes_in_float_then(tmp_path: Path):
+    """A convolution is in float where the activation that it fuses with is kept; so the small layer is the cheapest."""
+    (tmp_path / "net.py").write_text(FUSED)
+    request = Request(f"{tmp_path / 'net.py'}:Net", quantize="static", outdir=tmp_path / "out", check=False)
+    _, (studied,) = accuracy.study(request)
+    assert "first_weight" in studied.freed(frozenset({"relu"}))
+    works, total = studied.emulation.works()
+    layers = {"first_weight": "conv2d", "second_weight": "conv2d_1", "third_weight": "linear"}
+    frontier = accuracy.choices(studied)
+    for choice in frontier:
+        in_float = sum(works[node] for weight, node in layers.items() if weight in choice.freed)
+        assert in_float / total <= choice.work < in_float / total + 0.02
+    assert accuracy.patterns(studied, frontier[0]) == ["linear"] and frontier[0].work < 0.02
+
+
 @pytest.mark.parametrize(
     ("patterns", "said"),
     [
