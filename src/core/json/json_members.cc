@@ -65,9 +65,7 @@ std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const M
   return number;
 }
 
-double ReadNumber(const nlohmann::json& value, const char* key, const MemberInfo& about) {
-  if (!value.is_number()) ThrowInvalid(key, "must be a number");
-  const auto number = value.get<double>();
+void RequireNumber(double number, const char* key, const MemberInfo& about) {
   if (!std::isfinite(number)) ThrowInvalid(key, "must be a finite number");
   if (about.least && number < *about.least)
     ThrowInvalid(key, fmt::format("must be at least {}", *about.least));
@@ -76,18 +74,28 @@ double ReadNumber(const nlohmann::json& value, const char* key, const MemberInfo
     ThrowInvalid(key, fmt::format("must be above {}", *about.least));
   if (about.open && about.most && number == *about.most)
     ThrowInvalid(key, fmt::format("must be below {}", *about.most));
+}
+
+double ReadNumber(const nlohmann::json& value, const char* key, const MemberInfo& about) {
+  if (!value.is_number()) ThrowInvalid(key, "must be a number");
+  const auto number = value.get<double>();
+  RequireNumber(number, key, about);
   return number;
 }
 
-std::string ReadText(const nlohmann::json& value, const char* key, const MemberInfo& about) {
-  if (!value.is_string()) ThrowInvalid(key, "must be a string");
-  auto text = value.get<std::string>();
+void RequireText(const std::string& text, const char* key, const MemberInfo& about) {
   const std::string choices = fmt::format("|{}|", about.choices);
   if (!about.choices.empty() && choices.find("|" + text + "|") == std::string::npos)
     ThrowInvalid(key, "has a value that is not known");
   if (about.some && text.empty()) ThrowInvalid(key, "must not be empty");
   if (!about.pattern.empty() && !MatchesPattern(text, about.pattern))
     ThrowInvalid(key, fmt::format("must look like {}", about.pattern));
+}
+
+std::string ReadText(const nlohmann::json& value, const char* key, const MemberInfo& about) {
+  if (!value.is_string()) ThrowInvalid(key, "must be a string");
+  auto text = value.get<std::string>();
+  RequireText(text, key, about);
   return text;
 }
 

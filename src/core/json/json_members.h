@@ -89,6 +89,9 @@ std::string PathText(const std::filesystem::path& path, const std::filesystem::p
 std::filesystem::path ParsePath(const std::string& text, const std::filesystem::path& folder);
 
 [[noreturn]] void ThrowInvalid(const char* key, const std::string& problem);
+// Throw unless the value is finite, within the bounds, or one of the texts that `about` states.
+void RequireNumber(double number, const char* key, const MemberInfo& about);
+void RequireText(const std::string& text, const char* key, const MemberInfo& about);
 // `lowest` and `highest` are the limits of the integer type.
 std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const MemberInfo& about,
                          std::int64_t lowest, std::int64_t highest);

@@ -134,13 +134,13 @@ void ReadCell(std::string_view cell, U& value, const char* key, const MemberInfo
     if (!value && cell != "0") throw std::invalid_argument(fmt::format("{} is neither 0 nor 1", key));
   } else if constexpr (kIsText<U>) {
     value = cell;
+    if (!about.or_null || !cell.empty()) RequireText(std::string(cell), key, about);
   } else {
     const auto number = AsNumber<U>(cell);
-    if (!number || !std::isfinite(static_cast<double>(*number)) ||
-        static_cast<double>(*number) < about.least.value_or(0))
-      throw std::invalid_argument(fmt::format("{} is no number", key));
-    if (about.most && static_cast<double>(*number) > *about.most)
-      throw std::invalid_argument(fmt::format("{} is more than {}", key, *about.most));
+    if (!number) throw std::invalid_argument(fmt::format("{} is no number", key));
+    MemberInfo bounds = about;
+    if (std::is_integral_v<U>) bounds.least = about.least.value_or(0);
+    RequireNumber(static_cast<double>(*number), key, bounds);
     value = *number;
   }
 }

@@ -30,10 +30,10 @@ struct CsvExample {
 
   static void Describe(auto& v) {
     using E = CsvExample;
-    v("name", &E::name);
+    v("name", &E::name, {.pattern = "^[a-z]", .or_null = true});
     v("time", &E::time);
     v("time_ms", [](const E& of) { return of.time; }, {.scale = 1e6});
-    v("share", &E::share);
+    v("share", &E::share, {.least = 0, .most = 1, .open = true});
     v.Flat(&E::pair, {.or_null = true});
     v("color", &E::color);
     v("flag", &E::flag);
@@ -82,8 +82,14 @@ TEST(ReadCsvRow, ReturnsTheValueOrNamesTheInvalidCell) {
   EXPECT_TRUE(read.flag);
   const auto empty = ReadCsvRow<CsvExample>({"", "0", "", "", "", "", "red", "0", ""});
   EXPECT_FALSE(empty.share || empty.pair);
-  EXPECT_EQ(Problem({"", "-1", "", "", "", "", "red", "0", ""}), "time is no number");
-  EXPECT_EQ(Problem({"", "0", "", "inf", "", "", "red", "0", ""}), "share is no number");
+  EXPECT_EQ(Problem({"", "-1", "", "", "", "", "red", "0", ""}), "\"time\" must be at least 0");
+  EXPECT_EQ(Problem({"", "1-", "", "", "", "", "red", "0", ""}), "time is no number");
+  EXPECT_EQ(Problem({"", "0", "", "inf", "", "", "red", "0", ""}), "\"share\" must be a finite number");
+  EXPECT_EQ(Problem({"", "0", "", "0.001", "", "", "red", "0", ""}), "");
+  EXPECT_EQ(Problem({"", "0", "", "0", "", "", "red", "0", ""}), "\"share\" must be above 0");
+  EXPECT_EQ(Problem({"", "0", "", "0.999", "", "", "red", "0", ""}), "");
+  EXPECT_EQ(Problem({"", "0", "", "1", "", "", "red", "0", ""}), "\"share\" must be below 1");
+  EXPECT_EQ(Problem({"A", "0", "", "", "", "", "red", "0", ""}), "\"name\" must look like ^[a-z]");
   EXPECT_EQ(Problem({"", "0", "", "", "1", "", "red", "0", ""}), "one or two is no number");
   EXPECT_EQ(Problem({"", "0", "", "", "", "", "green", "0", ""}), "color is \"green\"");
   EXPECT_EQ(Problem({"", "0", "", "", "", "", "red", "2", ""}), "flag is neither 0 nor 1");
