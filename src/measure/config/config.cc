@@ -149,15 +149,8 @@ class Reader {
     // The kit's keys; etprof's own keys take precedence.
     const auto runs = fields.Integer("num_runs", 1, static_cast<int>(kMaxRuns));
     if (runs && fields.Find("runs") == nullptr) settings.runs = *runs;
-    const auto distinct = [&](const char* key, const std::vector<int>& threads) {
-      if (std::set<int>(threads.begin(), threads.end()).size() != threads.size())
-        throw fields.Wrong(key, "a number of threads repeats");
-    };
-    if (const auto threads = fields.Integers("num_threads", 1, static_cast<int>(kMaxThreads))) {
-      distinct("num_threads", *threads);
-      if (fields.Find("threads") == nullptr) settings.threads = *threads;
-    }
-    distinct("threads", settings.threads);
+    const auto threads = fields.Integers("num_threads", 1, static_cast<int>(kMaxThreads));
+    if (threads && fields.Find("threads") == nullptr) settings.threads = *threads;
     if (const auto isa = fields.Texts("isa", false)) {
       settings.isa.clear();
       for (const std::string& item : *isa) settings.isa += (settings.isa.empty() ? "" : ",") + item;
@@ -192,9 +185,6 @@ class Reader {
   }
 
   static void CheckDevices(const std::vector<std::string>& devices, const JsonFields& fields) {
-    if (devices.empty()) throw fields.Wrong("device", "the list is empty");
-    if (std::set<std::string>(devices.begin(), devices.end()).size() != devices.size())
-      throw fields.Wrong("device", "a device is there twice");
     for (const std::string& device : devices)
       fields.CheckValue("device", "", [&] { CheckDeviceName(device); });
   }
@@ -215,7 +205,6 @@ class Reader {
 
   protocol::InputSpec ReadInputs(const JsonFields& fields, const std::vector<std::string>& texts) const {
     protocol::InputSpec inputs;
-    if (texts.empty()) throw fields.Wrong("inputs", "the list is empty");
     if (texts.size() == 1 && texts[0] == "ones") {
       inputs.kind = "ones";
     } else if (texts.size() == 1 && (texts[0] == "random" || texts[0].starts_with("random:"))) {

@@ -140,7 +140,10 @@ TEST(Config, ReportsWrongValuesInOneLine) {
   EXPECT_THAT(experiment(R"("runs": "many")"), HasSubstr("but is a text"));
   EXPECT_THAT(experiment(R"("runs": 1e300)"), HasSubstr("must be a whole number"));
   EXPECT_THAT(experiment(R"("threads": [])"), HasSubstr("the list is empty"));
-  EXPECT_THAT(experiment(R"("threads": [1, 1])"), HasSubstr("repeats"));
+  EXPECT_THAT(experiment(R"("threads": [1, 1.0])"), HasSubstr("threads: 1.0 is there twice"));
+  EXPECT_THAT(experiment(R"("num_threads": [])"), HasSubstr("num_threads: the list is empty"));
+  EXPECT_THAT(experiment(R"("inputs": [])"), HasSubstr("inputs: the list is empty"));
+  EXPECT_EQ(experiment(R"("threads": [1, 2], "inputs": ["a", "a"])"), "no error");
   EXPECT_THAT(experiment(R"("cpu_affinity": "x")"), HasSubstr("is not a set of CPUs"));
   EXPECT_THAT(experiment(R"("mode": "trace")"), HasSubstr("neither"));
   EXPECT_THAT(experiment(R"("env": [])"), HasSubstr("env: must be an object"));

@@ -155,7 +155,6 @@ std::optional<std::vector<int>> JsonFields::Integers(const std::string& key, int
     }
     numbers.push_back(*number);
   }
-  if (numbers.empty()) throw Wrong(key, "the list is empty");
   return numbers;
 }
 
@@ -175,6 +174,17 @@ std::optional<std::vector<std::string>> JsonFields::Texts(const std::string& key
     texts.push_back(item.get<std::string>());
   }
   return texts;
+}
+
+void JsonFields::RequireElements(const std::string& key, const MemberInfo& about) {
+  const nlohmann::json* const list = Find(key);
+  if (list == nullptr || !list->is_array()) return;
+  if (about.some && list->empty()) throw Wrong(key, "the list is empty");
+  std::set<nlohmann::json> seen;
+  for (const nlohmann::json& element : *list) {
+    if (about.unique && !seen.insert(element).second)
+      throw Wrong(key, fmt::format("{} is there twice", element.dump()));
+  }
 }
 
 void JsonFields::Finish() {

@@ -37,6 +37,9 @@ class JsonFields {
   // One string (with `split`: split at blanks, respecting quotes), or a list of strings.
   std::optional<std::vector<std::string>> Texts(const std::string& key, bool split);
 
+  // Throws if a list is empty or has duplicates although `about` forbids that.
+  void RequireElements(const std::string& key, const MemberInfo& about);
+
   // Throws for members that were not read. Members that begin with "_", and "description" and "comment", are
   // ignored.
   void Finish();
@@ -99,8 +102,10 @@ class ReadKeys {
       Take(fields_.Integer(key, bound(about.least), bound(about.most)), value);
     } else if constexpr (std::is_same_v<M, std::vector<int>>) {
       Take(fields_.Integers(key, bound(about.least), bound(about.most)), value);
+      fields_.RequireElements(key, about);
     } else if constexpr (std::is_same_v<M, std::vector<std::string>>) {
       Take(fields_.Texts(key, about.words), value);
+      fields_.RequireElements(key, about);
     } else if constexpr (std::is_same_v<M, std::string> || std::is_same_v<M, std::filesystem::path>) {
       Take(fields_.Text(key), value);
     } else {

@@ -50,16 +50,8 @@ class SuiteReader {
     ReadKeys(fields, suite);
     suite.output_root = fs::absolute(suite.output_root).lexically_normal();
     ReadModels(fields, suite);
-    for (const auto& [key, texts] :
-         {std::pair("dtypes", &suite.dtypes), std::pair("variants", &suite.variants)}) {
-      std::set<std::string> seen;
-      for (const std::string& text : *texts) {
-        if (!seen.insert(text).second) throw fields.Wrong(key, fmt::format("has \"{}\" twice", text));
-        if (text.empty()) throw fields.Wrong(key, "has an empty one");
-      }
-    }
     for (const std::string& dtype : suite.dtypes) {
-      if (dtype != SafeFileName(dtype) || dtype.front() == '-')
+      if (dtype.empty() || dtype != SafeFileName(dtype) || dtype.front() == '-')
         throw fields.Wrong("dtypes", fmt::format("\"{}\" is not a data type", dtype));
     }
     fields.CheckValue("devices", kErrorPrefix, [&] { CheckDeviceNames(suite.devices); });

@@ -87,6 +87,13 @@ TEST(Suite, ReportsProblems) {
   EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "devices": ["pi5"]})"), HasSubstr("unknown device"));
   EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "variants": ["foo=1"]})"), HasSubstr("unknown key"));
   EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "dtypes": ["../x"]})"), HasSubstr("not a data type"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "dtypes": [""]})"), HasSubstr("not a data type"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "dtypes": []})"), HasSubstr("dtypes: the list is empty"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "variants": ["isa=-avx2", "isa=-avx2"]})"),
+              HasSubstr("variants: \"isa=-avx2\" is there twice"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "variants": [""]})"), HasSubstr("variants: is wrong"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "exclude": [{"model": []}]})"),
+              HasSubstr("exclude[0].model: the list is empty"));
   EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "max_slowdown": "much"})"), HasSubstr("not a percentage"));
   EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "exclude": [{"device": "adb*"}]})"),
               HasSubstr("exclude[0] matches nothing"));
