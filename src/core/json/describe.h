@@ -26,7 +26,9 @@
 //   v(key, member [, MemberInfo])
 //       a member: a pointer to a member, or a function of the object. A function that returns a mutable
 //       reference can be read and written, any other is only written. A view with a member `of` also offers
-//       the members of `of`
+//       the members of `of`. Written values may also use the objects that enclose them, found by their types:
+//       by a pointer to a member of an enclosing object, or as arguments of a lambda or method, such as
+//       `[](const Row& row, const Table& table) { return row.time / table.time; }`
 //   v.Converted(key, get, set [, MemberInfo])
 //       a member in another form: `get(object)` is written, and `set(object, value)` takes the value that was
 //       read; `set` throws std::invalid_argument with what is wrong

@@ -252,6 +252,50 @@ TEST(Describe, WritesComputedMembers) {
   EXPECT_EQ(ToJson(Nulls{Size()}).dump(), R"({"width":2.0,"height":3.0})");
 }
 
+// A row of a table; the table is in a report.
+struct RowOfTable {
+  int time = 0;
+
+  int TimeIn(const struct TableOfRows& table) const;
+  static void Describe(auto& v);
+};
+struct TableOfRows {
+  int total = 0;
+  std::vector<RowOfTable> rows = {};
+
+  static void Describe(auto& v) { v("rows", &TableOfRows::rows); }
+};
+struct ReportOfTables {
+  std::string unit;
+  std::vector<TableOfRows> tables;
+};
+struct ReportView {
+  const ReportOfTables& of;
+
+  static void Describe(auto& v) { v("tables", &ReportOfTables::tables); }
+};
+int RowOfTable::TimeIn(const TableOfRows& table) const { return table.total - time; }
+void RowOfTable::Describe(auto& v) {
+  v("unit", &ReportOfTables::unit);
+  v("rest", &RowOfTable::TimeIn);
+  v("of", [](const RowOfTable& row, const TableOfRows& table, const ReportOfTables& report) {
+    return std::to_string(row.time) + "/" + std::to_string(table.total) + report.unit;
+  });
+  v("tables", [](const ReportOfTables& report) { return report.tables.size(); });
+}
+
+TEST(Describe, MembersUseTheInnermostEnclosingObjectOfAType) {
+  const ReportOfTables report{"ms", {{10, {{3}, {10}}}, {7, {{2}}}}};
+  EXPECT_EQ(ToJson(ReportView{report})["tables"].dump(),
+            R"([{"rows":[{"unit":"ms","rest":7,"of":"3/10ms","tables":2},)"
+            R"({"unit":"ms","rest":0,"of":"10/10ms","tables":2}]},)"
+            R"({"rows":[{"unit":"ms","rest":5,"of":"2/7ms","tables":2}]}])");
+  EXPECT_THROW(ToJson(TableOfRows{1, {{1}}}), std::logic_error) << "no report around it";
+  const json row = json(MakeSchema<RowOfTable>("", ""))["properties"];
+  EXPECT_EQ(row["rest"]["type"], "integer");
+  EXPECT_EQ(row["of"]["type"], "string");
+}
+
 // A struct that users write in a file.
 struct UserConfig {
   int runs = 100, threads = 0;

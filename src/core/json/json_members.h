@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -63,18 +64,58 @@ struct IsNamedValueList : std::false_type {};
 template <typename T>
 struct IsNamedValueList<std::vector<std::pair<std::string, T>>> : std::true_type {};
 
+// The objects that enclose the value that is written: a list, from the innermost one outward.
+struct Enclosing {
+  const std::type_info* type;
+  const void* object;
+  const Enclosing* outer;
+
+  template <typename T>
+  static const T& Find(const Enclosing* around) {
+    while (around != nullptr && *around->type != typeid(T)) around = around->outer;
+    if (around == nullptr) throw std::logic_error(std::string("nothing encloses it: ") + typeid(T).name());
+    return *static_cast<const T*>(around->object);
+  }
+  template <typename T, typename Member>
+  static const T& FindOwner(Member T::*, const Enclosing* around) {
+    return Find<T>(around);
+  }
+};
+
+// Calls a method of `value`, or a lambda, with `value` and enclosing objects.
+template <typename R, typename T, typename... Around>
+R CallWithin(R (T::*method)(const Around&...) const, const std::type_identity_t<T>& value,
+             const Enclosing* around) {
+  return (value.*method)(Enclosing::Find<Around>(around)...);
+}
+template <typename R, typename Function, typename T, typename... Around>
+R CallWithin(R (Function::*)(const T&, const Around&...) const, const Function& function, const auto& value,
+             const Enclosing* around) {
+  if constexpr (std::is_convertible_v<decltype(value), const T&>) {
+    return function(value, Enclosing::Find<Around>(around)...);
+  } else {
+    return function(Enclosing::Find<T>(around), Enclosing::Find<Around>(around)...);
+  }
+}
+
 // Reads the value that a described member refers to. (std::invoke would instantiate several functions for
 // every member of every struct.)
 template <typename Member, typename T>
-constexpr decltype(auto) MemberValue(const Member& member, T& value) {
+constexpr decltype(auto) MemberValue(const Member& member, T& value, const Enclosing* around = nullptr) {
   if constexpr (requires { value.*member; }) {
     return (value.*member);
   } else if constexpr (requires { (value.*member)(); }) {
     return (value.*member)();
-  } else if constexpr (std::is_member_pointer_v<Member>) {
+  } else if constexpr (requires { CallWithin(member, value, around); }) {
+    return CallWithin(member, value, around);
+  } else if constexpr (requires { value.of.*member; } || requires { (value.of.*member)(); }) {
     return MemberValue(member, value.of);
-  } else {
+  } else if constexpr (std::is_member_pointer_v<Member>) {
+    return MemberValue(member, Enclosing::FindOwner(member, around), around);
+  } else if constexpr (requires { member(value); }) {
     return member(value);
+  } else {
+    return CallWithin(&Member::operator(), member, value, around);
   }
 }
 
@@ -125,8 +166,7 @@ class Writer {
   template <typename T>
   Json Object(const T& value) {
     Json object = Json::object();
-    MemberWriter<T> into{*this, value, object};
-    T::Describe(into);
+    AddMembers(value, object);
     return object;
   }
 
@@ -134,7 +174,21 @@ class Writer {
   struct NullWriter {
     Json& object;
     void operator()(const char* key, const auto&, const MemberInfo& = {}) { object[key] = nullptr; }
+    void Object(const char* key, const auto&, const MemberInfo& = {}) { object[key] = nullptr; }
   };
+
+  // Adds the members of `value` to `object`. `value` and `value.of` enclose what they contain.
+  template <typename T>
+  void AddMembers(const T& value, Json& object) {
+    const Enclosing* const outer = around_;
+    const Enclosing self{&typeid(T), &value, outer};
+    Enclosing inner = self;
+    if constexpr (requires { value.of; }) inner = {&typeid(value.of), &value.of, &self};
+    around_ = &inner;
+    MemberWriter<T> into{*this, value, object};
+    T::Describe(into);
+    around_ = outer;
+  }
 
   template <typename T>
   struct MemberWriter {
@@ -143,29 +197,24 @@ class Writer {
     Json& object;
 
     void operator()(const char* key, const auto& member, const MemberInfo& about = {}) {
-      Put(key, MemberValue(member, value), about);
+      Put(key, MemberValue(member, value, writer.around_), about);
     }
     void Converted(const char* key, const auto& get, const auto&, const MemberInfo& about = {}) {
-      Put(key, MemberValue(get, value), about);
+      Put(key, MemberValue(get, value, writer.around_), about);
     }
     void Flat(const auto& member, const MemberInfo& about = {}) {
-      using U = std::decay_t<decltype(MemberValue(member, value))>;
-      decltype(auto) within = MemberValue(member, value);
+      decltype(auto) within = MemberValue(member, value, writer.around_);
+      using U = std::decay_t<decltype(within)>;
       if constexpr (IsOptional<U>::value) {
         if (within) {
-          Add(*within);
+          writer.AddMembers(*within, object);
         } else if (about.or_null) {
           NullWriter nulls{object};
           IsOptional<U>::Value::Describe(nulls);
         }
       } else {
-        Add(within);
+        writer.AddMembers(within, object);
       }
-    }
-    template <typename U>
-    void Add(const U& within) {
-      MemberWriter<U> into{writer, within, object};
-      U::Describe(into);
     }
     void Object(const char* key, const auto& describe, const MemberInfo& = {}) {
       Json nested = Json::object();
@@ -226,6 +275,7 @@ class Writer {
   }
 
   std::filesystem::path folder_;
+  const Enclosing* around_ = nullptr;
 };
 
 class Reader {
