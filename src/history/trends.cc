@@ -304,6 +304,8 @@ bool IsReferenceOf(const SeriesKey& key, const TrendData& other) {
 
 }  // namespace
 
+const std::string& CommitOfRun(const Trend& trend, std::size_t run) { return trend.data.points[run].commit; }
+
 HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operator_name,
                          const TrendOptions& options) {
   HistoryReport report;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compare/gate.h"
+#include "core/json/describe.h"
 #include "history/history_file.h"
 
 namespace etprof {
@@ -37,6 +38,10 @@ inline constexpr NamedValue<ChangeCause> kNames<ChangeCause>[] = {{ChangeCause::
                                                                   {ChangeCause::kDevice, "device"},
                                                                   {ChangeCause::kUnknown, "code or machine"}};
 
+struct Trend;
+// The commit of a run.
+const std::string& CommitOfRun(const Trend& trend, std::size_t run);
+
 // A change of the level of a series. Runs are indices into TrendData::points.
 struct TrendChange {
   std::size_t before = 0;                // last run that certainly has the old level
@@ -51,6 +56,26 @@ struct TrendChange {
   // TrendOptions::since and TrendData::accepted.
   std::optional<std::string> accepted = {};
   bool counts = true;  // fails the check: may come from the code, is not too small, and is not accepted
+
+  static constexpr const char* kSchemaName = "trend_change";
+  static void Describe(auto& v) {
+    using C = TrendChange;
+    const auto commit = [](std::size_t C::*run) {
+      return [run](const C& of, const Trend& in) -> const auto& { return CommitOfRun(in, of.*run); };
+    };
+    v("commit", commit(&C::at), {.meaning = "with which the new level most likely begins"});
+    v("after", commit(&C::before), {.meaning = "the last that certainly has the old level"});
+    v("not_after", commit(&C::after), {.meaning = "the first that certainly has the new level"});
+    v("growth", &C::growth, {.meaning = "new / old - 1"});
+    v("growth_low", &C::low, {.meaning = "of its interval at 95%"});
+    v("growth_high", &C::high, {.meaning = "of its interval at 95%"});
+    v("p_value", &C::p_value, {.meaning = "against chance", .least = 0, .most = 1});
+    v("cause", &C::cause, {.meaning = "as the reference and the device tell"});
+    v("differs", &C::differs,
+      {.meaning = "what else differs: \"kernel 6.1 -> 6.6\"; null: nothing known", .or_null = true});
+    v("accepted", &C::accepted, {.meaning = "why it is accepted (may be empty); null: it is not"});
+    v("counts", &C::counts, {.meaning = "for the result: of the code, not too small, and not accepted"});
+  }
 };
 
 // An operator whose self time changed.
@@ -59,6 +84,14 @@ struct OperatorTrend {
   double share = 0;                  // share of all self time, the mean over the runs
   bool relative = false;             // changes refer to the ratio to the reference's traced inference
   std::vector<TrendChange> changes;  // in order of the runs
+
+  static constexpr const char* kSchemaName = "operator_trend";
+  static void Describe(auto& v) {
+    v("name", &OperatorTrend::name, {.meaning = "as ExecuTorch's Inspector shows it"});
+    v("key", &OperatorTrend::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
+    v("share", &OperatorTrend::share, {.meaning = "of all self time, the mean over the measurements"});
+    v("changes", &OperatorTrend::changes, {.meaning = "of its self time"});
+  }
 };
 
 struct Trend {
@@ -77,6 +110,45 @@ struct Trend {
       shows_after;  // number of runs at a new level until a change of `smallest` is detected
   std::optional<std::size_t>
       more_runs;  // number of runs until the series can show such a change; absent: it can already, or never
+
+  static constexpr const char* kSchemaName = "trend";
+  static void Describe(auto& v) {
+    using T = Trend;
+    const auto key = [](auto member) {
+      return [member](const T& trend) -> const auto& { return trend.data.key.*member; };
+    };
+    v("name", [](const T& trend) { return GetName(trend.data.key); }, {.meaning = "unique among the series"});
+    v("model", key(&SeriesKey::model),
+      {.meaning = "what its suite calls it, or its file's name without .pte"});
+    v("method", key(&SeriesKey::method), {.meaning = "that ran"});
+    v("experiment", key(&SeriesKey::experiment), {.meaning = "its name in the configuration"});
+    v("threads", key(&SeriesKey::threads), {.meaning = "of the runner", .least = 1});
+    v("settings", key(&SeriesKey::settings), {.meaning = "\"isa=-avx2 cpus=0-1\"; empty: none"});
+    v("device", key(&SeriesKey::device), {.meaning = "its name"});
+    v("result", &T::decision, {.meaning = "of its latency"});
+    v("is_reference", &T::is_reference,
+      {.meaning = "others are relative to it: its changes are the machine's, and decide nothing"});
+    v("relative", &T::relative, {.meaning = "changes are of the ratio to the reference"});
+    v("measurements", [](const T& trend) { return trend.runs.size(); }, {.meaning = "that were judged"});
+    v("newest_commit",
+      [](const T& trend) {
+        return trend.data.points.empty() ? std::string() : trend.data.points.back().commit;
+      },
+      {.meaning = "of the last measurement", .or_null = true});
+    v("newest_ns",
+      [](const T& trend) {
+        return trend.runs.empty() || !trend.runs.back().latency
+                   ? std::nullopt
+                   : std::optional(trend.runs.back().latency->middle);
+      },
+      {.meaning = "latency of the last measurement; null: not known"});
+    v("noise", &T::run_sd,
+      {.meaning = "standard deviation of measurements of one level, relative; null: not known"});
+    v("more_measurements", &T::more_runs,
+      {.meaning = "that it needs to show a change of `smallest`; null: none, or no number is enough"});
+    v("changes", &T::changes, {.meaning = "of its level, by place"});
+    v("operators", &T::operators, {.meaning = "whose self time changed"});
+  }
 };
 
 struct TrendOptions {
@@ -90,6 +162,19 @@ struct HistoryReport : TrendOptions {
   std::string operator_name;  // trends are of this operator's self times; "": of latencies
   GateDecision decision = GateDecision::kInconclusive;
   std::vector<std::string> notes;
+
+  static void Describe(auto& v) {
+    using R = HistoryReport;
+    DescribeSchemaVersion(v);
+    v("result", &R::decision,
+      {.meaning = "of all series: `fail`: one became slower; `inconclusive`: one cannot show it"});
+    v("level", &R::level,
+      {.meaning = "chance of a false change in any of the series", .least = 0, .most = 1});
+    v("smallest", &R::smallest, {.meaning = "change that fails, relative"});
+    v("since", &R::since, {.meaning = "changes after this commit count; null: all", .or_null = true});
+    v("series", &R::trends, {.meaning = "what is measured again with every commit"});
+    v("notes", &R::notes, {.meaning = "what the reader has to know to trust this"});
+  }
 };
 
 // The fraction of the level that the series share. The operators share the rest, since they are many and less

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json/json_schema_of.h"
+#include "history/trends.h"
 #include "measure/config/config.h"
 #include "measure/config/suite_config.h"
 #include "measure/store/peaks_value.h"
@@ -12,7 +13,6 @@
 #include "render/devices.h"
 #include "render/document.h"
 #include "render/inspect.h"
-#include "render/json/history_json.h"
 #include "render/json/json.h"
 #include "report/check.h"
 #include "report/kernels/kernels.h"
@@ -49,8 +49,8 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
       {"check", MakeSchema<CheckReport>("etprof check --json: what the gate found",
                                         "docs/guides/ci.md. What is not defined is null.")},
       {"history_check",
-       MakeSchema<HistoryCheckJson>("etprof history check --json: what became slower, and since when",
-                                    "docs/guides/history.md. What is not defined is null.")},
+       MakeSchema<HistoryReport>("etprof history check --json: what became slower, and since when",
+                                 "docs/guides/history.md. What is not defined is null.")},
       {"suite",
        MakeSchema<SuiteConfig>("Suite of `etprof suite`",
                                "Which models to measure where (docs/guides/suites.md). The file may have "

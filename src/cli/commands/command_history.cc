@@ -11,7 +11,6 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/units.h"
-#include "render/json/history_json.h"
 #include "say/gates.h"
 #include "workflow/analyze/history.h"
 
@@ -106,7 +105,7 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
   const HistoryReport history = ReadHistory(arguments.read);
   const say::Document document = say::MakeHistoryCheckDocument(history, file, arguments.require_conclusive);
   outputs.Write(say::MakeTestSuite(history, file, arguments.require_conclusive), document);
-  ShowDocument(document, arguments.view, HistoryCheckJson{history});
+  ShowDocument(document, arguments.view, history);
   return static_cast<int>(GateExitCode(history.decision, arguments.require_conclusive));
 }
 
