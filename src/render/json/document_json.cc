@@ -73,20 +73,24 @@ struct PrintedCellJson {
   }
 };
 
-using DocumentSpan = std::optional<say::Span>;
-
 // The numbers in a text.
-std::vector<PrintedCellJson> ValuesOf(const say::Text& text, const DocumentSpan& span) {
+std::vector<PrintedCellJson> ValuesOf(const say::Text& text, const say::Document& in) {
   std::vector<PrintedCellJson> values;
   for (const say::Cell::Value& piece : text.pieces()) {
     if (std::holds_alternative<std::string>(piece)) continue;
     const say::Cell cell(piece);
-    values.push_back({cell, {say::TextOf(say::Text(piece), span), say::ToneOf(cell), std::nullopt}});
+    values.push_back({cell, {say::TextOf(say::Text(piece), in.span), say::ToneOf(cell), std::nullopt}});
   }
   return values;
 }
 
-constexpr MemberInfo kValues{.meaning = "the numbers in `text`, in their order", .omit_if_empty = true};
+// Describes the text of a T, and the numbers in it.
+template <typename T>
+void DescribeText(auto& v, const MemberInfo& about) {
+  v("text", [](const T& of, const say::Document& in) { return say::TextOf(of.text, in.span); }, about);
+  v("values", [](const T& of, const say::Document& in) { return ValuesOf(of.text, in); },
+    {.meaning = "the numbers in `text`, in their order", .omit_if_empty = true});
+}
 
 struct RowJson {
   const say::Row& row;
@@ -161,40 +165,31 @@ struct TableJson {
 };
 
 struct ParagraphJson {
-  const DocumentSpan& span;
-  const say::Paragraph& paragraph;
+  const say::Paragraph& of;
 
   static void Describe(auto& v) {
-    using J = const ParagraphJson&;
-    v("text", [](J json) { return say::TextOf(json.paragraph.text, json.span); },
-      {.meaning = "without markup"});
-    v("values", [](J json) { return ValuesOf(json.paragraph.text, json.span); }, kValues);
-    v("level", [](J json) { return json.paragraph.level; }, kLevelMeaning);
+    DescribeText<say::Paragraph>(v, {.meaning = "without markup"});
+    v("level", &say::Paragraph::level, kLevelMeaning);
   }
 };
 
 struct ItemJson {
-  const DocumentSpan& span;
-  const say::List::Item& item;
+  const say::List::Item& of;
 
   static void Describe(auto& v) {
-    using J = const ItemJson&;
-    v("text", [](J json) { return say::TextOf(json.item.text, json.span); }, {.meaning = "without markup"});
-    v("values", [](J json) { return ValuesOf(json.item.text, json.span); }, kValues);
+    using Item = say::List::Item;
+    DescribeText<Item>(v, {.meaning = "without markup"});
     v(
         "details",
-        [](J json) {
-          return MapEach(json.item.details,
-                         [&](const say::Text& detail) { return say::TextOf(detail, json.span); });
+        [](const Item& item, const say::Document& in) {
+          return MapEach(item.details, [&](const say::Text& detail) { return say::TextOf(detail, in.span); });
         },
         kTextIfAny.WithMeaning("line by line"));
-    v("table", [](J json) -> const auto& { return json.item.table; },
-      {.meaning = "the id of the table with the numbers", .omit_if_empty = true});
+    v("table", &Item::table, {.meaning = "the id of the table with the numbers", .omit_if_empty = true});
   }
 };
 
 struct ListJson {
-  const DocumentSpan& span;
   const say::List& of;
 
   static void Describe(auto& v) {
@@ -202,8 +197,7 @@ struct ListJson {
     v("title", &say::List::title, kTextIfAny.WithMeaning("above it"));
     v("level", &say::List::level, kLevelMeaning);
     v("numbered", &say::List::numbered, {.meaning = "the order counts"});
-    v("items", [](J json) { return MakeViews<ItemJson>(json.of.items, json.span); },
-      {.meaning = "from top to bottom"});
+    v("items", [](J json) { return MakeViews<ItemJson>(json.of.items); }, {.meaning = "from top to bottom"});
     v("usual_items", [](J json) { return UnlessDefault<SIZE_MAX>(json.of.screen_items); },
       {.meaning = "how many of them are shown where there is little room; no key: all",
        .omit_if_empty = true});
@@ -222,16 +216,14 @@ struct FactsJson {
 };
 
 struct SeriesJson {
-  const say::Chart::Series& series;
-  std::vector<say::Cell> cells =
-      MapEach(series.values, [&](const auto& value) { return value ? series.cell(*value) : say::Cell(); });
+  const say::Chart::Series& of;
 
   static void Describe(auto& v) {
-    using J = const SeriesJson&;
-    v("name", [](J json) -> const auto& { return json.series.name; }, {.meaning = "of what the values are"});
+    v("name", &say::Chart::Series::name, {.meaning = "of what the values are"});
     v("values",
-      [](J json) {
-        return MapEach(json.cells, [](const say::Cell& cell) {
+      [](const say::Chart::Series& series) {
+        return MapEach(series.values, [&](const auto& value) {
+          const say::Cell cell = value ? series.cell(*value) : say::Cell();
           return PrintedCellJson(cell, {say::TextOf(cell), say::ToneOf(cell), std::nullopt});
         });
       },
@@ -243,44 +235,37 @@ struct MarkJson {
   const say::Chart::Mark& of;
 
   static void Describe(auto& v) {
-    v("at", [](const MarkJson& json) { return static_cast<std::int64_t>(json.of.at); },
-      {.meaning = "index of the value that it begins with", .least = 0});
+    v("at", &say::Chart::Mark::at, {.meaning = "index of the value that it begins with"});
     v("text", &say::Chart::Mark::text, {.meaning = "what begins: \"+5.0%\""});
   }
 };
 
 struct ChartJson {
-  const say::Chart& chart;
+  const say::Chart& of;
 
   static void Describe(auto& v) {
-    v("series", [](const ChartJson& json) { return MakeViews<SeriesJson>(json.chart.series); },
+    using C = const say::Chart&;
+    v("series", [](C chart) { return MakeViews<SeriesJson>(chart.series); },
       {.meaning = "over the same stretch of time, each on its own scale"});
-    v("points", [](const ChartJson& json) -> const auto& { return json.chart.points; },
-      {.meaning = "what each of the values is of", .omit_if_empty = true});
-    v("marks", [](const ChartJson& json) { return MakeViews<MarkJson>(json.chart.marks); },
+    v("points", &say::Chart::points, {.meaning = "what each of the values is of", .omit_if_empty = true});
+    v("marks", [](C chart) { return MakeViews<MarkJson>(chart.marks); },
       {.meaning = "what begins with which value", .omit_if_empty = true});
   }
 };
 
 struct PartJson {
-  const DocumentSpan& span;
-  const say::Part& part;
+  const say::Part& of;
 
   template <typename View, typename Of>
   static std::optional<View> As(const PartJson& json) {
-    return MakeOptionalView<View>(std::get_if<Of>(&json.part));
-  }
-  template <typename View, typename Of>
-  static std::optional<View> AsWithSpan(const PartJson& json) {
-    return MakeOptionalView<View>(std::get_if<Of>(&json.part), json.span);
+    return MakeOptionalView<View>(std::get_if<Of>(&json.of));
   }
 
   static constexpr const char* kSchemaName = "part";
   static void Describe(auto& v) {
-    v("paragraph", &AsWithSpan<ParagraphJson, say::Paragraph>,
-      {.meaning = "plain text", .omit_if_empty = true});
+    v("paragraph", &As<ParagraphJson, say::Paragraph>, {.meaning = "plain text", .omit_if_empty = true});
     v("table", &As<TableJson, say::Table>, {.meaning = "of cells", .omit_if_empty = true});
-    v("list", &AsWithSpan<ListJson, say::List>, {.meaning = "of sentences", .omit_if_empty = true});
+    v("list", &As<ListJson, say::List>, {.meaning = "of sentences", .omit_if_empty = true});
     v("facts", &As<FactsJson, say::Facts>,
       {.meaning = "what is the same in all of the subject", .omit_if_empty = true});
     v("chart", &As<ChartJson, say::Chart>, {.meaning = "series over time", .omit_if_empty = true});
@@ -288,7 +273,6 @@ struct PartJson {
 };
 
 struct SectionJson {
-  const DocumentSpan& span;
   const say::Section& of;
   bool appendix;
 
@@ -296,7 +280,7 @@ struct SectionJson {
   std::vector<PartJson> Parts() const {
     std::vector<PartJson> parts;
     for (const say::Part& part : of.parts) {
-      if (!say::IsPicture(part)) parts.push_back({span, part});
+      if (!say::IsPicture(part)) parts.push_back({part});
     }
     return parts;
   }
@@ -312,17 +296,14 @@ struct SectionJson {
 };
 
 struct AnswerJson {
-  const DocumentSpan& span;
-  const say::Answer& answer;
+  const say::Answer& of;
 
   static void Describe(auto& v) {
-    using J = const AnswerJson&;
-    v("text", [](J json) { return say::TextOf(json.answer.text, json.span); },
-      {.meaning = "in one sentence"});
-    v("values", [](J json) { return ValuesOf(json.answer.text, json.span); }, kValues);
-    v("rest", [](J json) { return say::TextOf(json.answer.rest, json.span); },
+    using A = const say::Answer&;
+    DescribeText<say::Answer>(v, {.meaning = "in one sentence"});
+    v("rest", [](A answer, const say::Document& in) { return say::TextOf(answer.rest, in.span); },
       {.meaning = "how sure that is", .omit_if_empty = true});
-    v("tone", [](J json) { return UnlessDefault<say::Tone::kPlain>(json.answer.tone); },
+    v("tone", [](A answer) { return UnlessDefault<say::Tone::kPlain>(answer.tone); },
       {.meaning = "how to take it; no key: `plain`", .omit_if_empty = true});
   }
 };
@@ -335,7 +316,7 @@ struct DocumentJson {
     DescribeSchemaVersion(v);
     v("title", &say::Document::title, {.meaning = "of the command and its subject"});
     v("facts", &say::Document::facts, {.meaning = "beside the title"});
-    v("answers", [](J json) { return MakeViews<AnswerJson>(json.of.answers, json.of.span); },
+    v("answers", [](J json) { return MakeViews<AnswerJson>(json.of.answers); },
       {.meaning = "what a reader wants to know first"});
     v("measured", &say::Document::measured,
       {.meaning = "what they are of: launches, rounds, seconds", .omit_if_empty = true});
@@ -344,10 +325,8 @@ struct DocumentJson {
     v("sections",
       [](J json) {
         std::vector<SectionJson> sections;
-        for (const say::Section& section : json.of.sections)
-          sections.push_back({json.of.span, section, false});
-        for (const say::Section& section : json.of.appendix)
-          sections.push_back({json.of.span, section, true});
+        for (const say::Section& section : json.of.sections) sections.push_back({section, false});
+        for (const say::Section& section : json.of.appendix) sections.push_back({section, true});
         return sections;
       },
       {.meaning = "from top to bottom"});
