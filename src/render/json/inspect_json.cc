@@ -33,33 +33,26 @@ struct TensorJson {
 };
 
 struct ValueJson {
-  const Method& method;
   std::size_t index;
 
   static constexpr const char* kSchemaName = "value";
   static void Describe(auto& v) {
     v("value", &ValueJson::index, {.meaning = "its index, by which instructions refer to it"});
-    v("kind", [](const ValueJson& json) { return json.method.values[json.index].kind; },
+    using J = const ValueJson&;
+    v("kind", [](J json, const Method& in) { return in.values[json.index].kind; },
       {.meaning = "of what the program stores"});
-    v("constant", [](const ValueJson& json) { return ConstantText(json.method.values[json.index]); },
+    v("constant", [](J json, const Method& in) { return ConstantText(in.values[json.index]); },
       {.meaning = "the number, truth value, or text that the program stores"});
-    v.Flat([](const ValueJson& json) {
-      return MakeOptionalView<TensorJson>(json.method.values[json.index].tensor);
-    });
+    v.Flat(
+        [](J json, const Method& in) { return MakeOptionalView<TensorJson>(in.values[json.index].tensor); });
   }
 };
 
-std::vector<ValueJson> MakeValues(const Method& method, const std::vector<std::size_t>& indices) {
-  return MakeViews<ValueJson>(indices, method);
-}
-
 struct NodeJson {
-  const XnnGraph& graph;
   const XnnNode& of;
 
   static constexpr const char* kSchemaName = "node";
   static void Describe(auto& v) {
-    using J = const NodeJson&;
     v("node", &XnnNode::index, {.meaning = "index in `nodes`: its identity"});
     v("type", &XnnNode::type, {.meaning = "as in XNNPACK's schema: `XNNConv2d`"});
     v("debug_handle", &XnnNode::debug_handle,
@@ -70,7 +63,7 @@ struct NodeJson {
     v("output_min", &XnnNode::output_min, {.meaning = "of a fused activation; null: not bounded"});
     v("output_max", &XnnNode::output_max, {.meaning = "of a fused activation; null: not bounded"});
     v("macs", &XnnNode::macs, {.meaning = "multiply-accumulates of one call; null: not known"});
-    v("with_sme2", [](J json) { return FindKleidiaiUse(json.of, json.graph); },
+    v("with_sme2", [](const XnnNode& node, const XnnGraph& in) { return FindKleidiaiUse(node, in); },
       {.meaning = "which microkernels it has on an Arm CPU with SME2; null: it multiplies no matrices"});
     v("convolution", &XnnNode::convolution, {.meaning = "of a convolution of any kind; null: it is none"});
   }
@@ -89,7 +82,7 @@ struct GraphJson {
     v("constant_bytes", &XnnGraph::constant_bytes, {.meaning = "in the payload itself"});
     v("inputs", &XnnGraph::inputs, {.meaning = "ids of values"});
     v("outputs", &XnnGraph::outputs, {.meaning = "ids of values"});
-    v("nodes", [](J json) { return MakeViews<NodeJson>(json.of.nodes, json.of); },
+    v("nodes", [](J json) { return MakeViews<NodeJson>(json.of.nodes); },
       {.meaning = "in the order in which they run"});
     v("values", &XnnGraph::values, {.meaning = "tensors that nodes read and write"});
     v("constants", &XnnGraph::constants, {.meaning = "weights, biases, and scales"});
@@ -97,25 +90,23 @@ struct GraphJson {
 };
 
 struct DelegateJson {
-  const Method& method;
   const MethodSummary& of_method;
   std::size_t index;
   const DelegateSummary& of = of_method.delegates[index];
 
-  const Delegate& Stored() const { return method.delegates[index]; }
-
   static constexpr const char* kSchemaName = "delegate";
   static void Describe(auto& v) {
     using J = const DelegateJson&;
+    const auto stored = [](auto member) {
+      return [member](J json, const Method& in) -> const auto& { return in.delegates[json.index].*member; };
+    };
     v("delegate", &DelegateJson::index, {.meaning = "its index in the method"});
-    v("backend", [](J json) { return json.Stored().backend; }, {.meaning = "that runs it: `XnnpackBackend`"});
-    v("payload_bytes", [](J json) { return json.Stored().payload; },
-      {.meaning = "what the backend's compiler made"});
-    v("payload_offset", [](J json) { return json.Stored().offset; },
-      {.meaning = "bytes from the start of the file"});
-    v("in_segment", [](J json) { return json.Stored().in_segment; },
+    v("backend", stored(&Delegate::backend), {.meaning = "that runs it: `XnnpackBackend`"});
+    v("payload_bytes", stored(&Delegate::payload), {.meaning = "what the backend's compiler made"});
+    v("payload_offset", stored(&Delegate::offset), {.meaning = "bytes from the start of the file"});
+    v("in_segment", stored(&Delegate::in_segment),
       {.meaning = "the payload is behind the FlatBuffer, else in it"});
-    v("compile_specs", [](J json) -> const auto& { return json.Stored().compile_specs; },
+    v("compile_specs", stored(&Delegate::compile_specs),
       {.meaning = "options that the backend's compiler had"});
     v("calls", &DelegateSummary::calls, {.meaning = "instructions that call it"});
     v("nodes", &DelegateSummary::nodes,
@@ -134,12 +125,11 @@ struct DelegateJson {
     v("tensor_types", &DelegateSummary::tensor_types,
       {.meaning = "data types that it computes in, each once"});
     v("weight_types", &DelegateSummary::weight_types, {.meaning = "data types of its constants, each once"});
-    v("xnnpack_graph", [](J json) { return json.Stored().graph; }, {.meaning = "in xnnpack_graphs"});
+    v("xnnpack_graph", stored(&Delegate::graph), {.meaning = "in xnnpack_graphs"});
   }
 };
 
 struct InstructionJson {
-  const Method& method;
   const Instruction& of;
 
   bool IsKernel() const { return of.kind == Instruction::Kind::kKernel; }
@@ -150,7 +140,8 @@ struct InstructionJson {
     v("chain", &Instruction::chain, {.meaning = "list of instructions that it is in"});
     v("instruction", &Instruction::index, {.meaning = "with `chain` its identity, in an ETDump, too"});
     v("kind", &Instruction::kind, {.meaning = "what it does"});
-    v("operator", [](J json) { return json.IsKernel() ? &json.method.operators[json.of.target] : nullptr; },
+    v("operator",
+      [](J json, const Method& in) { return json.IsKernel() ? &in.operators[json.of.target] : nullptr; },
       {.meaning = "name and overload of a kernel: `aten::add.out`"});
     v("delegate",
       [](J json) {
@@ -158,9 +149,10 @@ struct InstructionJson {
       },
       {.meaning = "index of the delegate that it calls"});
     v("arguments", &Instruction::arguments, {.meaning = "indices of values; of a move from and to"});
-    v("macs", [](J json) { return json.IsKernel() ? CountMacs(json.of, json.method) : std::nullopt; },
+    v("macs",
+      [](J json, const Method& in) { return json.IsKernel() ? CountMacs(json.of, in) : std::nullopt; },
       {.meaning = "of a kernel"});
-    v("with_sme2", [](J json) { return FindKleidiaiUse(json.of, json.method); },
+    v("with_sme2", [](J json, const Method& in) { return FindKleidiaiUse(json.of, in); },
       {.meaning =
            "which microkernels it would have on an Arm CPU with SME2; null: it multiplies no matrices"});
   }
@@ -176,9 +168,9 @@ struct MethodJson {
   static void Describe(auto& v) {
     using J = const MethodJson&;
     v("name", &Method::name, {.meaning = "`forward`"});
-    v("inputs", [](J json) { return MakeValues(json.of, json.of.inputs); },
+    v("inputs", [](J json) { return MakeViews<ValueJson>(json.of.inputs); },
       {.meaning = "in the order of the arguments"});
-    v("outputs", [](J json) { return MakeValues(json.of, json.of.outputs); },
+    v("outputs", [](J json) { return MakeViews<ValueJson>(json.of.outputs); },
       {.meaning = "in the order of the results"});
     v("planned_bytes", [](J json) { return json.summary.facts.planned; },
       {.meaning = "of all planned buffers"});
@@ -196,7 +188,7 @@ struct MethodJson {
     v("delegated_share_of_macs", [](J json) { return json.summary.facts.macs.ExactShare(); },
       {.meaning = "delegated_macs over `macs`", .least = 0, .most = 1});
     v("delegates",
-      [](J json) { return MakeIndexViews<DelegateJson>(json.of.delegates.size(), json.of, json.summary); },
+      [](J json) { return MakeIndexViews<DelegateJson>(json.of.delegates.size(), json.summary); },
       {.meaning = "parts that a backend's compiler made"});
     v("operators", [](J json) -> const auto& { return json.summary.operators; },
       {.meaning = "that are not delegated"});
@@ -211,9 +203,9 @@ struct MethodJson {
                   "it branches"});
     v("token_step", [](J json) { return TokenStepOf(json.of); },
       {.meaning = "of a language model, which takes tokens and a position; null: it is no such step"});
-    v("instructions", [](J json) { return MakeViews<InstructionJson>(json.of.instructions, json.of); },
+    v("instructions", [](J json) { return MakeViews<InstructionJson>(json.of.instructions); },
       {.meaning = "in order"});
-    v("values", [](J json) { return MakeIndexViews<ValueJson>(json.of.values.size(), json.of); },
+    v("values", [](J json) { return MakeIndexViews<ValueJson>(json.of.values.size()); },
       {.meaning = "every value that instructions refer to by its index"});
   }
 };
