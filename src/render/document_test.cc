@@ -15,7 +15,7 @@
 #include "core/text/display_width.h"
 #include "render/cell_value.h"
 #include "render/example_documents.h"
-#include "render/json/read_formats.h"
+#include "render/formats_testing.h"
 #include "render/table_text.h"
 #include "report/example_devices.h"
 #include "report/ladder/example_ladder.h"

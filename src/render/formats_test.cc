@@ -12,8 +12,8 @@
 
 #include "core/units.h"
 #include "render/csv/table_csv.h"
+#include "render/formats_testing.h"
 #include "render/json/json.h"
-#include "render/json/read_formats.h"
 #include "render/page/html.h"
 #include "render/report.h"
 #include "report/example_run.h"

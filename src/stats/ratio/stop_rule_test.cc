@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "stats/ratio/simulated_launches.h"
+#include "stats/ratio/simulated_launches_testing.h"
 
 namespace etprof::stats {
 namespace {

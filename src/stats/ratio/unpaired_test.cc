@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "stats/distribution.h"
-#include "stats/ratio/simulated_launches.h"
+#include "stats/ratio/simulated_launches_testing.h"
 
 namespace etprof::stats {
 namespace {
