@@ -14,6 +14,7 @@
 #include "core/json/describe.h"
 #include "core/parallel.h"
 #include "core/text/escape.h"
+#include "core/views.h"
 #include "delegates/delegate.h"
 #include "protocol/operator_place.h"
 #include "stats/level.h"
@@ -554,6 +555,10 @@ constexpr NamedValue<SpanKind> kSpanKinds[] = {{SpanKind::kMethod, "method"},
                                                {SpanKind::kOther, "other"}};
 
 std::string_view SpanKindName(SpanKind kind) { return FindName(kSpanKinds, kind); }
+
+std::vector<std::string> OperatorKeys(const Profile& profile, const std::vector<std::size_t>& operators) {
+  return MapEach(operators, [&](std::size_t op) { return KeyText(profile.operators[op].key); });
+}
 
 std::string KeyText(const OperatorKey& key) {
   return protocol::OperatorPlace{key.chain, key.instruction, std::string(SpanKindName(key.kind)), key.ordinal,

@@ -31,9 +31,17 @@ Breakdown SumRows(const Profile& profile, std::vector<AdditiveRow> rows, const R
 
 }  // namespace
 
+std::optional<double> AdditiveRow::Mean(const Breakdown& in) const {
+  return QuotientIfDefined(total, in.runs);
+}
+std::optional<double> AdditiveRow::Share(const Breakdown& in) const {
+  return QuotientIfDefined(total, in.total);
+}
+
 Breakdown ByGroup(const Profile& profile) {
   std::vector<AdditiveRow> rows;
   for (const Group group : kAllGroups) rows.push_back({std::string(GroupName(group)), 0, 0});
+  for (std::size_t i = 0; i < profile.groups.size(); ++i) rows[i].self = profile.groups[i];
   return SumRows(profile, std::move(rows), [&](std::size_t op) {
     return static_cast<std::size_t>(profile.operators[op].category.group);
   });
@@ -47,6 +55,7 @@ Breakdown ByCategory(const Profile& profile) {
     row = rows.size();
     rows.push_back({std::string(name), 0, 0});
   }
+  for (const auto& [name, self] : profile.categories) rows[index.at(name)].self = self;
   return SumRows(profile, std::move(rows),
                  [&](std::size_t op) { return index.at(profile.operators[op].category.name); });
 }

@@ -57,6 +57,21 @@ struct Operator {
   std::int32_t call_index =
       -1;  // number of the delegate or operator call in the run, counted from 0; -1 for the method
   bool portable = false;  // a kernel that is not delegated
+
+  static void Describe(auto& v) {
+    using O = Operator;
+    v("key", [](const O& op) { return KeyText(op.key); },
+      {.meaning = "unique in the experiment: method, instruction, kind, place in the call"});
+    v("name", &O::name, {.meaning = "as ExecuTorch's Inspector shows it"});
+    v("type", &O::type, {.meaning = "the name without its running number"});
+    v("backend", &O::backend, {.meaning = "of a delegate's operator", .or_null = true});
+    v("portable", &O::portable, {.meaning = "a kernel that is not delegated"});
+    v("category", [](const O& op) { return op.category.name; },
+      {.meaning = "what it computes, finer than `group`"});
+    v("group", [](const O& op) { return GroupName(op.category.group); }, {.meaning = "what it computes"});
+    v("call", [](const O& op) { return op.call_index >= 0 ? std::optional(op.call_index) : std::nullopt; },
+      {.meaning = "which delegate or operator call of a run it belongs to, from 0"});
+  }
 };
 
 enum class Phase : std::uint8_t {
@@ -215,15 +230,41 @@ Profile Attribute(const Trace& trace, const AttributeOptions& options);
 std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options);
 
 // A table whose rows add up: integer sums of self time over the common set of runs.
+struct Breakdown;
 struct AdditiveRow {
   std::string name;
   Nanoseconds total = 0;  // sum over the common set; divided by Breakdown::runs it is the mean
   std::int64_t operators = 0;
+  std::optional<stats::Distribution> self = {};  // self time per run; only of groups and categories
+
+  std::optional<double> Mean(const Breakdown& in) const;
+  std::optional<double> Share(const Breakdown& in) const;
+
+  static void Describe(auto& v) {
+    v("name", &AdditiveRow::name,
+      {.meaning = "group, category, place, module, line, or delegate; `Clipped`: time that spans claimed "
+                  "outside of their parent, or twice"});
+    v("total_ns", &AdditiveRow::total, {.meaning = "self time over the table's runs", .least = kAnyNumber});
+    v("operators", &AdditiveRow::operators,
+      {.meaning = "distinct ones, calls and the method itself among them"});
+    v("mean_ms", &AdditiveRow::Mean, kMs.WithMeaning("self time of one run, on average"));
+    v("share", &AdditiveRow::Share, {.meaning = "of the table's total_ns"});
+    v("self_ms", &AdditiveRow::self,
+      {.meaning = "of groups and categories: how the row's time of a run is spread over the runs"});
+  }
 };
 struct Breakdown {
   std::int64_t runs = 0;  // size of the common set
   Nanoseconds total = 0;  // Method::execute; the rows add up to it exactly
   std::vector<AdditiveRow> rows;
+
+  static constexpr const char* kSchemaName = "breakdown";
+  static void Describe(auto& v) {
+    v("runs", &Breakdown::runs, {.meaning = "traced runs that it is made of: the common set"});
+    v("total_ns", &Breakdown::total,
+      {.meaning = "the total_ns of the rows add up to it, exactly", .least = kAnyNumber});
+    v("rows", &Breakdown::rows, {.meaning = "the parts of the whole"});
+  }
 };
 Breakdown ByGroup(const Profile& profile);     // kAllGroups in order, then "Clipped"
 Breakdown ByCategory(const Profile& profile);  // fine categories present, by name, then "Clipped"

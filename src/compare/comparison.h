@@ -144,10 +144,20 @@ struct RatioAndVerdict {
 
 // Exact sums over the common set of runs of each variant: mean = total / runs. The delta of a row is
 // candidate_total * baseline_runs - baseline_total * candidate_runs over baseline_runs * candidate_runs.
+template <typename T>
+void DescribeTotals(auto& v);
+
 struct DeltaRow {
   std::string name;
   Nanoseconds baseline_total = 0, candidate_total = 0;
   Quantity quantity;  // mean self times
+
+  static constexpr const char* kSchemaName = "delta";
+  static void Describe(auto& v) {
+    v("name", &DeltaRow::name, {.meaning = "group, category, module, line, delegate, or operator"});
+    DescribeTotals<DeltaRow>(v);
+    v.Flat(&DeltaRow::quantity);
+  }
 };
 
 struct OperatorMatch {
@@ -187,6 +197,20 @@ struct Comparison {
   Nanoseconds baseline_clipped = 0, candidate_clipped = 0;  // truncated time, which is in no operator
   std::vector<std::string> warnings;
 };
+
+// Describes the totals of a row of a comparison, or of the comparison itself.
+template <typename T>
+void DescribeTotals(auto& v) {
+  constexpr MemberInfo kAny{.least = kAnyNumber};
+  v("baseline_total_ns", &T::baseline_total, kAny.WithMeaning("over baseline_runs"));
+  v("candidate_total_ns", &T::candidate_total, kAny.WithMeaning("over candidate_runs"));
+  v(
+      "delta_numerator_ns",
+      [](const T& of, const Comparison& in) {
+        return of.candidate_total * in.baseline_runs - of.baseline_total * in.candidate_runs;
+      },
+      kAny.WithMeaning("the difference of the means, times the comparison's delta_denominator: exact"));
+}
 
 Comparison Compare(const Side& baseline, const Side& candidate, const CompareOptions& options = {});
 

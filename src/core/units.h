@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,11 @@ using Bytes = std::int64_t;
 inline constexpr Nanoseconds kMaxTime = std::numeric_limits<Nanoseconds>::max() / 2;  // 146 years
 inline constexpr Nanoseconds kMaxEventTime = Nanoseconds{1} << 44;                    // 4.8 hours
 inline constexpr Nanoseconds kMaxTotalTime = Nanoseconds{1} << 50;                    // 13 days
+
+// part / whole: a mean over runs, or a share; absent if `whole` is 0.
+inline std::optional<double> QuotientIfDefined(Nanoseconds part, std::int64_t whole) {
+  return whole > 0 ? std::optional(static_cast<double>(part) / static_cast<double>(whole)) : std::nullopt;
+}
 
 // "51 ns", "7.92 µs", "12.3 ms", "31.0 s": three significant digits, in a unit in which the number is below
 // 1000. Negative durations keep their sign.

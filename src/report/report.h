@@ -37,6 +37,26 @@ struct OperatorRow : SpanStatistics {
   std::size_t op = 0;    // index into Profile::operators
   double mean_self = 0;  // ns; total_self / Breakdown::runs, which adds up over the operators
   double share = 0;      // share of Method::execute, 0 to 1
+
+  const Operator& Op(const Profile& profile) const { return profile.operators[op]; }
+  const OperatorSource* Source(const Profile& profile) const {
+    return profile.program ? &profile.program->operators[op] : nullptr;
+  }
+
+  static constexpr const char* kSchemaName = "operator";
+  static void Describe(auto& v) {
+    v.Flat(&OperatorRow::Op);
+    v("runs", &OperatorRow::runs, {.meaning = "of the common set, that it ran in"});
+    v("total_ns", &OperatorRow::total_self,
+      {.meaning = "self time over the common set", .least = kAnyNumber});
+    v("mean_ms", &OperatorRow::mean_self,
+      {.meaning = "total_ns over all runs of the common set: it adds up over operators",
+       .scale = 1e6,
+       .or_null = true});
+    v("share", &OperatorRow::share, {.meaning = "of `Method::execute`", .or_null = true});
+    v("self_ms", &OperatorRow::self, {.meaning = "self time of a run, over the steady runs that it ran in"});
+    v("program", &OperatorRow::Source, {.meaning = "null: which program ran is not known"});
+  }
 };
 
 // Kinds of operators that only move data.
@@ -72,6 +92,7 @@ struct BurstPoint {
   std::optional<double> mhz, celsius;  // absent: not reported by the device
 };
 
+struct Report;
 struct ReportExperiment {
   std::size_t index = 0;  // index into RunData::experiments
   std::string label;
@@ -133,6 +154,9 @@ struct ReportExperiment {
   bool TablesAreDisturbed() const { return steady_runs == 0 && disturbed_runs > 0; }
   // Mean over the common set, ns; 0 if there is no such row.
   double MeanOfGroup(Group group) const;
+  // The time of the common set that is not in `operators`: of the framework's spans, and truncated time.
+  Nanoseconds TotalOfRest() const;
+  const ExperimentData& Data(const Report& report) const;
   std::optional<double> MeanExecute() const;
 };
 

@@ -268,6 +268,19 @@ ProgramJoin JoinProgram(const Profile& profile, const Program& program, const Me
   return join;
 }
 
+const SourceModule* OperatorSource::Module(const Profile& profile) const {
+  return place && !profile.program->places[*place].modules.empty()
+             ? &profile.program->places[*place].modules.back()
+             : nullptr;
+}
+const SourceFrame* OperatorSource::Frame(const Profile& profile) const {
+  return place && profile.program->places[*place].frame ? &*profile.program->places[*place].frame : nullptr;
+}
+std::optional<std::string> OperatorSource::Line(const Profile& profile) const {
+  const SourceFrame* const frame = Frame(profile);
+  return frame != nullptr ? std::optional(fmt::format("{}:{}", frame->file, frame->line)) : std::nullopt;
+}
+
 std::optional<std::string> SourceLine(const ProgramJoin& join, std::size_t op) {
   const std::optional<std::size_t> place = join.operators[op].place;
   if (!place || !join.places[*place].frame) return std::nullopt;

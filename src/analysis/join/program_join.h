@@ -21,6 +21,10 @@ struct SourcePlace {
   bool operator==(const SourcePlace&) const = default;
 };
 
+struct Profile;
+// The keys (KeyText) of operators, which are indices into Profile::operators.
+std::vector<std::string> OperatorKeys(const Profile& profile, const std::vector<std::size_t>& operators);
+
 // How an operator of a profile is joined to the program that ran.
 struct OperatorSource {
   enum class Join : std::uint8_t {
@@ -53,6 +57,52 @@ struct OperatorSource {
   std::string why;                   // if kNone: the reason, one clause
   std::string hint;                  // if kKernel: what `etprof export` advises for it; "": nothing
   std::string not_delegated_reason;  // if kKernel: one clause; "": not known (program/xnn/delegable.h)
+
+  // The innermost module, the frame, and its "model.py:12", with the file as recorded; null or absent: not
+  // known.
+  const SourceModule* Module(const Profile& profile) const;
+  const SourceFrame* Frame(const Profile& profile) const;
+  std::optional<std::string> Line(const Profile& profile) const;
+
+  static constexpr const char* kSchemaName = "operator_source";
+  static void Describe(auto& v) {
+    using S = OperatorSource;
+    using P = const Profile&;
+    v("join", &S::join,
+      {.meaning = "what of the program it is: nodes of a delegate's graph, inserted by XNNPACK for the next "
+                  "operator, an instruction"});
+    v("why", &S::why, {.meaning = "of none: why", .or_null = true});
+    v("why_not_delegated", &S::not_delegated_reason,
+      {.meaning = "of an instruction: why it is in no XNNPACK delegate, as far as the program shows it",
+       .or_null = true});
+    v("layer", [](const S& of, P in) { return of.Module(in) ? &of.Module(in)->path : nullptr; },
+      {.meaning = "path of the innermost module; empty: the model itself"});
+    v("layer_type", [](const S& of, P in) { return of.Module(in) ? &of.Module(in)->type : nullptr; },
+      {.meaning = "class of that module"});
+    v("source", &S::Line, {.meaning = "file:line of the model"});
+    v("function", [](const S& of, P in) { return of.Frame(in) ? &of.Frame(in)->function : nullptr; },
+      {.meaning = "of the model, that the line is in"});
+    v("between", &S::between,
+      {.meaning = "a conversion that no line of the model stands for; its layer is that of the operator that "
+                  "it serves"});
+    v("nodes", &S::nodes,
+      {.meaning = "of the delegate's graph: its own first, then those that are fused into it"});
+    v("debug_handles", &S::debug_handles, {.meaning = "of the edge program's nodes, as in the .etrecord"});
+    v("shape", [](const S& of) { return FormatTensors(of.tensors); },
+      {.meaning = "what is read -> what is written, sizes and types: 1x3, 3x4, 4 -> 1x4 fp32; \"at most\" "
+                  "or \"unbounded\" ends it where sizes change at run time",
+       .or_null = true});
+    v("macs", [](const S& of) { return of.work.macs; },
+      {.meaning = "multiply-accumulates of one call; null: not known"});
+    v("bytes_read", [](const S& of) { return of.work.read; }, {.meaning = "by one call"});
+    v("bytes_written", [](const S& of) { return of.work.written; }, {.meaning = "by one call"});
+    v("bytes", [](const S& of) { return of.work.bytes; },
+      {.meaning = "compulsory traffic: each tensor once"});
+    v("producers", [](const S& of, P in) { return OperatorKeys(in, of.producers); },
+      {.meaning = "keys of the operators that write what it reads, as far as that is certain"});
+    v("consumers", [](const S& of, P in) { return OperatorKeys(in, of.consumers); },
+      {.meaning = "keys of the operators that read what it writes, likewise"});
+  }
 };
 
 template <>

@@ -65,10 +65,6 @@ inline constexpr std::string_view kKeyAsNodeId = "as `node_id` of timelines";
 inline constexpr std::string_view kRunsOfCommonSet = "size of the common set";
 inline constexpr std::string_view kMeaningOfCv = "standard deviation over mean";
 
-// Part divided by whole: a mean over runs, or a share. Absent if `whole` is 0.
-inline std::optional<double> QuotientIfDefined(Nanoseconds part, std::int64_t whole) {
-  return whole > 0 ? std::optional(static_cast<double>(part) / static_cast<double>(whole)) : std::nullopt;
-}
 // 100 part / whole; absent if `whole` is 0.
 inline std::optional<double> MaybePercent(Nanoseconds part, Nanoseconds whole) {
   return whole > 0 ? std::optional(100.0 * static_cast<double>(part) / static_cast<double>(whole))

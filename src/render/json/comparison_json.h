@@ -33,10 +33,6 @@ struct CostJson {
 using TimeCostJson = CostJson<false>;
 using MemoryCostJson = CostJson<true>;
 
-inline const std::string& ExperimentName(const Report& report, const ReportExperiment& experiment) {
-  return report.run.experiments[experiment.index].name;
-}
-
 // Null operators give absent values.
 inline std::optional<std::string> MaybeKey(const Operator* op) {
   return op != nullptr ? std::optional(KeyText(op->key)) : std::nullopt;
@@ -53,7 +49,7 @@ struct NamedExperimentJson {
   static constexpr const char* kSchemaName = "matrix_side";
   static void Describe(auto& v) {
     using J = const NamedExperimentJson&;
-    v("experiment", [](J json) { return ExperimentName(json.report, json.of); },
+    v("experiment", [](J json) { return json.of.Data(json.report).name; },
       {.meaning = "its name in the configuration"});
     v("label", &ReportExperiment::label, {.meaning = "its name in reports"});
     v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .least = 1});
@@ -147,53 +143,6 @@ struct MatrixJson {
   }
 };
 
-// Totals over the runs of each variant, and their exact difference: candidate_total / candidate_runs -
-// baseline_total / baseline_runs as one fraction.
-struct TotalsJson {
-  const Comparison& comparison;
-  Nanoseconds baseline, candidate;
-
-  static void Describe(auto& v) {
-    using J = const TotalsJson&;
-    constexpr MemberInfo kAny{.least = kAnyNumber};
-    v("baseline_total_ns", &TotalsJson::baseline, kAny.WithMeaning("over baseline_runs"));
-    v("candidate_total_ns", &TotalsJson::candidate, kAny.WithMeaning("over candidate_runs"));
-    v(
-        "delta_numerator_ns",
-        [](J json) {
-          return json.candidate * json.comparison.baseline_runs -
-                 json.baseline * json.comparison.candidate_runs;
-        },
-        kAny.WithMeaning("the difference of the means, times the comparison's delta_denominator: exact"));
-  }
-};
-
-struct DeltaJson {
-  const Comparison& comparison;
-  const DeltaRow& of;
-
-  static constexpr const char* kSchemaName = "delta";
-  static void Describe(auto& v) {
-    using J = const DeltaJson&;
-    v("name", &DeltaRow::name, {.meaning = "group, category, module, line, delegate, or operator"});
-    v.Flat(
-        [](J json) { return TotalsJson{json.comparison, json.of.baseline_total, json.of.candidate_total}; });
-    v.Flat(&DeltaRow::quantity);
-  }
-};
-
-struct LayerDeltaJson {
-  const Comparison& comparison;
-  const LayerDelta& of;
-
-  static void Describe(auto& v) {
-    using J = const LayerDeltaJson&;
-    v.Flat([](J json) { return DeltaJson{json.comparison, json.of.row}; });
-    v("depth", &LayerDelta::depth, {.meaning = "of the module; 0: the model"});
-    v("type", &LayerDelta::type, {.meaning = "class of the module", .or_null = true});
-  }
-};
-
 // The operators of the two variants that a row compares.
 struct OperatorPairJson {
   const Operator *baseline, *candidate;  // null: the variant has no such operator
@@ -223,108 +172,99 @@ struct OperatorPairJson {
 };
 
 struct OperatorDeltaJson {
-  const Comparison& comparison;
   DeltaRow row;
   std::optional<OperatorPairJson> pair;  // absent for the row "Clipped"
 
   static void Describe(auto& v) {
-    using J = const OperatorDeltaJson&;
-    v.Flat([](J json) { return DeltaJson{json.comparison, json.row}; });
+    v.Flat(&OperatorDeltaJson::row);
     v.Flat(&OperatorDeltaJson::pair, {.meaning = "the row \"Clipped\" has none"});
   }
 };
 
+struct SpeedupFactorsJson {
+  const ReportComparison& pair;
+  const SpeedupFactors& of;
+
+  static constexpr const char* kSchemaName = "speedup_factors";
+  static void Describe(auto& v) {
+    v.Flat([](const SpeedupFactors& factors) -> const auto& { return factors; });
+    v("text", [](const SpeedupFactorsJson& json) { return say::FactorsText(json.pair); },
+      {.meaning = "the same in words"});
+  }
+};
+
 struct ComparisonJson {
-  const Report& report;
   const ReportComparison& pair;
   const Comparison& of = pair.comparison;
 
-  const ReportExperiment& Baseline() const { return report.experiments[pair.baseline]; }
-  const ReportExperiment& Candidate() const { return report.experiments[pair.candidate]; }
-  std::vector<DeltaJson> Rows(const std::vector<DeltaRow>& rows) const {
-    return MakeViews<DeltaJson>(rows, of);
-  }
-  std::vector<OperatorDeltaJson> Operators() const {
+  std::vector<OperatorDeltaJson> Operators(const Report& report) const {
     std::vector<OperatorDeltaJson> rows;
+    const auto find = [&](std::size_t experiment, const std::optional<std::size_t>& op) {
+      return op ? &report.experiments[experiment].profile->operators[*op] : nullptr;
+    };
     for (const OperatorMatch& match : of.operators) {
-      const OperatorPairJson operators{
-          match.baseline ? &Baseline().profile->operators[*match.baseline] : nullptr,
-          match.candidate ? &Candidate().profile->operators[*match.candidate] : nullptr, match};
+      const OperatorPairJson operators{find(pair.baseline, match.baseline),
+                                       find(pair.candidate, match.candidate), match};
       const std::string& name =
           (operators.candidate != nullptr ? operators.candidate : operators.baseline)->name;
-      rows.push_back({of, {name, match.baseline_total, match.candidate_total, match.quantity}, operators});
+      rows.push_back({{name, match.baseline_total, match.candidate_total, match.quantity}, operators});
     }
-    rows.push_back({of, {"Clipped", of.baseline_clipped, of.candidate_clipped, {}}, std::nullopt});
+    rows.push_back({{"Clipped", of.baseline_clipped, of.candidate_clipped, {}}, std::nullopt});
     return rows;
   }
 
   static constexpr const char* kSchemaName = "comparison";
   static void Describe(auto& v) {
     using J = const ComparisonJson&;
-    v("label", [](J json) { return json.pair.label; },
-      {.meaning = "of the pair, as configured", .or_null = true});
+    using P = ReportComparison;
+    const auto pair = [](auto member) {
+      return [member](J json) -> const auto& { return json.pair.*member; };
+    };
+    const auto experiment = [](std::size_t P::*member) {
+      return [member](J json, const Report& in) { return in.experiments[json.pair.*member].Data(in).name; };
+    };
+    v("label", pair(&P::label), {.meaning = "of the pair, as configured", .or_null = true});
     v("baseline", &Comparison::baseline_label,
       {.meaning = "label of the variant that the other is compared with"});
     v("candidate", &Comparison::candidate_label,
       {.meaning = "label of the variant that is compared with the baseline"});
-    v("baseline_experiment", [](J json) { return ExperimentName(json.report, json.Baseline()); },
-      {.meaning = "its name in the configuration"});
-    v("candidate_experiment", [](J json) { return ExperimentName(json.report, json.Candidate()); },
-      {.meaning = "its name in the configuration"});
+    v("baseline_experiment", experiment(&P::baseline), {.meaning = "its name in the configuration"});
+    v("candidate_experiment", experiment(&P::candidate), {.meaning = "its name in the configuration"});
     v("pairing", &Comparison::pairing,
       {.meaning =
            "`launches`: interleaved; `unpaired`: measured apart, with usual drift; `none`: no interval"});
     v("launches", &Comparison::launches, {.meaning = "that the latency's estimate is from; 0: not paired"});
     v("rounds", &Comparison::rounds, {.meaning = "that count, over all launches"});
-    v("half_width", [](J json) { return json.pair.half_width; },
-      {.meaning = "of the latency's interval, relative"});
-    v("same_configuration", [](J json) { return json.pair.same_configuration; }, {.meaning = "an A/A pair"});
+    v("half_width", pair(&P::half_width), {.meaning = "of the latency's interval, relative"});
+    v("same_configuration", pair(&P::same_configuration), {.meaning = "an A/A pair"});
     v("latency_from", [](J json) { return LatencySourceName(json.of.latency_from_trace); }, kLatencySource);
     v("latency", &Comparison::latency, {.meaning = "of medians, with the headline's verdict"});
     v("baseline_runs", &Comparison::baseline_runs, {.meaning = "traced runs of its common set"});
     v("candidate_runs", &Comparison::candidate_runs, {.meaning = "traced runs of its common set"});
     v("delta_denominator", [](J json) { return json.of.baseline_runs * json.of.candidate_runs; },
       {.meaning = "of every delta_numerator_ns: baseline_runs times candidate_runs"});
-    v("whole", [](J json) { return TotalsJson{json.of, json.of.baseline_total, json.of.candidate_total}; },
-      {.meaning = "the delta_numerator_ns of the rows of each table add up to its, exactly"});
-    v("groups", [](J json) { return json.Rows(json.of.groups); },
-      {.meaning = "self times by kind of computation"});
-    v("categories", [](J json) { return json.Rows(json.of.categories); },
-      {.meaning = "self times by finer kind of computation"});
-    v("layers", [](J json) { return MakeViews<LayerDeltaJson>(json.pair.layers, json.of); },
-      {.meaning = "self times by module, with the modules in it"});
-    v("by_source", [](J json) { return json.Rows(json.pair.by_source); },
-      {.meaning = "self times by line of the model"});
-    v("by_delegate", [](J json) { return json.Rows(json.pair.by_delegate); },
-      {.meaning = "self times by delegate call"});
+    v.Object("whole", [](auto& in) { DescribeTotals<Comparison>(in); },
+             {.meaning = "the delta_numerator_ns of the rows of each table add up to its, exactly"});
+    v("groups", &Comparison::groups, {.meaning = "self times by kind of computation"});
+    v("categories", &Comparison::categories, {.meaning = "self times by finer kind of computation"});
+    v("layers", pair(&P::layers), {.meaning = "self times by module, with the modules in it"});
+    v("by_source", pair(&P::by_source), {.meaning = "self times by line of the model"});
+    v("by_delegate", pair(&P::by_delegate), {.meaning = "self times by delegate call"});
     v("operators", &ComparisonJson::Operators,
       {.meaning = "all of both variants, each once, and what was clipped"});
-    v("outputs", [](J json) { return json.pair.outputs; },
-      {.meaning = "how the outputs of the two differ; null: not known"});
+    v("outputs", pair(&P::outputs), {.meaning = "how the outputs of the two differ; null: not known"});
     v("load", [](J json) { return TimeCostJson{json.pair.costs.load}; },
       {.meaning = "medians over launches; estimates from five interleaved launches on"});
     v("first_run", [](J json) { return TimeCostJson{json.pair.costs.first_run}; },
       {.meaning = "of a process: medians over launches"});
     v("peak_memory", [](J json) { return MemoryCostJson{json.pair.costs.peak_memory}; },
       {.meaning = "the maximum over launches"});
-    v("speedup_factors", [](J json) { return MakeOptionalView<FactorsJson>(json.pair.factors, json.pair); },
+    v("speedup_factors",
+      [](J json) { return MakeOptionalView<SpeedupFactorsJson>(json.pair.factors, json.pair); },
       {.meaning = "ratio = peak_ratio x use_ratio, of the operators that the compute peak limits in both "
                   "variants"});
     v("warnings", &Comparison::warnings, {.meaning = "what makes the comparison less certain"});
   }
-
- private:
-  struct FactorsJson {
-    const ReportComparison& pair;
-    const SpeedupFactors& factors;
-
-    static constexpr const char* kSchemaName = "speedup_factors";
-    static void Describe(auto& v) {
-      v.Flat([](const FactorsJson& json) -> const auto& { return json.factors; });
-      v("text", [](const FactorsJson& json) { return say::FactorsText(json.pair); },
-        {.meaning = "the same in words"});
-    }
-  };
 };
 
 }  // namespace etprof

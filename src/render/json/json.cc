@@ -26,13 +26,12 @@ Totals TotalsOf(const Breakdown& breakdown) {
 }
 
 struct EtdumpJson {
-  const Report& report;
   const ReportExperiment& of;
 
   static void Describe(auto& v) {
     using J = const EtdumpJson&;
     v("etdump", &ReportExperiment::etdump_name, {.meaning = "file name", .or_null = true});
-    v("experiment", [](J json) { return ExperimentName(json.report, json.of); },
+    v("experiment", [](J json, const Report& in) { return json.of.Data(in).name; },
       {.meaning = "its name in the configuration"});
     v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .least = 1});
     v("runs", [](J json) { return json.of.groups.runs; },
@@ -109,8 +108,7 @@ struct InsightJson {
       {.meaning = "of one inference; findings are sorted by it, after those of kind `tracing`",
        .scale = 1e6,
        .or_null = true});
-    v("experiment",
-      [](J json) { return ExperimentName(json.report, json.report.experiments[json.of.experiment]); },
+    v("experiment", [](J json) { return json.report.experiments[json.of.experiment].Data(json.report).name; },
       {.meaning = "that it is of"});
     v("evidence",
       [](J json) {
@@ -121,13 +119,13 @@ struct InsightJson {
   }
 };
 
-// Describes keys that several files have in common; `v` describes a view of a report.
+// Describes keys that several files have in common.
 void DescribeMeasurement(auto& v) {
-  v("platform", [](const auto& json) { return json.of.run.platform; },
+  v("platform", [](const Report& report) { return report.run.platform; },
     {.meaning = "of the device, as in the manifest", .or_null = true});
-  v("generated_at", [](const auto& json) { return json.of.run.generated_at; },
+  v("generated_at", [](const Report& report) { return report.run.generated_at; },
     {.meaning = "when the measurement began, UTC", .or_null = true});
-  v("status", [](const auto& json) { return json.of.run.status; },
+  v("status", [](const Report& report) { return report.run.status; },
     {.meaning = "of the measurement; `running` also means killed"});
 }
 
@@ -137,7 +135,7 @@ struct AnalysisJson {
   std::vector<EtdumpJson> Etdumps() const {
     std::vector<EtdumpJson> etdumps;
     for (const ReportExperiment& experiment : of.experiments) {
-      if (experiment.profile) etdumps.push_back({of, experiment});
+      if (experiment.profile) etdumps.push_back({experiment});
     }
     return etdumps;
   }
@@ -179,9 +177,9 @@ struct AnalysisJson {
       kMs.WithMeaning("self time by group, over all of per_etdump"));
     v("per_etdump", &AnalysisJson::Etdumps, {.meaning = "experiments with an ETDump that can be read"});
     v("csv_files", &AnalysisJson::Tables, {.meaning = "that the analysis wrote beside it"});
-    v("experiments", [](J json) { return MakeViews<ExperimentJson>(json.of.experiments, json.of); },
+    v("experiments", [](J json) { return MakeViews<ExperimentJson>(json.of.experiments); },
       {.meaning = "one for each number of threads"});
-    v("comparisons", [](J json) { return MakeViews<ComparisonJson>(json.of.comparisons, json.of); },
+    v("comparisons", [](J json) { return MakeViews<ComparisonJson>(json.of.comparisons); },
       {.meaning = "pairs of experiments"});
     v("matrices", [](J json) { return MakeViews<MatrixJson>(json.of.matrices, json.of); },
       {.meaning = "several experiments compared with one baseline; false discovery is controlled within a "

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/profile.h"
+#include "core/json/describe.h"
 #include "program/xnn/kleidiai.h"
 #include "protocol/messages.h"
 #include "report/kernels/watched.h"
@@ -24,6 +25,23 @@ struct MatrixKernelRow {
   std::string change;                  // change of the export that enables KleidiAI's kernels; "": not known
   std::vector<std::size_t> operators;  // indices into Profile::operators
   double mean_ns = 0;                  // self time per run
+
+  static void Describe(auto& v) {
+    using R = MatrixKernelRow;
+    v("kernels", &R::ran,
+      {.meaning = "KleidiAI's for SME and SME2 (`sme`), KleidiAI's, XNNPACK's own, or a portable kernel"});
+    v("proven", &R::proven,
+      {.meaning = "the class of their code in a watched run; null: not watched", .or_null = true});
+    v("contradicts", &R::contradicts, {.meaning = "their names say otherwise than what was seen to run"});
+    v("why", &R::why,
+      {.meaning = "why not KleidiAI's for SME and SME2; null: they are, or it is not known",
+       .or_null = true});
+    v("change", &R::change,
+      {.meaning = "of the export, so that KleidiAI's run; null: none is known", .or_null = true});
+    v("mean_ms", &R::mean_ns, kNonNegativeMs.WithMeaning("self time of a run, of all of them"));
+    v("operators", [](const R& row, const Profile& in) { return OperatorKeys(in, row.operators); },
+      {.meaning = "their keys", .some = true});
+  }
 };
 
 // Whether the run was on an Arm CPU, as far as known. `isa` is absent for third-party runners; then only an

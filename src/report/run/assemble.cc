@@ -383,6 +383,16 @@ void AddMatrixKernels(Report& report) {
 
 }  // namespace
 
+Nanoseconds ReportExperiment::TotalOfRest() const {
+  Nanoseconds rest = groups.total;
+  for (const OperatorRow& row : operators) rest -= row.total_self;
+  return rest;
+}
+
+const ExperimentData& ReportExperiment::Data(const Report& report) const {
+  return report.run.experiments[index];
+}
+
 double ReportExperiment::MeanOfGroup(Group group) const {
   const auto row = static_cast<std::size_t>(group);
   if (groups.runs == 0 || row >= groups.rows.size()) return 0;

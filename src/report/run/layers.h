@@ -51,6 +51,12 @@ struct LayerDelta {
   int depth = 0;
   std::string type;
   DeltaRow row;  // comparison of LayerRow::total
+
+  static void Describe(auto& v) {
+    v.Flat(&LayerDelta::row);
+    v("depth", &LayerDelta::depth, {.meaning = "of the module; 0: the model"});
+    v("type", &LayerDelta::type, {.meaning = "class of the module", .or_null = true});
+  }
 };
 std::vector<LayerDelta> CompareLayers(const ExperimentPair& sides);
 

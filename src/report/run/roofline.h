@@ -43,6 +43,37 @@ struct RooflineRow {
   }
   double macs_per_s() const { return static_cast<double>(macs) / time.ns * 1e9; }
   double bytes_per_s() const { return static_cast<double>(bytes) / time.ns * 1e9; }
+
+  static void Describe(auto& v) {
+    using R = RooflineRow;
+    constexpr std::string_view kTypes = "fp32|fp16|bf16|int8|other";
+    v("key", [](const R& row, const Profile& in) { return KeyText(in.operators[row.op].key); },
+      {.meaning = "of the operator"});
+    v("name", [](const R& row, const Profile& in) { return in.operators[row.op].name; },
+      {.meaning = "of the operator"});
+    v("dtype", &R::dtype, {.meaning = "that it multiplies in", .choices = kTypes});
+    v("roof_dtype", &R::roof_dtype,
+      {.meaning = "of the roof that it is compared with: fp32 where the CPU computes no fp16",
+       .choices = kTypes});
+    v("time_ms", [](const R& row) { return row.time.ns; }, kMs.WithMeaning("self time of a run"));
+    v(
+        "time_low_ms", [](const R& row) { return row.time.low; },
+        kMs.WithMeaning("of its 95% interval over launches; null: too few launches"));
+    v(
+        "time_high_ms", [](const R& row) { return row.time.high; },
+        kMs.WithMeaning("of its 95% interval over launches; null: too few launches"));
+    v("macs", &R::macs, {.meaning = "multiply-accumulates of a run"});
+    v("bytes", &R::bytes, {.meaning = "compulsory traffic of a run: each tensor once"});
+    v("flops_per_byte",
+      [](const R& row) { return row.bytes == 0 ? std::nullopt : std::optional(row.intensity()); },
+      {.meaning = "two for each MAC; null: no bytes", .least = 0});
+    v("macs_per_s", &R::macs_per_s, {.meaning = "over `time_ms`"});
+    v("bytes_per_s", &R::bytes_per_s, {.meaning = "over `time_ms`"});
+    v("bound", &R::bound, {.meaning = "which roof is the lower one for it"});
+    v("roof_ms", &R::roof_ns, kMs.WithMeaning("the time that it would take at that roof"));
+    v("share_of_roof", &R::share, {.meaning = "the time at the roof / the time", .least = 0});
+    v("would_save_ms", &R::gap_ns, kMs.WithMeaning("`time_ms` less `roof_ms`"));
+  }
 };
 
 template <>
@@ -76,6 +107,16 @@ struct Roofline {
   // The mean self times (ns) of operators without a row: their work is not known, or no roof limits them (a
   // reshape).
   double not_covered_ns = 0;
+
+  static void Describe(auto& v) {
+    v("roofs", &Roofline::roofs, {.meaning = "compute by data type, then memory, the innermost level first"});
+    v("covered_ms", &Roofline::covered_ns, kNonNegativeMs.WithMeaning("of the rows together"));
+    v("roof_ms", &Roofline::roof_ns, kNonNegativeMs.WithMeaning("of the rows together, at their roofs"));
+    v("not_covered_ms", &Roofline::not_covered_ns,
+      kNonNegativeMs.WithMeaning(
+          "of operators without a row: what they do is not known, or no roof limits it"));
+    v("rows", &Roofline::rows, {.meaning = "operators, by falling `would_save_ms`"});
+  }
 };
 
 // Absent without a program, or if the work of no operator is known.
