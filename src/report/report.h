@@ -187,11 +187,29 @@ struct ReportComparison {
   std::optional<SpeedupFactors> factors;  // if the machine's peaks explain the verdict
 };
 
+// A time of a candidate compared with a baseline.
+struct MatrixCell : Quantity {
+  std::optional<double> efficiency;  // of a thread sweep
+
+  static void Describe(auto& v) {
+    Quantity::Describe(v);
+    v("efficiency", &MatrixCell::efficiency,
+      {.meaning = "of a thread sweep: speedup over the ratio of the threads; 1 is perfect", .least = 0});
+  }
+};
 // A time of several experiments compared with one baseline.
 struct MatrixRow {
   std::string name;
-  std::optional<std::size_t> op;  // for operators: index into the baseline's Profile::operators
-  std::vector<Quantity> against;  // by candidate
+  std::optional<std::size_t> op = {};  // for operators: index into the baseline's Profile::operators
+  std::optional<std::string> key = {};
+  std::vector<MatrixCell> against = {};  // by candidate
+
+  static constexpr const char* kSchemaName = "matrix_row";
+  static void Describe(auto& v) {
+    v("name", &MatrixRow::name, {.meaning = "median latency, a group, or an operator"});
+    v("key", &MatrixRow::key, {.meaning = "of an operator of the baseline"});
+    v("against", &MatrixRow::against, {.meaning = "in the order of the candidates"});
+  }
 };
 // Several experiments compared with one baseline in one table.
 struct Matrix {

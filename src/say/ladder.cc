@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/units.h"
+#include "core/views.h"
 #include "report/ladder/matrix.h"
 #include "say/run/report_parts.h"
 #include "say/wording.h"
@@ -276,18 +277,14 @@ class LadderDocument {
     List list{"Depends on the number of threads", {}, kScreenSwings};
     for (const ThreadDependentLevel& swing : ladder_.thread_dependent_levels) {
       if (swing.of == ThreadDependentLevel::Of::kLatency) continue;  // the answer already says so
-      const LadderRow& row = ladder_.RowOf(swing);
-      const auto where = [&](const std::vector<std::size_t>& threads) {
-        std::vector<std::string> parts;
-        for (const std::size_t t : threads) {
-          parts.push_back(fmt::format("{} ({})", CountedText(ladder_.threads[t], "thread"),
-                                      TextOf(CellOrBlank<Speedup>(row.cells[t][swing.level].over_below))));
-        }
-        return JoinWithAnd(parts);
+      const auto where = [](const std::vector<LadderCell>& cells) {
+        return JoinWithAnd(MapEach(cells, [](const LadderCell& cell) {
+          return fmt::format("{} ({})", CountedText(cell.threads, "thread"),
+                             TextOf(CellOrBlank<Speedup>(cell.over_below)));
+        }));
       };
-      list.items.emplace_back(fmt::format("{} speeds up {} at {} but slows it down at {}.",
-                                          GetName(swing.level), row.name, where(swing.helps),
-                                          where(swing.hurts)));
+      list.items.emplace_back(fmt::format("{} speeds up {} at {} but slows it down at {}.", swing.level,
+                                          swing.name, where(swing.helps), where(swing.hurts)));
     }
     return list;
   }
@@ -333,16 +330,15 @@ class LadderDocument {
   Row MakeThreadsRow(const std::string& name, const LadderRow& of, std::size_t level,
                      const auto& speedup) const {
     Row row{name};
-    for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
-      row.cells.push_back(OptionalCell<Time>(of.cells[t][level].ns));
-      row.cells.push_back(speedup(LadderSetting{level, t}));
+    for (const std::vector<LadderCell>& levels : of.cells) {
+      row.cells.push_back(OptionalCell<Time>(levels[level].ns));
+      row.cells.push_back(speedup(levels[level]));
     }
     return row;
   }
 
-  Cell ScalingCell(const LadderRow& row, const LadderSetting& setting) const {
-    const auto& over = row.At(setting).over_fewest;
-    return over ? Cell(Speedup{*over, EfficiencyAt(ladder_, row, setting)}) : Cell("");
+  static Cell ScalingCell(const LadderCell& cell) {
+    return cell.over_fewest ? Cell(Speedup{*cell.over_fewest, cell.efficiency}) : Cell("");
   }
 
   // For several numbers of threads: one row per level.
@@ -352,12 +348,11 @@ class LadderDocument {
     table.columns.push_back(Right("scaling"));
     const LadderRow& latency = ladder_.latency;
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-      Row row = MakeThreadsRow(GetName(l), latency, l, [&](const LadderSetting& at) {
-        return CellOrBlank<Speedup>(latency.At(at).over_below);
-      });
+      Row row = MakeThreadsRow(GetName(l), latency, l,
+                               [](const LadderCell& cell) { return CellOrBlank<Speedup>(cell.over_below); });
       Cell scaling("");  // at the largest number of threads that has a value
-      for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
-        if (latency.cells[t][l].over_fewest) scaling = ScalingCell(latency, {l, t});
+      for (const std::vector<LadderCell>& levels : latency.cells) {
+        if (levels[l].over_fewest) scaling = ScalingCell(levels[l]);
       }
       row.cells.push_back(std::move(scaling));
       table.rows.push_back(std::move(row));
@@ -369,8 +364,7 @@ class LadderDocument {
     Table table{"ladder_scaling", "Scaling over threads", {Left("of", "")}, {}, Level::kPage};
     AddThreads("_scaling", table);
     const auto add = [&](const std::string& name, const LadderRow& of, std::size_t l) {
-      table.rows.push_back(
-          MakeThreadsRow(name, of, l, [&](const LadderSetting& at) { return ScalingCell(of, at); }));
+      table.rows.push_back(MakeThreadsRow(name, of, l, ScalingCell));
     };
     for (std::size_t l = 0; l < ladder_.levels.size(); ++l) add(GetName(l), ladder_.latency, l);
     for (const LadderRow& row : ladder_.groups)

@@ -101,13 +101,9 @@ class MatrixSection {
 
   void AddRow(const MatrixRow& of, const std::string& name, Level level, Table& table) const {
     Row row{name, of.against.empty() ? Cell() : OptionalCell<Time>(of.against.front().baseline_ns)};
-    for (std::size_t i = 0; i < of.against.size(); ++i) {
-      const Quantity& quantity = of.against[i];
-      const int threads = report_.experiments[matrix_.candidates[i]].threads;
-      row.cells.push_back(OptionalCell<Time>(quantity.candidate_ns));
-      row.cells.push_back(Speedup{quantity, matrix_.threads
-                                                ? ScalingEfficiency(quantity, baseline_.threads, threads)
-                                                : std::nullopt});
+    for (const MatrixCell& cell : of.against) {
+      row.cells.push_back(OptionalCell<Time>(cell.candidate_ns));
+      row.cells.push_back(Speedup{cell, cell.efficiency});
     }
     row.level = level;
     table.rows.push_back(std::move(row));

@@ -57,8 +57,7 @@ class PayoffSection {
     if (!report_.ladder) return false;
     return std::ranges::any_of(report_.ladder->thread_dependent_levels,
                                [&](const ThreadDependentLevel& swing) {
-                                 return report_.ladder->levels[swing.level].name == payoff_.candidate &&
-                                        report_.ladder->RowOf(swing).name == row.name;
+                                 return swing.level == payoff_.candidate && swing.name == row.name;
                                });
   }
 

@@ -10,37 +10,28 @@ struct LadderCsvRow {
   const Report& report;
   const char* what;
   const LadderRow& row;
-  LadderSetting at;
-
-  const Ladder& ladder() const { return *report.ladder; }
-  const LadderCell& cell() const { return row.At(at); }
-  const Operator* op() const {
-    if (!cell().op) return nullptr;
-    return &report.experiments[*ladder().experiments[at.threads][at.level]].profile->operators[*cell().op];
-  }
+  const LadderCell& of;
 
   static void Describe(auto& v) {
     using Of = const LadderCsvRow&;
     v("model_id", [](Of of) { return of.report.model_id; }, {.meaning = kModelId});
-    v("level", [](Of of) { return of.ladder().levels[of.at.level].name; },
-      {.meaning = "name of the level: `avx2`"});
-    v("threads", [](Of of) { return of.ladder().threads[of.at.threads]; }, kThreadsOfPool);
+    v("level", &LadderCell::level, {.meaning = "name of the level: `avx2`"});
+    v("threads", &LadderCell::threads, kThreadsOfPool);
     v("what", &LadderCsvRow::what,
       {.meaning = "what the row's time is of", .choices = "latency|group|category|operator"});
-    v("name", [](Of of) { return of.op() != nullptr ? of.op()->name : of.row.name; },
+    v("name", [](Of of) { return of.of.op_name.value_or(of.row.name); },
       {.meaning = "of the group, the category, or the operator at this setting"});
-    v("key", [](Of of) { return of.op() != nullptr ? KeyText(of.op()->key) : ""; },
+    v("key", [](Of of) { return of.of.op_key.value_or(""); },
       {.meaning = "of the operator at this setting, as `node_id` of timelines; empty: none, or no row of an "
                   "operator",
        .or_null = true});
-    v(
-        "ms", [](Of of) { return of.cell().ns; },
-        kMs.WithMeaning("median of a latency, else mean self time; empty: not there, or not measured"));
+    v("ms", &LadderCell::ns,
+      kMs.WithMeaning("median of a latency, else mean self time; empty: not there, or not measured"));
     const auto over = [&](const std::string& name, auto member, std::string_view meaning) {
       const auto add_member = [&](const char* end, auto read, std::string_view about) {
         v((name + end).c_str(),
           [member, read](Of of) {
-            const std::optional<Quantity>& quantity = of.cell().*member;
+            const std::optional<Quantity>& quantity = of.of.*member;
             return quantity ? ReadEstimate(*quantity, read) : std::nullopt;
           },
           {.meaning = about});
@@ -51,7 +42,7 @@ struct LadderCsvRow {
       add_member("_high", &E::high, "upper bound of this speedup; empty: unbounded, or no speedup");
       v((name + "_verdict").c_str(),
         [member](Of of) {
-          const std::optional<Quantity>& quantity = of.cell().*member;
+          const std::optional<Quantity>& quantity = of.of.*member;
           return quantity ? std::optional(quantity->verdict) : std::nullopt;
         },
         {.meaning = "of that interval, on this setting; empty: nothing to compare with"});
@@ -62,7 +53,7 @@ struct LadderCsvRow {
          "speedup over the lowest level that was measured, at the same threads");
     over("over_fewest_threads", &LadderCell::over_fewest,
          "speedup over the fewest threads, at the same level");
-    v("efficiency", [](Of of) { return EfficiencyAt(of.ladder(), of.row, of.at); },
+    v("efficiency", &LadderCell::efficiency,
       {.meaning = "`over_fewest_threads` over the ratio of the threads; 1 is perfect"});
   }
 };
@@ -78,9 +69,7 @@ void RenderLadderCsv(const Report& report, std::ostream& out) {
   if (!report.ladder) return;
   const Ladder& ladder = *report.ladder;
   const auto add = [&](const char* what, const LadderRow& row) {
-    for (std::size_t t = 0; t < ladder.threads.size(); ++t) {
-      for (std::size_t l = 0; l < ladder.levels.size(); ++l) rows.Row({report, what, row, {l, t}});
-    }
+    for (const LadderCell& cell : row.AllCells()) rows.Row({report, what, row, cell});
   };
   add("latency", ladder.latency);
   for (const LadderRow& row : ladder.groups) add("group", row);

@@ -7,7 +7,6 @@
 #include "compare/match_nodes.h"
 #include "core/json/describe.h"
 #include "core/views.h"
-#include "report/ladder/matrix.h"
 #include "report/report.h"
 #include "say/run/report.h"
 
@@ -56,88 +55,38 @@ struct NamedExperimentJson {
   }
 };
 
-struct MatrixCellJson {
-  const Report& report;
-  const Matrix& matrix;
-  const MatrixRow& row;
-  std::size_t candidate;  // index into Matrix::candidates
-
-  const Quantity& Of() const { return row.against[candidate]; }
-  std::optional<double> Efficiency() const {
-    if (!matrix.threads) return std::nullopt;
-    return ScalingEfficiency(Of(), report.experiments[matrix.baseline].threads,
-                             report.experiments[matrix.candidates[candidate]].threads);
-  }
-
-  static void Describe(auto& v) {
-    v.Flat(&MatrixCellJson::Of);
-    v("efficiency", &MatrixCellJson::Efficiency,
-      {.meaning = "of a thread sweep: speedup over the ratio of the threads; 1 is perfect", .least = 0});
-  }
-};
-
-struct MatrixRowJson {
-  const Report& report;
-  const Matrix& matrix;
-  const MatrixRow& row;
-
-  static constexpr const char* kSchemaName = "matrix_row";
-  static void Describe(auto& v) {
-    using J = const MatrixRowJson&;
-    v("name", [](J json) { return json.row.name; }, {.meaning = "median latency, a group, or an operator"});
-    v("key",
-      [](J json) -> std::optional<std::string> {
-        if (!json.row.op) return std::nullopt;
-        return KeyText(json.report.experiments[json.matrix.baseline].profile->operators[*json.row.op].key);
-      },
-      {.meaning = "of an operator of the baseline"});
-    v("against",
-      [](J json) {
-        return MakeIndexViews<MatrixCellJson>(json.row.against.size(), json.report, json.matrix, json.row);
-      },
-      {.meaning = "in the order of the candidates"});
-  }
-};
-
 struct MatrixJson {
   const Report& report;
-  const Matrix& matrix;
+  const Matrix& of;
 
   NamedExperimentJson Named(std::size_t experiment) const { return {report, report.experiments[experiment]}; }
-  std::vector<MatrixRowJson> Rows(const std::vector<MatrixRow>& of) const {
-    return MakeViews<MatrixRowJson>(of, report, matrix);
-  }
 
   static constexpr const char* kSchemaName = "matrix";
   static void Describe(auto& v) {
     using J = const MatrixJson&;
-    v("kind", [](J json) { return json.matrix.threads ? "threads" : "experiments"; },
+    v("kind", [](J json) { return json.of.threads ? "threads" : "experiments"; },
       {.meaning = "`threads`: one experiment at several numbers of threads, the fewest being the baseline",
        .choices = "threads|experiments"});
-    v("interleaved", [](J json) { return json.matrix.interleaved; },
-      {.meaning = "false: drift cannot be told from an effect"});
-    v("baseline", [](J json) { return json.Named(json.matrix.baseline); },
+    v("interleaved", &Matrix::interleaved, {.meaning = "false: drift cannot be told from an effect"});
+    v("baseline", [](J json) { return json.Named(json.of.baseline); },
       {.meaning = "with which the candidates are compared"});
     v("candidates",
       [](J json) {
-        return MapEach(json.matrix.candidates, [&](std::size_t candidate) { return json.Named(candidate); });
+        return MapEach(json.of.candidates, [&](std::size_t candidate) { return json.Named(candidate); });
       },
       {.meaning = "of a thread sweep by rising threads"});
-    v("latency", [](J json) { return MatrixRowJson{json.report, json.matrix, json.matrix.latency}; },
-      {.meaning = "medians"});
-    v("groups", [](J json) { return json.Rows(json.matrix.groups); },
-      {.meaning = "mean self times of groups that take time anywhere"});
-    v("operators", [](J json) { return json.Rows(json.matrix.operators); },
+    v("latency", &Matrix::latency, {.meaning = "medians"});
+    v("groups", &Matrix::groups, {.meaning = "mean self times of groups that take time anywhere"});
+    v("operators", &Matrix::operators,
       {.meaning = "mean self times of the baseline's operators, by falling time"});
     v("load",
       [](J json) {
-        return MapEach(json.matrix.costs, [](const StartupCosts& of) { return TimeCostJson{of.load}; });
+        return MapEach(json.of.costs, [](const StartupCosts& of) { return TimeCostJson{of.load}; });
       },
       {.meaning = "time to load, candidate by candidate"});
     v("peak_memory",
       [](J json) {
-        return MapEach(json.matrix.costs,
-                       [](const StartupCosts& of) { return MemoryCostJson{of.peak_memory}; });
+        return MapEach(json.of.costs, [](const StartupCosts& of) { return MemoryCostJson{of.peak_memory}; });
       },
       {.meaning = "of a process, candidate by candidate"});
   }

@@ -12,7 +12,6 @@
 #include "core/views.h"
 #include "render/json/comparison_json.h"
 #include "render/json/experiment_json.h"
-#include "render/json/ladder_json.h"
 #include "say/run/report.h"
 
 namespace etprof {
@@ -186,8 +185,7 @@ struct AnalysisJson {
                   "comparison, not over a matrix"});
     v("latency_plots", [](J json) { return MakeViews<PlotJson>(json.of.latency_plots, json.of); },
       {.meaning = "histograms of experiments that are compared with each other"});
-    v("ladder", [](J json) { return MakeOptionalView<LadderJson>(json.of.ladder, json.of); },
-      {.meaning = "of a run that measured levels of the ISA; null: it is none"});
+    v("ladder", &Report::ladder, {.meaning = "of a run that measured levels of the ISA; null: it is none"});
     v("isa_threads", &Report::payoffs,
       {.meaning = "what each level of the ISA gains at each number of threads"});
     v("insights", [](J json) { return MakeViews<InsightJson>(json.of.insights, json.of); },

@@ -136,8 +136,14 @@ class LadderBuilder {
         else
           CompareSettings(lowest[here.threads], here, &LadderCell::over_lowest);
       }
-      if (const auto found = fewest.find(here.level); found != fewest.end())
+      if (const auto found = fewest.find(here.level); found != fewest.end()) {
         CompareSettings(found->second, here, &LadderCell::over_fewest);
+        const int from = ladder_.threads[found->second.threads], to = ladder_.threads[here.threads];
+        ForEachRow([&](LadderRow& row) {
+          LadderCell& cell = row.At(here);
+          if (cell.over_fewest) cell.efficiency = ScalingEfficiency(*cell.over_fewest, from, to);
+        });
+      }
       below[here.threads] = here;
       lowest.try_emplace(here.threads, here);
       fewest.try_emplace(here.level, here);
@@ -178,8 +184,12 @@ class LadderBuilder {
   }
 
   LadderRow EmptyRow(const std::string& name) const {
-    return {name, std::vector<std::vector<LadderCell>>(ladder_.threads.size(),
-                                                       std::vector<LadderCell>(ladder_.levels.size()))};
+    LadderRow row{name, {}};
+    for (const int threads : ladder_.threads) {
+      std::vector<LadderCell>& cells = row.cells.emplace_back();
+      for (const LadderLevel& level : ladder_.levels) cells.push_back({level.name, threads});
+    }
+    return row;
   }
 
   LadderRow& FindOrAddRow(const std::string& name, std::vector<LadderRow>& rows) const {
@@ -237,7 +247,9 @@ class LadderBuilder {
         rows[op] = ladder_.operators.size();
         ladder_.operators.push_back(EmptyRow(""));
       }
-      ladder_.operators[rows[op]].At(here).op = op;
+      LadderCell& cell = ladder_.operators[rows[op]].At(here);
+      cell.op_name = profile.operators[op].name;
+      cell.op_key = KeyText(profile.operators[op].key);
     }
     const ReportExperiment& experiment = ExperimentAt(here);
     for (const OperatorRow& row : experiment.operators)
@@ -294,8 +306,8 @@ class LadderBuilder {
   void FinishRows() {
     for (LadderRow& row : ladder_.operators) {
       ForEachSetting([&](const LadderSetting& here) {
-        if (const auto& op = row.At(here).op; op && (here.threads == 0 || row.name.empty()))
-          row.name = ExperimentAt(here).profile->operators[*op].name;
+        if (const auto& name = row.At(here).op_name; name && (here.threads == 0 || row.name.empty()))
+          row.name = *name;
       });
     }
     std::erase_if(ladder_.operators, [&](const LadderRow& row) {
@@ -309,29 +321,28 @@ class LadderBuilder {
   }
 
   void FindThreadDependentLevels() {
-    const auto add_if_mixed = [&](const LadderRow& row, ThreadDependentLevel::Of of, std::size_t index,
-                                  std::vector<ThreadDependentLevel>& found) {
-      for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
-        ThreadDependentLevel swing{of, index, l, {}, {}, 0};
-        for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
-          const LadderCell& cell = row.cells[t][l];
-          if (!cell.over_below) continue;
-          if (cell.over_below->verdict == stats::Verdict::kFaster) swing.helps.push_back(t);
-          if (cell.over_below->verdict == stats::Verdict::kSlower) swing.hurts.push_back(t);
-          swing.at_stake = std::max(swing.at_stake, cell.ns.value_or(0));
-        }
-        if (!swing.helps.empty() && !swing.hurts.empty()) found.push_back(std::move(swing));
-      }
-    };
-    add_if_mixed(ladder_.latency, ThreadDependentLevel::Of::kLatency, 0, ladder_.thread_dependent_levels);
-    for (const auto& [rows, of] : {std::pair{&ladder_.groups, ThreadDependentLevel::Of::kGroup},
-                                   {&ladder_.operators, ThreadDependentLevel::Of::kOperator}}) {
+    const auto find_in = [&](const std::vector<LadderRow>& rows, ThreadDependentLevel::Of of) {
       std::vector<ThreadDependentLevel> found;
-      for (std::size_t i = 0; i < rows->size(); ++i) add_if_mixed((*rows)[i], of, i, found);
-      std::ranges::stable_sort(found, std::ranges::greater(), &ThreadDependentLevel::at_stake);
-      ladder_.thread_dependent_levels.insert(ladder_.thread_dependent_levels.end(), found.begin(),
-                                             found.end());
-    }
+      for (const LadderRow& row : rows) {
+        for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+          ThreadDependentLevel swing{of, row.name, ladder_.levels[l].name, {}, {}};
+          for (const std::vector<LadderCell>& levels : row.cells) {
+            const LadderCell& cell = levels[l];
+            if (!cell.over_below) continue;
+            if (cell.over_below->verdict == stats::Verdict::kFaster) swing.helps.push_back(cell);
+            if (cell.over_below->verdict == stats::Verdict::kSlower) swing.hurts.push_back(cell);
+            swing.at_stake = std::max(swing.at_stake, cell.ns.value_or(0));
+          }
+          if (!swing.helps.empty() && !swing.hurts.empty()) found.push_back(std::move(swing));
+        }
+      }
+      if (of != ThreadDependentLevel::Of::kLatency)
+        std::ranges::stable_sort(found, std::ranges::greater(), &ThreadDependentLevel::at_stake);
+      std::ranges::move(found, std::back_inserter(ladder_.thread_dependent_levels));
+    };
+    find_in({ladder_.latency}, ThreadDependentLevel::Of::kLatency);
+    find_in(ladder_.groups, ThreadDependentLevel::Of::kGroup);
+    find_in(ladder_.operators, ThreadDependentLevel::Of::kOperator);
   }
 
   // The latency of the baseline over that of the candidate, from the paired estimate if there is one.
@@ -350,7 +361,7 @@ class LadderBuilder {
       const double ratio = LatencyRatio(settings.front(), here);
       if (ratio <= best_ratio) continue;
       best_ratio = ratio;
-      best.setting = here;
+      best.setting = {here, ladder_.latency.At(here)};
     }
     std::vector<stats::JointComparison> comparisons;
     best.others.reserve(settings.size());  // `comparisons` points into this vector
@@ -358,12 +369,13 @@ class LadderBuilder {
       if (other == best.setting) continue;
       Quantity& against =
           best.others
-              .emplace_back(LadderBest::Other{other, CompareLatencies(SidesAt(other, best.setting)).latency})
+              .emplace_back(LadderBest::Other{{other, ladder_.latency.At(other)},
+                                              CompareLatencies(SidesAt(other, best.setting)).latency})
               .against;
       comparisons.push_back({against.estimate, against.verdict});
     }
     // A contended setting has no ratio, but may be the fastest.
-    const auto median = [&](const LadderSetting& of) { return ladder_.latency.At(of).ns.value_or(0); };
+    const auto median = [](const MeasuredSetting& of) { return of.latency.ns.value_or(0); };
     const bool none = std::ranges::none_of(
         comparisons, [](const stats::JointComparison& one) { return one.estimate.has_value(); });
     if (std::ranges::any_of(best.others, [&](const LadderBest::Other& other) {
@@ -427,9 +439,10 @@ std::size_t Ladder::Below(std::size_t level) const {
   return 0;
 }
 
-const LadderRow& Ladder::RowOf(const ThreadDependentLevel& swing) const {
-  if (swing.of == ThreadDependentLevel::Of::kLatency) return latency;
-  return (swing.of == ThreadDependentLevel::Of::kGroup ? groups : operators)[swing.row];
+std::vector<LadderCell> LadderRow::AllCells() const {
+  std::vector<LadderCell> all;
+  for (const auto& levels : cells) all.insert(all.end(), levels.begin(), levels.end());
+  return all;
 }
 
 std::optional<Ladder> FindLadder(const Report& report) {
@@ -456,16 +469,6 @@ std::vector<Ladder> FindLaddersWithin(const Report& report) {
     if (ladder) ladders.push_back(*std::move(ladder));
   }
   return ladders;
-}
-
-std::optional<double> EfficiencyAt(const Ladder& ladder, const LadderRow& row, const LadderSetting& setting) {
-  const LadderCell& cell = row.At(setting);
-  if (!cell.over_fewest) return std::nullopt;
-  for (std::size_t t = 0; t < ladder.threads.size(); ++t) {
-    if (ladder.Measured({setting.level, t}))
-      return ScalingEfficiency(*cell.over_fewest, ladder.threads[t], ladder.threads[setting.threads]);
-  }
-  return std::nullopt;
 }
 
 }  // namespace etprof

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compare/comparison.h"
 #include "core/json/describe.h"
+#include "core/views.h"
 
 namespace etprof {
 
@@ -39,16 +41,36 @@ struct LadderSetting {
 
 // A time at one setting, which is the candidate of the quantities.
 struct LadderCell {
-  std::optional<double> ns;  // absent: not present, or not measured
+  std::string level;  // name
+  int threads = 1;
+  std::optional<double> ns = {};  // absent: not present, or not measured
   // Compared with Ladder::Below, if that level was measured with this number of threads (so that the effect
   // of a level always refers to the same other level), and with the lowest measured level, both at this
   // number of threads.
-  std::optional<Quantity> over_below, over_lowest;
-  // Compared with the fewest threads at the same level: the speedup from which the scaling efficiency is
-  // computed.
-  std::optional<Quantity> over_fewest;
-  // For operators: index into the Profile::operators of the setting's experiment; absent: not present.
-  std::optional<std::size_t> op;
+  std::optional<Quantity> over_below = {}, over_lowest = {};
+  // Compared with the fewest threads at the same level, and that speedup over the ratio of the threads.
+  std::optional<Quantity> over_fewest = {};
+  std::optional<double> efficiency = {};
+  std::optional<std::string> op_name = {}, op_key = {};  // for operators; absent: not present
+
+  static void Describe(auto& v) {
+    using C = LadderCell;
+    const auto over = [&](const char* key, std::optional<Quantity> C::*member, std::string_view meaning) {
+      v(key, [member](const C& cell) { return MakeOptionalView<RatioAndVerdict>(cell.*member); },
+        {.meaning = meaning});
+    };
+    v("level", &C::level, {.meaning = "of the ISA"});
+    v("threads", &C::threads, {.meaning = "of the runner's thread pool", .least = 1});
+    v("ms", &C::ns,
+      kMs.WithMeaning("median of the latency, else mean self time; null: not there, or not measured"));
+    v("name", &C::op_name, {.meaning = "of the operator at this setting"});
+    v("key", &C::op_key, {.meaning = "of the operator at this setting"});
+    over("over_below", &C::over_below,
+         "against the next lower level that was measured, at the same threads; null: not at these");
+    over("over_lowest", &C::over_lowest, "against the lowest level that was measured, at the same threads");
+    over("over_fewest_threads", &C::over_fewest, "against the fewest threads at the same level");
+    v("efficiency", &C::efficiency, {.meaning = "that speedup over the ratio of the threads; 1 is perfect"});
+  }
 };
 struct LadderRow {
   std::string name;                            // for operators: the name at the highest level that has it
@@ -56,16 +78,35 @@ struct LadderRow {
 
   const LadderCell& At(const LadderSetting& setting) const { return cells[setting.threads][setting.level]; }
   LadderCell& At(const LadderSetting& setting) { return cells[setting.threads][setting.level]; }
+  std::vector<LadderCell> AllCells() const;
+
+  static constexpr const char* kSchemaName = "ladder_row";
+  static void Describe(auto& v) {
+    v("name", &LadderRow::name,
+      {.meaning =
+           "median latency, a group, a category, or an operator as the highest level that has it calls it"});
+    v("cells", &LadderRow::AllCells, {.meaning = "every level at every number of threads"});
+  }
 };
 
 // A level that is faster at some numbers of threads and slower at others.
 struct ThreadDependentLevel {
   enum class Of { kLatency, kGroup, kOperator };
   Of of = Of::kLatency;
-  std::size_t row = 0;  // index into Ladder::groups or Ladder::operators
-  std::size_t level = 0;
-  std::vector<std::size_t> helps, hurts;  // indices into Ladder::threads
-  double at_stake = 0;                    // ns; the row's largest time at this level
+  std::string name, level;               // of the row and of the level
+  std::vector<LadderCell> helps, hurts;  // the row's cells with these verdicts
+  double at_stake = 0;                   // ns; the row's largest time at this level
+
+  static void Describe(auto& v) {
+    using L = ThreadDependentLevel;
+    v("of", &L::of, {.meaning = "what the row is"});
+    v("name", &L::name, {.meaning = "of the row"});
+    v("level", &L::level, {.meaning = "of the ISA"});
+    v("helps_at_threads", [](const L& of) { return MapEach(of.helps, &LadderCell::threads); },
+      {.meaning = "numbers of threads at which the level is faster than the one below"});
+    v("hurts_at_threads", [](const L& of) { return MapEach(of.hurts, &LadderCell::threads); },
+      {.meaning = "numbers of threads at which the level is slower than the one below"});
+  }
 };
 
 template <>
@@ -74,15 +115,39 @@ inline constexpr NamedValue<ThreadDependentLevel::Of> kNames<ThreadDependentLeve
     {ThreadDependentLevel::Of::kGroup, "group"},
     {ThreadDependentLevel::Of::kOperator, "operator"}};
 
+// A setting with its latency.
+struct MeasuredSetting : LadderSetting {
+  LadderCell latency;
+
+  static void Describe(auto& v) {
+    using S = MeasuredSetting;
+    v("level", [](const S& of) { return of.latency.level; }, {.meaning = "of the ISA"});
+    v("threads", [](const S& of) { return of.latency.threads; },
+      {.meaning = "of the runner's thread pool", .least = 1});
+    v("median_ms", [](const S& of) { return of.latency.ns; }, kMs.WithMeaning("of the latency"));
+  }
+};
+
 // The fastest setting by the paired estimates.
 struct LadderBest {
-  LadderSetting setting;
+  MeasuredSetting setting;
   struct Other {
-    LadderSetting setting;
+    MeasuredSetting setting;
     Quantity against;  // baseline: the other setting; kFaster: the best is significantly faster
+
+    static void Describe(auto& v) {
+      v.Flat(&Other::setting);
+      v("best_over_it", [](const Other& of) { return RatioAndVerdict{of.against}; },
+        {.meaning = "how much faster the best setting is"});
+    }
   };
   // All other settings, the closest first. The false discovery rate is controlled over them.
   std::vector<Other> others;
+
+  static void Describe(auto& v) {
+    v.Flat(&LadderBest::setting);
+    v("others", &LadderBest::others, {.meaning = "every other setting, the nearest first; judged together"});
+  }
 };
 
 struct Ladder {
@@ -100,7 +165,6 @@ struct Ladder {
   double portable_share =
       0;  // share of portable kernels, which no mask affects, in an inference at the highest level, 0 to 1
 
-  const LadderRow& RowOf(const ThreadDependentLevel& swing) const;
   bool Measured(const LadderSetting& setting) const {
     return experiments[setting.threads][setting.level].has_value();
   }
@@ -110,6 +174,26 @@ struct Ladder {
   // The next level below `level` that was measured with any number of threads; if there is none, the lowest
   // level.
   std::size_t Below(std::size_t level) const;
+
+  static constexpr const char* kSchemaName = "ladder";
+  static void Describe(auto& v) {
+    v("levels", &Ladder::levels, {.meaning = "of the ISA, the lowest first", .some = true});
+    v("threads", &Ladder::threads, {.meaning = "that were measured, rising", .least = 1, .some = true});
+    v("interleaved", &Ladder::interleaved, {.meaning = "false: drift cannot be told from an effect"});
+    v("latency", &Ladder::latency, {.meaning = "medians"});
+    v("groups", &Ladder::groups, {.meaning = "mean self times of groups that take time anywhere"});
+    v("categories", &Ladder::categories,
+      {.meaning = "mean self times of categories that take time anywhere"});
+    v("operators", &Ladder::operators, {.meaning = "mean self times, by falling time"});
+    v("best", &Ladder::best,
+      {.meaning = "the fastest setting; null: emulated, or not two settings with times"});
+    v("swings", &Ladder::thread_dependent_levels,
+      {.meaning = "levels that help at some numbers of threads and hurt at others"});
+    v("portable_share", &Ladder::portable_share,
+      {.meaning = "of an inference at the highest level: kernels that no mask reaches",
+       .least = 0,
+       .or_null = true});
+  }
 };
 
 // The ladder of a run whose experiments differ only in the level (and the threads): all of them have a mask,
@@ -120,8 +204,5 @@ std::optional<Ladder> FindLadder(const Report& report);
 // differ only in the level and the threads, with at least two numbers of threads. An experiment without a
 // mask has all features of the CPU.
 std::vector<Ladder> FindLaddersWithin(const Report& report);
-
-// The scaling efficiency of a cell: speedup / ratio of the threads; absent without a speedup.
-std::optional<double> EfficiencyAt(const Ladder& ladder, const LadderRow& row, const LadderSetting& setting);
 
 }  // namespace etprof

@@ -18,29 +18,35 @@ class MatrixBuilder {
     matrix_.latency.name = "Median latency";
     if (!experiment.profile) return;
     for (std::size_t i = 0; i + 1 < experiment.groups.rows.size(); ++i)  // without "Clipped"
-      matrix_.groups.push_back({experiment.groups.rows[i].name, std::nullopt, {}});
+      matrix_.groups.push_back({experiment.groups.rows[i].name});
     // The rows are in order of decreasing time.
     for (const OperatorRow& row : experiment.operators) {
       row_of_operator_[row.op] = matrix_.operators.size();
-      matrix_.operators.push_back({experiment.profile->operators[row.op].name, row.op, {}});
+      const Operator& op = experiment.profile->operators[row.op];
+      matrix_.operators.push_back({op.name, row.op, KeyText(op.key)});
     }
   }
 
   void Add(std::size_t candidate, const Comparison& comparison) {
     matrix_.candidates.push_back(candidate);
     matrix_.interleaved = matrix_.interleaved && comparison.pairing == Pairing::kLaunches;
-    matrix_.latency.against.push_back(comparison.latency);
+    const auto cell = [&](const Quantity& of) -> MatrixCell {
+      if (!matrix_.threads) return {of, std::nullopt};
+      return {of, ScalingEfficiency(of, report_.experiments[matrix_.baseline].threads,
+                                    report_.experiments[candidate].threads)};
+    };
+    matrix_.latency.against.push_back(cell(comparison.latency));
     for (MatrixRow& row : matrix_.groups) {
       row.against.emplace_back();
       for (const DeltaRow& delta : comparison.groups) {
-        if (delta.name == row.name) row.against.back() = delta.quantity;
+        if (delta.name == row.name) row.against.back() = cell(delta.quantity);
       }
     }
     for (MatrixRow& row : matrix_.operators) row.against.emplace_back();
     for (const OperatorMatch& match : comparison.operators) {
       if (!match.baseline) continue;
       if (const auto row = row_of_operator_.find(*match.baseline); row != row_of_operator_.end())
-        matrix_.operators[row->second].against.back() = match.quantity;
+        matrix_.operators[row->second].against.back() = cell(match.quantity);
     }
     matrix_.costs.push_back(CompareStartupCosts(
         {report_.run, report_.experiments[matrix_.baseline], report_.experiments[candidate]},

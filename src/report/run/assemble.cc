@@ -421,7 +421,8 @@ std::vector<std::size_t> FindSubjects(const Report& report) {
   std::vector<std::size_t> subjects;
   if (report.ladder) {
     const Ladder& ladder = *report.ladder;
-    const LadderSetting subject = ladder.best ? ladder.best->setting : LadderSetting{ladder.Highest(), 0};
+    LadderSetting subject{ladder.Highest(), 0};
+    if (ladder.best) subject = ladder.best->setting;
     if (ladder.Measured(subject)) subjects.push_back(*ladder.experiments[subject.threads][subject.level]);
     return subjects;
   }

@@ -7,7 +7,6 @@
 #include <iterator>
 
 #include "core/units.h"
-#include "report/ladder/matrix.h"
 #include "report/run/pair.h"
 #include "say/run/report_parts.h"
 #include "say/wording.h"
@@ -29,10 +28,8 @@ std::string EfficiencyText(const Report& report, const ReportComparison& pair) {
     if (!matrix.threads || !IsSinglePair(report, matrix) || matrix.baseline != pair.baseline ||
         matrix.candidates.front() != pair.candidate)
       continue;
-    const auto efficiency =
-        ScalingEfficiency(pair.comparison.latency, report.experiments[pair.baseline].threads,
-                          report.experiments[pair.candidate].threads);
-    if (efficiency) return "efficiency " + PercentText(*efficiency);
+    if (const auto& efficiency = matrix.latency.against.front().efficiency)
+      return "efficiency " + PercentText(*efficiency);
   }
   return "";
 }
