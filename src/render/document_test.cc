@@ -13,7 +13,6 @@
 #include "core/error.h"
 #include "core/json/json.h"
 #include "core/text/display_width.h"
-#include "render/cell_value.h"
 #include "render/example_documents.h"
 #include "render/formats_testing.h"
 #include "render/table_text.h"
@@ -361,7 +360,7 @@ void ExpectInJson(const ExampleTable& example) {
     ASSERT_EQ(cells.size(), example.printed[r].size());
     for (std::size_t c = 0; c < cells.size(); ++c) {
       EXPECT_EQ(cells[c].at("text"), example.printed[r][c]);
-      const CellValue value = ValueOf(example.table.rows[r].cells[c]);
+      const say::Value& value = example.table.rows[r].cells[c];
       EXPECT_EQ(cells[c].at("kind"), GetName(value.kind));
       EXPECT_EQ(cells[c].contains("value"), value.value.has_value());
       if (value.value) {
@@ -424,22 +423,21 @@ void ExpectInCsv(const ExampleTable& example, const read::ParsedTable& csv, std:
     for (std::size_t c = 0; c < example.table.columns.size(); ++c) {
       const say::Cell& cell = example.table.rows[r].cells[c];
       const std::string& id = example.table.columns[c].id;
-      const CellValue value = ValueOf(cell);
       const auto expect = [&](const std::string& field, const std::optional<double>& number, double scale) {
         if (!number || !std::isfinite(*number)) return;
         const std::string text = CsvField(csv, first_row + r, id + field);
         ASSERT_FALSE(text.empty()) << id << field << ' ' << r;
         EXPECT_DOUBLE_EQ(std::stod(text) * scale, *number) << id << field << ' ' << r;
       };
-      if (const auto* text = std::get_if<std::string>(&cell.value)) {
-        EXPECT_EQ(CsvField(csv, first_row + r, id), *text);
+      if (cell.kind == CellKind::kText) {
+        EXPECT_EQ(CsvField(csv, first_row + r, id), cell.text);
         continue;
       }
-      expect("", value.value, value.unit == "ns" ? 1e6 : 1);
-      EXPECT_EQ(CsvField(csv, first_row + r, id + "_verdict"), value.verdict);
-      if (value.kind == CellKind::kSpeedup) continue;
-      expect("_low", value.low, value.unit == "ns" ? 1e6 : 1);
-      expect("_high", value.high, value.unit == "ns" ? 1e6 : 1);
+      expect("", cell.value, cell.unit == "ns" ? 1e6 : 1);
+      EXPECT_EQ(CsvField(csv, first_row + r, id + "_verdict"), cell.Verdict());
+      if (cell.kind == CellKind::kSpeedup) continue;
+      expect("_low", cell.low, cell.unit == "ns" ? 1e6 : 1);
+      expect("_high", cell.high, cell.unit == "ns" ? 1e6 : 1);
     }
   }
 }
@@ -500,7 +498,7 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
     for (say::Table* const table : TablesIn(document)) {
       const auto decides = [&](std::size_t c) {
         return table->columns[c].decides || std::ranges::any_of(table->rows, [&](const say::Row& row) {
-                 return std::holds_alternative<say::Speedup>(row.cells[c].value);
+                 return row.cells[c].kind == CellKind::kSpeedup;
                });
       };
       for (std::size_t c = 0; c < table->columns.size(); ++c) {
@@ -509,9 +507,8 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
           column.title += " of a variant with a long name";
         if (c > 0 && (decides(c) || column.right || column.title.empty())) continue;
         for (say::Row& row : table->rows) {
-          if (auto* const words = std::get_if<std::string>(&row.cells[c].value);
-              words != nullptr && !words->empty())
-            *words += " that has a long name of its own";
+          if (std::string& words = row.cells[c].text; !words.empty())
+            words += " that has a long name of its own";
         }
       }
       say::Document alone;

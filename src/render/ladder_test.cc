@@ -264,7 +264,7 @@ TEST(MakePayoffSections, ListsTheThreadsAtWhichALevelStopsPayingOff) {
   EXPECT_EQ(pays[0].level, say::Level::kUsual);
   const auto* table = std::get_if<say::Table>(&pays[0].parts.front());
   ASSERT_NE(table, nullptr);
-  EXPECT_EQ(std::get<std::string>(table->rows.front().cells.front().value), "Median latency");
+  EXPECT_EQ(table->rows.front().cells.front().text, "Median latency");
   std::ostringstream json;
   RenderAnalysisJson(report_of(2'000'000), json);
   const auto row = nlohmann::json::parse(json.str())["isa_threads"][0]["latency"];

@@ -12,24 +12,26 @@ namespace {
 
 using Role = say::Row::Role;
 
-const say::Time* TimeOfCell(const say::Cell& cell) { return std::get_if<say::Time>(&cell.value); }
+// Null if the cell is not a time.
+const double* TimeOfCell(const say::Cell& cell) {
+  return cell.kind == CellKind::kTime ? &*cell.value : nullptr;
+}
+bool IsTimeBounds(const say::Cell& cell) { return cell.kind == CellKind::kInterval && !cell.unit.empty(); }
 
 double LargestTime(const say::Table& table) {
   double largest = 0;
   for (const say::Row& row : table.rows) {
     for (const say::Cell& cell : row.cells) {
-      if (const auto* time = TimeOfCell(cell)) largest = std::max(largest, std::fabs(time->ns));
-      if (const auto* bounds = std::get_if<say::TimeBounds>(&cell.value))
-        largest = std::max(largest, std::fabs(bounds->high_ns));
+      if (const double* time = TimeOfCell(cell)) largest = std::max(largest, std::fabs(*time));
+      if (IsTimeBounds(cell)) largest = std::max(largest, std::fabs(*cell.high));
     }
   }
   return largest;
 }
 
 std::string TextInScale(const TimeScale& scale, const say::Cell& cell) {
-  if (const auto* time = std::get_if<say::Time>(&cell.value)) return scale.Number(time->ns);
-  if (const auto* bounds = std::get_if<say::TimeBounds>(&cell.value))
-    return "[" + scale.Number(bounds->low_ns) + ", " + scale.Number(bounds->high_ns) + "]";
+  if (const double* time = TimeOfCell(cell)) return scale.Number(*time);
+  if (IsTimeBounds(cell)) return "[" + scale.Number(*cell.low) + ", " + scale.Number(*cell.high) + "]";
   return say::TextOf(cell);
 }
 
@@ -39,7 +41,7 @@ std::vector<std::string> TextsOfAddingUpTimes(const say::Table& table, std::size
   std::vector<std::vector<double>> groups(1);  // parts up to each sum
   for (const say::Row& row : table.rows) {
     const auto* time = TimeOfCell(row.cells[column]);
-    if (row.role == Role::kPart) groups.back().push_back(time != nullptr ? time->ns : 0);
+    if (row.role == Role::kPart) groups.back().push_back(time != nullptr ? *time : 0);
     if (row.role == Role::kSum) groups.emplace_back();
   }
   const std::vector<std::int64_t> units = RoundToUnits(groups, scale);
@@ -52,12 +54,12 @@ std::vector<std::string> TextsOfAddingUpTimes(const say::Table& table, std::size
     if (row.role == Role::kPart) {
       sum += units[part];
       if (row.level > say::Level::kUsual) rest += units[part];
-      text = scale.FormatUnits(units[part], time != nullptr ? time->ns : 0);
+      text = scale.FormatUnits(units[part], time != nullptr ? *time : 0);
       ++part;
     } else if (row.role == Role::kSum) {
       text = scale.FormatUnits(sum);
     } else if (row.role == Role::kRest && time != nullptr) {
-      text = scale.FormatUnits(rest, time->ns);
+      text = scale.FormatUnits(rest, *time);
     }
     texts.push_back(time != nullptr ? text : "");
   }
@@ -66,16 +68,15 @@ std::vector<std::string> TextsOfAddingUpTimes(const say::Table& table, std::size
 
 // Whether a speedup contradicts the two times before it as they are printed: "0.009  0.010  1.07x".
 bool IsContradicted(const say::Row& row, const std::vector<TableText::Cell>& printed, std::size_t column) {
-  const auto* speedup = std::get_if<say::Speedup>(&row.cells[column].value);
-  if (speedup == nullptr) return false;
+  if (row.cells[column].kind != CellKind::kSpeedup) return false;
   std::vector<std::size_t> times;
   for (std::size_t c = 0; c < column; ++c) {
     if (TimeOfCell(row.cells[c]) != nullptr) times.push_back(c);
   }
   if (times.size() < 2) return false;
-  const double before = TimeOfCell(row.cells[times[0]])->ns, after = TimeOfCell(row.cells[times[1]])->ns;
+  const double before = *TimeOfCell(row.cells[times[0]]), after = *TimeOfCell(row.cells[times[1]]);
   const bool alike = printed[times[0]].text == printed[times[1]].text;
-  const stats::Verdict verdict = speedup->quantity.verdict;
+  const stats::Verdict verdict = row.cells[column].quantity.verdict;
   return (verdict == stats::Verdict::kFaster && (alike || before <= after)) ||
          (verdict == stats::Verdict::kSlower && (alike || before >= after));
 }
@@ -86,8 +87,8 @@ void MoveUnitToName(const say::Row& row, std::vector<TableText::Cell>& cells) {
   std::string unit;
   std::vector<std::size_t> with_unit;
   for (std::size_t c = 0; c < cells.size(); ++c) {
-    const say::Cell::Value& value = row.cells[c].value;
-    if (!std::holds_alternative<say::Duration>(value) && !std::holds_alternative<say::Size>(value)) continue;
+    const CellKind kind = row.cells[c].kind;
+    if (kind != CellKind::kDuration && kind != CellKind::kSize) continue;
     const std::size_t blank = cells[c].text.rfind(' ');
     if (blank == std::string::npos) return;
     const std::string own = cells[c].text.substr(blank + 1);
@@ -124,11 +125,10 @@ TableText TextOf(const say::Table& table, std::size_t most,
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const say::Cell& cell = row.cells[c];
       const auto* time = TimeOfCell(cell);
-      const auto* share = std::get_if<say::Share>(&cell.value);
-      if (time != nullptr && !shown) rest[c] += time->ns;
+      if (time != nullptr && !shown) rest[c] += *time;
       std::optional<double> bar;
-      if (table.columns[c].bars && share != nullptr) bar = share->share;
-      if (table.columns[c].bars && time != nullptr && largest > 0) bar = time->ns / largest;
+      if (table.columns[c].bars && cell.kind == CellKind::kShare) bar = cell.value;
+      if (table.columns[c].bars && time != nullptr && largest > 0) bar = *time / largest;
       cells.push_back({adding_up[c][r].empty() ? TextInScale(scale, cell) : adding_up[c][r], ToneOf(cell),
                        bar, cell.level <= say::Level::kUsual && !IsContradicted(row, cells, c)});
     }

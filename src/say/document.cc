@@ -14,76 +14,44 @@
 namespace etprof::say {
 namespace {
 
-struct ValueFormatter {
-  std::string operator()(const Nothing&) const { return kUndefined; }
-  std::string operator()(const std::string& text) const { return text; }
-  std::string operator()(const Duration& duration) const { return FormatDuration(duration.ns); }
-  std::string operator()(const Time& time) const { return FormatDuration(time.ns); }
-  std::string operator()(const PartTime& part) const { return FormatDuration(part.ns()); }
-  std::string operator()(const TimeBounds& bounds) const {
-    return fmt::format("[{}, {}]", FormatDuration(bounds.low_ns), FormatDuration(bounds.high_ns));
-  }
-  std::string operator()(const Size& size) const { return FormatBytes(size.bytes); }
-  std::string operator()(const Count& count) const { return FormatCount(count.count); }
-  std::string operator()(const Amount& amount) const { return FormatAmount(amount.amount); }
-  std::string operator()(const Number& number) const {
-    const std::string bounds = number.low && number.high ? fmt::format(" [{}, {}]", FormatNumber(*number.low),
-                                                                       FormatNumber(*number.high))
-                                                         : "";
-    return FormatNumber(number.value) + bounds + (number.unit.empty() ? "" : " " + number.unit);
-  }
-  std::string operator()(const Share& share) const { return PercentText(share.share); }
-  std::string operator()(const Ratio& ratio) const { return RatioText(ratio.ratio); }
-  std::string operator()(const Speedup& speedup) const {
-    const Quantity& quantity = speedup.quantity;
-    const auto ratio = SpeedupRatio(quantity);
-    if (!speedup.efficiency || !ratio) return SpeedupOrDash(quantity);
-    if (quantity.estimate && quantity.verdict == stats::Verdict::kInconclusive) return kUndefined;
-    return (quantity.estimate ? "" : "≈") + RatioText(*ratio) + ", " + PercentText(*speedup.efficiency);
-  }
-  std::string operator()(const Interval& interval) const { return IntervalText(interval.quantity); }
-  std::string operator()(const Change& change) const {
-    return change.low && change.high ? ChangeText(change.change, *change.low, *change.high)
-                                     : ChangeText(change.change);
-  }
-};
+std::string SpeedupText(const Value& of) {
+  const Quantity& quantity = of.quantity;
+  const auto ratio = SpeedupRatio(quantity);
+  if (!of.efficiency || !ratio) return SpeedupOrDash(quantity);
+  if (quantity.estimate && quantity.verdict == stats::Verdict::kInconclusive) return kUndefined;
+  return (quantity.estimate ? "" : "≈") + RatioText(*ratio) + ", " + PercentText(*of.efficiency);
+}
 
-// As ValueFormatter, for a text whose times share one unit and number of digits.
-struct ScaledValueFormatter {
-  const TimeScale& scale;
-
-  std::string operator()(const auto& value) const { return ValueFormatter()(value); }
-  std::string operator()(const Time& time) const { return scale.Text(time.ns); }
-  std::string operator()(const TimeBounds& bounds) const {
-    return fmt::format("[{}, {}] {}", scale.Number(bounds.low_ns), scale.Number(bounds.high_ns), scale.unit);
-  }
-  std::string operator()(const PartTime& part) const {
-    // Parts with equal remainders are rounded up in the order of a table by decreasing time.
-    std::vector<std::size_t> order(part.parts_ns.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return part.parts_ns[i]; });
-    std::vector<double> falling;
-    for (const std::size_t i : order) falling.push_back(part.parts_ns[i]);
-    const auto place = static_cast<std::size_t>(std::ranges::find(order, part.index) - order.begin());
-    return scale.FormatUnits(RoundToUnits({falling}, scale)[place], part.ns());
-  }
-};
+// As TextOf, for a text whose times share one unit and number of digits.
+std::string TextInScale(const Value& of, const TimeScale& scale) {
+  if (of.kind == CellKind::kInterval && !of.unit.empty())
+    return fmt::format("[{}, {}] {}", scale.Number(*of.low), scale.Number(*of.high), scale.unit);
+  if (of.kind != CellKind::kTime) return TextOf(of);
+  if (of.parts.empty()) return scale.Text(*of.value);
+  // Parts with equal remainders are rounded up in the order of a table by decreasing time.
+  std::vector<std::size_t> order(of.parts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return of.parts[i]; });
+  std::vector<double> falling;
+  for (const std::size_t i : order) falling.push_back(of.parts[i]);
+  const auto place = static_cast<std::size_t>(std::ranges::find(order, of.part) - order.begin());
+  return scale.FormatUnits(RoundToUnits({falling}, scale)[place], *of.value);
+}
 
 }  // namespace
 
-void Text::Add(Cell::Value piece) {
-  const auto* const words = std::get_if<std::string>(&piece);
-  auto* const before = pieces_.empty() ? nullptr : std::get_if<std::string>(&pieces_.back());
-  if (words != nullptr && words->empty()) return;
-  if (words != nullptr && before != nullptr) {
-    *before += *words;
+void Text::Add(Value piece) {
+  const bool is_text = piece.kind == CellKind::kText;
+  if (is_text && piece.text.empty()) return;
+  if (is_text && !pieces_.empty() && pieces_.back().kind == CellKind::kText) {
+    pieces_.back().text += piece.text;
   } else {
     pieces_.push_back(std::move(piece));
   }
 }
 
 Text& Text::operator+=(const Text& more) {
-  for (const Cell::Value& piece : std::vector(more.pieces_)) Add(piece);
+  for (const Value& piece : std::vector(more.pieces_)) Add(piece);
   return *this;
 }
 
@@ -132,12 +100,45 @@ std::vector<const Section*> AllSections(const Document& document) {
   return sections;
 }
 
-std::string TextOf(const Cell& cell) { return std::visit(ValueFormatter(), cell.value); }
+std::string TextOf(const Value& of) {
+  const double value = of.value.value_or(0);
+  switch (of.kind) {
+    case CellKind::kNothing:
+      return kUndefined;
+    case CellKind::kText:
+      return of.text;
+    case CellKind::kDuration:
+    case CellKind::kTime:
+      return FormatDuration(value);
+    case CellKind::kSize:
+      return FormatBytes(value);
+    case CellKind::kCount:
+      return FormatCount(static_cast<std::int64_t>(value));
+    case CellKind::kAmount:
+      return FormatAmount(value);
+    case CellKind::kNumber:
+      return FormatNumber(value) +
+             (of.low && of.high ? fmt::format(" [{}, {}]", FormatNumber(*of.low), FormatNumber(*of.high))
+                                : "") +
+             (of.unit.empty() ? "" : " " + of.unit);
+    case CellKind::kShare:
+      return PercentText(value);
+    case CellKind::kRatio:
+      return RatioText(value);
+    case CellKind::kChange:
+      return of.low && of.high ? ChangeText(value, *of.low, *of.high) : ChangeText(value);
+    case CellKind::kSpeedup:
+      return SpeedupText(of);
+    case CellKind::kInterval:
+      return of.unit.empty() ? IntervalText(of.quantity)
+                             : fmt::format("[{}, {}]", FormatDuration(*of.low), FormatDuration(*of.high));
+  }
+  return "";
+}
 
 Tone ToneOf(const Cell& cell) {
-  const auto* speedup = std::get_if<Speedup>(&cell.value);
-  if (speedup == nullptr || cell.tone != Tone::kPlain) return cell.tone;
-  const stats::Verdict verdict = speedup->quantity.verdict;
+  if (cell.kind != CellKind::kSpeedup || cell.tone != Tone::kPlain) return cell.tone;
+  const stats::Verdict verdict = cell.quantity.verdict;
   return verdict == stats::Verdict::kFaster   ? Tone::kGood
          : verdict == stats::Verdict::kSlower ? Tone::kBad
          : verdict == stats::Verdict::kSame   ? Tone::kPlain
@@ -153,8 +154,7 @@ std::string DocumentHeading(const Document& document) {
 std::string TextOf(const Text& text, const std::optional<Span>& span) {
   const TimeScale scale = span ? ScaleFor(span->smallest_ns, span->largest_ns) : TimeScale();
   std::string words;
-  for (const Cell::Value& piece : text.pieces())
-    words += span ? std::visit(ScaledValueFormatter{scale}, piece) : std::visit(ValueFormatter(), piece);
+  for (const Value& piece : text.pieces()) words += span ? TextInScale(piece, scale) : TextOf(piece);
   return words;
 }
 

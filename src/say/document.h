@@ -7,141 +7,38 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "compare/comparison.h"
+#include "say/cell.h"
 
 // A document about any subject: content that every format can draw (render/document.h), independent of the
 // formats. Texts are plain. The formats decide about escaping, units, digits, widths, and truncation.
 namespace etprof::say {
-
-// Where a part is shown.
-// kBrief: everywhere, including the short form of a page (for a pull request).
-// kUsual: on every screen and page; the short form folds such tables.
-// kPage: on pages, and on screens with --all.
-// kFolded: as kPage, but a page shows it only when it is unfolded.
-enum class Level { kBrief, kUsual, kPage, kFolded };
-
-// How readers should judge a value.
-enum class Tone { kPlain, kGood, kBad, kUnsure, kUnknown };
-
-struct Nothing {};  // unknown or undefined: "—"
-struct Duration {   // in the most readable unit
-  double ns = 0;
-};
-// A time in its table's unit, which the heading of the first column names. In a text, it has the document's
-// unit, which follows the number.
-struct Time {
-  double ns = 0;
-};
-// In a text: the part `index` of parts that add up, rounded so that the printed parts add up, as in the
-// parts' table. The unit is omitted, since the whole follows: "0.565 of 1.086 ms".
-struct PartTime {
-  std::vector<double> parts_ns;
-  std::size_t index = 0;
-  double ns() const { return parts_ns[index]; }
-};
-struct TimeBounds {  // two bounds, as Time: "[3.98, 4.06]"
-  double low_ns = 0, high_ns = 0;
-};
-template <typename T>
-concept Arithmetic = std::is_arithmetic_v<T>;  // integers of any width can be counted
-struct Size {
-  double bytes = 0;
-  explicit Size(Arithmetic auto of) : bytes(static_cast<double>(of)) {}
-};
-struct Count {
-  std::int64_t count = 0;
-  explicit Count(Arithmetic auto of) : count(static_cast<std::int64_t>(of)) {}
-};
-struct Amount {  // with prefixes of powers of 1000: "67.1 M"
-  double amount = 0;
-  explicit Amount(Arithmetic auto of) : amount(static_cast<double>(of)) {}
-};
-struct Number {  // three significant digits, then bounds (if any) and `unit`
-  double value = 0;
-  std::string unit;
-  std::optional<double> low = {}, high = {};
-};
-struct Share {  // of a whole, from 0 to 1
-  double share = 0;
-};
-struct Ratio {  // "1.84x"
-  double ratio = 0;
-};
-// A relative change: +0.02 is 2% more. The bounds are optional.
-struct Change {
-  double change = 0;
-  std::optional<double> low = {}, high = {};
-};
-// How many times faster the candidate is than the baseline, by the verdict: "2.46x", "same", or "—" if
-// inconclusive. With an efficiency (speedup divided by the ratio of the threads): "1.86x, 93%", or "≈1.86x,
-// 93%" if there are too few independent runs for an interval.
-struct Speedup {
-  Quantity quantity;
-  std::optional<double> efficiency = {};
-};
-// The interval of a speedup: "[2.41, 2.50]".
-struct Interval {
-  Quantity quantity;
-};
-
-struct Cell {
-  using Value = std::variant<Nothing, std::string, Duration, Time, TimeBounds, PartTime, Size, Count, Amount,
-                             Number, Share, Ratio, Change, Speedup, Interval>;
-  Value value = Nothing();
-  Tone tone = Tone::kPlain;     // kPlain: a Speedup has the tone of its verdict
-  Level level = Level::kUsual;  // kPage: screens show it only with --all
-
-  Cell() = default;
-  // NOLINTBEGIN(google-explicit-constructor): a row is written as a list of values
-  template <typename T>
-    requires std::constructible_from<Value, T>
-  Cell(T&& of, Tone taken = Tone::kPlain) : value(std::forward<T>(of)), tone(taken) {}
-  // NOLINTEND(google-explicit-constructor)
-};
-
-// An optional value as a cell of type `T`; if absent, Nothing (OptionalCell) or an empty cell (CellOrBlank).
-template <typename T>
-Cell OptionalCell(const auto& value) {
-  return value ? Cell(T{*value}) : Cell();
-}
-template <typename T>
-Cell CellOrBlank(const auto& value) {
-  return value ? Cell(T{*value}) : Cell("");
-}
-// A text as a cell; Nothing if it is "" (unknown).
-inline Cell KnownTextCell(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
-// The share of `part` in `whole`; Nothing if `whole` is 0.
-inline Cell ShareCell(Arithmetic auto part, Arithmetic auto whole) {
-  return whole > 0 ? Cell(Share{static_cast<double>(part) / static_cast<double>(whole)}) : Cell();
-}
 
 // Words with values among them, which each format prints in its own way.
 class Text {
  public:
   Text() = default;
   // NOLINTBEGIN(google-explicit-constructor): most texts are words alone
+  Text(Value of) { Add(std::move(of)); }
   template <typename T>
-    requires std::constructible_from<Cell::Value, T>
-  Text(T&& of) {
-    Add(std::forward<T>(of));
+    requires std::constructible_from<std::string, T>
+  Text(T&& words) {
+    Add(Cell(std::forward<T>(words)));
   }
-  Text(std::string_view words) { Add(std::string(words)); }
   // NOLINTEND(google-explicit-constructor)
 
   Text& operator+=(const Text& more);
   friend Text operator+(Text text, const Text& more) { return text += more; }
   bool empty() const { return pieces_.empty(); }
-  // Words are strings: adjacent words are merged, and none is empty.
-  const std::vector<Cell::Value>& pieces() const { return pieces_; }
+  // Adjacent words are merged, and none are empty.
+  const std::vector<Value>& pieces() const { return pieces_; }
 
  private:
-  void Add(Cell::Value piece);
-  std::vector<Cell::Value> pieces_;
+  void Add(Value piece);
+  std::vector<Value> pieces_;
 };
 
 // A sentence with a "{}" for each of N texts.
@@ -407,8 +304,6 @@ struct Document {
   std::optional<Span> span = {};  // determines the unit of times in texts; absent: each time has its own unit
 };
 
-inline bool IsNothing(const Cell& cell) { return std::holds_alternative<Nothing>(cell.value); }
-
 // All sections, including the appendix.
 std::vector<const Section*> AllSections(const Document& document);
 
@@ -416,7 +311,7 @@ std::vector<const Section*> AllSections(const Document& document);
 Table MakeFactsTable(const Facts& facts);
 
 // The value as text for sentences, screens, and pages; a Time as a Duration.
-std::string TextOf(const Cell& cell);
+std::string TextOf(const Value& of);
 // The text; `span`, the document's, determines the unit and digits of its times.
 std::string TextOf(const Text& text, const std::optional<Span>& span);
 // The cell's tone; for a plain Speedup, the tone of its verdict.

@@ -50,10 +50,10 @@ TEST(Text, KeepsValuesSeparateFromWords) {
   const Text text = FormatText("{} takes {}{}", "a", Time{5}, ".") + " More: " + JoinTexts({Count{3}, "x"});
   EXPECT_EQ(TextOf(text, {}), "a takes 5 ns. More: 3, x");
   ASSERT_EQ(text.pieces().size(), 5U);
-  EXPECT_EQ(std::get<std::string>(text.pieces()[0]), "a takes ");
-  EXPECT_EQ(std::get<Time>(text.pieces()[1]).ns, 5);
-  EXPECT_EQ(std::get<std::string>(text.pieces()[2]), ". More: ");
-  EXPECT_EQ(std::get<Count>(text.pieces()[3]).count, 3);
+  EXPECT_EQ(text.pieces()[0].text, "a takes ");
+  EXPECT_EQ(text.pieces()[1].value, 5);
+  EXPECT_EQ(text.pieces()[2].text, ". More: ");
+  EXPECT_EQ(text.pieces()[3].value, 3);
   EXPECT_TRUE((Text("") + "").empty());
   Text twice("b");
   twice += twice;

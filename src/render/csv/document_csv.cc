@@ -8,7 +8,6 @@
 #include "core/text/escape.h"
 #include "core/text/text.h"
 #include "core/views.h"
-#include "render/cell_value.h"
 #include "render/document.h"
 
 namespace etprof {
@@ -30,8 +29,7 @@ struct Field {
 };
 using Fields = std::vector<Field>;
 
-Fields MakeFields(const say::Cell& cell) {
-  const CellValue of = ValueOf(cell);
+Fields MakeFields(const say::Value& of) {
   const auto number = of.unit == "ns" ? MsCell : NumberCell;
   const std::string value = number(of.value);
   const Field low{"_low", number(of.low)}, high{"_high", number(of.high)};
@@ -39,13 +37,13 @@ Fields MakeFields(const say::Cell& cell) {
     case CellKind::kNothing:
       return {};
     case CellKind::kText:
-      return {{"", std::get<std::string>(cell.value)}};
+      return {{"", of.text}};
     case CellKind::kChange:
       return {{"", value}, low, high};
     case CellKind::kSpeedup:
       if (of.efficiency)
-        return {{"", value}, {"_verdict", of.verdict}, {"_efficiency", NumberCell(of.efficiency)}};
-      return {{"", value}, {"_verdict", of.verdict}};
+        return {{"", value}, {"_verdict", of.Verdict()}, {"_efficiency", NumberCell(of.efficiency)}};
+      return {{"", value}, {"_verdict", of.Verdict()}};
     default:
       break;
   }

@@ -3,7 +3,6 @@
 #include "core/json/json_members.h"
 #include "core/json/json_schema_of.h"
 #include "core/views.h"
-#include "render/cell_value.h"
 #include "render/document.h"
 #include "render/table_text.h"
 
@@ -39,32 +38,30 @@ constexpr MemberInfo kLevelMeaning{
         "pages; on a page once it is unfolded"};
 
 struct PrintedCellJson {
+  say::Value of;
   TableText::Cell text;
-  CellValue of;
-
-  PrintedCellJson(const say::Cell& cell, TableText::Cell as) : text(std::move(as)), of(ValueOf(cell)) {}
 
   static constexpr const char* kSchemaName = "cell";
   static void Describe(auto& v) {
     using J = const PrintedCellJson&;
-    v("kind", &CellValue::kind,
+    v("kind", &say::Value::kind,
       {.meaning =
            "`time` and `duration` are times; `change` is relative, `share` of 1; `speedup` and "
            "`interval` are of baseline / candidate, an `interval` with a unit is of a value beside it"});
     v("text", [](J json) -> const auto& { return json.text.text; },
       {.meaning = "as it is printed, with the digits that it has in every format"});
-    v("value", &CellValue::value,
+    v("value", &say::Value::value,
       {.meaning = "what `text` was made of; no key: it is not defined, or a text",
        .least = kAnyNumber,
        .omit_if_empty = true});
-    v("unit", &CellValue::unit,
+    v("unit", &say::Value::unit,
       {.meaning = "of `value`, or of the bounds alone: `ns`, `bytes`, ...", .omit_if_empty = true});
-    v("low", &CellValue::low,
+    v("low", &say::Value::low,
       {.meaning = "the bounds of `value`", .least = kAnyNumber, .omit_if_empty = true});
-    v("high", &CellValue::high,
+    v("high", &say::Value::high,
       {.meaning = "null: no bound", .least = kAnyNumber, .or_null = true, .omit_if_empty = true});
-    v("verdict", &CellValue::verdict, kTextIfAny.WithMeaning("of the interval, on the candidate"));
-    v("efficiency", &CellValue::efficiency,
+    v("verdict", &say::Value::Verdict, kTextIfAny.WithMeaning("of the interval, on the candidate"));
+    v("efficiency", &say::Value::efficiency,
       {.meaning = "of a `speedup` over fewer threads: over the ratio of the threads", .omit_if_empty = true});
     v("tone", [](J json) { return UnlessDefault<say::Tone::kPlain>(json.text.tone); },
       {.meaning = "how to take it; no key: `plain`", .omit_if_empty = true});
@@ -76,10 +73,9 @@ struct PrintedCellJson {
 // The numbers in a text.
 std::vector<PrintedCellJson> ValuesOf(const say::Text& text, const say::Document& in) {
   std::vector<PrintedCellJson> values;
-  for (const say::Cell::Value& piece : text.pieces()) {
-    if (std::holds_alternative<std::string>(piece)) continue;
-    const say::Cell cell(piece);
-    values.push_back({cell, {say::TextOf(say::Text(piece), in.span), say::ToneOf(cell), std::nullopt}});
+  for (const say::Value& piece : text.pieces()) {
+    if (piece.kind != CellKind::kText)
+      values.push_back({piece, {say::TextOf(say::Text(piece), in.span), say::ToneOf(piece), std::nullopt}});
   }
   return values;
 }

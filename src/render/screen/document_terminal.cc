@@ -157,9 +157,8 @@ class SectionRenderer {
   }
 
   static bool HasSpeedups(const say::Table& table, std::size_t column) {
-    return std::ranges::any_of(table.rows, [&](const say::Row& row) {
-      return std::holds_alternative<say::Speedup>(row.cells[column].value);
-    });
+    return std::ranges::any_of(
+        table.rows, [&](const say::Row& row) { return row.cells[column].kind == CellKind::kSpeedup; });
   }
 
   // Shortens long names of variants in column headings by what they have in common.

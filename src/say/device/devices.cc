@@ -112,9 +112,9 @@ class DevicesDocument {
       }
       if (!run.comparisons.empty()) continue;
       for (const ReportExperiment& experiment : run.experiments)
-        answers.push_back({FormatText("{}{}: {}", where, experiment.label,
-                                      OptionalCell<Duration>(experiment.latency.p50).value),
-                           ""});
+        answers.push_back(
+            {FormatText("{}{}: {}", where, experiment.label, OptionalCell<Duration>(experiment.latency.p50)),
+             ""});
     }
   }
 

@@ -559,10 +559,11 @@ class FindingFormatter {
   // "0.565 of 1.086 ms (52%)", with the digits of the group's row in the table of self times, whose rows add
   // up as printed.
   Text GroupTimeText(Group group, const TimePart& part) const {
-    PartTime time{{}, static_cast<std::size_t>(group)};
+    std::vector<double> parts;
     for (const AdditiveRow& row : experiment_.groups.rows)
-      time.parts_ns.push_back(MeanPerRun(row.total, experiment_.groups.runs));
-    return FormatText("{} of {} ({})", std::move(time), Time{part.whole_ns}, Share{part.share()});
+      parts.push_back(MeanPerRun(row.total, experiment_.groups.runs));
+    return FormatText("{} of {} ({})", PartTime{std::move(parts), static_cast<std::size_t>(group)},
+                      Time{part.whole_ns}, Share{part.share()});
   }
 
   // "GEMM #1 (blocks.0.mlp)": names repeat in every delegate.

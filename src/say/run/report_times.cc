@@ -306,8 +306,8 @@ std::vector<Section> MakeStartupSections(const Report& report) {
                               CostInterval(cost)});
       }
     };
-    add("Load", pair.costs.load, Duration());
-    add("First inference", pair.costs.first_run, Duration());
+    add("Load", pair.costs.load, Duration(0));
+    add("First inference", pair.costs.first_run, Duration(0));
     add("Peak memory", pair.costs.peak_memory, Size(0));
     section.AddUnlessEmpty(std::move(table));
     if (pair.outputs) {
