@@ -13,9 +13,10 @@
 #include "core/error.h"
 #include "core/json/json.h"
 #include "core/text/display_width.h"
+#include "core/views.h"
 #include "render/example_documents.h"
 #include "render/formats_testing.h"
-#include "render/table_text.h"
+#include "render/printed_table.h"
 #include "report/example_devices.h"
 #include "report/ladder/example_ladder.h"
 #include "say/run/report_parts.h"
@@ -319,11 +320,11 @@ Json JsonInPage(const say::Document& document) {
   return Json::parse(read::ExtractPageJson(out.str(), "etprof-document"));
 }
 
-Rows CellTexts(const TableText& text) {
+Rows CellTexts(const say::Table& text) {
   Rows rows;
-  for (const TableText::Row& row : text.rows) {
+  for (const say::Row& row : text.rows) {
     std::vector<std::string>& words = rows.emplace_back();
-    for (const TableText::Cell& cell : row.cells) words.push_back(cell.text);
+    for (const say::Cell& cell : row.cells) words.push_back(cell.text);
   }
   return rows;
 }
@@ -339,11 +340,11 @@ std::vector<ExampleTable> TablesOf(const say::Document& document, const Json& pa
       const auto* of = std::get_if<say::Table>(&section.parts[p]);
       if (of == nullptr || of->rows.empty()) continue;
       say::Table table = *of;
-      const TableText text = TextOf(table);
+      const say::Table text = PrintedTable(table);
       std::erase_if(table.rows, [](const say::Row& row) { return row.role == say::Row::Role::kRest; });
       tables.push_back({std::move(table), section.title,
                         page.at("sections")[s].at("parts")[p - pictures].at("table"), CellTexts(text),
-                        text.titles});
+                        MapEach(text.columns, &say::Table::Column::title)});
     }
   }
   return tables;
@@ -373,7 +374,7 @@ void ExpectInJson(const ExampleTable& example) {
 void ExpectInMarkdown(const ExampleTable& example, const std::string& page) {
   const say::Table& table = example.table;
   const bool whole = table.hidden_rows_hint.empty();
-  const TableText text = TextOf(table, whole ? SIZE_MAX : table.screen_rows, [&](const say::Row& row) {
+  const say::Table text = PrintedTable(table, whole ? SIZE_MAX : table.screen_rows, [&](const say::Row& row) {
     return whole || row.level != say::Level::kFolded;
   });
   Rows rows = CellTexts(text);
@@ -518,14 +519,14 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
       bool any = false;
       for (std::size_t c = 1; c < table->columns.size(); ++c) any = any || decides(c);
       for (std::string line; any && std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), 80) << screen;
-      const TableText text = TextOf(*table, table->screen_rows,
-                                    [](const say::Row& row) { return row.level <= say::Level::kUsual; });
+      const say::Table text = PrintedTable(
+          *table, table->screen_rows, [](const say::Row& row) { return row.level <= say::Level::kUsual; });
       if (table->level > say::Level::kUsual) continue;
       for (std::size_t c = 1; c < table->columns.size(); ++c) {
         if (!decides(c) || table->columns[c].level > say::Level::kUsual) continue;
         EXPECT_EQ(table->columns[c].drop_priority, 0) << table->id << ' ' << table->columns[c].id;
-        for (const TableText::Row& row : text.rows) {
-          if (!row.cells[c].usual) continue;
+        for (const say::Row& row : text.rows) {
+          if (row.cells[c].level > say::Level::kUsual) continue;
           EXPECT_THAT(screen, HasSubstr(row.cells[c].text.substr(0, 20))) << table->id;
           decided.insert(table->id);
         }

@@ -125,6 +125,8 @@ struct Speedup : Interval {
 struct Cell : Value {
   Tone tone = Tone::kPlain;     // kPlain: a speedup has the tone of its verdict
   Level level = Level::kUsual;  // kPage: screens show it only with --all
+  // Of a printed table (render/printed_table.h), where the column has bars: 0 to 1.
+  std::optional<double> bar = {};
 
   Cell() = default;
   // NOLINTBEGIN(google-explicit-constructor): a row is written as a list of values

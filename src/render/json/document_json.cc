@@ -4,7 +4,7 @@
 #include "core/json/json_schema_of.h"
 #include "core/views.h"
 #include "render/document.h"
-#include "render/table_text.h"
+#include "render/printed_table.h"
 
 namespace etprof {
 
@@ -38,8 +38,7 @@ constexpr MemberInfo kLevelMeaning{
         "pages; on a page once it is unfolded"};
 
 struct PrintedCellJson {
-  say::Value of;
-  TableText::Cell text;
+  say::Cell of;
 
   static constexpr const char* kSchemaName = "cell";
   static void Describe(auto& v) {
@@ -48,8 +47,7 @@ struct PrintedCellJson {
       {.meaning =
            "`time` and `duration` are times; `change` is relative, `share` of 1; `speedup` and "
            "`interval` are of baseline / candidate, an `interval` with a unit is of a value beside it"});
-    v("text", [](J json) -> const auto& { return json.text.text; },
-      {.meaning = "as it is printed, with the digits that it has in every format"});
+    v("text", &say::Cell::text, {.meaning = "as it is printed, with the digits that it has in every format"});
     v("value", &say::Value::value,
       {.meaning = "what `text` was made of; no key: it is not defined, or a text",
        .least = kAnyNumber,
@@ -63,10 +61,9 @@ struct PrintedCellJson {
     v("verdict", &say::Value::Verdict, kTextIfAny.WithMeaning("of the interval, on the candidate"));
     v("efficiency", &say::Value::efficiency,
       {.meaning = "of a `speedup` over fewer threads: over the ratio of the threads", .omit_if_empty = true});
-    v("tone", [](J json) { return UnlessDefault<say::Tone::kPlain>(json.text.tone); },
+    v("tone", [](J json) { return UnlessDefault<say::Tone::kPlain>(json.of.tone); },
       {.meaning = "how to take it; no key: `plain`", .omit_if_empty = true});
-    v("bar", [](J json) { return json.text.bar; },
-      {.meaning = "the length of its bar", .least = 0, .omit_if_empty = true});
+    v("bar", &say::Cell::bar, {.meaning = "the length of its bar", .least = 0, .omit_if_empty = true});
   }
 };
 
@@ -74,8 +71,7 @@ struct PrintedCellJson {
 std::vector<PrintedCellJson> ValuesOf(const say::Text& text, const say::Document& in) {
   std::vector<PrintedCellJson> values;
   for (const say::Value& piece : text.pieces()) {
-    if (piece.kind != CellKind::kText)
-      values.push_back({piece, {say::TextOf(say::Text(piece), in.span), say::ToneOf(piece), std::nullopt}});
+    if (piece.kind != CellKind::kText) values.push_back({PrintedCell(piece, in.span)});
   }
   return values;
 }
@@ -89,46 +85,38 @@ void DescribeText(auto& v, const MemberInfo& about) {
 }
 
 struct RowJson {
-  const say::Row& row;
-  const std::vector<TableText::Cell>& texts;
+  const say::Row& of;
 
   static constexpr const char* kSchemaName = "row";
   static void Describe(auto& v) {
     using J = const RowJson&;
-    v("cells",
-      [](J json) {
-        std::vector<PrintedCellJson> cells;
-        for (std::size_t i = 0; i < json.texts.size(); ++i)
-          cells.push_back({json.row.cells[i], json.texts[i]});
-        return cells;
-      },
+    v("cells", [](J json) { return MakeViews<PrintedCellJson>(json.of.cells); },
       {.meaning = "one for each column"});
-    v("role", [](J json) { return UnlessDefault<say::Row::Role::kPlain>(json.row.role); },
+    v("role", [](J json) { return UnlessDefault<say::Row::Role::kPlain>(json.of.role); },
       {.meaning = "times of `part` rows add up, as printed, to the next `sum`; no key: `plain`",
        .omit_if_empty = true});
-    v("depth", [](J json) { return UnlessDefault<0>(json.row.depth); },
+    v("depth", [](J json) { return UnlessDefault<0>(json.of.depth); },
       {.meaning = "in a tree; no key: 0", .omit_if_empty = true});
-    v("level", [](J json) { return UnlessDefault<say::Level::kUsual>(json.row.level); },
+    v("level", [](J json) { return UnlessDefault<say::Level::kUsual>(json.of.level); },
       {.meaning = "no key: `usual`", .omit_if_empty = true});
   }
 };
 
 struct ColumnJson {
   const say::Table::Column& of;
-  const std::string& title;
 
   static void Describe(auto& v) {
-    using J = const ColumnJson&;
     v("id", &say::Table::Column::id, {.meaning = "the column's name in CSV, too"});
-    v("title", [](J json) -> const auto& { return json.title; },
+    v("title", &say::Table::Column::title,
       {.meaning = "of the first column with the unit of the `text` of times"});
     v("right", &say::Table::Column::right, {.meaning = "whether it is aligned to the right"});
   }
 };
 
 struct TableJson {
-  const say::Table& of;
-  TableText text = TextOf(of);
+  say::Table of;
+
+  explicit TableJson(const say::Table& table) : of(PrintedTable(table)) {}
 
   static constexpr const char* kSchemaName = "table";
   static void Describe(auto& v) {
@@ -136,24 +124,9 @@ struct TableJson {
     v("id", &say::Table::id, {.meaning = "tables of one id have the same columns"});
     v("title", &say::Table::title, kTextIfAny.WithMeaning("above it"));
     v("level", &say::Table::level, kLevelMeaning);
-    v("columns",
-      [](J json) {
-        std::vector<ColumnJson> columns;
-        for (std::size_t i = 0; i < json.text.titles.size(); ++i)
-          columns.push_back({json.of.columns[i], json.text.titles[i]});
-        return columns;
-      },
+    v("columns", [](J json) { return MakeViews<ColumnJson>(json.of.columns); },
       {.meaning = "from left to right"});
-    v("rows",
-      [](J json) {
-        std::vector<RowJson> rows;
-        std::size_t shown = 0;
-        for (const say::Row& row : json.of.rows) {
-          if (row.role != say::Row::Role::kRest) rows.push_back({row, json.text.rows[shown++].cells});
-        }
-        return rows;
-      },
-      {.meaning = "from top to bottom"});
+    v("rows", [](J json) { return MakeViews<RowJson>(json.of.rows); }, {.meaning = "from top to bottom"});
     v("usual_rows", [](J json) { return UnlessDefault<SIZE_MAX>(json.of.screen_rows); },
       {.meaning = "how many of them are shown where there is little room; no key: all",
        .omit_if_empty = true});
@@ -218,9 +191,8 @@ struct SeriesJson {
     v("name", &say::Chart::Series::name, {.meaning = "of what the values are"});
     v("values",
       [](const say::Chart::Series& series) {
-        return MapEach(series.values, [&](const auto& value) {
-          const say::Cell cell = value ? series.cell(*value) : say::Cell();
-          return PrintedCellJson(cell, {say::TextOf(cell), say::ToneOf(cell), std::nullopt});
+        return MapEach(series.values, [&](const std::optional<double>& value) {
+          return PrintedCellJson{PrintedCell(value ? series.cell(*value) : say::Cell())};
         });
       },
       {.meaning = "in the order of time"});

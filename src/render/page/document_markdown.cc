@@ -5,7 +5,7 @@
 
 #include "core/text/escape.h"
 #include "render/document.h"
-#include "render/table_text.h"
+#include "render/printed_table.h"
 
 namespace etprof {
 namespace {
@@ -95,33 +95,34 @@ class SectionMarkdown {
     if (brief && table.level > say::Level::kUsual) return;
     // A page shows all rows, unless they are available elsewhere.
     const bool whole = table.hidden_rows_hint.empty();
-    const TableText text = TextOf(table, whole ? SIZE_MAX : table.screen_rows, [&](const say::Row& row) {
-      return row.role != say::Row::Role::kRest && (whole || row.level != say::Level::kFolded);
-    });
+    const say::Table text =
+        PrintedTable(table, whole ? SIZE_MAX : table.screen_rows, [&](const say::Row& row) {
+          return row.role != say::Row::Role::kRest && (whole || row.level != say::Level::kFolded);
+        });
     if (text.rows.empty()) return;
     const say::Level level = brief && table.level == say::Level::kUsual ? say::Level::kFolded : table.level;
     WriteFoldable(level, table.title, table_depth_, [&] {
-      WriteRows(table, text);
+      WriteRows(text);
       out_ << '\n';
       // `elsewhere` is our own Markdown: it names tables as code.
       if (!text.left.empty()) out_ << text.left << ' ' << table.hidden_rows_hint.c_str() << "\n\n";
     });
   }
 
-  void WriteRows(const say::Table& table, const TableText& text) {
+  void WriteRows(const say::Table& table) {
     std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      const bool has_words = std::ranges::any_of(
-          text.rows, [&](const TableText::Row& row) { return !row.cells[i].text.empty(); });
+      const bool has_words =
+          std::ranges::any_of(table.rows, [&](const say::Row& row) { return !row.cells[i].text.empty(); });
       if (has_words && (max_level_ > say::Level::kBrief || table.columns[i].level <= say::Level::kUsual))
         columns.push_back(i);
     }
     out_ << '|';
-    for (const std::size_t i : columns) out_ << ' ' << text.titles[i] << " |";
+    for (const std::size_t i : columns) out_ << ' ' << table.columns[i].title << " |";
     out_ << "\n|";
     for (const std::size_t i : columns) out_ << (table.columns[i].right ? " ---: |" : " --- |");
     out_ << '\n';
-    for (const TableText::Row& row : text.rows) {
+    for (const say::Row& row : table.rows) {
       out_ << "| ";
       for (int level = 0; level < row.depth; ++level) out_ << "· ";
       for (const std::size_t i : columns)

@@ -20,7 +20,7 @@
 #include "render/document.h"
 #include "render/json/json.h"
 #include "render/page/gzip.h"
-#include "render/table_text.h"
+#include "render/printed_table.h"
 #include "say/run/report.h"
 #include "say/wording.h"
 
@@ -98,8 +98,8 @@ std::vector<say::Part> SelectPageParts(std::vector<say::Part> parts, bool of_rep
                                                    std::end(kTablesInOperatorsView);
     if (has_rows_elsewhere && table->rows.size() > kMaxRowsWithoutCut && (in_view || !printed_by_command)) {
       if (!in_view)
-        left =
-            TextOf(*table, table->screen_rows, std::not_fn(is_folded)).left + ' ' + table->hidden_rows_hint;
+        left = PrintedTable(*table, table->screen_rows, std::not_fn(is_folded)).left + ' ' +
+               table->hidden_rows_hint;
       std::erase_if(table->rows, is_folded);
       table->rows.resize(std::min(table->rows.size(), table->screen_rows));
     }

@@ -7,11 +7,12 @@
 #include "core/text/display_width.h"
 #include "core/text/escape.h"
 #include "core/units.h"
+#include "core/views.h"
 #include "render/document.h"
+#include "render/printed_table.h"
 #include "render/screen/plots.h"
 #include "render/screen/screen_table.h"
 #include "render/screen/terminal_text.h"
-#include "render/table_text.h"
 
 namespace etprof {
 namespace {
@@ -19,14 +20,6 @@ namespace {
 constexpr int kMinLastColumn = 12, kMinVerdictColumn = 24;
 constexpr int kMaxVariantName = 14;  // columns of a variant's name in a column heading
 constexpr const char* kHowToShowAll = " (--all shows them)";
-
-std::string_view ColorOf(say::Tone tone) {
-  return tone == say::Tone::kGood      ? sgr::kGreen
-         : tone == say::Tone::kBad     ? sgr::kRed
-         : tone == say::Tone::kUnsure  ? sgr::kYellow
-         : tone == say::Tone::kUnknown ? sgr::kDim
-                                       : "";
-}
 
 // Writes labels and texts in two columns. A label that repeats the one above is left blank.
 void WriteLabeled(const std::vector<say::Fact>& texts, int width, std::ostream& out) {
@@ -106,35 +99,30 @@ class SectionRenderer {
     const auto shows = [&](const say::Row& row) {
       return row.role == say::Row::Role::kRest ? !options_.all : IsShown(row.level);
     };
-    const TableText text = TextOf(table, options_.all ? SIZE_MAX : table.screen_rows, shows);
-    if (text.rows.empty()) return;
-    ScreenTable screen;
-    screen.kept_part = table.columns.front().kept_part;
-    screen.min_name_width = table.min_name_width;
-    const std::string letter_column = letters_.empty() ? "" : "   ";
-    std::vector<std::size_t> columns;
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      const say::Table::Column& column = table.columns[i];
-      if (!IsShown(column.level)) continue;
-      columns.push_back(i);
-      screen.columns.push_back({(i == 0 ? letter_column : "") + EscapeToOneLine(text.titles[i]), column.right,
-                                column.drop_priority, i > 0 && (column.decides || HasSpeedups(table, i))});
+    ScreenTable screen{PrintedTable(table, options_.all ? SIZE_MAX : table.screen_rows, shows)};
+    if (screen.rows.empty()) return;
+    for (std::size_t i = table.columns.size(); i-- > 1;) {
+      screen.columns[i].decides = table.columns[i].decides || HasSpeedups(table, i);
+      if (!IsShown(table.columns[i].level)) screen.EraseColumn(i);
     }
-    ShortenVariantNames(table, columns, screen);
-    for (const TableText::Row& of : text.rows) {
-      auto& row = screen.rows.emplace_back();
-      for (const std::size_t i : columns) {
-        const say::Table::Column& column = table.columns[i];
-        const TableText::Cell& cell = of.cells[i];
-        std::string words = options_.all || cell.usual ? EscapeToOneLine(cell.text) : "";
-        if (i == 0) words.insert(0, static_cast<std::size_t>(2 * of.depth), ' ');
+    for (say::Table::Column& column : screen.columns) column.title = EscapeToOneLine(column.title);
+    ShortenVariantNames(screen);
+    for (say::Row& row : screen.rows) {
+      for (std::size_t i = 0; i < screen.columns.size(); ++i) {
+        const say::Table::Column& column = screen.columns[i];
+        const say::Cell& cell = row.cells[i];
+        std::string words =
+            options_.all || cell.level <= say::Level::kUsual ? EscapeToOneLine(cell.text) : "";
+        if (i == 0) words.insert(0, static_cast<std::size_t>(2 * row.depth), ' ');
         if (column.max_width > 0) words = TruncateKeeping(words, column.max_width, column.kept_part);
-        if (i == 0 && !letter_column.empty()) {
-          const std::size_t at = screen.rows.size() - 1;
-          words.insert(0, (at < letters_.size() && !letters_[at].empty() ? letters_[at] : " ") + "  ");
-        }
-        row.push_back({std::move(words), ColorOf(cell.tone), cell.bar});
+        row.cells[i].text = std::move(words);
       }
+    }
+    if (!letters_.empty()) {
+      screen.columns.front().title.insert(0, "   ");
+      letters_.resize(screen.rows.size());
+      for (std::size_t r = 0; r < letters_.size(); ++r)
+        screen.rows[r].cells.front().text.insert(0, (letters_[r].empty() ? " " : letters_[r]) + "  ");
     }
     letters_.clear();
     DropEmptyColumns(screen);
@@ -145,9 +133,9 @@ class SectionRenderer {
     if (hidden > 0)
       WriteParagraph(CountedText(hidden, "column") + " hidden: the terminal is too narrow" +
                      (hinted_ ? "" : kHowToShowAll));
-    if (text.left.empty() || hinted_) return;
+    if (screen.left.empty() || hinted_) return;
     out_ << '\n';
-    WriteParagraph(text.left + (table.hidden_rows_hint.empty() ? "" : " " + table.hidden_rows_hint) +
+    WriteParagraph(screen.left + (table.hidden_rows_hint.empty() ? "" : " " + table.hidden_rows_hint) +
                    kHowToShowAll);
   }
 
@@ -162,26 +150,22 @@ class SectionRenderer {
   }
 
   // Shortens long names of variants in column headings by what they have in common.
-  static void ShortenVariantNames(const say::Table& table, const std::vector<std::size_t>& columns,
-                                  ScreenTable& screen) {
-    std::vector<std::size_t> variant_columns;
-    std::vector<std::string> names;
-    for (std::size_t i = 1; i < columns.size(); ++i) {
-      if (table.columns[columns[i]].kept_part != say::Table::KeptPart::kDifference) continue;
-      variant_columns.push_back(i);
-      names.push_back(screen.columns[i].title);
+  static void ShortenVariantNames(ScreenTable& screen) {
+    std::vector<std::string*> titles;
+    for (std::size_t i = 1; i < screen.columns.size(); ++i) {
+      if (screen.columns[i].kept_part == say::Table::KeptPart::kDifference)
+        titles.push_back(&screen.columns[i].title);
     }
-    names = ShortenNames(std::move(names), kMaxVariantName);
-    for (std::size_t i = 0; i < variant_columns.size(); ++i)
-      screen.columns[variant_columns[i]].title = names[i];
+    const std::vector<std::string> names =
+        ShortenNames(MapEach(titles, [](const std::string* title) { return *title; }), kMaxVariantName);
+    for (std::size_t i = 0; i < titles.size(); ++i) *titles[i] = names[i];
   }
 
   // The first column stays: it names the rows, and every further table repeats it.
   static void DropEmptyColumns(ScreenTable& table) {
     for (std::size_t i = table.columns.size(); i-- > 1;) {
-      if (!std::ranges::all_of(table.rows, [&](const auto& row) { return row[i].text.empty(); })) continue;
-      table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(i));
-      for (auto& row : table.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));
+      if (std::ranges::all_of(table.rows, [&](const say::Row& row) { return row.cells[i].text.empty(); }))
+        table.EraseColumn(i);
     }
   }
 
@@ -193,26 +177,27 @@ class SectionRenderer {
     for (std::size_t i = 0; i + 1 < table.columns.size(); ++i) {
       if (table.columns[i].drop_priority > 0) continue;
       int widest = DisplayWidth(table.columns[i].title);
-      for (const auto& row : table.rows) widest = std::max(widest, DisplayWidth(row[i].text));
+      for (const auto& row : table.rows) widest = std::max(widest, DisplayWidth(row.cells[i].text));
       others += (i == 0 ? std::min(widest, table.min_name_width) : widest) + 2;
     }
     const int min_width = table.columns.back().decides ? kMinVerdictColumn : kMinLastColumn;
     const int room = std::max(min_width, options_.width - others);
-    std::vector<std::vector<ScreenTable::Cell>> rows;
-    for (auto& row : table.rows) {
-      if (!wraps || DisplayWidth(row.back().text) <= room) {
-        row.back().text = TruncateEnd(row.back().text, room);
+    std::vector<say::Row> rows;
+    for (say::Row& row : table.rows) {
+      std::string& text = row.cells.back().text;
+      if (!wraps || DisplayWidth(text) <= room) {
+        text = TruncateEnd(text, room);
         rows.push_back(std::move(row));
         continue;
       }
       std::stringstream lines;
-      WriteWrapped("", row.back().text, 0, room, lines);
+      WriteWrapped("", text, 0, room, lines);
       for (std::string line; std::getline(lines, line);) {
         while (!line.empty()) {  // a path may be wider than a line: all of it is shown
-          row.back().text = line.substr(0, BytesThatFit(line, room));
-          line.erase(0, row.back().text.size());
+          text = line.substr(0, BytesThatFit(line, room));
+          line.erase(0, text.size());
           rows.push_back(row);
-          for (ScreenTable::Cell& cell : row) cell = {};
+          for (say::Cell& cell : row.cells) cell = {};
         }
       }
     }

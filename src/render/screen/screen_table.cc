@@ -15,6 +15,14 @@ constexpr int kMinBarColumns = 4, kMaxBarColumns = 16;
 
 }  // namespace
 
+std::string_view ColorOf(say::Tone tone) {
+  return tone == say::Tone::kGood      ? sgr::kGreen
+         : tone == say::Tone::kBad     ? sgr::kRed
+         : tone == say::Tone::kUnsure  ? sgr::kYellow
+         : tone == say::Tone::kUnknown ? sgr::kDim
+                                       : "";
+}
+
 std::string TruncateKeeping(const std::string& text, int columns, say::Table::KeptPart kept_part) {
   switch (kept_part) {
     case say::Table::KeptPart::kEnd:
@@ -31,7 +39,7 @@ std::string TruncateKeeping(const std::string& text, int columns, say::Table::Ke
 
 int ScreenTable::ColumnWidth(std::size_t column) const {
   int width = DisplayWidth(columns[column].title);
-  for (const auto& row : rows) width = std::max(width, DisplayWidth(row[column].text));
+  for (const auto& row : rows) width = std::max(width, DisplayWidth(row.cells[column].text));
   return width;
 }
 
@@ -45,9 +53,13 @@ void ScreenTable::DropColumn(std::size_t column) {
   // The column after it, which belongs to it, takes over the title.
   if (column + 1 < columns.size() && columns[column + 1].title.empty())
     columns[column + 1].title = columns[column].title;
+  EraseColumn(column);
+}
+
+void ScreenTable::EraseColumn(std::size_t column) {
   const auto at = static_cast<std::ptrdiff_t>(column);
   columns.erase(columns.begin() + at);
-  for (auto& row : rows) row.erase(row.begin() + at);
+  for (say::Row& row : rows) row.cells.erase(row.cells.begin() + at);
 }
 
 void ScreenTable::MakeRoom(int width) {
@@ -66,9 +78,9 @@ void ScreenTable::MakeRoom(int width) {
     if (over <= 0) return;
     if (columns[i].right || columns[i].decides || widest <= kMinWordsWidth) continue;
     std::vector<std::string> words;
-    for (const auto& row : rows) words.push_back(row[i].text);
+    for (const auto& row : rows) words.push_back(row.cells[i].text);
     words = ShortenNames(std::move(words), std::max(kMinWordsWidth, widest - over));
-    for (std::size_t r = 0; r < rows.size(); ++r) rows[r][i].text = std::move(words[r]);
+    for (std::size_t r = 0; r < rows.size(); ++r) rows[r].cells[i].text = std::move(words[r]);
   }
   for (std::size_t i = columns.size(); i-- > 1 && Width() > width;)
     if (!columns[i].decides) DropColumn(i);
@@ -116,26 +128,27 @@ void ScreenTable::DrawColumns(const std::vector<std::size_t>& shown, const std::
   for (const std::size_t i : shown) others += i == 0 ? 0 : 2 + widths[i];
   widths[0] = std::min(widths[0], std::max(kMinNameWidth, options.width - 2 - others));
   std::vector<std::string> names;
+  const KeptPart kept_part = columns.front().kept_part;
   if (kept_part == say::Table::KeptPart::kDifference) {
-    for (const auto& row : rows) names.push_back(row[0].text);
+    for (const auto& row : rows) names.push_back(row.cells[0].text);
     names = ShortenNames(std::move(names), widths[0]);
   }
   // Bars use the remaining room; the largest value fills it.
   const int bars = std::min(kMaxBarColumns, options.width - 2 - widths[0] - others - 2);
   double largest = 0;
   for (const auto& row : rows) {
-    for (const Cell& cell : row) largest = std::max(largest, cell.bar.value_or(0));
+    for (const say::Cell& cell : row.cells) largest = std::max(largest, cell.bar.value_or(0));
   }
   const auto line = [&](const auto& cell_of) {
     std::string text, bar;
     int blanks = 2;  // due before the next text, so that no line ends with spaces
     for (const std::size_t i : shown) {
-      const Cell cell = cell_of(i);
+      const say::Cell cell = cell_of(i);
       const std::string fitted = i > 0 ? cell.text : TruncateKeeping(cell.text, widths[0], kept_part);
       const int rest = widths[i] - DisplayWidth(fitted);
       if (columns[i].right) blanks += rest;
       if (!fitted.empty()) {
-        text += Spaces(blanks) + Paint(fitted, cell.color, options.colors);
+        text += Spaces(blanks) + Paint(fitted, ColorOf(cell.tone), options.colors);
         blanks = 0;
       }
       blanks += 2 + (columns[i].right ? 0 : rest);
@@ -144,10 +157,10 @@ void ScreenTable::DrawColumns(const std::vector<std::size_t>& shown, const std::
     if (!bar.empty()) text += Spaces(blanks) + bar;
     out << text << '\n';
   };
-  line([&](std::size_t i) { return Cell{columns[i].title, sgr::kDim}; });
+  line([&](std::size_t i) { return say::Cell(columns[i].title, say::Tone::kUnknown); });
   for (std::size_t r = 0; r < rows.size(); ++r) {
     line([&](std::size_t i) {
-      Cell cell = rows[r][i];
+      say::Cell cell = rows[r].cells[i];
       if (i == 0 && !names.empty()) cell.text = names[r];
       return cell;
     });

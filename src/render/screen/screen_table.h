@@ -1,8 +1,8 @@
 #pragma once
 
-#include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "render/screen/terminal.h"
@@ -17,27 +17,14 @@ namespace etprof {
 // TerminalOptions::all they are drawn in further tables below, which repeat the first column. A deciding
 // column is never dropped: words of other columns are shortened and other columns dropped before it, and if
 // there is still no room, it is drawn in a further table.
-struct ScreenTable {
-  struct Column {
-    std::string title;      // "": belongs to the column before it
-    bool right = false;     // whether the text is right-aligned
-    int drop_priority = 0;  // drop priority: 1 is dropped first, then 2, ...; 0: never
-    bool decides = false;
-  };
-  struct Cell {
-    std::string text;                // a single line (EscapeToOneLine)
-    std::string_view color = {};     // as in Paint
-    std::optional<double> bar = {};  // length of the row's bar, relative to the table's largest
-  };
-  std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;  // every row has columns.size() cells
-  say::Table::KeptPart kept_part =
-      say::Table::KeptPart::kName;  // how names in the first column are truncated
-  int min_name_width = 16;  // columns of the first column that stay visible before other columns are dropped
-
+//
+// Texts are single lines (EscapeToOneLine). A bar is relative to the table's longest.
+struct ScreenTable : say::Table {
   // Draws every line after two spaces, columns two spaces apart, and without trailing spaces. Returns the
   // number of hidden columns.
   std::size_t Draw(const TerminalOptions& options, std::ostream& out) const;
+
+  void EraseColumn(std::size_t column);
 
  private:
   // Drops columns and shortens words until the deciding columns fit into `width`, if they can.
@@ -49,6 +36,8 @@ struct ScreenTable {
   void DrawColumns(const std::vector<std::size_t>& shown, const std::vector<int>& widths,
                    const TerminalOptions& options, std::ostream& out) const;
 };
+
+std::string_view ColorOf(say::Tone tone);
 
 // Truncates text to `columns`; `kept_part` says which part stays.
 std::string TruncateKeeping(const std::string& text, int columns, say::Table::KeptPart kept_part);

@@ -9,10 +9,30 @@
 namespace etprof {
 namespace {
 
+struct TestColumn {
+  std::string title;
+  bool right = false;
+  int drop_priority = 0;
+  bool decides = false;
+};
+
+ScreenTable MakeTable(const std::vector<TestColumn>& columns,
+                      const std::vector<std::vector<std::string>>& rows) {
+  ScreenTable table;
+  for (const auto& [title, right, drop_priority, decides] : columns) {
+    table.columns.push_back(
+        {.title = title, .right = right, .drop_priority = drop_priority, .decides = decides});
+  }
+  table.columns.front().kept_part = say::Table::KeptPart::kName;
+  for (const std::vector<std::string>& row : rows)
+    table.rows.emplace_back(std::vector<say::Cell>(row.begin(), row.end()));
+  return table;
+}
+
 ScreenTable ExampleOnScreen() {
-  return {{{"name"}, {"layer", false, 2}, {"time", true}, {"interval", false, 1}},
-          {{{"Convolution (NHWC, F32) IGEMM #12"}, {"features"}, {"1.0 ms"}, {"[1, 2]"}},
-           {{"Add"}, {""}, {"12.0 ms"}, {""}}}};
+  return MakeTable({{"name"}, {"layer", false, 2}, {"time", true}, {"interval", false, 1}},
+                   {{{"Convolution (NHWC, F32) IGEMM #12"}, {"features"}, {"1.0 ms"}, {"[1, 2]"}},
+                    {{"Add"}, {""}, {"12.0 ms"}, {""}}});
 }
 
 std::string DrawnAt(const ScreenTable& table, int width, bool colors = false, bool all = false) {
@@ -51,15 +71,15 @@ TEST(ScreenTable, DropsColumnsByPriorityAfterTruncatingNames) {
 }
 
 TEST(ScreenTable, AllShowsHiddenColumnsBelow) {
-  const ScreenTable table{{{"name"}, {"1 thread", true}, {"2 threads", true}, {"", true}},
-                          {{{"a"}, {"1.000"}, {"0.500"}, {"2.00x, 100%"}}}};
+  const ScreenTable table = MakeTable({{"name"}, {"1 thread", true}, {"2 threads", true}, {"", true}},
+                                      {{{"a"}, {"1.000"}, {"0.500"}, {"2.00x, 100%"}}});
   const std::string one_line = "  name  1 thread  2 threads\n  a        1.000      0.500  2.00x, 100%\n";
   EXPECT_EQ(DrawnAt(table, 60), one_line);
   EXPECT_EQ(DrawnAt(table, 38), "  name  1 thread\n  a        1.000\n");
   EXPECT_EQ(DrawnAt(table, 38, false, true),
             "  name  1 thread\n  a        1.000\n\n  name  2 threads\n  a         0.500  2.00x, 100%\n");
   // Columns with a drop priority also go into the further tables.
-  const ScreenTable giving{{{"name"}, {"one", true, 1}, {"two", true}}, {{{"a"}, {"1"}, {"2"}}}};
+  const ScreenTable giving = MakeTable({{"name"}, {"one", true, 1}, {"two", true}}, {{{"a"}, {"1"}, {"2"}}});
   EXPECT_EQ(DrawnAt(giving, 12), "  name  two\n  a       2\n");
   EXPECT_EQ(DrawnAt(giving, 12, false, true), "  name  one\n  a       1\n\n  name  two\n  a       2\n");
 }
@@ -98,8 +118,10 @@ TEST(ScreenTable, DecidingColumnsAreNeverDropped) {
 }
 
 TEST(ScreenTable, BarIsAtTheEndOfTheRow) {
-  const ScreenTable table{{{"name"}, {"time", true}, {"speedup", true}},
-                          {{{"a"}, {"2.0", "", 2}, {""}}, {{"b"}, {"1.0", "", 1}, {"2.00x"}}}};
+  ScreenTable table = MakeTable({{"name"}, {"time", true}, {"speedup", true}},
+                                {{{"a"}, {"2.0"}, {""}}, {{"b"}, {"1.0"}, {"2.00x"}}});
+  table.rows[0].cells[1].bar = 2;
+  table.rows[1].cells[1].bar = 1;
   EXPECT_EQ(DrawnAt(table, 40),
             "  name  time  speedup\n"
             "  a      2.0           ████████████████\n"
@@ -107,14 +129,14 @@ TEST(ScreenTable, BarIsAtTheEndOfTheRow) {
 }
 
 TEST(ScreenTable, KeepsTheEndOfNames) {
-  ScreenTable table{{{"line"}}, {{{"a_long_folder/mobilenet_v3.py:117"}}}};
-  table.kept_part = say::Table::KeptPart::kEnd;
+  ScreenTable table = MakeTable({{"line"}}, {{{"a_long_folder/mobilenet_v3.py:117"}}});
+  table.columns.front().kept_part = say::Table::KeptPart::kEnd;
   EXPECT_EQ(DrawnAt(table, 20), "  line\n  …bilenet_v3.py:117\n");
 }
 
 TEST(ScreenTable, ColorsTakeNoColumns) {
   ScreenTable table = ExampleOnScreen();
-  table.rows[0][2].color = sgr::kGreen;
+  table.rows[0].cells[2].tone = say::Tone::kGood;
   const std::string colored = DrawnAt(table, 80, true);
   EXPECT_NE(colored.find("   \033[32m1.0 ms\033[0m  [1, 2]\n"), std::string::npos);
   std::string plain = colored;

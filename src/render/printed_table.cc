@@ -1,4 +1,4 @@
-#include "render/table_text.h"
+#include "render/printed_table.h"
 
 #include <fmt/format.h>
 
@@ -67,15 +67,15 @@ std::vector<std::string> TextsOfAddingUpTimes(const say::Table& table, std::size
 }
 
 // Whether a speedup contradicts the two times before it as they are printed: "0.009  0.010  1.07x".
-bool IsContradicted(const say::Row& row, const std::vector<TableText::Cell>& printed, std::size_t column) {
+bool IsContradicted(const say::Row& row, std::size_t column) {
   if (row.cells[column].kind != CellKind::kSpeedup) return false;
-  std::vector<std::size_t> times;
+  std::vector<const say::Cell*> times;
   for (std::size_t c = 0; c < column; ++c) {
-    if (TimeOfCell(row.cells[c]) != nullptr) times.push_back(c);
+    if (row.cells[c].kind == CellKind::kTime) times.push_back(&row.cells[c]);
   }
   if (times.size() < 2) return false;
-  const double before = *TimeOfCell(row.cells[times[0]]), after = *TimeOfCell(row.cells[times[1]]);
-  const bool alike = printed[times[0]].text == printed[times[1]].text;
+  const double before = *times[0]->value, after = *times[1]->value;
+  const bool alike = times[0]->text == times[1]->text;
   const stats::Verdict verdict = row.cells[column].quantity.verdict;
   return (verdict == stats::Verdict::kFaster && (alike || before <= after)) ||
          (verdict == stats::Verdict::kSlower && (alike || before >= after));
@@ -83,73 +83,78 @@ bool IsContradicted(const say::Row& row, const std::vector<TableText::Cell>& pri
 
 // Moves the unit to the row's name, if all values of the row have the same unit: "Load | 8.25 ms | 7.80 ms"
 // becomes "Load, ms | 8.25 | 7.80".
-void MoveUnitToName(const say::Row& row, std::vector<TableText::Cell>& cells) {
+void MoveUnitToName(say::Row& row) {
   std::string unit;
-  std::vector<std::size_t> with_unit;
-  for (std::size_t c = 0; c < cells.size(); ++c) {
-    const CellKind kind = row.cells[c].kind;
-    if (kind != CellKind::kDuration && kind != CellKind::kSize) continue;
-    const std::size_t blank = cells[c].text.rfind(' ');
+  std::vector<std::string*> with_unit;
+  for (say::Cell& cell : row.cells) {
+    if (cell.kind != CellKind::kDuration && cell.kind != CellKind::kSize) continue;
+    const std::size_t blank = cell.text.rfind(' ');
     if (blank == std::string::npos) return;
-    const std::string own = cells[c].text.substr(blank + 1);
+    const std::string own = cell.text.substr(blank + 1);
     if (!unit.empty() && unit != own) return;
     unit = own;
-    with_unit.push_back(c);
+    with_unit.push_back(&cell.text);
   }
-  for (const std::size_t c : with_unit) cells[c].text.resize(cells[c].text.rfind(' '));
-  if (!unit.empty()) cells.front().text += ", " + unit;
+  for (std::string* const text : with_unit) text->resize(text->rfind(' '));
+  if (!unit.empty()) row.cells.front().text += ", " + unit;
 }
 
 }  // namespace
 
-TableText TextOf(const say::Table& table, std::size_t most,
-                 const std::function<bool(const say::Row&)>& shows) {
-  TableText text;
+say::Table PrintedTable(const say::Table& table, std::size_t most,
+                        const std::function<bool(const say::Row&)>& shows) {
+  say::Table printed = table;
+  printed.rows.clear();
   const double largest = LargestTime(table);
   const say::Span span = table.span.value_or(say::Span{largest, largest});
   const TimeScale scale = ScaleFor(span.smallest_ns, span.largest_ns);
   std::vector<std::vector<std::string>> adding_up;  // indexed by column, then by row
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    text.titles.push_back(table.columns[c].title);
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
     adding_up.push_back(TextsOfAddingUpTimes(table, c, scale));
-  }
-  if (largest > 0) text.titles.front() += (text.titles.front().empty() ? "" : ", ") + std::string(scale.unit);
+  std::string& first_title = printed.columns.front().title;
+  if (largest > 0) first_title += (first_title.empty() ? "" : ", ") + std::string(scale.unit);
   const bool has_rest =
       std::ranges::any_of(table.rows, [](const auto& row) { return row.role == Role::kRest; });
   std::vector<double> rest(table.columns.size());
   std::size_t left = 0;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    const say::Row& row = table.rows[r];
-    const bool shown = text.rows.size() < most && shows(row);
-    std::vector<TableText::Cell> cells;
+    say::Row row = table.rows[r];
+    const bool shown = printed.rows.size() < most && shows(row);
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      const say::Cell& cell = row.cells[c];
-      const auto* time = TimeOfCell(cell);
+      say::Cell& cell = row.cells[c];
+      const double* const time = TimeOfCell(cell);
       if (time != nullptr && !shown) rest[c] += *time;
-      std::optional<double> bar;
-      if (table.columns[c].bars && cell.kind == CellKind::kShare) bar = cell.value;
-      if (table.columns[c].bars && time != nullptr && largest > 0) bar = *time / largest;
-      cells.push_back({adding_up[c][r].empty() ? TextInScale(scale, cell) : adding_up[c][r], ToneOf(cell),
-                       bar, cell.level <= say::Level::kUsual && !IsContradicted(row, cells, c)});
+      if (table.columns[c].bars && cell.kind == CellKind::kShare) cell.bar = cell.value;
+      if (table.columns[c].bars && time != nullptr && largest > 0) cell.bar = *time / largest;
+      cell.text = adding_up[c][r].empty() ? TextInScale(scale, cell) : adding_up[c][r];
+      cell.tone = ToneOf(cell);
+      if (IsContradicted(row, c)) cell.level = say::Level::kPage;
     }
-    if (table.units_by_row) MoveUnitToName(row, cells);
+    if (table.units_by_row) MoveUnitToName(row);
     if (shown) {
-      text.rows.push_back({std::move(cells), row.depth});
+      printed.rows.push_back(std::move(row));
     } else if (!has_rest) {
       ++left;
     }
   }
-  if (left == 0) return text;
-  text.left = fmt::format("and {} more", left);
+  if (left == 0) return printed;
+  printed.left = fmt::format("and {} more", left);
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (table.columns[c].sums)
-      text.left += fmt::format(" ({} {})", table.columns[c].title, scale.Text(rest[c]));
+      printed.left += fmt::format(" ({} {})", table.columns[c].title, scale.Text(rest[c]));
   }
-  return text;
+  return printed;
 }
 
-TableText TextOf(const say::Table& table) {
-  return TextOf(table, SIZE_MAX, [](const say::Row& row) { return row.role != Role::kRest; });
+say::Table PrintedTable(const say::Table& table) {
+  return PrintedTable(table, SIZE_MAX, [](const say::Row& row) { return row.role != Role::kRest; });
+}
+
+say::Cell PrintedCell(const say::Value& of, const std::optional<say::Span>& span) {
+  say::Cell cell(of);
+  cell.text = TextOf(say::Text(of), span);
+  cell.tone = ToneOf(cell);
+  return cell;
 }
 
 }  // namespace etprof
