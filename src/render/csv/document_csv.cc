@@ -30,28 +30,18 @@ struct Field {
 using Fields = std::vector<Field>;
 
 Fields MakeFields(const say::Value& of) {
+  if (of.kind == CellKind::kNothing) return {};
+  if (of.kind == CellKind::kText) return {{"", of.text}};
   const auto number = of.unit == "ns" ? MsCell : NumberCell;
-  const std::string value = number(of.value);
-  const Field low{"_low", number(of.low)}, high{"_high", number(of.high)};
-  switch (of.kind) {
-    case CellKind::kNothing:
-      return {};
-    case CellKind::kText:
-      return {{"", of.text}};
-    case CellKind::kChange:
-      return {{"", value}, low, high};
-    case CellKind::kSpeedup:
-      if (of.efficiency)
-        return {{"", value}, {"_verdict", of.Verdict()}, {"_efficiency", NumberCell(of.efficiency)}};
-      return {{"", value}, {"_verdict", of.Verdict()}};
-    default:
-      break;
-  }
-  Fields fields;
   const bool is_interval = of.kind == CellKind::kInterval;  // of the value in a column of the same id
-  if (!is_interval) fields.push_back({"", value});
-  if (of.low || is_interval) fields.push_back(low);
-  if (of.high || is_interval) fields.push_back(high);
+  const bool is_speedup = of.kind == CellKind::kSpeedup;    // its interval has a column of its own
+  const bool has_bounds = is_interval || of.kind == CellKind::kChange;
+  Fields fields;
+  if (!is_interval) fields.push_back({"", number(of.value)});
+  if (is_speedup) fields.push_back({"_verdict", of.Verdict()});
+  if (of.efficiency) fields.push_back({"_efficiency", NumberCell(of.efficiency)});
+  if (has_bounds || (of.low && !is_speedup)) fields.push_back({"_low", number(of.low)});
+  if (has_bounds || (of.high && !is_speedup)) fields.push_back({"_high", number(of.high)});
   if (!of.unit.empty()) fields.push_back({"_unit", of.unit == "ns" ? "ms" : of.unit});
   return fields;
 }

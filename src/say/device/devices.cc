@@ -154,15 +154,16 @@ class DevicesDocument {
       for (std::size_t device = 0; device < row.cells.size(); ++device) {
         const ReportExperiment* experiment = report_.ExperimentOf(model, row, device);
         if (experiment == nullptr) continue;
-        const Quantity& quantity = row.cells[device].against_first;
-        const bool is_compared = row.first && device != *row.first && quantity.candidate_ns;
-        if (is_compared) firsts.insert(model.devices[*row.first].name);
+        std::optional<Quantity> compared;
+        if (row.first && device != *row.first && row.cells[device].against_first.candidate_ns) {
+          compared = row.cells[device].against_first;
+          firsts.insert(model.devices[*row.first].name);
+        }
         table.rows.push_back(
             {RowName(row), GetName(model.devices[device]), OptionalCell<Time>(experiment->latency.p50),
              MedianBounds(RunOf(model, device).run.experiments[experiment->index], *experiment),
-             is_compared ? Cell(GetName(model.devices[*row.first])) : Cell(""),
-             is_compared ? Cell(Speedup{quantity}) : Cell(""),
-             is_compared ? Cell(Interval{quantity}) : Cell(""),
+             compared ? Cell(GetName(model.devices[*row.first])) : Cell(""), CellOrBlank<Speedup>(compared),
+             CellOrBlank<Interval>(compared),
              experiment->launches > 0 ? Cell(Count{experiment->launches}) : Cell()});
       }
       for (const std::string& difference : row.differences)

@@ -35,18 +35,17 @@ std::vector<NoiseRow> NoiseRows(const OutputBudget& budget, const ReportExperime
 Table NoiseTable(const OutputBudget& budget, const ReportExperiment& experiment) {
   Table table{.id = "noise"};
   const std::vector<NoiseRow> rows = NoiseRows(budget, experiment);
-  const auto share = [](const std::optional<double>& of) { return of ? Cell(Share{*of}) : Cell(); };
-  table.Fill<NoiseRow>(
-      {{Left("value"), [](const NoiseRow& row) { return Cell(row.name); }},
-       {Left("kind").WithDropPriority(2), [](const NoiseRow& row) { return Cell(row.kind); }},
-       {Left("layer"), [](const NoiseRow& row) { return Cell(row.layer); }},
-       {Right("share", "% of noise"), [&](const NoiseRow& row) { return share(row.share); }},
+  using Of = NoiseRow;
+  table.Fill<Of>(
+      {{Left("value"), &Of::name},
+       {Left("kind").WithDropPriority(2), &Of::kind},
+       {Left("layer"), &Of::layer},
+       {Right("share", "% of noise"), [](const Of& row) { return OptionalCell<Share>(row.share); }},
        {Right("sqnr_db", "alone, dB"),
-        [](const NoiseRow& row) { return row.sqnr_db ? Cell(Number{*row.sqnr_db, ""}) : Cell(""); }},
-       {Right("clipped").WithDropPriority(1),
-        [&](const NoiseRow& row) { return row.clipped ? share(row.clipped) : Cell(""); }},
+        [](const Of& row) { return row.sqnr_db ? Cell(Number{*row.sqnr_db, ""}) : Cell(""); }},
+       {Right("clipped").WithDropPriority(1), [](const Of& row) { return CellOrBlank<Share>(row.clipped); }},
        {Right("layer_self", "layer's own time"),
-        [](const NoiseRow& row) { return row.self_ns ? Cell(Time{*row.self_ns}) : Cell(""); }}},
+        [](const Of& row) { return CellOrBlank<Time>(row.self_ns); }}},
       rows);
   table.screen_rows = kUsualNoise;
   table.hidden_rows_hint = "in the `.pte.accuracy.json`";

@@ -14,7 +14,7 @@ constexpr std::size_t kUsualValues = 20;
 bool ValueDiffers(const ValuesRow& row) { return row.state == ValuesRow::kDifferent; }
 bool ValueIsRead(const ValuesRow& row) { return row.state != ValuesRow::kNotRead; }
 
-Cell DecibelCell(const std::optional<double>& db) { return db ? Cell(Number{*db, ""}) : Cell(); }
+Cell NumberOrNothing(const std::optional<double>& of) { return of ? Cell(Number{*of, ""}) : Cell(); }
 
 struct PlacedRow {
   const ValuesRow* row = nullptr;
@@ -81,20 +81,16 @@ Table ValuesTable(const PairValues& pair) {
   Table table{.id = "values"};
   const bool has_layers =
       std::ranges::any_of(pair.rows, [](const PlacedRow& placed) { return !placed.layer.empty(); });
-  table.Fill<PlacedRow>(
-      {{Names("operator"), [](const PlacedRow& placed) { return Cell(placed.row->name); }},
-       {Left("layer").WithDropPriority(3),
-        [](const PlacedRow& placed) { return KnownTextCell(placed.layer); }, has_layers},
-       {Left("values"), [](const PlacedRow& placed) { return Cell(placed.row->state); }},
-       {Right("sqnr_db", "apart, dB"),
-        [](const PlacedRow& placed) { return DecibelCell(placed.row->sqnr_db); }},
+  using Of = PlacedRow;
+  table.Fill<Of>(
+      {{Names("operator"), [](const Of& of) { return of.row->name; }},
+       {Left("layer").WithDropPriority(3), [](const Of& of) { return KnownTextCell(of.layer); }, has_layers},
+       {Left("values"), [](const Of& of) { return of.row->state; }},
+       {Right("sqnr_db", "apart, dB"), [](const Of& of) { return NumberOrNothing(of.row->sqnr_db); }},
        {Right("largest_difference", "largest difference").WithDropPriority(2),
-        [](const PlacedRow& placed) {
-          return placed.row->largest ? Cell(Number{*placed.row->largest, ""}) : Cell();
-        }},
-       {Right("elements").WithDropPriority(1),
-        [](const PlacedRow& placed) { return Cell(Count(placed.row->elements)); }},
-       {Left("note").WithWrapping(), [](const PlacedRow& placed) { return Cell(placed.row->note); }}},
+        [](const Of& of) { return NumberOrNothing(of.row->largest); }},
+       {Right("elements").WithDropPriority(1), [](const Of& of) { return Count(of.row->elements); }},
+       {Left("note").WithWrapping(), [](const Of& of) { return of.row->note; }}},
       pair.rows);
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     if (!ValueDiffers(*pair.rows[i].row)) table.rows[i].level = Level::kPage;
@@ -122,11 +118,11 @@ Table ValuesByLayer(const PairValues& pair) {
       layer->lowest_db = db;
   }
   Table table{.id = "values_by_layer"};
-  table.Fill<Layer>({{Left("layer"), [](const Layer& layer) { return Cell(layer.path); }},
-                     {Right("differing"), [](const Layer& layer) { return Cell(Count(layer.differing)); }},
-                     {Right("operators"), [](const Layer& layer) { return Cell(Count(layer.read)); }},
+  table.Fill<Layer>({{Left("layer"), &Layer::path},
+                     {Right("differing"), [](const Layer& layer) { return Count(layer.differing); }},
+                     {Right("operators"), [](const Layer& layer) { return Count(layer.read); }},
                      {Right("lowest_sqnr_db", "apart at most, dB"),
-                      [](const Layer& layer) { return DecibelCell(layer.lowest_db); }}},
+                      [](const Layer& layer) { return NumberOrNothing(layer.lowest_db); }}},
                     layers);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (layers[i].differing == 0) table.rows[i].level = Level::kPage;
