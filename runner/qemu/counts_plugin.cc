@@ -4,7 +4,6 @@
 // The functions of QEMU are declared here as in QEMU's documentation ("QEMU TCG Plugins", API versions 1 and
 // 2), since few distributions have the header.
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -64,16 +63,23 @@ std::deque<Counts> blocks;  // counts of each translated block
 
 Kind KindOfInstruction(std::uint32_t word) {
   if (isa::IsOuterProduct(word)) return kOuterProduct;
-  const isa::Decoded decoded = isa::DecodeAarch64(word);
-  const auto has = [&](const char* feature) {
-    return std::ranges::find(decoded.features, feature) != decoded.features.end();
-  };
-  if (has("sme") || has("sme2")) return kSme;
-  if (has("sve") || has("sve2")) return kSve;
-  if (has("bf16")) return kBf16;
-  if (has("i8mm")) return kI8mm;
-  if (has("dotprod")) return kDotProduct;
-  return decoded.vector ? kNeon : kScalar;
+  const isa::DecodedWord decoded = isa::DecodeAarch64(word);
+  switch (decoded.level) {
+    case isa::CodeLevel::kSme:
+    case isa::CodeLevel::kSme2:
+      return kSme;
+    case isa::CodeLevel::kSve:
+    case isa::CodeLevel::kSve2:
+      return kSve;
+    case isa::CodeLevel::kNeonBf16:
+      return kBf16;
+    case isa::CodeLevel::kNeonI8mm:
+      return kI8mm;
+    case isa::CodeLevel::kNeonDotProduct:
+      return kDotProduct;
+    default:
+      return decoded.vector ? kNeon : kScalar;
+  }
 }
 
 void OnBlockExecuted(unsigned, void* block) {

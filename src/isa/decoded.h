@@ -1,27 +1,53 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string_view>
 
-// A decoded instruction, with the properties that the class of a function depends on. Internal to code_class.
+// The level of an instruction, by which the class of a function is determined. Internal to code_class and to
+// the plugin for QEMU.
 namespace etprof::isa {
 
-struct Decoded {
-  std::size_t length = 0;  // bytes to the next instruction, at least 1
-  bool known = false;
-  bool vector = false;
-  bool padding = false;
-  std::array<std::string_view, 2> features{};  // names as in Features(); empty: none
+// In ascending order for each architecture.
+enum class CodeLevel {
+  kScalar,
+  kSse2,
+  kSse3,
+  kSsse3,
+  kSse41,
+  kSse42,
+  kAvx,
+  kF16c,
+  kFma3,
+  kAvx2,
+  kAvxVnni,
+  kAvx512,
+  kAvx512Vbmi,
+  kAvx512Vnni,
+  kAvx512Bf16,
+  kAvx512Fp16,
+  kAmx,
+  kNeon,
+  kNeonFp16,
+  kNeonDotProduct,
+  kNeonI8mm,
+  kNeonBf16,
+  kSve,
+  kSve2,
+  kSme,
+  kSme2,
 };
 
-// Calls `each` for every instruction of `code`, in order.
-void DecodeX86(std::span<const std::byte> code, const std::function<void(const Decoded&)>& each);
+// Calls `each` with the level of every instruction of `code`, in order. Instructions on one element of SSE2
+// and those that scalar code also uses are kScalar.
+void DecodeX86(std::span<const std::byte> code, const std::function<void(CodeLevel)>& each);
 
-Decoded DecodeAarch64(std::uint32_t word);
+struct DecodedWord {
+  CodeLevel level = CodeLevel::kScalar;
+  bool vector = false;  // false: it works on one element, or scalar code also uses it
+};
+DecodedWord DecodeAarch64(std::uint32_t word);
 // FMOPA, BFMOPA, SMOPA, UMOPA, and similar, with their subtracting forms, including those that SME2 added.
 bool IsOuterProduct(std::uint32_t word);
 // SMSTART and SMSTOP.

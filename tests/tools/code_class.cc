@@ -1,7 +1,5 @@
-// Reads functions, one per line: architecture ("x86-64", "aarch64") and hexadecimal code. Writes for each,
-// separated by tabs: the name of its class, its features as "feature=instructions", the numbers of
-// instructions, vector instructions, and unknown stretches, and its features with all features that they
-// require. tests/devices/test_code_class.py compares them with binutils.
+// Reads functions, one per line: architecture ("x86-64", "aarch64") and hexadecimal code. Writes the name of
+// the class of each. tests/devices/test_code_class.py compares them with binutils.
 #include "isa/code_class.h"
 
 #include <cstddef>
@@ -18,16 +16,7 @@ int main() {
     }
     const auto target =
         architecture == "aarch64" ? etprof::isa::Architecture::kAarch64 : etprof::isa::Architecture::kX86_64;
-    const auto found = etprof::isa::ClassifyCode(bytes, target);
-    etprof::isa::FeatureSet features;
-    std::cout << found.name << '\t';
-    for (const auto& use : found.features) {
-      std::cout << (&use == found.features.data() ? "" : " ") << use.feature << '=' << use.instructions;
-      features.insert(use.feature);
-    }
-    std::cout << '\t' << found.instructions << '\t' << found.vector << '\t' << found.unknown << '\t';
-    for (const auto& feature : etprof::isa::WithDependencies(target, features)) std::cout << feature << ' ';
-    std::cout << '\n';
+    std::cout << etprof::isa::ClassifyCode(bytes, target) << '\n';
   }
   std::cout.flush();
   return std::cout ? 0 : 1;

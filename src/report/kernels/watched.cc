@@ -26,9 +26,9 @@ std::string FunctionCode(const protocol::WatchedFunction& function, const std::s
                                    ? isa::Architecture::kAarch64
                                    : isa::Architecture::kX86_64;
   if (function.code.empty()) return "";
-  const std::string own_class = isa::ClassifyCode(FromHexadecimal(function.code), architecture_id).name;
-  const std::string called_class = isa::ClassifyCode(FromHexadecimal(function.called), architecture_id).name;
-  return isa::CodeRank(called_class) > isa::CodeRank(own_class) ? called_class : own_class;
+  const std::string_view own_class = isa::ClassifyCode(FromHexadecimal(function.code), architecture_id);
+  const std::string_view called_class = isa::ClassifyCode(FromHexadecimal(function.called), architecture_id);
+  return std::string(isa::CodeRank(called_class) > isa::CodeRank(own_class) ? called_class : own_class);
 }
 
 std::string FunctionName(const protocol::WatchedFunction& function) {
