@@ -5,13 +5,12 @@
 
 namespace etprof::runner {
 
-// Replacements for functions that measure the time of their calls. The functions may take integers, pointers,
-// and floating-point numbers, with up to kMaxStackWords arguments that do not fit into registers, and return
-// an integer or nothing. Only calls of the thread that created the object are timed, and nested calls only
-// count for the inner function. Only one object at a time.
+// Replacements for functions (wrapped_calls.h) that measure the time of their calls. Only calls of the thread
+// that created the object are timed, and nested calls only count for the inner function. Only one object at a
+// time.
 class TimedCalls {
  public:
-  static constexpr std::size_t kMaxFunctions = 256, kMaxStackWords = 32;
+  static constexpr std::size_t kMaxFunctions = 256;
   enum class Kind { kGraph, kCreate, kPack };
 
   TimedCalls();

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "core/error.h"
@@ -19,16 +20,16 @@
 #include "timing/operator_clock.h"
 #include "timing/recording.h"
 #include "watch/library.h"
+#include "watch/wrapped_calls.h"
 
 namespace etprof::runner {
 namespace {
 
 namespace et = executorch::runtime;
 
-constexpr std::size_t kMostSetups = 192;  // functions; the wheel's library has 116
+constexpr std::size_t kMaxSetups = 192;  // functions; the wheel's library has 116
 constexpr std::size_t kSetupArguments = 8;
-using SetupWord = std::uintptr_t;
-using SetupArguments = std::array<SetupWord, kSetupArguments>;
+using SetupArguments = std::span<const CallWord, kSetupArguments>;
 
 // The place of the output among the arguments, from the functions' declarations in XNNPACK's
 // include/xnnpack.h and include/experimental.h: after the operator, a workspace where there is one, and the
@@ -62,12 +63,6 @@ constexpr std::string_view kSetup = "xnn_setup_";
 bool IsSetup(std::string_view name) {
   return name.starts_with(kSetup) && !name.starts_with("xnn_setup_runtime");
 }
-
-struct SetupFunction {
-  void* function = nullptr;
-  std::size_t output = 0;  // its place
-};
-std::array<SetupFunction, kMostSetups> setup_functions;
 
 class ValueReader;
 ValueReader* current_reader = nullptr;  // neither the clock's hook nor a setup function takes an argument
@@ -108,7 +103,8 @@ class ValueReader {
     recorder_.EndRun();
   }
 
-  void AtSetup(const SetupFunction& function, const SetupArguments& arguments) {
+  // `output`: its place among the arguments.
+  void AtSetup(std::size_t output, SetupArguments arguments) {
     if (calls_.empty() || calls_.back().boundaries > 0) calls_.emplace_back();
     std::vector<Setup>& setups = calls_.back().setups;
     const auto known =
@@ -116,7 +112,10 @@ class ValueReader {
     // XNNPACK prepares the copies of which a concatenation is made once for each of its inputs.
     for (auto copy = known; copy != setups.end(); ++copy) copy->begin = known->begin;
     if (known != setups.end()) return;
-    setups.push_back({reinterpret_cast<const void*>(arguments[function.output]), arguments, setups.size()});
+    Setup& setup = setups.emplace_back();
+    setup.output = reinterpret_cast<const void*>(arguments[output]);
+    std::ranges::copy(arguments, setup.arguments.begin());
+    setup.begin = setups.size() - 1;
   }
 
   // Throws what stands for what was found wrong.
@@ -149,9 +148,9 @@ class ValueReader {
 
  private:
   struct Setup {
-    const void* output;
-    SetupArguments arguments;
-    std::size_t begin;  // the first setup of the same operator
+    const void* output = nullptr;
+    std::array<CallWord, kSetupArguments> arguments{};
+    std::size_t begin = 0;  // the first setup of the same operator
   };
   struct Call {  // of a delegate
     std::vector<Setup> setups;
@@ -260,7 +259,7 @@ class ValueReader {
     }
     if (capture.data == nullptr) return "it has no address";
     if (call.taken.contains(capture.data)) return "";
-    const auto word = reinterpret_cast<SetupWord>(capture.data);
+    const auto word = reinterpret_cast<CallWord>(capture.data);
     for (std::size_t i = capture.setup + 1; i < call.setups.size(); ++i) {
       if (std::ranges::find(call.setups[i].arguments, word) != call.setups[i].arguments.end()) return "";
     }
@@ -279,40 +278,35 @@ class ValueReader {
   std::string wrong_;
 };
 
-// Setups take pointers alone. Passing more than a function reads is harmless, as in timed_calls.cc.
-int setup_depth = 0;  // one may call another
-template <std::size_t index>
-SetupWord SetupEntry(SetupWord a, SetupWord b, SetupWord c, SetupWord d, SetupWord e, SetupWord f,
-                     SetupWord g, SetupWord h) {
-  const SetupFunction& function = setup_functions[index];
-  if (current_reader != nullptr && setup_depth == 0)
-    current_reader->AtSetup(function, {a, b, c, d, e, f, g, h});
-  ++setup_depth;
-  const SetupWord result =
-      reinterpret_cast<decltype(&SetupEntry<index>)>(function.function)(a, b, c, d, e, f, g, h);
-  --setup_depth;
-  return result;
-}
-template <std::size_t... index>
-constexpr auto SetupEntries(std::index_sequence<index...>) {
-  return std::array{&SetupEntry<index>...};
-}
-constexpr auto kSetupEntries = SetupEntries(std::make_index_sequence<kMostSetups>());
+class SetupCall {
+ public:
+  using Function = std::size_t;  // the place of the output
+  SetupCall(Function output, std::span<const CallWord> arguments) {
+    if (current_reader != nullptr && depth_ == 0)
+      current_reader->AtSetup(output, arguments.first<kSetupArguments>());
+    ++depth_;
+  }
+  ~SetupCall() { --depth_; }
+  SetupCall(SetupCall&&) = delete;
+
+ private:
+  static inline int depth_ = 0;  // a setup may call another one
+};
 
 // Throws Error (kDeviceFailed) where they cannot be replaced.
 void ReplaceSetups(ReplacedSlots& replaced) {
   const LoadedLibrary library = LoadedLibrary::FindXnnpack();
-  std::size_t count = 0;
+  using WrappedSetups = WrappedCalls<SetupCall, kMaxSetups>;
+  WrappedSetups::Clear();
+  bool any = false;
   for (const LoadedLibrary::Slot& slot : library.Slots()) {
-    if (!IsSetup(slot.name) || count == kMostSetups) continue;
-    setup_functions[count] = {slot.function,
-                              OutputArgument(std::string_view(slot.name).substr(kSetup.size()))};
-    replaced.Replace(slot, reinterpret_cast<void*>(kSetupEntries[count]));
-    ++count;
+    if (!IsSetup(slot.name)) continue;
+    any = true;
+    const std::size_t output = OutputArgument(std::string_view(slot.name).substr(kSetup.size()));
+    replaced.Replace(slot, WrappedSetups::Wrap(slot.function, output));
   }
-  if (count == 0) {
+  if (!any)
     throw Error(ExitCode::kDeviceFailed, "XNNPACK's library does not call xnn_setup_* through its PLT");
-  }
 }
 
 std::vector<std::string> OutputDigests(const Model& model) {
