@@ -120,6 +120,29 @@ void CopyToRowMajor(std::byte* to, const std::byte* from_memory, const std::vect
   });
 }
 
+TensorDifference CompareNumbers(const std::vector<double>& a, const std::vector<double>& b) {
+  TensorDifference result;
+  double sum = 0;
+  std::int64_t compared = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
+      result.nan_mismatches += same ? 0 : 1;
+      continue;
+    }
+    const double difference = std::abs(a[i] - b[i]);
+    const double larger = std::max(std::abs(a[i]), std::abs(b[i]));
+    ++compared;
+    sum += difference;
+    result.signal += a[i] * a[i];
+    result.noise += difference * difference;
+    result.largest = std::max(result.largest, difference);
+    if (larger > 0) result.largest_relative = std::max(result.largest_relative, difference / larger);
+  }
+  if (compared > 0) result.mean = sum / static_cast<double>(compared);
+  return result;
+}
+
 TensorDifference CompareTensors(const TensorBytes& a, const TensorBytes& b) {
   TensorDifference result;
   if (a.dtype != b.dtype) {
@@ -131,24 +154,8 @@ TensorDifference CompareTensors(const TensorBytes& a, const TensorBytes& b) {
         fmt::format("shape [{}] against [{}]", fmt::join(a.shape, ", "), fmt::join(b.shape, ", "));
     return result;
   }
-  const std::vector<double> x = ReadNumbers(a.dtype, a.bytes);
-  const std::vector<double> y = ReadNumbers(b.dtype, b.bytes);
-  double sum = 0;
-  std::int64_t compared = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) {
-      if (!(std::isnan(x[i]) && std::isnan(y[i])) && x[i] != y[i]) ++result.nan_mismatches;
-      continue;
-    }
-    const double difference = std::abs(x[i] - y[i]);
-    const double larger = std::max(std::abs(x[i]), std::abs(y[i]));
-    ++compared;
-    sum += difference;
-    result.largest = std::max(result.largest, difference);
-    if (larger > 0) result.largest_relative = std::max(result.largest_relative, difference / larger);
-  }
+  result = CompareNumbers(ReadNumbers(a.dtype, a.bytes), ReadNumbers(b.dtype, b.bytes));
   result.identical = std::ranges::equal(a.bytes, b.bytes);
-  if (compared > 0) result.mean = sum / static_cast<double>(compared);
   return result;
 }
 

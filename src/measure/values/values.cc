@@ -106,33 +106,23 @@ std::vector<double> NumbersOfValue(const VariantValues& variant, const ReadValue
   return numbers;
 }
 
-void CompareNumbers(const std::vector<double>& a, const std::vector<double>& b, ValuesRow& row) {
+void CompareElements(const std::vector<double>& a, const std::vector<double>& b, ValuesRow& row) {
   if (a.empty() || a.size() != b.size()) {
     row.note = "what was kept of it cannot be compared";
     return;
   }
-  double signal = 0, noise = 0, largest = 0;
-  std::int64_t mismatches = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
-      const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
-      mismatches += same ? 0 : 1;
-      continue;
-    }
-    signal += a[i] * a[i];
-    noise += (a[i] - b[i]) * (a[i] - b[i]);
-    largest = std::max(largest, std::abs(a[i] - b[i]));
-  }
+  const TensorDifference difference = CompareNumbers(a, b);
   row.compared = static_cast<std::int64_t>(a.size());
-  if (mismatches > 0)
-    row.note = fmt::format("{} elements are NaN or infinite in one variant only", mismatches);
-  if (noise == 0) {
-    if (mismatches == 0) row.note = "what differs is not among the elements that were kept";
+  if (difference.nan_mismatches > 0) {
+    row.note = fmt::format("{} elements are NaN or infinite in one variant only", difference.nan_mismatches);
+  }
+  if (difference.noise == 0) {
+    if (row.note.empty()) row.note = "what differs is not among the elements that were kept";
     return;
   }
-  row.largest = largest;
-  if (signal > 0) row.sqnr_db = 10 * std::log10(signal / noise);
-  if (signal == 0 && row.note.empty()) row.note = "the baseline has only zeros";
+  row.largest = difference.largest;
+  if (difference.signal > 0) row.sqnr_db = 10 * std::log10(difference.signal / difference.noise);
+  if (difference.signal == 0 && row.note.empty()) row.note = "the baseline has only zeros";
 }
 
 ValuesRow CompareOperators(const VariantValues& a, const ReadValue& x, const VariantValues& b,
@@ -161,7 +151,7 @@ ValuesRow CompareOperators(const VariantValues& a, const ReadValue& x, const Var
     row.note = "the scale of its elements is not in the program";
     return row;
   }
-  CompareNumbers(NumbersOfValue(a, x), NumbersOfValue(b, y), row);
+  CompareElements(NumbersOfValue(a, x), NumbersOfValue(b, y), row);
   return row;
 }
 

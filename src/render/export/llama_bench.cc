@@ -4,38 +4,23 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "core/json/json.h"
 #include "report/generate/generate.h"
+#include "stats/distribution.h"
 
 namespace etprof {
 namespace {
 
 using BenchFields = nlohmann::ordered_json;
 
-struct BenchSpread {
-  double mean = 0, sd = 0;
-};
-BenchSpread BenchSpreadOf(const std::vector<double>& values) {
-  BenchSpread spread;
-  if (values.empty()) return spread;
-  const auto count = static_cast<double>(values.size());
-  spread.mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
-  double squares = 0;
-  for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
-  spread.sd = count > 1 ? std::sqrt(squares / (count - 1)) : 0;
-  return spread;
-}
-
 std::int64_t BenchWhole(double value) { return std::llround(value); }
 
 // In the order of llama-bench's own keys, of which this says all. The samples are apart: only JSON has them.
-BenchFields BenchFieldsOf(const Report& report, const GenerateSide& side, const GenerateTest& test) {
+BenchFields BenchFieldsOf(const Report& report, const GenerateSide& side, const GenerateTest& test,
+                          const std::vector<double>& rates) {
   const ExperimentData& data = report.run.experiments[report.experiments[test.parts.front()].index];
-  std::vector<double> rates;
-  for (const double sample : test.samples) rates.push_back(double(test.Tokens()) * 1e9 / sample);
-  const BenchSpread time = BenchSpreadOf(test.samples), rate = BenchSpreadOf(rates);
+  const stats::Distribution time = stats::Describe(test.samples), rate = stats::Describe(rates);
   std::string cpu = report.run.device ? report.run.device->cpu_model : "";
   if (!side.isa.empty()) cpu += fmt::format(" ({})", side.isa);
   std::string backends = "ExecuTorch";
@@ -74,26 +59,27 @@ BenchFields BenchFieldsOf(const Report& report, const GenerateSide& side, const 
           {"n_gen", test.generated},
           {"n_depth", test.depth},
           {"test_time", report.run.generated_at},
-          {"avg_ns", BenchWhole(time.mean)},
-          {"stddev_ns", BenchWhole(time.sd)},
-          {"avg_ts", rate.mean},
-          {"stddev_ts", rate.sd}};
+          {"avg_ns", BenchWhole(time.mean.value_or(0))},
+          {"stddev_ns", BenchWhole(time.sd.value_or(0))},
+          {"avg_ts", rate.mean.value_or(0)},
+          {"stddev_ts", rate.sd.value_or(0)}};
+}
+
+std::string BenchQuoted(const BenchFields& value, char quote) {
+  std::string text(1, quote);
+  for (const char c : value.is_string() ? value.get<std::string>() : value.dump())
+    text += std::string(c == quote ? 2 : 1, c);
+  return text + quote;
 }
 
 std::string BenchSql(const BenchFields& value) {
   if (value.is_boolean()) return value.get<bool>() ? "1" : "0";
-  if (!value.is_string()) return value.dump();
-  std::string text = "'";
-  for (const char c : value.get<std::string>()) text += c == '\'' ? "''" : std::string(1, c);
-  return text + "'";
+  return value.is_string() ? BenchQuoted(value, '\'') : value.dump();
 }
 
-std::string BenchQuoted(const BenchFields& value) {
-  if (value.is_boolean()) return value.get<bool>() ? "1" : "0";
-  std::string text = "\"";
-  for (const char c : value.is_string() ? value.get<std::string>() : value.dump())
-    text += c == '"' ? "\"\"" : std::string(1, c);
-  return text + "\"";
+// All fields but truth values are quoted, as llama-bench does.
+std::string BenchCsv(const BenchFields& value) {
+  return value.is_boolean() ? BenchSql(value) : BenchQuoted(value, '"');
 }
 
 template <typename MapEach>
@@ -113,10 +99,12 @@ std::string LlamaBenchText(const GenerateReport& of, const std::string& format) 
   for (const GenerateSide& side : of.sides) {
     for (const GenerateTest& test : side.tests) {
       if (test.samples.empty() || report.emulated) continue;  // no numbers
-      BenchFields fields = BenchFieldsOf(report, side, test);
+      std::vector<double> rates;
+      for (const double sample : test.samples) rates.push_back(double(test.Tokens()) * 1e9 / sample);
+      BenchFields fields = BenchFieldsOf(report, side, test, rates);
       if (format == "csv") {
         if (first) text += BenchListed(fields, [](const auto& key, const auto&) { return key; }) + "\n";
-        text += BenchListed(fields, [](const auto&, const auto& value) { return BenchQuoted(value); }) + "\n";
+        text += BenchListed(fields, [](const auto&, const auto& value) { return BenchCsv(value); }) + "\n";
       } else if (format == "sql") {
         if (first) {
           text += fmt::format(
@@ -140,11 +128,8 @@ std::string LlamaBenchText(const GenerateReport& of, const std::string& format) 
                             fields["avg_ts"].get<double>(), fields["stddev_ts"].get<double>());
       } else {
         fields["samples_ns"] = BenchFields::array();
-        fields["samples_ts"] = BenchFields::array();
-        for (const double sample : test.samples) {
-          fields["samples_ns"].push_back(BenchWhole(sample));
-          fields["samples_ts"].push_back(double(test.Tokens()) * 1e9 / sample);
-        }
+        for (const double sample : test.samples) fields["samples_ns"].push_back(BenchWhole(sample));
+        fields["samples_ts"] = rates;
         if (format == "jsonl") text += JsonText(fields) + "\n";
         all.push_back(std::move(fields));
       }

@@ -5,42 +5,28 @@
 #include <limits>
 #include <stdexcept>
 
-#include "stats/ratio/student_t.h"
+#include "stats/compensated_sum.h"
+#include "stats/ratio/launches.h"
 
 namespace etprof::stats {
-namespace {
-
-double Mean(std::span<const double> values) {
-  double mean = 0, count = 0;
-  for (const double value : values) mean += (value - mean) / ++count;
-  return mean;
-}
-
-}  // namespace
 
 Line FitLine(std::span<const double> x, std::span<const double> y) {
   if (x.size() != y.size()) throw std::invalid_argument("a line needs a y for each x");
-  const double mean_x = x.empty() ? 0 : Mean(x);
-  double squares = 0, products = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    squares += (x[i] - mean_x) * (x[i] - mean_x);
-    products += (x[i] - mean_x) * y[i];
-  }
+  if (x.size() < 2) throw std::invalid_argument("a line needs two places");
+  const double mean_x = CompensatedMean(x), squares = SquaredDeviations(x, mean_x);
   if (squares <= 0) throw std::invalid_argument("a line needs two places");
+  double products = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) products += (x[i] - mean_x) * y[i];
   const double slope = products / squares;
-  return {Mean(y) - slope * mean_x, slope};
+  return {CompensatedMean(y) - slope * mean_x, slope};
 }
 
 MeanInterval IntervalOfMean(std::span<const double> values, double confidence) {
   if (values.empty()) throw std::invalid_argument("the mean of nothing");
-  const double mean = Mean(values);
-  const auto count = static_cast<double>(values.size());
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  const double half = count > 1
-                          ? CriticalValue(confidence, count - 1) * std::sqrt(squares / (count - 1) / count)
-                          : std::numeric_limits<double>::infinity();
-  return {mean, mean - half, mean + half};
+  const auto estimate = EstimateRatio(values, confidence);
+  if (estimate) return {estimate->log_ratio, estimate->log_low, estimate->log_high};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return {values[0], -kInfinity, kInfinity};
 }
 
 std::optional<LineEstimate> EstimateLine(std::span<const double> places,
@@ -59,7 +45,7 @@ std::optional<LineEstimate> EstimateLine(std::span<const double> places,
   estimate.intercept = IntervalOfMean(intercepts, confidence);
   estimate.slope = IntervalOfMean(slopes, confidence);
   estimate.launches = static_cast<int>(launches.size());
-  const double mean = Mean(means);
+  const double mean = CompensatedMean(means);
   if (places.size() < 3 || mean <= 0) return estimate;
   estimate.misfit = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
