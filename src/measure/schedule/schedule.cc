@@ -135,7 +135,7 @@ class Scheduler {
       FitIfNeeded();
       UpdateData();
       Report(0, true);
-      if (std::exchange(connection_lost_, false) && hooks_.reconnect && !hooks_.interrupted())
+      if (early_end_ == EarlyEnd::kConnectionLost && hooks_.reconnect && !hooks_.interrupted())
         hooks_.reconnect();
       decision = DecideStop();
     }
@@ -164,11 +164,14 @@ class Scheduler {
     kLost,        // the connection to the device broke in the last launch
     kGivenUp,
   };
+  // Why this launch ends before its rounds are complete.
+  enum class EarlyEnd { kNone, kConnectionLost, kTimeLimit };
   struct Experiment {
     State state = State::kNotMeasured;
     bool running = false;  // it has a process in this launch
     Launch launch;
     RunCostEstimate cost;
+    std::optional<double> fitted_spacing;              // RunCost::spacing_ns to which the shape is fitted
     std::optional<double> start_seconds, end_seconds;  // how long the last process took to start and to end
     std::optional<double> burst_seconds;               // duration of the last burst of this shape
     std::optional<double> probed_seconds_per_run;      // upper bound, from a whole process that ran once
@@ -210,7 +213,7 @@ class Scheduler {
   }
 
   // Whether to end this launch now.
-  bool Stop() const { return connection_lost_ || cut_short_ || hooks_.interrupted(); }
+  bool Stop() const { return early_end_ != EarlyEnd::kNone || hooks_.interrupted(); }
 
   int CompleteLaunches(std::size_t u) const {
     return static_cast<int>(
@@ -328,7 +331,7 @@ class Scheduler {
     const bool lost = failure.kind() == WorkerFailure::Kind::kLost;
     if (lost || failure.kind() == WorkerFailure::Kind::kInterrupted) {
       if (lost) {
-        connection_lost_ = true;
+        early_end_ = EarlyEnd::kConnectionLost;
         experiment.launch.problem = failure.what();
         SetState(u, State::kLost);
       }
@@ -386,14 +389,19 @@ class Scheduler {
     experiment.cost.AddWarmUp(experiment.launch, before, first_before, hooks_.now() - start, runs_ns);
   }
 
-  // Starts a process, loads the model, and warms it up.
-  void Begin(std::size_t u, int index) {
+  Experiment& BeginLaunch(std::size_t u, int index) {
     Experiment& experiment = experiments_[u];
     experiment.launch = {};
     experiment.launch.index = index;
     experiment.running = true;
-    const double start = hooks_.now();
     SetTimeout(u, std::nullopt);
+    return experiment;
+  }
+
+  // Starts a process, loads the model, and warms it up.
+  void Begin(std::size_t u, int index) {
+    Experiment& experiment = BeginLaunch(u, index);
+    const double start = hooks_.now();
     const bool begun = Try(u, [&](Experiment& e) {
       units_[u].participant->Begin(e.launch);
       if (units_[u].participant->IsWholeProcess()) return;
@@ -429,11 +437,7 @@ class Scheduler {
 
   // Runs a process with two runs and drops its results, to learn how long runs take.
   void Probe(std::size_t u, int index) {
-    Experiment& experiment = experiments_[u];
-    experiment.launch = {};
-    experiment.launch.index = index;
-    experiment.running = true;
-    SetTimeout(u, std::nullopt);
+    Experiment& experiment = BeginLaunch(u, index);
     Try(u, [&](Experiment& e) {
       Launch probe = e.launch;
       protocol::BurstRequest request;
@@ -527,8 +531,9 @@ class Scheduler {
     if (is_first_round && needed_for_interval_) return false;
     const int needed_later = stats::kMinLaunches - CompleteLaunches() - 1;
     const double reserve = shape_ ? std::max(0, needed_later) * shape_->least_seconds : 0;
-    cut_short_ = OutOfTime(seconds + reserve);
-    return cut_short_;
+    if (!OutOfTime(seconds + reserve)) return false;
+    early_end_ = EarlyEnd::kTimeLimit;
+    return true;
   }
 
   double EndSeconds() const {
@@ -595,12 +600,11 @@ class Scheduler {
     input.launches_done = std::min(CompleteLaunches(), input.launches - 1);
     input.launches_given = options_.launches.has_value();
     if (limit_) input.budget_seconds = std::max(0.0, *limit_ - launch_start_);
-    fitted_spacing_.clear();
     for (std::size_t u = 0; u < units_.size(); ++u) {
       experiments_[u].burst_seconds.reset();
       const auto cost = experiments_[u].cost.Get();
       input.experiments.push_back({cost, units_[u].period, units_[u].warmup, units_[u].runs, IsGivenUp(u)});
-      fitted_spacing_.push_back(cost ? cost->spacing_ns : 0);
+      experiments_[u].fitted_spacing = cost ? std::optional(cost->spacing_ns) : std::nullopt;
     }
     if (shape_) launch_seconds_.clear();  // durations of launches with another shape
     shape_ = FitLaunch(input);
@@ -617,7 +621,7 @@ class Scheduler {
     for (std::size_t u = 0; shape_ && u < units_.size() && !needed; ++u) {
       const auto cost = experiments_[u].cost.Get();
       if (!cost || IsGivenUp(u)) continue;
-      const double change = cost->spacing_ns / fitted_spacing_[u];
+      const double change = cost->spacing_ns / experiments_[u].fitted_spacing.value_or(0);
       needed = change > kMaterialChange || change < 1 / kMaterialChange;
     }
     if (shape_ && limit_ && !launch_seconds_.empty()) {
@@ -680,7 +684,7 @@ class Scheduler {
       experiment.running = false;
       experiment.launch = {};
     }
-    cut_short_ = false;
+    early_end_ = EarlyEnd::kNone;
     launch_start_ = Used();
     needed_for_interval_ = CompleteLaunches() < stats::kMinLaunches;
     ReportShortLimit();
@@ -705,7 +709,7 @@ class Scheduler {
     try {
       hook();
     } catch (const DeviceLost&) {
-      connection_lost_ = true;
+      early_end_ = EarlyEnd::kConnectionLost;
     }
   }
 
@@ -779,14 +783,15 @@ class Scheduler {
     for (const Burst& burst : experiment.launch.bursts) rounds = std::max(rounds, burst.round + 1);
     const int planned = shape_ ? std::max(1, shape_->rounds) : 1;
     if (rounds >= planned) return;
-    if (cut_short_ && needed_for_interval_ && rounds > 0 && !hooks_.interrupted() && !connection_lost_) {
+    const bool out_of_time = early_end_ == EarlyEnd::kTimeLimit;
+    if (out_of_time && needed_for_interval_ && rounds > 0 && !hooks_.interrupted()) {
       AppendUnique(fmt::format("launch {} has {} of {} rounds: the time limit was nearly over",
                                experiment.launch.index + 1, rounds, planned),
                    warnings_);
       return;
     }
     experiment.launch.status = Launch::Status::kPartial;
-    if (cut_short_)
+    if (out_of_time)
       experiment.launch.problem =
           fmt::format("the time limit ended it after {} of {} rounds", rounds, planned);
   }
@@ -862,12 +867,10 @@ class Scheduler {
   std::vector<Experiment> experiments_;
   std::vector<double> launch_seconds_;  // durations of launches with this shape
   std::optional<LaunchShape> shape_;    // absent until an experiment's cost is known
-  std::vector<double> fitted_spacing_;  // RunCost::spacing_ns to which the shape is fitted
   double fitted_fixed_seconds_ = 0;
   bool fit_is_outdated_ = false;
   bool one_burst_ = false;
-  bool connection_lost_ = false;     // the connection to the device broke in this launch
-  bool cut_short_ = false;           // the time limit ends this launch
+  EarlyEnd early_end_ = EarlyEnd::kNone;
   bool needed_for_interval_ = true;  // an interval needs this launch
   double launch_start_ = 0;          // seconds used when the launch began
   double seconds_between_rounds_ = 0;
