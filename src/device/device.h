@@ -111,14 +111,15 @@ class Device {
   // ExitStatus::Text(), or the reason if the kernel killed the process for lack of memory after `before` was
   // read.
   std::string EndText(const ExitStatus& status, const ResourceLimits& before);
-  // Sets a power mode until CleanUp, or until this process or the connection ends. WaitUntilBack sets the
-  // mode again. Throws Error as FindPowerMode and ReadPowerMode do; DeviceLost.
+  // Sets a power mode until ReleaseLock or CleanUp, or until this process or the connection ends. The device
+  // must be locked. WaitUntilBack sets the mode again. Throws Error as FindPowerMode and ReadPowerMode do;
+  // DeviceLost.
   virtual PowerMode SetPowerMode(const std::string& name);
 
   // Locks the device against all other etprof processes, on this and other hosts, until ReleaseLock or
-  // CleanUp, or until this process or the connection ends. Waiting processes get the lock in the order of
-  // their calls. Other processes see `who` as the holder while they wait. This call passes a message with the
-  // current holder's name to `waits` while it waits. Throws Error: kInterrupted, kDeviceFailed; DeviceLost.
+  // CleanUp, or until this process or the connection ends. The first process that waits gets the lock next.
+  // Other processes see `who` as the holder while they wait. This call passes a message with the current
+  // holder's name to `waits` while it waits. Throws Error: kInterrupted, kDeviceFailed; DeviceLost.
   virtual void AcquireLock(const std::string& who, const std::function<void(const std::string&)>& waits) = 0;
   virtual void ReleaseLock() = 0;
 

@@ -402,11 +402,11 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
   CheckOutcome checked;
   RunData& run = checked.measured.emplace();
   // One lock for all launches: nobody else may measure between two interim analyses.
-  DeviceLock turn(*device, "check " + std::filesystem::path(inputs.baseline).stem().string(), progress);
+  DeviceLock lock(*device, "check " + std::filesystem::path(inputs.baseline).stem().string(), progress);
   for (const int target_launches :
        launches ? std::vector<int>{*launches} : stats::MakeStopRule().interim_launches) {
     config.launches = target_launches;
-    run = MeasureConfig(config, turn, request, progress, measure);
+    run = MeasureConfig(config, lock, request, progress, measure);
     if (run.status == RunData::Status::kInterrupted) return checked;
     measure.resume = true;
     measure.check_load = false;  // it was checked before the first launches
@@ -422,10 +422,10 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
   if (run.status != RunData::Status::kFailed &&
       (options.measure.counters || options.measure.instructions || options.measure.watch)) {
     measure.launches = false;
-    run = MeasureConfig(config, turn, options.measure, progress, measure);
+    run = MeasureConfig(config, lock, options.measure, progress, measure);
     if (run.status == RunData::Status::kInterrupted) return checked;
   }
-  turn.Release();
+  lock.Release();
   checked.report = AssembleCheck(AnalyzeRunDirectory(run.folder), options.limits);
   AddInconclusiveReasons(MaxLaunches(config, run.schedule), *checked.report);
   AddEqualPairs(std::move(equal), *checked.report);

@@ -1,5 +1,6 @@
 """A suite on this machine and a board behind a real sshd, with scripted workers: killed and resumed, and two in turns."""
 
+import fcntl
 import json
 import random
 import signal
@@ -225,11 +226,11 @@ ENOUGH = 50  # more workers than two suites of two cells start
 
 def test_two_suites_take_turns_on_a_device(suite):
     # Somebody else has the board until both wait for it.
-    holder = suite.board.folder / "runs" / "1700000000-0123abcd"
-    holder.mkdir(parents=True)
-    guard = subprocess.Popen(["/bin/sleep", "300"])
-    (holder / "guard").write_text(f"{guard.pid}\n")
-    (holder / "turn").write_text("1 the test\n")
+    suite.board.folder.mkdir(parents=True, exist_ok=True)
+    (suite.board.folder / ".etprof").touch()
+    (suite.board.folder / "holder").write_text("the test\n")
+    holder = (suite.board.folder / "lock").open("w")
+    fcntl.flock(holder, fcntl.LOCK_EX)
     processes = {}
     for name in ("day", "night"):
         # A worker that finds another suite's at work writes it down.
@@ -240,11 +241,9 @@ def test_two_suites_take_turns_on_a_device(suite):
         programs = [{"name": "net", "programs": suite.programs["first"]}]
         path = suite.write(f"{name}.json", alone, output_root=root, devices=["ssh:one"], variants=[], models=programs)
         processes[name] = suite.start(path, f"{name}.log")
-    wait_until(lambda: len(list(suite.board.folder.glob("runs/*/turn"))) == 3)
     wait_until(lambda: all("waiting for the test" in (suite.folder / f"{name}.log").read_text() for name in processes))
     assert not list(suite.folder.rglob("manifest.json"))
-    guard.kill()
-    guard.wait()
+    holder.close()
 
     def log(name: str) -> str:
         return (suite.folder / f"{name}.log").read_text()
@@ -256,7 +255,6 @@ def test_two_suites_take_turns_on_a_device(suite):
         (go / f"of_the_test_{number}").touch()
     for process in processes.values():
         assert process.wait(600) == 0
-    assert not holder.exists()
     met = suite.folder / "at_work" / "met"
     assert not met.exists(), met.read_text()
     # In turns: neither waits for the other's last cell.

@@ -46,49 +46,23 @@ Error PowerModesUnsupported(const std::string& device) {
       .Remedy("leave out --power-mode (power_mode)");
 }
 
-std::string DefineRestorePower() {
-  // `settings` may read its stdin, so it must not inherit the guard's stdin, for whose end the guard waits.
-  return R"sh(restore_power() {
-  [ -f settings.before ] || return 0
-  ( flock 9 2>/dev/null
-    [ -f settings.before ] || exit 0
-    for r in runs/*; do [ -f "$r/power" ] && ! over "$r" && exit 0; done
-    left=
-    while read -r key value; do
-      if [ "$value" = null ]; then settings delete global "$key"; else settings put global "$key" "$value"; fi \
-        </dev/null >/dev/null 2>&1 || { left=1; printf 'unrestored\t%s\n' "$key"; }
-    done <settings.before
-    [ -n "$left" ] || rm -f settings.before
-  ) 9>settings.lock
-})sh";
-}
-
-std::string SetPowerModeScript(const PowerMode& mode, const std::string& run_id) {
+std::string SetPowerModeScript(const PowerMode& mode) {
   std::string keys, puts;
   for (const PowerSetting& setting : mode.settings) {
     keys += " " + setting.key;
     puts += fmt::format("settings put global {} {} </dev/null\n", setting.key, setting.value);
   }
   return fmt::format(R"sh(command -v settings >/dev/null 2>&1 || {{ echo none; exit 0; }}
-( flock 9 2>/dev/null
-for r in runs/*; do
-  [ -f "$r/power" ] && [ "$r" != runs/{0} ] && ! over "$r" || continue
-  m=$(cat "$r/power")
-  [ "$m" = {1} ] || {{ printf 'busy\t%s\n' "$m"; exit 0; }}
-done
-echo {1} >runs/{0}/power || exit 1
 if [ ! -f settings.before ]; then
-  for k in{2}; do
+  for k in{0}; do
     v=$(settings get global $k </dev/null) || exit 1
     printf '%s %s\n' $k "$v" || exit 1
   done >.settings.before && mv .settings.before settings.before || exit 1
 fi
-{3}{4}while read -r k v; do
+{1}{2}while read -r k v; do
   printf 'setting\t%s\t%s\t%s\n' "$k" "$(settings get global "$k" </dev/null)" "$v"
-done <settings.before
-) 9>settings.lock)sh",
-                     run_id, mode.name, keys,
-                     mode.keep_awake ? "svc power stayon true </dev/null >/dev/null\n" : "", puts);
+done <settings.before)sh",
+                     keys, mode.keep_awake ? "svc power stayon true </dev/null >/dev/null\n" : "", puts);
 }
 
 void ReadPowerMode(const std::string& printed, const std::string& device, PowerMode& mode) {
@@ -106,10 +80,6 @@ void ReadPowerMode(const std::string& printed, const std::string& device, PowerM
     std::getline(fields, key, '\t');
     std::getline(fields, now, '\t');
     std::getline(fields, before, '\t');
-    if (kind == "busy") {
-      throw failed(fmt::format("another etprof measures there in the power mode {}", key))
-          .Remedy("wait for its end, or measure in the same mode");
-    }
     if (kind != "setting") continue;
     for (PowerSetting& setting : mode.settings) {
       if (setting.key != key) continue;

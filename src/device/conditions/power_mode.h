@@ -53,23 +53,28 @@ PowerMode FindPowerMode(const std::string& name);
 // The error for a device that is not an Android device.
 Error PowerModesUnsupported(const std::string& device);
 
-// Files in etprof's folder on the device:
-//   runs/<id>/power    the mode that this run uses
-//   settings.before    the original values of the settings. The file exists as long as they are changed, so a
-//                      mode's values are never saved as the original ones.
-//   settings.lock      flock(1) file, locked while `power` or `settings.before` changes. The kernel unlocks
-//                      it when its holder dies.
+// The file settings.before in etprof's folder on the device has the original values of the settings. It
+// exists as long as they are changed, so a mode's values are never saved as the original ones. Only the
+// holder of the device's lock changes settings.
 
 // Shell code that defines `restore_power`. In etprof's folder, `restore_power` restores the values of
-// settings.before unless a live run uses a mode, and prints "unrestored\t<key>" for each failure. The
-// function calls `over` (remote.cc).
-std::string DefineRestorePower();
+// settings.before, and prints "unrestored\t<key>" for each failure. `settings` may read its stdin, so it must
+// not inherit the guard's stdin, for whose end the guard waits.
+inline constexpr const char* kDefineRestorePower = R"sh(restore_power() {
+  [ -f settings.before ] || return 0
+  left=
+  while read -r key value; do
+    if [ "$value" = null ]; then settings delete global "$key"; else settings put global "$key" "$value"; fi \
+      </dev/null >/dev/null 2>&1 || { left=1; printf 'unrestored\t%s\n' "$key"; }
+  done <settings.before
+  [ -n "$left" ] || rm -f settings.before
+})sh";
 
-// A script that sets the mode for the run and then prints the settings for ReadPowerMode. Calls `over`.
-std::string SetPowerModeScript(const PowerMode& mode, const std::string& run_id);
+// A script that sets the mode and then prints the settings for ReadPowerMode.
+std::string SetPowerModeScript(const PowerMode& mode);
 
 // Checks the output of SetPowerModeScript, and sets PowerSetting::before. Throws Error: kUsage if the device
-// has no such settings; kDeviceFailed if another run uses another mode, or a setting did not take its value.
+// has no such settings; kDeviceFailed if a setting did not take its value.
 void ReadPowerMode(const std::string& printed, const std::string& device, PowerMode& mode);
 
 }  // namespace etprof

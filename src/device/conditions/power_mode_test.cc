@@ -34,7 +34,7 @@ class PowerModeScriptsTest : public ::testing::Test {
   void SetUp() override {
     root_ = fs::temp_directory_path() / fmt::format("etprof-power-{}", ::getpid());
     fs::remove_all(root_);
-    for (const char* folder : {"bin", "settings", "device/runs"}) fs::create_directories(root_ / folder);
+    for (const char* folder : {"bin", "settings", "device"}) fs::create_directories(root_ / folder);
     for (const auto& [name, text] : {std::pair("settings", kSettings), std::pair("svc", kSvc)}) {
       std::ofstream(root_ / "bin" / name) << text;
       fs::permissions(root_ / "bin" / name, fs::perms::owner_all);
@@ -62,27 +62,19 @@ class PowerModeScriptsTest : public ::testing::Test {
     return text;
   }
 
-  // Runs a script with a fake of `over`: a run is live as long as its folder has a file `guard`.
   std::string Shell(const std::string& script) const {
-    const ToolResult result =
-        RunTool({"sh", "-c",
-                 fmt::format("PATH={}:$PATH; cd {}; over() {{ [ ! -f \"$1/guard\" ]; }}\n{}",
-                             (root_ / "bin").string(), (root_ / "device").string(), script)});
+    const ToolResult result = RunTool({"sh", "-c",
+                                       fmt::format("PATH={}:$PATH; cd {}\n{}", (root_ / "bin").string(),
+                                                   (root_ / "device").string(), script)});
     EXPECT_TRUE(result.Success()) << result.errors;
     return result.output;
   }
-  PowerMode StartRun(const std::string& run, const std::string& mode_name) const {
-    fs::create_directories(root_ / "device/runs" / run);
-    std::ofstream(root_ / "device/runs" / run / "guard") << '\n';
-    PowerMode mode = FindPowerMode(mode_name);
-    ReadPowerMode(Shell(SetPowerModeScript(mode, run)), "adb:1", mode);
+  PowerMode SetMode(const std::string& name) const {
+    PowerMode mode = FindPowerMode(name);
+    ReadPowerMode(Shell(SetPowerModeScript(mode)), "adb:1", mode);
     return mode;
   }
-  // Ends a run as its guard does, or as the next etprof process does if the guard was killed.
-  std::string EndRun(const std::string& run) const {
-    return Shell(fmt::format("rm -rf runs/{}\n{}\nrestore_power", run, DefineRestorePower()));
-  }
-  void Kill(const std::string& run) const { fs::remove(root_ / "device/runs" / run / "guard"); }
+  std::string Restore() const { return Shell(std::string(kDefineRestorePower) + "\nrestore_power"); }
 
   static constexpr const char* kBefore = "1 3 0.5 null null ";
   static constexpr const char* kBoost = "0 15 0 0 0 ";
@@ -90,75 +82,36 @@ class PowerModeScriptsTest : public ::testing::Test {
 };
 
 TEST_F(PowerModeScriptsTest, SetAndRestoreSettings) {
-  const PowerMode mode = StartRun("a", "unconstrained-boost");
+  const PowerMode mode = SetMode("unconstrained-boost");
   EXPECT_EQ(Settings(), kBoost);
   EXPECT_EQ(mode.settings[0].before, "1");
   EXPECT_EQ(mode.settings[3].before, "null");
-  EXPECT_EQ(EndRun("a"), "");
+  EXPECT_EQ(Restore(), "");
   EXPECT_EQ(Settings(), kBefore);  // keys that were not set are deleted again
   EXPECT_FALSE(fs::exists(root_ / "device/settings.before"));
-  StartRun("b", "app-developer");
+  EXPECT_EQ(Restore(), "");
+  SetMode("app-developer");
   EXPECT_EQ(Settings(), "0 1 1 1 1 ");
 }
 
-TEST_F(PowerModeScriptsTest, TwoRunsShareAMode) {
-  StartRun("a", "unconstrained-boost");
-  EXPECT_EQ(StartRun("b", "unconstrained-boost").settings[0].before, "1");  // not the 0 that run a set
-  EndRun("a");
-  EXPECT_EQ(Settings(), kBoost);
-  EndRun("b");
-  EXPECT_EQ(Settings(), kBefore);
-}
-
-TEST_F(PowerModeScriptsTest, UseTheSettingsThatADeadRunSaved) {
-  StartRun("a", "unconstrained-boost");
-  Kill("a");
-  EXPECT_EQ(StartRun("b", "app-developer").settings[1].before, "3");
-  EndRun("b");
-  EXPECT_EQ(Settings(), kBefore);
-}
-
-TEST_F(PowerModeScriptsTest, RejectAnotherModeAtTheSameTime) {
-  StartRun("a", "unconstrained-boost");
-  EXPECT_THROW(
-      {
-        try {
-          StartRun("b", "app-developer");
-        } catch (const Error& error) {
-          EXPECT_NE(error.Message().find("in the power mode unconstrained-boost"), std::string::npos);
-          throw;
-        }
-      },
-      Error);
-  EXPECT_EQ(Settings(), kBoost);
-  EndRun("a");
-  EXPECT_EQ(Settings(), kBefore);
-}
-
-TEST_F(PowerModeScriptsTest, RestoreAfterConcurrentRuns) {
-  if (!RunTool({"sh", "-c", "command -v flock"}).Success()) GTEST_SKIP() << "this machine has no flock";
-  std::string script = DefineRestorePower() + "\n";
-  for (int i = 0; i < 6; ++i) {
-    fs::create_directories(root_ / fmt::format("device/runs/{}", i));
-    std::ofstream(root_ / fmt::format("device/runs/{}/guard", i)) << '\n';
-    script += fmt::format("( ( {} ) >/dev/null; rm -rf runs/{}; restore_power ) &\n",
-                          SetPowerModeScript(FindPowerMode("unconstrained-boost"), std::to_string(i)), i);
-  }
-  EXPECT_EQ(Shell(script + "wait"), "");
+TEST_F(PowerModeScriptsTest, KeepTheSettingsThatWereSavedFirst) {
+  SetMode("unconstrained-boost");
+  EXPECT_EQ(SetMode("app-developer").settings[1].before, "3");  // not the 15 of the other mode
+  Restore();
   EXPECT_EQ(Settings(), kBefore);
 }
 
 TEST_F(PowerModeScriptsTest, RejectASettingWithoutEffect) {
   std::ofstream(root_ / "settings/animator_duration_scale.stuck") << "";
-  EXPECT_THROW(StartRun("a", "unconstrained-boost"), Error);
+  EXPECT_THROW(SetMode("unconstrained-boost"), Error);
 }
 
 TEST_F(PowerModeScriptsTest, ReportAndRetryFailedRestores) {
-  StartRun("a", "unconstrained-boost");
+  SetMode("unconstrained-boost");
   std::ofstream(root_ / "settings/low_power.stuck") << "";
-  EXPECT_EQ(EndRun("a"), "unrestored\tlow_power\n");
+  EXPECT_EQ(Restore(), "unrestored\tlow_power\n");
   fs::remove(root_ / "settings/low_power.stuck");
-  EXPECT_EQ(EndRun("b"), "");
+  EXPECT_EQ(Restore(), "");
   EXPECT_EQ(Settings(), kBefore);
 }
 

@@ -6,7 +6,6 @@
 #include "device/bundle.h"
 #include "device/local/local_process.h"
 #include "device/local/local_properties.h"
-#include "device/local/local_turn.h"
 #include "device/remote/remote.h"
 
 namespace etprof {
@@ -40,23 +39,18 @@ class LocalDevice : public Device {
 
   // Uses the same lock as etprof processes that reach this machine by ssh.
   void AcquireLock(const std::string& who, const std::function<void(const std::string&)>& waits) override {
-    if (fast_lock_ || shell_lock_) return;
-    fast_lock_ = LocalDeviceLock::TryAcquire(who);
-    if (fast_lock_) return;
+    if (lock_) return;
     RemoteOptions options;
     options.interrupted = [this] { return interrupted_ && interrupted_(); };
-    shell_lock_ = MakeRemoteDevice(MakeLocalConnection(), options);
+    lock_ = MakeRemoteDevice(MakeLocalConnection(), options);
     try {
-      shell_lock_->AcquireLock(who, waits);
+      lock_->AcquireLock(who, waits);
     } catch (...) {
       ReleaseLock();
       throw;
     }
   }
-  void ReleaseLock() override {
-    fast_lock_.reset();
-    shell_lock_.reset();
-  }
+  void ReleaseLock() override { lock_.reset(); }
 
   bool WaitUntilBack(double) override { return true; }
 
@@ -67,9 +61,7 @@ class LocalDevice : public Device {
 
  private:
   std::function<bool()> interrupted_;
-  // The device lock, held by one of the two objects.
-  std::unique_ptr<LocalDeviceLock> fast_lock_;
-  std::unique_ptr<Device> shell_lock_;
+  std::unique_ptr<Device> lock_;  // holds the lock of this machine; null: it is not locked
 };
 
 }  // namespace

@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <initializer_list>
 #include <map>
+#include <random>
 #include <sstream>
 #include <thread>
 
 #include "core/file/file.h"
 #include "core/file/sha256.h"
+#include "core/text/escape.h"
 #include "core/text/text.h"
 #include "core/units.h"
 #include "device/bundle.h"
@@ -16,7 +20,6 @@
 #include "device/local/local_properties.h"
 #include "device/remote/remote_process.h"
 #include "device/remote/remote_properties.h"
-#include "device/remote/turns.h"
 #include "device/tool.h"
 
 namespace etprof {
@@ -26,17 +29,23 @@ namespace fs = std::filesystem;
 
 constexpr double kAnswerSeconds = 30;  // time limit for scripts that end at once
 constexpr double kDigestSeconds = 600;
-constexpr int kLockWaitSeconds = 20;        // one WaitForLockScript
-constexpr double kGuardSeconds = 30;        // time for the guard to end; it may have settings to restore
-constexpr double kUnresponsiveSeconds = 5;  // cleanup on a device that did not answer correctly
+constexpr double kGuardSeconds = 30;         // time for the guard to end; it may have settings to restore
+constexpr double kUnresponsiveSeconds = 5;   // cleanup on a device that did not answer correctly
+constexpr std::string_view kHeld = "held ";  // before the lock's holder in an answer of the guard
 constexpr const char* kBeginLine = "ETPROF-BEGIN";  // first line of each script's output
 
-// Cleans up after a run: kills its processes, restores the power mode, and removes the folder. The script
-// runs in the run's folder.
+// A new name for a run's folder, unique among all hosts that use a device. kDefineIsOwnFolder checks the same
+// format.
+std::string NewRunId() {
+  std::random_device random;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return fmt::format("{}-{:08x}", std::chrono::duration_cast<std::chrono::seconds>(now).count(), random());
+}
+
+// Cleans up after a run: kills its processes and removes the folder. The script runs in the run's folder.
 std::string EndRunScript() {
   return kDefineKillGroup + std::string(R"sh(
 for f in pids/*; do [ -f "$f" ] && kill_group "$(cat "$f")"; done
-rm -f power; ( cd ../.. && restore_power ); rm -f turn choosing
 d=$(pwd); rm -rf "../../cache/.part-${d##*/}"; [ -f keep ] || { cd /; rm -rf "$d"; })sh");
 }
 
@@ -77,6 +86,40 @@ constexpr const char* kDefineIsOwnFolder =
   esac
   return 1
 })sh";
+
+// Defines `end_dead_runs`, which cleans up after the runs whose guards are dead. It runs in etprof's folder.
+std::string DefineEndDeadRuns() {
+  return fmt::format(R"sh(end_dead_runs() {{
+  for r in runs/*; do
+    ours run "$r" && [ ! -f "$r/keep" ] && over "$r" || continue
+    ( cd "$r" || exit 0
+{} ) >/dev/null
+  done
+}})sh",
+                     EndRunScript());
+}
+
+// Defines `lock`, `unlock`, and `restore_left`, which run in etprof's folder. `lock` tries to take the
+// device's lock: the kernel's lock (flock(2)) of the file `lock`, which lasts as long as this shell keeps
+// descriptor 9. The first of those who wait has the lock of the file `next` (descriptor 8), so that nobody
+// overtakes it. Systems without flock(1), such as macOS, have perl. `restore_left` restores settings that a
+// dead holder left.
+constexpr const char* kDefineLock =
+    R"sh(try() {
+  if command -v flock >/dev/null 2>&1; then flock -n "$1"
+  elif command -v perl >/dev/null 2>&1; then
+    perl -e 'use Fcntl ":flock"; open(F, ">&=", $ARGV[0]) && flock(F, LOCK_EX | LOCK_NB) or exit 1' "$1"
+  elif [ "$1" = 9 ]; then echo unlockable; fi
+}
+lock() {
+  [ -n "$queued" ] || exec 8>>next 9>>lock
+  queued=1
+  try 8 && try 9 || return 1
+  exec 8>&-
+  queued=
+}
+unlock() { exec 8>&- 9>&-; queued=; }
+restore_left() { [ ! -f settings.before ] || ( lock && restore_power ); })sh";
 
 constexpr std::size_t kCacheNameDigits = 20;  // digits of a digest that name a folder of the cache
 
@@ -119,8 +162,8 @@ class RemoteDevice : public Device {
 
   PowerMode SetPowerMode(const std::string& name) override {
     PowerMode mode = FindPowerMode(name);
-    const std::string script = fmt::format("cd {} || exit 1\n{}\n{}", ShellQuoted(folder_), kDefineIsOver,
-                                           SetPowerModeScript(mode, id_));
+    const std::string script =
+        fmt::format("cd {} || exit 1\n{}", ShellQuoted(folder_), SetPowerModeScript(mode));
     power_mode_ = name;
     ReadPowerMode(RunOrThrow(script, "be put into the power mode " + name), Name(), mode);
     return mode;
@@ -130,30 +173,27 @@ class RemoteDevice : public Device {
     lock_owner_ = who;
     on_lock_wait_ = waits;
     std::string holder;
-    RunInFolder(JoinLockQueueScript(id_, who), kAnswerSeconds, "queue for its turn");
-    while (true) {
+    for (int tenths = 0;; ++tenths) {
       if (interrupted_ && interrupted_()) {
         ReleaseLock();
         throw Error(ExitCode::kInterrupted, "interrupted");
       }
-      const DeviceLockState lock =
-          ParseLockState(RunInFolder(WaitForLockScript(id_, holder, kLockWaitSeconds, EndRunScript()),
-                                     kLockWaitSeconds + kAnswerSeconds, "wait for its turn"));
-      if (lock.acquired) return;
-      if (lock.lost) RunInFolder(JoinLockQueueScript(id_, who), kAnswerSeconds, "queue for its turn");
-      if (lock.holder == holder || lock.lost) continue;
-      holder = lock.holder;
-      if (waits) {
-        waits(fmt::format("waiting for {}{}", holder,
-                          lock.runs_ahead > 1 ? fmt::format(" and {} more", lock.runs_ahead - 1) : ""));
+      if (tenths % 10 == 0) {
+        const std::string answer = AskGuard("lock " + EscapeToOneLine(who), {"locked", kHeld});
+        if (answer == "locked") return;
+        if (waits && !answer.empty() && answer != holder)
+          waits("waiting for " + (answer == kHeld ? "another etprof" : answer.substr(kHeld.size())));
+        holder = answer;
       }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   }
 
   void ReleaseLock() override {
     if (lock_owner_.empty()) return;
     lock_owner_.clear();
-    RunInFolder(ReleaseLockScript(id_), kAnswerSeconds, "end its turn");
+    power_mode_.clear();
+    AskGuard("unlock", {"unlocked"});
   }
 
   std::vector<std::string> PutProgram(const fs::path& local,
@@ -208,7 +248,7 @@ class RemoteDevice : public Device {
     guard_->CloseInput();
     // The guard on the device ends by itself even if the device does not answer.
     std::istringstream lines(ReadOutput(*guard_, answering_ ? kGuardSeconds : kUnresponsiveSeconds).text);
-    for (std::string line; std::getline(lines, line);) WarnUnrestored(line);
+    for (std::string line; std::getline(lines, line);) WarnOfGuard(line);
     guard_->Wait(kUnresponsiveSeconds);
     guard_.reset();
     connection_->Close();
@@ -238,9 +278,9 @@ class RemoteDevice : public Device {
         continue;
       }
       try {
-        if (!power_mode_.empty()) SetPowerMode(power_mode_);
-        // If the old guard already released the lock, another run may hold it now.
+        // The lock ended with the old guard, so another run may hold it now.
         if (!lock_owner_.empty()) AcquireLock(std::string(lock_owner_), std::function(on_lock_wait_));
+        if (!power_mode_.empty()) SetPowerMode(power_mode_);
         return true;
       } catch (const DeviceLost&) {
         // Connect again.
@@ -280,12 +320,14 @@ class RemoteDevice : public Device {
         R"sh({3}
 {5}
 {6}
+{1}
+{7}
 d=${{ETPROF_DEVICE_DIR:+"$ETPROF_DEVICE_DIR/etprof"}}
 d=${{d:-{0}}}
 mkdir -p "$d" && cd "$d" || exit 1
 if [ ! -f .etprof ]; then
   for f in * .[!.]*; do
-    case $f in cache|executorch|runs|settings.before|settings.lock|.etprof|.removed-*|'*'|'.[!.]*') ;; *)
+    case $f in cache|executorch|runs|settings.before|settings.lock|lock|next|holder|.etprof|.removed-*|'*'|'.[!.]*') ;; *)
       echo "$d is there already, and not a folder of etprof's: it has $f; set ETPROF_DEVICE_DIR there to another" >&2
       exit 1;; esac
   done
@@ -293,21 +335,13 @@ if [ ! -f .etprof ]; then
 fi
 mkdir -p cache runs || exit 1
 mkdir -p runs/{2}/pids || exit 1
-if [ -d runs/{4} ]; then
-  ! over runs/{4} && kill -9 "$(cat runs/{4}/guard)" 2>/dev/null
-  [ -f runs/{4}/turn ] && mv runs/{4}/turn runs/{2}/turn
-fi
-for r in runs/*; do
-  ours run "$r" && {{ [ ! -f "$r/keep" ] || [ -f "$r/power" ]; }} || continue
-  over "$r" || continue
-  ( cd "$r" || exit 0
-{1} ) >/dev/null
-done
-restore_power >/dev/null
+[ -d runs/{4} ] && ! over runs/{4} && kill -9 "$(cat runs/{4}/guard)" 2>/dev/null
+end_dead_runs
+restore_left >/dev/null
 for p in cache/.part-*; do [ -d "runs/${{p#cache/.part-}}" ] || ! ours run "$p" || rm -rf "$p"; done
 pwd)sh",
-        connection_->DefaultFolder(), EndRunScript(), id_, kDefineIsOver, old_id_.empty() ? "none" : old_id_,
-        DefineRestorePower(), kDefineIsOwnFolder);
+        connection_->DefaultFolder(), DefineEndDeadRuns(), id_, kDefineIsOver,
+        old_id_.empty() ? "none" : old_id_, kDefineRestorePower, kDefineIsOwnFolder, kDefineLock);
     try {
       const std::string folder = RunOrThrow(script, "make a folder for etprof's files");
       folder_ = folder.substr(0, folder.find('\n'));
@@ -413,9 +447,38 @@ true)sh",
   void StartGuard() {
     Command client;
     client.arguments = connection_->Shell(fmt::format(
-        "{}\n{}\ncd {} || exit 1\ntrap '' HUP INT TERM PIPE\nsince $$ >since\necho $$ >guard\necho ready\n"
-        "while read -r line; do :; done\n{}",
-        kDefineIsOver, DefineRestorePower(), ShellQuoted(run_), EndRunScript()));
+        R"sh({0}
+{1}
+{2}
+{3}
+{4}
+cd {5} || exit 1
+trap '' HUP INT TERM PIPE
+since $$ >runs/{6}/since
+echo $$ >runs/{6}/guard
+echo ready
+locked= queued=
+while read -r request who; do
+  if [ "$request" = unlock ]; then
+    [ -z "$locked" ] || {{ restore_power; : >holder; }}
+    unlock
+    locked=
+    echo unlocked
+    continue
+  fi
+  if [ -z "$locked" ] && lock; then
+    locked=1
+    end_dead_runs
+    restore_power
+    printf '%s\n' "$who" >holder
+  fi
+  if [ -n "$locked" ]; then echo locked; else printf 'held %s\n' "$(cat holder 2>/dev/null)"; fi
+done
+( cd runs/{6} || exit
+{7} )
+[ -z "$locked" ] || {{ restore_power; : >holder; }})sh",
+        kDefineIsOver, kDefineRestorePower, kDefineIsOwnFolder, DefineEndDeadRuns(), kDefineLock,
+        ShellQuoted(folder_), id_, EndRunScript()));
     // The guard outlives a measurement, so it must call the current `interrupted_` function.
     guard_ = StartLocalProcess(client, {}, [this] { return interrupted_ && interrupted_(); });
     std::string line;
@@ -435,13 +498,34 @@ true)sh",
         .InFile(Name());
   }
 
-  void WarnUnrestored(const std::string& line) const {
-    constexpr std::string_view kMark = "unrestored\t";
-    if (options_.notice && line.starts_with(kMark)) {
+  void WarnOfGuard(const std::string& line) const {
+    constexpr std::string_view kUnrestored = "unrestored\t";
+    if (options_.notice && line.starts_with(kUnrestored)) {
       options_.notice(
           fmt::format("warning: {}: The setting {} could not be restored. The next etprof tries again.",
-                      Name(), line.substr(kMark.size())));
+                      Name(), line.substr(kUnrestored.size())));
     }
+    if (options_.notice && line == "unlockable") {
+      options_.notice(fmt::format(
+          "warning: {}: It has neither flock nor perl, so another etprof may measure there at the "
+          "same time",
+          Name()));
+    }
+  }
+
+  // Sends a request to the guard and returns the line of its answer that begins with one of `answers`; empty
+  // if the user interrupts. Throws DeviceLost.
+  std::string AskGuard(const std::string& request, std::initializer_list<std::string_view> answers) {
+    std::string line;
+    auto read = guard_ && guard_->Send(request, kAnswerSeconds) ? Process::Read::kLine : Process::Read::kEnd;
+    while (read == Process::Read::kLine) {
+      read = guard_->ReadLine(line, kGuardSeconds);
+      if (read == Process::Read::kInterrupted) return "";
+      const auto begins = [&](std::string_view answer) { return line.starts_with(answer); };
+      if (read == Process::Read::kLine && std::ranges::any_of(answers, begins)) return line;
+      WarnOfGuard(line);
+    }
+    throw DeviceLost(Name(), "the connection was lost");
   }
 
   // Runs a script to its end; its status may be a failure. Throws Error (kDeviceFailed) for unusable output;
@@ -503,13 +587,6 @@ true)sh",
           .InFile(Name());
     }
     return std::move(result.output);
-  }
-
-  // Runs a script that calls `over` or `restore_power` in etprof's folder. Throws as RunOrThrow does.
-  std::string RunInFolder(const std::string& script, double timeout_seconds, const std::string& what) {
-    return RunOrThrow(fmt::format("cd {} || exit 1\n{}\n{}\n{}", ShellQuoted(folder_), kDefineIsOver,
-                                  DefineRestorePower(), script),
-                      what, timeout_seconds);
   }
 
   // Throws DeviceLost if the connection is broken.
@@ -590,7 +667,7 @@ true)sh",
   std::unique_ptr<Connection> connection_;
   RemoteOptions options_;
   std::string id_, old_id_;
-  std::string lock_owner_;  // description for the lock's queue; empty: the lock is not wanted
+  std::string lock_owner_;  // description of this process for others; empty: the lock is not wanted
   std::function<void(const std::string&)> on_lock_wait_;
   std::string power_mode_;    // power mode of this run; empty: none
   std::string folder_, run_;  // etprof's folder and the run's folder on the device, absolute

@@ -16,8 +16,8 @@
 #include "measure/participants/emulation.h"
 #include "measure/participants/participants.h"
 #include "measure/store/peaks.h"
+#include "workflow/measure/device_lock.h"
 #include "workflow/measure/locate.h"
-#include "workflow/measure/turn.h"
 
 namespace etprof {
 
@@ -88,7 +88,6 @@ MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progre
   if (!options.cpus.empty()) CheckCpus(options.cpus);
   const std::unique_ptr<Device> device = Open(options.device, options.use, progress);
   const DeviceProperties properties = device->Properties();
-  if (!options.use.power_mode.empty()) device->SetPowerMode(options.use.power_mode);
   ExperimentConfig experiment;
   experiment.runner = options.runner;
   if (options.runner.empty()) experiment.runner = RunnerFor(*device, properties);
@@ -103,8 +102,9 @@ MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progre
   request.threads = options.threads;
   request.cpus = options.cpus;
   request.isa = options.isa;
-  DeviceLock turn(*device, "peaks", progress);
-  turn.Acquire();
+  DeviceLock lock(*device, "peaks", progress);
+  lock.Acquire();
+  if (!options.use.power_mode.empty()) device->SetPowerMode(options.use.power_mode);
   try {
     return {MeasurePeaksByRunner(*device, request, interruption, 120), device->Name(),
             IsEmulated(experiment, properties)};

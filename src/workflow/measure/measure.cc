@@ -231,8 +231,8 @@ class SeveralDevices {
     try {
       MeasureOptions options;
       options.progress = progress_.ProgressOfDevice(i);
-      DeviceLock turn(device, what_, progress_, i);
-      state.run = MeasureConfig(state.config, turn, request_, progress_, options);
+      DeviceLock lock(device, what_, progress_, i);
+      state.run = MeasureConfig(state.config, lock, request_, progress_, options);
       state.measured = true;
     } catch (...) {
       // If the device was lost, the launches measured before are stored.
@@ -364,7 +364,7 @@ void CheckExternalData(const Config& config) {
   }
 }
 
-RunData MeasureConfig(const Config& config, DeviceLock& turn, const MeasureRequest& request,
+RunData MeasureConfig(const Config& config, DeviceLock& lock, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options) {
   options.resume = options.resume || request.resume;
   options.counters = request.counters;
@@ -376,8 +376,8 @@ RunData MeasureConfig(const Config& config, DeviceLock& turn, const MeasureReque
   if (options.progress == nullptr) options.progress = progress.ProgressOfDevice(0);
   options.etprof_version = ETPROF_VERSION;
   options.wait_for_device_seconds = request.use.wait_seconds;
-  options.acquire_device = [&turn] { turn.Acquire(); };
-  return Measure(config, turn.device(), options);
+  options.acquire_device = [&lock] { lock.Acquire(); };
+  return Measure(config, lock.device(), options);
 }
 
 std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
@@ -397,8 +397,8 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
     state.device = job.device;
     Configure(job, dry_run, *device, state, [&](const std::string& text) { progress.Message(0, text); });
     if (dry_run) return states;
-    DeviceLock turn(*device, jobs.what, progress);
-    state.run = MeasureConfig(state.config, turn, request, progress, {});
+    DeviceLock lock(*device, jobs.what, progress);
+    state.run = MeasureConfig(state.config, lock, request, progress, {});
     state.measured = true;
     add_to_history();
     return states;

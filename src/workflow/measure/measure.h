@@ -11,8 +11,8 @@
 #include "measure/store/run_data.h"
 #include "report/devices.h"
 #include "report/ladder/ladder.h"
+#include "workflow/measure/device_lock.h"
 #include "workflow/measure/request.h"
-#include "workflow/measure/turn.h"
 
 namespace etprof {
 
@@ -118,9 +118,9 @@ std::vector<Measured> FindStoredRuns(const MeasureJobs& jobs, const MeasureReque
 // given. Reads the programs, so call it once before measuring.
 void CheckExternalData(const Config& config);
 
-// Measures `config` on an open device after acquiring `turn`, which stays acquired. `config`, `request`, and
+// Measures `config` on an open device after acquiring `lock`, which stays acquired. `config`, `request`, and
 // `progress` override the corresponding members of `options`.
-RunData MeasureConfig(const Config& config, DeviceLock& turn, const MeasureRequest& request,
+RunData MeasureConfig(const Config& config, DeviceLock& lock, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options);
 
 }  // namespace etprof

@@ -104,7 +104,6 @@ void ApplyToExperiments(const MeasureRequest& request, Config& config) {
 
 CpuFeatures ReadCpuFeatures(const MeasureRequest& request, WorkflowProgress& progress) {
   const std::unique_ptr<Device> device = Open(request.FirstDevice(), request.use, progress);
-  if (!request.use.power_mode.empty()) device->SetPowerMode(request.use.power_mode);
   CpuFeatures cpu;
   cpu.state = AskRunner(*device, request.runner, request.exec_wrapper);
   const isa::FeatureSet detected(cpu.state.detected.begin(), cpu.state.detected.end());

@@ -197,7 +197,7 @@ bool SuiteDevice::Open() {
   }
 }
 
-void SuiteDevice::Measure(SuiteTask& task, DeviceLock& turn, double max_seconds, bool extending) {
+void SuiteDevice::Measure(SuiteTask& task, DeviceLock& lock, double max_seconds, bool extending) {
   auto [profile, config] = Configure(task);
   const StoredCell before = Stored(task);
   const bool same = before.exists && before.hash == ConfigHash(config);
@@ -219,17 +219,17 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceLock& turn, double max_seconds,
     measure.progress = progress_.ProgressOfDevice(place_);
     measure.check_load = !extending || config.wait_minutes > 0;
     CheckExternalData(config);
-    const RunData run = MeasureConfig(config, turn, request, progress_, measure);
+    const RunData run = MeasureConfig(config, lock, request, progress_, measure);
     waited = run.schedule.TotalWaitedSeconds() - before.waited;
     for (const ExperimentData& data : run.experiments) {
       if (problem.empty() && !data.error.empty()) problem = data.label + ": " + data.error;
     }
   } catch (...) {
-    const double seconds = MeasuringSeconds(turn.waited_seconds(), start);
+    const double seconds = MeasuringSeconds(lock.waited_seconds(), start);
     change_([&] { task.state->seconds += seconds; });
     throw;
   }
-  const double seconds = MeasuringSeconds(turn.waited_seconds() + waited, start);
+  const double seconds = MeasuringSeconds(lock.waited_seconds() + waited, start);
   if (progress_.Interrupted()) return SetStatus(task, task.state->status, "", seconds);
   SetStatus(task, problem.empty() ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, problem, seconds);
 }
@@ -238,9 +238,9 @@ void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool extending) {
   std::optional<Error> failed;
   bool lost = false;
   {
-    DeviceLock turn(*device_, "suite " + suite_.file.stem().string(), progress_, place_, CellName(task));
+    DeviceLock lock(*device_, "suite " + suite_.file.stem().string(), progress_, place_, CellName(task));
     try {
-      Measure(task, turn, max_seconds, extending);
+      Measure(task, lock, max_seconds, extending);
     } catch (const DeviceLost& error) {
       failed = error;
       lost = true;
@@ -248,7 +248,7 @@ void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool extending) {
       failed = ToError(error);
     }
     try {
-      turn.Release();
+      lock.Release();
     } catch (const Error&) {
       lost = true;  // the connection broke, which also releases the lock
     }

@@ -58,7 +58,7 @@ class SuiteDevice {
  private:
   bool Open();
   void Attempt(SuiteTask& task, double max_seconds, bool extending);
-  void Measure(SuiteTask& task, DeviceLock& turn, double max_seconds, bool extending);
+  void Measure(SuiteTask& task, DeviceLock& lock, double max_seconds, bool extending);
   void Extend();
   void SetStatus(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds = 0);
   // The cached state of the task's results directory. Only measuring changes it, and reading takes longer the

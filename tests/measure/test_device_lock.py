@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import pytest
 from measure_bench import FAKE_WORKER, MODEL
@@ -15,29 +16,26 @@ from program import wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HOLDER = "1700000000-0123abcd"
 
-
-class Queue:
-    """This machine's queue, in a folder of the test's own."""
+class Lock:
+    """This machine's lock, in a folder of the test's own."""
 
     def __init__(self, folder: Path) -> None:
-        self.runs = folder / "etprof" / "runs"
+        self.folder = folder / "etprof"
         self.environment = {**os.environ, "ETPROF_DEVICE_DIR": str(folder)}
-        self.guard: subprocess.Popen | None = None
+        self.file: TextIO | None = None
 
     def hold(self) -> None:
-        """Locks the device for another user as long as `guard` lives."""
-        run = self.runs / HOLDER
-        run.mkdir(parents=True)
-        self.guard = subprocess.Popen(["/bin/sleep", "300"])
-        (run / "guard").write_text(f"{self.guard.pid}\n")
-        (run / "turn").write_text("1 the test\n")
+        """Locks the device for another user."""
+        self.folder.mkdir(parents=True)
+        (self.folder / ".etprof").touch()
+        (self.folder / "holder").write_text("the test\n")
+        self.file = (self.folder / "lock").open("w")
+        fcntl.flock(self.file, fcntl.LOCK_EX)
 
     def release(self) -> None:
-        if self.guard is not None:
-            self.guard.kill()
-            self.guard.wait()
+        if self.file is not None:
+            self.file.close()
 
     def start(self, log: Path, *arguments: object) -> subprocess.Popen:
         """A command that says what it says on stderr into `log`."""
@@ -51,13 +49,13 @@ class Queue:
             )
 
     def names(self) -> list[str]:
-        return sorted(path.name for path in self.runs.iterdir())
+        return sorted(path.name for path in (self.folder / "runs").iterdir())
 
 
 @pytest.fixture
-def queue(tmp_path: Path) -> Iterator[Queue]:
-    made = Queue(tmp_path / "queue")
-    made.runs.parent.parent.mkdir()
+def lock(tmp_path: Path) -> Iterator[Lock]:
+    made = Lock(tmp_path / "lock")
+    made.folder.parent.mkdir()
     yield made
     made.release()
 
@@ -76,20 +74,20 @@ def command(bench, name: str) -> list:
 
 
 @pytest.mark.parametrize("name", ["profile", "run", "check", "peaks"])
-def test_each_command_waits_and_ctrl_c_leaves_the_queue(bench, queue, name):
-    queue.hold()
+def test_each_command_waits_and_ctrl_c_leaves_nothing(bench, lock, name):
+    lock.hold()
     log = bench.folder / "log"
-    process = queue.start(log, bench.etprof, *command(bench, name))
+    process = lock.start(log, bench.etprof, *command(bench, name))
     wait_until(lambda: "waiting for the test" in log.read_text() or process.poll() is not None)
-    assert len(queue.names()) == 2, log.read_text()
+    assert len(lock.names()) == 1, log.read_text()
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130
-    assert queue.names() == [HOLDER]
+    assert lock.names() == []
     assert not list(bench.folder.rglob("manifest.json"))
 
 
-def test_two_at_once_are_measured_one_after_the_other(bench, queue):
-    queue.hold()
+def test_two_at_once_are_measured_one_after_the_other(bench, lock):
+    lock.hold()
     processes = []
     for who in ("one", "two"):
         alone = {"FAKE_ALONE": str(bench.folder / "at_work"), "FAKE_WHO": who}
@@ -100,45 +98,42 @@ def test_two_at_once_are_measured_one_after_the_other(bench, queue):
             rounds=2,
             peaks=False,
         ).rename(bench.folder / f"{who}.json")
-        processes.append(queue.start(bench.folder / f"{who}.log", bench.etprof, "run", config))
+        processes.append(lock.start(bench.folder / f"{who}.log", bench.etprof, "run", config))
     logs = [bench.folder / f"{who}.log" for who in ("one", "two")]
     # Both commands must be waiting, because a command that comes later may find the device free.
     wait_until(lambda: all("waiting for the test" in log.read_text() for log in logs))
-    turns = " ".join(path.read_text() for path in queue.runs.glob("*/turn"))
-    assert ", run one (process" in turns and ", run two (process" in turns
-    queue.release()
+    lock.release()
     codes = [process.wait(120) for process in processes]
     said = [log.read_text() for log in logs]
     assert codes == [0, 0], said
+    assert ", run one (process" in said[1] or ", run two (process" in said[0]
     met = bench.folder / "at_work" / "met"
     assert not met.exists(), met.read_text()
-    assert queue.names() == []
+    assert lock.names() == []
 
 
-def test_what_a_killed_one_left_is_passed_over(bench, queue):
+def test_what_a_killed_one_left_is_passed_over(bench, lock):
     log = bench.folder / "state_a"
     config = bench.write([bench.experiment("a", env={"FAKE_SLEEP": "60"})], launches=2, rounds=1, peaks=False)
-    # Once with the shell, which makes the folder, and once without.
-    for _ in range(2):
-        process = bench.start("run", config, env=queue.environment)
-        wait_until(lambda: log.exists() and any(log.iterdir()))
-        assert len(queue.names()) == 1
-        process.kill()
-        process.communicate()
-        for file in log.iterdir():
-            file.unlink()
+    process = bench.start("run", config, env=lock.environment)
+    wait_until(lambda: log.exists() and any(log.iterdir()))
+    assert len(lock.names()) == 1
+    process.kill()
+    process.communicate()
+    for file in log.iterdir():
+        file.unlink()
     config = bench.write([bench.experiment("a")], launches=2, rounds=1, peaks=False)
-    done = bench.run("run", config, env=queue.environment)
+    done = bench.run("run", config, env=lock.environment)
     assert done.returncode == 0, done.stderr
     assert "waiting" not in done.stderr
-    assert queue.names() == []
+    assert lock.names() == []
 
 
-def test_where_there_can_be_no_queue_it_is_measured_anyway(bench):
+def test_where_there_can_be_no_lock_it_is_measured_anyway(bench):
     file = bench.folder / "file"
     file.touch()
     config = bench.write([bench.experiment("a")], launches=2, rounds=1, peaks=False)
     done = bench.run("run", config, env={**os.environ, "ETPROF_DEVICE_DIR": str(file)})
     assert done.returncode == 0, done.stderr
-    (warning,) = [line for line in done.stderr.splitlines() if "No turn is taken" in line]
+    (warning,) = [line for line in done.stderr.splitlines() if "The device is not locked" in line]
     assert warning.startswith("warning: ") and "make a folder for etprof's files" in warning

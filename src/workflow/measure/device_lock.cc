@@ -1,4 +1,4 @@
-#include "workflow/measure/turn.h"
+#include "workflow/measure/device_lock.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ DeviceLock::~DeviceLock() {
   try {
     Release();
   } catch (const std::exception&) {
-    // The turn also ends with the connection, or with this process.
+    // The lock also ends with the connection, or with this process.
   }
 }
 
@@ -52,8 +52,9 @@ void DeviceLock::Acquire() {
       throw;
     }
     progress_.Message(
-        place_, fmt::format("warning: No turn is taken, so another etprof may measure at the same time: {}",
-                            error.Message()));
+        place_,
+        fmt::format("warning: The device is not locked, so another etprof may measure at the same time: {}",
+                    error.Message()));
   }
   acquired_ = true;
   waited_ += MonotonicSeconds() - start;
