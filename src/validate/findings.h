@@ -8,18 +8,36 @@
 
 namespace etprof {
 
-// An invariant of results directories that a check verifies (docs/reference/files.md has the same table for
-// users).
-struct CheckInfo {
-  std::string_view name;
-  std::string_view invariant;
-};
-const std::vector<CheckInfo>& AllChecks();
+// The checks of results directories, in the order of their findings. docs/reference/files.md says what each
+// verifies.
+inline constexpr std::string_view kChecks[] = {"lock",
+                                               "finished",
+                                               "manifest",
+                                               "metrics",
+                                               "config",
+                                               "files",
+                                               "etdump",
+                                               "run_counts",
+                                               "latency_csv",
+                                               "latency_counts",
+                                               "latency_values",
+                                               "analysis_summary",
+                                               "pipeline_summary",
+                                               "peaks",
+                                               "watch",
+                                               "sums",
+                                               "deltas",
+                                               "timeline",
+                                               "ops_stats",
+                                               "kernels",
+                                               "derived",
+                                               "csv",
+                                               "sha256"};
 
 // Collects findings. Keeps at most kMaxPerFile per check and file, and counts the others.
 class Findings {
  public:
-  // Throws std::logic_error for a check that is not in AllChecks().
+  // Throws std::logic_error for a check that is not in kChecks.
   void Broken(std::string_view check, const std::string& file, const std::string& problem) {
     Add(Finding::Severity::kBroken, check, file, problem);
   }
@@ -29,7 +47,7 @@ class Findings {
   bool HasBroken(std::string_view check) const;
   bool HasFile(const std::string& file) const;  // broken or a warning
 
-  // The findings in the order of AllChecks(), then in the order in which they were added.
+  // The findings in the order of kChecks, then in the order in which they were added.
   std::vector<Finding> Take();
 
  private:

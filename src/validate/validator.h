@@ -18,7 +18,7 @@
 
 namespace etprof {
 
-// Checks all invariants of a results directory (AllChecks). It only reads, and reports all problems.
+// Checks all invariants of a results directory (kChecks). It only reads, and reports all problems.
 //
 //   Validator validator(folder);
 //   for each ETDump that could be read: validator.CheckTrace(data, trace, profile);
