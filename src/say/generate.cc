@@ -63,7 +63,7 @@ Table TestTable(const GenerateReport& of) {
       cells.push_back(number(test->Rate(test->ns)));
       cells.push_back(number(test->Rate(test->high)));
       cells.push_back(number(test->Rate(test->low)));
-      cells.push_back(OptionalCell<Time>(test->MapEach()));
+      cells.push_back(OptionalCell<Time>(test->PerToken()));
       if (compared) {
         const GeneratePair::Row* const row = PairRowOf(of, s, name);
         cells.push_back(row != nullptr ? Cell(Speedup{row->quantity}) : Cell(""));

@@ -82,10 +82,10 @@ std::string BenchCsv(const BenchFields& value) {
   return value.is_boolean() ? BenchSql(value) : BenchQuoted(value, '"');
 }
 
-template <typename MapEach>
-std::string BenchListed(const BenchFields& fields, MapEach each) {
+template <typename Format>
+std::string BenchListed(const BenchFields& fields, Format format) {
   std::string text;
-  for (const auto& [key, value] : fields.items()) text += (text.empty() ? "" : ",") + each(key, value);
+  for (const auto& [key, value] : fields.items()) text += (text.empty() ? "" : ",") + format(key, value);
   return text;
 }
 

@@ -27,7 +27,7 @@ struct GenerateTest {
   std::vector<double> samples;  // one a launch with clean runs of all parts
 
   std::int64_t Tokens() const { return prompt + generated; }
-  std::optional<double> MapEach() const { return ns ? std::optional(*ns / double(Tokens())) : std::nullopt; }
+  std::optional<double> PerToken() const { return ns ? std::optional(*ns / double(Tokens())) : std::nullopt; }
   // Tokens a second in a time; absent: it is not known.
   std::optional<double> Rate(const std::optional<double>& time) const {
     return time && *time > 0 ? std::optional(double(Tokens()) * 1e9 / *time) : std::nullopt;
@@ -44,7 +44,7 @@ struct GenerateTest {
     v("ms", &T::ns, kMs.WithMeaning("all of its steps together; null: too few launches have clean runs"));
     v("ms_low", &T::low, kMs.WithMeaning("lower bound"));
     v("ms_high", &T::high, kMs.WithMeaning("upper bound"));
-    v("ms_per_token", &T::MapEach, kMs.WithMeaning("`ms` over its tokens"));
+    v("ms_per_token", &T::PerToken, kMs.WithMeaning("`ms` over its tokens"));
     v("tokens_per_second", [](const T& test) { return test.Rate(test.ns); },
       {.meaning = "tokens over `ms`", .least = 0});
     v("tokens_per_second_low", [](const T& test) { return test.Rate(test.high); },

@@ -68,7 +68,7 @@ TEST(GenerateReport, AddsUpTheStepsOfATest) {
   EXPECT_THAT(text.samples, ElementsAre(10e6, 10e6));
   EXPECT_EQ(text.generated, 5);
   EXPECT_EQ(text.depth, 10);
-  EXPECT_NEAR(*text.MapEach(), 2e6, 1);
+  EXPECT_NEAR(*text.PerToken(), 2e6, 1);
 }
 
 TEST(GenerateReport, LeavesOutLaunchesWithoutCleanRuns) {
