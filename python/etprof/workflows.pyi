@@ -372,6 +372,13 @@ def check(
     max_slowdown: float | None = None,
     max_operator_slowdown: float | None = None,
     min_operator_share: float = 0.01,
+    generate: bool = False,
+    prompt: int | Sequence[int] | None = None,
+    tokens: int | None = None,
+    depth: int | Sequence[int] | None = None,
+    chunk: int | Sequence[int] | None = None,
+    max_first_token_slowdown: float | None = None,
+    max_cache_growth: float = 0.0,
     max_memory_growth: float | None = None,
     max_load_slowdown: float | None = None,
     max_instruction_growth: float | None = None,
@@ -416,6 +423,13 @@ Options:
     max_slowdown: Maximum allowed latency increase (default: 2%; with --instructions latency is not checked)
     max_operator_slowdown: Maximum allowed increase of every operator's self time (default: not checked)
     min_operator_share: Check only operators with at least this share of the time in either variant (default: 1%)
+    generate: Check language models: prompts, generated tokens by depth, the time to the first token, and the size of the cache (docs/guides/llms.md)
+    prompt: Tokens of a prompt; several are measured side by side (default: 128,512, as far as they fit)
+    tokens: Tokens to generate at each depth, and after the longest prompt (default: 128)
+    depth: Tokens in the cache before the generated ones (default: four depths from 0 to the most)
+    chunk: Tokens of a prompt that one step takes (default: as many as the model takes)
+    max_first_token_slowdown: Maximum allowed increase of the time to the first token (with --generate; default: --max-slowdown)
+    max_cache_growth: Maximum allowed increase of the cache (with --generate; default: 0%)
     max_memory_growth: Maximum allowed increase of peak memory (default: not checked)
     max_load_slowdown: Maximum allowed increase of the model's load time (default: not checked)
     max_instruction_growth: Maximum allowed increase of the instructions executed (with --instructions; default: 1%)

@@ -171,7 +171,7 @@ std::optional<double> ReadPercentage(const std::string& option, const std::strin
 CLI::Option* ConfigureOption(std::string_view key, const MemberInfo& about, CLI::Option* option,
                              CLI::App& app) {
   if (!about.value.empty()) option->type_name(std::string(about.value));
-  if (key == "inputs") option->delimiter(',');
+  if (key == "inputs" || about.value == "N,..") option->delimiter(',');
   if (key == "commit" || key == "reference" || key == "device_name")
     option->needs(app.get_option("--history"));
   return option;

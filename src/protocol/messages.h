@@ -301,6 +301,7 @@ struct PlaceOfTest : Place {
   std::string variant, test;
   std::int64_t times = 1;
   std::int64_t chunk = 1;
+  std::int64_t cache = 0;
   std::vector<std::string> methods;
   std::optional<WalkRequest> walk;
 
@@ -320,6 +321,11 @@ struct PlaceOfTest : Place {
       {.meaning = "that it is a part of: `pp512`, `tg128 @ d1024`", .or_null = true, .omit_if_empty = true});
     v("times", &P::times, about("how many such steps the test has", 1));
     v("chunk", &P::chunk, about("tokens at once that fill the cache before, at most", 1));
+    v("cache_bytes", &P::cache,
+      {.meaning = "bytes that the model keeps between steps; 0: not known",
+       .least = 0,
+       .or_null = true,
+       .omit_if_empty = true});
     v("methods", &P::methods,
       {.meaning = "more methods that are steps of the model", .or_null = true, .omit_if_empty = true});
     v("walk", &P::walk,

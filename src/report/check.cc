@@ -13,10 +13,10 @@
 #include "core/text/text.h"
 #include "core/units.h"
 #include "measure/store/run_warnings.h"
+#include "report/generate/generate.h"
 #include "report/kernels/watched.h"
 #include "report/run/pair.h"
 #include "stats/ratio/multiple.h"
-#include "stats/ratio/unpaired.h"
 
 namespace etprof {
 namespace {
@@ -25,35 +25,34 @@ constexpr double kQuotientRounding =
     1e-12;  // rounding error of a quotient of counts, so that 1100 of 1000 is not more than 10% above
 constexpr double kConfidence = 0.95;  // of the unadjusted estimates; the gate uses its own level
 
-using LaunchValues = std::map<int, double>;  // by launch index
-
-LaunchValues CollectValues(const ExperimentData& data, const auto& value) {
+// The values of a process; if experiments share it, the largest.
+LaunchValues CollectValues(const std::vector<const ExperimentData*>& experiments, const auto& value) {
   LaunchValues values;
-  for (const Launch& launch : data.launches) {
-    if (launch.status != Launch::Status::kComplete) continue;
-    if (const auto of_launch = std::invoke(value, launch); of_launch && *of_launch > 0)
-      values[launch.index] = static_cast<double>(*of_launch);
+  for (const ExperimentData* data : experiments) {
+    for (const Launch& launch : data->launches) {
+      if (launch.status != Launch::Status::kComplete) continue;
+      if (const auto of_launch = std::invoke(value, launch); of_launch && *of_launch > 0)
+        values[launch.index] = std::max(values[launch.index], static_cast<double>(*of_launch));
+    }
   }
   return values;
 }
 
-std::vector<double> ListValues(const LaunchValues& values) {
-  std::vector<double> all;
-  for (const auto& [index, value] : values) all.push_back(value);
-  return all;
-}
-
-std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baseline,
-                                                     const LaunchValues& candidate, bool paired,
-                                                     double drift) {
-  if (!paired)
-    return stats::EstimateLaunchesWithDrift(ListValues(baseline), ListValues(candidate), kConfidence, drift);
-  std::vector<stats::LaunchBursts> launches;
-  for (const auto& [index, value] : baseline) {
-    if (const auto other = candidate.find(index); other != candidate.end())
-      launches.push_back({{value}, {other->second}});
-  }
-  return stats::EstimateRatio(launches, kConfidence);
+// Decides about counts by their bounds, without a test: they are exact except for these.
+struct CountBounds {
+  double value = 0, lowest = 0, highest = 0;
+};
+GateVerdict DecideCounts(const CountBounds& baseline, const CountBounds& candidate, double limit) {
+  GateVerdict verdict;
+  verdict.growth = candidate.value / baseline.value - 1;
+  verdict.low = candidate.lowest / baseline.highest - 1;
+  verdict.high = candidate.highest / baseline.lowest - 1;
+  verdict.pass_p = *verdict.high <= limit + kQuotientRounding ? 0 : 1;
+  verdict.fail_p = *verdict.low > limit + kQuotientRounding ? 0 : 1;
+  verdict.decision = verdict.pass_p == 0   ? GateDecision::kPass
+                     : verdict.fail_p == 0 ? GateDecision::kFail
+                                           : GateDecision::kInconclusive;
+  return verdict;
 }
 
 std::string PairName(const std::string& label, const CheckPair& pair) {
@@ -76,7 +75,8 @@ void MakeNamesUnique(std::vector<CheckPair>& pairs) {
 
 class CheckAssembler {
  public:
-  CheckAssembler(const Report& report, const CheckLimits& limits) : report_(report), limits_(limits) {}
+  CheckAssembler(const Report& report, const CheckLimits& limits)
+      : report_(report), limits_(limits), generated_(MakeGenerateReport(report)) {}
 
   CheckReport Run() {
     result_.model_id = report_.model_id;
@@ -89,8 +89,9 @@ class CheckAssembler {
     if (report_.run.device && report_.run.device->cores > 0)
       result_.where += ", " + CountedText(report_.run.device->cores, "core");
     result_.notes = report_.warnings;
-    for (const ComparePair& pair : report_.run.pairs) AddPair(pair);
+    for (const ComparePair& pair : report_.run.pairs) AddPart(pair);
     MakeNamesUnique(result_.pairs);
+    for (std::size_t pair = 0; pair < result_.pairs.size(); ++pair) AddItems(pair);
     DecideClaimsOfPairs();
     FindMoved();
     FindCounted();
@@ -100,25 +101,45 @@ class CheckAssembler {
   }
 
  private:
-  void AddPair(const ComparePair& pair) {
-    const ExperimentPair& sides = sides_.emplace_back(
-        ExperimentPair{report_.run, report_.experiments[pair.baseline], report_.experiments[pair.candidate]});
+  // Two experiments that are compared. The places of a language model in two variants make one pair of the
+  // result.
+  struct Part {
+    ExperimentPair sides;
+    const Comparison* comparison;  // null: there is none
+    const GeneratePair* tests;     // of a language model; else null
+    std::string test;              // likewise; else empty
+    std::size_t pair;              // index into the pairs of the result
+  };
+
+  void AddPart(const ComparePair& pair) {
+    const ReportComparison* const compared = FindComparison(report_, pair.baseline, pair.candidate);
+    const GeneratePair* const tests =
+        generated_ ? FindGeneratePair(*generated_, pair.baseline, pair.candidate) : nullptr;
+    const ExperimentPair sides{report_.run, report_.experiments[pair.baseline],
+                               report_.experiments[pair.candidate]};
     const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
-    const ReportComparison* const comparison_data = FindComparison(report_, pair.baseline, pair.candidate);
-    comparisons_.push_back(comparison_data == nullptr ? nullptr : &comparison_data->comparison);
-    CheckPair& out = result_.pairs.emplace_back();
-    out.baseline_label = pair.baseline_label.empty() ? a.label : pair.baseline_label;
-    out.candidate_label = pair.candidate_label.empty() ? b.label : pair.candidate_label;
-    out.name = PairName(pair.label, out);
-    out.threads = b.threads;
+    const auto known = tests == nullptr ? parts_.end() : std::ranges::find(parts_, tests, &Part::tests);
+    const std::size_t index = known != parts_.end() ? known->pair : result_.pairs.size();
+    if (known == parts_.end()) {
+      CheckPair& added = result_.pairs.emplace_back();
+      const auto label = [](const ExperimentData& data, const std::string& given) {
+        return given.empty() ? data.label : given;
+      };
+      added.baseline_label = tests ? a.place->variant : label(a, pair.baseline_label);
+      added.candidate_label = tests ? b.place->variant : label(b, pair.candidate_label);
+      added.name = PairName(pair.label, added);
+      added.threads = b.threads;
+    }
+    CheckPair& out = result_.pairs[index];
     for (const ExperimentData* side : {&a, &b}) {
       if (!side->error.empty() && out.error.empty()) out.error = side->label + ": " + side->error;
     }
-    if (comparison_data != nullptr) {
-      out.pairing = comparison_data->comparison.pairing;
-      out.launches = comparison_data->comparison.launches;
+    if (compared != nullptr) {
+      out.pairing = compared->comparison.pairing;
+      out.launches = std::max(out.launches, compared->comparison.launches);
     }
-    AddItems(sides);
+    parts_.push_back({sides, compared == nullptr ? nullptr : &compared->comparison, tests,
+                      tests ? a.place->test : "", index});
   }
 
   // Times of emulated CPUs and of kernel-log runs are not meaningful.
@@ -132,46 +153,108 @@ class CheckAssembler {
     return "";
   }
 
-  void AddItems(const ExperimentPair& sides) {
-    const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
-    const Comparison* comparison_data = comparisons_.back();
-    const bool paired = comparison_data != nullptr && comparison_data->pairing == Pairing::kLaunches;
-    std::string refusal = RefusalReason(sides);
-    if (refusal.empty() && comparison_data != nullptr &&
-        comparison_data->latency.verdict == stats::Verdict::kContended)
-      refusal = "contended: " + CleanRunsText(*comparison_data);
-    if (limits_.slowdown) {
-      const Quantity latency = comparison_data != nullptr ? comparison_data->latency : Quantity();
-      AddItem({.kind = CheckItem::Kind::kLatency,
-               .baseline = latency.baseline_ns,
-               .candidate = latency.candidate_ns,
-               .limit = *limits_.slowdown},
-              latency.estimate, refusal);
+  // Why the latencies of two experiments cannot be checked; empty: they can.
+  static std::string Refusal(const Part& part) {
+    std::string refusal = RefusalReason(part.sides);
+    if (refusal.empty() && part.comparison != nullptr &&
+        part.comparison->latency.verdict == stats::Verdict::kContended)
+      refusal = "contended: " + CleanRunsText(*part.comparison);
+    return refusal;
+  }
+
+  void AddItems(std::size_t pair) {
+    std::vector<const Part*> parts;
+    std::vector<const ExperimentData*> baseline, candidate;
+    std::string refusal;
+    for (const Part& part : parts_) {
+      if (part.pair != pair) continue;
+      parts.push_back(&part);
+      baseline.push_back(&part.sides.BaselineData());
+      candidate.push_back(&part.sides.CandidateData());
+      if (refusal.empty()) refusal = Refusal(part);
     }
+    if (parts.front()->tests != nullptr) {
+      AddTests(parts);
+    } else if (limits_.slowdown) {
+      const Comparison* const compared = parts.front()->comparison;
+      AddQuantity(pair, {.kind = CheckItem::Kind::kLatency, .limit = *limits_.slowdown},
+                  compared != nullptr ? compared->latency : Quantity(), refusal);
+    }
+    const bool paired = result_.pairs[pair].pairing == Pairing::kLaunches;
     const auto add_launches = [&](CheckItem::Kind kind, double limit, const auto& value, double drift,
                                   const std::string& inconclusive_reason) {
-      const LaunchValues baseline_values = CollectValues(a, value),
-                         candidate_values = CollectValues(b, value);
-      AddItem({.kind = kind,
-               .baseline = stats::Median(ListValues(baseline_values)),
-               .candidate = stats::Median(ListValues(candidate_values)),
+      const LaunchValues before = CollectValues(baseline, value), after = CollectValues(candidate, value);
+      AddItem(pair,
+              {.kind = kind,
+               .baseline = stats::Median(ListValues(before)),
+               .candidate = stats::Median(ListValues(after)),
                .limit = limit},
-              EstimateLaunches(baseline_values, candidate_values, paired, drift), inconclusive_reason);
+              EstimateLaunches(before, after, paired, kConfidence, drift), inconclusive_reason);
     };
     if (limits_.memory_growth)
       add_launches(CheckItem::Kind::kPeakMemory, *limits_.memory_growth, &Launch::peak_rss, 0, "");
     if (limits_.load_slowdown)
       add_launches(CheckItem::Kind::kLoad, *limits_.load_slowdown, &Launch::CleanLoad,
                    MakeCompareOptions(report_.run).drift, refusal);
-    if (limits_.operator_slowdown && comparison_data != nullptr) AddOperators(*comparison_data, refusal);
-    if (limits_.instruction_growth) AddInstructions(a, b);
+    for (const Part* part : parts) {
+      if (limits_.operator_slowdown && part->comparison != nullptr) AddOperators(*part);
+      if (limits_.instruction_growth) AddInstructions(*part);
+    }
+  }
+
+  // The checks of a language model: its tests, the time to the first token, and its cache.
+  void AddTests(const std::vector<const Part*>& parts) {
+    const GeneratePair& tests = *parts.front()->tests;
+    const std::size_t pair = parts.front()->pair;
+    const GenerateSide &a = generated_->sides[tests.baseline], &b = generated_->sides[tests.candidate];
+    for (const GeneratePair::Row& row : tests.rows) {
+      if (!limits_.slowdown) break;
+      std::string refusal;
+      for (const Part* part : parts)
+        if (part->test == row.test && refusal.empty()) refusal = Refusal(*part);
+      if (refusal.empty() && row.quantity.verdict == stats::Verdict::kContended)
+        refusal = "contended: too few processes ran all of its steps undisturbed";
+      const bool prompt = row.test.starts_with("pp");
+      AddQuantity(pair,
+                  {.kind = prompt ? CheckItem::Kind::kPrefill : CheckItem::Kind::kDecode,
+                   .name = row.test,
+                   .limit = *limits_.slowdown},
+                  row.quantity, refusal);
+    }
+    if (const auto limit = limits_.FirstTokenSlowdown()) {
+      const Quantity quantity = tests.first_token ? tests.first_token->quantity : Quantity();
+      std::string refusal = RefusalReason(parts.front()->sides);
+      if (refusal.empty() && a.text && b.text && !quantity.estimate) {
+        if (a.text->prompt != b.text->prompt) {
+          refusal = fmt::format("the prompts have {} and {} tokens", a.text->prompt, b.text->prompt);
+        } else if (!tests.first_token || quantity.verdict == stats::Verdict::kContended) {
+          refusal = "contended: too few processes ran the prompt undisturbed";
+        }
+      }
+      AddQuantity(pair, {.kind = CheckItem::Kind::kFirstToken, .limit = *limit}, quantity, refusal);
+    }
+    if (!limits_.cache_growth) return;
+    CheckItem item{.kind = CheckItem::Kind::kCache,
+                   .name = GetName(CheckItem::Kind::kCache),
+                   .limit = *limits_.cache_growth};
+    if (a.cache && b.cache) {
+      const auto before = static_cast<double>(*a.cache), after = static_cast<double>(*b.cache);
+      item.baseline = before;
+      item.candidate = after;
+      item.verdict = DecideCounts({before, before, before}, {after, after, after}, item.limit);
+    } else {
+      item.inconclusive_reason = "its size is not known";
+    }
+    result_.pairs[pair].items.push_back(std::move(item));
   }
 
   // Counts are exact except for differences between processes, which are measured. So the decision is by
   // bounds, not by a test.
-  void AddInstructions(const ExperimentData& a, const ExperimentData& b) {
+  void AddInstructions(const Part& part) {
+    const ExperimentData &a = part.sides.BaselineData(), &b = part.sides.CandidateData();
     CheckItem item{.kind = CheckItem::Kind::kInstructions,
-                   .name = std::string(GetName(CheckItem::Kind::kInstructions)),
+                   .name = GetName(CheckItem::Kind::kInstructions),
+                   .origin = {.test = part.test},
                    .limit = *limits_.instruction_growth};
     const InstructionsRow* const baseline = MethodInstructions(a.instructions);
     const InstructionsRow* const candidate = MethodInstructions(b.instructions);
@@ -183,17 +266,10 @@ class CheckAssembler {
     } else {
       item.baseline = baseline->instructions;
       item.candidate = candidate->instructions;
-      GateVerdict& verdict = item.verdict;
-      verdict.growth = candidate->instructions / baseline->instructions - 1;
-      verdict.low = candidate->lowest / baseline->highest - 1;
-      verdict.high = candidate->highest / baseline->lowest - 1;
-      const double limit = item.limit + kQuotientRounding;
-      verdict.pass_p = *verdict.high <= limit ? 0 : 1;
-      verdict.fail_p = *verdict.low > limit ? 0 : 1;
-      verdict.decision = verdict.pass_p == 0   ? GateDecision::kPass
-                         : verdict.fail_p == 0 ? GateDecision::kFail
-                                               : GateDecision::kInconclusive;
-      if (verdict.decision == GateDecision::kInconclusive)
+      item.verdict =
+          DecideCounts({baseline->instructions, baseline->lowest, baseline->highest},
+                       {candidate->instructions, candidate->lowest, candidate->highest}, item.limit);
+      if (item.verdict.decision == GateDecision::kInconclusive)
         item.inconclusive_reason =
             "processes that ran the same differ by more than what is left to the limit";
       AppendUnique(
@@ -201,29 +277,29 @@ class CheckAssembler {
                       baseline->SourceText()),
           result_.notes);
     }
-    result_.pairs.back().items.push_back(std::move(item));
+    result_.pairs[part.pair].items.push_back(std::move(item));
   }
 
-  // Calls `each` with the pair, the match, the baseline's operator, and its rows in both variants, for each
+  // Calls `each` with the part, the match, the baseline's operator, and its rows in both variants, for each
   // operator for which both variants have a row. `rows`: pointers to rows of an experiment, which have a
   // `key`.
   void ForEachMatchedRows(const auto& rows, const auto& each) const {
-    for (std::size_t p = 0; p < result_.pairs.size(); ++p) {
-      const auto& baseline_profile = sides_[p].baseline.profile;
-      const auto& candidate_profile = sides_[p].candidate.profile;
-      if (comparisons_[p] == nullptr || !baseline_profile || !candidate_profile) continue;
+    for (const Part& part : parts_) {
+      const auto& baseline_profile = part.sides.baseline.profile;
+      const auto& candidate_profile = part.sides.candidate.profile;
+      if (part.comparison == nullptr || !baseline_profile || !candidate_profile) continue;
       const auto by_key = [&](const ExperimentData& data) {
         std::map<std::string, std::decay_t<decltype(rows(data).front())>> found;
         for (const auto* const row : rows(data)) found.emplace(row->key, row);
         return found;
       };
-      const auto before = by_key(sides_[p].BaselineData()), after = by_key(sides_[p].CandidateData());
-      for (const OperatorMatch& match : comparisons_[p]->operators) {
+      const auto before = by_key(part.sides.BaselineData()), after = by_key(part.sides.CandidateData());
+      for (const OperatorMatch& match : part.comparison->operators) {
         if (!match.baseline || !match.candidate) continue;
         const Operator& op = baseline_profile->operators[*match.baseline];
         const auto a = before.find(KeyText(op.key));
         const auto b = after.find(KeyText(candidate_profile->operators[*match.candidate].key));
-        if (a != before.end() && b != after.end()) each(p, match, op, *a->second, *b->second);
+        if (a != before.end() && b != after.end()) each(part, match, op, *a->second, *b->second);
       }
     }
   }
@@ -234,11 +310,11 @@ class CheckAssembler {
       for (const InstructionsRow& row : data.instructions) all.push_back(&row);
       return all;
     };
-    ForEachMatchedRows(rows, [&](std::size_t p, const OperatorMatch& match, const Operator& op,
+    ForEachMatchedRows(rows, [&](const Part& part, const OperatorMatch& match, const Operator& op,
                                  const InstructionsRow& a, const InstructionsRow& b) {
       if (!IsOperator(op) || (a.lowest <= b.highest && b.lowest <= a.highest)) return;
-      result_.pairs[p].counted.push_back(
-          {op.name, a.key, FindOrigin(match, p), a.instructions, b.instructions});
+      result_.pairs[part.pair].counted.push_back(
+          {op.name, a.key, FindOrigin(match, part), a.instructions, b.instructions});
     });
     for (CheckPair& pair : result_.pairs) {
       std::ranges::stable_sort(pair.counted, std::greater(), [](const CountedOperator& op) {
@@ -247,28 +323,32 @@ class CheckAssembler {
     }
   }
 
-  void AddOperators(const Comparison& comparison_data, const std::string& refusal) {
+  void AddOperators(const Part& part) {
+    const std::string refusal = Refusal(part);
+    const Comparison& compared = *part.comparison;
     bool known = false;
-    for (const OperatorMatch& match : comparison_data.operators) {
-      const Operator* op = FindOperator(match, result_.pairs.size() - 1);
+    for (const OperatorMatch& match : compared.operators) {
+      const Operator* op = FindOperator(match, part);
       if (op == nullptr || !match.baseline || !match.candidate || !IsOperator(*op)) continue;
       known = true;
-      const double share = std::max(Share(match.baseline_total, comparison_data.baseline_total),
-                                    Share(match.candidate_total, comparison_data.candidate_total));
+      const double share = std::max(Share(match.baseline_total, compared.baseline_total),
+                                    Share(match.candidate_total, compared.candidate_total));
       if (share < limits_.min_operator_share) continue;
       const bool too_short = refusal.empty() && match.quantity.too_short;
-      AddItem({.kind = CheckItem::Kind::kOperator,
-               .name = op->name,
-               .key = KeyText(op->key),
-               .origin = FindOrigin(match, result_.pairs.size() - 1),
-               .baseline = match.quantity.baseline_ns,
-               .candidate = match.quantity.candidate_ns,
-               .limit = *limits_.operator_slowdown},
-              match.quantity.estimate,
-              too_short ? "it is too short for a clock of whole microseconds" : refusal);
+      AddQuantity(part.pair,
+                  {.kind = CheckItem::Kind::kOperator,
+                   .name = op->name,
+                   .key = KeyText(op->key),
+                   .origin = FindOrigin(match, part),
+                   .limit = *limits_.operator_slowdown},
+                  match.quantity, too_short ? "it is too short for a clock of whole microseconds" : refusal);
     }
     if (!known) {
-      AddItem({.kind = CheckItem::Kind::kOperator, .name = "operators", .limit = *limits_.operator_slowdown},
+      AddItem(part.pair,
+              {.kind = CheckItem::Kind::kOperator,
+               .name = "operators",
+               .origin = {.test = part.test},
+               .limit = *limits_.operator_slowdown},
               std::nullopt, "no operator of both variants was traced");
     }
   }
@@ -277,7 +357,14 @@ class CheckAssembler {
     return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
   }
 
-  void AddItem(CheckItem item, std::optional<stats::RatioEstimate> estimate, const std::string& refusal) {
+  void AddQuantity(std::size_t pair, CheckItem item, const Quantity& quantity, const std::string& refusal) {
+    item.baseline = quantity.baseline_ns;
+    item.candidate = quantity.candidate_ns;
+    AddItem(pair, std::move(item), quantity.estimate, refusal);
+  }
+
+  void AddItem(std::size_t pair, CheckItem item, std::optional<stats::RatioEstimate> estimate,
+               const std::string& refusal) {
     if (item.name.empty()) item.name = GetName(item.kind);
     if (!refusal.empty()) {
       estimate.reset();
@@ -291,23 +378,24 @@ class CheckAssembler {
       item.candidate = estimate->candidate();
     }
     item.estimate = estimate;
-    result_.pairs.back().items.push_back(std::move(item));
+    result_.pairs[pair].items.push_back(std::move(item));
   }
 
   // The baseline's operator if both variants have it.
-  const Operator* FindOperator(const OperatorMatch& match, std::size_t pair) const {
-    const auto& profile = (match.baseline ? sides_[pair].baseline : sides_[pair].candidate).profile;
+  static const Operator* FindOperator(const OperatorMatch& match, const Part& part) {
+    const auto& profile = (match.baseline ? part.sides.baseline : part.sides.candidate).profile;
     const std::size_t op = match.baseline ? *match.baseline : match.candidate.value_or(0);
     return profile && op < profile->operators.size() ? &profile->operators[op] : nullptr;
   }
 
   // The candidate's origin if both variants have the operator, since the candidate is the model under
   // development.
-  OperatorOrigin FindOrigin(const OperatorMatch& match, std::size_t pair) const {
-    const auto& profile = (match.candidate ? sides_[pair].candidate : sides_[pair].baseline).profile;
+  static OperatorOrigin FindOrigin(const OperatorMatch& match, const Part& part) {
+    OperatorOrigin origin{.test = part.test};
+    const auto& profile = (match.candidate ? part.sides.candidate : part.sides.baseline).profile;
     const std::optional<std::size_t> op = match.candidate ? match.candidate : match.baseline;
-    if (!profile || !profile->program || !op || *op >= profile->program->operators.size()) return {};
-    OperatorOrigin origin{ModulePath(*profile->program, *op).value_or("")};
+    if (!profile || !profile->program || !op || *op >= profile->program->operators.size()) return origin;
+    origin.layer = ModulePath(*profile->program, *op).value_or("");
     const std::optional<std::size_t> place = profile->program->operators[*op].place;
     if (place) origin.frame = profile->program->places[*place].frame;
     return origin;
@@ -322,14 +410,14 @@ class CheckAssembler {
     std::vector<GateClaim> claims;
     for (const CheckPair& pair : result_.pairs) {
       for (const CheckItem& item : pair.items) {
-        if (item.kind != CheckItem::Kind::kInstructions) claims.push_back({item.estimate, item.limit});
+        if (!item.IsCounted()) claims.push_back({item.estimate, item.limit});
       }
     }
     const std::vector<GateVerdict> verdicts = DecideClaims(claims, options);
     std::size_t next = 0;
     for (CheckPair& pair : result_.pairs) {
       for (CheckItem& item : pair.items) {
-        if (item.kind == CheckItem::Kind::kInstructions) continue;
+        if (item.IsCounted()) continue;
         item.verdict = verdicts[next++];
         const bool is_open = item.verdict.decision == GateDecision::kInconclusive && item.estimate;
         if (is_open && pair.pairing == Pairing::kUnpaired && item.kind != CheckItem::Kind::kPeakMemory) {
@@ -351,39 +439,41 @@ class CheckAssembler {
 
   void FindMoved() {
     std::vector<stats::RatioEstimate> estimates;
-    std::vector<std::pair<std::size_t, const OperatorMatch*>> tested_operators;
-    for (std::size_t p = 0; p < result_.pairs.size(); ++p) {
-      if (comparisons_[p] == nullptr || !RefusalReason(sides_[p]).empty()) continue;
+    std::vector<std::pair<const Part*, const OperatorMatch*>> tested_operators;
+    for (const Part& part : parts_) {
+      if (part.comparison == nullptr || !RefusalReason(part.sides).empty()) continue;
+      CheckPair& pair = result_.pairs[part.pair];
       const std::size_t before = tested_operators.size();
       bool both = false;
-      for (const OperatorMatch& match : comparisons_[p]->operators) {
-        const Operator* op = FindOperator(match, p);
+      for (const OperatorMatch& match : part.comparison->operators) {
+        const Operator* op = FindOperator(match, part);
         if (op == nullptr || !IsOperator(*op)) continue;
         both = both || (match.baseline && match.candidate);
         if (match.baseline && match.candidate && match.quantity.estimate) {
           estimates.push_back(*match.quantity.estimate);
-          tested_operators.emplace_back(p, &match);
+          tested_operators.emplace_back(&part, &match);
         } else if (!match.candidate) {
-          AddUnmatchedOperator(result_.pairs[p].only_baseline, *op, match, match.quantity.baseline_ns);
+          AddUnmatchedOperator(pair.only_baseline, *op, match, part.test, match.quantity.baseline_ns);
         } else if (!match.baseline) {
-          AddUnmatchedOperator(result_.pairs[p].only_candidate, *op, match, match.quantity.candidate_ns);
+          AddUnmatchedOperator(pair.only_candidate, *op, match, part.test, match.quantity.candidate_ns);
         }
       }
-      if (both && tested_operators.size() == before && result_.pairs[p].launches > 1) {
-        result_.notes.push_back(fmt::format(
-            "{}: it is not known which operators changed, since too few of their runs were clean or traced",
-            result_.pairs[p].name));
+      if (both && tested_operators.size() == before && pair.launches > 1) {
+        AppendUnique(fmt::format("{}: it is not known which operators changed, since too few of their runs "
+                                 "were clean or traced",
+                                 pair.name + (part.test.empty() ? "" : ", " + part.test)),
+                     result_.notes);
       }
     }
     const std::vector<stats::OperatorVerdict> verdicts =
         stats::DecideVerdicts(estimates, limits_.false_discovery, 0);
     for (std::size_t i = 0; i < tested_operators.size(); ++i) {
       if (!verdicts[i].significant) continue;
-      const auto& [p, match] = tested_operators[i];
-      const Operator& op = *FindOperator(*match, p);
+      const auto& [part, match] = tested_operators[i];
+      const Operator& op = *FindOperator(*match, *part);
       const stats::RatioEstimate& estimate = verdicts[i].estimate;
-      result_.pairs[p].moved.push_back(
-          {op.name, KeyText(op.key), FindOrigin(*match, p),
+      result_.pairs[part->pair].moved.push_back(
+          {op.name, KeyText(op.key), FindOrigin(*match, *part),
            estimate.baseline().value_or(match->quantity.baseline_ns.value_or(0)),
            estimate.candidate().value_or(match->quantity.candidate_ns.value_or(0)),
            std::expm1(-estimate.log_ratio), std::expm1(-estimate.log_high), std::expm1(-estimate.log_low)});
@@ -402,9 +492,10 @@ class CheckAssembler {
         if (!row.code.empty()) all.push_back(&row);
       return all;
     };
-    ForEachMatchedRows(rows, [&](std::size_t p, const OperatorMatch&, const Operator& op, const WatchedRow& a,
-                                 const WatchedRow& b) {
-      result_.pairs[p].proven.push_back({op.name, a.key, MakeProvenSide(a), MakeProvenSide(b)});
+    ForEachMatchedRows(rows, [&](const Part& part, const OperatorMatch&, const Operator& op,
+                                 const WatchedRow& a, const WatchedRow& b) {
+      result_.pairs[part.pair].proven.push_back(
+          {op.name, a.key, part.test, MakeProvenSide(a), MakeProvenSide(b)});
     });
   }
 
@@ -415,8 +506,10 @@ class CheckAssembler {
 
   // Names the operator by its module if the program is known: "layer1.2 Conv2d 64→64 3x3 (0.970 ms)".
   static void AddUnmatchedOperator(std::vector<std::string>& list, const Operator& op,
-                                   const OperatorMatch& match, const std::optional<double>& ns) {
-    const std::string& name = match.change ? match.change->name : op.name;
+                                   const OperatorMatch& match, const std::string& test,
+                                   const std::optional<double>& ns) {
+    const std::string name =
+        (match.change ? match.change->name : op.name) + (test.empty() ? "" : " at " + test);
     list.push_back(ns ? fmt::format("{} ({})", name, FormatMilliseconds(*ns)) : name);
   }
 
@@ -431,10 +524,9 @@ class CheckAssembler {
 
   const Report& report_;
   const CheckLimits& limits_;
+  std::optional<GenerateReport> generated_;
   CheckReport result_;
-  // By pair:
-  std::vector<ExperimentPair> sides_;
-  std::vector<const Comparison*> comparisons_;  // null: no comparison
+  std::vector<Part> parts_;
 };
 
 }  // namespace
@@ -447,7 +539,7 @@ CheckReport AssembleCheck(const Report& report, const CheckLimits& limits) {
   return CheckAssembler(report, limits).Run();
 }
 
-CheckPair MakeEqualPair(const UnitPair& pair, int threads, const CheckLimits& limits) {
+CheckPair MakeEqualPair(const UnitPair& pair, int threads, const CheckLimits& limits, bool generate) {
   CheckPair equal;
   equal.baseline_label = pair.baseline_label;
   equal.candidate_label = pair.candidate_label;
@@ -460,9 +552,17 @@ CheckPair MakeEqualPair(const UnitPair& pair, int threads, const CheckLimits& li
     item.name = kind == CheckItem::Kind::kOperator ? "operators" : GetName(kind);
     item.limit = *limit;
     const GateClaim claim{stats::RatioEstimate(), *limit};
-    item.verdict = DecideClaims({&claim, 1}).front();
+    item.verdict =
+        item.IsCounted() ? DecideCounts({1, 1, 1}, {1, 1, 1}, *limit) : DecideClaims({&claim, 1}).front();
   };
-  add(CheckItem::Kind::kLatency, limits.slowdown);
+  if (generate) {
+    add(CheckItem::Kind::kPrefill, limits.slowdown);
+    add(CheckItem::Kind::kDecode, limits.slowdown);
+    add(CheckItem::Kind::kFirstToken, limits.FirstTokenSlowdown());
+    add(CheckItem::Kind::kCache, limits.cache_growth);
+  } else {
+    add(CheckItem::Kind::kLatency, limits.slowdown);
+  }
   add(CheckItem::Kind::kPeakMemory, limits.memory_growth);
   add(CheckItem::Kind::kLoad, limits.load_slowdown);
   add(CheckItem::Kind::kOperator, limits.operator_slowdown);

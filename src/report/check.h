@@ -20,21 +20,30 @@ struct CheckLimits {
   std::optional<double> operator_slowdown;  // self time of each operator that both variants have
   double min_operator_share =
       0.01;  // operators with a smaller share of Method::execute in both variants are not checked
-  std::optional<double> memory_growth;       // peak memory of a launch
-  std::optional<double> load_slowdown;       // time to load program and method
-  std::optional<double> instruction_growth;  // counted instructions of a run
+  std::optional<double> first_token_slowdown;  // of a language model; absent: `slowdown`
+  std::optional<double> cache_growth = 0;      // of a language model: what it keeps between steps
+  std::optional<double> memory_growth;         // peak memory of a launch
+  std::optional<double> load_slowdown;         // time to load program and method
+  std::optional<double> instruction_growth;    // counted instructions of a run
   double false_discovery = 0.05;
   bool require_conclusive = false;  // an inconclusive pair counts as failed
+
+  std::optional<double> FirstTokenSlowdown() const {
+    return first_token_slowdown ? first_token_slowdown : slowdown;
+  }
 };
 
 // The place of an operator in the model, as far as the .etrecord of the program contains it.
 struct OperatorOrigin {
+  std::string test = {};   // of a language model: "pp512"
   std::string layer = {};  // path of the module: "layer1.2"
   std::optional<SourceFrame> frame = {};
 
   std::string Source() const { return frame ? FormatLocation(*frame) : ""; }
 
   static void Describe(auto& v) {
+    v("test", &OperatorOrigin::test,
+      {.meaning = "of a language model's operator: the test that ran it", .omit_if_empty = true});
     v("layer", &OperatorOrigin::layer,
       {.meaning = "of an operator: path of its module; null: not known", .or_null = true});
     v("source", &OperatorOrigin::Source,
@@ -44,9 +53,19 @@ struct OperatorOrigin {
 
 // A tested claim.
 struct CheckItem {
-  enum class Kind { kLatency, kPeakMemory, kLoad, kOperator, kInstructions };
+  enum class Kind {
+    kLatency,
+    kPrefill,
+    kDecode,
+    kFirstToken,
+    kCache,
+    kPeakMemory,
+    kLoad,
+    kOperator,
+    kInstructions
+  };
   Kind kind = Kind::kLatency;
-  std::string name = {};  // "latency", "peak memory", "load", "instructions", an operator's name
+  std::string name = {};  // "latency", "pp512", "peak memory", "load", "instructions", an operator's name
   std::string key = {};   // for operators: KeyText of the baseline's operator
   OperatorOrigin origin = {};
   // ns, bytes of memory, or instructions. The quotient of both values is 1 + the growth of the estimate
@@ -58,15 +77,19 @@ struct CheckItem {
   std::optional<stats::RatioEstimate> estimate = {};  // the tested estimate
 
   std::string_view Unit() const {
-    return kind == Kind::kPeakMemory ? "bytes" : kind == Kind::kInstructions ? "instructions" : "ns";
+    return IsMemory() ? "bytes" : kind == Kind::kInstructions ? "instructions" : "ns";
   }
+  bool IsMemory() const { return kind == Kind::kPeakMemory || kind == Kind::kCache; }
+  // Whether it is decided by bounds, not by a test, since counts are exact.
+  bool IsCounted() const { return kind == Kind::kInstructions || kind == Kind::kCache; }
   // MoreLaunchesMayDecideClaim (compare/gate.h) for this claim.
   bool MayBeDecidedWith(double launches) const;
 
   static constexpr const char* kSchemaName = "check";
   static void Describe(auto& v) {
     v("check", &CheckItem::kind, {.meaning = "what is tested"});
-    v("name", &CheckItem::name, {.meaning = "of the operator, else as `check`"});
+    v("name", &CheckItem::name,
+      {.meaning = "of the operator, or of a language model's test; else as `check`"});
     v("key", &CheckItem::key, {.meaning = "of an operator", .or_null = true});
     v.Flat(&CheckItem::origin);
     v("unit", &CheckItem::Unit,
@@ -85,6 +108,10 @@ struct CheckItem {
 template <>
 inline constexpr NamedValue<CheckItem::Kind> kNames<CheckItem::Kind>[] = {
     {CheckItem::Kind::kLatency, "latency"},
+    {CheckItem::Kind::kPrefill, "prefill"},
+    {CheckItem::Kind::kDecode, "decode"},
+    {CheckItem::Kind::kFirstToken, "first token"},
+    {CheckItem::Kind::kCache, "cache"},
     {CheckItem::Kind::kPeakMemory, "peak memory"},
     {CheckItem::Kind::kLoad, "load"},
     {CheckItem::Kind::kOperator, "operator"},
@@ -143,12 +170,15 @@ struct ProvenOperator {
     }
   };
   std::string name, key;
+  std::string test;  // as OperatorOrigin::test
   Side baseline, candidate;
 
   static constexpr const char* kSchemaName = "proven";
   static void Describe(auto& v) {
     v("name", &ProvenOperator::name, {.meaning = "as ExecuTorch's Inspector shows it"});
     v("key", &ProvenOperator::key, {.meaning = "as `key` of an operator in analysis_summary.json"});
+    v("test", &ProvenOperator::test,
+      {.meaning = "of a language model's operator: the test that ran it", .omit_if_empty = true});
     v("baseline", &ProvenOperator::baseline, {.meaning = "what computed it"});
     v("candidate", &ProvenOperator::candidate, {.meaning = "what computed it"});
   }
@@ -248,7 +278,8 @@ CheckReport AssembleCheck(const Report& report, const CheckLimits& limits);
 
 // Makes the result for a pair whose variants have the same program, runner, and settings, so that nothing has
 // to be measured: the growth is 0, compared with each limit.
-CheckPair MakeEqualPair(const UnitPair& pair, int threads, const CheckLimits& limits);
+// `generate`: the checks are those of a language model.
+CheckPair MakeEqualPair(const UnitPair& pair, int threads, const CheckLimits& limits, bool generate);
 // Adds such pairs, which take part in the decision.
 void AddEqualPairs(std::vector<CheckPair> pairs, CheckReport& check);
 

@@ -24,10 +24,10 @@ std::string SignedPercent(double percent, int decimals) {
   return fmt::format("{}{:.{}f}%", percent < 0 ? "−" : "+", std::fabs(percent), decimals);
 }
 
-Cell CheckValueCell(CheckItem::Kind kind, const std::optional<double>& value) {
-  return kind == CheckItem::Kind::kPeakMemory     ? OptionalCell<Size>(value)
-         : kind == CheckItem::Kind::kInstructions ? OptionalCell<Amount>(value)
-                                                  : OptionalCell<Duration>(value);
+Cell CheckValueCell(const CheckItem& item, const std::optional<double>& value) {
+  return item.IsMemory()                               ? OptionalCell<Size>(value)
+         : item.kind == CheckItem::Kind::kInstructions ? OptionalCell<Amount>(value)
+                                                       : OptionalCell<Duration>(value);
 }
 
 Cell VerdictChangeCell(const GateVerdict& verdict) {
@@ -43,7 +43,7 @@ std::string WithOrigin(const std::string& name, const OperatorOrigin& origin) {
   const std::string source = origin.Source();
   const char* const before = origin.layer.empty() && source.empty() ? "" : " in ";
   const char* const between = origin.layer.empty() || source.empty() ? "" : ", ";
-  return name + before + origin.layer + between + source;
+  return name + (origin.test.empty() ? "" : " at " + origin.test) + before + origin.layer + between + source;
 }
 
 // Operators that pass are counted, not listed, since there are many.
@@ -94,7 +94,8 @@ std::vector<Text> KernelChangeLines(const CheckPair& pair) {
   };
   for (const ProvenOperator& op : pair.proven) {
     if (op.baseline != op.candidate)
-      lines.push_back(fmt::format("{}: {} -> {}", op.name, text(op.baseline), text(op.candidate)));
+      lines.push_back(fmt::format("{}: {} -> {}", WithOrigin(op.name, {.test = op.test}), text(op.baseline),
+                                  text(op.candidate)));
   }
   if (lines.empty() && !pair.proven.empty()) {
     lines.push_back(fmt::format("none: {} ran the same class of code in both variants",
@@ -108,9 +109,8 @@ std::string PairingText(const CheckPair& pair) {
   if (pair.pairing == Pairing::kLaunches && pair.launches > 0)
     return fmt::format("{} launches, paired", pair.launches);
   if (pair.pairing == Pairing::kUnpaired) return "not paired";
-  if (std::ranges::any_of(pair.items, [](const CheckItem& item) {
-        return item.kind == CheckItem::Kind::kInstructions && item.verdict.growth;
-      }))
+  if (std::ranges::any_of(pair.items,
+                          [](const CheckItem& item) { return item.IsCounted() && item.verdict.growth; }))
     return "counted";
   return pair.decision == GateDecision::kInconclusive ? "too little to compare" : "nothing to measure";
 }
@@ -123,8 +123,8 @@ Table MakeChecksTable(const CheckPair& pair, bool listed) {
   for (const CheckItem& item : pair.items) {
     if (IsListed(item) != listed) continue;
     const GateDecision decision = item.verdict.decision;
-    table.rows.push_back({WithOrigin(item.name, item.origin), CheckValueCell(item.kind, item.baseline),
-                          CheckValueCell(item.kind, item.candidate), VerdictChangeCell(item.verdict),
+    table.rows.push_back({WithOrigin(item.name, item.origin), CheckValueCell(item, item.baseline),
+                          CheckValueCell(item, item.candidate), VerdictChangeCell(item.verdict),
                           AllowedText(item), ResultCell(decision)});
   }
   return table;
@@ -162,8 +162,8 @@ Section MakeCheckSection(const CheckPair& pair) {
 std::string ItemLine(const CheckItem& item) {
   const Cell change = VerdictChangeCell(item.verdict);
   return fmt::format("{}: {} -> {}, {}, allowed {}: {}{}", WithOrigin(item.name, item.origin),
-                     TextOf(CheckValueCell(item.kind, item.baseline)),
-                     TextOf(CheckValueCell(item.kind, item.candidate)), TextOf(change), AllowedText(item),
+                     TextOf(CheckValueCell(item, item.baseline)),
+                     TextOf(CheckValueCell(item, item.candidate)), TextOf(change), AllowedText(item),
                      ResultText(item.verdict.decision),
                      item.inconclusive_reason.empty() ? "" : fmt::format(" ({})", item.inconclusive_reason));
 }

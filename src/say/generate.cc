@@ -25,10 +25,19 @@ std::string SideName(const GenerateSide& side, const GenerateReport& of) {
 const GeneratePair::Row* PairRowOf(const GenerateReport& of, std::size_t side, const std::string& test) {
   for (const GeneratePair& pair : of.pairs) {
     if (pair.candidate != side) continue;
+    if (test == kFirstTokenTest) return pair.first_token ? &*pair.first_token : nullptr;
     const auto row = std::ranges::find(pair.rows, test, &GeneratePair::Row::test);
     if (row != pair.rows.end()) return &*row;
   }
   return nullptr;
+}
+
+void AddSpeedup(const GenerateReport& of, std::size_t side, const std::string& test,
+                std::vector<Cell>& cells) {
+  if (of.pairs.empty()) return;
+  const GeneratePair::Row* const row = PairRowOf(of, side, test);
+  cells.push_back(row != nullptr ? Cell(Speedup{row->quantity}) : Cell(""));
+  cells.push_back(row != nullptr ? Cell(Interval{row->quantity}) : Cell(""));
 }
 
 // A row for each test and variant, the variants of a test together.
@@ -64,11 +73,7 @@ Table TestTable(const GenerateReport& of) {
       cells.push_back(number(test->Rate(test->high)));
       cells.push_back(number(test->Rate(test->low)));
       cells.push_back(OptionalCell<Time>(test->PerToken()));
-      if (compared) {
-        const GeneratePair::Row* const row = PairRowOf(of, s, name);
-        cells.push_back(row != nullptr ? Cell(Speedup{row->quantity}) : Cell(""));
-        cells.push_back(row != nullptr ? Cell(Interval{row->quantity}) : Cell(""));
-      }
+      AddSpeedup(of, s, name, cells);
       table.rows.emplace_back(std::move(cells));
     }
   }
@@ -82,13 +87,26 @@ Table FirstTokens(const GenerateReport& of) {
                Right("high", "to").WithDropPriority(2), Right("prefill"), Right("inputs"), Right("argmax"),
                Right("between")},
               {}};
-  for (const GenerateSide& side : of.sides) {
+  if (!of.pairs.empty()) {
+    table.columns.push_back(Right("speedup"));
+    table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
+  }
+  for (std::size_t s = 0; s < of.sides.size(); ++s) {
+    const GenerateSide& side = of.sides[s];
     if (!side.first_token) continue;
     const FirstToken& first = *side.first_token;
     const auto time = [](Nanoseconds ns) { return Cell(Time{static_cast<double>(ns)}); };
-    table.rows.push_back({SideName(side, of), Count{first.prompt}, time(first.total),
-                          OptionalCell<Time>(first.low), OptionalCell<Time>(first.high), time(first.prefill),
-                          time(first.inputs), time(first.argmax), time(first.between)});
+    std::vector<Cell> cells = {SideName(side, of),
+                               Count{first.prompt},
+                               time(first.total),
+                               OptionalCell<Time>(first.low),
+                               OptionalCell<Time>(first.high),
+                               time(first.prefill),
+                               time(first.inputs),
+                               time(first.argmax),
+                               time(first.between)};
+    AddSpeedup(of, s, kFirstTokenTest, cells);
+    table.rows.emplace_back(std::move(cells));
   }
   return table;
 }

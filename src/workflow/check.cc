@@ -16,6 +16,7 @@
 #include "measure/config/variant.h"
 #include "measure/measure.h"
 #include "measure/store/run_files.h"
+#include "report/generate/generate.h"
 #include "report/run/stored_runs.h"
 #include "stats/ratio/stop_rule.h"
 #include "workflow/analyze/analyze.h"
@@ -25,6 +26,7 @@ namespace etprof {
 namespace {
 
 constexpr double kSecondsPerPair = 60;
+constexpr double kSecondsPerPairOfTests = 120;  // of language models
 
 // --- baseline and candidate ------------------------------------------------------------------------------
 
@@ -274,7 +276,7 @@ Config MakeCheckConfig(const CheckInputs& inputs, const MeasureRequest& measurem
 
 // Removes from the configuration the pairs whose variants are identical, and the experiments that are only in
 // such pairs. Returns those pairs, which need no measurement.
-std::vector<CheckPair> TakeEqualPairs(Config& config, const CheckLimits& limits) {
+std::vector<CheckPair> TakeEqualPairs(Config& config, const CheckLimits& limits, bool generate) {
   const Plan plan = MakePlan(config);
   std::vector<CheckPair> equal;
   std::vector<PairConfig> left;
@@ -285,7 +287,7 @@ std::vector<CheckPair> TakeEqualPairs(Config& config, const CheckLimits& limits)
     const bool is_equal = a.threads == b.threads && HaveEqualSettings(of_a, of_b);
     for (const std::string& name : {of_a.name, of_b.name}) (is_equal ? taken : needed).insert(name);
     if (is_equal) {
-      equal.push_back(MakeEqualPair(pair, b.threads, limits));
+      equal.push_back(MakeEqualPair(pair, b.threads, limits, generate));
     } else {
       left.push_back({{of_a.name, a.threads, pair.baseline_label},
                       {of_b.name, b.threads, pair.candidate_label},
@@ -303,7 +305,8 @@ std::vector<CheckPair> TakeEqualPairs(Config& config, const CheckLimits& limits)
 
 // Whether any limit needs timed launches. Only the comparison of operator names does not.
 bool NeedsTiming(const CheckLimits& limits) {
-  return limits.slowdown || limits.operator_slowdown || limits.memory_growth || limits.load_slowdown;
+  return limits.slowdown || limits.operator_slowdown || limits.memory_growth || limits.load_slowdown ||
+         limits.first_token_slowdown;
 }
 
 // Reduces the measurement to one launch with one traced run, which suffices to match the operators.
@@ -338,7 +341,8 @@ double MaxLaunches(const Config& config, const ScheduleData& schedule) {
 void LimitTime(const CheckOptions& options, Config& config) {
   if (!options.budget && !options.measure.max_seconds && config.max_seconds) return;
   const double seconds_of_pairs =
-      options.measure.max_seconds.value_or(kSecondsPerPair) * double(MakePlan(config).pairs.size());
+      options.measure.max_seconds.value_or(options.generate ? kSecondsPerPairOfTests : kSecondsPerPair) *
+      double(MakePlan(config).pairs.size());
   if (options.budget) {
     config.max_seconds =
         options.measure.max_seconds ? std::min(*options.budget, seconds_of_pairs) : *options.budget;
@@ -387,12 +391,14 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
   CheckExternalData(config);
   const std::string model_id =
       inputs.kind == InputKind::kFolders ? "" : ModelId(config.experiments.back().model);
+  if (options.generate) AtPlaces(config, options.tests);  // refuses models that it cannot measure
   std::vector<CheckPair> equal;
-  if (!config.launches) equal = TakeEqualPairs(config, options.limits);
+  if (!config.launches) equal = TakeEqualPairs(config, options.limits, options.generate);
   if (config.pairs.empty() && !equal.empty())
     return MakeUnmeasuredOutcome(std::move(equal), model_id, options, unpaired);
   if (!NeedsTiming(options.limits)) LimitToOneTrace(config);
   LimitTime(options, config);
+  if (options.generate) config = AtPlaces(config, options.tests);
   const std::optional<int> launches = config.launches;
   MeasureOptions measure;
   if (!launches) measure.interim_confidence = 1 - (1 - ScheduleData().confidence) * kInterimShare;
@@ -469,7 +475,8 @@ CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options)
   const MeasureRequest& m = options.measure;
   if (m.max_seconds || options.budget || m.launches || m.resume || !m.threads.empty() || m.runs ||
       !m.FirstModelOption().empty() || !m.output_root.empty() || m.FirstDevice() != "local" ||
-      m.use.max_temp || m.use.wait_minutes || !m.use.power_mode.empty() || m.history.IsRequested()) {
+      m.use.max_temp || m.use.wait_minutes || !m.use.power_mode.empty() || m.history.IsRequested() ||
+      options.tests != TokenTests()) {
     throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply")
         .Remedy("leave them out, or give models or configurations");
   }
@@ -486,6 +493,11 @@ CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options)
     throw Error(ExitCode::kBadInput, "has no pair of experiments to check")
         .InFile(inputs.baseline)
         .Remedy("give a second results directory");
+  }
+  if (options.generate && !MakeGenerateReport(report)) {
+    throw Error(ExitCode::kBadInput, "is not a run of `etprof generate`")
+        .InFile(inputs.baseline)
+        .Remedy("leave out `--generate`, or measure language models");
   }
   return {AssembleCheck(report, options.limits), std::nullopt, {}};
 }
@@ -518,6 +530,17 @@ CheckOutcome CheckVariants(const CheckOptions& given, WorkflowProgress& progress
         .Remedy(fmt::format("give one of {}", fmt::join(known, ", ")));
   }
   const CheckInputs inputs = ParseInputs(options);
+  if (options.generate) {
+    RequireNoStep(measure, "--generate");
+    if (inputs.kind == InputKind::kConfigs) {
+      throw Error(ExitCode::kUsage, "`--generate` is for models, and this is a configuration")
+          .InFile(inputs.baseline)
+          .Remedy("give two models; a configuration that has places needs no `--generate`");
+    }
+  } else if (options.tests != TokenTests()) {
+    throw Error(ExitCode::kUsage, "`--prompt`, `--tokens`, `--depth`, and `--chunk` need `--generate`")
+        .Remedy("add it, or leave them out");
+  }
   if (inputs.kind == InputKind::kRuns) return CheckStored(inputs, options);
   if (!options.allowed.empty() || options.drift) {
     throw Error(ExitCode::kUsage,

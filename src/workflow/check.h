@@ -7,6 +7,7 @@
 
 #include "measure/store/run_data.h"
 #include "report/check.h"
+#include "workflow/measure/generate.h"
 #include "workflow/measure/request.h"
 
 namespace etprof {
@@ -27,6 +28,8 @@ struct CheckOptions {
   std::optional<double> budget;      // seconds for all pairs together
   std::vector<std::string> allowed;  // names from MismatchNames() in which two stored runs may differ
   std::optional<double> drift;       // as ScheduleData::drift
+  bool generate = false;             // the models are language models, measured as by `etprof generate`
+  TokenTests tests;                  // with `generate`
 
   static constexpr auto Limit(auto member) {
     return [member](auto& all) -> auto& { return all.limits.*member; };
@@ -47,6 +50,16 @@ struct CheckOptions {
        .least = 0,
        .most = 1,
        .percent = true});
+    v("generate", &O::generate,
+      {.meaning =
+           "Check language models: prompts, generated tokens by depth, the time to the first token, and "
+           "the size of the cache (docs/guides/llms.md)"});
+    TokenTests::DescribeIn(v, "tokens");
+    v("max_first_token_slowdown", Limit(&CheckLimits::first_token_slowdown),
+      Growth("Maximum allowed increase of the time to the first token (with --generate; default: "
+             "--max-slowdown)"));
+    v("max_cache_growth", Limit(&CheckLimits::cache_growth),
+      Growth("Maximum allowed increase of the cache (with --generate; default: 0%)"));
     v("max_memory_growth", Limit(&CheckLimits::memory_growth),
       Growth("Maximum allowed increase of peak memory (default: not checked)"));
     v("max_load_slowdown", Limit(&CheckLimits::load_slowdown),

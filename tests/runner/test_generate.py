@@ -187,6 +187,76 @@ def test_its_folder_is_a_run_like_any_other(etprof, folder):
     assert {row["test"] for row in table} == {"pp16", "pp40", "tg16", "tg16 @ d48", "tg16 @ d96"}
 
 
+def check(etprof, *words, code: int | tuple[int, ...]) -> dict:
+    done = run(etprof, "check", *words, "--json")
+    assert done.returncode in (code if isinstance(code, tuple) else (code,)), done.stderr + done.stdout
+    result = json.loads(done.stdout)
+    schema = json.loads((program.ROOT / "docs/schema/check.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(result)
+    return result
+
+
+CACHE = 2 * token_models.CONTEXT * token_models.WIDTH * 4
+
+
+def require_no_failure(result: dict, names: list[str]) -> None:
+    """Both sides are the same, and may be ten times slower; a machine that is too busy for any of it is no failure."""
+    (pair,) = result["pairs"]
+    assert [item["name"] for item in pair["checks"]] == [*names, "first token", "cache"]
+    for item in pair["checks"]:
+        if item["name"] == "cache":
+            assert (item["result"], item["baseline"], item["candidate"]) == ("pass", CACHE, CACHE)
+        elif item["result"] != "pass":
+            assert item["result"] == "inconclusive" and item["why_not"]
+
+
+def test_check_of_a_stored_run_is_by_test(etprof, folder, result, tmp_path):
+    names = [test["test"] for test in result["variants"][0]["tests"]]
+    junit = tmp_path / "junit.xml"
+    require_no_failure(check(etprof, folder, "--max-slowdown", "900%", "--junit", junit, code=(0, 5)), names)
+    assert junit.read_text().count("<testcase") == 1
+
+    larger = shutil.copytree(folder, tmp_path / "larger")
+    manifest = json.loads((larger / "manifest.json").read_text())
+    for one in manifest["results"]:
+        if one["place"]["variant"] == result["variants"][1]["variant"]:
+            one["place"]["cache_bytes"] *= 2
+    (larger / "manifest.json").write_text(json.dumps(manifest))
+    failed = check(etprof, larger, "--generate", "--max-slowdown", "900%", code=1)
+    (cache,) = (item for item in failed["pairs"][0]["checks"] if item["check"] == "cache")
+    assert (cache["result"], cache["growth"]) == ("fail", 1)
+    check(etprof, larger, "--max-slowdown", "900%", "--max-cache-growth", "100%", code=(0, 5))
+
+
+def test_check_measures_two_language_models(etprof, decoder, tmp_path):
+    other = shutil.copy(decoder, tmp_path / "other.pte")
+    same = check(etprof, decoder, other, "--generate", code=0)
+    assert [item["check"] for item in same["pairs"][0]["checks"]] == ["prefill", "decode", "first token", "cache"]
+    assert "nothing was measured" in same["notes"][0]
+    words = ["--prompt", "16,40", "--tokens", 8, "--depth", "0,96", "--chunk", 32, "--max-slowdown", "900%"]
+    out = ["--launches", 2, "--runs", 5, "--output-root", tmp_path / "run"]
+    measured = check(etprof, decoder, other, "--generate", *words, *out, code=(0, 5))
+    require_no_failure(measured, ["pp16", "pp40", "tg8", "tg8 @ d96"])
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "problem"),
+    [
+        (["{model}", "{model}", "--tokens", 4], 2, "need `--generate`"),
+        (["{model}", "{model}", "--generate", "--tokens", 129], 2, "the model has room for 128 tokens"),
+        (["{model}", "{model}", "--generate", "--inputs", "ones"], 2, "`--inputs` and `--generate` exclude each other"),
+        (["{run}/config.json", "--generate"], 2, "`--generate` is for models"),
+        (["{run}", "--tokens", 4, "--generate"], 2, "options of measuring do not apply"),
+        (["{cnn}", "{model}", "--generate"], 3, "is no language model that can generate"),
+    ],
+)
+def test_check_refuses(etprof, decoder, folder, words, code, problem):
+    names = {"model": decoder, "run": folder, "cnn": DATA / "toy_cnn.pte"}
+    done = run(etprof, "check", *(str(word).format(**names) for word in words))
+    assert done.returncode == code, done.stderr
+    assert problem in done.stderr
+
+
 def test_a_state_that_accumulates_is_refused(etprof, token_model, tmp_path):
     done = run(etprof, "generate", token_model("recurrent"), "--launches", 2, "--output-root", tmp_path / "run")
     assert done.returncode == 4
@@ -225,4 +295,4 @@ def test_inspect_says_what_it_is(etprof, decoder):
     )
     (method,) = json.loads(run(etprof, "inspect", decoder, "--json").stdout)["methods"]
     assert method["token_step"]["vocabulary"] == 100 and not method["token_step"]["logits_of_each"]
-    assert method["state"]["bytes"] == 2 * token_models.CONTEXT * token_models.WIDTH * 4
+    assert method["state"]["bytes"] == CACHE

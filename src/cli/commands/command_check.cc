@@ -62,7 +62,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   AddDescribedOptions(app, options);
-  SetMeasureTexts({.max_seconds = "60 for each pair",
+  SetMeasureTexts({.max_seconds = "60 for each pair, 120 with --generate",
                    .launches = "10 to 160, until every check is decided",
                    .threads = "1, or the configuration's",
                    .output_root = "out_<model>/runs/<platform>",

@@ -59,11 +59,10 @@ std::function<int()> GenerateCommand(CLI::App& app) {
       "or several of these, separated by commas. May be repeated")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  AddOption(app, "-p,--prompt N,..", options.prompts, kPromptHelp)->delimiter(',');
-  AddOption(app, "-n,--generate N", options.generate, kGenerateHelp);
-  AddOption(app, "-d,--depth N,..", options.depths, kDepthHelp)->delimiter(',');
+  AddOption(app, "-p,--prompt N,..", options.tests.prompts, kPromptHelp)->delimiter(',');
+  AddOption(app, "-n,--generate N", options.tests.generate, kGenerateHelp);
+  AddOption(app, "-d,--depth N,..", options.tests.depths, kDepthHelp)->delimiter(',');
   AddDescribedOptions(app, options);
-  app.get_option("--chunk")->delimiter(',')->type_name("N,..");
   AddOption(app, "--llama-bench FORMAT", arguments->llama_bench,
             "Print the tests as llama-bench does: json, jsonl, csv, md, or sql",
             CLI::IsMember({"json", "jsonl", "csv", "md", "sql"}));

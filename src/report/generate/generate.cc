@@ -7,6 +7,7 @@
 #include <span>
 
 #include "measure/schedule/clean_runs.h"
+#include "report/run/pair.h"
 #include "stats/distribution.h"
 
 namespace etprof {
@@ -17,8 +18,8 @@ const ExperimentData& PlaceData(const Report& report, std::size_t experiment) {
 }
 
 // By launch: the median latency of clean runs.
-std::map<int, double> LaunchMedians(const ExperimentData& data) {
-  std::map<int, double> medians;
+LaunchValues LaunchMedians(const ExperimentData& data) {
+  LaunchValues medians;
   for (const Launch& launch : data.launches) {
     if (launch.status != Launch::Status::kComplete) continue;
     if (const auto median = launch.CleanLatency(); median && *median > 0) medians[launch.index] = *median;
@@ -27,12 +28,12 @@ std::map<int, double> LaunchMedians(const ExperimentData& data) {
 }
 
 // By launch: all steps of a test together, of launches that have clean runs of each part.
-std::map<int, double> LaunchTimes(const Report& report, const GenerateTest& test) {
-  std::map<int, double> times;
+LaunchValues LaunchTimes(const Report& report, const GenerateTest& test) {
+  LaunchValues times;
   bool first = true;
   for (const std::size_t part : test.parts) {
     const ExperimentData& data = PlaceData(report, part);
-    const std::map<int, double> medians = LaunchMedians(data);
+    const LaunchValues medians = LaunchMedians(data);
     for (const auto& [launch, median] : medians)
       if (first || times.contains(launch)) times[launch] += median * static_cast<double>(data.place->times);
     std::erase_if(times, [&](const auto& time) { return !medians.contains(time.first); });
@@ -60,51 +61,66 @@ void FillTimes(const Report& report, GenerateTest& test) {
   test.high = std::exp(estimate->log_high);
 }
 
+bool AreInterleaved(const ReportComparison* pair) {
+  return pair != nullptr && pair->comparison.pairing == Pairing::kLaunches;
+}
+
+// Compares values of launches as latencies are compared, by those that are undisturbed. `a` and `b` are the
+// experiments that they are from.
+Quantity CompareClean(const Report& report, std::size_t a, std::size_t b, const LaunchValues& baseline,
+                      const LaunchValues& candidate, double waited, double other_waited) {
+  const bool paired = AreInterleaved(FindComparison(report, a, b));
+  const CompareOptions options = MakeCompareOptions(report.run);
+  Quantity quantity;
+  std::size_t both = std::min(baseline.size(), candidate.size());
+  if (paired) {
+    both = static_cast<std::size_t>(
+        std::ranges::count_if(baseline, [&](const auto& value) { return candidate.contains(value.first); }));
+  }
+  const std::size_t measured =
+      std::min(PlaceData(report, a).launches.size(), PlaceData(report, b).launches.size());
+  quantity.estimate =
+      EstimateLaunches(baseline, candidate, paired, report.run.schedule.Level(), options.drift);
+  if (!quantity.estimate || (paired && both < std::min<std::size_t>(measured, kMinCleanLaunches))) {
+    quantity.estimate.reset();
+    quantity.verdict = both < measured ? stats::Verdict::kContended : stats::Verdict::kInconclusive;
+    return quantity;
+  }
+  quantity.estimate = WithWaitingError(*quantity.estimate, waited, other_waited, 1);
+  quantity.baseline_ns = quantity.estimate->baseline();
+  quantity.candidate_ns = quantity.estimate->candidate();
+  quantity.verdict =
+      stats::DecideVerdict(quantity.estimate->log_low, quantity.estimate->log_high, options.margin);
+  return quantity;
+}
+
 // A part is a whole test: its pair is one of the run's comparisons. Several parts are compared by their sums.
 Quantity Compared(const Report& report, const GenerateTest& baseline, const GenerateTest& candidate) {
   if (baseline.parts.size() == 1 && candidate.parts.size() == 1) {
     const ReportComparison* const pair = FindComparison(report, baseline.parts[0], candidate.parts[0]);
-    const bool once = PlaceData(report, baseline.parts[0]).place->times ==
-                      PlaceData(report, candidate.parts[0]).place->times;
-    if (pair != nullptr && once) {
+    const std::int64_t steps = PlaceData(report, baseline.parts[0]).place->times;
+    if (pair != nullptr && PlaceData(report, candidate.parts[0]).place->times == steps) {
+      const auto times = static_cast<double>(steps);
       Quantity quantity = pair->comparison.latency;
-      const auto times = static_cast<double>(PlaceData(report, baseline.parts[0]).place->times);
       for (std::optional<double>* ns : {&quantity.baseline_ns, &quantity.candidate_ns})
         if (*ns) **ns *= times;
+      if (quantity.estimate && quantity.estimate->log_middle)
+        *quantity.estimate->log_middle += std::log(times);
       return quantity;
     }
   }
-  Quantity quantity;
-  quantity.baseline_ns = baseline.ns;
-  quantity.candidate_ns = candidate.ns;
   if (IsEmulated(report, baseline) || IsEmulated(report, candidate)) {
+    Quantity quantity;
     quantity.verdict = stats::Verdict::kEmulated;
     return quantity;
   }
-  std::vector<double> effects;
-  const std::map<int, double> of_candidate = LaunchTimes(report, candidate);
-  for (const auto& [launch, time] : LaunchTimes(report, baseline)) {
-    const auto other = of_candidate.find(launch);
-    if (other != of_candidate.end()) effects.push_back(std::log(time / other->second));
-  }
-  const int launches = report.run.schedule.launches;
-  const bool enough = std::ssize(effects) >= std::min(launches, kMinCleanLaunches);
-  quantity.estimate = stats::EstimateRatio(std::span<const double>(effects), report.run.schedule.Level());
-  if (!enough || !quantity.estimate) {
-    quantity.estimate.reset();
-    quantity.verdict =
-        launches >= stats::kMinLaunches ? stats::Verdict::kContended : stats::Verdict::kInconclusive;
-    return quantity;
-  }
-  double waited = 0, other_waited = 0;
-  for (const std::size_t part : baseline.parts)
-    waited = std::max(waited, PlaceData(report, part).WaitedShare());
-  for (const std::size_t part : candidate.parts)
-    other_waited = std::max(other_waited, PlaceData(report, part).WaitedShare());
-  quantity.estimate = WithWaitingError(*quantity.estimate, waited, other_waited, 1);
-  quantity.verdict = stats::DecideVerdict(quantity.estimate->log_low, quantity.estimate->log_high,
-                                          report.run.schedule.margin);
-  return quantity;
+  const auto waited = [&](const GenerateTest& test) {
+    double share = 0;
+    for (const std::size_t part : test.parts) share = std::max(share, PlaceData(report, part).WaitedShare());
+    return share;
+  };
+  return CompareClean(report, baseline.parts[0], candidate.parts[0], LaunchTimes(report, baseline),
+                      LaunchTimes(report, candidate), waited(baseline), waited(candidate));
 }
 
 std::int64_t SumOf(const std::vector<std::int64_t>& values, std::size_t from, std::size_t to) {
@@ -177,12 +193,14 @@ void AddWalks(const Report& report, const ExperimentData& data, GenerateSide& si
   text.prompt = std::ssize(walks.front().walk->prompt);
   text.tokens = walks.front().walk->generated;
   std::vector<FirstToken> firsts;
+  LaunchValues totals;
   std::vector<double> logs, steps, over;
   for (const Walked& walked : walks) {
     ++text.launches;
     text.same = text.same && walked.walk->generated == text.tokens;
     if (walked.IsClean(0, walked.prompt_steps)) {
       firsts.push_back(walked.First());
+      totals[walked.launch] = static_cast<double>(firsts.back().total);
       logs.push_back(std::log(static_cast<double>(std::max<Nanoseconds>(1, firsts.back().total))));
     }
     if (!walked.IsClean(walked.prompt_steps, walked.walk->tokens.size())) {
@@ -209,6 +227,8 @@ void AddWalks(const Report& report, const ExperimentData& data, GenerateSide& si
   std::ranges::sort(firsts, {}, &FirstToken::total);
   side.first_token = firsts[(firsts.size() - 1) / 2];
   side.first_token->launches = static_cast<int>(firsts.size());
+  side.first_token->totals = totals;
+  side.first_token->waited_share = data.WaitedShare();
   if (const auto estimate = stats::EstimateRatio(std::span<const double>(logs), confidence)) {
     side.first_token->low = std::exp(estimate->log_low);
     side.first_token->high = std::exp(estimate->log_high);
@@ -338,11 +358,19 @@ void AddPart(std::size_t experiment, const ExperimentData& data, GenerateSide& s
 }
 
 void CompareSides(const Report& report, std::size_t baseline, std::size_t candidate, GenerateReport& of) {
-  GeneratePair pair{baseline, candidate, {}, {}, false};
+  GeneratePair pair;
+  pair.baseline = baseline;
+  pair.candidate = candidate;
   const GenerateSide &a = of.sides[baseline], &b = of.sides[candidate];
   for (const GenerateTest& test : a.tests) {
     const auto other = std::ranges::find(b.tests, test.name, &GenerateTest::name);
     if (other != b.tests.end()) pair.rows.push_back({test.name, Compared(report, test, *other)});
+  }
+  if (a.first_token && b.first_token && a.first_token->prompt == b.first_token->prompt) {
+    pair.first_token = {kFirstTokenTest,
+                        CompareClean(report, a.tests.front().parts.front(), b.tests.front().parts.front(),
+                                     a.first_token->totals, b.first_token->totals,
+                                     a.first_token->waited_share, b.first_token->waited_share)};
   }
   if (a.text && b.text && a.text->prompt == b.text->prompt) {
     pair.texts = true;
@@ -354,6 +382,17 @@ void CompareSides(const Report& report, std::size_t baseline, std::size_t candid
 }
 
 }  // namespace
+
+const GeneratePair* FindGeneratePair(const GenerateReport& of, std::size_t baseline, std::size_t candidate) {
+  const auto has = [&](std::size_t side, std::size_t experiment) {
+    return std::ranges::any_of(of.sides[side].tests, [&](const GenerateTest& test) {
+      return std::ranges::find(test.parts, experiment) != test.parts.end();
+    });
+  };
+  for (const GeneratePair& pair : of.pairs)
+    if (has(pair.baseline, baseline) && has(pair.candidate, candidate)) return &pair;
+  return nullptr;
+}
 
 std::optional<GenerateReport> MakeGenerateReport(const Report& report) {
   GenerateReport of;
@@ -369,6 +408,7 @@ std::optional<GenerateReport> MakeGenerateReport(const Report& report) {
     all[index].push_back(e);
     AddPart(e, data, side);
     if (data.place->tokens == 1 && data.place->test.starts_with("tg")) decoding[index].push_back(e);
+    if (data.place->cache > 0) side.cache = data.place->cache;
     if (const auto rss = data.PeakRss()) side.peak_rss = std::max(side.peak_rss.value_or(0), *rss);
   }
   if (of.sides.empty()) return std::nullopt;
@@ -378,8 +418,8 @@ std::optional<GenerateReport> MakeGenerateReport(const Report& report) {
     side.line = LineOf(report, decoding[s]);
     for (const std::size_t e : all[s]) AddWalks(report, PlaceData(report, e), side);
   }
-  for (const ReportComparison& comparison : report.comparisons) {
-    const auto a = side_of.find(comparison.baseline), b = side_of.find(comparison.candidate);
+  for (const ComparePair& compared : report.run.pairs) {
+    const auto a = side_of.find(compared.baseline), b = side_of.find(compared.candidate);
     if (a == side_of.end() || b == side_of.end() || a->second == b->second) continue;
     const bool known = std::ranges::any_of(of.pairs, [&](const GeneratePair& pair) {
       return pair.baseline == a->second && pair.candidate == b->second;

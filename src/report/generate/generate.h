@@ -63,6 +63,8 @@ struct FirstToken {
   Nanoseconds total = 0;            // the sum of the four
   std::optional<double> low, high;  // of the total, over the launches; absent: fewer than two
   int launches = 0;
+  std::map<int, double> totals;  // ns, by launch: of processes that generated undisturbed
+  double waited_share = 0;       // ExperimentData::WaitedShare
 
   static constexpr const char* kSchemaName = "first_token";
   static void Describe(auto& v) {
@@ -198,7 +200,7 @@ struct GenerateSide {
   std::optional<FirstToken> first_token;
   std::optional<GeneratedText> text;
   std::optional<DecodeLine> line;
-  std::optional<Bytes> peak_rss;
+  std::optional<Bytes> peak_rss, cache;
 
   static constexpr const char* kSchemaName = "generate_side";
   static void Describe(auto& v) {
@@ -208,12 +210,16 @@ struct GenerateSide {
     v("model", &S::model_file, {.meaning = "the .pte"});
     v("isa", &S::isa, {.meaning = "CPU features that are masked", .or_null = true});
     v("peak_rss_bytes", &S::peak_rss, {.meaning = "the largest resident memory of a process"});
+    v("cache_bytes", &S::cache, {.meaning = "that the model keeps between steps; null: not known"});
     v("tests", &S::tests, {.meaning = "prompts, then tokens by depth"});
     v("first_token", &S::first_token, {.meaning = "time to the first token; null: not measured undisturbed"});
     v("text", &S::text, {.meaning = "what it generated; null: nothing"});
     v("decode", &S::line, {.meaning = "its steps of one token by position; null: fewer than two positions"});
   }
 };
+
+// The name of the time to the first token among tests.
+inline constexpr const char* kFirstTokenTest = "first token";
 
 // A variant against another one, test by test.
 struct GeneratePair {
@@ -229,6 +235,7 @@ struct GeneratePair {
     }
   };
   std::vector<Row> rows;
+  std::optional<Row> first_token;                // the time to it; absent: not measured after the same prompt
   std::optional<std::int64_t> first_difference;  // of the generated texts; absent: they are the same
   bool texts = false;                            // both generated one after the same prompt
 };
@@ -238,6 +245,9 @@ struct GenerateReport {
   std::vector<GenerateSide> sides;
   std::vector<GeneratePair> pairs;
 };
+
+// The pair that compares these experiments (indices into Report::experiments), each at a place; null: none.
+const GeneratePair* FindGeneratePair(const GenerateReport& of, std::size_t baseline, std::size_t candidate);
 
 // Of a run that has places; absent where it has none. It refers to the report.
 std::optional<GenerateReport> MakeGenerateReport(const Report& report);
@@ -258,6 +268,8 @@ struct GenerateJson {
       v("candidate", [](J json) { return json.report.sides[json.of.candidate].variant; },
         {.meaning = "another one"});
       v("tests", [](J json) -> const auto& { return json.of.rows; }, {.meaning = "test by test"});
+      v("first_token", [](J json) { return json.of.first_token; },
+        {.meaning = "the time to it; null: not measured after the same prompt"});
       v("texts_compared", [](J json) { return json.of.texts; },
         {.meaning = "both generated after the same prompt"});
       v("first_different_token", [](J json) { return json.of.first_difference; },

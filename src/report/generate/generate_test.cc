@@ -4,50 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "core/random.h"
+#include "report/generate/example_generate.h"
 
 namespace etprof {
 namespace {
 
+using example::At;
+using example::ReportOf;
+using example::Walk;
 using ::testing::ElementsAre;
-
-// A place whose runs take `ns` in each launch.
-ExperimentData At(const std::string& variant, const std::string& test, std::int64_t tokens, std::int64_t at,
-                  std::int64_t times, const std::vector<double>& ns) {
-  ExperimentData data;
-  data.name = variant + test + std::to_string(at);
-  data.label = variant + ", " + test;
-  data.place.emplace();
-  data.place->tokens = tokens;
-  data.place->at = at;
-  data.place->times = times;
-  data.place->test = test;
-  data.place->variant = variant;
-  for (std::size_t l = 0; l < ns.size(); ++l) {
-    Launch& launch = data.launches.emplace_back();
-    launch.index = static_cast<int>(l);
-    for (int round = 0; round < 3; ++round) {
-      Burst& burst = launch.bursts.emplace_back();
-      burst.round = round;
-      burst.recorded.assign(5, static_cast<Nanoseconds>(std::llround(ns[l])));
-      burst.recorded_wait.assign(5, 0);
-    }
-  }
-  return data;
-}
-
-Report ReportOf(std::vector<ExperimentData> experiments, std::vector<ComparePair> pairs = {}) {
-  RunData run;
-  run.status = RunData::Status::kComplete;
-  run.schedule.launches = static_cast<int>(experiments.front().launches.size());
-  run.schedule.margin = 0.01;
-  std::vector<std::optional<Profile>> profiles(experiments.size());
-  run.experiments = std::move(experiments);
-  run.pairs = std::move(pairs);
-  return Assemble(std::move(run), std::move(profiles));
-}
 
 TEST(GenerateReport, AddsUpTheStepsOfATest) {
   // 20 tokens in two chunks of 8 and one of 4: 2 x 3 ms + 1 ms.
@@ -125,23 +92,6 @@ TEST(GenerateReport, HasNoLineWhereTimesBend) {
   const DecodeLine bent = line(4e6);
   EXPECT_FALSE(bent.fits);
   EXPECT_GT(*bent.line->misfit, 0.05);
-}
-
-// Two prompt steps and three generated tokens.
-protocol::WalkReply Walk() {
-  protocol::WalkReply walk;
-  walk.prompt = {5, 6, 7};
-  walk.generated = {1, 2, 3};
-  walk.tokens = {2, 1, 1, 1};
-  walk.at = {0, 2, 3, 4};
-  walk.inputs_ns = {10, 11, 12, 13};
-  walk.execute_ns = {20'000'000, 10'000'000, 9'000'000, 9'000'000};
-  walk.argmax_ns = {1, 100, 100, 100};
-  walk.between_ns = {7, 8, 9, 6};
-  walk.wait_ns = {0, 0, 0, 0};
-  for (const auto* column : {&walk.inputs_ns, &walk.execute_ns, &walk.argmax_ns, &walk.between_ns})
-    walk.total_ns = std::accumulate(column->begin(), column->end(), walk.total_ns);
-  return walk;
 }
 
 TEST(GenerateReport, AddsUpToTheFirstToken) {

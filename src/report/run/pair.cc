@@ -4,10 +4,10 @@
 
 #include <cmath>
 #include <functional>
-#include <map>
 
 #include "core/units.h"
 #include "stats/ratio/launches.h"
+#include "stats/ratio/unpaired.h"
 #include "stats/ratio/verdict.h"
 
 namespace etprof {
@@ -87,6 +87,25 @@ std::string CleanRunsText(const Comparison& comparison) {
   return fmt::format("{} of {} and {} of {} had a processor whenever they wanted one",
                      count(comparison.baseline_clean), comparison.baseline_label,
                      count(comparison.candidate_clean), comparison.candidate_label);
+}
+
+std::vector<double> ListValues(const LaunchValues& values) {
+  std::vector<double> all;
+  for (const auto& [index, value] : values) all.push_back(value);
+  return all;
+}
+
+std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baseline,
+                                                     const LaunchValues& candidate, bool paired,
+                                                     double confidence, double drift) {
+  if (!paired)
+    return stats::EstimateLaunchesWithDrift(ListValues(baseline), ListValues(candidate), confidence, drift);
+  std::vector<stats::LaunchBursts> launches;
+  for (const auto& [index, value] : baseline) {
+    if (const auto other = candidate.find(index); other != candidate.end())
+      launches.push_back({{value}, {other->second}});
+  }
+  return stats::EstimateRatio(launches, confidence);
 }
 
 Comparison CompareLatencies(const ExperimentPair& sides) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,17 @@ Comparison CompareExperiments(const ExperimentPair& sides, const std::string& ba
 // "12 of 1,960 runs of avx512 off and 900 of 1,960 runs of avx512 on had a processor whenever they wanted
 // one".
 std::string CleanRunsText(const Comparison& comparison);
+
+using LaunchValues = std::map<int, double>;  // by launch index
+
+// Lists the values in the order of the launches.
+std::vector<double> ListValues(const LaunchValues& values);
+
+// Compares values of launches. `paired`: the launches of both variants were interleaved; else the estimate
+// includes `drift`, as EstimateLaunchesWithDrift.
+std::optional<stats::RatioEstimate> EstimateLaunches(const LaunchValues& baseline,
+                                                     const LaunchValues& candidate, bool paired,
+                                                     double confidence, double drift);
 
 // Compares only the latency, without groups and operators.
 Comparison CompareLatencies(const ExperimentPair& sides);

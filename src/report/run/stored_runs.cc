@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/error.h"
 #include "core/text/duration.h"
@@ -25,6 +26,28 @@ std::string DeviceText(const RunData& run) {
 std::string ExperimentModel(const RunData& run, const ExperimentData& data) {
   if (!data.model.empty()) return ModelId(data.model);
   return data.foreign ? "" : run.model_id;
+}
+
+// Whether both have no place, or the same one in the same test.
+bool HaveSamePlace(const ExperimentData& a, const ExperimentData& b) {
+  if (!a.place || !b.place) return a.place.has_value() == b.place.has_value();
+  const auto essence = [](const protocol::PlaceOfTest& place) {
+    return std::tie(place.test, place.tokens, place.at, place.times);
+  };
+  return essence(*a.place) == essence(*b.place);
+}
+
+// Whether an experiment of the run is a part of the same test and has no match.
+bool HasUnmatchedPart(const RunData& run, const ExperimentData& part,
+                      const std::vector<ExperimentMatch>& matches) {
+  if (!part.place) return false;
+  return std::ranges::any_of(run.experiments, [&](const ExperimentData& other) {
+    return other.place && other.place->test == part.place->test &&
+           other.place->variant == part.place->variant && other.threads == part.threads &&
+           std::ranges::none_of(matches, [&](const ExperimentMatch& match) {
+             return match.first == &other || match.second == &other;
+           });
+  });
 }
 
 }  // namespace
@@ -91,6 +114,7 @@ std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const Run
   for (const ExperimentData& a : baseline.experiments) {
     for (const ExperimentData& b : candidate.experiments) {
       if (!alone && (a.name != b.name || a.threads != b.threads)) continue;
+      if (!HaveSamePlace(a, b)) continue;
       for (const auto& [other_a, other_b] : found) {
         if ((other_a == &a) == (other_b == &b)) continue;
         throw Error(ExitCode::kBadInput, fmt::format("several experiments are called {}", a.name))
@@ -99,6 +123,10 @@ std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const Run
       found.emplace_back(&a, &b);
     }
   }
+  // The steps of a test count together.
+  std::erase_if(found, [&, all = found](const ExperimentMatch& match) {
+    return HasUnmatchedPart(baseline, *match.first, all) || HasUnmatchedPart(candidate, *match.second, all);
+  });
   return found;
 }
 
@@ -135,7 +163,7 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
     ComparePair pair;
     pair.baseline = run.experiments.size();
     pair.candidate = pair.baseline + 1;
-    pair.label = b->label.empty() ? b->name : b->label;
+    pair.label = b->place ? b->place->variant : b->label.empty() ? b->name : b->label;
     const std::string model_a = ExperimentModel(baseline, *a);
     const std::string model_b = ExperimentModel(candidate, *b);
     if (model_a != model_b && !model_a.empty() &&
@@ -148,7 +176,8 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
       run.experiments.push_back(*side);
       ExperimentData& data = run.experiments.back();
       if (data.label.empty()) data.label = data.name;
-      data.label += side == a ? " (baseline)" : " (candidate)";
+      for (std::string* name : {&data.label, data.place ? &data.place->variant : nullptr})
+        if (name != nullptr) *name += side == a ? " (baseline)" : " (candidate)";
       RemoveRounds(data);
     }
     run.pairs.push_back(std::move(pair));

@@ -54,7 +54,7 @@ Error NoRoom(const std::string& what, std::int64_t room) {
       .Remedy("give smaller numbers, or export it for a longer context");
 }
 
-Tests TestsFor(const GenerateOptions& options, const std::vector<LanguageModel>& models) {
+Tests TestsFor(const TokenTests& options, const std::vector<LanguageModel>& models) {
   std::int64_t context = std::numeric_limits<std::int64_t>::max(), most = context;
   for (const LanguageModel& model : models) {
     context = std::min(context, *model.context);
@@ -126,6 +126,7 @@ class Places {
     walk.chunk = chunks.back();
     for (protocol::PlaceOfTest& place : places_) {
       place.chunk = walk.chunk;
+      place.cache = model.state;
       if (model.steps.size() < 2) continue;
       for (const TokenStep& step : model.steps) place.methods.push_back(step.method);
     }
@@ -174,11 +175,11 @@ std::string NameAt(const std::string& experiment, const protocol::PlaceOfTest& p
 
 }  // namespace
 
-Config AtPlaces(const Config& profile, const GenerateOptions& options) {
+Config AtPlaces(const Config& profile, const TokenTests& given) {
   std::vector<LanguageModel> models;
   for (const ExperimentConfig& experiment : profile.experiments)
     models.push_back(ReadLanguageModel(experiment.model));
-  const Tests tests = TestsFor(options, models);
+  const Tests tests = TestsFor(given, models);
   Config config = profile;
   config.experiments.clear();
   config.pairs.clear();
@@ -207,7 +208,8 @@ Config AtPlaces(const Config& profile, const GenerateOptions& options) {
       PairConfig at = pair;
       at.baseline.experiment = name;
       at.candidate.experiment = other->second;
-      for (PairSideConfig* side : {&at.baseline, &at.candidate}) side->label += ", " + test;
+      for (PairSideConfig* side : {&at.baseline, &at.candidate})
+        if (!side->label.empty()) side->label += ", " + test;
       config.pairs.push_back(std::move(at));
     }
   }
@@ -218,22 +220,26 @@ Config AtPlaces(const Config& profile, const GenerateOptions& options) {
   return config;
 }
 
+void RequireNoStep(const MeasureRequest& request, const std::string& command) {
+  for (const auto& [given, option] :
+       {std::pair(!request.inputs.empty(), "--inputs"), {request.method != "forward", "--method"}}) {
+    if (!given) continue;
+    throw Error(ExitCode::kUsage, fmt::format("`{}` and `{}` exclude each other", option, command))
+        .Remedy("it chooses methods and inputs itself; `etprof profile` takes them");
+  }
+}
+
 MeasureJobs MakeJobs(const GenerateOptions& options) {
   for (const std::string& spec : options.vs) ParseVariant(spec);
   RequireValidRequest(options.measure);
-  for (const auto& [given, option] : {std::pair(!options.measure.inputs.empty(), "--inputs"),
-                                      {options.measure.method != "forward", "--method"}}) {
-    if (!given) continue;
-    throw Error(ExitCode::kUsage, fmt::format("`{}` and `etprof generate` exclude each other", option))
-        .Remedy("it chooses methods and inputs itself; `etprof profile` takes them");
-  }
+  RequireNoStep(options.measure, "etprof generate");
   // What is wrong with the model or the numbers is said before a device is opened.
   {
     std::vector<LanguageModel> models = {ReadLanguageModel(options.model)};
     for (const std::string& spec : options.vs)
       if (const Variant variant = ParseVariant(spec); variant.model)
         models.push_back(ReadLanguageModel(*variant.model));
-    TestsFor(options, models);
+    TestsFor(options.tests, models);
   }
   const auto configure = [&options](Device& on, const DeviceProperties& what) {
     Config profile = MakeProfileConfig(MakeExperimentConfig(options.measure, options.model, on, what),
@@ -241,7 +247,7 @@ MeasureJobs MakeJobs(const GenerateOptions& options) {
     Apply(options.measure, profile);
     if (profile.output_root.empty())
       profile.output_root = DefaultRunDirectory(options.model, what.platform + "-generate");
-    return AtPlaces(profile, options);
+    return AtPlaces(profile, options.tests);
   };
   return {{{options.measure.FirstDevice(), configure}},
           false,

@@ -16,30 +16,42 @@ inline constexpr const char* kGenerateHelp =
 inline constexpr const char* kDepthHelp =
     "Tokens in the cache before the generated ones (default: four depths from 0 to the most)";
 
+// The tests of a language model; empty or absent: what it has room for.
+struct TokenTests {
+  std::vector<int> prompts, depths, chunks;
+  std::optional<int> generate;
+
+  bool operator==(const TokenTests&) const = default;
+
+  // Describes the options of structs that have them as `tests`. `generate` is the name of that option.
+  static void DescribeIn(auto& v, const char* generate) {
+    constexpr double kMostTokens = 1 << 24;
+    const auto of = [](auto member) { return [member](auto& all) -> auto& { return all.tests.*member; }; };
+    const auto list = [](std::string_view meaning, double least) {
+      return MemberInfo{
+          .meaning = meaning, .least = least, .most = kMostTokens, .one = true, .value = "N,.."};
+    };
+    v("prompt", of(&TokenTests::prompts), list(kPromptHelp, 1));
+    v(generate, of(&TokenTests::generate),
+      {.meaning = kGenerateHelp, .least = 1, .most = kMostTokens, .value = "N"});
+    v("depth", of(&TokenTests::depths), list(kDepthHelp, 0));
+    v("chunk", of(&TokenTests::chunks),
+      list("Tokens of a prompt that one step takes (default: as many as the model takes)", 1));
+  }
+};
+
 // A language model, as it is or against variants.
 struct GenerateOptions {
   MeasureRequest measure;
   std::string model;
   std::vector<std::string> vs;
-  std::vector<int> prompts, depths, chunks;  // empty: what the model has room for
-  std::optional<int> generate;
+  TokenTests tests;
 
   static void Describe(auto& v) {
     using G = GenerateOptions;
-    constexpr double kMostTokens = 1 << 24;
     v("model", &G::model);
     v("vs", &G::vs, {.one = true});
-    v("prompt", &G::prompts,
-      {.meaning = kPromptHelp, .least = 1, .most = kMostTokens, .one = true, .value = "N"});
-    v("generate", &G::generate, {.meaning = kGenerateHelp, .least = 1, .most = kMostTokens, .value = "N"});
-    v("depth", &G::depths,
-      {.meaning = kDepthHelp, .least = 0, .most = kMostTokens, .one = true, .value = "N"});
-    v("chunk", &G::chunks,
-      {.meaning = "Tokens of a prompt that one step takes (default: as many as the model takes)",
-       .least = 1,
-       .most = kMostTokens,
-       .one = true,
-       .value = "N"});
+    TokenTests::DescribeIn(v, "generate");
     MeasureRequest::DescribeCommon(v);
     MeasureRequest::DescribePrecision(v);
     MeasureRequest::DescribeModel(v);
@@ -51,7 +63,10 @@ struct GenerateOptions {
 // program that is no language model, with the reason.
 MeasureJobs MakeJobs(const GenerateOptions& options);
 
-// The experiments of a profile, each at the places of the tests.
-Config AtPlaces(const Config& profile, const GenerateOptions& options);
+// The experiments of a configuration, each at the places of the tests. Throws Error like MakeJobs.
+Config AtPlaces(const Config& profile, const TokenTests& given);
+
+// Throws Error (kUsage) for options that choose methods or inputs, which `command` does itself.
+void RequireNoStep(const MeasureRequest& request, const std::string& command);
 
 }  // namespace etprof
