@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/units.h"
 #include "say/subjects.h"
@@ -120,12 +121,20 @@ Table LineTable(const DecodeLine& line) {
   const bool fits = line.line && line.fits;
   if (fits) {
     table.columns.push_back(Right("intercept", "at 0"));
+    table.columns.push_back(Right("intercept_interval", "95% CI").WithDropPriority(1));
     table.columns.push_back(Right("per_1000_tokens", "+ per 1,000"));
+    table.columns.push_back(Right("per_1000_tokens_interval", "95% CI").WithDropPriority(2));
   }
-  const auto coefficients = [&](const std::optional<stats::Line>& of, std::vector<Cell>& cells) {
+  const auto coefficients = [&](const std::optional<stats::LineEstimate>& of, std::vector<Cell>& cells) {
     if (!fits) return;
-    cells.push_back(of ? Cell(Time{of->intercept}) : Cell());
-    cells.push_back(of ? Cell(Time{1000 * of->slope}) : Cell());
+    const auto add = [&cells](const stats::MeanInterval& value, double scale) {
+      cells.emplace_back(Time{scale * value.mean});
+      const bool bounded = std::isfinite(value.low) && std::isfinite(value.high);
+      cells.push_back(bounded ? Cell(TimeBounds{scale * value.low, scale * value.high}) : Cell());
+    };
+    if (!of) return cells.resize(cells.size() + 4);
+    add(of->intercept, 1);
+    add(of->slope, 1000);
   };
   std::vector<double> sums(line.at.size());
   for (const DecodeLine::Part& part : line.parts) {
@@ -145,9 +154,7 @@ Table LineTable(const DecodeLine& line) {
   }
   std::vector<Cell> cells = {"Untraced"};
   for (const std::optional<double>& ns : line.ns) cells.push_back(OptionalCell<Time>(ns));
-  coefficients(
-      fits ? std::optional(stats::Line{line.line->intercept.mean, line.line->slope.mean}) : std::nullopt,
-      cells);
+  coefficients(line.line, cells);
   table.rows.emplace_back(std::move(cells));
   return table;
 }

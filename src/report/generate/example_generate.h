@@ -38,12 +38,13 @@ inline ExperimentData At(const std::string& variant, const std::string& test, st
   return data;
 }
 
-inline Report ReportOf(std::vector<ExperimentData> experiments, std::vector<ComparePair> pairs = {}) {
+inline Report ReportOf(std::vector<ExperimentData> experiments, std::vector<ComparePair> pairs = {},
+                       std::vector<std::optional<Profile>> profiles = {}) {
   RunData run;
   run.status = RunData::Status::kComplete;
   run.schedule.launches = static_cast<int>(experiments.front().launches.size());
   run.schedule.margin = 0.01;
-  std::vector<std::optional<Profile>> profiles(experiments.size());
+  profiles.resize(experiments.size());
   run.experiments = std::move(experiments);
   run.pairs = std::move(pairs);
   return Assemble(std::move(run), std::move(profiles));

@@ -235,11 +235,12 @@ void AddWalks(const Report& report, const ExperimentData& data, GenerateSide& si
   }
 }
 
-// By launch, and by category: the mean self time in the runs of the common set.
+// By launch, and by category: the mean self time in its steady runs. The common set lacks runs that are far
+// from the others, without which intervals would be too narrow.
 std::map<int, std::map<std::string, double>> CategoriesByLaunch(const Profile& profile) {
   std::map<int, std::map<std::string, double>> sums;
   std::map<int, double> runs;
-  for (const std::size_t run : profile.CommonSet()) {
+  for (const std::size_t run : profile.DescribedRuns()) {
     const ProfiledRun& of = profile.runs[run];
     ++runs[of.label.launch];
     std::map<std::string, double>& row = sums[of.label.launch];
@@ -296,31 +297,33 @@ std::optional<DecodeLine> LineOf(const Report& report, std::vector<std::size_t> 
   if (launches.size() >= 2) line.line = stats::EstimateLine(at, launches, report.run.schedule.confidence);
   line.fits = line.line && line.line->misfit.value_or(0) <= DecodeLine::kMostMisfit;
 
-  std::map<std::string, std::vector<double>> means;
-  double count = 0;
+  // By category, launch by launch, at each position; all of them together are Method::execute.
+  std::map<std::string, std::vector<std::vector<double>>> rows;
+  std::vector<std::vector<double>> totals;
   for (const auto& [launch, row] : traced.front()) {
     if (!in_all(launch, traced)) continue;
-    ++count;
+    totals.emplace_back(at.size());
     for (std::size_t p = 0; p < traced.size(); ++p) {
       for (const auto& [name, mean] : traced[p].at(launch)) {
-        std::vector<double>& sums = means[name];
-        sums.resize(at.size());
-        sums[p] += mean;
+        rows[name].resize(totals.size(), std::vector<double>(at.size()));
+        rows[name].back()[p] = mean;
+        totals.back()[p] += mean;
       }
     }
   }
-  for (auto& [name, sums] : means) {
-    for (double& sum : sums) sum /= count;
-    if (std::ranges::all_of(sums, [](double sum) { return sum == 0; })) continue;
-    line.parts.push_back({name, sums, stats::FitLine(at, sums)});
+  const double confidence = report.run.schedule.confidence;
+  for (auto& [name, values] : rows) {
+    values.resize(totals.size(), std::vector<double>(at.size()));
+    std::vector<double> means(at.size());
+    for (const std::vector<double>& launch : values)
+      for (std::size_t p = 0; p < means.size(); ++p)
+        means[p] += launch[p] / static_cast<double>(values.size());
+    if (std::ranges::all_of(means, [](double mean) { return mean == 0; })) continue;
+    line.parts.push_back({name, means, stats::EstimateLine(at, values, confidence)});
   }
   std::ranges::stable_sort(line.parts, std::ranges::greater(),
                            [](const DecodeLine::Part& part) { return part.means.back(); });
-  for (const DecodeLine::Part& part : line.parts) {
-    if (!line.traced) line.traced.emplace();
-    line.traced->intercept += part.line->intercept;
-    line.traced->slope += part.line->slope;
-  }
+  if (!totals.empty()) line.traced = stats::EstimateLine(at, totals, confidence);
   return line;
 }
 

@@ -120,50 +120,54 @@ struct GeneratedText {
   }
 };
 
+// Describes the line that `get` returns of an object, absent if it has none. Keys begin with `prefix`.
+void DescribeLine(auto& v, const std::string& prefix, auto get) {
+  const auto add = [&](const std::string& key, auto which) {
+    const auto bound = [&](const char* suffix, const char* meaning, auto member) {
+      v((prefix + key + suffix).c_str(),
+        [=](const auto& of) {
+          const std::optional<stats::LineEstimate> line = get(of);
+          return line ? std::optional(((*line).*which).*member) : std::nullopt;
+        },
+        {.meaning = meaning, .least = kAnyNumber, .or_null = true});
+    };
+    bound("", "of the line; null: there is none", &stats::MeanInterval::mean);
+    bound("_low", "lower bound", &stats::MeanInterval::low);
+    bound("_high", "upper bound", &stats::MeanInterval::high);
+  };
+  add("intercept_ns", &stats::LineEstimate::intercept);
+  add("slope_ns_per_token", &stats::LineEstimate::slope);
+}
+
 // What decoding costs by position: of the whole step, and of the parts that add up to it.
 struct DecodeLine {
   struct Part {
     std::string name;           // a category of operators
     std::vector<double> means;  // of traced runs at each position
-    std::optional<stats::Line> line;
+    // Over the launches, as of the whole step, so that the lines of parts add up.
+    std::optional<stats::LineEstimate> line;
 
     static constexpr const char* kSchemaName = "line_part";
     static void Describe(auto& v) {
-      const auto of = [](double stats::Line::*member) {
-        return [member](const Part& part) {
-          return part.line ? std::optional((*part.line).*member) : std::nullopt;
-        };
-      };
       v("name", &Part::name, {.meaning = "category of operators"});
       v("mean_ns", &Part::means,
         {.meaning = "self time in a traced run at each position", .least = kAnyNumber});
-      v("intercept_ns", of(&stats::Line::intercept),
-        {.meaning = "of the line; null: there is none", .least = kAnyNumber});
-      v("slope_ns_per_token", of(&stats::Line::slope),
-        {.meaning = "of the line; null: there is none", .least = kAnyNumber});
+      DescribeLine(v, "", [](const Part& part) { return part.line; });
     }
   };
   std::vector<std::int64_t> at;           // positions, rising
   std::vector<std::optional<double>> ns;  // of an untraced step at each
   std::map<int, stats::Line> launches;    // that of each launch
   std::optional<stats::LineEstimate> line;
-  bool fits = false;                  // no position lies further from it than kMostMisfit
-  std::vector<Part> parts;            // with a line only where all positions were traced
-  std::optional<stats::Line> traced;  // of Method::execute: the sum of the parts'
+  bool fits = false;                          // no position lies further from it than kMostMisfit
+  std::vector<Part> parts;                    // with a line only where all positions were traced
+  std::optional<stats::LineEstimate> traced;  // of Method::execute: the sum of the parts'
 
   static constexpr double kMostMisfit = 0.05;
 
   static constexpr const char* kSchemaName = "decode_line";
   static void Describe(auto& v) {
     using Decode = DecodeLine;
-    const auto coefficient = [](stats::MeanInterval stats::LineEstimate::*which,
-                                double stats::MeanInterval::*member) {
-      return [=](const Decode& decode) {
-        return decode.line && decode.fits ? std::optional(((*decode.line).*which).*member) : std::nullopt;
-      };
-    };
-    using L = stats::LineEstimate;
-    using M = stats::MeanInterval;
     v("at", &Decode::at, {.meaning = "positions"});
     v("ns", &Decode::ns, {.meaning = "of an untraced step at each", .least = 0});
     v("fits", &Decode::fits, {.meaning = "a line describes them: else there is none"});
@@ -171,21 +175,8 @@ struct DecodeLine {
       {.meaning =
            "distance of the position that lies furthest from the line, over the mean; null: two positions",
        .least = 0});
-    v("intercept_ns", coefficient(&L::intercept, &M::mean), {.meaning = "of the line"});
-    v("intercept_ns_low", coefficient(&L::intercept, &M::low), {.meaning = "lower bound", .or_null = true});
-    v("intercept_ns_high", coefficient(&L::intercept, &M::high), {.meaning = "upper bound", .or_null = true});
-    v("slope_ns_per_token", coefficient(&L::slope, &M::mean), {.meaning = "of the line"});
-    v("slope_ns_per_token_low", coefficient(&L::slope, &M::low), {.meaning = "lower bound", .or_null = true});
-    v("slope_ns_per_token_high", coefficient(&L::slope, &M::high),
-      {.meaning = "upper bound", .or_null = true});
-    v("traced_intercept_ns",
-      [](const Decode& decode) {
-        return decode.traced ? std::optional(decode.traced->intercept) : std::nullopt;
-      },
-      {.meaning = "of traced runs: the sum of the parts'"});
-    v("traced_slope_ns_per_token",
-      [](const Decode& decode) { return decode.traced ? std::optional(decode.traced->slope) : std::nullopt; },
-      {.meaning = "of traced runs: the sum of the parts'"});
+    DescribeLine(v, "", [](const Decode& decode) { return decode.fits ? decode.line : std::nullopt; });
+    DescribeLine(v, "traced_", [](const Decode& decode) { return decode.traced; });
     v("parts", &Decode::parts, {.meaning = "by category; they add up to the traced line"});
   }
 };

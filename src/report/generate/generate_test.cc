@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/random.h"
+#include "report/example_run.h"
 #include "report/generate/example_generate.h"
 
 namespace etprof {
@@ -92,6 +93,78 @@ TEST(GenerateReport, HasNoLineWhereTimesBend) {
   const DecodeLine bent = line(4e6);
   EXPECT_FALSE(bent.fits);
   EXPECT_GT(*bent.line->misfit, 0.05);
+}
+
+// Traced decoding at three positions in ten launches: products of 1 ms, and attention of 100 ns a token. Each
+// launch has its own factors.
+DecodeLine TracedLine(std::uint64_t seed, double noise) {
+  constexpr int kLaunches = 10;
+  Random random(seed);
+  std::vector<double> products, attention;
+  for (int l = 0; l < kLaunches; ++l) {
+    products.push_back(1e6 * (1 + noise * random.Normal()));
+    attention.push_back(100 * (1 + noise * random.Normal()));
+  }
+  std::vector<ExperimentData> experiments;
+  std::vector<std::optional<Profile>> profiles;
+  for (const std::int64_t at : {0, 4000, 8000}) {
+    std::vector<example::Inference> inferences;
+    std::vector<double> totals;
+    for (std::size_t l = 0; l < kLaunches; ++l) {
+      const auto grown =
+          static_cast<Nanoseconds>(std::llround(10'000 + attention[l] * static_cast<double>(at)));
+      const auto fixed = static_cast<Nanoseconds>(std::llround(products[l]));
+      for (int run = 0; run < 2; ++run)
+        inferences.push_back({{{"llama::custom_sdpa.out", grown}},
+                              {{"Fully Connected (NC, F32) GEMM #1", fixed}},
+                              5'000,
+                              1'000});
+      totals.push_back(static_cast<double>(grown + fixed));
+    }
+    AttributeOptions options;
+    options.labels = example::Labels(2 * kLaunches, kLaunches);
+    profiles.push_back(Attribute(example::MakeTrace(inferences), options));
+    experiments.push_back(At("a", "tg1 @ d" + std::to_string(at), 1, at, 1, totals));
+  }
+  const Report report = ReportOf(std::move(experiments), {}, std::move(profiles));
+  return MakeGenerateReport(report).value().sides.at(0).line.value();
+}
+
+const stats::LineEstimate& LineOfPart(const DecodeLine& line, const std::string& name) {
+  return std::ranges::find(line.parts, name, &DecodeLine::Part::name)->line.value();
+}
+
+TEST(GenerateReport, LinesOfPartsAddUp) {
+  const DecodeLine line = TracedLine(1, 0.02);
+  double intercept = 0, slope = 0;
+  for (const DecodeLine::Part& part : line.parts) {
+    intercept += part.line->intercept.mean;
+    slope += part.line->slope.mean;
+    EXPECT_EQ(part.line->launches, 10) << part.name;
+  }
+  EXPECT_NEAR(intercept, line.traced->intercept.mean, 1e-6);
+  EXPECT_NEAR(slope, line.traced->slope.mean, 1e-9);
+  EXPECT_NEAR(LineOfPart(line, "GEMM").intercept.mean, 1e6, 3e4);
+  EXPECT_NEAR(LineOfPart(line, "GEMM").slope.mean, 0, 1e-9);
+  EXPECT_NEAR(LineOfPart(line, "ATTENTION").intercept.mean, 10'000, 2);
+  EXPECT_NEAR(LineOfPart(line, "ATTENTION").slope.mean, 100, 3);
+}
+
+TEST(GenerateReport, IntervalsOfPartsCoverTheTruth) {
+  constexpr int kSimulated = 400;
+  int intercepts = 0, slopes = 0;
+  for (int i = 0; i < kSimulated; ++i) {
+    const DecodeLine line = TracedLine(static_cast<std::uint64_t>(i), 0.02);
+    const auto covers = [](const stats::MeanInterval& interval, double truth) {
+      return interval.low <= truth && truth <= interval.high ? 1 : 0;
+    };
+    intercepts += covers(LineOfPart(line, "GEMM").intercept, 1e6);
+    slopes += covers(LineOfPart(line, "ATTENTION").slope, 100);
+  }
+  for (const int covered : {intercepts, slopes}) {
+    EXPECT_GE(covered, 0.93 * kSimulated);
+    EXPECT_LE(covered, 0.97 * kSimulated);
+  }
 }
 
 TEST(GenerateReport, AddsUpToTheFirstToken) {
