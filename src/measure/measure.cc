@@ -525,6 +525,10 @@ class Measurement {
         shared_[fmt::format("{} {}", plan_.units[u].threads, ExperimentDigest(process))];
     if (shared == nullptr) shared = std::make_shared<SharedWorker>();
     shared->fill = std::max(shared->fill, config.place->at);
+    if (config.place->walk) {
+      shared->cold = config.place->walk;
+      shared->cold->generate = 1;
+    }
     return shared;
   }
 

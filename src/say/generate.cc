@@ -84,30 +84,35 @@ Table TestTable(const GenerateReport& of) {
 Table FirstTokens(const GenerateReport& of) {
   Table table{"first_token",
               "",
-              {Left("variant"), Right("prompt"), Right("total"), Right("low", "from").WithDropPriority(2),
-               Right("high", "to").WithDropPriority(2), Right("prefill"), Right("inputs"), Right("argmax"),
-               Right("between")},
+              {Left("variant"), Left("process"), Right("prompt"), Right("total"),
+               Right("low", "from").WithDropPriority(2), Right("high", "to").WithDropPriority(2),
+               Right("load"), Right("prefill"), Right("inputs"), Right("argmax"), Right("between")},
               {}};
   if (!of.pairs.empty()) {
     table.columns.push_back(Right("speedup"));
     table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
   }
   for (std::size_t s = 0; s < of.sides.size(); ++s) {
-    const GenerateSide& side = of.sides[s];
-    if (!side.first_token) continue;
-    const FirstToken& first = *side.first_token;
-    const auto time = [](Nanoseconds ns) { return Cell(Time{static_cast<double>(ns)}); };
-    std::vector<Cell> cells = {SideName(side, of),
-                               Count{first.prompt},
-                               time(first.total),
-                               OptionalCell<Time>(first.low),
-                               OptionalCell<Time>(first.high),
-                               time(first.prefill),
-                               time(first.inputs),
-                               time(first.argmax),
-                               time(first.between)};
-    AddSpeedup(of, s, kFirstTokenTest, cells);
-    table.rows.emplace_back(std::move(cells));
+    const auto add = [&](const std::optional<FirstToken>& first, const char* process,
+                         const std::string& test) {
+      if (!first) return;
+      const auto time = [](Nanoseconds ns) { return Cell(Time{static_cast<double>(ns)}); };
+      std::vector<Cell> cells = {SideName(of.sides[s], of),
+                                 process,
+                                 Count{first->prompt},
+                                 time(first->total),
+                                 OptionalCell<Time>(first->low),
+                                 OptionalCell<Time>(first->high),
+                                 first->load > 0 ? time(first->load) : Cell(""),
+                                 time(first->prefill),
+                                 time(first->inputs),
+                                 time(first->argmax),
+                                 time(first->between)};
+      AddSpeedup(of, s, test, cells);
+      table.rows.emplace_back(std::move(cells));
+    };
+    add(of.sides[s].first_token, "warm", kFirstTokenTest);
+    add(of.sides[s].cold_first_token, "cold", "");
   }
   return table;
 }
@@ -251,7 +256,12 @@ Document MakeGenerateDocument(const GenerateReport& of) {
   for (const GeneratePair& pair : of.pairs) tests.AddUnlessEmpty(Paragraph{TextsText(of, pair)});
   document.sections = {std::move(tests)};
   if (Table table = FirstTokens(of); !table.rows.empty())
-    document.sections.push_back({"Time to the first token", Level::kUsual, {std::move(table)}});
+    document.sections.push_back(
+        {"Time to the first token",
+         Level::kUsual,
+         {std::move(table), Paragraph{"cold: from loading the model in a new process, with its file in the "
+                                      "system's cache after the first one; warm: in a process that ran "
+                                      "before."}}});
   for (const GenerateSide& side : of.sides) {
     const std::string suffix = of.sides.size() > 1 ? ": " + SideName(side, of) : "";
     Section section{"Decoding by position" + suffix, Level::kUsual};

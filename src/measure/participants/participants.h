@@ -33,8 +33,10 @@ struct SharedWorker {
   std::unique_ptr<WorkerClient> client;
   protocol::LoadReply loaded;
   int launch = -1, users = 0;
-  std::int64_t fill = 0;  // tokens in the cache that the deepest place needs
-  std::string reference;  // logits of a step, right after the load
+  std::int64_t fill = 0;                      // tokens in the cache that the deepest place needs
+  std::string reference;                      // logits of a step, right after the load
+  std::optional<protocol::WalkRequest> cold;  // a prompt and its first token, right after the load
+  std::optional<protocol::WalkReply> cold_walk;
 };
 
 // What a participant needs to run one experiment.

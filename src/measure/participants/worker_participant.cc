@@ -146,6 +146,7 @@ class WorkerParticipant : public Participant {
     shared_->loaded = Client().Ask<protocol::LoadReply>("load", MakeLoadRequest(setup_));
     const std::optional<protocol::PlaceOfTest>& place = setup_.config->place;
     if (!place) return;
+    if (shared_->cold) shared_->cold_walk = Client().Ask<protocol::WalkReply>("walk", *shared_->cold);
     const auto reference = AskReference();
     if (reference.first != reference.again) {
       throw WorkerFailure(
@@ -218,8 +219,10 @@ class WorkerParticipant : public Participant {
     }
     if (setup_.config->place) {
       CheckState();
-      if (setup_.config->place->walk && !launch.bursts.empty())
+      if (setup_.config->place->walk && !launch.bursts.empty()) {
         launch.walk = Client().Ask<protocol::WalkReply>("walk", *setup_.config->place->walk);
+        launch.cold_walk = shared_->cold_walk;
+      }
     }
     const auto memory = Client().Ask<protocol::MemoryReply>("memory");
     launch.peak_rss = std::max(launch.peak_rss.value_or(0), memory.peak_rss_bytes);

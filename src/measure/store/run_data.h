@@ -108,8 +108,9 @@ struct Launch {
   std::optional<Nanoseconds> load_wait, first_run_wait;  // waiting times as in BurstRuns; absent: not known
   std::vector<Nanoseconds> warmup;  // unrecorded runs after the first and before the first round
   std::optional<Bytes> rss_after_load, peak_rss;
-  std::vector<Burst> bursts;                // by round
-  std::optional<protocol::WalkReply> walk;  // a text that it generated at its end
+  std::vector<Burst> bursts;                     // by round
+  std::optional<protocol::WalkReply> walk;       // a text that it generated at its end
+  std::optional<protocol::WalkReply> cold_walk;  // a prompt and its first token, right after loading
 
   // The traced runs in the order of `etdump_part`.
   std::vector<RunLabel> traced_runs;
@@ -161,6 +162,8 @@ struct Launch {
         {.meaning = kRunsMeaning, .omit_if_empty = true, .with = "etdump_part"});
     v("bursts", &Launch::bursts, {.meaning = "by round"});
     v("walk", &Launch::walk, {.meaning = "the text that it generated at its end", .omit_if_empty = true});
+    v("cold_walk", &Launch::cold_walk,
+      {.meaning = "a prompt and its first token, right after loading", .omit_if_empty = true});
   }
   void SetStatus(const std::string& name);  // an unknown name means kFailed
   // Throws std::invalid_argument for a path that leads out of the results directory, since etprof writes and

@@ -134,9 +134,9 @@ struct Walked {
   const protocol::WalkReply* walk = nullptr;
   int launch = 0;
   std::size_t prompt_steps = 0;
+  std::optional<Nanoseconds> load = 0;  // before it; absent: it was not undisturbed
 
-  explicit Walked(const Launch& of_launch) : walk(&*of_launch.walk), launch(of_launch.index) {
-    const protocol::WalkReply& of = *walk;
+  Walked(const protocol::WalkReply& of, int of_launch) : walk(&of), launch(of_launch) {
     std::int64_t tokens = 0;
     while (prompt_steps < of.tokens.size() && tokens < std::ssize(of.prompt))
       tokens += of.tokens[prompt_steps++];
@@ -159,7 +159,8 @@ struct Walked {
     first.inputs = SumOf(walk->inputs_ns, 0, prompt_steps);
     first.argmax = SumOf(walk->argmax_ns, 0, prompt_steps);
     first.between = SumOf(walk->between_ns, 0, prompt_steps - 1);
-    first.total = first.prefill + first.inputs + first.argmax + first.between;
+    first.load = load.value_or(0);
+    first.total = first.load + first.prefill + first.inputs + first.argmax + first.between;
     return first;
   }
   std::vector<double> Steps() const {
@@ -176,13 +177,40 @@ struct Walked {
   }
 };
 
-std::vector<Walked> WalksOf(const ExperimentData& data) {
+std::vector<Walked> WalksOf(const ExperimentData& data,
+                            std::optional<protocol::WalkReply> Launch::*which = &Launch::walk) {
   std::vector<Walked> walks;
   for (const Launch& launch : data.launches) {
-    if (launch.status != Launch::Status::kComplete || !launch.walk) continue;
-    if (const Walked walked(launch); walked.IsWhole()) walks.push_back(walked);
+    const std::optional<protocol::WalkReply>& walk = launch.*which;
+    if (launch.status != Launch::Status::kComplete || !walk) continue;
+    Walked walked(*walk, launch.index);
+    if (which == &Launch::cold_walk) walked.load = launch.CleanLoad();
+    if (walked.IsWhole()) walks.push_back(walked);
   }
   return walks;
+}
+
+// Of the walks whose threads did not wait before the first token.
+std::optional<FirstToken> FirstTokenOf(const std::vector<Walked>& walks, double confidence) {
+  std::vector<FirstToken> firsts;
+  LaunchValues totals;
+  std::vector<double> logs;
+  for (const Walked& walked : walks) {
+    if (!walked.load || !walked.IsClean(0, walked.prompt_steps)) continue;
+    firsts.push_back(walked.First());
+    totals[walked.launch] = static_cast<double>(std::max<Nanoseconds>(1, firsts.back().total));
+    logs.push_back(std::log(totals[walked.launch]));
+  }
+  if (firsts.empty()) return std::nullopt;
+  std::ranges::sort(firsts, {}, &FirstToken::total);
+  FirstToken first = firsts[(firsts.size() - 1) / 2];
+  first.launches = static_cast<int>(firsts.size());
+  first.totals = totals;
+  if (const auto estimate = stats::EstimateRatio(std::span<const double>(logs), confidence)) {
+    first.low = std::exp(estimate->log_low);
+    first.high = std::exp(estimate->log_high);
+  }
+  return first;
 }
 
 void AddWalks(const Report& report, const ExperimentData& data, GenerateSide& side) {
@@ -192,17 +220,10 @@ void AddWalks(const Report& report, const ExperimentData& data, GenerateSide& si
   GeneratedText text;
   text.prompt = std::ssize(walks.front().walk->prompt);
   text.tokens = walks.front().walk->generated;
-  std::vector<FirstToken> firsts;
-  LaunchValues totals;
-  std::vector<double> logs, steps, over;
+  std::vector<double> steps, over;
   for (const Walked& walked : walks) {
     ++text.launches;
     text.same = text.same && walked.walk->generated == text.tokens;
-    if (walked.IsClean(0, walked.prompt_steps)) {
-      firsts.push_back(walked.First());
-      totals[walked.launch] = static_cast<double>(firsts.back().total);
-      logs.push_back(std::log(static_cast<double>(std::max<Nanoseconds>(1, firsts.back().total))));
-    }
     if (!walked.IsClean(walked.prompt_steps, walked.walk->tokens.size())) {
       ++text.disturbed;
       continue;
@@ -223,16 +244,9 @@ void AddWalks(const Report& report, const ExperimentData& data, GenerateSide& si
   if (data.emulated) return;
   side.text->step = stats::Describe(steps);
   if (over.size() >= 2) side.text->over_line = stats::IntervalOfMean(over, confidence);
-  if (firsts.empty()) return;
-  std::ranges::sort(firsts, {}, &FirstToken::total);
-  side.first_token = firsts[(firsts.size() - 1) / 2];
-  side.first_token->launches = static_cast<int>(firsts.size());
-  side.first_token->totals = totals;
-  side.first_token->waited_share = data.WaitedShare();
-  if (const auto estimate = stats::EstimateRatio(std::span<const double>(logs), confidence)) {
-    side.first_token->low = std::exp(estimate->log_low);
-    side.first_token->high = std::exp(estimate->log_high);
-  }
+  side.first_token = FirstTokenOf(walks, confidence);
+  if (side.first_token) side.first_token->waited_share = data.WaitedShare();
+  side.cold_first_token = FirstTokenOf(WalksOf(data, &Launch::cold_walk), confidence);
 }
 
 // By launch, and by category: the mean self time in its steady runs. The common set lacks runs that are far

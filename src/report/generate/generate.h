@@ -59,8 +59,9 @@ struct GenerateTest {
 // From the prompt to the first token, of one process: where its time went, exactly.
 struct FirstToken {
   std::int64_t prompt = 0, steps = 0;
+  Nanoseconds load = 0;  // of a process that has just begun; else 0
   Nanoseconds prefill = 0, inputs = 0, argmax = 0, between = 0;
-  Nanoseconds total = 0;            // the sum of the four
+  Nanoseconds total = 0;            // the sum of the five
   std::optional<double> low, high;  // of the total, over the launches; absent: fewer than two
   int launches = 0;
   std::map<int, double> totals;  // ns, by launch: of processes that generated undisturbed
@@ -72,7 +73,8 @@ struct FirstToken {
     v("n_prompt", &F::prompt, {.meaning = "tokens of the prompt"});
     v("steps", &F::steps, {.meaning = "that the prompt took"});
     v("total_ns", &F::total,
-      {.meaning = "of the process whose total is the median: the sum of the four below"});
+      {.meaning = "of the process whose total is the median: the sum of the five below"});
+    v("load_ns", &F::load, {.meaning = "loading the model; 0: it was loaded before"});
     v("prefill_ns", &F::prefill, {.meaning = "running the model"});
     v("inputs_ns", &F::inputs, {.meaning = "giving it its inputs"});
     v("argmax_ns", &F::argmax, {.meaning = "choosing the token"});
@@ -188,7 +190,8 @@ struct GenerateSide {
   std::string isa;                // features that are masked
   std::vector<std::string> backends;
   std::vector<GenerateTest> tests;
-  std::optional<FirstToken> first_token;
+  std::optional<FirstToken> first_token;       // of processes that ran before
+  std::optional<FirstToken> cold_first_token;  // of processes that have just begun
   std::optional<GeneratedText> text;
   std::optional<DecodeLine> line;
   std::optional<Bytes> peak_rss, cache;
@@ -204,6 +207,8 @@ struct GenerateSide {
     v("cache_bytes", &S::cache, {.meaning = "that the model keeps between steps; null: not known"});
     v("tests", &S::tests, {.meaning = "prompts, then tokens by depth"});
     v("first_token", &S::first_token, {.meaning = "time to the first token; null: not measured undisturbed"});
+    v("cold_first_token", &S::cold_first_token,
+      {.meaning = "the same of a process that has just begun, with loading; null: likewise"});
     v("text", &S::text, {.meaning = "what it generated; null: nothing"});
     v("decode", &S::line, {.meaning = "its steps of one token by position; null: fewer than two positions"});
   }

@@ -189,6 +189,28 @@ TEST(GenerateReport, AddsUpToTheFirstToken) {
   EXPECT_NEAR(*side.text->step.p50, 9e6, 1);
 }
 
+TEST(GenerateReport, AddsUpToTheColdFirstToken) {
+  ExperimentData data = At("a", "tg3", 1, 0, 3, {9e6, 9e6, 9e6, 9e6});
+  for (Launch& launch : data.launches) {
+    launch.load = 50'000'000 + launch.index;
+    launch.load_wait = 0;
+    launch.walk = launch.cold_walk = Walk();
+  }
+  data.launches[0].load_wait = 20'000'000;  // neither of the two was undisturbed
+  data.launches[1].cold_walk->wait_ns[1] = 5'000'000;
+  const GenerateSide side = MakeGenerateReport(ReportOf({data}))->sides.at(0);
+  ASSERT_TRUE(side.cold_first_token);
+  const FirstToken& cold = *side.cold_first_token;
+  EXPECT_EQ(cold.launches, 2);
+  EXPECT_EQ(cold.load, 50'000'002);
+  EXPECT_EQ(cold.total, 50'000'002 + 30'000'129);
+  EXPECT_EQ(cold.total, cold.load + cold.prefill + cold.inputs + cold.argmax + cold.between);
+  EXPECT_EQ(side.first_token->load, 0);
+  EXPECT_EQ(side.first_token->launches, 4);
+  for (Launch& launch : data.launches) launch.cold_walk.reset();
+  EXPECT_FALSE(MakeGenerateReport(ReportOf({data}))->sides.at(0).cold_first_token);
+}
+
 TEST(GenerateReport, FindsTheFirstTokenThatDiffers) {
   ExperimentData a = At("a", "tg3", 1, 0, 3, {9e6, 9e6}), b = At("b", "tg3", 1, 0, 3, {9e6, 9e6});
   for (Launch& launch : a.launches) launch.walk = Walk();
