@@ -231,7 +231,8 @@ struct RooflineChart {
   std::string note = {};                     // text below the chart; "": none
 };
 
-// Several series over the same points, each on its own scale.
+// Several series over the same points: on one scale where the points have places on an axis, else each on its
+// own.
 struct Chart {
   struct Series {
     std::string name;
@@ -247,6 +248,10 @@ struct Chart {
   // Labels of the points ("c7, 2026-01-31"; the axis shows the part before the comma); empty: none
   std::vector<std::string> points = {};
   std::vector<Mark> marks = {};
+  // The place of each point on an axis with the title `axis`; empty: they follow each other. Only pages draw
+  // such a chart, next to a table of the same values.
+  std::vector<std::int64_t> at = {};
+  std::string axis = {};
 };
 
 // Histograms of measured times on one axis, which only screens draw.

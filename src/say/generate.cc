@@ -164,6 +164,28 @@ Table LineTable(const DecodeLine& line) {
   return table;
 }
 
+// The latency of a step at each position, of all variants.
+Chart PositionChart(const GenerateReport& of) {
+  Chart chart;
+  chart.axis = "tokens in the cache";
+  for (const GenerateSide& side : of.sides)
+    if (side.line) chart.at.insert(chart.at.end(), side.line->at.begin(), side.line->at.end());
+  std::ranges::sort(chart.at);
+  chart.at.erase(std::unique(chart.at.begin(), chart.at.end()), chart.at.end());
+  for (const std::int64_t at : chart.at) chart.points.push_back(TokensText(at));
+  for (const GenerateSide& side : of.sides) {
+    if (!side.line) continue;
+    Chart::Series series{SideName(side, of), std::vector<std::optional<double>>(chart.at.size()),
+                         [](double ns) { return Cell(Duration{ns}); }};
+    for (std::size_t i = 0; i < side.line->at.size(); ++i) {
+      const auto at = std::ranges::lower_bound(chart.at, side.line->at[i]);
+      series.values[static_cast<std::size_t>(at - chart.at.begin())] = side.line->ns[i];
+    }
+    chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
 std::string PositionLineText(const DecodeLine& line) {
   if (!line.line)
     return line.at.size() > 1
@@ -262,6 +284,8 @@ Document MakeGenerateDocument(const GenerateReport& of) {
          {std::move(table), Paragraph{"cold: from loading the model in a new process, with its file in the "
                                       "system's cache after the first one; warm: in a process that ran "
                                       "before."}}});
+  if (Chart chart = PositionChart(of); !chart.at.empty() && !report.emulated)
+    document.sections.push_back({"Latency by position", Level::kPage, {std::move(chart)}});
   for (const GenerateSide& side : of.sides) {
     const std::string suffix = of.sides.size() > 1 ? ": " + SideName(side, of) : "";
     Section section{"Decoding by position" + suffix, Level::kUsual};

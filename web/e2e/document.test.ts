@@ -50,6 +50,7 @@ function everything(): Document {
       { title: kHostile[3] as string, level: "usual", parts: [{ list: { level: "usual", numbered: true, items: list } }] },
       { title: "Facts", level: "page", parts: [{ facts: { id: "facts", level: "usual", facts: [{ name: "warning", value: kHostile[1] as string }, { name: "warning", value: "other" }] } }] },
       { title: "Chart", level: "page", parts: [{ chart: { points: kHostile, marks: [{ at: 1, text: "+5.0% " + kHostile[0] }], series: [{ name: kHostile[1] as string, values: [duration(1e6), duration(2e6), nothing, duration(3e6)] }] } }] },
+      { title: "Series by place", level: "page", parts: [{ chart: { points: ["0", "48", "96"], at: [0, 48, 96], axis: "tokens", series: [{ name: kHostile[1] as string, values: [duration(1e6), duration(2e6), duration(3e6)] }, { name: "other", values: [duration(1e6), nothing, duration(9e6)] }] } }] },
       { title: "Folded section", level: "folded", parts: [{ paragraph: { text: "words that are folded", level: "usual" } }] },
     ],
     notes: ["a note"],

@@ -195,7 +195,7 @@ struct SeriesJson {
           return PrintedCellJson{PrintedCell(value ? series.cell(*value) : say::Cell())};
         });
       },
-      {.meaning = "in the order of time"});
+      {.meaning = "in the order of the points"});
   }
 };
 
@@ -214,10 +214,14 @@ struct ChartJson {
   static void Describe(auto& v) {
     using C = const say::Chart&;
     v("series", [](C chart) { return MakeViews<SeriesJson>(chart.series); },
-      {.meaning = "over the same stretch of time, each on its own scale"});
+      {.meaning = "over the same points: with `at` on one scale, else each on its own"});
     v("points", &say::Chart::points, {.meaning = "what each of the values is of", .omit_if_empty = true});
     v("marks", [](C chart) { return MakeViews<MarkJson>(chart.marks); },
       {.meaning = "what begins with which value", .omit_if_empty = true});
+    v("at", &say::Chart::at,
+      {.meaning = "where the points are on the axis; without it they follow each other in time",
+       .omit_if_empty = true});
+    v("axis", &say::Chart::axis, {.meaning = "its title", .omit_if_empty = true, .with = "at"});
   }
 };
 
@@ -236,7 +240,7 @@ struct PartJson {
     v("list", &As<ListJson, say::List>, {.meaning = "of sentences", .omit_if_empty = true});
     v("facts", &As<FactsJson, say::Facts>,
       {.meaning = "what is the same in all of the subject", .omit_if_empty = true});
-    v("chart", &As<ChartJson, say::Chart>, {.meaning = "series over time", .omit_if_empty = true});
+    v("chart", &As<ChartJson, say::Chart>, {.meaning = "series of values", .omit_if_empty = true});
   }
 };
 

@@ -205,6 +205,7 @@ class SectionRenderer {
   }
 
   void DrawPart(const say::Chart& chart) {
+    if (!chart.at.empty()) return;
     for (const say::Chart::Series& series : chart.series) {
       std::optional<double> low, high;
       for (const std::optional<double>& value : series.values) {

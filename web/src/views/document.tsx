@@ -129,6 +129,29 @@ const beforeComma = (text: string): string => text.split(", ")[0] ?? text;
 const kNoPoints: string[] = [];
 const kNoMarks: Mark[] = [];
 
+// Draws series on one scale, by the place of their points.
+function PlacedChart({ series, points, at, axis }: { series: Series[]; points: string[]; at: number[]; axis: string }) {
+  const option = useMemo<EChartsCoreOption>(
+    () => ({
+      grid: { left: 90, right: 20, top: series.length > 1 ? 40 : 20, bottom: 50 },
+      legend: { show: series.length > 1, type: "scroll" },
+      tooltip: {
+        trigger: "item",
+        formatter: ({ seriesIndex, data }: { seriesIndex: number; data: [number, number] }) => {
+          const i = at.indexOf(data[0]);
+          return [series[seriesIndex]?.name, `${axis}: ${points[i]}`, series[seriesIndex]?.values[i]?.text].map((line) => escapeHtml(line ?? "")).join("<br>");
+        },
+      },
+      xAxis: { type: "value", name: axis, nameLocation: "middle", nameGap: 30, max: "dataMax", axisLabel: { formatter: (value: number) => digits(value) } },
+      yAxis: { type: "value", axisLabel: { formatter: axisFormatter(series[0]?.values.find((cell) => cell.value !== undefined)) } },
+      series: series.map((one) => ({ name: one.name, type: "line", symbolSize: 8, data: one.values.flatMap((cell, i) => (cell.value === undefined ? [] : [[at[i], cell.value]])) })),
+    }),
+    [series, points, at, axis],
+  );
+  const label = series.map((one) => `${one.name}: ${one.values.map((cell, i) => `${cell.text} at ${points[i]}`).join(", ")}`);
+  return <Chart option={option} height={260} label={`By ${axis}: ${label.join("; ")}.`} />;
+}
+
 // Draws series over the same stretch of time below each other.
 function ChartPart({ series, points, marks }: { series: Series[]; points: string[]; marks: Mark[] }) {
   const shown = useMemo(() => series.filter((one) => one.values.some((cell) => cell.value !== undefined)), [series]);
@@ -213,6 +236,7 @@ function PartView({ part, section, context }: { part: Part; section: string; con
       </Folded>
     );
   }
+  if (chart?.at) return <PlacedChart series={chart.series} points={chart.points ?? kNoPoints} at={chart.at} axis={chart.axis ?? ""} />;
   return chart ? <ChartPart series={chart.series} points={chart.points ?? kNoPoints} marks={chart.marks ?? kNoMarks} /> : null;
 }
 
