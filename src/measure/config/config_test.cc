@@ -143,6 +143,7 @@ TEST(Config, ReportsWrongValuesInOneLine) {
   EXPECT_THAT(experiment(R"("threads": [1, 1.0])"), HasSubstr("threads: 1.0 is there twice"));
   EXPECT_THAT(experiment(R"("num_threads": [])"), HasSubstr("num_threads: the list is empty"));
   EXPECT_THAT(experiment(R"("inputs": [])"), HasSubstr("inputs: the list is empty"));
+  EXPECT_THAT(experiment(R"("cpu_affinity": [])"), HasSubstr("cpu_affinity: the list is empty"));
   EXPECT_EQ(experiment(R"("threads": [1, 2], "inputs": ["a", "a"])"), "no error");
   EXPECT_THAT(experiment(R"("cpu_affinity": "x")"), HasSubstr("is not a set of CPUs"));
   EXPECT_THAT(experiment(R"("mode": "trace")"), HasSubstr("neither"));
@@ -163,7 +164,7 @@ TEST(Config, ReportsWrongValuesInOneLine) {
   EXPECT_THAT(ParseError(R"({"experiments": [{"name": "a"}]})"), HasSubstr("no model is given"));
   EXPECT_THAT(ParseError(R"({"model": "", "experiments": [{"name": "a"}]})"), HasSubstr("no model is given"));
   EXPECT_THAT(ParseError(R"({"model": "/m/a.pte", "experiments": []})"),
-              HasSubstr("at least one experiment"));
+              HasSubstr("experiments: the list is empty"));
   EXPECT_THAT(ParseError("[]"), HasSubstr("must be an object"));
   EXPECT_THAT(ParseError(""), HasSubstr("is empty"));
   EXPECT_THAT(ParseError("{\"margin\": 1e999}"), HasSubstr("larger than any that can be stored"));

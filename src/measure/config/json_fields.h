@@ -76,11 +76,13 @@ class ReadKeys {
   template <typename M, typename Owner>
   void operator()(const char* key, M Owner::*member, const MemberInfo& about = {}) {
     Read(key, keys_.*member, about);
+    fields_.RequireElements(key, about);
   }
   template <typename Raw>
   void operator()(const char* key, const Raw& raw, const MemberInfo& about = {}) {
     typename decltype(raw(keys_))::Form read{};
     Read(key, read, about);
+    fields_.RequireElements(key, about);
   }
 
  private:
@@ -102,10 +104,8 @@ class ReadKeys {
       Take(fields_.Integer(key, bound(about.least), bound(about.most)), value);
     } else if constexpr (std::is_same_v<M, std::vector<int>>) {
       Take(fields_.Integers(key, bound(about.least), bound(about.most)), value);
-      fields_.RequireElements(key, about);
     } else if constexpr (std::is_same_v<M, std::vector<std::string>>) {
       Take(fields_.Texts(key, about.words), value);
-      fields_.RequireElements(key, about);
     } else if constexpr (std::is_same_v<M, std::string> || std::is_same_v<M, std::filesystem::path>) {
       Take(fields_.Text(key), value);
     } else {

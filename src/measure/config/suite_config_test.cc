@@ -74,7 +74,7 @@ TEST(Suite, UsesExistingPrograms) {
 }
 
 TEST(Suite, ReportsProblems) {
-  EXPECT_THAT(SuiteProblem(R"({"models": []})"), HasSubstr("must be a list of models"));
+  EXPECT_THAT(SuiteProblem(R"({"models": []})"), HasSubstr("models: the list is empty"));
   EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "dtype": "fp32"})"), HasSubstr("dtypes"));
   EXPECT_THAT(SuiteProblem(R"({"models": ["a", "x/a"]})"), HasSubstr("two of the name"));
   // Refuses the same names as the schema; a name made from a file name is valid.
