@@ -45,37 +45,32 @@ struct EtdumpJson {
 };
 
 struct PlotExperimentJson {
-  const Report& report;
-  const LatencyPlot& plot;
   std::size_t set;
-
-  const ReportExperiment& Experiment() const { return report.experiments[plot.experiments[set]]; }
 
   static void Describe(auto& v) {
     using J = const PlotExperimentJson&;
-    v.Flat([](J json) { return NamedExperimentJson{json.report, json.Experiment()}; });
-    v("counts", [](J json) { return json.plot.histogram.counts[json.set]; }, {.meaning = "runs, bin by bin"});
-    v("beyond", [](J json) { return json.plot.histogram.beyond[json.set]; },
+    using Plot = const LatencyPlot&;
+    v.Flat([](J json, Plot in, const Report& report) {
+      return NamedExperimentJson{report, report.experiments[in.experiments[json.set]]};
+    });
+    v("counts", [](J json, Plot in) { return in.histogram.counts[json.set]; },
+      {.meaning = "runs, bin by bin"});
+    v("beyond", [](J json, Plot in) { return in.histogram.beyond[json.set]; },
       {.meaning = "runs that took longer than the axis goes"});
   }
 };
 
 struct PlotJson {
-  const Report& report;
-  const LatencyPlot& plot;
+  const LatencyPlot& of;
 
   static constexpr const char* kSchemaName = "latency_plot";
   static void Describe(auto& v) {
-    using J = const PlotJson&;
-    v(
-        "from_ms", [](J json) { return json.plot.histogram.from; },
-        kMs.WithMeaning("where the first bin begins"));
-    v("width_ms", [](J json) { return json.plot.histogram.width; },
+    using Plot = const LatencyPlot&;
+    v("from_ms", [](Plot plot) { return plot.histogram.from; },
+      {.meaning = "where the first bin begins", .scale = 1e6});
+    v("width_ms", [](Plot plot) { return plot.histogram.width; },
       {.meaning = "of a bin; 0 where all times are equal", .least = 0, .scale = 1e6});
-    v("experiments",
-      [](J json) {
-        return MakeIndexViews<PlotExperimentJson>(json.plot.experiments.size(), json.report, json.plot);
-      },
+    v("experiments", [](Plot plot) { return MakeIndexViews<PlotExperimentJson>(plot.experiments.size()); },
       {.meaning = "on the same axis"});
   }
 };
@@ -183,7 +178,7 @@ struct AnalysisJson {
     v("matrices", [](J json) { return MakeViews<MatrixJson>(json.of.matrices, json.of); },
       {.meaning = "several experiments compared with one baseline; false discovery is controlled within a "
                   "comparison, not over a matrix"});
-    v("latency_plots", [](J json) { return MakeViews<PlotJson>(json.of.latency_plots, json.of); },
+    v("latency_plots", [](J json) { return MakeViews<PlotJson>(json.of.latency_plots); },
       {.meaning = "histograms of experiments that are compared with each other"});
     v("ladder", &Report::ladder, {.meaning = "of a run that measured levels of the ISA; null: it is none"});
     v("isa_threads", &Report::payoffs,
@@ -195,13 +190,12 @@ struct AnalysisJson {
 };
 
 struct ResultJson {
-  const Report& report;
   const ReportExperiment& experiment;
   const stats::Distribution& of = experiment.latency;
 
   static void Describe(auto& v) {
     using J = const ResultJson&;
-    v.Flat([](J json) { return NamedExperimentJson{json.report, json.experiment}; });
+    v.Flat([](J json, const Report& in) { return NamedExperimentJson{in, json.experiment}; });
     v("runs", &stats::Distribution::n, {.meaning = "that the times are of"});
     v("median_ms", &stats::Distribution::p50, kMs.WithMeaning("of the latency"));
     v("mean_ms", &stats::Distribution::mean, kMs.WithMeaning("of the latency"));
@@ -233,7 +227,7 @@ struct PipelineSummaryJson {
     v("model", &Report::model_id,
       {.meaning = "file name without .pte; null: not known, or several", .or_null = true});
     DescribeMeasurement(v);
-    v("results", [](J json) { return MakeViews<ResultJson>(json.of.experiments, json.of); },
+    v("results", [](J json) { return MakeViews<ResultJson>(json.of.experiments); },
       {.meaning = "latency of each experiment"});
     v("comparisons", [](J json) { return MakeViews<VerdictJson>(json.of.comparisons); },
       {.meaning = "latency of each pair"});
