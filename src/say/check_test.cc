@@ -30,10 +30,10 @@ std::string MessageWith(const OperatorOrigin& origin) {
 
 TEST(MakeCheckDocument, NamesTheOperatorsLayerAndLine) {
   const SourceFrame frame{"/home/me/net.py", 68, "forward", ""};
-  EXPECT_EQ(MessageWith({"layer1.2", frame}), "Add (ND) #1 in layer1.2, net.py:68");
-  EXPECT_EQ(MessageWith({"layer1.2", std::nullopt}), "Add (ND) #1 in layer1.2");
-  EXPECT_EQ(MessageWith({"", frame}), "Add (ND) #1 in net.py:68");
-  EXPECT_EQ(MessageWith({"", std::nullopt}), "Add (ND) #1");
+  EXPECT_EQ(MessageWith({"", "layer1.2", frame}), "Add (ND) #1 in layer1.2, net.py:68");
+  EXPECT_EQ(MessageWith({"", "layer1.2", std::nullopt}), "Add (ND) #1 in layer1.2");
+  EXPECT_EQ(MessageWith({"", "", frame}), "Add (ND) #1 in net.py:68");
+  EXPECT_EQ(MessageWith({"", "", std::nullopt}), "Add (ND) #1");
 }
 
 }  // namespace

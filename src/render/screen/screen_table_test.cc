@@ -20,8 +20,11 @@ ScreenTable MakeTable(const std::vector<TestColumn>& columns,
                       const std::vector<std::vector<std::string>>& rows) {
   ScreenTable table;
   for (const auto& [title, right, drop_priority, decides] : columns) {
-    table.columns.push_back(
-        {.title = title, .right = right, .drop_priority = drop_priority, .decides = decides});
+    say::Table::Column& column = table.columns.emplace_back();
+    column.title = title;
+    column.right = right;
+    column.drop_priority = drop_priority;
+    column.decides = decides;
   }
   table.columns.front().kept_part = say::Table::KeptPart::kName;
   for (const std::vector<std::string>& row : rows)
@@ -85,15 +88,15 @@ TEST(ScreenTable, AllShowsHiddenColumnsBelow) {
 }
 
 TEST(ScreenTable, DecidingColumnsAreNeverDropped) {
-  const ScreenTable pairs{
-      {{"name"},
-       {"device"},
-       {"launches", true, 1},
-       {"speedup", true, 2, true},
-       {"95% CI"},
-       {"verdict", false, 0, true}},
-      {{{"a"}, {"pixel-8-pro-of-the-lab"}, {"10"}, {"2.00x"}, {"[1.90, 2.10]"}, {"faster"}},
-       {{"b"}, {"pixel-9-pro-of-the-lab"}, {"10"}, {"1.00x"}, {"[0.99, 1.01]"}, {"same"}}}};
+  const ScreenTable pairs =
+      MakeTable({{"name"},
+                 {"device"},
+                 {"launches", true, 1},
+                 {"speedup", true, 2, true},
+                 {"95% CI"},
+                 {"verdict", false, 0, true}},
+                {{"a", "pixel-8-pro-of-the-lab", "10", "2.00x", "[1.90, 2.10]", "faster"},
+                 {"b", "pixel-9-pro-of-the-lab", "10", "1.00x", "[0.99, 1.01]", "same"}});
   EXPECT_EQ(DrawnAt(pairs, 66),
             "  name  device                  speedup  95% CI        verdict\n"
             "  a     pixel-8-pro-of-the-lab    2.00x  [1.90, 2.10]  faster\n"
@@ -111,9 +114,9 @@ TEST(ScreenTable, DecidingColumnsAreNeverDropped) {
             "  a     faster\n"
             "  b     same\n");
   // A speedup takes over the title of the time beside it.
-  const ScreenTable matrix{
+  const ScreenTable matrix = MakeTable(
       {{"name"}, {"off", true}, {"on", true}, {"", true, 0, true}, {"more", true}, {"", true, 0, true}},
-      {{{"a"}, {"3.000"}, {"2.000"}, {"1.50x"}, {"1.000"}, {"3.00x"}}}};
+      {{"a", "3.000", "2.000", "1.50x", "1.000", "3.00x"}});
   EXPECT_EQ(DrawnAt(matrix, 34), "  name    off     on          more\n  a     3.000  2.000  1.50x  3.00x\n");
 }
 

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr int kLaunches = 10;
+constexpr int kGateLaunches = 10;
 
 // By name of a check: how much longer the candidate takes.
 using Slowdowns = std::map<std::string, double>;
@@ -55,7 +55,7 @@ struct Simulated {
   explicit Simulated(const Slowdowns& slowdowns, Bytes cache = 1000, std::uint64_t seed = 5) {
     Random random(seed);
     std::vector<double> launches;
-    for (int l = 0; l < kLaunches; ++l) launches.push_back(std::exp(0.2 * random.Normal()));
+    for (int l = 0; l < kGateLaunches; ++l) launches.push_back(std::exp(0.2 * random.Normal()));
     run.experiments = Variant("a", launches, random, {}, 1000);
     for (ExperimentData& data : Variant("b", launches, random, slowdowns, cache))
       run.experiments.push_back(std::move(data));
@@ -86,7 +86,7 @@ TEST(CheckGenerate, ChecksTheTestsOfAPairTogether) {
   EXPECT_EQ(check.decision, GateDecision::kPass);
   const CheckPair& pair = check.pairs.at(0);
   EXPECT_EQ(pair.name, "b against a");
-  EXPECT_EQ(pair.launches, kLaunches);
+  EXPECT_EQ(pair.launches, kGateLaunches);
   EXPECT_EQ(pair.pairing, Pairing::kLaunches);
   const auto items = ItemsOf(check);
   ASSERT_EQ(items.size(), 5U);
