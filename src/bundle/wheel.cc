@@ -34,6 +34,30 @@ fs::path WheelFolder(const fs::path& checkout) { return checkout / "build" / "wh
 
 }  // namespace
 
+void FetchWheel(const std::string& python, const std::string& requirement,
+                const std::vector<std::string>& pip_options, const fs::path& folder) {
+  fs::create_directories(folder);
+  std::vector<std::string> download = {python,      "-m",
+                                       "pip",       "download",
+                                       "--quiet",   "--disable-pip-version-check",
+                                       "--no-deps", "--only-binary=:all:",
+                                       "--dest",    folder.string()};
+  download.insert(download.end(), pip_options.begin(), pip_options.end());
+  download.push_back(requirement);
+  try {
+    RunStep(download, "fetch " + requirement);
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() != ".whl") continue;
+      RunStep({python, "-m", "zipfile", "-e", entry.path().string(), folder.string()}, "unpack the wheel");
+      fs::remove(entry.path());
+      return;
+    }
+  } catch (Error& error) {
+    throw error.Remedy("check pip and the network");
+  }
+  throw Error(ExitCode::kDeviceFailed, "pip fetched no wheel of " + requirement).Remedy("check pip");
+}
+
 std::string InstalledExecutorch(const fs::path& checkout) {
   return QueryMetadata(checkout, "m.version('executorch')");
 }
@@ -56,24 +80,14 @@ fs::path Aarch64Wheel(const fs::path& checkout, const std::string& version, cons
   fs::path root = folder / "executorch";
   const std::string requirement = "executorch==" + version;
   progress(fmt::format("fetching {} for aarch64 Linux (18 MB)", requirement));
-  const std::string python = CheckoutPython(checkout).string();
   const fs::path partial = folder.string() + ".partial";
   fs::remove_all(partial);
-  fs::create_directories(partial);
   try {
-    RunStep({python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-             "--only-binary=:all:", "--platform", "manylinux_2_28_aarch64", "--dest", partial.string(),
-             requirement},
-            "fetch " + requirement + " for aarch64 Linux");
+    FetchWheel(CheckoutPython(checkout).string(), requirement, {"--platform", "manylinux_2_28_aarch64"},
+               partial);
   } catch (Error& error) {
     throw error.Remedy(
         fmt::format("check pip and the network, or unpack that wheel into {}", folder.string()));
-  }
-  for (const auto& entry : fs::directory_iterator(partial)) {
-    if (entry.path().extension() != ".whl") continue;
-    RunStep({python, "-m", "zipfile", "-e", entry.path().string(), partial.string()}, "unpack the wheel");
-    fs::remove(entry.path());
-    break;
   }
   fs::remove_all(folder);
   fs::rename(partial, folder);

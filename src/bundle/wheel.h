@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "bundle/steps.h"
 
@@ -10,6 +11,11 @@ namespace etprof {
 
 // The Python of the checkout's environment. Throws Error (kBadInput) if there is none.
 std::filesystem::path CheckoutPython(const std::filesystem::path& checkout);
+
+// Fetches a wheel by pip (as configured) and unpacks it into `folder`, which gets .../executorch. The options
+// of `pip download` choose its platform. Throws Error (kDeviceFailed).
+void FetchWheel(const std::string& python, const std::string& requirement,
+                const std::vector<std::string>& pip_options, const std::filesystem::path& folder);
 
 // The version of the executorch wheel in the checkout's .venv, such as "1.5.1". Throws Error (kDeviceFailed).
 std::string InstalledExecutorch(const std::filesystem::path& checkout);

@@ -1,19 +1,19 @@
 #include "workflow/runtimes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <vector>
 
-#include "bundle/steps.h"
+#include "bundle/wheel.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/file/sha256.h"
 #include "core/json/json_members.h"
-#include "protocol/messages.h"
+#include "device/local/local.h"
+#include "workflow/measure/device.h"
 #include "workflow/measure/locate.h"
 
 namespace etprof {
@@ -43,20 +43,21 @@ struct RuntimeManifest {
   }
 };
 
-// Releases that were tried with this runner. Before 1.4, Module has another layout than the runner's headers.
-bool IsPortable(const std::string& version) { return version == "1.4.0" || version == "1.4.1"; }
-bool HasLibraries(const std::string& version) { return version == "1.5.0" || version == "1.5.1"; }
+struct Release {
+  std::string_view version;
+  bool has_libraries;  // for C++, which wheels have since 1.5
+};
+// The releases that were tried with this runner. Before 1.4, Module has another layout than the runner's
+// headers.
+constexpr Release kReleases[] = {{"1.4.0", false}, {"1.4.1", false}, {"1.5.0", true}, {"1.5.1", true}};
 
-fs::path CacheFolder() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value == nullptr ? "" : value);
-  };
-  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return fs::path(cache) / "etprof";
-  const std::string home = variable("HOME");
-  if (!home.empty()) return fs::path(home) / ".cache" / "etprof";
-  throw Error(ExitCode::kBadInput, "there is no folder for ExecuTorch's libraries: HOME is not set")
-      .Remedy("set HOME or XDG_CACHE_HOME");
+const Release& RequireRelease(const std::string& version) {
+  const auto release = std::ranges::find(kReleases, version, &Release::version);
+  if (release != std::end(kReleases)) return *release;
+  throw Error(ExitCode::kUsage, fmt::format("ExecuTorch {} was not tried with this runner", version))
+      .Remedy(fmt::format("the versions are {}; for another one, build etprof with its wheel, and give that "
+                          "`runner=`",
+                          fmt::join(VerifiedReleases(), ", ")));
 }
 
 void RequireUndamaged(const fs::path& folder, const std::string& version) {
@@ -79,12 +80,9 @@ void RequireUndamaged(const fs::path& folder, const std::string& version) {
 }
 
 // The library of the runner's own ExecuTorch that has cpuinfo and the thread pool.
-fs::path ThreadpoolOf(const fs::path& runner) {
-  const std::string text = RunStep({runner.string(), "--isa-info"}, "name its libraries").out;
-  const nlohmann::json info = nlohmann::json::parse(text, nullptr, false);
-  for (const nlohmann::json& library :
-       info.is_object() ? info.value("libraries", nlohmann::json::array()) : nlohmann::json::array()) {
-    const fs::path path = library.get<protocol::MappedLibrary>().path;
+fs::path ThreadpoolOf(Device& device, const fs::path& runner) {
+  for (const protocol::MappedLibrary& library : AskRunner(device, runner.string(), "").libraries) {
+    const fs::path path = library.path;
     if (path.filename() == "libexecutorch_threadpool.so") return path;
   }
   throw Error(ExitCode::kDeviceFailed, "does not say where its libraries are")
@@ -92,31 +90,9 @@ fs::path ThreadpoolOf(const fs::path& runner) {
       .Remedy("use the etprof-runner that belongs to this etprof");
 }
 
-// The unpacked wheel of that version for CPython 3.11, whatever Python there is here: it is never started.
-fs::path UnpackWheel(const std::string& version, const fs::path& folder,
-                     const std::function<void(const std::string&)>& progress) {
-  const std::string python = PythonProgram(CheckoutRoot()), requirement = "executorch==" + version;
-  progress(fmt::format("fetching {} (18 MB)", requirement));
-  try {
-    RunStep({python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-             "--only-binary=:all:", "--platform", "manylinux_2_28_x86_64", "--python-version", "3.11",
-             "--implementation", "cp", "--abi", "cp311", "--dest", folder.string(), requirement},
-            "fetch " + requirement);
-  } catch (Error& error) {
-    throw error.Remedy("check pip and the network");
-  }
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() != ".whl") continue;
-    const fs::path wheel = folder / "wheel";
-    RunStep({python, "-m", "zipfile", "-e", entry.path().string(), wheel.string()}, "unpack the wheel");
-    return wheel / "executorch";
-  }
-  throw Error(ExitCode::kDeviceFailed, "pip fetched no wheel of " + requirement).Remedy("check pip");
-}
-
 // The libraries of the runtime by the names under which they lie in its folder.
-std::vector<std::pair<std::string, fs::path>> LibrariesOf(const std::string& version, const fs::path& wheel,
-                                                          const fs::path& runner) {
+std::vector<std::pair<std::string, fs::path>> LibrariesOf(const Release& release, const fs::path& wheel,
+                                                          Device& device, const fs::path& runner) {
   std::vector<std::pair<std::string, fs::path>> libraries;
   const auto add_all_of = [&](const fs::path& folder) {
     for (const auto& entry : fs::directory_iterator(folder)) {
@@ -124,7 +100,7 @@ std::vector<std::pair<std::string, fs::path>> LibrariesOf(const std::string& ver
         libraries.emplace_back(entry.path().filename().string(), entry.path());
     }
   };
-  if (HasLibraries(version)) {
+  if (release.has_libraries) {
     add_all_of(wheel / "lib");
     return libraries;
   }
@@ -135,55 +111,73 @@ std::vector<std::pair<std::string, fs::path>> LibrariesOf(const std::string& ver
         .Remedy("use the etprof-runner that belongs to this etprof, on x86-64 Linux");
   }
   add_all_of(stand_ins);
-  libraries.emplace_back("libexecutorch_cpuinfo.so", ThreadpoolOf(runner));
+  libraries.emplace_back("libexecutorch_cpuinfo.so", ThreadpoolOf(device, runner));
   for (const char* const file : {"extension/pybindings/_portable_lib.cpython-311-x86_64-linux-gnu.so",
                                  "backends/qualcomm/libqnn_executorch_backend.so"})
     libraries.emplace_back(fs::path(file).filename().string(), wheel / file);
   return libraries;
 }
 
+// Removes the folder and what is in it.
+struct PartialFolder {
+  fs::path path;
+  ~PartialFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+};
+
 }  // namespace
 
-fs::path ExecutorchRuntime(const std::string& version, const fs::path& runner,
+std::vector<std::string> VerifiedReleases() {
+  std::vector<std::string> versions;
+  for (const Release& release : kReleases) versions.emplace_back(release.version);
+  return versions;
+}
+
+void RequireVerifiedRelease(const std::string& version) { RequireRelease(version); }
+
+fs::path ExecutorchRuntime(const std::string& version, Device& device, const fs::path& runner,
                            const std::function<void(const std::string&)>& progress) {
-  if (!IsPortable(version) && !HasLibraries(version)) {
-    throw Error(ExitCode::kUsage, fmt::format("ExecuTorch {} was not tried with this runner", version))
-        .Remedy(
-            "the versions are 1.4.0, 1.4.1, 1.5.0, and 1.5.1; for another one, build etprof with its wheel, "
-            "and give that `runner=`");
+  const Release& release = RequireRelease(version);
+  const fs::path cache = LocalDeviceFolder();
+  if (cache.empty()) {
+    throw Error(ExitCode::kBadInput, "there is no folder for ExecuTorch's libraries: HOME is not set")
+        .Remedy("set HOME or XDG_CACHE_HOME");
   }
-  const fs::path all = CacheFolder() / "executorch";
+  const fs::path all = cache / "executorch";
   fs::path folder = all / (version + "-linux-x86_64");
   if (Exists(folder)) {
     RequireUndamaged(folder, version);
     return folder;
   }
-  const fs::path partial = all / fmt::format(".{}-{}", version, ::getpid());
+  const PartialFolder partial{all / fmt::format(".{}-{}", version, ::getpid())};
+  const fs::path wheel = partial.path / "wheel", libraries = partial.path / "libraries";
   try {
-    fs::remove_all(partial);
-    fs::create_directories(partial / "libraries");
+    fs::remove_all(partial.path);
+    fs::create_directories(libraries);
+    const std::string requirement = "executorch==" + version;
+    progress(fmt::format("fetching {} (18 MB)", requirement));
+    // The wheel is for CPython 3.11, whatever Python there is here: it is never started.
+    FetchWheel(PythonProgram(CheckoutRoot()), requirement,
+               {"--platform", "manylinux_2_28_x86_64", "--python-version", "3.11", "--implementation", "cp",
+                "--abi", "cp311"},
+               wheel);
     RuntimeManifest manifest{version, {}};
-    for (const auto& [name, from] : LibrariesOf(version, UnpackWheel(version, partial, progress), runner)) {
-      fs::copy_file(from, partial / "libraries" / name);
+    for (const auto& [name, from] : LibrariesOf(release, wheel / "executorch", device, runner)) {
+      fs::copy_file(from, libraries / name);
       manifest.files.push_back({name, Sha256HexOfFile(from)});
     }
     std::ranges::sort(manifest.files, {}, &RuntimeManifest::File::name);
-    WriteFileAtomically(partial / "libraries" / kRuntimeFile, nlohmann::json(manifest).dump(1) + "\n");
-    std::error_code taken;  // another etprof may have been quicker
-    fs::rename(partial / "libraries", folder, taken);
-    fs::remove_all(partial);
+    WriteFileAtomically(libraries / kRuntimeFile, nlohmann::json(manifest).dump(1) + "\n");
+    std::error_code taken;
+    fs::rename(libraries, folder, taken);
+    if (taken) RequireUndamaged(folder, version);  // another etprof was quicker
   } catch (const fs::filesystem_error& error) {
-    std::error_code ignored;
-    fs::remove_all(partial, ignored);
     throw Error(ExitCode::kDeviceFailed, fmt::format("cannot be made: {}", error.code().message()))
         .InFile(folder.string())
         .Remedy("free some space, or set XDG_CACHE_HOME");
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove_all(partial, ignored);
-    throw;
   }
-  RequireUndamaged(folder, version);
   return folder;
 }
 

@@ -3,8 +3,16 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
+
+#include "device/device.h"
 
 namespace etprof {
+
+// The releases that this etprof's runner can use, oldest first.
+std::vector<std::string> VerifiedReleases();
+// Throws Error (kUsage) for any other release.
+void RequireVerifiedRelease(const std::string& version);
 
 // The folder with the libraries of that ExecuTorch release, for an etprof-runner of x86-64 Linux, which finds
 // them by LD_LIBRARY_PATH: `executorch/<version>-linux-x86_64` below etprof's cache. If it is absent, it is
@@ -14,9 +22,10 @@ namespace etprof {
 // which is loaded without Python and PyTorch by the libraries in `portable-runtime` beside the runner
 // (runner/runtimes/portable_stand_ins.cc).
 //
-// Throws Error: kUsage for a version that no runner of this etprof can use, kBadInput for a folder that is
+// `device` is this machine. Throws Error: kUsage as RequireVerifiedRelease, kBadInput for a folder that is
 // not as it was made, kDeviceFailed if the wheel cannot be fetched or the runner does not answer.
-std::filesystem::path ExecutorchRuntime(const std::string& version, const std::filesystem::path& runner,
+std::filesystem::path ExecutorchRuntime(const std::string& version, Device& device,
+                                        const std::filesystem::path& runner,
                                         const std::function<void(const std::string&)>& progress);
 
 }  // namespace etprof

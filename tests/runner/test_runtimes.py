@@ -16,7 +16,7 @@ USAGE, BAD_INPUT = 2, 3
 
 
 def run(etprof: Path, cache: Path, *words: object) -> subprocess.CompletedProcess:
-    env = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    env = {**os.environ, "ETPROF_DEVICE_DIR": str(cache)}
     return subprocess.run([etprof, *map(str, words)], env=env, capture_output=True, text=True, check=False)
 
 

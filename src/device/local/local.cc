@@ -1,5 +1,6 @@
 #include "device/local/local.h"
 
+#include <cstdlib>
 #include <utility>
 
 #include "core/file/file.h"
@@ -67,5 +68,18 @@ class LocalDevice : public Device {
 }  // namespace
 
 std::unique_ptr<Device> MakeLocalDevice() { return std::make_unique<LocalDevice>(); }
+
+std::filesystem::path LocalDeviceFolder() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  if (const std::string given = variable("ETPROF_DEVICE_DIR"); !given.empty())
+    return std::filesystem::path(given) / "etprof";
+  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty())
+    return std::filesystem::path(cache) / "etprof";
+  const std::string home = variable("HOME");
+  return home.empty() ? std::filesystem::path() : std::filesystem::path(home) / ".cache" / "etprof";
+}
 
 }  // namespace etprof

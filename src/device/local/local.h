@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 
 #include "device/device.h"
@@ -8,5 +9,9 @@ namespace etprof {
 
 // The device for this machine. Put and Place return local paths; nothing is copied.
 std::unique_ptr<Device> MakeLocalDevice();
+
+// etprof's folder on this machine, which the shell scripts of remote.cc find in the same way. Empty: not
+// known.
+std::filesystem::path LocalDeviceFolder();
 
 }  // namespace etprof

@@ -55,8 +55,7 @@ ConfigContext ContextFor(const Device& device, const DeviceProperties& propertie
   }
 }
 
-protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
-                             const std::string& exec_wrapper) {
+protocol::Ready AskRunner(Device& device, const std::string& given_runner, const std::string& exec_wrapper) {
   const std::string runner =
       given_runner.empty() ? RunnerFor(device, device.Properties()).string() : given_runner;
   Command command;
@@ -75,7 +74,9 @@ protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
         .Remedy("build it again with the etprof of this version");
   }
   try {
-    return nlohmann::json::parse(text).at("isa").get<protocol::IsaState>();
+    const nlohmann::json info = nlohmann::json::parse(text);
+    static_cast<void>(info.at("isa"));  // other programs may print JSON, too
+    return info.get<protocol::Ready>();
   } catch (const nlohmann::json::exception&) {
     throw Error(ExitCode::kBadInput,
                 "does not say what the CPU has: it is not an etprof-runner of this version")

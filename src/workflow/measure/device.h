@@ -82,12 +82,12 @@ std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& pr
 // since every experiment may name its own.
 ConfigContext ContextFor(const Device& device, const DeviceProperties& properties);
 
-// Asks etprof-runner for the CPU features of a device, which come from cpuinfo, as XNNPACK's own choices do.
+// Asks etprof-runner for the CPU features of a device, which come from cpuinfo, as XNNPACK's own choices do,
+// and for the libraries that it maps.
 // `given_runner` is a path on this machine; empty: RunnerFor the device. `exec_wrapper` is the command that
 // starts the runner. Throws Error: kBadInput for a runner that does not exist or is not an etprof-runner,
 // kDeviceFailed for one that does not run.
-protocol::IsaState AskRunner(Device& device, const std::string& given_runner,
-                             const std::string& exec_wrapper);
+protocol::Ready AskRunner(Device& device, const std::string& given_runner, const std::string& exec_wrapper);
 
 // Options for measuring the peaks of a device: its memory bandwidth and arithmetic throughput.
 struct PeaksOptions {

@@ -90,7 +90,7 @@ Config MakeJobConfig(const LadderOptions& options, Device& device, const DeviceP
   const MeasureRequest& measure = options.measure;
   const ExperimentConfig as_given = MakeExperimentConfig(measure, options.model, device, properties);
   Config config = MakeLadderConfig(
-      as_given, LadderLevels(AskRunner(device, as_given.runner.string(), measure.exec_wrapper)));
+      as_given, LadderLevels(AskRunner(device, as_given.runner.string(), measure.exec_wrapper).isa));
   Apply(measure, config);
   if (!config.max_seconds && !config.launches) config.max_seconds = DefaultLadderSeconds(config);
   if (config.output_root.empty())
@@ -132,7 +132,8 @@ void UseRuntimes(const DeviceProperties& properties, Device& device, Config& con
       throw Error(ExitCode::kUsage, "`executorch=` needs this machine, with x86-64 Linux")
           .Remedy("for other devices, build runners with those wheels, and compare `runner=` (etprof build)");
     }
-    const std::string folder = ExecutorchRuntime(experiment.executorch, experiment.runner, progress).string();
+    const std::string folder =
+        ExecutorchRuntime(experiment.executorch, device, experiment.runner, progress).string();
     std::string& path = experiment.environment["LD_LIBRARY_PATH"];
     path = path.empty() ? folder : folder + ":" + path;
   }
