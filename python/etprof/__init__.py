@@ -30,7 +30,7 @@ _MODULES = {
         "etdump": "Etdump Profile read_etdump",
         "history": "History",
         "workflows": """analyze bisect build build_executorch check check_programs devices diff doctor generate inspect isa
-                        kernels peaks profile quick_test recover report run suite trace validate""",
+                        kernels peaks profile quick_test recover report run suite trace validate versions""",
     }.items()
     for name in names.split()
 }

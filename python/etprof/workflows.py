@@ -130,6 +130,12 @@ def run(
 
 
 @_with_options
+def versions(model: Path_, *, progress: Progress | None = None, **options: Any) -> Result:
+    """Measure a .pte with several ExecuTorch releases, each against the one before, and analyze the results."""
+    return _do("versions", progress, options, model=model)
+
+
+@_with_options
 def isa(model: Path_ | None = None, *, progress: Progress | None = None, **options: Any) -> Result:
     """Measure a .pte at each feature level of the CPU, and analyze the results; without a model, return the levels of the CPU."""
     return _do("isa", progress, options, model=model or "")

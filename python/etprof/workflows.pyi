@@ -216,6 +216,93 @@ Raises:
     KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
     Exception: an exception from `progress` ends the measurement, too"""
 
+def versions(
+    model: Path_,
+    *,
+    progress: Progress | None = None,
+    versions: str | Sequence[str] | None = None,
+    max_seconds: float | None = None,
+    launches: int | None = None,
+    runs: int | None = None,
+    threads: int | Sequence[int] | None = None,
+    output_root: Path_ | None = None,
+    resume: bool = False,
+    device: str | Sequence[str] | None = None,
+    wait_for_device: float = 60.0,
+    keep: bool = False,
+    power_mode: Literal['unconstrained-boost', 'app-developer'] | None = None,
+    max_temp: float | None = None,
+    max_temp_wait: float | None = None,
+    wait_minutes: float | None = None,
+    warmup: int | None = None,
+    precision: float | None = None,
+    margin: float | None = None,
+    cpus: str | None = None,
+    period: str | None = None,
+    runner: Path_ | None = None,
+    method: str = 'forward',
+    data: Path_ | None = None,
+    inputs: str | Sequence[str] | None = None,
+    load: Path_ | Sequence[Path_] | None = None,
+    exec_wrapper: str | None = None,
+    sustained: str | None = None,
+    counters: bool = False,
+    instructions: bool = False,
+    watch: bool = False,
+    values: bool = False,
+    no_peaks: bool = False,
+    history: Path_ | None = None,
+    commit: str = 'HEAD',
+    reference: str | None = None,
+    device_name: str | None = None,
+) -> Result:
+    """Measure a .pte with several ExecuTorch releases, each against the one before, and analyze the results.
+
+Options:
+    versions: ExecuTorch releases, each compared with the one before it (default: all that were verified)
+    max_seconds: Time limit in seconds
+    launches: Process launches of each experiment
+    runs: Traced runs of each experiment (default: 100)
+    threads: Number of threads
+    output_root: Results directory
+    resume: Resume an interrupted measurement of the same command
+    device: Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)
+    wait_for_device: Seconds to wait for a lost device to reconnect (default: 60)
+    keep: Keep the run's folder on the device
+    power_mode: Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the end (docs/concepts/power.md)
+    max_temp: Maximum temperature in degrees Celsius: before each round, wait until the skin (the hottest CPU sensor if there is none for the skin) is below it
+    max_temp_wait: Maximum seconds to wait for cooling before each round, and six times that in total (default: 300)
+    wait_minutes: Maximum minutes to wait, before the measurement begins, for a device that is hot or busy (default: 0)
+    warmup: Minimum warmup runs per launch (default: 10)
+    precision: Target half-width of the confidence interval (default: half of --margin)
+    margin: Differences within ±MARGIN count as "same" (default: 0.01)
+    cpus: Run on these CPUs only: 0,2-3, a mask such as 0x80, or big, mid, little
+    period: Start one inference per interval, e.g., 33ms (default: back to back)
+    runner: Path of etprof-runner or an executor_runner (default: the one next to etprof)
+    method: Method to run (default: forward)
+    data: External weights, a .ptd file
+    inputs: Inputs: ones, random, an .inputs file, or one raw file per tensor (default: the inputs saved next to the model)
+    load: Library of custom operators or of another backend. May be repeated. ExecuTorch's kernels for LLMs load by themselves
+    exec_wrapper: Command that starts the runner, such as an emulator or a tool on the device
+    sustained: Run each experiment continuously for this long, one after the other, and show latency, clock, and temperature over time
+    counters: Read the processor's counters at every operator, in separate runs (docs/guides/bottlenecks.md)
+    instructions: Count the instructions of every operator, in separate runs, with the processor's counters, Callgrind, or QEMU (docs/guides/instructions.md)
+    watch: Watch which kernels run, and on which threads, in separate runs (docs/concepts/kernels.md)
+    values: Compare what each operator writes in the variants, in separate runs (docs/guides/values.md)
+    no_peaks: Do not measure the machine's peaks (docs/guides/bottlenecks.md)
+    history: Add the finished measurement to this history (docs/guides/history.md)
+    commit: Commit to add the measurement to: HEAD, a hash, or any name (default: HEAD)
+    reference: Experiment that does not change with the commit, to compare the others with
+    device_name: Name of this machine in the history, such as ci-3 (default: local)
+
+`progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
+
+Raises:
+    ValueError: an argument or input is wrong
+    RuntimeError: the command failed; results that were measured are kept
+    KeyboardInterrupt: after Ctrl-C, once the results so far are stored (resume=True continues)
+    Exception: an exception from `progress` ends the measurement, too"""
+
 def isa(
     model: Path_ | None = None,
     *,

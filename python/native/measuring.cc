@@ -87,6 +87,10 @@ std::string Profile(const ProfileOptions& options, PythonProgress& progress) {
   return MeasureAndAnalyze(MakeJobs(options), options.measure, progress);
 }
 
+std::string Versions(const VersionsOptions& options, PythonProgress& progress) {
+  return MeasureAndAnalyze(MakeJobs(options), options.measure, progress);
+}
+
 std::string Run(const RunOptions& options, PythonProgress& progress) {
   return MeasureAndAnalyze(MakeJobs(options), options.measure, progress);
 }
@@ -222,6 +226,7 @@ struct WorkflowOf<kFunction> {
 constexpr Workflow kWorkflows[] = {
     WorkflowOf<Profile>::Entry("profile"),   WorkflowOf<Run>::Entry("run"),
     WorkflowOf<Plan>::Entry("plan"),         WorkflowOf<Isa>::Entry("isa"),
+    WorkflowOf<Versions>::Entry("versions"),
     WorkflowOf<Generate>::Entry("generate"), WorkflowOf<Peaks>::Entry("peaks"),
     WorkflowOf<Check>::Entry("check"),       WorkflowOf<RunBisection>::Entry("bisect"),
     WorkflowOf<Suite>::Entry("suite"),       WorkflowOf<Devices>::Entry("devices"),

@@ -19,6 +19,7 @@
 #include "core/file/file_kind.h"
 #include "inference/backends.h"
 #include "inference/dtypes.h"
+#include "inference/libraries.h"
 #include "machine/conditions.h"
 #include "openvino/openvino.h"
 #include "platform.h"
@@ -143,9 +144,14 @@ Error MissingOperators(const std::string& path) {
   }
   const bool is_llm_operator =
       std::ranges::any_of(names, [](const std::string& name) { return name.starts_with(kLlmOperators); });
+  const std::string release = MappedExecutorchVersion(MappedExecutorchLibraries());
+  const bool is_other_release = !release.empty() && release != ETPROF_EXECUTORCH_VERSION;
   return Error(ExitCode::kDeviceFailed, problem)
       .InFile(path)
-      .Remedy(is_llm_operator
+      .Remedy(is_other_release
+                  ? fmt::format("ExecuTorch {} has no kernels for them: delegate them, or run {}", release,
+                                ETPROF_EXECUTORCH_VERSION)
+              : is_llm_operator
                   ? MissingLlmKernelsRemedy()
                   : fmt::format("give the library that has the kernels {}; this runner has ExecuTorch's "
                                 "optimized, portable, and quantized ones",

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -151,6 +152,18 @@ std::string CpuModel() {
 #endif
 }
 
+// The shortest of several blocks of reads, since others may interrupt a block.
+std::int64_t ClockReadNanoseconds() {
+  constexpr int kBlocks = 20, kReads = 100;
+  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+  for (int block = 0; block < kBlocks; ++block) {
+    const std::int64_t start = ClockNanoseconds(CLOCK_MONOTONIC);
+    for (int read = 1; read < kReads; ++read) ClockNanoseconds(CLOCK_MONOTONIC);
+    shortest = std::min(shortest, ClockNanoseconds(CLOCK_MONOTONIC) - start);
+  }
+  return (shortest + kReads - 1) / kReads;
+}
+
 protocol::Clocks ReadClocks() {
   protocol::Clocks clocks;
   clocks.monotonic_ns = ClockNanoseconds(CLOCK_MONOTONIC);
@@ -160,6 +173,7 @@ protocol::Clocks ReadClocks() {
   clocks.boottime_ns = clocks.monotonic_ns;  // macOS counts sleep in CLOCK_MONOTONIC
 #endif
   clocks.realtime_ns = ClockNanoseconds(CLOCK_REALTIME);
+  clocks.read_ns = ClockReadNanoseconds();
   return clocks;
 }
 

@@ -15,7 +15,7 @@ CommandSetup AccuracyCommand, AnalyzeCommand, BisectCommand, BuildCommand, Check
     CompletionCommand, DevicesCommand, DiffCommand, DoctorCommand, ExportCommand, FleetCommand,
     GenerateCommand, HistoryCommand, InspectCommand, IsaCommand, KernelsCommand, NewModelCommand,
     PeaksCommand, ProfileCommand, QuickTestCommand, RecoverCommand, ReferenceCommand, ReportCommand,
-    RunCommand, SuiteCommand, TraceCommand, ValidateCommand;
+    RunCommand, SuiteCommand, TraceCommand, ValidateCommand, VersionsCommand;
 
 // A row of the table of commands (cli/commands.cc).
 struct CommandSpec {

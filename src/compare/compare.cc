@@ -192,6 +192,7 @@ class Comparer {
     result_.latency.baseline_ns = stats::Median(a.runs);
     result_.latency.candidate_ns = stats::Median(b.runs);
     result_.latency.estimate = Estimate(a, b);
+    if (result_.latency.estimate) AllowForTracer(*result_.latency.estimate);
     unpaired_ = a.bursts.empty() || b.bursts.empty();
     result_.baseline_clean = a.clean;
     result_.candidate_clean = b.clean;
@@ -226,6 +227,25 @@ class Comparer {
         dependent_ |= WarnOfDependence(candidate_.label, b.runs);
       }
     }
+  }
+
+  // Widens the estimate by what an event tracer may cost, if only one of two releases has one.
+  void AllowForTracer(stats::RatioEstimate& estimate) {
+    const bool traced = baseline_.profile != nullptr;
+    if (baseline_.executorch == candidate_.executorch || traced == (candidate_.profile != nullptr)) return;
+    const Side &with = traced ? baseline_ : candidate_, &without = traced ? candidate_ : baseline_;
+    const auto latency = stats::Median(SeriesOfLatency(with.bursts).runs);
+    if (!with.clock_read_ns || !latency || *latency <= 0) {
+      estimate = stats::MarkUnresolved(estimate);
+      return;
+    }
+    const double share = kIdleTracerReads * *with.clock_read_ns *
+                         static_cast<double>(with.profile->operators.size()) / *latency;
+    estimate = stats::WithSystematicError(estimate, estimate.systematic_error + std::log1p(share));
+    result_.warnings.push_back(fmt::format(
+        "{} has an event tracer and {} has none: its idle cost, at most {:.2g}% of the latency, is "
+        "never called faster or slower",
+        with.label, without.label, 100 * share));
   }
 
   // Warns if there is no interval because the runs depend on each other; returns whether that is so.

@@ -164,6 +164,43 @@ TEST(Compare, WaitingWidensTheIntervals) {
   EXPECT_NEAR(Compare(off, on).latency.estimate->systematic_error, 0.57 * 0.5 * kWaitingErrorFactor, 0.01);
 }
 
+// Only one of two releases has an event tracer, which reads the clock at every operator even while idle.
+TEST(Compare, AllowsForTheIdleTracerOfOneRelease) {
+  const SimulatedVariant old = Simulate(100'000, 1);
+  const auto compare = [&](double times, const std::string& release, std::optional<double> read_ns,
+                           bool with_first = false, bool old_is_traced = false) {
+    const SimulatedVariant now = Simulate(times * 100'000, 2);
+    Side without{"1.4", old_is_traced ? &old.profile : nullptr, old.bursts};
+    without.executorch = "1.4.1";
+    Side with{"now", &now.profile, now.bursts};
+    with.executorch = release;
+    with.clock_read_ns = read_ns;
+    return with_first ? Compare(with, without) : Compare(without, with);
+  };
+  const auto tracer_warning = Contains(HasSubstr("has an event tracer and 1.4 has none"));
+  const auto operators = static_cast<double>(old.profile.operators.size());
+  const double read_ns = 0.04 * 101'000 / operators / kIdleTracerReads;  // 4% of the latency
+
+  const Comparison same_release = compare(1.04, "1.4.1", read_ns);
+  EXPECT_EQ(same_release.latency.verdict, stats::Verdict::kSlower);
+  EXPECT_THAT(same_release.warnings, testing::Not(tracer_warning));
+  EXPECT_EQ(compare(1.04, "1.5.0", read_ns, false, true).latency.verdict, stats::Verdict::kSlower);
+
+  for (const bool with_first : {false, true}) {
+    SCOPED_TRACE(with_first);
+    const Comparison within = compare(1.04, "1.5.0", read_ns, with_first);
+    EXPECT_EQ(within.latency.verdict, stats::Verdict::kInconclusive);
+    EXPECT_THAT(within.warnings, tracer_warning);
+    EXPECT_NEAR(within.latency.estimate->ratio(), same_release.latency.estimate->ratio(),
+                with_first ? 0.1 : 1e-9);
+    EXPECT_NEAR(within.latency.estimate->systematic_error, std::log(1.04), 0.003);
+    const stats::Verdict beyond = with_first ? stats::Verdict::kFaster : stats::Verdict::kSlower;
+    EXPECT_EQ(compare(1.15, "1.5.0", read_ns, with_first).latency.verdict, beyond);
+    // Where the clock's cost is not known, nothing is called faster or slower.
+    EXPECT_EQ(compare(1.5, "1.5.0", {}, with_first).latency.verdict, stats::Verdict::kInconclusive);
+  }
+}
+
 TEST(Compare, SixCleanLaunchesAreEnough) {
   const SimulatedVariant fast = Simulate(4'000, 2);
   const SimulatedVariant slow = Simulate(10'000, 1, 4);

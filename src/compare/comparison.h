@@ -57,11 +57,19 @@ struct Side {
   const Profile* profile = nullptr;   // null: no trace, as from some third-party runners
   std::vector<UntracedBurst> bursts;  // empty: Method::execute of the traces is compared, with a warning
   bool emulated = false;
-  bool trace_enabled = false;  // a kernel-log run: shows which kernels ran; its times are not compared
-  bool mixed = false;          // its traced runs do different work, so its times are not compared
-  std::string settings = {};   // how it ran; variants with different settings count as doing different work
+  bool trace_enabled = false;   // a kernel-log run: shows which kernels ran; its times are not compared
+  bool mixed = false;           // its traced runs do different work, so its times are not compared
+  std::string settings = {};    // how it ran; variants with different settings count as doing different work
+  std::string executorch = {};  // version of the libraries that ran; empty: not known
+  std::optional<double> clock_read_ns = {};  // what a read of the clock takes; absent: not known
   double waited_share = 0;  // share of the bursts' time in which threads were runnable but had no processor
 };
+
+// Wheels of ExecuTorch before 1.5 have no event tracer. In later ones XNNPACK reads the clock after every
+// operator, even while nothing is recorded, and the runtime tests for a tracer. Measured, this costs 23 ns
+// for each operator where a read of the clock takes 20 ns (bench/results/versions.md). At most this many
+// reads of the clock are allowed for each operator.
+inline constexpr double kIdleTracerReads = 2;
 
 // The smallest difference between two mean self times that can be called faster or slower. Smaller
 // differences are unresolved (stats::Unresolved). The self time of a framework span contains the recording of

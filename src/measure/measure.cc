@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <tuple>
 
 #include "checkout/provenance.h"
 #include "checkout/runner/runner_binary.h"
@@ -195,9 +196,10 @@ class Measurement {
   }
 
   void ProbeRunners() {
-    std::map<std::pair<std::vector<std::string>, std::string>, std::optional<protocol::Ready>> known;
+    std::map<std::tuple<std::vector<std::string>, std::string, std::string>, std::optional<protocol::Ready>>
+        known;
     for (const ExperimentConfig& experiment : config_.experiments) {
-      const auto key = std::pair(experiment.exec_wrapper, experiment.runner.string());
+      const auto key = std::tuple(experiment.exec_wrapper, experiment.runner.string(), experiment.executorch);
       if (!known.contains(key)) {
         try {
           known[key] = ProbeRunner(device_, MakeRunnerCommand(device_, *run_.device, experiment),
@@ -214,6 +216,15 @@ class Measurement {
                                 experiment.name))
             .InFile(experiment.runner.string())
             .Remedy("leave out runner_path, or build a runner for each variant");
+      }
+      const std::string& release = experiment.executorch;
+      if (!release.empty() && (foreign_.back() || known[key]->executorch_version != release)) {
+        throw Error(ExitCode::kBadInput,
+                    fmt::format("experiment \"{}\" is to run ExecuTorch {}, and its runner runs {}",
+                                experiment.name, release,
+                                foreign_.back() ? "what was linked into it" : known[key]->executorch_version))
+            .InFile(experiment.runner.string())
+            .Remedy("leave out the runner: the etprof-runner next to etprof takes the release's libraries");
       }
       const bool paced = experiment.period > 0;
       const bool sustained = config_.sustained > 0 && experiment.mode == "timing";

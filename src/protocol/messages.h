@@ -56,6 +56,7 @@ struct Clocks {  // clocks read back to back, for alignment with system traces
   std::int64_t monotonic_ns = 0;
   std::int64_t boottime_ns = 0;
   std::int64_t realtime_ns = 0;
+  std::optional<std::int64_t> read_ns = {};
 
   static void Describe(auto& v) {
     v("monotonic_ns", &Clocks::monotonic_ns, {.meaning = "CLOCK_MONOTONIC"});
@@ -64,6 +65,8 @@ struct Clocks {  // clocks read back to back, for alignment with system traces
     v("realtime_ns", &Clocks::realtime_ns,
       {.meaning = "CLOCK_REALTIME since 1970; a board without a battery may be before that",
        .least = kAnyNumber});
+    v("read_ns", &Clocks::read_ns,
+      {.meaning = "what a read of CLOCK_MONOTONIC takes, rounded up", .omit_if_empty = true});
   }
 };
 

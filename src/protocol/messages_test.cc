@@ -46,7 +46,7 @@ void ExpectRoundTrip(const Message& message) {
 TEST(Messages, ReadBackEveryType) {
   const IsaState isa{{"avx", "avx2"}, {"avx2"}, {"avx"}, false, "why"};
   ExpectRoundTrip(isa);
-  const Clocks clocks{1, 2, -3};
+  const Clocks clocks{1, 2, -3, 20};
   ExpectRoundTrip(clocks);
   ExpectRoundTrip(Ready{1,
                         "0.1",

@@ -179,6 +179,7 @@ struct ReportComparison {
   // comparison can show.
   std::optional<double> half_width;
   bool same_configuration = false;  // an A/A pair, so half_width is this machine's noise floor
+  bool releases = false;            // two ExecuTorch releases, and nothing else differs
   std::optional<OutputDifference> outputs;
   StartupCosts costs;
   std::vector<LayerDelta> layers;  // if the model's modules are known

@@ -101,7 +101,8 @@ std::vector<std::pair<std::string, fs::path>> LibrariesOf(const Release& release
     }
   };
   if (release.has_libraries) {
-    add_all_of(wheel / "lib");
+    if (Exists(wheel / "lib")) add_all_of(wheel / "lib");
+    if (libraries.empty()) libraries.emplace_back("executorch/lib", wheel / "lib");
     return libraries;
   }
   const fs::path stand_ins = fs::canonical(runner).parent_path() / "portable-runtime";
@@ -165,6 +166,9 @@ fs::path ExecutorchRuntime(const std::string& version, Device& device, const fs:
                wheel);
     RuntimeManifest manifest{version, {}};
     for (const auto& [name, from] : LibrariesOf(release, wheel / "executorch", device, runner)) {
+      if (!Exists(from))
+        throw Error(ExitCode::kDeviceFailed, fmt::format("the wheel of {} lacks {}", requirement, name))
+            .Remedy("check where pip fetches it from: it is not the release's wheel for x86-64 Linux");
       fs::copy_file(from, libraries / name);
       manifest.files.push_back({name, Sha256HexOfFile(from)});
     }

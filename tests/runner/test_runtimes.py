@@ -1,100 +1,274 @@
-"""`--vs executorch=VERSION`: the libraries of another release, from its wheel."""
+"""`executorch=VERSION` and `etprof versions`: the libraries of other releases, from their wheels."""
 
+import csv
+import hashlib
 import json
 import os
 import platform
 import shutil
 import subprocess
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from runner_bench import DATA, skip
 
 VERSION = "1.4.1"
-USAGE, BAD_INPUT = 2, 3
+RELEASES = ["1.4.0", "1.4.1", "1.5.0"]
+XNNPACK = "libexecutorch_backend_xnnpack.so"
+USAGE, BAD_INPUT, DEVICE_FAILED = 2, 3, 4
+MODEL = DATA / "toy_cnn.pte"
+SHORT = ["--max-seconds", "5", "--no-peaks"]
 
 
-def run(etprof: Path, cache: Path, *words: object) -> subprocess.CompletedProcess:
-    env = {**os.environ, "ETPROF_DEVICE_DIR": str(cache)}
+def run(etprof: Path, cache: Path, *words: object, **env: str) -> subprocess.CompletedProcess:
+    env = {**os.environ, "ETPROF_DEVICE_DIR": str(cache), **env}
     return subprocess.run([etprof, *map(str, words)], env=env, capture_output=True, text=True, check=False)
 
 
-def profile(etprof: Path, cache: Path, out: Path, version: str) -> subprocess.CompletedProcess:
-    short = ["--max-seconds", "5", "--no-peaks", "--output-root", out]
-    return run(etprof, cache, "profile", DATA / "toy_cnn.pte", "--vs", f"executorch={version}", *short)
+def profile(etprof: Path, cache: Path, out: Path, version: str, **env: str) -> subprocess.CompletedProcess:
+    vs = ["--vs", f"executorch={version}", *SHORT, "--output-root", out]
+    return run(etprof, cache, "profile", MODEL, *vs, **env)
+
+
+def versions(etprof: Path, cache: Path, out: Path, *options: str) -> subprocess.CompletedProcess:
+    releases = ["--versions", ",".join(RELEASES), *SHORT, "--output-root", out]
+    return run(etprof, cache, "versions", MODEL, *releases, *options)
+
+
+def runtime(cache: Path, version: str) -> Path:
+    return cache / "etprof/executorch" / f"{version}-linux-x86_64"
+
+
+def results(folder: Path) -> dict[str, dict]:
+    """The experiments of a results directory by the ExecuTorch that ran."""
+    return {each["executorch_version"]: each for each in json.loads((folder / "manifest.json").read_text())["results"]}
+
+
+def pairs(folder: Path) -> list[dict]:
+    """The comparisons of a results directory, with what they say of the outputs."""
+    summary = json.loads((folder / "analysis_summary.json").read_text())["comparisons"]
+    stored = json.loads((folder / "manifest.json").read_text())["pairs"]
+    return [{**pair, "outputs": each["outputs"]} for pair, each in zip(summary, stored, strict=True)]
 
 
 @pytest.fixture(scope="module")
 def cache(etprof, tmp_path_factory) -> Path:
-    """A cache in which two measurements at once have made the runtime's folder."""
+    """A cache whose runtimes two measurements at once have made: `a` by profile, `b` by versions."""
     if platform.machine() != "x86_64" or platform.system() != "Linux":
         skip("runtimes are of x86-64 Linux")
     folder = tmp_path_factory.mktemp("cache")
     with ThreadPoolExecutor(2) as pool:
-        at_once = [pool.submit(profile, etprof, folder, folder / name, VERSION) for name in ("a", "b")]
+        at_once = [
+            pool.submit(profile, etprof, folder, folder / "a", VERSION),
+            pool.submit(versions, etprof, folder, folder / "b"),
+        ]
     for done in [each.result() for each in at_once]:
         if "could not fetch" in done.stderr:
-            skip(f"pip cannot fetch executorch {VERSION}")
+            skip(f"pip cannot fetch executorch: {done.stderr}")
         assert done.returncode == 0, done.stderr
-    assert [path.name for path in (folder / "etprof/executorch").iterdir()] == [f"{VERSION}-linux-x86_64"]
+    assert sorted((folder / "etprof/executorch").iterdir()) == [runtime(folder, each) for each in RELEASES]
     return folder
 
 
-@pytest.fixture(scope="module")
-def measured(cache) -> Path:
-    return cache / "a"
-
-
-def test_each_side_ran_with_its_own_libraries(cache, measured):
-    manifest = json.loads((measured / "manifest.json").read_text())
-    old = next(each for each in manifest["results"] if each["executorch_version"] == VERSION)
-    (own,) = [each for each in manifest["results"] if each is not old]
-    assert own["executorch_version"].startswith("1.5.")
+def test_each_side_ran_with_its_own_libraries(cache):
+    measured = results(cache / "a")
+    old = measured.pop(VERSION)
+    ((version, own),) = measured.items()
+    assert version.startswith("1.5.")
     folders = {Path(each["path"]).parent for each in old["executorch_libraries"]}
-    assert folders == {cache / "etprof/executorch" / f"{VERSION}-linux-x86_64"}
+    assert folders == {runtime(cache, VERSION)}
     assert not folders & {Path(each["path"]).parent for each in own["executorch_libraries"]}
     digests = [each["output_digests"][0] for each in (old, own)]
     assert digests[0]["mean"] == pytest.approx(digests[1]["mean"], rel=1e-6)
     assert all(launch["load_ns"] > 0 and launch["bursts"] for launch in old["launches"])
 
 
-def test_operators_of_a_release_without_tracer_are_said_not_to_be_traced(etprof, cache, measured):
-    manifest = json.loads((measured / "manifest.json").read_text())
-    old = next(each for each in manifest["results"] if each["executorch_version"] == VERSION)
+def test_operators_of_a_release_without_tracer_are_said_not_to_be_traced(etprof, cache):
+    old = results(cache / "a")[VERSION]
     assert old["etdump"] is None
     assert any("without event tracing" in warning for warning in old["warnings"])
-    summary = json.loads((measured / "analysis_summary.json").read_text())
-    (pair,) = summary["comparisons"]
+    (pair,) = pairs(cache / "a")
     assert pair["latency"]["baseline_ms"] > 0
     assert pair["latency"]["candidate_ms"] > 0
-    done = run(etprof, cache, "validate", measured)
+    done = run(etprof, cache, "validate", cache / "a")
     assert done.returncode == 0, done.stdout
+
+
+def test_releases_are_compared_with_the_one_before(etprof, cache, tmp_path):
+    assert list(results(cache / "b")) == RELEASES
+    labels = [f"ExecuTorch {each}" for each in RELEASES]
+    assert [(each["baseline"], each["candidate"]) for each in pairs(cache / "b")] == list(pairwise(labels))
+    assert [each["outputs"]["equal"] for each in pairs(cache / "b")] == [True, True]
+    done = run(etprof, cache, "report", cache / "b", "--csv=releases", "--out", tmp_path / "report")
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert [row["release"] for row in rows] == labels
+    assert [row["outputs"] for row in rows] == ["", "equal", "equal"]
+    # 1.4.0 and 1.4.1 have no tracer, 1.5.0 has one.
+    warnings = json.loads((cache / "b/analysis_summary.json").read_text())["warnings"]
+    assert [each.split(":")[0] for each in warnings if "event tracer" in each] == [
+        "ExecuTorch 1.5.0 has an event tracer and ExecuTorch 1.4.1 has none"
+    ]
+
+
+def test_the_release_that_changed_is_named_and_no_other(etprof, cache, tmp_path):
+    compiler = shutil.which("c++") or skip("no C++ compiler")
+    shutil.copytree(cache / "etprof", tmp_path / "etprof")
+    folder = runtime(tmp_path, "1.5.0")
+    (folder / XNNPACK).rename(folder / "libreal_xnnpack.so")
+    (tmp_path / "nothing.cc").touch()
+
+    def link(name: Path, *words: object) -> None:
+        subprocess.run(
+            [compiler, "-shared", "-fPIC", "-O1", f"-Wl,-soname,{name.name}", "-o", name, *words], check=True
+        )
+
+    link(tmp_path / "libreal_xnnpack.so", tmp_path / "nothing.cc")  # only its name is linked
+    source = Path(__file__).with_name("changed_xnnpack.cc")
+    link(folder / XNNPACK, source, "-Wl,--no-as-needed", tmp_path / "libreal_xnnpack.so")
+    manifest = json.loads((folder / "runtime.json").read_text())
+    manifest["files"] = [
+        {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+        for path in sorted(folder.glob("*.so*"))
+    ]
+    (folder / "runtime.json").write_text(json.dumps(manifest))
+    done = versions(etprof, tmp_path, tmp_path / "out", "--launches", "3", "--runs", "6", "--warmup", "0")
+    assert done.returncode == 0, done.stderr
+    same, changed = pairs(tmp_path / "out")
+    assert same["outputs"]["equal"]
+    assert not changed["outputs"]["equal"]
+    assert changed["outputs"]["largest_absolute"] > 1e-4
+    assert changed["latency"]["verdict"] in ("slower", "inconclusive", "contended")
+    first = {
+        version: [launch["first_run_ns"] for launch in each["launches"]]
+        for version, each in results(tmp_path / "out").items()
+    }
+    assert min(first["1.5.0"]) > 20e6 > max(min(first["1.4.0"]), min(first["1.4.1"]))
+    assert "outputs" in done.stdout
+    assert "different" in done.stdout
+
+
+def test_configurations_checks_and_suites_take_a_release(etprof, cache, tmp_path):
+    short = {"max_seconds": 3, "peaks": False}
+    experiment = {"name": "old", "executorch": VERSION}
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"model": str(MODEL), **short, "experiments": [experiment]}))
+    done = run(etprof, cache, "run", config, "--output-root", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    assert list(results(tmp_path / "run")) == [VERSION]
+    written = json.loads((tmp_path / "run/config.json").read_text())["experiments"][0]
+    assert (written["executorch"], written.get("env", {})) == (VERSION, {})
+
+    words = ["--candidate", f"executorch={VERSION}", "--max-seconds", "3", "--output-root", tmp_path / "check"]
+    done = run(etprof, cache, "check", MODEL, *words)
+    assert done.returncode in (0, 1, 5), done.stderr
+    assert VERSION in results(tmp_path / "check")
+
+    suite = tmp_path / "suite.json"
+    models = [{"name": "toy", "programs": {"fp32": str(MODEL)}}]
+    variants = [f"executorch={VERSION}"]
+    suite.write_text(
+        json.dumps({"models": models, "variants": variants, **short, "output_root": str(tmp_path / "suite")})
+    )
+    for _ in range(2):  # the second time everything is there
+        done = run(etprof, cache, "suite", suite)
+        assert done.returncode == 0, done.stderr
+    (manifest,) = (tmp_path / "suite").rglob("manifest.json")
+    assert VERSION in results(manifest.parent)
 
 
 def test_a_library_that_was_changed_is_refused(etprof, cache, tmp_path):
     changed = tmp_path / "cache"
     shutil.copytree(cache / "etprof", changed / "etprof")
-    folder = changed / "etprof/executorch" / f"{VERSION}-linux-x86_64"
-    library = folder / "libqnn_executorch_backend.so"
-    whole = library.read_bytes()
-    for contents, problem in ((whole[:-1] + bytes([whole[-1] ^ 1]), "is not as it was fetched"), (None, "lacks")):
-        library.unlink() if contents is None else library.write_bytes(contents)
+    folder = runtime(changed, VERSION)
+    name = "_portable_lib.cpython-311-x86_64-linux-gnu.so"
+    whole = (folder / name).read_bytes()
+    contents = {
+        "is not as it was fetched": [
+            whole[:-1] + bytes([whole[-1] ^ 1]),
+            (runtime(cache, "1.4.0") / name).read_bytes(),
+        ],
+        "lacks": [None],
+    }
+    assert contents["is not as it was fetched"][1] != whole
+    for problem, changes in contents.items():
+        for change in changes:
+            (folder / name).unlink()
+            if change is not None:
+                (folder / name).write_bytes(change)
+            done = profile(etprof, changed, tmp_path / "out", VERSION)
+            assert done.returncode == BAD_INPUT, done.stderr
+            assert problem in done.stderr
+            assert "remove the folder" in done.stderr.lower()
+            (folder / name).write_bytes(whole)
+    for text, problem in (
+        ("{", "runtime.json"),
+        ((runtime(cache, "1.4.0") / "runtime.json").read_text(), "holds ExecuTorch 1.4.0"),
+    ):
+        (folder / "runtime.json").write_text(text)
         done = profile(etprof, changed, tmp_path / "out", VERSION)
-        assert done.returncode == BAD_INPUT, done.stderr
+        assert done.returncode == BAD_INPUT
         assert problem in done.stderr
-        assert "remove the folder" in done.stderr.lower()
-    (folder / "runtime.json").write_text("{")
-    done = profile(etprof, changed, tmp_path / "out", VERSION)
-    assert done.returncode == BAD_INPUT
-    assert "runtime.json" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def wheel(folder: Path, version: str) -> Path:
+    """A wheel of that release, as pip accepts it, without any library."""
+    made = folder / f"executorch-{version}-cp311-cp311-manylinux_2_28_x86_64.whl"
+    with zipfile.ZipFile(made, "w") as archive:
+        info = f"executorch-{version}.dist-info/"
+        archive.writestr(info + "METADATA", f"Metadata-Version: 2.1\nName: executorch\nVersion: {version}\n")
+        archive.writestr(info + "WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-manylinux_2_28_x86_64\n")
+        archive.writestr(info + "RECORD", "")
+        archive.writestr("executorch/version.py", f'__version__ = "{version}"\n')
+    return made
+
+
+@pytest.mark.parametrize("version", ["1.4.1", "1.5.0"])
+def test_a_wheel_that_is_cut_absent_or_of_something_else_is_refused(etprof, tmp_path, version):
+    there = tmp_path / "wheels"
+    there.mkdir()
+    offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(there)}
+
+    def refusal() -> str:
+        done = profile(etprof, tmp_path, tmp_path / "out", version, **offline)
+        assert done.returncode == DEVICE_FAILED, done.stderr
+        assert list((tmp_path / "etprof/executorch").iterdir()) == []
+        assert not (tmp_path / "out").exists()
+        return done.stderr
+
+    absent = refusal()
+    assert f"could not fetch executorch=={version}" in absent
+    assert "network" in absent
+    made = wheel(there, version)
+    assert f"he wheel of executorch=={version} lacks" in refusal()
+    made.write_bytes(made.read_bytes()[:-40])
+    assert f"could not fetch executorch=={version}" in refusal()
 
 
 @pytest.mark.parametrize("version", ["1.2.0", "1.6.0", "../1.4.1", "latest"])
 def test_a_version_that_was_never_tried_is_refused(etprof, tmp_path, version):
-    done = profile(etprof, tmp_path, tmp_path / "out", version)
-    assert done.returncode == USAGE, done.stderr
-    assert "1.4.1" in done.stderr
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"model": str(MODEL), "experiments": [{"name": "a", "executorch": version}]}))
+    out = ["--output-root", tmp_path / "out"]
+    for words in (
+        ["profile", MODEL, "--vs", f"executorch={version}", *out],
+        ["versions", MODEL, "--versions", f"1.4.1,{version}", *out],
+        ["run", config, *out],
+        ["run", config, "--dry-run", *out],
+    ):
+        done = run(etprof, tmp_path, *words)
+        assert done.returncode == USAGE, (words, done.stderr)
+        assert "1.4.0, 1.4.1, 1.5.0, 1.5.1" in done.stderr
     assert not (tmp_path / "out").exists()
     assert not (tmp_path / "etprof/executorch").exists()
+
+
+@pytest.mark.parametrize("releases", ["1.4.1", "1.4.1,1.4.1"])
+def test_one_release_alone_is_refused(etprof, tmp_path, releases):
+    done = run(etprof, tmp_path, "versions", MODEL, "--versions", releases)
+    assert done.returncode == USAGE, done.stderr
+    assert "at least two" in done.stderr

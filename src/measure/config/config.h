@@ -31,6 +31,7 @@ struct ExperimentSettings {
   std::optional<int> warmup;
   std::vector<int> threads = {1};
   std::string isa;           // as `--isa` of etprof-runner takes it
+  std::string executorch;    // release whose libraries the runner gets ("1.4.1"); empty: its own
   std::string cpu_affinity;  // as CheckCpus takes it; empty: any CPU
   Nanoseconds period = 0;    // 0: back to back
   std::optional<protocol::PlaceOfTest> place;
@@ -91,6 +92,9 @@ struct ExperimentSettings {
       Key({.meaning = "CPU features to mask (etprof-runner only): `-avx2`, `-sme,-sme2`, `=avx2`, or a list; "
                       "none without it",
            .one = true}));
+    v("executorch", &E::executorch,
+      Key({.meaning = "release whose libraries the runner gets, `1.4.1`; its own without it "
+                      "(docs/guides/versions.md)"}));
     v("cpu_affinity", DocumentedKeyOf<std::variant<std::string, int, std::vector<int>>>(&E::cpu_affinity),
       Key({.meaning = "CPUs to run on: `\"0x80\"`, `\"0-3\"`, `[0, 1]`, or clusters by name, `\"big\"`, "
                       "`\"mid,big\"` (`etprof devices` lists them); any without it",
@@ -126,9 +130,7 @@ struct ExperimentConfig : ExperimentSettings {
   std::string name;   // also its folder in the results directory
   std::string label;  // empty: the name
   std::string mode = "timing";
-  // A release whose libraries the runner gets (`--vs executorch=1.4.1`); empty: its own. What a file says of
-  // it is the environment variable LD_LIBRARY_PATH.
-  std::string executorch;
+  std::filesystem::path runtime;  // the folder with the libraries of `executorch`; empty: not known yet
 
   static constexpr const char* kSchemaName = "experiment";
   static constexpr bool kAllowsComments = true;

@@ -24,6 +24,24 @@ Config MakeLadderConfig(const ExperimentConfig& as_given, const std::vector<isa:
   return config;
 }
 
+Config MakeVersionsConfig(const ExperimentConfig& as_given, const std::vector<std::string>& versions) {
+  Config config;
+  config.pairs_given = true;
+  for (const std::string& version : versions) {
+    ExperimentConfig experiment = as_given;
+    experiment.name = "executorch_" + version;
+    experiment.label = "ExecuTorch " + version;
+    experiment.executorch = version;
+    for (std::size_t i = 0; !config.experiments.empty() && i < as_given.threads.size(); ++i) {
+      const int threads = as_given.threads[i];
+      config.pairs.push_back(
+          {{config.experiments.back().name, threads, ""}, {experiment.name, threads, ""}, ""});
+    }
+    config.experiments.push_back(std::move(experiment));
+  }
+  return config;
+}
+
 double DefaultLadderSeconds(const Config& config) {
   constexpr double kSecondsPerSetting = 15;
   std::size_t settings = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "isa/ladder.h"
@@ -11,6 +12,10 @@ namespace etprof {
 // threads. Pairs are neighboring levels, and the lowest with the highest level. Experiments have the names of
 // their levels.
 Config MakeLadderConfig(const ExperimentConfig& as_given, const std::vector<isa::Level>& levels);
+
+// Makes the configuration that compares ExecuTorch releases: `as_given` with the libraries of each, with all
+// its numbers of threads. Pairs are releases that follow each other in `versions`.
+Config MakeVersionsConfig(const ExperimentConfig& as_given, const std::vector<std::string>& versions);
 
 // The default time limit for a ladder: for each level and number of threads, the time of ten launches of a
 // small model; at least a minute.

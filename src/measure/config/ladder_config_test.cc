@@ -34,6 +34,21 @@ TEST(LadderConfig, ComparesNeighborsAndEndsForEveryNumberOfThreads) {
   EXPECT_EQ(DefaultLadderSeconds(config), 150);
 }
 
+TEST(VersionsConfig, ComparesEachReleaseWithTheOneBefore) {
+  ExperimentConfig given;
+  given.model = "/m/net.pte";
+  given.threads = {1, 2};
+  const Config config = MakeVersionsConfig(given, {"1.4.1", "1.5.0", "1.4.0"});
+  const Plan plan = MakePlan(config);
+  std::vector<std::string> pairs;
+  for (const UnitPair& pair : plan.pairs) pairs.push_back(pair.baseline_label + " / " + pair.candidate_label);
+  EXPECT_THAT(pairs, testing::ElementsAre("ExecuTorch 1.4.1, 1 thread / ExecuTorch 1.5.0, 1 thread",
+                                          "ExecuTorch 1.4.1, 2 threads / ExecuTorch 1.5.0, 2 threads",
+                                          "ExecuTorch 1.5.0, 1 thread / ExecuTorch 1.4.0, 1 thread",
+                                          "ExecuTorch 1.5.0, 2 threads / ExecuTorch 1.4.0, 2 threads"));
+  EXPECT_EQ(config.experiments[2].executorch, "1.4.0");
+}
+
 TEST(LadderConfig, HasOnePairForTwoLevels) {
   ExperimentConfig given;
   given.model = "/m/net.pte";

@@ -288,9 +288,11 @@ Command MakeRunnerCommand(Device& device, const DeviceProperties& properties,
   const std::vector<std::string> program = device.PutProgram(experiment.runner, libraries);
   words.insert(words.end(), program.begin(), program.end());
   std::map<std::string, std::string> environment = experiment.environment;
-  if (!libraries.empty()) {
+  const std::string folder =
+      libraries.empty() ? experiment.runtime.string() : program.back().substr(0, program.back().rfind('/'));
+  if (!folder.empty()) {
     std::string& path = environment["LD_LIBRARY_PATH"];
-    path = program.back().substr(0, program.back().rfind('/')) + (path.empty() ? "" : ":" + path);
+    path = folder + (path.empty() ? "" : ":" + path);
   }
   command.environment.assign(environment.begin(), environment.end());
   return command;

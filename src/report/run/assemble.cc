@@ -14,6 +14,7 @@
 #include "report/run/pair.h"
 #include "report/run/stored_runs.h"
 #include "stats/ratio/launches.h"
+#include "stats/ratio/multiple.h"
 #include "timeline/timeline_csv.h"
 
 namespace etprof {
@@ -284,6 +285,7 @@ void AddComparisons(Report& report) {
           std::max(std::abs(std::expm1(estimate.log_low)), std::abs(std::expm1(estimate.log_high)));
       report.noise_floor = std::max(report.noise_floor.value_or(0), floor);
     }
+    result.releases = sides.DifferInRelease();
     result.outputs = pair.outputs;
     result.layers = CompareLayers(sides);
     result.by_source = CompareByName(sides, SourceLineName);
@@ -297,6 +299,21 @@ void AddComparisons(Report& report) {
     }
     for (const std::string& warning : result.comparison.warnings) report.warnings.push_back(warning);
     report.comparisons.push_back(std::move(result));
+  }
+}
+
+// Decides the latencies of all releases together, with control of the false discovery rate.
+void DecideReleases(Report& report) {
+  std::vector<stats::JointComparison> latencies;
+  for (ReportComparison& pair : report.comparisons) {
+    Quantity& latency = pair.comparison.latency;
+    if (pair.releases && latency.verdict != stats::Verdict::kEmulated)
+      latencies.push_back({latency.estimate, latency.verdict});
+  }
+  if (latencies.size() < 2) return;
+  stats::UpdateVerdicts(latencies, 1 - report.run.schedule.Level(), MakeCompareOptions(report.run).margin);
+  for (ReportComparison& pair : report.comparisons) {
+    if (pair.comparison.latency.estimate) pair.half_width = pair.comparison.latency.estimate->half_width();
   }
 }
 
@@ -463,6 +480,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   if (models.size() == 2 && report.common_model_prefix.empty())
     report.common_model_prefix = *models.begin() + ", " + *models.rbegin();
   AddComparisons(report);
+  DecideReleases(report);
   report.ladder = FindLadder(report);
   if (!report.ladder) report.matrices = FindMatrices(report);
   report.payoffs = FindPayoffs(report);

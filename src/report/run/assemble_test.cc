@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "report/example_run.h"
 #include "report/report.h"
@@ -158,6 +159,64 @@ TEST(Assemble, DifferentConfigurationsGiveNoNoiseFloor) {
   run.pairs.push_back({});
   run.pairs[0].candidate = 1;
   EXPECT_FALSE(Assemble(std::move(run), {}).noise_floor);
+}
+
+// Releases in one schedule, each compared with the one before. Release `changed` takes 5% more time than the
+// others. All have noise of 1% between their launches.
+Report AssembleReleases(int releases, int changed, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<double> noise(0, 0.01);
+  RunData run;
+  for (int release = 0; release < releases; ++release) {
+    const std::string version = "1." + std::to_string(release);
+    ExperimentData data = example::MakeExperiment(version, release == changed ? 5'250'000 : 5'000'000);
+    data.executorch_version = version;
+    for (Launch& launch : data.launches) {
+      const double factor = std::exp(noise(generator));
+      for (Burst& burst : launch.bursts) {
+        for (Nanoseconds& latency : burst.recorded)
+          latency = static_cast<Nanoseconds>(static_cast<double>(latency) * factor);
+      }
+    }
+    run.experiments.push_back(std::move(data));
+    const auto index = static_cast<std::size_t>(release);
+    if (release > 0) run.pairs.push_back({.baseline = index - 1, .candidate = index});
+  }
+  return Assemble(std::move(run), {});
+}
+
+TEST(Assemble, NamesTheReleaseThatChangedAndNoOther) {
+  for (const unsigned seed : {1U, 2U, 3U}) {
+    for (const ReportComparison& pair : AssembleReleases(21, -1, seed).comparisons) {
+      EXPECT_TRUE(pair.releases);
+      EXPECT_THAT(pair.comparison.latency.verdict,
+                  testing::AnyOf(stats::Verdict::kSame, stats::Verdict::kInconclusive))
+          << pair.comparison.candidate_label;
+    }
+    for (const ReportComparison& pair : AssembleReleases(21, 10, seed).comparisons) {
+      const stats::Verdict verdict = pair.comparison.latency.verdict;
+      if (pair.candidate == 10) {
+        EXPECT_EQ(verdict, stats::Verdict::kSlower);
+      } else if (pair.candidate == 11) {
+        EXPECT_EQ(verdict, stats::Verdict::kFaster);
+      } else {
+        EXPECT_THAT(verdict, testing::AnyOf(stats::Verdict::kSame, stats::Verdict::kInconclusive));
+      }
+      EXPECT_DOUBLE_EQ(*pair.half_width, pair.comparison.latency.estimate->half_width());
+    }
+  }
+}
+
+TEST(Assemble, JudgesReleasesTogetherAndOtherPairsAlone) {
+  const Report two = AssembleReleases(2, 1, 1);
+  const Report many = AssembleReleases(21, 1, 1);
+  const auto width = [](const Report& report) { return *report.comparisons[0].half_width; };
+  EXPECT_GT(width(many), width(two));
+  Report other = AssembleReleases(21, 1, 1);
+  for (ExperimentData& data : other.run.experiments) data.model_sha256 = data.name;
+  other = Assemble(std::move(other.run), {});
+  EXPECT_FALSE(other.comparisons[0].releases);
+  EXPECT_DOUBLE_EQ(width(other), width(two));
 }
 
 TEST(Assemble, RefusesRunnersThatShouldDifferInSme2) {

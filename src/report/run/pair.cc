@@ -20,6 +20,12 @@ Side MakeSide(const RunData& run, const ReportExperiment& experiment, const std:
   side.profile = experiment.profile ? &*experiment.profile : nullptr;
   side.bursts = data.Bursts();
   side.settings = data.Settings();
+  side.executorch = data.executorch_version;
+  for (const Launch& launch : data.launches) {
+    if (!launch.clocks || !launch.clocks->read_ns) continue;
+    side.clock_read_ns =
+        std::max(side.clock_read_ns.value_or(0), static_cast<double>(*launch.clocks->read_ns));
+  }
   side.waited_share = data.WaitedShare();
   side.emulated = data.emulated;
   side.trace_enabled = data.trace_enabled;
@@ -59,6 +65,13 @@ void CompareCost(const ExperimentPair& sides, const auto& value_of, StartupCost&
 }
 
 }  // namespace
+
+bool ExperimentPair::DifferInRelease() const {
+  const ExperimentData &a = BaselineData(), &b = CandidateData();
+  return !a.executorch_version.empty() && !b.executorch_version.empty() &&
+         a.executorch_version != b.executorch_version && a.model_sha256 == b.model_sha256 &&
+         a.Settings() == b.Settings();
+}
 
 CompareOptions MakeCompareOptions(const RunData& run) {
   CompareOptions options;

@@ -19,6 +19,8 @@ struct ExperimentPair {
 
   const ExperimentData& BaselineData() const { return run.experiments[baseline.index]; }
   const ExperimentData& CandidateData() const { return run.experiments[candidate.index]; }
+  // Whether the variants ran with different ExecuTorch releases, and nothing else differs.
+  bool DifferInRelease() const;
 };
 
 // Compares the experiments with the schedule's margin and levels. Empty labels are replaced by the

@@ -198,9 +198,9 @@ Document MakeReportDocument(const Report& report) {
   document.measured = MeasuredText(report);
   document.span = LatencySpan(report);
   std::vector<Section>& sections = document.sections;
-  for (const auto make :
-       {MakeFindingSections, MakeLatencySections, MakeSustainedSections, MakeStartupSections,
-        MakeSelfTimeSections, MakeOperatorSections, MakeDelegateValueSections, MakeLadderSections})
+  for (const auto make : {MakeFindingSections, MakeReleaseSections, MakeLatencySections,
+                          MakeSustainedSections, MakeStartupSections, MakeSelfTimeSections,
+                          MakeOperatorSections, MakeDelegateValueSections, MakeLadderSections})
     Append(make(report), sections);
   for (const Matrix& matrix : report.matrices) {
     std::vector<Section> of = MakeMatrixSections(report, matrix);

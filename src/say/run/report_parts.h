@@ -45,6 +45,9 @@ std::vector<const T*> SortByDecreasing(const std::vector<T>& all, const auto& ke
 std::vector<Section> MakeLatencySections(const Report& report);  // including distributions
 std::vector<Section> MakeStartupSections(
     const Report& report);  // load, first inference, and memory of each pair
+// Whether a table shows several ExecuTorch releases, each with the one before it.
+bool HasReleaseTable(const Report& report);
+std::vector<Section> MakeReleaseSections(const Report& report);
 std::vector<Section> MakeSelfTimeSections(const Report& report);  // by group
 std::vector<Section> MakeOperatorSections(const Report& report);  // the most expensive operators, and changes
 // Values that delegates report and that are not host time.

@@ -58,6 +58,41 @@ TEST(MakeReportDocument, FindingsLinkToExistingTables) {
   }
 }
 
+TEST(MakeReportDocument, ShowsReleasesWithTheOneBefore) {
+  const auto make = [](std::size_t releases, const std::vector<OutputDifference>& outputs) {
+    RunData run;
+    for (std::size_t i = 0; i < releases; ++i) {
+      run.experiments.push_back(
+          example::MakeExperiment("release " + std::to_string(i), i == 2 ? 6'000'000 : 5'000'000));
+      run.experiments.back().executorch_version = std::to_string(i);
+      if (i < 4) run.experiments.back().output_digests = {{{"Float", {2}}, "", -4, 2, 0}};
+      if (i > 0) run.pairs.push_back({.baseline = i - 1, .candidate = i, .outputs = outputs[i - 1]});
+    }
+    return MakeReportDocument(Assemble(std::move(run), {}));
+  };
+  const auto differ = [](double by) { return OutputDifference{true, false, by, by, "outputs differ"}; };
+  const std::vector<OutputDifference> outputs = {{true, true, {}, {}, "equal"},
+                                                 differ(3.9e-5),
+                                                 differ(4.1e-5),
+                                                 {false, false, {}, {}, "the outputs of one are not known"}};
+  const Document document = make(5, outputs);
+  const Table& table = TableNamed(document, "releases");
+  const auto cell = [&](std::size_t row, const std::string& column) {
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      if (table.columns[i].id == column) return TextOf(table.rows.at(row).cells[i]);
+    throw std::runtime_error("no column " + column);
+  };
+  std::vector<std::string> words, speedups;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    words.push_back(cell(row, "outputs"));
+    speedups.push_back(cell(row, "speedup"));
+  }
+  EXPECT_THAT(words, testing::ElementsAre("", "equal", "rounding", "different", "—"));
+  EXPECT_THAT(speedups, testing::ElementsAre("", "same", "0.83x", "1.20x", "same"));
+  EXPECT_EQ(document.answers.size(), 4U);
+  EXPECT_THROW(TableNamed(make(2, outputs), "releases"), std::runtime_error);
+}
+
 TEST(MakeReportDocument, AnswersWithAnInterval) {
   const Document document = MakeReportDocument(example::MakePair());
   ASSERT_EQ(document.answers.size(), 1U);

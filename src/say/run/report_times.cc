@@ -292,7 +292,8 @@ std::vector<Section> MakeStartupSections(const Report& report) {
   std::vector<Section> sections;
   for (const ReportComparison& pair : report.comparisons) {
     const Comparison& comparison = pair.comparison;
-    Section section{"", &pair == MostChangedPair(report) ? Level::kBrief : Level::kPage};
+    const bool brief = &pair == MostChangedPair(report) && !HasReleaseTable(report);
+    Section section{"", brief ? Level::kBrief : Level::kPage};
     section.AddUnlessEmpty(Paragraph{FactorsText(pair)});
     Table table{"startup",
                 "Startup and memory" + TitleSuffix(report, pair),
@@ -313,7 +314,7 @@ std::vector<Section> MakeStartupSections(const Report& report) {
     if (pair.outputs) {
       section.parts.emplace_back(Paragraph{fmt::format("Outputs of {} and {}: {}.", comparison.baseline_label,
                                                        comparison.candidate_label, TextOf(*pair.outputs)),
-                                           Level::kPage});
+                                           pair.releases ? Level::kUsual : Level::kPage});
     }
     sections.push_back(std::move(section));
   }

@@ -98,6 +98,16 @@ Config MakeJobConfig(const LadderOptions& options, Device& device, const DeviceP
   return config;
 }
 
+Config MakeJobConfig(const VersionsOptions& options, const Device& device,
+                     const DeviceProperties& properties) {
+  Config config = MakeVersionsConfig(MakeExperimentConfig(options.measure, options.model, device, properties),
+                                     options.versions.empty() ? VerifiedReleases() : options.versions);
+  Apply(options.measure, config);
+  if (config.output_root.empty())
+    config.output_root = DefaultRunDirectory(options.model, RunPlatform(config, properties) + "-versions");
+  return config;
+}
+
 fs::path DevicesFolder(const Config& config) {
   if (!config.output_root.empty()) return config.output_root;
   return DefaultRunDirectory(config.experiments.at(0).model, "any").parent_path();
@@ -124,18 +134,17 @@ std::string DataRemedy(const fs::path& model) {
 }
 
 // Gives the runner of each experiment the libraries of the ExecuTorch release that it asks for.
-void UseRuntimes(const DeviceProperties& properties, Device& device, Config& config,
-                 const std::function<void(const std::string&)>& progress) {
+void UseRuntimes(Device& device, Config& config, const std::function<void(const std::string&)>& progress) {
+  for (const ExperimentConfig& experiment : config.experiments) {
+    if (!experiment.executorch.empty()) RequireVerifiedRelease(experiment.executorch);
+  }
   for (ExperimentConfig& experiment : config.experiments) {
-    if (experiment.executorch.empty()) continue;
-    if (device.Name() != "local" || properties.platform != "linux-x86_64") {
+    if (experiment.executorch.empty() || !experiment.runtime.empty()) continue;
+    if (device.Name() != "local" || device.Properties().platform != "linux-x86_64") {
       throw Error(ExitCode::kUsage, "`executorch=` needs this machine, with x86-64 Linux")
           .Remedy("for other devices, build runners with those wheels, and compare `runner=` (etprof build)");
     }
-    const std::string folder =
-        ExecutorchRuntime(experiment.executorch, device, experiment.runner, progress).string();
-    std::string& path = experiment.environment["LD_LIBRARY_PATH"];
-    path = path.empty() ? folder : folder + ":" + path;
+    experiment.runtime = ExecutorchRuntime(experiment.executorch, device, experiment.runner, progress);
   }
 }
 
@@ -144,7 +153,7 @@ void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& st
                const std::function<void(const std::string&)>& progress) {
   state.properties = device.Properties();
   state.config = job.configure(device, state.properties);
-  UseRuntimes(state.properties, device, state.config, progress);
+  UseRuntimes(device, state.config, progress);
   state.platform = RunPlatform(state.config, state.properties);
   MakePlan(state.config);
   CheckFiles(state.config);
@@ -333,6 +342,21 @@ MeasureJobs MakeJobs(const LadderOptions& options) {
       "isa " + FileStem(options.model)};
 }
 
+MeasureJobs MakeJobs(const VersionsOptions& options) {
+  RequireValidRequest(options.measure);
+  const std::vector<std::string>& versions = options.versions;
+  for (const std::string& version : versions) RequireVerifiedRelease(version);
+  if (versions.size() == 1 || std::set(versions.begin(), versions.end()).size() != versions.size()) {
+    throw Error(ExitCode::kUsage, "`--versions` needs at least two releases, each once")
+        .Remedy(fmt::format("leave it out for all: {}", fmt::join(VerifiedReleases(), ", ")));
+  }
+  return {
+      {{options.measure.FirstDevice(),
+        [&options](Device& on, const DeviceProperties& what) { return MakeJobConfig(options, on, what); }}},
+      false,
+      "versions " + FileStem(options.model)};
+}
+
 bool Measured::Interrupted() const {
   return (error && error->exit_code() == ExitCode::kInterrupted) ||
          (run && run->status == RunData::Status::kInterrupted);
@@ -367,6 +391,8 @@ void CheckExternalData(const Config& config) {
 
 RunData MeasureConfig(const Config& config, DeviceLock& lock, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options) {
+  Config with_runtimes = config;
+  UseRuntimes(lock.device(), with_runtimes, [&](const std::string& text) { progress.Message(0, text); });
   options.resume = options.resume || request.resume;
   options.counters = request.counters;
   options.instructions = request.instructions;
@@ -378,7 +404,7 @@ RunData MeasureConfig(const Config& config, DeviceLock& lock, const MeasureReque
   options.etprof_version = ETPROF_VERSION;
   options.wait_for_device_seconds = request.use.wait_seconds;
   options.acquire_device = [&lock] { lock.Acquire(); };
-  return Measure(config, lock.device(), options);
+  return Measure(with_runtimes, lock.device(), options);
 }
 
 std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,

@@ -78,6 +78,26 @@ struct LadderOptions {
     MeasureRequest::DescribeHistory(v);
   }
 };
+// Options of `etprof versions`: a model with the libraries of several ExecuTorch releases.
+struct VersionsOptions {
+  MeasureRequest measure;
+  std::string model;
+  std::vector<std::string> versions;  // empty: VerifiedReleases
+
+  static void Describe(auto& v) {
+    v("model", &VersionsOptions::model);
+    v("versions", &VersionsOptions::versions,
+      {.meaning =
+           "ExecuTorch releases, each compared with the one before it (default: all that were verified)",
+       .one = true,
+       .value = "V,.."});
+    MeasureRequest::DescribeCommon(v);
+    MeasureRequest::DescribePrecision(v);
+    MeasureRequest::DescribeModel(v);
+    MeasureRequest::DescribeKind(v);
+    MeasureRequest::DescribeHistory(v);
+  }
+};
 // The variants of --vs. By default, a device with SME2 is measured with and without it.
 std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device);
 
@@ -86,6 +106,7 @@ std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const Devi
 MeasureJobs MakeJobs(const ProfileOptions& options);
 MeasureJobs MakeJobs(const RunOptions& options);
 MeasureJobs MakeJobs(const LadderOptions& options);
+MeasureJobs MakeJobs(const VersionsOptions& options);
 
 // State and result of the measurement on one device.
 struct Measured {

@@ -1,0 +1,23 @@
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/show.h"
+
+namespace etprof {
+
+std::function<int()> VersionsCommand(CLI::App& app) {
+  const auto parsed = std::make_shared<Parsed<VersionsOptions>>();
+  auto& [options, view] = *parsed;
+  AddOption(app, "model MODEL.pte", options.model, "Program (.pte) to measure")->required();
+  AddDescribedOptions(app, options);
+  app.get_option("--versions")->delimiter(',');
+  SetMeasureTexts({.max_seconds = "60 for each pair",
+                   .threads = "1; several measure every release with each",
+                   .output_root = "out_<model>/runs/<platform>-versions"},
+                  app);
+  AddViewOptions(app, view, "Show the analysis as JSON", "comparison");
+  return
+      [parsed] { return MeasureAndShow(MakeJobs(parsed->options), parsed->options.measure, parsed->view); };
+}
+
+}  // namespace etprof
