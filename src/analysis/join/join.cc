@@ -9,6 +9,7 @@
 #include "analysis/join/neighbours.h"
 #include "analysis/join/source_places.h"
 #include "analysis/operators.h"
+#include "analysis/statistics.h"
 #include "delegates/delegate.h"
 #include "program/xnn/delegable.h"
 #include "program/xnn/memory_estimate.h"
@@ -246,6 +247,7 @@ class Joiner {
 }  // namespace
 
 void NameUnloggedKernels(const Method& method, Profile& profile) {
+  bool named = false;
   for (Operator& op : profile.operators) {
     if (!IsUnloggedKernel(op)) continue;
     for (const Instruction& instruction : method.instructions) {
@@ -254,8 +256,10 @@ void NameUnloggedKernels(const Method& method, Profile& profile) {
         continue;
       op.name = op.type = method.operators[instruction.target];
       op.category = Categorize(op.name);
+      named = true;
     }
   }
+  if (named) DescribeProfile(profile, 1);  // of other categories
 }
 
 ProgramJoin JoinProgram(const Profile& profile, const Program& program, const Method& method,

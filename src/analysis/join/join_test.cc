@@ -238,6 +238,25 @@ TEST(JoinProgram, DoesNotJoinAmbiguousOperators) {
   EXPECT_FALSE(abs.place.has_value());
 }
 
+TEST(NameUnloggedKernels, DescribesTheCategoriesOfTheNames) {
+  TraceBuilder builder;
+  builder.Block("Execute").Framework(0, "OPERATOR_CALL", 1, 8).Framework(-1, "Method::execute", 0, 10);
+  Profile profile = Attribute(builder.Take(), {});
+  Method method;
+  method.operators = {"aten::permute_copy.out"};
+  Instruction& kernel = method.instructions.emplace_back();
+  kernel.kind = Instruction::Kind::kKernel;
+  kernel.index = 0;
+  kernel.target = 0;
+  NameUnloggedKernels(method, profile);
+  const Breakdown categories = ByCategory(profile);
+  const auto renamed = std::ranges::find(
+      categories.rows, std::string(Categorize("aten::permute_copy.out").name), &AdditiveRow::name);
+  ASSERT_NE(renamed, categories.rows.end());
+  EXPECT_EQ(renamed->self->p50, 7);
+  EXPECT_EQ(profile.groups[static_cast<std::size_t>(Group::kDataMovement)].p50, 7);
+}
+
 // A trace as of etprof-runner: an OpenVINO call at instruction 0 with one layer per node.
 Profile MakeLayerProfile(const std::vector<std::string>& nodes) {
   TraceBuilder builder;

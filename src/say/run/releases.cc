@@ -77,7 +77,7 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
        {Right("peak_memory", "memory"),
         [](const ReleaseRow& row) { return OptionalCell<Size>(row.of.peak_rss); }},
        {Right("memory_change", ""), change(&StartupCosts::peak_memory)},
-       {Left("outputs"),
+       {Left("outputs").Decides(),
         of_pair([&](const ReportComparison& pair) { return KnownTextCell(OutputsText(report, pair)); })}},
       rows);
   return {{"Releases, each compared with the one before it",
