@@ -84,9 +84,9 @@ Table TestTable(const GenerateReport& of) {
 Table FirstTokens(const GenerateReport& of) {
   Table table{"first_token",
               "",
-              {Left("variant"), Left("process"), Right("prompt"), Right("total"),
-               Right("low", "from").WithDropPriority(2), Right("high", "to").WithDropPriority(2),
-               Right("load"), Right("prefill"), Right("inputs"), Right("argmax"), Right("between")},
+              {Left("variant"), Right("prompt"), Right("total"), Right("low", "from").WithDropPriority(2),
+               Right("high", "to").WithDropPriority(2), Right("load"), Right("prefill"), Right("inputs"),
+               Right("argmax"), Right("between")},
               {}};
   if (!of.pairs.empty()) {
     table.columns.push_back(Right("speedup"));
@@ -97,8 +97,7 @@ Table FirstTokens(const GenerateReport& of) {
                          const std::string& test) {
       if (!first) return;
       const auto time = [](Nanoseconds ns) { return Cell(Time{static_cast<double>(ns)}); };
-      std::vector<Cell> cells = {SideName(of.sides[s], of),
-                                 process,
+      std::vector<Cell> cells = {SideName(of.sides[s], of) + ", " + process,
                                  Count{first->prompt},
                                  time(first->total),
                                  OptionalCell<Time>(first->low),
