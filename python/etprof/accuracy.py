@@ -411,7 +411,10 @@ def _search(
         print(f"no choice has {chosen.target:g} dB{_within(chosen.max_slowdown)}", file=out)
         return EXIT_CHECK_FAILED
     best = min(good, key=lambda one: -(one.latency.get("ratio") or 0))
-    print(f"use {best.pte}: {best.name}{', as no choice is faster' if best is variants[-1] else ''}", file=out)
+    print(
+        f"use {best.pte}: {best.name}{', as no choice is certain to be faster' if best is variants[-1] else ''}",
+        file=out,
+    )
     return EXIT_DONE
 
 

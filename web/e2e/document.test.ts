@@ -168,10 +168,10 @@ described("the page of a document", () => {
     const { page, context, complaints } = await open(every);
     expect(await page.title()).toContain(kHostile[0]);
     expect(await firstCells(page, "Tables: Times")).toEqual(kHostile);
-    const drawn = await page.locator("main .chart svg").textContent();
+    const drawn = (await page.locator("main .chart svg").allTextContents()).join("\n");
     expect(drawn).toContain(`+5.0% ${kHostile[0]}`); // the marker of a change
     expect(drawn).toContain((kHostile[0] as string).split(", ")[0]); // the label on the axis
-    await page.locator("main .chart svg").hover({ position: { x: 400, y: 60 } });
+    await page.locator("main .chart svg").first().hover({ position: { x: 400, y: 60 } });
     await page.locator("main .chart div", { hasText: "onerror" }).first().waitFor(); // the tooltip appears
     expect(await page.locator("main img, main script").count()).toBe(0);
     expect(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked)).toBeUndefined();

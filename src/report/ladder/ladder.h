@@ -102,9 +102,9 @@ struct ThreadDependentLevel {
     v("of", &L::of, {.meaning = "what the row is"});
     v("name", &L::name, {.meaning = "of the row"});
     v("level", &L::level, {.meaning = "of the ISA"});
-    v("helps_at_threads", [](const L& of) { return MapEach(of.helps, &LadderCell::threads); },
+    v("helps_at_threads", [](const L& found) { return MapEach(found.helps, &LadderCell::threads); },
       {.meaning = "numbers of threads at which the level is faster than the one below"});
-    v("hurts_at_threads", [](const L& of) { return MapEach(of.hurts, &LadderCell::threads); },
+    v("hurts_at_threads", [](const L& found) { return MapEach(found.hurts, &LadderCell::threads); },
       {.meaning = "numbers of threads at which the level is slower than the one below"});
   }
 };
