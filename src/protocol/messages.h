@@ -21,6 +21,9 @@
 
 namespace etprof::protocol {
 
+// The most tokens of a prompt, of a text, or of one step.
+inline constexpr double kMaxTokens = 1 << 24;
+
 inline constexpr int kVersion = 2;
 
 // The clock of XNNPACK's operator times (executorch.md): exact nanoseconds, or XNNPACK's own whole
@@ -290,7 +293,6 @@ struct WalkRequest {
 
   static constexpr const char* kSchemaName = "walk";
   static void Describe(auto& v) {
-    static constexpr double kMaxTokens = 1 << 24;
     v("prompt", &WalkRequest::prompt,
       {.meaning = "tokens before the generated ones", .least = 1, .most = kMaxTokens});
     v("generate", &WalkRequest::generate,
@@ -311,7 +313,6 @@ struct PlaceOfTest : Place {
   static constexpr const char* kSchemaName = "place_of_test";
   static void Describe(auto& v) {
     using P = PlaceOfTest;
-    static constexpr double kMaxTokens = 1 << 24;
     const auto about = [](std::string_view meaning, double least) {
       return MemberInfo{
           .meaning = meaning, .least = least, .most = kMaxTokens, .or_null = true, .omit_if_empty = true};

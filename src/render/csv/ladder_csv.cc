@@ -13,15 +13,15 @@ struct LadderCsvRow {
   const LadderCell& of;
 
   static void Describe(auto& v) {
-    using Of = const LadderCsvRow&;
-    v("model_id", [](Of of) { return of.report.model_id; }, {.meaning = kModelId});
+    using R = const LadderCsvRow&;
+    v("model_id", [](R shown) { return shown.report.model_id; }, {.meaning = kModelId});
     v("level", &LadderCell::level, {.meaning = "name of the level: `avx2`"});
     v("threads", &LadderCell::threads, kThreadsOfPool);
     v("what", &LadderCsvRow::what,
       {.meaning = "what the row's time is of", .choices = "latency|group|category|operator"});
-    v("name", [](Of of) { return of.of.op_name.value_or(of.row.name); },
+    v("name", [](R shown) { return shown.of.op_name.value_or(shown.row.name); },
       {.meaning = "of the group, the category, or the operator at this setting"});
-    v("key", [](Of of) { return of.of.op_key.value_or(""); },
+    v("key", [](R shown) { return shown.of.op_key.value_or(""); },
       {.meaning = "of the operator at this setting, as `node_id` of timelines; empty: none, or no row of an "
                   "operator",
        .or_null = true});
@@ -30,8 +30,8 @@ struct LadderCsvRow {
     const auto over = [&](const std::string& name, auto member, std::string_view meaning) {
       const auto add_member = [&](const char* end, auto read, std::string_view about) {
         v((name + end).c_str(),
-          [member, read](Of of) {
-            const std::optional<Quantity>& quantity = of.of.*member;
+          [member, read](R shown) {
+            const std::optional<Quantity>& quantity = shown.of.*member;
             return quantity ? ReadEstimate(*quantity, read) : std::nullopt;
           },
           {.meaning = about});
@@ -41,8 +41,8 @@ struct LadderCsvRow {
       add_member("_low", &E::low, "lower bound of this speedup");
       add_member("_high", &E::high, "upper bound of this speedup; empty: unbounded, or no speedup");
       v((name + "_verdict").c_str(),
-        [member](Of of) {
-          const std::optional<Quantity>& quantity = of.of.*member;
+        [member](R shown) {
+          const std::optional<Quantity>& quantity = shown.of.*member;
           return quantity ? std::optional(quantity->verdict) : std::nullopt;
         },
         {.meaning = "of that interval, on this setting; empty: nothing to compare with"});

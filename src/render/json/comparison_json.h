@@ -81,12 +81,13 @@ struct MatrixJson {
       {.meaning = "mean self times of the baseline's operators, by falling time"});
     v("load",
       [](J json) {
-        return MapEach(json.of.costs, [](const StartupCosts& of) { return TimeCostJson{of.load}; });
+        return MapEach(json.of.costs, [](const StartupCosts& costs) { return TimeCostJson{costs.load}; });
       },
       {.meaning = "time to load, candidate by candidate"});
     v("peak_memory",
       [](J json) {
-        return MapEach(json.of.costs, [](const StartupCosts& of) { return MemoryCostJson{of.peak_memory}; });
+        return MapEach(json.of.costs,
+                       [](const StartupCosts& costs) { return MemoryCostJson{costs.peak_memory}; });
       },
       {.meaning = "of a process, candidate by candidate"});
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "protocol/messages.h"
 #include "workflow/measure/measure.h"
 
 namespace etprof {
@@ -25,15 +26,14 @@ struct TokenTests {
 
   // Describes the options of structs that have them as `tests`. `generate` is the name of that option.
   static void DescribeIn(auto& v, const char* generate) {
-    constexpr double kMostTokens = 1 << 24;
     const auto of = [](auto member) { return [member](auto& all) -> auto& { return all.tests.*member; }; };
     const auto list = [](std::string_view meaning, double least) {
       return MemberInfo{
-          .meaning = meaning, .least = least, .most = kMostTokens, .one = true, .value = "N,.."};
+          .meaning = meaning, .least = least, .most = protocol::kMaxTokens, .one = true, .value = "N,.."};
     };
     v("prompt", of(&TokenTests::prompts), list(kPromptHelp, 1));
     v(generate, of(&TokenTests::generate),
-      {.meaning = kGenerateHelp, .least = 1, .most = kMostTokens, .value = "N"});
+      {.meaning = kGenerateHelp, .least = 1, .most = protocol::kMaxTokens, .value = "N"});
     v("depth", of(&TokenTests::depths), list(kDepthHelp, 0));
     v("chunk", of(&TokenTests::chunks),
       list("Tokens of a prompt that one step takes (default: as many as the model takes)", 1));
