@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <limits>
 #include <map>
@@ -221,25 +222,8 @@ bool Explains(const HeavyUsers& users, const OtherLoad& load) {
   return !users.names.empty() && users.cores >= load.CoresUsed() / 2;
 }
 
-#ifndef __APPLE__
-// Reads at most `max_bytes` of a file of /proc with one read(2), which returns all of a short file.
-std::string ReadShortFile(int folder, const char* name, std::size_t max_bytes) {
-  std::string text(max_bytes, '\0');
-  const int file = ::openat(folder, name, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return "";
-  const ssize_t count = ::read(file, text.data(), text.size());
-  ::close(file);
-  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
-  return text;
-}
-#endif
-
-bool IsLocal(const Device& device) { return device.Name() == "local"; }
-
-}  // namespace
-
 #ifdef __APPLE__
-std::optional<LoadSnapshot> ReadLocalLoad(const char*) {
+std::optional<LoadSnapshot> ReadLocalLoad() {
   LoadSnapshot snapshot;
   snapshot.seconds = MonotonicSeconds();
   snapshot.self = ::getpid();
@@ -273,8 +257,20 @@ std::optional<LoadSnapshot> ReadLocalLoad(const char*) {
   return snapshot;
 }
 #else
-std::optional<LoadSnapshot> ReadLocalLoad(const char* proc) {
-  DIR* folder = ::opendir(proc);
+// Reads at most `max_bytes` of a file of /proc with one read(2), which returns all of a short file.
+std::string ReadShortFile(int folder, const char* name, std::size_t max_bytes) {
+  std::string text(max_bytes, '\0');
+  const int file = ::openat(folder, name, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "";
+  const ssize_t count = ::read(file, text.data(), text.size());
+  ::close(file);
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return text;
+}
+
+std::optional<LoadSnapshot> ReadLocalLoad() {
+  const char* proc_root = std::getenv("ETPROF_PROC_ROOT");
+  DIR* folder = ::opendir(proc_root != nullptr ? proc_root : "/proc");
   if (folder == nullptr) return std::nullopt;
   const int at = ::dirfd(folder);
   LoadSnapshot snapshot;
@@ -304,6 +300,10 @@ std::optional<LoadSnapshot> ReadLocalLoad(const char* proc) {
   return snapshot;
 }
 #endif
+
+bool IsLocal(const Device& device) { return device.Name() == "local"; }
+
+}  // namespace
 
 double OtherLoad::CoresUsed() const { return std::max(machine_cores.value_or(0), process_cores.value_or(0)); }
 
@@ -489,7 +489,7 @@ std::optional<ProcessUse> ParsePs(std::string_view line) {
 
 std::string LoadScript(bool twice) {
   // `cat` reads all files at once, since a shell's builtin `read` makes a system call per byte.
-  std::string script = R"sh(p=/proc
+  std::string script = R"sh(p=${ETPROF_PROC_ROOT:-/proc}
 snapshot() {
   echo "etprof-load-snapshot $$"
   if [ -r "$p/uptime" ]; then

@@ -101,12 +101,11 @@ std::string LoadText(const OtherLoad& load);
 // The load of a finished measurement as a clause: "cc1plus, python3 used 1.9 of 2 cores".
 std::string LoadUsersText(const OtherLoad& load);
 
-// Reads the current CPU times: of this machine by ReadLocalLoad, and by one shell command on a remote device.
-// Absent: unreadable; throws nothing. With 75 processes a snapshot took 0.4 ms on this machine (5 µs per
-// process), and 5 ms through a shell without the connection.
+// Reads the current CPU times: from /proc of this machine (or below $ETPROF_PROC_ROOT, for tests), from `ps`
+// on macOS, and by one shell command on a remote device. Absent: unreadable; throws nothing. With 75
+// processes a snapshot took 0.4 ms on this machine (5 µs per process), and 5 ms through a shell without the
+// connection.
 std::optional<LoadSnapshot> TakeLoadSnapshot(Device& device);
-// Reads the CPU times of this machine's processes: on Linux from the folder `proc`, on macOS from `ps`.
-std::optional<LoadSnapshot> ReadLocalLoad(const char* proc = "/proc");
 // Measures the other load for kLoadSeconds, on a remote device by one shell command. `cores` as for
 // OtherLoadBetween. Absent: unreadable; throws nothing.
 std::optional<OtherLoad> MeasureOtherLoad(Device& device, int cores);

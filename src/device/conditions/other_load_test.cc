@@ -341,12 +341,12 @@ TEST(OtherLoad, ToleratesAnUnreadableProc) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / fmt::format("etprof-load-{}", ::getpid());
   std::filesystem::create_directories(folder);
-  const auto before = ReadLocalLoad(folder.c_str());
-  ASSERT_TRUE(before);
-  LoadSnapshot after = *before;
-  after.seconds += 1;
-  EXPECT_FALSE(OtherLoadBetween(*before, after, 4));
-  EXPECT_FALSE(ReadLocalLoad((folder / "none").c_str()));
+  ::setenv("ETPROF_PROC_ROOT", folder.c_str(), 1);
+  const std::unique_ptr<Device> device = MakeLocalDevice();
+  EXPECT_FALSE(MeasureOtherLoad(*device, 4));
+  ::setenv("ETPROF_PROC_ROOT", (folder / "none").c_str(), 1);
+  EXPECT_FALSE(MeasureOtherLoad(*device, 4));
+  ::unsetenv("ETPROF_PROC_ROOT");
   std::filesystem::remove_all(folder);
 }
 #endif
