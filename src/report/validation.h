@@ -17,7 +17,7 @@ struct Finding {
     kWarning,  // worth knowing, but no invariant is violated
   };
   Severity severity = Severity::kBroken;
-  std::string check;  // CheckInfo::name (validate/findings.h)
+  std::string check;  // one of kChecks (validate/findings.h)
   std::string file;   // relative to the results directory; "." for the directory itself
   std::string problem;
 

@@ -25,6 +25,7 @@ OPTIONAL = {
         "traced_runs",
         "outputs",
         "runner_built",
+        "read_ns",
         "quiet_seconds",
         "executorch_libraries",
         "place",

@@ -342,8 +342,8 @@ def test_every_check_of_the_docs_is_tested():
     section = page.split("## `etprof validate`\n")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (`.*?`) \|", section, flags=re.MULTILINE)
     documented = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
-    source = (program.ROOT / "src" / "validate" / "findings.cc").read_text(encoding="utf-8")
-    assert documented == set(re.findall(r'^ +\{"(\w+)",', source, flags=re.MULTILINE))
+    source = (program.ROOT / "src" / "validate" / "findings.h").read_text(encoding="utf-8")
+    assert documented == set(re.findall(r'"(\w+)"', source.partition("kChecks[] = {")[2].partition("}")[0]))
     tested = set().union(*(checks for _, checks, _ in DAMAGE.values()))
     # The first is tested with kernel-log runs (tests/measure/test_schedule_end_to_end.py).
     assert documented - tested == {"kernels", "lock", "sha256"}, "these have tests of their own"

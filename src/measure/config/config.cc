@@ -148,7 +148,7 @@ class Reader {
     if (const Json* place = fields.Find("place")) ReadPlace(fields, *place, settings);
     // The kit's keys; etprof's own keys take precedence.
     const auto runs = fields.Integer("num_runs", 1, static_cast<int>(kMaxRuns));
-    if (runs && fields.Find("runs") == nullptr) settings.runs = *runs;
+    if (runs && fields.Find("runs") == nullptr) settings.runs = static_cast<int>(*runs);
     const auto threads = fields.Integers("num_threads", 1, static_cast<int>(kMaxThreads));
     if (threads && fields.Find("threads") == nullptr) settings.threads = *threads;
     if (const auto isa = fields.Texts("isa", false)) {

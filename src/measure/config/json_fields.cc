@@ -39,11 +39,12 @@ std::string DescribeType(const nlohmann::json& value) {
   return value.is_null() ? "null" : value.dump();
 }
 
-std::optional<int> AsInteger(const nlohmann::json& value, int low, int high) {
+std::optional<std::int64_t> AsInteger(const nlohmann::json& value, std::int64_t low, std::int64_t high) {
   if (!value.is_number()) return std::nullopt;
   const double number = value.get<double>();
-  if (number != std::floor(number) || number < low || number > high) return std::nullopt;
-  return static_cast<int>(number);
+  if (number != std::floor(number) || number < static_cast<double>(low) || number > static_cast<double>(high))
+    return std::nullopt;
+  return static_cast<std::int64_t>(number);
 }
 
 }  // namespace
@@ -133,7 +134,7 @@ std::optional<double> JsonFields::Number(const std::string& key, double low, dou
   return number;
 }
 
-std::optional<int> JsonFields::Integer(const std::string& key, int low, int high) {
+std::optional<std::int64_t> JsonFields::Integer(const std::string& key, std::int64_t low, std::int64_t high) {
   const nlohmann::json* value = Find(key);
   if (value == nullptr) return std::nullopt;
   const auto number = AsInteger(*value, low, high);
@@ -153,7 +154,7 @@ std::optional<std::vector<int>> JsonFields::Integers(const std::string& key, int
       throw Wrong(key, fmt::format("must be a whole number from {} to {} or a list of them, but has {}", low,
                                    high, DescribeType(item)));
     }
-    numbers.push_back(*number);
+    numbers.push_back(static_cast<int>(*number));
   }
   return numbers;
 }

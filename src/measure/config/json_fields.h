@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -30,7 +31,7 @@ class JsonFields {
   const nlohmann::json* Find(const std::string& key);
   std::optional<std::string> Text(const std::string& key);
   std::optional<double> Number(const std::string& key, double low, double high);
-  std::optional<int> Integer(const std::string& key, int low, int high);
+  std::optional<std::int64_t> Integer(const std::string& key, std::int64_t low, std::int64_t high);
   std::optional<bool> Bool(const std::string& key);
   // One integer, or a list of integers, as the profiling kit writes threads.
   std::optional<std::vector<int>> Integers(const std::string& key, int low, int high);
@@ -101,7 +102,10 @@ class ReadKeys {
     } else if constexpr (std::is_floating_point_v<M>) {
       Take(fields_.Number(key, about.least.value(), about.most.value()), value);
     } else if constexpr (std::is_integral_v<M>) {
-      Take(fields_.Integer(key, bound(about.least), bound(about.most)), value);
+      constexpr double kMaxExact = std::int64_t{1} << 53;  // of JSON's numbers
+      Take(fields_.Integer(key, static_cast<std::int64_t>(about.least.value()),
+                           static_cast<std::int64_t>(about.most.value_or(kMaxExact))),
+           value);
     } else if constexpr (std::is_same_v<M, std::vector<int>>) {
       Take(fields_.Integers(key, bound(about.least), bound(about.most)), value);
     } else if constexpr (std::is_same_v<M, std::vector<std::string>>) {
