@@ -229,8 +229,8 @@ Profile Attribute(const Trace& trace, const AttributeOptions& options);
 // method, or if `options.labels` describes the runs, the result is that of Attribute.
 std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options);
 
-// A table whose rows add up: integer sums of self time over the common set of runs.
 struct Breakdown;
+// A row of a Breakdown.
 struct AdditiveRow {
   std::string name;
   Nanoseconds total = 0;  // sum over the common set; divided by Breakdown::runs it is the mean
@@ -253,6 +253,7 @@ struct AdditiveRow {
       {.meaning = "of groups and categories: how the row's time of a run is spread over the runs"});
   }
 };
+// A table whose rows add up: integer sums of self time over the common set of runs.
 struct Breakdown {
   std::int64_t runs = 0;  // size of the common set
   Nanoseconds total = 0;  // Method::execute; the rows add up to it exactly

@@ -67,8 +67,8 @@ struct Side {
 
 // Wheels of ExecuTorch before 1.5 have no event tracer. In later ones XNNPACK reads the clock after every
 // operator, even while nothing is recorded, and the runtime tests for a tracer. Measured, this costs 23 ns
-// for each operator where a read of the clock takes 20 ns (bench/results/versions.md). At most this many
-// reads of the clock are allowed for each operator.
+// for each operator where a read of the clock takes 20 ns (bench/results/models/idle_tracer.md). At most
+// this many reads of the clock are allowed for each operator.
 inline constexpr double kIdleTracerReads = 2;
 
 // The smallest difference between two mean self times that can be called faster or slower. Smaller
@@ -150,11 +150,11 @@ struct RatioAndVerdict {
   }
 };
 
-// Exact sums over the common set of runs of each variant: mean = total / runs. The delta of a row is
-// candidate_total * baseline_runs - baseline_total * candidate_runs over baseline_runs * candidate_runs.
 template <typename T>
 void DescribeTotals(auto& v);
 
+// Exact sums over the common set of runs of each variant: mean = total / runs. The delta of a row is
+// candidate_total * baseline_runs - baseline_total * candidate_runs over baseline_runs * candidate_runs.
 struct DeltaRow {
   std::string name;
   Nanoseconds baseline_total = 0, candidate_total = 0;
