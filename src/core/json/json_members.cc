@@ -84,8 +84,8 @@ double ReadNumber(const nlohmann::json& value, const char* key, const MemberInfo
 }
 
 void RequireText(const std::string& text, const char* key, const MemberInfo& about) {
-  const std::string choices = fmt::format("|{}|", about.choices);
-  if (!about.choices.empty() && choices.find("|" + text + "|") == std::string::npos)
+  if (!about.choices.empty() &&
+      fmt::format("|{}|", about.choices).find("|" + text + "|") == std::string::npos)
     ThrowInvalid(key, "has a value that is not known");
   if (about.some && text.empty()) ThrowInvalid(key, "must not be empty");
   if (!about.pattern.empty() && !MatchesPattern(text, about.pattern))
