@@ -26,10 +26,10 @@
 #include "workflow/build.h"
 #include "workflow/check.h"
 #include "workflow/doctor.h"
+#include "workflow/finish.h"
 #include "workflow/measure/bisect.h"
 #include "workflow/measure/device.h"
 #include "workflow/measure/devices.h"
-#include "workflow/finish.h"
 #include "workflow/measure/generate.h"
 #include "workflow/measure/locate.h"
 #include "workflow/measure/measure.h"
@@ -76,24 +76,14 @@ FinishedMeasurement MeasureAndFinish(const MeasureJobs& jobs, const MeasureReque
   return finished;
 }
 
-std::string MeasureAndAnalyze(const MeasureJobs& jobs, const MeasureRequest& request, PythonProgress& progress) {
-  const FinishedMeasurement finished = MeasureAndFinish(jobs, request, progress);
+template <typename Options>
+std::string MeasureAndAnalyze(const Options& options, PythonProgress& progress) {
+  const FinishedMeasurement finished = MeasureAndFinish(MakeJobs(options), options.measure, progress);
   return Written([&](std::ostream& out) {
     finished.report ? RenderAnalysisJson(*finished.report, out) : RenderDevicesJson(*finished.devices_report, out);
   });
 }
 
-std::string Profile(const ProfileOptions& options, PythonProgress& progress) {
-  return MeasureAndAnalyze(MakeJobs(options), options.measure, progress);
-}
-
-std::string Versions(const VersionsOptions& options, PythonProgress& progress) {
-  return MeasureAndAnalyze(MakeJobs(options), options.measure, progress);
-}
-
-std::string Run(const RunOptions& options, PythonProgress& progress) {
-  return MeasureAndAnalyze(MakeJobs(options), options.measure, progress);
-}
 
 std::string Plan(const RunOptions& options, PythonProgress& progress) {
   const std::vector<Measured> devices = MeasureOnDevices(MakeJobs(options), options.measure, true, progress);
@@ -104,7 +94,7 @@ std::string Plan(const RunOptions& options, PythonProgress& progress) {
 // Without a model, returns the CPU's features. The failure of a lower level is part of the result.
 std::string Isa(const LadderOptions& options, PythonProgress& progress) {
   if (options.model.empty()) return ValueJson(ReadCpuFeatures(options.measure, progress));
-  return MeasureAndAnalyze(MakeJobs(options), options.measure, progress);
+  return MeasureAndAnalyze(options, progress);
 }
 
 std::string Generate(const GenerateOptions& options, PythonProgress& progress) {
@@ -224,9 +214,10 @@ struct WorkflowOf<kFunction> {
 };
 
 constexpr Workflow kWorkflows[] = {
-    WorkflowOf<Profile>::Entry("profile"),   WorkflowOf<Run>::Entry("run"),
+    WorkflowOf<MeasureAndAnalyze<ProfileOptions>>::Entry("profile"),
+    WorkflowOf<MeasureAndAnalyze<VersionsOptions>>::Entry("versions"),
+    WorkflowOf<MeasureAndAnalyze<RunOptions>>::Entry("run"),
     WorkflowOf<Plan>::Entry("plan"),         WorkflowOf<Isa>::Entry("isa"),
-    WorkflowOf<Versions>::Entry("versions"),
     WorkflowOf<Generate>::Entry("generate"), WorkflowOf<Peaks>::Entry("peaks"),
     WorkflowOf<Check>::Entry("check"),       WorkflowOf<RunBisection>::Entry("bisect"),
     WorkflowOf<Suite>::Entry("suite"),       WorkflowOf<Devices>::Entry("devices"),

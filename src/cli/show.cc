@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <sstream>
 
 #include "cli/terminal.h"
 #include "core/error.h"
@@ -21,7 +20,6 @@
 #include "say/run/report.h"
 #include "say/subjects.h"
 #include "say/wording.h"
-#include "workflow/validate.h"
 
 namespace etprof {
 namespace {
