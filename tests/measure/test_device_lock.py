@@ -89,8 +89,10 @@ def test_each_command_waits_and_ctrl_c_leaves_nothing(bench, lock, name):
 def test_two_at_once_are_measured_one_after_the_other(bench, lock):
     lock.hold()
     processes = []
+    held = bench.folder / "held"
+    held.touch()
     for who in ("one", "two"):
-        alone = {"FAKE_ALONE": str(bench.folder / "at_work"), "FAKE_WHO": who}
+        alone = {"FAKE_ALONE": str(bench.folder / "at_work"), "FAKE_WHO": who, "FAKE_HOLD": f"{held}:1:1"}
         config = bench.write(
             [bench.experiment("a", env=alone)],
             output_root=str(bench.folder / who),
@@ -103,10 +105,11 @@ def test_two_at_once_are_measured_one_after_the_other(bench, lock):
     # Both commands must be waiting, because a command that comes later may find the device free.
     wait_until(lambda: all("waiting for the test" in log.read_text() for log in logs))
     lock.release()
+    # The first measurement goes on only once the other has said whom it waits for.
+    wait_until(lambda: ", run one (process" in logs[1].read_text() or ", run two (process" in logs[0].read_text())
+    held.unlink()
     codes = [process.wait(120) for process in processes]
-    said = [log.read_text() for log in logs]
-    assert codes == [0, 0], said
-    assert ", run one (process" in said[1] or ", run two (process" in said[0]
+    assert codes == [0, 0], [log.read_text() for log in logs]
     met = bench.folder / "at_work" / "met"
     assert not met.exists(), met.read_text()
     assert lock.names() == []
