@@ -11,6 +11,7 @@ from pathlib import Path
 import program
 import pytest
 import test_schemas
+from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc, serialize_to_etdump_flatcc
 
 DONE, CHECK_FAILED, BAD_INPUT = 0, 1, 3
 
@@ -99,9 +100,14 @@ def move_a_delta(table: str, key: str = "delta_numerator_ns"):
     return do
 
 
-def swap_the_etdump(run: Path) -> None:
-    """Replaces an ETDump by that of another experiment, with the same name and number of runs."""
-    shutil.copy(run / "same" / "toy_cnn_same_t1.etdump", one(run, ".etdump"))
+def lengthen_each_operator(run: Path) -> None:
+    """Replaces an ETDump by one of the same runs and operators with other times, as of another measurement."""
+    dump = deserialize_from_etdump_flatcc(one(run, ".etdump").read_bytes())
+    for block in dump.run_data:
+        for event in block.events:
+            if event.profile_event is not None:
+                event.profile_event.end_time += 10
+    one(run, ".etdump").write_bytes(serialize_to_etdump_flatcc(dump))
 
 
 def metrics_of_another_run(run: Path) -> None:
@@ -217,7 +223,7 @@ DAMAGE = {
     "ETDump missing": (lambda run: one(run, ".etdump").unlink(), {"files"}, "one/toy_cnn_one_t1.etdump"),
     "ETDump empty": (lambda run: one(run, ".etdump").write_bytes(b""), {"files"}, "one/toy_cnn_one_t1.etdump"),
     "ETDump cut": (lambda run: truncate_last_byte(one(run, ".etdump")), {"etdump"}, "one/toy_cnn_one_t1.etdump"),
-    "ETDump of another experiment": (swap_the_etdump, {"timeline", "ops_stats", "analysis_summary", "derived"}, "one/toy_cnn_one_t1_exec_ops_stats.csv"),
+    "ETDump of another experiment": (lengthen_each_operator, {"timeline", "ops_stats", "analysis_summary", "derived"}, "one/toy_cnn_one_t1_exec_ops_stats.csv"),
     "runs that the ETDump has not": (add_runs_to_the_manifest, {"run_counts"}, "one/toy_cnn_one_t1.etdump"),
     "latencies with other columns": (lambda run: change(one(run, "_latency.csv"), "latency_ns", "latency_us"), {"latency_csv"}, "one/toy_cnn_one_t1_latency.csv"),
     "a latency that is no number": (lambda run: change(one(run, "_latency.csv"), "0,,,0,first,1,", "0,,,0,first,1,-"), {"latency_csv"}, "one/toy_cnn_one_t1_latency.csv"),
