@@ -197,6 +197,8 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
         refused = explain.changed_inputs(lowered, exported) or explain.no_kernel_for_rank(lowered)
         if refused is not None:
             raise ExportError(name, errors.LOWER, *refused)
+        # to_executorch changes these graphs: it puts numbers of instructions in place of their debug handles.
+        advice = hints.of(lowered, exported, converted)
         program = lower.to_executorch(edge, request.quantize is not None)
         methods = lower.summarize(program)
         for method, model in converted.items():
@@ -239,7 +241,6 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
         if request.file_dtype == "fp32" and answer.verdict == check.FAIL:
             with progress("locate"):
                 answer = _located(request, answer, converted, exported, methods)
-    advice = hints.of(lowered, exported, converted)
     with failing_as(name, errors.WRITE, f"make room in {pte.parent}"):
         artifacts.add_to_manifest(paths[-1], {**_results(delegation, answer, notes), "hints": advice})
     return Export(paths, delegation, answer, notes, places.of(lowered), advice)
