@@ -42,13 +42,11 @@ inline std::optional<std::string> MaybeName(const Operator* op) {
 
 // Identifies an experiment.
 struct NamedExperimentJson {
-  const Report& report;
   const ReportExperiment& of;
 
   static constexpr const char* kSchemaName = "matrix_side";
   static void Describe(auto& v) {
-    using J = const NamedExperimentJson&;
-    v("experiment", [](J json) { return json.of.Data(json.report).name; },
+    v("experiment", [](const NamedExperimentJson& json, const Report& in) { return json.of.Data(in).name; },
       {.meaning = "its name in the configuration"});
     v("label", &ReportExperiment::label, {.meaning = "its name in reports"});
     v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .least = 1});
@@ -56,10 +54,7 @@ struct NamedExperimentJson {
 };
 
 struct MatrixJson {
-  const Report& report;
   const Matrix& of;
-
-  NamedExperimentJson Named(std::size_t experiment) const { return {report, report.experiments[experiment]}; }
 
   static constexpr const char* kSchemaName = "matrix";
   static void Describe(auto& v) {
@@ -68,11 +63,13 @@ struct MatrixJson {
       {.meaning = "`threads`: one experiment at several numbers of threads, the fewest being the baseline",
        .choices = "threads|experiments"});
     v("interleaved", &Matrix::interleaved, {.meaning = "false: drift cannot be told from an effect"});
-    v("baseline", [](J json) { return json.Named(json.of.baseline); },
+    v("baseline",
+      [](J json, const Report& in) { return NamedExperimentJson{in.experiments[json.of.baseline]}; },
       {.meaning = "with which the candidates are compared"});
     v("candidates",
-      [](J json) {
-        return MapEach(json.of.candidates, [&](std::size_t candidate) { return json.Named(candidate); });
+      [](J json, const Report& in) {
+        return MapEach(json.of.candidates,
+                       [&](std::size_t candidate) { return NamedExperimentJson{in.experiments[candidate]}; });
       },
       {.meaning = "of a thread sweep by rising threads"});
     v("latency", &Matrix::latency, {.meaning = "medians"});

@@ -51,7 +51,7 @@ struct PlotExperimentJson {
     using J = const PlotExperimentJson&;
     using Plot = const LatencyPlot&;
     v.Flat([](J json, Plot in, const Report& report) {
-      return NamedExperimentJson{report, report.experiments[in.experiments[json.set]]};
+      return NamedExperimentJson{report.experiments[in.experiments[json.set]]};
     });
     v("counts", [](J json, Plot in) { return in.histogram.counts[json.set]; },
       {.meaning = "runs, bin by bin"});
@@ -175,7 +175,7 @@ struct AnalysisJson {
       {.meaning = "one for each number of threads"});
     v("comparisons", [](J json) { return MakeViews<ComparisonJson>(json.of.comparisons); },
       {.meaning = "pairs of experiments"});
-    v("matrices", [](J json) { return MakeViews<MatrixJson>(json.of.matrices, json.of); },
+    v("matrices", [](J json) { return MakeViews<MatrixJson>(json.of.matrices); },
       {.meaning = "several experiments compared with one baseline; false discovery is controlled within a "
                   "comparison, not over a matrix"});
     v("latency_plots", [](J json) { return MakeViews<PlotJson>(json.of.latency_plots); },
@@ -195,7 +195,7 @@ struct ResultJson {
 
   static void Describe(auto& v) {
     using J = const ResultJson&;
-    v.Flat([](J json, const Report& in) { return NamedExperimentJson{in, json.experiment}; });
+    v.Flat([](J json) { return NamedExperimentJson{json.experiment}; });
     v("runs", &stats::Distribution::n, {.meaning = "that the times are of"});
     v("median_ms", &stats::Distribution::p50, kMs.WithMeaning("of the latency"));
     v("mean_ms", &stats::Distribution::mean, kMs.WithMeaning("of the latency"));

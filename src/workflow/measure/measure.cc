@@ -282,6 +282,15 @@ class SeveralDevices {
   bool measure_ = true;        // written before may_measure_ counts down
 };
 
+// The options live as long as the job.
+template <typename Options>
+MeasureJobs MakeJobOfOneDevice(const Options& options, const std::string& command) {
+  const auto configure = [&options](Device& on, const DeviceProperties& what) {
+    return MakeJobConfig(options, on, what);
+  };
+  return {{{options.measure.FirstDevice(), configure}}, false, command + " " + FileStem(options.model)};
+}
+
 }  // namespace
 
 std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device) {
@@ -335,11 +344,7 @@ MeasureJobs MakeJobs(const RunOptions& options) {
 
 MeasureJobs MakeJobs(const LadderOptions& options) {
   RequireValidRequest(options.measure);
-  return {
-      {{options.measure.FirstDevice(),
-        [&options](Device& on, const DeviceProperties& what) { return MakeJobConfig(options, on, what); }}},
-      false,
-      "isa " + FileStem(options.model)};
+  return MakeJobOfOneDevice(options, "isa");
 }
 
 MeasureJobs MakeJobs(const VersionsOptions& options) {
@@ -350,11 +355,7 @@ MeasureJobs MakeJobs(const VersionsOptions& options) {
     throw Error(ExitCode::kUsage, "`--versions` needs at least two releases, each once")
         .Remedy(fmt::format("leave it out for all: {}", fmt::join(VerifiedReleases(), ", ")));
   }
-  return {
-      {{options.measure.FirstDevice(),
-        [&options](Device& on, const DeviceProperties& what) { return MakeJobConfig(options, on, what); }}},
-      false,
-      "versions " + FileStem(options.model)};
+  return MakeJobOfOneDevice(options, "versions");
 }
 
 bool Measured::Interrupted() const {
