@@ -96,8 +96,12 @@ std::pair<std::string, std::string> RewriteParserMessage(const std::string& mess
   if (const auto of = SplitAround(message, {": At Most 1 "}); !of.empty())
     return {fmt::format("`{}` is given more than once", of[0]), ""};
   if (const auto of = SplitAround(message, {" not expected: "}); !of.empty()) {
-    return {fmt::format("{} `{}`", of[1].starts_with('-') ? "unknown option" : "unexpected argument", of[1]),
-            ""};
+    // CLI11 has the words that it cannot place in reverse: "DIR -o".
+    const std::vector<std::string_view> words = SplitAt(of[1], ' ');
+    const auto option =
+        std::ranges::find_if(words, [](std::string_view word) { return word.starts_with('-'); });
+    if (option != words.end()) return {fmt::format("unknown option `{}`", *option), ""};
+    return {fmt::format("unexpected argument `{}`", of[1]), ""};
   }
   if (const auto of = SplitAround(message, {" excludes "}); !of.empty())
     return {fmt::format("`{}` and `{}` do not go together", of[0], of[1]), "leave out one of them"};

@@ -62,7 +62,7 @@ on is 2.50x faster than off   95% CI [2.497, 2.497]
   precision  ±0.01% (half-width of the 95% CI): smaller differences are not
              resolved.
   report     runs/report.md
-             Use --all for every operator, finding, and note. —: inconclusive.
+             —: inconclusive. Use --all for every operator, finding, and note.
 )");
 }
 

@@ -55,6 +55,10 @@ def test_an_option_without_its_value_is_named_with_what_to_give():
             "error: `--out-dir` needs a value\nhint: Give `--out-dir DIR`: folder for tables and reports",
         ),
         (
+            ["profile", "net.pte", "--vs", "threads=2", "-o", "out"],
+            "error: Unknown option `-o`\n",
+        ),
+        (
             ["kernels", "--compare", "one.log"],
             "error: `--compare` needs 2 values\n"
             "hint: Give `--compare LOG_ON LOG_OFF`: compare two logs, the one with SME2 first.\n",

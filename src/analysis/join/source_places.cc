@@ -29,7 +29,11 @@ SourcePlaces::Found SourcePlaces::FindKernelPlace(const Instruction& kernel, con
 
 std::string SourcePlaces::FindHint(const std::vector<std::uint32_t>& debug_handles) const {
   const ExportHint* const hint = sources_ == nullptr ? nullptr : sources_->FindHint(debug_handles);
-  return hint == nullptr ? "" : hint->text;
+  if (hint == nullptr) return "";
+  // "(folder/model.py, line 12)": a folder of the machine that exported says nothing here.
+  const std::size_t name = hint->place.find_last_of("/\\");
+  if (hint->place.empty()) return hint->text;
+  return hint->text + " " + (name == std::string::npos ? hint->place : "(" + hint->place.substr(name + 1));
 }
 
 // A node that the partitioner inserted between two others, or a conversion of quantized values, is not in the

@@ -42,9 +42,11 @@ void AddLargest(const TensorDifference& all, OutputDifference& difference) {
       fmt::format("outputs differ by at most {:.2g} (relative {:.2g})", all.largest, all.largest_relative);
 }
 
-bool SameInputs(const ExperimentData& a, const ExperimentData& b) {
+// Absent: not known, since inputs from different places may have the same values.
+std::optional<bool> HaveSameInputs(const ExperimentData& a, const ExperimentData& b) {
   if (!a.inputs_sha256.empty() && !b.inputs_sha256.empty()) return a.inputs_sha256 == b.inputs_sha256;
-  return a.inputs_from == b.inputs_from;
+  if (a.inputs_from == b.inputs_from) return true;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -80,24 +82,29 @@ OutputDifference CompareOutputs(const ExperimentData& baseline, const Experiment
     difference.note = "the outputs of one variant are not known";
     return difference;
   }
-  difference.comparable = a.size() == b.size();
-  difference.equal = difference.comparable;
-  for (std::size_t i = 0; i < a.size() && difference.comparable; ++i) {
-    difference.comparable = a[i].info.dtype == b[i].info.dtype && a[i].info.shape == b[i].info.shape;
-    difference.equal = difference.equal && a[i].sha256 == b[i].sha256;
-  }
-  if (!difference.comparable) {
-    difference.equal = false;
-    difference.note = "outputs differ in number, type, or shape";
+  if (a.size() != b.size()) {
+    difference.note = fmt::format("outputs differ in number: {} and {}", a.size(), b.size());
     return difference;
   }
+  difference.equal = true;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].info.dtype != b[i].info.dtype || a[i].info.shape != b[i].info.shape) {
+      difference.equal = false;
+      difference.note =
+          fmt::format("outputs differ in type or shape: output {} is {} [{}] and {} [{}]", i, a[i].info.dtype,
+                      fmt::join(a[i].info.shape, ", "), b[i].info.dtype, fmt::join(b[i].info.shape, ", "));
+      return difference;
+    }
+    difference.equal = difference.equal && a[i].sha256 == b[i].sha256;
+  }
+  difference.comparable = true;
   if (difference.equal) {
     difference.note = "outputs are equal, bit for bit";
     return difference;
   }
   difference.note = "outputs differ";
-  if (!SameInputs(baseline, candidate)) {
-    difference.note = "outputs differ, and so do the inputs";
+  if (const std::optional<bool> same = HaveSameInputs(baseline, candidate); !same.value_or(false)) {
+    difference.note = same ? "outputs differ, and so do the inputs" : "outputs differ; the inputs may, too";
     return difference;
   }
   std::error_code error;

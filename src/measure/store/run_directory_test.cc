@@ -494,7 +494,7 @@ TEST_F(RunDirectoryTest, ComparesOutputs) {
   };
   a.inputs_from = "saved a";
   b.inputs_from = "saved b";
-  EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ, and so do the inputs");
+  EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ; the inputs may, too");
   a.inputs_sha256 = digest_of("a.inputs", "12345678", "forward");
   b.inputs_sha256 = digest_of("b.inputs", "12345678", "forward");
   EXPECT_EQ(a.inputs_sha256.size(), 64u);
@@ -510,8 +510,15 @@ TEST_F(RunDirectoryTest, ComparesOutputs) {
   EXPECT_EQ(HashInputs({folder / "a.st"}, "forward").size(), 64u);  // raw bytes
   Write("b.st", "junk");
   EXPECT_THAT(CompareOutputs(a, b, folder / "a.st", folder / "b.st").note, HasSubstr("could not be read"));
-  b.output_digests[0].info.shape = {3};
+  b.output_digests[0].info = {"Float", {3}};
+  a.output_digests[0].info = {"Half", {1, 2}};
   EXPECT_FALSE(CompareOutputs(a, b, {}, {}).comparable);
+  EXPECT_FALSE(CompareOutputs(a, b, {}, {}).equal);
+  EXPECT_EQ(CompareOutputs(a, b, {}, {}).note,
+            "outputs differ in type or shape: output 0 is Half [1, 2] and Float [3]");
+  b.output_digests.push_back(b.output_digests[0]);
+  EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ in number: 1 and 2");
+  EXPECT_FALSE(CompareOutputs(a, b, {}, {}).equal);
 }
 
 }  // namespace

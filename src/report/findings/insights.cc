@@ -317,6 +317,7 @@ class Finder {
 
   void AddBottleneck(const ReportExperiment& experiment, double whole) {
     finding::Bottleneck found{LargestGroup(experiment)};
+    if (found.group == Group::kDataMovement) return;  // AddLayout has more to say about it
     found.time = {experiment.MeanOfGroup(found.group), whole};
     if (found.time.share() < kBottleneckShare) return;
     const auto is_in_group = [&](const Operator& op) { return op.category.group == found.group; };

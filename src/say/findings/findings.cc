@@ -216,7 +216,7 @@ class FindingFormatter {
     if (delegable.operators > 0) {
       const TypeTime& costliest = of.delegable.front();
       text += FormatText(
-          " XNNPACK can take {} ({}, {}) in another form. {}.",
+          " XNNPACK has kernels for {} ({}, {}) and took none here. {}.",
           of.operators == 1                     ? "it"
           : delegable.operators == of.operators ? "all of them"
                                                 : std::to_string(delegable.operators) + " of them",
@@ -539,10 +539,14 @@ class FindingFormatter {
 
   // What is advised in evidence, the most of it in the text, too.
   static void AddRemedies(const finding::NotDelegated& of, Text& text, Lines& evidence) {
-    const finding::NotDelegated::Remedy& most = of.remedies.front();
-    text += FormatText(" {}: {} of them, {}.", most.text, Count{most.operators}, Time{most.ns});
-    if (of.remedies.size() > 1)
-      text += FormatText(" {} in the details.", CountedText(of.remedies.size() - 1, "more change"));
+    constexpr std::size_t kMost = 2;  // changes in the text
+    for (std::size_t i = 0; i < std::min(kMost, of.remedies.size()); ++i) {
+      const finding::NotDelegated::Remedy& remedy = of.remedies[i];
+      text += FormatText(" {}: {} of them, {}.", remedy.text, Count{remedy.operators}, Time{remedy.ns});
+    }
+    if (of.remedies.size() > kMost)
+      text +=
+          FormatText(" {} in the report's details.", CountedText(of.remedies.size() - kMost, "more change"));
     for (const finding::NotDelegated::Remedy& remedy : of.remedies)
       evidence.push_back(
           FormatText("{}: {}, {}", remedy.text, CountedText(remedy.operators, "operator"), Time{remedy.ns}));

@@ -103,8 +103,11 @@ std::vector<Section> MakeFindingSections(const Report& report) {
     auto [text, details, formula] = MakeFindingTexts(report, insight);
     if (!formula.empty()) details.push_back("How: " + formula);
     const char* const table = FindName(kFindingTables, insight.kind());
-    // The other findings already state their own bounds.
-    const bool repeats = insight.kind() == finding::UpperBounds::kKind;
+    // The other findings already state their own bounds, and a pair what is computed as fp32.
+    const bool repeats = insight.kind() == finding::UpperBounds::kKind ||
+                         (insight.kind() == finding::Fp16ComputedAsFp32::kKind &&
+                          std::ranges::find(report.comparisons, insight.experiment,
+                                            &ReportComparison::candidate) != report.comparisons.end());
     list.items.emplace_back(std::move(text), std::move(details), repeats ? Level::kPage : Level::kUsual,
                             *table != '\0'  ? table
                             : report.ladder ? "ladder_groups"
@@ -214,7 +217,7 @@ Document MakeReportDocument(const Report& report) {
   document.screen_notes = kMaxWarnings;
   document.hint = "Use --all for every operator, finding, and note.";
   if (const std::string undefined = UndefinedText(report); !undefined.empty())
-    document.hint += " " + undefined;
+    document.hint = undefined + " " + document.hint;
   std::vector<Section>& appendix = document.appendix;
   for (const auto make : {MakeConditionSections, MakePlaceSections, MakeMatrixKernelSections})
     Append(make(report), appendix);

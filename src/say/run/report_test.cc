@@ -188,6 +188,46 @@ TEST(MakeReportDocument, NamesTheRunsOfAMedian) {
               HasSubstr("on: contended: none of 200 untraced runs"));
 }
 
+// Latencies of disturbed runs are marked where they stand.
+TEST(MakeReportDocument, MarksContendedLatencies) {
+  Report report = example::MakePair();
+  const auto interval_column = [&](const Document& document) -> const Table::Column& {
+    return *std::ranges::find(TableNamed(document, "report_latency").columns, "interval", &Table::Column::id);
+  };
+  EXPECT_EQ(interval_column(MakeReportDocument(report)).level, Level::kPage);
+  report.experiments[1].clean_runs = 0;
+  const Document document = MakeReportDocument(report);
+  EXPECT_EQ(interval_column(document).level, Level::kUsual);
+  const Table& table = TableNamed(document, "report_latency");
+  EXPECT_NE(TextOf(table.rows.at(0).cells.at(2)), "contended");
+  EXPECT_EQ(TextOf(table.rows.at(1).cells.at(2)), "contended");
+}
+
+// Where tracing takes a large part of a run, a screen shows no times that contradict the latency.
+TEST(MakeReportDocument, LeavesOutSelfTimesThatContradictTheLatency) {
+  Report report = example::MakePair();
+  const auto level = [&] {
+    for (const Section& section : MakeReportDocument(report).sections) {
+      for (const auto& part : section.parts) {
+        if (const auto* table = std::get_if<Table>(&part); table != nullptr && table->id == "self_times")
+          return section.level;
+      }
+    }
+    throw std::runtime_error("no table of self times");
+  };
+  EXPECT_EQ(level(), Level::kBrief);
+  ReportExperiment& candidate = report.experiments[1];
+  const double traced = *candidate.MeanExecute();
+  candidate.traced.min = traced;
+  for (const double gap : {1.24, 1.26}) {
+    candidate.latency.p50 = candidate.latency.min = traced / gap;
+    EXPECT_EQ(level(), gap < 1.25 ? Level::kBrief : Level::kPage) << gap;
+  }
+  // If disturbed runs are the reason, the shares still are of use.
+  candidate.latency.min = traced;
+  EXPECT_EQ(level(), Level::kBrief);
+}
+
 TEST(MakeReportDocument, MarksASingleFirstRun) {
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(Attribute(example::MakeTrace(example::MakeInferences(1, 4'000'000)), {}));
@@ -365,6 +405,35 @@ TEST(MakeReportDocument, ShowsPlaceTimeAndReasonOfPortableOperators) {
   EXPECT_EQ(texts("mul.Scalar_out"),
             "mul.Scalar_out|ELEMENTWISE|head.scale|net.py:12|200 µs|3.8%|XNNPACK takes it of two tensors|");
   EXPECT_THAT(texts("argmax.out"), HasSubstr("|||100 µs|"));
+}
+
+// What makes fp16 slow stands next to the verdict, and not again among the findings of a screen.
+TEST(MakeReportDocument, ExplainsFp16NextToTheVerdict) {
+  Report report = example::MakePair();
+  const auto count = [&](Level level) {
+    std::ptrdiff_t found = 0;
+    for (const Section& section : MakeReportDocument(report).sections) {
+      for (const auto& part : section.parts) {
+        if (const auto* paragraph = std::get_if<Paragraph>(&part))
+          found += paragraph->level == level &&
+                   TextOf(paragraph->text, {}).find("computed as fp32") != std::string::npos;
+        if (const auto* list = std::get_if<List>(&part)) {
+          found += std::ranges::count_if(list->items, [&](const List::Item& item) {
+            return item.level == level && TextOf(item.text, {}).find("computed as fp32") != std::string::npos;
+          });
+        }
+      }
+    }
+    return found;
+  };
+  EXPECT_EQ(count(Level::kUsual), 0);
+  Insight insight{finding::Fp16ComputedAsFp32{{500'000, 1'000'000}, 1}, 500'000, 1};
+  report.insights.push_back(insight);
+  EXPECT_EQ(count(Level::kUsual), 1);
+  EXPECT_EQ(count(Level::kPage), 1);
+  report.insights.back().experiment = 0;  // the baseline
+  EXPECT_EQ(count(Level::kUsual), 1);
+  EXPECT_EQ(count(Level::kPage), 0);
 }
 
 TEST(FactorsText, NamesBothFactors) {

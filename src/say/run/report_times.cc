@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "report/findings/traced.h"
 #include "say/run/report.h"
 #include "say/run/report_parts.h"
 #include "say/wording.h"
@@ -35,6 +36,16 @@ struct Variants {
   }
   bool Disturbed() const {
     return baseline.TablesAreDisturbed() || (candidate != nullptr && candidate->TablesAreDisturbed());
+  }
+  // Tracing takes a large part of very short runs. A screen, which has no space for the explanation, then
+  // leaves these times out: a finding names the difference.
+  bool AreDistortedByTracing() const {
+    constexpr double kMaxShownGap = 0.25;
+    const auto is_distorted = [](const ReportExperiment& experiment) {
+      const std::optional<TracedGap> gap = FindTracedGap(experiment);
+      return gap && gap->relative() > kMaxShownGap && !TracedTimesWereDisturbed(experiment);
+    };
+    return is_distorted(baseline) || (candidate != nullptr && is_distorted(*candidate));
   }
 };
 
@@ -163,8 +174,9 @@ void AddSelfTimes(const Report& report, const Variants& variants, std::vector<Se
                   const std::string& suffix, bool usual, std::vector<Section>& sections) {
   Table table = MakeSelfTimesTable(report, variants, MakeSelfTimeRows(variants, std::move(groups)));
   table.title = "Self time by group" + suffix;
+  if (variants.Disturbed()) table.columns.front().title = "Self time, contended";
   sections.push_back({"",
-                      usual && !variants.Disturbed() ? Level::kBrief : Level::kPage,
+                      usual && !variants.AreDistortedByTracing() ? Level::kBrief : Level::kPage,
                       {std::move(table), Paragraph{LegendText(report, variants), Level::kPage}}});
 }
 
@@ -210,6 +222,12 @@ Section MakeSideBySideSection(const Report& report) {
   return {"", Level::kUsual, {std::move(table)}};
 }
 
+// Whether the latency is of disturbed runs, since there are no others.
+bool IsContended(const ReportExperiment& experiment) {
+  return !experiment.latency_from_trace && experiment.run_classes.empty() &&
+         experiment.latency_of_all.n > 0 && experiment.clean_runs == 0;
+}
+
 std::string TextOf(const OutputDifference& of) {
   if (of.equal) return "equal bit for bit";
   if (of.largest_absolute && of.largest_relative)
@@ -230,6 +248,7 @@ std::vector<Section> MakeLatencySections(const Report& report) {
   };
   const bool memory = std::ranges::any_of(all, [](const auto& one) { return one.peak_rss.has_value(); });
   const bool intervals = std::ranges::any_of(all, [](const auto& one) { return one.interval.has_value(); });
+  const bool contended = std::ranges::any_of(all, IsContended);
   // A row: an experiment, or a class of its runs.
   struct Of {
     const ReportExperiment& of;
@@ -253,11 +272,14 @@ std::vector<Section> MakeLatencySections(const Report& report) {
   table.Fill<Of>(
       {{Left("experiment", "Latency").WithKeptPart(kVariant), &Of::label},
        {Right("median"), time(&Latencies::p50)},
-       {Left("interval", "95% CI").WithDropPriority(9).WithLevel(pairs ? Level::kPage : Level::kUsual),
+       {Left("interval", "95% CI")
+            .WithDropPriority(9)
+            .WithLevel(pairs && !contended ? Level::kPage : Level::kUsual),
         [&](const Of& one) {
-          return one.of.interval ? Cell(TimeBounds{one.of.interval->low, one.of.interval->high})
-                 : intervals     ? Cell()
-                                 : Cell("");  // "" everywhere hides the column
+          return IsContended(one.of) ? Cell("contended")
+                 : one.of.interval   ? Cell(TimeBounds{one.of.interval->low, one.of.interval->high})
+                 : intervals         ? Cell()
+                                     : Cell("");  // "" everywhere hides the column
         }},
        {page("mean", "mean", 8), time(&Latencies::mean)},
        {page("p90", "p90", 7), time(&Latencies::p90, stats::kMinValuesForP90)},
@@ -295,6 +317,10 @@ std::vector<Section> MakeStartupSections(const Report& report) {
     const bool brief = &pair == MostChangedPair(report) && !HasReleaseTable(report);
     Section section{"", brief ? Level::kBrief : Level::kPage};
     section.AddUnlessEmpty(Paragraph{FactorsText(pair)});
+    for (const Insight& insight : report.insights) {
+      if (insight.kind() == finding::Fp16ComputedAsFp32::kKind && insight.experiment == pair.candidate)
+        section.parts.emplace_back(Paragraph{MakeFindingTexts(report, insight).text});
+    }
     Table table{"startup",
                 "Startup and memory" + TitleSuffix(report, pair),
                 {Left("name", "Startup & memory"), VariantColumn("baseline", comparison.baseline_label),
