@@ -109,7 +109,7 @@ class Worker {
     if (command == "burst") return Burst(request.get<protocol::BurstRequest>());
     if (command == "select") return Select(request.get<protocol::SelectRequest>());
     if (command == "fill") return Steps("fill", Fill, request.get<protocol::FillRequest>());
-    if (command == "reference") return Steps("reference", RunReference, request.get<protocol::FillRequest>());
+    if (command == "reference") return Reference(request.get<protocol::FillRequest>());
     if (command == "walk") return Steps("walk", Walk, request.get<protocol::WalkRequest>());
     if (command == "outputs") return Outputs(request.get<protocol::OutputsRequest>());
     if (command == "etdump") return Etdump(request.get<protocol::EtdumpRequest>());
@@ -150,6 +150,7 @@ class Worker {
         loaded_memory_.why_not = error.what();
       }
     }
+    load_ = request;
     place_.reset();
     StandAt(request.place);
     protocol::LoadReply reply = model_->description();
@@ -170,6 +171,15 @@ class Worker {
     const json reply = Reply(command, run(model, request));
     StandAt(std::nullopt);
     return reply;
+  }
+
+  // The state that a model begins with is only known if it is saved before the first run.
+  json Reference(const protocol::FillRequest& request) {
+    json reply = Steps("reference", RunReference, request);
+    if (reply["first"] == reply["again"] || model_->state() != nullptr) return reply;
+    Load(protocol::LoadRequest(load_));
+    model_->SaveState();
+    return Steps("reference", RunReference, request);
   }
 
   // At a place of a language model, if there is one: the given one, or the last.
@@ -235,6 +245,7 @@ class Worker {
   }
 
   std::unique_ptr<Model> model_;
+  protocol::LoadRequest load_;           // that of the model
   std::unique_ptr<MemoryWatch> memory_;  // from a load with watch_memory until the "watch" command reports it
   protocol::MemoryReport loaded_memory_;
   std::map<std::pair<std::int64_t, std::int64_t>, int> bursts_;  // by place

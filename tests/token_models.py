@@ -5,6 +5,7 @@ each      a position of each token, logits of each token (optimum's export)
 shared    two methods, prefill of 8 tokens and decode of 1, with one cache
 apart     the same, exported without sharing: each method has a cache of its own
 recurrent a state that every step changes
+random    logits that are drawn
 """
 
 from __future__ import annotations
@@ -60,9 +61,22 @@ class Recurrent(nn.Module):
         return self.head(self.state.mean(0)[None])
 
 
+class Random(Recurrent):
+    def forward(self, tokens: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        return super().forward(tokens, position) + torch.rand(1, VOCABULARY)
+
+
 def make(name: str) -> nn.Module:
     torch.manual_seed(3)
-    return (Recurrent() if name == "recurrent" else Decoder(name == "each")).eval()
+    others = {"recurrent": Recurrent, "random": Random}
+    return (others[name]() if name in others else Decoder(name == "each")).eval()
+
+
+def logits(name: str, steps: list[tuple[list[int], int]]) -> torch.Tensor:
+    """Those of the last of some steps, tokens at a position each, by the eager model."""
+    model = make(name)
+    with torch.no_grad():
+        return [model(torch.tensor([tokens]), torch.tensor([at])) for tokens, at in steps][-1]
 
 
 def export(name: str, path: Path, constants: dict[str, int] | None = None) -> Path:

@@ -38,6 +38,9 @@ class Model::Loaded final : public Module {
   Loaded(const std::string& path, std::vector<std::string> data, std::unique_ptr<OperatorTracer> tracer)
       : Module(path, std::move(data), LoadMode::Mmap, std::move(tracer)) {}
   et::Method& loaded_method(const std::string& name) { return *methods_.at(name).method; }
+  const auto& planned_spans(const std::string& name) const {
+    return methods_.at(name).planned_memory->planned_spans;
+  }
   const auto& planned_buffers(const std::string& name) const {
     return methods_.at(name).planned_memory->planned_buffers;
   }
@@ -336,7 +339,23 @@ void Model::Select(const std::string& method) {
 
 Model::~Model() { LogLayersTo(nullptr); }
 
-void Model::GiveInputs() { selected_->inputs.GiveTo(*selected_->method); }
+void Model::GiveInputs() {
+  if (state_) state_->Restore();
+  selected_->inputs.GiveTo(*selected_->method);
+}
+
+void Model::SaveState() {
+  // Methods that share their memory have the same spans.
+  std::map<std::byte*, std::size_t> arenas;
+  for (const auto& [name, method] : methods_) {
+    for (const auto& span : loaded_->planned_spans(name)) {
+      if (span.data() == nullptr) continue;
+      std::size_t& size = arenas[reinterpret_cast<std::byte*>(span.data())];
+      size = std::max(size, span.size());
+    }
+  }
+  state_.emplace(std::vector<SavedState::Arena>(arenas.begin(), arenas.end()));
+}
 
 std::int64_t Model::Run() {
   const std::int64_t start = MonotonicNow();
@@ -349,6 +368,7 @@ std::int64_t Model::Run() {
         .Remedy("check the inputs (" + selected_->inputs.from() + "), and the model in Python");
   }
   has_run_ = true;
+  if (state_) state_->Ran({method_name_, step_.first, step_.second});
   return end - start;
 }
 

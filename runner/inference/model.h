@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "inference/inputs.h"
+#include "inference/saved_state.h"
 #include "protocol/messages.h"
 #include "timing/tracer.h"
 
@@ -27,7 +28,7 @@ class Model {
   ~Model();
   Model(Model&&) = delete;
 
-  // Call before every run, since the method does not keep its inputs.
+  // Call before every run, since the method does not keep its inputs. Restores the state, if that is kept.
   void GiveInputs();
   // Runs the method once and returns the wall time of Method::execute in ns. Throws Error (kDeviceFailed) if
   // ExecuTorch reports an error.
@@ -56,7 +57,11 @@ class Model {
   // Of a step of a language model: the tokens and where they stand, from the next GiveInputs on.
   void SetStep(std::span<const std::int64_t> tokens, std::int64_t at) {
     selected_->inputs.SetStep(tokens, at);
+    step_ = {tokens.size(), at};
   }
+  // Saves what the planned memory holds, before anything has run. From then on state() is not null.
+  void SaveState();
+  SavedState* state() { return state_ ? &*state_ : nullptr; }
   const std::vector<protocol::TensorInfo>& inputs() const { return selected_->inputs.infos(); }
 
   bool has_run() const { return has_run_; }
@@ -80,6 +85,8 @@ class Model {
   std::map<std::pair<std::int64_t, std::int64_t>, OperatorTracer*> tracers_;
   std::vector<std::unique_ptr<OperatorTracer>> own_tracers_;  // but that of the load, which Module has
   bool tracing_ = false;
+  std::optional<SavedState> state_;
+  std::pair<std::size_t, std::int64_t> step_;
   protocol::LoadReply description_;
   std::string path_;
   std::string data_path_;

@@ -123,6 +123,7 @@ void SetPlace(Model& model, const protocol::Place& place) {
 
 protocol::FillReply Fill(Model& model, const protocol::FillRequest& request) {
   CheckTokens("upto", request.upto);
+  if (model.state() != nullptr) model.state()->Reset();
   const std::int64_t start = MonotonicNow(), vocabulary = Vocabulary(model);
   protocol::FillReply reply;
   for (std::int64_t at = 0; at < request.upto; ++reply.steps) {
@@ -133,19 +134,24 @@ protocol::FillReply Fill(Model& model, const protocol::FillRequest& request) {
     at += count;
   }
   reply.ns = MonotonicNow() - start;
+  if (model.state() != nullptr) model.state()->Save();
   return reply;
 }
 
 protocol::ReferenceReply RunReference(Model& model, const protocol::FillRequest& request) {
+  SavedState* const state = model.state();
+  SavedState::Copy kept = state != nullptr ? state->saved() : SavedState::Copy();
   Fill(model, request);
   const std::int64_t count = NextChunk(model, 1, 1);
   protocol::ReferenceReply reply;
+  reply.restored = state != nullptr;
   for (std::string* digest : {&reply.first, &reply.again}) {
     SetStep(model, TokensFrom(request.upto, count, Vocabulary(model)), request.upto);
     model.GiveInputs();
     model.Run();
     *digest = DigestOutputs(model.method()).at(0).sha256;
   }
+  if (state != nullptr) state->Hold(std::move(kept));
   return reply;
 }
 
@@ -154,6 +160,8 @@ protocol::WalkReply Walk(Model& model, const protocol::WalkRequest& request) {
   CheckTokens("generate", request.generate);
   if (request.prompt == 0 || request.generate == 0)
     throw Error(ExitCode::kUsage, "a walk has a prompt of 1 token and generates 1 token, at least");
+  SavedState* const state = model.state();
+  if (state != nullptr) state->Reset();
   protocol::WalkReply reply;
   reply.prompt = TokensFrom(0, request.prompt, Vocabulary(model));
   const auto reserve = [&](auto&... columns) {
@@ -196,6 +204,7 @@ protocol::WalkReply Walk(Model& model, const protocol::WalkRequest& request) {
     step({&token, 1}, request.prompt + i - 1, true);
   }
   reply.total_ns = now - start;
+  if (state != nullptr) state->Hold(state->saved());
   return reply;
 }
 

@@ -279,10 +279,14 @@ struct FillReply {
 };
 struct ReferenceReply {
   std::string first, again;
+  bool restored = false;
 
   static void Describe(auto& v) {
     v("first", &ReferenceReply::first, {.meaning = "SHA-256 of the step's logits"});
     v("again", &ReferenceReply::again, {.meaning = "the same of the repeated step"});
+    v("restored", &ReferenceReply::restored,
+      {.meaning = "the model's state accumulates: it was loaded again, and every run from now on begins with "
+                  "the state after the last fill"});
   }
 };
 

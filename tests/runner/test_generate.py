@@ -257,8 +257,23 @@ def test_check_refuses(etprof, decoder, folder, words, code, problem):
     assert problem in done.stderr
 
 
-def test_a_state_that_accumulates_is_refused(etprof, token_model, tmp_path):
-    done = run(etprof, "generate", token_model("recurrent"), "--launches", 2, "--output-root", tmp_path / "run")
+def test_a_state_that_accumulates_is_put_back(etprof, token_model, tmp_path):
+    words = ["-p", 16, "-n", 8, "-d", "0,48", "--launches", 2, "--runs", 5, "--no-peaks"]
+    done = run(etprof, "generate", token_model("recurrent"), *words, "--output-root", tmp_path / "run", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert any("its state accumulates" in warning for warning in result["warnings"])
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    (prompt, other) = [
+        launch["walk"]["prompt"] for one in manifest["results"] for launch in one["launches"] if "walk" in launch
+    ]
+    text = result["variants"][0]["text"]
+    assert prompt == other and text["same_in_all_launches"]
+    assert text["tokens"] == token_models.generate("recurrent", prompt, 8)
+
+
+def test_steps_that_do_not_repeat_are_refused(etprof, token_model, tmp_path):
+    done = run(etprof, "generate", token_model("random"), "--launches", 2, "--output-root", tmp_path / "run")
     assert done.returncode == 4
     assert "gives other logits when it is repeated" in done.stderr
 

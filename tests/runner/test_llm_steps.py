@@ -72,11 +72,39 @@ def test_a_repeated_step_shows_whether_a_state_accumulates(worker: Any, token_mo
     first = one.ask("reference", upto=8, chunk=8)
     one.ask("burst", min_runs=30, max_runs=30, target_ns=0)
     last = one.ask("reference", upto=8, chunk=8)
-    if name == "recurrent":
-        assert first["first"] != first["again"]
-        assert first["first"] != last["first"]
-    else:
-        assert first["first"] == first["again"] == last["first"] == last["again"]
+    assert first["restored"] is (name == "recurrent")
+    assert first == last
+    assert first["first"] == first["again"]
+
+
+def test_each_run_begins_with_the_state_after_the_fill(worker: Any, token_model: Any) -> None:
+    one = worker()
+    place = {"tokens": 5, "at": 7}
+    one.ask("load", model=token_model("recurrent"), place=place, **LOAD)
+    walk = one.ask("walk", prompt=12, generate=8, chunk=64)
+    prompt = walk["prompt"]  # the tokens at these positions are the same in all steps
+    assert walk["generated"] == token_models.generate("recurrent", prompt, 8)
+    reference = one.ask("reference", upto=8, chunk=64)
+    one.ask("fill", upto=7, chunk=64)
+
+    def measured(runs: int) -> dict[str, Any]:
+        one.ask("burst", place=place, min_runs=runs, max_runs=runs, target_ns=0)
+        (output,) = one.ask("outputs")["outputs"]
+        return output
+
+    output = measured(30)
+    expected = token_models.logits("recurrent", [(prompt[:7], 0), (prompt[7:], 7)])
+    assert output["min"] == pytest.approx(expected.min().item(), rel=1e-5)
+    assert output["max"] == pytest.approx(expected.max().item(), rel=1e-5)
+    # Whatever runs in between.
+    one.ask("burst", place={"tokens": 1, "at": 20}, min_runs=3, max_runs=3, target_ns=0)
+    assert measured(1) == output
+    assert one.ask("walk", prompt=12, generate=8, chunk=64)["generated"] == walk["generated"]
+    assert measured(2) == output
+    assert one.ask("reference", upto=8, chunk=64) == reference
+    assert measured(3) == output
+    one.ask("fill", upto=6, chunk=64)
+    assert measured(3) != output
 
 
 def test_what_is_refused(worker: Any, token_model: Any, toy: Path) -> None:

@@ -151,9 +151,16 @@ class WorkerParticipant : public Participant {
     if (reference.first != reference.again) {
       throw WorkerFailure(
           WorkerFailure::Kind::kRefused,
-          "the same step gives other logits when it is repeated: the model keeps a state that is "
-          "not indexed by position (as recurrent layers do), so that repeated runs stand at no "
+          "the same step gives other logits when it is repeated, although its planned memory was put back: "
+          "the "
+          "model is random, or keeps a state elsewhere (in a delegate), so that repeated runs stand at no "
           "place; measure it with `etprof profile` and inputs");
+    }
+    if (reference.restored) {
+      AppendUnique(
+          "its state accumulates, as that of recurrent layers does: each run begins with the state after the "
+          "last fill, which is put back before it, outside of its time",
+          setup_.data->warnings);
     }
     shared_->reference = reference.first;
     if (shared_->fill > 0)
