@@ -391,14 +391,14 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
   CheckExternalData(config);
   const std::string model_id =
       inputs.kind == InputKind::kFolders ? "" : ModelId(config.experiments.back().model);
-  if (options.generate) AtPlaces(config, options.tests);  // refuses models that it cannot measure
+  if (options.generate) AtPlaces(config, options.tests, "--tokens");  // refuses models that it cannot measure
   std::vector<CheckPair> equal;
   if (!config.launches) equal = TakeEqualPairs(config, options.limits, options.generate);
   if (config.pairs.empty() && !equal.empty())
     return MakeUnmeasuredOutcome(std::move(equal), model_id, options, unpaired);
   if (!NeedsTiming(options.limits)) LimitToOneTrace(config);
   LimitTime(options, config);
-  if (options.generate) config = AtPlaces(config, options.tests);
+  if (options.generate) config = AtPlaces(config, options.tests, "--tokens");
   const std::optional<int> launches = config.launches;
   MeasureOptions measure;
   if (!launches) measure.interim_confidence = 1 - (1 - ScheduleData().confidence) * kInterimShare;

@@ -243,7 +243,11 @@ def test_check_measures_two_language_models(etprof, decoder, tmp_path):
     ("words", "code", "problem"),
     [
         (["{model}", "{model}", "--tokens", 4], 2, "need `--generate`"),
-        (["{model}", "{model}", "--generate", "--tokens", 129], 2, "the model has room for 128 tokens"),
+        (
+            ["{model}", "{model}", "--generate", "--tokens", 129],
+            2,
+            "`--tokens 129`: the model has room for 128 tokens",
+        ),
         (["{model}", "{model}", "--generate", "--inputs", "ones"], 2, "`--inputs` and `--generate` exclude each other"),
         (["{run}/config.json", "--generate"], 2, "`--generate` is for models"),
         (["{run}", "--tokens", 4, "--generate"], 2, "options of measuring do not apply"),

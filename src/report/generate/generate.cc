@@ -46,19 +46,25 @@ bool IsEmulated(const Report& report, const GenerateTest& test) {
   return std::ranges::any_of(test.parts, [&](std::size_t part) { return PlaceData(report, part).emulated; });
 }
 
+// Of times of launches: the geometric mean and its interval. Absent: too few.
+std::optional<stats::MeanInterval> IntervalOfTimes(const std::vector<double>& times, double confidence) {
+  std::vector<double> logs;
+  for (const double time : times) logs.push_back(std::log(time));
+  const auto estimate = stats::EstimateRatio(std::span<const double>(logs), confidence);
+  if (!estimate) return std::nullopt;
+  return stats::MeanInterval{std::exp(estimate->log_ratio), std::exp(estimate->log_low),
+                             std::exp(estimate->log_high)};
+}
+
 void FillTimes(const Report& report, GenerateTest& test) {
   test.confidence = report.run.schedule.confidence;
-  std::vector<double> logs;
-  for (const auto& [launch, time] : LaunchTimes(report, test)) {
-    test.samples.push_back(time);
-    logs.push_back(std::log(time));
-  }
+  for (const auto& [launch, time] : LaunchTimes(report, test)) test.samples.push_back(time);
   if (IsEmulated(report, test)) return;
-  const auto estimate = stats::EstimateRatio(std::span<const double>(logs), report.run.schedule.Level());
-  if (!estimate) return;
-  test.ns = std::exp(estimate->log_ratio);
-  test.low = std::exp(estimate->log_low);
-  test.high = std::exp(estimate->log_high);
+  const auto interval = IntervalOfTimes(test.samples, report.run.schedule.Level());
+  if (!interval) return;
+  test.ns = interval->mean;
+  test.low = interval->low;
+  test.high = interval->high;
 }
 
 bool AreInterleaved(const ReportComparison* pair) {
@@ -194,21 +200,21 @@ std::vector<Walked> WalksOf(const ExperimentData& data,
 std::optional<FirstToken> FirstTokenOf(const std::vector<Walked>& walks, double confidence) {
   std::vector<FirstToken> firsts;
   LaunchValues totals;
-  std::vector<double> logs;
+  std::vector<double> all;
   for (const Walked& walked : walks) {
     if (!walked.load || !walked.IsClean(0, walked.prompt_steps)) continue;
     firsts.push_back(walked.First());
     totals[walked.launch] = static_cast<double>(std::max<Nanoseconds>(1, firsts.back().total));
-    logs.push_back(std::log(totals[walked.launch]));
+    all.push_back(totals[walked.launch]);
   }
   if (firsts.empty()) return std::nullopt;
   std::ranges::sort(firsts, {}, &FirstToken::total);
   FirstToken first = firsts[(firsts.size() - 1) / 2];
   first.launches = static_cast<int>(firsts.size());
   first.totals = totals;
-  if (const auto estimate = stats::EstimateRatio(std::span<const double>(logs), confidence)) {
-    first.low = std::exp(estimate->log_low);
-    first.high = std::exp(estimate->log_high);
+  if (const auto interval = IntervalOfTimes(all, confidence)) {
+    first.low = interval->low;
+    first.high = interval->high;
   }
   return first;
 }

@@ -54,7 +54,7 @@ Error NoRoom(const std::string& what, std::int64_t room) {
       .Remedy("give smaller numbers, or export it for a longer context");
 }
 
-Tests TestsFor(const TokenTests& options, const std::vector<LanguageModel>& models) {
+Tests TestsFor(const TokenTests& options, const std::vector<LanguageModel>& models, const char* generate) {
   std::int64_t context = std::numeric_limits<std::int64_t>::max(), most = context;
   for (const LanguageModel& model : models) {
     context = std::min(context, *model.context);
@@ -65,7 +65,7 @@ Tests TestsFor(const TokenTests& options, const std::vector<LanguageModel>& mode
   tests.prompts.assign(options.prompts.begin(), options.prompts.end());
   tests.depths.assign(options.depths.begin(), options.depths.end());
   tests.chunks.assign(options.chunks.begin(), options.chunks.end());
-  if (tests.generate > context) throw NoRoom(fmt::format("`--generate {}`", tests.generate), context);
+  if (tests.generate > context) throw NoRoom(fmt::format("`{} {}`", generate, tests.generate), context);
   const std::int64_t deepest = context - tests.generate;
   if (tests.prompts.empty()) {
     // At most one chunk, so that a prompt is one step.
@@ -175,11 +175,11 @@ std::string NameAt(const std::string& experiment, const protocol::PlaceOfTest& p
 
 }  // namespace
 
-Config AtPlaces(const Config& profile, const TokenTests& given) {
+Config AtPlaces(const Config& profile, const TokenTests& given, const char* generate) {
   std::vector<LanguageModel> models;
   for (const ExperimentConfig& experiment : profile.experiments)
     models.push_back(ReadLanguageModel(experiment.model));
-  const Tests tests = TestsFor(given, models);
+  const Tests tests = TestsFor(given, models, generate);
   Config config = profile;
   config.experiments.clear();
   config.pairs.clear();
@@ -239,7 +239,7 @@ MeasureJobs MakeJobs(const GenerateOptions& options) {
     for (const std::string& spec : options.vs)
       if (const Variant variant = ParseVariant(spec); variant.model)
         models.push_back(ReadLanguageModel(*variant.model));
-    TestsFor(options.tests, models);
+    TestsFor(options.tests, models, "--generate");
   }
   const auto configure = [&options](Device& on, const DeviceProperties& what) {
     Config profile = MakeProfileConfig(MakeExperimentConfig(options.measure, options.model, on, what),
