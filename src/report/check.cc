@@ -500,8 +500,7 @@ class CheckAssembler {
   }
 
   static ProvenOperator::Side MakeProvenSide(const WatchedRow& row) {
-    const auto kernels = row.Kernels();
-    return {row.code, row.kleidiai && !kernels.empty() ? kernels.front()->name : ""};
+    return {row.code, row.kleidiai && row.Kernel() != nullptr ? row.Kernel()->name : ""};
   }
 
   // Names the operator by its module if the program is known: "layer1.2 Conv2d 64→64 3x3 (0.970 ms)".

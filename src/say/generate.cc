@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
 
 #include "core/units.h"
 #include "say/subjects.h"
@@ -112,6 +114,32 @@ Table FirstTokens(const GenerateReport& of) {
     };
     add(of.sides[s].first_token, "warm", kFirstTokenTest);
     add(of.sides[s].cold_first_token, "cold", "");
+  }
+  return table;
+}
+
+// Which kernels multiply in prefill and in decoding, the variants of a step together.
+Table KernelTable(const GenerateReport& of) {
+  Table table{.id = "kernels", .columns = {Left("step")}};
+  if (of.sides.size() > 1) table.columns.push_back(Left("variant"));
+  table.columns.push_back(Right("operators", "products"));
+  table.columns.push_back(Left("code", "proven"));
+  table.columns.push_back(Left("kernel").WithKeptPart(Table::KeptPart::kEnd).WithDropPriority(1));
+  std::set<std::int64_t, std::greater<>> steps;
+  for (const GenerateSide& side : of.sides)
+    for (const StepKernel& kernel : side.kernels) steps.insert(kernel.tokens);
+  for (const std::int64_t step : steps) {
+    for (const GenerateSide& side : of.sides) {
+      for (const StepKernel& kernel : side.kernels) {
+        if (kernel.tokens != step) continue;
+        std::vector<Cell> cells = {step == 1 ? "decoding" : "prefill of " + CountedText(step, "token")};
+        if (of.sides.size() > 1) cells.emplace_back(SideName(side, of));
+        cells.emplace_back(Count{kernel.operators});
+        cells.emplace_back(kernel.code);
+        cells.push_back(kernel.kernel.empty() ? Cell("XNNPACK's own") : Cell(kernel.kernel));
+        table.rows.emplace_back(std::move(cells));
+      }
+    }
   }
   return table;
 }
@@ -283,6 +311,12 @@ Document MakeGenerateDocument(const GenerateReport& of) {
          {std::move(table), Paragraph{"cold: from loading the model in a new process, with its file in the "
                                       "system's cache after the first one; warm: in a process that ran "
                                       "before."}}});
+  if (Table table = KernelTable(of); !table.rows.empty())
+    document.sections.push_back(
+        {"Kernels of matrix products",
+         Level::kUsual,
+         {std::move(table),
+          Paragraph{"Proven: watched runs saw them called. Names of operators do not tell."}}});
   if (Chart chart = PositionChart(of); !chart.at.empty() && !report.emulated)
     document.sections.push_back({"Latency by position", Level::kPage, {std::move(chart)}});
   for (const GenerateSide& side : of.sides) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 from pathlib import Path
+from typing import Any
 
 import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import (
@@ -76,18 +77,22 @@ SCHEMES = {
 
 def export(scheme: str, path: Path) -> None:
     """Writes a .pte of all modules with the data types of a key of SCHEMES."""
-    logging.disable(logging.ERROR)
     torch.manual_seed(1)
     parts = modules()
     model = Together({name: module for name, (module, _) in parts.items()}).eval()
-    inputs = tuple(one for _, one in parts.values())
+    write(scheme, model, tuple(one for _, one in parts.values()), path)
+
+
+def write(scheme: str, model: nn.Module, inputs: tuple[torch.Tensor, ...], path: Path, shapes: Any = None) -> None:
+    """Writes a .pte of a model with the data types of a key of SCHEMES."""
+    logging.disable(logging.ERROR)
     if scheme == "fp16":
         model, inputs = copy.deepcopy(model).half(), tuple(one.half() for one in inputs)
     if scheme == "dynamic_groups":
         quantize_(
             model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32))
         )
-    program = torch.export.export(model, inputs, strict=True)
+    program = torch.export.export(model, inputs, dynamic_shapes=shapes, strict=True)
     if (options := SCHEMES[scheme]) is not None:
         config, quantizer = get_symmetric_quantization_config(**options), XNNPACKQuantizer()
         if "weight_qmin" in options:  # XNNPACK supports 4 bits only for fully connected layers
@@ -96,7 +101,7 @@ def export(scheme: str, path: Path) -> None:
             quantizer.set_global(config)
         prepared = prepare_pt2e(program.module(), quantizer)
         prepared(*inputs)
-        program = torch.export.export(convert_pt2e(prepared), inputs, strict=True)
+        program = torch.export.export(convert_pt2e(prepared), inputs, dynamic_shapes=shapes, strict=True)
     partitioners = [XnnpackPartitioner()]
     if scheme.startswith("dynamic"):
         partitioners.insert(0, XnnpackDynamicallyQuantizedPartitioner())

@@ -4,12 +4,14 @@ what SME2's kernels compute, against what NEON's do."""
 from __future__ import annotations
 
 import csv
+import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle_bench import Bundle, call, run_masked
+from bundle_bench import ETPROF, Bundle, call, run_masked
 from test_kleidiai import DYNAMIC, exported, nodes_of
 
 __all__ = ["exported"]  # a fixture
@@ -99,6 +101,45 @@ def what_ran_is_what_the_rules_say(bundle: Bundle, qemu: list[str], pte: Path, f
     for key, kernels in rules.items():
         assert seen[key]["kleidiai"] is (kernels in ("sme", "kleidiai")), (kernels, seen[key])
         assert (seen[key]["code"] == "SME2") is (kernels == "sme"), (kernels, seen[key])
+
+
+DECODERS = {
+    "fp32": {"prefill": "sme2_mopa", "decoding": "sme2"},
+    "dynamic_4_bits": {"prefill": "sme2_mopa", "decoding": "sme2_sdot"},
+    "dynamic_groups": {"prefill": "neon", "decoding": "neon"},
+}
+
+
+@pytest.mark.parametrize("scheme", DECODERS)
+def test_prefill_and_decoding_of_a_language_model(bundle: Bundle, qemu: list[str], tmp_path: Path, scheme: str) -> None:
+    """`etprof generate` names the kernels of both, with SME2 and without."""
+    import matrix_models
+
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from cached_attention import CachedAttention
+
+    source, pte = CachedAttention(), tmp_path / "decoder.pte"
+    matrix_models.write(scheme, source.get_eager_model(), source.get_example_inputs(), pte, source.get_dynamic_shapes())
+    words = ["-p", "8", "-n", "1", "-d", "0", "--vs", "isa=-sme,-sme2", "--watch"]
+    words += ["--launches", "1", "--runs", "1", "--warmup", "1", "--output-root", tmp_path / "run", "--json"]
+    words += ["--runner", bundle.folder / "etprof-runner", "--exec-wrapper", " ".join(qemu)]
+    done = call(ETPROF, "generate", pte, *map(str, words))
+    assert done.returncode == 0, done.stderr
+    variants = {variant["isa"]: variant for variant in json.loads(done.stdout)["variants"]}
+    with_sme2, without = variants.pop(None), *variants.values()
+    for tokens, step in {8: "prefill", 1: "decoding"}.items():
+        for variant in (with_sme2, without):
+            kernels = [one for one in variant["kernels"] if one["tokens"] == tokens]
+            assert sum(one["operators"] for one in kernels) == 5, kernels  # query, key, value, out, and head
+            for one in kernels:
+                name = one["kernel"] or ""
+                if variant is with_sme2:
+                    assert COMPUTES.match(name) and DECODERS[scheme][step] in name, kernels
+                    assert (one["code"] == "SME2") is ("sme2" in DECODERS[scheme][step]), kernels
+                else:
+                    assert "sme" not in name and "SME" not in one["code"], kernels
+                    assert bool(name) is (scheme != "fp32"), kernels
+    assert "Kernels of matrix products" in call(ETPROF, "generate", tmp_path / "run").stdout
 
 
 def test_the_library_calls_what_readelf_lists(bundle: Bundle) -> None:

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "measure/schedule/clean_runs.h"
+#include "report/kernels/matrix_kernels.h"
 #include "report/run/pair.h"
 #include "stats/distribution.h"
 
@@ -380,6 +381,21 @@ void AddPart(std::size_t experiment, const ExperimentData& data, GenerateSide& s
   test->depth = std::min(test->depth, std::max<std::int64_t>(0, first));
 }
 
+// Steps of as many tokens run the same kernels: the first that was watched tells.
+void AddKernels(const Report& report, const ExperimentData& data, GenerateSide& side) {
+  const std::int64_t tokens = data.place->tokens;
+  if (std::ranges::find(side.kernels, tokens, &StepKernel::tokens) != side.kernels.end()) return;
+  std::map<std::pair<std::string, std::string>, std::int64_t> counts;
+  for (const WatchedRow& row : FindWatchedRows(report.watched, data)) {
+    const ProvenFunction* const kernel = row.Kernel();
+    if (kernel == nullptr || !MultipliesMatrices(row.name)) continue;
+    ++counts[{row.kleidiai ? kernel->name : "", row.code}];
+  }
+  for (const auto& [kernel, count] : counts)
+    side.kernels.push_back({tokens, kernel.first, kernel.second, count});
+  std::ranges::stable_sort(side.kernels, std::ranges::greater(), &StepKernel::tokens);
+}
+
 void CompareSides(const Report& report, std::size_t baseline, std::size_t candidate, GenerateReport& of) {
   GeneratePair pair;
   pair.baseline = baseline;
@@ -439,7 +455,10 @@ std::optional<GenerateReport> MakeGenerateReport(const Report& report) {
     GenerateSide& side = of.sides[s];
     for (GenerateTest& test : side.tests) FillTimes(report, test);
     side.line = LineOf(report, decoding[s]);
-    for (const std::size_t e : all[s]) AddWalks(report, PlaceData(report, e), side);
+    for (const std::size_t e : all[s]) {
+      AddWalks(report, PlaceData(report, e), side);
+      AddKernels(report, PlaceData(report, e), side);
+    }
   }
   for (const ComparePair& compared : report.run.pairs) {
     const auto a = side_of.find(compared.baseline), b = side_of.find(compared.candidate);

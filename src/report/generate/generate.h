@@ -183,6 +183,24 @@ struct DecodeLine {
   }
 };
 
+// What computes the matrix products of a step, as a watched run saw it (--watch).
+struct StepKernel {
+  std::int64_t tokens = 1;  // of the step
+  std::string kernel;       // KleidiAI's function; empty: XNNPACK's own
+  std::string code;
+  std::int64_t operators = 0;
+
+  static constexpr const char* kSchemaName = "step_kernel";
+  static void Describe(auto& v) {
+    v("tokens", &StepKernel::tokens,
+      {.meaning = "that a step takes: 1 decodes, more are prefill", .least = 1});
+    v("kernel", &StepKernel::kernel,
+      {.meaning = "KleidiAI's function that computed; null: XNNPACK's own", .or_null = true});
+    v("code", &StepKernel::code, {.meaning = "the highest class of its instructions"});
+    v("operators", &StepKernel::operators, {.meaning = "matrix products that ran it", .least = 1});
+  }
+};
+
 struct GenerateSide {
   std::string variant;
   int threads = 1;
@@ -194,6 +212,7 @@ struct GenerateSide {
   std::optional<FirstToken> cold_first_token;  // of processes that have just begun
   std::optional<GeneratedText> text;
   std::optional<DecodeLine> line;
+  std::vector<StepKernel> kernels;  // by falling number of tokens
   std::optional<Bytes> peak_rss, cache;
 
   static constexpr const char* kSchemaName = "generate_side";
@@ -210,6 +229,7 @@ struct GenerateSide {
     v("cold_first_token", &S::cold_first_token,
       {.meaning = "the same of a process that has just begun, with loading; null: likewise"});
     v("text", &S::text, {.meaning = "what it generated; null: nothing"});
+    v("kernels", &S::kernels, {.meaning = "of matrix products, by step; none: not watched"});
     v("decode", &S::line, {.meaning = "its steps of one token by position; null: fewer than two positions"});
   }
 };

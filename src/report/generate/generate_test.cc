@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 
 #include "core/random.h"
 #include "report/example_run.h"
@@ -221,6 +222,41 @@ TEST(GenerateReport, FindsTheFirstTokenThatDiffers) {
   for (Launch& launch : b.launches) launch.walk->generated[1] = 9;
   report = ReportOf({a, b}, {{0, 1}});
   EXPECT_EQ(MakeGenerateReport(report)->pairs[0].first_difference, 1);
+}
+
+TEST(GenerateReport, NamesTheKernelsOfWatchedSteps) {
+  const auto watched = [](const std::string& kernel) {
+    WatchData watch{"forward", {}};
+    watch.reply.runs = 1;
+    watch.reply.architecture = "x86-64";
+    const std::string fma = "c4e26db8c1c3";  // vfmadd231ps %ymm1,%ymm2,%ymm0; ret
+    watch.reply.functions = {{"kai_run_lhs_quant_pack", 0x1000, 6, fma, ""}, {kernel, 0x2000, 6, fma, ""}};
+    for (const std::string type : {"Fully Connected (NC, QP8, F32, QC4W) GEMM #1", "Softmax (NC, F32) #1",
+                                   "Fully Connected (NC, QP8, F32, QC4W) GEMM #2"}) {
+      protocol::WatchedOperator op;
+      op.place = {0, static_cast<int>(watch.reply.operators.size()), "backend", 0, 0};
+      op.name = type;
+      op.runs = 1;
+      op.functions = {{0, false, {3}}, {1, false, {2}}};
+      watch.reply.operators.push_back(std::move(op));
+    }
+    return std::make_shared<const WatchData>(std::move(watch));
+  };
+  std::vector<ExperimentData> steps = {At("a", "pp8", 8, 0, 1, {3e6}), At("a", "tg1", 1, 0, 1, {1e6}),
+                                       At("a", "tg1 @ d500", 1, 500, 1, {1e6})};
+  steps[0].watch = watched("kai_run_matmul_clamp_f32_mopa");
+  steps[1].watch = watched("");
+  steps[2].watch = watched("kai_run_matmul_clamp_other");  // steps of as many tokens are said once
+  const std::vector<StepKernel> kernels = MakeGenerateReport(ReportOf(steps))->sides[0].kernels;
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_EQ(kernels[0].tokens, 8);
+  EXPECT_EQ(kernels[0].kernel, "kai_run_matmul_clamp_f32_mopa");
+  EXPECT_EQ(kernels[0].operators, 2);
+  EXPECT_EQ(kernels[1].tokens, 1);
+  EXPECT_EQ(kernels[1].kernel, "");
+  EXPECT_EQ(kernels[1].code, kernels[0].code);
+  steps[0].watch = steps[1].watch = steps[2].watch = nullptr;
+  EXPECT_TRUE(MakeGenerateReport(ReportOf(steps))->sides[0].kernels.empty());
 }
 
 TEST(GenerateReport, IsOfRunsWithPlacesOnly) {

@@ -33,9 +33,7 @@ std::optional<Kernels> KernelsByName(const Profile& profile, std::size_t op) {
     if (xnnpack::NeedsSme(*name))
       return xnnpack::RunsOnKleidiai(*name) ? std::optional(Kernels::kSme) : std::nullopt;
     if (xnnpack::RunsOnKleidiai(*name)) return Kernels::kKleidiai;
-    for (const char* one : {"Convolution", "Deconvolution", "Fully Connected", "Batch Matrix Multiply"})
-      if (name->type == one) return Kernels::kXnnpack;
-    return std::nullopt;
+    return MultipliesMatrices(type) ? std::optional(Kernels::kXnnpack) : std::nullopt;
   }
   if (profile.program && profile.program->operators[op].kleidiai) return Kernels::kPortable;
   return std::nullopt;
@@ -72,6 +70,14 @@ void AddReason(const Profile& profile, std::size_t op, const std::optional<proto
 }
 
 }  // namespace
+
+bool MultipliesMatrices(std::string_view name) {
+  const auto parsed = xnnpack::ParseOperatorName(name);
+  if (!parsed) return false;
+  for (const char* one : {"Convolution", "Deconvolution", "Fully Connected", "Batch Matrix Multiply"})
+    if (parsed->type == one) return true;
+  return false;
+}
 
 bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& isa) {
   if (isa && IsArm(*isa)) return true;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/profile.h"
@@ -47,6 +48,9 @@ struct MatrixKernelRow {
 // Whether the run was on an Arm CPU, as far as known. `isa` is absent for third-party runners; then only an
 // operator with KleidiAI kernels shows it.
 bool RanOnArm(const Profile& profile, const std::optional<protocol::IsaState>& isa);
+
+// Whether XNNPACK's operator of this name multiplies matrices.
+bool MultipliesMatrices(std::string_view name);
 
 // The rows of a run on an Arm CPU: KleidiAI's first, then by decreasing time.
 std::vector<MatrixKernelRow> FindMatrixKernels(const Profile& profile,

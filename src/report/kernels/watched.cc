@@ -109,6 +109,14 @@ std::vector<const ProvenFunction*> WatchedRow::Kernels() const {
   return {};
 }
 
+const ProvenFunction* WatchedRow::Kernel() const {
+  const std::vector<const ProvenFunction*> kernels = Kernels();
+  const auto computes = std::ranges::find_if(
+      kernels, [](const ProvenFunction* function) { return IsKleidiaiKernel(function->name); });
+  if (computes != kernels.end()) return *computes;
+  return kernels.empty() ? nullptr : kernels.front();
+}
+
 std::vector<WatchedRow> MakeWatchedRows(const WatchData& watch) {
   const protocol::WatchReply& reply = watch.reply;
   std::vector<std::string> codes;
