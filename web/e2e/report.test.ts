@@ -201,6 +201,29 @@ described("a report opened from disk", () => {
     });
   }
 
+  for (const width of [1400, 400]) {
+    it(`has nothing above its navigation wherever the page is scrolled to, ${width} px wide`, async () => {
+      const { page, context } = await open(layered, "", { viewport: { width, height: 500 } });
+      const covered = await page.evaluate(async () => {
+        const found: string[] = [];
+        for (let y = 0; y < document.documentElement.scrollHeight - innerHeight; y += 40) {
+          scrollTo(0, y);
+          await new Promise(requestAnimationFrame);
+          for (const bar of document.querySelectorAll("nav")) {
+            const box = bar.getBoundingClientRect();
+            for (const part of [0.1, 0.5, 0.9]) {
+              const over = document.elementFromPoint(box.left + part * box.width, box.top + box.height / 2);
+              if (!bar.contains(over)) found.push(`${y}: ${over?.tagName} ${over?.textContent?.slice(0, 20)}`);
+            }
+          }
+        }
+        return found;
+      });
+      expect(covered).toEqual([]);
+      await context.close();
+    });
+  }
+
   it("begins a view at its top, and comes back to where one was", async () => {
     const { page, complaints } = await open(run, "", { viewport: { width: 1280, height: 300 } });
     const place = () => page.evaluate(() => scrollY);
