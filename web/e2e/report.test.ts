@@ -201,14 +201,29 @@ described("a report opened from disk", () => {
     });
   }
 
+  it("shows all sections in its navigation, or on a phone that more follow", async () => {
+    const { page, context } = await open(run, "", { viewport: { width: 1400, height: 900 } });
+    const bar = page.locator("nav[aria-label=Sections]");
+    const hidden = () => bar.locator("a").evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().right > innerWidth || one.getBoundingClientRect().left < 0).length);
+    expect(await bar.locator("a").count()).toBeGreaterThan(8);
+    expect(await hidden()).toBe(0);
+    expect((await bar.boundingBox())?.height).toBeLessThan(70);
+    await page.setViewportSize({ width: 400, height: 900 });
+    const arrow = () => bar.evaluate((one) => getComputedStyle(one, "::after").content);
+    await expect.poll(arrow).toContain("›");
+    expect(await hidden()).toBeGreaterThan(0);
+    await bar.evaluate((one) => one.scrollTo(10_000, 0));
+    await expect.poll(arrow).toBe("none");
+    await context.close();
+  });
+
   for (const width of [1400, 400]) {
     it(`has nothing above its navigation wherever the page is scrolled to, ${width} px wide`, async () => {
       const { page, context } = await open(layered, "", { viewport: { width, height: 500 } });
-      const covered = await page.evaluate(async () => {
+      const covered = await page.evaluate(() => {
         const found: string[] = [];
         for (let y = 0; y < document.documentElement.scrollHeight - innerHeight; y += 40) {
           scrollTo(0, y);
-          await new Promise(requestAnimationFrame);
           for (const bar of document.querySelectorAll("nav")) {
             const box = bar.getBoundingClientRect();
             for (const part of [0.1, 0.5, 0.9]) {

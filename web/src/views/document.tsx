@@ -1,6 +1,6 @@
 import type { EChartsCoreOption } from "echarts/core";
 import type { ComponentChildren, ComponentType } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { type Cell, type Document, type FactList, csvFields, sectionKind, type List, sectionName, type Part, type Row, type Mark, type Section, type Series, sideBySide, makeSlugs, sortValue, type Table, tableNames, tablesOf, columnTitle, splitTail } from "../document";
 import { bytes, digits, escapeHtml, share, time } from "../format";
@@ -304,16 +304,17 @@ interface Entry {
   slug: string;
 }
 
-// Sections of one kind, such as "By kernel: one" and "By kernel: other", share an entry, which links to the first.
+// Sections of one kind, such as "By kernel: one" and "By kernel: other", share an entry, which links to the first. An
+// entry has the part of the title before a colon or comma, so that the entries of a report take little room.
 export function contentsEntries(sections: Entry[]): Entry[] {
   const kinds = new Map<string, Entry>();
   for (const { title, slug } of sections) {
-    const kind = sectionKind(title);
-    const first = kinds.get(kind);
-    kinds.set(kind, first ? { title: kind, slug: first.slug } : { title, slug });
+    const kind = contentsTitle(title);
+    if (!kinds.has(kind)) kinds.set(kind, { title: kind, slug });
   }
   return [...kinds.values()];
 }
+const contentsTitle = (title: string): string => beforeComma(sectionKind(title));
 
 // Returns the slug of the section in view: the last section that begins above `line`, a height on the screen. At the end
 // of the page, the last sections cannot reach that line, so the section in the address (`asked`) or the last section wins.
@@ -323,10 +324,26 @@ export function sectionInView(tops: { slug: string; top: number }[], line: numbe
   return tops.find(({ slug, top }) => slug === asked && top > line)?.slug ?? tops.at(-1)?.slug ?? null;
 }
 
-// The links to the sections stay at the top of the screen. The link to the section in view is marked.
+// The links to the sections stay at the top of the screen. The link to the section in view is marked. The links take
+// several lines, except on a phone, where they are in one line that scrolls and shows an arrow while more follow.
 function Contents({ sections, id, at, scrollToSection }: { sections: Entry[]; id: string; at: string | null; scrollToSection: (slug: string) => void }) {
   const bar = useRef<HTMLElement>(null);
   const [shown, setShown] = useState("");
+  const [more, setMore] = useState(false);
+  const measure = () => {
+    const { scrollLeft = 0, clientWidth = 0, scrollWidth = 0, offsetHeight = 0 } = bar.current ?? {};
+    setMore(scrollLeft + clientWidth < scrollWidth - 4);
+    document.documentElement.style.setProperty("--contents-height", `${offsetHeight}px`); // sections scroll to below the bar
+  };
+  useLayoutEffect(() => {
+    measure();
+    const observer = new ResizeObserver(measure);
+    if (bar.current) observer.observe(bar.current);
+    return () => {
+      observer.disconnect();
+      document.documentElement.style.removeProperty("--contents-height");
+    };
+  }, [sections]);
   useEffect(() => {
     const update = () => {
       const line = (bar.current?.getBoundingClientRect().bottom ?? 0) + 24;
@@ -344,9 +361,9 @@ function Contents({ sections, id, at, scrollToSection }: { sections: Entry[]; id
     if (bar.current && link) bar.current.scrollLeft = link.offsetLeft - (bar.current.clientWidth - link.offsetWidth) / 2;
   }, [shown]);
   return (
-    <nav class="contents" aria-label="Sections" ref={bar}>
+    <nav class={more ? "contents more" : "contents"} aria-label="Sections" ref={bar} onScroll={measure}>
       {contentsEntries(sections).map(({ title, slug }) => (
-        <a key={slug} href={href(id, { at: slug })} aria-current={shown && sectionKind(title) === sectionKind(shown) ? "location" : undefined} onClick={() => at === slug && scrollToSection(slug)}>
+        <a key={slug} href={href(id, { at: slug })} aria-current={shown && title === contentsTitle(shown) ? "location" : undefined} onClick={() => at === slug && scrollToSection(slug)}>
           {title}
         </a>
       ))}

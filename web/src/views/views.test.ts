@@ -213,12 +213,12 @@ it("an axis has as many ticks as fit", () => {
   expect([0, 300, 390, 700, 1400].map(tickCount)).toEqual([2, 2, 2, 4, 6]);
 });
 
-it("sections of one kind share an entry of the contents", () => {
-  const sections = ["Latency", "Roofline: one", "Roofline: other", "By kernel: one"].map((title, i) => ({ title, slug: String(i) }));
+it("sections of one kind share an entry of the contents, with a short title", () => {
+  const sections = ["Findings, largest potential saving first", "Roofline: one", "Roofline: other", "By kernel: one"].map((title, i) => ({ title, slug: String(i) }));
   expect(contentsEntries(sections)).toEqual([
-    { title: "Latency", slug: "0" },
+    { title: "Findings", slug: "0" },
     { title: "Roofline", slug: "1" },
-    { title: "By kernel: one", slug: "3" },
+    { title: "By kernel", slug: "3" },
   ]);
 });
 
