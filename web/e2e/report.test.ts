@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { stepColor } from "../src/charts/breakdown";
 import { colorOfName } from "../src/colors";
 import type { Document, Table } from "../src/document";
 import type { Report } from "../src/report";
@@ -261,6 +262,17 @@ described("a report opened from disk", () => {
     expect(await charts("latency")).toBe(2); // the charts of distributions and of bursts
     expect(await charts("self-time-by-group")).toBe(2); // stacked bars and the waterfall
     expect(await page.locator("main .chart").count()).toBe(4);
+    await context.close();
+  });
+
+  it("colors changes of groups only if they are significant", async () => {
+    const { page, context } = await open(run);
+    const groups = report.comparisons[0]?.groups.filter((row) => row.delta_numerator_ns !== 0) ?? [];
+    const waterfall = page.locator("#at-self-time-by-group .chart").nth(1);
+    const bars = (kind: string) => waterfall.locator(`svg path[fill='${stepColor(kind, "light")}']`).count();
+    await expect.poll(() => bars("total")).toBe(2);
+    for (const verdict of ["faster", "slower"]) expect(await bars(verdict), verdict).toBe(groups.filter((row) => row.verdict === verdict).length);
+    expect(await bars("inconclusive")).toBe(groups.filter((row) => row.verdict !== "faster" && row.verdict !== "slower").length);
     await context.close();
   });
 

@@ -4,8 +4,8 @@ import { Chart } from "../chart";
 import { colorOfName } from "../colors";
 import { escapeHtml, share, time } from "../format";
 import { Choice, ComparisonChoice } from "../parts";
-import type { Breakdown, Comparison, Experiment, Report } from "../report";
-import { useTheme } from "../theme";
+import type { Breakdown, Comparison, Delta, Experiment, Report } from "../report";
+import { type Theme, useTheme } from "../theme";
 
 export type By = "groups" | "categories";
 
@@ -74,6 +74,7 @@ export function Stacked({ report, by, relative }: { report: Report; by: By; rela
 export interface Step {
   name: string;
   delta: number; // ms; below 0: faster
+  verdict: Delta["verdict"];
 }
 
 // Returns what each row contributes to the difference between baseline and candidate. The contributions add up to the
@@ -81,22 +82,32 @@ export interface Step {
 export function steps(comparison: Comparison, by: By): Step[] {
   return comparison[by]
     .filter((row) => row.delta_numerator_ns !== 0)
-    .map((row) => ({ name: row.name, delta: row.delta_numerator_ns / comparison.delta_denominator / 1e6 }));
+    .map((row) => ({ name: row.name, delta: row.delta_numerator_ns / comparison.delta_denominator / 1e6, verdict: row.verdict }));
+}
+
+// Only significant changes have the color of their verdict. A row that is inconclusive or contended is pale gray.
+const kStepColors: Record<Theme, Record<"total" | "faster" | "slower" | "unclear", string>> = {
+  light: { total: "#6b7785", faster: "#1f8a4c", slower: "#c4432b", unclear: "#b9c1ca" },
+  dark: { total: "#8a94a0", faster: "#2f9e62", slower: "#d9604a", unclear: "#4b545f" },
+};
+export function stepColor(kind: string | null, theme: Theme): string {
+  const colors = kStepColors[theme];
+  return kind === "total" || kind === "faster" || kind === "slower" ? colors[kind] : colors.unclear;
 }
 
 export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }) {
+  const theme = useTheme();
   const option = useMemo<EChartsCoreOption>(() => {
     const all = steps(comparison, by).sort((a, b) => a.delta - b.delta);
     let level = baselineMean(comparison);
-    const bars: { name: string; from: number; to: number; kind: string }[] = [
+    const bars: { name: string; from: number; to: number; kind: string | null }[] = [
       { name: comparison.baseline, from: 0, to: level, kind: "total" },
     ];
     for (const step of all) {
-      bars.push({ name: step.name, from: level, to: level + step.delta, kind: step.delta < 0 ? "gain" : "loss" });
+      bars.push({ name: step.name, from: level, to: level + step.delta, kind: step.verdict });
       level += step.delta;
     }
     bars.push({ name: comparison.candidate, from: 0, to: level, kind: "total" });
-    const color: Record<string, string> = { total: "#6b7785", gain: "#1f8a4c", loss: "#c4432b" };
     return {
       grid: { left: 10, right: 30, top: 20, bottom: 20, containLabel: true },
       legend: { show: false },
@@ -107,7 +118,7 @@ export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }
           const bar = bars[points[0]?.dataIndex ?? 0];
           if (!bar) return "";
           const change = bar.to - bar.from;
-          const text = bar.kind === "total" ? time(bar.to) : `${change < 0 ? "−" : "+"}${time(Math.abs(change))}`;
+          const text = bar.kind === "total" ? time(bar.to) : `${change < 0 ? "−" : "+"}${time(Math.abs(change))}${bar.kind ? `, ${bar.kind}` : ""}`;
           return `${escapeHtml(bar.name)}: ${text}`;
         },
       },
@@ -127,12 +138,12 @@ export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }
           barMaxWidth: 24,
           data: bars.map((bar) => ({
             value: Math.abs(bar.to - bar.from),
-            itemStyle: { color: color[bar.kind] },
+            itemStyle: { color: stepColor(bar.kind, theme) },
           })),
         },
       ],
     };
-  }, [comparison, by]);
+  }, [comparison, by, theme]);
   return (
     <Chart
       option={option}
@@ -167,6 +178,7 @@ export function Breakdown({ report }: { report: Report }) {
           </h3>
           <ComparisonChoice report={report} value={pair} onChange={setPair} />
           <Waterfall comparison={comparison} by={by} />
+          <p class="quiet">Green and red changes are significant. Changes that are inconclusive or contended are pale gray.</p>
         </>
       )}
     </>

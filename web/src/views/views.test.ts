@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type Comparison, type Delta, type Experiment, type Layer, variantNames, type Report, type Roofline } from "../report";
 import { tickCount } from "../chart";
 import { pieces, strength } from "../charts/modules";
-import { baselineMean, stackRows, steps } from "../charts/breakdown";
+import { baselineMean, stackRows, stepColor, steps } from "../charts/breakdown";
 import { latencyRange } from "../charts/latencies";
 import { contentsEntries, sectionInView } from "./document";
 import { selfTimeChange, isClipped, makeRows, candidateShare } from "./operators";
@@ -162,6 +162,16 @@ it("rows without a difference are not steps", () => {
     { name: "GEMM", delta: -1 },
     { name: "Gone", delta: 0.5 },
   ]);
+});
+
+it("a step of a waterfall has a color only if its change is significant, whatever its sign", () => {
+  const verdicts = steps(comparison("faster", 1.67), "groups").map((step) => step.verdict);
+  expect(verdicts).toEqual(["faster", "inconclusive"]);
+  for (const theme of ["light", "dark"] as const) {
+    const [total, faster, slower, ...others] = ["total", "faster", "slower", "inconclusive", "contended", "same", "emulated", null].map((kind) => stepColor(kind, theme));
+    expect(new Set([total, faster, slower, others[0]]).size).toBe(4);
+    expect(new Set(others).size).toBe(1);
+  }
 });
 
 it("a delegate call has a share of the inference", () => {
