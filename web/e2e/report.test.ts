@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { stepColor } from "../src/charts/breakdown";
 import { colorOfName } from "../src/colors";
@@ -562,6 +562,23 @@ described("a report opened from disk", () => {
     expect(complaints).toEqual([]);
     await context.close();
   });
+
+  for (const width of [1400, 400]) {
+    it(`shows sums and the selected span without scrolling, ${width} px wide`, async () => {
+      const { page, context } = await open(run, "#timeline", { viewport: { width, height: 400 } }); // the lanes reach below the screen
+      await page.getByRole("button", { name: "Sums" }).click();
+      const inView = async (of: Locator) => {
+        const box = await of.boundingBox();
+        return box !== null && box.y >= 0 && box.y + box.height <= 400;
+      };
+      await expect.poll(() => inView(page.getByRole("region", { name: "sums" }).locator("th").first())).toBe(true);
+      await page.keyboard.press("Escape");
+      await page.locator(".lane canvas").first().click({ position: { x: 30, y: 5 } });
+      await expect.poll(() => inView(page.getByRole("complementary", { name: "Selected span" }).locator("dd").first())).toBe(true);
+      expect(await page.evaluate(() => document.documentElement.scrollHeight - innerHeight - scrollY)).toBeGreaterThan(100);
+      await context.close();
+    });
+  }
 
   it("shows any run of a timeline, by its address too", async () => {
     const { page, context } = await open(run, "#timeline");

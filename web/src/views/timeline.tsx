@@ -496,21 +496,23 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
           <Legend lanes={lanes} />
         </div>
         <SpanTooltip lanes={lanes} report={report} show={tip} />
-        {area && <AreaSums runs={runs} report={report} area={area} close={() => setArea(null)} />}
-        {chosen && lanes[chosen.lane] && (
-          <aside class="details" aria-label="Selected span" aria-live="polite">
-            <button type="button" class="close" onClick={() => choose(null)}>
-              Close
-            </button>
-            <SpanDetails lane={lanes[chosen.lane] as Lane} span={chosen.span} report={report} />
-            {[...others].map(([experiment, key]) => {
-              const lane = lanes.find((one) => one.experiment === experiment);
-              const op = lane?.timeline.operators.findIndex((one) => one.key === key) ?? -1;
-              const span = lane?.spans.op.indexOf(op) ?? -1;
-              return lane && span >= 0 ? <SpanDetails key={experiment} lane={lane} span={span} report={report} /> : null;
-            })}
-          </aside>
-        )}
+        <div class="dock">
+          {area && <AreaSums runs={runs} report={report} area={area} close={() => setArea(null)} />}
+          {chosen && lanes[chosen.lane] && (
+            <aside class="details" aria-label="Selected span" aria-live="polite">
+              <button type="button" class="close" onClick={() => choose(null)}>
+                Close
+              </button>
+              <SpanDetails lane={lanes[chosen.lane] as Lane} span={chosen.span} report={report} />
+              {[...others].map(([experiment, key]) => {
+                const lane = lanes.find((one) => one.experiment === experiment);
+                const op = lane?.timeline.operators.findIndex((one) => one.key === key) ?? -1;
+                const span = lane?.spans.op.indexOf(op) ?? -1;
+                return lane && span >= 0 ? <SpanDetails key={experiment} lane={lane} span={span} report={report} /> : null;
+              })}
+            </aside>
+          )}
+        </div>
       </Section>
       {list && (
         <Section title={`Spans of ${list.name}`} note={`${laneText(list)}. Self time excludes the spans inside${list.kind === "watched" ? ", but not the tasks of threads" : "; the self times add up to the run"}.`}>
@@ -559,7 +561,7 @@ function AreaSums({ runs, report, area, close }: { runs: Lane[]; report: Report;
     [runs, area],
   );
   return (
-    <aside class="details" aria-label="AreaSums of an area">
+    <aside class="details" aria-label="Sums of an area">
       <button type="button" class="close" onClick={close}>
         Close
       </button>
