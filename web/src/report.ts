@@ -27,6 +27,14 @@ export function variantNames(report: Report, comparison: Comparison): { baseline
   return { baseline: withLabel(comparison.baseline, sides?.[0].label), candidate: withLabel(comparison.candidate, sides?.[1].label) };
 }
 
+// Returns a function that returns the number of a key's call in an inference, from 0. The keys of a call and of the
+// operators in it differ only in their kind and their place in the call: "forward/17/delegate_call/0", "forward/17/backend/3".
+export function callNumbers(experiment: Experiment | undefined): (key: string | null | undefined) => number | null {
+  const callOf = (key: string) => key.replace(/\/[a-z_]+\/\d+(?=\/[a-z]+\d+|$)/, "");
+  const numbers = new Map(experiment?.operators?.map((op) => [callOf(op.key), op.call]));
+  return (key) => (key ? (numbers.get(callOf(key)) ?? null) : null);
+}
+
 // Ids of the script elements that hold the page's data, as base64 of gzip, so that no text in it can end the element.
 const REPORT_ID = "etprof-report";
 const DOCUMENT_ID = "etprof-document";

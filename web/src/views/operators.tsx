@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { escapeHtml, bytes, count, interval, NONE, share, time, timesUpTo, verdict } from "../format";
 import { ComparisonChoice, ExperimentChoice, Facts, RatioNote, Section, VerdictText } from "../parts";
-import { type Comparison, type Experiment, type Operator, type OperatorDelta, type Report, findVariants } from "../report";
+import { type Comparison, type Experiment, type Operator, type OperatorDelta, type Report, callNumbers, findVariants } from "../report";
 import { setQuery, useRoute } from "../route";
 import { type Column, DataTable, verdictFields } from "../table";
 import { readTimeline, type Timeline, selfTimesByRun } from "../timeline";
@@ -18,15 +18,23 @@ export interface OperatorRow {
   compared: OperatorDelta | null;
 }
 
+// Operators of different delegates may have the same name. If their layers do not distinguish them, their names get the
+// number of their call, as in the terminal. The number that differs in the candidate follows: "(call 59 → 19)".
+function addCallNumbers(rows: OperatorRow[], before: Experiment | undefined, after: Experiment | undefined): OperatorRow[] {
+  const place = (row: OperatorRow) => `${row.name}\n${shownOperator(row)?.program?.layer ?? ""}`;
+  const counts = new Map<string, number>();
+  for (const row of rows) counts.set(place(row), (counts.get(place(row)) ?? 0) + 1);
+  const [callBefore, callAfter] = [callNumbers(before), callNumbers(after)];
+  return rows.map((row) => {
+    const calls = [callBefore(row.compared?.baseline_key), callAfter(row.compared ? row.compared.candidate_key : row.after?.key)].filter((call) => call !== null);
+    return (counts.get(place(row)) ?? 0) < 2 || calls.length === 0 ? row : { ...row, name: `${row.name} (call ${[...new Set(calls)].join(" → ")})` };
+  });
+}
+
 export function makeRows(report: Report, comparison: Comparison | undefined, experiment: Experiment | undefined): OperatorRow[] {
   if (!comparison) {
-    return (experiment?.operators ?? []).map((op) => ({
-      id: op.key,
-      name: op.name,
-      before: null,
-      after: op,
-      compared: null,
-    }));
+    const rows = (experiment?.operators ?? []).map((op) => ({ id: op.key, name: op.name, before: null, after: op, compared: null }));
+    return addCallNumbers(rows, undefined, experiment);
   }
   const variants = findVariants(report, comparison);
   const index = (e: Experiment | undefined) => new Map((e?.operators ?? []).map((op) => [op.key, op]));
@@ -34,13 +42,14 @@ export function makeRows(report: Report, comparison: Comparison | undefined, exp
   const after = index(variants?.[1]);
   // The row "Clipped" has no times if nothing was clipped.
   const timed = comparison.operators.filter((row) => row.baseline_ms !== null || row.candidate_ms !== null);
-  return timed.map((row) => ({
+  const rows = timed.map((row) => ({
     id: `${row.baseline_key ?? ""}|${row.candidate_key ?? ""}`,
     name: row.name,
     before: before.get(row.baseline_key ?? "") ?? null,
     after: after.get(row.candidate_key ?? "") ?? null,
     compared: row,
   }));
+  return addCallNumbers(rows, variants?.[0], variants?.[1]);
 }
 
 // Returns the row's share of one inference of the candidate. Calls of delegates and of the method are not operators of an
@@ -132,10 +141,10 @@ function Verdict({ row, comparison }: { row: OperatorDelta; comparison: Comparis
 }
 
 // Shows the details of a row without an operator: overhead of the framework, or the correction of overlapping spans.
-function Overhead({ row, comparison }: { row: OperatorDelta; comparison: Comparison }) {
+function Overhead({ name, row, comparison }: { name: string; row: OperatorDelta; comparison: Comparison }) {
   return (
     <div>
-      <h3>{row.name}</h3>
+      <h3>{name}</h3>
       <Facts
         facts={[
           ["what", isClipped(row) ? "correction: time that overlapping spans claim twice or outside their parent" : "overhead: the time of the call minus the time of the operators inside"],
@@ -154,6 +163,7 @@ function OperatorDetails({ title, op, experiment, report, pair }: { title: strin
     ["name", op.name],
     ["category", `${op.category}, ${op.group}`],
     ["backend", op.backend ?? (op.portable ? "portable" : null)],
+    ["call", op.call === null ? null : String(op.call)],
     ["layer", op.program?.layer === "" ? "(the model)" : op.program?.layer],
     ["source", op.program?.source],
     ["shape", op.program?.shape],
@@ -291,7 +301,7 @@ export function Operators({ report }: { report: Report }) {
           {chosen.before && <OperatorDetails title={comparison?.baseline ?? ""} op={chosen.before} experiment={before} report={report} pair={pair} />}
           {chosen.after && <OperatorDetails title={comparison?.candidate ?? experiment?.label ?? ""} op={chosen.after} experiment={after} report={report} pair={pair} />}
           <Spread report={report} shownOperators={shownOperators} />
-          {!chosen.before && !chosen.after && chosen.compared && comparison && <Overhead row={chosen.compared} comparison={comparison} />}
+          {!chosen.before && !chosen.after && chosen.compared && comparison && <Overhead name={chosen.name} row={chosen.compared} comparison={comparison} />}
         </aside>
       )}
       <DataTable

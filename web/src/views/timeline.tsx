@@ -4,7 +4,7 @@ import { spanColor, drawArea, drawOverview, drawRuler, drawSpans, ROW, type Wind
 import { bytes, count, share, time, timesUpTo } from "../format";
 import { Choice, Facts, Section } from "../parts";
 import { isPrinting, usePrinting } from "../print";
-import { type Operator, type Report, findVariants } from "../report";
+import { type Operator, type Report, callNumbers, findVariants } from "../report";
 import { href, setQuery, useRoute } from "../route";
 import { type Column, DataTable } from "../table";
 import { useTheme } from "../theme";
@@ -619,6 +619,7 @@ function SpanDetails({ lane, span, report }: { lane: Lane; span: number; report:
   const facts: [string, string | null | undefined][] = [
     ["name", op.name],
     ["calls", lane.kind === "modules" || lane.names[span] === op.name ? null : lane.names[span]],
+    ["call", op.kind === "module" ? null : callNumbers(report.experiments[lane.experiment])(op.key)?.toString()],
     ["time", `${ms(length)}, ${share(length / (lane.spans.end[0] || 1))} of this run`],
     ["self", lane.spans.self[span] === length ? null : ms(lane.spans.self[span] as number)],
     ["begins at", ms(start)],

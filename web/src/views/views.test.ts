@@ -97,6 +97,28 @@ it("operators that one variant lacks stay in the table", () => {
   expect(pair.operators.map(isClipped)).toEqual([false, false, false, true]);
 });
 
+it("operators with one name in one layer have the numbers of their calls in their names", () => {
+  const op = (key: string, call: number, name = "GEMM #1", layer = "") => ({ key, name, call, program: { layer } });
+  // The third instruction is the fourth call, because another instruction runs twice.
+  const before = [op("f/1/backend/0", 0), op("f/2/kernel/0", 1, "add"), op("f/2/kernel/0/again1", 2, "add"), op("f/3/backend/0", 3), op("f/4/backend/0", 4, "only")];
+  const after = [op("f/1/backend/0", 0), op("f/5/backend/0", 1, "GEMM #1", "other layer")];
+  const report = { experiments: [{ name: "net", label: "off", operators: before }, { name: "net", label: "on", operators: after }] } as unknown as Report;
+  const names = (pair: Comparison | undefined) => makeRows(report, pair, report.experiments[0]).map((row) => row.name);
+  expect(names(undefined)).toEqual(["GEMM #1 (call 0)", "add (call 1)", "add (call 2)", "GEMM #1 (call 3)", "only"]);
+  const match = (name: string, baseline_key: string | null, candidate_key: string | null) => ({ name, baseline_key, candidate_key, baseline_ms: 1, candidate_ms: 1 });
+  const operators = [
+    match("DELEGATE_CALL", "f/1/delegate_call/0", "f/1/delegate_call/0"),
+    match("DELEGATE_CALL", "f/3/delegate_call/0", "f/5/delegate_call/0"),
+    match("DELEGATE_CALL", "f/4/delegate_call/0", null),
+    match("DELEGATE_CALL", "f/9/delegate_call/0", null),
+    match("GEMM #1", "f/1/backend/0", "f/1/backend/0"),
+    match("GEMM #1", null, "f/5/backend/0"),
+    match("Method::execute", "f/-1/method/0", "f/-1/method/0"),
+  ];
+  const pair = { ...comparison("faster", 2), baseline_experiment: "net", candidate_experiment: "net", operators } as unknown as Comparison;
+  expect(names(pair)).toEqual(["DELEGATE_CALL (call 0)", "DELEGATE_CALL (call 3 → 1)", "DELEGATE_CALL (call 4)", "DELEGATE_CALL", "GEMM #1", "GEMM #1", "Method::execute"]);
+});
+
 it("names are escaped in markup", () => {
   expect(escapeHtml(`<img src=x onerror="alert('1')">&`)).toBe("&#60;img src=x onerror=&#34;alert(&#39;1&#39;)&#34;&#62;&#38;");
 });
