@@ -621,7 +621,13 @@ described("a report opened from disk", () => {
     const [other, own] = report.experiments;
     const rows = [...(own?.roofline?.rows ?? [])].sort((a, b) => b.time_ms - a.time_ms);
     const [work, moved] = [page.locator("main .chart").nth(0), page.locator("main .chart").nth(1)];
-    await expect.poll(() => work.locator("svg text").allTextContents()).toEqual(expect.arrayContaining(["Convolution", "GEMM", other?.label, "1", "2"]));
+    await expect.poll(() => work.locator("svg text").allTextContents()).toEqual(expect.arrayContaining(["Convolution", "GEMM", other?.label]));
+    // The numbers of the largest points do not overlap, and none is missing.
+    const numbers = work.locator("svg text").filter({ hasText: /^\d[\d–, ]*$/ });
+    const boxes = await numbers.evaluateAll((all) => all.filter((one) => one.getAttribute("font-weight") === "600" || getComputedStyle(one).fontWeight === "600").map((one) => ({ text: one.textContent ?? "", box: one.getBoundingClientRect().toJSON() as DOMRect })));
+    const named = boxes.flatMap(({ text }) => text.split(", ")).flatMap((part) => { const [from, to] = part.split("–").map(Number); return Array.from({ length: (to ?? (from as number)) - (from as number) + 1 }, (_, i) => (from as number) + i); });
+    expect(named.sort()).toEqual(rows.filter((row) => row.macs > 0).slice(0, 5).map((_, i) => i + 1));
+    for (const [i, { box }] of boxes.entries()) for (const { box: next } of boxes.slice(i + 1)) expect(box.right < next.left || next.right < box.left || box.bottom < next.top || next.bottom < box.top).toBe(true);
     for (const name of ["Convolution", "GEMM"]) expect(await work.locator(`svg path[fill='${colorOfName(name, "light")}']`).count(), name).toBeGreaterThan(0);
     const names = (at: number) => page.locator("ol.largest").nth(at).locator("a").allInnerTexts();
     expect(await names(0)).toEqual(rows.filter((row) => row.macs > 0).map((row) => row.name).slice(0, 5));

@@ -17,10 +17,12 @@ describe("numbers", () => {
     expect(digits(0)).toBe("0");
     expect(digits(12345)).toBe("12345");
   });
-  it("of a column of times share a unit and the number of decimals", () => {
+  it("of a column of times share a unit and the number of decimals, except short times, which are never 0", () => {
     const text = (longest: number, ...ms: (number | null)[]) => [timesUpTo(longest).unit, ...ms.map(timesUpTo(longest).text)];
-    expect(text(0.191, 0.191, 0.0724, -0.1188, -1e-9, null)).toEqual(["µs", "191.0", "72.4", "−118.8", "0.0", NONE]);
-    expect(text(12.5, 12.5, 0.0625)).toEqual(["ms", "12.500", "0.063"]);
+    expect(text(0.191, 0.191, 0.0724, -0.1188, 0, null)).toEqual(["µs", "191.0", "72.4", "−118.8", "0.0", NONE]);
+    expect(text(0.191, 1e-3, 1e-4, 1.24e-5, -9.96e-6, 1e-9, -1e-9)).toEqual(["µs", "1.0", "0.10", "0.012", "−0.010", "<0.001", "<0.001"]);
+    expect(text(0.0021, 0.0021, 0.00145, 3.3e-5)).toEqual(["µs", "2.10", "1.45", "0.033"]);
+    expect(text(12.5, 12.5, 0.0625, 0.0012, 1e-6)).toEqual(["ms", "12.500", "0.063", "0.0012", "<0.00001"]);
     expect(text(12_500, 12_500, 250)).toEqual(["s", "12.50", "0.25"]);
   });
   it("have the unit that fits", () => {

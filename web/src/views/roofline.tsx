@@ -5,7 +5,7 @@ import { colorOfName } from "../colors";
 import { escapeHtml, bytes, count, digits, NONE, share, time, timesUpTo } from "../format";
 import { Choice, Facts, Section } from "../parts";
 import { type Experiment, type Report, type Roofline, findVariants } from "../report";
-import { type Column, DataTable } from "../table";
+import { type Column, DataTable, useNarrow } from "../table";
 import { useTheme } from "../theme";
 import { counterparts } from "../timeline";
 import { operatorAddress } from "./timeline";
@@ -87,6 +87,28 @@ export function otherVariants(report: Report, experiment: number): number[] {
   return [...new Set(others)].map((side) => report.experiments.indexOf(side));
 }
 
+// Points that would lie on each other share one label: "1–3, 5". `places` are in pixels, the longest operator first.
+// Returns the text of the label of each point; "": the label of an earlier point names this point.
+export function pointLabels(places: Place[]): string[] {
+  const names = places.map((): number[] => []);
+  places.forEach(([x, y], i) => {
+    const near = places.findIndex(([left, top], n) => (n === i || names[n]?.[0]) && Math.abs(left - x) < kLabelWidth && Math.abs(top - y) < kLabelHeight);
+    names[near]?.push(i + 1);
+  });
+  return names.map((numbers) => {
+    const runs: [number, number][] = [];
+    for (const number of numbers) {
+      const last = runs[runs.length - 1];
+      if (last && last[1] === number - 1) last[1] = number;
+      else runs.push([number, number]);
+    }
+    return runs.map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(", ");
+  });
+}
+const [kLabelWidth, kLabelHeight] = [40, 16]; // px
+const [kChartHeight, kPlotHeight] = [460, 340];
+const plotWidth = (narrow: boolean): number => (narrow ? 250 : 900); // about; on wider screens, labels are further apart
+
 // Draws operators as points. The slowest are numbered, and the numbers are explained below the chart.
 function RooflineChart({ shown, place, lines, axes, unit, label }: {
   shown: Shown;
@@ -97,23 +119,29 @@ function RooflineChart({ shown, place, lines, axes, unit, label }: {
   label: string;
 }) {
   const theme = useTheme();
+  const narrow = useNarrow();
   const { report, experiment, other } = shown;
   const points = useMemo(() => makePoints(report.experiments[experiment], place).sort((a, b) => b.row.time_ms - a.row.time_ms), [shown, place]);
   const option = useMemo<EChartsCoreOption | null>(() => {
     const before = makePoints(other === null ? undefined : report.experiments[other], place);
     if (points.length + before.length === 0) return null;
     const [from, to] = decades([...points, ...before].map((point) => point.value[0]));
+    const ceilings = lines(from, to);
+    const [bottom, top] = decades([...[...points, ...before].map((point) => point.value), ...ceilings.flatMap(({ line }) => line)].map((value) => value[1]));
+    const inPlot = ([x, y]: Place): Place => [(plotWidth(narrow) * Math.log10(x / from)) / Math.log10(to / from), (kPlotHeight * Math.log10(y / bottom)) / Math.log10(top / bottom)];
+    const numbered = points.slice(0, kMaxLabels);
+    const labels = pointLabels(numbered.map((point) => inPlot(point.value)));
     const longest = Math.max(...[...points, ...before].map(({ row }) => row.time_ms));
     // The area of a point grows with its time.
     const symbolSize = ({ row }: Point) => 6 + 22 * Math.sqrt(row.time_ms / longest);
     const groups = [...new Set(points.map((point) => point.group))];
-    const moves = points.slice(0, kMaxLabels).flatMap((point) => {
+    const moves = numbered.flatMap((point) => {
       const key = other === null ? undefined : counterparts(report, experiment, point.row.key).get(other);
       const start = before.find(({ row }) => row.key === key);
       return start ? [{ point, line: [start.value, point.value] }] : [];
     });
     return {
-      grid: { left: 90, right: 90, top: 60, bottom: 60 },
+      grid: { left: narrow ? 76 : 90, right: narrow ? 44 : 90, top: 60, bottom: kChartHeight - kPlotHeight - 60 },
       legend: { type: "scroll", data: [...groups, ...(other === null ? [] : [{ name: report.experiments[other]?.label ?? "", icon: "emptyCircle" }])] },
       tooltip: {
         trigger: "item",
@@ -125,9 +153,9 @@ function RooflineChart({ shown, place, lines, axes, unit, label }: {
         },
       },
       xAxis: { type: "log", min: from, max: to, name: axes.x, nameLocation: "middle", nameGap: 30, axisLabel: { formatter: axes.xText } },
-      yAxis: { type: "log", name: axes.y, axisLabel: { formatter: (v: number) => rate(v, unit) } },
+      yAxis: { type: "log", min: bottom, max: top, name: axes.y, axisLabel: { formatter: (v: number) => rate(v, unit) } },
       series: [
-        ...lines(from, to).map(({ name, line }) => {
+        ...ceilings.map(({ name, line }) => {
           const level = line[0]?.[1] === line[1]?.[1];
           const label = { show: true, position: level ? "right" : "insideBottomLeft", offset: level ? [0, 0] : [6, -8], formatter: escapeLabel(name), color: kCeilingColor };
           return {
@@ -161,15 +189,24 @@ function RooflineChart({ shown, place, lines, axes, unit, label }: {
           color: colorOfName(group, theme),
           itemStyle: { opacity: 0.75 },
           // The largest points are drawn last, above the others.
-          data: points.flatMap((point, i) => (point.group === group ? [{ ...point, symbolSize: symbolSize(point), label: { show: i < kMaxLabels, position: "inside", formatter: String(i + 1), color: theme === "dark" ? "#10141a" : "#ffffff", fontWeight: 600 } }] : [])).reverse(),
+          data: points.flatMap((point) => (point.group === group ? [{ ...point, symbolSize: symbolSize(point) }] : [])).reverse(),
         })),
+        {
+          name: "numbers of the largest",
+          type: "scatter",
+          silent: true,
+          z: 5,
+          itemStyle: { color: "transparent" },
+          label: { show: true, position: "right", color: theme === "dark" ? "#e3e7eb" : "#1f2328", textBorderColor: theme === "dark" ? "#14181d" : "#ffffff", textBorderWidth: 3, fontWeight: 600 },
+          data: numbered.flatMap((point, i) => (labels[i] ? [{ value: point.value, symbolSize: symbolSize(point), label: { formatter: labels[i] } }] : [])),
+        },
       ],
     };
-  }, [points, shown, place, theme]);
+  }, [points, shown, place, theme, narrow]);
   if (!option) return null;
   return (
     <>
-      <Chart option={option} height={460} label={label} />
+      <Chart option={option} height={kChartHeight} label={label} />
       <ol class="largest">
         {points.slice(0, kMaxLabels).map(({ row, group }) => (
           <li key={row.key}>
@@ -201,10 +238,10 @@ export function RooflineView({ report }: { report: Report }) {
   const timed = (id: string, title: string, ms: (row: Row) => number): Column<Row> => ({ id, title: `${title}, ${times.unit}`, heading: title, value: ms, text: (r) => times.text(ms(r)), unit: "ms", numeric: true });
   const columns: Column<Roofline["rows"][number]>[] = [
     { id: "name", title: "Operator", value: (r) => r.name },
-    timed("time", "Time", (r) => r.time_ms),
+    { ...timed("time", "Time", (r) => r.time_ms), narrowOrder: 0 },
     timed("roof", "Time at roofline", (r) => r.roof_ms),
-    { ...timed("save", "Potential saving", (r) => r.would_save_ms), text: (r) => times.text(Math.max(0, r.would_save_ms)) },
-    { id: "share", title: "% of roofline", heading: "Share of roofline", value: (r) => r.share_of_roof, text: (r) => share(r.share_of_roof), numeric: true, bar: (r) => Math.min(1, r.share_of_roof) },
+    { ...timed("save", "Potential saving", (r) => r.would_save_ms), text: (r) => times.text(Math.max(0, r.would_save_ms)), narrowOrder: 0 },
+    { id: "share", title: "% of roofline", heading: "Share of roofline", value: (r) => r.share_of_roof, text: (r) => share(r.share_of_roof), numeric: true, bar: (r) => Math.min(1, r.share_of_roof), narrowOrder: 0 },
     { id: "group", title: "Group", value: (r) => groups.get(r.key) ?? null },
     { id: "bound", title: "Bound by", value: (r) => (r.bound === "compute" ? `compute (${r.roof_dtype})` : "memory") },
     { id: "speed", title: "FLOP/s", value: (r) => 2 * r.macs_per_s, text: (r) => (r.macs > 0 ? rate(2 * r.macs_per_s, "FLOP") : NONE), numeric: true },

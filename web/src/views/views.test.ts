@@ -7,7 +7,7 @@ import { latencyRange } from "../charts/latencies";
 import { contentsEntries, sectionInView } from "./document";
 import { selfTimeChange, isClipped, makeRows, candidateShare } from "./operators";
 import type { ExperimentTimeline } from "../timeline";
-import { otherVariants, placeByBytes, placeByWork, rate, ceilingLines } from "./roofline";
+import { otherVariants, placeByBytes, placeByWork, pointLabels, rate, ceilingLines } from "./roofline";
 import { chosenRun, isTyping, missingRun, moved, operatorAddress, zoomed } from "./timeline";
 import { escapeHtml } from "../format";
 
@@ -148,6 +148,13 @@ it("an operator is placed by its MACs, or by its bytes if it has no MACs", () =>
   const row = (macs: number, bytes: number) => ({ macs, bytes, flops_per_byte: (2 * macs) / bytes, macs_per_s: 10 * macs, bytes_per_s: 10 * bytes }) as Roofline["rows"][number];
   expect([placeByWork(row(8, 4)), placeByBytes(row(8, 4))]).toEqual([[4, 160], null]);
   expect([placeByWork(row(0, 4)), placeByBytes(row(0, 4))]).toEqual([null, [4, 40]]);
+});
+
+it("points that would lie on each other share the label of the longest", () => {
+  expect(pointLabels([[0, 0], [5, 5], [300, 0], [8, 0], [60, 0]])).toEqual(["1–2, 4", "", "3", "", "5"]);
+  // The second point is named by the first, so the third, which is only near the second, is named by itself.
+  expect(pointLabels([[0, 0], [30, 0], [60, 0]])).toEqual(["1–2", "", "3"]);
+  expect(pointLabels([])).toEqual([]);
 });
 
 it("the other variants are those of the experiment's pairs that have a roofline, without duplicates", () => {
