@@ -152,9 +152,8 @@ class WorkerParticipant : public Participant {
       throw WorkerFailure(
           WorkerFailure::Kind::kRefused,
           "the same step gives other logits when it is repeated, although its planned memory was put back: "
-          "the "
-          "model is random, or keeps a state elsewhere (in a delegate), so that repeated runs stand at no "
-          "place; measure it with `etprof profile` and inputs");
+          "the model is random, or keeps a state elsewhere (in a delegate), so that repeated runs stand at "
+          "no place; measure it with `etprof profile` and inputs");
     }
     if (reference.restored) {
       AppendUnique(
