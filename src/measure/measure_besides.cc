@@ -266,7 +266,7 @@ namespace {
 // Throws WorkerFailure; Error where the program cannot be read.
 std::optional<VariantValues> ReadVariant(const ExtraRuns& extra_runs, const ParticipantSetup& own,
                                          ExperimentData& data) {
-  const std::filesystem::path file = own.folder / (own.stem + "_values.safetensors");
+  const std::filesystem::path file = own.folder / (own.stem + kReadValuesSuffix);
   const std::string place = own.device->ReserveOutputPath(file);
   VariantValues variant;
   variant.method = own.config->method;
@@ -305,18 +305,16 @@ std::optional<VariantValues> ReadVariant(const ExtraRuns& extra_runs, const Part
 void MeasureValues(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
                    Progress* progress, RunData& run) {
   const ExtraRuns values{"values", "only etprof-runner reads them"};
-  if (run.pairs.empty()) {
-    AppendUnique("values are compared between variants: give one with --vs", run.warnings);
-    return;
-  }
   std::map<const ExperimentData*, VariantValues> read;
   std::filesystem::path folder;
   MeasureEach(values, plan, setup, reconnecting, progress, run,
               [&](const ParticipantSetup& own, ExperimentData& data) {
                 folder = own.folder;
                 try {
-                  if (auto variant = ReadVariant(values, own, data))
-                    read.insert_or_assign(&data, std::move(*variant));
+                  auto variant = ReadVariant(values, own, data);
+                  if (variant && run.pairs.empty())
+                    SaveValues(*variant, data.FileBesideLog(kReadValuesSuffix));
+                  if (variant) read.insert_or_assign(&data, std::move(*variant));
                 } catch (const WorkerFailure&) {
                   throw;
                 } catch (const std::exception& problem) {

@@ -113,10 +113,22 @@ def test_operators_whose_shapes_change_are_said_not_to_be_read(runner: Path, mod
             assert row["state"] == "identical"
 
 
-def test_values_are_of_pairs(runner: Path, tmp_path: Path):  # noqa: ARG001
+def test_values_without_a_variant_are_left_as_tensors(runner: Path, tmp_path: Path):  # noqa: ARG001
     assert measure(tmp_path, DATA / "toy_cnn.pte", {"a": {}}) == {}
-    said = json.loads((tmp_path / "out" / "manifest.json").read_text())["warnings"]
-    assert any("values are compared between variants" in warning for warning in said)
+    assert not (tmp_path / "out" / "values.csv").exists()
+    (path,) = (tmp_path / "out").rglob("*_values.safetensors")
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    values = json.loads(header["__metadata__"]["values"])
+    assert [value["key"] for value in values] == [f"forward/0/backend/{i}" for i in range(len(values))]
+    last = values[-1]
+    assert last["name"].startswith("Softmax") and last["note"] == "" and last["scale"] is None
+    tensor = header[last["tensor"]]
+    # One image of ten probabilities.
+    assert (tensor["dtype"], tensor["shape"], last["shape"]) == ("F32", [10], [1, 10])
+    begin, end = (8 + length + offset for offset in tensor["data_offsets"])
+    assert sum(struct.unpack("<10f", data[begin:end])) == pytest.approx(1, abs=1e-5)
 
 
 def test_the_worker_reads_the_outputs_bytes(runner: Path, worker: Any, toy: Path, tmp_path: Path):  # noqa: ARG001

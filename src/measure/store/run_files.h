@@ -35,6 +35,7 @@ inline constexpr const char* kLatencySuffix = "_latency.csv";
 inline constexpr const char* kCountersSuffix = "_counters.csv";
 inline constexpr const char* kInstructionsSuffix = "_instructions.csv";
 inline constexpr const char* kWatchSuffix = "_watch.json";
+inline constexpr const char* kReadValuesSuffix = "_values.safetensors";
 inline constexpr const char* kKernelLogSuffix = "_xnntrace.log";
 inline constexpr const char* kKernelsSuffix = "_kernels.csv";
 

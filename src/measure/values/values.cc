@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <tuple>
 
 #include "analysis/join/join.h"
 #include "core/file/file.h"
+#include "core/json/json_members.h"
 #include "core/tensors/safetensors.h"
 #include "core/tensors/tensor_values.h"
 #include "core/text/csv_members.h"
@@ -90,6 +92,7 @@ void DescribeDelegated(const OperatorSource& source, const Program& program, Rea
     const XnnGraph& graph = program.xnn_graphs[*source.graph];
     read.node = std::ranges::max(source.nodes);
     const XnnNode& node = graph.nodes[*read.node];
+    read.debug_handle = node.debug_handle;
     const XnnValue* const value = node.outputs.empty() ? nullptr : graph.Find(node.outputs.front());
     if (value != nullptr && value->quantization) quantization = &*value->quantization;
   }
@@ -266,6 +269,31 @@ std::filesystem::path ValuesFile(const std::filesystem::path& run_directory) {
 void WriteValues(const std::vector<ValuesRow>& rows, std::ostream& out) {
   CsvWriter<ValuesRow> table(out);
   for (const ValuesRow& row : rows) table.Row(row);
+}
+
+void SaveValues(const VariantValues& variant, const std::filesystem::path& path) {
+  std::vector<std::pair<std::string, TensorBytes>> tensors;
+  std::vector<SavedValue> described;
+  for (const ReadValue& read : variant.values) {
+    SavedValue& saved = described.emplace_back();
+    saved.key = read.value.place.KeyText(variant.method);
+    saved.name = read.value.name;
+    saved.note = read.value.why_not;
+    saved.shape = read.shape;
+    saved.scale = read.scale;
+    saved.zero_point = read.zero_point;
+    saved.debug_handle = read.debug_handle;
+    const auto kept = variant.kept.find(read.value.index);
+    if (kept == variant.kept.end() || !read.has_numbers) {
+      if (saved.note.empty()) saved.note = "the scale of its elements is not in the program";
+      continue;
+    }
+    const auto elements = static_cast<std::int64_t>(kept->second.size()) / read.element_bytes;
+    saved.tensor = std::to_string(read.value.index);
+    tensors.emplace_back(saved.tensor, TensorBytes{read.dtype, {elements}, kept->second});
+  }
+  const nlohmann::json json = described;
+  WriteSafetensors(path, tensors, {{"format", "etprof-values-2"}, {"values", json.dump()}});
 }
 
 void TakeKept(const std::filesystem::path& path, VariantValues& variant) {
