@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 
 #include "core/error.h"
 #include "core/file/sha256.h"
 #include "program/read/program_reader.h"
+#include "program/source/noise_budget.h"
 #include "workflow/analyze/analyze.h"
 #include "xnnpack/operator_name.h"
 
@@ -132,6 +134,31 @@ class RunTimes {
   std::deque<Report> reports_;  // they own the profiles
 };
 
+// The ratios that `etprof accuracy` left next to the programs, a property for each output that has one.
+void AddNoise(const std::array<DiffedFile, 2>& files, ProgramDiff& diff, std::vector<std::string>& warnings) {
+  for (std::size_t side = 0; side < files.size(); ++side) {
+    std::optional<NoiseBudget> noise;
+    try {
+      noise = ReadNoiseBudget(files[side].path, files[side].sha256);
+    } catch (const Error& error) {
+      warnings.emplace_back(error.what());
+    }
+    if (!noise) continue;
+    for (const OutputBudget& budget : noise->budgets) {
+      const auto method = std::ranges::find(diff.methods, budget.method, &MethodDiff::name);
+      if (method == diff.methods.end() || !budget.sqnr_db) continue;
+      const std::string name = fmt::format("output {}: signal to noise ({})", budget.output,
+                                           budget.device_sqnr_db ? "of the .pte" : "emulated");
+      auto property = std::ranges::find(method->properties, name, &ProgramProperty::name);
+      if (property == method->properties.end())
+        property =
+            method->properties.insert(method->properties.end(), {name, ProgramProperty::Unit::kText, {}, {}});
+      (side == 0 ? property->baseline : property->candidate) =
+          fmt::format("{:.1f} dB", budget.device_sqnr_db.value_or(*budget.sqnr_db));
+    }
+  }
+}
+
 }  // namespace
 
 DiffOfFiles DiffFiles(const DiffFilesOptions& options) {
@@ -143,6 +170,7 @@ DiffOfFiles DiffFiles(const DiffFilesOptions& options) {
   times.Read(options.runs);
   result.diff = DiffPrograms(files[0].Side(), files[1].Side());
   result.diff.same_bytes = files[0].sha256 == files[1].sha256;
+  if (!result.diff.same_bytes) AddNoise(files, result.diff, result.warnings);
   return result;
 }
 
