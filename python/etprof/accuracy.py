@@ -1,4 +1,4 @@
-"""`etprof accuracy`: which quantized values make the error of an int8 model, and which operators to keep in float.
+"""`etprof accuracy`: which quantized values make the error of a model, and which operators to keep in float.
 
 `etprof accuracy ...` runs this file as `python -m etprof.accuracy ...`.
 """
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from etprof import artifacts, errors, programs
 from etprof.errors import EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_DONE, EXIT_INTERRUPTED, ExportError
 from etprof.export import Export, Progress, Request, export_model, library_output, show_stage
-from etprof.exporting import accuracy_options, keep, noise
+from etprof.exporting import accuracy_options, agreement, in_place, keep, noise, rounding
 from etprof.exporting.check import HELD_OUT, Case
 
 if TYPE_CHECKING:
@@ -82,11 +82,27 @@ def study(request: Request, progress: Progress = nullcontext) -> tuple[Export, l
         with errors.failing_as(request.model_name, errors.NOISE, what_to_do), progress(errors.NOISE):
             cases = [case for case in unseen if case.method == method] or held_out.cases(method, built)
             inputs = [(case.args, case.kwargs) for case in cases] or [(built.args, built.kwargs)]
+            is_held_out = bool(cases) or request.quantize != "static"
+            if request.quantize is None:
+                inputs = [_in_fp32(one) for one in inputs]
+                module = rounding.in_fp16(module)
             emulation = noise.Emulation(module)
-            is_held_out = bool(cases) or request.quantize == "dynamic"
+            if request.quantize is None:
+                emulation.drop_exact(inputs)
             studied.append(Studied(method, is_held_out, emulation.budget(inputs), inputs, emulation, freed))
 
     return export_model(request, progress, look), studied
+
+
+def _in_fp32(inputs: noise.Inputs) -> noise.Inputs:
+    import torch
+    from torch.utils import _pytree
+
+    def convert(leaf: Any) -> Any:
+        return leaf.float() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
+
+    args, kwargs = _pytree.tree_map(convert, inputs)
+    return args, kwargs
 
 
 def device_sqnr(done: Export, method: str, output: int) -> float | None:
@@ -97,16 +113,36 @@ def device_sqnr(done: Export, method: str, output: int) -> float | None:
     return min((ratio for ratio in ratios if ratio is not None), default=None)
 
 
-def document(request: Request, done: Export, studied: Sequence[Studied]) -> dict[str, Any]:
+def read_operators(request: Request, done: Export, studied: Sequence[Studied]) -> list[in_place.DeviceOperator] | str:
+    """The .pte's operators against PyTorch's, or why they were not compared."""
+    least = agreement.MIN_SQNR_DB[request.computes_in]
+    try:
+        return [one for method in studied for one in in_place.operators(done.paths[0], method.method, least)]
+    except in_place.NotComparedError as error:
+        return str(error)
+    except Exception as error:  # whatever a library says of the edge program: the budget is there
+        return errors.one_line(error)
+
+
+def document(
+    request: Request,
+    done: Export,
+    studied: Sequence[Studied],
+    operators: Sequence[in_place.DeviceOperator] | str = (),
+) -> dict[str, Any]:
     """The .accuracy.json: docs/schema/accuracy.schema.json."""
     pte = done.paths[0]
+    why_not = operators if isinstance(operators, str) else ""
     return {
         "schema_version": 1,
         "model": request.model_name,
         "pte": pte.name,
         "pte_sha256": artifacts.sha256_of(pte),
-        "quantization": request.quantize,
+        "quantization": request.quantize or request.dtype,
         "budgets": [_output(done, one, output) for one in studied for output in one.budget.outputs],
+        "least_db": agreement.MIN_SQNR_DB[request.computes_in],
+        "operators": [] if isinstance(operators, str) else [dataclasses.asdict(one) for one in operators],
+        "operators_why_not": why_not,
     }
 
 
@@ -190,18 +226,44 @@ def lines(found: dict[str, Any], model: str) -> list[str]:
         if rest:
             said.append(f"  {_percent(sum(row['share'] for row in rest))}  {len(rest)} other values")
         said.append(f"  {_percent(budget['interaction'])}  interaction")
+        if overflowing := [row["value"] for row in values if row["high"] == noise.LARGEST_FP16 and row["clipped"]]:
+            said.append(f"  beyond fp16's numbers, and infinite in the .pte: {', '.join(overflowing)}")
         half = budget["values_of_half"]
         kind = "concentrated" if budget["concentrated"] else "diffuse: no few values make it"
         said.append(f"  half of the noise is in {half} of {len(values)} values: {kind}")
-    return said
+    return said + _operator_lines(found)
+
+
+def _operator_lines(found: dict[str, Any]) -> list[str]:
+    """Whether the type or the lowering makes the error."""
+    if found["operators_why_not"]:
+        return [f"  the .pte's operators were not compared with PyTorch's: {found['operators_why_not']}"]
+    compared = [row for row in found["operators"] if row["leaves"] or not row["note"]]
+    if not compared:
+        return []
+    first = next((row for row in compared if row["leaves"]), None)
+    if first is not None:
+        ratio = "not finite" if first["sqnr_db"] is None else _decibels(first["sqnr_db"])
+        where = first["module"] or "the model itself"
+        return [
+            f"  the first operator of the .pte that leaves PyTorch's value in the same type: {first['operator']} ({where}), "
+            f"{ratio}"
+        ]
+    lowest = min((row["sqnr_db"] for row in compared if row["sqnr_db"] is not None), default=None)
+    nearest = "all are identical" if lowest is None else f"the lowest has {_decibels(lowest)}"
+    return [f"  {len(compared)} operators of the .pte agree with PyTorch's in the same type: {nearest}"]
 
 
 def _decibels(ratio: float | None) -> str:
-    return "no noise" if ratio is None else f"{ratio:.1f} dB"
+    return "no noise" if ratio is None else _minus(f"{ratio:.1f} dB")
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")  # noqa: RUF001 - the minus sign of all etprof's numbers
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:6.1f}%".replace("-", "−")  # noqa: RUF001 - the minus sign of all etprof's numbers
+    return _minus(f"{100 * share:6.1f}%")
 
 
 def choices(studied: Studied) -> list[Choice]:
@@ -341,6 +403,7 @@ def _run(chosen: Any, arguments: list[str]) -> int:
 def _accuracy(chosen: Any, arguments: list[str], progress: Progress, out: TextIO, err: TextIO) -> int:
     request = Request(
         model=chosen.model,
+        dtype=chosen.dtype,
         quantize=chosen.quantize,
         outdir=chosen.outdir,
         name=chosen.name,
@@ -351,7 +414,9 @@ def _accuracy(chosen: Any, arguments: list[str], progress: Progress, out: TextIO
         command=["etprof", "accuracy", *arguments],
     )
     done, studied = study(request, progress)
-    found = document(request, done, studied)
+    with progress("read operators"):
+        operators = read_operators(request, done, studied)
+    found = document(request, done, studied, operators)
     pte = done.paths[0]
     with errors.failing_as(request.model_name, errors.WRITE, f"make room in {pte.parent}"):
         text = json.dumps(found, indent=1, allow_nan=False) + "\n"

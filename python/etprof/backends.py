@@ -67,7 +67,7 @@ def partitioners(model: str, backend: str, quantize: str | None) -> list[Any]:
 
     # The dynamic partitioner takes linear layers together with the quantization of their inputs. XnnpackPartitioner alone
     # would separate them.
-    dynamic = [XnnpackDynamicallyQuantizedPartitioner()] if quantize == "dynamic" else []
+    dynamic = [XnnpackDynamicallyQuantizedPartitioner()] if quantize in ("dynamic", "8da4w") else []
     return [*dynamic, XnnpackPartitioner()]
 
 

@@ -77,7 +77,7 @@ class Request:
     model: str  # a name, or path/to/model.py:Class
     backend: str = "xnnpack"  # or "portable", or package.module:Class of a partitioner
     dtype: str = "fp32"  # of weights and inputs before quantization
-    quantize: str | None = None  # "static" or "dynamic" int8
+    quantize: str | None = None  # "static" or "dynamic" int8, "8da4w"
     outdir: Path | None = None  # default: out_<model>/artifacts below the current folder
     name: str | None = None  # in file names; default: find.default_name
     save_graph: bool = False
@@ -98,7 +98,7 @@ class Request:
     @property
     def file_dtype(self) -> str:
         """The last part of the file's name: what the model computes in."""
-        return {None: self.dtype, "static": "int8", "dynamic": "int8dyn"}[self.quantize]
+        return {None: self.dtype, "static": "int8", "dynamic": "int8dyn", "8da4w": "8da4w"}[self.quantize]
 
     @property
     def computes_in(self) -> str:
@@ -130,7 +130,8 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
     """Export a model and check it. Files that do not pass the check stay.
 
     `progress` makes a context of each stage's name, in which the stage runs. `study` is told of each method that is
-    quantized: its name, what `lower.Study` is told, its example, and the held-out inputs.
+    quantized: its name, what `lower.Study` is told, its example, and the held-out inputs. In a method that is not, it is
+    told of the fp32 graph.
 
     Raises:
         ExportError: With the stage that failed. Files of an earlier export are then as they were.
@@ -171,28 +172,17 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
         if (refused := explain.no_tensors(exported)) is not None:
             raise ExportError(name, errors.TORCH_EXPORT, *refused)
     unseen: list[check.Case] = []
-    if request.quantize:
-        samples = _samples(request, converted, flat)
-        unseen = _held_out(request, converted, flat, samples, notes)
+    if request.quantize or study is not None:
         with stage(errors.QUANTIZE, "leave --quantize out, or see the traceback with --verbose"):
-            kept = lower.Keep(name, request.keep) if request.keep else None
-            exported = {
-                method: lower.quantize(
-                    program,
-                    converted[method],
-                    request.quantize,
-                    samples[method],
-                    kept,
-                    functools.partial(study, method, converted[method], unseen) if study else None,
-                )
-                for method, program in exported.items()
-            }
+            samples = _samples(request, converted, flat) if request.quantize else {}
+            unseen = _held_out(request, converted, flat, samples, notes, drawn=study is not None)
+            exported = _quantized(request, built, converted, exported, samples, unseen, study)
     with stage(
         errors.LOWER,
         "try --backend portable to see whether the backend is the cause; --verbose shows where",
         lambda error: explain.not_lowered(error, exported, request.dtype),
     ):
-        edge = lower.to_edge(exported, partitioners, request.quantize == "dynamic")
+        edge = lower.to_edge(exported, partitioners, request.quantize in ("dynamic", "8da4w"))
         lowered = {method: edge.exported_program(method) for method in edge.methods}
         refused = explain.changed_inputs(lowered, exported) or explain.no_kernel_for_rank(lowered)
         if refused is not None:
@@ -246,6 +236,37 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
     return Export(paths, delegation, answer, notes, places.of(lowered), advice)
 
 
+def _quantized(
+    request: Request,
+    built: dict[str, find.BuiltModel],
+    converted: dict[str, find.BuiltModel],
+    exported: dict[str, torch.export.ExportedProgram],
+    samples: dict[str, list[list[Any]]],
+    unseen: list[check.Case],
+    study: Study | None,
+) -> dict[str, torch.export.ExportedProgram]:
+    """The programs as they are asked for; `study` is told of each."""
+    from etprof.exporting import lower
+
+    if request.quantize is None:
+        if study is not None:
+            for method, model in built.items():
+                study(method, model, unseen, lower.trace(model).module(), lambda _names: frozenset())
+        return exported
+    kept = lower.Keep(request.model_name, request.keep) if request.keep or request.quantize == "8da4w" else None
+    return {
+        method: lower.quantize(
+            program,
+            converted[method],
+            request.quantize,
+            samples[method],
+            kept,
+            functools.partial(study, method, converted[method], unseen) if study else None,
+        )
+        for method, program in exported.items()
+    }
+
+
 def _trace(methods: dict[str, find.BuiltModel]) -> tuple[dict[str, torch.export.ExportedProgram], list[str]]:
     """torch.export's programs, and what to know of them though nothing failed."""
     from etprof.exporting import lower
@@ -279,8 +300,13 @@ def _held_out(
     examples: dict[str, list[Any]],
     samples: dict[str, list[list[Any]]],
     notes: list[str],
+    *,
+    drawn: bool,
 ) -> list[check.Case]:
-    """Further inputs to check with, of each method that was calibrated on the example inputs; what to know of that is noted."""
+    """Further inputs to check with, of each method that was calibrated on the example inputs; what to know of that is noted.
+
+    `drawn`: of the others, too.
+    """
     cases: list[check.Case] = []
     for method, model in methods.items():
         if request.on:
@@ -288,8 +314,9 @@ def _held_out(
             read = calibration.read_samples(request.model_name, method, model, len(methods) == 1, files)
             cases += held_out.cases_of(method, model, read)
             continue
-        if request.quantize != "static":
-            continue  # no range is taken from any input
+        if request.quantize != "static":  # no range is taken from any input
+            cases += held_out.cases(method, model) if drawn else []
+            continue
         where = f"{method}: " if len(methods) > 1 else ""
         if len(samples[method]) == 1:
             notes.append(f"{where}calibrated on 1 input: real inputs may leave its ranges. --calibrate takes more")

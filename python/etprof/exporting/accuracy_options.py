@@ -13,6 +13,7 @@ _EXAMPLES = """examples:
   etprof accuracy transformer_layer
   etprof accuracy path/to/model.py:MyModel --calibrate images.npz --on others.npz
   etprof accuracy transformer_layer --target 45dB --max-slowdown 5%
+  etprof accuracy transformer_layer --dtype fp16
 
 exit codes: 0 done, 1 no choice meets the target, 2 usage, 3 bad input, 130 interrupted. docs/guides/accuracy.md has the
 details.
@@ -23,7 +24,7 @@ def make_parser() -> argparse.ArgumentParser:
     """The options, of which completion and docs/reference/cli.md are made, too."""
     parser = errors.Parser(
         prog="etprof accuracy",
-        description="Export a PyTorch model to int8, show which quantized values make the error of its outputs, and find "
+        description="Export a PyTorch model to int8, 8da4w, or fp16, show which values make the error of its outputs, and find "
         "the operators to keep in float. Writes .pte.accuracy.json and .csv next to the .pte.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -32,7 +33,8 @@ def make_parser() -> argparse.ArgumentParser:
     model = parser.add_argument("model", metavar="MODEL", help="As of `etprof export`")
     options.suggest(model, models.model_names())
     add = parser.add_argument
-    add("--quantize", choices=options.QUANTIZATIONS, default="static", help="Kind of int8 (default: static)")
+    add("--quantize", choices=options.QUANTIZATIONS, help="Kind of int8, or 8da4w (default: static)")
+    add("--dtype", choices=("fp32", "fp16"), default="fp32", help="Round to fp16 instead (default: fp32, quantized)")
     options.add_calibrate(parser)
     add(
         "--on",
@@ -64,6 +66,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """The options; a wrong command line ends the process with 2, as argparse does."""
     parser = make_parser()
     chosen = parser.parse_args(arguments)
+    if chosen.dtype == "fp16" and (chosen.quantize or chosen.keep or chosen.target):
+        parser.error("`--dtype fp16` rounds all values: `--quantize`, `--keep`, and `--target` do not go with it")
+    if chosen.dtype == "fp32":
+        chosen.quantize = chosen.quantize or "static"
     options.check_samples(parser, "--calibrate", chosen.calibrate)
     options.check_samples(parser, "--on", chosen.on)
     options.check_calibrated(parser, chosen.calibrate, quantized_statically=chosen.quantize == "static")

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from etprof.exporting import explain, patterns, provenance
+from etprof.exporting import explain, patterns, provenance, rounding
 from etprof.exporting.find import BuiltModel
 from etprof.exporting.keep import effect, freed_by, observed, verify
 from etprof.exporting.manifest import Fixed, Method, Tensor
@@ -164,13 +164,16 @@ def quantize(
     """The program in int8, weights per channel, by XNNPACK's quantizer.
 
     "static": the ranges of what flows between operators are those seen on the samples, flat inputs each. "dynamic": they are
-    taken anew in every run, and only layers that multiply by weights compute in int8. Every sample begins with the state (a
+    taken anew in every run, and only layers that multiply by weights compute in int8. "8da4w": rounding.py has it. Every sample begins with the state (a
     cache, say) with which the model was built, and so does the program. What `keep` chooses stays in float.
     """
     import torch
     from torch.utils import _pytree
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
+    if kind == "8da4w" and keep is not None:
+        with torch.no_grad():
+            return trace(rounding.quantize_8da4w(program, model, keep.model, keep.patterns, study))
     structure = _pytree.tree_structure((model.args, model.kwargs))
     with torch.no_grad(), provenance.shared():
         module = program.module()

@@ -1,6 +1,6 @@
 """The noise budget of a quantized model: how much of its outputs' error comes from which quantized value.
 
-A value's noise is the error power at the model's outputs when that value alone is quantized. The prepared graph with all
+A value's noise is the error power at the model's outputs when that value alone is quantized, or rounded to fp16. The prepared graph with all
 quantizations off is the fp32 model. Noises of single values nearly add up to that of all together; what is left over is
 the interaction, a row of the budget.
 """
@@ -105,6 +105,18 @@ class Emulation:
         self.sites = [_site(node) for node in self._nodes if _is_quantizer(node)]
         self._mutates = any(_writes(node) for node in self._nodes)
         self._readers = {id(site.quantizer): site for site in self.sites}
+
+    def drop_exact(self, inputs: Sequence[Inputs]) -> None:
+        """Forget sites that change nothing once all others are on: those of views, and of what is exact in the type."""
+        import torch
+
+        changed: set[str] = set()
+        for args, kwargs in inputs:
+            values = self._values(args, kwargs, self.sites)
+            for site in self.sites:
+                if not torch.equal(values[site.quantizer], values[site.quantizer.args[0]]):
+                    changed.add(site.name)
+        self.sites = [site for site in self.sites if site.name in changed]
 
     def budget(self, inputs: Sequence[Inputs]) -> Budget:
         """One pass for each site and input; a site's pass computes what depends on it alone."""
@@ -217,8 +229,41 @@ def _target(node: Any) -> str:
     return str(node.target) if node.op == "call_function" else ""
 
 
+# fp16's largest number.
+LARGEST_FP16 = 65504.0
+
+
+def to_fp16(value: torch.Tensor) -> torch.Tensor:
+    """The nearest fp16 numbers. What has none is the largest: an infinity would have no share of the noise."""
+    return value.clamp(-LARGEST_FP16, LARGEST_FP16).half().float()
+
+
+def replaced(_value: torch.Tensor, rounded: torch.Tensor) -> torch.Tensor:
+    """Weights that were rounded before."""
+    return rounded
+
+
+def row_by_row(value: torch.Tensor) -> torch.Tensor:
+    """8 bits of the range of each row, which has 0 in it: XNNPACK's qd8."""
+    import torch
+
+    low = value.amin(-1, keepdim=True).clamp(max=0)
+    high = value.amax(-1, keepdim=True).clamp(min=0)
+    scale = torch.where(high > low, (high - low) / 255, torch.ones_like(high))
+    zero = torch.round(-128 - low / scale).clamp(-128, 127)
+    return (torch.clamp(torch.round(value / scale) + zero, -128, 127) - zero) * scale
+
+
+_ROUNDINGS = (to_fp16, replaced, row_by_row)  # of graphs of exporting/rounding.py
+
+
+def _is_rounding(node: Any) -> bool:
+    return node.target in _ROUNDINGS
+
+
 def _is_quantizer(node: Any) -> bool:
-    return _target(node).startswith(("quantized_decomposed.quantize_", "torchao.quantize_affine"))
+    names = ("quantized_decomposed.quantize_", "torchao.quantize_affine")
+    return _is_rounding(node) or _target(node).startswith(names)
 
 
 def quantized_values(module: torch.fx.GraphModule) -> list[Any]:
@@ -271,8 +316,10 @@ def _dequantizer(node: Any) -> Callable[..., Any]:
 
 
 def _quantized(node: Any, taken: Sequence[Any], named: dict[str, Any]) -> Any:
+    if _is_rounding(node):
+        return node.target(*taken)
     if _is_dynamic(node) and _by_row(node):
-        return _row_by_row(taken[0])
+        return row_by_row(taken[0])
     quantized = node.target(*taken, **named)
     return _dequantizer(node)(quantized, *taken[1:], **named)
 
@@ -293,18 +340,9 @@ def _by_row(node: Any) -> bool:
     return all(_target(reader).startswith(products) for reader in _readers(node))
 
 
-def _row_by_row(value: torch.Tensor) -> torch.Tensor:
-    """8 bits of the range of each row, which has 0 in it: XNNPACK's qd8."""
-    import torch
-
-    low = value.amin(-1, keepdim=True).clamp(max=0)
-    high = value.amax(-1, keepdim=True).clamp(min=0)
-    scale = torch.where(high > low, (high - low) / 255, torch.ones_like(high))
-    zero = torch.round(-128 - low / scale).clamp(-128, 127)
-    return (torch.clamp(torch.round(value / scale) + zero, -128, 127) - zero) * scale
-
-
 def _readers(quantizer: Any) -> list[Any]:
+    if _is_rounding(quantizer):
+        return list(quantizer.users)
     return [reader for user in quantizer.users for reader in user.users if _is_dequantizer(user)]
 
 
@@ -342,6 +380,8 @@ def module_of(node: Any) -> str:
 
 
 def _range(quantizer: Any) -> tuple[float | None, float | None]:
+    if quantizer.target is to_fp16:
+        return -LARGEST_FP16, LARGEST_FP16
     scale, zero, low, high = (*quantizer.args[1:5], None, None, None, None)[:4]
     if not isinstance(scale, float) or not isinstance(zero, int):
         return None, None
@@ -367,7 +407,8 @@ def _power(actual: torch.Tensor | None, expected: torch.Tensor) -> float:
 
 
 def _beyond(value: torch.Tensor, low: float, high: float) -> float:
-    half = (high - low) / 510  # of a step: what rounds into the range is in it
+    # Half of a step: what rounds into the range is in it.
+    half = 16.0 if high == LARGEST_FP16 else (high - low) / 510
     return float(((value < low - half) | (value > high + half)).double().mean())
 
 

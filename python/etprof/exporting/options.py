@@ -12,7 +12,7 @@ from etprof import backends, errors, models
 from etprof.exporting import calibration, shapes
 from etprof.exporting.agreement import MIN_SQNR_DB
 
-QUANTIZATIONS = ("static", "dynamic")
+QUANTIZATIONS = ("static", "dynamic", "8da4w")
 # By what files are named: the type of weights and inputs, and the quantization.
 TYPES = {
     "fp32": ("fp32", None),
@@ -20,6 +20,7 @@ TYPES = {
     "bf16": ("bf16", None),
     "int8": ("fp32", "static"),
     "int8dyn": ("fp32", "dynamic"),
+    "8da4w": ("fp32", "8da4w"),
 }
 
 Options = argparse.Namespace
@@ -94,15 +95,15 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--dtype",
         default="fp32",
         metavar="TYPE[,TYPE]...",
-        help=f"Data type of weights and inputs: {', '.join(TYPES)} (as --quantize dynamic). Each of several makes a .pte "
-        "(default: fp32)",
+        help=f"Data type of weights and inputs: {', '.join(TYPES)} (the last three as --quantize). Each of several makes a "
+        ".pte (default: fp32)",
     )
     suggest(dtype, TYPES)
     add(
         "--quantize",
         choices=QUANTIZATIONS,
         help="Quantize to int8: static (default if no value is given), with ranges from the calibration inputs, or dynamic, "
-        "with ranges computed in every run",
+        "with ranges computed in every run; or linear layers to 8da4w: weights of 4 bits in groups of 32, dynamic inputs",
     )
     add_calibrate(parser)
     add_keep(parser)
@@ -201,7 +202,7 @@ def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
         parser, options.calibrate, quantized_statically=options.quantize == "static" or "int8" in options.dtypes
     )
     check_samples(parser, "--calibrate", options.calibrate)
-    if options.keep and not (options.quantize or {"int8", "int8dyn"} & set(options.dtypes)):
+    if options.keep and not (options.quantize or {"int8", "int8dyn", "8da4w"} & set(options.dtypes)):
         parser.error("`--keep` leaves operators of an int8 model in float: give `--quantize`")
 
 

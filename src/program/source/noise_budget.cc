@@ -1,5 +1,6 @@
 #include "program/source/noise_budget.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -9,6 +10,11 @@
 #include "core/json/json_members.h"
 
 namespace etprof {
+
+const DeviceOperator* NoiseBudget::FirstToLeave() const {
+  const auto first = std::ranges::find_if(operators, &DeviceOperator::leaves);
+  return first == operators.end() ? nullptr : &*first;
+}
 
 std::optional<NoiseBudget> ReadNoiseBudget(const std::filesystem::path& pte, const std::string& sha256) {
   const std::filesystem::path path = pte.string() + ".accuracy.json";

@@ -8,8 +8,9 @@
 
 #include "core/json/describe.h"
 
-// MODEL.pte.accuracy.json beside a quantized program: which values make the noise of its outputs. `etprof
-// accuracy` writes it (python/etprof/accuracy.py).
+// MODEL.pte.accuracy.json beside a program that is quantized or in fp16: which values make the noise of its
+// outputs, and what its operators compute on the device. `etprof accuracy` writes it
+// (python/etprof/accuracy.py).
 namespace etprof {
 
 struct QuantizedValue {
@@ -82,10 +83,42 @@ struct OutputBudget {
   }
 };
 
+// An operator's value on the device, against PyTorch's of the same node and in the same type.
+struct DeviceOperator {
+  std::string method, key, name, module, source;
+  std::optional<double> sqnr_db;
+  bool leaves = false;
+  std::string note;  // why it was not compared; "": it was
+
+  static constexpr const char* kSchemaName = "device_operator";
+  static void Describe(auto& v) {
+    using D = DeviceOperator;
+    v("method", &D::method, {.meaning = "of the program"});
+    v("key", &D::key, {.meaning = "as `node_id` of timelines"});
+    v("operator", &D::name, {.meaning = "as in traces"});
+    v("module", &D::module,
+      {.meaning = "path of the innermost module; empty: the model itself, or not known"});
+    v("source", &D::source, {.meaning = "line of the operator; empty: not known"});
+    v("sqnr_db", &D::sqnr_db,
+      {.meaning = "PyTorch's power over that of the difference; null: nothing differs, or see `note`",
+       .least = kAnyNumber});
+    v("leaves", &D::leaves,
+      {.meaning =
+           "whether it has less than `least_db`, or an element that is finite in one of the two only"});
+    v("note", &D::note, {.meaning = "why it was not compared; empty: it was"});
+  }
+};
+
 struct NoiseBudget {
   std::int64_t schema_version = 1;
   std::string model, pte, pte_sha256, quantization;
   std::vector<OutputBudget> budgets;
+  double least_db = 0;
+  std::vector<DeviceOperator> operators;
+  std::string operators_why_not;
+
+  // The first operator whose value leaves PyTorch's; null: none does.
+  const DeviceOperator* FirstToLeave() const;
 
   static constexpr bool kRequiresAllKeys = true;
   static void Describe(auto& v) {
@@ -94,8 +127,14 @@ struct NoiseBudget {
     v("model", &N::model, {.meaning = "as it was asked for"});
     v("pte", &N::pte, {.meaning = "file name of the program"});
     v("pte_sha256", &N::pte_sha256, {.meaning = "of the program: another one has another budget"});
-    v("quantization", &N::quantization, {.meaning = "of the program", .choices = "static|dynamic"});
+    v("quantization", &N::quantization,
+      {.meaning = "of the program", .choices = "static|dynamic|8da4w|fp16"});
     v("budgets", &N::budgets, {.meaning = "one for each floating-point output of each method"});
+    v("least_db", &N::least_db,
+      {.meaning = "asked of `operators`: what an output of the program must have", .least = 0});
+    v("operators", &N::operators,
+      {.meaning = "of the .pte on the example inputs, in the order of execution; empty: they were not read"});
+    v("operators_why_not", &N::operators_why_not, {.meaning = "why no operator was read; empty: they were"});
   }
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "say/run/report_parts.h"
@@ -6,7 +7,7 @@
 namespace etprof::say {
 namespace {
 
-constexpr std::size_t kUsualNoise = 20;
+constexpr std::size_t kUsualNoise = 20, kFewestPoints = 4;
 
 struct NoiseRow {
   std::string name, kind, layer;
@@ -22,11 +23,15 @@ std::optional<double> TimeOfModule(const ReportExperiment& experiment, const std
   return static_cast<double>(layer->self) / static_cast<double>(experiment.common_runs);
 }
 
+std::string NoiseLayerName(const std::string& path) { return path.empty() ? "(the model)" : path; }
+
+Cell DecibelsCell(const std::optional<double>& of) { return of ? Cell(Number{*of, ""}) : Cell(""); }
+
 std::vector<NoiseRow> NoiseRows(const OutputBudget& budget, const ReportExperiment& experiment) {
   std::vector<NoiseRow> rows;
   for (const QuantizedValue& value : budget.values) {
-    rows.push_back({value.name, value.kind, value.module.empty() ? "(the model)" : value.module, value.share,
-                    value.sqnr_db, value.clipped, TimeOfModule(experiment, value.module)});
+    rows.push_back({value.name, value.kind, NoiseLayerName(value.module), value.share, value.sqnr_db,
+                    value.clipped, TimeOfModule(experiment, value.module)});
   }
   rows.push_back({"interaction", "", "", budget.interaction, {}, {}, {}});
   return rows;
@@ -41,8 +46,7 @@ Table NoiseTable(const OutputBudget& budget, const ReportExperiment& experiment)
        {Left("kind").WithDropPriority(2), &Of::kind},
        {Left("layer"), &Of::layer},
        {Right("share", "% of noise"), [](const Of& row) { return OptionalCell<Share>(row.share); }},
-       {Right("sqnr_db", "alone, dB"),
-        [](const Of& row) { return row.sqnr_db ? Cell(Number{*row.sqnr_db, ""}) : Cell(""); }},
+       {Right("sqnr_db", "alone, dB"), [](const Of& row) { return DecibelsCell(row.sqnr_db); }},
        {Right("clipped").WithDropPriority(1), [](const Of& row) { return CellOrBlank<Share>(row.clipped); }},
        {Right("layer_self", "layer's own time"),
         [](const Of& row) { return CellOrBlank<Time>(row.self_ns); }}},
@@ -50,6 +54,121 @@ Table NoiseTable(const OutputBudget& budget, const ReportExperiment& experiment)
   table.screen_rows = kUsualNoise;
   table.hidden_rows_hint = "in the `.pte.accuracy.json`";
   return table;
+}
+
+// Of the operators and values of a module, without modules in it.
+struct NoiseLayer {
+  std::string path;
+  double share = 0;
+  std::int64_t values = 0;
+  std::optional<double> sqnr_db, device_db, self_ns;
+};
+
+// Those with the most noise first. Only the first output of a method has the operators on the device.
+std::vector<NoiseLayer> NoiseLayers(const NoiseBudget& noise, const OutputBudget& budget,
+                                    const ReportExperiment& experiment) {
+  std::vector<NoiseLayer> layers;
+  const auto layer_of = [&](const std::string& path) -> NoiseLayer& {
+    const auto known = std::ranges::find(layers, path, &NoiseLayer::path);
+    if (known != layers.end()) return *known;
+    NoiseLayer& layer = layers.emplace_back();
+    layer.path = path;
+    layer.self_ns = TimeOfModule(experiment, path);
+    return layer;
+  };
+  for (const QuantizedValue& value : budget.values) {
+    NoiseLayer& layer = layer_of(value.module);
+    layer.share += value.share.value_or(0);
+    ++layer.values;
+  }
+  for (const DeviceOperator& op : noise.operators) {
+    if (op.method != budget.method || !op.sqnr_db) continue;
+    NoiseLayer& layer = layer_of(op.module);
+    layer.device_db = std::min(layer.device_db.value_or(*op.sqnr_db), *op.sqnr_db);
+  }
+  for (NoiseLayer& layer : layers) {
+    if (layer.share > 0 && budget.sqnr_db) layer.sqnr_db = *budget.sqnr_db - 10 * std::log10(layer.share);
+  }
+  std::ranges::stable_sort(layers, std::ranges::greater(), &NoiseLayer::share);
+  return layers;
+}
+
+Table NoiseByLayer(const NoiseBudget& noise, const OutputBudget& budget, const ReportExperiment& experiment) {
+  const std::vector<NoiseLayer> layers = NoiseLayers(noise, budget, experiment);
+  const bool has_device =
+      std::ranges::any_of(layers, [](const NoiseLayer& layer) { return layer.device_db.has_value(); });
+  Table table{.id = "noise_by_layer"};
+  using Of = NoiseLayer;
+  table.Fill<Of>(
+      {{Left("layer"), [](const Of& layer) { return NoiseLayerName(layer.path); }},
+       {Right("share", "% of noise"), [](const Of& layer) { return Share(layer.share); }},
+       {Right("sqnr_db", "alone, dB"), [](const Of& layer) { return DecibelsCell(layer.sqnr_db); }},
+       {Right("device_db", "the .pte, dB"), [](const Of& layer) { return DecibelsCell(layer.device_db); },
+        has_device},
+       {Right("values").WithDropPriority(1), [](const Of& layer) { return Count(layer.values); }},
+       {Right("layer_self", "own time"), [](const Of& layer) { return CellOrBlank<Time>(layer.self_ns); }}},
+      layers);
+  table.screen_rows = kUsualNoise;
+  return table;
+}
+
+// The operators of the .pte that were compared with PyTorch's.
+Table DeviceTable(const NoiseBudget& noise, const std::string& method) {
+  std::vector<DeviceOperator> rows;
+  std::ranges::copy_if(noise.operators, std::back_inserter(rows),
+                       [&](const DeviceOperator& op) { return op.method == method; });
+  Table table{.id = "noise_on_device"};
+  using Of = DeviceOperator;
+  table.Fill<Of>({{Names("operator"), &Of::name},
+                  {Left("layer"), [](const Of& op) { return NoiseLayerName(op.module); }},
+                  {Right("device_db", "the .pte, dB"),
+                   [](const Of& op) {
+                     return op.sqnr_db || !op.note.empty() ? DecibelsCell(op.sqnr_db) : Cell("identical");
+                   }},
+                  {Left("note").WithWrapping(), &Of::note}},
+                 rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].leaves) table.rows[i].level = Level::kPage;
+  }
+  table.screen_rows = kUsualNoise;
+  return table;
+}
+
+// How the error grows along the program.
+Chart DeviceChart(const NoiseBudget& noise, const std::string& method) {
+  Chart::Series series{"the .pte, dB", {}, [](double ratio) { return Cell(Number{ratio, "dB"}); }};
+  Chart chart;
+  for (const DeviceOperator& op : noise.operators) {
+    if (op.method != method || !op.sqnr_db) continue;
+    series.values.emplace_back(*op.sqnr_db);
+    chart.points.push_back(NoiseLayerName(op.module) + ", " + op.name);
+  }
+  chart.series = {std::move(series)};
+  return chart;
+}
+
+// Whether the type or the lowering makes the error.
+Text DeviceSummary(const NoiseBudget& noise) {
+  if (!noise.operators_why_not.empty())
+    return FormatText(" Operators were not compared with PyTorch's: {}.", noise.operators_why_not);
+  if (const DeviceOperator* const first = noise.FirstToLeave()) {
+    return FormatText(
+        " The first operator of the .pte that leaves PyTorch's value in the same type is {} "
+        "({}): {}.",
+        first->name, NoiseLayerName(first->module),
+        first->sqnr_db ? FormatText("{}", Number{*first->sqnr_db, "dB"}) : Text("not finite"));
+  }
+  std::int64_t compared = 0;
+  std::optional<double> lowest;
+  for (const DeviceOperator& op : noise.operators) {
+    compared += op.note.empty() ? 1 : 0;
+    if (op.sqnr_db) lowest = std::min(lowest.value_or(*op.sqnr_db), *op.sqnr_db);
+  }
+  if (compared == 0) return {};
+  Text text =
+      FormatText(" {} operators of the .pte agree with PyTorch's in the same type: ", Count(compared));
+  text += lowest ? FormatText("the lowest has {}.", Number{*lowest, "dB"}) : Text("all are identical.");
+  return text;
 }
 
 Text NoiseSummary(const OutputBudget& budget) {
@@ -78,14 +197,23 @@ Document MakeNoiseSections(const Report& report) {
       if (!method.empty() && budget.method != method) continue;
       std::string title = experiment.label;
       if (experiment.noise->budgets.size() > 1) title += ", output " + std::to_string(budget.output);
-      Section section{title, Level::kUsual, {Paragraph{NoiseSummary(budget)}}};
+      const NoiseBudget& noise = *experiment.noise;
+      Section section{title, Level::kUsual, {Paragraph{NoiseSummary(budget) + DeviceSummary(noise)}}};
+      section.AddUnlessEmpty(NoiseByLayer(noise, budget, experiment));
       section.AddUnlessEmpty(NoiseTable(budget, experiment));
+      if (budget.output == noise.budgets.front().output) {
+        Chart chart = DeviceChart(noise, budget.method);
+        if (chart.points.size() >= kFewestPoints) section.parts.emplace_back(std::move(chart));
+        section.AddUnlessEmpty(DeviceTable(noise, budget.method));
+      }
       document.sections.push_back(std::move(section));
     }
   }
   document.method =
-      "Share of the error at the output with one value alone quantized, emulated in PyTorch (docs/guides/"
-      "accuracy.md). The layer's own time is of the operators of its module, without modules in it.";
+      "Share of the error at the output with one value alone quantized or rounded, emulated in PyTorch "
+      "(docs/guides/accuracy.md). The .pte's decibels are of an operator's value against PyTorch's in the "
+      "same "
+      "type, of a layer the lowest. Own time is of the operators of a module, without modules in it.";
   return document;
 }
 

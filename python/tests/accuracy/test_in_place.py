@@ -1,0 +1,95 @@
+"""The .pte's operators are joined with PyTorch's values, and a kernel that is wrong is named first."""
+
+import itertools
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from etprof import accuracy
+from etprof.export import Request, export_model
+from etprof.exporting import in_place
+from test_noise import SCHEMA
+
+IMAGES = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.first = torch.nn.Conv2d(3, 16, 3, stride=2)
+        self.second = torch.nn.Conv2d(16, 8, 3)
+        self.third = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        y = torch.tanh(self.second(self.first(x).relu())).flatten(2).transpose(1, 2)
+        return self.third(torch.nn.functional.scaled_dot_product_attention(y, y, y))
+
+    def get_example_inputs(self):
+        torch.manual_seed(0)
+        return (torch.randn(2, 3, 19, 17),)
+"""
+# Layer normalization of (1, 128, 256) is wrong in ExecuTorch 1.5.1's optimized kernel (docs/reference/export.md).
+NORMALIZED = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(3)
+        self.before = torch.nn.Linear(256, 256)
+        self.norm = torch.nn.LayerNorm(256)
+        self.after = torch.nn.Linear(256, 8)
+
+    def forward(self, x):
+        return self.after(self.norm(self.before(x)))
+
+    def get_example_inputs(self):
+        torch.manual_seed(0)
+        return (torch.randn(1, 128, 256),)
+"""
+
+
+@pytest.mark.parametrize(
+    ("request_of", "least"), [({}, 85.0), ({"dtype": "fp16"}, 30.0), ({"quantize": "static"}, 10.0)]
+)
+def test_the_operators_of_a_right_program_agree(tmp_path: Path, request_of: dict, least: float):
+    """Convolutions lie with their channels last, and with an activation that they are fused with. Attention is decomposed
+    into kernels with one debug handle, in another order.
+    """
+    (tmp_path / "net.py").write_text(IMAGES)
+    request = Request(f"{tmp_path / 'net.py'}:Net", outdir=tmp_path, check=False, **request_of)
+    found = in_place.operators(export_model(request).paths[0], "forward", least)
+    compared = [one for one in found if not one.note]
+    assert not any(one.leaves for one in found)
+    modules = {one.module for one in compared}
+    assert {"first", "second", "third"} <= modules, found
+    assert all(one.sqnr_db is None or one.sqnr_db > least + 10 for one in compared)
+    # Another node's value, or another layout, is about as far away as its own size.
+    assert len(compared) >= 5
+    if request_of.get("quantize"):
+        assert sum(one.sqnr_db is None for one in compared) >= 1  # the input's quantization is exact
+
+
+def test_a_wrong_kernel_is_named_first(tmp_path: Path, capfd: pytest.CaptureFixture):
+    (tmp_path / "net.py").write_text(NORMALIZED)
+    words = [f"{tmp_path / 'net.py'}:Net", "--outdir", str(tmp_path), "--dtype", "fp16"]
+    assert accuracy.main(words) == 0
+    out = capfd.readouterr().out.splitlines()
+    assert "the first operator of the .pte that leaves PyTorch's value in the same type: " in out[-1]
+    assert "native_layer_norm" in out[-1] and "(norm)" in out[-1]
+    found = json.loads((tmp_path / "net_xnnpack_fp16.pte.accuracy.json").read_text())
+    jsonschema.validate(found, SCHEMA)
+    assert found["quantization"] == "fp16" and found["operators_why_not"] == ""
+    before = list(itertools.takewhile(lambda row: not row["leaves"], found["operators"]))
+    assert "before" in {row["module"] for row in before}
+    # The emulation has no such fault: the type is not the cause.
+    (budget,) = found["budgets"]
+    assert budget["sqnr_db"] > 50 > 20 > budget["device_sqnr_db"]
+
+
+def test_what_cannot_be_compared_says_why(tmp_path: Path):
+    with pytest.raises(in_place.NotComparedError, match=r"no \.etrecord"):
+        in_place.operators(tmp_path / "net.pte", "forward", 30.0)
