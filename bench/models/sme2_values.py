@@ -1,0 +1,72 @@
+"""Prints bench/results/models/sme2_values.md: what SME2 does to the values of each layer, in fp16 and int8, under QEMU.
+
+    PYTHONPATH=python python bench/models/sme2_values.py FOLDER > bench/results/models/sme2_values.md
+
+Exports go to FOLDER. Needs etprof (ETPROF), its bundle (`etprof build --target linux-aarch64`), and script/fetch-qemu.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from etprof import programs
+from etprof.export import Request, export_model
+from etprof.exporting import in_place
+
+MODEL = "toy_cnn"
+MASKS = {"SME2": "", "NEON": "-sme,-sme2"}
+_TEXT = """# SME2's values, layer by layer
+
+toy_cnn on an emulated CPU (QEMU), with SME2 and with `-sme,-sme2`: each operator of the unmodified
+program, read in place. *fp16* is against exact arithmetic on the same fp16 weights and inputs
+(fp32, in PyTorch): higher is nearer. *int8* is against PyTorch's int8. An operator's value has the
+error of those before it.
+
+| operator | layer | fp16, SME2 | fp16, NEON | int8, SME2 | int8, NEON |
+| --- | --- | --- | --- | --- | --- |"""
+
+
+def measured(pte: Path, mask: str, exact: bool) -> list[in_place.DeviceOperator]:
+    """The operators under a mask."""
+    build = programs.program().resolve().parent
+    config = {
+        "runner_path": str(build / "bundles" / "linux-aarch64" / "etprof-runner"),
+        "exec_wrapper": [str(build / "tools" / "qemu-aarch64"), "-cpu", "max"],
+        "runs": 1,
+        "warmup": 1,
+        "experiments": [{"name": "device", "threads": 1, "isa": mask}],
+    }
+    return in_place.operators(pte, "forward", 0.0, config, exact=exact)
+
+
+def kind(name: str) -> str:
+    """Of an operator's name: without the type, which SME2 changes."""
+    return name.partition(" (")[0]
+
+
+def cells(one: in_place.DeviceOperator | None) -> str:
+    """A ratio."""
+    if one is None or one.note:
+        return ""
+    return "identical" if one.sqnr_db is None else f"{one.sqnr_db:.1f} dB"
+
+
+def main() -> None:
+    """Print the page."""
+    folder = Path(sys.argv[1])
+    columns: dict[str, dict[tuple[str, str], in_place.DeviceOperator]] = {}
+    for dtype, request in {"fp16": {"dtype": "fp16"}, "int8": {"quantize": "static"}}.items():
+        pte = export_model(Request(MODEL, outdir=folder, check=False, **request)).paths[0]
+        for name, mask in MASKS.items():
+            found = measured(pte, mask, exact=dtype == "fp16")
+            columns[f"{dtype}, {name}"] = {(kind(one.operator), one.module): one for one in found if not one.note}
+    print(_TEXT)
+    for key in columns["fp16, NEON"]:
+        ratios = " | ".join(cells(column.get(key)) for column in columns.values())
+        print(f"| {key[0]} | {key[1]} | {ratios} |")
+    print("\nReproduce: `PYTHONPATH=python python bench/models/sme2_values.py FOLDER`")
+
+
+if __name__ == "__main__":
+    main()
