@@ -38,7 +38,7 @@ def place(error: BaseException | None, message: str = "", with_code: bool = Fals
     )
     quoted = [(name, int(line)) for name, line in re.findall(r'File "([^"]+)", line (\d+)', message)]
     for name, line in [*reversed(frames), *reversed(quoted)]:
-        if _is_users(name):
+        if is_users(name):
             code = " ".join(linecache.getline(name, line).split())
             code = "".join(letter for letter in code if letter.isprintable())
             code = code if len(code) <= _MAX_CODE_LENGTH else code[: _MAX_CODE_LENGTH - 3] + "..."
@@ -54,7 +54,7 @@ def shown(name: str) -> str:
     return re.sub(r"^.*/(?:site|dist)-packages/", "", name)
 
 
-def _is_users(name: str) -> bool:
+def is_users(name: str) -> bool:
     """Return whether a file may be the user's: not part of Python's standard library, PyTorch, ExecuTorch, or etprof."""
     path = Path(name)
     if not path.is_file() or any(path.is_relative_to(folder) for folder in _libraries()):

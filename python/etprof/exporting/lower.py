@@ -71,7 +71,7 @@ def trace(model: BuiltModel) -> torch.export.ExportedProgram:
             model.module, model.args, model.kwargs, dynamic_shapes=model.dynamic_shapes, strict=strict
         )
 
-    with torch.no_grad():
+    with torch.no_grad(), provenance.with_all_functions():
         program = export(strict=False)
         # Only TorchDynamo (strict) sees that the two are one.
         return export(strict=True) if _writes_beside_a_buffer(program) else program

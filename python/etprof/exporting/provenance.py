@@ -1,9 +1,16 @@
-"""PyTorch's provenance notes, which record the nodes from which a node was made (`node.meta["from_node"]`)."""
+"""What PyTorch records of a node's origin: the nodes from which it was made (`node.meta["from_node"]`), and a stack trace."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from etprof.exporting import explain
+
+if TYPE_CHECKING:
+    import traceback
 
 
 @contextlib.contextmanager
@@ -24,3 +31,30 @@ def shared() -> Iterator[None]:
         yield
     finally:
         del note.__deepcopy__
+
+
+@contextlib.contextmanager
+def with_all_functions() -> Iterator[None]:
+    """Inside this context, stack traces that torch.export records contain all functions of the user, not only `forward`.
+
+    Without this, an operator in a function that forward() calls has the line of the call.
+    """
+    from torch.fx.proxy import TracerBase
+
+    original = getattr(TracerBase, "_filter_traceback_frames", None)
+    if original is None:
+        yield  # this version of PyTorch differs, and is left unchanged
+        return
+    is_users = functools.cache(explain.is_users)
+
+    def filter_frames(self: TracerBase, summary: traceback.StackSummary) -> traceback.StackSummary:
+        kept = original(self, summary)
+        begin = next((i for i, frame in enumerate(summary) if frame in kept), len(summary))
+        kept[:] = [frame for frame in summary[begin:] if frame in kept or is_users(frame.filename)]
+        return kept
+
+    TracerBase._filter_traceback_frames = filter_frames
+    try:
+        yield
+    finally:
+        TracerBase._filter_traceback_frames = original

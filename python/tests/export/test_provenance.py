@@ -1,14 +1,16 @@
-"""Notes of where nodes come from may be shared: an export with copies of them is the same."""
+"""Notes of where nodes come from may be shared: an export with copies of them is the same. Traces name the operators' lines."""
 
 import contextlib
 import re
+from pathlib import Path
 
 import pytest
 import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from torch.fx.proxy import TracerBase
 from torch.fx.traceback import NodeSource
 
-from etprof.exporting import find, lower, provenance
+from etprof.exporting import explain, find, lower, provenance
 
 
 def export() -> tuple[bytes, str]:
@@ -32,3 +34,48 @@ def test_an_export_is_the_same(monkeypatch: pytest.MonkeyPatch):
     copied, copied_notes = export()
     assert copied == shared
     assert copied_notes == shared_notes and shared_notes.count("from_node") > 100
+
+
+def shifted(x: torch.Tensor) -> torch.Tensor:
+    return torch.cumsum(x, -1)  # innermost
+
+
+class Sub(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.inner(self.linear(x))  # layer
+
+    def inner(self, x: torch.Tensor) -> torch.Tensor:
+        return shifted(x) * 2  # caller
+
+
+def test_the_line_is_the_operators_and_not_its_callers():
+    lines = {
+        text.rpartition("  # ")[2]: number for number, text in enumerate(Path(__file__).read_text().split("\n"), 1)
+    }
+    before = TracerBase._filter_traceback_frames
+    exported = lower.trace(find.BuiltModel(torch.nn.Sequential(Sub()), (torch.ones(3),), {}, None))
+    assert TracerBase._filter_traceback_frames is before
+    found = {
+        str(node.target): (
+            explain.place(None, node.meta["stack_trace"]),
+            [*node.meta["nn_module_stack"].values()][-1][0],
+        )
+        for node in exported.graph.nodes
+        if node.op == "call_function"
+    }
+    assert {name: (int(re.search(r", line (\d+)\)", place)[1]), path) for name, (place, path) in found.items()} == {
+        "aten.linear.default": (lines["layer"], "0.linear"),
+        "aten.cumsum.default": (lines["innermost"], "0"),
+        "aten.mul.Tensor": (lines["caller"], "0"),
+    }
+    # Of PyTorch's own code traces have forward() only, as without this; of pytest's they have nothing.
+    trace = "".join(node.meta.get("stack_trace", "") for node in exported.graph.nodes)
+    assert re.search(r"torch/nn/modules/linear.py", trace)
+    assert {name for file, name in re.findall(r'File "(.+?)", line \d+, in (\w+)', trace) if "/torch/" in file} == {
+        "forward"
+    }
+    assert "pytest" not in trace
