@@ -184,7 +184,7 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
     ):
         edge = lower.to_edge(exported, partitioners, request.quantize in ("dynamic", "8da4w"))
         lowered = {method: edge.exported_program(method) for method in edge.methods}
-        refused = explain.changed_inputs(lowered, exported) or explain.no_kernel_for_rank(lowered)
+        refused = explain.changed_inputs(lowered, exported) or explain.no_kernel(lowered)
         if refused is not None:
             raise ExportError(name, errors.LOWER, *refused)
         # to_executorch changes these graphs: it puts numbers of instructions in place of their debug handles.

@@ -36,13 +36,6 @@ _NOT_REGISTERED = "not registered"  # of a backend or an operator, in the runner
 _ALIKE_DB = 1
 _CHECK_INPUTS = re.compile(r"\. Check the inputs \(saved [^)]*\), and the model in Python\.$")
 
-# What ExecuTorch's kernels refuse (seen with 1.5): words of the error, and what to do instead.
-KERNEL_LIMITS = {
-    "Padding values must be non-negative": "ExecuTorch has no kernel for negative padding: slice the tensor instead "
-    "(`x[..., 1:-1]`)",
-    "operator aten::_embedding_bag": "ExecuTorch has no kernel for nn.EmbeddingBag: use nn.Embedding, and sum or average "
-    "its rows",
-}
 _RUNNER_SECONDS = 1800  # a run that takes longer has hung
 
 
@@ -148,26 +141,21 @@ def runner_of(pte: Path, runner: Path) -> Run:
             except OSError as error:
                 raise CannotRun(f"{runner}: {error.strerror}", elsewhere=True) from error
             if done.returncode != 0:
-                why, is_limit = _error_of(done)
-                raise CannotRun(why, _NOT_REGISTERED in done.stderr and not is_limit)
+                raise CannotRun(_error_of(done), _NOT_REGISTERED in done.stderr)
             return inputs.decode((folder / "outputs").read_bytes())[case.method]
 
     return run
 
 
-def _error_of(done: subprocess.CompletedProcess[str]) -> tuple[str, bool]:
-    """The runner's error without its name, or its exit code, and whether it is one of KERNEL_LIMITS.
+def _error_of(done: subprocess.CompletedProcess[str]) -> str:
+    """The runner's error without its name, or its exit code.
 
     The inputs are saved in a folder that is deleted, so that they are not named.
     """
     lines = [line for line in done.stderr.splitlines() if line.startswith("etprof-runner: ")]
     if not lines:
-        return f"etprof-runner ended with {done.returncode}", False
-    error = _CHECK_INPUTS.sub("", lines[0].removeprefix("etprof-runner: "))
-    for words, instead in KERNEL_LIMITS.items():
-        if words in error:
-            return instead, True
-    return error, False
+        return f"etprof-runner ended with {done.returncode}"
+    return _CHECK_INPUTS.sub("", lines[0].removeprefix("etprof-runner: "))
 
 
 def check(

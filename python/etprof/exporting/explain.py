@@ -230,15 +230,49 @@ def changed_inputs(
     return None
 
 
-def no_kernel_for_rank(edge: Mapping[str, torch.export.ExportedProgram]) -> Explanation | None:
-    """Explain programs with a 3D convolution that no backend took. ExecuTorch's kernel refuses it at run time."""
+def no_kernel(edge: Mapping[str, torch.export.ExportedProgram]) -> Explanation | None:
+    """Explain programs with calls that no backend took and that ExecuTorch's kernels refuse at run time."""
     for program in edge.values():
-        for node in program.graph.nodes:
-            if "aten.convolution." in str(node.target) and node.meta["val"].dim() > 4:
-                where = place(None, node.meta.get("stack_trace") or "", with_code=True)
-                why = f"ExecuTorch has no kernel for a convolution in three dimensions{where}"
-                return why, _to_do("write it with convolutions in two", "convolutions-in-three-dimensions")
+        graphs = [module.graph for module in program.graph_module.modules() if hasattr(module, "graph")]
+        for node in (node for graph in graphs for node in graph.nodes):
+            for operator, is_refused, what, instead, section in _REFUSED_CALLS:
+                if node.op == "call_function" and f"aten.{operator}." in str(node.target) and is_refused(node):
+                    where = place(None, node.meta.get("stack_trace") or "", with_code=True)
+                    return f"ExecuTorch has no kernel for {what}{where}", _to_do(instead, section)
     return None
+
+
+def _has_negative_padding(call: torch.fx.Node) -> bool:
+    sizes = [getattr(size, "meta", {}).get("val", size) for size in call.args[1]]  # type: ignore[union-attr]
+    # A size that depends on an input's is that of the example.
+    return any((size if isinstance(size, int) else size.node.hint or 0) < 0 for size in sizes)
+
+
+# Calls for which ExecuTorch 1.5.1 has no kernel, though it has an operator: operator, condition, what it is called, what to use,
+# and the guide's section.
+_REFUSED_CALLS: list[tuple[str, Callable[[torch.fx.Node], bool], str, str, str]] = [
+    (
+        "convolution",
+        lambda call: call.meta["val"].dim() > 4,
+        "a convolution in three dimensions",
+        "write it with convolutions in two",
+        "convolutions-in-three-dimensions",
+    ),
+    (
+        "constant_pad_nd",
+        _has_negative_padding,
+        "negative padding",
+        "slice the tensor, as in `x[..., 1:-1]`",
+        "negative-padding",
+    ),
+    (
+        "_embedding_bag",
+        lambda _call: True,
+        "nn.EmbeddingBag",
+        "use nn.Embedding, and sum or average its rows",
+        "embedding-bags",
+    ),
+]
 
 
 def written(node: torch.fx.Node) -> str | None:

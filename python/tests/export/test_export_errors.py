@@ -114,6 +114,49 @@ def test_an_operator_of_the_users_own_needs_a_kernel_too(
     assert f"#{anchor('Operators that ExecuTorch lacks')}" in err
 
 
+PADDED = """\
+class InBranch(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = (nn.Conv3d(1, 2, 1) for _ in range(2))
+
+    def forward(self, x):
+        return torch.cond(x.mean() > 0, lambda y: self.a(y), lambda y: self.b(y), (x,))
+
+    def get_example_inputs(self):
+        return (torch.ones(1, 1, 2, 2, 2),)
+
+
+class Sized(nn.Module):
+    sign = -1
+
+    def forward(self, x):
+        return nn.functional.pad(x, (self.sign * (x.shape[1] // 4), 0))
+
+    def get_example_inputs(self):
+        return (torch.ones(1, 8),)
+
+
+class Grown(Sized):
+    sign = 1
+"""
+
+
+def test_calls_without_a_kernel_are_known_without_running_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+):
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(HEAD + PADDED)
+    sizes = ["--input-shape", "x=1x8..32"]
+    for name, what, options in (
+        ("InBranch", "a convolution in three dimensions (model.py, line 12: ", ["--backend", "portable"]),
+        ("Sized", "negative padding (model.py, line 22: ", sizes),
+    ):
+        assert main([f"model.py:{name}", "--outdir", "out", "--no-check", *options]) == 3
+        assert f"ExecuTorch has no kernel for {what}" in capfd.readouterr().err
+    assert main(["model.py:Grown", "--outdir", "out", *sizes]) == 0
+
+
 def test_every_section_that_a_message_names_is_there():
     text = GUIDE.read_text(encoding="utf-8")
     titles = {anchor(title) for title in re.findall(r"^#+ (.+)$", text, re.M)}

@@ -275,27 +275,6 @@ def test_a_pte_that_does_not_run_is_no_and_one_that_runs_elsewhere_undecided():
         assert (answer.verdict, answer.why) == (verdict, "forward: the .pte does not run: boom")
 
 
-@pytest.mark.parametrize(
-    ("forward", "instead"),
-    [
-        ("return torch.nn.functional.pad(x, (-1, -1)) * 2.0", "slice the tensor"),
-        (
-            "return torch.nn.functional.embedding_bag((x > 0).long()[0], self.linear.weight, torch.tensor([0, 3]))",
-            "use nn.Embedding",
-        ),
-    ],
-)
-def test_what_executorch_has_no_kernel_for_is_told_with_what_to_use(
-    tmp_path: Path, capfd: pytest.CaptureFixture, forward: str, instead: str
-):
-    code, manifest = export(tmp_path, forward)
-    assert code == 1
-    assert manifest["check"]["verdict"] == "fail"
-    line = last_line(capfd)
-    assert "ExecuTorch has no kernel for" in line and instead in line
-    assert str(tmp_path) not in line and "saved" not in line
-
-
 GELU = "torch.nn.functional.gelu(self.linear(x), approximate='tanh')"
 
 
