@@ -20,9 +20,11 @@ class Lowering:
     computed_with: dict[str, Any]
     what: str
     instead: str
+    versions: tuple[str, ...]  # of ExecuTorch in which it was seen, in order
 
 
-# Known differences by backend. op_gelu.py of ExecuTorch 1.5.1 writes a GELU node without its approximation.
+# Known differences by backend. These versions' op_gelu.py writes a GELU node without its approximation. Later ones do not:
+# https://github.com/pytorch/executorch/pull/22851
 KNOWN = {
     "xnnpack": [
         Lowering(
@@ -31,6 +33,7 @@ KNOWN = {
             {"approximate": "none"},
             "XNNPACK computes the tanh approximation of GELU as the exact function",
             "train or configure the model with the exact one, or ask for less with --min-sqnr",
+            ("1.3.1", "1.4.1", "1.5.1"),
         )
     ]
 }
@@ -52,6 +55,7 @@ def as_lowered(exported: torch.export.ExportedProgram, backend: str) -> tuple[to
             node.kwargs = {**node.kwargs, **lowering.computed_with}
         where = explain.place(None, calls[0].meta.get("stack_trace") or "")
         often = f", {len(calls)} times" if len(calls) > 1 else ""
-        whats.append(f"{lowering.what}{often}{where}: {lowering.instead}")
+        seen = f"seen in ExecuTorch {', '.join(lowering.versions)}"
+        whats.append(f"{lowering.what}{often}{where}, {seen}: {lowering.instead}")
     module.recompile()
     return (module, "; ".join(whats)) if whats else None

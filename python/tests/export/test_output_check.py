@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import torch
+from executorch import version as executorch_version
 from executorch.devtools import parse_etrecord
 
 from etprof import errors, programs
@@ -279,9 +280,12 @@ GELU = "torch.nn.functional.gelu(self.linear(x), approximate='tanh')"
 
 
 def test_a_known_lowering_is_the_cause_only_where_the_pte_agrees_with_it(tmp_path: Path, capfd: pytest.CaptureFixture):
-    cause = "XNNPACK computes the tanh approximation of GELU as the exact function (net.py, line 12): "
+    cause = "XNNPACK computes the tanh approximation of GELU as the exact function (net.py, line 12)"
     code, _ = export(tmp_path, f"return {GELU}", "--min-sqnr", "100")
-    assert code == 1 and cause.replace("net.py", str(tmp_path / "net.py")) in last_line(capfd)
+    last = last_line(capfd)
+    assert code == 1 and cause.replace("net.py", str(tmp_path / "net.py")) in last
+    versions = re.search(r", seen in ExecuTorch ([\d., ]+): train or", last)[1].split(", ")
+    assert executorch_version.__version__.partition("+")[0] in versions
     # Another fault beside it, another backend, and the exact function.
     code, _ = export(tmp_path, f"return {GELU} * (1.01 if exporting else 1)", "--min-sqnr", "100")
     assert code == 1 and "GELU" not in last_line(capfd)
