@@ -38,7 +38,7 @@ function everything(): Document {
     { table: { id: "folded", title: "Folded away", level: "folded", columns, rows: [{ cells: [text("hidden"), time(1e6), nothing] }] } },
     { table: { id: "empty", title: "Empty", level: "usual", columns, rows: [] } },
   ];
-  const list = kHostile.map((name) => ({ text: name, details: [`detail of ${name}`] }));
+  const list = [...kHostile.map((name) => ({ text: name, details: [`detail of ${name}`] })), { text: "use `some.code` (docs/guides/models.md#wrappers)", details: ["as `other.code` does"] }];
   return {
     schema_version: 1,
     title: kHostile[0] as string,
@@ -140,6 +140,15 @@ described("the page of a document", () => {
     const rows = await exported(page, "Tables: Times");
     expect(rows[0]).toEqual(["name", "time", "time_unit", "speedup", "speedup_verdict"]);
     expect(rows.at(-1)).toEqual(["all of it", "27", "ms", "2", "faster"]);
+    await context.close();
+  });
+
+  it("shows code in lists as code, and paths of the documentation without a link", async () => {
+    const { page, context } = await open(every);
+    const item = page.locator("ol > li").last();
+    expect(await item.locator("code").allTextContents()).toEqual(["some.code", "docs/guides/models.md#wrappers", "other.code"]);
+    expect(await item.textContent()).toBe("use some.code (docs/guides/models.md#wrappers)as other.code does");
+    expect(await item.locator("a").count()).toBe(0);
     await context.close();
   });
 

@@ -15,10 +15,17 @@ export type ViewOf = (table: string) => { id: string; title: string } | undefine
 
 const toneOf = (tone: string | undefined): string => (tone ? `tone-${tone}` : "");
 
-// Shows text between backticks as code, if the backticks come in pairs.
-function renderCode(text: string): ComponentChildren {
+// Splits text into words and code: the parts between backticks, if the backticks come in pairs, and paths of etprof's
+// documentation, which a page from disk cannot link to.
+export function splitCode(text: string): { text: string; code: boolean }[] {
   const parts = text.split("`");
-  return parts.length % 2 === 0 ? text : parts.map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part));
+  const quoted = parts.length % 2 === 0 ? [text] : parts;
+  const split = quoted.flatMap((part, i) => (i % 2 === 1 ? [{ text: part, code: true }] : part.split(/(docs\/[\w/-]+\.md(?:#[\w-]+)?)/).map((one, n) => ({ text: one, code: n % 2 === 1 }))));
+  return split.filter((part) => part.text !== "");
+}
+
+function Prose({ text }: { text: string }) {
+  return <>{splitCode(text).map((part, i) => (part.code ? <code key={i}>{part.text}</code> : part.text))}</>;
 }
 
 function Folded({ folded, title, children }: { folded: boolean; title: string; children: ComponentChildren }) {
@@ -71,17 +78,21 @@ function ListPart({ list, linkOf }: { list: List; linkOf: (table: string) => str
     if (!item.details) {
       return (
         <li key={i}>
-          {item.text} {numbers}
+          <Prose text={item.text} /> {numbers}
         </li>
       );
     }
     return (
       <li key={i}>
         <details>
-          <summary>{item.text}</summary>
+          <summary>
+            <Prose text={item.text} />
+          </summary>
           <ul>
             {item.details.map((detail, n) => (
-              <li key={n}>{detail}</li>
+              <li key={n}>
+                <Prose text={detail} />
+              </li>
             ))}
             {numbers && <li>{numbers}</li>}
           </ul>
@@ -106,7 +117,9 @@ function FactsPart({ facts }: { facts: FactList["facts"] }) {
         <div key={i}>
           <dt>{name}</dt>
           {values.map((value, n) => (
-            <dd key={n}>{value}</dd>
+            <dd key={n}>
+              <Prose text={value} />
+            </dd>
           ))}
         </div>
       ))}
@@ -204,7 +217,9 @@ function PartView({ part, section, context }: { part: Part; section: string; con
   if (paragraph) {
     return (
       <Folded folded={paragraph.level === "folded"} title="More">
-        <p>{renderCode(paragraph.text)}</p>
+        <p>
+          <Prose text={paragraph.text} />
+        </p>
       </Folded>
     );
   }
@@ -265,7 +280,9 @@ function Notes({ notes }: { notes: string[] }) {
   return (
     <ul>
       {notes.map((note, i) => (
-        <li key={i}>{note}</li>
+        <li key={i}>
+          <Prose text={note} />
+        </li>
       ))}
     </ul>
   );
@@ -277,7 +294,7 @@ function Quality({ notes: [first, ...others] }: { notes: string[] }) {
   return (
     <details>
       <summary>
-        {first} {warnings > 0 && <b class="warning">{warnings === 1 ? "1 warning" : `${warnings} warnings`}</b>}
+        <Prose text={first ?? ""} /> {warnings > 0 && <b class="warning">{warnings === 1 ? "1 warning" : `${warnings} warnings`}</b>}
       </summary>
       <Notes notes={others} />
     </details>
@@ -406,7 +423,11 @@ export function DocumentView(props: { document: Document; id: string; at: string
           {shown.answers.map((answer, i) => (
             <div key={i}>
               <p class={`headline ${toneOf(answer.tone)}`}>{answer.text}</p>
-              {answer.rest && <p>{answer.rest}</p>}
+              {answer.rest && (
+                <p>
+                  <Prose text={answer.rest} />
+                </p>
+              )}
             </div>
           ))}
           {shown.measured && <p class="quiet">{shown.measured}</p>}
@@ -421,7 +442,11 @@ export function DocumentView(props: { document: Document; id: string; at: string
         </section>
       )}
       {drawn(appendix)}
-      {shown.method && <p class="quiet">{shown.method}</p>}
+      {shown.method && (
+        <p class="quiet">
+          <Prose text={shown.method} />
+        </p>
+      )}
     </>
   );
 }

@@ -4,7 +4,7 @@ import { tickCount } from "../chart";
 import { pieces, strength } from "../charts/modules";
 import { baselineMean, stackRows, stepColor, steps } from "../charts/breakdown";
 import { latencyRange } from "../charts/latencies";
-import { contentsEntries, sectionInView } from "./document";
+import { contentsEntries, sectionInView, splitCode } from "./document";
 import { selfTimeChange, isClipped, makeRows, candidateShare } from "./operators";
 import type { ExperimentTimeline } from "../timeline";
 import { otherVariants, placeByBytes, placeByWork, pointLabels, rate, ceilingLines } from "./roofline";
@@ -259,6 +259,15 @@ it("sections of one kind share an entry of the contents, with a short title", ()
     { title: "Roofline", slug: "1" },
     { title: "By kernel", slug: "3" },
   ]);
+});
+
+it("text in backticks and paths of the documentation are code", () => {
+  const shown = (text: string) => splitCode(text).map((part) => (part.code ? `<${part.text}>` : part.text));
+  expect(shown("use `a.b` instead (docs/guides/models.md#wrappers).")).toEqual(["use ", "<a.b>", " instead (", "<docs/guides/models.md#wrappers>", ")."]);
+  expect(shown("`all of it`")).toEqual(["<all of it>"]);
+  expect(shown("a ` alone, docs/x.md and docs/a-b/c.md")).toEqual(["a ` alone, ", "<docs/x.md>", " and ", "<docs/a-b/c.md>"]);
+  expect(shown("`docs/x.md`")).toEqual(["<docs/x.md>"]);
+  expect(shown("no docs here")).toEqual(["no docs here"]);
 });
 
 it("the section in view is the last above the line, and at the end of the page the one in the address, or the last", () => {
