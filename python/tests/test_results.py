@@ -91,8 +91,9 @@ def test_only_analyze_writes_into_a_results_directory(which, request, tmp_path):
     if which == "run":
         etprof.History(tmp_path / "history.sqlite").add(folder, commit="first")
     assert contents(folder) == before
-    etprof.analyze(folder)
+    result = etprof.analyze(folder)
     assert contents(folder) != before
+    assert etprof.analyze(folder) == result
 
 
 def test_a_result_is_a_dict_with_its_numbers_on_one_line(run):
