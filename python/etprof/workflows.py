@@ -19,7 +19,9 @@ Progress = Callable[[dict[str, Any]], object]
 
 
 def analyze(path: Path_) -> Result:
-    """Analyze where the time goes in an ETDump, a timeline CSV, or a results directory, whose files are regenerated, too.
+    """Analyze where the time goes in an ETDump, a timeline CSV, or a results directory.
+
+    Files of the analysis that are missing or outdated are written into the results directory.
 
     Raises:
         ValueError: an input cannot be read; the message says which and why (also for the functions below)

@@ -92,8 +92,43 @@ def test_only_analyze_writes_into_a_results_directory(which, request, tmp_path):
         etprof.History(tmp_path / "history.sqlite").add(folder, commit="first")
     assert contents(folder) == before
     result = etprof.analyze(folder)
-    assert contents(folder) != before
-    assert etprof.analyze(folder) == result
+    # A finished measurement has been analyzed already.
+    written = contents(folder)
+    assert (written == before) == (which == "run")
+    assert etprof.analyze(folder) == result and contents(folder) == written
+    # Of a current analysis with a file that is missing and one that was edited only those are written.
+    (folder / "report.md").unlink()
+    (folder / "pipeline_summary.md").write_text("edited")
+    etprof.analyze(folder)
+    after = contents(folder)
+    assert {path.name for path in after if after[path][0] != written.get(path, (0,))[0]} == {
+        *("report.md", "pipeline_summary.md", folder.name)
+    }
+    assert {path: text for path, (_, text) in after.items()} == {path: text for path, (_, text) in written.items()}
+
+
+def test_a_current_analysis_is_read_from_a_folder_that_cannot_be_written(run, tmp_path):
+    """As another user if the tests run as root, because file modes do not restrict root."""
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    become = []
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("runs as root, and there is no setpriv")
+        become = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        for above in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+            above.chmod(above.stat().st_mode | 0o001)
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    analyze = [*become, program.etprof(), "analyze", folder, "--json"]
+    if subprocess.run([*become, program.etprof(), "--version"], capture_output=True).returncode != 0:
+        pytest.skip("the other user may not run etprof")
+    assert json.loads(subprocess.run(analyze, check=True, capture_output=True, text=True).stdout) == etprof.analyze(run)
+    folder.chmod(0o755)
+    (folder / "report.md").unlink()
+    folder.chmod(0o555)
+    failed = subprocess.run(analyze, capture_output=True, text=True)
+    assert failed.returncode != 0 and "report.md" in failed.stderr
 
 
 def test_a_result_is_a_dict_with_its_numbers_on_one_line(run):

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/file/beneath.h"
+#include "core/file/file.h"
 #include "core/parallel.h"
 #include "core/text/escape.h"
 #include "measure/store/run_files.h"
@@ -22,6 +23,7 @@
 #include "render/report.h"
 #include "say/subjects.h"
 #include "timeline/timeline_csv.h"
+#include "validate/difference.h"
 
 namespace etprof {
 namespace {
@@ -77,7 +79,19 @@ std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) 
           {kReportPage, [&report, analysis](std::ostream& out) { RenderHtmlOf(report, analysis, out); }}};
 }
 
+bool HasContents(const fs::path& file, const Contents& contents) {
+  try {
+    return Exists(file) && !FirstDifferentLine(file, contents);
+  } catch (const Error&) {
+    return false;  // not a regular file, or unreadable
+  }
+}
+
 }  // namespace
+
+void WriteToDisk(const fs::path& file, const Contents& contents) {
+  if (!HasContents(file, contents)) WriteFileAtomically(file, contents);
+}
 
 void RefuseForeignReports(const fs::path& folder, const std::string& option) {
   const auto has_file = [&](const char* name) { return Exists(folder / name); };

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "analysis/profile.h"
-#include "core/file/file.h"
 #include "etdump/trace.h"
 #include "measure/store/run_data.h"
 #include "report/kernels/kernels.h"
@@ -19,11 +18,9 @@ namespace etprof {
 // Receives a file that an analysis produces: its path, and a function that writes its contents.
 using FileSink =
     std::function<void(const std::filesystem::path&, const std::function<void(std::ostream&)>& contents)>;
-// The default FileSink: writes the file to disk.
-inline void WriteToDisk(const std::filesystem::path& file,
-                        const std::function<void(std::ostream&)>& contents) {
-  WriteFileAtomically(file, contents);
-}
+// The default FileSink: writes the file to disk, unless it already has these contents. So an analysis that
+// is current is left as it is, and may lie in a folder that cannot be written.
+void WriteToDisk(const std::filesystem::path& file, const std::function<void(std::ostream&)>& contents);
 
 // Which files of an analysis to write, and where.
 struct OutputFolders {
