@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from etprof import _native
-from etprof.results import comparison_row, html_table, summary, without_internals
+from etprof.results import comparison_row, html_table, plot, summary, without_internals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,9 @@ class Comparison:
         return f"<Comparison: {summary(comparison_row(self.data))}>"
 
     def _repr_html_(self) -> str:
-        return html_table([comparison_row(self.data)]) + html_table(self.data["operators"], "operators")
+        rows = [{"name": "latency", **self.data["latency"]}, *self.data["groups"]]
+        speedups = plot(((row["name"], row["ratio"], row["ratio_low"], row["ratio_high"]) for row in rows), "x", 1)
+        return html_table([comparison_row(self.data)]) + speedups + html_table(self.data["operators"], "operators")
 
     @property
     def verdict(self) -> str:

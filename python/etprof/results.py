@@ -1,8 +1,10 @@
-"""Short texts and HTML tables of results, for prompts and notebooks."""
+"""Short texts, HTML tables, and plots of results, for prompts and notebooks."""
 
 from __future__ import annotations
 
 import html
+import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,14 +12,28 @@ from etprof.errors import printable
 
 _MAX_REPR_ROWS = 4
 _MAX_HTML_ROWS = 60
+_MAX_LABEL = 34  # characters of a label in a plot
 # Keys that hold the outcome of a command.
 _OUTCOMES = ("result", "status", "passed", "ready", "ok")
 # Endings of keys that are meant for programs: exact sums, whose mean in ms the row has as well, and how rows were matched.
 _INTERNAL = ("_ns", "_denominator", "_evidence", "_score", "schema_version")
 
 
-class Result(dict):
-    """The JSON result of a command (--json), with a repr of one line and tables in notebooks."""
+class Object(dict):
+    """A JSON object whose keys are attributes, too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"there is no {name!r}, only {', '.join(self)}") from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *filter(str.isidentifier, self)})
+
+
+class Result(Object):
+    """The JSON result of a command (--json), with a repr of one line, and tables and a plot in notebooks."""
 
     def __repr__(self) -> str:
         parts = [f"{key} {_text(self[key])}" for key in _OUTCOMES if key in self]
@@ -27,12 +43,20 @@ class Result(dict):
             parts.append(f"{len(measured) - _MAX_REPR_ROWS} more")
         if not measured:
             parts += [f"{key}: {len(self[key])}" for key in self if _is_table(self[key])]
+        if "file_bytes" in self:
+            parts.append(f"size {_scaled(self['file_bytes'], 'B')}")
         return f"<{'; '.join(parts) or ', '.join(self)}>"
 
     def _repr_html_(self) -> str:
         facts = {key: value for key, value in self.items() if not isinstance(value, dict | list)}
         keys = sorted(filter(lambda key: _is_table(self[key]), self), key=lambda key: key not in _ROWS)
-        return html_table([facts]) + "".join(html_table(_rows(self, key), key) for key in keys)
+        tables = "".join(html_table(_rows(self, key), key) for key in keys)
+        return html_table([facts]) + plot(map(_median, self.get("experiments", [])), " ms") + tables
+
+
+def parse(text: str) -> Result:
+    """Return the result of a command from its JSON."""
+    return Result(json.loads(text, object_hook=Object))
 
 
 def without_internals(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -70,6 +94,47 @@ def html_table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> str:
     return "<tr>".join(lines) + "</table>" + more
 
 
+def plot(rows: Iterable[tuple[str, float | None, float | None, float | None]], unit: str, reference: float = 0) -> str:
+    """Return an SVG with a line per row (label, value, ends of its interval), or "" without any value.
+
+    The axis contains `reference`.
+    """
+    shown = [row for row in rows if row[1] is not None][:_MAX_HTML_ROWS]
+    numbers = [number for _, *of_row in shown for number in of_row if number is not None]
+    low, high = min([reference, *numbers]), max([reference, *numbers])
+    if not shown or low == high:
+        return ""
+
+    def x(value: float) -> float:
+        return round(240 + 380 * (value - low) / (high - low), 1)
+
+    bottom = 20 * len(shown)
+    lines = [f'<line x1="{x(reference)}" x2="{x(reference)}" y1="0" y2="{bottom}" stroke-dasharray="3"/>']
+    for number, (label, value, *ends) in enumerate(shown):
+        y = 20 * number + 10
+        text = f"{_text(value)}{unit}"
+        if ends[0] is not None and ends[1] is not None:
+            lines.append(
+                f'<line x1="{x(ends[0])}" x2="{x(ends[1])}" y1="{y}" y2="{y}" stroke-width="5" opacity="0.4"/>'
+            )
+            text += f" {_interval(*ends, '.4g')}"
+        name = _text(label)
+        name = name if len(name) <= _MAX_LABEL else name[: _MAX_LABEL - 1] + "…"
+        lines += [
+            f'<circle cx="{x(value)}" cy="{y}" r="3" fill="currentColor"/>',
+            f'<g stroke="none" fill="currentColor"><text x="230" y="{y + 4}" text-anchor="end">{html.escape(name)}</text>',
+            f'<text x="640" y="{y + 4}">{html.escape(text)}</text></g>',
+        ]
+    ends_of_axis = "".join(
+        f'<text x="{x(end)}" y="{bottom + 14}" text-anchor="middle" stroke="none" fill="currentColor">{end:.4g}</text>'
+        for end in (low, high)
+    )
+    return (
+        f'<svg width="860" height="{bottom + 20}" font-size="12" stroke="currentColor" role="img">'
+        f"{''.join(lines)}{ends_of_axis}</svg>"
+    )
+
+
 def _latency_cells(compared: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "verdict": compared["verdict"],
@@ -100,6 +165,23 @@ def _experiment_rows(experiment: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def _median(experiment: Mapping[str, Any]) -> tuple[str, float | None, float | None, float | None]:
+    interval = experiment["latency_interval_ms"] or {}
+    return experiment["label"], experiment["latency_ms"]["p50"], interval.get("low"), interval.get("high")
+
+
+def _method_rows(method: Mapping[str, Any]) -> list[dict[str, Any]]:
+    delegates = Counter(delegate["backend"] for delegate in method["delegates"])
+    return [
+        {
+            "method": method["name"],
+            "MACs": _scaled(method["macs"]),
+            "delegates": ", ".join(f"{count} {backend}" for backend, count in delegates.items()) or "none",
+            "operators not delegated": sum(operator["calls"] for operator in method["operators"]),
+        }
+    ]
+
+
 def _check_rows(pair: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
@@ -120,6 +202,7 @@ _ROWS = {
     "pairs": _check_rows,
     "cells": _cell_rows,
     "experiments": _experiment_rows,
+    "methods": _method_rows,
 }
 
 
@@ -138,6 +221,17 @@ def _interval(low: Any, high: Any, form: str) -> str | None:
 
 def _percent(share: float | None) -> str | None:
     return None if share is None else f"{100 * share:+.1f}%".replace("-", "\u2212")
+
+
+def _scaled(number: float | None, unit: str = "") -> str | None:
+    """Return a number with three digits, a prefix, and the unit: "1.12 MB" for 1118336 bytes."""
+    if number is None:
+        return None
+    prefixes = ["", "k", "M", "G", "T"]
+    while abs(number) >= 999.5 and len(prefixes) > 1:
+        number /= 1000
+        prefixes.pop(0)
+    return f"{number:.3g} {prefixes[0]}{unit}".rstrip()
 
 
 def _text(value: Any) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from etprof import _native, programs
-from etprof.results import Result
+from etprof.results import Result, parse
 
 Path_ = str | os.PathLike[str]
 Progress = Callable[[dict[str, Any]], object]
@@ -26,7 +26,7 @@ def analyze(path: Path_) -> Result:
     Raises:
         ValueError: an input cannot be read; the message says which and why (also for the functions below)
     """
-    return Result(json.loads(_native.analyze(os.fspath(path))))
+    return parse(_native.analyze(os.fspath(path)))
 
 
 def report(path: Path_, out: Path_ | None = None) -> list[Path]:
@@ -36,24 +36,22 @@ def report(path: Path_, out: Path_ | None = None) -> list[Path]:
 
 def inspect(model: Path_) -> Result:
     """Show the contents of a .pte: instructions, delegates, tensors, sizes, MACs."""
-    return Result(json.loads(_native.inspect(os.fspath(model))))
+    return parse(_native.inspect(os.fspath(model)))
 
 
 def check_programs(baseline: Path_, candidate: Path_, thresholds: Path_ | None = None) -> Result:
     """Compare two .pte without running them, with the limits in a file if given: `etprof check --static`."""
-    return Result(
-        json.loads(_native.check_programs(os.fspath(baseline), os.fspath(candidate), os.fspath(thresholds or "")))
-    )
+    return parse(_native.check_programs(os.fspath(baseline), os.fspath(candidate), os.fspath(thresholds or "")))
 
 
 def diff(baseline: Path_, candidate: Path_, *runs: Path_) -> Result:
     """Show the differences between two .pte, with the times that `runs` measured."""
-    return Result(json.loads(_native.diff(os.fspath(baseline), os.fspath(candidate), [os.fspath(run) for run in runs])))
+    return parse(_native.diff(os.fspath(baseline), os.fspath(candidate), [os.fspath(run) for run in runs]))
 
 
 def kernels(*paths: Path_, filter_op: str = "") -> Result:
     """Show the microkernels in logs of kernel-log runs or in results directories."""
-    return Result(json.loads(_native.kernels([os.fspath(path) for path in paths], filter_op)))
+    return parse(_native.kernels([os.fspath(path) for path in paths], filter_op))
 
 
 def trace(*paths: Path_, out: Path_, model: Path_ | None = None) -> Path:
@@ -63,7 +61,7 @@ def trace(*paths: Path_, out: Path_, model: Path_ | None = None) -> Path:
 
 def validate(run: Path_) -> Result:
     """Verify the integrity of a results directory; see "ok" and "findings"."""
-    return Result(json.loads(_native.validate(os.fspath(run))))
+    return parse(_native.validate(os.fspath(run)))
 
 
 # Functions that measure take the options of their commands (`max_seconds` is --max-seconds), which C++ describes.
@@ -223,4 +221,4 @@ def _do(name: str, progress: Progress | None, options: dict[str, Any], **given: 
         os.environ.setdefault("ETPROF_PYTHON", sys.executable)
     _native.set_program(os.fspath(programs.place()))
     arguments = {key: value for key, value in (options | given).items() if value is not None}
-    return Result(json.loads(_native.measure(name, json.dumps(arguments, default=os.fspath), progress)))
+    return parse(_native.measure(name, json.dumps(arguments, default=os.fspath), progress))

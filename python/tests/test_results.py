@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import pickle
 import re
 import shutil
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from xml.etree import ElementTree
 
 import program
 import pytest
@@ -18,7 +20,7 @@ import etprof
 from etprof.arrow import Records
 from etprof.fleet import ingest
 from etprof.fleet.store import Fleet
-from etprof.results import Result, html_table
+from etprof.results import Result, html_table, plot
 
 TOY = program.DATA / "toy_cnn.pte"
 ETDUMPS = [program.DATA / "sme2_emulated" / f"toy_cnn.sme2_{side}.etdump" for side in ("off", "on")]
@@ -142,10 +144,68 @@ def test_a_result_is_a_dict_with_its_numbers_on_one_line(run):
         r"<result \w+; plain: check latency, change \+0\.0%, .*limit \+5\.0%, result \w+>", repr(checked)
     )
     assert repr(etprof.validate(run)).startswith("<ok ")
-    assert "\n" not in repr(etprof.inspect(TOY)) and len(repr(etprof.inspect(TOY))) < 100
+    inspected = etprof.inspect(TOY)
+    of_method = f"forward: MACs {inspected.methods[0].macs / 1e6:.3g} M, delegates 1 XnnpackBackend"
+    assert repr(inspected) == f"<{of_method}, operators not delegated 0; size {TOY.stat().st_size / 1000:.3g} kB>"
     (profile,) = etprof.read_etdump(ETDUMPS[0]).profiles()
     assert re.fullmatch(r"<Profile: \d+ operators, \d+ steady runs, median [\d.]+ ms>", repr(profile))
     assert re.fullmatch(r"<Records: \d+ rows of key, name, .*>", repr(profile.operators))
+
+
+def test_keys_of_results_are_attributes(run):
+    result = etprof.analyze(run)
+    assert isinstance(result, dict) and json.loads(json.dumps(result)) == result == pickle.loads(pickle.dumps(result))  # noqa: S301
+    assert result.status == result["status"] == "complete"
+    assert result.comparisons[0].latency.verdict == "faster"
+    assert {"status", "comparisons", "items"} <= set(dir(result))
+    assert "ratio" in dir(result.comparisons[0].latency)
+    with pytest.raises(AttributeError, match=r"there is no 'stats', only schema_version, .*status"):
+        result.stats  # noqa: B018
+    assert not hasattr(result, "_repr_svg_")
+    # A key that is a method of dict stays one.
+    assert list(Result(values=[1], x=2).values()) == [[1], 2]
+
+
+def test_methods_without_delegates_or_macs():
+    operators = [{"calls": 2}, {"calls": 3}]
+    delegates = [{"backend": name} for name in ("A", "B", "A")]
+    method = {"name": "a", "macs": None, "delegates": [], "operators": operators}
+    other = {"name": "b", "macs": 999_500, "delegates": delegates, "operators": []}
+    result = Result(methods=[method, other], file_bytes=512)
+    assert repr(result) == (
+        "<a: delegates none, operators not delegated 5; "
+        "b: MACs 1 M, delegates 2 A, 1 B, operators not delegated 0; size 512 B>"
+    )
+
+
+def drawn(svg: str) -> tuple[list[float], list[tuple[float, float]], str]:
+    """Returns the places of the points and of the intervals (px), and the texts."""
+    root = ElementTree.fromstring(svg)  # noqa: S314  our own
+    points = [float(circle.get("cx")) for circle in root.iter("circle")]
+    lines = [(float(line.get("x1")), float(line.get("x2"))) for line in root.iter("line") if line.get("opacity")]
+    return points, lines, " ".join(root.itertext())
+
+
+def test_notebooks_get_a_plot_of_medians_with_intervals(run):
+    rows = [("a", 1.0, 0.5, 2.0), ("<b>", 4.0, None, None), ("none", None, None, None), ("c", 3.0, 3.0, 3.0)]
+    points, intervals, texts = drawn(plot(rows, " ms"))
+    zero, scale = 240, 380 / 4
+    assert points == [zero + scale * value for value in (1, 4, 3)]
+    assert intervals == [(zero + scale * 0.5, zero + scale * 2), (zero + scale * 3, zero + scale * 3)]
+    assert "1 ms [0.5, 2]" in texts and "<b>" in texts and "none" not in texts
+    # The reference is on the axis, also where no value is on its other side.
+    points, _, texts = drawn(plot([("a", 0.5, None, None)], "x", 1))
+    assert points == [zero] and texts.split()[-2:] == ["0.5", "1"]
+    assert plot([], "x") == plot([("a", None, None, None)], "x") == plot([("a", 1.0, 1.0, 1.0)], "x", 1) == ""
+
+    for shown, count in ((etprof.analyze(run), 2), (etprof.compare(run / "plain", run / "fast"), None)):
+        (svg,) = re.findall("<svg .*?</svg>", shown._repr_html_())
+        points, intervals, texts = drawn(svg)
+        assert len(points) == (count or 1 + sum(group["ratio"] is not None for group in shown.data["groups"]))
+        assert ("fast" in texts and "0.5 ms" in texts) if count else "2x [2, 2]" in texts
+        if count:
+            # The fast one takes half of the time.
+            assert points[1] - zero == pytest.approx((points[0] - zero) / 2, abs=0.1)
 
 
 def test_a_suite_has_a_row_for_each_pair():
