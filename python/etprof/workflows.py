@@ -76,6 +76,19 @@ Raises:
     Exception: an exception from `progress` ends the measurement, too"""
 
 
+# Time limits that depend on what is measured, as docs/reference/cli.md has them. One that begins with a number is that number
+# for one pair, step, or model.
+_TIME_LIMITS = {
+    "profile": "60 for each pair",
+    "run": "the configuration's, or 60 for each pair",
+    "versions": "60 for each pair",
+    "isa": "15 for each level and number of threads, at least 60",
+    "generate": "60 and 60 for each variant",
+    "check": "60 for each pair, 120 with generate",
+    "bisect": "60 for each step",
+}
+
+
 def _with_options(function: Callable[..., Result]) -> Callable[..., Result]:
     """Add the described options to the signature and the documentation of a function that takes `**options`."""
     written = signature(function)
@@ -83,6 +96,10 @@ def _with_options(function: Callable[..., Result]) -> Callable[..., Result]:
     taken = {parameter.name for parameter in parameters}
     lines = [function.__doc__ or "", "", "Options:"]
     for name, schema in json.loads(_native.options(function.__name__)).items():
+        if name == "max_seconds" and function.__name__ in _TIME_LIMITS:
+            limit = _TIME_LIMITS[function.__name__]
+            schema["description"] += f" (default: {limit})"
+            schema["default"] = 60.0 if limit.startswith("60 ") else None
         if name not in taken and "description" in schema:
             parameters.append(_parameter(name, schema))
             lines.append(f"    {name}: {schema['description']}")

@@ -68,7 +68,7 @@ def profile(
     model: Path_,
     *vs: str,
     progress: Progress | None = None,
-    max_seconds: float | None = None,
+    max_seconds: float = 60.0,
     launches: int | None = None,
     runs: int | None = None,
     threads: int | Sequence[int] | None = None,
@@ -106,7 +106,7 @@ def profile(
     """Measure a .pte, or compare it with variants of it ("isa=-avx2", "threads=2"), and analyze the results.
 
 Options:
-    max_seconds: Time limit in seconds
+    max_seconds: Time limit in seconds (default: 60 for each pair)
     launches: Process launches of each experiment
     runs: Traced runs of each experiment (default: 100)
     threads: Number of threads
@@ -186,7 +186,7 @@ def run(
 
 Options:
     only: measure these experiments only
-    max_seconds: Time limit in seconds
+    max_seconds: Time limit in seconds (default: the configuration's, or 60 for each pair)
     launches: Process launches of each experiment
     runs: Traced runs of each experiment (default: 100)
     threads: Number of threads
@@ -223,7 +223,7 @@ def versions(
     *,
     progress: Progress | None = None,
     versions: str | Sequence[str] | None = None,
-    max_seconds: float | None = None,
+    max_seconds: float = 60.0,
     launches: int | None = None,
     runs: int | None = None,
     threads: int | Sequence[int] | None = None,
@@ -262,7 +262,7 @@ def versions(
 
 Options:
     versions: ExecuTorch releases, each compared with the one before it (default: all that were verified)
-    max_seconds: Time limit in seconds
+    max_seconds: Time limit in seconds (default: 60 for each pair)
     launches: Process launches of each experiment
     runs: Traced runs of each experiment (default: 100)
     threads: Number of threads
@@ -341,7 +341,7 @@ def isa(
     """Measure a .pte at each feature level of the CPU, and analyze the results; without a model, return the levels of the CPU.
 
 Options:
-    max_seconds: Time limit in seconds
+    max_seconds: Time limit in seconds (default: 15 for each level and number of threads, at least 60)
     launches: Process launches of each experiment
     runs: Traced runs of each experiment (default: 100)
     threads: Number of threads
@@ -386,7 +386,7 @@ def generate(
     generate: int | None = None,
     depth: int | Sequence[int] | None = None,
     chunk: int | Sequence[int] | None = None,
-    max_seconds: float | None = None,
+    max_seconds: float = 60.0,
     launches: int | None = None,
     runs: int | None = None,
     threads: int | Sequence[int] | None = None,
@@ -419,7 +419,7 @@ Options:
     generate: Tokens to generate at each depth, and after the longest prompt (default: 128)
     depth: Tokens in the cache before the generated ones (default: four depths from 0 to the most)
     chunk: Tokens of a prompt that one step takes (default: as many as the model takes)
-    max_seconds: Time limit in seconds
+    max_seconds: Time limit in seconds (default: 60 and 60 for each variant)
     launches: Process launches of each experiment
     runs: Traced runs of each experiment (default: 100)
     threads: Number of threads
@@ -475,7 +475,7 @@ def check(
     allow_mismatch: str | Sequence[str] | None = None,
     drift: float | None = None,
     budget: float | None = None,
-    max_seconds: float | None = None,
+    max_seconds: float = 60.0,
     launches: int | None = None,
     runs: int | None = None,
     threads: int | Sequence[int] | None = None,
@@ -526,7 +526,7 @@ Options:
     allow_mismatch: in what two stored runs may differ
     drift: Of two stored runs: by how much this machine's latency differs between measurements of the same (standard deviation; default: 1.5%)
     budget: Time limit in seconds for all pairs together
-    max_seconds: Time limit in seconds
+    max_seconds: Time limit in seconds (default: 60 for each pair, 120 with generate)
     launches: Process launches of each experiment
     runs: Traced runs of each experiment (default: 100)
     threads: Number of threads
@@ -572,7 +572,7 @@ def bisect(
     built_model: Path_ | None = None,
     built_runner: Path_ | None = None,
     model: Path_ | None = None,
-    max_seconds: float | None = None,
+    max_seconds: float = 60.0,
     launches: int | None = None,
     runs: int | None = None,
     threads: int | Sequence[int] | None = None,
@@ -601,7 +601,7 @@ Options:
     built_model: Model that COMMAND builds, relative to the checkout
     built_runner: Runner that COMMAND builds, relative to the checkout
     model: Model to measure with every runner
-    max_seconds: Time limit in seconds
+    max_seconds: Time limit in seconds (default: 60 for each step)
     launches: Process launches of each experiment
     runs: Traced runs of each experiment (default: 100)
     threads: Number of threads

@@ -276,7 +276,7 @@ def test_signatures_have_types_and_defaults():
     profile = inspect.signature(etprof.profile).parameters
     assert {name: (profile[name].annotation, profile[name].default) for name in list(profile)[2:]}.items() >= {
         "progress": ("Progress | None", None),
-        "max_seconds": ("float | None", None),
+        "max_seconds": ("float", 60.0),
         "threads": ("int | Sequence[int] | None", None),
         "output_root": ("Path_ | None", None),
         "wait_for_device": ("float", 60.0),
@@ -289,6 +289,15 @@ def test_signatures_have_types_and_defaults():
     config = {"model": str(TOY), "experiments": [{"name": "one"}]}
     given = {name: each.default for name, each in inspect.signature(etprof.run).parameters.items() if name != "config"}
     assert etprof.run(config, **given | {"dry_run": True}) == etprof.run(config, dry_run=True)
+
+
+@pytest.mark.parametrize("name", ["profile", "run", "versions", "isa", "generate", "check", "bisect"])
+def test_the_time_limit_is_that_of_the_command(name):
+    of_command = re.search(r"--max-seconds .*?\(default: (.*?)\)", program.run(name, "--help", width=300).stdout)[1]
+    text = re.search(r"^    max_seconds: .*\(default: (.*)\)$", getattr(etprof, name).__doc__, re.MULTILINE)[1]
+    assert text.removeprefix("the configuration's, or ") == of_command.replace("--", "")
+    default = inspect.signature(getattr(etprof, name)).parameters["max_seconds"].default
+    assert default == {"run": None, "isa": None}.get(name, 60)
 
 
 def test_dir_lists_the_public_names():
