@@ -133,7 +133,7 @@ def input_names(method: BuiltModel) -> list[str]:
     from torch.utils import _pytree
 
     try:
-        bound = inspect.signature(method.module.forward).bind(*method.args, **method.kwargs)
+        bound = _signature(method.module).bind(*method.args, **method.kwargs)
         names = [name for name in bound.arguments if name not in ("args", "kwargs")][: len(method.args)]
     except (TypeError, ValueError):
         names = []
@@ -185,7 +185,16 @@ def narrowed(
 
 def parameters(module: torch.nn.Module) -> list[str]:
     """Return the names of forward()'s parameters."""
-    return list(inspect.signature(module.forward).parameters)
+    return list(_signature(module).parameters)
+
+
+def _signature(module: torch.nn.Module) -> inspect.Signature:
+    """Return the signature of forward(), of the module inside of wrappers that pass all inputs on."""
+    from etprof import wrappers
+
+    while isinstance(module, wrappers.Select | wrappers.Substitute):
+        module = module.module
+    return inspect.signature(module.forward)
 
 
 def resized(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:

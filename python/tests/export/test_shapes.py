@@ -7,8 +7,10 @@ import pytest
 import torch
 from executorch.runtime import Runtime
 
+from etprof import wrappers
 from etprof.export import main
 from etprof.exporting import find, lower, shapes
+from etprof.exporting.find import BuiltModel
 from etprof.exporting.manifest import Method
 
 NET = """
@@ -112,6 +114,24 @@ class Sound(torch.nn.Module):
 
     def forward(self, sound: torch.Tensor) -> dict[str, torch.Tensor]:
         return {"features": self.convs(sound)}
+
+
+class Tokens(torch.nn.Module):
+    def forward(self, input_ids, mask=None, parts=(), **options):
+        return {"logits": input_ids * mask, "parts": parts, **options}
+
+
+def test_inputs_of_a_model_inside_of_wrappers_have_its_names():
+    model, ones = Tokens(), torch.ones(1, 4)
+    for module in (model, wrappers.Select(model, "logits"), wrappers.Substitute(wrappers.Select(model, "logits"), {})):
+        method = BuiltModel(module, (ones,), {"mask": ones, "parts": (ones, ones)}, None)
+        assert shapes.input_names(method) == ["input_ids", "mask", "", ""]
+        assert shapes.parameters(module)[:2] == ["input_ids", "mask"]
+        (bounded,) = shapes.with_bounds("net", {"forward": method}, [shapes.parse_bounds("input_ids=1x7")]).values()
+        assert bounded.args[0].shape == (1, 7)
+    # Inputs of a module that takes any number have no names.
+    model.forward = lambda *args: args[0]
+    assert shapes.input_names(BuiltModel(wrappers.Select(model, 0), (ones,), {}, None)) == [""]
 
 
 def test_sizes_that_vary_less_than_was_asked_for_are_told():
