@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from etprof import backends, wrappers
-from etprof.exporting import hints, lower
+from etprof.exporting import find, hints, lower
 from etprof.exporting.find import BuiltModel
 from etprof.models.seeded import seeded
 
@@ -59,9 +60,11 @@ class Net(nn.Module):
         return self.gelu(self.silu(x)) * 3, functional.gelu(x), mixed, positions, distances, state, *images
 
 
-def left_of(model: nn.Module, dtype: str) -> tuple[list[hints.Hint], int]:
+INPUTS = (torch.linspace(-1, 1, 128).reshape(1, 8, 16), torch.arange(8))
+
+
+def left_of(model: nn.Module, dtype: str, inputs: tuple = INPUTS) -> tuple[list[hints.Hint], int]:
     """The advice, and how many operators are not delegated."""
-    inputs = (torch.linspace(-1, 1, 128).reshape(1, 8, 16), torch.arange(8))
     built = lower.with_precision({"forward": BuiltModel(model.eval(), inputs, {}, None)}, dtype)
     exported = {name: lower.trace(method) for name, method in built.items()}
     edge = lower.to_edge(exported, backends.partitioners("net", "xnnpack", None), False)
@@ -125,3 +128,22 @@ def test_what_is_advised_applies(model, dtype: str, expected: set[str]):
     assert not any(hint["text"].startswith("Use `") for hint in again)
     named = sum(hint["operators"] for hint in found if hint["text"].startswith("Use `"))
     assert named > 10 and before - after >= named - 1  # the boolean mask stays, as one operator
+
+
+def test_the_guide_shows_where_the_code_of_hints_goes(tmp_path: Path):
+    """In a whole file: without each line the hint with that call is given, and with all of them none."""
+    guide = Path(__file__).resolve().parents[3] / "docs" / "guides" / "models.md"
+    (text,) = [
+        block for block in re.findall(r"```python\n(.*?)```", guide.read_text(), re.S) if "class Faster" in block
+    ]
+    _, first, *calls, last = re.search(r"get_eager_model.*?\n\n", text, re.S)[0].strip().split("\n")
+    assert (first.strip(), last.strip()) == ("model = Net().eval()", "return model")
+
+    def code(lines: list[str]) -> set[str]:
+        (tmp_path / "faster.py").write_text(text.replace("\n".join(calls) + "\n", "".join(f"{x}\n" for x in lines)))
+        (method,) = find.build_methods(find.find_model(f"{tmp_path / 'faster.py'}:Faster")).values()
+        found, _ = left_of(method.module, "fp32", method.args)
+        return {named[1] for hint in found if (named := re.match(r"Use `(.*?)`", hint["text"]))}
+
+    assert code([]) == {re.sub(r"^ *model\S* = |(?<=\()model\.", "", call) for call in calls}
+    assert code(calls) == set()
