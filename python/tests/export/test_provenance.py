@@ -10,7 +10,7 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from torch.fx.proxy import TracerBase
 from torch.fx.traceback import NodeSource
 
-from etprof.exporting import explain, find, lower, provenance
+from etprof.exporting import explain, find, lower, places, provenance
 
 
 def export() -> tuple[bytes, str]:
@@ -71,6 +71,13 @@ def test_the_line_is_the_operators_and_not_its_callers():
         "aten.linear.default": (lines["layer"], "0.linear"),
         "aten.cumsum.default": (lines["innermost"], "0"),
         "aten.mul.Tensor": (lines["caller"], "0"),
+    }
+    # The lines of a file that a module runs are one place, those with most operators first.
+    shown = explain.shown(__file__)
+    lines_of_module = f"{lines['innermost']}, {lines['caller']}"
+    assert set(places.of({"forward": exported})["forward"]) == {
+        f"* ({shown}, lines {lines_of_module}): 1 cumsum, 1 mul",
+        f"*.linear ({shown}, line {lines['layer']}): 1 linear",
     }
     # Of PyTorch's own code traces have forward() only, as without this; of pytest's they have nothing.
     trace = "".join(node.meta.get("stack_trace", "") for node in exported.graph.nodes)
