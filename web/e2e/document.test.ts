@@ -11,6 +11,7 @@ import { closeBrowser, described, exported, kEtprof, kHostile, kRoot, lacking, o
 import { pagesOf } from "./pdf";
 
 const kLog = join(kRoot, "tests/data/toy_cnn.t1.log");
+const kLongName = "− module.bert.encoder.layer.1.attention.self Where";
 const kTable = "toy_cnn.t1: Operators";
 
 let folder: string;
@@ -32,7 +33,7 @@ function everything(): Document {
   const nothing: Cell = { kind: "nothing", text: "—" };
   const rows = kHostile.map((name, i) => ({ cells: [text(name), time((7 - i) * 1e6), nothing], role: "part" as const, depth: i % 2 }));
   const sum: Row = { cells: [text("all of it"), time(27e6), { kind: "speedup", text: "2.00x", value: 2, low: 1.9, high: 2.1, verdict: "faster", tone: "good" }], role: "sum" };
-  const many = Array.from({ length: 300 }, (_, i) => ({ cells: [text(`row ${i}`), time(i * 1e6), nothing] }));
+  const many = Array.from({ length: 300 }, (_, i) => ({ cells: [text(i > 0 ? `row ${i}` : kLongName), time(i * 1e6), nothing] }));
   const parts: Part[] = [
     { table: { id: "times", title: "Times", level: "usual", columns, rows: [...rows, sum] } },
     { table: { id: "folded", title: "Folded away", level: "folded", columns, rows: [{ cells: [text("hidden"), time(1e6), nothing] }] } },
@@ -196,6 +197,17 @@ described("the page of a document", () => {
       expect(await page.evaluate(() => document.documentElement.scrollWidth), file).toBeLessThanOrEqual(360);
       await context.close();
     }
+  });
+
+  it("keeps on a phone the end of a name, which distinguishes it", async () => {
+    const { page, context } = await open(every, "", { viewport: { width: 400, height: 850 } });
+    const name = table(page, "Many rows: many").locator("tbody td .name").first();
+    expect(await name.innerText()).toMatch(/^− ….*[.]attention[.]self Where$/);
+    expect(await name.evaluate((one) => one.scrollHeight <= one.clientHeight && one.scrollWidth <= one.clientWidth)).toBe(true); // not clipped
+    expect(await table(page, "Many rows: many").locator("tbody td").first().getAttribute("title")).toBe(kLongName);
+    await page.setViewportSize({ width: 1280, height: 850 });
+    await expect.poll(() => firstCells(page, "Many rows: many").then(([first]) => first)).toBe(kLongName);
+    await context.close();
   });
 
   it("prints all of it, what is folded too, in the width of the paper", async () => {

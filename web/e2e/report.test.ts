@@ -392,6 +392,8 @@ described("a report opened from disk", () => {
     const { page, context } = await open(layered, "#report?at=modules");
     const pieces = page.locator(".icicle button");
     expect(await pieces.evaluateAll((all) => all.map((one) => (one as HTMLElement).style.width))).toEqual(["100%", expect.stringMatching(/^66\.66/)]);
+    const width = (at: number) => pieces.nth(at).evaluate((one) => one.getBoundingClientRect().width);
+    expect((await width(1)) / (await width(0))).toBeCloseTo(2 / 3, 2);
     await pieces.nth(1).click();
     await expect.poll(() => pieces.first().evaluate((one) => (one as HTMLElement).style.width)).toBe("100%");
     expect(await pieces.count()).toBe(1);
@@ -698,7 +700,7 @@ described("a report opened from disk", () => {
     await seen("Self time by group", ["speedup", baseline, candidate]);
     await seen("Startup and memory", ["change", baseline, candidate]);
     await page.goto(`${page.url().split("#")[0]}#operators`);
-    await seen("operators", ["Verdict", baseline, candidate]);
+    await seen("operators", ["Change", baseline, candidate, "Verdict"]);
     const interval = await page.locator("td .verdict small").first().boundingBox();
     expect((interval?.x ?? 400) + (interval?.width ?? 0)).toBeLessThanOrEqual(390);
     await context.close();

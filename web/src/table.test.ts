@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { breakable, type Column, compareValues, tableCsv, orderForNarrow, verdictFields } from "./table";
+import { breakable, type Column, compareValues, tableCsv, orderForNarrow, shortName, verdictFields } from "./table";
 
 it("numbers are ordered by size, whatever their decimals", () => {
   expect([2.81, 2.13, 10.5, 0.9, 2.5].sort(compareValues)).toEqual([0.9, 2.13, 2.5, 2.81, 10.5]);
@@ -13,6 +13,16 @@ it("on a phone, the name comes first, then verdicts, times, and other columns", 
   const column = (id: string, narrowOrder?: number): Column<null> => ({ id, title: id, value: () => null, narrowOrder });
   const columns = [column("name"), column("share"), column("time", 1), column("layer"), column("verdict", 0), column("other time", 1)];
   expect(orderForNarrow(columns).map(({ id }) => id)).toEqual(["name", "verdict", "time", "other time", "share", "layer"]);
+});
+
+it("a name on a phone keeps its end, which distinguishes it", () => {
+  for (const cut of [false, true]) expect(shortName("− module.bert.encoder.layer.1.attention.self Where", cut)).toBe("− …layer.1.attention.self Where");
+  expect(shortName("module.module.module.a_module_with_a_very_very_long_name Add", true)).toBe("…a_module_with_…ry_long_name Add");
+  expect(shortName("Batch Matrix Multiply (NC, F32) GEMM #10", true)).toBe("Batch Matrix Mu…C, F32) GEMM #10");
+  expect(shortName("Batch Matrix Multiply (NC, F32) GEMM #10", false)).toBe("Batch Matrix Multiply (NC, F32) GEMM #10");
+  for (const name of ["Fully Connected (NC, F32) GEMM 9", "native_call_where.self_out", "features.3.conv.0", "x", ""]) expect(shortName(name, true)).toBe(name);
+  expect(shortName("x".repeat(10_000), true).length).toBe(32);
+  expect(shortName(`${"a.".repeat(50)}$& Add`, true)).toContain("$& Add");
 });
 
 it("a printed name breaks behind punctuation and between words, never within a word", () => {

@@ -50,6 +50,21 @@ export function orderForNarrow<T>([first, ...others]: Column<T>[]): Column<T>[] 
   return first ? [first, ...others.sort((a, b) => (order(a) === order(b) ? 0 : order(a) - order(b)))] : [];
 }
 
+// Shortens a name for a phone, but keeps its end, which distinguishes it from other names. A path loses its outer modules:
+// "− module.bert.encoder.layer.1.attention.self Where" -> "− …layer.1.attention.self Where". If `cut`, a name that is still
+// too long loses its middle.
+const kMaxNameLength = 32; // letters, two lines of the first column
+export function shortName(text: string, cut: boolean): string {
+  const path = text.split(/[\s()]/).find((word) => word.split(".").length > 2) ?? "";
+  const modules = path.split(".");
+  let name = text;
+  while (name.length > kMaxNameLength && modules.length > 1) {
+    modules.shift();
+    name = text.replace(path, () => `…${modules.join(".")}`);
+  }
+  return !cut || name.length <= kMaxNameLength ? name : `${name.slice(0, kMaxNameLength - 17)}…${name.slice(-16)}`;
+}
+
 export interface Field<T> {
   title: string;
   value: (row: T) => string | number | null;
@@ -238,7 +253,7 @@ export function DataTable<T>(props: TableProps<T>) {
                     aria-sort={order === "asc" ? "ascending" : order === "desc" ? "descending" : "none"}
                   >
                     <button type="button" title={column.hint} onClick={header.column.getToggleSortingHandler()}>
-                      {column.title}
+                      {breakable(column.title).map((part, i) => (i === 0 ? part : [<wbr key={i} />, part]))}
                       <span aria-hidden="true">{order === "asc" ? " ▲" : order === "desc" ? " ▼" : ""}</span>
                     </button>
                   </th>
@@ -258,7 +273,7 @@ export function DataTable<T>(props: TableProps<T>) {
               return (
                 <tr key={row.id} class={props.onRow ? "choose" : props.rowClass?.(row.original)} onClick={() => props.onRow?.(row.original)}>
                   {columns.map((column, at) => (
-                    <Cell key={column.id} column={column} row={row.original} table={props} first={at === 0} />
+                    <Cell key={column.id} column={column} row={row.original} table={props} first={at === 0} short={at === 0 && narrow ? scrolls || !!props.onRow : null} />
                   ))}
                 </tr>
               );
@@ -274,7 +289,7 @@ export function DataTable<T>(props: TableProps<T>) {
               {tail.map((row, index) => (
                 <tr key={index} class={props.rowClass?.(row)}>
                   {columns.map((column, at) => (
-                    <Cell key={column.id} column={column} row={row} table={props} first={at === 0} />
+                    <Cell key={column.id} column={column} row={row} table={props} first={at === 0} short={at === 0 && narrow ? scrolls || !!props.onRow : null} />
                   ))}
                 </tr>
               ))}
@@ -322,10 +337,12 @@ export function breakable(text: string): string[] {
 }
 const kMaxWordLength = 30; // letters; longer words are broken, because they would push other columns off the paper
 
-function Cell<T>({ column, row, table, first }: { column: Column<T>; row: T; table: TableProps<T>; first: boolean }) {
+// `short`: null if the whole name is shown, else whether it has to fit into two lines.
+function Cell<T>({ column, row, table, first, short }: { column: Column<T>; row: T; table: TableProps<T>; first: boolean; short: boolean | null }) {
   const given = column.text ? column.text(row) : (column.value(row) ?? "—");
+  const name = short !== null && typeof given === "string" ? shortName(given, short) : given;
   const parts = usePrinting() && typeof given === "string" && !column.numeric ? breakable(given) : null;
-  const content = parts ? parts.flatMap((part, i) => (i === 0 ? [part] : [<wbr key={i} />, part])) : given;
+  const content = parts ? parts.flatMap((part, i) => (i === 0 ? [part] : [<wbr key={i} />, part])) : name;
   const length = column.bar?.(row);
   const depth = column.depth?.(row);
   const body =
@@ -340,6 +357,8 @@ function Cell<T>({ column, row, table, first }: { column: Column<T>; row: T; tab
       >
         {content}
       </button>
+    ) : short !== null ? (
+      <span class="name">{content}</span>
     ) : (
       content
     );
@@ -348,7 +367,7 @@ function Cell<T>({ column, row, table, first }: { column: Column<T>; row: T; tab
   return (
     <td
       class={`${column.numeric ? "number" : ""} ${column.wide ? "wide" : ""} ${long ? "long" : ""} ${column.tone?.(row) ?? ""}`}
-      style={depth ? { paddingLeft: `calc(10px + ${depth} * 1.2em)` } : undefined}
+      style={depth ? { paddingLeft: `calc(10px + ${depth} * var(--indent))` } : undefined}
       title={tip}
     >
       {length !== null && length !== undefined && <Bar length={length} />}

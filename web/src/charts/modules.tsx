@@ -63,6 +63,7 @@ export function Icicle(props: {
         const layer = props.layers[piece.index] as Layer;
         const row = props.compared.get(layer.path);
         const name = layer.path === "" ? "(model)" : layer.path;
+        const named = piece.width / root.width > 0.03;
         const label = `${name}: ${time(layer.total_ns / props.runs / 1e6)}, self ${time(layer.self_ns / props.runs / 1e6)}${row ? `, ${verdict(row)}` : ""}`;
         return (
           <button
@@ -77,9 +78,10 @@ export function Icicle(props: {
               top: (piece.depth - root.depth) * kRowHeight,
               height: kRowHeight - 2,
               background: color(row),
+              padding: named ? undefined : 0, // else a narrow module would be wider than its time
             }}
           >
-            {piece.width / root.width > 0.03 ? name.split(".").slice(-2).join(".") : ""}
+            {named ? name.split(".").slice(-2).join(".") : ""}
           </button>
         );
       })}

@@ -53,8 +53,9 @@ export function makeRows(report: Report, comparison: Comparison | undefined, exp
 }
 
 // Returns the row's share of one inference of the candidate. Calls of delegates and of the method are not operators of an
-// experiment, so their time comes from the comparison.
+// experiment, so their time comes from the comparison. An operator that the candidate lacks has no share.
 export function candidateShare(row: OperatorRow, comparison: Comparison): number | null {
+  if (row.compared?.candidate_ms === null) return null;
   const part = row.compared?.candidate_total_ns ?? null;
   const whole = comparison.whole.candidate_total_ns;
   return row.after?.share ?? (part === null || whole <= 0 ? null : part / whole);
@@ -122,9 +123,9 @@ function makeColumns(comparison: Comparison | undefined, largest: number): Colum
       value: (r) => r.compared?.ratio ?? null,
       text: (r) => (r.compared ? <Verdict row={r.compared} comparison={comparison} /> : NONE),
       fields: verdictFields("Verdict", (r) => r.compared),
-      narrowOrder: 0,
+      narrowOrder: 2,
     },
-    { ...timed("change", "Change", selfTimeChange), text: (r) => `${(selfTimeChange(r) ?? 0) > 0 ? "+" : ""}${times.text(selfTimeChange(r))}`, hint: `time that ${comparison.candidate} takes more; sorts by its size`, order: (r) => Math.abs(selfTimeChange(r) ?? 0), narrowOrder: 2 },
+    { ...timed("change", "Change", selfTimeChange), text: (r) => `${(selfTimeChange(r) ?? 0) > 0 ? "+" : ""}${times.text(selfTimeChange(r))}`, hint: `time that ${comparison.candidate} takes more; sorts by its size`, order: (r) => Math.abs(selfTimeChange(r) ?? 0), narrowOrder: 0 },
     { id: "share", title: "% of total", heading: "Share of total", hint: `of ${comparison.candidate}`, value: (r) => candidateShare(r, comparison), text: (r) => share(candidateShare(r, comparison)), numeric: true },
     ...facts,
   ];
@@ -135,8 +136,8 @@ export const isClipped = (row: OperatorDelta): boolean => !row.baseline_key && !
 
 function Verdict({ row, comparison }: { row: OperatorDelta; comparison: Comparison }) {
   if (isClipped(row)) return NONE;
-  if (!row.baseline_key) return <span class="quiet">only in {comparison.candidate}</span>;
-  if (!row.candidate_key) return <span class="quiet">only in {comparison.baseline}</span>;
+  if (!row.baseline_key) return <span class="quiet only">only in {comparison.candidate}</span>;
+  if (!row.candidate_key) return <span class="quiet only">only in {comparison.baseline}</span>;
   return <VerdictText row={row} />;
 }
 

@@ -554,7 +554,7 @@ function AreaSums({ runs, report, area, close }: { runs: Lane[]; report: Report;
     () => [
       { id: "type", title: "Type", value: (r) => r.type } as Column<(typeof rows)[number]>,
       ...runs.flatMap((lane, at): Column<(typeof rows)[number]>[] => [
-        { id: `self${at}`, title: `${lane.name}, ${times.unit}`, heading: lane.name, value: (r) => (r.sums[at] ? r.sums[at].self / 1e6 : null), text: (r) => times.text(r.sums[at] && r.sums[at].self / 1e6), unit: "ms", numeric: true, bar: (r) => (r.sums[at]?.self ?? 0) / (area.to - area.from) },
+        { id: `self${at}`, title: `${lane.name}, ${times.unit}`, heading: lane.name, value: (r) => (r.sums[at] ? r.sums[at].self / 1e6 : null), text: (r) => times.text(r.sums[at] && r.sums[at].self / 1e6), unit: "ms", numeric: true, bar: (r) => (r.sums[at]?.self ?? 0) / (area.to - area.from), narrowOrder: 0 },
         { id: `count${at}`, title: "Count", heading: `${lane.name}: count`, value: (r) => r.sums[at]?.count ?? null, numeric: true },
       ]),
     ],

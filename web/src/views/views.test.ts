@@ -208,6 +208,7 @@ it("a delegate call has a share of the inference", () => {
   const row = { id: "", name: "DELEGATE_CALL", before: null, after: null, compared: { candidate_total_ns: 3_000_000 } } as unknown as Parameters<typeof candidateShare>[0];
   expect(candidateShare(row, pair)).toBe(0.25);
   expect(candidateShare({ ...row, compared: null }, pair)).toBeNull();
+  expect(candidateShare({ ...row, compared: { candidate_total_ns: 0, candidate_ms: null } } as typeof row, pair)).toBeNull();
   expect(candidateShare({ ...row, after: { share: 0.5 } } as typeof row, pair)).toBe(0.5);
 });
 
