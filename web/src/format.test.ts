@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bytes, count, digits, factor, interval, NONE, share, time, timesUpTo, verdict } from "./format";
+import { axisTimesUpTo, bytes, count, digits, factor, interval, NONE, share, time, timesUpTo, verdict } from "./format";
 
 const row = (verdict: string | null, ratio: number | null, low: number | null = null, high: number | null = null) => ({
   verdict,
@@ -24,6 +24,14 @@ describe("numbers", () => {
     expect(text(0.0021, 0.0021, 0.00145, 3.3e-5)).toEqual(["µs", "2.10", "1.45", "0.033"]);
     expect(text(12.5, 12.5, 0.0625, 0.0012, 1e-6)).toEqual(["ms", "12.500", "0.063", "0.0012", "<0.00001"]);
     expect(text(12_500, 12_500, 250)).toEqual(["s", "12.50", "0.25"]);
+  });
+  it("of an axis have the unit of the longest", () => {
+    const marks = (longest: number, ...ms: number[]) => ms.map(axisTimesUpTo(longest));
+    expect(marks(0.12, 0, 0.02, 0.1, 0.12)).toEqual(["0 µs", "20 µs", "100 µs", "120 µs"]);
+    expect(marks(1.5, 0, 0.05, 0.1 + 0.2, 1.5)).toEqual(["0 ms", "0.05 ms", "0.3 ms", "1.5 ms"]);
+    expect(marks(20_000, 12_500)).toEqual(["12.5 s"]);
+    expect(marks(5e-4, 2e-4, -1e-4)).toEqual(["200 ns", "−100 ns"]);
+    expect(marks(0, 0)).toEqual(["0 ns"]);
   });
   it("have the unit that fits", () => {
     expect(time(8.453143)).toBe("8.45 ms");

@@ -30,6 +30,12 @@ export function timesUpTo(longestMs: number): { unit: string; text: (ms: number 
   return { unit, text };
 }
 
+// Returns a formatter for the marks of an axis, which all have the unit that suits the longest time: "20 µs", "100 µs".
+export function axisTimesUpTo(longestMs: number): (ms: number) => string {
+  const [unit, scale] = longestMs >= 10_000 ? (["s", 1e-3] as const) : longestMs >= 1 ? (["ms", 1] as const) : longestMs >= 1e-3 ? (["µs", 1e3] as const) : (["ns", 1e6] as const);
+  return (ms) => `${Number((ms * scale).toPrecision(6))} ${unit}`.replace("-", "−");
+}
+
 // Formats a number with at least three significant digits and no exponent: 0.0123, 1.23, 12.3, 123, 1234.
 export function digits(value: number): string {
   const size = Math.abs(value);

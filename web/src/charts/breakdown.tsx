@@ -2,7 +2,7 @@ import type { EChartsCoreOption } from "echarts/core";
 import { useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
 import { colorOfName } from "../colors";
-import { escapeHtml, share, time } from "../format";
+import { axisTimesUpTo, escapeHtml, share, time } from "../format";
 import { Choice, ComparisonChoice } from "../parts";
 import type { Breakdown, Comparison, Delta, Experiment, Report } from "../report";
 import { type Theme, useTheme } from "../theme";
@@ -34,6 +34,7 @@ export function Stacked({ report, by, relative }: { report: Report; by: By; rela
   const theme = useTheme();
   const option = useMemo<EChartsCoreOption>(() => {
     const rows = stackRows(shown, by);
+    const axisTime = axisTimesUpTo(Math.max(0, ...shown.map((_, i) => rows.reduce((sum, row) => sum + (row.values[i] ?? 0), 0))));
     return {
       grid: { left: 10, right: 30, top: 60, bottom: 30, containLabel: true },
       legend: { type: "scroll" },
@@ -44,7 +45,7 @@ export function Stacked({ report, by, relative }: { report: Report; by: By; rela
       xAxis: {
         type: "value",
         max: relative ? 1 : undefined,
-        axisLabel: { formatter: (v: number) => (relative ? share(v) : time(v)) },
+        axisLabel: { formatter: (v: number) => (relative ? share(v) : axisTime(v)) },
       },
       yAxis: {
         type: "category",
@@ -122,7 +123,7 @@ export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }
           return `${escapeHtml(bar.name)}: ${text}`;
         },
       },
-      xAxis: { type: "value", axisLabel: { formatter: (v: number) => time(v) } },
+      xAxis: { type: "value", axisLabel: { formatter: axisTimesUpTo(Math.max(...bars.map((bar) => bar.to))) } },
       yAxis: { type: "category", inverse: true, data: bars.map((bar) => bar.name) },
       series: [
         {

@@ -1,7 +1,7 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { useMemo } from "preact/hooks";
 import { Chart } from "../chart";
-import { time } from "../format";
+import { axisTimesUpTo, time } from "../format";
 import type { Ladder, Report } from "../report";
 
 function LadderChart({ ladder }: { ladder: Ladder }) {
@@ -11,7 +11,7 @@ function LadderChart({ ladder }: { ladder: Ladder }) {
       legend: { show: ladder.threads.length > 1 },
       tooltip: { trigger: "axis", valueFormatter: (value: unknown) => time(value as number) },
       xAxis: { type: "category", data: ladder.levels.map((level) => level.name) },
-      yAxis: { type: "value", name: "latency", min: 0, axisLabel: { formatter: (v: number) => time(v) } },
+      yAxis: { type: "value", name: "latency", min: 0, axisLabel: { formatter: axisTimesUpTo(Math.max(0, ...ladder.latency.cells.map((cell) => cell.ms ?? 0))) } },
       series: ladder.threads.map((threads) => ({
         name: threads === 1 ? "1 thread" : `${threads} threads`,
         type: "line",

@@ -1,7 +1,7 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { useMemo } from "preact/hooks";
 import { Chart, kColors } from "../chart";
-import { escapeHtml, NONE, share, time } from "../format";
+import { axisTimesUpTo, escapeHtml, NONE, share, time } from "../format";
 import type { Experiment, Report } from "../report";
 import { type Column, DataTable } from "../table";
 
@@ -28,11 +28,12 @@ function Latencies({ report }: { report: Report }) {
   const latest = Math.max(...shown.map((e) => e.latency_ms.p90 ?? slowest));
   const { start, end, last } = latencyRange(fastest, latest, slowest);
   const option = useMemo<EChartsCoreOption>(() => {
+    const axisTime = axisTimesUpTo(end);
     return {
       grid: { left: 60, right: 20, top: 56, bottom: 70 },
       legend: { type: "scroll" },
       tooltip: { trigger: "axis", valueFormatter: (value: unknown) => share(value as number) },
-      xAxis: { type: "value", name: "latency, ms", nameLocation: "middle", nameGap: 28, min: start, max: last, axisLabel: { showMinLabel: false, showMaxLabel: false } },
+      xAxis: { type: "value", name: "latency", nameLocation: "middle", nameGap: 28, min: start, max: last, axisLabel: { showMinLabel: false, showMaxLabel: false, formatter: axisTime } },
       yAxis: { type: "value", name: "share of runs", min: 0, max: 1, axisLabel: { formatter: (v: number) => share(v) } },
       dataZoom: [
         { type: "inside", filterMode: "none", startValue: start, endValue: end },
@@ -118,7 +119,7 @@ function Bursts({ report }: { report: Report }) {
         },
       },
       xAxis: { type: "value", name: timed ? "seconds since the first burst" : "burst", nameLocation: "middle", nameGap: 28, max: "dataMax", axisLabel: { showMaxLabel: false } },
-      yAxis: { type: "value", scale: true, axisLabel: { formatter: (v: number) => time(v) } },
+      yAxis: { type: "value", scale: true, axisLabel: { formatter: axisTimesUpTo(Math.max(...all.map((row) => row.median))) } },
       dataZoom: [
         { type: "inside", filterMode: "none" },
         { type: "slider", filterMode: "none", height: 18, bottom: 8, labelFormatter: (v: number) => (timed ? `${v.toFixed(1)} s` : v.toFixed(0)) },

@@ -1,7 +1,7 @@
 import type { EChartsCoreOption } from "echarts/core";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart } from "../chart";
-import { escapeHtml, bytes, count, interval, NONE, share, time, timesUpTo, verdict } from "../format";
+import { axisTimesUpTo, escapeHtml, bytes, count, interval, NONE, share, time, timesUpTo, verdict } from "../format";
 import { ComparisonChoice, ExperimentChoice, Facts, RatioNote, Section, VerdictText } from "../parts";
 import { type Comparison, type Experiment, type Operator, type OperatorDelta, type Report, callNumbers, findVariants } from "../report";
 import { setQuery, useRoute } from "../route";
@@ -235,7 +235,7 @@ function Spread({ report, shownOperators }: { report: Report; shownOperators: Sh
       grid: { left: 80, right: 20, top: 34, bottom: 44 },
       tooltip: { trigger: "item", formatter: (point: { seriesName: string; value: number[] }) => `${escapeHtml(point.seriesName)}, run ${point.value[0]}: ${time(point.value[1])}` },
       xAxis: { type: "value", name: "traced run", nameLocation: "middle", nameGap: 26, minInterval: 1, max: "dataMax" },
-      yAxis: { type: "value", scale: true, axisLabel: { formatter: (v: number) => time(v) } },
+      yAxis: { type: "value", scale: true, axisLabel: { formatter: axisTimesUpTo(Math.max(0, ...series.flatMap((one) => one.points.map((point) => point.ms)))) } },
       series: series.map((one) => ({ name: one.name, type: "scatter", symbolSize: 6, data: one.points.map((point) => [point.run, point.ms]) })),
     }),
     [series],
