@@ -15,16 +15,17 @@ export function time(ms: number | null | undefined): string {
 }
 
 // Returns the unit that suits the longest time of a column, and a function that formats times in that unit, without it.
-// Times have a fixed number of decimals. A shorter time gets up to two more, so that it is not shown as 0.
+// Times have a fixed number of decimals. A shorter time gets more, so that it is not shown as 0.
 export function timesUpTo(longestMs: number): { unit: string; text: (ms: number | null | undefined) => string } {
-  const [unit, scale, decimals] = longestMs >= 10_000 ? (["s", 1e-3, 2] as const) : longestMs >= 1 ? (["ms", 1, 3] as const) : (["µs", 1e3, longestMs >= 0.01 ? 1 : 2] as const);
+  const [unit, scale, decimals, most] =
+    longestMs >= 10_000 ? (["s", 1e-3, 2, 3] as const) : longestMs >= 1 ? (["ms", 1, 3, 4] as const) : (["µs", 1e3, longestMs >= 0.01 ? 1 : 2, 3] as const);
   const text = (ms: number | null | undefined) => {
     if (ms === null || ms === undefined || !Number.isFinite(ms)) return NONE;
     const size = Math.abs(ms * scale);
-    const least = 10 ** -(decimals + 2);
-    if (size > 0 && size < least / 2) return `<${least.toFixed(decimals + 2)}`;
+    const least = 10 ** -most;
+    if (size > 0 && size < least / 2) return `<${least.toFixed(most)}`;
     // At least two digits from the first one that is not 0.
-    const shown = size === 0 ? decimals : Math.min(decimals + 2, Math.max(decimals, 1 - Math.floor(Math.log10(size))));
+    const shown = size === 0 ? decimals : Math.min(most, Math.max(decimals, 1 - Math.floor(Math.log10(size))));
     return `${ms < 0 ? "−" : ""}${size.toFixed(shown)}`;
   };
   return { unit, text };

@@ -17,11 +17,11 @@ it("on a phone, the name comes first, then verdicts, times, and other columns", 
 
 it("a name on a phone keeps its end, which distinguishes it", () => {
   for (const cut of [false, true]) expect(shortName("− module.bert.encoder.layer.1.attention.self Where", cut)).toBe("− …layer.1.attention.self Where");
-  expect(shortName("module.module.module.a_module_with_a_very_very_long_name Add", true)).toBe("…a_module_with_…ry_long_name Add");
-  expect(shortName("Batch Matrix Multiply (NC, F32) GEMM #10", true)).toBe("Batch Matrix Mu…C, F32) GEMM #10");
+  expect(shortName("module.module.module.a_module_with_a_very_very_long_name Add", true)).toBe("…a_module_with…y_long_name Add");
+  expect(shortName("Batch Matrix Multiply (NC, F32) GEMM #10", true)).toBe("Batch Matrix M…, F32) GEMM #10");
   expect(shortName("Batch Matrix Multiply (NC, F32) GEMM #10", false)).toBe("Batch Matrix Multiply (NC, F32) GEMM #10");
-  for (const name of ["Fully Connected (NC, F32) GEMM 9", "native_call_where.self_out", "features.3.conv.0", "x", ""]) expect(shortName(name, true)).toBe(name);
-  expect(shortName("x".repeat(10_000), true).length).toBe(32);
+  for (const name of ["Convolution (NHWC) DWConv #10", "native_call_where.self_out", "features.3.conv.0", "x", ""]) expect(shortName(name, true)).toBe(name);
+  expect(shortName("x".repeat(10_000), true).length).toBe(30);
   expect(shortName(`${"a.".repeat(50)}$& Add`, true)).toContain("$& Add");
 });
 

@@ -53,7 +53,7 @@ export function orderForNarrow<T>([first, ...others]: Column<T>[]): Column<T>[] 
 // Shortens a name for a phone, but keeps its end, which distinguishes it from other names. A path loses its outer modules:
 // "− module.bert.encoder.layer.1.attention.self Where" -> "− …layer.1.attention.self Where". If `cut`, a name that is still
 // too long loses its middle.
-const kMaxNameLength = 32; // letters, two lines of the first column
+const kMaxNameLength = 32; // letters, about two lines of the first column
 export function shortName(text: string, cut: boolean): string {
   const path = text.split(/[\s()]/).find((word) => word.split(".").length > 2) ?? "";
   const modules = path.split(".");
@@ -62,7 +62,7 @@ export function shortName(text: string, cut: boolean): string {
     modules.shift();
     name = text.replace(path, () => `…${modules.join(".")}`);
   }
-  return !cut || name.length <= kMaxNameLength ? name : `${name.slice(0, kMaxNameLength - 17)}…${name.slice(-16)}`;
+  return !cut || name.length <= kMaxNameLength ? name : `${name.slice(0, kMaxNameLength - 18)}…${name.slice(-15)}`;
 }
 
 export interface Field<T> {

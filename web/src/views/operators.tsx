@@ -72,6 +72,8 @@ const kMinRunsForP90 = 10;
 const kMinRunsForP99 = 100;
 const p99 = ({ after }: OperatorRow): number | null => (after && after.self_ms.n >= kMinRunsForP99 ? after.self_ms.p99 : null);
 
+const kFacts = ["group", "layer", "macs", "shape"];
+
 function makeColumns(comparison: Comparison | undefined, largest: number): Column<OperatorRow>[] {
   const name: Column<OperatorRow> = { id: "name", title: "Operator", value: (r) => r.name };
   const times = timesUpTo(largest);
@@ -125,7 +127,7 @@ function makeColumns(comparison: Comparison | undefined, largest: number): Colum
       fields: verdictFields("Verdict", (r) => r.compared),
       narrowOrder: 2,
     },
-    { ...timed("change", "Change", selfTimeChange), text: (r) => `${(selfTimeChange(r) ?? 0) > 0 ? "+" : ""}${times.text(selfTimeChange(r))}`, hint: `time that ${comparison.candidate} takes more; sorts by its size`, order: (r) => Math.abs(selfTimeChange(r) ?? 0), narrowOrder: 0 },
+    { ...timed("change", "Change", selfTimeChange), text: (r) => times.text(selfTimeChange(r)).replace(/^(?=[\d.]*[1-9])/, "+"), hint: `time that ${comparison.candidate} takes more; sorts by its size`, order: (r) => Math.abs(selfTimeChange(r) ?? 0), narrowOrder: 0 },
     { id: "share", title: "% of total", heading: "Share of total", hint: `of ${comparison.candidate}`, value: (r) => candidateShare(r, comparison), text: (r) => share(candidateShare(r, comparison)), numeric: true },
     ...facts,
   ];
@@ -274,7 +276,8 @@ export function Operators({ report }: { report: Report }) {
     () => Math.max(1e-12, ...rows.map((r) => Math.max(r.compared?.baseline_ms ?? 0, r.compared?.candidate_ms ?? 0, r.after?.mean_ms ?? 0))),
     [rows],
   );
-  const columns = useMemo(() => makeColumns(comparison, largest), [comparison, largest]);
+  // A column of facts that no operator has is only exported.
+  const columns = useMemo(() => makeColumns(comparison, largest).map((column) => ({ ...column, hidden: kFacts.includes(column.id) && rows.every((row) => column.value(row) === null) })), [rows, comparison, largest]);
   const chosen = rows.find((row) => row.id === query.get("op"));
   const [before, after] = useMemo<(Experiment | undefined)[]>(
     () => (comparison ? (findVariants(report, comparison) ?? []) : [undefined, experiment]),
