@@ -92,6 +92,7 @@ LanguageModel LanguageModelOf(const Program& program) {
       continue;
     }
     model.steps.push_back(*step);
+    model.steps.back().weights = PackedBytes(method, program);
     const std::vector<PlannedTensor> planned = PlannedTensors(method, program);
     const std::optional<MethodState> state = FindMethodState(planned, method, program);
     branches = branches || !state;

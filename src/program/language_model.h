@@ -20,6 +20,7 @@ struct TokenStep {
   bool position_of_each = false;  // it takes the position of each token, else of the first
   bool logits_of_each = false;    // it gives the logits of each token, else of the last
   std::int64_t vocabulary = 0;
+  std::optional<Bytes> weights;  // that its delegates pack, at least
 
   static constexpr const char* kSchemaName = "token_step";
   static void Describe(auto& v) {

@@ -310,7 +310,7 @@ struct PlaceOfTest : Place {
   std::string variant, test;
   std::int64_t times = 1;
   std::int64_t chunk = 1;
-  std::int64_t cache = 0;
+  std::int64_t cache = 0, reads = 0;
   std::vector<std::string> methods;
   std::optional<WalkRequest> walk;
 
@@ -331,6 +331,11 @@ struct PlaceOfTest : Place {
     v("chunk", &P::chunk, about("tokens at once that fill the cache before, at most", 1));
     v("cache_bytes", &P::cache,
       {.meaning = "bytes that the model keeps between steps; 0: not known",
+       .least = 0,
+       .or_null = true,
+       .omit_if_empty = true});
+    v("read_bytes", &P::reads,
+      {.meaning = "bytes of weights and cache that a run reads at least; 0: not known",
        .least = 0,
        .or_null = true,
        .omit_if_empty = true});

@@ -144,6 +144,10 @@ Table KernelTable(const GenerateReport& of) {
   return table;
 }
 
+bool HasFloor(const DecodeLine& line) {
+  return std::ranges::any_of(line.floor, [](const auto& ns) { return ns.has_value(); });
+}
+
 // What a step of one token takes by position: the parts of traced runs, which add up, then untraced ones.
 Table LineTable(const DecodeLine& line) {
   Table table{.id = "decode_by_position"};
@@ -188,7 +192,36 @@ Table LineTable(const DecodeLine& line) {
   for (const std::optional<double>& ns : line.ns) cells.push_back(OptionalCell<Time>(ns));
   coefficients(line.line, cells);
   table.rows.emplace_back(std::move(cells));
+  if (HasFloor(line)) {
+    cells = {"Reading memory"};
+    for (const std::optional<double>& ns : line.floor) cells.push_back(OptionalCell<Time>(ns));
+    coefficients(std::nullopt, cells);
+    table.rows.emplace_back(std::move(cells));
+  }
   return table;
+}
+
+// The share of the measured bandwidth that the steps reach; above 1 it was measured in a worse moment.
+std::string FloorText(const DecodeLine& line) {
+  if (!HasFloor(line)) return "";
+  std::optional<double> least, most;
+  for (std::size_t i = 0; i < line.at.size(); ++i) {
+    if (!line.floor[i] || !line.ns[i] || *line.ns[i] <= 0) continue;
+    const double share = *line.floor[i] / *line.ns[i];
+    least = std::min(least.value_or(share), share);
+    most = std::max(most.value_or(share), share);
+  }
+  std::string text =
+      "Reading memory: the step's weights and the cache once, at the bandwidth that this run measured for as "
+      "many bytes read again and again, with as many threads.";
+  if (!least) return text;
+  if (*most > 1)
+    return text +
+           " Steps are faster than that: the bandwidth was measured in a worse moment, or caches hold "
+           "some of it.";
+  return text + (PercentText(*least) == PercentText(*most)
+                     ? fmt::format(" Steps reach {} of it.", PercentText(*least))
+                     : fmt::format(" Steps reach {} to {} of it.", PercentText(*least), PercentText(*most)));
 }
 
 // The latency of a step at each position, of all variants.
@@ -202,13 +235,17 @@ Chart PositionChart(const GenerateReport& of) {
   for (const std::int64_t at : chart.at) chart.points.push_back(TokensText(at));
   for (const GenerateSide& side : of.sides) {
     if (!side.line) continue;
-    Chart::Series series{SideName(side, of), std::vector<std::optional<double>>(chart.at.size()),
-                         [](double ns) { return Cell(Duration{ns}); }};
-    for (std::size_t i = 0; i < side.line->at.size(); ++i) {
-      const auto at = std::ranges::lower_bound(chart.at, side.line->at[i]);
-      series.values[static_cast<std::size_t>(at - chart.at.begin())] = side.line->ns[i];
-    }
-    chart.series.push_back(std::move(series));
+    const auto add = [&](const std::string& name, const std::vector<std::optional<double>>& values) {
+      Chart::Series series{name, std::vector<std::optional<double>>(chart.at.size()),
+                           [](double ns) { return Cell(Duration{ns}); }};
+      for (std::size_t i = 0; i < side.line->at.size(); ++i) {
+        const auto at = std::ranges::lower_bound(chart.at, side.line->at[i]);
+        series.values[static_cast<std::size_t>(at - chart.at.begin())] = values[i];
+      }
+      chart.series.push_back(std::move(series));
+    };
+    add(SideName(side, of), side.line->ns);
+    if (HasFloor(*side.line)) add(SideName(side, of) + ", reading memory", side.line->floor);
   }
   return chart;
 }
@@ -325,6 +362,7 @@ Document MakeGenerateDocument(const GenerateReport& of) {
     if (side.line && !report.emulated) {
       section.AddUnlessEmpty(LineTable(*side.line));
       section.AddUnlessEmpty(Paragraph{PositionLineText(*side.line)});
+      section.AddUnlessEmpty(Paragraph{FloorText(*side.line)});
     }
     if (side.text) section.AddUnlessEmpty(Paragraph{GeneratedTextOf(*side.text)});
     if (!section.parts.empty()) document.sections.push_back(std::move(section));

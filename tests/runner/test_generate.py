@@ -153,6 +153,24 @@ def test_lines_of_parts_add_up(result):
             assert total == pytest.approx(line[f"traced_{key}"], abs=1e-9 * scale)
 
 
+def test_reading_memory_is_bytes_over_the_bandwidth_of_their_level(etprof, folder, result):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    reads = {one["place"]["at"]: one["place"].get("read_bytes") for one in manifest["results"]}
+    # Four layers of WIDTH x WIDTH and the head, with biases; of the cache, keys and values of the tokens before.
+    width, vocabulary = token_models.WIDTH, token_models.VOCABULARY
+    weights = 4 * (4 * (width + 1) * width + (width + 1) * vocabulary)
+    for variant in result["variants"]:
+        decode = variant["decode"]
+        for at, ns in zip(decode["at"], decode["memory_ns"], strict=True):
+            assert reads[at] == weights + at * CACHE // token_models.CONTEXT
+            (entry,) = json.loads((folder / "peaks.json").read_text())["entries"]
+            levels = [one for one in entry["memory"] if one["access"] == "read"]
+            holding = [one for one in levels if one["capacity_bytes"] is None or one["capacity_bytes"] >= reads[at]]
+            level = min(holding, key=lambda one: one["capacity_bytes"] or 1e18)
+            assert ns == pytest.approx(reads[at] / level["bytes_per_s"] * 1e9)
+    assert "Reading memory" in run(etprof, "generate", folder).stdout
+
+
 def test_as_llama_bench(etprof, folder, result):
     rows = json.loads(run(etprof, "generate", folder, "--llama-bench", "json").stdout)
     assert rows == [
@@ -172,6 +190,21 @@ def test_as_llama_bench(etprof, folder, result):
     assert stored == [
         tuple(row[key] for key in ("n_prompt", "n_gen", "n_depth", "avg_ns", "model_type")) for row in rows
     ]
+    # As that script reads two builds: joined by all that tells results apart.
+    loaded = sqlite3.connect(":memory:")
+    keys = [key for key in rows[0] if not key.startswith("samples_")]
+    loaded.execute(f"CREATE TABLE llama_bench ({', '.join(keys)})")
+    for row in [*rows, *(row | {"build_commit": "other", "avg_ts": 2 * row["avg_ts"]} for row in rows)]:
+        marks = ", ".join("?" * len(keys))
+        loaded.execute(f"INSERT INTO llama_bench VALUES ({marks})", tuple(row[key] for key in keys))  # noqa: S608
+    same = " AND ".join(
+        f"a.{key} = b.{key}" for key in LLAMA_BENCH if key not in ("build_commit", "test_time", "avg_ts")
+    )
+    joined = loaded.execute(
+        f"SELECT b.avg_ts / a.avg_ts FROM llama_bench a JOIN llama_bench b ON {same} "  # noqa: S608
+        "WHERE a.build_commit <> 'other' AND b.build_commit = 'other'"
+    ).fetchall()
+    assert joined == [(2,)] * len(rows)
     table = list(csv.DictReader(io.StringIO(run(etprof, "generate", folder, "--llama-bench", "csv").stdout)))
     assert [int(row["avg_ns"]) for row in table] == [row["avg_ns"] for row in rows]
     markdown = run(etprof, "generate", folder, "--llama-bench", "md").stdout.splitlines()
@@ -262,7 +295,7 @@ def test_check_refuses(etprof, decoder, folder, words, code, problem):
 
 
 def test_a_state_that_accumulates_is_put_back(etprof, token_model, tmp_path):
-    words = ["-p", 16, "-n", 8, "-d", "0,48", "--launches", 2, "--runs", 5, "--no-peaks"]
+    words = ["-p", 16, "-n", 8, "-d", "0,48", "--launches", 2, "--runs", 5]
     done = run(etprof, "generate", token_model("recurrent"), *words, "--output-root", tmp_path / "run", "--json")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "measure/schedule/clean_runs.h"
+#include "measure/store/peaks.h"
 #include "report/kernels/matrix_kernels.h"
 #include "report/run/pair.h"
 #include "stats/distribution.h"
@@ -277,6 +278,16 @@ std::map<int, std::map<std::string, double>> CategoriesByLaunch(const Profile& p
   return sums;
 }
 
+// What the bytes that a step reads at least take at the bandwidth of the memory that holds as many. The
+// bandwidth is that of this run, with the experiment's threads.
+std::optional<double> TimeOfReads(const Report& report, const ExperimentData& data) {
+  if (data.place->reads <= 0 || data.emulated || !report.run.peaks) return std::nullopt;
+  const PeaksEntry* const peaks = FindPeaks(*report.run.peaks, data.label);
+  const auto rate = peaks != nullptr ? BytesPerSecond(*peaks, "read", data.place->reads) : std::nullopt;
+  return rate && *rate > 0 ? std::optional(static_cast<double>(data.place->reads) * 1e9 / *rate)
+                           : std::nullopt;
+}
+
 // The decoding steps of a variant, a place each.
 std::optional<DecodeLine> LineOf(const Report& report, std::vector<std::size_t> places) {
   const auto position = [&](std::size_t experiment) { return PlaceData(report, experiment).place->at; };
@@ -298,6 +309,7 @@ std::optional<DecodeLine> LineOf(const Report& report, std::vector<std::size_t> 
     std::vector<double> all;
     for (const auto& [launch, median] : medians.back()) all.push_back(median);
     line.ns.push_back(all.empty() || data.emulated ? std::nullopt : stats::Median(all));
+    line.floor.push_back(TimeOfReads(report, data));
     const std::optional<Profile>& profile = report.experiments[place].profile;
     traced.emplace_back();
     if (profile && !report.experiments[place].TablesAreDisturbed())

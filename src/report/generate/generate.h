@@ -159,7 +159,9 @@ struct DecodeLine {
   };
   std::vector<std::int64_t> at;           // positions, rising
   std::vector<std::optional<double>> ns;  // of an untraced step at each
-  std::map<int, stats::Line> launches;    // that of each launch
+  // What reading the weights and the cache takes at the bandwidth that was measured; absent: not known.
+  std::vector<std::optional<double>> floor;
+  std::map<int, stats::Line> launches;  // that of each launch
   std::optional<stats::LineEstimate> line;
   bool fits = false;                          // no position lies further from it than kMostMisfit
   std::vector<Part> parts;                    // with a line only where all positions were traced
@@ -172,6 +174,9 @@ struct DecodeLine {
     using Decode = DecodeLine;
     v("at", &Decode::at, {.meaning = "positions"});
     v("ns", &Decode::ns, {.meaning = "of an untraced step at each", .least = 0});
+    v("memory_ns", &Decode::floor,
+      {.meaning = "that reading its weights and the cache takes at the measured bandwidth; null: not known",
+       .least = 0});
     v("fits", &Decode::fits, {.meaning = "a line describes them: else there is none"});
     v("misfit", [](const Decode& decode) { return decode.line ? decode.line->misfit : std::nullopt; },
       {.meaning =

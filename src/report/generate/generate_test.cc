@@ -224,6 +224,29 @@ TEST(GenerateReport, FindsTheFirstTokenThatDiffers) {
   EXPECT_EQ(MakeGenerateReport(report)->pairs[0].first_difference, 1);
 }
 
+TEST(GenerateReport, ReadingMemoryNeedsMeasuredPeaks) {
+  std::vector<ExperimentData> steps = {At("a", "tg1", 1, 0, 1, {1e6, 1e6}),
+                                       At("a", "tg1 @ d500", 1, 500, 1, {2e6, 2e6}),
+                                       At("a", "tg1 @ d900", 1, 900, 1, {3e6, 3e6})};
+  steps[0].place->reads = 4'000'000;
+  steps[1].place->reads = 6'000'000;  // not known of the last
+  const auto floor = [&](const std::vector<std::string>& labels) {
+    Report report = ReportOf(steps);
+    PeaksEntry entry;
+    entry.experiments = labels;
+    // 20 GB/s within 5 MB, and 10 GB/s beyond.
+    entry.roofs.memory = {{"L3", "read", {20e9, 20e9, 20e9, 1}, 1'000'000, 5'000'000},
+                          {"DRAM", "read", {10e9, 10e9, 10e9, 1}, 100'000'000},
+                          {"DRAM", "write", {90e9, 90e9, 90e9, 1}, 100'000'000}};
+    report.run.peaks.emplace().entries.push_back(entry);
+    if (labels.empty()) report.run.peaks.reset();
+    return MakeGenerateReport(report)->sides[0].line->floor;
+  };
+  EXPECT_THAT(floor({steps[0].label, steps[1].label, steps[2].label}), ElementsAre(2e5, 6e5, std::nullopt));
+  EXPECT_THAT(floor({steps[1].label}), ElementsAre(std::nullopt, 6e5, std::nullopt));
+  EXPECT_THAT(floor({}), ElementsAre(std::nullopt, std::nullopt, std::nullopt));
+}
+
 TEST(GenerateReport, NamesTheKernelsOfWatchedSteps) {
   const auto watched = [](const std::string& kernel) {
     WatchData watch{"forward", {}};

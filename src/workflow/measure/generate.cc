@@ -37,7 +37,10 @@ LanguageModel ReadLanguageModel(const std::filesystem::path& path) {
   if (!model.why_not.empty()) {
     throw Error(ExitCode::kBadInput, "is no language model that can generate: " + model.why_not)
         .InFile(path.string())
-        .Remedy("`etprof inspect` shows its methods, and `etprof profile` measures any of them");
+        .Remedy(
+            "measure its methods one by one, with inputs for each: `etprof profile --method NAME --inputs "
+            "FILE` "
+            "(docs/guides/llms.md#one-step-by-hand)");
   }
   return model;
 }
@@ -127,6 +130,9 @@ class Places {
     for (protocol::PlaceOfTest& place : places_) {
       place.chunk = walk.chunk;
       place.cache = model.state;
+      // A step reads its weights once, and the cache of the tokens before it.
+      if (const auto step = StepFor(model_, place.tokens); place.tokens == 1 && step && step->weights)
+        place.reads = *step->weights + model_.state_per_token.value_or(0) * place.at;
       if (model.steps.size() < 2) continue;
       for (const TokenStep& step : model.steps) place.methods.push_back(step.method);
     }
@@ -213,7 +219,6 @@ Config AtPlaces(const Config& profile, const TokenTests& given, const char* gene
       config.pairs.push_back(std::move(at));
     }
   }
-  config.peaks = false;       // its tables have no ceilings
   config.pairs_given = true;  // else places would be compared with each other
   if (!config.max_seconds && !config.launches)
     config.max_seconds = kSecondsPerVariant * static_cast<double>(1 + profile.experiments.size());
