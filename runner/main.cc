@@ -39,6 +39,7 @@ protocol::Ready Prepare(const Options& options) {
   RequireOneXnnpack();
   ready.libraries = MappedExecutorchLibraries();
   ready.executorch_version = MappedExecutorchVersion(ready.libraries);
+  SetXnnpackOptions(ready.executorch_version);
   ready.threads = SetThreads(options.cpu_threads);
   ready.clocks = ReadClocks();
   ready.wait_source = WaitSource();

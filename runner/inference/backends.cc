@@ -2,9 +2,11 @@
 
 #include <dlfcn.h>
 #include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/backend/options.h>
 #include <executorch/runtime/platform/runtime.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -12,6 +14,8 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/text/split.h"
+#include "core/text/text.h"
 #include "openvino/openvino.h"
 #include "platform.h"
 #include "protocol/messages.h"
@@ -88,6 +92,42 @@ std::string LoadXnnpack(bool exact) {
   const void* const invoke = ::dlsym(handle, "xnn_invoke_runtime");
   return exact && invoke != nullptr && UseFastClockIn(invoke) ? protocol::kExactClock
                                                               : protocol::kXnnpackClock;
+}
+
+void SetXnnpackOptions(const std::string& release) {
+  namespace runtime = executorch::runtime;
+  constexpr const char* kVariable = "ETPROF_XNNPACK_OPTIONS";
+  const char* const text = std::getenv(kVariable);
+  if (text == nullptr || *text == '\0') return;
+  // The layout of an option is that of the release.
+  auto* const backend = runtime::get_backend_class("XnnpackBackend");
+  if (backend == nullptr || release != ETPROF_EXECUTORCH_VERSION) {
+    throw Error(ExitCode::kDeviceFailed,
+                fmt::format("{} needs XNNPACK of ExecuTorch {}", kVariable, ETPROF_EXECUTORCH_VERSION))
+        .Remedy("leave it out");
+  }
+  for (const std::string_view item : SplitAt(text, ',')) {
+    const std::size_t end = std::min(item.find('='), item.size());
+    const std::string key(item.substr(0, end));
+    const auto value = AsNumber<int>(item.substr(std::min(end + 1, item.size())));
+    const bool is_mode = key == "workspace_sharing_mode";
+    if ((!is_mode && key != "weight_cache_enabled") || !value || *value < 0 || *value > (is_mode ? 2 : 1)) {
+      throw Error(ExitCode::kUsage, fmt::format("{}: \"{}\" is not an option", kVariable, item))
+          .Remedy(
+              "give workspace_sharing_mode=0, 1, or 2, or weight_cache_enabled=0 or 1, or both with a comma");
+    }
+    runtime::BackendOption option, read;
+    std::ranges::copy(key, option.key);
+    std::ranges::copy(key, read.key);
+    option.value = is_mode ? runtime::OptionValue(*value) : runtime::OptionValue(*value != 0);
+    read.value = is_mode ? runtime::OptionValue(-1) : runtime::OptionValue(*value == 0);
+    runtime::BackendOptionContext context;
+    runtime::Span<runtime::BackendOption> one(&option, 1), other(&read, 1);
+    if (backend->set_option(context, one) != runtime::Error::Ok ||
+        backend->get_option(context, other) != runtime::Error::Ok || read.value != option.value)
+      throw Error(ExitCode::kDeviceFailed, fmt::format("XNNPACK does not take {}", item))
+          .Remedy("leave it out");
+  }
 }
 
 void LoadLibrary(const std::string& path) {

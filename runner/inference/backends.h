@@ -13,6 +13,12 @@ namespace etprof::runner {
 // (protocol::kExactClock or kXnnpackClock); `exact` asks for the former.
 std::string LoadXnnpack(bool exact);
 
+// Sets options of the XNNPACK backend, which programs that are loaded later use: $ETPROF_XNNPACK_OPTIONS,
+// such as "workspace_sharing_mode=0,weight_cache_enabled=1"; nothing if it is not set. `release`: of
+// ExecuTorch's libraries. Throws Error (kUsage) for a wrong option, and (kDeviceFailed) if the backend does
+// not take it.
+void SetXnnpackOptions(const std::string& release);
+
 // Loads a library of custom operators or another backend, which registers itself.
 // Throws Error (kBadInput) with the loader's reason.
 void LoadLibrary(const std::string& path);

@@ -191,6 +191,26 @@ def test_missing_operator_and_backend_are_named(runner: Path, toy: Path, models:
     assert "cannot be loaded" in Run(runner, "--isa-info", "--load", toy).complaint(3)
 
 
+def test_options_of_xnnpack(runner: Path, toy: Path, tmp_path: Path) -> None:
+    def digests(options: str) -> list[str]:
+        # The runner reads each option back, and fails where it is not as it was set.
+        path = tmp_path / "report.json"
+        words = ["--model_path", toy, "--cpu_threads=1", "--print_output=none", "--report", path]
+        run = Run(runner, *words, env={"ETPROF_XNNPACK_OPTIONS": options})
+        assert run.code == 0, run.err
+        return [output["sha256"] for output in json.loads(path.read_text())["outputs"]]
+
+    plain = digests("")
+    assert plain and plain == digests("workspace_sharing_mode=0")
+    assert plain == digests("weight_cache_enabled=1,workspace_sharing_mode=1")
+    for wrong in ("threads=1", "workspace_sharing_mode=3", "weight_cache_enabled=2", "weight_cache_enabled", ","):
+        said = Run(runner, "--model_path", toy, env={"ETPROF_XNNPACK_OPTIONS": wrong}).complaint(2)
+        assert "ETPROF_XNNPACK_OPTIONS" in said and "weight_cache_enabled=0 or 1" in said
+    (tmp_path / "empty").mkdir()
+    none = {"ETPROF_XNNPACK_OPTIONS": "weight_cache_enabled=1", "ETPROF_BACKEND_DIR": str(tmp_path / "empty")}
+    assert "needs XNNPACK of ExecuTorch" in Run(runner, "--model_path", toy, env=none).complaint(4)
+
+
 def test_every_kind_of_input(runner: Path, models: Path, tmp_path: Path) -> None:
     every = models / "every_dtype.pte"
     names = ["Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool"]

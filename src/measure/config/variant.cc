@@ -12,13 +12,14 @@
 #include "core/text/text.h"
 #include "core/units.h"
 #include "device/conditions/clusters.h"
+#include "device/device.h"
 #include "measure/config/json_fields.h"
 
 namespace etprof {
 namespace {
 
-const std::set<std::string> kKeys = {"isa",    "threads", "cpus",       "period",
-                                     "runner", "model",   "executorch", "label"};
+const std::set<std::string> kKeys = {"isa",   "threads",    "cpus", "period", "runner",
+                                     "model", "executorch", "env",  "label"};
 
 Error SpecError(const std::string& spec, const std::string& problem) {
   return Error(ExitCode::kUsage, fmt::format("`--vs {}`: {}", spec, problem))
@@ -95,8 +96,8 @@ Variant ParseVariant(const std::string& spec) {
   for (const auto& [key, value] : pairs) {
     if (!kKeys.contains(key)) {
       throw SpecError(spec, fmt::format("unknown key \"{}\"", key))
-          .Remedy(DidYouMean(key, kKeys,
-                             "the keys are isa, threads, cpus, period, runner, model, executorch, label"));
+          .Remedy(DidYouMean(
+              key, kKeys, "the keys are isa, threads, cpus, period, runner, model, executorch, env, label"));
     }
     if (!seen.insert(key).second) throw SpecError(spec, fmt::format("\"{}\" is there twice", key));
     if (value.empty()) throw SpecError(spec, fmt::format("\"{}\" has no value", key));
@@ -105,6 +106,12 @@ Variant ParseVariant(const std::string& spec) {
     if (key == "executorch") variant.executorch = value;
     if (key == "runner") variant.runner = std::filesystem::absolute(value).lexically_normal();
     if (key == "model") variant.model = std::filesystem::absolute(value).lexically_normal();
+    if (key == "env") {
+      const std::size_t end = value.find('=');
+      if (end == std::string::npos || !IsVariableName(value.substr(0, end)))
+        throw SpecError(spec, fmt::format("\"{}\" is not NAME=VALUE", value));
+      variant.env.emplace(value.substr(0, end), value.substr(end + 1));
+    }
     if (key == "cpus") {
       CheckCpus(value);
       variant.cpus = value;
@@ -123,9 +130,9 @@ Variant ParseVariant(const std::string& spec) {
     }
   }
   if (!variant.isa && !variant.cpus && !variant.threads && !variant.period && !variant.runner &&
-      !variant.model && !variant.executorch) {
+      !variant.model && !variant.executorch && !variant.env) {
     throw SpecError(spec, "nothing differs")
-        .Remedy("give isa, threads, cpus, period, runner, model, or executorch");
+        .Remedy("give isa, threads, cpus, period, runner, model, executorch, or env");
   }
   return variant;
 }
@@ -153,6 +160,12 @@ VariantLabels MakeVariantLabels(const Variant& variant, const ExperimentConfig& 
   if (variant.executorch) {
     other.push_back("ExecuTorch " + *variant.executorch);
     given.push_back(as_given.executorch.empty() ? "runner's own" : "ExecuTorch " + as_given.executorch);
+  }
+  if (variant.env) {
+    const auto& [name, value] = *variant.env;
+    const auto before = as_given.environment.find(name);
+    other.push_back(name + "=" + value);
+    given.push_back(before == as_given.environment.end() ? "no " + name : name + "=" + before->second);
   }
   if (variant.model) {
     std::vector<std::filesystem::path> all = models;
@@ -184,6 +197,7 @@ ExperimentConfig ApplyVariant(const ExperimentConfig& as_given, const Variant& v
   if (variant.runner) other.runner = *variant.runner;
   if (variant.model) other.model = *variant.model;
   if (variant.executorch) other.executorch = *variant.executorch;
+  if (variant.env) other.environment[variant.env->first] = variant.env->second;
   return other;
 }
 
@@ -203,7 +217,7 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
   }
   const bool only_isa = as_given.isa.empty() && std::ranges::all_of(variants, [](const Variant& variant) {
                           return variant.isa && !variant.threads && !variant.cpus && !variant.period &&
-                                 !variant.runner && !variant.model && !variant.executorch;
+                                 !variant.runner && !variant.model && !variant.executorch && !variant.env;
                         });
   given.label = names_of_given.size() == 1 ? *names_of_given.begin()
                 : variants.empty()         ? "as it is"

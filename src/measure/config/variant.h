@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "measure/config/config.h"
@@ -11,13 +12,14 @@ namespace etprof {
 
 // A variant of a model as in `etprof profile --vs SPEC`: the settings that differ from the model as it is
 // given. Example: "isa=-avx2,-fma,threads=2". The keys are isa, threads, cpus, period, runner, model,
-// executorch, and label. A comma separates keys if a key follows; otherwise it belongs to the value, so that
-// masks and CPU lists need no quotes.
+// executorch, env, and label. A comma separates keys if a key follows; otherwise it belongs to the value, so
+// that masks and CPU lists need no quotes.
 struct Variant {
   std::optional<std::string> isa, cpus, executorch, label;
   std::optional<int> threads;
   std::optional<Nanoseconds> period;
   std::optional<std::filesystem::path> runner, model;
+  std::optional<std::pair<std::string, std::string>> env;  // an environment variable of the runner
 };
 // Throws Error (kUsage) for an unknown key (with a suggestion), a key without a value, or an invalid value.
 Variant ParseVariant(const std::string& spec);

@@ -33,12 +33,19 @@ TEST(Variant, SplitsAtCommasOnlyBeforeKeys) {
   EXPECT_EQ(variant.label, "a, b");
   EXPECT_EQ(ParseVariant("isa==avx2,fma").isa, "=avx2,fma");
   EXPECT_EQ(ParseVariant("model=/a/b,c.pte").model, "/a/b,c.pte");
+  const Variant env = ParseVariant("env=ETPROF_XNNPACK_OPTIONS=weight_cache_enabled=1,threads=2");
+  EXPECT_EQ(*env.env,
+            std::pair(std::string("ETPROF_XNNPACK_OPTIONS"), std::string("weight_cache_enabled=1")));
+  EXPECT_EQ(env.threads, 2);
+  EXPECT_EQ(ParseVariant("env=A_B=").env->second, "");
 }
 
 TEST(Variant, ReportsProblems) {
   EXPECT_THAT(VariantError("thread=2"), HasSubstr("Did you mean \"threads\"?"));
   EXPECT_THAT(VariantError("threads=0"), HasSubstr("number of threads"));
   EXPECT_THAT(VariantError("threads=2x"), HasSubstr("number of threads"));
+  EXPECT_THAT(VariantError("env=A"), HasSubstr("is not NAME=VALUE"));
+  EXPECT_THAT(VariantError("env=A B=1"), HasSubstr("is not NAME=VALUE"));
   EXPECT_THAT(VariantError("cpus=x"), HasSubstr("is not a set of CPUs"));
   EXPECT_THAT(VariantError("isa="), HasSubstr("has no value"));
   EXPECT_THAT(VariantError("-avx2"), HasSubstr("is not KEY=VALUE"));
@@ -58,6 +65,7 @@ TEST(Variant, LabelsNameTheDifference) {
   EXPECT_EQ(labels("threads=4"), "4 threads | 1 thread");
   EXPECT_EQ(labels("isa=-avx2,threads=4"), "avx2 off, 4 threads | avx2 on, 1 thread");
   EXPECT_EQ(labels("cpus=0"), "cpus 0 | any cpu");
+  EXPECT_EQ(labels("env=A=b"), "A=b | no A");
   EXPECT_EQ(labels("runner=/c/etprof-runner"), "c/etprof-runner | b/etprof-runner");
   EXPECT_EQ(labels("model=/m/other.pte"), "other | toy_xnnpack_fp32");
   EXPECT_EQ(labels("model=/n/toy_xnnpack_fp32.pte"), "other toy_xnnpack_fp32 | toy_xnnpack_fp32");

@@ -63,7 +63,8 @@ Config MakeCellConfig(const SuiteConfig& suite, const ProfileOptions& profile, D
                       const DeviceProperties& properties) {
   Config config = MakeJobs(profile).jobs.front().configure(device, properties);
   config.rounds = suite.rounds;
-  for (ExperimentConfig& experiment : config.experiments) experiment.environment = suite.environment;
+  for (ExperimentConfig& experiment : config.experiments)  // a variant's own variable stays
+    experiment.environment.insert(suite.environment.begin(), suite.environment.end());
   // As in a profile of several devices, only devices that have power modes get one.
   if (!properties.platform.starts_with("android")) config.power_mode.clear();
   return config;
