@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 namespace etprof {
 namespace {
@@ -45,6 +46,48 @@ TEST(ExportNotes, OfAnotherFileAreNone) {
   SourceMap sources;
   AddExportNotes("no/such/file", sources);
   EXPECT_TRUE(sources.methods.empty());
+}
+
+CheckedSqnr ToSqnr(const std::string& outputs, const char* sha256 = "a1", const char* method = "forward") {
+  const std::filesystem::path pte = std::filesystem::path(testing::TempDir()) / "checked.pte";
+  std::ofstream(pte.string() + ".json")
+      << R"({"files": {"net.pte": {"bytes": 3, "sha256": "a1"}}, "check": {"verdict": "pass", "cases": [)"
+      << R"({"method": "forward", "inputs": "example", "outputs": )" << outputs << "},"
+      << R"({"method": "forward", "inputs": "held-out 1", "outputs": [{"max_abs_diff": 0.1, "sqnr_db": 31}]},)"
+      << R"({"method": "other", "inputs": "example", "outputs": [{"max_abs_diff": 1, "sqnr_db": 7}]}]}})";
+  return ReadCheckedSqnr(pte, sha256, method);
+}
+
+TEST(CheckedSqnr, IsTheLowestOfTheOutputsByInputs) {
+  using testing::ElementsAre, testing::Pair;
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  const char* const two =
+      R"([{"max_abs_diff": 0.2, "sqnr_db": 40.5}, {"max_abs_diff": 0.3, "sqnr_db": 35.25}])";
+  EXPECT_THAT(ToSqnr(two), ElementsAre(Pair("example", 35.25), Pair("held-out 1", 31)));
+  EXPECT_THAT(ToSqnr(two, "a1", "other"), ElementsAre(Pair("example", 7)));
+  EXPECT_THAT(ToSqnr(two, "b2"), ElementsAre()) << "another program's";
+  EXPECT_THAT(ToSqnr(two, "a1", "third"), ElementsAre());
+  EXPECT_EQ(ToSqnr(R"([{"max_abs_diff": 0, "sqnr_db": null}])").at("example"), kInfinite);
+  // Integers have no ratio; an output without one that differs, or could not be compared, makes it unknown.
+  EXPECT_EQ(ToSqnr(R"([{"differing": 0}, {"max_abs_diff": 0.2, "sqnr_db": 40}])").at("example"), 40);
+  for (const char* const unknown :
+       {"[]", "3", R"([{"differing": 0}])", R"([{"max_abs_diff": 0.2, "sqnr_db": null}])",
+        R"([{"max_abs_diff": 1, "sqnr_db": 40, "problem": "a list instead of a Tensor"}])",
+        R"([{"max_abs_diff": 1, "sqnr_db": 40, "nonfinite_mismatches": 2}])"})
+    EXPECT_THAT(ToSqnr(unknown), ElementsAre(Pair("held-out 1", 31))) << unknown;
+  EXPECT_TRUE(ReadCheckedSqnr("no/such/file", "a1", "forward").empty());
+}
+
+TEST(KeptPatterns, AreThoseOfTheManifest) {
+  const std::filesystem::path pte = std::filesystem::path(testing::TempDir()) / "kept.pte";
+  const auto write = [&](const char* text) { std::ofstream(pte.string() + ".json") << text; };
+  write(R"({"kept": ["add", "*.attention"]})");
+  EXPECT_THAT(ReadKeptPatterns(pte), testing::ElementsAre("add", "*.attention"));
+  for (const char* const none : {R"({"kept": []})", R"({"kept": 3})", "{}", "[", ""}) {
+    write(none);
+    EXPECT_THAT(ReadKeptPatterns(pte), testing::ElementsAre()) << none;
+  }
+  EXPECT_THAT(ReadKeptPatterns("no/such/file"), testing::ElementsAre());
 }
 
 }  // namespace
