@@ -320,6 +320,33 @@ def test_what_is_missing_is_exported_once(suite):
         assert not cut.exists()
 
 
+KEEPING_EXPORTER = """#!/bin/sh
+echo "$6 $9" >>exported
+kept=$(echo "${9#--keep=}" | sed 's/[^,][^,]*/"&"/g')
+[ -z "$kept" ] || end=_keep
+cp %s "$8/net_xnnpack_$6$end.pte"
+echo "{\\"kept\\": [$kept]}" >"$8/net_xnnpack_$6$end.pte.json"
+"""
+
+
+def test_operators_that_stay_in_float_are_a_data_type(suite):
+    exporter = suite.folder / "exporter"
+    exporter.write_text(KEEPING_EXPORTER % (program.DATA / "toy_cnn.pte"))
+    exporter.chmod(0o755)
+    exported = ["int8 ", "int8 --keep=add,cat", "int8 "]
+    for keep in (["add", "cat"], "add,cat", "add"):
+        models = [{"name": "net", "model": "nets/net.py:Net", "keep": keep}, "other"]
+        path = suite.write(devices=["local"], dtypes=["int8", "int8+keep"], models=models, variants=[])
+        done = suite.run(path, "--json", ETPROF_PYTHON=str(exporter))
+        assert done.returncode == 0, done.stderr
+        cells = [(cell["model"], cell["dtype"], cell["status"]) for cell in json.loads(done.stdout)["cells"]]
+        assert cells == [("net", "int8", "measured"), ("net", "int8+keep", "measured"), ("other", "int8", "measured")]
+        if keep == "add":  # another choice is another program
+            exported.append("int8 --keep=add")
+        assert (suite.folder / "exported").read_text().splitlines() == exported
+    assert suite.runs()["net/int8+keep/local"]["model"].endswith("net_xnnpack_int8_keep.pte")
+
+
 # What sends the signal is in a session of its own before the export ends, and does not end with it.
 SIGNALLED = """#!/bin/sh
 setsid sh -c ": >signals; sleep 0.3; kill -INT $PPID" >/dev/null 2>&1 &

@@ -9,6 +9,8 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/text/escape.h"
+#include "core/text/split.h"
+#include "core/text/text.h"
 #include "device/conditions/clusters.h"
 #include "device/conditions/power_mode.h"
 #include "device/device.h"
@@ -54,6 +56,7 @@ class SuiteReader {
       if (dtype.empty() || dtype != SafeFileName(dtype) || dtype.front() == '-')
         throw fields.Wrong("dtypes", fmt::format("\"{}\" is not a data type", dtype));
     }
+    CheckKeep(fields, suite);
     fields.CheckValue("devices", kErrorPrefix, [&] { CheckDeviceNames(suite.devices); });
     fields.CheckValue("variants", kErrorPrefix, [&] { std::ranges::for_each(suite.variants, ParseVariant); });
     suite.include = ReadRules("include", fields);
@@ -104,6 +107,26 @@ class SuiteReader {
     return texts;
   }
 
+  // Kept operators need a data type, and such a data type a model.
+  static void CheckKeep(const JsonFields& fields, const SuiteConfig& suite) {
+    const auto keeps = [](const SuiteModel& model) { return !model.keep.empty(); };
+    bool used = false;
+    for (const std::string& dtype : suite.dtypes) {
+      if (!dtype.ends_with(kKeepEnding)) continue;
+      used = true;
+      if (dtype != "int8+keep" && dtype != "int8dyn+keep")
+        throw fields.Wrong("dtypes", fmt::format("\"{}\" is not a data type", dtype))
+            .Remedy("operators are left in float in \"int8+keep\" and \"int8dyn+keep\"");
+      const auto has_program = [&](const SuiteModel& model) { return model.programs.contains(dtype); };
+      if (std::ranges::none_of(suite.models, keeps) && std::ranges::none_of(suite.models, has_program))
+        throw fields.Wrong("dtypes", fmt::format("\"{}\" needs a model with `keep`", dtype))
+            .Remedy("name the operators that stay in float: `etprof accuracy MODEL` finds them");
+    }
+    if (!used && std::ranges::any_of(suite.models, keeps))
+      throw fields.Wrong("models", "have `keep`, and no data type keeps anything")
+          .Remedy("add \"int8+keep\" or \"int8dyn+keep\" to `dtypes`");
+  }
+
   void ReadModels(JsonFields& fields, SuiteConfig& suite) const {
     const nlohmann::json* models = fields.Find("models");
     if (models == nullptr || !models->is_array() || models->empty())
@@ -132,6 +155,14 @@ class SuiteReader {
     } else {
       JsonFields model_fields(json, source_, place);
       ReadKeys(model_fields, model);
+      // As `--keep` does, so that the patterns are those in the export's manifest.
+      std::vector<std::string> patterns;
+      for (const std::string& text : std::exchange(model.keep, {})) {
+        for (const std::string_view pattern : SplitAt(text, ',')) {
+          if (!pattern.empty()) AppendUnique(std::string(pattern), patterns);
+        }
+      }
+      model.keep = std::move(patterns);
       for (const auto& [dtype, program] : Texts("programs", model_fields)) {
         if (dtype.empty() || dtype != SafeFileName(dtype))
           throw model_fields.Wrong("programs", fmt::format("\"{}\" is not a data type", dtype));
@@ -248,7 +279,8 @@ std::vector<SuiteCell> ListCells(const SuiteConfig& suite) {
       dtypes = {""};
     } else {
       for (const std::string& dtype : suite.dtypes) {
-        if (!model.source.empty() || model.programs.contains(dtype)) dtypes.push_back(dtype);
+        const bool exports = !model.source.empty() && (!dtype.ends_with(kKeepEnding) || !model.keep.empty());
+        if (exports || model.programs.contains(dtype)) dtypes.push_back(dtype);
       }
       for (const auto& [dtype, program] : model.programs) {
         if (std::ranges::find(dtypes, dtype) == dtypes.end()) dtypes.push_back(dtype);

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -17,10 +18,14 @@ namespace etprof {
 // reader, the reference of keys, and docs/schema/suite.schema.json are generated from these descriptions, as
 // in config.h.
 
+// The end of the data types that leave operators in float: "int8+keep".
+inline constexpr std::string_view kKeepEnding = "+keep";
+
 struct SuiteModel {
   std::string name;  // unique
   std::string method = "forward";
-  std::string source;  // as `etprof export --model` takes it; empty: the model is not exported
+  std::string source;             // as `etprof export --model` takes it; empty: the model is not exported
+  std::vector<std::string> keep;  // patterns of `etprof export --keep`, for data types with kKeepEnding
   // Absolute paths of existing programs, by data type; "" for a program whose data type is not given.
   std::map<std::string, std::filesystem::path> programs;
 
@@ -32,6 +37,11 @@ struct SuiteModel {
            .pattern = kFolderNamePattern}));
     v("model", &SuiteModel::source,
       Key({.meaning = "what `etprof export --model` takes, where it is to be exported"}));
+    v("keep", &SuiteModel::keep,
+      Key({.meaning = "what its data types `int8+keep` and `int8dyn+keep` leave in float, as `etprof export "
+                      "--keep`",
+           .some = true,
+           .one = true}));
     v("method", &SuiteModel::method, Key({.meaning = "the method to run"}));
     v("programs", kDocumentedKey<std::map<std::string, std::string>>,
       Key({.meaning = "a .pte for each data type, where they are there already"}));

@@ -73,6 +73,23 @@ TEST(Suite, UsesExistingPrograms) {
   EXPECT_THAT(CellNames(suite), ElementsAre("net_xnnpack_fp32  local", "two int8 local"));
 }
 
+TEST(Suite, KeepsOperatorsOfModelsThatNameThem) {
+  const SuiteConfig suite = ParsedSuite(
+      R"({"models": [{"model": "a", "keep": ["add,cat", "add"]}, "b", {"name": "c", "programs": {"int8+keep": "c.pte"}}],
+          "dtypes": ["int8", "int8+keep"]})");
+  EXPECT_THAT(suite.models[0].keep, ElementsAre("add", "cat"));
+  EXPECT_THAT(CellNames(suite),
+              ElementsAre("a int8 local", "a int8+keep local", "b int8 local", "c int8+keep local"));
+  EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "dtypes": ["int8+keep"]})"),
+              HasSubstr("needs a model with `keep`"));
+  EXPECT_THAT(SuiteProblem(R"({"models": [{"model": "a", "keep": ","}], "dtypes": ["int8+keep"]})"),
+              HasSubstr("needs a model with `keep`"));
+  EXPECT_THAT(SuiteProblem(R"({"models": [{"model": "a", "keep": "add"}], "dtypes": ["fp16+keep"]})"),
+              HasSubstr("not a data type"));
+  EXPECT_THAT(SuiteProblem(R"({"models": [{"model": "a", "keep": "add"}], "dtypes": ["int8"]})"),
+              HasSubstr("no data type keeps anything"));
+}
+
 TEST(Suite, ReportsProblems) {
   EXPECT_THAT(SuiteProblem(R"({"models": []})"), HasSubstr("models: the list is empty"));
   EXPECT_THAT(SuiteProblem(R"({"models": ["a"], "dtype": "fp32"})"), HasSubstr("dtypes"));

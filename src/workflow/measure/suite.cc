@@ -22,6 +22,7 @@
 #include "measure/schedule/forecast.h"
 #include "measure/store/run_directory.h"
 #include "measure/store/run_files.h"
+#include "program/source/export_notes.h"
 #include "render/document.h"
 #include "say/gates.h"
 #include "workflow/analyze/analyze.h"
@@ -43,12 +44,21 @@ fs::path ArtifactsFolder(const SuiteConfig& suite, const SuiteModel& model) {
   return suite.output_root / "artifacts" / model.name;
 }
 
-// Returns the exported program in a folder, named "..._<dtype>.pte"; empty: none.
-fs::path FindExported(const fs::path& folder, const std::string& dtype) {
+// "int8" for "int8+keep", which leaves operators in float; else empty.
+std::string KeptDtype(const std::string& dtype) {
+  return dtype.ends_with(kKeepEnding) ? dtype.substr(0, dtype.size() - kKeepEnding.size()) : "";
+}
+
+// Returns the exported program of a model in a folder, named "..._<dtype>.pte" or "..._<dtype>_keep.pte";
+// empty: none, or it keeps other operators.
+fs::path FindExported(const fs::path& folder, const SuiteModel& model, const std::string& dtype) {
+  const std::string kept = KeptDtype(dtype);
+  const std::string ending = kept.empty() ? fmt::format("_{}.pte", dtype) : fmt::format("_{}_keep.pte", kept);
   std::vector<fs::path> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().filename().string().ends_with("_" + dtype + ".pte")) found.push_back(entry.path());
+    if (!entry.path().filename().string().ends_with(ending)) continue;
+    if (kept.empty() || ReadKeptPatterns(entry.path()) == model.keep) found.push_back(entry.path());
   }
   return found.empty() ? fs::path() : *std::ranges::min_element(found);
 }
@@ -58,7 +68,7 @@ fs::path FindCellProgram(const SuiteConfig& suite, const SuiteCell& cell) {
   const SuiteModel& model = suite.models[cell.model];
   const auto given = model.programs.find(cell.dtype);
   return given != model.programs.end() ? given->second
-                                       : FindExported(ArtifactsFolder(suite, model), cell.dtype);
+                                       : FindExported(ArtifactsFolder(suite, model), model, cell.dtype);
 }
 
 // Moves exported files to the model's folder, programs last, so that a program's other files exist whenever
@@ -71,8 +81,9 @@ void MoveExported(const fs::path& from, const fs::path& to) {
   for (const fs::path& file : files) fs::rename(file, to / file.filename());
 }
 
+// `kept`: the data types are those that leave operators in float, without kKeepEnding.
 void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector<std::string>& dtypes,
-            const WorkflowProgress& progress) {
+            bool kept, const WorkflowProgress& progress) {
   const fs::path folder = ArtifactsFolder(suite, model), part = folder / ".exporting";
   std::error_code ignored;
   fs::remove_all(part, ignored);  // files of an interrupted export
@@ -85,6 +96,7 @@ void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector
                                     fmt::format("{}", fmt::join(dtypes, ",")),
                                     "--outdir",
                                     part.string()};
+  if (kept) words.push_back(fmt::format("--keep={}", fmt::join(model.keep, ",")));
   if (!suite.backend.empty()) words.insert(words.end(), {"--backend", suite.backend});
   const Interruption interruption{.requested = [&progress] { return progress.Interrupted(); }};
   const ToolResult result =
@@ -97,26 +109,33 @@ void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector
   throw Error(ExitCode::kDeviceFailed, error.empty() ? "the export failed" : error);
 }
 
+// The programs of a model that one export writes: the model's index, and whether they leave operators in
+// float.
+using ExportKey = std::pair<std::size_t, bool>;
+ExportKey KeyOf(const SuiteCell& cell) { return {cell.model, !KeptDtype(cell.dtype).empty()}; }
+
 // Exports the missing programs before any measurement, since exporting keeps this machine busy. Returns the
-// errors by the model's index.
-std::map<std::size_t, std::string> ExportMissing(const SuiteConfig& suite,
-                                                 const std::vector<SuiteCell>& cells,
-                                                 WorkflowProgress& progress) {
-  std::map<std::size_t, std::vector<std::string>> missing;  // data types, by the model's index
+// errors.
+std::map<ExportKey, std::string> ExportMissing(const SuiteConfig& suite, const std::vector<SuiteCell>& cells,
+                                               WorkflowProgress& progress) {
+  std::map<ExportKey, std::vector<std::string>> missing;  // data types
   for (const SuiteCell& cell : cells) {
-    if (FindCellProgram(suite, cell).empty()) AppendUnique(cell.dtype, missing[cell.model]);
+    const std::string kept = KeptDtype(cell.dtype);
+    if (FindCellProgram(suite, cell).empty())
+      AppendUnique(kept.empty() ? cell.dtype : kept, missing[KeyOf(cell)]);
   }
-  std::map<std::size_t, std::string> errors;
+  std::map<ExportKey, std::string> errors;
   int done = 0;
-  for (const auto& [m, dtypes] : missing) {
+  for (const auto& [key, dtypes] : missing) {
     if (progress.Interrupted()) break;
-    const SuiteModel& model = suite.models[m];
-    progress.Step(fmt::format("exporting {} ({})", model.name, fmt::join(dtypes, ", ")), ++done,
-                  static_cast<int>(missing.size()));
+    const SuiteModel& model = suite.models[key.first];
+    progress.Step(fmt::format("exporting {} ({}{})", model.name, fmt::join(dtypes, ", "),
+                              key.second ? fmt::format("; keeping {}", fmt::join(model.keep, ", ")) : ""),
+                  ++done, static_cast<int>(missing.size()));
     try {
-      Export(suite, model, dtypes, progress);
+      Export(suite, model, dtypes, key.second, progress);
     } catch (const std::exception& error) {
-      errors[m] = ToError(error).Message();
+      errors[key] = ToError(error).Message();
     }
   }
   return errors;
@@ -358,7 +377,7 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   change([] {});
   std::vector<SuiteCell> measured_cells;
   std::ranges::copy_if(cells, std::back_inserter(measured_cells), measures);
-  const std::map<std::size_t, std::string> export_errors = ExportMissing(suite, measured_cells, progress);
+  const std::map<ExportKey, std::string> export_errors = ExportMissing(suite, measured_cells, progress);
   std::vector<std::vector<SuiteTask>> tasks(devices.size());
   for (std::size_t i = 0; i < cells.size() && !progress.Interrupted(); ++i) {
     if (!measures(cells[i])) continue;
@@ -366,7 +385,7 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
     if (program.empty()) {
       change([&] {
         state.cells[i].status = SuiteCellStatus::kFailed;
-        const auto error = export_errors.find(cells[i].model);
+        const auto error = export_errors.find(KeyOf(cells[i]));
         state.cells[i].reason =
             "could not be exported: " +
             (error != export_errors.end() ? error->second : "the export did not write it");
