@@ -10,7 +10,7 @@
 #include "core/json/json_members.h"
 #include "report/devices.h"
 #include "report/report.h"
-#include "report/suite.h"
+#include "report/suite/suite.h"
 #include "say/document.h"
 #include "workflow/measure/measure.h"
 

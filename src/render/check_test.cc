@@ -11,7 +11,7 @@
 #include "render/document.h"
 #include "render/export/junit.h"
 #include "report/example_check.h"
-#include "report/example_suite.h"
+#include "report/suite/example_suite.h"
 #include "say/gates.h"
 
 namespace etprof {

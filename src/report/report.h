@@ -13,6 +13,7 @@
 #include "core/json/describe.h"
 #include "core/units.h"
 #include "measure/store/run_data.h"
+#include "program/source/export_notes.h"
 #include "program/source/noise_budget.h"
 #include "report/findings/insight.h"
 #include "report/findings/speedup.h"
@@ -132,6 +133,7 @@ struct ReportExperiment {
 
   std::optional<Profile> profile;            // absent: no ETDump, or it cannot be read
   std::shared_ptr<const NoiseBudget> noise;  // of its program (etprof accuracy); null: not known
+  CheckedSqnr sqnr;                          // of its program (etprof export); empty: not known
   std::int64_t traced_runs = 0, first_runs = 0, warmup_runs = 0, steady_runs = 0, disturbed_runs = 0,
                common_runs = 0;
   Breakdown groups, categories, places;  // empty without a profile

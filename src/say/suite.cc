@@ -1,9 +1,10 @@
-#include "report/suite.h"
+#include "report/suite/suite.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/units.h"
 #include "say/gates.h"
@@ -52,6 +53,8 @@ class SuiteDocument {
             Paragraph{"The data types of a model were measured one after the other: their intervals "
                       "allow for drift.",
                       Level::kPage}}});
+    document.sections.push_back(MakeSettingsSection());
+    if (!suite_.confirmations.empty()) document.sections.push_back(MakeConfirmedSection());
     if (suite_.limit) document.sections.push_back({"Limit", Level::kUsual, {MakeLimitTable()}});
     document.sections.push_back({"Slowest operators", Level::kUsual, {MakeOperatorsTable()}});
     if (Table failures = MakeFailuresTable(); !failures.rows.empty())
@@ -210,6 +213,141 @@ class SuiteDocument {
     return table;
   }
 
+  Section MakeSettingsSection() const {
+    Section section{"Settings", Level::kUsual, {MakeSettingsTable()}};
+    section.parts.emplace_back(
+        Paragraph{"Frontier: no other setting of the model on the device is as good or better in latency, "
+                  "SQNR, and peak memory, and measurably better in one. Ties stay on it."});
+    const auto any = [&](const auto& matches) {
+      return std::ranges::any_of(suite_.cells, [&](const SuiteCellReport& cell) {
+        return std::ranges::any_of(cell.settings, matches);
+      });
+    };
+    if (suite_.confirmations.empty() &&
+        any([](const SuiteSetting& of) { return of.place == SettingPlace::kDominated; }))
+      section.parts.emplace_back(
+          Paragraph{"These launches found the frontier, so they name no winner: `\"confirm\": true` in the "
+                    "suite's file measures it again."});
+    if (any([](const SuiteSetting& of) { return of.sqnr.empty() && of.place == SettingPlace::kFrontier; }))
+      section.parts.emplace_back(
+          Paragraph{"A setting without SQNR is compared only with those of the same program: it neither "
+                    "dominates others nor is dominated."});
+    if (any([](const SuiteSetting& of) { return of.place == SettingPlace::kExcluded; }))
+      section.parts.emplace_back(Paragraph{
+          "Settings with other CPU features or with rests between runs are no choices, and take no part."});
+    return section;
+  }
+
+  Section MakeConfirmedSection() const {
+    Section section{"Confirmed", Level::kBrief, {MakeConfirmedTable()}};
+    for (const SuiteConfirmation& of : suite_.confirmations) {
+      const auto fastest = std::ranges::find(of.cell.settings, of.fastest, &SuiteSetting::label);
+      const auto index = static_cast<std::size_t>(fastest - of.cell.settings.begin());
+      const std::string subject = fmt::format("{} on {}", of.cell.model, of.cell.device);
+      if (of.cell.status != SuiteCellStatus::kMeasured) {
+        section.parts.emplace_back(
+            Paragraph{fmt::format("{}: {}, {}", subject, etprof::GetName(of.cell.status),
+                                  of.cell.reason.empty() ? "and names no winner" : of.cell.reason)});
+      } else if (of.fastest.empty() || index == 0 || index > of.cell.pairs.size()) {
+        section.parts.emplace_back(Paragraph{
+            fmt::format("{}: no setting is measurably faster than {}.", subject, of.cell.experiment)});
+      } else {
+        const Quantity& latency = of.cell.pairs[index - 1].latency;
+        section.parts.emplace_back(Paragraph{FormatText(
+            "{}: {} is fastest, {} faster than {} {}{}.", subject, of.fastest, Speedup{latency},
+            of.cell.experiment, Interval{latency},
+            of.tied.empty() ? std::string()
+                            : fmt::format(". Not measurably slower: {}", fmt::join(of.tied, "; ")))});
+      }
+    }
+    section.parts.emplace_back(Paragraph{
+        "The settings of a frontier, at most the four fastest and the model as it is, were measured "
+        "again, interleaved. Only these launches decide here.",
+        Level::kPage});
+    return section;
+  }
+
+  Table MakeConfirmedTable() const {
+    Table table{
+        .id = "confirmed",
+        .columns = {Left("model"), Left("device").WithDropPriority(3), Left("setting"), Right("latency"),
+                    Right("speedup").Decides(), Right("interval"), Left("verdict").Decides(),
+                    Right("sqnr_db", "SQNR, dB"), Right("peak_memory", "peak memory").WithDropPriority(2),
+                    Right("load").WithDropPriority(1)}};
+    table.columns.front().kept_part = Table::KeptPart::kDifference;
+    for (const SuiteConfirmation& confirmation : suite_.confirmations) {
+      const SuiteCellReport& cell = confirmation.cell;
+      for (std::size_t i = 0; i < cell.settings.size() && i <= cell.pairs.size(); ++i) {
+        const SuiteSetting& setting = cell.settings[i];
+        const Quantity* const latency = i > 0 ? &cell.pairs[i - 1].latency : nullptr;
+        table.rows.push_back(
+            {cell.model, cell.device, setting.label,
+             setting.latency_ns ? Cell(Time{*setting.latency_ns}) : UnsureVerdict(stats::Verdict::kContended),
+             latency != nullptr ? Cell(Speedup{*latency}) : Cell(""),
+             latency != nullptr ? Cell(Interval{*latency}) : Cell(""),
+             latency != nullptr ? std::string(etprof::GetName(latency->verdict)) : "", SqnrCell(setting),
+             OptionalCell<Size>(setting.peak_memory), OptionalCell<Time>(setting.load_ns)});
+      }
+    }
+    return table;
+  }
+
+  static Cell SqnrCell(const SuiteSetting& of) {
+    const std::optional<double> db = of.LowestSqnr();
+    if (!db) return {};
+    return std::isinf(*db) ? Cell("equal") : Cell(Number{*db, ""});
+  }
+
+  static Cell PlaceCell(const SuiteSetting& of) {
+    if (of.place == SettingPlace::kExcluded) return "";
+    return Cell(std::string(etprof::GetName(of.place)), of.place == SettingPlace::kFrontier  ? Tone::kGood
+                                                        : of.place == SettingPlace::kUnknown ? Tone::kUnknown
+                                                                                             : Tone::kPlain);
+  }
+
+  // One row for each way to run a program.
+  Table MakeSettingsTable() const {
+    struct Of {
+      const SuiteCellReport& cell;
+      const SuiteSetting& setting;
+    };
+    std::vector<Of> all;
+    for (const SuiteCellReport& cell : suite_.cells) {
+      for (const SuiteSetting& setting : cell.settings) all.push_back({cell, setting});
+    }
+    Table table{.id = "settings"};
+    table.Fill<Of>({{Left("model").WithKeptPart(Table::KeptPart::kDifference),
+                     [](const Of& of) { return Cell(of.cell.model); }},
+                    {Left("dtype", "type"), [](const Of& of) { return Cell(of.cell.dtype); }},
+                    {Left("device").WithDropPriority(3), [](const Of& of) { return Cell(of.cell.device); }},
+                    {Left("setting"), [](const Of& of) { return Cell(of.setting.label); }},
+                    {Right("latency"),
+                     [](const Of& of) {
+                       if (of.setting.latency_ns) return Cell(Time{*of.setting.latency_ns});
+                       return of.cell.status == SuiteCellStatus::kMeasured
+                                  ? UnsureVerdict(stats::Verdict::kContended)
+                                  : StatusCell(of.cell);
+                     }},
+                    {Right("interval").WithDropPriority(4),
+                     [](const Of& of) { return IntervalCell(of.setting.interval); }},
+                    {Right("sqnr_db", "SQNR, dB"), [](const Of& of) { return SqnrCell(of.setting); }},
+                    {Right("peak_memory", "peak memory").WithDropPriority(5),
+                     [](const Of& of) { return OptionalCell<Size>(of.setting.peak_memory); }},
+                    {Right("load").WithDropPriority(2),
+                     [](const Of& of) { return OptionalCell<Time>(of.setting.load_ns); }},
+                    {Right("load_interval", "interval").WithDropPriority(1).WithLevel(Level::kPage),
+                     [](const Of& of) { return IntervalCell(of.setting.load_interval); }},
+                    {Left("frontier").Decides(), [](const Of& of) { return PlaceCell(of.setting); }},
+                    {Left("dominated_by", "dominated by").WithDropPriority(1).WithLevel(Level::kPage),
+                     [](const Of& of) { return Cell(of.setting.dominated_by); }}},
+                   all);
+    return table;
+  }
+
+  static Cell IntervalCell(const std::optional<LatencyInterval>& of) {
+    return of ? Cell(TimeBounds{of->low, of->high}) : Cell();
+  }
+
   Table MakeLimitTable() const {
     Table table{.id = "limit",
                 .columns = {Left("cell"), Left("pair").WithDropPriority(1), Right("change").Decides(),
@@ -274,6 +412,7 @@ class SuiteDocument {
     add(Variants().empty(), MakeVerdictsTable(""));
     add(suite_.variants.empty(), MakeVariantsTable());
     add(suite_.dtypes.empty(), MakeDtypesTable());
+    add(suite_.confirmations.empty(), MakeConfirmedTable());
     add(!suite_.limit, MakeLimitTable());
     add(MakeFailuresTable().rows.empty(), MakeFailuresTable());
     return section;

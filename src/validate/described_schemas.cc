@@ -17,7 +17,7 @@
 #include "report/check.h"
 #include "report/kernels/kernels.h"
 #include "report/static_check.h"
-#include "report/suite.h"
+#include "report/suite/suite.h"
 #include "validate/json_schema.h"
 
 namespace etprof {

@@ -1,6 +1,7 @@
 """A suite on this machine and a board behind a real sshd, with scripted workers: killed and resumed, and two in turns."""
 
 import fcntl
+import hashlib
 import json
 import random
 import signal
@@ -104,6 +105,12 @@ def test_all_cells_are_measured_and_stand_in_one_matrix(suite):
         environment={"FAKE_MEET": f"{suite.folder / 'meet'}:2"}, exclude=[{"dtype": "int8", "device": "ssh:*"}]
     )
     cells = [cell for cell in CELLS if "int8/ssh" not in cell]
+    # The manifest of one export; all programs are the same file, so it is of that program.
+    program_sha256 = hashlib.sha256((program.DATA / "toy_cnn.pte").read_bytes()).hexdigest()
+    checked = [{"method": "forward", "inputs": "example", "outputs": [{"max_abs_diff": 0.1, "sqnr_db": 34.5}]}]
+    (suite.folder / "first_xnnpack_int8.pte.json").write_text(
+        json.dumps({"files": {"net.pte": {"sha256": program_sha256}}, "check": {"cases": checked}})
+    )
     done = suite.run(path, "--json", "--junit", suite.folder / "junit.xml")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
@@ -115,6 +122,11 @@ def test_all_cells_are_measured_and_stand_in_one_matrix(suite):
         (pair,) = cell["pairs"]
         assert pair["variant"] == "threads=2" and pair["launches"] == 2 and 0.9 < cell["latency_ms"] < 1.1
         assert pair["verdict"] == "same"
+        exported = (cell["model"], cell["dtype"]) == ("first", "int8")
+        assert [setting["variant"] for setting in cell["settings"]] == [None, "threads=2"]
+        for setting in cell["settings"]:
+            assert setting["sqnr_db"] == (34.5 if exported else None)
+            assert 0.9 < setting["latency_ms"] < 1.1 and setting["load_ms"] > 0 and setting["load_interval"] is None
     # By device, and of both: each model is one sample, whatever its types.
     assert [(of["device"], of["models"], of["ratios"]) for of in report["variants"]] == [
         ("local", 2, 4),
@@ -345,6 +357,46 @@ def test_operators_that_stay_in_float_are_a_data_type(suite):
             exported.append("int8 --keep=add")
         assert (suite.folder / "exported").read_text().splitlines() == exported
     assert suite.runs()["net/int8+keep/local"]["model"].endswith("net_xnnpack_int8_keep.pte")
+
+
+def test_a_frontier_is_measured_again_before_a_winner_is_named(suite):
+    # int8 takes half of the time, and two threads change nothing. All are the same file, so none is less accurate.
+    factors = {Path(suite.programs["first"]["int8"]).name: 0.5}
+    models = [{"name": "net", "programs": suite.programs["first"]}]
+    keys = {"devices": ["local"], "models": models, "launches": 5, "rounds": 2}
+    environment = {"FAKE_MODEL_FACTORS": json.dumps(factors)}
+    done = suite.run(suite.write(environment=environment, **keys), "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    fp32, int8 = (cell["settings"] for cell in report["cells"])
+    assert [setting["frontier"] for setting in fp32 + int8] == ["no", "no", "yes", "yes"]
+    assert {setting["dominated_by"] for setting in fp32} <= {"int8, 1 thread", "int8, 2 threads"}
+    assert report["confirmations"] == []
+    assert "they name no winner" in suite.run(suite.root).stdout
+    before = suite.runs()
+    path = suite.write(environment=environment, confirm=True, **keys)
+    done = suite.run(path, "--json")
+    assert done.returncode == 0, done.stderr
+    assert suite.runs() == before, "launches that found the frontier are left as they were"
+    report = program.fitting("suite_report", done.stdout)
+    (confirmation,) = report["confirmations"]
+    assert (confirmation["model"], confirmation["dtype"], confirmation["status"]) == ("net", "fp32", "measured")
+    assert {confirmation["fastest"], *confirmation["tied"]} == {"int8", "2 threads, int8"}
+    for pair in confirmation["pairs"]:
+        assert pair["verdict"] == "faster" and pair["launches"] == 5
+        assert pair["ratio_low"] < 2 < pair["ratio_high"] or abs(pair["ratio"] - 2) < 0.1
+    program.fitting("suite_state", (suite.root / "suite_state.json").read_text())
+    text = (suite.root / "suite_report.md").read_text()
+    assert "is fastest" in text and "Not measurably slower" in text
+    # Shown again and measured no further.
+    manifest = suite.root / "confirmed" / "net" / "local" / "manifest.json"
+    assert suite.lab.run([program.etprof(), "validate", manifest.parent]).returncode == 0
+    measured = manifest.stat().st_mtime_ns
+    assert suite.run(path, "--json").stdout == done.stdout == suite.run(suite.root, "--json").stdout
+    assert manifest.stat().st_mtime_ns == measured
+    assert "confirmed" in suite.run(suite.root, "--csv=help").stderr
+    assert suite.run(suite.root, "--csv=confirmed").stdout.count("\n") == 4
+    assert "measured again" in suite.run(path, "--dry-run").stdout
 
 
 # What sends the signal is in a session of its own before the export ends, and does not end with it.

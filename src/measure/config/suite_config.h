@@ -82,6 +82,7 @@ struct SuiteConfig {
   std::string cpus, period, power_mode;
   std::map<std::string, std::string> environment;
   bool peaks = true;
+  bool confirm = false;
 
   static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
@@ -114,6 +115,8 @@ struct SuiteConfig {
     v("exclude", kDocumentedKey<std::vector<SuiteRule>>,
       Key({.meaning =
                "rules: no cells that one of them matches; a rule with `variant` removes that from them"}));
+    v("confirm", &S::confirm,
+      Key({.meaning = "measure the fastest settings of each frontier again, and name a winner by that"}));
     v("max_minutes", &S::max_minutes,
       Key({.meaning = "time to measure on each device; the devices measure side by side",
            .least = 0.01,

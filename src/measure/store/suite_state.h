@@ -55,7 +55,7 @@ struct SuiteState {
   std::string suite;  // file name of the suite
   std::vector<std::string> devices;
   std::optional<double> max_slowdown;
-  std::vector<Cell> cells;
+  std::vector<Cell> cells, confirmations;
 
   static void Describe(auto& v) {
     DescribeSchemaVersion(v);
@@ -63,6 +63,8 @@ struct SuiteState {
     v("devices", &SuiteState::devices, {.meaning = "as `--device` takes them"});
     v("max_slowdown", &SuiteState::max_slowdown, {.meaning = "null: nothing fails for being slow"});
     v("cells", &SuiteState::cells, {.meaning = "each model in each data type on each device"});
+    v("confirmations", &SuiteState::confirmations,
+      {.meaning = "frontiers that were measured again, with the model as it is", .omit_if_empty = true});
   }
 };
 

@@ -369,14 +369,15 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
 
 namespace {
 
-// Assembles the report with the noise budgets that `etprof accuracy` left next to the programs.
-Report AssembleWithNoise(RunData run, std::vector<std::optional<Profile>> profiles) {
+// Assembles the report with what `etprof export` and `etprof accuracy` left next to the programs.
+Report AssembleWithExports(RunData run, std::vector<std::optional<Profile>> profiles) {
   Report report = Assemble(std::move(run), std::move(profiles));
   std::map<fs::path, std::shared_ptr<const NoiseBudget>> known;
   for (ReportExperiment& experiment : report.experiments) {
     const ExperimentData& data = report.run.experiments[experiment.index];
     const auto model = data.model.empty() ? std::nullopt : FindModel(report.run, data);
     if (!model || data.model_sha256.empty()) continue;
+    experiment.sqnr = ReadCheckedSqnr(*model, data.model_sha256, report.run.method);
     const auto [place, is_new] = known.try_emplace(*model);
     try {
       if (auto budget = is_new ? ReadNoiseBudget(*model, data.model_sha256) : std::nullopt)
@@ -393,7 +394,7 @@ Report AssembleWithNoise(RunData run, std::vector<std::optional<Profile>> profil
 
 Report MakeReport(RunData run, const ReadOptions& options) {
   std::vector<std::optional<Profile>> profiles = ProfileRun(run, options);
-  return AssembleWithNoise(std::move(run), std::move(profiles));
+  return AssembleWithExports(std::move(run), std::move(profiles));
 }
 
 Report AnalyzeAndWrite(RunData run, const OutputFolders& folders, const ReadOptions& options,
@@ -406,7 +407,7 @@ Report AnalyzeAndWrite(RunData run, const OutputFolders& folders, const ReadOpti
       });
   const KernelReport kernels = MakeKernelReport(run, profiles);
   for (const std::string& note : kernels.notes) run.problems.push_back(note);
-  Report report = AssembleWithNoise(std::move(run), std::move(profiles));
+  Report report = AssembleWithExports(std::move(run), std::move(profiles));
   files.WriteReport(report, kernels);
   return report;
 }

@@ -24,6 +24,7 @@
 #include "measure/store/run_files.h"
 #include "program/source/export_notes.h"
 #include "render/document.h"
+#include "report/suite/frontier.h"
 #include "say/gates.h"
 #include "workflow/analyze/analyze.h"
 #include "workflow/analyze/report.h"
@@ -37,6 +38,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStateFile = "suite_state.json";
 constexpr double kExportSeconds = 4 * 3600;
+// Share of max_minutes that finds the frontiers; the rest measures them again.
+constexpr double kSearchShareOfTime = 0.75;
 
 // --- programs --------------------------------------------------------------------------------------------
 
@@ -143,24 +146,36 @@ std::map<ExportKey, std::string> ExportMissing(const SuiteConfig& suite, const s
 
 // --- state -----------------------------------------------------------------------------------------------
 
-// Makes the state of the suite's current cells, with what is known about them. Cells that are no longer in
-// the suite are dropped; their results stay on disk.
-SuiteState MakeState(const SuiteConfig& suite, const std::vector<SuiteCell>& cells) {
-  const SuiteState old = ReadSuiteState(suite.output_root);
-  SuiteState state;
-  state.suite = suite.file.string();
-  state.devices = suite.devices;
-  state.max_slowdown = suite.max_slowdown;
+using CellStates = std::vector<SuiteState::Cell>;
+using ChangeState = std::function<void(const std::function<void()>&)>;
+
+// Makes the states of cells, with what `old` knows about them.
+CellStates MakeCellStates(const SuiteConfig& suite, const std::vector<SuiteCell>& cells,
+                          const CellStates& old) {
+  CellStates states;
   for (const SuiteCell& cell : cells) {
-    SuiteState::Cell& cell_state = state.cells.emplace_back();
-    const auto known = std::ranges::find(old.cells, cell.folder, &SuiteState::Cell::folder);
-    if (known != old.cells.end()) cell_state = *known;
+    SuiteState::Cell& cell_state = states.emplace_back();
+    const auto known = std::ranges::find(old, cell.folder, &SuiteState::Cell::folder);
+    if (known != old.end()) cell_state = *known;
     cell_state.model = suite.models[cell.model].name;
     cell_state.dtype = cell.dtype;
     cell_state.device = cell.device;
     cell_state.variants = cell.variants;
     cell_state.folder = cell.folder;
   }
+  return states;
+}
+
+// Makes the state of the suite's current cells. Cells that are no longer in the suite are dropped; their
+// results stay on disk.
+SuiteState MakeState(const SuiteConfig& suite, const std::vector<SuiteCell>& cells) {
+  SuiteState old = ReadSuiteState(suite.output_root);
+  SuiteState state;
+  state.suite = suite.file.string();
+  state.devices = suite.devices;
+  state.max_slowdown = suite.max_slowdown;
+  state.cells = MakeCellStates(suite, cells, old.cells);
+  if (suite.confirm) state.confirmations = std::move(old.confirmations);
   return state;
 }
 
@@ -181,7 +196,7 @@ SuiteReport MakeSuiteReport(const SuiteState& state, const fs::path& folder, boo
   suite.limit = options.max_slowdown ? options.max_slowdown : state.max_slowdown;
   suite.require_conclusive = options.require_conclusive;
   int done = 0;
-  for (const SuiteState::Cell& stored : state.cells) {
+  const auto read = [&](const SuiteState::Cell& stored) {
     progress.StopWhenInterrupted();
     SuiteCellReport cell;
     cell.model = stored.model;
@@ -191,7 +206,7 @@ SuiteReport MakeSuiteReport(const SuiteState& state, const fs::path& folder, boo
     cell.status = stored.status;
     cell.reason = stored.reason;
     if (Exists(stored.folder / kManifestFile)) {
-      progress.Step("analyzing", ++done, static_cast<int>(state.cells.size()));
+      progress.Step("analyzing", ++done, static_cast<int>(state.cells.size() + state.confirmations.size()));
       try {
         const Report report = write && !IsAnalyzed(stored.folder) ? AnalyzeRunDirectory(stored.folder)
                                                                   : ReadReport(stored.folder.string());
@@ -201,10 +216,67 @@ SuiteReport MakeSuiteReport(const SuiteState& state, const fs::path& folder, boo
         cell.reason = ToError(error).Message();
       }
     }
-    suite.cells.push_back(std::move(cell));
-  }
+    return cell;
+  };
+  for (const SuiteState::Cell& stored : state.cells) suite.cells.push_back(read(stored));
+  for (const SuiteState::Cell& stored : state.confirmations)
+    suite.confirmations.push_back({.cell = read(stored)});
   DecideSuite(suite);
   return suite;
+}
+
+// --- measuring -------------------------------------------------------------------------------------------
+
+// Measures tasks, by device of `devices`, each device in its own thread. Throws Error if the state cannot be
+// written.
+void MeasureTasks(const SuiteConfig& suite, const SuiteOptions& options,
+                  std::vector<std::vector<SuiteTask>> tasks, const ChangeState& change,
+                  WorkflowProgress& progress) {
+  ThreadGroup threads;
+  std::mutex failed_mutex;
+  std::optional<Error> failed;
+  for (std::size_t i = 0; i < tasks.size() && !progress.Interrupted(); ++i) {
+    if (tasks[i].empty()) continue;
+    const auto measure = [&, i] {
+      try {
+        SuiteDevice(suite, options, i, std::move(tasks[i]), change, progress).Run();
+      } catch (const std::exception& error) {
+        const std::lock_guard lock(failed_mutex);
+        failed = ToError(error);
+      }
+    };
+    if (!threads.Start(measure)) measure();
+  }
+  threads.Join();
+  if (failed && !progress.Interrupted()) throw Error(*failed);
+}
+
+// The suite whose devices have this share of its time.
+SuiteConfig WithShareOfTime(SuiteConfig suite, double share) {
+  if (suite.max_minutes) *suite.max_minutes *= share;
+  return suite;
+}
+
+// Measures the frontiers on `devices` again, which the measured cells in `state` have found.
+void Confirm(const SuiteConfig& suite, const SuiteOptions& options, const std::vector<SuiteCell>& cells,
+             const std::vector<std::string>& devices, SuiteState& state, const ChangeState& change,
+             WorkflowProgress& progress) {
+  const SuiteReport found = MakeSuiteReport(state, suite.output_root, true, options, progress);
+  const std::vector<SuiteCell> planned = PlanConfirmations(suite, cells, found);
+  change([&] {
+    CellStates states = MakeCellStates(suite, planned, state.confirmations);
+    std::ranges::copy_if(state.confirmations, std::back_inserter(states), [&](const SuiteState::Cell& of) {
+      return std::ranges::find(devices, of.device) == devices.end();
+    });
+    state.confirmations = std::move(states);
+  });
+  std::vector<std::vector<SuiteTask>> tasks(devices.size());
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    const auto place = std::ranges::find(devices, planned[i].device) - devices.begin();
+    tasks[static_cast<std::size_t>(place)].push_back(
+        {&planned[i], &state.confirmations[i], FindCellProgram(suite, planned[i])});
+  }
+  MeasureTasks(suite, options, std::move(tasks), change, progress);
 }
 
 // --- plan ------------------------------------------------------------------------------------------------
@@ -353,6 +425,7 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
                                    "least certain ones",
                                    *suite.max_minutes));
   }
+  if (suite.confirm) totals.Add("then", "the fastest settings of each frontier are measured again");
   totals.Add("besides", "exports, waiting for a free, quiet, and cool device, starting, and analysis");
   totals.Add("into", ShortestPath(suite.output_root));
   parts.insert(std::prev(parts.end()), problems.begin(), problems.end());
@@ -369,7 +442,7 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   const RunDirectory folder = RunDirectory::Open(suite.output_root);  // holds the lock of the folder
   SuiteState state = MakeState(suite, cells);
   std::mutex mutex;
-  const std::function<void(const std::function<void()>&)> change = [&](const std::function<void()>& set) {
+  const ChangeState change = [&](const std::function<void()>& set) {
     const std::lock_guard lock(mutex);
     set();
     WriteFileAtomically(suite.output_root / kStateFile, JsonText(ToJson(state, suite.output_root), 1) + "\n");
@@ -395,24 +468,12 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
     const auto place = std::ranges::find(devices, cells[i].device) - devices.begin();
     tasks[static_cast<std::size_t>(place)].push_back({&cells[i], &state.cells[i], program});
   }
-  ThreadGroup threads;
-  std::mutex failed_mutex;
-  std::optional<Error> failed;  // set if the state cannot be written
-  for (std::size_t i = 0; i < devices.size() && !progress.Interrupted(); ++i) {
-    if (tasks[i].empty()) continue;
-    const auto measure = [&, i] {
-      try {
-        SuiteDevice(suite, options, i, std::move(tasks[i]), change, progress).Run();
-      } catch (const std::exception& error) {
-        const std::lock_guard lock(failed_mutex);
-        failed = ToError(error);
-      }
-    };
-    if (!threads.Start(measure)) measure();
-  }
-  threads.Join();
+  const double search_share = suite.confirm ? kSearchShareOfTime : 1;
+  MeasureTasks(WithShareOfTime(suite, search_share), options, std::move(tasks), change, progress);
+  if (suite.confirm && !progress.Interrupted())
+    Confirm(WithShareOfTime(suite, 1 - search_share), options, measured_cells, devices, state, change,
+            progress);
   if (progress.Interrupted()) return {{}, true, {}};
-  if (failed) throw Error(*failed);
   SuiteOutcome outcome{MakeSuiteReport(state, suite.output_root, true, options, progress), false, {}};
   for (std::size_t i = 0; i < cells.size() && options.history.IsRequested(); ++i) {
     if (state.cells[i].status == SuiteCellStatus::kMeasured && measures(cells[i]))
@@ -437,9 +498,8 @@ SuiteState ReadSuiteState(const fs::path& folder) {
   require(json.is_object(), "it is not a JSON object");
   const std::int64_t wrong = ReadJsonTolerantly(json, state, folder);
   require(wrong == 0, fmt::format("wrong values: {}", wrong));
-  require(std::ranges::none_of(
-              state.cells,
-              [](const SuiteState::Cell& cell) { return cell.model.empty() || cell.folder.empty(); }),
+  const auto nowhere = [](const SuiteState::Cell& of) { return of.model.empty() || of.folder.empty(); };
+  require(std::ranges::none_of(state.cells, nowhere) && std::ranges::none_of(state.confirmations, nowhere),
           "a cell has no model or no results directory");
   return state;
 }

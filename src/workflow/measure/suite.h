@@ -7,7 +7,7 @@
 
 #include "measure/config/suite_config.h"
 #include "measure/store/suite_state.h"
-#include "report/suite.h"
+#include "report/suite/suite.h"
 #include "say/document.h"
 #include "workflow/measure/request.h"
 #include "workflow/output.h"

@@ -21,7 +21,10 @@ constexpr const char* kValidState = R"({
     {"model": "net", "dtype": null, "device": "ssh:pi", "variants": ["base"],
      "run_directory": "net/runs/pi", "status": "failed", "reason": "no connection", "seconds": 0},
     {"model": "other", "dtype": "int8", "device": "local", "variants": ["base", "sme2 off"],
-     "run_directory": "other_int8/runs/linux", "status": "skipped", "reason": null, "seconds": 0}]})";
+     "run_directory": "other_int8/runs/linux", "status": "skipped", "reason": null, "seconds": 0}],
+  "confirmations": [
+    {"model": "net", "dtype": "fp32", "device": "local", "variants": ["threads=2"],
+     "run_directory": "confirmed/net/local", "status": "measured", "reason": null, "seconds": 3}]})";
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "report/suite.h"
+#include "report/suite/suite.h"
 
 #include <fmt/format.h>
 
@@ -10,6 +10,8 @@
 
 #include "core/text/text.h"
 #include "measure/store/run_warnings.h"
+#include "report/run/pair.h"
+#include "report/suite/frontier.h"
 #include "stats/ratio/multiple.h"
 
 namespace etprof {
@@ -17,6 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxListedOperators = 20;  // listed per cell
 constexpr double kVariantConfidence = 0.95;
+constexpr std::size_t kMinLoads = 5;  // the first process finds colder caches, which takes a few to even out
 
 // The experiment of the unmodified model, which is in all pairs. If there is a single pair whose variant
 // masks features, it is the candidate (MakeProfileConfig), else the baseline.
@@ -38,6 +41,47 @@ std::string NoIntervalReason(const Quantity& latency) {
   if (latency.verdict == stats::Verdict::kEmulated) return kEmulatedRemark;
   if (latency.verdict == stats::Verdict::kContended) return "contended: too few clean runs";
   return latency.estimate ? "" : "too few launches";
+}
+
+// The interval of the median over launches, from their spread around their mean, as that of a latency.
+std::optional<LatencyInterval> MakeLoadInterval(const ExperimentData& data, double median_ns) {
+  std::vector<double> logs;
+  for (const Launch& launch : data.launches) {
+    if (const auto load = launch.CleanLoad(); load && *load > 0)
+      logs.push_back(std::log(static_cast<double>(*load)));
+  }
+  const auto estimate =
+      logs.size() < kMinLoads ? std::nullopt : stats::EstimateRatio(logs, kVariantConfidence);
+  if (!estimate) return std::nullopt;
+  const double factor = 1 + estimate->half_width();
+  return LatencyInterval{median_ns / factor, median_ns * factor, kVariantConfidence,
+                         static_cast<int>(logs.size())};
+}
+
+bool HasNoCleanRun(const ReportExperiment& of) {
+  return of.latency_of_all.n > 0 && of.clean_runs == 0 && !of.latency_from_trace;
+}
+
+SuiteSetting MakeSetting(const Report& report, const ReportExperiment& of, bool contended) {
+  const ExperimentData& data = of.Data(report);
+  SuiteSetting setting;
+  setting.label = of.label;
+  setting.program = data.model;
+  setting.program_sha256 = data.model_sha256;
+  if (!contended) {
+    setting.latency_ns = of.latency.p50;
+    setting.interval = of.interval;
+    setting.launch_medians = data.LaunchLatencies();
+  }
+  for (const Launch& launch : data.launches) {
+    if (launch.status != Launch::Status::kFailed && launch.peak_rss)
+      setting.launch_peaks.push_back(static_cast<double>(*launch.peak_rss));
+  }
+  setting.sqnr = of.sqnr;
+  if (of.peak_rss) setting.peak_memory = static_cast<double>(*of.peak_rss);
+  setting.load_ns = of.load;
+  if (of.load) setting.load_interval = MakeLoadInterval(data, *of.load);
+  return setting;
 }
 
 void AddVariants(SuiteReport& suite) {
@@ -121,6 +165,8 @@ void DecideSuiteGate(SuiteReport& suite) {
     suite.error = suite.error || cell.status != SuiteCellStatus::kMeasured || !cell.reason.empty();
     for (const SuitePair& pair : cell.pairs) decision = CombineDecisions(decision, pair.gate.decision);
   }
+  for (const SuiteConfirmation& confirmation : suite.confirmations)
+    suite.error = suite.error || confirmation.cell.status != SuiteCellStatus::kMeasured;
   if (suite.limit) suite.decision = any ? decision : GateDecision::kInconclusive;
 }
 
@@ -155,8 +201,33 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
   const ReportExperiment& unmodified =
       report.experiments[std::min(FindUnmodifiedExperiment(report), report.experiments.size() - 1)];
   cell.experiment = unmodified.label;
-  cell.none_clean =
-      unmodified.latency_of_all.n > 0 && unmodified.clean_runs == 0 && !unmodified.latency_from_trace;
+  cell.none_clean = HasNoCleanRun(unmodified);
+  cell.settings = {MakeSetting(report, unmodified, cell.Contended())};
+  std::vector<const ReportExperiment*> experiments = {&unmodified};
+  for (std::size_t i = 0; i < cell.pairs.size(); ++i) {
+    const ComparePair& pair = report.run.pairs[i];
+    const std::size_t other = pair.baseline == unmodified.index ? pair.candidate : pair.baseline;
+    const ReportExperiment& of = report.experiments[other];
+    experiments.push_back(&of);
+    cell.settings.push_back(MakeSetting(
+        report, of, HasNoCleanRun(of) || cell.pairs[i].latency.verdict == stats::Verdict::kContended));
+    SuiteSetting& setting = cell.settings.back();
+    setting.variant = cell.pairs[i].variant;
+    const ExperimentData &data = of.Data(report), &as_it_is = unmodified.Data(report);
+    if (data.isa != as_it_is.isa || data.period != as_it_is.period) setting.place = SettingPlace::kExcluded;
+  }
+  for (std::size_t second = 1; second < experiments.size(); ++second) {
+    for (std::size_t first = 0; first < second; ++first) {
+      if (cell.settings[first].place == SettingPlace::kExcluded ||
+          cell.settings[second].place == SettingPlace::kExcluded)
+        continue;
+      const ExperimentPair sides{report.run, *experiments[first], *experiments[second]};
+      const Comparison comparison = CompareLatencies(sides);
+      SettingPair& pair = cell.setting_pairs.emplace_back(first, second, comparison.latency);
+      if (comparison.latency.verdict == stats::Verdict::kContended) pair.latency.estimate.reset();
+      pair.memory = CompareStartupCosts(sides, comparison.pairing == Pairing::kLaunches).peak_memory.estimate;
+    }
+  }
   if (!cell.Contended()) {
     cell.latency_ns = unmodified.latency.p50;
     cell.interval = unmodified.interval;
@@ -194,6 +265,11 @@ void DecideSuite(SuiteReport& suite) {
       comparisons.push_back({dtype.latency.estimate, dtype.latency.verdict});
   }
   stats::UpdateVerdicts(comparisons, q, margin);
+  FindFrontier(suite, q, margin);
+  for (const SuiteConfirmation& confirmation : suite.confirmations) {
+    if (confirmation.cell.interim_confidence > 0) q = std::min(q, 1 - confirmation.cell.interim_confidence);
+  }
+  DecideConfirmations(suite, q, margin);
   if (suite.limit) {
     const std::vector<GateVerdict> gate_verdicts =
         DecideClaims(gates, {.false_discovery = q, .interim_share = 1});

@@ -52,6 +52,78 @@ struct SuiteOperator {
   }
 };
 
+// Whether a setting is on the Pareto frontier of its model on its device (report/suite/frontier.h).
+enum class SettingPlace {
+  kUnknown,  // it has no latency, or its CPU was emulated
+  kFrontier,
+  kDominated,
+  kExcluded,  // its CPU features are masked, or it rests between runs: nothing that a user can choose
+};
+template <>
+inline constexpr NamedValue<SettingPlace> kNames<SettingPlace>[] = {{SettingPlace::kUnknown, "unknown"},
+                                                                    {SettingPlace::kFrontier, "yes"},
+                                                                    {SettingPlace::kDominated, "no"},
+                                                                    {SettingPlace::kExcluded, "excluded"}};
+
+// One way to run a cell's program: as it is, or with a variant's settings.
+struct SuiteSetting {
+  std::string variant = {};  // as the suite has it; "": as it is
+  std::string label = {};
+  std::optional<double> latency_ns = {};  // median; absent if contended
+  std::optional<LatencyInterval> interval = {};
+  CheckedSqnr sqnr = {};                   // of its program
+  std::optional<double> peak_memory = {};  // bytes; the largest of any launch
+  std::optional<double> load_ns = {};      // median over launches
+  std::optional<LatencyInterval> load_interval = {};
+  std::filesystem::path program = {};
+  std::string program_sha256 = {};                             // "": not known
+  std::vector<double> launch_medians = {}, launch_peaks = {};  // ns, bytes
+  SettingPlace place = SettingPlace::kUnknown;
+  std::string dominated_by = {};  // name of the fastest setting that dominates it
+
+  // The lowest of any inputs; absent: not known.
+  std::optional<double> LowestSqnr() const {
+    std::optional<double> lowest;
+    for (const auto& [inputs, db] : sqnr) lowest = std::min(lowest.value_or(db), db);
+    return lowest;
+  }
+
+  static constexpr const char* kSchemaName = "setting";
+  static void Describe(auto& v) {
+    using S = SuiteSetting;
+    v("variant", &S::variant, {.meaning = "as the suite has it; null: as it is", .or_null = true});
+    v("label", &S::label, {.meaning = "its name in reports"});
+    v("latency_ms", &S::latency_ns, {.meaning = "median; null: contended", .least = 0, .scale = 1e6});
+    v("interval", &S::interval, {.meaning = "of the latency"});
+    v("sqnr_db", &S::LowestSqnr,
+      {.meaning = "of its program against the model in fp32, the lowest of the export's check; null: not "
+                  "known, or nothing differs",
+       .least = kAnyNumber,
+       .or_null = true});
+    v("peak_memory_bytes", &S::peak_memory,
+      {.meaning = "of a process: the largest of any launch", .least = 0});
+    v("load_ms", &S::load_ns,
+      {.meaning = "of program and method, median over launches", .least = 0, .scale = 1e6});
+    v("load_interval", &S::load_interval, {.meaning = "of the load; null: fewer than five launches"});
+    v("frontier", &S::place,
+      {.meaning = "whether no other setting of the model on the device is as good or better in latency, "
+                  "SQNR, and peak memory, and measurably better in one"});
+    v("dominated_by", &S::dominated_by, {.meaning = "a setting that is; null: none", .or_null = true});
+  }
+};
+
+// A comparison of two interleaved settings of a cell. A ratio above 1 means that the second needs less.
+struct SettingPair {
+  std::size_t first = 0, second = 0;  // indices into SuiteCellReport::settings
+  Quantity latency;
+  std::optional<stats::RatioEstimate> memory = {};  // absent: fewer than five launches
+};
+
+// "int8, 2 threads"
+inline std::string SuiteSettingName(const std::string& dtype, const SuiteSetting& setting) {
+  return dtype.empty() ? setting.label : dtype + ", " + setting.label;
+}
+
 struct SuiteCellReport {
   std::string model, dtype, device;  // dtype "": the model is a single program
   std::string folder;                // results directory, relative to the suite's folder
@@ -67,7 +139,9 @@ struct SuiteCellReport {
   double seconds = 0;                         // duration of the measurement
   double margin = 0, interim_confidence = 0;  // from ScheduleData
   std::vector<SuitePair> pairs;
-  std::vector<SuiteOperator> operators;  // by decreasing time
+  std::vector<SuiteSetting> settings;      // the model as it is, then in the order of the pairs
+  std::vector<SettingPair> setting_pairs;  // of the settings on which a frontier may be
+  std::vector<SuiteOperator> operators;    // by decreasing time
 
   // Whether all pairs have too few clean runs, or the only experiment has none.
   bool Contended() const {
@@ -94,6 +168,7 @@ struct SuiteCellReport {
     v("launches", &C::launches, {.meaning = "of that experiment", .least = 0});
     v("seconds", &C::seconds, {.meaning = "that measuring took", .least = 0});
     v("pairs", &C::pairs, {.meaning = "variants against the model as it is"});
+    v("settings", &C::settings, {.meaning = "the model as it is, then each variant"});
     v("operators", &C::operators, {.meaning = "the slowest of the model as it is"});
   }
 };
@@ -150,6 +225,24 @@ struct SuiteDtype {
   }
 };
 
+// A frontier that was measured again: the model as it is and the fastest settings, interleaved, in launches
+// that did not find them.
+struct SuiteConfirmation {
+  SuiteCellReport cell;
+  std::string fastest = {};  // label of a setting; "": none is measurably faster than the model as it is
+  std::vector<std::string> tied = {};  // labels of settings that are not measurably slower than that
+
+  static constexpr const char* kSchemaName = "confirmation";
+  static void Describe(auto& v) {
+    using C = SuiteConfirmation;
+    v.Flat(&C::cell);
+    v("fastest", &C::fastest,
+      {.meaning = "label of the setting; null: none is measurably faster than the model as it is",
+       .or_null = true});
+    v("tied", &C::tied, {.meaning = "labels of settings that are not measurably slower than that"});
+  }
+};
+
 struct SuiteReport {
   std::string name;    // name of the suite's file without extension
   std::string folder;  // absolute
@@ -157,6 +250,7 @@ struct SuiteReport {
   std::vector<SuiteCellReport> cells;
   std::vector<SuiteVariant> variants;
   std::vector<SuiteDtype> dtypes;
+  std::vector<SuiteConfirmation> confirmations;
   std::optional<double> limit;  // allowed growth of the latency; absent: no limit
   double false_discovery = 0.05;
   bool require_conclusive = false;
@@ -183,6 +277,8 @@ struct SuiteReport {
     v("cells", &S::cells, {.meaning = "each model in each data type on each device"});
     v("variants", &S::variants, {.meaning = "what each is worth, over all models"});
     v("dtypes", &S::dtypes, {.meaning = "each model in its other data types against the first, by device"});
+    v("confirmations", &S::confirmations,
+      {.meaning = "frontiers that were measured again; `dtype` is that of the model as it is"});
   }
 };
 

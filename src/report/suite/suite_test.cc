@@ -1,4 +1,4 @@
-#include "report/suite.h"
+#include "report/suite/suite.h"
 
 #include <gmock/gmock.h>
 
@@ -144,16 +144,58 @@ TEST(SuiteReport, MissingCellsAreErrors) {
 }
 
 TEST(SuiteReport, AddsPairsAndSlowestOperatorsOfARun) {
-  const Report report = example::MakePair();
+  const Report report = example::MakePair([](RunData& run) { run.experiments[0].isa = "-avx2"; });
   SuiteCellReport cell;
   FillSuiteCell(report, {"isa=-avx2"}, cell);
   ASSERT_THAT(cell.pairs, SizeIs(report.run.pairs.size()));
   EXPECT_EQ(cell.pairs[0].variant, "isa=-avx2");
   EXPECT_NEAR(cell.pairs[0].latency.estimate->ratio(), 2.5, 0.05);
   ASSERT_TRUE(cell.latency_ns.has_value());
+  ASSERT_THAT(cell.settings, SizeIs(2));
+  EXPECT_EQ(cell.settings[0].latency_ns, cell.latency_ns);
+  EXPECT_EQ(cell.settings[0].variant, "");
+  EXPECT_EQ(cell.settings[1].variant, "isa=-avx2");
+  EXPECT_GT(*cell.settings[1].latency_ns, *cell.settings[0].latency_ns) << "off against on";
+  EXPECT_EQ(cell.settings[1].place, SettingPlace::kExcluded) << "an app cannot mask features";
+  EXPECT_THAT(cell.setting_pairs, SizeIs(0));
+  SuiteCellReport threads;
+  FillSuiteCell(example::MakePair(), {"threads=2"}, threads);
+  ASSERT_THAT(threads.setting_pairs, SizeIs(1));
+  EXPECT_NEAR(threads.setting_pairs[0].latency.estimate->ratio(), 2.5, 0.05);
   ASSERT_FALSE(cell.operators.empty());
   for (std::size_t i = 1; i < cell.operators.size(); ++i)
     EXPECT_GE(cell.operators[i - 1].self_ns, cell.operators[i].self_ns);
+}
+
+TEST(SuiteReport, SettingsHaveTheirOwnAccuracyMemoryAndLoad) {
+  Report report = example::MakePair([](RunData& run) {
+    for (ExperimentData& data : run.experiments) {
+      for (std::size_t i = 0; i < data.launches.size(); ++i) {
+        data.launches[i].load = 1'000'000 + 10'000 * static_cast<Nanoseconds>(i % 2);
+        data.launches[i].peak_rss = 20'000'000 + static_cast<Bytes>(i);
+      }
+    }
+    for (Launch& launch : run.experiments[0].launches) launch.peak_rss.reset();
+  });
+  report.experiments[1].sqnr = {{"example", 36}, {"held-out 1", 34.5}, {"held-out 2", 35}};
+  SuiteCellReport cell;
+  FillSuiteCell(report, {"threads=2"}, cell);
+  ASSERT_THAT(cell.settings, SizeIs(2));
+  EXPECT_EQ(cell.settings[1].LowestSqnr(), 34.5);
+  EXPECT_EQ(cell.settings[0].LowestSqnr(), std::nullopt);
+  EXPECT_EQ(cell.settings[0].peak_memory, std::nullopt);
+  EXPECT_EQ(cell.settings[1].peak_memory, 20'000'009) << "the largest of ten launches";
+  EXPECT_EQ(cell.settings[0].load_ns, 1'005'000);
+  // SciPy: t.interval(0.95, 9, scale=sem(log([1, 1.01] * 5))) is 0.003752 wide on both sides.
+  ASSERT_TRUE(cell.settings[0].load_interval);
+  EXPECT_NEAR(cell.settings[0].load_interval->high, 1'005'000 * 1.0037586, 30);
+  EXPECT_NEAR(cell.settings[0].load_interval->low, 1'005'000 / 1.0037586, 30);
+  for (Launch& launch : report.run.experiments[0].launches) {
+    if (launch.index >= 4) launch.load.reset();
+  }
+  SuiteCellReport few;
+  FillSuiteCell(report, {"threads=2"}, few);
+  EXPECT_FALSE(few.settings[0].load_interval) << "four launches";
 }
 
 TEST(SuiteReport, ContendedCellsHaveNoLatency) {
@@ -164,6 +206,7 @@ TEST(SuiteReport, ContendedCellsHaveNoLatency) {
   EXPECT_TRUE(cell.Contended());
   EXPECT_FALSE(cell.latency_ns);
   EXPECT_FALSE(cell.interval);
+  for (const SuiteSetting& setting : cell.settings) EXPECT_FALSE(setting.latency_ns);
   EXPECT_EQ(cell.pairs[0].inconclusive_reason, "contended: too few clean runs");
   // If another variant has enough clean runs, the model's latency is known.
   cell.pairs.push_back(cell.pairs[0]);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "measure/store/run_warnings.h"
-#include "report/suite.h"
+#include "report/suite/suite.h"
 
 // A suite with known numbers for the tests of report/ and render/.
 namespace etprof::example {
@@ -30,6 +30,20 @@ inline SuiteCellReport MakeSuiteCell(const char* model, const char* dtype, const
   std::vector<double> effects;
   for (int i = 0; i < 10; ++i) effects.push_back(std::log(ratio) + (i % 2 == 0 ? 0.003 : -0.003));
   pair.latency.estimate = stats::EstimateRatio(effects, 0.95);
+  cell.settings = {{.label = "1 thread",
+                    .latency_ns = 4e6,
+                    .interval = LatencyInterval{3.9e6, 4.1e6, 0.95, 10},
+                    .sqnr = {{"example", 36}, {"held-out 1", 34.5}},
+                    .peak_memory = 30.6e6,
+                    .load_ns = 2e6,
+                    .load_interval = LatencyInterval{1.8e6, 2.2e6, 0.95, 10},
+                    .program_sha256 = "a1"},
+                   {.variant = "threads=2",
+                    .label = "2 threads",
+                    .latency_ns = 4e6 / ratio,
+                    .load_ns = 2e6,
+                    .program_sha256 = "a1"}};
+  cell.setting_pairs = {{.first = 0, .second = 1, .latency = pair.latency, .memory = pair.latency.estimate}};
   cell.operators = {{"Convolution (NHWC, F32) IGEMM #1", 2e6, 0.5}, {"Softmax | <&\"> #1", 1e6, 0.25}};
   return cell;
 }
@@ -59,6 +73,7 @@ inline SuiteReport MakeSuite() {
   failed.status = SuiteCellStatus::kSkipped;
   failed.reason = "the time was over before it (max_minutes)";
   suite.cells.push_back(failed);
+  suite.confirmations = {{.cell = MakeSuiteCell("first", "fp32", "local", 1.8)}};
   DecideSuite(suite);
   return suite;
 }

@@ -1,0 +1,236 @@
+#include "report/suite/frontier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "measure/config/variant.h"
+#include "stats/ratio/multiple.h"
+#include "stats/ratio/unpaired.h"
+
+namespace etprof {
+namespace {
+
+// Differences of SQNR up to this count as none, as in the export's check (python/etprof/exporting/check.py).
+constexpr double kSqnrMarginDb = 1;
+constexpr double kFrontierConfidence = 0.95;
+
+struct FrontierPoint {
+  const SuiteCellReport* cell;
+  SuiteSetting* setting;
+};
+
+// A comparison of two points. Its ratios are those of the first over the second: `kFaster` is better for the
+// second.
+struct PointPair {
+  std::size_t first = 0, second = 0;
+  std::optional<stats::RatioEstimate> latency, memory;
+  stats::Verdict latency_verdict = stats::Verdict::kInconclusive,
+                 memory_verdict = stats::Verdict::kInconclusive;
+};
+
+PointPair ComparePoints(const std::vector<FrontierPoint>& points, std::size_t first, std::size_t second) {
+  PointPair pair{first, second, {}, {}};
+  const FrontierPoint &a = points[first], &b = points[second];
+  if (a.cell != b.cell) {
+    pair.latency = stats::EstimateLaunchesWithDrift(a.setting->launch_medians, b.setting->launch_medians,
+                                                    kFrontierConfidence, stats::kDriftBetweenMeasurements);
+    pair.memory = stats::EstimateUnpairedLaunches(a.setting->launch_peaks, b.setting->launch_peaks,
+                                                  kFrontierConfidence);
+    return pair;
+  }
+  const auto index_of = [&](const FrontierPoint& of) {
+    return static_cast<std::size_t>(of.setting - a.cell->settings.data());
+  };
+  for (const SettingPair& known : a.cell->setting_pairs) {
+    if (known.first != index_of(a) || known.second != index_of(b)) continue;
+    pair.latency = known.latency.EstimateUnlessEmulated();
+    pair.memory = known.memory;
+  }
+  return pair;
+}
+
+// How the second of two is, compared with the first.
+enum class Relation { kWorse, kEqual, kBetter, kUndecided };
+
+Relation RelationOf(stats::Verdict verdict) {
+  switch (verdict) {
+    case stats::Verdict::kSame:
+      return Relation::kEqual;
+    case stats::Verdict::kFaster:
+      return Relation::kBetter;
+    case stats::Verdict::kSlower:
+      return Relation::kWorse;
+    default:
+      return Relation::kUndecided;
+  }
+}
+
+Relation Reversed(Relation relation) {
+  if (relation == Relation::kWorse) return Relation::kBetter;
+  return relation == Relation::kBetter ? Relation::kWorse : relation;
+}
+
+Relation CompareSqnr(const SuiteSetting& first, const SuiteSetting& second) {
+  if (!first.program_sha256.empty() && first.program_sha256 == second.program_sha256) return Relation::kEqual;
+  std::size_t shared = 0, better = 0, worse = 0;
+  for (const auto& [inputs, db] : first.sqnr) {
+    const auto other = second.sqnr.find(inputs);
+    if (other == second.sqnr.end()) continue;
+    ++shared;
+    if (other->second > db + kSqnrMarginDb) ++better;
+    if (db > other->second + kSqnrMarginDb) ++worse;
+  }
+  if (shared == 0) return Relation::kUndecided;
+  if (better == shared) return Relation::kBetter;
+  if (worse == shared) return Relation::kWorse;
+  return better + worse == 0 ? Relation::kEqual : Relation::kUndecided;
+}
+
+bool Dominates(const std::vector<Relation>& relations) {
+  return std::ranges::all_of(relations,
+                             [](Relation of) { return of == Relation::kEqual || of == Relation::kBetter; }) &&
+         std::ranges::find(relations, Relation::kBetter) != relations.end();
+}
+
+// Sets the places of one model's points on one device.
+void PlacePoints(const std::vector<FrontierPoint>& points, const std::vector<PointPair>& pairs) {
+  const std::size_t count = points.size();
+  // By dominated point and the one that dominates it.
+  std::vector<std::vector<bool>> below(count, std::vector<bool>(count));
+  for (const PointPair& pair : pairs) {
+    std::vector<Relation> relations = {
+        RelationOf(pair.latency_verdict), RelationOf(pair.memory_verdict),
+        CompareSqnr(*points[pair.first].setting, *points[pair.second].setting)};
+    below[pair.first][pair.second] = Dominates(relations);
+    std::ranges::transform(relations, relations.begin(), Reversed);
+    below[pair.second][pair.first] = Dominates(relations);
+  }
+  // "As good" has a tolerance, so a circle of points may each dominate the next: all of them stay.
+  std::vector<std::vector<bool>> reaches = below;
+  for (std::size_t via = 0; via < count; ++via) {
+    for (std::size_t from = 0; from < count; ++from) {
+      for (std::size_t to = 0; to < count && reaches[from][via]; ++to)
+        reaches[from][to] = reaches[from][to] || reaches[via][to];
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    SuiteSetting& setting = *points[i].setting;
+    setting.place = SettingPlace::kFrontier;
+    const SuiteSetting* fastest = nullptr;
+    for (std::size_t by = 0; by < count; ++by) {
+      if (!below[i][by] || reaches[by][i]) continue;
+      if (fastest != nullptr && *fastest->latency_ns <= *points[by].setting->latency_ns) continue;
+      fastest = points[by].setting;
+      setting.place = SettingPlace::kDominated;
+      setting.dominated_by = SuiteSettingName(points[by].cell->dtype, *fastest);
+    }
+  }
+}
+
+}  // namespace
+
+void FindFrontier(SuiteReport& suite, double false_discovery, double margin) {
+  struct PointGroup {
+    std::vector<FrontierPoint> points;
+    std::vector<PointPair> pairs;
+  };
+  std::map<std::pair<std::string, std::string>, PointGroup> groups;  // by model and device
+  for (SuiteCellReport& cell : suite.cells) {
+    for (SuiteSetting& setting : cell.settings) {
+      if (setting.place != SettingPlace::kExcluded && setting.latency_ns && !cell.emulated)
+        groups[{cell.model, cell.device}].points.push_back({&cell, &setting});
+    }
+  }
+  std::vector<stats::JointComparison> claims;
+  for (auto& [name, group] : groups) {
+    for (std::size_t i = 0; i < group.points.size(); ++i) {
+      for (std::size_t j = i + 1; j < group.points.size(); ++j)
+        group.pairs.push_back(ComparePoints(group.points, i, j));
+    }
+    for (PointPair& pair : group.pairs) {
+      if (pair.latency) claims.push_back({pair.latency, pair.latency_verdict});
+      if (pair.memory) claims.push_back({pair.memory, pair.memory_verdict});
+    }
+  }
+  stats::UpdateVerdicts(claims, false_discovery, margin);
+  for (const auto& [name, group] : groups) PlacePoints(group.points, group.pairs);
+}
+
+std::vector<SuiteCell> PlanConfirmations(const SuiteConfig& suite, const std::vector<SuiteCell>& cells,
+                                         const SuiteReport& report) {
+  std::vector<SuiteCell> planned;
+  for (const SuiteCell& cell : cells) {
+    const std::string& model = suite.models[cell.model].name;
+    const auto same_group = [&](const SuiteCell& other) {
+      return other.model == cell.model && other.device == cell.device;
+    };
+    if (std::ranges::any_of(planned, same_group)) continue;
+    const auto baseline = std::ranges::find_if(report.cells, [&](const SuiteCellReport& of) {
+      return of.model == model && of.device == cell.device && of.dtype == cell.dtype;
+    });
+    if (baseline == report.cells.end() || baseline->settings.empty()) continue;
+    std::vector<const SuiteSetting*> candidates;
+    for (const SuiteCellReport& of : report.cells) {
+      if (of.model != model || of.device != cell.device) continue;
+      for (const SuiteSetting& setting : of.settings) {
+        if (setting.place == SettingPlace::kFrontier && &setting != baseline->settings.data())
+          candidates.push_back(&setting);
+      }
+    }
+    std::ranges::stable_sort(candidates, {}, [](const SuiteSetting* of) { return *of->latency_ns; });
+    if (candidates.size() > kMaxConfirmed) candidates.resize(kMaxConfirmed);
+    if (candidates.empty()) continue;
+    SuiteCell confirmation = cell;
+    confirmation.folder = suite.output_root / "confirmed" / model / cell.folder.filename();
+    confirmation.variants.clear();
+    for (const SuiteSetting* const setting : candidates) {
+      std::string variant = setting->variant;
+      const bool names_model = !variant.empty() && ParseVariant(variant).model;
+      if (setting->program != baseline->settings[0].program && !names_model)
+        variant += (variant.empty() ? "model=" : ",model=") + setting->program.string();
+      confirmation.variants.push_back(variant);
+    }
+    planned.push_back(std::move(confirmation));
+  }
+  return planned;
+}
+
+void DecideConfirmations(SuiteReport& suite, double false_discovery, double margin) {
+  std::vector<stats::JointComparison> claims;
+  for (SuiteConfirmation& confirmation : suite.confirmations) {
+    for (SettingPair& pair : confirmation.cell.setting_pairs) {
+      if (pair.latency.EstimateUnlessEmulated())
+        claims.push_back({pair.latency.estimate, pair.latency.verdict});
+    }
+  }
+  stats::UpdateVerdicts(claims, false_discovery, margin);
+  for (SuiteConfirmation& confirmation : suite.confirmations) {
+    SuiteCellReport& cell = confirmation.cell;
+    const auto verdict_of = [&](std::size_t first, std::size_t second) {
+      const auto found = std::ranges::find_if(cell.setting_pairs, [&](const SettingPair& pair) {
+        return pair.first == std::min(first, second) && pair.second == std::max(first, second);
+      });
+      const Relation relation =
+          found == cell.setting_pairs.end() ? Relation::kUndecided : RelationOf(found->latency.verdict);
+      return first < second ? relation : Reversed(relation);
+    };
+    for (const SettingPair& pair : cell.setting_pairs) {
+      if (pair.first == 0 && pair.second <= cell.pairs.size())
+        cell.pairs[pair.second - 1].latency = pair.latency;
+    }
+    std::size_t fastest = 0;
+    for (std::size_t i = 1; i < cell.settings.size(); ++i) {
+      const auto &best = cell.settings[fastest].latency_ns, &latency = cell.settings[i].latency_ns;
+      if (latency && (!best || *latency < *best)) fastest = i;
+    }
+    if (fastest == 0 || verdict_of(0, fastest) != Relation::kBetter) continue;
+    confirmation.fastest = cell.settings[fastest].label;
+    for (std::size_t i = 0; i < cell.settings.size(); ++i) {
+      if (i != fastest && cell.settings[i].latency_ns && verdict_of(fastest, i) != Relation::kWorse)
+        confirmation.tied.push_back(cell.settings[i].label);
+    }
+  }
+}
+
+}  // namespace etprof

@@ -1,0 +1,259 @@
+#include "report/suite/frontier.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <random>
+
+#include "report/suite/example_suite.h"
+
+namespace etprof {
+namespace {
+
+using testing::ElementsAre;
+
+// The settings of a cell with known or random costs by launch. Both latency and memory are given as factors
+// of the first setting's.
+struct SettingTruth {
+  double latency = 1, memory = 1;
+  CheckedSqnr sqnr = {{"example", 40}};
+  std::string program = "a1";
+};
+
+constexpr int kFrontierLaunches = 10;
+
+// Measures the settings as one interleaved cell. `launch_sd`: the effect of a process on a latency.
+SuiteCellReport MeasureSettings(const std::vector<SettingTruth>& truths, std::mt19937_64& random,
+                                double launch_sd, const char* dtype = "fp32") {
+  std::normal_distribution<double> normal;
+  SuiteCellReport cell;
+  cell.model = "net";
+  cell.device = "local";
+  cell.dtype = dtype;
+  cell.status = SuiteCellStatus::kMeasured;
+  cell.margin = 0.01;
+  for (std::size_t i = 0; i < truths.size(); ++i) {
+    SuiteSetting& setting = cell.settings.emplace_back();
+    setting.label = "s" + std::to_string(i);
+    setting.sqnr = truths[i].sqnr;
+    setting.program_sha256 = truths[i].program;
+    double sum = 0;
+    for (int launch = 0; launch < kFrontierLaunches; ++launch) {
+      const double log = std::log(truths[i].latency) + launch_sd * normal(random);
+      setting.launch_medians.push_back(4e6 * std::exp(log));
+      setting.launch_peaks.push_back(2e7 * truths[i].memory * (1 + 1e-4 * normal(random)));
+      sum += log;
+    }
+    setting.latency_ns = 4e6 * std::exp(sum / kFrontierLaunches);
+  }
+  const auto compare = [](const std::vector<double>& a, const std::vector<double>& b) {
+    std::vector<double> effects;
+    for (std::size_t i = 0; i < a.size(); ++i) effects.push_back(std::log(a[i] / b[i]));
+    return stats::EstimateRatio(effects, 0.95);
+  };
+  for (std::size_t second = 1; second < truths.size(); ++second) {
+    for (std::size_t first = 0; first < second; ++first) {
+      const SuiteSetting &a = cell.settings[first], &b = cell.settings[second];
+      SettingPair& pair = cell.setting_pairs.emplace_back(first, second, Quantity{});
+      pair.latency.estimate = compare(a.launch_medians, b.launch_medians);
+      pair.memory = compare(a.launch_peaks, b.launch_peaks);
+    }
+  }
+  return cell;
+}
+
+std::vector<std::string> PlacesOf(SuiteReport& suite) {
+  FindFrontier(suite, 0.05, 0.01);
+  std::vector<std::string> places;
+  for (const SuiteCellReport& cell : suite.cells) {
+    for (const SuiteSetting& of : cell.settings)
+      places.push_back(of.dominated_by.empty() ? GetName(of.place) : of.dominated_by);
+  }
+  return places;
+}
+
+std::vector<std::string> PlacesOf(const std::vector<SettingTruth>& truths) {
+  std::mt19937_64 random{1};
+  SuiteReport suite;
+  suite.cells = {MeasureSettings(truths, random, 0.001)};
+  return PlacesOf(suite);
+}
+
+TEST(Frontier, LeavesOutWhatIsDominated) {
+  EXPECT_THAT(PlacesOf({{}, {.latency = 0.8}}), ElementsAre("fp32, s1", "yes"));
+  EXPECT_THAT(PlacesOf({{}, {.memory = 1.2}}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(PlacesOf({{.sqnr = {{"example", 42}}}, {.program = "b2"}}), ElementsAre("yes", "fp32, s0"));
+  // The fastest of those that dominate it is named.
+  EXPECT_THAT(PlacesOf({{}, {.latency = 0.8}, {.latency = 0.7}}), ElementsAre("fp32, s2", "fp32, s2", "yes"));
+}
+
+TEST(Frontier, KeepsTradesAndTies) {
+  EXPECT_THAT(PlacesOf({{}, {.latency = 0.8, .memory = 1.2}}), ElementsAre("yes", "yes"));
+  EXPECT_THAT(PlacesOf({{}, {.latency = 0.8, .sqnr = {{"example", 38}}, .program = "b2"}}),
+              ElementsAre("yes", "yes"));
+  EXPECT_THAT(PlacesOf({{}, {}, {}}), ElementsAre("yes", "yes", "yes"));
+  EXPECT_THAT(PlacesOf({{}, {.latency = 0.995, .memory = 1.005}}), ElementsAre("yes", "yes")) << "within 1%";
+  EXPECT_THAT(PlacesOf({{}, {.sqnr = {{"example", 39.1}}, .program = "b2"}}), ElementsAre("yes", "yes"))
+      << "less than 1 dB";
+}
+
+TEST(Frontier, ComparesSqnrInputByInput) {
+  const auto second = [](CheckedSqnr sqnr, CheckedSqnr of_first = {{"example", 40}, {"held-out 1", 30}}) {
+    return PlacesOf(
+        {{.sqnr = std::move(of_first)}, {.latency = 0.8, .sqnr = std::move(sqnr), .program = "b2"}})[0];
+  };
+  EXPECT_EQ(second({{"example", 41.5}, {"held-out 1", 32}}), "fp32, s1");
+  EXPECT_EQ(second({{"example", 39.5}, {"held-out 1", 30.5}}), "fp32, s1") << "equal";
+  EXPECT_EQ(second({{"example", 39.5}}), "fp32, s1") << "on the inputs that both have";
+  EXPECT_EQ(second({{"example", 38}, {"held-out 1", 28}}), "yes");
+  EXPECT_EQ(second({{"example", 42}, {"held-out 1", 28}}), "yes") << "better on one, worse on the other";
+  EXPECT_EQ(second({{"example", 42}, {"held-out 1", 30}}), "yes") << "better on one only";
+  EXPECT_EQ(second({{"held-out 2", 90}}), "yes") << "no input that both have";
+  EXPECT_EQ(second({}), "yes") << "not known";
+  EXPECT_EQ(second({{"example", INFINITY}}, {{"example", INFINITY}}), "fp32, s1");
+  EXPECT_EQ(second({{"example", INFINITY}}), "fp32, s1");
+  // A program equals itself, also if its SQNR is not known.
+  EXPECT_THAT(PlacesOf({{.sqnr = {}}, {.latency = 0.8, .sqnr = {}}}), ElementsAre("fp32, s1", "yes"));
+  EXPECT_THAT(PlacesOf({{.sqnr = {}, .program = ""}, {.latency = 0.8, .sqnr = {}, .program = ""}}),
+              ElementsAre("yes", "yes"));
+}
+
+TEST(Frontier, DoesNotUseWhatIsNotKnown) {
+  std::mt19937_64 random{1};
+  SuiteReport suite;
+  suite.cells = {MeasureSettings({{}, {.latency = 0.8}, {.latency = 0.7}}, random, 0.001)};
+  SuiteReport contended = suite, no_memory = suite, excluded = suite, emulated = suite;
+  contended.cells[0].settings[2].latency_ns.reset();
+  EXPECT_THAT(PlacesOf(contended), ElementsAre("fp32, s1", "yes", "unknown"));
+  for (SettingPair& pair : no_memory.cells[0].setting_pairs) pair.memory.reset();
+  EXPECT_THAT(PlacesOf(no_memory), ElementsAre("yes", "yes", "yes"));
+  excluded.cells[0].settings[2].place = SettingPlace::kExcluded;
+  EXPECT_THAT(PlacesOf(excluded), ElementsAre("fp32, s1", "yes", "excluded"));
+  emulated.cells[0].emulated = true;
+  EXPECT_THAT(PlacesOf(emulated), ElementsAre("unknown", "unknown", "unknown"));
+}
+
+// Cells are measured one after the other: drift between them is no difference. Other models and devices are
+// not compared.
+TEST(Frontier, ComparesCellsOfOneModelAndDevice) {
+  std::mt19937_64 random{1};
+  const auto int8 = [&](double latency) {
+    return MeasureSettings({{.latency = latency, .sqnr = {{"example", 40.5}}, .program = "b2"}}, random,
+                           0.001, "int8");
+  };
+  SuiteReport suite;
+  suite.cells = {MeasureSettings({{}}, random, 0.001), int8(0.97)};
+  EXPECT_THAT(PlacesOf(suite), ElementsAre("yes", "yes"));
+  suite.cells = {MeasureSettings({{}}, random, 0.001), int8(0.8)};
+  // Memory of processes that were not interleaved has no drift.
+  EXPECT_THAT(PlacesOf(suite), ElementsAre("int8, s0", "yes"));
+  suite.cells[1].device = "ssh:b";
+  for (SuiteCellReport& cell : suite.cells) cell.settings[0].dominated_by.clear();
+  EXPECT_THAT(PlacesOf(suite), ElementsAre("yes", "yes"));
+}
+
+// "As good" allows 1% and 1 dB, so three settings may each dominate the next one.
+TEST(Frontier, KeepsACircle) {
+  const SettingTruth a = {.latency = 1, .memory = 0.993, .sqnr = {{"example", 40}}, .program = "a"},
+                     b = {.latency = 1.014, .memory = 0.986, .sqnr = {{"example", 40.9}}, .program = "b"},
+                     c = {.latency = 1.007, .memory = 1, .sqnr = {{"example", 41.5}}, .program = "c"};
+  EXPECT_THAT(PlacesOf({a, b}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(PlacesOf({b, c}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(PlacesOf({c, a}), ElementsAre("yes", "fp32, s0"));
+  EXPECT_THAT(PlacesOf({a, b, c}), ElementsAre("yes", "yes", "yes"));
+}
+
+// Sixteen equal settings: the error rate is at most 5%, for what is dominated and for what is called fastest.
+TEST(Frontier, EqualSettingsStayAndNoneWins) {
+  constexpr int kTrials = 400;
+  std::mt19937_64 random{49};
+  int dominated = 0, won = 0, won_in_search = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    SuiteReport suite;
+    suite.cells = {MeasureSettings(std::vector<SettingTruth>(16), random, 0.03)};
+    SuiteReport search;
+    search.confirmations = {{.cell = suite.cells[0]}};
+    DecideSuite(suite);
+    const auto& settings = suite.cells[0].settings;
+    dominated += std::ranges::count(settings, SettingPlace::kFrontier, &SuiteSetting::place) < 16 ? 1 : 0;
+    // The five fastest are measured again; the refuted claim compares the fastest one in the same launches.
+    suite.confirmations = {{.cell = MeasureSettings(std::vector<SettingTruth>(5), random, 0.03)}};
+    DecideConfirmations(suite, 0.05, 0.01);
+    won += suite.confirmations[0].fastest.empty() ? 0 : 1;
+    const auto fastest = std::ranges::min_element(settings, {}, &SuiteSetting::latency_ns);
+    for (const SettingPair& pair : suite.cells[0].setting_pairs) {
+      if (pair.first != 0 || &settings[pair.second] != &*fastest) continue;
+      won_in_search += pair.latency.estimate->log_low > 0 ? 1 : 0;
+    }
+  }
+  // Of 400 with a chance of 5%, more than 31 are seen with a probability of 0.5%.
+  EXPECT_LE(dominated, 31);
+  EXPECT_LE(won, 31);
+  EXPECT_GE(won_in_search, 40)
+      << "the fastest by the launches that found it is called faster much more often";
+  EXPECT_LE(won_in_search, 120);
+}
+
+TEST(Confirmation, NamesTheFastestAndItsTies) {
+  std::mt19937_64 random{1};
+  const auto confirm = [&](const std::vector<SettingTruth>& truths) {
+    SuiteReport suite;
+    suite.confirmations = {{.cell = MeasureSettings(truths, random, 0.001)}};
+    suite.confirmations[0].cell.pairs.resize(truths.size() - 1);
+    DecideConfirmations(suite, 0.05, 0.01);
+    return suite.confirmations[0];
+  };
+  const SuiteConfirmation one = confirm({{}, {.latency = 0.8}, {.latency = 0.6}});
+  EXPECT_EQ(one.fastest, "s2");
+  EXPECT_TRUE(one.tied.empty());
+  ASSERT_TRUE(one.cell.pairs[1].latency.estimate);
+  EXPECT_NEAR(one.cell.pairs[1].latency.estimate->ratio(), 1 / 0.6, 0.01);
+  EXPECT_EQ(one.cell.pairs[0].latency.verdict, stats::Verdict::kFaster);
+  const SuiteConfirmation tie = confirm({{}, {.latency = 0.6}, {.latency = 0.598}, {.latency = 0.9}});
+  EXPECT_EQ(tie.fastest, "s2");
+  EXPECT_THAT(tie.tied, ElementsAre("s1"));
+  EXPECT_EQ(confirm({{}, {.latency = 1.2}}).fastest, "") << "the model as it is";
+  EXPECT_EQ(confirm({{}, {.latency = 0.995}}).fastest, "") << "the same";
+}
+
+TEST(Confirmation, PlansTheFastestOfTheFrontier) {
+  SuiteConfig config;
+  config.output_root = "/out";
+  config.models.resize(2);
+  config.models[0].name = "net";
+  config.models[1].name = "other";
+  const std::vector<SuiteCell> cells = {{0, "fp32", "local", {"threads=2"}, "/out/runs/net/fp32/local"},
+                                        {0, "int8", "local", {"threads=2"}, "/out/runs/net/int8/local"},
+                                        {1, "fp32", "local", {}, "/out/runs/other/fp32/local"}};
+  SuiteReport report;
+  const auto add = [&](const char* model, const char* dtype, std::vector<SettingPlace> places) {
+    SuiteCellReport& cell = report.cells.emplace_back();
+    cell.model = model;
+    cell.dtype = dtype;
+    cell.device = "local";
+    for (const SettingPlace place : places) {
+      SuiteSetting& setting = cell.settings.emplace_back();
+      setting.place = place;
+      setting.program = std::string("/") + dtype + ".pte";
+      setting.latency_ns = 1e6 * static_cast<double>(10 - report.cells.size() - cell.settings.size());
+      if (cell.settings.size() > 1) setting.variant = "threads=" + std::to_string(cell.settings.size());
+    }
+  };
+  using enum SettingPlace;
+  add("net", "fp32", {kFrontier, kFrontier, kDominated});
+  add("net", "int8", {kFrontier, kFrontier, kUnknown, kExcluded});
+  add("other", "fp32", {kFrontier});
+  std::vector<SuiteCell> planned = PlanConfirmations(config, cells, report);
+  ASSERT_THAT(planned, testing::SizeIs(1)) << "the other model has one setting";
+  EXPECT_EQ(planned[0].dtype, "fp32");
+  EXPECT_EQ(planned[0].folder, "/out/confirmed/net/local");
+  EXPECT_THAT(planned[0].variants, ElementsAre("threads=2,model=/int8.pte", "threads=2", "model=/int8.pte"));
+  report.cells.clear();
+  add("net", "fp32", std::vector<SettingPlace>(8, kFrontier));
+  planned = PlanConfirmations(config, cells, report);
+  ASSERT_THAT(planned, testing::SizeIs(1));
+  EXPECT_THAT(planned[0].variants, ElementsAre("threads=8", "threads=7", "threads=6", "threads=5"));
+}
+
+}  // namespace
+}  // namespace etprof
