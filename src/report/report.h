@@ -205,7 +205,8 @@ struct MatrixRow {
   std::string name;
   std::optional<std::size_t> op = {};  // for operators: index into the baseline's Profile::operators
   std::optional<std::string> key = {};
-  std::vector<MatrixCell> against = {};  // by candidate
+  std::optional<double> baseline_ns = {};  // known also if no candidate has such a time
+  std::vector<MatrixCell> against = {};    // by candidate
 
   static constexpr const char* kSchemaName = "matrix_row";
   static void Describe(auto& v) {

@@ -100,7 +100,7 @@ class MatrixSection {
   }
 
   void AddRow(const MatrixRow& of, const std::string& name, Level level, Table& table) const {
-    Row row{name, of.against.empty() ? Cell() : OptionalCell<Time>(of.against.front().baseline_ns)};
+    Row row{name, OptionalCell<Time>(of.baseline_ns)};
     for (const MatrixCell& cell : of.against) {
       row.cells.push_back(OptionalCell<Time>(cell.candidate_ns));
       row.cells.push_back(Speedup{cell, cell.efficiency});

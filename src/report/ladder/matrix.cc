@@ -15,15 +15,16 @@ class MatrixBuilder {
     matrix_.threads = threads;
     matrix_.baseline = baseline;
     const ReportExperiment& experiment = report.experiments[baseline];
-    matrix_.latency.name = "Median latency";
+    matrix_.latency = {.name = "Median latency", .baseline_ns = experiment.latency.p50};
     if (!experiment.profile) return;
     for (std::size_t i = 0; i + 1 < experiment.groups.rows.size(); ++i)  // without "Clipped"
-      matrix_.groups.push_back({experiment.groups.rows[i].name});
+      matrix_.groups.push_back({.name = experiment.groups.rows[i].name,
+                                .baseline_ns = experiment.groups.rows[i].Mean(experiment.groups)});
     // The rows are in order of decreasing time.
     for (const OperatorRow& row : experiment.operators) {
       row_of_operator_[row.op] = matrix_.operators.size();
       const Operator& op = experiment.profile->operators[row.op];
-      matrix_.operators.push_back({op.name, row.op, KeyText(op.key)});
+      matrix_.operators.push_back({op.name, row.op, KeyText(op.key), row.mean_self});
     }
   }
 
@@ -35,18 +36,24 @@ class MatrixBuilder {
       return {of, ScalingEfficiency(of, report_.experiments[matrix_.baseline].threads,
                                     report_.experiments[candidate].threads)};
     };
-    matrix_.latency.against.push_back(cell(comparison.latency));
+    // Comparisons have the baseline's time in the runs that they compare.
+    const auto set = [&](MatrixRow& row, const Quantity& quantity) {
+      row.against.back() = cell(quantity);
+      if (quantity.baseline_ns) row.baseline_ns = quantity.baseline_ns;
+    };
+    matrix_.latency.against.emplace_back();
+    set(matrix_.latency, comparison.latency);
     for (MatrixRow& row : matrix_.groups) {
       row.against.emplace_back();
       for (const DeltaRow& delta : comparison.groups) {
-        if (delta.name == row.name) row.against.back() = cell(delta.quantity);
+        if (delta.name == row.name) set(row, delta.quantity);
       }
     }
     for (MatrixRow& row : matrix_.operators) row.against.emplace_back();
     for (const OperatorMatch& match : comparison.operators) {
       if (!match.baseline) continue;
       if (const auto row = row_of_operator_.find(*match.baseline); row != row_of_operator_.end())
-        matrix_.operators[row->second].against.back() = cell(match.quantity);
+        set(matrix_.operators[row->second], match.quantity);
     }
     matrix_.costs.push_back(CompareStartupCosts(
         {report_.run, report_.experiments[matrix_.baseline], report_.experiments[candidate]},
@@ -55,9 +62,9 @@ class MatrixBuilder {
 
   Matrix Take() {
     std::erase_if(matrix_.groups, [](const MatrixRow& row) {
-      return std::ranges::all_of(row.against, [](const Quantity& quantity) {
-        return quantity.baseline_ns.value_or(0) == 0 && quantity.candidate_ns.value_or(0) == 0;
-      });
+      return row.baseline_ns.value_or(0) == 0 && std::ranges::all_of(row.against, [](const Quantity& of) {
+               return of.candidate_ns.value_or(0) == 0;
+             });
     });
     return std::move(matrix_);
   }

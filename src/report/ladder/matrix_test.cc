@@ -11,6 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 // An experiment with `threads` threads in which only the convolution, and with it the latency, scales.
@@ -81,6 +82,37 @@ TEST(Matrix, JoinsComparisonsWithOneBaseline) {
   EXPECT_NEAR(*SpeedupRatio(matrix.latency.against[0]), 2, 0.01);
   ASSERT_THAT(matrix.costs, SizeIs(2));
   EXPECT_EQ(matrix.costs[0].load.verdict, stats::Verdict::kSame);
+}
+
+TEST(Matrix, HasTheBaselinesTimesBesideACandidateWithoutTrace) {
+  for (const bool one_is_traced : {true, false}) {
+    RunData run;
+    std::vector<std::optional<Profile>> profiles;
+    for (const char* const name : {"base", "untraced", "other"}) {
+      run.experiments.push_back(example::MakeExperiment(name, 5'000'000));
+      profiles.emplace_back();
+      if (profiles.size() == 1 || (one_is_traced && profiles.size() == 3))
+        profiles.back() = example::MakeProfile(name, 4'000'000);
+      if (profiles.size() > 1) run.pairs.push_back({.candidate = profiles.size() - 1});
+    }
+    const Report report = Assemble(std::move(run), std::move(profiles));
+    ASSERT_THAT(report.matrices, SizeIs(1));
+    const Matrix& matrix = report.matrices[0];
+    ASSERT_THAT(matrix.operators, Not(IsEmpty()));
+    ASSERT_THAT(matrix.groups, Not(IsEmpty()));
+    double operators = 0, groups = 0;
+    for (const MatrixRow& row : matrix.operators) {
+      EXPECT_FALSE(row.against[0].baseline_ns);
+      EXPECT_EQ(row.against[1].baseline_ns.has_value(), one_is_traced);
+      operators += row.baseline_ns.value();
+    }
+    for (const MatrixRow& row : matrix.groups) groups += row.baseline_ns.value();
+    const ReportExperiment& baseline = report.experiments[0];
+    double total = 0;
+    for (const OperatorRow& row : baseline.operators) total += row.mean_self;
+    EXPECT_NEAR(operators, total, 1e-6);
+    EXPECT_NEAR(groups, *baseline.MeanExecute(), 1e-6);
+  }
 }
 
 TEST(Matrix, OnePairIsNoMatrix) {
