@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from remote_bench import (
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "runner"))
 import program
-from runner_bench import library
+from runner_bench import library, skip
 
 
 @pytest.fixture
@@ -99,6 +100,32 @@ def test_a_pushed_file_that_changed_is_pushed_again(lab, phone, tmp_path):
         with model.open("ab") as file:
             file.write(b"\0" * 16)  # flatbuffers do not mind what follows
     assert len({name.split("/")[1] for name in phone.files() if name.endswith("toy.pte")}) == 2
+
+
+def test_releases_of_executorch_are_pushed_with_the_runner(lab, board, phone, tmp_path):
+    release = ["--vs", "executorch=1.4.1"]
+    # Here, where there is a network.
+    here = [program.etprof(), "profile", MODEL, *release, "--max-seconds", "2", "--output-root", tmp_path / "here"]
+    fetched = subprocess.run(list(map(str, here)), capture_output=True, text=True, check=False)
+    if "could not fetch" in fetched.stderr:
+        skip(f"pip cannot fetch executorch: {fetched.stderr}")
+    assert fetched.returncode == 0, fetched.stderr
+    releases = [*release, "--vs", "executorch=1.4.1,threads=2"]
+    done = lab.run(profile(board, tmp_path / "run", *releases, *SHORT))
+    assert done.returncode == 0, done.stderr
+    ran = {
+        each["experiment"]: (each["executorch_version"], each["etdump"], each["executorch_libraries"])
+        for each in manifest(tmp_path / "run")["results"]
+    }
+    assert [version for version, _, _ in ran.values()].count("1.4.1") == 2
+    for version, etdump, libraries in ran.values():
+        assert etdump
+        there = [each["path"].startswith(f"{board.folder}/cache/") for each in libraries]
+        assert all(there) == any(there) == (version == "1.4.1")
+    left_nothing(board)
+    refused = lab.run(profile(phone, tmp_path / "phone", *release, *SHORT))
+    assert refused.returncode == 2
+    assert "needs a device with x86-64 Linux" in refused.stderr
 
 
 def test_two_at_once_on_one_device(lab, device, tmp_path):

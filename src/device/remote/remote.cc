@@ -614,7 +614,8 @@ done
   // Returns the folder on the device that has exactly `files`, and pushes them if it does not exist yet. `of`
   // is the file that messages name.
   std::string PutFolder(const fs::path& of, const std::vector<fs::path>& files) {
-    const std::string key = fs::absolute(of).lexically_normal().string();
+    std::string key = fs::absolute(of).lexically_normal().string();
+    for (const fs::path& file : files) key += "\n" + file.string();  // one program may have several releases
     if (const auto known = put_folders_.find(key); known != put_folders_.end()) return known->second;
     std::string text;
     std::vector<std::string> digests;

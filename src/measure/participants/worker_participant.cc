@@ -290,7 +290,13 @@ Command MakeRunnerCommand(Device& device, const DeviceProperties& properties,
   std::vector<std::string>& words = command.arguments;
   words = experiment.exec_wrapper;
   std::vector<std::filesystem::path> libraries;
-  if (properties.platform == "android") libraries = AndroidRunnerLibraries(experiment.runner);
+  if (properties.platform == "android") {
+    libraries = AndroidRunnerLibraries(experiment.runner);
+  } else if (device.Name() != "local" && !experiment.runtime.empty()) {
+    for (const auto& entry : std::filesystem::directory_iterator(experiment.runtime))
+      libraries.push_back(entry.path());
+    std::ranges::sort(libraries);
+  }
   const std::vector<std::string> program = device.PutProgram(experiment.runner, libraries);
   words.insert(words.end(), program.begin(), program.end());
   std::map<std::string, std::string> environment = experiment.environment;

@@ -12,6 +12,7 @@
 #include "core/file/file.h"
 #include "core/parallel.h"
 #include "core/units.h"
+#include "device/local/local.h"
 #include "isa/ladder.h"
 #include "measure/conditions/check_device.h"
 #include "measure/config/device_groups.h"
@@ -138,13 +139,15 @@ void UseRuntimes(Device& device, Config& config, const std::function<void(const 
   for (const ExperimentConfig& experiment : config.experiments) {
     if (!experiment.executorch.empty()) RequireVerifiedRelease(experiment.executorch);
   }
+  const std::unique_ptr<Device> this_machine = device.Name() == "local" ? nullptr : MakeLocalDevice();
   for (ExperimentConfig& experiment : config.experiments) {
     if (experiment.executorch.empty() || !experiment.runtime.empty()) continue;
-    if (device.Name() != "local" || device.Properties().platform != "linux-x86_64") {
-      throw Error(ExitCode::kUsage, "`executorch=` needs this machine, with x86-64 Linux")
+    if (device.Properties().platform != "linux-x86_64") {
+      throw Error(ExitCode::kUsage, "`executorch=` needs a device with x86-64 Linux")
           .Remedy("for other devices, build runners with those wheels, and compare `runner=` (etprof build)");
     }
-    experiment.runtime = ExecutorchRuntime(experiment.executorch, device, experiment.runner, progress);
+    experiment.runtime = ExecutorchRuntime(experiment.executorch, this_machine ? *this_machine : device,
+                                           experiment.runner, progress);
   }
 }
 
