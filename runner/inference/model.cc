@@ -215,6 +215,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
     static_cast<void>(MappedFile::Open(request.data));  // throws a clear error for an unreadable file
     data.push_back(request.data);
   }
+  description_.rss_before_bytes = ResidentBytes();
   const CrashContext during("loading " + path_, static_cast<int>(ExitCode::kBadInput));
   // Shift again, so that later addresses do not depend on the lengths of the request and the path.
   ShiftHeap();

@@ -189,6 +189,7 @@ struct LoadReply {
   std::vector<std::string> backends;
   std::string inputs_from;
   std::vector<std::string> warnings;
+  std::optional<std::int64_t> rss_before_bytes;
   std::int64_t rss_bytes = 0;
 
   static void Describe(auto& v) {
@@ -200,6 +201,8 @@ struct LoadReply {
     v("backends", &LoadReply::backends, {.meaning = "of the method's delegates, each once"});
     v("inputs_from", &LoadReply::inputs_from, {.meaning = "\"saved FILE\", \"random, seed 1\", ..."});
     v("warnings", &LoadReply::warnings, {.meaning = "e.g. random integers that may be indices"});
+    v("rss_before_bytes", &LoadReply::rss_before_bytes,
+      {.meaning = "resident memory before loading: above all the libraries"});
     v("rss_bytes", &LoadReply::rss_bytes, {.meaning = "after loading"});
   }
 };

@@ -41,6 +41,7 @@ class WorkerParticipant : public Participant {
     const protocol::LoadReply& reply = shared_->loaded;
     launch.load = reply.load_ns;
     launch.load_wait = reply.load_wait_ns;
+    launch.rss_before_load = reply.rss_before_bytes;
     launch.rss_after_load = reply.rss_bytes;
     const protocol::Ready& ready = shared_->client->ready();
     if (ready.clocks.monotonic_ns > 0) launch.clocks = ready.clocks;

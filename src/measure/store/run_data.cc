@@ -38,6 +38,12 @@ std::optional<Nanoseconds> MedianOfLaunches(const std::vector<Launch>& launches,
   return IntegerMedian(values);
 }
 
+std::optional<Bytes> LargestOfLaunches(const std::vector<Launch>& launches, const auto& value_of) {
+  std::optional<Bytes> largest;
+  for (const Launch& launch : launches) largest = std::max(largest, value_of(launch));
+  return largest;
+}
+
 }  // namespace
 
 bool Burst::IsClean(std::size_t run) const { return IsCleanRunOf(*this, recorded, recorded_wait, run); }
@@ -79,6 +85,10 @@ std::optional<double> Launch::CleanLatency() const {
   std::vector<double> medians;
   for (const auto& [round, median] : CleanRounds()) medians.push_back(median);
   return stats::Median(medians);
+}
+
+std::optional<Bytes> Launch::PeakSinceLoad() const {
+  return peak_rss && rss_before_load ? std::optional(*peak_rss - *rss_before_load) : std::nullopt;
 }
 
 std::string ExperimentData::Settings() const {
@@ -184,11 +194,11 @@ std::optional<Nanoseconds> ExperimentData::MedianLoad() const {
 }
 
 std::optional<Bytes> ExperimentData::PeakRss() const {
-  std::optional<Bytes> peak;
-  for (const Launch& launch : launches) {
-    if (launch.peak_rss) peak = std::max(peak.value_or(0), *launch.peak_rss);
-  }
-  return peak;
+  return LargestOfLaunches(launches, [](const Launch& launch) { return launch.peak_rss; });
+}
+
+std::optional<Bytes> ExperimentData::PeakSinceLoad() const {
+  return LargestOfLaunches(launches, [](const Launch& launch) { return launch.PeakSinceLoad(); });
 }
 
 bool ExperimentData::HasTimelineCsv() const {

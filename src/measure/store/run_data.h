@@ -107,7 +107,7 @@ struct Launch {
   std::optional<Nanoseconds> first_run;
   std::optional<Nanoseconds> load_wait, first_run_wait;  // waiting times as in BurstRuns; absent: not known
   std::vector<Nanoseconds> warmup;  // unrecorded runs after the first and before the first round
-  std::optional<Bytes> rss_after_load, peak_rss;
+  std::optional<Bytes> rss_before_load, rss_after_load, peak_rss;
   std::vector<Burst> bursts;                     // by round
   std::optional<protocol::WalkReply> walk;       // a text that it generated at its end
   std::optional<protocol::WalkReply> cold_walk;  // a prompt and its first token, right after loading
@@ -124,6 +124,7 @@ struct Launch {
   // For each round with clean runs, their median in ns.
   std::map<int, double> CleanRounds() const;
   std::optional<double> CleanLatency() const;  // median of CleanRounds() in ns; absent: no clean runs
+  std::optional<Bytes> PeakSinceLoad() const;  // peak_rss less rss_before_load; absent: not known
 
   static constexpr const char* kSchemaName = "launch";
   static void Describe(auto& v) {
@@ -144,6 +145,9 @@ struct Launch {
       {.meaning = "of first_run_ns: wanted a processor and had none"});
     v("warmup_runs", [](const Launch& launch) { return launch.warmup.size(); },
       {.meaning = "unrecorded runs after the first one and before the first round"});
+    v("rss_before_load_bytes", &Launch::rss_before_load,
+      {.meaning = "resident memory of the process before loading: above all ExecuTorch's libraries",
+       .omit_if_empty = true});
     v("rss_after_load_bytes", &Launch::rss_after_load,
       {.meaning = "resident memory of the process after loading"});
     v("peak_rss_bytes", &Launch::peak_rss, {.meaning = "largest resident memory of the process"});
@@ -332,7 +336,8 @@ struct ExperimentData {
   double WaitedShare() const;
   std::optional<Nanoseconds> MedianFirstRun() const;  // over Launch::CleanFirstRun; absent: none
   std::optional<Nanoseconds> MedianLoad() const;
-  std::optional<Bytes> PeakRss() const;
+  std::optional<Bytes> PeakRss() const;        // the largest of any launch
+  std::optional<Bytes> PeakSinceLoad() const;  // the largest of any launch
   LatencyMetrics MetricsOfLatency() const { return LatencyMetrics(*this); }
   // Whether the timeline CSV of an analysis (one row per event) is next to the ETDump.
   bool HasTimelineCsv() const;

@@ -139,12 +139,20 @@ StartupCosts CompareStartupCosts(const ExperimentPair& sides, bool paired) {
   StartupCosts costs;
   costs.load = {baseline.load, candidate.load};
   costs.first_run = {baseline.first_run, candidate.first_run};
-  if (baseline.peak_rss) costs.peak_memory.baseline = static_cast<double>(*baseline.peak_rss);
-  if (candidate.peak_rss) costs.peak_memory.candidate = static_cast<double>(*candidate.peak_rss);
+  // Releases have libraries of different sizes, which are not what a model takes.
+  const bool releases = sides.DifferInRelease();
+  const auto peak = [&](const ReportExperiment& of, const ExperimentData& data) -> std::optional<double> {
+    const std::optional<Bytes> bytes = releases ? data.PeakSinceLoad() : of.peak_rss;
+    return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
+  };
+  costs.peak_memory.baseline = peak(baseline, sides.BaselineData());
+  costs.peak_memory.candidate = peak(candidate, sides.CandidateData());
   if (!paired) return costs;
   CompareCost(sides, &Launch::CleanLoad, costs.load);
   CompareCost(sides, &Launch::CleanFirstRun, costs.first_run);
-  CompareCost(sides, &Launch::peak_rss, costs.peak_memory);
+  CompareCost(
+      sides, [&](const Launch& launch) { return releases ? launch.PeakSinceLoad() : launch.peak_rss; },
+      costs.peak_memory);
   return costs;
 }
 

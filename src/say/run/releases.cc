@@ -75,18 +75,23 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
        {Right("load"), [](const ReleaseRow& row) { return OptionalCell<Time>(row.of.load); }},
        {Right("load_change", ""), change(&StartupCosts::load)},
        {Right("peak_memory", "memory"),
-        [](const ReleaseRow& row) { return OptionalCell<Size>(row.of.peak_rss); }},
+        [&](const ReleaseRow& row) {
+          return OptionalCell<Size>(report.run.experiments[row.of.index].PeakSinceLoad());
+        }},
        {Right("memory_change", ""), change(&StartupCosts::peak_memory)},
        {Left("outputs").Decides(),
         of_pair([&](const ReportComparison& pair) { return KnownTextCell(OutputsText(report, pair)); })}},
       rows);
-  return {{"Releases, each compared with the one before it",
-           Level::kBrief,
-           {std::move(table), Paragraph{"Wheels, not an app's own build. Memory includes the libraries."},
-            Paragraph{"The false discovery rate of the latencies is controlled over all releases. Outputs: "
-                      "\"rounding\" is a difference of at most 1e-5 of the largest output in fp32. " +
-                          UndefinedText(report),
-                      Level::kPage}}}};
+  return {
+      {"Releases, each compared with the one before it",
+       Level::kBrief,
+       {std::move(table),
+        Paragraph{"Wheels, not an app's own build. Memory: the peak, less what the process held before it "
+                  "loaded the model, which is above all the libraries."},
+        Paragraph{"The false discovery rate of the latencies is controlled over all releases. Outputs: "
+                  "\"rounding\" is a difference of at most 1e-5 of the largest output in fp32. " +
+                      UndefinedText(report),
+                  Level::kPage}}}};
 }
 
 }  // namespace etprof::say

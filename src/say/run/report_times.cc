@@ -335,7 +335,7 @@ std::vector<Section> MakeStartupSections(const Report& report) {
     };
     add("Load", pair.costs.load, Duration(0));
     add("First inference", pair.costs.first_run, Duration(0));
-    add("Peak memory", pair.costs.peak_memory, Size(0));
+    add(pair.releases ? "Peak memory since load" : "Peak memory", pair.costs.peak_memory, Size(0));
     section.AddUnlessEmpty(std::move(table));
     if (pair.outputs) {
       section.parts.emplace_back(Paragraph{fmt::format("Outputs of {} and {}: {}.", comparison.baseline_label,
