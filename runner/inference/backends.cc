@@ -87,11 +87,13 @@ std::string LoadXnnpack(bool exact) {
     why_no_xnnpack = LoaderError();
     return protocol::kXnnpackClock;
   }
-  // The address of this function, which runs a subgraph, identifies the segment whose calls of the clock get
-  // the fast clock.
-  const void* const invoke = ::dlsym(handle, "xnn_invoke_runtime");
-  return exact && invoke != nullptr && UseFastClockIn(invoke) ? protocol::kExactClock
-                                                              : protocol::kXnnpackClock;
+  // Any function of XNNPACK tells which segment's calls of the clock get the fast clock. What reports the
+  // operators' times is in the library of the function that is called: the tracer's, if this ExecuTorch has
+  // none of its own.
+  const void* const xnnpack = ::dlsym(handle, "xnn_initialize");
+  const void* const tracer = ::dlsym(RTLD_DEFAULT, "xnn_invoke_runtime");
+  return exact && xnnpack != nullptr && UseFastClockIn(xnnpack, tracer) ? protocol::kExactClock
+                                                                        : protocol::kXnnpackClock;
 }
 
 void SetXnnpackOptions(const std::string& release) {

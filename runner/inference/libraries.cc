@@ -129,8 +129,8 @@ void RequireOneXnnpack() {
     void* const handle = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) continue;
     Dl_info found{};  // the symbol may be defined in a dependency of this library
-    const void* const create = ::dlsym(handle, "xnn_create_runtime_v4");
-    if (create != nullptr && ::dladdr(create, &found) != 0) holders.insert(found.dli_fname);
+    const void* const initialize = ::dlsym(handle, "xnn_initialize");
+    if (initialize != nullptr && ::dladdr(initialize, &found) != 0) holders.insert(found.dli_fname);
     ::dlclose(handle);
   }
   if (holders.size() < 2) return;

@@ -46,6 +46,12 @@ class Model::Loaded final : public Module {
   }
 };
 
+// A Module of ExecuTorch 1.3 stays in memory: it has made objects of another layout than in the headers
+// (HierarchicalAllocator), which must not be destroyed as these say.
+void Model::DestroyLoaded::operator()(Loaded* loaded) const {
+  if (!MappedExecutorchVersion(MappedExecutorchLibraries()).starts_with("1.3.")) delete loaded;
+}
+
 namespace {
 
 // As in timing/tracer.cc: Module takes this at its construction, before the program is known.
@@ -221,7 +227,7 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
   ShiftHeap();
   auto tracer = std::make_unique<OperatorTracer>();
   tracer_ = tracer.get();
-  loaded_ = std::make_unique<Loaded>(path_, std::move(data), std::move(tracer));
+  loaded_.reset(new Loaded(path_, std::move(data), std::move(tracer)));
   ShiftHeap();  // also randomize the distance between the tracer's memory and the method's
   const WaitMeter meter;
   const WaitReading before = meter.Read();

@@ -78,7 +78,10 @@ class Model {
   std::vector<std::string> CheckMethod(const std::string& name, std::int64_t& start);
   void Prepare(const std::string& name, const std::optional<protocol::InputSpec>& inputs);
 
-  std::unique_ptr<Loaded> loaded_;
+  struct DestroyLoaded {
+    void operator()(Loaded* loaded) const;
+  };
+  std::unique_ptr<Loaded, DestroyLoaded> loaded_;
   std::map<std::string, LoadedMethod> methods_;
   LoadedMethod* selected_ = nullptr;
   OperatorTracer* tracer_ = nullptr;

@@ -14,10 +14,17 @@
 namespace etprof::runner {
 namespace {
 
-// The executable segment of the library with the fast clock, and the time at which that clock starts. Plain
-// atomics with constant initialization, since clock_gettime may be called before any constructor has run.
-std::atomic<std::uintptr_t> fast_begin{0};
-std::atomic<std::uintptr_t> fast_size{0};
+// The executable segments of the libraries with the fast clock, and the time at which that clock starts.
+// Plain atomics with constant initialization, since clock_gettime may be called before any constructor has
+// run.
+struct FastSegment {
+  std::atomic<std::uintptr_t> begin{0}, size{0};
+
+  bool Contains(std::uintptr_t address) const {
+    return address - begin.load(std::memory_order_relaxed) < size.load(std::memory_order_relaxed);
+  }
+};
+FastSegment fast_xnnpack, fast_tracer;
 [[maybe_unused]] std::atomic<std::int64_t> fast_origin_ns{0};  // only Linux has the fast clock
 
 [[maybe_unused]] std::atomic<void (*)()> boundary_hook{nullptr};
@@ -27,8 +34,8 @@ std::atomic<std::uintptr_t> fast_size{0};
 void CallAtBoundaries(void (*hook)()) { boundary_hook = hook; }
 
 bool HasFastClock(const void* code) {
-  return reinterpret_cast<std::uintptr_t>(code) - fast_begin.load(std::memory_order_relaxed) <
-         fast_size.load(std::memory_order_relaxed);
+  const auto address = reinterpret_cast<std::uintptr_t>(code);
+  return fast_xnnpack.Contains(address) || fast_tracer.Contains(address);
 }
 
 std::int64_t MonotonicNow() {
@@ -39,7 +46,10 @@ std::int64_t MonotonicNow() {
 
 #if defined(__linux__)
 
-bool UseFastClockIn(const void* address) {
+namespace {
+
+// Sets `segment` to the executable segment that contains `address`.
+bool FindSegment(const void* address, FastSegment& segment) {
   struct Search {
     std::uintptr_t address, begin = 0, size = 0;
   } search{reinterpret_cast<std::uintptr_t>(address)};
@@ -60,15 +70,21 @@ bool UseFastClockIn(const void* address) {
       },
       &search);
   if (search.size == 0) return false;
-  fast_origin_ns = MonotonicNow();
-  fast_begin = search.begin;
-  fast_size = search.size;
+  segment.begin = search.begin;
+  segment.size = search.size;
   return true;
+}
+
+}  // namespace
+
+bool UseFastClockIn(const void* xnnpack, const void* tracer) {
+  fast_origin_ns = MonotonicNow();
+  return FindSegment(tracer, fast_tracer) && FindSegment(xnnpack, fast_xnnpack);
 }
 
 #else
 
-bool UseFastClockIn(const void*) { return false; }
+bool UseFastClockIn(const void*, const void*) { return false; }
 
 #endif
 
@@ -77,8 +93,8 @@ bool UseFastClockIn(const void*) { return false; }
 #if defined(__linux__)
 
 // All libraries of this process find this function before the C library's (the linker option
-// --export-dynamic-symbol puts it into the dynamic symbol table). Except for one library, it acts as the C
-// library's.
+// --export-dynamic-symbol puts it into the dynamic symbol table). Except for XNNPACK's library, it acts as
+// the C library's.
 //
 // No other code in libexecutorch_backend_xnnpack.so depends on the time: `objdump -d` of 1.5.1 shows two
 // calls, both in xnn_invoke_runtime, before the first operator and after each. The library has no timed wait

@@ -9,11 +9,13 @@
 // (tracer.h) divides its times accordingly.
 namespace etprof::runner {
 
-// Makes later calls of clock_gettime from the library that contains `address` read the fast clock. Returns
-// whether that is possible here (Linux; other systems keep the normal clock).
-bool UseFastClockIn(const void* address);
+// Makes later calls of clock_gettime from the library that contains `xnnpack` read the fast clock. `tracer`
+// is in the library that reports XNNPACK's times: the same one, or the tracer of older releases
+// (runtimes/portable_tracer.cc). Returns whether that is possible here (Linux; other systems keep the normal
+// clock).
+bool UseFastClockIn(const void* xnnpack, const void* tracer);
 
-// Whether `code` is in the library with the fast clock.
+// Whether `code` is in one of these libraries.
 bool HasFastClock(const void* code);
 
 inline constexpr std::uint64_t kClockFactor = 1000;

@@ -72,9 +72,9 @@ LoadedLibrary LoadedLibrary::Containing(const void*, const char*) {
 #endif
 
 LoadedLibrary LoadedLibrary::FindXnnpack() {
-  const void* const invoke = ::dlsym(RTLD_DEFAULT, "xnn_invoke_runtime");
-  if (invoke == nullptr) throw CannotWatch("the XNNPACK backend is not loaded as a library of its own");
-  LoadedLibrary library = Containing(invoke, "the XNNPACK backend");
+  const void* const initialize = ::dlsym(RTLD_DEFAULT, "xnn_initialize");
+  if (initialize == nullptr) throw CannotWatch("the XNNPACK backend is not loaded as a library of its own");
+  LoadedLibrary library = Containing(initialize, "the XNNPACK backend");
   library.functions_ = library.file_.Functions();
   for (const ElfFile::Slot& slot : library.file_.Slots()) {
     if (slot.defined != 0) library.own_slots_[slot.address] = slot.defined;

@@ -18,6 +18,7 @@
 #include "delegates/delegate.h"
 #include "protocol/operator_place.h"
 #include "stats/level.h"
+#include "xnnpack/operator_name.h"
 
 namespace etprof {
 namespace {
@@ -307,7 +308,7 @@ class Attributor {
       op.key.occurrence = call >= 0 ? occurrence[static_cast<std::size_t>(call)] : 0;
       if (call_index[position] < 0 && kind != SpanKind::kMethod) op.key.ordinal = ordinals[op.key]++;
       op.call_index = call >= 0 ? call_index[static_cast<std::size_t>(call)] : -1;
-      op.name = trace_.GetName(columns, first + position);
+      op.name = xnnpack::ModernOperatorName(trace_.GetName(columns, first + position));
       if (kind == SpanKind::kBackend) op.backend = BackendOfEvent(columns, first + position);
       operators[position] = FindOrAddOperator(std::move(op));
       if (kind == SpanKind::kDelegateCall && !columns.backend.empty())

@@ -192,7 +192,7 @@ class Comparer {
     result_.latency.baseline_ns = stats::Median(a.runs);
     result_.latency.candidate_ns = stats::Median(b.runs);
     result_.latency.estimate = Estimate(a, b);
-    if (result_.latency.estimate) AllowForTracer(*result_.latency.estimate);
+    AllowForTracer(result_.latency.estimate);
     unpaired_ = a.bursts.empty() || b.bursts.empty();
     result_.baseline_clean = a.clean;
     result_.candidate_clean = b.clean;
@@ -229,23 +229,35 @@ class Comparer {
     }
   }
 
-  // Widens the estimate by what an event tracer may cost, if only one of two releases has one.
-  void AllowForTracer(stats::RatioEstimate& estimate) {
-    const bool traced = baseline_.profile != nullptr;
-    if (baseline_.executorch == candidate_.executorch || traced == (candidate_.profile != nullptr)) return;
-    const Side &with = traced ? baseline_ : candidate_, &without = traced ? candidate_ : baseline_;
+  // Widens the estimate by what an event tracer may cost, if only one of two releases was measured with one.
+  void AllowForTracer(std::optional<stats::RatioEstimate>& estimate) {
+    const auto has_its_own = [](const Side& side) { return side.profile != nullptr && !side.tracer_added; };
+    const bool first = has_its_own(baseline_);
+    if (baseline_.executorch == candidate_.executorch || first == has_its_own(candidate_)) return;
+    const Side &with = first ? baseline_ : candidate_, &without = first ? candidate_ : baseline_;
     const auto latency = stats::Median(SeriesOfLatency(with.bursts).runs);
-    if (!with.clock_read_ns || !latency || *latency <= 0) {
-      estimate = stats::MarkUnresolved(estimate);
+    std::optional<double> share;
+    if (with.clock_read_ns && latency && *latency > 0) {
+      share = kIdleTracerReads * *with.clock_read_ns * static_cast<double>(with.profile->operators.size()) /
+              *latency;
+    }
+    const std::string bound = share ? fmt::format("at most {:.2g}%", 100 * *share) : "an unknown share";
+    if (without.profile != nullptr) {
+      result_.warnings.push_back(
+          fmt::format("{} has no event tracer and was measured with one, as {} has: without it, it is faster "
+                      "by {}",
+                      without.label, with.label, bound));
       return;
     }
-    const double share = kIdleTracerReads * *with.clock_read_ns *
-                         static_cast<double>(with.profile->operators.size()) / *latency;
-    estimate = stats::WithSystematicError(estimate, estimate.systematic_error + std::log1p(share));
-    result_.warnings.push_back(fmt::format(
-        "{} has an event tracer and {} has none: its idle cost, at most {:.2g}% of the latency, is "
-        "never called faster or slower",
-        with.label, without.label, 100 * share));
+    if (estimate) {
+      estimate = share
+                     ? stats::WithSystematicError(*estimate, estimate->systematic_error + std::log1p(*share))
+                     : stats::MarkUnresolved(*estimate);
+    }
+    result_.warnings.push_back(
+        fmt::format("{} has an event tracer and {} has none: its idle cost, {} of the latency, is never "
+                    "called faster or slower",
+                    with.label, without.label, bound));
   }
 
   // Warns if there is no interval because the runs depend on each other; returns whether that is so.

@@ -197,8 +197,35 @@ TEST(Compare, AllowsForTheIdleTracerOfOneRelease) {
     const stats::Verdict beyond = with_first ? stats::Verdict::kFaster : stats::Verdict::kSlower;
     EXPECT_EQ(compare(1.15, "1.5.0", read_ns, with_first).latency.verdict, beyond);
     // Where the clock's cost is not known, nothing is called faster or slower.
-    EXPECT_EQ(compare(1.5, "1.5.0", {}, with_first).latency.verdict, stats::Verdict::kInconclusive);
+    const Comparison unknown = compare(1.5, "1.5.0", {}, with_first);
+    EXPECT_EQ(unknown.latency.verdict, stats::Verdict::kInconclusive);
+    EXPECT_THAT(unknown.warnings, Contains(HasSubstr("an unknown share of the latency")));
   }
+}
+
+// With an added tracer both releases read the clock, so that the difference is not the tracer's.
+TEST(Compare, StatesWhatAnAddedTracerCostsAtMost) {
+  const SimulatedVariant old = Simulate(100'000, 1), now = Simulate(104'000, 2);
+  Side without{"1.4", &old.profile, old.bursts}, with{"now", &now.profile, now.bursts};
+  without.executorch = "1.4.1";
+  without.tracer_added = true;
+  with.executorch = "1.5.0";
+  const double read_ns =
+      0.02 * 105'000 / static_cast<double>(now.profile.operators.size()) / kIdleTracerReads;
+  with.clock_read_ns = read_ns;
+  const auto states = [&](const std::string& bound) {
+    return Contains(
+        "1.4 has no event tracer and was measured with one, as now has: without it, it is faster by " +
+        bound);
+  };
+  const Comparison comparison = Compare(without, with);
+  EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kSlower);
+  EXPECT_EQ(comparison.latency.estimate->systematic_error, 0);
+  EXPECT_THAT(comparison.warnings, states("at most 2%"));
+  with.clock_read_ns.reset();
+  EXPECT_THAT(Compare(with, without).warnings, states("an unknown share"));
+  with.tracer_added = true;
+  EXPECT_THAT(Compare(without, with).warnings, testing::Not(Contains(HasSubstr("tracer"))));
 }
 
 TEST(Compare, SixCleanLaunchesAreEnough) {

@@ -61,14 +61,17 @@ struct Side {
   bool mixed = false;           // its traced runs do different work, so its times are not compared
   std::string settings = {};    // how it ran; variants with different settings count as doing different work
   std::string executorch = {};  // version of the libraries that ran; empty: not known
+  // This ExecuTorch has no event tracer, and etprof gave it one, which costs as much as that of later
+  // releases.
+  bool tracer_added = false;
   std::optional<double> clock_read_ns = {};  // what a read of the clock takes; absent: not known
   double waited_share = 0;  // share of the bursts' time in which threads were runnable but had no processor
 };
 
-// Wheels of ExecuTorch before 1.5 have no event tracer. In later ones XNNPACK reads the clock after every
-// operator, even while nothing is recorded, and the runtime tests for a tracer. Measured, this costs 23 ns
-// for each operator where a read of the clock takes 20 ns (bench/results/models/idle_tracer.md). At most
-// this many reads of the clock are allowed for each operator.
+// Wheels of ExecuTorch before 1.5 have no event tracer. In later ones, and with the tracer that etprof adds,
+// XNNPACK reads the clock after every operator, even while nothing is recorded, and the runtime tests for a
+// tracer. Measured, this costs 23 ns for each operator where a read of the clock takes 20 ns
+// (bench/results/models/idle_tracer.md). At most this many reads of the clock are allowed for each operator.
 inline constexpr double kIdleTracerReads = 2;
 
 // The smallest difference between two mean self times that can be called faster or slower. Smaller

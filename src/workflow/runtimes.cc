@@ -47,9 +47,10 @@ struct Release {
   std::string_view version;
   bool has_libraries;  // for C++, which wheels have since 1.5
 };
-// The releases that were tried with this runner. Before 1.4, Module has another layout than the runner's
-// headers.
-constexpr Release kReleases[] = {{"1.4.0", false}, {"1.4.1", false}, {"1.5.0", true}, {"1.5.1", true}};
+// The releases that were tried with this runner. Before 1.3, Module and Method have another layout than in
+// the runner's headers.
+constexpr Release kReleases[] = {
+    {"1.3.1", false}, {"1.4.0", false}, {"1.4.1", false}, {"1.5.0", true}, {"1.5.1", true}};
 
 const Release& RequireRelease(const std::string& version) {
   const auto release = std::ranges::find(kReleases, version, &Release::version);
@@ -90,33 +91,42 @@ fs::path ThreadpoolOf(Device& device, const fs::path& runner) {
       .Remedy("use the etprof-runner that belongs to this etprof");
 }
 
-// The libraries of the runtime by the names under which they lie in its folder.
+// The libraries of a wheel by the names under which they lie in the runtime's folder.
 std::vector<std::pair<std::string, fs::path>> LibrariesOf(const Release& release, const fs::path& wheel,
                                                           Device& device, const fs::path& runner) {
   std::vector<std::pair<std::string, fs::path>> libraries;
-  const auto add_all_of = [&](const fs::path& folder) {
-    for (const auto& entry : fs::directory_iterator(folder)) {
+  if (release.has_libraries) {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(wheel / "lib", none)) {
       if (entry.is_regular_file() && entry.path().filename().string().find(".so") != std::string::npos)
         libraries.emplace_back(entry.path().filename().string(), entry.path());
     }
-  };
-  if (release.has_libraries) {
-    if (Exists(wheel / "lib")) add_all_of(wheel / "lib");
     if (libraries.empty()) libraries.emplace_back("executorch/lib", wheel / "lib");
     return libraries;
   }
-  const fs::path stand_ins = fs::canonical(runner).parent_path() / "portable-runtime";
-  if (!Exists(stand_ins)) {
-    throw Error(ExitCode::kBadInput, "has no portable-runtime beside it, which ExecuTorch before 1.5 needs")
-        .InFile(runner.string())
-        .Remedy("use the etprof-runner that belongs to this etprof, on x86-64 Linux");
-  }
-  add_all_of(stand_ins);
   libraries.emplace_back("libexecutorch_cpuinfo.so", ThreadpoolOf(device, runner));
   for (const char* const file : {"extension/pybindings/_portable_lib.cpython-311-x86_64-linux-gnu.so",
                                  "backends/qualcomm/libqnn_executorch_backend.so"})
     libraries.emplace_back(fs::path(file).filename().string(), wheel / file);
   return libraries;
+}
+
+// The folder with the libraries that are built with the runner and complete a release without C++ libraries.
+fs::path StandInsOf(const fs::path& runner) {
+  fs::path stand_ins = fs::canonical(runner).parent_path() / "portable-runtime";
+  if (Exists(stand_ins)) return stand_ins;
+  throw Error(ExitCode::kBadInput, "has no portable-runtime beside it, which ExecuTorch before 1.5 needs")
+      .InFile(runner.string())
+      .Remedy("use the etprof-runner that belongs to this etprof, on x86-64 Linux");
+}
+
+// Those of another etprof are replaced.
+void CopyStandIns(const fs::path& stand_ins, const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(stand_ins)) {
+    const fs::path copy = folder / entry.path().filename();
+    if (!Exists(copy) || Sha256HexOfFile(copy) != Sha256HexOfFile(entry.path()))
+      WriteFileAtomically(copy, ReadTextFile(entry.path()));
+  }
 }
 
 // Removes the folder and what is in it.
@@ -146,15 +156,17 @@ fs::path ExecutorchRuntime(const std::string& version, Device& device, const fs:
     throw Error(ExitCode::kBadInput, "there is no folder for ExecuTorch's libraries: HOME is not set")
         .Remedy("set HOME or XDG_CACHE_HOME");
   }
+  const fs::path stand_ins = release.has_libraries ? fs::path() : StandInsOf(runner);
   const fs::path all = cache / "executorch";
   fs::path folder = all / (version + "-linux-x86_64");
-  if (Exists(folder)) {
-    RequireUndamaged(folder, version);
-    return folder;
-  }
   const PartialFolder partial{all / fmt::format(".{}-{}", version, ::getpid())};
   const fs::path wheel = partial.path / "wheel", libraries = partial.path / "libraries";
   try {
+    if (Exists(folder)) {
+      RequireUndamaged(folder, version);
+      if (!stand_ins.empty()) CopyStandIns(stand_ins, folder);
+      return folder;
+    }
     fs::remove_all(partial.path);
     fs::create_directories(libraries);
     const std::string requirement = "executorch==" + version;
@@ -174,6 +186,7 @@ fs::path ExecutorchRuntime(const std::string& version, Device& device, const fs:
     }
     std::ranges::sort(manifest.files, {}, &RuntimeManifest::File::name);
     WriteFileAtomically(libraries / kRuntimeFile, nlohmann::json(manifest).dump(1) + "\n");
+    if (!stand_ins.empty()) CopyStandIns(stand_ins, libraries);
     std::error_code taken;
     fs::rename(libraries, folder, taken);
     if (taken) RequireUndamaged(folder, version);  // another etprof was quicker

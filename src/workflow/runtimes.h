@@ -18,9 +18,9 @@ void RequireVerifiedRelease(const std::string& version);
 // them by LD_LIBRARY_PATH: `executorch/<version>-linux-x86_64` below etprof's cache. If it is absent, it is
 // made: pip fetches the wheel, as it is configured. `progress` is told what takes long.
 //
-// Wheels since 1.5 have libraries for C++. Those of 1.4 have the same functions in one Python extension,
-// which is loaded without Python and PyTorch by the libraries in `portable-runtime` beside the runner
-// (runner/runtimes/portable_stand_ins.cc).
+// Wheels since 1.5 have libraries for C++. Those of 1.3 and 1.4 have the same functions in one Python
+// extension, which is loaded without Python and PyTorch by the libraries in `portable-runtime` beside the
+// runner, and traced by one of them (runner/runtimes/portable_stand_ins.cc, portable_tracer.cc).
 //
 // `device` is this machine. Throws Error: kUsage as RequireVerifiedRelease, kBadInput for a folder that is
 // not as it was made, kDeviceFailed if the wheel cannot be fetched or the runner does not answer.

@@ -41,6 +41,14 @@ bool IsDataType(std::string_view word) {
   return digits >= 1 && digits <= 2 && (rest.empty() || rest == "w" || rest == "acc");
 }
 
+std::string ModernOperatorName(std::string name) {
+  constexpr std::string_view kOldKind = " Transpose";
+  const std::size_t close = name.starts_with("Transpose (") ? name.find(')') : std::string::npos;
+  if (close != std::string::npos && name.compare(close + 1, kOldKind.size(), kOldKind) == 0)
+    name.erase(close + 1, kOldKind.size());
+  return name;
+}
+
 bool IsPackedType(std::string_view data_type) {
   const std::string type = Lower(data_type);
   return IsDataType(type) && (type.starts_with("p") || type.starts_with("qp"));

@@ -25,6 +25,10 @@ struct OperatorName {
 // "native_call_add.out", "Method::execute").
 std::optional<OperatorName> ParseOperatorName(std::string_view name);
 
+// The name that ExecuTorch 1.5 has for the operator. Up to 1.4, "Transpose (ND, X32) #1" was
+// "Transpose (ND, X32) Transpose #1".
+std::string ModernOperatorName(std::string name);
+
 // Whether only packed operands for KleidiAI's microkernels have this data type: PF16, PF32, PQS8, QP8, in
 // either case.
 bool IsPackedType(std::string_view data_type);

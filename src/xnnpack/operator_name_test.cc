@@ -81,5 +81,13 @@ TEST(PackedTypes, RunOnKleidiai) {
   }
 }
 
+TEST(OperatorName, OlderNamesBecomeThoseOfToday) {
+  EXPECT_EQ(ModernOperatorName("Transpose (ND, X32) Transpose #12"), "Transpose (ND, X32) #12");
+  for (const char* const other :
+       {"Transpose (ND, X32) #1", "Transpose", "Transpose (ND, X32", "Convolution (NHWC, F32) IGEMM #1",
+        "native_call_transpose_copy.int_out", "Mean (ND) Reduce2 #1", ""})
+    EXPECT_EQ(ModernOperatorName(other), other);
+}
+
 }  // namespace
 }  // namespace etprof::xnnpack

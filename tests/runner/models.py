@@ -62,6 +62,18 @@ def missing_operator() -> bytes:
     return lower(Function(lambda x: torch.ops.etprof_test.nowhere(x) + 1), (torch.ones(4),))
 
 
+def quantized() -> bytes:
+    """Quantizes a tensor and back in kernels that are not delegated."""
+    from executorch.kernels import quantized  # noqa: F401  their out variants
+
+    def there_and_back(x: torch.Tensor) -> torch.Tensor:
+        settings = (0.5, 0, -128, 127, torch.int8)
+        ops = torch.ops.quantized_decomposed
+        return ops.dequantize_per_tensor(ops.quantize_per_tensor(x, *settings), *settings)
+
+    return lower(Function(there_and_back), (torch.ones(4),))
+
+
 def every_dtype() -> bytes:
     """One input of each type that an exporter can give; each output is its input, copied."""
     types = [
@@ -174,6 +186,7 @@ ALL = {
     "masked": masked,
     "portable_add": portable_add,
     "missing_operator": missing_operator,
+    "quantized": quantized,
     "every_dtype": every_dtype,
     "not_tensors": not_tensors,
     "writes_planned": lambda: writes_its_input(planned=True),

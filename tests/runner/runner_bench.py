@@ -68,9 +68,13 @@ class Run:
 class Worker:
     """A worker process with its pipes."""
 
-    def __init__(self, runner: Path, *args: object) -> None:
+    def __init__(self, runner: Path, *args: object, env: dict[str, str] | None = None) -> None:
         self.process = subprocess.Popen(
-            [runner, "--worker", *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [runner, "--worker", *map(str, args)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **(env or {})},
         )
         self.ready = self.read()
         assert self.ready["reply"] == "ready"

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import zipfile
@@ -13,13 +14,15 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from runner_bench import DATA, skip
+from runner_bench import DATA, Run, Worker, events, skip
 
 VERSION = "1.4.1"
-RELEASES = ["1.4.0", "1.4.1", "1.5.0"]
+RELEASES = ["1.3.1", "1.4.0", "1.4.1", "1.5.0"]
+WITHOUT_TRACER = RELEASES[:3]  # of their own
 XNNPACK = "libexecutorch_backend_xnnpack.so"
 USAGE, BAD_INPUT, DEVICE_FAILED = 2, 3, 4
 MODEL = DATA / "toy_cnn.pte"
+MIXED = DATA.parent / "fuzz/corpus/program/mixed_delegates.pte"  # two delegates, with two kernels between them
 SHORT = ["--max-seconds", "5", "--no-peaks"]
 
 
@@ -86,69 +89,160 @@ def test_each_side_ran_with_its_own_libraries(cache):
     assert all(launch["load_ns"] > 0 and launch["bursts"] for launch in old["launches"])
 
 
-def test_operators_of_a_release_without_tracer_are_said_not_to_be_traced(etprof, cache):
-    old = results(cache / "a")[VERSION]
-    assert old["etdump"] is None
-    assert any("without event tracing" in warning for warning in old["warnings"])
-    (pair,) = pairs(cache / "a")
-    assert pair["latency"]["baseline_ms"] > 0
-    assert pair["latency"]["candidate_ms"] > 0
+def test_operators_of_releases_match_by_key_and_add_up(etprof, cache):
+    summary = json.loads((cache / "a/analysis_summary.json").read_text())
+    old, own = sorted(summary["experiments"], key=lambda each: each["label"] != f"ExecuTorch {VERSION}")
+    assert {(op["key"], op["name"]) for op in old["operators"]} == {(op["key"], op["name"]) for op in own["operators"]}
+    assert len(old["operators"]) == 11
+    for experiment in (old, own):
+        groups = experiment["groups"]
+        assert sum(row["total_ns"] for row in groups["rows"]) == groups["total_ns"] > 0
+        assert groups["runs"] > 0
+    (pair,) = summary["comparisons"]
+    for side in ("baseline", "candidate"):
+        operators = sum(row[f"{side}_total_ns"] for row in pair["operators"])
+        assert operators == pair["whole"][f"{side}_total_ns"] > 0
     done = run(etprof, cache, "validate", cache / "a")
     assert done.returncode == 0, done.stdout
+
+
+def libraries_of(cache: Path, version: str) -> dict[str, str]:
+    """The environment in which the runner finds the release."""
+    return {"LD_LIBRARY_PATH": str(runtime(cache, version))}
+
+
+@pytest.mark.parametrize("version", WITHOUT_TRACER)
+def test_the_added_tracer_reports_what_that_of_1_5_does(etprof, runner, cache, tmp_path, version):
+    found = []
+    for env in ({}, libraries_of(cache, version)):
+        etdump = tmp_path / "net.etdump"
+        ran = Run(runner, "--model_path", MIXED, "--num_executions", "3", "--etdump_path", etdump, env=env)
+        assert ran.code == 0, ran.err
+        (experiment,) = json.loads(run(etprof, cache, "analyze", etdump, "--json").stdout)["experiments"]
+        groups = experiment["groups"]
+        assert sum(row["total_ns"] for row in groups["rows"]) == groups["total_ns"] > 0
+        assert [row["total_ns"] for row in groups["rows"] if row["name"] == "Clipped"] == [0]
+        names = {(op["key"], op["name"], op["category"]) for op in experiment["operators"]}
+        # In ExecuTorch's own reader, too; 1.5 calls a transpose by another name, and logs the load.
+        runs = [spans for block, spans in events(etdump) if block == "Execute"]
+        kinds = [re.sub(r"\) Transpose #", ") #", name) for name, _, _ in runs[0]]
+        assert len(runs) == 3
+        found.append((names, kinds))
+    assert found[0] == found[1]
+    assert {"native_call_cumsum.out", "Transpose (ND, X32) #2"} <= set(found[0][1])
+
+
+@pytest.mark.parametrize("version", WITHOUT_TRACER)
+def test_operators_of_the_added_tracer_fill_their_delegate_call(runner, cache, tmp_path, version):
+    words = ["--model_path", MODEL, "--num_executions", "4", "--etdump_path", tmp_path / "net.etdump"]
+    assert Run(runner, *words, env=libraries_of(cache, version)).code == 0
+    for _, spans in events(tmp_path / "net.etdump")[1:]:  # the first run packs weights
+        times = {name: (start, end) for name, start, end in spans}
+        begin, end = times.pop("DELEGATE_CALL")
+        operators = [span for name, span in times.items() if " #" in name]
+        assert len(operators) == 11
+        assert all(begin <= start <= stop <= end for start, stop in operators)
+        assert 0.5 * (end - begin) < sum(stop - start for start, stop in operators)
+
+
+def test_1_3_loads_twice_and_ends(runner, cache, tmp_path):
+    worker = Worker(runner, env=libraries_of(cache, "1.3.1"))
+    assert worker.ready["executorch_version"] == "1.3.1"
+    for model in (MODEL, MIXED):
+        worker.ask("load", model=model)
+        assert len(worker.ask("burst", min_runs=3, max_runs=3)["untraced_ns"]) == 3
+    (tmp_path / "cut.pte").write_bytes(MIXED.read_bytes()[:-1000])
+    assert "cut short" in worker.refused("load", model=tmp_path / "cut.pte")
+    assert worker.close() == 0
+
+
+def link(name: Path, *words: object) -> None:
+    """Links a library of this name."""
+    compiler = shutil.which("c++") or skip("no C++ compiler")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", f"-Wl,-soname,{name.name}", "-o", name, *words], check=True)
+
+
+def test_operators_of_a_release_without_any_tracer_are_said_not_to_be_traced(etprof, runner, cache, tmp_path):
+    shutil.copytree(runtime(cache, VERSION), tmp_path / "untraced")
+    (tmp_path / "nothing.cc").touch()
+    link(tmp_path / "untraced/libexecutorch.so", tmp_path / "nothing.cc")
+    untraced = tmp_path / "etprof-runner"
+    untraced.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={tmp_path}/untraced exec {runner} "$@"\n')
+    untraced.chmod(0o755)
+    out = tmp_path / "out"
+    done = run(etprof, cache, "profile", MODEL, "--vs", f"runner={untraced}", *SHORT, "--output-root", out)
+    assert done.returncode == 0, done.stderr
+    old = results(out)[VERSION]
+    assert old["etdump"] is None
+    assert any("without event tracing" in warning for warning in old["warnings"])
+    (pair,) = pairs(out)
+    assert pair["latency"]["baseline_ms"] > 0
+    assert pair["latency"]["candidate_ms"] > 0
+    done = run(etprof, cache, "validate", out)
+    assert done.returncode == 0, done.stdout
+
+
+def test_kernels_that_a_release_lacks_are_named(runner, cache, models):
+    assert Run(runner, "--model_path", models / "quantized.pte").code == 0
+    old = Run(runner, "--model_path", models / "quantized.pte", env=libraries_of(cache, VERSION))
+    assert old.code == DEVICE_FAILED
+    assert "quantized_decomposed::quantize_per_tensor.out are not registered" in old.err
+    assert f"ExecuTorch {VERSION} has no kernels for them: delegate them, or run 1.5" in old.err
 
 
 def test_releases_are_compared_with_the_one_before(etprof, cache, tmp_path):
     assert list(results(cache / "b")) == RELEASES
     labels = [f"ExecuTorch {each}" for each in RELEASES]
     assert [(each["baseline"], each["candidate"]) for each in pairs(cache / "b")] == list(pairwise(labels))
-    assert [each["outputs"]["equal"] for each in pairs(cache / "b")] == [True, True]
+    assert [each["outputs"]["equal"] for each in pairs(cache / "b")] == [True, True, True]
     done = run(etprof, cache, "report", cache / "b", "--csv=releases", "--out", tmp_path / "report")
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader(done.stdout.splitlines()))
     assert [row["release"] for row in rows] == labels
-    assert [row["outputs"] for row in rows] == ["", "equal", "equal"]
-    # 1.4.0 and 1.4.1 have no tracer, 1.5.0 has one.
+    assert [row["outputs"] for row in rows] == ["", "equal", "equal", "equal"]
+    # The libraries of all are larger than what the model takes.
+    for experiment in results(cache / "b").values():
+        for launch in experiment["launches"]:
+            assert 5e6 < launch["rss_before_load_bytes"] < launch["rss_after_load_bytes"] < launch["peak_rss_bytes"]
     warnings = json.loads((cache / "b/analysis_summary.json").read_text())["warnings"]
     assert [each.split(":")[0] for each in warnings if "event tracer" in each] == [
-        "ExecuTorch 1.5.0 has an event tracer and ExecuTorch 1.4.1 has none"
+        "ExecuTorch 1.4.1 has no event tracer and was measured with one, as ExecuTorch 1.5.0 has"
     ]
 
 
-def test_the_release_that_changed_is_named_and_no_other(etprof, cache, tmp_path):
-    compiler = shutil.which("c++") or skip("no C++ compiler")
-    shutil.copytree(cache / "etprof", tmp_path / "etprof")
+@pytest.mark.parametrize("change", ["SPIN", "MEGABYTES", "BITS"])
+def test_what_a_release_changed_is_named_and_nothing_else(etprof, cache, tmp_path, change):
+    for version in (VERSION, "1.5.0"):
+        shutil.copytree(runtime(cache, version), runtime(tmp_path, version))
     folder = runtime(tmp_path, "1.5.0")
     (folder / XNNPACK).rename(folder / "libreal_xnnpack.so")
     (tmp_path / "nothing.cc").touch()
-
-    def link(name: Path, *words: object) -> None:
-        subprocess.run(
-            [compiler, "-shared", "-fPIC", "-O1", f"-Wl,-soname,{name.name}", "-o", name, *words], check=True
-        )
-
     link(tmp_path / "libreal_xnnpack.so", tmp_path / "nothing.cc")  # only its name is linked
+    sizes = {"SPIN": 0, "MEGABYTES": 0, "BITS": 0} | {change: {"SPIN": 200, "MEGABYTES": 20, "BITS": 1}[change]}
+    macros = [f"-D{name}={size}" for name, size in sizes.items()]
     source = Path(__file__).with_name("changed_xnnpack.cc")
-    link(folder / XNNPACK, source, "-Wl,--no-as-needed", tmp_path / "libreal_xnnpack.so")
+    link(folder / XNNPACK, source, *macros, "-Wl,--no-as-needed", tmp_path / "libreal_xnnpack.so")
     manifest = json.loads((folder / "runtime.json").read_text())
     manifest["files"] = [
         {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
         for path in sorted(folder.glob("*.so*"))
     ]
     (folder / "runtime.json").write_text(json.dumps(manifest))
-    done = versions(etprof, tmp_path, tmp_path / "out", "--launches", "3", "--runs", "6", "--warmup", "0")
+    out = tmp_path / "out"
+    few = ["--versions", f"{VERSION},1.5.0", "--max-seconds", "3", "--no-peaks", "--launches", "3", "--runs", "2"]
+    done = run(etprof, tmp_path, "versions", MODEL, *few, "--warmup", "0", "--output-root", out)
     assert done.returncode == 0, done.stderr
-    same, changed = pairs(tmp_path / "out")
-    assert same["outputs"]["equal"]
-    assert not changed["outputs"]["equal"]
-    assert changed["outputs"]["largest_absolute"] > 1e-4
-    assert changed["latency"]["verdict"] in ("slower", "inconclusive", "contended")
-    first = {
-        version: [launch["first_run_ns"] for launch in each["launches"]]
-        for version, each in results(tmp_path / "out").items()
-    }
-    assert min(first["1.5.0"]) > 20e6 > max(min(first["1.4.0"]), min(first["1.4.1"]))
-    assert "outputs" in done.stdout
-    assert "different" in done.stdout
+    (pair,) = pairs(out)
+    first = [min(launch["first_run_ns"] for launch in each["launches"]) for each in results(out).values()]
+    assert first[0] < 200e6  # it takes 3 ms, and more beside other load
+    assert (first[1] > 200e6) == (change == "SPIN")
+    memory = pair["peak_memory"]["candidate_bytes"] - pair["peak_memory"]["baseline_bytes"]
+    assert abs(memory - 20e6 * (change == "MEGABYTES")) < 3e6
+    assert pair["outputs"]["equal"] == (change != "BITS")
+    if change == "BITS":
+        assert 0 < pair["outputs"]["largest_absolute"] < 1e-7
+    if change == "SPIN":
+        assert pair["latency"]["verdict"] in ("slower", "inconclusive", "contended")
 
 
 def test_configurations_checks_and_suites_take_a_release(etprof, cache, tmp_path):
@@ -262,7 +356,7 @@ def test_a_version_that_was_never_tried_is_refused(etprof, tmp_path, version):
     ):
         done = run(etprof, tmp_path, *words)
         assert done.returncode == USAGE, (words, done.stderr)
-        assert "1.4.0, 1.4.1, 1.5.0, 1.5.1" in done.stderr
+        assert "1.3.1, 1.4.0, 1.4.1, 1.5.0, 1.5.1" in done.stderr
     assert not (tmp_path / "out").exists()
     assert not (tmp_path / "etprof/executorch").exists()
 

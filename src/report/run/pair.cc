@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -21,6 +22,9 @@ Side MakeSide(const RunData& run, const ReportExperiment& experiment, const std:
   side.bursts = data.Bursts();
   side.settings = data.Settings();
   side.executorch = data.executorch_version;
+  side.tracer_added = std::ranges::any_of(data.executorch_libraries, [](const auto& library) {
+    return library.path.find("/_portable_lib") != std::string::npos;
+  });
   for (const Launch& launch : data.launches) {
     if (!launch.clocks || !launch.clocks->read_ns) continue;
     side.clock_read_ns =
