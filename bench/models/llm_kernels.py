@@ -63,8 +63,9 @@ def main() -> None:
                 lines.append(f"| {name} | {step} | {cell(variants[0], tokens)} | {cell(variants[1], tokens)} |")
     text = f"""# Kernels of prefill and decoding
 
-The matrix products of a Llama of {given.layers} layers in three exports, on QEMU's CPU with SME2 and with SME and SME2
-masked, as `etprof generate --watch` saw them called: `bench/models/llm_kernels.py`.
+The matrix products of a Llama with --layers {given.layers} in three exports, on QEMU's CPU with SME2 and with SME and
+SME2 masked, as `etprof generate --watch` saw them called: `bench/models/llm_kernels.py`. In prefill the product that
+gives the logits has one token.
 
 {chr(10).join(lines)}
 """

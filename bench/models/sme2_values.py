@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from etprof import programs
 from etprof.export import Request, export_model
 from etprof.exporting import in_place
 
@@ -29,7 +28,7 @@ error of those before it.
 
 def measured(pte: Path, mask: str, exact: bool) -> list[in_place.DeviceOperator]:
     """The operators under a mask."""
-    build = programs.program().resolve().parent
+    build = Path(__file__).resolve().parents[2] / "build"
     config = {
         "runner_path": str(build / "bundles" / "linux-aarch64" / "etprof-runner"),
         "exec_wrapper": [str(build / "tools" / "qemu-aarch64"), "-cpu", "max"],

@@ -23,10 +23,12 @@ ETPROF = Path(os.environ.get("ETPROF", ROOT / "build" / "etprof"))
 MODELS = ["mobilenet_v3_small", "mobilenet_v3_small:int8", "transformer_layer", "vit_block", "mixed_delegates"]
 TABLE = "| model | release | latency, ms | compared with the one before | traced, ms | first, ms | load, ms | memory, MB | outputs | operators |"
 NOTES = """\
-Each release is compared with the one above it; 95% confidence intervals, false discovery rate controlled over a model's releases.
-*Memory*: peak, less what the process holds before it loads the model. *Outputs* and *operators* are compared with the release above:
-*operators* are those of both with the same key and name, of all of this release. The sum of its operators' self times and overhead is
-*traced* exactly, or the script fails. Releases before 1.5 were measured with etprof's tracer."""
+Each release is compared with the one above it; 95% confidence intervals, false discovery rate
+controlled over a model's releases. *Memory*: peak, less what the process holds before it loads the
+model. *Outputs* and *operators* are compared with the release above: *operators* are those of both
+with the same key and name, of all of this release. The self times of its operators and the overhead
+add up to *traced* exactly, or the script fails. Releases before 1.5 were measured with etprof's
+tracer."""
 
 
 def export(model: str, folder: Path) -> Path:
@@ -68,7 +70,8 @@ def rows_of(model: str, seconds: int) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         summary = summary_of("versions", export(model, Path(folder)), [], seconds)
     compared = {pair["candidate"]: pair for pair in summary["comparisons"]}
-    stored = {pair["candidate"]: pair for pair in summary["manifest"]["pairs"]}
+    stored = {pair["candidate"]["experiment"]: pair for pair in summary["manifest"]["pairs"]}
+    launches = {one["experiment"]: one["launches"] for one in summary["manifest"]["results"]}
     lines, before = [], None
     for experiment in summary["experiments"]:
         label, pair = experiment["label"], compared.get(experiment["label"])
@@ -76,7 +79,9 @@ def rows_of(model: str, seconds: int) -> list[str]:
         if sum(row["total_ns"] for row in groups["rows"]) != groups["total_ns"]:
             raise SystemExit(f"{model}, {label}: the operators do not add up")
         matched = "" if before is None else f"{len(operators & before)} of {len(operators)}"
-        memory = experiment["peak_rss_bytes"]
+        memory = max(
+            launch["peak_rss_bytes"] - launch["rss_before_load_bytes"] for launch in launches[experiment["name"]]
+        )
         cells = [
             f"{experiment['latency_ms']['p50']:.3f}",
             "" if pair is None else verdict_of(pair["latency"]),

@@ -120,11 +120,11 @@ Table FirstTokens(const GenerateReport& of) {
 
 // Which kernels multiply in prefill and in decoding, the variants of a step together.
 Table KernelTable(const GenerateReport& of) {
-  Table table{.id = "kernels", .columns = {Left("step")}};
+  Table table{.id = "kernels",
+              .columns = {Left("kernel").WithKeptPart(Table::KeptPart::kEnd), Left("step")}};
   if (of.sides.size() > 1) table.columns.push_back(Left("variant"));
   table.columns.push_back(Right("operators", "products"));
   table.columns.push_back(Left("code", "proven"));
-  table.columns.push_back(Left("kernel").WithKeptPart(Table::KeptPart::kEnd).WithDropPriority(1));
   std::set<std::int64_t, std::greater<>> steps;
   for (const GenerateSide& side : of.sides)
     for (const StepKernel& kernel : side.kernels) steps.insert(kernel.tokens);
@@ -132,11 +132,11 @@ Table KernelTable(const GenerateReport& of) {
     for (const GenerateSide& side : of.sides) {
       for (const StepKernel& kernel : side.kernels) {
         if (kernel.tokens != step) continue;
-        std::vector<Cell> cells = {step == 1 ? "decoding" : "prefill of " + CountedText(step, "token")};
+        std::vector<Cell> cells = {kernel.kernel.empty() ? "XNNPACK's own" : kernel.kernel,
+                                   step == 1 ? "decoding" : "prefill of " + TokensText(step)};
         if (of.sides.size() > 1) cells.emplace_back(SideName(side, of));
         cells.emplace_back(Count{kernel.operators});
         cells.emplace_back(kernel.code);
-        cells.push_back(kernel.kernel.empty() ? Cell("XNNPACK's own") : Cell(kernel.kernel));
         table.rows.emplace_back(std::move(cells));
       }
     }

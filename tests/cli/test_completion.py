@@ -99,7 +99,7 @@ def test_values_are_completed(scripts, here):
     assert "comparison" in bash(scripts, here, "compare", "a", "b", "--csv", "=", "")
     assert bash(scripts, here, "completion", "") == {"bash", "zsh", "fish"}
     # Of the options of Python's exporter.
-    assert bash(scripts, here, "export", "--dtype", "") == {"fp32", "fp16", "bf16", "int8", "int8dyn"}
+    assert bash(scripts, here, "export", "--dtype", "") == {"fp32", "fp16", "bf16", "int8", "int8dyn", "8da4w"}
     assert bash(scripts, here, "export", "--quantize", "s") == {"static"}
     assert bash(scripts, here, "export", "--backend", "") == set(BUILT_IN)
     # Only etprof's own models are offered, because only a Python with PyTorch knows ExecuTorch's examples.
@@ -156,7 +156,7 @@ def test_fish(scripts, here):
     assert "config.json" in complete("etprof run ")
     assert {"toy_cnn", "config.json"} < set(complete("etprof export "))
     assert {"toy_cnn", "config.json"} < set(complete("etprof export --model "))
-    assert set(complete("etprof export --dtype ")) == {"fp32", "fp16", "bf16", "int8", "int8dyn"}
+    assert set(complete("etprof export --dtype ")) == {"fp32", "fp16", "bf16", "int8", "int8dyn", "8da4w"}
     assert set(complete("etprof export --backend ")) == set(BUILT_IN)
     assert set(complete("etprof run --output-root ")) == {"runs/"}
     assert complete("etprof run --launches ") == {}

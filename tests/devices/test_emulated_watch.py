@@ -121,7 +121,7 @@ def test_prefill_and_decoding_of_a_language_model(bundle: Bundle, qemu: list[str
     source, pte = CachedAttention(), tmp_path / "decoder.pte"
     matrix_models.write(scheme, source.get_eager_model(), source.get_example_inputs(), pte, source.get_dynamic_shapes())
     words = ["-p", "8", "-n", "1", "-d", "0", "--vs", "isa=-sme,-sme2", "--watch"]
-    words += ["--launches", "1", "--runs", "1", "--warmup", "1", "--output-root", tmp_path / "run", "--json"]
+    words += ["--launches", "2", "--runs", "1", "--warmup", "1", "--output-root", tmp_path / "run", "--json"]
     words += ["--runner", bundle.folder / "etprof-runner", "--exec-wrapper", " ".join(qemu)]
     done = call(ETPROF, "generate", pte, *map(str, words))
     assert done.returncode == 0, done.stderr

@@ -34,6 +34,7 @@ function everything(): Document {
   const rows = kHostile.map((name, i) => ({ cells: [text(name), time((7 - i) * 1e6), nothing], role: "part" as const, depth: i % 2 }));
   const sum: Row = { cells: [text("all of it"), time(27e6), { kind: "speedup", text: "2.00x", value: 2, low: 1.9, high: 2.1, verdict: "faster", tone: "good" }], role: "sum" };
   const many = Array.from({ length: 300 }, (_, i) => ({ cells: [text(i > 0 ? `row ${i}` : kLongName), time(i * 1e6), nothing] }));
+  const headings = Array.from({ length: 14 }, (_, i) => `a_long_heading_${i}`);
   const parts: Part[] = [
     { table: { id: "times", title: "Times", level: "usual", columns, rows: [...rows, sum] } },
     { table: { id: "folded", title: "Folded away", level: "folded", columns, rows: [{ cells: [text("hidden"), time(1e6), nothing] }] } },
@@ -48,6 +49,7 @@ function everything(): Document {
     sections: [
       { title: "Tables", level: "usual", parts },
       { title: "Many rows", level: "usual", parts: [{ table: { id: "many", level: "usual", columns, rows: many } }] },
+      { title: "Wide", level: "usual", parts: [{ table: { id: "wide", level: "usual", columns: headings.map((title) => ({ id: title, title, right: true })), rows: [{ cells: headings.map((_, i) => time(i * 1e6)) }] } }] },
       { title: kHostile[3] as string, level: "usual", parts: [{ list: { level: "usual", numbered: true, items: list } }] },
       { title: "Facts", level: "page", parts: [{ facts: { id: "facts", level: "usual", facts: [{ name: "warning", value: kHostile[1] as string }, { name: "warning", value: "other" }] } }] },
       { title: "Chart", level: "page", parts: [{ chart: { points: kHostile, marks: [{ at: 1, text: "+5.0% " + kHostile[0] }], series: [{ name: kHostile[1] as string, values: [duration(1e6), duration(2e6), nothing, duration(3e6)] }] } }] },
@@ -197,6 +199,17 @@ described("the page of a document", () => {
       expect(await page.evaluate(() => document.documentElement.scrollWidth), file).toBeLessThanOrEqual(360);
       await context.close();
     }
+  });
+
+  it("breaks headings on a phone, but not on a wide screen, where their table scrolls sideways", async () => {
+    const { page, context } = await open(every, "", { viewport: { width: 1400, height: 850 } });
+    const heading = table(page, "Wide: wide").locator("th button").nth(1);
+    const height = async () => (await heading.boundingBox())?.height;
+    expect(await height()).toBeLessThan(36);
+    await page.setViewportSize({ width: 400, height: 850 });
+    await expect.poll(height).toBeGreaterThan(36);
+    expect((await heading.boundingBox())?.width).toBeLessThanOrEqual(88);
+    await context.close();
   });
 
   it("keeps on a phone the end of a name, which distinguishes it", async () => {

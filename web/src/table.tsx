@@ -253,7 +253,7 @@ export function DataTable<T>(props: TableProps<T>) {
                     aria-sort={order === "asc" ? "ascending" : order === "desc" ? "descending" : "none"}
                   >
                     <button type="button" title={column.hint} onClick={header.column.getToggleSortingHandler()}>
-                      {breakable(column.title).map((part, i) => (i === 0 ? part : [<wbr key={i} />, part]))}
+                      {(narrow || printing ? breakable(column.title) : [column.title]).map((part, i) => (i === 0 ? part : [<wbr key={i} />, part]))}
                       <span aria-hidden="true">{order === "asc" ? " ▲" : order === "desc" ? " ▼" : ""}</span>
                     </button>
                   </th>

@@ -267,6 +267,7 @@ TEST(GenerateReport, NamesTheKernelsOfWatchedSteps) {
   };
   std::vector<ExperimentData> steps = {At("a", "pp8", 8, 0, 1, {3e6}), At("a", "tg1", 1, 0, 1, {1e6}),
                                        At("a", "tg1 @ d500", 1, 500, 1, {1e6})};
+  for (ExperimentData& step : steps) step.log = step.name + ".log";  // which tells their files apart
   steps[0].watch = watched("kai_run_matmul_clamp_f32_mopa");
   steps[1].watch = watched("");
   steps[2].watch = watched("kai_run_matmul_clamp_other");  // steps of as many tokens are said once

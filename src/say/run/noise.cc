@@ -38,7 +38,7 @@ std::vector<NoiseRow> NoiseRows(const OutputBudget& budget, const ReportExperime
 }
 
 Table NoiseTable(const OutputBudget& budget, const ReportExperiment& experiment) {
-  Table table{.id = "noise"};
+  Table table{.id = "noise", .title = "By value"};
   const std::vector<NoiseRow> rows = NoiseRows(budget, experiment);
   using Of = NoiseRow;
   table.Fill<Of>(
@@ -97,7 +97,7 @@ Table NoiseByLayer(const NoiseBudget& noise, const OutputBudget& budget, const R
   const std::vector<NoiseLayer> layers = NoiseLayers(noise, budget, experiment);
   const bool has_device =
       std::ranges::any_of(layers, [](const NoiseLayer& layer) { return layer.device_db.has_value(); });
-  Table table{.id = "noise_by_layer"};
+  Table table{.id = "noise_by_layer", .title = "By layer"};
   using Of = NoiseLayer;
   table.Fill<Of>(
       {{Left("layer"), [](const Of& layer) { return NoiseLayerName(layer.path); }},
@@ -117,7 +117,7 @@ Table DeviceTable(const NoiseBudget& noise, const std::string& method) {
   std::vector<DeviceOperator> rows;
   std::ranges::copy_if(noise.operators, std::back_inserter(rows),
                        [&](const DeviceOperator& op) { return op.method == method; });
-  Table table{.id = "noise_on_device"};
+  Table table{.id = "noise_on_device", .title = "Operators of the .pte against PyTorch"};
   using Of = DeviceOperator;
   table.Fill<Of>({{Names("operator"), &Of::name},
                   {Left("layer"), [](const Of& op) { return NoiseLayerName(op.module); }},
