@@ -63,8 +63,8 @@ HEADER = [
 ]
 NOTES = [
     "- **advice**: the hints of `etprof export` whose code was applied: each is one call of `wrappers`.",
-    "- **not delegated**, **delegates**: before, then after.",
-    "- **estimate**: what the finding on operators that are not delegated says of these hints: were the operators gone, and were the boundaries between delegates gone, too.",
+    "- **not delegated**, **delegates**, **check**: before, then after. The advice is not about what a check finds.",
+    "- **estimate**: what the finding on operators that are not delegated says of these hints: were the operators gone, and were the boundaries between delegates gone, too. What takes their place takes time, and delegates that join are faster.",
     "- **—**: traced runs took more than 10% longer than untraced ones, and then the finding gives no estimate.",
     "- **measured**: how many times as fast the changed model is, with the 95% interval of interleaved launches.",
 ]
@@ -146,7 +146,7 @@ def row(name: str, kind: str, folder: Path, settings: argparse.Namespace) -> lis
         said,
         f"{operators[0]}, {operators[1]}",
         f"{delegates[0]}, {delegates[1]}",
-        manifests[1]["check"]["verdict"],
+        ", ".join(manifest["check"]["verdict"] for manifest in manifests),
         f"{estimate[1]}x" if estimate else "—",
         f"{estimate[2]}x" if estimate and estimate[2] else "—",
         "{ratio:.2f}x [{ratio_low:.2f}, {ratio_high:.2f}]".format(**latency) if known else latency["verdict"],
