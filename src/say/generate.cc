@@ -120,8 +120,7 @@ Table FirstTokens(const GenerateReport& of) {
 
 // Which kernels multiply in prefill and in decoding, the variants of a step together.
 Table KernelTable(const GenerateReport& of) {
-  Table table{.id = "kernels",
-              .columns = {Left("kernel").WithKeptPart(Table::KeptPart::kEnd), Left("step")}};
+  Table table{.id = "kernels", .columns = {Left("kernel").WithKeptPart(Table::KeptPart::kEnd), Left("step")}};
   if (of.sides.size() > 1) table.columns.push_back(Left("variant"));
   table.columns.push_back(Right("operators", "products"));
   table.columns.push_back(Left("code", "proven"));

@@ -54,7 +54,8 @@ SuiteCellReport MeasureSettings(const std::vector<SettingTruth>& truths, std::mt
   for (std::size_t second = 1; second < truths.size(); ++second) {
     for (std::size_t first = 0; first < second; ++first) {
       const SuiteSetting &a = cell.settings[first], &b = cell.settings[second];
-      SettingPair& pair = cell.setting_pairs.emplace_back(first, second, Quantity{});
+      cell.setting_pairs.push_back({.first = first, .second = second});
+      SettingPair& pair = cell.setting_pairs.back();
       pair.latency.estimate = compare(a.launch_medians, b.launch_medians);
       pair.memory = compare(a.launch_peaks, b.launch_peaks);
     }

@@ -223,7 +223,8 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
         continue;
       const ExperimentPair sides{report.run, *experiments[first], *experiments[second]};
       const Comparison comparison = CompareLatencies(sides);
-      SettingPair& pair = cell.setting_pairs.emplace_back(first, second, comparison.latency);
+      cell.setting_pairs.push_back({.first = first, .second = second, .latency = comparison.latency});
+      SettingPair& pair = cell.setting_pairs.back();
       if (comparison.latency.verdict == stats::Verdict::kContended) pair.latency.estimate.reset();
       pair.memory = CompareStartupCosts(sides, comparison.pairing == Pairing::kLaunches).peak_memory.estimate;
     }

@@ -115,7 +115,7 @@ struct SuiteSetting {
 // A comparison of two interleaved settings of a cell. A ratio above 1 means that the second needs less.
 struct SettingPair {
   std::size_t first = 0, second = 0;  // indices into SuiteCellReport::settings
-  Quantity latency;
+  Quantity latency = {};
   std::optional<stats::RatioEstimate> memory = {};  // absent: fewer than five launches
 };
 
