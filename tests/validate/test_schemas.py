@@ -28,6 +28,7 @@ OPTIONAL = {
         "read_ns",
         "quiet_seconds",
         "executorch_libraries",
+        "rss_before_load_bytes",
         "place",
         "walk",
     },
