@@ -229,11 +229,10 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
       pair.memory = CompareStartupCosts(sides, comparison.pairing == Pairing::kLaunches).peak_memory.estimate;
     }
   }
-  if (!cell.Contended()) {
-    cell.latency_ns = unmodified.latency.p50;
-    cell.interval = unmodified.interval;
-    cell.launch_medians = report.run.experiments[unmodified.index].LaunchLatencies();
-  }
+  const SuiteSetting& as_it_is = cell.settings.front();
+  cell.latency_ns = as_it_is.latency_ns;
+  cell.interval = as_it_is.interval;
+  cell.launch_medians = as_it_is.launch_medians;
   cell.launches = unmodified.launches;
   if (!unmodified.profile) return;
   for (const OperatorRow& row : unmodified.operators) {

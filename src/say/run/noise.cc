@@ -153,8 +153,7 @@ Text DeviceSummary(const NoiseBudget& noise) {
     return FormatText(" Operators were not compared with PyTorch's: {}.", noise.operators_why_not);
   if (const DeviceOperator* const first = noise.FirstToLeave()) {
     return FormatText(
-        " The first operator of the .pte that leaves PyTorch's value in the same type is {} "
-        "({}): {}.",
+        " The first operator of the .pte that leaves PyTorch's value in the same type is {} ({}): {}.",
         first->name, NoiseLayerName(first->module),
         first->sqnr_db ? FormatText("{}", Number{*first->sqnr_db, "dB"}) : Text("not finite"));
   }
@@ -212,8 +211,7 @@ Document MakeNoiseSections(const Report& report) {
   document.method =
       "Share of the error at the output with one value alone quantized or rounded, emulated in PyTorch "
       "(docs/guides/accuracy.md). The .pte's decibels are of an operator's value against PyTorch's in the "
-      "same "
-      "type, of a layer the lowest. Own time is of the operators of a module, without modules in it.";
+      "same type, of a layer the lowest. Own time is of the operators of a module, without modules in it.";
   return document;
 }
 
