@@ -154,6 +154,8 @@ struct ReportExperiment {
   // Whether the tables use disturbed runs, since no traced run is clean: no conclusions are possible from
   // their times.
   bool TablesAreDisturbed() const { return steady_runs == 0 && disturbed_runs > 0; }
+  // Whether the latency is of disturbed runs, since no untraced run is clean.
+  bool LatencyIsDisturbed() const { return latency_of_all.n > 0 && clean_runs == 0 && !latency_from_trace; }
   // Mean over the common set, ns; 0 if there is no such row.
   double MeanOfGroup(Group group) const;
   // The time of the common set that is not in `operators`: of the framework's spans, and truncated time.

@@ -58,10 +58,6 @@ std::optional<LatencyInterval> MakeLoadInterval(const ExperimentData& data, doub
                          static_cast<int>(logs.size())};
 }
 
-bool HasNoCleanRun(const ReportExperiment& of) {
-  return of.latency_of_all.n > 0 && of.clean_runs == 0 && !of.latency_from_trace;
-}
-
 SuiteSetting MakeSetting(const Report& report, const ReportExperiment& of, bool contended) {
   const ExperimentData& data = of.Data(report);
   SuiteSetting setting;
@@ -201,7 +197,7 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
   const ReportExperiment& unmodified =
       report.experiments[std::min(FindUnmodifiedExperiment(report), report.experiments.size() - 1)];
   cell.experiment = unmodified.label;
-  cell.none_clean = HasNoCleanRun(unmodified);
+  cell.none_clean = unmodified.LatencyIsDisturbed();
   cell.settings = {MakeSetting(report, unmodified, cell.Contended())};
   std::vector<const ReportExperiment*> experiments = {&unmodified};
   for (std::size_t i = 0; i < cell.pairs.size(); ++i) {
@@ -210,7 +206,7 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
     const ReportExperiment& of = report.experiments[other];
     experiments.push_back(&of);
     cell.settings.push_back(MakeSetting(
-        report, of, HasNoCleanRun(of) || cell.pairs[i].latency.verdict == stats::Verdict::kContended));
+        report, of, of.LatencyIsDisturbed() || cell.pairs[i].latency.verdict == stats::Verdict::kContended));
     SuiteSetting& setting = cell.settings.back();
     setting.variant = cell.pairs[i].variant;
     const ExperimentData &data = of.Data(report), &as_it_is = unmodified.Data(report);

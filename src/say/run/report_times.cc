@@ -222,10 +222,9 @@ Section MakeSideBySideSection(const Report& report) {
   return {"", Level::kUsual, {std::move(table)}};
 }
 
-// Whether the latency is of disturbed runs, since there are no others.
+// Whether the one latency of the experiment is of disturbed runs.
 bool IsContended(const ReportExperiment& experiment) {
-  return !experiment.latency_from_trace && experiment.run_classes.empty() &&
-         experiment.latency_of_all.n > 0 && experiment.clean_runs == 0;
+  return experiment.run_classes.empty() && experiment.LatencyIsDisturbed();
 }
 
 std::string TextOf(const OutputDifference& of) {
