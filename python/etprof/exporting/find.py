@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -278,6 +279,17 @@ def _find_in_file(spec: str, path: Path, class_name: str) -> FoundModel:
     return FoundModel(name, str(path), model_class)
 
 
+class _SourceLoader(SourceFileLoader):
+    """Compiles the file whenever it is imported, and writes no bytecode beside it.
+
+    Python takes stored bytecode for current where the file's size and second are those of the file it was made from:
+    an edit within the second that keeps the size (`relu` to `gelu`) would not be seen.
+    """
+
+    def path_stats(self, path: str) -> dict:
+        raise OSError(f"no bytecode of {path} is used")
+
+
 def _import_file(name: str, path: Path) -> ModuleType:
     """Import a file that belongs to no package; its neighbors can be imported from it by their own names.
 
@@ -287,6 +299,8 @@ def _import_file(name: str, path: Path) -> ModuleType:
     module_spec = importlib.util.spec_from_file_location(module_name, path)
     if module_spec is None or module_spec.loader is None:
         raise ExportError(name, errors.FIND_MODEL, f"Python cannot import {path}", "check the file")
+    if isinstance(module_spec.loader, SourceFileLoader):
+        module_spec.loader = _SourceLoader(module_name, str(path))
     module = importlib.util.module_from_spec(module_spec)
     sys.modules[module_name] = module  # dataclasses and torch.export look a class's module up there
     folder = str(path.parent.resolve())

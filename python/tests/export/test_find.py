@@ -1,3 +1,4 @@
+import os
 import sys
 from pathlib import Path
 
@@ -75,6 +76,15 @@ def test_unseeded_models_are_the_same_every_time(model_file: Path):
     first, second = (find.build_model(find.find_model(f"{model_file}:TinyNetModel")) for _ in range(2))
     assert torch.equal(first.args[0], second.args[0])
     assert torch.equal(first.module.linear.weight, second.module.linear.weight)
+
+
+def test_an_edit_is_seen_though_size_and_second_stay(tmp_path: Path):
+    file = tmp_path / "net.py"
+    for width in (3, 4):
+        file.write_text(WORKING.replace("from neighbor import WIDTH", f"WIDTH = {width}"))
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+        assert find.build_model(find.find_model(f"{file}:Itself")).args[0].shape == (1, width)
+    assert list(tmp_path.iterdir()) == [file]  # no bytecode in the user's folder
 
 
 def test_a_misspelt_name_gets_a_suggestion():
