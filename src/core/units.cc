@@ -60,12 +60,13 @@ std::string FormatThreeDigits(double value) {
 std::string FormatNumber(double value) {
   constexpr int kMaxDecimals = 12;  // a smaller value is the rounding error of a difference
   const double magnitude = std::fabs(value);
-  if (magnitude >= 0.1) return FormatThreeDigits(value);
+  const char* const sign = value < 0 ? "−" : "";
+  if (magnitude >= 0.1) return sign + FormatThreeDigits(magnitude);
   int decimals = magnitude < 0.01 ? 4 : 3;
   double shown = magnitude * 1e4;  // in units of the last digit
   for (; decimals < kMaxDecimals && shown < 0.5; ++decimals) shown *= 10;
   if (shown < 0.5) return "0.00";
-  return fmt::format("{:.{}f}", value, decimals);
+  return fmt::format("{}{:.{}f}", sign, magnitude, decimals);
 }
 
 }  // namespace etprof

@@ -59,7 +59,7 @@ std::string ExactMilliseconds(Nanoseconds nanoseconds);
 std::string FormatThreeDigits(double value);
 
 // "7.92", "0.051", "0.00002": as FormatThreeDigits from 0.1 on; below, with enough decimals that a value
-// other than 0 does not look like 0.
+// other than 0 does not look like 0. The sign is the minus sign (U+2212) of all numbers that are shown.
 std::string FormatNumber(double value);
 
 }  // namespace etprof

@@ -20,7 +20,8 @@ TEST(FormatDuration, KeepsThreeSignificantDigitsAndAUnit) {
 
 TEST(FormatNumber, HasNoUnit) {
   EXPECT_EQ(FormatNumber(15.93), "15.9");
-  EXPECT_EQ(FormatNumber(-0.152), "-0.15");
+  EXPECT_EQ(FormatNumber(-0.152), "−0.15");
+  EXPECT_EQ(FormatNumber(-42.7), "−42.7");
   EXPECT_EQ(FormatNumber(12515), "12515");
   EXPECT_EQ(FormatNumber(0.0004), "0.0004");
 }
@@ -31,8 +32,8 @@ TEST(FormatMilliseconds, NeverShowsZeroForWhatIsNotZero) {
   EXPECT_EQ(FormatMilliseconds(800), "0.0008 ms");
   EXPECT_EQ(FormatMilliseconds(0), "0.00 ms");
   EXPECT_EQ(FormatMilliseconds(20), "0.00002 ms");
-  EXPECT_EQ(FormatMilliseconds(-20), "-0.00002 ms");
-  EXPECT_EQ(FormatMilliseconds(-49), "-0.00005 ms");
+  EXPECT_EQ(FormatMilliseconds(-20), "−0.00002 ms");
+  EXPECT_EQ(FormatMilliseconds(-49), "−0.00005 ms");
   EXPECT_EQ(FormatMilliseconds(51), "0.0001 ms");
   EXPECT_EQ(FormatMilliseconds(0.3), "0.0000003 ms");
   EXPECT_EQ(FormatMilliseconds(-1e-8), "0.00 ms");  // the rounding error of a difference of 0
