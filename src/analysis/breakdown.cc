@@ -60,12 +60,6 @@ Breakdown ByCategory(const Profile& profile) {
                  [&](std::size_t op) { return index.at(profile.operators[op].category.name); });
 }
 
-Breakdown ByOperator(const Profile& profile) {
-  std::vector<AdditiveRow> rows;
-  for (const Operator& op : profile.operators) rows.push_back({op.name, 0, 0});
-  return SumRows(profile, std::move(rows), [](std::size_t op) { return op; });
-}
-
 namespace {
 
 bool IsOverhead(const Operator& op) {

@@ -269,7 +269,6 @@ struct Breakdown {
 };
 Breakdown ByGroup(const Profile& profile);     // kAllGroups in order, then "Clipped"
 Breakdown ByCategory(const Profile& profile);  // fine categories present, by name, then "Clipped"
-Breakdown ByOperator(const Profile& profile);  // row i is operators[i]; the last row is "Clipped"
 // Breakdown by the innermost module, in the order in which the modules first run. The name is the path
 // ("features.0.0"; "" is the model). Then follow kNotAttributed (operators without a module), the overheads,
 // and "Clipped".
