@@ -377,6 +377,7 @@ def test_a_frontier_is_measured_again_before_a_winner_is_named(suite):
     path = suite.write(environment=environment, confirm=True, **keys)
     done = suite.run(path, "--json")
     assert done.returncode == 0, done.stderr
+    assert "frontier of net" in done.stderr
     assert suite.runs() == before, "launches that found the frontier are left as they were"
     report = program.fitting("suite_report", done.stdout)
     (confirmation,) = report["confirmations"]

@@ -116,7 +116,8 @@ SuiteDevice::SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, 
       progress_(progress) {}
 
 std::string SuiteDevice::CellName(const SuiteTask& task) const {
-  return SuiteProgramName(suite_.models[task.cell->model].name, task.cell->dtype);
+  const std::string& model = suite_.models[task.cell->model].name;
+  return task.cell->of_frontier ? "frontier of " + model : SuiteProgramName(model, task.cell->dtype);
 }
 
 void SuiteDevice::SetStatus(SuiteTask& task, SuiteCellStatus status, const std::string& reason,
