@@ -300,7 +300,7 @@ def _import_file(name: str, path: Path) -> ModuleType:
     if module_spec is None or module_spec.loader is None:
         raise ExportError(name, errors.FIND_MODEL, f"Python cannot import {path}", "check the file")
     if isinstance(module_spec.loader, SourceFileLoader):
-        module_spec.loader = _SourceLoader(module_name, str(path))
+        module_spec.loader = _SourceLoader(module_name, module_spec.loader.path)  # absolute
     module = importlib.util.module_from_spec(module_spec)
     sys.modules[module_name] = module  # dataclasses and torch.export look a class's module up there
     folder = str(path.parent.resolve())
