@@ -204,11 +204,12 @@ ExperimentConfig ApplyVariant(const ExperimentConfig& as_given, const Variant& v
 Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Variant>& variants) {
   Config config;
   ExperimentConfig given = as_given;
-  std::vector<std::filesystem::path> models;
+  std::vector<std::filesystem::path> models = {as_given.model};
   for (const Variant& variant : variants) {
     if (variant.model) models.push_back(*variant.model);
   }
-  // Label the given model by the setting that all variants change, if it is the same setting.
+  // Label the given model by the setting that all variants change, if it is the same setting; else by its
+  // own name, if there are others.
   std::vector<VariantLabels> labels_of;
   std::set<std::string> names_of_given;
   for (const Variant& variant : variants) {
@@ -222,7 +223,8 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
   given.label = names_of_given.size() == 1 ? *names_of_given.begin()
                 : variants.empty()         ? "as it is"
                 : only_isa                 ? "all features"
-                                           : "default";
+                : models.size() == 1       ? "default"
+                                           : DistinguishingName(as_given.model, models);
   given.name = variants.empty() ? "as_is" : FolderName(given.label);
   std::set<std::string> names = {given.name};
   std::vector<ExperimentConfig> others;
