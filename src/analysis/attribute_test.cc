@@ -28,8 +28,7 @@ void ExpectAddsUp(const Profile& profile) {
     }
     EXPECT_EQ(sum, profile.runs[run].total) << "run " << run;
   }
-  for (const Breakdown& breakdown :
-       {ByGroup(profile), ByCategory(profile), ByDelegation(profile)}) {
+  for (const Breakdown& breakdown : {ByGroup(profile), ByCategory(profile), ByDelegation(profile)}) {
     Nanoseconds sum = 0;
     for (const AdditiveRow& row : breakdown.rows) sum += row.total;
     EXPECT_EQ(sum, breakdown.total);

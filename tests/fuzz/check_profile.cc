@@ -29,8 +29,7 @@ void RequireSums(const Profile& profile) {
     }
     Require(sum == profile.runs[run].total, "self times and what was clipped add up to Method::execute");
   }
-  for (const Breakdown& table :
-       {ByGroup(profile), ByCategory(profile), ByDelegation(profile)}) {
+  for (const Breakdown& table : {ByGroup(profile), ByCategory(profile), ByDelegation(profile)}) {
     Nanoseconds sum = 0;
     for (const AdditiveRow& row : table.rows) sum += row.total;
     Require(sum == table.total, "the rows of a table add up to it");

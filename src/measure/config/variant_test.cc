@@ -118,9 +118,9 @@ TEST(Variant, LabelsModelsByTheirDifference) {
   EXPECT_THAT(names, testing::ElementsAre("fp32", "fp32", "fp16", "fp16", "int8", "int8"));
   EXPECT_EQ(config.pairs[1].baseline.label, "fp32");
   EXPECT_EQ(config.pairs[1].candidate.label, "int8");
-  const Config mixed = MakeProfileConfig(given, {ParseVariant("model=/m/tv_resnet18_xnnpack_int8.pte"),
-                                                 ParseVariant("threads=2"),
-                                                 ParseVariant("threads=2,model=/m/tv_resnet18_xnnpack_int8.pte")});
+  const Config mixed = MakeProfileConfig(
+      given, {ParseVariant("model=/m/tv_resnet18_xnnpack_int8.pte"), ParseVariant("threads=2"),
+              ParseVariant("threads=2,model=/m/tv_resnet18_xnnpack_int8.pte")});
   EXPECT_EQ(mixed.experiments[0].label, "fp32");
   EXPECT_EQ(mixed.experiments[3].label, "2 threads, int8");
 }
