@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <fstream>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -115,11 +117,43 @@ std::string LayoutProblem(const unsigned char* bytes) {
 
 bool is_masked = false;
 
+// What MaskEarly did: the features that it hid cannot be detected again. Its spec is that of the command
+// line.
+std::optional<protocol::IsaState> early_state;
+
+// The value of --isa on this process's command line.
+std::string IsaOfCommandLine() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  constexpr std::string_view kOption = "--isa";
+  std::string spec;
+  bool is_next = false;
+  for (std::string word; std::getline(file, word, '\0');) {
+    if (is_next) spec = word;
+    is_next = word == kOption;
+    if (word.starts_with(kOption) && word.size() > kOption.size() && word[kOption.size()] == '=')
+      spec = word.substr(kOption.size() + 1);
+  }
+  return spec;
+}
+
+// Masks features before main(), for releases whose XNNPACK reads them while libraries are loaded.
+void MaskEarly() {
+  try {
+    early_state = ApplyIsaMask(IsaOfCommandLine());
+  } catch (const std::exception&) {
+    // The call in main() throws the same.
+  }
+}
+
 }  // namespace
+
+// Called by runtimes/portable_tracer.cc.
+extern "C" void etprof_mask_isa() { MaskEarly(); }
 
 bool IsIsaMasked() { return is_masked; }
 
 protocol::IsaState ApplyIsaMask(const std::string& spec) {
+  if (early_state) return *early_state;
   protocol::IsaState state;
   // Look the symbols up at run time, since a link-time reference would copy the structure into this
   // executable.

@@ -10,7 +10,6 @@ namespace etprof::runner {
 // (isa/features.h, ParseMask) names. XNNPACK reads cpuinfo once, when its library is loaded, so call this
 // before LoadXnnpack (backends.h). An empty spec changes nothing. Throws Error (kUsage) for an invalid spec,
 // and Error (kDeviceFailed) for a mask if cpuinfo's structure is not the known one.
-// known one.
 protocol::IsaState ApplyIsaMask(const std::string& spec);
 
 // Whether ApplyIsaMask has hidden any feature.

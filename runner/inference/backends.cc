@@ -90,7 +90,7 @@ std::string LoadXnnpack(bool exact) {
   // Any function of XNNPACK tells which segment's calls of the clock get the fast clock. What reports the
   // operators' times is in the library of the function that is called: the tracer's, if this ExecuTorch has
   // none of its own.
-  const void* const xnnpack = ::dlsym(handle, "xnn_initialize");
+  const void* const xnnpack = ::dlsym(handle, "xnn_deinitialize");
   const void* const tracer = ::dlsym(RTLD_DEFAULT, "xnn_invoke_runtime");
   return exact && xnnpack != nullptr && UseFastClockIn(xnnpack, tracer) ? protocol::kExactClock
                                                                         : protocol::kXnnpackClock;

@@ -108,6 +108,14 @@ Error Method::execute_instruction() {
 
 }  // namespace executorch::runtime
 
+// The extension initializes XNNPACK while it is loaded, which is when XNNPACK reads the CPU's features: the
+// runner must have masked them before.
+extern "C" int xnn_initialize(const void* allocator) {
+  static auto* const next = FindNext<int(const void*)>("xnn_initialize");
+  if (auto* const mask = reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, "etprof_mask_isa"))) mask();
+  return next(allocator);
+}
+
 extern "C" int xnn_create_runtime_v4(void* subgraph, void* weights_cache, void* workspace, void* threadpool,
                                      std::uint32_t flags, void** runtime) {
   static auto* const next =

@@ -72,7 +72,7 @@ LoadedLibrary LoadedLibrary::Containing(const void*, const char*) {
 #endif
 
 LoadedLibrary LoadedLibrary::FindXnnpack() {
-  const void* const initialize = ::dlsym(RTLD_DEFAULT, "xnn_initialize");
+  const void* const initialize = ::dlsym(RTLD_DEFAULT, "xnn_deinitialize");
   if (initialize == nullptr) throw CannotWatch("the XNNPACK backend is not loaded as a library of its own");
   LoadedLibrary library = Containing(initialize, "the XNNPACK backend");
   library.functions_ = library.file_.Functions();

@@ -1,2 +1,2 @@
 // A library that defines a function of XNNPACK, as a library does that links XNNPACK statically.
-extern "C" int xnn_initialize() { return 0; }
+extern "C" int xnn_deinitialize() { return 0; }

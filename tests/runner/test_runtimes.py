@@ -145,6 +145,26 @@ def test_operators_of_the_added_tracer_fill_their_delegate_call(runner, cache, t
         assert 0.5 * (end - begin) < sum(stop - start for start, stop in operators)
 
 
+@pytest.mark.parametrize("version", WITHOUT_TRACER)
+def test_a_mask_of_cpu_features_changes_the_kernels_of_a_release(runner, cache, tmp_path, version):
+    def outputs(isa: str, env: dict[str, str]) -> tuple[bytes, dict]:
+        words = ["--model_path", MODEL, "--save-outputs", tmp_path / "outputs", *([f"--isa={isa}"] if isa else [])]
+        ran = Run(runner, *words, "--report", tmp_path / "report.json", env=env)
+        assert ran.code == 0, ran.err
+        return (tmp_path / "outputs").read_bytes(), json.loads((tmp_path / "report.json").read_text())["ready"]["isa"]
+
+    old = libraries_of(cache, version)
+    masks = ["", "none", "=avx2"]
+    found = {isa: outputs(isa, old) for isa in masks}
+    assert found == {isa: outputs(isa, {}) for isa in masks}
+    if "fma3" in found[""][1]["detected"]:  # without it sums are rounded at every product, too
+        assert found["none"][0] != found[""][0]
+    assert found["none"][1]["detected"] == found[""][1]["detected"]
+    refused = Run(runner, "--model_path", MODEL, "--isa=-nothing", env=old)
+    assert refused.code == USAGE
+    assert "nothing" in refused.err
+
+
 def test_1_3_loads_twice_and_ends(runner, cache, tmp_path):
     worker = Worker(runner, env=libraries_of(cache, "1.3.1"))
     assert worker.ready["executorch_version"] == "1.3.1"
