@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import etprof
-from etprof import artifacts, backends, errors, models, programs
+from etprof import artifacts, backends, errors, models, programs, releases
 from etprof.errors import (
     EXIT_BAD_INPUT,
     EXIT_CHECK_FAILED,
@@ -78,7 +78,7 @@ class Request:
     backend: str = "xnnpack"  # or "portable", or package.module:Class of a partitioner
     dtype: str = "fp32"  # of weights and inputs before quantization
     quantize: str | None = None  # "static" or "dynamic" int8, "8da4w"
-    outdir: Path | None = None  # default: out_<model>/artifacts below the current folder
+    outdir: Path | None = None  # default: out_<model>/artifacts[/executorch-<release>] below the current folder
     name: str | None = None  # in file names; default: find.default_name
     save_graph: bool = False
     input_shapes: Sequence[shapes.Bounds] = ()
@@ -89,6 +89,8 @@ class Request:
     check: bool = True
     min_sqnr_db: float | None = None  # default: agreement.MIN_SQNR_DB
     command: Sequence[str] = field(default=())
+    executorch: str = ""  # the release that exports, if it is not the installed one
+    notes: Sequence[str] = ()  # what to know of that release
 
     @property
     def model_name(self) -> str:
@@ -108,7 +110,8 @@ class Request:
     @property
     def pte(self) -> Path:
         """Where the .pte goes; the other files' names begin with its name."""
-        outdir = self.outdir if self.outdir is not None else Path(f"out_{self.model_name}") / "artifacts"
+        release = f"executorch-{self.executorch}" if self.executorch else ""
+        outdir = self.outdir if self.outdir is not None else Path(f"out_{self.model_name}") / "artifacts" / release
         label = self.label or ("keep" if self.keep else "")
         end = f"{self.file_dtype}_{label}" if label else self.file_dtype
         return outdir / f"{self.model_name}_{backends.file_part(self.backend)}_{end}.pte"
@@ -169,6 +172,7 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
         lambda error: explain.not_traced(error, converted, [bounds.text for bounds in request.input_shapes]),
     ):
         exported, notes = _trace(converted)
+        notes = [*request.notes, *notes]
         if (refused := explain.no_tensors(exported)) is not None:
             raise ExportError(name, errors.TORCH_EXPORT, *refused)
     unseen: list[check.Case] = []
@@ -523,25 +527,39 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _export(chosen: options.Options, arguments: list[str]) -> int:
     with library_output(chosen.verbose) as (out, err):
+        release, notes = "", []
         try:
+            if chosen.executorch or chosen.wheel:
+                release, notes = releases.use(
+                    chosen.executorch, chosen.wheel, lambda stage: show_stage(err, stage, _is_live(chosen, err))
+                )
             if chosen.list_models:
                 known = [*sorted(models.EXAMPLES), *sorted(find.executorch_examples()), *find.own_models()]
                 print(*known, sep="\n", file=out)
                 return EXIT_DONE
-            codes = [_export_one(chosen, kind, arguments, out, err) for kind in chosen.dtypes]
+            requests = {kind: _request(chosen, kind, arguments, release, notes) for kind in chosen.dtypes}
+            codes = [_export_one(chosen, kind, request, out, err) for kind, request in requests.items()]
             return next((code for code in _WORST if code in codes), EXIT_DONE)
+        except releases.ReleaseError as error:
+            errors.report(str(error), error.what_to_do, err)
+            return error.exit_code
         except KeyboardInterrupt:
             print("Interrupted", file=err)
             return EXIT_INTERRUPTED
 
 
-def _export_one(chosen: options.Options, kind: str, arguments: list[str], out: TextIO, err: TextIO) -> int:
+def _is_live(chosen: options.Options, err: TextIO) -> bool:
+    """Whether a line may be rewritten; else the libraries' lines would be in between."""
+    return err.isatty() and not chosen.verbose
+
+
+def _export_one(chosen: options.Options, kind: str, request: Request, out: TextIO, err: TextIO) -> int:
     """Of the types that were asked for one; gives its exit code."""
     if len(chosen.dtypes) > 1:
         print(f"{kind} ({chosen.dtypes.index(kind) + 1} of {len(chosen.dtypes)})", file=err, flush=True)
-    live = err.isatty() and not chosen.verbose  # else the libraries' lines would be in between
+    live = _is_live(chosen, err)
     try:
-        done = export_model(_request(chosen, kind, arguments), lambda stage: show_stage(err, stage, live))
+        done = export_model(request, lambda stage: show_stage(err, stage, live))
     except ExportError as error:
         if chosen.verbose:
             traceback.print_exc(file=err)
@@ -559,7 +577,7 @@ def _exit_code(answer: check.Check | None) -> int:
     return {check.PASS: EXIT_DONE, check.FAIL: EXIT_CHECK_FAILED, check.UNDECIDED: EXIT_UNDECIDED}[answer.verdict]
 
 
-def _request(chosen: options.Options, kind: str, arguments: list[str]) -> Request:
+def _request(chosen: options.Options, kind: str, arguments: list[str], release: str, notes: Sequence[str]) -> Request:
     dtype, quantize = options.TYPES[kind]
     return Request(
         model=chosen.model,
@@ -575,6 +593,8 @@ def _request(chosen: options.Options, kind: str, arguments: list[str]) -> Reques
         check=chosen.check,
         min_sqnr_db=chosen.min_sqnr,
         command=["etprof", "export", *arguments],
+        executorch=release,
+        notes=notes,
     )
 
 

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from etprof import backends, errors, models
+from etprof import backends, errors, models, releases
 from etprof.exporting import calibration, shapes
 from etprof.exporting.agreement import MIN_SQNR_DB
 
@@ -109,6 +109,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add_keep(parser)
     add_input_shape(parser)
     add_files(parser)
+    add(
+        "--executorch",
+        metavar="V",
+        help="Export with this ExecuTorch release, e.g., 1.4.1, and the installed PyTorch (docs/guides/versions.md)",
+    )
+    add("--wheel", type=Path, metavar="FILE", help="Export with the ExecuTorch of this wheel, e.g., of a nightly build")
     add("--save-graph", action="store_true", help="Write the exported, edge, and lowered graphs as .pte.graph.txt")
     add("--no-check", dest="check", action="store_false", help="Do not run the .pte and compare it with PyTorch")
     add(
@@ -196,6 +202,7 @@ def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
     if (why_not := backends.refused(options.backend, options.dtypes, options.quantize)) is not None:
         parser.error(why_not)
     check_name(parser, options.name)
+    _check_release(parser, options)
     if options.min_sqnr is not None and not (options.check and 0 < options.min_sqnr < 400):
         parser.error("`--min-sqnr` is a number of decibels above 0, and goes with the check")
     check_calibrated(
@@ -204,6 +211,14 @@ def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
     check_samples(parser, "--calibrate", options.calibrate)
     if options.keep and not (options.quantize or {"int8", "int8dyn", "8da4w"} & set(options.dtypes)):
         parser.error("`--keep` leaves operators of an int8 model in float: give `--quantize`")
+
+
+def _check_release(parser: argparse.ArgumentParser, options: Options) -> None:
+    """Refuse what is no release, and no wheel."""
+    if options.executorch is not None and not releases.VERSION.fullmatch(options.executorch):
+        parser.error(f"`--executorch {options.executorch}` is not a version such as 1.4.1")
+    if options.wheel is not None and not options.wheel.is_file():
+        parser.error(f"`--wheel {options.wheel}`: no such file")
 
 
 def check_name(parser: argparse.ArgumentParser, name: str | None) -> None:
