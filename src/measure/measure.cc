@@ -319,6 +319,7 @@ class Measurement {
       data.emulated = IsEmulated(experiment, *run_.device);
       data.export_executorch_version =
           ExportVersion(experiment.model, experiment.model == run_.model ? &run_.model_info : nullptr);
+      if (!experiment.runtime_warning.empty()) data.warnings.push_back(experiment.runtime_warning);
       data.log = directory_.folder() / (unit.stem + ".log");
       if (data.trace_enabled) data.xnntrace_log = directory_.folder() / (unit.stem + kKernelLogSuffix);
       if (data.foreign && experiment.inputs && experiment.inputs->kind == "random") {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "bundle/wheel.h"
@@ -52,13 +53,27 @@ struct Release {
 constexpr Release kReleases[] = {
     {"1.3.1", false}, {"1.4.0", false}, {"1.4.1", false}, {"1.5.0", true}, {"1.5.1", true}};
 
-const Release& RequireRelease(const std::string& version) {
+// Later releases have libraries for C++, which may work. Whether they do is for RequireSelfTest.
+bool MayBeLater(std::string_view version) {
+  int major = 0, minor = 0;
+  const char* const end = version.data() + version.size();
+  const auto [dot, no_major] = std::from_chars(version.data(), end, major);
+  if (no_major != std::errc() || dot == end || *dot != '.') return false;
+  const auto [rest, no_minor] = std::from_chars(dot + 1, end, minor);
+  if (no_minor != std::errc() || std::pair(major, minor) < std::pair(1, 5)) return false;
+  return std::all_of(rest, end,
+                     [](char c) { return c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); });
+}
+
+Release RequireRelease(const std::string& version) {
   const auto release = std::ranges::find(kReleases, version, &Release::version);
   if (release != std::end(kReleases)) return *release;
+  if (MayBeLater(version)) return {version, true};
   throw Error(ExitCode::kUsage, fmt::format("ExecuTorch {} was not tried with this runner", version))
-      .Remedy(fmt::format("the versions are {}; for another one, build etprof with its wheel, and give that "
-                          "`runner=`",
-                          fmt::join(VerifiedReleases(), ", ")));
+      .Remedy(fmt::format(
+          "the versions are {}, and later ones; for another one, build etprof with its wheel, and "
+          "give that `runner=`",
+          fmt::join(VerifiedReleases(), ", ")));
 }
 
 void RequireUndamaged(const fs::path& folder, const std::string& version) {
@@ -146,11 +161,15 @@ std::vector<std::string> VerifiedReleases() {
   return versions;
 }
 
-void RequireVerifiedRelease(const std::string& version) { RequireRelease(version); }
+bool IsVerifiedRelease(const std::string& version) {
+  return std::ranges::find(kReleases, version, &Release::version) != std::end(kReleases);
+}
+
+void RequireUsableRelease(const std::string& version) { RequireRelease(version); }
 
 fs::path ExecutorchRuntime(const std::string& version, Device& device, const fs::path& runner,
                            const std::function<void(const std::string&)>& progress) {
-  const Release& release = RequireRelease(version);
+  const Release release = RequireRelease(version);
   const fs::path cache = LocalDeviceFolder();
   if (cache.empty()) {
     throw Error(ExitCode::kBadInput, "there is no folder for ExecuTorch's libraries: HOME is not set")
@@ -164,6 +183,7 @@ fs::path ExecutorchRuntime(const std::string& version, Device& device, const fs:
   try {
     if (Exists(folder)) {
       RequireUndamaged(folder, version);
+      if (!IsVerifiedRelease(version)) RequireSelfTest(folder, version, runner);
       if (!stand_ins.empty()) CopyStandIns(stand_ins, folder);
       return folder;
     }
@@ -190,6 +210,7 @@ fs::path ExecutorchRuntime(const std::string& version, Device& device, const fs:
     std::error_code taken;
     fs::rename(libraries, folder, taken);
     if (taken) RequireUndamaged(folder, version);  // another etprof was quicker
+    if (!IsVerifiedRelease(version)) RequireSelfTest(folder, version, runner);
   } catch (const fs::filesystem_error& error) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("cannot be made: {}", error.code().message()))
         .InFile(folder.string())

@@ -9,10 +9,17 @@
 
 namespace etprof {
 
-// The releases that this etprof's runner can use, oldest first.
+// The releases that were tried with this etprof's runner, oldest first.
 std::vector<std::string> VerifiedReleases();
-// Throws Error (kUsage) for any other release.
-void RequireVerifiedRelease(const std::string& version);
+bool IsVerifiedRelease(const std::string& version);
+// Throws Error (kUsage) for a release that is neither one of these nor later than all without libraries for
+// C++.
+void RequireUsableRelease(const std::string& version);
+// Runs a small program with the libraries of the folder, with and without a tracer. Throws Error
+// (kDeviceFailed) if it does not run, computes something else than with the runner's own ExecuTorch, or is
+// not traced.
+void RequireSelfTest(const std::filesystem::path& folder, const std::string& version,
+                     const std::filesystem::path& runner);
 
 // The folder with the libraries of that ExecuTorch release, for an etprof-runner of x86-64 Linux, which finds
 // them by LD_LIBRARY_PATH: `executorch/<version>-linux-x86_64` below etprof's cache. If it is absent, it is
@@ -22,8 +29,9 @@ void RequireVerifiedRelease(const std::string& version);
 // extension, which is loaded without Python and PyTorch by the libraries in `portable-runtime` beside the
 // runner, and traced by one of them (runner/runtimes/portable_stand_ins.cc, portable_tracer.cc).
 //
-// `device` is this machine. Throws Error: kUsage as RequireVerifiedRelease, kBadInput for a folder that is
-// not as it was made, kDeviceFailed if the wheel cannot be fetched or the runner does not answer.
+// `device` is this machine. Throws Error: kUsage as RequireUsableRelease, kBadInput for a folder that is not
+// as it was made, kDeviceFailed if the wheel cannot be fetched, the runner does not answer, or a release that
+// was not tried fails RequireSelfTest.
 std::filesystem::path ExecutorchRuntime(const std::string& version, Device& device,
                                         const std::filesystem::path& runner,
                                         const std::function<void(const std::string&)>& progress);

@@ -242,12 +242,7 @@ def test_what_a_release_changed_is_named_and_nothing_else(etprof, cache, tmp_pat
     macros = [f"-D{name}={size}" for name, size in sizes.items()]
     source = Path(__file__).with_name("changed_xnnpack.cc")
     link(folder / XNNPACK, source, *macros, "-Wl,--no-as-needed", tmp_path / "libreal_xnnpack.so")
-    manifest = json.loads((folder / "runtime.json").read_text())
-    manifest["files"] = [
-        {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-        for path in sorted(folder.glob("*.so*"))
-    ]
-    (folder / "runtime.json").write_text(json.dumps(manifest))
+    resign(folder)
     out = tmp_path / "out"
     few = ["--versions", f"{VERSION},1.5.0", "--max-seconds", "3", "--no-peaks", "--launches", "3", "--runs", "2"]
     done = run(etprof, tmp_path, "versions", MODEL, *few, "--warmup", "0", "--output-root", out)
@@ -363,7 +358,73 @@ def test_a_wheel_that_is_cut_absent_or_of_something_else_is_refused(etprof, tmp_
     assert f"could not fetch executorch=={version}" in refusal()
 
 
-@pytest.mark.parametrize("version", ["1.2.0", "1.6.0", "../1.4.1", "latest"])
+def later_release(cache: Path, to: Path, version: str) -> Path:
+    """A copy of 1.5.0 that says that it is another version."""
+    folder = runtime(to, version)
+    shutil.copytree(runtime(cache, "1.5.0"), folder)
+    manifest = json.loads((folder / "runtime.json").read_text()) | {"version": version}
+    (folder / "runtime.json").write_text(json.dumps(manifest))
+    return folder
+
+
+def resign(folder: Path) -> None:
+    """Writes the digests of the libraries as they are now."""
+    manifest = json.loads((folder / "runtime.json").read_text())
+    manifest["files"] = [
+        {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+        for path in sorted(folder.glob("*.so*"))
+    ]
+    (folder / "runtime.json").write_text(json.dumps(manifest))
+
+
+def test_a_later_release_that_passes_its_self_test_is_measured_with_a_warning(etprof, cache, tmp_path):
+    later_release(cache, tmp_path, "1.6.0")
+    done = profile(etprof, tmp_path, tmp_path / "out", "1.6.0")
+    assert done.returncode == 0, done.stderr
+    warned = {version: " ".join(each["warnings"]) for version, each in results(tmp_path / "out").items()}
+    assert "ExecuTorch 1.6.0 was not tried with this etprof" in warned.pop("1.6.0")
+    assert "was not tried" not in " ".join(warned.values())
+    assert [each.name for each in (tmp_path / "etprof/executorch").iterdir()] == ["1.6.0-linux-x86_64"]
+
+
+# A backend that has the one of the release beside it, and what the self-test says of it.
+DAMAGES = {
+    "crashes": ("struct Crash { Crash() { __builtin_trap(); } } crash;", "does not run with it (untraced)"),
+    "computes something else": ("", "computes something else with it (untraced)"),
+    "is not traced": (
+        'extern "C" int xnn_get_runtime_profiling_info() { return 1; }',
+        "leaves a trace without its operators",
+    ),
+    "is cut": ("", "does not run with it (untraced)"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_later_release_that_fails_its_self_test_is_refused(etprof, cache, tmp_path, damage):
+    folder = later_release(cache, tmp_path, "1.6.0")
+    source, said = DAMAGES[damage]
+    (tmp_path / "damaged.cc").write_text(source)
+    if damage == "is cut":
+        (folder / XNNPACK).write_bytes((folder / XNNPACK).read_bytes()[:5000])
+    else:
+        (folder / XNNPACK).rename(folder / "libreal_xnnpack.so")
+        (tmp_path / "nothing.cc").touch()
+        link(tmp_path / "libreal_xnnpack.so", tmp_path / "nothing.cc")  # only its name is linked
+        words = [tmp_path / "damaged.cc", "-Wl,--no-as-needed", tmp_path / "libreal_xnnpack.so"]
+        if damage == "computes something else":
+            words += [Path(__file__).with_name("changed_xnnpack.cc"), "-DSPIN=0", "-DMEGABYTES=0", "-DBITS=20"]
+        link(folder / XNNPACK, *words)
+    resign(folder)
+    done = profile(etprof, tmp_path, tmp_path / "out", "1.6.0")
+    assert done.returncode == DEVICE_FAILED, done.stderr
+    assert "1.6.0 was not tried with this runner, and a small program" in done.stderr
+    assert said in done.stderr
+    assert "build etprof with its wheel" in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert [each.name for each in (tmp_path / "etprof/executorch").iterdir()] == ["1.6.0-linux-x86_64"]
+
+
+@pytest.mark.parametrize("version", ["1.2.0", "1.4.2", "0.9", "1.6.0/..", "../1.4.1", "latest", "1.x"])
 def test_a_version_that_was_never_tried_is_refused(etprof, tmp_path, version):
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"model": str(MODEL), "experiments": [{"name": "a", "executorch": version}]}))
@@ -376,7 +437,7 @@ def test_a_version_that_was_never_tried_is_refused(etprof, tmp_path, version):
     ):
         done = run(etprof, tmp_path, *words)
         assert done.returncode == USAGE, (words, done.stderr)
-        assert "1.3.1, 1.4.0, 1.4.1, 1.5.0, 1.5.1" in done.stderr
+        assert "1.3.1, 1.4.0, 1.4.1, 1.5.0, 1.5.1, and later ones" in done.stderr
     assert not (tmp_path / "out").exists()
     assert not (tmp_path / "etprof/executorch").exists()
 

@@ -131,6 +131,7 @@ struct ExperimentConfig : ExperimentSettings {
   std::string label;  // empty: the name
   std::string mode = "timing";
   std::filesystem::path runtime;  // the folder with the libraries of `executorch`; empty: not known yet
+  std::string runtime_warning;    // what makes results with these libraries less certain; empty: nothing
 
   static constexpr const char* kSchemaName = "experiment";
   static constexpr bool kAllowsComments = true;

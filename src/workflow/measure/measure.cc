@@ -137,7 +137,7 @@ std::string DataRemedy(const fs::path& model) {
 // Gives the runner of each experiment the libraries of the ExecuTorch release that it asks for.
 void UseRuntimes(Device& device, Config& config, const std::function<void(const std::string&)>& progress) {
   for (const ExperimentConfig& experiment : config.experiments) {
-    if (!experiment.executorch.empty()) RequireVerifiedRelease(experiment.executorch);
+    if (!experiment.executorch.empty()) RequireUsableRelease(experiment.executorch);
   }
   const std::unique_ptr<Device> this_machine = device.Name() == "local" ? nullptr : MakeLocalDevice();
   for (ExperimentConfig& experiment : config.experiments) {
@@ -148,6 +148,11 @@ void UseRuntimes(Device& device, Config& config, const std::function<void(const 
     }
     experiment.runtime = ExecutorchRuntime(experiment.executorch, this_machine ? *this_machine : device,
                                            experiment.runner, progress);
+    if (!IsVerifiedRelease(experiment.executorch)) {
+      experiment.runtime_warning = fmt::format(
+          "ExecuTorch {} was not tried with this etprof: all that is known is that it passed a self-test",
+          experiment.executorch);
+    }
   }
 }
 
@@ -353,7 +358,7 @@ MeasureJobs MakeJobs(const LadderOptions& options) {
 MeasureJobs MakeJobs(const VersionsOptions& options) {
   RequireValidRequest(options.measure);
   const std::vector<std::string>& versions = options.versions;
-  for (const std::string& version : versions) RequireVerifiedRelease(version);
+  for (const std::string& version : versions) RequireUsableRelease(version);
   if (versions.size() == 1 || std::set(versions.begin(), versions.end()).size() != versions.size()) {
     throw Error(ExitCode::kUsage, "`--versions` needs at least two releases, each once")
         .Remedy(fmt::format("leave it out for all: {}", fmt::join(VerifiedReleases(), ", ")));
