@@ -148,7 +148,7 @@ def run(
 
 @_with_options
 def versions(model: Path_, *, progress: Progress | None = None, **options: Any) -> Result:
-    """Measure a .pte with several ExecuTorch releases, each against the one before, and analyze the results."""
+    """Measure a .pte, or a model that each release exports, with several ExecuTorch releases, each against the one before."""
     return _do("versions", progress, options, model=model)
 
 

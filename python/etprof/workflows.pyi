@@ -222,6 +222,8 @@ def versions(
     model: Path_,
     *,
     progress: Progress | None = None,
+    dtype: str | None = None,
+    backend: str | None = None,
     versions: str | Sequence[str] | None = None,
     max_seconds: float = 60.0,
     launches: int | None = None,
@@ -258,9 +260,11 @@ def versions(
     reference: str | None = None,
     device_name: str | None = None,
 ) -> Result:
-    """Measure a .pte with several ExecuTorch releases, each against the one before, and analyze the results.
+    """Measure a .pte, or a model that each release exports, with several ExecuTorch releases, each against the one before.
 
 Options:
+    dtype: Data type of the exports, as in `etprof export` (default: fp32)
+    backend: Backend of the exports, as in `etprof export` (default: xnnpack)
     versions: ExecuTorch releases, each compared with the one before it (default: all that were verified)
     max_seconds: Time limit in seconds (default: 60 for each pair)
     launches: Process launches of each experiment

@@ -84,6 +84,11 @@ std::string MeasureAndAnalyze(const Options& options, PythonProgress& progress) 
   });
 }
 
+std::string Versions(const VersionsOptions& given, PythonProgress& progress) {
+  VersionsOptions options = given;
+  ExportWithReleases(options, progress);
+  return MeasureAndAnalyze(options, progress);
+}
 
 std::string Plan(const RunOptions& options, PythonProgress& progress) {
   const std::vector<Measured> devices = MeasureOnDevices(MakeJobs(options), options.measure, true, progress);
@@ -215,7 +220,7 @@ struct WorkflowOf<kFunction> {
 
 constexpr Workflow kWorkflows[] = {
     WorkflowOf<MeasureAndAnalyze<ProfileOptions>>::Entry("profile"),
-    WorkflowOf<MeasureAndAnalyze<VersionsOptions>>::Entry("versions"),
+    WorkflowOf<Versions>::Entry("versions"),
     WorkflowOf<MeasureAndAnalyze<RunOptions>>::Entry("run"),
     WorkflowOf<Plan>::Entry("plan"),         WorkflowOf<Isa>::Entry("isa"),
     WorkflowOf<Generate>::Entry("generate"), WorkflowOf<Peaks>::Entry("peaks"),

@@ -84,7 +84,7 @@ class TerminalProgress : public WorkflowProgress {
 
 // Calls a workflow with its arguments and shows its progress on stderr.
 template <typename Workflow>
-auto WithProgress(const Workflow& workflow, const auto&... given) {
+auto WithProgress(const Workflow& workflow, auto&&... given) {
   TerminalProgress progress;
   return workflow(given..., progress);
 }

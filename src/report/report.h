@@ -175,6 +175,24 @@ struct StartupCosts {
   StartupCost load, first_run, peak_memory;
 };
 
+// What a release changes by its exporter and by its runtime: main effects on the latency over both exports
+// and both runtimes, which were interleaved.
+struct ReleaseEffects {
+  // Indices into Report::experiments: the older runtime with the newer export, and the newer runtime with the
+  // older one.
+  std::size_t new_export = 0, new_runtime = 0;
+  Quantity exporter, runtime;  // without times of their own
+  Quantity interaction;        // the runtime's effect on the newer export over that on the older one
+
+  static constexpr const char* kSchemaName = "release_effects";
+  static void Describe(auto& v) {
+    v("exporter", &ReleaseEffects::exporter, {.meaning = "of the export, over both runtimes"});
+    v("runtime", &ReleaseEffects::runtime, {.meaning = "of the runtime, over both exports"});
+    v("interaction", &ReleaseEffects::interaction,
+      {.meaning = "the runtime's effect on the newer export over that on the older one"});
+  }
+};
+
 struct ReportComparison {
   std::size_t baseline = 0, candidate = 0;  // indices into Report::experiments
   std::string label;                        // label of the pair from the configuration; may be empty
@@ -183,7 +201,9 @@ struct ReportComparison {
   // comparison can show.
   std::optional<double> half_width;
   bool same_configuration = false;  // an A/A pair, so half_width is this machine's noise floor
-  bool releases = false;            // two ExecuTorch releases, and nothing else differs
+  bool releases = false;            // two ExecuTorch releases, and nothing else differs but their exports
+  bool own_exports = false;         // two ExecuTorch releases, and each ran what it exported
+  std::optional<ReleaseEffects> effects;  // if these differ, and were also run with the other runtime
   std::optional<OutputDifference> outputs;
   StartupCosts costs;
   std::vector<LayerDelta> layers;  // if the model's modules are known

@@ -358,6 +358,73 @@ def test_a_wheel_that_is_cut_absent_or_of_something_else_is_refused(etprof, tmp_
     assert f"could not fetch executorch=={version}" in refusal()
 
 
+FAKE_EXPORTER = """#!/bin/sh
+# As `python -m etprof.export --model=M --executorch=V --no-check`: 1.5.0 writes another file of the same program.
+for word; do case $word in --executorch=*) version=${word#--executorch=};; esac; done
+[ "$version" != "$FAILS" ] || { echo "error: Lowering failed: no such operator" >&2; exit 3; }
+pte=out_net/artifacts/executorch-$version/net_xnnpack_fp32.pte
+mkdir -p "$(dirname $pte)"
+cp "$PROGRAM" $pte
+[ "$version" != 1.5.0 ] || printf changed >> $pte
+printf '{"versions": {"executorch": "%s+cpu"}}' $version > $pte.json
+echo $pte
+echo "  note          ExecuTorch $version asks for torch<2, and this is 3: it was never tested so" >&2
+"""
+
+
+def test_exports_of_releases_are_crossed_with_their_runtimes(etprof, cache, tmp_path):
+    python = tmp_path / "python"
+    python.write_text(FAKE_EXPORTER)
+    python.chmod(0o755)
+    env = {**os.environ, "ETPROF_DEVICE_DIR": str(cache), "ETPROF_PYTHON": str(python), "PROGRAM": str(MODEL)}
+    few = ["--max-seconds", "6", "--launches", "5", "--runs", "2", "--no-peaks"]
+
+    def versions_of(*words: str, **more: str) -> subprocess.CompletedProcess:
+        words = [etprof, "versions", *words, "--versions", "1.4.0,1.4.1,1.5.0", *few]
+        return subprocess.run(words, env={**env, **more}, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    failed = versions_of("net.py:Net", FAILS="1.4.1")
+    assert failed.returncode == DEVICE_FAILED
+    assert "ExecuTorch 1.4.1 does not export it: Lowering failed: no such operator" in failed.stderr
+    assert "--versions 1.4.0,1.5.0" in failed.stderr
+    assert "is a program" in versions_of(str(MODEL), "--dtype", "int8").stderr
+    assert not (tmp_path / "out_net/runs").exists()
+
+    done = versions_of("--model", "net.py:Net", FAILS="")
+    assert done.returncode == 0, done.stderr
+    assert "1.4.1: the export did not change" in done.stderr
+    assert "1.5.0: the export changed" in done.stderr
+    assert "ExecuTorch 1.4.0 asks for torch<2" in done.stderr
+    (out,) = (tmp_path / "out_net/runs").iterdir()
+    measured = {
+        each["label"]: (each["executorch_version"], each["export_executorch_version"])
+        for each in json.loads((out / "manifest.json").read_text())["results"]
+    }
+    assert measured == {
+        "ExecuTorch 1.4.0": ("1.4.0", "1.4.0+cpu"),
+        "ExecuTorch 1.4.1": ("1.4.1", "1.4.1+cpu"),
+        "ExecuTorch 1.5.0": ("1.5.0", "1.5.0+cpu"),
+        "ExecuTorch 1.4.1, exported by 1.5.0": ("1.4.1", "1.5.0+cpu"),
+        "ExecuTorch 1.5.0, exported by 1.4.1": ("1.5.0", "1.4.1+cpu"),
+    }
+    same, changed, *simple = pairs(out)
+    assert same["release_effects"] is None
+    assert all(each["release_effects"] is None for each in simple)
+    effects = changed["release_effects"]
+    assert set(effects) == {"exporter", "runtime", "interaction"}
+    report = run(etprof, cache, "report", out, "--csv=release_effects", "--out", tmp_path / "report")
+    rows = list(csv.DictReader(report.stdout.splitlines()))
+    assert [(row["release"], row["export"]) for row in rows] == [
+        ("ExecuTorch 1.4.1", "the export did not change"),
+        ("ExecuTorch 1.5.0", "changed"),
+    ]
+    report = run(etprof, cache, "report", out, "--csv=releases", "--out", tmp_path / "report")
+    rows = list(csv.DictReader(report.stdout.splitlines()))
+    assert [row["release"] for row in rows] == ["ExecuTorch 1.4.0", "ExecuTorch 1.4.1", "ExecuTorch 1.5.0"]
+    done = run(etprof, cache, "validate", out)
+    assert done.returncode == 0, done.stdout
+
+
 def later_release(cache: Path, to: Path, version: str) -> Path:
     """A copy of 1.5.0 that says that it is another version."""
     folder = runtime(to, version)

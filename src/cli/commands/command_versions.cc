@@ -2,13 +2,16 @@
 
 #include "cli/commands.h"
 #include "cli/show.h"
+#include "cli/terminal_progress.h"
 
 namespace etprof {
 
 std::function<int()> VersionsCommand(CLI::App& app) {
   const auto parsed = std::make_shared<Parsed<VersionsOptions>>();
   auto& [options, view] = *parsed;
-  AddOption(app, "model MODEL.pte", options.model, "Program (.pte) to measure")->required();
+  AddOption(app, "model,--model MODEL", options.model,
+            "Program (.pte) to measure, or a model that each release exports, as `etprof export` takes it")
+      ->required();
   AddDescribedOptions(app, options);
   app.get_option("--versions")->delimiter(',');
   SetMeasureTexts({.max_seconds = "60 for each pair",
@@ -16,8 +19,10 @@ std::function<int()> VersionsCommand(CLI::App& app) {
                    .output_root = "out_<model>/runs/<platform>-versions"},
                   app);
   AddViewOptions(app, view, "Show the analysis as JSON", "comparison");
-  return
-      [parsed] { return MeasureAndShow(MakeJobs(parsed->options), parsed->options.measure, parsed->view); };
+  return [parsed] {
+    WithProgress(ExportWithReleases, parsed->options);
+    return MeasureAndShow(MakeJobs(parsed->options), parsed->options.measure, parsed->view);
+  };
 }
 
 }  // namespace etprof

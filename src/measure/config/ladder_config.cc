@@ -24,20 +24,35 @@ Config MakeLadderConfig(const ExperimentConfig& as_given, const std::vector<isa:
   return config;
 }
 
-Config MakeVersionsConfig(const ExperimentConfig& as_given, const std::vector<std::string>& versions) {
+Config MakeVersionsConfig(const ExperimentConfig& as_given, const std::vector<std::string>& versions,
+                          const std::vector<ReleaseProgram>& programs) {
   Config config;
   config.pairs_given = true;
-  for (const std::string& version : versions) {
+  const auto add = [&](std::size_t release, std::size_t exporter) {
     ExperimentConfig experiment = as_given;
-    experiment.name = "executorch_" + version;
-    experiment.label = "ExecuTorch " + version;
-    experiment.executorch = version;
-    for (std::size_t i = 0; !config.experiments.empty() && i < as_given.threads.size(); ++i) {
-      const int threads = as_given.threads[i];
-      config.pairs.push_back(
-          {{config.experiments.back().name, threads, ""}, {experiment.name, threads, ""}, ""});
+    experiment.name = "executorch_" + versions[release];
+    experiment.label = "ExecuTorch " + versions[release];
+    experiment.executorch = versions[release];
+    if (!programs.empty()) experiment.model = programs[exporter].path;
+    if (exporter != release) {
+      experiment.name += "_export_" + versions[exporter];
+      experiment.label += ", exported by " + versions[exporter];
     }
-    config.experiments.push_back(std::move(experiment));
+    config.experiments.push_back(experiment);
+    return experiment.name;
+  };
+  const auto compare = [&](const std::string& baseline, const std::string& candidate) {
+    for (const int threads : as_given.threads)
+      config.pairs.push_back({{baseline, threads, ""}, {candidate, threads, ""}, ""});
+  };
+  std::string before = add(0, 0);
+  for (std::size_t i = 1; i < versions.size(); ++i) {
+    const std::string name = add(i, i);
+    compare(before, name);
+    before = name;
+    if (programs.empty() || programs[i - 1].sha256 == programs[i].sha256) continue;
+    compare(add(i - 1, i), name);
+    compare(add(i, i - 1), name);
   }
   return config;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,20 @@ namespace etprof {
 // their levels.
 Config MakeLadderConfig(const ExperimentConfig& as_given, const std::vector<isa::Level>& levels);
 
+// A program that an ExecuTorch release exported.
+struct ReleaseProgram {
+  std::filesystem::path path;
+  std::string sha256;
+};
+
 // Makes the configuration that compares ExecuTorch releases: `as_given` with the libraries of each, with all
 // its numbers of threads. Pairs are releases that follow each other in `versions`.
-Config MakeVersionsConfig(const ExperimentConfig& as_given, const std::vector<std::string>& versions);
+//
+// With `programs`, which are the exports of these releases, each release runs its own. Where two that follow
+// each other differ, each release also runs the export of the other, and both are compared with the newer
+// release that runs its own.
+Config MakeVersionsConfig(const ExperimentConfig& as_given, const std::vector<std::string>& versions,
+                          const std::vector<ReleaseProgram>& programs = {});
 
 // The default time limit for a ladder: for each level and number of threads, the time of ten launches of a
 // small model; at least a minute.

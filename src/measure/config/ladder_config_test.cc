@@ -49,6 +49,25 @@ TEST(VersionsConfig, ComparesEachReleaseWithTheOneBefore) {
   EXPECT_EQ(config.experiments[2].executorch, "1.4.0");
 }
 
+TEST(VersionsConfig, RunsBothExportsWithBothReleasesWhereTheyDiffer) {
+  const ExperimentConfig given;
+  const Config config = MakeVersionsConfig(given, {"1", "2", "3"},
+                                           {{"/1/net.pte", "a"}, {"/2/net.pte", "a"}, {"/3/net.pte", "b"}});
+  std::vector<std::string> experiments, pairs;
+  for (const ExperimentConfig& each : config.experiments)
+    experiments.push_back(each.executorch + ": " + each.label + " " + each.model.string());
+  for (const UnitPair& pair : MakePlan(config).pairs)
+    pairs.push_back(pair.baseline_label + " / " + pair.candidate_label);
+  EXPECT_THAT(experiments,
+              testing::ElementsAre("1: ExecuTorch 1 /1/net.pte", "2: ExecuTorch 2 /2/net.pte",
+                                   "3: ExecuTorch 3 /3/net.pte", "2: ExecuTorch 2, exported by 3 /3/net.pte",
+                                   "3: ExecuTorch 3, exported by 2 /2/net.pte"));
+  // No baseline has two candidates: they are no matrix.
+  EXPECT_THAT(pairs, testing::ElementsAre("ExecuTorch 1 / ExecuTorch 2", "ExecuTorch 2 / ExecuTorch 3",
+                                          "ExecuTorch 2, exported by 3 / ExecuTorch 3",
+                                          "ExecuTorch 3, exported by 2 / ExecuTorch 3"));
+}
+
 TEST(LadderConfig, HasOnePairForTwoLevels) {
   ExperimentConfig given;
   given.model = "/m/net.pte";

@@ -55,15 +55,14 @@ std::vector<std::size_t> RoundOrder(std::uint64_t seed, int launch, int round, s
   return order;
 }
 
-std::optional<stats::RatioEstimate> EstimatePair(const ExperimentData& baseline,
-                                                 const ExperimentData& candidate, double confidence) {
-  std::vector<stats::LaunchBursts> launches;
+std::map<int, stats::LaunchBursts> PairLaunches(const ExperimentData& baseline,
+                                                const ExperimentData& candidate) {
+  std::map<int, stats::LaunchBursts> launches;
   for (const Launch& a : baseline.launches) {
     if (a.status != Launch::Status::kComplete) continue;
     for (const Launch& b : candidate.launches) {
       if (b.index != a.index || b.status != Launch::Status::kComplete) continue;
-      // Pairs the clean rounds of both launches.
-      stats::LaunchBursts bursts;
+      stats::LaunchBursts& bursts = launches[a.index];
       const std::map<int, double> of_candidate = b.CleanRounds();
       for (const auto& [round, median] : a.CleanRounds()) {
         const auto same = of_candidate.find(round);
@@ -71,9 +70,15 @@ std::optional<stats::RatioEstimate> EstimatePair(const ExperimentData& baseline,
         bursts.baseline.push_back(median);
         bursts.candidate.push_back(same->second);
       }
-      launches.push_back(std::move(bursts));
     }
   }
+  return launches;
+}
+
+std::optional<stats::RatioEstimate> EstimatePair(const ExperimentData& baseline,
+                                                 const ExperimentData& candidate, double confidence) {
+  std::vector<stats::LaunchBursts> launches;
+  for (auto& [index, bursts] : PairLaunches(baseline, candidate)) launches.push_back(std::move(bursts));
   return stats::EstimateRatio(launches, confidence);
 }
 

@@ -97,6 +97,9 @@ void RunSchedule(const ScheduleOptions& options, const std::vector<ScheduleUnit>
                  const std::vector<ComparePair>& pairs, const ScheduleHooks& hooks, ScheduleData& data,
                  std::vector<std::string>& warnings);
 
+// The clean rounds that both experiments have, of launches that both have completed, by launch.
+std::map<int, stats::LaunchBursts> PairLaunches(const ExperimentData& baseline,
+                                                const ExperimentData& candidate);
 // The estimate of a pair from its complete launches, at `confidence`; absent if there are fewer than two.
 std::optional<stats::RatioEstimate> EstimatePair(const ExperimentData& baseline,
                                                  const ExperimentData& candidate, double confidence);

@@ -203,6 +203,11 @@ struct RoundConditions {
   }
 };
 
+// The version without the local build label ("1.5.1+cpu"), which version.txt of a checkout does not have.
+inline std::string_view PublicVersion(std::string_view version) {
+  return version.substr(0, version.find('+'));
+}
+
 struct ExperimentData;
 
 // Statistics of the clean recorded latencies; absent: no clean runs.

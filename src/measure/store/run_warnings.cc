@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "core/text/text.h"
 #include "measure/conditions/conditions.h"
@@ -11,13 +10,6 @@
 #include "protocol/messages.h"
 
 namespace etprof {
-
-namespace {
-
-// The version without the local build label ("1.5.1+cpu"), which version.txt of a checkout does not have.
-std::string_view PublicVersion(std::string_view version) { return version.substr(0, version.find('+')); }
-
-}  // namespace
 
 void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
   for (ExperimentData& data : run.experiments) {

@@ -200,6 +200,9 @@ struct ComparisonJson {
     v("operators", &ComparisonJson::Operators,
       {.meaning = "all of both variants, each once, and what was clipped"});
     v("outputs", pair(&P::outputs), {.meaning = "how the outputs of the two differ; null: not known"});
+    v("release_effects", pair(&P::effects),
+      {.meaning = "of two ExecuTorch releases whose exports differ: what the exporter and what the runtime "
+                  "changes; null: it is none"});
     v("load", [](J json) { return TimeCostJson{json.pair.costs.load}; },
       {.meaning = "medians over launches; estimates from five interleaved launches on"});
     v("first_run", [](J json) { return TimeCostJson{json.pair.costs.first_run}; },

@@ -12,6 +12,7 @@
 #include "report/ladder/matrix.h"
 #include "report/report.h"
 #include "report/run/pair.h"
+#include "report/run/release_effects.h"
 #include "report/run/stored_runs.h"
 #include "stats/ratio/launches.h"
 #include "stats/ratio/multiple.h"
@@ -286,6 +287,8 @@ void AddComparisons(Report& report) {
       report.noise_floor = std::max(report.noise_floor.value_or(0), floor);
     }
     result.releases = sides.DifferInRelease();
+    result.own_exports = result.releases && sides.RanOwnExports();
+    if (result.own_exports) result.effects = FindReleaseEffects(report, pair.baseline, pair.candidate);
     result.outputs = pair.outputs;
     result.layers = CompareLayers(sides);
     result.by_source = CompareByName(sides, SourceLineName);
@@ -305,10 +308,19 @@ void AddComparisons(Report& report) {
 // Decides the latencies of all releases together, with control of the false discovery rate.
 void DecideReleases(Report& report) {
   std::vector<stats::JointComparison> latencies;
-  for (ReportComparison& pair : report.comparisons) {
-    Quantity& latency = pair.comparison.latency;
-    if (pair.releases && latency.verdict != stats::Verdict::kEmulated)
+  const auto add = [&](Quantity& latency) {
+    if (latency.verdict != stats::Verdict::kEmulated)
       latencies.push_back({latency.estimate, latency.verdict});
+  };
+  std::set<std::pair<std::size_t, std::size_t>> exports;  // pairs of two exports on one runtime
+  for (ReportComparison& pair : report.comparisons) {
+    if (!pair.effects) continue;
+    exports.emplace(pair.effects->new_runtime, pair.candidate);
+    add(pair.effects->exporter);
+    add(pair.effects->runtime);
+  }
+  for (ReportComparison& pair : report.comparisons) {
+    if (pair.releases || exports.contains({pair.baseline, pair.candidate})) add(pair.comparison.latency);
   }
   if (latencies.size() < 2) return;
   stats::UpdateVerdicts(latencies, 1 - report.run.schedule.Level(), MakeCompareOptions(report.run).margin);

@@ -219,6 +219,96 @@ TEST(Assemble, JudgesReleasesTogetherAndOtherPairsAlone) {
   EXPECT_DOUBLE_EQ(width(other), width(two));
 }
 
+// Two releases that export different programs, in all four combinations. The newer export takes `exporter`
+// times as long, the newer runtime `runtime` times, and both together `both` times more than that. All have
+// noise of 1% between their launches, which is a different one for each combination.
+Report AssembleExports(double exporter, double runtime, double both = 1) {
+  std::mt19937 generator(1);
+  std::normal_distribution<double> noise(0, 0.01);
+  RunData run;
+  for (const auto& [release, exported, factor] :
+       {std::tuple("1.4.1", "1.4.1", 1.0), std::tuple("1.5.0", "1.5.0", exporter * runtime * both),
+        std::tuple("1.4.1", "1.5.0", exporter), std::tuple("1.5.0", "1.4.1", runtime)}) {
+    ExperimentData data = example::MakeExperiment(std::string(release) + exported, 5'000'000);
+    data.executorch_version = release;
+    data.export_executorch_version = std::string(exported) + "+cpu";
+    data.model_sha256 = exported;
+    for (Launch& launch : data.launches) {
+      const double slower = factor * std::exp(noise(generator));
+      for (Burst& burst : launch.bursts) {
+        for (Nanoseconds& latency : burst.recorded)
+          latency = static_cast<Nanoseconds>(static_cast<double>(latency) * slower);
+      }
+    }
+    run.experiments.push_back(std::move(data));
+  }
+  run.pairs = {
+      {.baseline = 0, .candidate = 1}, {.baseline = 2, .candidate = 1}, {.baseline = 3, .candidate = 1}};
+  return Assemble(std::move(run), {});
+}
+
+TEST(Assemble, AttributesAChangeToTheExporterOrTheRuntime) {
+  using stats::Verdict;
+  const auto expect = [](const Quantity& quantity, double ratio, std::optional<Verdict> verdict) {
+    ASSERT_TRUE(quantity.estimate);
+    EXPECT_NEAR(quantity.estimate->ratio(), ratio, 0.02 * ratio);
+    EXPECT_LE(quantity.estimate->low(), ratio);
+    EXPECT_GE(quantity.estimate->high(), ratio);
+    if (verdict) {
+      EXPECT_EQ(quantity.verdict, *verdict);
+    } else {
+      EXPECT_THAT(quantity.verdict, testing::AnyOf(Verdict::kSame, Verdict::kInconclusive));
+    }
+  };
+  struct Case {
+    double exporter, runtime, both;
+    std::optional<Verdict> of_exporter, of_runtime, of_interaction;
+  };
+  for (const Case& each :
+       {Case{0.8, 1, 1, Verdict::kFaster, {}, {}}, Case{1, 1.2, 1, {}, Verdict::kSlower, {}},
+        Case{0.8, 1.25, 1, Verdict::kFaster, Verdict::kSlower, {}},
+        Case{1.5, 1, 0.64, Verdict::kSlower, Verdict::kFaster, Verdict::kFaster}}) {
+    const Report report = AssembleExports(each.exporter, each.runtime, each.both);
+    ASSERT_EQ(report.comparisons.size(), 3U);
+    const ReportComparison& pair = report.comparisons[0];
+    EXPECT_TRUE(pair.releases);
+    EXPECT_TRUE(pair.own_exports);
+    ASSERT_TRUE(pair.effects);
+    EXPECT_EQ(pair.effects->new_export, 2U);
+    EXPECT_EQ(pair.effects->new_runtime, 3U);
+    const double half = std::sqrt(each.both);  // main effects are averages over the other factor
+    expect(pair.effects->exporter, 1 / (each.exporter * half), each.of_exporter);
+    expect(pair.effects->runtime, 1 / (each.runtime * half), each.of_runtime);
+    expect(pair.effects->interaction, 1 / each.both, each.of_interaction);
+    EXPECT_FALSE(report.comparisons[1].own_exports);
+    EXPECT_FALSE(report.comparisons[2].own_exports);
+    EXPECT_TRUE(report.matrices.empty());
+  }
+}
+
+TEST(Assemble, AttributesNothingWithoutAllFourCombinations) {
+  RunData run = AssembleExports(0.8, 1).run;
+  run.pairs.pop_back();
+  run.experiments.pop_back();
+  const Report report = Assemble(std::move(run), {});
+  EXPECT_TRUE(report.comparisons[0].own_exports);
+  EXPECT_FALSE(report.comparisons[0].effects);
+
+  run = AssembleExports(0.8, 1).run;
+  for (ExperimentData& data : run.experiments) data.emulated = true;
+  const Report emulated = Assemble(std::move(run), {});
+  ASSERT_TRUE(emulated.comparisons[0].effects);
+  EXPECT_EQ(emulated.comparisons[0].effects->runtime.verdict, stats::Verdict::kEmulated);
+
+  run = AssembleExports(0.8, 1).run;
+  run.experiments[3].launches.clear();
+  const Report failed = Assemble(std::move(run), {});
+  ASSERT_TRUE(failed.comparisons[0].effects);
+  EXPECT_FALSE(failed.comparisons[0].effects->runtime.estimate);
+  EXPECT_FALSE(failed.comparisons[0].effects->exporter.estimate);
+  EXPECT_EQ(failed.comparisons[0].effects->runtime.verdict, stats::Verdict::kInconclusive);
+}
+
 TEST(Assemble, RefusesRunnersThatShouldDifferInSme2) {
   const auto of = [](const char* preset, std::optional<bool> off, std::optional<bool> on) {
     RunData run;

@@ -73,8 +73,16 @@ void CompareCost(const ExperimentPair& sides, const auto& value_of, StartupCost&
 bool ExperimentPair::DifferInRelease() const {
   const ExperimentData &a = BaselineData(), &b = CandidateData();
   return !a.executorch_version.empty() && !b.executorch_version.empty() &&
-         a.executorch_version != b.executorch_version && a.model_sha256 == b.model_sha256 &&
-         a.Settings() == b.Settings();
+         a.executorch_version != b.executorch_version && a.Settings() == b.Settings() &&
+         (a.model_sha256 == b.model_sha256 || RanOwnExports());
+}
+
+bool ExperimentPair::RanOwnExports() const {
+  const auto own = [](const ExperimentData& data) {
+    return !data.export_executorch_version.empty() &&
+           PublicVersion(data.export_executorch_version) == PublicVersion(data.executorch_version);
+  };
+  return own(BaselineData()) && own(CandidateData());
 }
 
 CompareOptions MakeCompareOptions(const RunData& run) {

@@ -19,8 +19,11 @@ struct ExperimentPair {
 
   const ExperimentData& BaselineData() const { return run.experiments[baseline.index]; }
   const ExperimentData& CandidateData() const { return run.experiments[candidate.index]; }
-  // Whether the variants ran with different ExecuTorch releases, and nothing else differs.
+  // Whether the variants ran with different ExecuTorch releases, and nothing else differs, except that each
+  // may have run what it exported.
   bool DifferInRelease() const;
+  // Whether each ran what its ExecuTorch release exported.
+  bool RanOwnExports() const;
 };
 
 // Compares the experiments with the schedule's margin and levels. Empty labels are replaced by the

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "say/run/report.h"
 #include "say/run/report_parts.h"
@@ -28,6 +29,43 @@ std::string OutputsText(const Report& report, const ReportComparison& pair) {
   return fp32 && difference && *difference <= kMaxRounding * largest ? "rounding" : "different";
 }
 
+// What the exporters and the runtimes changed, where each release ran its own export.
+Table MakeEffectsTable(const Report& report) {
+  std::vector<const ReportComparison*> pairs;
+  for (const ReportComparison& pair : report.comparisons) {
+    if (pair.own_exports) pairs.push_back(&pair);
+  }
+  using Pair = const ReportComparison* const&;
+  // Of the same program, all that changes is the runtime's.
+  const auto runtime = [](Pair pair) -> const Quantity& {
+    return pair->effects ? pair->effects->runtime : pair->comparison.latency;
+  };
+  const auto changed = [&](Pair pair) {
+    return report.experiments[pair->baseline].Data(report).model_sha256 !=
+           report.experiments[pair->candidate].Data(report).model_sha256;
+  };
+  const auto of_effects = [](const auto& cell_of) {
+    return [=](Pair pair) { return pair->effects ? Cell(cell_of(*pair->effects)) : Cell(); };
+  };
+  Table table{.id = "release_effects", .title = "Exporter or runtime", .level = Level::kBrief};
+  table.Fill<const ReportComparison*>(
+      {{Left("release").WithKeptPart(Table::KeptPart::kDifference),
+        [](Pair pair) { return pair->comparison.candidate_label; }},
+       {Left("export"), [=](Pair pair) { return changed(pair) ? "changed" : "the export did not change"; }},
+       {Right("exporter").Decides(),
+        of_effects([](const ReleaseEffects& of) { return Speedup{of.exporter}; })},
+       {Left("exporter_interval", "95% CI"),
+        of_effects([](const ReleaseEffects& of) { return Interval{of.exporter}; })},
+       {Right("runtime").Decides(),
+        [=](Pair pair) { return changed(pair) && !pair->effects ? Cell() : Cell(Speedup{runtime(pair)}); }},
+       {Left("runtime_interval", "95% CI"),
+        [=](Pair pair) { return changed(pair) && !pair->effects ? Cell() : Cell(Interval{runtime(pair)}); }},
+       {Left("interaction", "interaction, 95% CI").WithLevel(Level::kPage),
+        of_effects([](const ReleaseEffects& of) { return Interval{of.interaction}; })}},
+      pairs);
+  return table;
+}
+
 // A release, and the pair that compares it with the one before it.
 struct ReleaseRow {
   const ReportExperiment& of;
@@ -37,17 +75,24 @@ struct ReleaseRow {
 }  // namespace
 
 bool HasReleaseTable(const Report& report) {
-  return std::ranges::count(report.comparisons, true, &ReportComparison::releases) > 1 &&
+  // A single pair with exports of its own has more to show than two variants.
+  return (std::ranges::count(report.comparisons, true, &ReportComparison::releases) > 1 ||
+          std::ranges::any_of(report.comparisons, &ReportComparison::own_exports)) &&
          report.matrices.empty();
 }
 
 std::vector<Section> MakeReleaseSections(const Report& report) {
   if (!HasReleaseTable(report)) return {};
+  std::set<std::size_t> crossed;  // experiments that ran what the other release exported
+  for (const ReportComparison& pair : report.comparisons) {
+    if (pair.effects) crossed.insert({pair.effects->new_export, pair.effects->new_runtime});
+  }
   std::vector<ReleaseRow> rows;
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    if (crossed.contains(i)) continue;
     rows.push_back({report.experiments[i]});
     for (const ReportComparison& pair : report.comparisons) {
-      if (pair.releases && pair.candidate == i) rows.back().pair = &pair;
+      if (pair.releases && pair.candidate == i && !crossed.contains(pair.baseline)) rows.back().pair = &pair;
     }
   }
   const auto of_pair = [](const auto& cell_of) {
@@ -82,16 +127,27 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
        {Left("outputs").Decides(),
         of_pair([&](const ReportComparison& pair) { return KnownTextCell(OutputsText(report, pair)); })}},
       rows);
-  return {
-      {"Releases, each compared with the one before it",
-       Level::kBrief,
-       {std::move(table),
-        Paragraph{"Wheels, not an app's own build. Memory: the peak, less what the process held before it "
-                  "loaded the model, which is above all the libraries."},
-        Paragraph{"The false discovery rate of the latencies is controlled over all releases. Outputs: "
-                  "\"rounding\" is a difference of at most 1e-5 of the largest output in fp32. " +
-                      UndefinedText(report),
-                  Level::kPage}}}};
+  std::vector<Part> parts = {std::move(table)};
+  if (Table effects = MakeEffectsTable(report); !effects.rows.empty()) {
+    parts.emplace_back(std::move(effects));
+    parts.emplace_back(
+        Paragraph{"Exporter: the newer release's program compared with the older one's, on average over both "
+                  "runtimes. Runtime: on average over both programs. A PyTorch that the release was not made "
+                  "for may export otherwise."});
+    parts.emplace_back(
+        Paragraph{"Interaction: the runtime's effect on the newer program over that on the older one. If its "
+                  "interval excludes 1, the two effects depend on each other.",
+                  Level::kPage});
+  }
+  parts.emplace_back(
+      Paragraph{"Wheels, not an app's own build. Memory: the peak, less what the process held before it "
+                "loaded the model, which is above all the libraries."});
+  parts.emplace_back(
+      Paragraph{"The false discovery rate of the latencies is controlled over all releases. Outputs: "
+                "\"rounding\" is a difference of at most 1e-5 of the largest output in fp32. " +
+                    UndefinedText(report),
+                Level::kPage});
+  return {{"Releases, each compared with the one before it", Level::kBrief, std::move(parts)}};
 }
 
 }  // namespace etprof::say

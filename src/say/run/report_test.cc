@@ -93,6 +93,46 @@ TEST(MakeReportDocument, ShowsReleasesWithTheOneBefore) {
   EXPECT_THROW(TableNamed(make(2, outputs), "releases"), std::runtime_error);
 }
 
+TEST(MakeReportDocument, ShowsWhetherTheExporterOrTheRuntimeChanged) {
+  RunData run;
+  const auto add = [&](const std::string& release, const std::string& exported, const std::string& digest,
+                       Nanoseconds latency) {
+    run.experiments.push_back(example::MakeExperiment(release + " of " + exported, latency));
+    run.experiments.back().executorch_version = release;
+    run.experiments.back().export_executorch_version = exported;
+    run.experiments.back().model_sha256 = digest;
+  };
+  add("1", "1", "a", 5'000'000);
+  add("2", "2", "a", 6'000'000);
+  add("3", "3", "b", 3'000'000);
+  add("2", "3", "b", 3'000'000);
+  add("3", "2", "a", 6'000'000);
+  add("4", "4", "c", 3'000'000);  // its program was not run by 3, nor that of 3 by it
+  run.pairs = {{.baseline = 0, .candidate = 1},
+               {.baseline = 1, .candidate = 2},
+               {.baseline = 3, .candidate = 2},
+               {.baseline = 4, .candidate = 2},
+               {.baseline = 2, .candidate = 5}};
+  const Document document = MakeReportDocument(Assemble(std::move(run), {}));
+  const auto rows_of = [&](const std::string& id, const std::vector<std::string>& columns) {
+    const Table& table = TableNamed(document, id);
+    std::vector<std::string> rows;
+    for (const auto& row : table.rows) {
+      std::string text;
+      for (std::size_t i = 0; i < table.columns.size(); ++i)
+        if (std::ranges::find(columns, table.columns[i].id) != columns.end())
+          text += TextOf(row.cells[i]) + "|";
+      rows.push_back(text);
+    }
+    return rows;
+  };
+  EXPECT_THAT(rows_of("release_effects", {"release", "export", "exporter", "runtime"}),
+              testing::ElementsAre("2 of 2|the export did not change|—|0.83x|", "3 of 3|changed|2.00x|same|",
+                                   "4 of 4|changed|—|—|"));
+  EXPECT_THAT(rows_of("releases", {"release", "speedup"}),
+              testing::ElementsAre("1 of 1||", "2 of 2|0.83x|", "3 of 3|2.00x|", "4 of 4|same|"));
+}
+
 TEST(MakeReportDocument, AnswersWithAnInterval) {
   const Document document = MakeReportDocument(example::MakePair());
   ASSERT_EQ(document.answers.size(), 1U);

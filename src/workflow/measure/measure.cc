@@ -101,11 +101,12 @@ Config MakeJobConfig(const LadderOptions& options, Device& device, const DeviceP
 
 Config MakeJobConfig(const VersionsOptions& options, const Device& device,
                      const DeviceProperties& properties) {
-  Config config = MakeVersionsConfig(MakeExperimentConfig(options.measure, options.model, device, properties),
-                                     options.versions.empty() ? VerifiedReleases() : options.versions);
+  const std::string model = options.programs.empty() ? options.model : options.programs.front().path.string();
+  Config config = MakeVersionsConfig(MakeExperimentConfig(options.measure, model, device, properties),
+                                     options.Versions(), options.programs);
   Apply(options.measure, config);
   if (config.output_root.empty())
-    config.output_root = DefaultRunDirectory(options.model, RunPlatform(config, properties) + "-versions");
+    config.output_root = DefaultRunDirectory(model, RunPlatform(config, properties) + "-versions");
   return config;
 }
 
@@ -357,13 +358,28 @@ MeasureJobs MakeJobs(const LadderOptions& options) {
 
 MeasureJobs MakeJobs(const VersionsOptions& options) {
   RequireValidRequest(options.measure);
-  const std::vector<std::string>& versions = options.versions;
+  options.ExportsModel();
+  return MakeJobOfOneDevice(options, "versions");
+}
+
+std::vector<std::string> VersionsOptions::Versions() const {
+  return versions.empty() ? VerifiedReleases() : versions;
+}
+
+bool VersionsOptions::ExportsModel() const {
   for (const std::string& version : versions) RequireUsableRelease(version);
   if (versions.size() == 1 || std::set(versions.begin(), versions.end()).size() != versions.size()) {
     throw Error(ExitCode::kUsage, "`--versions` needs at least two releases, each once")
         .Remedy(fmt::format("leave it out for all: {}", fmt::join(VerifiedReleases(), ", ")));
   }
-  return MakeJobOfOneDevice(options, "versions");
+  std::error_code none;
+  const bool program = fs::path(model).extension() == ".pte" || fs::is_regular_file(model, none);
+  if (program && !(dtype.empty() && backend.empty())) {
+    throw Error(ExitCode::kUsage,
+                "`--dtype` and `--backend` are for a model that is exported, and this is a program")
+        .Remedy("give the model, as `etprof export --model` takes it");
+  }
+  return !program;
 }
 
 bool Measured::Interrupted() const {

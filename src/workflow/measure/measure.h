@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "device/tool.h"
+#include "measure/config/ladder_config.h"
 #include "measure/config/variant.h"
 #include "measure/measure.h"
 #include "measure/store/run_data.h"
@@ -78,14 +80,25 @@ struct LadderOptions {
     MeasureRequest::DescribeHistory(v);
   }
 };
-// Options of `etprof versions`: a model with the libraries of several ExecuTorch releases.
+// Options of `etprof versions`: a model with several ExecuTorch releases.
 struct VersionsOptions {
   MeasureRequest measure;
-  std::string model;
-  std::vector<std::string> versions;  // empty: VerifiedReleases
+  std::string model;                          // a .pte, or what `etprof export --model` takes
+  std::vector<std::string> versions;          // empty: VerifiedReleases
+  std::string dtype, backend;                 // of the exports; empty: the exporter's default
+  std::vector<ReleaseProgram> programs = {};  // the exports by version; empty: the model is a .pte
+
+  std::vector<std::string> Versions() const;
+  // Whether each release exports the model. Throws Error (kUsage) for versions, or options of exports, that
+  // are wrong.
+  bool ExportsModel() const;
 
   static void Describe(auto& v) {
     v("model", &VersionsOptions::model);
+    v("dtype", &VersionsOptions::dtype,
+      {.meaning = "Data type of the exports, as in `etprof export` (default: fp32)", .value = "TYPE"});
+    v("backend", &VersionsOptions::backend,
+      {.meaning = "Backend of the exports, as in `etprof export` (default: xnnpack)"});
     v("versions", &VersionsOptions::versions,
       {.meaning =
            "ExecuTorch releases, each compared with the one before it (default: all that were verified)",
@@ -100,6 +113,14 @@ struct VersionsOptions {
 };
 // The variants of --vs. By default, a device with SME2 is measured with and without it.
 std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device);
+
+// Runs `etprof export` with these options. Throws Error (kInterrupted, and as RunTool).
+ToolResult RunExport(const std::vector<std::string>& options, const WorkflowProgress& progress);
+// Why it failed.
+std::string ExportFailure(const ToolResult& result);
+// Sets `programs` if the model is not a .pte: exports it with each release. Throws Error (kUsage as
+// ExportsModel, kDeviceFailed for a release that cannot export it, kInterrupted).
+void ExportWithReleases(VersionsOptions& options, WorkflowProgress& progress);
 
 // Makes the jobs of a command. Throws Error (kUsage, kBadInput) for options that are known to be wrong before
 // a device is opened.

@@ -18,7 +18,6 @@
 #include "core/units.h"
 #include "device/tool.h"
 #include "measure/config/device_groups.h"
-#include "measure/participants/worker_client.h"
 #include "measure/schedule/forecast.h"
 #include "measure/store/run_directory.h"
 #include "measure/store/run_files.h"
@@ -37,7 +36,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kStateFile = "suite_state.json";
-constexpr double kExportSeconds = 4 * 3600;
 // Share of max_minutes that finds the frontiers; the rest measures them again.
 constexpr double kSearchShareOfTime = 0.75;
 
@@ -91,25 +89,15 @@ void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector
   std::error_code ignored;
   fs::remove_all(part, ignored);  // files of an interrupted export
   fs::create_directories(part);
-  std::vector<std::string> words = {ExecutablePath().string(),
-                                    "export",
-                                    "--model",
-                                    model.source,
-                                    "--dtype",
-                                    fmt::format("{}", fmt::join(dtypes, ",")),
-                                    "--outdir",
-                                    part.string()};
+  std::vector<std::string> words = {"--model",  model.source,
+                                    "--dtype",  fmt::format("{}", fmt::join(dtypes, ",")),
+                                    "--outdir", part.string()};
   if (kept) words.push_back(fmt::format("--keep={}", fmt::join(model.keep, ",")));
   if (!suite.backend.empty()) words.insert(words.end(), {"--backend", suite.backend});
-  const Interruption interruption{.requested = [&progress] { return progress.Interrupted(); }};
-  const ToolResult result =
-      RunTool(words, {.timeout_seconds = kExportSeconds, .interrupted = interruption.requested});
-  if (interruption.Ended(result.status)) throw Error(ExitCode::kInterrupted, "interrupted");
+  const ToolResult result = RunExport(words, progress);
   MoveExported(part, folder);  // the export may have written some of the data types before it failed
   fs::remove_all(part, ignored);
-  if (result.Success()) return;
-  const std::string error = result.timed_out ? "it takes longer than four hours" : LastError(result.errors);
-  throw Error(ExitCode::kDeviceFailed, error.empty() ? "the export failed" : error);
+  if (!result.Success()) throw Error(ExitCode::kDeviceFailed, ExportFailure(result));
 }
 
 // The programs of a model that one export writes: the model's index, and whether they leave operators in

@@ -1,0 +1,91 @@
+#include "report/run/release_effects.h"
+
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "measure/schedule/schedule.h"
+#include "report/run/pair.h"
+#include "stats/ratio/launches.h"
+
+namespace etprof {
+namespace {
+
+// The experiment that ran the program of one experiment with the runtime of another, in the same settings.
+std::optional<std::size_t> FindCombination(const Report& report, const ExperimentData& program,
+                                           const ExperimentData& runtime) {
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    const ExperimentData& data = report.experiments[i].Data(report);
+    if (data.model_sha256 == program.model_sha256 && data.executorch_version == runtime.executorch_version &&
+        data.Settings() == runtime.Settings())
+      return i;
+  }
+  return std::nullopt;
+}
+
+// The comparison of two experiments that differ in one factor, while the other factor is fixed.
+struct SimpleEffect {
+  std::map<int, double> launches;  // by launch: log(baseline / candidate)
+  Quantity latency;
+
+  SimpleEffect(const Report& report, std::size_t baseline, std::size_t candidate) {
+    const ExperimentPair sides{report.run, report.experiments[baseline], report.experiments[candidate]};
+    latency = CompareLatencies(sides).latency;
+    for (const auto& [launch, bursts] : PairLaunches(sides.BaselineData(), sides.CandidateData())) {
+      if (const auto effect = stats::LaunchEffect(bursts)) launches[launch] = *effect;
+    }
+  }
+};
+
+// The sum of two effects, each times its factor, with the launch as the unit: all four experiments were
+// interleaved in it.
+Quantity Combine(const CompareOptions& options, const SimpleEffect& one, double factor_of_one,
+                 const SimpleEffect& other, double factor_of_other) {
+  Quantity sum;
+  for (const SimpleEffect* effect : {&one, &other}) {
+    const stats::Verdict verdict = effect->latency.verdict;
+    if (verdict == stats::Verdict::kEmulated || verdict == stats::Verdict::kContended) sum.verdict = verdict;
+    if (!effect->latency.estimate) return sum;
+  }
+  std::vector<double> effects;
+  for (const auto& [launch, effect] : one.launches) {
+    if (const auto same = other.launches.find(launch); same != other.launches.end())
+      effects.push_back(factor_of_one * effect + factor_of_other * same->second);
+  }
+  sum.estimate = stats::EstimateRatio(effects, options.confidence);
+  if (!sum.estimate) return sum;
+  sum.estimate = stats::WithSystematicError(
+      *sum.estimate, std::abs(factor_of_one) * one.latency.estimate->systematic_error +
+                         std::abs(factor_of_other) * other.latency.estimate->systematic_error);
+  if (options.interim_confidence > 0) {
+    sum.estimate = stats::WithConfidence(*sum.estimate, options.interim_confidence);
+    sum.estimate->confidence = options.confidence;
+  }
+  if (sum.verdict == stats::Verdict::kInconclusive)
+    sum.verdict = stats::DecideVerdict(sum.estimate->log_low, sum.estimate->log_high, options.margin);
+  return sum;
+}
+
+}  // namespace
+
+std::optional<ReleaseEffects> FindReleaseEffects(const Report& report, std::size_t baseline,
+                                                 std::size_t candidate) {
+  const ExperimentData& before = report.experiments[baseline].Data(report);
+  const ExperimentData& after = report.experiments[candidate].Data(report);
+  if (before.model_sha256 == after.model_sha256) return std::nullopt;
+  const auto new_export = FindCombination(report, after, before);
+  const auto new_runtime = FindCombination(report, before, after);
+  if (!new_export || !new_runtime) return std::nullopt;
+  const SimpleEffect exporter_before(report, baseline, *new_export);
+  const SimpleEffect exporter_after(report, *new_runtime, candidate);
+  const SimpleEffect runtime_before(report, baseline, *new_runtime);
+  const SimpleEffect runtime_after(report, *new_export, candidate);
+  const CompareOptions options = MakeCompareOptions(report.run);
+  return ReleaseEffects{.new_export = *new_export,
+                        .new_runtime = *new_runtime,
+                        .exporter = Combine(options, exporter_before, 0.5, exporter_after, 0.5),
+                        .runtime = Combine(options, runtime_before, 0.5, runtime_after, 0.5),
+                        .interaction = Combine(options, runtime_after, 1, runtime_before, -1)};
+}
+
+}  // namespace etprof
