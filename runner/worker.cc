@@ -154,13 +154,14 @@ class Worker {
     place_.reset();
     StandAt(request.place);
     protocol::LoadReply reply = model_->description();
-    reply.inputs = model_->inputs();
+    reply.inputs = model_->DescribeSelected().inputs;
     return Reply("load", reply);
   }
 
   json Select(const protocol::SelectRequest& request) {
-    RequireModel().Select(request.method);
-    return Reply("select");
+    if (!request.method.empty()) RequireModel().Select(request.method);
+    if (request.place) StandAt(request.place);
+    return Reply("select", RequireModel().DescribeSelected());
   }
 
   // Steps of a language model, after which the model stands at its place again.
@@ -187,7 +188,7 @@ class Worker {
     if (place) place_ = place;
     if (!place_) return;
     SetPlace(RequireModel(), *place_);
-    RequireModel().TraceInto({place_->tokens, place_->at});
+    RequireModel().TraceInto(*place_);
   }
 
   json Burst(const protocol::BurstRequest& request) {
@@ -195,7 +196,7 @@ class Worker {
     CheckBurst(request);
     StandAt(request.place);
     const CrashContext during("running '" + model.method_name() + "'", 4);
-    int& bursts = place_ ? bursts_[{place_->tokens, place_->at}] : bursts_[{}];
+    int& bursts = bursts_[place_];
     return Reply("burst", RunBurst(model, request, bursts++ == 0, &StdinHungUp));
   }
 
@@ -248,7 +249,7 @@ class Worker {
   protocol::LoadRequest load_;           // that of the model
   std::unique_ptr<MemoryWatch> memory_;  // from a load with watch_memory until the "watch" command reports it
   protocol::MemoryReport loaded_memory_;
-  std::map<std::pair<std::int64_t, std::int64_t>, int> bursts_;  // by place
+  std::map<std::optional<protocol::Place>, int> bursts_;
   std::optional<protocol::Place> place_;
 };
 

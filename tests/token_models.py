@@ -6,6 +6,8 @@ shared    two methods, prefill of 8 tokens and decode of 1, with one cache
 apart     the same, exported without sharing: each method has a cache of its own
 recurrent a state that every step changes
 random    logits that are drawn
+multimodal vision_encoder, token_embedding, and text_decoder, which takes the embeddings of both (optimum's layout)
+whisper   encoder and text_decoder, which takes one token and what the encoder gave (optimum's layout)
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ import torch
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import EdgeCompileConfig, ExecutorchBackendConfig, to_edge_transform_and_lower
 from executorch.exir.passes import MemoryPlanningPass
+from safetensors.torch import save_file
 from torch import nn
 
 WIDTH, CONTEXT, VOCABULARY, MOST, CHUNK = 16, 128, 100, 64, 8
+PATCHES, FRAMES = 4, 24  # that the encoders give
 
 
 class Decoder(nn.Module):
@@ -36,8 +40,11 @@ class Decoder(nn.Module):
             nn.init.normal_(parameter, std=0.6)
 
     def forward(self, tokens: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
-        at = position if self.of_each else position + torch.arange(tokens.shape[1])
-        x = self.embedding(tokens)[0] + torch.sin(at[:, None] * torch.arange(1, WIDTH + 1)[None] * 0.1)
+        return self.decode(self.embedding(tokens), position)
+
+    def decode(self, embeddings: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        at = position if self.of_each else position + torch.arange(embeddings.shape[1])
+        x = embeddings[0] + torch.sin(at[:, None] * torch.arange(1, WIDTH + 1)[None] * 0.1)
         self.keys.index_copy_(0, at, self.key(x))
         self.values.index_copy_(0, at, self.value(x))
         scores = self.query(x) @ self.keys.T
@@ -66,17 +73,89 @@ class Random(Recurrent):
         return super().forward(tokens, position) + torch.rand(1, VOCABULARY)
 
 
+class Multimodal(Decoder):
+    """Its text_decoder is `decode`, its token_embedding `embedding`."""
+
+    def __init__(self) -> None:
+        super().__init__(of_each=True)
+        self.patches = nn.Linear(3 * 16, WIDTH)
+
+    def encode(self, pixels: torch.Tensor) -> torch.Tensor:
+        return self.patches(pixels.reshape(1, PATCHES, -1))
+
+
+class Whisper(Decoder):
+    """Each step computes keys and values of all that the encoder gave, and keeps them."""
+
+    def __init__(self) -> None:
+        super().__init__(of_each=True)
+        self.frames = nn.Linear(10, WIDTH)
+        self.cross_key, self.cross_value, self.cross_out = (nn.Linear(WIDTH, WIDTH) for _ in range(3))
+        self.register_buffer("cross_keys", torch.zeros(FRAMES, WIDTH))
+        self.register_buffer("cross_values", torch.zeros(FRAMES, WIDTH))
+
+    def encode(self, mel: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(self.frames(mel.transpose(1, 2)))
+
+    def forward(self, tokens: torch.Tensor, encoded: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        x = self.embedding(tokens)
+        self.cross_keys.index_copy_(0, torch.arange(FRAMES), self.cross_key(encoded[0]))
+        self.cross_values.index_copy_(0, torch.arange(FRAMES), self.cross_value(encoded[0]))
+        seen = torch.softmax(x[0] @ self.cross_keys.T, -1) @ self.cross_values
+        return self.decode(x + self.cross_out(seen)[None], position)
+
+
+class Call(nn.Module):
+    """A function of a module as a module of its own."""
+
+    def __init__(self, model: nn.Module, name: str) -> None:
+        super().__init__()
+        self.model, self.name = model, name
+
+    def forward(self, *given: torch.Tensor) -> torch.Tensor:
+        return getattr(self.model, self.name)(*given)
+
+
+# What the encoders are given; standard normal numbers.
+ENCODED = {"multimodal": ("vision_encoder", (1, 3, 8, 8)), "whisper": ("encoder", (1, 10, FRAMES))}
+
+
+def encoder_input(name: str) -> torch.Tensor:
+    return torch.randn(ENCODED[name][1], generator=torch.Generator().manual_seed(5))
+
+
 def make(name: str) -> nn.Module:
     torch.manual_seed(3)
-    others = {"recurrent": Recurrent, "random": Random}
+    others = {"recurrent": Recurrent, "random": Random, "multimodal": Multimodal, "whisper": Whisper}
     return (others[name]() if name in others else Decoder(name == "each")).eval()
 
 
 def logits(name: str, steps: list[tuple[list[int], int]]) -> torch.Tensor:
     """Those of the last of some steps, tokens at a position each, by the eager model."""
     model = make(name)
+
+    def positions(tokens: list[int], at: int) -> torch.Tensor:
+        return torch.arange(at, at + len(tokens)) if getattr(model, "of_each", False) else torch.tensor([at])
+
     with torch.no_grad():
-        return [model(torch.tensor([tokens]), torch.tensor([at])) for tokens, at in steps][-1]
+        return [model(torch.tensor([tokens]), positions(tokens, at)) for tokens, at in steps][-1]
+
+
+def several_methods(name: str) -> dict[str, torch.export.ExportedProgram]:
+    model, sizes = make(name), torch.export.Dim("tokens", min=1, max=MOST)
+    encoder, ids = ENCODED[name][0], torch.zeros(1, 7, dtype=torch.long)
+    calls = {encoder: (Call(model, "encode"), (encoder_input(name),), None)}
+    if name == "whisper":
+        encoded = torch.zeros(1, FRAMES, WIDTH)
+        calls["text_decoder"] = (model, (ids[:, :1], encoded, torch.zeros(1, dtype=torch.long)), None)
+    else:
+        embeddings = torch.zeros(1, 7, WIDTH)
+        calls["token_embedding"] = (Call(model, "embedding"), (ids,), (({1: sizes},),))
+        calls["text_decoder"] = (Call(model, "decode"), (embeddings, torch.arange(7)), (({1: sizes}, {0: sizes}),))
+    return {
+        method: torch.export.export(module, example, dynamic_shapes=shapes, strict=True)
+        for method, (module, example, shapes) in calls.items()
+    }
 
 
 def export(name: str, path: Path, constants: dict[str, int] | None = None) -> Path:
@@ -88,7 +167,13 @@ def export(name: str, path: Path, constants: dict[str, int] | None = None) -> Pa
         shapes = ({1: sizes}, {0: sizes} if name == "each" else None) if dynamic else None
         return torch.export.export(model, example, dynamic_shapes=shapes, strict=True)
 
-    methods = {"forward": program(7, True)}
+    if name in ENCODED:
+        methods = several_methods(name)
+        save_file(
+            {f"{ENCODED[name][0]}/0": encoder_input(name)}, f"{path}.inputs", metadata={"format": "etprof-inputs-1"}
+        )
+    else:
+        methods = {"forward": program(7, True)}
     if name in ("shared", "apart"):
         methods = {"prefill": program(CHUNK, False), "decode": program(1, False)}
     with torch.no_grad():
@@ -107,11 +192,20 @@ def export(name: str, path: Path, constants: dict[str, int] | None = None) -> Pa
 
 def generate(name: str, prompt: list[int], count: int, *, decode_sees_prompt: bool = True) -> list[int]:
     """The greedy text after a prompt, by the eager model."""
-    model, tokens = make(name), []
+    model, tokens, start = make(name), [], 0
     with torch.no_grad():
+        encoded = model.encode(encoder_input(name)) if name in ENCODED else None
+        if name == "multimodal":
+            model.decode(encoded, torch.arange(PATCHES))
+            start = PATCHES
 
         def step(given: list[int], at: int) -> int:
-            positions = torch.arange(at, at + len(given)) if name == "each" else torch.tensor([at])
+            at += start
+            if name == "whisper":
+                for i, token in enumerate(given):
+                    logits = model(torch.tensor([[token]]), encoded, torch.tensor([at + i]))
+                return int(logits.argmax())
+            positions = torch.arange(at, at + len(given)) if getattr(model, "of_each", False) else torch.tensor([at])
             return int(model(torch.tensor([given]), positions).reshape(-1, VOCABULARY)[-1].argmax())
 
         tokens.append(step(prompt, 0))

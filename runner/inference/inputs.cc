@@ -28,6 +28,7 @@ struct Inputs::Input {
   std::vector<executorch::aten::StridesType> strides;
   // The memory that the method reads, and may write.
   std::unique_ptr<std::byte, decltype(&std::free)> data{nullptr, &std::free};
+  std::size_t capacity = 0;         // of `data`, in bytes
   std::vector<std::byte> original;  // to restore `data` of inputs outside of the memory plan
   std::unique_ptr<TensorImpl> tensor;
   et::EValue value;
@@ -169,26 +170,50 @@ void Inputs::Input::Wrap(ScalarType type) {
   value = et::EValue(executorch::aten::Tensor(tensor.get()));
 }
 
+Rows::Rows(const executorch::aten::Tensor& tensor)
+    : type(tensor.scalar_type()), width(tensor.dim() > 0 ? tensor.size(tensor.dim() - 1) : 1) {
+  row_bytes = static_cast<std::size_t>(width) * et::elementSize(type);
+  const auto* const data = static_cast<const std::byte*>(tensor.const_data_ptr());
+  if (data != nullptr) bytes.assign(data, data + tensor.nbytes());
+}
+
 std::optional<StepShape> Inputs::StepOf(const et::Method& method) {
   const et::MethodMeta meta = method.method_meta();
-  if (meta.num_inputs() != 2) return std::nullopt;
+  std::optional<std::size_t> tokens, position;
+  std::vector<std::size_t> rows;
   std::vector<std::vector<std::int64_t>> shapes;
-  for (std::size_t i = 0; i < 2; ++i) {
+  for (std::size_t i = 0; i < meta.num_inputs(); ++i) {
     const auto tag = meta.input_tag(i);
     if (!tag.ok() || *tag != et::Tag::Tensor) return std::nullopt;
     const auto tensor = meta.input_tensor_meta(i);
     if (!tensor.ok()) return std::nullopt;
-    if (tensor->scalar_type() != ScalarType::Long && tensor->scalar_type() != ScalarType::Int)
+    const std::vector<std::int64_t>& shape =
+        shapes.emplace_back(tensor->sizes().begin(), tensor->sizes().end());
+    const ScalarType type = tensor->scalar_type();
+    const bool integers = type == ScalarType::Long || type == ScalarType::Int;
+    const bool real = type == ScalarType::Float || type == ScalarType::Half || type == ScalarType::BFloat16;
+    if (integers && shape.size() == 2 && shape[0] == 1 && !tokens) {
+      tokens = i;
+    } else if (integers && shape.size() == 1 && !position) {
+      position = i;
+    } else if (real && shape.size() == 3 && shape[0] == 1 && rows.empty()) {
+      rows.push_back(i);
+    } else {
       return std::nullopt;
-    shapes.emplace_back(tensor->sizes().begin(), tensor->sizes().end());
+    }
   }
-  if (shapes[0].size() != 2 || shapes[0][0] != 1 || shapes[1].size() != 1) return std::nullopt;
+  if (!tokens && (rows.empty() || !position)) return std::nullopt;
+  if (!position && !rows.empty()) return std::nullopt;
   StepShape step;
-  step.tokens = shapes[0][1];
-  step.position_of_each = shapes[1][0] > 1;
-  if (step.tokens < 1 || (step.position_of_each && shapes[1][0] < step.tokens)) return std::nullopt;
-  step.dynamic =
-      ValueInProgram(method, 0).toTensor().shape_dynamism() != executorch::aten::TensorShapeDynamism::STATIC;
+  step.embeddings = !tokens;
+  step.first = tokens ? *tokens : rows.front();
+  step.position = position;
+  if (tokens && !rows.empty()) step.features = rows.front();
+  step.tokens = shapes[step.first][1];
+  step.position_of_each = position && shapes[*position][0] > 1;
+  if (step.tokens < 1 || (step.position_of_each && shapes[*position][0] < step.tokens)) return std::nullopt;
+  step.dynamic = ValueInProgram(method, step.first).toTensor().shape_dynamism() !=
+                 executorch::aten::TensorShapeDynamism::STATIC;
   return step;
 }
 
@@ -321,6 +346,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
       throw Error(ExitCode::kDeviceFailed, fmt::format("no memory for input {} ({} bytes)", i, bytes))
           .Remedy("use a device with more memory, or smaller inputs");
     std::byte* const data = input->data.get();
+    input->capacity = bytes;
 
     if (saved != nullptr) {
       CopyToMemoryOrder(data, saved->bytes.data(), shape, input->dim_order, element);
@@ -389,28 +415,67 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
   return result;
 }
 
-void Inputs::SetStep(std::span<const std::int64_t> tokens, std::int64_t at) {
-  const auto set = [&](Input& input, std::size_t count, auto value_of) {
-    input.sizes.back() = static_cast<executorch::aten::SizesType>(count);
-    const ScalarType type = input.tensor->scalar_type();
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::int64_t value = value_of(i);
-      if (type == ScalarType::Long) {
-        std::memcpy(input.data.get() + i * sizeof(value), &value, sizeof(value));
-      } else {
-        const auto narrow = static_cast<std::int32_t>(value);
-        std::memcpy(input.data.get() + i * sizeof(narrow), &narrow, sizeof(narrow));
-      }
+void Inputs::Renew(std::size_t index) {
+  Input& input = *inputs_.at(index);
+  input.Wrap(input.tensor->scalar_type());
+  if (!input.original.empty())
+    input.original.assign(input.data.get(), input.data.get() + input.tensor->nbytes());
+  infos_[index].shape.assign(input.sizes.begin(), input.sizes.end());
+}
+
+void Inputs::SetIntegers(std::size_t index, std::size_t count,
+                         const std::function<std::int64_t(std::size_t)>& value_of) {
+  Input& input = *inputs_.at(index);
+  input.sizes.back() = static_cast<executorch::aten::SizesType>(count);
+  const bool wide = input.tensor->scalar_type() == ScalarType::Long;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t value = value_of(i);
+    if (wide) {
+      std::memcpy(input.data.get() + i * sizeof(value), &value, sizeof(value));
+    } else {
+      const auto narrow = static_cast<std::int32_t>(value);
+      std::memcpy(input.data.get() + i * sizeof(narrow), &narrow, sizeof(narrow));
     }
-    input.Wrap(type);
-    if (!input.original.empty())
-      input.original.assign(input.data.get(), input.data.get() + input.tensor->nbytes());
-  };
-  const std::size_t positions = step_->position_of_each ? tokens.size() : 1;
-  set(*inputs_.at(0), tokens.size(), [&](std::size_t i) { return tokens[i]; });
-  set(*inputs_.at(1), positions, [&](std::size_t i) { return at + static_cast<std::int64_t>(i); });
-  infos_[0].shape.back() = static_cast<std::int64_t>(tokens.size());
-  infos_[1].shape.back() = static_cast<std::int64_t>(positions);
+  }
+  Renew(index);
+}
+
+void Inputs::SetPositions(std::size_t count, std::int64_t at) {
+  if (step_->position)
+    SetIntegers(*step_->position, step_->position_of_each ? count : 1,
+                [at](std::size_t i) { return at + static_cast<std::int64_t>(i); });
+}
+
+void Inputs::SetStep(std::span<const std::int64_t> tokens, std::int64_t at) {
+  SetIntegers(step_->first, tokens.size(), [&](std::size_t i) { return tokens[i]; });
+  SetPositions(tokens.size(), at);
+}
+
+void Inputs::SetRows(std::size_t index, const Rows& rows, std::int64_t begin, std::int64_t count) {
+  Input& input = *inputs_.at(index);
+  const ScalarType type = input.tensor->scalar_type();
+  const std::size_t bytes = static_cast<std::size_t>(count) * rows.row_bytes;
+  if (type != rows.type || input.sizes.back() != rows.width || begin + count > rows.count() ||
+      bytes > input.capacity) {
+    throw Error(ExitCode::kBadInput,
+                fmt::format("its input {} is {} {}, and the method before it gives {} {}", index, Name(type),
+                            ShapeText(infos_[index].shape), Name(rows.type),
+                            ShapeText({1, rows.count(), rows.width})))
+        .Remedy("export the methods of the model for each other");
+  }
+  input.sizes[1] = static_cast<executorch::aten::SizesType>(count);
+  std::memcpy(input.data.get(), rows.bytes.data() + static_cast<std::size_t>(begin) * rows.row_bytes, bytes);
+  Renew(index);
+}
+
+void Inputs::SetEmbeddings(const Rows& rows, std::int64_t begin, std::int64_t count, std::int64_t at) {
+  SetRows(step_->first, rows, begin, count);
+  SetPositions(static_cast<std::size_t>(count), at);
+}
+
+void Inputs::SetFeatures(const Rows& rows) {
+  SetRows(*step_->features, rows, 0, rows.count());
+  has_features_ = true;
 }
 
 void Inputs::GiveTo(et::Method& method) {

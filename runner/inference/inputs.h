@@ -2,7 +2,9 @@
 
 #include <executorch/runtime/executor/method.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,12 +15,30 @@
 
 namespace etprof::runner {
 
-// What a method takes that is a step of a language model: integers [1, tokens], and the position of the first
-// one, or of each.
+// What a method takes that is a step of a language model: tokens (integers [1, tokens]) or their embeddings
+// (real numbers [1, tokens, width]), the position of the first one, or of each, and maybe what an encoder
+// gave (real numbers [1, n, width]). A method that takes tokens alone gives their embeddings.
 struct StepShape {
   std::int64_t tokens = 1;  // at most
   bool dynamic = false;     // fewer will do, too
   bool position_of_each = false;
+  bool embeddings = false;                        // not the tokens
+  std::size_t first = 0;                          // the input that has the tokens, or their embeddings
+  std::optional<std::size_t> position, features;  // other inputs; absent: it has none
+};
+
+// Rows of real numbers [1, n, width] that one method gives and another one takes.
+struct Rows {
+  explicit Rows(const executorch::aten::Tensor& tensor);
+
+  executorch::aten::ScalarType type;
+  std::int64_t width = 1;
+  std::size_t row_bytes = 0;
+  std::vector<std::byte> bytes;
+
+  std::int64_t count() const {
+    return row_bytes == 0 ? 0 : static_cast<std::int64_t>(bytes.size() / row_bytes);
+  }
 };
 
 // The inputs of one method, kept for many runs.
@@ -49,8 +69,15 @@ class Inputs {
 
   // Absent: the method is no step of a language model.
   const std::optional<StepShape>& step() const { return step_; }
+  static std::optional<StepShape> StepOf(const executorch::runtime::Method& method);
   // Of such a step: as many tokens as it takes, and where they stand.
   void SetStep(std::span<const std::int64_t> tokens, std::int64_t at);
+  // The same with embeddings, so many of the rows from `begin` on. Throws Error (kBadInput) for rows that do
+  // not fit.
+  void SetEmbeddings(const Rows& rows, std::int64_t begin, std::int64_t count, std::int64_t at);
+  // Of a step that takes what an encoder gave. Throws like SetEmbeddings.
+  void SetFeatures(const Rows& rows);
+  bool NeedsFeatures() const { return step_ && step_->features && !has_features_; }
 
   const std::vector<protocol::TensorInfo>& infos() const { return infos_; }
   const std::string& from() const { return from_; }  // "saved FILE", "random, seed 1", ...
@@ -58,10 +85,16 @@ class Inputs {
 
  private:
   struct Input;
-  static std::optional<StepShape> StepOf(const executorch::runtime::Method& method);
+  void SetIntegers(std::size_t input, std::size_t count,
+                   const std::function<std::int64_t(std::size_t)>& value);
+  void SetPositions(std::size_t count, std::int64_t at);
+  void SetRows(std::size_t input, const Rows& rows, std::int64_t begin, std::int64_t count);
+  // After its sizes and its data have changed.
+  void Renew(std::size_t input);
 
   std::vector<std::shared_ptr<Input>> inputs_;
   std::optional<StepShape> step_;
+  bool has_features_ = false;
   std::vector<protocol::TensorInfo> infos_;
   std::string from_;
   std::vector<std::string> warnings_;

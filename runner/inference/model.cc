@@ -276,14 +276,10 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
   description_.load_ns = MonotonicNow() - start;
   description_.load_wait_ns = WaitedTime(before, meter.Read());
 
-  for (const std::string& name : wanted) Prepare(name, request.inputs);
+  for (const std::string& name : wanted) Prepare(name, request.inputs, wanted.size() == 1);
   Select(wanted.front());
-  const Inputs& inputs = selected_->inputs;
-  description_.inputs = inputs.infos();
-  description_.outputs = Outputs(selected_->method->method_meta());
+  static_cast<protocol::MethodReply&>(description_) = DescribeSelected();
   description_.backends.assign(backends.begin(), backends.end());
-  description_.inputs_from = inputs.from();
-  description_.warnings = inputs.warnings();
   std::ranges::move(TakeOpenvinoWarnings(), std::back_inserter(description_.warnings));
   description_.rss_bytes = ResidentBytes();
 }
@@ -310,8 +306,10 @@ std::vector<std::string> Model::CheckMethod(const std::string& name, std::int64_
   return backends;
 }
 
-void Model::Prepare(const std::string& name, const std::optional<protocol::InputSpec>& inputs) {
+void Model::Prepare(const std::string& name, std::optional<protocol::InputSpec> inputs, bool alone) {
   et::Method& method = loaded_->loaded_method(name);
+  // An encoder of a language model has inputs of its own.
+  if (inputs && inputs->kind == "tokens" && !alone && !Inputs::StepOf(method)) inputs.reset();
   LoadedMethod& prepared =
       methods_.emplace(name, LoadedMethod{&method, Inputs::Make(method, path_, inputs)}).first->second;
   prepared.inputs.GiveTo(method);  // reports inputs that do not fit while loading
@@ -342,6 +340,21 @@ void Model::Select(const std::string& method) {
   selected_ = &found->second;
   method_name_ = method;
   if (tracing) SetTracing(true);
+}
+
+protocol::MethodReply Model::DescribeSelected() const {
+  const Inputs& inputs = selected_->inputs;
+  return {inputs.infos(), Outputs(selected_->method->method_meta()), inputs.from(), inputs.warnings()};
+}
+
+void Model::SetFeatures(const Rows& rows) {
+  for (auto& [name, method] : methods_) {
+    if (const auto& step = method.inputs.step(); step && step->features) method.inputs.SetFeatures(rows);
+  }
+}
+
+bool Model::NeedsFeatures() const {
+  return std::ranges::any_of(methods_, [](const auto& entry) { return entry.second.inputs.NeedsFeatures(); });
 }
 
 Model::~Model() { LogLayersTo(nullptr); }
@@ -386,7 +399,7 @@ void Model::SetTracing(bool on) {
   LogLayersTo(tracer);
 }
 
-void Model::TraceInto(const std::pair<std::int64_t, std::int64_t>& key) {
+void Model::TraceInto(const protocol::Place& key) {
   OperatorTracer*& tracer = tracers_[key];
   if (tracer == nullptr && tracers_.size() > 1)
     tracer = own_tracers_.emplace_back(std::make_unique<OperatorTracer>()).get();
@@ -395,6 +408,8 @@ void Model::TraceInto(const std::pair<std::int64_t, std::int64_t>& key) {
 }
 
 const et::Method& Model::method() const { return *selected_->method; }
+
+const et::Method& Model::method(const std::string& name) const { return *methods_.at(name).method; }
 
 std::vector<std::pair<const void*, std::size_t>> Model::PlannedMemory() const {
   std::vector<std::pair<const void*, std::size_t>> arenas;

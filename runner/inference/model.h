@@ -38,8 +38,9 @@ class Model {
   // Where the runs are traced: in one tracer unless TraceInto gives each of several keys one of its own. The
   // first key's is that of the load.
   OperatorTracer& tracer() { return *tracer_; }
-  void TraceInto(const std::pair<std::int64_t, std::int64_t>& key);
+  void TraceInto(const protocol::Place& key);
   const executorch::runtime::Method& method() const;
+  const executorch::runtime::Method& method(const std::string& name) const;
   // The arenas of the program's planned memory: begin and size in bytes.
   std::vector<std::pair<const void*, std::size_t>> PlannedMemory() const;
   // Whether the path is one of the model's files.
@@ -54,18 +55,27 @@ class Model {
   std::vector<std::string> methods() const;
   std::optional<StepShape> StepOf(const std::string& method) const;
   void Select(const std::string& method);
-  // Of a step of a language model: the tokens and where they stand, from the next GiveInputs on.
+  // Of a step of a language model: the tokens or their embeddings and where they stand, from the next
+  // GiveInputs on.
   void SetStep(std::span<const std::int64_t> tokens, std::int64_t at) {
     selected_->inputs.SetStep(tokens, at);
     step_ = {tokens.size(), at};
   }
+  void SetEmbeddings(const Rows& rows, std::int64_t begin, std::int64_t count, std::int64_t at) {
+    selected_->inputs.SetEmbeddings(rows, begin, count, at);
+    step_ = {static_cast<std::size_t>(count), at};
+  }
+  // What an encoder gave, to all methods that take it.
+  void SetFeatures(const Rows& rows);
+  bool NeedsFeatures() const;
   // Saves what the planned memory holds, before anything has run. From then on state() is not null.
   void SaveState();
   SavedState* state() { return state_ ? &*state_ : nullptr; }
-  const std::vector<protocol::TensorInfo>& inputs() const { return selected_->inputs.infos(); }
 
   bool has_run() const { return has_run_; }
+  // That of the load is of the method that was selected first.
   const protocol::LoadReply& description() const { return description_; }
+  protocol::MethodReply DescribeSelected() const;
   const std::string& method_name() const { return method_name_; }
 
  private:
@@ -76,7 +86,7 @@ class Model {
   };
   // Loads the libraries of the method's backends, whose time `start` leaves out. Returns the backends' names.
   std::vector<std::string> CheckMethod(const std::string& name, std::int64_t& start);
-  void Prepare(const std::string& name, const std::optional<protocol::InputSpec>& inputs);
+  void Prepare(const std::string& name, std::optional<protocol::InputSpec> inputs, bool alone);
 
   struct DestroyLoaded {
     void operator()(Loaded* loaded) const;
@@ -85,7 +95,7 @@ class Model {
   std::map<std::string, LoadedMethod> methods_;
   LoadedMethod* selected_ = nullptr;
   OperatorTracer* tracer_ = nullptr;
-  std::map<std::pair<std::int64_t, std::int64_t>, OperatorTracer*> tracers_;
+  std::map<protocol::Place, OperatorTracer*> tracers_;
   std::vector<std::unique_ptr<OperatorTracer>> own_tracers_;  // but that of the load, which Module has
   bool tracing_ = false;
   std::optional<SavedState> state_;

@@ -20,36 +20,114 @@ using executorch::aten::Tensor;
 
 constexpr std::int64_t kMostTokens = 1 << 24;
 
+// What a loaded method is to a step.
+enum class StepRole { kEncoder, kEmbedding, kDecoder };
+
+StepRole RoleOf(const Model& model, const std::string& method) {
+  const auto shape = model.StepOf(method);
+  return !shape ? StepRole::kEncoder : shape->position ? StepRole::kDecoder : StepRole::kEmbedding;
+}
+
+std::vector<std::string> MethodsOf(const Model& model, StepRole role) {
+  std::vector<std::string> names = model.methods();
+  std::erase_if(names, [&](const std::string& name) { return RoleOf(model, name) != role; });
+  return names;
+}
+
 // The method with the smallest limit that takes so many tokens at once; empty: none does.
-std::string MethodFor(const Model& model, std::int64_t tokens) {
+std::string MethodFor(const Model& model, std::int64_t tokens, StepRole role = StepRole::kDecoder) {
   std::string best;
   std::int64_t limit = 0;
-  for (const std::string& name : model.methods()) {
+  for (const std::string& name : MethodsOf(model, role)) {
     const auto shape = model.StepOf(name);
-    if (!shape || !(shape->dynamic ? tokens <= shape->tokens : tokens == shape->tokens)) continue;
+    if (!(shape->dynamic ? tokens <= shape->tokens : tokens == shape->tokens)) continue;
     if (best.empty() || shape->tokens < limit) best = name, limit = shape->tokens;
   }
   return best;
 }
 
-const Tensor& Logits(const Model& model) {
-  if (model.method().outputs_size() == 0 || !model.method().get_output(0).isTensor() ||
-      model.method().get_output(0).toTensor().dim() < 1) {
-    throw Error(ExitCode::kUsage, fmt::format("'{}' has no logits as its first output", model.method_name()));
+const Tensor& FirstOutput(const Model& model, const std::string& name, const char* what) {
+  const executorch::runtime::Method& method = model.method(name);
+  if (method.outputs_size() == 0 || !method.get_output(0).isTensor() ||
+      method.get_output(0).toTensor().dim() < 1) {
+    throw Error(ExitCode::kUsage, fmt::format("'{}' has no {} as its first output", name, what));
   }
-  return model.method().get_output(0).toTensor();
+  return method.get_output(0).toTensor();
 }
 
-std::int64_t Vocabulary(const Model& model) { return Logits(model).size(Logits(model).dim() - 1); }
+const Tensor& Logits(const Model& model) { return FirstOutput(model, model.method_name(), "logits"); }
 
-void SetStep(Model& model, std::span<const std::int64_t> tokens, std::int64_t at) {
-  const std::string method = MethodFor(model, static_cast<std::int64_t>(tokens.size()));
-  if (method.empty()) {
-    throw Error(ExitCode::kUsage, fmt::format("no method takes {} tokens and a position", tokens.size()))
-        .Remedy("`etprof inspect` shows what its methods take");
-  }
+std::int64_t Vocabulary(const Model& model) {
+  const std::vector<std::string> steps = MethodsOf(model, StepRole::kDecoder);
+  const Tensor& logits = FirstOutput(model, steps.empty() ? model.method_name() : steps.front(), "logits");
+  return logits.size(logits.dim() - 1);
+}
+
+Error NoMethodTakes(std::int64_t tokens) {
+  return Error(ExitCode::kUsage, fmt::format("no method takes {} tokens and a position", tokens))
+      .Remedy("`etprof inspect` shows what its methods take");
+}
+
+// Runs the selected method, adds what that took to `ns`, and returns what it gave.
+Rows RunForRows(Model& model, std::int64_t& ns) {
+  model.GiveInputs();
+  ns += model.Run();
+  return Rows(FirstOutput(model, model.method_name(), "numbers"));
+}
+
+// Selects the method that takes so many tokens, or their embeddings.
+StepShape SelectStep(Model& model, std::int64_t tokens) {
+  const std::string method = MethodFor(model, tokens);
+  if (method.empty()) throw NoMethodTakes(tokens);
   model.Select(method);
+  return *model.StepOf(method);
+}
+
+// Runs the encoders. What steps take besides tokens is set; what stands before the tokens is returned.
+std::vector<Rows> Encode(Model& model) {
+  std::vector<Rows> before;
+  std::int64_t ignored = 0;
+  const std::vector<std::string> steps = MethodsOf(model, StepRole::kDecoder);
+  const bool takes_features = std::ranges::any_of(
+      steps, [&](const std::string& name) { return model.StepOf(name)->features.has_value(); });
+  for (const std::string& name : MethodsOf(model, StepRole::kEncoder)) {
+    model.Select(name);
+    Rows rows = RunForRows(model, ignored);
+    if (takes_features) {
+      model.SetFeatures(rows);
+    } else {
+      before.push_back(std::move(rows));
+    }
+  }
+  return before;
+}
+
+// Prepares the model for a step. Returns the time of the methods that ran for that: the embedding.
+std::int64_t SetStep(Model& model, std::span<const std::int64_t> tokens, std::int64_t at) {
+  const auto count = static_cast<std::int64_t>(tokens.size());
+  if (model.NeedsFeatures()) Encode(model);
+  if (!SelectStep(model, count).embeddings) {
+    model.SetStep(tokens, at);
+    return 0;
+  }
+  std::int64_t ns = 0;
+  const std::string embedding = MethodFor(model, count, StepRole::kEmbedding);
+  if (embedding.empty())
+    throw Error(ExitCode::kUsage, fmt::format("no method gives the embeddings of {} tokens", count))
+        .Remedy("load the one that does, too");
+  model.Select(embedding);
   model.SetStep(tokens, at);
+  const Rows rows = RunForRows(model, ns);
+  SelectStep(model, count);
+  model.SetEmbeddings(rows, 0, count, at);
+  return ns;
+}
+
+// Runs a step, and returns the time of its methods.
+std::int64_t RunStep(Model& model, std::span<const std::int64_t> tokens, std::int64_t at) {
+  const std::int64_t before = SetStep(model, tokens, at);
+  model.GiveInputs();
+  return before + model.Run();
 }
 
 // How many of `left` tokens the next step takes: at most `chunk`, and as many as a method takes.
@@ -57,13 +135,11 @@ std::int64_t NextChunk(const Model& model, std::int64_t left, std::int64_t chunk
   const std::int64_t wanted = std::min(left, std::max<std::int64_t>(1, chunk));
   if (!MethodFor(model, wanted).empty()) return wanted;
   std::int64_t most = 0;
-  for (const std::string& name : model.methods()) {
-    if (const auto shape = model.StepOf(name); shape && shape->tokens <= wanted)
-      most = std::max(most, shape->tokens);
+  for (const std::string& name : MethodsOf(model, StepRole::kDecoder)) {
+    if (const auto shape = model.StepOf(name); shape->tokens <= wanted) most = std::max(most, shape->tokens);
   }
   if (most > 0) return most;
-  throw Error(ExitCode::kUsage, fmt::format("no method takes {} tokens and a position", wanted))
-      .Remedy("`etprof inspect` shows what its methods take");
+  throw NoMethodTakes(wanted);
 }
 
 void CheckTokens(const char* name, std::int64_t tokens) {
@@ -118,7 +194,18 @@ void SetPlace(Model& model, const protocol::Place& place) {
   CheckTokens("tokens", place.tokens);
   CheckTokens("at", place.at);
   if (place.tokens == 0) return;
-  SetStep(model, TokensFrom(place.at, place.tokens, Vocabulary(model)), place.at);
+  const std::vector<std::int64_t> tokens = TokensFrom(place.at, place.tokens, Vocabulary(model));
+  if (place.method.empty()) {
+    SetStep(model, tokens, place.at);
+    return;
+  }
+  model.Select(place.method);
+  if (RoleOf(model, place.method) == StepRole::kEncoder) return;
+  if (RoleOf(model, place.method) == StepRole::kDecoder)
+    throw Error(ExitCode::kUsage, fmt::format("'{}' is chosen by the number of tokens", place.method))
+        .Remedy("leave out \"method\"");
+  if (place.tokens > model.StepOf(place.method)->tokens) throw NoMethodTakes(place.tokens);
+  model.SetStep(tokens, place.at);
 }
 
 protocol::FillReply Fill(Model& model, const protocol::FillRequest& request) {
@@ -128,9 +215,7 @@ protocol::FillReply Fill(Model& model, const protocol::FillRequest& request) {
   protocol::FillReply reply;
   for (std::int64_t at = 0; at < request.upto; ++reply.steps) {
     const std::int64_t count = NextChunk(model, request.upto - at, request.chunk);
-    SetStep(model, TokensFrom(at, count, vocabulary), at);
-    model.GiveInputs();
-    model.Run();
+    RunStep(model, TokensFrom(at, count, vocabulary), at);
     at += count;
   }
   reply.ns = MonotonicNow() - start;
@@ -146,9 +231,7 @@ protocol::ReferenceReply RunReference(Model& model, const protocol::FillRequest&
   protocol::ReferenceReply reply;
   reply.restored = state != nullptr;
   for (std::string* digest : {&reply.first, &reply.again}) {
-    SetStep(model, TokensFrom(request.upto, count, Vocabulary(model)), request.upto);
-    model.GiveInputs();
-    model.Run();
+    RunStep(model, TokensFrom(request.upto, count, Vocabulary(model)), request.upto);
     *digest = DigestOutputs(model.method()).at(0).sha256;
   }
   if (state != nullptr) state->Hold(std::move(kept));
@@ -178,30 +261,48 @@ protocol::WalkReply Walk(Model& model, const protocol::WalkRequest& request) {
     now = until;
   };
   // The whole time is divided among the columns: each ends where the next one begins.
-  const auto step = [&](std::span<const std::int64_t> tokens, std::int64_t at, bool choose) {
-    SetStep(model, tokens, at);
-    model.GiveInputs();
-    lap(reply.inputs_ns, MonotonicNow());
-    model.Run();
-    lap(reply.execute_ns, MonotonicNow());
+  const auto step = [&](std::int64_t count, std::int64_t at, std::int64_t executed, bool choose) {
+    const std::int64_t inputs = MonotonicNow() - now - executed;
+    reply.execute_ns.push_back(executed);
+    now += executed;
+    lap(reply.inputs_ns, now + inputs);
     if (choose) reply.generated.push_back(Greedy(model));
     lap(reply.argmax_ns, MonotonicNow());
     const WaitReading after = meter.Read();
-    reply.tokens.push_back(static_cast<std::int64_t>(tokens.size()));
+    reply.tokens.push_back(count);
     reply.at.push_back(at);
     reply.wait_ns.push_back(WaitedTime(before, after));
     before = after;
     lap(reply.between_ns, MonotonicNow());
   };
+  std::int64_t features = 0;  // the positions before the prompt
+  if (!MethodsOf(model, StepRole::kEncoder).empty()) {
+    const std::vector<Rows> before_prompt = Encode(model);
+    reply.encode_ns = MonotonicNow() - now;
+    now += *reply.encode_ns;
+    for (const Rows& rows : before_prompt) {
+      for (std::int64_t begin = 0; begin < rows.count();) {
+        const std::int64_t count = NextChunk(model, rows.count() - begin, rows.count());
+        SelectStep(model, count);
+        model.SetEmbeddings(rows, begin, count, features);
+        model.GiveInputs();
+        step(count, features, model.Run(), false);
+        begin += count;
+        features += count;
+      }
+    }
+    if (features > 0) reply.features = features;
+  }
   for (std::int64_t at = 0; at < request.prompt;) {
     const std::int64_t count = NextChunk(model, request.prompt - at, request.chunk);
-    step(std::span(reply.prompt).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count)), at,
-         at + count == request.prompt);
+    const auto tokens =
+        std::span(reply.prompt).subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(count));
+    step(count, features + at, RunStep(model, tokens, features + at), at + count == request.prompt);
     at += count;
   }
   for (std::int64_t i = 1; i < request.generate; ++i) {
-    const std::int64_t token = reply.generated.back();
-    step({&token, 1}, request.prompt + i - 1, true);
+    const std::int64_t token = reply.generated.back(), at = features + request.prompt + i - 1;
+    step(1, at, RunStep(model, {&token, 1}, at), true);
   }
   reply.total_ns = now - start;
   if (state != nullptr) state->Hold(state->saved());

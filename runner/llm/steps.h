@@ -5,7 +5,9 @@
 #include "inference/model.h"
 #include "protocol/messages.h"
 
-// Steps of a language model: some tokens at a position, by whichever loaded method takes that many.
+// Steps of a language model: some tokens at a position, by whichever loaded method takes that many. Where
+// that one takes embeddings, the loaded method that gives them runs before it. Loaded methods that are no
+// part of a step are encoders, which run once before a text.
 namespace etprof::runner {
 
 // The token that stands at a position in all steps but those after a prompt: drawn over the whole vocabulary,

@@ -316,6 +316,7 @@ class Measurement {
       data.inputs_sha256 = HashInputs(InputFiles(experiment), experiment.method);
       data.period = experiment.period;
       data.place = experiment.place;
+      if (experiment.method != run_.method) data.method = experiment.method;
       data.emulated = IsEmulated(experiment, *run_.device);
       data.export_executorch_version =
           ExportVersion(experiment.model, experiment.model == run_.model ? &run_.model_info : nullptr);

@@ -131,16 +131,23 @@ struct InputSpec {
   }
 };
 
-// Where a step of a language model stands: so many tokens at once, of which the first is at a position.
+// Where a step of a language model stands: so many tokens at once, of which the first is at a position. A
+// step may take several methods (the embedding of the tokens, the decoder), each of which has a place of its
+// own.
 struct Place {
   std::int64_t tokens = 1;
   std::int64_t at = 0;
-  bool operator==(const Place&) const = default;
+  std::string method = {};
+  auto operator<=>(const Place&) const = default;
 
   static constexpr const char* kSchemaName = "place";
   static void Describe(auto& v) {
     v("tokens", &Place::tokens, {.meaning = "that one step takes: 1 decodes, more prefill", .least = 1});
     v("at", &Place::at, {.meaning = "the position of the first one: so many tokens are in the cache"});
+    v("method", &Place::method,
+      {.meaning = "that runs, which gives a step its inputs: the embedding of tokens, or an encoder; absent: "
+                  "the one that gives the step's logits",
+       .omit_if_empty = true});
   }
 };
 
@@ -181,14 +188,25 @@ struct TensorInfo {
   }
 };
 
-struct LoadReply {
-  std::int64_t load_ns = 0;
-  std::optional<std::int64_t> load_wait_ns;
+// What a method takes and gives.
+struct MethodReply {
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
-  std::vector<std::string> backends;
   std::string inputs_from;
   std::vector<std::string> warnings;
+
+  static void Describe(auto& v) {
+    v("inputs", &MethodReply::inputs, {.meaning = "of the method"});
+    v("outputs", &MethodReply::outputs, {.meaning = "of the method"});
+    v("inputs_from", &MethodReply::inputs_from, {.meaning = "\"saved FILE\", \"random, seed 1\", ..."});
+    v("warnings", &MethodReply::warnings, {.meaning = "e.g. random integers that may be indices"});
+  }
+};
+
+struct LoadReply : MethodReply {
+  std::int64_t load_ns = 0;
+  std::optional<std::int64_t> load_wait_ns;
+  std::vector<std::string> backends;
   std::optional<std::int64_t> rss_before_bytes;
   std::int64_t rss_bytes = 0;
 
@@ -196,11 +214,8 @@ struct LoadReply {
     v("load_ns", &LoadReply::load_ns, {.meaning = "program and method, as one"});
     v("load_wait_ns", &LoadReply::load_wait_ns,
       {.meaning = "of that: wanted a processor and had none; null: not known"});
-    v("inputs", &LoadReply::inputs, {.meaning = "of the method"});
-    v("outputs", &LoadReply::outputs, {.meaning = "of the method"});
+    MethodReply::Describe(v);
     v("backends", &LoadReply::backends, {.meaning = "of the method's delegates, each once"});
-    v("inputs_from", &LoadReply::inputs_from, {.meaning = "\"saved FILE\", \"random, seed 1\", ..."});
-    v("warnings", &LoadReply::warnings, {.meaning = "e.g. random integers that may be indices"});
     v("rss_before_bytes", &LoadReply::rss_before_bytes,
       {.meaning = "resident memory before loading: above all the libraries"});
     v("rss_bytes", &LoadReply::rss_bytes, {.meaning = "after loading"});
@@ -254,10 +269,16 @@ struct BurstReply : BurstRuns, BurstConditions {
   }
 };
 
-struct SelectRequest {  // {"cmd": "select"}: another of the loaded methods
+// {"cmd": "select"}: another of the loaded methods, or that of a place. The reply is a MethodReply.
+struct SelectRequest {
   std::string method;
+  std::optional<Place> place;
 
-  static void Describe(auto& v) { v("method", &SelectRequest::method, {.meaning = "that runs from now on"}); }
+  static void Describe(auto& v) {
+    v("method", &SelectRequest::method, {.meaning = "that runs from now on; empty: that of the place"});
+    v("place", &SelectRequest::place,
+      {.meaning = "of a language model, where it stands from now on", .omit_if_empty = true});
+  }
 };
 
 // {"cmd": "fill"}: runs tokens at the positions from 0 on, so that the cache is what a text would leave.
@@ -326,6 +347,11 @@ struct PlaceOfTest : Place {
     };
     v("tokens", &P::tokens, about("that a run takes at once: 1 decodes, more are prefill", 1));
     v("at", &P::at, about("the position of the first one: so many tokens are in the cache", 0));
+    v("method", &P::method,
+      {.meaning = "that runs, if it is not the one that gives the step's logits: the embedding of tokens, an "
+                  "encoder",
+       .or_null = true,
+       .omit_if_empty = true});
     v("variant", &P::variant,
       {.meaning = "what it has in common with its other places", .or_null = true, .omit_if_empty = true});
     v("test", &P::test,
@@ -348,22 +374,33 @@ struct PlaceOfTest : Place {
       {.meaning = "a text that each process generates at its end", .or_null = true, .omit_if_empty = true});
   }
 };
-// The steps of a generation, in order. Every nanosecond of `total_ns` is in one of the four columns.
+// The steps of a generation, in order. Every nanosecond of `total_ns` is in `encode_ns` or in one of the four
+// columns.
 struct WalkReply {
   std::int64_t total_ns = 0;
   std::vector<std::int64_t> prompt, generated;
   std::vector<std::int64_t> tokens, at;
   std::vector<std::int64_t> inputs_ns, execute_ns, argmax_ns, between_ns, wait_ns;
+  std::optional<std::int64_t> encode_ns, features;
 
   static constexpr const char* kSchemaName = "walked";
   static void Describe(auto& v) {
-    v("total_ns", &WalkReply::total_ns, {.meaning = "the sum of the four columns of times"});
+    v("total_ns", &WalkReply::total_ns,
+      {.meaning = "the sum of the four columns of times, and of what the encoders took"});
+    v("encode_ns", &WalkReply::encode_ns,
+      {.meaning =
+           "giving the encoders their inputs and running them, before the first step; absent: there are "
+           "none",
+       .omit_if_empty = true});
+    v("features", &WalkReply::features,
+      {.meaning = "how many embeddings the encoders gave, which stand before the prompt as tokens do",
+       .omit_if_empty = true});
     v("prompt", &WalkReply::prompt, {.meaning = "tokens that were given"});
     v("generated", &WalkReply::generated, {.meaning = "tokens, each the one with the largest logit"});
     v("tokens", &WalkReply::tokens, {.meaning = "of each step"});
     v("at", &WalkReply::at, {.meaning = "the position of its first token"});
     v("inputs_ns", &WalkReply::inputs_ns, {.meaning = "giving it its inputs"});
-    v("execute_ns", &WalkReply::execute_ns, {.meaning = "running it"});
+    v("execute_ns", &WalkReply::execute_ns, {.meaning = "running it, all of its methods"});
     v("argmax_ns", &WalkReply::argmax_ns, {.meaning = "choosing the token, where one is chosen"});
     v("between_ns", &WalkReply::between_ns, {.meaning = "until the next step"});
     v("wait_ns", &WalkReply::wait_ns,

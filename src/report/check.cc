@@ -214,7 +214,7 @@ class CheckAssembler {
         if (part->test == row.test && refusal.empty()) refusal = Refusal(*part);
       if (refusal.empty() && row.quantity.verdict == stats::Verdict::kContended)
         refusal = "contended: too few processes ran all of its steps undisturbed";
-      const bool prompt = row.test.starts_with("pp");
+      const bool prompt = !row.test.starts_with("tg");  // an encoder belongs to it
       AddQuantity(pair,
                   {.kind = prompt ? CheckItem::Kind::kPrefill : CheckItem::Kind::kDecode,
                    .name = row.test,

@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "core/text/text.h"
 #include "core/units.h"
 #include "say/subjects.h"
 #include "say/wording.h"
@@ -60,7 +61,7 @@ Table TestTable(const GenerateReport& of) {
   std::vector<std::string> names;
   for (const GenerateSide& side : of.sides) {
     for (const GenerateTest& test : side.tests)
-      if (std::ranges::find(names, test.name) == names.end()) names.push_back(test.name);
+      if (!test.IsEncoder()) AppendUnique(test.name, names);
   }
   const auto number = [](const std::optional<double>& value) {
     return value ? Cell(Number{*value, ""}) : Cell();
@@ -83,13 +84,40 @@ Table TestTable(const GenerateReport& of) {
   return table;
 }
 
+// Methods that run once for a text, before its first step.
+Table EncoderTable(const GenerateReport& of) {
+  Table table{.id = "encoders",
+              .columns = {Left("encoder"), Left("variant"), Right("time"),
+                          Right("low", "from").WithDropPriority(2), Right("high", "to").WithDropPriority(2)}};
+  if (!of.pairs.empty()) {
+    table.columns.push_back(Right("speedup"));
+    table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
+  }
+  for (std::size_t s = 0; s < of.sides.size(); ++s) {
+    for (const GenerateTest& test : of.sides[s].tests) {
+      if (!test.IsEncoder()) continue;
+      std::vector<Cell> cells = {test.name, SideName(of.sides[s], of), OptionalCell<Time>(test.ns),
+                                 OptionalCell<Time>(test.low), OptionalCell<Time>(test.high)};
+      AddSpeedup(of, s, test.name, cells);
+      table.rows.emplace_back(std::move(cells));
+    }
+  }
+  return table;
+}
+
 Table FirstTokens(const GenerateReport& of) {
+  const auto encodes = [](const std::optional<FirstToken>& first) { return first && first->encode > 0; };
+  const bool encoded = std::ranges::any_of(of.sides, [&](const GenerateSide& side) {
+    return encodes(side.first_token) || encodes(side.cold_first_token);
+  });
   Table table{"first_token",
               "",
               {Left("variant"), Right("prompt"), Right("total"), Right("low", "from").WithDropPriority(2),
-               Right("high", "to").WithDropPriority(2), Right("load"), Right("prefill"), Right("inputs"),
-               Right("argmax"), Right("between")},
+               Right("high", "to").WithDropPriority(2), Right("load")},
               {}};
+  if (encoded) table.columns.push_back(Right("encode", "encoders"));
+  for (const char* const part : {"prefill", "inputs", "argmax", "between"})
+    table.columns.push_back(Right(part));
   if (!of.pairs.empty()) {
     table.columns.push_back(Right("speedup"));
     table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
@@ -104,11 +132,10 @@ Table FirstTokens(const GenerateReport& of) {
                                  time(first->total),
                                  OptionalCell<Time>(first->low),
                                  OptionalCell<Time>(first->high),
-                                 first->load > 0 ? time(first->load) : Cell(""),
-                                 time(first->prefill),
-                                 time(first->inputs),
-                                 time(first->argmax),
-                                 time(first->between)};
+                                 first->load > 0 ? time(first->load) : Cell("")};
+      if (encoded) cells.push_back(time(first->encode));
+      for (const Nanoseconds part : {first->prefill, first->inputs, first->argmax, first->between})
+        cells.push_back(time(part));
       AddSpeedup(of, s, test, cells);
       table.rows.emplace_back(std::move(cells));
     };
@@ -124,15 +151,17 @@ Table KernelTable(const GenerateReport& of) {
   if (of.sides.size() > 1) table.columns.push_back(Left("variant"));
   table.columns.push_back(Right("operators", "products"));
   table.columns.push_back(Left("code", "proven"));
-  std::set<std::int64_t, std::greater<>> steps;
+  const auto step_of = [](const StepKernel& kernel) { return std::pair(kernel.method, -kernel.tokens); };
+  std::set<std::pair<std::string, std::int64_t>> steps;
   for (const GenerateSide& side : of.sides)
-    for (const StepKernel& kernel : side.kernels) steps.insert(kernel.tokens);
-  for (const std::int64_t step : steps) {
+    for (const StepKernel& kernel : side.kernels) steps.insert(step_of(kernel));
+  for (const auto& step : steps) {
     for (const GenerateSide& side : of.sides) {
       for (const StepKernel& kernel : side.kernels) {
-        if (kernel.tokens != step) continue;
-        std::vector<Cell> cells = {kernel.kernel.empty() ? "XNNPACK's own" : kernel.kernel,
-                                   step == 1 ? "decoding" : "prefill of " + TokensText(step)};
+        if (step_of(kernel) != step) continue;
+        std::string name = kernel.tokens == 1 ? "decoding" : "prefill of " + TokensText(kernel.tokens);
+        if (!kernel.method.empty()) name = kernel.tokens == 1 ? kernel.method : kernel.method + ", " + name;
+        std::vector<Cell> cells = {kernel.kernel.empty() ? "XNNPACK's own" : kernel.kernel, name};
         if (of.sides.size() > 1) cells.emplace_back(SideName(side, of));
         cells.emplace_back(Count{kernel.operators});
         cells.emplace_back(kernel.code);
@@ -340,13 +369,22 @@ Document MakeGenerateDocument(const GenerateReport& of) {
                 "a tokenizer."});
   for (const GeneratePair& pair : of.pairs) tests.AddUnlessEmpty(Paragraph{TextsText(of, pair)});
   document.sections = {std::move(tests)};
-  if (Table table = FirstTokens(of); !table.rows.empty())
-    document.sections.push_back(
-        {"Time to the first token",
-         Level::kUsual,
-         {std::move(table), Paragraph{"cold: from loading the model in a new process, with its file in the "
-                                      "system's cache after the first one; warm: in a process that ran "
-                                      "before."}}});
+  Section first{"Time to the first token", Level::kUsual};
+  if (Table table = FirstTokens(of); !table.rows.empty()) {
+    first.parts = {std::move(table),
+                   Paragraph{"cold: from loading the model in a new process, with its file "
+                             "in the system's cache after the first one; warm: in a process "
+                             "that ran before."}};
+    for (const GenerateSide& side : of.sides) {
+      if (!side.first_token || side.first_token->features == 0) continue;
+      first.AddUnlessEmpty(Paragraph{
+          fmt::format("{}: before the prompt stand {} that encoders give, whose prefill is in `prefill`.",
+                      SideName(side, of), CountedText(side.first_token->features, "embedding"))});
+    }
+  }
+  if (Table table = EncoderTable(of); !table.rows.empty() && !report.emulated)
+    first.parts.emplace_back(std::move(table));
+  if (!first.parts.empty()) document.sections.push_back(std::move(first));
   if (Table table = KernelTable(of); !table.rows.empty())
     document.sections.push_back(
         {"Kernels of matrix products",

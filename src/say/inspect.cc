@@ -276,8 +276,10 @@ Section MakeMethodSection(const Method& method, const Program& program, const So
         CountedText(step->tokens, "token") + (step->dynamic && step->tokens > 1 ? " or fewer" : "");
     facts.Add(
         "language model",
-        fmt::format("a step takes {} and {}, and gives the logits of {} over a vocabulary of {}", tokens,
+        fmt::format("a step takes {}{} and {}{}, and gives the logits of {} over a vocabulary of {}",
+                    step->embeddings ? "the embeddings of " : "", tokens,
                     step->position_of_each ? "their positions" : "a position",
+                    step->features ? ", with what an encoder gives" : "",
                     step->logits_of_each ? "each token" : "the last token", TextOf(Count{step->vocabulary})));
   }
   if (const Counts nodes = CountNodes(summary); !nodes.empty())

@@ -7,6 +7,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -220,6 +222,119 @@ def test_its_folder_is_a_run_like_any_other(etprof, folder):
     assert {row["test"] for row in table} == {"pp16", "pp40", "tg16", "tg16 @ d48", "tg16 @ d96"}
 
 
+SEVERAL = {  # of a model: its encoder, the methods of a step, the positions that the encoder's output takes
+    "multimodal": ("vision_encoder", {"text_decoder", "token_embedding"}, 4),
+    "whisper": ("encoder", {"text_decoder"}, 0),
+}
+
+
+@pytest.fixture(scope="module")
+def several(etprof, token_model, tmp_path_factory) -> Callable[[str], Path]:
+    """Results directories of models whose steps take several methods. Of `multimodal` a copy is the variant."""
+
+    @cache
+    def measure(name: str) -> Path:
+        model, out = token_model(name), tmp_path_factory.mktemp("generate") / name
+        words = ["-p", 16, "-n", 8, "-d", "0,48", "--launches", 2, "--runs", 5, "--output-root", out]
+        if name == "multimodal":
+            other = shutil.copy(model, out.parent / "other.pte")
+            shutil.copy(f"{model}.inputs", f"{other}.inputs")
+            words += ["--vs", f"model={other}"]
+        done = run(etprof, "generate", model, *words)
+        assert done.returncode == 0, done.stderr
+        shown = run(etprof, "generate", out, "--all").stdout
+        assert all(word in shown for word in (SEVERAL[name][0], "pp16", "tg8 @ d48"))
+        return out
+
+    return measure
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_steps_of_several_methods(etprof, several, name):
+    encoder, methods, features = SEVERAL[name]
+    folder = several(name)
+    assert run(etprof, "validate", folder).returncode == 0
+    shown = run(etprof, "generate", folder, "--json")
+    result = json.loads(shown.stdout)
+    schema = json.loads((program.ROOT / "docs/schema/generate.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(result)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    ran: dict[str, set[str]] = {}
+    for one in manifest["results"]:
+        ran.setdefault(one["place"]["test"], set()).add(one.get("method") or "text_decoder")
+    tests = {"pp16", "tg8", "tg8 @ d48"}
+    assert ran == {**dict.fromkeys(tests, methods), encoder: {encoder}}
+    (prompt, *_) = [
+        launch["walk"]["prompt"] for one in manifest["results"] for launch in one["launches"] if "walk" in launch
+    ]
+    for variant in result["variants"]:
+        assert {test["test"] for test in variant["tests"]} == {*tests, encoder}
+        (encoding,) = [test for test in variant["tests"] if test["test"] == encoder]
+        assert encoding["n_prompt"] == encoding["n_gen"] == 0 and encoding["tokens_per_second"] is None
+        # A step of several methods has a part for each, as often as the step.
+        for test in variant["tests"]:
+            parts = [
+                one
+                for one in manifest["results"]
+                if (one["place"]["variant"], one["place"]["test"]) == (variant["variant"], test["test"])
+            ]
+            assert len(parts) == (1 if test["test"] == encoder else len(methods))
+        assert variant["text"]["tokens"] == token_models.generate(name, prompt, 8)
+        assert variant["text"]["same_in_all_launches"]
+        for first in (variant["first_token"], variant["cold_first_token"]):
+            if first is None:
+                continue  # a busy machine
+            columns = ("load_ns", "encode_ns", "prefill_ns", "inputs_ns", "argmax_ns", "between_ns")
+            assert first["total_ns"] == sum(first[column] for column in columns)
+            assert first["encode_ns"] > 0 and first["n_features"] == features
+        line = variant["decode"]
+        rows = line["parts"]
+        for key in ("intercept_ns", "slope_ns_per_token") if rows else ():
+            scale = max(abs(row[key]) for row in rows)
+            assert sum(row[key] for row in rows) == pytest.approx(line[f"traced_{key}"], abs=1e-9 * scale)
+    rows = json.loads(run(etprof, "generate", folder, "--llama-bench", "json").stdout)
+    assert all(row["n_prompt"] + row["n_gen"] > 0 for row in rows)
+
+
+def test_encoders_and_steps_of_two_variants_are_compared(etprof, several):
+    folder = several("multimodal")
+    (pair,) = json.loads(run(etprof, "generate", folder, "--json").stdout)["pairs"]
+    names = ["pp16", "tg8", "tg8 @ d48", "vision_encoder"]
+    assert [row["test"] for row in pair["tests"]] == names
+    assert pair["texts_compared"] and pair["first_different_token"] is None
+    done = check(etprof, folder, "--max-slowdown", "900%", code=(0, 5))
+    kinds = {item["name"]: item["check"] for item in done["pairs"][0]["checks"]}
+    assert kinds == dict(
+        zip(
+            [*names, "first token", "cache"],
+            ["prefill", "decode", "decode", "prefill", "first token", "cache"],
+            strict=True,
+        )
+    )
+    table = list(csv.DictReader(io.StringIO(run(etprof, "generate", folder, "--csv=encoders").stdout)))
+    assert [row["encoder"] for row in table] == ["vision_encoder"] * 2
+
+
+def test_a_method_is_named_where_prefill_and_decode_are_two(etprof, token_model, tmp_path):
+    words = ["-p", 16, "-n", 8, "-d", "0,48", "--launches", 2, "--runs", 5, "--output-root", tmp_path / "run", "--json"]
+    done = run(etprof, "generate", token_model("shared"), *words)
+    assert done.returncode == 0, done.stderr
+    (variant,) = json.loads(done.stdout)["variants"]
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    (prompt, *_) = [
+        launch["walk"]["prompt"] for one in manifest["results"] for launch in one["launches"] if "walk" in launch
+    ]
+    assert variant["text"]["tokens"] == token_models.generate("shared", prompt, 8)
+    ran = {one["place"]["test"]: one.get("method") for one in manifest["results"]}
+    assert ran == {"pp16": None, "tg8": "decode", "tg8 @ d48": "decode"}
+
+
+def test_methods_that_share_no_state_are_refused(etprof, token_model):
+    done = run(etprof, "generate", token_model("apart"))
+    assert done.returncode == 3
+    assert "its methods keep a state each, so that decoding sees nothing of a prompt" in done.stderr
+
+
 def check(etprof, *words, code: int | tuple[int, ...]) -> dict:
     done = run(etprof, "check", *words, "--json")
     assert done.returncode in (code if isinstance(code, tuple) else (code,)), done.stderr + done.stdout
@@ -337,6 +452,13 @@ def test_other_programs_are_refused_with_the_reason(etprof, tmp_path):
     assert done.returncode == 3
     assert "is no language model that can generate: 'forward' takes float32 [1, 3" in done.stderr
     assert run(etprof, "generate", tmp_path / "none.pte").returncode == 3
+
+
+def test_inspect_says_what_a_step_takes(etprof, token_model):
+    multimodal = " ".join(run(etprof, "inspect", token_model("multimodal")).stdout.split())
+    assert "a step takes the embeddings of 64 tokens or fewer and their positions, and gives" in multimodal
+    whisper = " ".join(run(etprof, "inspect", token_model("whisper")).stdout.split())
+    assert "a step takes 1 token and a position, with what an encoder gives, and gives" in whisper
 
 
 def test_inspect_says_what_it_is(etprof, decoder):

@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import token_models
+from runner_bench import events, read_safetensors
 
 torch = pytest.importorskip("torch")
 LOAD = {"inputs": {"kind": "tokens"}}
@@ -32,6 +33,71 @@ def test_a_walk_generates_what_pytorch_generates(worker: Any, token_model: Any, 
         assert sum(sum(walk[column]) for column in columns) == walk["total_ns"]
         assert min(walk["execute_ns"]) > 0
     assert len(set(walk["generated"])) > 1
+
+
+MULTIMODAL = {"method": "text_decoder", "methods": ["token_embedding", "vision_encoder"]}
+WHISPER = {"method": "text_decoder", "methods": ["encoder"]}
+
+
+@pytest.mark.parametrize(("name", "methods", "features"), [("multimodal", MULTIMODAL, 4), ("whisper", WHISPER, 0)])
+def test_a_walk_runs_all_methods_of_its_steps(
+    worker: Any, token_model: Any, name: str, methods: dict[str, Any], features: int
+) -> None:
+    one = worker()
+    one.ask("load", model=token_model(name), **methods, **LOAD)
+    for chunk in (64, 8):
+        walk = one.ask("walk", prompt=24, generate=40, chunk=chunk)
+        prompt = [1] * 24 if name == "whisper" else [min(chunk, 24)] * (24 // min(chunk, 24))
+        assert walk["tokens"] == [features] * (features > 0) + prompt + [1] * 39
+        assert walk["at"] == [sum(walk["tokens"][:i]) for i in range(len(walk["tokens"]))]
+        assert walk.get("features", 0) == features
+        assert walk["generated"] == token_models.generate(name, walk["prompt"], 40)
+        columns = ("inputs_ns", "execute_ns", "argmax_ns", "between_ns")
+        assert walk["encode_ns"] > 0 and min(walk["execute_ns"]) > 0 and min(walk["inputs_ns"]) >= 0
+        assert walk["encode_ns"] + sum(sum(walk[column]) for column in columns) == walk["total_ns"]
+    assert len(set(walk["generated"])) > 1
+
+
+def test_each_method_of_a_step_has_places_of_its_own(worker: Any, token_model: Any, tmp_path: Path) -> None:
+    one = worker()
+    one.ask("load", model=token_model("multimodal"), **MULTIMODAL, **LOAD)
+    prompt = one.ask("walk", prompt=24, generate=1, chunk=8)["prompt"]
+    one.ask("fill", upto=16, chunk=8)
+    places = {
+        "text_decoder": {"tokens": 8, "at": 16},
+        "token_embedding": {"tokens": 8, "at": 16, "method": "token_embedding"},
+        "vision_encoder": {"tokens": 1, "at": 0, "method": "vision_encoder"},
+    }
+    selected = {name: one.ask("select", place=place) for name, place in places.items()}
+    shapes = {name: [entry["shape"] for entry in reply["inputs"]] for name, reply in selected.items()}
+    assert shapes == {
+        "text_decoder": [[1, 8, 16], [8]],
+        "token_embedding": [[1, 8]],
+        "vision_encoder": [[1, 3, 8, 8]],
+    }
+    assert selected["token_embedding"]["inputs_from"] == "drawn tokens"
+    assert selected["vision_encoder"]["inputs_from"].startswith("saved ")
+    model = token_models.make("multimodal")
+    with torch.no_grad():
+        expected = {
+            "token_embedding": model.embedding(torch.tensor([prompt[16:]])),
+            "vision_encoder": model.encode(token_models.encoder_input("multimodal")),
+            "text_decoder": token_models.logits("multimodal", [(prompt[:16], 0), (prompt[16:], 16)]),
+        }
+    runs = {"text_decoder": 2, "token_embedding": 3, "vision_encoder": 4}
+    for name, place in places.items():
+        one.ask("burst", place=place, min_runs=3, max_runs=3, target_ns=0, traced_runs=runs[name] - 1)
+    for name, place in places.items():
+        saved = tmp_path / f"{name}.safetensors"
+        one.ask("outputs", place=place, save_to=str(saved))
+        ((key, (_, shape, contents)),) = read_safetensors(saved).items()
+        assert key == f"{name}/0"
+        values = torch.frombuffer(bytearray(contents), dtype=torch.float32).reshape(shape)
+        assert torch.allclose(values, expected[name], atol=1e-3)
+        # The first run of a place is traced, too.
+        one.ask("etdump", path=str(tmp_path / f"{name}.etdump"), place=place)
+        executed = [block for block, _ in events(tmp_path / f"{name}.etdump") if block == "Execute"]
+        assert len(executed) == runs[name]
 
 
 def test_methods_share_state_exactly_where_they_were_exported_so(worker: Any, token_model: Any) -> None:
@@ -123,3 +189,16 @@ def test_what_is_refused(worker: Any, token_model: Any, toy: Path) -> None:
     one.ask("load", model=token_model("decoder"), **LOAD)
     assert "at least" in one.refused("walk", prompt=0, generate=1)
     assert "at most" in one.refused("fill", upto=1 << 40)
+    model = token_model("multimodal")
+    one.ask("load", model=model, method="text_decoder", methods=["vision_encoder"], **LOAD)
+    assert "no method gives the embeddings of 3 tokens" in one.refused("fill", upto=3, chunk=64)
+    one.ask("load", model=model, **MULTIMODAL, **LOAD)
+    named = {"tokens": 1, "at": 0, "method": "text_decoder"}
+    assert "'text_decoder' is chosen by the number of tokens" in one.refused("select", place=named)
+    many = {"tokens": 65, "at": 0, "method": "token_embedding"}
+    assert "no method takes 65 tokens" in one.refused("select", place=many)
+    Path(f"{model}.inputs").rename(f"{model}.other")  # random numbers instead
+    one.ask("load", model=model, **MULTIMODAL, **LOAD)
+    encoder = one.ask("select", place={"tokens": 1, "at": 0, "method": "vision_encoder"})
+    Path(f"{model}.other").rename(f"{model}.inputs")
+    assert encoder["inputs_from"] == "random, seed 0"

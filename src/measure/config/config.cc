@@ -472,7 +472,7 @@ nlohmann::ordered_json ToJson(const Config& config) {
 }
 
 std::vector<std::filesystem::path> InputFiles(const ExperimentConfig& experiment) {
-  if (experiment.place) return {};
+  if (experiment.place && experiment.place->method.empty()) return {};
   if (experiment.inputs) return {experiment.inputs->paths.begin(), experiment.inputs->paths.end()};
   std::filesystem::path saved = experiment.model;
   saved += ".inputs";

@@ -18,6 +18,7 @@ constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20U;
 // model of 60 us, and would be 2% of a millisecond.
 constexpr Nanoseconds kShortRun = 1'000'000;
 constexpr std::int64_t kReferenceTokens = 8;
+constexpr int kMaxRunsOfPart = 1000;         // in a burst, of a method that gives a step its inputs
 constexpr double kMaxOutputElements = 64e6;  // larger outputs are compared by their digests only
 
 class WorkerParticipant : public Participant {
@@ -51,20 +52,18 @@ class WorkerParticipant : public Participant {
     data.wait_source = ready.wait_source;
     data.isa_state = ready.isa;
     data.backends = reply.backends;
-    data.inputs = reply.inputs;
-    // A shared process says those of the place that it began with.
-    const std::optional<protocol::PlaceOfTest>& place = setup_.config->place;
-    if (place && data.inputs.size() == 2) {
-      data.inputs[0].shape = {1, place->tokens};
-      if (data.inputs[1].shape.front() > 1) data.inputs[1].shape = {place->tokens};
-    }
-    data.outputs = reply.outputs;
-    data.inputs_from = reply.inputs_from;
+    protocol::MethodReply method = reply;
+    // A shared process has said those of the place that it began with.
+    if (const std::optional<protocol::Place> place = PlaceOfUnit())
+      method = Client().Ask<protocol::MethodReply>("select", protocol::SelectRequest{"", place});
+    data.inputs = method.inputs;
+    data.outputs = method.outputs;
+    data.inputs_from = method.inputs_from;
     if (ready.threads != setup_.threads) {
       AppendUnique(fmt::format("the runner uses {} threads, not {}", ready.threads, setup_.threads),
                    data.warnings);
     }
-    for (const std::string& warning : reply.warnings) AppendUnique(warning, data.warnings);
+    for (const std::string& warning : method.warnings) AppendUnique(warning, data.warnings);
   }
 
   std::optional<Nanoseconds> WarmUp(Launch& launch, int min_runs, int max_runs) override {
@@ -186,6 +185,9 @@ class WorkerParticipant : public Participant {
   protocol::BurstRequest AtPlaceOfUnit(protocol::BurstRequest request) const {
     request.period_ns = setup_.config->period;
     request.place = PlaceOfUnit();
+    // The embedding of a token takes microseconds: a row each of some hundred thousand runs says no more.
+    if (request.place && !request.place->method.empty())
+      request.max_runs = std::min(request.max_runs, std::max(request.min_runs, kMaxRunsOfPart));
     return request;
   }
 

@@ -296,6 +296,7 @@ struct ExperimentData {
   std::string cpus;                             // as configured: "0-1", "0x80"; empty: any
   Nanoseconds period = 0;                       // from the start of one run to the next; 0: back to back
   std::optional<protocol::PlaceOfTest> place;   // of a language model's step
+  std::string method;                           // empty: that of the run (RunData::method)
   std::vector<std::string> backends;            // of the method's delegates
   std::vector<protocol::TensorInfo> inputs, outputs;
   std::string inputs_from;
@@ -413,6 +414,8 @@ struct ExperimentData {
       {.meaning = "CPU features as the runner saw them; null: a third-party runner"});
     v("cpus", &ExperimentData::cpus, {.meaning = "that it ran on, as configured; empty: any"});
     v("place", &ExperimentData::place, {.meaning = "of a language model's step", .omit_if_empty = true});
+    v("method", &ExperimentData::method,
+      {.meaning = "that ran, where it is not the run's", .or_null = true, .omit_if_empty = true});
     v("period_ns", &ExperimentData::period,
       {.meaning = "from the start of one run to that of the next; 0: back to back"});
     v("backends", &ExperimentData::backends, {.meaning = "of the method's delegates, each once"});

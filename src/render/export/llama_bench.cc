@@ -98,7 +98,7 @@ std::string LlamaBenchText(const GenerateReport& of, const std::string& format) 
   bool first = true;
   for (const GenerateSide& side : of.sides) {
     for (const GenerateTest& test : side.tests) {
-      if (test.samples.empty() || report.emulated) continue;  // no numbers
+      if (test.samples.empty() || test.IsEncoder() || report.emulated) continue;  // no numbers
       std::vector<double> rates;
       for (const double sample : test.samples) rates.push_back(double(test.Tokens()) * 1e9 / sample);
       BenchFields fields = BenchFieldsOf(report, side, test, rates);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <tuple>
 
 #include "measure/schedule/clean_runs.h"
 #include "measure/store/peaks.h"
@@ -29,15 +30,17 @@ LaunchValues LaunchMedians(const ExperimentData& data) {
   return medians;
 }
 
-// By launch: all steps of a test together, of launches that have clean runs of each part.
-LaunchValues LaunchTimes(const Report& report, const GenerateTest& test) {
+// By launch: parts together, of launches that have clean runs of each. `all` are all of their steps, else one
+// step of each.
+LaunchValues LaunchTimes(const Report& report, const std::vector<std::size_t>& parts, bool all) {
   LaunchValues times;
   bool first = true;
-  for (const std::size_t part : test.parts) {
+  for (const std::size_t part : parts) {
     const ExperimentData& data = PlaceData(report, part);
     const LaunchValues medians = LaunchMedians(data);
+    const double steps = all ? static_cast<double>(data.place->times) : 1;
     for (const auto& [launch, median] : medians)
-      if (first || times.contains(launch)) times[launch] += median * static_cast<double>(data.place->times);
+      if (first || times.contains(launch)) times[launch] += median * steps;
     std::erase_if(times, [&](const auto& time) { return !medians.contains(time.first); });
     first = false;
   }
@@ -60,7 +63,7 @@ std::optional<stats::MeanInterval> IntervalOfTimes(const std::vector<double>& ti
 
 void FillTimes(const Report& report, GenerateTest& test) {
   test.confidence = report.run.schedule.confidence;
-  for (const auto& [launch, time] : LaunchTimes(report, test)) test.samples.push_back(time);
+  for (const auto& [launch, time] : LaunchTimes(report, test.parts, true)) test.samples.push_back(time);
   if (IsEmulated(report, test)) return;
   const auto interval = IntervalOfTimes(test.samples, report.run.schedule.Level());
   if (!interval) return;
@@ -127,8 +130,9 @@ Quantity Compared(const Report& report, const GenerateTest& baseline, const Gene
     for (const std::size_t part : test.parts) share = std::max(share, PlaceData(report, part).WaitedShare());
     return share;
   };
-  return CompareClean(report, baseline.parts[0], candidate.parts[0], LaunchTimes(report, baseline),
-                      LaunchTimes(report, candidate), waited(baseline), waited(candidate));
+  return CompareClean(report, baseline.parts[0], candidate.parts[0],
+                      LaunchTimes(report, baseline.parts, true), LaunchTimes(report, candidate.parts, true),
+                      waited(baseline), waited(candidate));
 }
 
 std::int64_t SumOf(const std::vector<std::int64_t>& values, std::size_t from, std::size_t to) {
@@ -146,7 +150,7 @@ struct Walked {
 
   Walked(const protocol::WalkReply& of, int of_launch) : walk(&of), launch(of_launch) {
     std::int64_t tokens = 0;
-    while (prompt_steps < of.tokens.size() && tokens < std::ssize(of.prompt))
+    while (prompt_steps < of.tokens.size() && tokens < std::ssize(of.prompt) + of.features.value_or(0))
       tokens += of.tokens[prompt_steps++];
   }
   // Whether the rows have what they are said to have: a file may hold anything.
@@ -163,12 +167,14 @@ struct Walked {
     FirstToken first;
     first.prompt = std::ssize(walk->prompt);
     first.steps = static_cast<std::int64_t>(prompt_steps);
+    first.features = walk->features.value_or(0);
+    first.encode = walk->encode_ns.value_or(0);
     first.prefill = SumOf(walk->execute_ns, 0, prompt_steps);
     first.inputs = SumOf(walk->inputs_ns, 0, prompt_steps);
     first.argmax = SumOf(walk->argmax_ns, 0, prompt_steps);
     first.between = SumOf(walk->between_ns, 0, prompt_steps - 1);
     first.load = load.value_or(0);
-    first.total = first.load + first.prefill + first.inputs + first.argmax + first.between;
+    first.total = first.load + first.encode + first.prefill + first.inputs + first.argmax + first.between;
     return first;
   }
   std::vector<double> Steps() const {
@@ -178,7 +184,8 @@ struct Walked {
     return steps;
   }
   bool IsClean(std::size_t from, std::size_t to) const {
-    const std::int64_t time = SumOf(walk->execute_ns, from, to);
+    const std::int64_t time =
+        SumOf(walk->execute_ns, from, to) + (from == 0 ? walk->encode_ns.value_or(0) : 0);
     std::int64_t waited = 0;
     for (std::size_t i = from; i < to; ++i) waited += std::max<std::int64_t>(0, walk->wait_ns[i]);
     return IsCleanRun(time, waited);
@@ -257,25 +264,52 @@ void AddWalks(const Report& report, const ExperimentData& data, GenerateSide& si
   side.cold_first_token = FirstTokenOf(WalksOf(data, &Launch::cold_walk), confidence);
 }
 
-// By launch, and by category: the mean self time in its steady runs. The common set lacks runs that are far
+// What the operators of a profile are summed by.
+using PartName = std::string (*)(const Profile& profile, std::size_t op);
+
+std::string OperatorCategory(const Profile& profile, std::size_t op) {
+  return std::string(profile.operators[op].category.name);
+}
+
+using MeansByLaunch = std::map<int, std::map<std::string, double>>;
+
+// By launch, and by `name`: the mean self time in its steady runs. The common set lacks runs that are far
 // from the others, without which intervals would be too narrow.
-std::map<int, std::map<std::string, double>> CategoriesByLaunch(const Profile& profile) {
-  std::map<int, std::map<std::string, double>> sums;
+MeansByLaunch MeanSelfTimes(const Profile& profile, PartName name) {
+  MeansByLaunch sums;
   std::map<int, double> runs;
   for (const std::size_t run : profile.DescribedRuns()) {
     const ProfiledRun& of = profile.runs[run];
     ++runs[of.label.launch];
-    std::map<std::string, double>& row = sums[of.label.launch];
-    row["Clipped"] += static_cast<double>(of.clipped);
-    for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    sums[of.label.launch]["Clipped"] += static_cast<double>(of.clipped);
+  }
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    const std::string of_op = name(profile, op);
+    for (const std::size_t run : profile.DescribedRuns()) {
       const Nanoseconds self = profile.Self(op)[run];
-      if (self != Profile::kAbsent)
-        row[std::string(profile.operators[op].category.name)] += static_cast<double>(self);
+      if (self != Profile::kAbsent) sums[profile.runs[run].label.launch][of_op] += static_cast<double>(self);
     }
   }
   for (auto& [launch, row] : sums)
-    for (auto& [name, sum] : row) sum /= runs[launch];
+    for (auto& [of_row, sum] : row) sum /= runs[launch];
   return sums;
+}
+
+// The same of the methods of a step together, of launches that traced each. Empty: one is not traced, or only
+// disturbed.
+MeansByLaunch MeanSelfTimes(const Report& report, const std::vector<std::size_t>& step, PartName name) {
+  MeansByLaunch all;
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    const ReportExperiment& experiment = report.experiments[step[i]];
+    if (!experiment.profile || experiment.TablesAreDisturbed()) return {};
+    const MeansByLaunch of_method = MeanSelfTimes(*experiment.profile, name);
+    for (const auto& [launch, row] : of_method) {
+      if (i > 0 && !all.contains(launch)) continue;
+      for (const auto& [of_row, mean] : row) all[launch][of_row] += mean;
+    }
+    std::erase_if(all, [&](const auto& launch) { return !of_method.contains(launch.first); });
+  }
+  return all;
 }
 
 // What the bytes that a step reads at least take at the bandwidth of the memory that holds as many. The
@@ -288,75 +322,94 @@ std::optional<double> TimeOfReads(const Report& report, const ExperimentData& da
                            : std::nullopt;
 }
 
-// The decoding steps of a variant, a place each.
-std::optional<DecodeLine> LineOf(const Report& report, std::vector<std::size_t> places) {
-  const auto position = [&](std::size_t experiment) { return PlaceData(report, experiment).place->at; };
-  std::ranges::stable_sort(places, {}, position);
-  const auto is_same = [&](std::size_t a, std::size_t b) { return position(a) == position(b); };
-  places.erase(std::unique(places.begin(), places.end(), is_same), places.end());
-  if (places.size() < 2) return std::nullopt;
-  DecodeLine line;
-  std::vector<double> at;
-  std::vector<std::map<int, double>> medians;
-  std::vector<std::map<int, std::map<std::string, double>>> traced;
-  bool emulated = false;
-  for (const std::size_t place : places) {
-    const ExperimentData& data = PlaceData(report, place);
-    emulated = emulated || data.emulated;
-    line.at.push_back(data.place->at);
-    at.push_back(static_cast<double>(data.place->at));
-    medians.push_back(LaunchMedians(data));
-    std::vector<double> all;
-    for (const auto& [launch, median] : medians.back()) all.push_back(median);
-    line.ns.push_back(all.empty() || data.emulated ? std::nullopt : stats::Median(all));
-    line.floor.push_back(TimeOfReads(report, data));
-    const std::optional<Profile>& profile = report.experiments[place].profile;
-    traced.emplace_back();
-    if (profile && !report.experiments[place].TablesAreDisturbed())
-      traced.back() = CategoriesByLaunch(*profile);
-  }
-  if (emulated) return line;
-  // Launches that have all places.
-  const auto in_all = [](int launch, const auto& maps) {
-    return std::ranges::all_of(maps, [&](const auto& map) { return map.contains(launch); });
-  };
-  std::vector<std::vector<double>> launches;
-  for (const auto& [launch, median] : medians.front()) {
-    if (!in_all(launch, medians)) continue;
-    std::vector<double>& ys = launches.emplace_back();
-    for (const std::map<int, double>& place : medians) ys.push_back(place.at(launch));
-    line.launches[launch] = stats::FitLine(at, ys);
-  }
-  if (launches.size() >= 2) line.line = stats::EstimateLine(at, launches, report.run.schedule.confidence);
-  line.fits = line.line && line.line->misfit.value_or(0) <= DecodeLine::kMostMisfit;
+// Steps, each the experiments of its methods.
+using StepParts = std::vector<std::vector<std::size_t>>;
 
-  // By category, launch by launch, at each position; all of them together are Method::execute.
+// Whether each of the maps has the launch.
+bool IsInAll(int launch, const auto& maps) {
+  return std::ranges::all_of(maps, [&](const auto& map) { return map.contains(launch); });
+}
+
+// The parts by `name`, launch by launch, at each position; all of them together are Method::execute, whose
+// line is returned. `at` are the positions of the steps.
+std::optional<stats::LineEstimate> AddLineParts(const Report& report, const StepParts& steps,
+                                                const std::vector<double>& at, PartName name,
+                                                std::vector<DecodeLine::Part>& parts) {
+  std::vector<MeansByLaunch> traced;
+  for (const std::vector<std::size_t>& step : steps) traced.push_back(MeanSelfTimes(report, step, name));
   std::map<std::string, std::vector<std::vector<double>>> rows;
   std::vector<std::vector<double>> totals;
   for (const auto& [launch, row] : traced.front()) {
-    if (!in_all(launch, traced)) continue;
+    if (!IsInAll(launch, traced)) continue;
     totals.emplace_back(at.size());
     for (std::size_t p = 0; p < traced.size(); ++p) {
-      for (const auto& [name, mean] : traced[p].at(launch)) {
-        rows[name].resize(totals.size(), std::vector<double>(at.size()));
-        rows[name].back()[p] = mean;
+      for (const auto& [of_row, mean] : traced[p].at(launch)) {
+        rows[of_row].resize(totals.size(), std::vector<double>(at.size()));
+        rows[of_row].back()[p] = mean;
         totals.back()[p] += mean;
       }
     }
   }
   const double confidence = report.run.schedule.confidence;
-  for (auto& [name, values] : rows) {
+  for (auto& [of_row, values] : rows) {
     values.resize(totals.size(), std::vector<double>(at.size()));
     std::vector<double> means(at.size());
     for (const std::vector<double>& launch : values)
       for (std::size_t p = 0; p < means.size(); ++p)
         means[p] += launch[p] / static_cast<double>(values.size());
     if (std::ranges::all_of(means, [](double mean) { return mean == 0; })) continue;
-    line.parts.push_back({name, means, stats::EstimateLine(at, values, confidence)});
+    parts.push_back({of_row, means, stats::EstimateLine(at, values, confidence)});
   }
-  std::ranges::stable_sort(line.parts, std::ranges::greater(),
+  std::ranges::stable_sort(parts, std::ranges::greater(),
                            [](const DecodeLine::Part& part) { return part.means.back(); });
-  if (!totals.empty()) line.traced = stats::EstimateLine(at, totals, confidence);
+  return totals.empty() ? std::nullopt : stats::EstimateLine(at, totals, confidence);
+}
+
+// The decoding steps of a variant, a place for each method of each.
+std::optional<DecodeLine> LineOf(const Report& report, std::vector<std::size_t> places) {
+  const auto place_of = [&](std::size_t experiment) {
+    const protocol::PlaceOfTest& place = *PlaceData(report, experiment).place;
+    return std::tie(place.at, place.method);
+  };
+  std::ranges::stable_sort(places, [&](std::size_t a, std::size_t b) { return place_of(a) < place_of(b); });
+  const auto is_same = [&](std::size_t a, std::size_t b) { return place_of(a) == place_of(b); };
+  places.erase(std::unique(places.begin(), places.end(), is_same), places.end());
+  StepParts steps;
+  for (const std::size_t place : places) {
+    const std::int64_t position = PlaceData(report, place).place->at;
+    if (steps.empty() || PlaceData(report, steps.back().front()).place->at != position) steps.emplace_back();
+    steps.back().push_back(place);
+  }
+  if (steps.size() < 2) return std::nullopt;
+  DecodeLine line;
+  std::vector<double> at;
+  std::vector<LaunchValues> medians;
+  bool emulated = false;
+  for (const std::vector<std::size_t>& step : steps) {
+    line.at.push_back(PlaceData(report, step.front()).place->at);
+    at.push_back(static_cast<double>(line.at.back()));
+    medians.push_back(LaunchTimes(report, step, false));
+    line.floor.emplace_back();
+    for (const std::size_t part : step) {
+      emulated = emulated || PlaceData(report, part).emulated;
+      if (const auto reads = TimeOfReads(report, PlaceData(report, part))) line.floor.back() = reads;
+    }
+    std::vector<double> all;
+    for (const auto& [launch, median] : medians.back()) all.push_back(median);
+    line.ns.push_back(all.empty() || emulated ? std::nullopt : stats::Median(all));
+  }
+  if (emulated) return line;
+  std::vector<std::vector<double>> launches;
+  for (const auto& [launch, median] : medians.front()) {
+    if (!IsInAll(launch, medians)) continue;
+    std::vector<double>& ys = launches.emplace_back();
+    for (const LaunchValues& step : medians) ys.push_back(step.at(launch));
+    line.launches[launch] = stats::FitLine(at, ys);
+  }
+  if (launches.size() >= 2) line.line = stats::EstimateLine(at, launches, report.run.schedule.confidence);
+  line.fits = line.line && line.line->misfit.value_or(0) <= DecodeLine::kMostMisfit;
+
+  line.traced = AddLineParts(report, steps, at, OperatorCategory, line.parts);
   return line;
 }
 
@@ -384,6 +437,8 @@ void AddPart(std::size_t experiment, const ExperimentData& data, GenerateSide& s
     test->depth = std::numeric_limits<std::int64_t>::max();
   }
   test->parts.push_back(experiment);
+  if (place.test == place.method) test->depth = 0;  // an encoder
+  if (!place.method.empty()) return;                // the tokens are those of the step
   const std::int64_t tokens = place.tokens * place.times;
   const bool prompt = place.test.starts_with("pp");
   (prompt ? test->prompt : test->generated) += tokens;
@@ -396,7 +451,11 @@ void AddPart(std::size_t experiment, const ExperimentData& data, GenerateSide& s
 // Steps of as many tokens run the same kernels: the first that was watched tells.
 void AddKernels(const Report& report, const ExperimentData& data, GenerateSide& side) {
   const std::int64_t tokens = data.place->tokens;
-  if (std::ranges::find(side.kernels, tokens, &StepKernel::tokens) != side.kernels.end()) return;
+  const std::string& method = data.place->method;
+  const bool known = std::ranges::any_of(side.kernels, [&](const StepKernel& kernel) {
+    return kernel.tokens == tokens && kernel.method == method;
+  });
+  if (known) return;
   std::map<std::pair<std::string, std::string>, std::int64_t> counts;
   for (const WatchedRow& row : FindWatchedRows(report.watched, data)) {
     const ProvenFunction* const kernel = row.Kernel();
@@ -404,7 +463,7 @@ void AddKernels(const Report& report, const ExperimentData& data, GenerateSide& 
     ++counts[{row.kleidiai ? kernel->name : "", row.code}];
   }
   for (const auto& [kernel, count] : counts)
-    side.kernels.push_back({tokens, kernel.first, kernel.second, count});
+    side.kernels.push_back({method, tokens, kernel.first, kernel.second, count});
   std::ranges::stable_sort(side.kernels, std::ranges::greater(), &StepKernel::tokens);
 }
 

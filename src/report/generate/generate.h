@@ -15,28 +15,34 @@
 // How fast a language model is: what a run of its places (protocol::PlaceOfTest) says. Times are nanoseconds.
 namespace etprof {
 
-// One test of one variant: a prompt, or tokens that are generated at a depth. All of its steps together.
+// One test of one variant: a prompt, tokens that are generated at a depth, or an encoder. All of its steps
+// and their methods together.
 struct GenerateTest {
-  std::string name;                        // "pp512", "tg128 @ d1024"
-  std::int64_t prompt = 0, generated = 0;  // tokens; one of them is 0
+  std::string name;                        // "pp512", "tg128 @ d1024", "vision_encoder"
+  std::int64_t prompt = 0, generated = 0;  // tokens; one of them is 0, of an encoder both
   std::int64_t depth = 0;                  // tokens in the cache before the first one
   std::int64_t chunk = 0;                  // of a prompt: tokens that a step takes; else 0
-  std::vector<std::size_t> parts;          // indices into Report::experiments: its steps are such ones
-  std::optional<double> ns, low, high;     // absent: there are too few launches with clean runs
+  std::vector<std::size_t> parts;  // indices into Report::experiments: its steps are such ones, one a method
+  std::optional<double> ns, low, high;  // absent: there are too few launches with clean runs
   double confidence = 0.95;
   std::vector<double> samples;  // one a launch with clean runs of all parts
 
   std::int64_t Tokens() const { return prompt + generated; }
-  std::optional<double> PerToken() const { return ns ? std::optional(*ns / double(Tokens())) : std::nullopt; }
+  bool IsEncoder() const { return Tokens() == 0; }
+  std::optional<double> PerToken() const {
+    return ns && !IsEncoder() ? std::optional(*ns / double(Tokens())) : std::nullopt;
+  }
   // Tokens a second in a time; absent: it is not known.
   std::optional<double> Rate(const std::optional<double>& time) const {
-    return time && *time > 0 ? std::optional(double(Tokens()) * 1e9 / *time) : std::nullopt;
+    return time && *time > 0 && !IsEncoder() ? std::optional(double(Tokens()) * 1e9 / *time) : std::nullopt;
   }
 
   static constexpr const char* kSchemaName = "generate_test";
   static void Describe(auto& v) {
     using T = GenerateTest;
-    v("test", &T::name, {.meaning = "`pp512`: a prompt; `tg128 @ d1024`: tokens generated at a depth"});
+    v("test", &T::name,
+      {.meaning =
+           "`pp512`: a prompt; `tg128 @ d1024`: tokens generated at a depth; or the name of an encoder"});
     v("n_prompt", &T::prompt, {.meaning = "tokens of the prompt"});
     v("n_gen", &T::generated, {.meaning = "tokens that are generated"});
     v("n_depth", &T::depth, {.meaning = "tokens in the cache before"});
@@ -59,9 +65,10 @@ struct GenerateTest {
 // From the prompt to the first token, of one process: where its time went, exactly.
 struct FirstToken {
   std::int64_t prompt = 0, steps = 0;
-  Nanoseconds load = 0;  // of a process that has just begun; else 0
-  Nanoseconds prefill = 0, inputs = 0, argmax = 0, between = 0;
-  Nanoseconds total = 0;            // the sum of the five
+  std::int64_t features = 0;  // positions before the prompt: what the encoders gave
+  Nanoseconds load = 0;       // of a process that has just begun; else 0
+  Nanoseconds encode = 0, prefill = 0, inputs = 0, argmax = 0, between = 0;
+  Nanoseconds total = 0;            // the sum of the six
   std::optional<double> low, high;  // of the total, over the launches; absent: fewer than two
   int launches = 0;
   std::map<int, double> totals;  // ns, by launch: of processes that generated undisturbed
@@ -71,10 +78,14 @@ struct FirstToken {
   static void Describe(auto& v) {
     using F = FirstToken;
     v("n_prompt", &F::prompt, {.meaning = "tokens of the prompt"});
-    v("steps", &F::steps, {.meaning = "that the prompt took"});
+    v("n_features", &F::features,
+      {.meaning = "embeddings that the encoders gave, which stand before the prompt as tokens do"});
+    v("steps", &F::steps, {.meaning = "that these and the prompt took"});
     v("total_ns", &F::total,
-      {.meaning = "of the process whose total is the median: the sum of the five below"});
+      {.meaning = "of the process whose total is the median: the sum of the six below"});
     v("load_ns", &F::load, {.meaning = "loading the model; 0: it was loaded before"});
+    v("encode_ns", &F::encode,
+      {.meaning = "giving the encoders their inputs and running them; 0: there are none"});
     v("prefill_ns", &F::prefill, {.meaning = "running the model"});
     v("inputs_ns", &F::inputs, {.meaning = "giving it its inputs"});
     v("argmax_ns", &F::argmax, {.meaning = "choosing the token"});
@@ -190,6 +201,7 @@ struct DecodeLine {
 
 // What computes the matrix products of a step, as a watched run saw it (--watch).
 struct StepKernel {
+  std::string method;       // an encoder, or the embedding of tokens; empty: that of the step's logits
   std::int64_t tokens = 1;  // of the step
   std::string kernel;       // KleidiAI's function; empty: XNNPACK's own
   std::string code;
@@ -199,6 +211,9 @@ struct StepKernel {
   static void Describe(auto& v) {
     v("tokens", &StepKernel::tokens,
       {.meaning = "that a step takes: 1 decodes, more are prefill", .least = 1});
+    v("method", &StepKernel::method,
+      {.meaning = "an encoder, or the embedding of tokens; null: the one that gives the step's logits",
+       .or_null = true});
     v("kernel", &StepKernel::kernel,
       {.meaning = "KleidiAI's function that computed; null: XNNPACK's own", .or_null = true});
     v("code", &StepKernel::code, {.meaning = "the highest class of its instructions"});
@@ -229,7 +244,7 @@ struct GenerateSide {
     v("isa", &S::isa, {.meaning = "CPU features that are masked", .or_null = true});
     v("peak_rss_bytes", &S::peak_rss, {.meaning = "the largest resident memory of a process"});
     v("cache_bytes", &S::cache, {.meaning = "that the model keeps between steps; null: not known"});
-    v("tests", &S::tests, {.meaning = "prompts, then tokens by depth"});
+    v("tests", &S::tests, {.meaning = "prompts, tokens by depth, and encoders"});
     v("first_token", &S::first_token, {.meaning = "time to the first token; null: not measured undisturbed"});
     v("cold_first_token", &S::cold_first_token,
       {.meaning = "the same of a process that has just begun, with loading; null: likewise"});

@@ -40,6 +40,42 @@ TEST(GenerateReport, AddsUpTheStepsOfATest) {
   EXPECT_NEAR(*text.PerToken(), 2e6, 1);
 }
 
+// A place of another method of a step, or of an encoder.
+ExperimentData AtMethod(const std::string& method, ExperimentData data) {
+  data.place->method = method;
+  data.name += method;
+  return data;
+}
+
+TEST(GenerateReport, AddsUpTheMethodsOfAStep) {
+  const Report report = ReportOf({At("a", "pp20", 20, 0, 1, {6e6, 6e6}), At("a", "tg5", 1, 2, 5, {2e6, 2e6}),
+                                  At("a", "tg5 @ d10", 1, 12, 5, {3e6, 3e6}),
+                                  AtMethod("embed", At("a", "pp20", 20, 0, 1, {1e6, 1e6})),
+                                  AtMethod("embed", At("a", "tg5", 1, 2, 5, {1e5, 1e5})),
+                                  AtMethod("embed", At("a", "tg5 @ d10", 1, 12, 5, {1e5, 1e5})),
+                                  AtMethod("encoder", At("a", "encoder", 1, 0, 1, {9e6, 9e6}))});
+  const GenerateReport of = MakeGenerateReport(report).value();
+  ASSERT_EQ(of.sides.size(), 1U);
+  const std::vector<GenerateTest>& tests = of.sides[0].tests;
+  ASSERT_EQ(tests.size(), 4U);
+  EXPECT_THAT(tests[0].samples, ElementsAre(7e6, 7e6));
+  EXPECT_EQ(tests[0].prompt, 20);
+  EXPECT_THAT(tests[2].samples, ElementsAre(5 * 3.1e6, 5 * 3.1e6));
+  EXPECT_EQ(tests[2].generated, 5);
+  EXPECT_EQ(tests[2].depth, 10);
+  EXPECT_NEAR(*tests[2].PerToken(), 3.1e6, 1);
+  const GenerateTest& encoder = tests[3];
+  EXPECT_TRUE(encoder.IsEncoder());
+  EXPECT_EQ(encoder.depth, 0);
+  EXPECT_NEAR(*encoder.ns, 9e6, 1);
+  EXPECT_FALSE(encoder.PerToken());
+  EXPECT_FALSE(encoder.Rate(encoder.ns));
+  const DecodeLine& line = of.sides[0].line.value();
+  EXPECT_THAT(line.at, ElementsAre(2, 12));
+  EXPECT_THAT(line.ns, ElementsAre(2.1e6, 3.1e6));
+  EXPECT_NEAR(line.line->slope.mean, 1e5, 1e-3);
+}
+
 TEST(GenerateReport, LeavesOutLaunchesWithoutCleanRuns) {
   ExperimentData rest = At("a", "pp20", 4, 16, 1, {1e6, 1e6, 1e6});
   for (Burst& burst : rest.launches[1].bursts) burst.recorded_wait.assign(5, 500'000);
@@ -210,6 +246,25 @@ TEST(GenerateReport, AddsUpToTheColdFirstToken) {
   EXPECT_EQ(side.first_token->launches, 4);
   for (Launch& launch : data.launches) launch.cold_walk.reset();
   EXPECT_FALSE(MakeGenerateReport(ReportOf({data}))->sides.at(0).cold_first_token);
+}
+
+TEST(GenerateReport, AddsTheEncodersToTheFirstToken) {
+  ExperimentData data = At("a", "tg3", 1, 0, 3, {9e6, 9e6});
+  for (Launch& launch : data.launches) {
+    protocol::WalkReply& walk = launch.walk.emplace(Walk());
+    walk.encode_ns = 4'000'000;  // and the first step is of what they gave
+    walk.features = 2;
+    walk.prompt = {7};
+  }
+  const GenerateSide side = MakeGenerateReport(ReportOf({data}))->sides.at(0);
+  const FirstToken& first = side.first_token.value();
+  EXPECT_EQ(first.prompt, 1);
+  EXPECT_EQ(first.features, 2);
+  EXPECT_EQ(first.steps, 2);
+  EXPECT_EQ(first.encode, 4'000'000);
+  EXPECT_EQ(first.total, 34'000'129);
+  EXPECT_EQ(first.total,
+            first.load + first.encode + first.prefill + first.inputs + first.argmax + first.between);
 }
 
 TEST(GenerateReport, FindsTheFirstTokenThatDiffers) {

@@ -32,7 +32,7 @@ std::string ExperimentModel(const RunData& run, const ExperimentData& data) {
 bool HaveSamePlace(const ExperimentData& a, const ExperimentData& b) {
   if (!a.place || !b.place) return a.place.has_value() == b.place.has_value();
   const auto essence = [](const protocol::PlaceOfTest& place) {
-    return std::tie(place.test, place.tokens, place.at, place.times);
+    return std::tie(place.test, place.method, place.tokens, place.at, place.times);
   };
   return essence(*a.place) == essence(*b.place);
 }
@@ -131,8 +131,11 @@ std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const Run
 }
 
 RunData JoinStoredRuns(RunData baseline, RunData candidate) {
-  for (RunData* side : {&baseline, &candidate})
+  for (RunData* side : {&baseline, &candidate}) {
     std::erase_if(side->experiments, [](const ExperimentData& data) { return data.trace_enabled; });
+    for (ExperimentData& data : side->experiments)
+      if (data.method.empty()) data.method = side->method;
+  }
   RunData run;
   run.status = RunData::Status::kComplete;
   run.model_id = candidate.model_id;

@@ -200,7 +200,7 @@ Loaded Load(const RunData& run, ExperimentData data, const Program* program, Etd
     AttributeOptions options;
     options.experiment = data.name;
     options.model_id = data.model.empty() ? run.model_id : data.model.stem().string();
-    options.method = run.method;
+    options.method = data.method.empty() ? run.method : data.method;
     options.labels = data.etdump_runs;
     options.threads = threads;
     etdump.threads = threads;
@@ -208,7 +208,7 @@ Loaded Load(const RunData& run, ExperimentData data, const Program* program, Etd
     // All numbers in a timeline CSV are times.
     if (!IsTimelineCsv(data.etdump)) {
       // A bare ETDump does not say its method.
-      const std::string method = run.folder.empty() ? "" : run.method;
+      const std::string method = run.folder.empty() ? "" : options.method;
       SeparateHostTime(loaded.trace, MakeBackendResolver(data, program, method));
     }
     loaded.methods = AttributeMethods(loaded.trace, options);

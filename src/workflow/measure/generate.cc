@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "core/error.h"
+#include "core/text/text.h"
 #include "core/units.h"
 #include "measure/config/variant.h"
 #include "program/language_model.h"
@@ -21,19 +23,12 @@ constexpr std::int64_t kLeastContext = 16;
 constexpr std::int64_t kDefaultGenerate = 128;
 constexpr int kDefaultDepths = 4;
 
-std::optional<TokenStep> StepFor(const LanguageModel& model, std::int64_t tokens) {
-  std::optional<TokenStep> best;  // the one with the smallest limit, as in the runner
-  for (const TokenStep& step : model.steps) {
-    const bool takes = step.dynamic ? tokens <= step.tokens : tokens == step.tokens;
-    if (takes && (!best || step.tokens < best->tokens)) best = step;
-  }
-  return best;
-}
-
 LanguageModel ReadLanguageModel(const std::filesystem::path& path) {
   LanguageModel model = LanguageModelOf(ReadProgramFile(path));
-  if (model.why_not.empty() && *model.context < kLeastContext)
+  if (model.why_not.empty() && *model.context - model.encoded < kLeastContext) {
     model.why_not = fmt::format("has room for {} only", CountedText(*model.context, "token"));
+    if (model.encoded > 0) model.why_not += fmt::format(", and its encoders give up to {}", model.encoded);
+  }
   if (!model.why_not.empty()) {
     throw Error(ExitCode::kBadInput, "is no language model that can generate: " + model.why_not)
         .InFile(path.string())
@@ -92,7 +87,7 @@ Tests TestsFor(const TokenTests& options, const std::vector<LanguageModel>& mode
   for (const std::int64_t chunk : tests.chunks) {
     if (chunk <= most) {
       const bool taken = std::ranges::all_of(
-          models, [&](const LanguageModel& model) { return StepFor(model, chunk).has_value(); });
+          models, [&](const LanguageModel& model) { return model.StepFor(chunk) != nullptr; });
       if (taken) continue;
       throw Error(ExitCode::kUsage,
                   fmt::format("`--chunk {}`: no method takes {} at once", chunk, CountedText(chunk, "token")))
@@ -124,23 +119,32 @@ class Places {
                      : fmt::format("tg{} @ d{}", tests.generate, depth));
     }
     protocol::WalkRequest& walk = places_.front().walk.emplace();
-    walk.prompt = std::min(tests.prompts.back(), *model.context - 1);
-    walk.generate = std::min(tests.generate, *model.context - walk.prompt);
+    const std::int64_t room = *model.context - model.encoded;
+    walk.prompt = std::min(tests.prompts.back(), room - 1);
+    walk.generate = std::min(tests.generate, room - walk.prompt);
     walk.chunk = chunks.back();
+    const std::int64_t chunk = walk.chunk;
+    AddEmbeddings();
+    for (const std::string& encoder : model.encoders) Add({1, 0, encoder}, 1, encoder);
+    std::vector<std::string> methods;
+    for (const TokenStep& step : model.steps)
+      for (const std::string& method : {step.method, step.embedding})
+        if (!method.empty()) AppendUnique(method, methods);
+    methods.insert(methods.end(), model.encoders.begin(), model.encoders.end());
     for (protocol::PlaceOfTest& place : places_) {
-      place.chunk = walk.chunk;
+      place.chunk = chunk;
       place.cache = model.state;
       // A step reads its weights once, and the cache of the tokens before it.
-      if (const auto step = StepFor(model_, place.tokens); place.tokens == 1 && step && step->weights)
+      if (const TokenStep* const step = model_.StepFor(place.tokens);
+          place.tokens == 1 && place.method.empty() && step != nullptr && step->weights)
         place.reads = *step->weights + model_.state_per_token.value_or(0) * place.at;
-      if (model.steps.size() < 2) continue;
-      for (const TokenStep& step : model.steps) place.methods.push_back(step.method);
+      if (methods.size() > 1) place.methods = methods;
     }
   }
 
   const std::vector<protocol::PlaceOfTest>& all() const { return places_; }
   std::string MethodAt(const protocol::PlaceOfTest& place) const {
-    return StepFor(model_, place.tokens)->method;
+    return place.method.empty() ? model_.StepFor(place.tokens)->method : place.method;
   }
 
  private:
@@ -152,18 +156,28 @@ class Places {
     place.variant = variant_;
   }
 
+  // A step that takes embeddings is two methods, of which each has its places.
+  void AddEmbeddings() {
+    const std::size_t steps = places_.size();
+    for (std::size_t i = 0; i < steps; ++i) {
+      const protocol::PlaceOfTest place = places_[i];
+      const std::string& embedding = model_.StepFor(place.tokens)->embedding;
+      if (!embedding.empty()) Add({place.tokens, place.at, embedding}, place.times, place.test);
+    }
+  }
+
   // Full chunks, of which the middle one is measured, and what is left over.
   void AddPrompt(std::int64_t prompt, std::int64_t chunk, const std::string& test) {
     std::int64_t at = 0;
     const std::int64_t whole = std::min(chunk, prompt);
-    if (StepFor(model_, whole)) {
+    if (model_.StepFor(whole) != nullptr) {
       const std::int64_t times = prompt / whole;
       Add({whole, (times - 1) * whole / 2}, times, test);
       at = times * whole;
     }
     const std::int64_t rest = prompt - at;
     if (rest == 0) return;
-    if (StepFor(model_, rest)) return Add({rest, at}, 1, test);
+    if (model_.StepFor(rest) != nullptr) return Add({rest, at}, 1, test);
     Add({1, at + (rest - 1) / 2}, rest, test);
   }
 
@@ -176,8 +190,12 @@ std::string NameAt(const std::string& experiment, const protocol::PlaceOfTest& p
   std::string name = experiment + "_";
   for (const char c : place.test)
     if (c != ' ' && c != '@') name += c;
+  if (!place.method.empty() && place.method != place.test) name += "_" + place.method;
   return part > 0 ? fmt::format("{}_{}", name, part + 1) : name;
 }
+
+// Its part of a test, by which those of two variants are matched: the test, the method, and a number.
+using PartOfTest = std::tuple<std::string, std::string, int>;
 
 }  // namespace
 
@@ -189,28 +207,28 @@ Config AtPlaces(const Config& profile, const TokenTests& given, const char* gene
   Config config = profile;
   config.experiments.clear();
   config.pairs.clear();
-  std::map<std::string, std::map<std::string, std::string>>
-      names;  // by experiment of the profile and by part
+  std::map<std::string, std::map<PartOfTest, std::string>> names;  // by experiment of the profile
   for (std::size_t e = 0; e < profile.experiments.size(); ++e) {
     const ExperimentConfig& experiment = profile.experiments[e];
     const Places places(models[e], tests, experiment.label);
-    std::map<std::string, int> parts;  // by test
+    std::map<std::pair<std::string, std::string>, int> parts;  // by test and method
     for (const protocol::PlaceOfTest& place : places.all()) {
-      const int part = parts[place.test]++;
+      const int part = parts[{place.test, place.method}]++;
       ExperimentConfig& at = config.experiments.emplace_back(experiment);
       at.method = places.MethodAt(place);
       at.place = place;
       at.name = NameAt(experiment.name, place, part);
-      at.label = fmt::format("{}, {}{}", experiment.label, place.test,
-                             part > 0 ? fmt::format(" part {}", part + 1) : "");
-      names[experiment.name][fmt::format("{} {}", place.test, part)] = at.name;
+      at.label = fmt::format("{}, {}{}{}", experiment.label, place.test,
+                             part > 0 ? fmt::format(" part {}", part + 1) : "",
+                             place.method.empty() || place.method == place.test ? "" : " " + place.method);
+      names[experiment.name][{place.test, place.method, part}] = at.name;
     }
   }
   for (const PairConfig& pair : profile.pairs) {
     for (const auto& [part, name] : names[pair.baseline.experiment]) {
       const auto other = names[pair.candidate.experiment].find(part);
       if (other == names[pair.candidate.experiment].end()) continue;
-      const std::string test = part.substr(0, part.rfind(' '));
+      const std::string& test = std::get<0>(part);
       PairConfig at = pair;
       at.baseline.experiment = name;
       at.candidate.experiment = other->second;
