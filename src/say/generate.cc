@@ -176,10 +176,18 @@ bool HasFloor(const DecodeLine& line) {
   return std::ranges::any_of(line.floor, [](const auto& ns) { return ns.has_value(); });
 }
 
-// What a step of one token takes by position: the parts of traced runs, which add up, then untraced ones.
-Table LineTable(const DecodeLine& line) {
-  Table table{.id = "decode_by_position"};
-  table.columns = {Names("part")};
+// What a step of one token takes by position: the parts of traced runs, which add up. By category: untraced
+// runs below.
+Table LineTable(const DecodeLine& line, const std::vector<DecodeLine::Part>& parts, const char* id,
+                const char* part_name) {
+  const bool whole = &parts == &line.parts, operators = &parts == &line.operators;
+  Table table{.id = id, .title = whole ? "" : fmt::format("By {}", part_name)};
+  if (!whole) table.level = Level::kFolded;
+  table.columns = {Names(part_name)};
+  if (operators) {
+    table.columns.push_back(Left("key").WithLevel(Level::kPage));
+    table.columns.push_back(Left("category").WithDropPriority(3));
+  }
   for (const std::int64_t at : line.at)
     table.columns.push_back(Right(fmt::format("at_{}", at), "at " + TokensText(at)));
   const bool fits = line.line && line.fits;
@@ -201,8 +209,9 @@ Table LineTable(const DecodeLine& line) {
     add(of->slope, 1000);
   };
   std::vector<double> sums(line.at.size());
-  for (const DecodeLine::Part& part : line.parts) {
+  for (const DecodeLine::Part& part : parts) {
     std::vector<Cell> cells = {part.name};
+    if (operators) cells.insert(cells.end(), {Cell(part.key), Cell(part.category)});
     for (std::size_t i = 0; i < sums.size(); ++i) {
       sums[i] += part.means[i];
       cells.emplace_back(Time{part.means[i]});
@@ -210,12 +219,14 @@ Table LineTable(const DecodeLine& line) {
     coefficients(part.line, cells);
     table.rows.emplace_back(std::move(cells), Row::Role::kPart);
   }
-  if (!line.parts.empty()) {
+  if (!parts.empty()) {
     std::vector<Cell> cells = {kTracedTotal};
+    if (operators) cells.resize(cells.size() + 2, Cell(""));
     for (const double sum : sums) cells.emplace_back(Time{sum});
     coefficients(line.traced, cells);
     table.rows.emplace_back(std::move(cells), Row::Role::kSum);
   }
+  if (!whole) return table;
   std::vector<Cell> cells = {"Untraced"};
   for (const std::optional<double>& ns : line.ns) cells.push_back(OptionalCell<Time>(ns));
   coefficients(line.line, cells);
@@ -397,9 +408,14 @@ Document MakeGenerateDocument(const GenerateReport& of) {
     const std::string suffix = of.sides.size() > 1 ? ": " + SideName(side, of) : "";
     Section section{"Decoding by position" + suffix, Level::kUsual};
     if (side.line && !report.emulated) {
-      section.AddUnlessEmpty(LineTable(*side.line));
+      const DecodeLine& line = *side.line;
+      section.AddUnlessEmpty(LineTable(line, line.parts, "decode_by_position", "part"));
       section.AddUnlessEmpty(Paragraph{PositionLineText(*side.line)});
       section.AddUnlessEmpty(Paragraph{FloorText(*side.line)});
+      if (!line.operators.empty())
+        section.parts.emplace_back(LineTable(line, line.operators, "decode_by_operator", "operator"));
+      if (!line.layers.empty())
+        section.parts.emplace_back(LineTable(line, line.layers, "decode_by_layer", "layer"));
     }
     if (side.text) section.AddUnlessEmpty(Paragraph{GeneratedTextOf(*side.text)});
     if (!section.parts.empty()) document.sections.push_back(std::move(section));

@@ -288,10 +288,12 @@ def test_steps_of_several_methods(etprof, several, name):
             assert first["total_ns"] == sum(first[column] for column in columns)
             assert first["encode_ns"] > 0 and first["n_features"] == features
         line = variant["decode"]
-        rows = line["parts"]
-        for key in ("intercept_ns", "slope_ns_per_token") if rows else ():
-            scale = max(abs(row[key]) for row in rows)
-            assert sum(row[key] for row in rows) == pytest.approx(line[f"traced_{key}"], abs=1e-9 * scale)
+        for rows in (line["parts"], line["operators"]):
+            for key in ("intercept_ns", "slope_ns_per_token") if rows else ():
+                scale = max(abs(row[key]) for row in rows)
+                assert sum(row[key] for row in rows) == pytest.approx(line[f"traced_{key}"], abs=1e-9 * scale)
+        if line["operators"]:
+            assert {row["key"].split("/")[0] for row in line["operators"] if row["name"] != "Clipped"} == methods
     rows = json.loads(run(etprof, "generate", folder, "--llama-bench", "json").stdout)
     assert all(row["n_prompt"] + row["n_gen"] > 0 for row in rows)
 
@@ -313,6 +315,8 @@ def test_encoders_and_steps_of_two_variants_are_compared(etprof, several):
     )
     table = list(csv.DictReader(io.StringIO(run(etprof, "generate", folder, "--csv=encoders").stdout)))
     assert [row["encoder"] for row in table] == ["vision_encoder"] * 2
+    table = list(csv.DictReader(io.StringIO(run(etprof, "generate", folder, "--csv=decode_by_operator").stdout)))
+    assert {row["key"].split("/")[0] for row in table if row["category"]} <= {"text_decoder", "token_embedding"}
 
 
 def test_a_method_is_named_where_prefill_and_decode_are_two(etprof, token_model, tmp_path):
@@ -325,8 +329,9 @@ def test_a_method_is_named_where_prefill_and_decode_are_two(etprof, token_model,
         launch["walk"]["prompt"] for one in manifest["results"] for launch in one["launches"] if "walk" in launch
     ]
     assert variant["text"]["tokens"] == token_models.generate("shared", prompt, 8)
-    ran = {one["place"]["test"]: one.get("method") for one in manifest["results"]}
-    assert ran == {"pp16": None, "tg8": "decode", "tg8 @ d48": "decode"}
+    assert {row["key"].split("/")[0] for row in variant["decode"]["operators"] if row["name"] != "Clipped"} <= {
+        "decode"
+    }
 
 
 def test_methods_that_share_no_state_are_refused(etprof, token_model):

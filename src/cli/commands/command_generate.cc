@@ -38,7 +38,7 @@ void ShowGenerated(const Report& report, const GenerateArguments& arguments) {
 int RunGenerate(const GenerateArguments& arguments) {
   const GenerateOptions& options = arguments.options;
   if (IsFolder(options.model)) {
-    ShowGenerated(MakeReport(OpenRunDirectory(options.model), {.join = false}), arguments);
+    ShowGenerated(MakeReport(OpenRunDirectory(options.model)), arguments);
     return 0;
   }
   return MeasureAndShow(MakeJobs(options), options.measure, arguments.view,

@@ -267,8 +267,27 @@ void AddWalks(const Report& report, const ExperimentData& data, GenerateSide& si
 // What the operators of a profile are summed by.
 using PartName = std::string (*)(const Profile& profile, std::size_t op);
 
+constexpr const char* kNoLayer = "No layer";
+
 std::string OperatorCategory(const Profile& profile, std::size_t op) {
   return std::string(profile.operators[op].category.name);
+}
+
+std::string OperatorKeyName(const Profile& profile, std::size_t op) {
+  return KeyText(profile.operators[op].key);
+}
+
+// The outermost module with a number ("model.layers.3"), else the outermost one.
+std::string OutermostLayer(const Profile& profile, std::size_t op) {
+  if (!profile.program || !profile.program->operators[op].place) return kNoLayer;
+  std::string outermost;
+  for (const SourceModule& module : profile.program->places[*profile.program->operators[op].place].modules) {
+    const std::string last = module.path.substr(module.path.find_last_of('.') + 1);
+    if (!last.empty() && std::ranges::all_of(last, [](char c) { return c >= '0' && c <= '9'; }))
+      return module.path;
+    if (outermost.empty()) outermost = module.path;
+  }
+  return outermost.empty() ? kNoLayer : outermost;
 }
 
 using MeansByLaunch = std::map<int, std::map<std::string, double>>;
@@ -358,11 +377,27 @@ std::optional<stats::LineEstimate> AddLineParts(const Report& report, const Step
       for (std::size_t p = 0; p < means.size(); ++p)
         means[p] += launch[p] / static_cast<double>(values.size());
     if (std::ranges::all_of(means, [](double mean) { return mean == 0; })) continue;
-    parts.push_back({of_row, means, stats::EstimateLine(at, values, confidence)});
+    parts.push_back({of_row, "", "", means, stats::EstimateLine(at, values, confidence)});
   }
   std::ranges::stable_sort(parts, std::ranges::greater(),
                            [](const DecodeLine::Part& part) { return part.means.back(); });
   return totals.empty() ? std::nullopt : stats::EstimateLine(at, totals, confidence);
+}
+
+// Names operators, whose parts are named by their keys.
+void NameOperators(const Report& report, const StepParts& steps, std::vector<DecodeLine::Part>& parts) {
+  std::map<std::string, const Operator*> operators;
+  for (const std::vector<std::size_t>& step : steps)
+    for (const std::size_t experiment : step)
+      if (const std::optional<Profile>& profile = report.experiments[experiment].profile)
+        for (const Operator& op : profile->operators) operators.emplace(KeyText(op.key), &op);
+  for (DecodeLine::Part& part : parts) {
+    const auto found = operators.find(part.name);
+    if (found == operators.end()) continue;
+    part.key = part.name;
+    part.name = found->second->name;
+    part.category = found->second->category.name;
+  }
 }
 
 // The decoding steps of a variant, a place for each method of each.
@@ -410,6 +445,10 @@ std::optional<DecodeLine> LineOf(const Report& report, std::vector<std::size_t> 
   line.fits = line.line && line.line->misfit.value_or(0) <= DecodeLine::kMostMisfit;
 
   line.traced = AddLineParts(report, steps, at, OperatorCategory, line.parts);
+  AddLineParts(report, steps, at, OperatorKeyName, line.operators);
+  NameOperators(report, steps, line.operators);
+  AddLineParts(report, steps, at, OutermostLayer, line.layers);
+  if (line.layers.size() < 2) line.layers.clear();
   return line;
 }
 

@@ -155,14 +155,21 @@ void DescribeLine(auto& v, const std::string& prefix, auto get) {
 // What decoding costs by position: of the whole step, and of the parts that add up to it.
 struct DecodeLine {
   struct Part {
-    std::string name;           // a category of operators
+    std::string name;           // a category of operators, an operator, or a layer
+    std::string key, category;  // of an operator; else empty
     std::vector<double> means;  // of traced runs at each position
     // Over the launches, as of the whole step, so that the lines of parts add up.
     std::optional<stats::LineEstimate> line;
 
     static constexpr const char* kSchemaName = "line_part";
     static void Describe(auto& v) {
-      v("name", &Part::name, {.meaning = "category of operators"});
+      v("name", &Part::name, {.meaning = "of the category, operator, or layer"});
+      v("key", &Part::key,
+        {.meaning = "of an operator: method, instruction, kind, place in the call",
+         .or_null = true,
+         .omit_if_empty = true});
+      v("category", &Part::category,
+        {.meaning = "of an operator: what it computes", .or_null = true, .omit_if_empty = true});
       v("mean_ns", &Part::means,
         {.meaning = "self time in a traced run at each position", .least = kAnyNumber});
       DescribeLine(v, "", [](const Part& part) { return part.line; });
@@ -174,8 +181,10 @@ struct DecodeLine {
   std::vector<std::optional<double>> floor;
   std::map<int, stats::Line> launches;  // that of each launch
   std::optional<stats::LineEstimate> line;
-  bool fits = false;                          // no position lies further from it than kMostMisfit
-  std::vector<Part> parts;                    // with a line only where all positions were traced
+  bool fits = false;  // no position lies further from it than kMostMisfit
+  // By category, by operator, and by layer of the model (its outermost numbered module), each of which add up
+  // to the traced step. Only where all positions were traced; layers only where an .etrecord tells them.
+  std::vector<Part> parts, operators, layers;
   std::optional<stats::LineEstimate> traced;  // of Method::execute: the sum of the parts'
 
   static constexpr double kMostMisfit = 0.05;
@@ -196,6 +205,9 @@ struct DecodeLine {
     DescribeLine(v, "", [](const Decode& decode) { return decode.fits ? decode.line : std::nullopt; });
     DescribeLine(v, "traced_", [](const Decode& decode) { return decode.traced; });
     v("parts", &Decode::parts, {.meaning = "by category; they add up to the traced line"});
+    v("operators", &Decode::operators, {.meaning = "by operator; likewise"});
+    v("layers", &Decode::layers,
+      {.meaning = "by the model's outermost numbered module; likewise; none: no .etrecord tells them"});
   }
 };
 

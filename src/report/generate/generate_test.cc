@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <set>
 
 #include "core/random.h"
 #include "report/example_run.h"
@@ -17,6 +19,7 @@ using example::At;
 using example::ReportOf;
 using example::Walk;
 using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAre;
 
 TEST(GenerateReport, AddsUpTheStepsOfATest) {
   // 20 tokens in two chunks of 8 and one of 4: 2 x 3 ms + 1 ms.
@@ -134,7 +137,7 @@ TEST(GenerateReport, HasNoLineWhereTimesBend) {
 
 // Traced decoding at three positions in ten launches: products of 1 ms, and attention of 100 ns a token. Each
 // launch has its own factors.
-DecodeLine TracedLine(std::uint64_t seed, double noise) {
+DecodeLine TracedLine(std::uint64_t seed, double noise, const std::function<void(Profile&)>& change = {}) {
   constexpr int kLaunches = 10;
   Random random(seed);
   std::vector<double> products, attention;
@@ -161,6 +164,7 @@ DecodeLine TracedLine(std::uint64_t seed, double noise) {
     AttributeOptions options;
     options.labels = example::Labels(2 * kLaunches, kLaunches);
     profiles.push_back(Attribute(example::MakeTrace(inferences), options));
+    if (change) change(*profiles.back());
     experiments.push_back(At("a", "tg1 @ d" + std::to_string(at), 1, at, 1, totals));
   }
   const Report report = ReportOf(std::move(experiments), {}, std::move(profiles));
@@ -185,6 +189,50 @@ TEST(GenerateReport, LinesOfPartsAddUp) {
   EXPECT_NEAR(LineOfPart(line, "GEMM").slope.mean, 0, 1e-9);
   EXPECT_NEAR(LineOfPart(line, "ATTENTION").intercept.mean, 10'000, 2);
   EXPECT_NEAR(LineOfPart(line, "ATTENTION").slope.mean, 100, 3);
+}
+
+TEST(GenerateReport, LinesOfOperatorsAddUp) {
+  const DecodeLine line = TracedLine(1, 0.02);
+  ASSERT_GT(line.operators.size(), 2U);
+  double intercept = 0, slope = 0;
+  std::set<std::string> keys;
+  for (const DecodeLine::Part& op : line.operators) {
+    intercept += op.line->intercept.mean;
+    slope += op.line->slope.mean;
+    EXPECT_TRUE(keys.insert(op.key).second);
+    EXPECT_FALSE(op.category.empty());
+  }
+  EXPECT_NEAR(intercept, line.traced->intercept.mean, 1e-6);
+  EXPECT_NEAR(slope, line.traced->slope.mean, 1e-9);
+  const auto attention = std::ranges::find(line.operators, "ATTENTION", &DecodeLine::Part::category);
+  ASSERT_NE(attention, line.operators.end());
+  EXPECT_EQ(attention->name, "native_call_llama::custom_sdpa.out");
+  EXPECT_NEAR(attention->line->slope.mean, 100, 3);
+  // Those of a category with one operator are the category's.
+  EXPECT_EQ(attention->line->slope.low, LineOfPart(line, "ATTENTION").slope.low);
+  EXPECT_TRUE(line.layers.empty());  // no .etrecord tells them
+}
+
+TEST(GenerateReport, LinesOfLayersAddUp) {
+  const DecodeLine line = TracedLine(1, 0.02, [](Profile& profile) {
+    ProgramJoin& join = profile.program.emplace();
+    join.operators.resize(profile.operators.size());
+    join.places = {
+        {{{"", "Net"}, {"layers", "List"}, {"layers.7", "Block"}, {"layers.7.attention.0", "Sdpa"}}, {}},
+        {{{"", "Net"}, {"head", "Linear"}}, {}}};
+    for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+      if (profile.operators[op].category.name == "ATTENTION") join.operators[op].place = 0;
+      if (profile.operators[op].category.name == "GEMM") join.operators[op].place = 1;
+    }
+  });
+  std::vector<std::string> names;
+  double slope = 0;
+  for (const DecodeLine::Part& layer : line.layers) {
+    names.push_back(layer.name);
+    slope += layer.line->slope.mean;
+  }
+  EXPECT_THAT(names, UnorderedElementsAre("layers.7", "head", "No layer"));
+  EXPECT_NEAR(slope, line.traced->slope.mean, 1e-9);
 }
 
 TEST(GenerateReport, IntervalsOfPartsCoverTheTruth) {
