@@ -13,8 +13,8 @@ endif()
 set(ETPROF_EXECUTORCH_ROOT "${ETPROF_EXECUTORCH_ROOT}" CACHE PATH "site-packages/executorch")
 list(APPEND CMAKE_PREFIX_PATH ${ETPROF_EXECUTORCH_ROOT}/share/cmake)
 
-if(NOT ETPROF_HOST)
-  return() # the runner reads no FlatBuffers
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT ETPROF_HOST)
+  return() # the runner reads no FlatBuffers; on Linux the tracer of older releases does (runner/runtimes/portable_tracer.cc)
 endif()
 find_path(ETPROF_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
 # The flatc must match the FlatBuffers headers. The executorch wheel has a flatc of another version, which comes first in

@@ -21,8 +21,9 @@ void RequireUsableRelease(const std::string& version);
 void RequireSelfTest(const std::filesystem::path& folder, const std::string& version,
                      const std::filesystem::path& runner);
 
-// The folder with the libraries of that ExecuTorch release, for an etprof-runner of x86-64 Linux, which finds
-// them by LD_LIBRARY_PATH: `executorch/<version>-linux-x86_64` below etprof's cache. If it is absent, it is
+// The folder with the libraries of that ExecuTorch release for an etprof-runner of Linux, below etprof's
+// cache: `executorch/<version>-linux-x86_64`, whose libraries the runner finds by LD_LIBRARY_PATH, or for a
+// runner of a bundle `...-linux-aarch64`, which is a bundle itself, with that runner. If it is absent, it is
 // made: pip fetches the wheel, as it is configured. `progress` is told what takes long.
 //
 // Wheels since 1.5 have libraries for C++. Those of 1.3 and 1.4 have the same functions in one Python

@@ -323,3 +323,46 @@ def test_attention_has_its_time_in_a_trace(bundle: Bundle, qemu: list[str], atte
     (one,) = [operator for operator in experiment["operators"] if operator["name"] == "llama::custom_sdpa.out"]
     assert one["category"] == "ATTENTION"
     assert one["self_ms"]["mean"] > 0
+
+
+# --- other releases of ExecuTorch ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ["1.4.1", "1.5.0"])
+def test_a_release_runs_in_the_bundle_and_its_features_are_masked(
+    bundle: Bundle, qemu: list[str], tmp_path: Path, version: str
+) -> None:
+    old = {"executorch": version}
+    config = {
+        "model": str(ROOT / "tests/fuzz/corpus/program/mixed_delegates.pte"),
+        "output_root": str(tmp_path / "run"),
+        "runner_path": str(bundle.folder / "etprof-runner"),
+        "exec_wrapper": qemu,
+        "launches": 2,
+        "rounds": 1,
+        "runs": 1,
+        "warmup": 0,
+        "experiments": [{"name": "on", **old}, {"name": "off", "isa": "-sme,-sme2", **old}, {"name": "own"}],
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    done = call(ETPROF, "run", tmp_path / "config.json", "--no-peaks")
+    if "could not fetch" in done.stderr:
+        skip(f"pip cannot fetch executorch: {done.stderr}")
+    assert done.returncode == 0, done.stderr
+    results = {each["experiment"]: each for each in json.loads((tmp_path / "run/manifest.json").read_text())["results"]}
+    own = results.pop("own")
+    for each in results.values():
+        assert each["executorch_version"] == version
+        assert each["runner_sha256"] == own["runner_sha256"]
+        assert {Path(library["path"]).parent.name for library in each["executorch_libraries"]} == {
+            f"{version}-linux-aarch64"
+        }
+        (digest,), (of_own,) = each["output_digests"], own["output_digests"]
+        assert digest["mean"] == pytest.approx(of_own["mean"], rel=1e-5)
+    summary = json.loads((tmp_path / "run/analysis_summary.json").read_text())
+    ran = {each["name"]: {op["name"] for op in each["operators"]} for each in summary["experiments"]}
+    kinds = ("Convolution (NHWC, {}) IGEMM", "Fully Connected (NC, {}) GEMM")
+    for name, of_type in (("on", "PF32"), ("own", "PF32"), ("off", "F32")):
+        found = {re.sub(" #.*", "", operator) for operator in ran[name] if "GEMM" in operator}
+        assert found == {kind.format(of_type) for kind in kinds}, name
+    assert len(ran["on"]) == len(ran["off"]) == len(ran["own"]) == 6  # two of them kernels

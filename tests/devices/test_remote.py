@@ -125,7 +125,7 @@ def test_releases_of_executorch_are_pushed_with_the_runner(lab, board, phone, tm
     left_nothing(board)
     refused = lab.run(profile(phone, tmp_path / "phone", *release, *SHORT))
     assert refused.returncode == 2
-    assert "needs a device with x86-64 Linux" in refused.stderr
+    assert "needs a device with Linux" in refused.stderr
 
 
 def test_two_at_once_on_one_device(lab, device, tmp_path):

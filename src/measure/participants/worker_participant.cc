@@ -293,18 +293,20 @@ Command MakeRunnerCommand(Device& device, const DeviceProperties& properties,
   std::vector<std::string>& words = command.arguments;
   words = experiment.exec_wrapper;
   std::vector<std::filesystem::path> libraries;
+  // A runner in the folder of its libraries is a bundle's, whose loader finds them.
+  const std::filesystem::path runtime =
+      experiment.runner.parent_path() == experiment.runtime ? std::filesystem::path() : experiment.runtime;
   if (properties.platform == "android") {
     libraries = AndroidRunnerLibraries(experiment.runner);
-  } else if (device.Name() != "local" && !experiment.runtime.empty()) {
-    for (const auto& entry : std::filesystem::directory_iterator(experiment.runtime))
-      libraries.push_back(entry.path());
+  } else if (device.Name() != "local" && !runtime.empty()) {
+    for (const auto& entry : std::filesystem::directory_iterator(runtime)) libraries.push_back(entry.path());
     std::ranges::sort(libraries);
   }
   const std::vector<std::string> program = device.PutProgram(experiment.runner, libraries);
   words.insert(words.end(), program.begin(), program.end());
   std::map<std::string, std::string> environment = experiment.environment;
   const std::string folder =
-      libraries.empty() ? experiment.runtime.string() : program.back().substr(0, program.back().rfind('/'));
+      libraries.empty() ? runtime.string() : program.back().substr(0, program.back().rfind('/'));
   if (!folder.empty()) {
     std::string& path = environment["LD_LIBRARY_PATH"];
     path = folder + (path.empty() ? "" : ":" + path);

@@ -12,6 +12,7 @@
 #include "core/file/file.h"
 #include "core/parallel.h"
 #include "core/units.h"
+#include "device/bundle.h"
 #include "device/local/local.h"
 #include "isa/ladder.h"
 #include "measure/conditions/check_device.h"
@@ -143,12 +144,15 @@ void UseRuntimes(Device& device, Config& config, const std::function<void(const 
   const std::unique_ptr<Device> this_machine = device.Name() == "local" ? nullptr : MakeLocalDevice();
   for (ExperimentConfig& experiment : config.experiments) {
     if (experiment.executorch.empty() || !experiment.runtime.empty()) continue;
-    if (device.Properties().platform != "linux-x86_64") {
-      throw Error(ExitCode::kUsage, "`executorch=` needs a device with x86-64 Linux")
+    if (!device.Properties().platform.starts_with("linux-")) {
+      throw Error(ExitCode::kUsage, "`executorch=` needs a device with Linux")
           .Remedy("for other devices, build runners with those wheels, and compare `runner=` (etprof build)");
     }
     experiment.runtime = ExecutorchRuntime(experiment.executorch, this_machine ? *this_machine : device,
                                            experiment.runner, progress);
+    // A bundle with the release's libraries is complete: it has the runner, too.
+    if (FindBundle(experiment.runtime / experiment.runner.filename()))
+      experiment.runner = experiment.runtime / experiment.runner.filename();
     if (!IsVerifiedRelease(experiment.executorch)) {
       experiment.runtime_warning = fmt::format(
           "ExecuTorch {} was not tried with this etprof: all that is known is that it passed a self-test",
