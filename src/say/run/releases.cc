@@ -51,7 +51,7 @@ Table MakeEffectsTable(const Report& report) {
   table.Fill<const ReportComparison*>(
       {{Left("release").WithKeptPart(Table::KeptPart::kDifference),
         [](Pair pair) { return pair->comparison.candidate_label; }},
-       {Left("export"), [=](Pair pair) { return changed(pair) ? "changed" : "the export did not change"; }},
+       {Left("export"), [=](Pair pair) { return changed(pair) ? "changed" : "unchanged"; }},
        {Right("exporter").Decides(),
         of_effects([](const ReleaseEffects& of) { return Speedup{of.exporter}; })},
        {Left("exporter_interval", "95% CI"),
@@ -130,10 +130,10 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
   std::vector<Part> parts = {std::move(table)};
   if (Table effects = MakeEffectsTable(report); !effects.rows.empty()) {
     parts.emplace_back(std::move(effects));
-    parts.emplace_back(
-        Paragraph{"Exporter: the newer release's program compared with the older one's, on average over both "
-                  "runtimes. Runtime: on average over both programs. A PyTorch that the release was not made "
-                  "for may export otherwise."});
+    parts.emplace_back(Paragraph{
+        "Exporter: the newer release's program compared with the older one's, on average over both "
+        "runtimes. Runtime: on average over both programs. Unchanged exports are equal byte for byte. A "
+        "PyTorch that the release was not made for may export otherwise."});
     parts.emplace_back(
         Paragraph{"Interaction: the runtime's effect on the newer program over that on the older one. If its "
                   "interval excludes 1, the two effects depend on each other.",

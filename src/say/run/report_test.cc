@@ -126,9 +126,9 @@ TEST(MakeReportDocument, ShowsWhetherTheExporterOrTheRuntimeChanged) {
     }
     return rows;
   };
-  EXPECT_THAT(rows_of("release_effects", {"release", "export", "exporter", "runtime"}),
-              testing::ElementsAre("2 of 2|the export did not change|—|0.83x|", "3 of 3|changed|2.00x|same|",
-                                   "4 of 4|changed|—|—|"));
+  EXPECT_THAT(
+      rows_of("release_effects", {"release", "export", "exporter", "runtime"}),
+      testing::ElementsAre("2 of 2|unchanged|—|0.83x|", "3 of 3|changed|2.00x|same|", "4 of 4|changed|—|—|"));
   EXPECT_THAT(rows_of("releases", {"release", "speedup"}),
               testing::ElementsAre("1 of 1||", "2 of 2|0.83x|", "3 of 3|2.00x|", "4 of 4|same|"));
 }
