@@ -16,6 +16,7 @@
 #include "core/file/file.h"
 #include "core/text/split.h"
 #include "core/text/text.h"
+#include "inference/libraries.h"
 #include "openvino/openvino.h"
 #include "platform.h"
 #include "protocol/messages.h"
@@ -87,10 +88,10 @@ std::string LoadXnnpack(bool exact) {
     why_no_xnnpack = LoaderError();
     return protocol::kXnnpackClock;
   }
-  // Any function of XNNPACK tells which segment's calls of the clock get the fast clock. What reports the
+  // A function of XNNPACK's own tells which segment's calls of the clock get the fast clock. What reports the
   // operators' times is in the library of the function that is called: the tracer's, if this ExecuTorch has
   // none of its own.
-  const void* const xnnpack = ::dlsym(handle, "xnn_deinitialize");
+  const void* const xnnpack = ::dlsym(handle, kXnnpackFunction);
   const void* const tracer = ::dlsym(RTLD_DEFAULT, "xnn_invoke_runtime");
   return exact && xnnpack != nullptr && UseFastClockIn(xnnpack, tracer) ? protocol::kExactClock
                                                                         : protocol::kXnnpackClock;

@@ -128,9 +128,9 @@ void RequireOneXnnpack() {
   for (const std::string& path : mapped) {
     void* const handle = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) continue;
-    Dl_info found{};  // the symbol, which no tracer defines, may be in a dependency of this library
-    const void* const found_at = ::dlsym(handle, "xnn_deinitialize");
-    if (found_at != nullptr && ::dladdr(found_at, &found) != 0) holders.insert(found.dli_fname);
+    Dl_info found{};  // the function may be in a dependency of this library
+    const void* const function = ::dlsym(handle, kXnnpackFunction);
+    if (function != nullptr && ::dladdr(function, &found) != 0) holders.insert(found.dli_fname);
     ::dlclose(handle);
   }
   if (holders.size() < 2) return;

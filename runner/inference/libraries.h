@@ -15,6 +15,10 @@ std::vector<protocol::MappedLibrary> MappedExecutorchLibraries();
 // outside of a wheel has the version of the build if its build ID is the build's. Empty: not known.
 std::string MappedExecutorchVersion(const std::vector<protocol::MappedLibrary>& libraries);
 
+// A function by which XNNPACK's library is found: of those that every XNNPACK has, one that no tracer
+// (runtimes/portable_tracer.cc) defines, too.
+inline constexpr const char* kXnnpackFunction = "xnn_deinitialize";
+
 // Throws Error (kDeviceFailed), naming both libraries, if two mapped libraries define XNNPACK's functions,
 // since it is then unknown which of them runs an operator.
 void RequireOneXnnpack();

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "inference/libraries.h"
 
 #if defined(__linux__)
 #include <link.h>
@@ -72,9 +73,9 @@ LoadedLibrary LoadedLibrary::Containing(const void*, const char*) {
 #endif
 
 LoadedLibrary LoadedLibrary::FindXnnpack() {
-  const void* const initialize = ::dlsym(RTLD_DEFAULT, "xnn_deinitialize");
-  if (initialize == nullptr) throw CannotWatch("the XNNPACK backend is not loaded as a library of its own");
-  LoadedLibrary library = Containing(initialize, "the XNNPACK backend");
+  const void* const function = ::dlsym(RTLD_DEFAULT, kXnnpackFunction);
+  if (function == nullptr) throw CannotWatch("the XNNPACK backend is not loaded as a library of its own");
+  LoadedLibrary library = Containing(function, "the XNNPACK backend");
   library.functions_ = library.file_.Functions();
   for (const ElfFile::Slot& slot : library.file_.Slots()) {
     if (slot.defined != 0) library.own_slots_[slot.address] = slot.defined;
