@@ -23,14 +23,13 @@ constexpr std::int64_t kMostTokens = 1 << 24;
 // What a loaded method is to a step.
 enum class StepRole { kEncoder, kEmbedding, kDecoder };
 
-StepRole RoleOf(const Model& model, const std::string& method) {
-  const auto shape = model.StepOf(method);
+StepRole RoleOf(const std::optional<StepShape>& shape) {
   return !shape ? StepRole::kEncoder : shape->position ? StepRole::kDecoder : StepRole::kEmbedding;
 }
 
 std::vector<std::string> MethodsOf(const Model& model, StepRole role) {
   std::vector<std::string> names = model.methods();
-  std::erase_if(names, [&](const std::string& name) { return RoleOf(model, name) != role; });
+  std::erase_if(names, [&](const std::string& name) { return RoleOf(model.StepOf(name)) != role; });
   return names;
 }
 
@@ -38,8 +37,9 @@ std::vector<std::string> MethodsOf(const Model& model, StepRole role) {
 std::string MethodFor(const Model& model, std::int64_t tokens, StepRole role = StepRole::kDecoder) {
   std::string best;
   std::int64_t limit = 0;
-  for (const std::string& name : MethodsOf(model, role)) {
+  for (const std::string& name : model.methods()) {
     const auto shape = model.StepOf(name);
+    if (RoleOf(shape) != role) continue;
     if (!(shape->dynamic ? tokens <= shape->tokens : tokens == shape->tokens)) continue;
     if (best.empty() || shape->tokens < limit) best = name, limit = shape->tokens;
   }
@@ -200,11 +200,12 @@ void SetPlace(Model& model, const protocol::Place& place) {
     return;
   }
   model.Select(place.method);
-  if (RoleOf(model, place.method) == StepRole::kEncoder) return;
-  if (RoleOf(model, place.method) == StepRole::kDecoder)
+  const auto shape = model.StepOf(place.method);
+  if (RoleOf(shape) == StepRole::kEncoder) return;
+  if (RoleOf(shape) == StepRole::kDecoder)
     throw Error(ExitCode::kUsage, fmt::format("'{}' is chosen by the number of tokens", place.method))
         .Remedy("leave out \"method\"");
-  if (place.tokens > model.StepOf(place.method)->tokens) throw NoMethodTakes(place.tokens);
+  if (place.tokens > shape->tokens) throw NoMethodTakes(place.tokens);
   model.SetStep(tokens, place.at);
 }
 
