@@ -51,9 +51,17 @@ void RequireProgram(const std::string& program, const std::string& remedy) {
   }
 }
 
+}  // namespace
+
+fs::path RunnerBuildFolder(const fs::path& checkout, BundleTarget target) {
+  return checkout / "build" / SelectToolchain(target).preset;
+}
+
+namespace {
+
 // Builds etprof-runner and returns its path.
 fs::path BuildRunner(const BundleOptions& options, const Toolchain& toolchain) {
-  const fs::path folder = options.checkout / "build" / toolchain.preset;
+  const fs::path folder = RunnerBuildFolder(options.checkout, options.target);
   const fs::path tools = options.checkout / ".venv" / "bin";
   RequireProgram((tools / "cmake").string(), "run script/bootstrap");
   RequireProgram((tools / "ninja").string(), "run script/bootstrap");

@@ -30,6 +30,9 @@ struct BundleOptions {
   StepProgress progress;
 };
 
+// The build folder of a target's etprof-runner in a checkout, which also has what bundles leave out.
+std::filesystem::path RunnerBuildFolder(const std::filesystem::path& checkout, BundleTarget target);
+
 struct Bundle {
   std::filesystem::path folder;
   BundleManifest manifest;

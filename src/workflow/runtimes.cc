@@ -8,6 +8,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "bundle/bundle.h"
 #include "bundle/manifest.h"
 #include "bundle/wheel.h"
 #include "core/error.h"
@@ -156,7 +157,7 @@ std::vector<std::pair<std::string, fs::path>> LibrariesOf(const Release& release
 fs::path StandInsOf(const fs::path& runner, const RunnerTarget& target) {
   // A bundle has no other files than those to push.
   fs::path built = fs::canonical(runner).parent_path();
-  if (target.bundle) built = CheckoutRoot().value_or("") / "build" / "runner-linux-aarch64";
+  if (target.bundle) built = RunnerBuildFolder(CheckoutRoot().value_or(""), BundleTarget::kLinuxAarch64);
   fs::path stand_ins = built / "portable-runtime";
   if (Exists(stand_ins)) return stand_ins;
   throw Error(ExitCode::kBadInput,
