@@ -38,6 +38,7 @@ std::string ExportFailure(const ToolResult& result) {
 }
 
 void ExportWithReleases(VersionsOptions& options, WorkflowProgress& progress) {
+  options.RequireValid();
   if (!options.ExportsModel()) return;
   const std::vector<std::string> versions = options.Versions();
   for (const std::string& version : versions) {

@@ -362,7 +362,7 @@ MeasureJobs MakeJobs(const LadderOptions& options) {
 
 MeasureJobs MakeJobs(const VersionsOptions& options) {
   RequireValidRequest(options.measure);
-  options.ExportsModel();
+  options.RequireValid();
   return MakeJobOfOneDevice(options, "versions");
 }
 
@@ -371,19 +371,21 @@ std::vector<std::string> VersionsOptions::Versions() const {
 }
 
 bool VersionsOptions::ExportsModel() const {
+  std::error_code none;
+  return fs::path(model).extension() != ".pte" && !fs::is_regular_file(model, none);
+}
+
+void VersionsOptions::RequireValid() const {
   for (const std::string& version : versions) RequireUsableRelease(version);
   if (versions.size() == 1 || std::set(versions.begin(), versions.end()).size() != versions.size()) {
     throw Error(ExitCode::kUsage, "`--versions` needs at least two releases, each once")
         .Remedy(fmt::format("leave it out for all: {}", fmt::join(VerifiedReleases(), ", ")));
   }
-  std::error_code none;
-  const bool program = fs::path(model).extension() == ".pte" || fs::is_regular_file(model, none);
-  if (program && !(dtype.empty() && backend.empty())) {
+  if (!ExportsModel() && !(dtype.empty() && backend.empty())) {
     throw Error(ExitCode::kUsage,
                 "`--dtype` and `--backend` are for a model that is exported, and this is a program")
         .Remedy("give the model, as `etprof export --model` takes it");
   }
-  return !program;
 }
 
 bool Measured::Interrupted() const {

@@ -89,9 +89,9 @@ struct VersionsOptions {
   std::vector<ReleaseProgram> programs = {};  // the exports by version; empty: the model is a .pte
 
   std::vector<std::string> Versions() const;
-  // Whether each release exports the model. Throws Error (kUsage) for versions, or options of exports, that
-  // are wrong.
-  bool ExportsModel() const;
+  bool ExportsModel() const;  // each release exports it: it is not a .pte
+  // Throws Error (kUsage) for versions, or options of exports, that are wrong.
+  void RequireValid() const;
 
   static void Describe(auto& v) {
     v("model", &VersionsOptions::model);
@@ -119,7 +119,7 @@ ToolResult RunExport(const std::vector<std::string>& options, const WorkflowProg
 // Why it failed.
 std::string ExportFailure(const ToolResult& result);
 // Sets `programs` if the model is not a .pte: exports it with each release. Throws Error (kUsage as
-// ExportsModel, kDeviceFailed for a release that cannot export it, kInterrupted).
+// RequireValid, kDeviceFailed for a release that cannot export it, kInterrupted).
 void ExportWithReleases(VersionsOptions& options, WorkflowProgress& progress);
 
 // Makes the jobs of a command. Throws Error (kUsage, kBadInput) for options that are known to be wrong before
