@@ -462,16 +462,9 @@ def versions() -> Versions:
         executorch=executorch_version.__version__,
         executorch_git_sha=executorch_version.git_version,
         python=platform.python_version(),
-        torch=_package_version("torch"),
-        torchao=_package_version("torchao"),
+        torch=releases.installed_version("torch"),
+        torchao=releases.installed_version("torchao"),
     )
-
-
-def _package_version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 def _require(package: str, model: str) -> None:

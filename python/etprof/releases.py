@@ -44,7 +44,7 @@ def use(release: str | None, wheel: Path | None, progress: Progress) -> tuple[st
     Raises:
         ReleaseError: It cannot be installed, was changed since, or the wheel is of another release.
     """
-    if wheel is None and release == _installed("executorch"):
+    if wheel is None and release == installed_version("executorch"):
         return release, []
     name = artifacts.sha256_of(wheel)[:16] if wheel is not None else release
     folder = _cache() / f"{name}-exporter"
@@ -132,7 +132,7 @@ def _outside_of_pins(found: importlib.metadata.Distribution) -> list[str]:
     for requirement in map(Requirement, found.requires or []):
         if requirement.name not in ("torch", "torchao") or requirement.extras or requirement.marker:
             continue
-        installed = _installed(requirement.name)
+        installed = installed_version(requirement.name)
         if installed is not None and not requirement.specifier.contains(installed, prereleases=True):
             notes.append(
                 f"ExecuTorch {found.version} asks for {requirement.name}{requirement.specifier}, and this is {installed}: "
@@ -141,7 +141,8 @@ def _outside_of_pins(found: importlib.metadata.Distribution) -> list[str]:
     return notes
 
 
-def _installed(package: str) -> str | None:
+def installed_version(package: str) -> str | None:
+    """The version of an installed package; None: it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
