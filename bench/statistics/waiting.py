@@ -2,7 +2,7 @@
 
 Measures an example model at two sizes with one of the CPU's extensions off and on, against itself, and against a
 slightly larger one, on an idle machine and beside other processes. The difference of a pair's mean effect from its idle one is what waiting does to
-every launch alike, so that the spread between launches does not show it (kWaitingErrorFactor in src/compare/comparison.h).
+every launch alike, so that the spread between launches does not show it (kWaitingErrorFactor in src/profile/compare/comparison.h).
 
     .venv/bin/python bench/statistics/waiting.py [--seconds 60] [--launches 60] [--out FILE.md] [--json FILE]
 """

@@ -17,16 +17,16 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/host_time.h"
-#include "analysis/profile.h"
+#include "profile/analysis/host_time.h"
+#include "profile/analysis/profile.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/json/json.h"
 #include "core/json/json_members.h"
-#include "etdump/reader.h"
-#include "etdump/trace.h"
+#include "format/etdump/reader.h"
+#include "format/etdump/trace.h"
 #include "native.h"
-#include "program/read/program_reader.h"
+#include "format/program/read/program_reader.h"
 #include "render/document.h"
 #include "render/inspect.h"
 #include "render/json/json.h"

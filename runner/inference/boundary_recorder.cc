@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kReservedOperators = 4096;
 
-// The same kinds of spans as in analysis/span_tree.cc.
+// The same kinds of spans as in profile/analysis/span_tree.cc.
 std::string SpanKind(std::string_view name) {
   if (name == "OPERATOR_CALL") return "operator_call";
   if (name == "DELEGATE_CALL") return "delegate_call";

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/text/split.h"
 #include "core/text/text.h"
-#include "program/static_facts.h"
+#include "format/program/static_facts.h"
 #include "render/csv/table_csv.h"
 #include "render/document.h"
 

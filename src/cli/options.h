@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/json/json_members.h"
-#include "etdump/reader.h"
+#include "format/etdump/reader.h"
 #include "say/document.h"
 #include "workflow/measure/request.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "compare/gate.h"
 #include "core/json/describe.h"
 #include "history/history_file.h"
+#include "profile/compare/gate.h"
 
 namespace etprof {
 

@@ -10,8 +10,8 @@
 #include <thread>
 #include <tuple>
 
-#include "checkout/provenance.h"
-#include "checkout/runner/runner_binary.h"
+#include "build/checkout/provenance.h"
+#include "build/checkout/runner/runner_binary.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file/file.h"

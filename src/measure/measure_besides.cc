@@ -12,6 +12,7 @@
 #include "core/json/json_members.h"
 #include "core/text/text.h"
 #include "device/conditions/clusters.h"
+#include "format/program/read/program_reader.h"
 #include "measure/instructions/instructions.h"
 #include "measure/instructions/instrument.h"
 #include "measure/schedule/forecast.h"
@@ -20,7 +21,6 @@
 #include "measure/store/run_files.h"
 #include "measure/store/watch.h"
 #include "measure/values/values.h"
-#include "program/read/program_reader.h"
 
 namespace etprof {
 namespace {

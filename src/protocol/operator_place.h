@@ -8,7 +8,8 @@
 
 namespace etprof::protocol {
 
-// Identifies an operator of a method to the runner: OperatorKey (analysis/profile.h) without the method.
+// Identifies an operator of a method to the runner: OperatorKey (profile/analysis/profile.h) without the
+// method.
 struct OperatorPlace {
   std::int64_t chain = 0;
   std::int64_t instruction = 0;  // -1: the method itself

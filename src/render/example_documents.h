@@ -6,10 +6,10 @@
 
 #include "core/file/file.h"
 #include "device/survey.h"
+#include "format/program/program.h"
+#include "format/program/read/data_file.h"
+#include "format/program/read/program_reader.h"
 #include "history/trends.h"
-#include "program/program.h"
-#include "program/read/data_file.h"
-#include "program/read/program_reader.h"
 #include "protocol/peaks.h"
 #include "report/bisection.h"
 #include "report/check.h"

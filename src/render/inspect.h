@@ -4,8 +4,8 @@
 #include <ostream>
 #include <string>
 
-#include "program/program.h"
-#include "program/read/data_file.h"
+#include "format/program/program.h"
+#include "format/program/read/data_file.h"
 
 namespace etprof {
 

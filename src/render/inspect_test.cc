@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "core/text/display_width.h"
-#include "program/source/source_map.h"
+#include "format/program/source/source_map.h"
 #include "render/document.h"
 #include "say/subjects.h"
 

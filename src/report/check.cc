@@ -9,10 +9,10 @@
 #include <map>
 #include <set>
 
-#include "analysis/operators.h"
 #include "core/text/text.h"
 #include "core/units.h"
 #include "measure/store/run_warnings.h"
+#include "profile/analysis/operators.h"
 #include "report/generate/generate.h"
 #include "report/kernels/watched.h"
 #include "report/run/pair.h"

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "compare/gate.h"
+#include "format/program/source/source_map.h"
 #include "measure/config/config.h"
-#include "program/source/source_map.h"
+#include "profile/compare/gate.h"
 #include "report/report.h"
 
 namespace etprof {
@@ -82,7 +82,7 @@ struct CheckItem {
   bool IsMemory() const { return kind == Kind::kPeakMemory || kind == Kind::kCache; }
   // Whether it is decided by bounds, not by a test, since counts are exact.
   bool IsCounted() const { return kind == Kind::kInstructions || kind == Kind::kCache; }
-  // MoreLaunchesMayDecideClaim (compare/gate.h) for this claim.
+  // MoreLaunchesMayDecideClaim (profile/compare/gate.h) for this claim.
   bool MayBeDecidedWith(double launches) const;
 
   static constexpr const char* kSchemaName = "check";
@@ -272,8 +272,8 @@ struct CheckReport {
 };
 
 // Tests all limits for all pairs of the report's run and controls the false discovery rate over all claims
-// together (compare/gate.h). Interleaved launches give the paired estimate. Variants without common rounds
-// give Welch's estimate of the values of launches, and plain traces the estimate of the comparison.
+// together (profile/compare/gate.h). Interleaved launches give the paired estimate. Variants without common
+// rounds give Welch's estimate of the values of launches, and plain traces the estimate of the comparison.
 CheckReport AssembleCheck(const Report& report, const CheckLimits& limits);
 
 // Makes the result for a pair whose variants have the same program, runner, and settings, so that nothing has

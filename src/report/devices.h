@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/comparison.h"
+#include "profile/compare/comparison.h"
 #include "report/report.h"
 
 namespace etprof {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/profile.h"
-#include "etdump/testing.h"
+#include "format/etdump/testing.h"
+#include "profile/analysis/profile.h"
 #include "report/report.h"
 
 // Small traces and runs with known numbers for the tests of report/ and render/.

@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/profile.h"
-#include "compare/comparison.h"
 #include "core/json/describe.h"
 #include "core/units.h"
+#include "format/program/source/export_notes.h"
+#include "format/program/source/noise_budget.h"
 #include "measure/store/run_data.h"
-#include "program/source/export_notes.h"
-#include "program/source/noise_budget.h"
+#include "profile/analysis/profile.h"
+#include "profile/compare/comparison.h"
 #include "report/findings/insight.h"
 #include "report/findings/speedup.h"
 #include "report/kernels/matrix_kernels.h"

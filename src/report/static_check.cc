@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "core/text/text.h"
-#include "program/summary.h"
-#include "program/tensors.h"
-#include "program/work.h"
-#include "program/xnn/kleidiai.h"
+#include "format/program/summary.h"
+#include "format/program/tensors.h"
+#include "format/program/work.h"
+#include "format/program/xnn/kleidiai.h"
 #include "report/diff/diff.h"
 #include "report/diff/program_nodes.h"
 

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "compare/gate.h"
 #include "core/file/file.h"
 #include "core/json/describe.h"
-#include "program/program.h"
-#include "program/source/source_map.h"
-#include "program/static_facts.h"
+#include "format/program/program.h"
+#include "format/program/source/source_map.h"
+#include "format/program/static_facts.h"
+#include "profile/compare/gate.h"
 
 namespace etprof {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "compare/comparison.h"
 #include "core/json/describe.h"
+#include "profile/compare/comparison.h"
 
 namespace etprof {
 

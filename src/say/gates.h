@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "compare/gate.h"
+#include "profile/compare/gate.h"
 #include "say/document.h"
 
 namespace etprof {

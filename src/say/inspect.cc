@@ -6,13 +6,13 @@
 #include <map>
 
 #include "core/units.h"
-#include "program/language_model.h"
-#include "program/program.h"
-#include "program/read/data_file.h"
-#include "program/source/source_map.h"
-#include "program/summary.h"
-#include "program/tensors.h"
-#include "program/xnn/memory_estimate.h"
+#include "format/program/language_model.h"
+#include "format/program/program.h"
+#include "format/program/read/data_file.h"
+#include "format/program/source/source_map.h"
+#include "format/program/summary.h"
+#include "format/program/tensors.h"
+#include "format/program/xnn/memory_estimate.h"
 #include "say/subjects.h"
 #include "say/wording.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/comparison.h"
+#include "profile/compare/comparison.h"
 #include "report/report.h"
 
 // Texts of numbers and verdicts, the same in all formats. They are plain text: renderers escape them.

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json/json_schema_of.h"
+#include "format/program/source/noise_budget.h"
 #include "history/trends.h"
 #include "measure/config/config.h"
 #include "measure/config/suite_config.h"
@@ -8,7 +9,6 @@
 #include "measure/store/run_data.h"
 #include "measure/store/suite_state.h"
 #include "measure/store/watch.h"
-#include "program/source/noise_budget.h"
 #include "render/csv/kit_files.h"
 #include "render/devices.h"
 #include "render/document.h"

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/profile.h"
-#include "etdump/trace.h"
+#include "format/etdump/trace.h"
 #include "measure/store/run_data.h"
+#include "profile/analysis/profile.h"
 #include "validate/findings.h"
 
 namespace etprof {

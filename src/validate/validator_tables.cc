@@ -10,9 +10,9 @@
 #include "core/text/csv_reader.h"
 #include "measure/store/latency_csv.h"
 #include "measure/store/run_files.h"
+#include "profile/timeline/timeline_row.h"
 #include "render/csv/kit_files.h"
 #include "render/csv/table_csv.h"
-#include "timeline/timeline_row.h"
 #include "validate/difference.h"
 #include "validate/validator.h"
 

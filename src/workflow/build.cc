@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "checkout/build_log.h"
+#include "build/checkout/build_log.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/text/split.h"

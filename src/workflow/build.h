@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "bundle/bundle.h"
-#include "checkout/requirements.h"
-#include "checkout/runner/runner_build.h"
+#include "build/bundle/bundle.h"
+#include "build/checkout/requirements.h"
+#include "build/checkout/runner/runner_build.h"
 #include "workflow/progress.h"
 
 namespace etprof {

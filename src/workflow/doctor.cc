@@ -10,10 +10,10 @@
 #include <optional>
 #include <sstream>
 
-#include "bundle/bundle.h"
-#include "bundle/wheel.h"
-#include "checkout/host_tools.h"
-#include "checkout/requirements.h"
+#include "build/bundle/bundle.h"
+#include "build/bundle/wheel.h"
+#include "build/checkout/host_tools.h"
+#include "build/checkout/requirements.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/units.h"

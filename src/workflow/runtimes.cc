@@ -8,9 +8,9 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "bundle/bundle.h"
-#include "bundle/manifest.h"
-#include "bundle/wheel.h"
+#include "build/bundle/bundle.h"
+#include "build/bundle/manifest.h"
+#include "build/bundle/wheel.h"
 #include "core/error.h"
 #include "core/file/elf_file.h"
 #include "core/file/file.h"

@@ -4,9 +4,9 @@
 
 #include "core/error.h"
 #include "core/text/text.h"
+#include "format/program/read/bundled_program.h"
+#include "format/program/read/program_reader.h"
 #include "measure/config/thresholds.h"
-#include "program/read/bundled_program.h"
-#include "program/read/program_reader.h"
 #include "workflow/analyze/analyze.h"
 
 namespace etprof {

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "device/tool.h"
-#include "etdump/reader.h"
+#include "format/etdump/reader.h"
 #include "workflow/runtimes.h"
 
 namespace etprof {

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/host_time.h"
-#include "analysis/profile.h"
 #include "fuzz.h"
+#include "profile/analysis/host_time.h"
+#include "profile/analysis/profile.h"
 #include "render/csv/kit_files.h"
 #include "render/json/json.h"
 #include "render/report.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "analysis/profile.h"
-#include "etdump/trace.h"
+#include "format/etdump/trace.h"
+#include "profile/analysis/profile.h"
 
 namespace etprof::fuzz {
 

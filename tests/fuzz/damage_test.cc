@@ -15,14 +15,14 @@
 
 #include "check_profile.h"
 #include "core/sanitizer.h"
-#include "etdump/reader.h"
 #include "etdump_schema_flatcc_generated.h"
+#include "format/etdump/reader.h"
+#include "format/program/read/program_reader.h"
 #include "fuzz.h"
 #include "measure/config/config.h"
 #include "measure/store/latency_csv.h"
 #include "measure/store/run_data.h"
 #include "mutate_program.h"
-#include "program/read/program_reader.h"
 
 namespace etprof {
 namespace {

@@ -4,8 +4,8 @@
 #include <iostream>
 #include <string>
 
-#include "analysis/categories.h"
-#include "program/xnn/delegable.h"
+#include "format/program/xnn/delegable.h"
+#include "profile/analysis/categories.h"
 
 int main() {
   std::string name;

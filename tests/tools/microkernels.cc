@@ -4,7 +4,7 @@
 #include <iostream>
 #include <string>
 
-#include "xnnpack/microkernel.h"
+#include "format/xnnpack/microkernel.h"
 
 int main() {
   std::string name;

@@ -13,9 +13,9 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/profile.h"
 #include "core/file/file.h"
-#include "etdump/reader.h"
+#include "format/etdump/reader.h"
+#include "profile/analysis/profile.h"
 #include "render/csv/kit_files.h"
 
 namespace {

@@ -1,10 +1,10 @@
 // Simulates the decisions of `etprof check` with the interim analyses of the stop rule. Launch effects are
 // normal with a standard deviation of 2 %, and the limit is 2 %. The first table calibrates kInterimShare
-// (compare/gate.h): the probability that a claim exactly at its limit is falsely decided in one direction at
-// any of the nine interim analyses, relative to the level of each analysis. The second table measures until
-// all claims are decided, and has the false decisions if all claims are at the limit. The third table has the
-// decisions on one claim, and the number of launches, by the claim's true growth. The argument is the number
-// of measurements of the first table; the other tables use a twentieth.
+// (profile/compare/gate.h): the probability that a claim exactly at its limit is falsely decided in one
+// direction at any of the nine interim analyses, relative to the level of each analysis. The second table
+// measures until all claims are decided, and has the false decisions if all claims are at the limit. The
+// third table has the decisions on one claim, and the number of launches, by the claim's true growth. The
+// argument is the number of measurements of the first table; the other tables use a twentieth.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #include <random>
 #include <vector>
 
-#include "compare/gate.h"
+#include "profile/compare/gate.h"
 #include "stats/ratio/stop_rule.h"
 #include "stats/ratio/student_t.h"
 

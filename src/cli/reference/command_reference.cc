@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "bundle/bundle.h"
+#include "build/bundle/bundle.h"
 #include "cli/commands.h"
 #include "cli/reference/option_table.h"
 #include "cli/reference/schema_reference.h"

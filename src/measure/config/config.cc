@@ -19,9 +19,9 @@
 #include "device/conditions/cpus.h"
 #include "device/conditions/power_mode.h"
 #include "device/open_device.h"
+#include "format/program/read/program_reader.h"
 #include "measure/config/json_fields.h"
 #include "measure/store/run_files.h"
-#include "program/read/program_reader.h"
 
 namespace etprof {
 namespace {

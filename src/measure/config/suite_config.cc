@@ -14,11 +14,11 @@
 #include "device/conditions/clusters.h"
 #include "device/conditions/power_mode.h"
 #include "device/device.h"
+#include "format/program/static_facts.h"
 #include "measure/config/config.h"
 #include "measure/config/device_groups.h"
 #include "measure/config/json_fields.h"
 #include "measure/config/variant.h"
-#include "program/static_facts.h"
 
 namespace etprof {
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "program/static_facts.h"
+#include "format/program/static_facts.h"
 
 namespace etprof {
 

@@ -8,13 +8,13 @@
 
 #include "core/error.h"
 #include "core/text/text.h"
-#include "etdump/reader.h"
+#include "format/etdump/reader.h"
+#include "format/xnnpack/kernel_log.h"
 #include "measure/participants/device_log.h"
 #include "measure/participants/participants.h"
 #include "measure/schedule/clean_runs.h"
 #include "measure/store/run_directory.h"
 #include "measure/store/run_files.h"
-#include "xnnpack/kernel_log.h"
 
 namespace etprof {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "checkout/requirements.h"
+#include "build/checkout/requirements.h"
 #include "core/error.h"
 #include "device/executable.h"
 

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/tensors/safetensors.h"
-#include "program/read/bundled_program.h"
+#include "format/program/read/bundled_program.h"
 
 namespace etprof {
 namespace {

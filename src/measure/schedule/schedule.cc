@@ -11,11 +11,11 @@
 #include <span>
 #include <utility>
 
-#include "compare/comparison.h"
 #include "core/random.h"
 #include "core/text/text.h"
 #include "device/device.h"
 #include "measure/schedule/run_cost.h"
+#include "profile/compare/comparison.h"
 #include "stats/distribution.h"
 
 namespace etprof {

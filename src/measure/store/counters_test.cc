@@ -5,8 +5,8 @@
 
 #include <sstream>
 
-#include "analysis/profile.h"
 #include "core/error.h"
+#include "profile/analysis/profile.h"
 
 namespace etprof {
 namespace {

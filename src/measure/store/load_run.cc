@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/json/json.h"
+#include "format/xnnpack/kernel_log.h"
 #include "measure/config/config.h"
 #include "measure/store/counters.h"
 #include "measure/store/foreign/foreign_layout.h"
@@ -21,7 +22,6 @@
 #include "measure/store/run_files.h"
 #include "measure/store/watch.h"
 #include "measure/values/values.h"
-#include "xnnpack/kernel_log.h"
 
 namespace etprof {
 namespace {

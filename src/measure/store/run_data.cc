@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "checkout/presets.h"
+#include "build/checkout/presets.h"
 #include "core/file/file.h"
 #include "measure/schedule/clean_runs.h"
 #include "measure/store/run_files.h"

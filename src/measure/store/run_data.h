@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/profile.h"
-#include "compare/comparison.h"
 #include "core/json/describe.h"
 #include "core/units.h"
 #include "device/conditions/other_load.h"
@@ -23,6 +21,8 @@
 #include "measure/store/counters_row.h"
 #include "measure/store/peaks_value.h"
 #include "measure/values/values_row.h"
+#include "profile/analysis/profile.h"
+#include "profile/compare/comparison.h"
 #include "protocol/messages.h"
 
 // The contents of a results directory in memory (docs/reference/files.md describes the files). A measurement

@@ -23,7 +23,7 @@
 #include "core/json/json_members.h"
 #include "core/text/text.h"
 #include "core/utc.h"
-#include "etdump/reader.h"
+#include "format/etdump/reader.h"
 #include "measure/store/run_files.h"
 
 namespace etprof {

@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/json/json_members.h"
-#include "etdump/reader.h"
+#include "format/etdump/reader.h"
 #include "measure/store/latency_csv.h"
 #include "measure/store/outputs.h"
 #include "measure/store/run_data.h"

@@ -9,13 +9,13 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "analysis/join/join.h"
 #include "core/file/file.h"
 #include "core/json/json_members.h"
 #include "core/tensors/safetensors.h"
 #include "core/tensors/tensor_values.h"
 #include "core/text/csv_members.h"
 #include "measure/store/run_files.h"
+#include "profile/analysis/join/join.h"
 
 namespace etprof {
 namespace {

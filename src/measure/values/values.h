@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "format/program/program.h"
 #include "measure/values/values_row.h"
-#include "program/program.h"
 #include "protocol/values.h"
 
 namespace etprof {

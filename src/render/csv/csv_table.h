@@ -4,9 +4,9 @@
 #include <optional>
 #include <string_view>
 
-#include "compare/comparison.h"
 #include "core/json/describe.h"
 #include "core/units.h"
+#include "profile/compare/comparison.h"
 
 // Meanings of columns that several CSV tables share, and helpers to compute their values.
 namespace etprof {

@@ -6,7 +6,7 @@
 #include <ostream>
 #include <string>
 
-#include "etdump/trace.h"
+#include "format/etdump/trace.h"
 #include "report/report.h"
 
 // Writes the files of the SME2 profiling kit: the kit's columns and keys come first, in the kit's order

@@ -14,9 +14,9 @@
 #include "measure/store/counters.h"
 #include "measure/store/latency_csv.h"
 #include "measure/store/run_files.h"
+#include "profile/timeline/timeline_row.h"
 #include "render/csv/csv_table.h"
 #include "render/csv/kit_files.h"
-#include "timeline/timeline_row.h"
 
 namespace etprof {
 namespace {

@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "core/text/csv_members.h"
+#include "profile/timeline/timeline_row.h"
 #include "render/csv/kit_files.h"
-#include "timeline/timeline_row.h"
 
 namespace etprof {
 namespace {

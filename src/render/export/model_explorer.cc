@@ -11,8 +11,8 @@
 #include "core/json/json.h"
 #include "core/text/escape.h"
 #include "core/views.h"
+#include "format/program/tensors.h"
 #include "measure/store/run_warnings.h"
-#include "program/tensors.h"
 #include "say/wording.h"
 
 namespace etprof {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "compare/match_nodes.h"
 #include "core/json/describe.h"
 #include "core/views.h"
+#include "profile/compare/match_nodes.h"
 #include "report/report.h"
 #include "say/run/report.h"
 

@@ -2,10 +2,10 @@
 
 #include "core/json/json_schema_of.h"
 #include "core/views.h"
-#include "program/language_model.h"
-#include "program/summary.h"
-#include "program/work.h"
-#include "program/xnn/memory_estimate.h"
+#include "format/program/language_model.h"
+#include "format/program/summary.h"
+#include "format/program/work.h"
+#include "format/program/xnn/memory_estimate.h"
 #include "render/inspect.h"
 
 namespace etprof {

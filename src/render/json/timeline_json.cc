@@ -4,12 +4,12 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/sampled_runs.h"
 #include "core/json/json_line.h"
 #include "core/json/json_members.h"
 #include "core/json/json_schema_of.h"
 #include "core/views.h"
 #include "measure/store/watch.h"
+#include "profile/analysis/sampled_runs.h"
 #include "render/json/json.h"
 #include "report/kernels/placed_watch.h"
 

@@ -6,11 +6,11 @@
 #include <limits>
 #include <map>
 
-#include "analysis/placed_spans.h"
-#include "analysis/sampled_runs.h"
 #include "core/error.h"
+#include "format/program/tensors.h"
 #include "measure/store/watch.h"
-#include "program/tensors.h"
+#include "profile/analysis/placed_spans.h"
+#include "profile/analysis/sampled_runs.h"
 #include "report/kernels/matrix_kernels.h"
 #include "report/kernels/placed_watch.h"
 

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <functional>
 
-#include "analysis/profile.h"
-#include "etdump/trace.h"
+#include "format/etdump/trace.h"
 #include "measure/store/run_data.h"
+#include "profile/analysis/profile.h"
 #include "render/trace/trace_writer.h"
 
 namespace etprof {

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <type_traits>
 
-#include "program/read/data_file.h"
-#include "program/summary.h"
+#include "format/program/read/data_file.h"
+#include "format/program/summary.h"
 #include "report/diff/program_nodes.h"
 
 namespace etprof {

@@ -6,11 +6,11 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/profile.h"
-#include "compare/program_change.h"
 #include "core/units.h"
-#include "program/program.h"
-#include "program/source/source_map.h"
+#include "format/program/program.h"
+#include "format/program/source/source_map.h"
+#include "profile/analysis/profile.h"
+#include "profile/compare/program_change.h"
 
 namespace etprof {
 
@@ -32,7 +32,7 @@ struct OperatorDifference {
       portable_reason;  // one clause: why the candidate does not delegate it; "": delegated, or not known
   struct Side {
     std::optional<std::int64_t> macs = {};
-    std::optional<Bytes> bytes = {};  // compulsory traffic (program/work.h)
+    std::optional<Bytes> bytes = {};  // compulsory traffic (format/program/work.h)
     std::optional<double> ns = {};    // mean self time per inference
   };
   Side baseline = {}, candidate = {};

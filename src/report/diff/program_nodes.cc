@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "compare/operator_nodes.h"
-#include "program/node_identity.h"
-#include "program/tensors.h"
-#include "program/xnn/delegable.h"
+#include "format/program/node_identity.h"
+#include "format/program/tensors.h"
+#include "format/program/xnn/delegable.h"
+#include "profile/compare/operator_nodes.h"
 #include "report/graph/model_graph.h"
 
 namespace etprof {

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "compare/match_nodes.h"
-#include "compare/program_change.h"
-#include "program/program.h"
-#include "program/source/source_map.h"
-#include "program/work.h"
+#include "format/program/program.h"
+#include "format/program/source/source_map.h"
+#include "format/program/work.h"
+#include "profile/compare/match_nodes.h"
+#include "profile/compare/program_change.h"
 
 namespace etprof {
 

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "analysis/categories.h"
+#include "profile/analysis/categories.h"
 
 // The numbers of findings; say/findings/findings.cc has the wording. Unless stated otherwise, a time is the
 // mean of one inference in ns, and an operator is an index into Profile::operators of the finding's

@@ -6,13 +6,13 @@
 #include <set>
 #include <utility>
 
-#include "analysis/operators.h"
 #include "core/text/text.h"
-#include "program/xnn/delegable.h"
+#include "format/program/xnn/delegable.h"
+#include "format/xnnpack/operator_name.h"
+#include "profile/analysis/operators.h"
 #include "report/findings/traced.h"
 #include "report/kernels/watched.h"
 #include "report/run/pair.h"
-#include "xnnpack/operator_name.h"
 
 namespace etprof {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "etdump/testing.h"
+#include "format/etdump/testing.h"
 #include "report/example_run.h"
 
 namespace etprof {

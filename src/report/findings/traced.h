@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "compare/comparison.h"
+#include "profile/compare/comparison.h"
 #include "report/report.h"
 
 namespace etprof {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "compare/comparison.h"
 #include "core/json/describe.h"
 #include "core/units.h"
+#include "profile/compare/comparison.h"
 #include "report/report.h"
 #include "stats/line/line.h"
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "analysis/join/source_places.h"
 #include "core/error.h"
-#include "program/dataflow.h"
+#include "format/program/dataflow.h"
+#include "profile/analysis/join/source_places.h"
 
 namespace etprof {
 namespace {

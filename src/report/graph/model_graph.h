@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "analysis/join/program_join.h"
 #include "core/units.h"
-#include "program/program.h"
-#include "program/source/source_map.h"
-#include "program/tensors.h"
-#include "program/work.h"
-#include "program/xnn/kleidiai.h"
+#include "format/program/program.h"
+#include "format/program/source/source_map.h"
+#include "format/program/tensors.h"
+#include "format/program/work.h"
+#include "format/program/xnn/kleidiai.h"
+#include "profile/analysis/join/program_join.h"
 #include "report/report.h"
 
 namespace etprof {

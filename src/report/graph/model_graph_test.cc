@@ -5,10 +5,10 @@
 
 #include <stdexcept>
 
-#include "analysis/join/join.h"
-#include "analysis/testing.h"
 #include "core/error.h"
-#include "program/read/program_reader.h"
+#include "format/program/read/program_reader.h"
+#include "profile/analysis/join/join.h"
+#include "profile/analysis/testing.h"
 
 namespace etprof {
 namespace {

@@ -4,13 +4,13 @@
 #include <charconv>
 #include <map>
 
-#include "compare/comparison.h"
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/text/csv_reader.h"
 #include "core/text/text.h"
+#include "format/xnnpack/operator_name.h"
 #include "measure/store/run_files.h"
-#include "xnnpack/operator_name.h"
+#include "profile/compare/comparison.h"
 
 namespace etprof {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/profile.h"
+#include "format/xnnpack/kernel_use.h"
 #include "measure/store/run_data.h"
+#include "profile/analysis/profile.h"
 #include "report/kernels/watched.h"
-#include "xnnpack/kernel_use.h"
 
 namespace etprof {
 

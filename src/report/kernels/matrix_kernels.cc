@@ -5,10 +5,10 @@
 #include <string_view>
 #include <tuple>
 
-#include "analysis/operators.h"
+#include "format/xnnpack/operator_name.h"
 #include "isa/features.h"
+#include "profile/analysis/operators.h"
 #include "report/kernels/watched.h"
-#include "xnnpack/operator_name.h"
 
 namespace etprof {
 namespace {

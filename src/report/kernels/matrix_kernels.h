@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/profile.h"
 #include "core/json/describe.h"
-#include "program/xnn/kleidiai.h"
+#include "format/program/xnn/kleidiai.h"
+#include "profile/analysis/profile.h"
 #include "protocol/messages.h"
 #include "report/kernels/watched.h"
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "etdump/reader.h"
+#include "format/etdump/reader.h"
 
 namespace etprof {
 namespace {

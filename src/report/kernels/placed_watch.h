@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/profile.h"
 #include "measure/store/watch.h"
+#include "profile/analysis/profile.h"
 
 namespace etprof {
 

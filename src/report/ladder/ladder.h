@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "compare/comparison.h"
 #include "core/json/describe.h"
 #include "core/views.h"
+#include "profile/compare/comparison.h"
 
 namespace etprof {
 

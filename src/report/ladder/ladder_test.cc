@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "etdump/reader.h"
+#include "format/etdump/reader.h"
 #include "report/ladder/example_ladder.h"
 #include "report/ladder/matrix.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "compare/comparison.h"
 #include "core/json/describe.h"
 #include "core/views.h"
+#include "profile/compare/comparison.h"
 
 namespace etprof {
 

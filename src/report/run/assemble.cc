@@ -4,11 +4,12 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/operators.h"
 #include "core/text/text.h"
-#include "delegates/delegate.h"
+#include "format/delegates/delegate.h"
 #include "measure/config/config.h"
 #include "measure/store/peaks.h"
+#include "profile/analysis/operators.h"
+#include "profile/timeline/timeline_csv.h"
 #include "report/ladder/matrix.h"
 #include "report/report.h"
 #include "report/run/pair.h"
@@ -16,7 +17,6 @@
 #include "report/run/stored_runs.h"
 #include "stats/ratio/launches.h"
 #include "stats/ratio/multiple.h"
-#include "timeline/timeline_csv.h"
 
 namespace etprof {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/operators.h"
-#include "compare/module_paths.h"
 #include "core/text/text.h"
+#include "profile/analysis/operators.h"
+#include "profile/compare/module_paths.h"
 #include "report/run/pair.h"
 
 namespace etprof {

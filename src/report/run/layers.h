@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/profile.h"
-#include "compare/comparison.h"
 #include "core/json/describe.h"
 #include "core/units.h"
+#include "profile/analysis/profile.h"
+#include "profile/compare/comparison.h"
 
 namespace etprof {
 

@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
-#include "analysis/operators.h"
 #include "core/units.h"
+#include "format/xnnpack/operator_name.h"
 #include "measure/store/peaks.h"
+#include "profile/analysis/operators.h"
 #include "stats/distribution.h"
 #include "stats/ratio/launches.h"
-#include "xnnpack/operator_name.h"
 
 namespace etprof {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/profile.h"
 #include "core/json/describe.h"
 #include "measure/store/peaks_value.h"
+#include "profile/analysis/profile.h"
 
 namespace etprof {
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "etdump/testing.h"
+#include "format/etdump/testing.h"
 
 namespace etprof {
 namespace {

@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "analysis/operators.h"
 #include "core/text/text.h"
+#include "profile/analysis/operators.h"
 #include "stats/stability.h"
 
 namespace etprof {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/profile.h"
 #include "core/json/describe.h"
+#include "profile/analysis/profile.h"
 #include "report/findings/insight.h"
 #include "stats/distribution.h"
 

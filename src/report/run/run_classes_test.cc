@@ -6,7 +6,7 @@
 #include <functional>
 #include <random>
 
-#include "etdump/testing.h"
+#include "format/etdump/testing.h"
 #include "report/example_run.h"
 
 namespace etprof {

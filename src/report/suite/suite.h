@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "compare/comparison.h"
-#include "compare/gate.h"
 #include "core/json/describe.h"
 #include "measure/store/suite_state.h"
+#include "profile/compare/comparison.h"
+#include "profile/compare/gate.h"
 #include "report/report.h"
 
 namespace etprof {

@@ -7,7 +7,7 @@
 
 #include "core/json/describe.h"
 #include "core/units.h"
-#include "program/program.h"
+#include "format/program/program.h"
 #include "report/findings/traced.h"
 #include "report/run/pair.h"
 #include "say/run/report.h"

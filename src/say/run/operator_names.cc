@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/operators.h"
+#include "profile/analysis/operators.h"
 
 namespace etprof {
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "analysis/profile.h"
+#include "profile/analysis/profile.h"
 
 namespace etprof {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "analysis/join/program_join.h"
+#include "profile/analysis/join/program_join.h"
 #include "say/run/report_parts.h"
 
 namespace etprof::say {

@@ -15,6 +15,7 @@
 #include "core/parallel.h"
 #include "core/text/escape.h"
 #include "measure/store/run_files.h"
+#include "profile/timeline/timeline_csv.h"
 #include "render/csv/kit_files.h"
 #include "render/csv/table_csv.h"
 #include "render/document.h"
@@ -22,7 +23,6 @@
 #include "render/page/html.h"
 #include "render/report.h"
 #include "say/subjects.h"
-#include "timeline/timeline_csv.h"
 #include "validate/difference.h"
 
 namespace etprof {

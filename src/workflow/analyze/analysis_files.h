@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/profile.h"
-#include "etdump/trace.h"
+#include "format/etdump/trace.h"
 #include "measure/store/run_data.h"
+#include "profile/analysis/profile.h"
 #include "report/kernels/kernels.h"
 #include "report/report.h"
 

@@ -7,17 +7,17 @@
 #include <span>
 #include <utility>
 
-#include "analysis/host_time.h"
-#include "analysis/join/join.h"
 #include "core/error.h"
 #include "core/file/sha256.h"
 #include "core/parallel.h"
+#include "format/program/read/program_reader.h"
+#include "format/program/source/export_notes.h"
+#include "format/program/source/source_fit.h"
 #include "measure/store/foreign/foreign_layout.h"
-#include "program/read/program_reader.h"
-#include "program/source/export_notes.h"
-#include "program/source/source_fit.h"
+#include "profile/analysis/host_time.h"
+#include "profile/analysis/join/join.h"
+#include "profile/timeline/timeline_csv.h"
 #include "report/kernels/kernels.h"
-#include "timeline/timeline_csv.h"
 
 namespace etprof {
 namespace {

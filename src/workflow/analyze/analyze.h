@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "analysis/profile.h"
-#include "etdump/reader.h"
-#include "etdump/trace.h"
+#include "format/etdump/reader.h"
+#include "format/etdump/trace.h"
+#include "format/program/program.h"
+#include "format/program/source/source_map.h"
 #include "measure/store/run_data.h"
-#include "program/program.h"
-#include "program/source/source_map.h"
+#include "profile/analysis/profile.h"
 #include "report/report.h"
 #include "workflow/analyze/analysis_files.h"
 

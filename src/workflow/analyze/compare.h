@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "etdump/reader.h"
+#include "format/etdump/reader.h"
 #include "report/report.h"
 
 namespace etprof {

@@ -8,10 +8,10 @@
 
 #include "core/error.h"
 #include "core/file/sha256.h"
-#include "program/read/program_reader.h"
-#include "program/source/noise_budget.h"
+#include "format/program/read/program_reader.h"
+#include "format/program/source/noise_budget.h"
+#include "format/xnnpack/operator_name.h"
 #include "workflow/analyze/analyze.h"
-#include "xnnpack/operator_name.h"
 
 namespace etprof {
 namespace {

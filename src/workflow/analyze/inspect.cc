@@ -9,7 +9,7 @@
 #include "core/file/file.h"
 #include "core/file/sha256.h"
 #include "core/text/text.h"
-#include "program/read/program_reader.h"
+#include "format/program/read/program_reader.h"
 #include "render/export/model_explorer.h"
 #include "workflow/analyze/analyze.h"
 

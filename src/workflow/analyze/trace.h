@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "etdump/reader.h"
+#include "format/etdump/reader.h"
 #include "workflow/output.h"
 #include "workflow/progress.h"
 

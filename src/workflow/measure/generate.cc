@@ -11,9 +11,9 @@
 #include "core/error.h"
 #include "core/text/text.h"
 #include "core/units.h"
+#include "format/program/language_model.h"
+#include "format/program/read/program_reader.h"
 #include "measure/config/variant.h"
-#include "program/language_model.h"
-#include "program/read/program_reader.h"
 
 namespace etprof {
 namespace {

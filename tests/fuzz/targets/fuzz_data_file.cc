@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "format/program/read/data_file.h"
 #include "fuzz.h"
-#include "program/read/data_file.h"
 #include "render/document.h"
 #include "render/inspect.h"
 #include "say/subjects.h"

@@ -1,7 +1,7 @@
 // The input is an ETDump, which is read, attributed, and rendered.
 
 #include "check_profile.h"
-#include "etdump/reader.h"
+#include "format/etdump/reader.h"
 #include "fuzz.h"
 
 ETPROF_FUZZ_TARGET(etdump) {

@@ -6,8 +6,8 @@
 
 #include <filesystem>
 
+#include "format/program/source/etrecord.h"
 #include "fuzz.h"
-#include "program/source/etrecord.h"
 
 namespace {
 

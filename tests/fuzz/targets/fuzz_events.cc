@@ -5,8 +5,8 @@
 #include <array>
 
 #include "check_profile.h"
-#include "etdump/reader.h"
 #include "etdump_schema_flatcc_generated.h"
+#include "format/etdump/reader.h"
 #include "fuzz.h"
 
 namespace {

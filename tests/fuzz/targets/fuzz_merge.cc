@@ -1,6 +1,6 @@
 // Merges two copies of the input, which is an ETDump. Requires that the result has the runs of both.
 
-#include "etdump/reader.h"
+#include "format/etdump/reader.h"
 #include "fuzz.h"
 #include "measure/store/run_directory.h"
 

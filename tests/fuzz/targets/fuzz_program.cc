@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/join/join.h"
-#include "analysis/testing.h"
+#include "format/program/read/bundled_program.h"
+#include "format/program/read/program_reader.h"
+#include "format/program/summary.h"
 #include "fuzz.h"
 #include "mutate_program.h"
-#include "program/read/bundled_program.h"
-#include "program/read/program_reader.h"
-#include "program/summary.h"
+#include "profile/analysis/join/join.h"
+#include "profile/analysis/testing.h"
 #include "render/document.h"
 #include "render/inspect.h"
 #include "report/diff/diff.h"

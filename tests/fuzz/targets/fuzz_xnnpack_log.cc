@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "format/xnnpack/kernel_use.h"
+#include "format/xnnpack/operator_name.h"
 #include "fuzz.h"
-#include "xnnpack/kernel_use.h"
-#include "xnnpack/operator_name.h"
 
 ETPROF_FUZZ_TARGET(xnnpack_log) {
   using namespace etprof;

@@ -11,7 +11,7 @@
 #include "core/file/file.h"
 #include "core/text/split.h"
 #include "core/units.h"
-#include "etdump/reader.h"
+#include "format/etdump/reader.h"
 #include "measure/participants/participants.h"
 #include "measure/store/run_files.h"
 #include "stats/level.h"

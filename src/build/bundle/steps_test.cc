@@ -1,0 +1,49 @@
+#include "build/bundle/steps.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace etprof {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Steps, ReturnsTheOutputOfASuccessfulRun) {
+  std::vector<std::string> seen;
+  const StepOutput output = RunStep({"sh", "-c", "echo one; echo two >&2; echo three"}, "say", {},
+                                    [&](std::string_view line) { seen.emplace_back(line); });
+  EXPECT_EQ(output.out, "one\nthree\n");
+  EXPECT_EQ(output.errors, "two\n");
+  EXPECT_THAT(seen, ::testing::ElementsAre("one", "three"));
+}
+
+TEST(Steps, ErrorsNameTheActionAndTheReason) {
+  try {
+    RunStep({"sh", "-c", "echo fine; echo 'x.cc:1: error: no such thing' >&2; echo later >&2; exit 1"},
+            "build it");
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), ExitCode::kDeviceFailed);
+    EXPECT_THAT(error.Message(), HasSubstr("sh could not build it: x.cc:1: error: no such thing"));
+  }
+}
+
+TEST(Steps, ErrorsNameTheMissingProgram) {
+  try {
+    RunStep({"etprof-no-such-program"}, "be there");
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.Message(), HasSubstr("etprof-no-such-program: no such program in PATH"));
+  }
+}
+
+TEST(Steps, FindsTheLineWithTheReason) {
+  EXPECT_EQ(FindErrorLine("g++ -Werror x.cc\nx.cc:1: error: bad\ncc1plus: stopped\n"), "x.cc:1: error: bad");
+  EXPECT_EQ(FindErrorLine("one\ntwo \n\n"), "two");
+  EXPECT_EQ(FindErrorLine(""), "it does not say why");
+}
+
+}  // namespace
+}  // namespace etprof

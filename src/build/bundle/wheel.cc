@@ -1,0 +1,102 @@
+#include "build/bundle/wheel.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/file/file.h"
+
+namespace etprof {
+
+namespace fs = std::filesystem;
+
+fs::path CheckoutPython(const fs::path& checkout) {
+  fs::path python = checkout / ".venv" / "bin" / "python";
+  if (!Exists(python))
+    throw Error(ExitCode::kBadInput, "no such file").InFile(python.string()).Remedy("run `script/bootstrap`");
+  return python;
+}
+
+namespace {
+
+// Evaluates a Python expression on executorch's metadata, which must print one line.
+std::string QueryMetadata(const fs::path& checkout, const std::string& expression) {
+  const std::string script = fmt::format("import importlib.metadata as m; print({})", expression);
+  try {
+    std::string output = RunStep({CheckoutPython(checkout).string(), "-c", script}, "find executorch").out;
+    while (!output.empty() && output.back() == '\n') output.pop_back();
+    return output;
+  } catch (Error& error) {
+    throw error.Remedy("run `script/bootstrap`");
+  }
+}
+
+fs::path WheelFolder(const fs::path& checkout) { return checkout / "build" / "wheels" / "linux-aarch64"; }
+
+}  // namespace
+
+void FetchWheel(const std::string& python, const std::string& requirement,
+                const std::vector<std::string>& pip_options, const fs::path& folder) {
+  fs::create_directories(folder);
+  std::vector<std::string> download = {python,      "-m",
+                                       "pip",       "download",
+                                       "--quiet",   "--disable-pip-version-check",
+                                       "--no-deps", "--only-binary=:all:",
+                                       "--dest",    folder.string()};
+  download.insert(download.end(), pip_options.begin(), pip_options.end());
+  download.push_back(requirement);
+  try {
+    RunStep(download, "fetch " + requirement);
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() != ".whl") continue;
+      RunStep({python, "-m", "zipfile", "-e", entry.path().string(), folder.string()}, "unpack the wheel");
+      fs::remove(entry.path());
+      return;
+    }
+  } catch (Error& error) {
+    throw error.Remedy("check pip and the network");
+  }
+  throw Error(ExitCode::kDeviceFailed, "pip fetched no wheel of " + requirement).Remedy("check pip");
+}
+
+std::string InstalledExecutorch(const fs::path& checkout) {
+  return QueryMetadata(checkout, "m.version('executorch')");
+}
+
+fs::path InstalledWheel(const fs::path& checkout) {
+  return QueryMetadata(checkout, "m.distribution('executorch').locate_file('executorch')");
+}
+
+std::optional<fs::path> FetchedAarch64Wheel(const fs::path& checkout, const std::string& version) {
+  const fs::path folder = WheelFolder(checkout);
+  fs::path wheel = folder / "executorch";
+  if (!Exists(folder / fmt::format("executorch-{}.dist-info", version)) || !Exists(wheel / "lib"))
+    return std::nullopt;
+  return wheel;
+}
+
+fs::path Aarch64Wheel(const fs::path& checkout, const std::string& version, const StepProgress& progress) {
+  if (const auto fetched = FetchedAarch64Wheel(checkout, version)) return *fetched;
+  const fs::path folder = WheelFolder(checkout);
+  fs::path root = folder / "executorch";
+  const std::string requirement = "executorch==" + version;
+  progress(fmt::format("fetching {} for aarch64 Linux (18 MB)", requirement));
+  const fs::path partial = folder.string() + ".partial";
+  fs::remove_all(partial);
+  try {
+    FetchWheel(CheckoutPython(checkout).string(), requirement, {"--platform", "manylinux_2_28_aarch64"},
+               partial);
+  } catch (Error& error) {
+    throw error.Remedy(
+        fmt::format("check pip and the network, or unpack that wheel into {}", folder.string()));
+  }
+  fs::remove_all(folder);
+  fs::rename(partial, folder);
+  if (!Exists(root / "lib")) {
+    throw Error(ExitCode::kDeviceFailed, "the executorch wheel for aarch64 Linux holds no executorch/lib")
+        .InFile(folder.string())
+        .Remedy("remove the folder, and build again");
+  }
+  return root;
+}
+
+}  // namespace etprof

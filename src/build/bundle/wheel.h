@@ -1,0 +1,35 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "build/bundle/steps.h"
+
+namespace etprof {
+
+// The Python of the checkout's environment. Throws Error (kBadInput) if there is none.
+std::filesystem::path CheckoutPython(const std::filesystem::path& checkout);
+
+// Fetches a wheel by pip (as configured) and unpacks it into `folder`, which gets .../executorch. The options
+// of `pip download` choose its platform. Throws Error (kDeviceFailed).
+void FetchWheel(const std::string& python, const std::string& requirement,
+                const std::vector<std::string>& pip_options, const std::filesystem::path& folder);
+
+// The version of the executorch wheel in the checkout's .venv, such as "1.5.1". Throws Error (kDeviceFailed).
+std::string InstalledExecutorch(const std::filesystem::path& checkout);
+
+// The folder .../executorch of the wheel in the checkout's .venv. Throws Error (kDeviceFailed).
+std::filesystem::path InstalledWheel(const std::filesystem::path& checkout);
+
+// The folder .../executorch of that version's wheel for aarch64 Linux, below build/wheels/linux-aarch64;
+// absent: missing or incomplete.
+std::optional<std::filesystem::path> FetchedAarch64Wheel(const std::filesystem::path& checkout,
+                                                         const std::string& version);
+// Returns FetchedAarch64Wheel, after fetching it by pip (as configured) and unpacking it if it is absent.
+// Throws Error (kDeviceFailed).
+std::filesystem::path Aarch64Wheel(const std::filesystem::path& checkout, const std::string& version,
+                                   const StepProgress& progress);
+
+}  // namespace etprof

@@ -1,0 +1,128 @@
+#include "build/checkout/checkout.h"
+
+#include <algorithm>
+#include <array>
+
+#include "build/checkout/host_tools.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/text/text.h"
+
+namespace etprof {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kGitSeconds = 300;  // for a cold disk and dozens of submodules
+constexpr std::size_t kMaxChanged = 20;
+
+// Submodules that a runner's build does not use, though their paths do not show that.
+constexpr std::array<std::string_view, 6> kUnusedSubmodules = {"backends/xnnpack/third-party/FP16",
+                                                               "shim",
+                                                               "third-party/googletest",
+                                                               "third-party/ios-cmake",
+                                                               "third-party/prelude",
+                                                               "third-party/pybind11"};
+
+// Calls `take` for each line of `text`, without its newline.
+template <typename Take>
+void ForEachLine(std::string_view text, Take take) {
+  while (!text.empty()) {
+    const std::size_t newline = text.find('\n');
+    take(text.substr(0, newline));
+    text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
+  }
+}
+
+void ReadGitState(Checkout& checkout, const std::function<bool()>& interrupted) {
+  const auto git = [&](std::vector<std::string> arguments) {
+    std::vector<std::string> words = {"git", "-C", checkout.folder.string(), "-c", "core.quotePath=true"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return RunTool({words, {{"LC_ALL", "C"}, {"GIT_OPTIONAL_LOCKS", "0"}}, {}}, kGitSeconds, {}, interrupted);
+  };
+  try {
+    // A folder inside of another repository is not a checkout of its own.
+    const ToolRun top = git({"rev-parse", "--show-toplevel", "HEAD"});
+    std::vector<std::string> lines;
+    ForEachLine(top.output, [&lines](std::string_view line) { lines.emplace_back(line); });
+    if (!top.status.Success() || lines.size() != 2) {
+      checkout.git_problem = "git says: " + std::string(Trimmed(top.output));
+      return;
+    }
+    std::error_code error;
+    if (!fs::equivalent(lines[0], checkout.folder, error)) {
+      checkout.git_problem = "it is a folder of the repository " + lines[0];
+      return;
+    }
+    const ToolRun status =
+        git({"status", "--porcelain", "--", ".", ":(exclude)CMakeUserPresets.json*", ":(exclude)cmake-out"});
+    if (!status.status.Success()) {
+      checkout.git_problem = "git says: " + std::string(Trimmed(status.output));
+      return;
+    }
+    checkout.commit = lines[1];
+    ForEachLine(status.output, [&checkout](std::string_view line) {
+      if (checkout.changed.size() < kMaxChanged) checkout.changed.emplace_back(line);
+    });
+    checkout.dirty = !checkout.changed.empty();
+  } catch (const Error& problem) {
+    if (problem.exit_code() == ExitCode::kInterrupted) throw;
+    checkout.git_problem = problem.Message();
+  }
+}
+
+}  // namespace
+
+Checkout ReadCheckout(const fs::path& folder, const std::function<bool()>& interrupted) {
+  const auto refuse = [&folder](const char* why) {
+    return Error(ExitCode::kBadInput, why)
+        .InFile(folder.string())
+        .Remedy("give the folder of a checkout of github.com/pytorch/executorch");
+  };
+  std::error_code error;
+  Checkout checkout;
+  checkout.folder = fs::canonical(folder, error);
+  if (error) throw refuse("is not there");
+  if (!fs::is_directory(checkout.folder)) throw refuse("is not a folder");
+  if (!Exists(checkout.folder / "CMakeLists.txt")) throw refuse("has no CMakeLists.txt");
+  if (ReadTextFile(checkout.folder / "CMakeLists.txt").find("project(executorch") == std::string::npos) {
+    throw refuse("is not ExecuTorch: its CMakeLists.txt is of another project");
+  }
+  const fs::path version = checkout.folder / "version.txt";
+  if (Exists(version)) checkout.version = std::string(Trimmed(ReadTextFile(version)));
+  ReadGitState(checkout, interrupted);
+  return checkout;
+}
+
+std::vector<std::string> SubmodulePaths(std::string_view gitmodules) {
+  std::vector<std::string> paths;
+  ForEachLine(gitmodules, [&paths](std::string_view line) {
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos || Trimmed(line.substr(0, equals)) != "path") return;
+    paths.emplace_back(Trimmed(line.substr(equals + 1)));
+  });
+  return paths;
+}
+
+bool RunnerNeedsSubmodule(std::string_view path, bool llm) {
+  if (path == "third-party/ao") return llm;  // for its headers
+  if (std::ranges::find(kUnusedSubmodules, path) != kUnusedSubmodules.end()) return false;
+  if (path.starts_with("backends/")) return path.starts_with("backends/xnnpack/");
+  return !path.starts_with("examples/") && !path.starts_with("extension/llm/");
+}
+
+std::vector<std::string> MissingSubmodules(const fs::path& checkout, bool llm) {
+  std::vector<std::string> missing;
+  const fs::path gitmodules = checkout / ".gitmodules";
+  if (!Exists(gitmodules)) return missing;
+  for (const std::string& path : SubmodulePaths(ReadTextFile(gitmodules))) {
+    std::error_code error;
+    const fs::directory_iterator entries(checkout / path, error);
+    if (RunnerNeedsSubmodule(path, llm) && (error || entries == fs::directory_iterator()))
+      missing.push_back(path);
+  }
+  return missing;
+}
+
+}  // namespace etprof

@@ -1,0 +1,225 @@
+#include "build/checkout/requirements.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/file/file.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Requirements : public testing::Test {
+ protected:
+  Requirements()
+      : root_(fs::path(testing::TempDir()) /
+              ("requirements_" + std::to_string(::getpid()) + "_" +
+               testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    fs::remove_all(root_);
+    fs::create_directories(root_ / "executorch");
+    checkout_.folder = root_ / "executorch";
+    host_.system = "Linux";
+    host_.cmake = HostTool{"/bin/cmake", "3.24.0"};
+    host_.ninja = HostTool{"/bin/ninja", "1.11.1"};
+    host_.make = HostTool{"/bin/make", "4.3"};
+    host_.python = HostPython{"/bin/python3", {}};
+    host_.free_disk = 10'000'000'000;
+  }
+  ~Requirements() override { fs::remove_all(root_); }
+
+  void Write(const fs::path& file, const std::string& text) const { WriteFileAtomically(root_ / file, text); }
+  void MakeNdk(const std::string& revision) {
+    Write("ndk/build/cmake/android.toolchain.cmake", "");
+    Write("ndk/source.properties", "Pkg.Desc = Android NDK\nPkg.Revision = " + revision + "\n");
+    host_.ndk = NdkVariable{"ANDROID_NDK_HOME", root_ / "ndk"};
+  }
+  // The missing requirements as lines of "problem | remedy".
+  std::string Missing(const std::string& preset, bool llm = false) const {
+    std::string text;
+    for (const RunnerPreset& known : RunnerPresets()) {
+      if (known.name != preset) continue;
+      for (const auto& [problem, remedy] : MissingRequirements(checkout_, {known}, llm, host_)) {
+        text += problem + " | " + remedy + "\n";
+      }
+    }
+    return text;
+  }
+
+  fs::path root_;
+  Checkout checkout_;
+  BuildHost host_;
+};
+
+TEST_F(Requirements, FindsNothingMissingOnACompleteHost) {
+  EXPECT_EQ(Missing("native"), "");
+  MakeNdk("27.0.12077973");
+  EXPECT_EQ(Missing("android-arm64-v9a-sme2-off-xnnlog"), "");
+  host_.system = "Darwin";
+  EXPECT_EQ(Missing("mac-arm64"), "");
+}
+
+TEST_F(Requirements, ReportsOldAndAbsentTools) {
+  host_.cmake = HostTool{"/bin/cmake", "3.9.6"};
+  host_.ninja.reset();
+  EXPECT_THAT(Missing("native"), HasSubstr("/bin/cmake is 3.9.6; 3.24 or later is needed | install it"));
+  EXPECT_THAT(Missing("native"), HasSubstr("ninja was not found"));
+  host_.make.reset();
+  EXPECT_THAT(Missing("native"),
+              HasSubstr("make was not found | install it (on Debian: apt-get install make)"));
+}
+
+TEST_F(Requirements, ReportsMissingPythonModules) {
+  host_.python->missing_modules = {"torch", "yaml"};
+  EXPECT_THAT(Missing("native"),
+              HasSubstr("/bin/python3 has no torch and no yaml, which ExecuTorch's configure "
+                        "step imports | activate the environment"));
+  host_.python.reset();
+  EXPECT_THAT(Missing("native"), HasSubstr("python3 was not found | activate"));
+}
+
+TEST_F(Requirements, PrefersTheOwnPythonIfItHasMoreModules) {
+  const auto make = [&](const fs::path& file, const std::string& missing_modules) {
+    Write(file, "#!/bin/sh\necho lacks: " + missing_modules + "\n");
+    fs::permissions(root_ / file, fs::perms::owner_all);
+  };
+  const std::string path = std::getenv("PATH");
+  make("bin/python3", "torch");
+  ::setenv("PATH", ((root_ / "bin").string() + ":" + path).c_str(), 1);
+  const auto found = [&] { return FindPython(root_ / "own"); };
+  EXPECT_EQ(found()->path, (root_ / "bin" / "python3").string());
+  EXPECT_THAT(found()->missing_modules, ElementsAre("torch"));
+  make("own/python3", "");
+  EXPECT_EQ(found()->path, (root_ / "own" / "python3").string());
+  EXPECT_THAT(found()->missing_modules, IsEmpty());
+  make("bin/python3", "");
+  EXPECT_EQ(found()->path, (root_ / "bin" / "python3").string());
+  ::setenv("PATH", path.c_str(), 1);
+}
+
+TEST_F(Requirements, NeedsTheNdkForAndroidOnly) {
+  EXPECT_THAT(Missing("android-arm64-v9a"), HasSubstr("ANDROID_NDK is not set"));
+  host_.ndk = NdkVariable{"ANDROID_NDK_ROOT", "/nowhere"};
+  EXPECT_THAT(Missing("android-arm64-v9a"),
+              HasSubstr("ANDROID_NDK_ROOT (/nowhere) has no build/cmake/android.toolchain.cmake"));
+  MakeNdk("26.1.10909125");
+  EXPECT_THAT(Missing("android-arm64-v9a"), HasSubstr("is 26.1.10909125, older than r27"));
+  EXPECT_EQ(Missing("native"), "");
+  Write("ndk/source.properties", "");
+  EXPECT_THAT(Missing("android-arm64-v9a"), HasSubstr("does not say its version"));
+}
+
+TEST_F(Requirements, NeedsAMacForMacPresets) {
+  EXPECT_THAT(Missing("mac-arm64-sme2-off"), HasSubstr("built on a Mac, and this is Linux"));
+}
+
+TEST_F(Requirements, ReportsAWrongFolderName) {
+  fs::create_directories(root_ / "executorch-main");
+  checkout_.folder = root_ / "executorch-main";
+  EXPECT_THAT(Missing("native"), HasSubstr("is named executorch-main"));
+  EXPECT_THAT(Missing("native"), HasSubstr("mv " + checkout_.folder.string()));
+}
+
+TEST_F(Requirements, ReportsEmptySubmodules) {
+  Write("executorch/.gitmodules",
+        "[submodule \"a\"]\n\tpath = backends/xnnpack/third-party/XNNPACK\n\turl = u\n"
+        "[submodule \"b\"]\n\tpath=third-party/flatcc\n[submodule \"c\"]\n\tpath = "
+        "backends/vulkan/third-party/x\n");
+  fs::create_directories(checkout_.folder / "third-party" / "flatcc");
+  EXPECT_THAT(MissingSubmodules(checkout_.folder, false),
+              ElementsAre("backends/xnnpack/third-party/XNNPACK", "third-party/flatcc"));
+  EXPECT_THAT(Missing("native"), HasSubstr("2 of its submodules are not there: backends/xnnpack"));
+  EXPECT_THAT(
+      Missing("native"),
+      HasSubstr(
+          "submodule update --init --recursive backends/xnnpack/third-party/XNNPACK third-party/flatcc"));
+  Write("executorch/third-party/flatcc/a", "");
+  Write("executorch/backends/xnnpack/third-party/XNNPACK/a", "");
+  EXPECT_THAT(MissingSubmodules(checkout_.folder, false), IsEmpty());
+}
+
+// The paths in the .gitmodules of ExecuTorch 1.5.0.
+TEST_F(Requirements, IgnoresSubmodulesThatNoRunnerNeeds) {
+  std::string text;
+  for (const char* path : {"backends/arm/third-party/ethos-u-core-driver",
+                           "backends/cadence/utils/FACTO",
+                           "backends/vulkan/third-party/volk",
+                           "backends/xnnpack/third-party/FP16",
+                           "backends/xnnpack/third-party/FXdiv",
+                           "backends/xnnpack/third-party/XNNPACK",
+                           "backends/xnnpack/third-party/cpuinfo",
+                           "backends/xnnpack/third-party/pthreadpool",
+                           "extension/llm/tokenizers",
+                           "kernels/optimized/third-party/eigen",
+                           "third-party/flatbuffers",
+                           "third-party/flatcc",
+                           "third-party/gflags",
+                           "third-party/googletest",
+                           "third-party/ios-cmake",
+                           "third-party/json",
+                           "third-party/pocketfft",
+                           "third-party/prelude",
+                           "third-party/pybind11",
+                           "third-party/ao",
+                           "shim"})
+    text += std::string("[submodule \"x\"]\n\tpath = ") + path + "\n";
+  Write("executorch/.gitmodules", text);
+  EXPECT_THAT(
+      MissingSubmodules(checkout_.folder, false),
+      ElementsAre("backends/xnnpack/third-party/FXdiv", "backends/xnnpack/third-party/XNNPACK",
+                  "backends/xnnpack/third-party/cpuinfo", "backends/xnnpack/third-party/pthreadpool",
+                  "kernels/optimized/third-party/eigen", "third-party/flatbuffers", "third-party/flatcc",
+                  "third-party/gflags", "third-party/json", "third-party/pocketfft"));
+  EXPECT_THAT(MissingSubmodules(checkout_.folder, true), testing::Contains("third-party/ao"));
+  EXPECT_THAT(Missing("native"), HasSubstr("10 of its submodules are not there"));
+  EXPECT_THAT(Missing("native", true), HasSubstr("11 of its submodules are not there"));
+}
+
+TEST_F(Requirements, ReportsLittleFreeDisk) {
+  host_.free_disk = 100'000'000;
+  EXPECT_THAT(Missing("native"), HasSubstr("has 100 MB free; about 500 MB are needed"));
+  host_.free_disk.reset();  // free space is not known
+  EXPECT_EQ(Missing("native"), "");
+}
+
+TEST_F(Requirements, ReadCheckoutAcceptsOnlyExecuTorch) {
+  EXPECT_THROW(ReadCheckout(root_ / "nowhere", {}), Error);
+  EXPECT_THROW(ReadCheckout(root_ / "executorch", {}), Error);
+  Write("executorch/CMakeLists.txt", "project(other)");
+  EXPECT_THROW(ReadCheckout(root_ / "executorch", {}), Error);
+  Write("executorch/CMakeLists.txt", "project(executorch)");
+  Write("executorch/version.txt", "1.5.1\n");
+  const Checkout checkout = ReadCheckout(root_ / "executorch", {});
+  EXPECT_EQ(checkout.version, "1.5.1");
+  EXPECT_FALSE(checkout.commit);
+  EXPECT_NE(checkout.git_problem, "");
+}
+
+TEST(Versions, AreFoundAndCompared) {
+  EXPECT_EQ(ParseVersion("cmake version 3.28.1-rc2\n\nCMake suite"), "3.28.1");
+  EXPECT_EQ(ParseVersion("1.11.1.git.kitware.jobserver-1"), "1.11.1");
+  EXPECT_EQ(ParseVersion("no 5 here"), "");
+  EXPECT_TRUE(VersionAtLeast("3.24", "3.24.0"));
+  EXPECT_TRUE(VersionAtLeast("4.0", "3.24"));
+  EXPECT_TRUE(VersionAtLeast("26.1.10909125", "21"));
+  EXPECT_FALSE(VersionAtLeast("3.9.6", "3.24"));
+  EXPECT_FALSE(VersionAtLeast("", "3.24"));
+}
+
+TEST(RunTool, KeepsTheOrderOfTheStreamsAndTheExitCode) {
+  const ToolRun run = RunTool({{"sh", "-c", "echo a; echo b >&2; echo c; exit 3"}, {}, {}}, 120, {}, {});
+  EXPECT_EQ(run.output, "a\nb\nc\n");
+  EXPECT_EQ(run.status.code, 3);
+}
+
+TEST(RunTool, EndsASilentProgram) { EXPECT_THROW(RunTool({{"sleep", "60"}, {}, {}}, 0.1, {}, {}), Error); }
+
+}  // namespace
+}  // namespace etprof

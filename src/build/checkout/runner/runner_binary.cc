@@ -1,0 +1,130 @@
+#include "build/checkout/runner/runner_binary.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <set>
+#include <vector>
+
+#include "build/checkout/host_tools.h"
+#include "core/file/elf_file.h"
+
+namespace etprof {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Libraries of ExecuTorch's wheel: all, those with kernels, and XNNPACK, which etprof-runner loads at run
+// time.
+constexpr std::string_view kWheelLibrary = "libexecutorch";
+constexpr std::string_view kWheelKernels = "libexecutorch_kernels_";
+constexpr const char* kWheelXnnpack = "libexecutorch_backend_xnnpack.so";
+
+// MSR SVCRSM, #1 and MSR SVCRSMZA, #1 (Arm ARM, C6.2 "SMSTART"): enter streaming mode, the second with ZA.
+// MSR SVCRZA, #1 does not count, since C libraries may contain it.
+constexpr std::array<std::uint32_t, 2> kStartStreamingInstructions = {0xd503437f, 0xd503477f};
+
+bool EntersStreamingMode(const ElfFile& file) {
+  for (const ByteView code : file.Code()) {
+    for (std::size_t at = 0; at + 4 <= code.size(); at += 4) {
+      std::uint32_t word = 0;
+      for (std::size_t i = 4; i-- > 0;) word = word << 8U | static_cast<std::uint8_t>(code[at + i]);
+      if (std::ranges::find(kStartStreamingInstructions, word) != kStartStreamingInstructions.end())
+        return true;
+    }
+  }
+  return false;
+}
+
+// The folders that a program's loader searches first.
+std::vector<fs::path> LibraryFolders(const ElfFile& program, const fs::path& path) {
+  std::vector<fs::path> folders = {path.parent_path()};  // the libraries of a bundle are next to the program
+  for (const std::uint64_t tag : {ElfFile::kRunPath, ElfFile::kOldPath}) {
+    for (std::string list : program.DynamicTexts(tag)) {
+      for (std::size_t end = 0; end != std::string::npos;) {
+        end = list.find(':');
+        std::string folder = list.substr(0, end);
+        if (end != std::string::npos) list.erase(0, end + 1);
+        constexpr std::string_view kOrigin = "$ORIGIN";
+        if (folder.starts_with(kOrigin)) folder = path.parent_path().string() + folder.substr(kOrigin.size());
+        if (!folder.empty()) folders.emplace_back(folder);
+      }
+    }
+  }
+  return folders;
+}
+
+std::vector<fs::path> WheelLibraries(const ElfFile& program, const fs::path& path) {
+  std::set<std::string> names;
+  for (const std::string& name : program.DynamicTexts(ElfFile::kNeeded)) {
+    if (name.starts_with(kWheelLibrary)) names.insert(name);
+  }
+  if (!names.empty()) names.insert(kWheelXnnpack);
+  const std::vector<fs::path> folders = LibraryFolders(program, path);
+  std::vector<fs::path> libraries;
+  for (const std::string& name : names) {
+    for (const fs::path& folder : folders) {
+      if (!Exists(folder / name)) continue;
+      libraries.push_back(folder / name);
+      break;
+    }
+  }
+  return libraries;
+}
+
+void AddComment(const ElfFile& file, std::string& comments) {
+  for (const std::byte byte : file.Section(".comment")) comments += static_cast<char>(byte);
+  comments += '\0';
+}
+
+}  // namespace
+
+std::string ParseCompilers(std::string_view comment) {
+  std::set<std::string> compilers;
+  while (!comment.empty()) {
+    const std::size_t end = std::min(comment.find('\0'), comment.size());
+    const std::string_view text = comment.substr(0, end);
+    comment.remove_prefix(std::min(end + 1, comment.size()));
+    // Examples: "GCC: (Debian 12.2.0-14) 12.2.0", "Android (1234, based on r522817) clang version 18.0.2
+    // (https://...)".
+    constexpr std::string_view kGcc = "GCC: (", kClang = "clang version ";
+    const std::size_t clang = text.find(kClang);
+    if (clang != std::string_view::npos) {
+      const std::string version = ParseVersion(text.substr(clang + kClang.size()));
+      if (!version.empty()) compilers.insert("Clang " + version);
+    } else if (text.starts_with(kGcc) && text.find(") ") != std::string_view::npos) {
+      const std::string version = ParseVersion(text.substr(text.find(") ") + 2));
+      if (!version.empty()) compilers.insert("GCC " + version);
+    }
+  }
+  return fmt::format("{}", fmt::join(compilers, " and "));
+}
+
+RunnerBinary ReadRunnerBinary(const fs::path& runner) {
+  RunnerBinary binary;
+  try {
+    const fs::path path = fs::canonical(runner);
+    const std::optional<ElfFile> program = ElfFile::Open(path);
+    if (!program) return binary;
+    const bool arm = program->machine() == ElfFile::kAarch64;
+    if (arm) binary.sme = EntersStreamingMode(*program);
+    std::string comments;
+    for (const fs::path& library : WheelLibraries(*program, path)) {
+      const std::optional<ElfFile> file = ElfFile::Open(library);
+      if (!file) continue;
+      if (arm && EntersStreamingMode(*file)) binary.sme = true;
+      if (library.filename().string().starts_with(kWheelKernels)) AddComment(*file, comments);
+    }
+    if (comments.empty()) AddComment(*program, comments);
+    binary.compiler = ParseCompilers(comments);
+  } catch (const std::exception&) {
+    // The properties stay unknown.
+  }
+  return binary;
+}
+
+}  // namespace etprof

@@ -1,0 +1,23 @@
+#include "format/delegates/delegate.h"
+
+// Core ML writes events in backends/apple/coreml/runtime/sdk/model_event_logger_impl.mm,
+// ModelEventLoggerImpl::log_profiling_infos, with the times of ETCoreMLModelProfiler.mm,
+// get_profiling_infos_for_paths: the host time of the whole model, multiplied by the estimated cost of each
+// operator in the compute plan. So no operator is measured, and a wrong estimate looks as certain as any
+// other. Names are those of the model's symbols, or "output:operator". Only the metadata
+// (ETCoreMLOperationProfilingInfo.mm, get_metadata: JSON) is specific to Core ML.
+namespace etprof::delegates {
+namespace {
+
+bool WrittenByCoreml(const Event& event) {
+  return event.metadata.find("\"preferredComputeUnit\"") != std::string_view::npos &&
+         event.metadata.find("\"estimatedCost\"") != std::string_view::npos;
+}
+
+Reading ReadCoreml(const Event& event) { return {ValueKind::kEstimate, "ns", std::string(event.name)}; }
+
+}  // namespace
+
+const Delegate kCoreml = {"CoreMLBackend", WrittenByCoreml, true, ReadCoreml};
+
+}  // namespace etprof::delegates

@@ -1,0 +1,27 @@
+#include "format/delegates/delegate.h"
+
+// The Ethos-U backend writes host spans in backends/arm/runtime/EthosUBackend.cpp, EthosUBackend::execute
+// (EXECUTORCH_PROF_SCOPE of EthosUBackend_Internal.h). They have no delegate id, like those of the framework.
+// The NPU's cycles go to the log, not into the ETDump.
+namespace etprof::delegates {
+namespace {
+
+bool WrittenByEthosU(const Event& event) {
+  std::string_view name = event.name;
+  if (name.starts_with('+')) name.remove_prefix(1);
+  return !event.numbered && name.starts_with("EthosUBackend::");
+}
+
+Reading ReadEthosU(const Event& event) {
+  if (WrittenByEthosU(event)) {
+    return {ValueKind::kHostTime, "ns", std::string(event.name),
+            event.name.find("memcpy") != std::string_view::npos};
+  }
+  return Read(nullptr, event);
+}
+
+}  // namespace
+
+const Delegate kEthosU = {"EthosUBackend", WrittenByEthosU, true, ReadEthosU, true};
+
+}  // namespace etprof::delegates

@@ -1,0 +1,39 @@
+#include <array>
+
+#include "format/delegates/delegate.h"
+
+// The QNN backend writes events in backends/qualcomm/runtime/backends/QnnProfiler.cpp,
+// QnnProfile::ProfileData: the start is 0, and the end is a value. The unit follows the identifier:
+// get_event_unit appends " (us)", " (bytes)", or " (count)". It appends nothing for cycles, but HTP's own
+// identifiers end with "(cycles)". Events of nodes have no unit from get_event_unit, whether they are µs or
+// cycles. It is not documented whose clock counts the microseconds.
+namespace etprof::delegates {
+namespace {
+
+struct QnnUnit {
+  std::string_view suffix;
+  ValueKind kind;
+  std::string_view unit;
+};
+constexpr std::array<QnnUnit, 4> kQnnUnits = {{{" (us)", ValueKind::kDeviceTime, "µs"},
+                                               {" (cycles)", ValueKind::kCycles, "cycles"},
+                                               {" (bytes)", ValueKind::kBytes, "bytes"},
+                                               {" (count)", ValueKind::kCount, "count"}}};
+
+Reading ReadQnn(const Event& event) {
+  for (const QnnUnit& unit : kQnnUnits) {
+    if (!event.name.ends_with(unit.suffix)) continue;
+    return {unit.kind, unit.unit, std::string(event.name.substr(0, event.name.size() - unit.suffix.size()))};
+  }
+  return Read(nullptr, event);
+}
+
+bool WrittenByQnn(const Event& event) {
+  return !event.numbered && ReadQnn(event).kind != ValueKind::kUnknown;
+}
+
+}  // namespace
+
+const Delegate kQnn = {"QnnBackend", WrittenByQnn, true, ReadQnn};
+
+}  // namespace etprof::delegates

@@ -1,0 +1,25 @@
+#include "format/delegates/delegate.h"
+
+// The VGF backend writes host spans in backends/arm/runtime/VGFBackend.cpp, VGFBackend::execute, and
+// VGFSetup.cpp: "VGF_..." and "VGF::...", some of which only carry JSON as metadata. The GPU times go to the
+// log (read_timestamp_queries), not into the ETDump.
+namespace etprof::delegates {
+namespace {
+
+bool WrittenByVgf(const Event& event) {
+  return !event.numbered && (event.name.starts_with("VGF_") || event.name.starts_with("VGF::"));
+}
+
+Reading ReadVgf(const Event& event) {
+  if (WrittenByVgf(event)) {
+    return {ValueKind::kHostTime, "ns", std::string(event.name),
+            event.name.starts_with("VGF_COPY_") || event.name.ends_with("_copy")};
+  }
+  return Read(nullptr, event);
+}
+
+}  // namespace
+
+const Delegate kVgf = {"VgfBackend", WrittenByVgf, true, ReadVgf};
+
+}  // namespace etprof::delegates

@@ -1,0 +1,42 @@
+#include "core/text/text.h"
+#include "format/delegates/delegate.h"
+
+// The Vulkan backend writes events in backends/vulkan/runtime/VulkanBackend.cpp, VulkanBackend::execute: host
+// spans "ETVK_...", and for each dispatch the GPU's timestamps in ns, named {kernel, "dispatch_id": 3}, which
+// is not JSON, because the kernel has neither key nor quotes. Earlier versions use the name kernel_3. The
+// GPU's clock has another origin. WebGPU registers itself by the same name.
+namespace etprof::delegates {
+namespace {
+
+constexpr std::string_view kDispatch = "\"dispatch_id\":";
+
+bool WrittenByVulkan(const Event& event) {
+  return !event.numbered &&
+         (event.name.starts_with("ETVK_") ||
+          (event.name.starts_with('{') && event.name.find(kDispatch) != std::string_view::npos));
+}
+
+// Formats `{conv2d_pw_tile_float, "dispatch_id": 3}` as "conv2d_pw_tile_float, dispatch 3". Further keys
+// follow unchanged.
+std::string DispatchName(std::string_view name) {
+  const std::size_t comma = name.find(',');
+  const std::size_t at = name.find(kDispatch);
+  if (!name.starts_with('{') || !name.ends_with('}') || at == std::string_view::npos || comma > at)
+    return std::string(name);
+  const std::string_view rest = name.substr(at + kDispatch.size());
+  return std::string(name.substr(1, comma - 1)) + ", dispatch " +
+         std::string(Trimmed(rest.substr(0, rest.size() - 1)));
+}
+
+Reading ReadVulkan(const Event& event) {
+  if (event.name.starts_with("ETVK_")) {
+    return {ValueKind::kHostTime, "ns", std::string(event.name), event.name.starts_with("ETVK_COPY_")};
+  }
+  return {ValueKind::kDeviceTime, "ns", DispatchName(event.name)};
+}
+
+}  // namespace
+
+const Delegate kVulkan = {"VulkanBackend", WrittenByVulkan, true, ReadVulkan};
+
+}  // namespace etprof::delegates

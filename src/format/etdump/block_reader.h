@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/file/file.h"
+#include "etdump_schema_flatcc_generated.h"
+#include "format/etdump/block_pattern.h"
+#include "format/etdump/gather.h"
+#include "format/etdump/trace.h"
+#include "format/etdump/verified.h"
+
+namespace etprof {
+
+// Verifies and reads blocks, one after the other, into the columns of a trace. It keeps its own layouts,
+// names and health entries, so that several readers can read parts of one file at the same time.
+class BlockReader {
+ public:
+  // `bytes` is the whole file, for offsets in messages.
+  BlockReader(const EtdumpRoot& file, ByteView bytes, double nanoseconds_per_tick,
+              double delegate_nanoseconds_per_tick)
+      : file_(file),
+        bytes_(bytes),
+        scale_(nanoseconds_per_tick),
+        delegate_scale_(delegate_nanoseconds_per_tick) {}
+
+  // Reads the block with index `index`: returns its name, layout and event count, and writes the times of its
+  // profile events to `start` and `end`, which have room for all of the block's events. Throws Error
+  // (kBadInput) if the block is malformed, and, without the file's name, if the time of an inference is out
+  // of range.
+  Trace::Block Read(const ::etdump::RunData& run, std::size_t index, Nanoseconds* start, Nanoseconds* end);
+
+  // Results so far. Only layouts, names, allocations, counts and health are filled.
+  Trace& trace() { return trace_; }
+  // Sum of the lengths of all events in ns, including the absolute length of backward ones.
+  double total_length() const { return total_length_; }
+
+ private:
+  std::optional<Trace::Block> ReadByPattern(const ::etdump::RunData& run, Nanoseconds* start,
+                                            Nanoseconds* end);
+  void LearnPattern(const ::etdump::RunData& run, const Trace::Block& block);
+  void ReadProfileEvent(const ::etdump::ProfileEvent& event);
+  void CountAllocation(const ::etdump::RunData& run, const ::etdump::AllocationEvent& event);
+  // Converts ticks of `scale` nanoseconds. Absent, with a health entry, if the time is out of range.
+  std::optional<Nanoseconds> ConvertTime(std::uint64_t ticks, double scale,
+                                         const ::etdump::ProfileEvent& event);
+  [[noreturn]] void ThrowInvalidInference(const ::etdump::ProfileEvent& event, const char* what) const;
+  std::uint64_t FileOffset(const void* where) const;
+  void AppendRow(std::string_view name, Trace::Source source, std::int32_t chain, std::int32_t instruction,
+                 std::int32_t delegate_id);
+  void CopyExpectedRows();
+  std::uint32_t FinishLayout();
+  void SetLastLayout(std::uint32_t layout);
+  void AddHealthEntry(const char* name, HealthEntry::Severity severity, const char* explanation,
+                      const void* where, std::string_view event_name, Nanoseconds amount = 0);
+
+  const EtdumpRoot& file_;
+  ByteView bytes_;
+  double scale_, delegate_scale_;
+  Trace trace_;
+  double total_length_ = 0;  // ns; may exceed the range of integers
+
+  // The block being read.
+  std::string_view block_name_;
+  std::size_t block_index_ = 0;
+  std::uint32_t count_ = 0;  // number of profile events so far
+  Nanoseconds* start_ = nullptr;
+  Nanoseconds* end_ = nullptr;
+  // The layout that the block probably has. Nothing is stored as long as its events agree with that layout.
+  bool matches_expected_ = false;
+  std::uint32_t expected_layout_ = 0;
+  Trace::Layout new_layout_;
+
+  // For each layout, the layout that followed it last: so two alternating methods are both expected.
+  std::vector<std::uint32_t> successor_;
+  std::uint32_t last_layout_ = 0;
+  LayoutIndex layout_index_;
+
+  // A block that was read, without its position, and the pattern of its bytes.
+  struct KnownBlock {
+    std::optional<BlockPattern> pattern;
+    Trace::Block block;
+    int misses = 0;  // number of blocks with other bytes
+  };
+  // The known block for a layout and an alignment: fields are aligned to 8 bytes, but blocks to 4.
+  KnownBlock& GetKnownBlock(std::uint32_t layout, const ::etdump::RunData& run) {
+    return known_[2 * layout + FileOffset(&run) / 4 % 2];
+  }
+  std::vector<KnownBlock> known_;
+  bool has_health_entry_ = false;  // whether the block being read has a health entry
+};
+
+}  // namespace etprof

@@ -1,0 +1,166 @@
+#include "format/program/read/bundled_program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bundled_program_schema_generated.h"
+#include "core/error.h"
+#include "core/tensors/tensor_values.h"
+#include "format/program/read/program_reader.h"
+
+namespace etprof {
+namespace {
+
+namespace bundled = bundled_program_flatbuffer;
+using executorch_flatbuffer::ScalarType;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+std::unique_ptr<bundled::ValueT> MakeTensorValue(ScalarType type, std::vector<std::int32_t> sizes,
+                                                 std::vector<std::uint8_t> data,
+                                                 std::vector<std::uint8_t> dim_order) {
+  auto value = std::make_unique<bundled::ValueT>();
+  bundled::TensorT tensor;
+  tensor.scalar_type = type;
+  tensor.sizes = std::move(sizes);
+  tensor.data = std::move(data);
+  tensor.dim_order = std::move(dim_order);
+  value->val.Set(std::move(tensor));
+  return value;
+}
+
+template <typename Scalar>
+std::unique_ptr<bundled::ValueT> MakeScalarValue(Scalar scalar) {
+  auto value = std::make_unique<bundled::ValueT>();
+  value->val.Set(std::move(scalar));
+  return value;
+}
+
+std::string Serialize(const bundled::BundledProgramT& program) {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(bundled::BundledProgram::Pack(builder, &program), bundled::BundledProgramIdentifier());
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+ByteView BytesIn(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+class BundledProgramTest : public testing::Test {
+ protected:
+  // A test case with a channels-last tensor, each kind of scalar, and a value that is None.
+  BundledProgramTest() {
+    const MappedFile pte = MappedFile::Open(ETPROF_TEST_DATA "/toy_cnn.pte");
+    for (const std::byte byte : pte.bytes()) file_.program.push_back(static_cast<std::uint8_t>(byte));
+    auto suite = std::make_unique<bundled::BundledMethodTestSuiteT>();
+    suite->method_name = "forward";
+    auto test = std::make_unique<bundled::BundledMethodTestCaseT>();
+    test->inputs.push_back(MakeTensorValue(ScalarType::CHAR, {1, 2, 1, 3}, {0, 3, 1, 4, 2, 5}, {0, 2, 3, 1}));
+    bundled::IntT whole;
+    whole.int_val = -3;
+    test->inputs.push_back(MakeScalarValue(whole));
+    bundled::BoolT truth;
+    truth.bool_val = true;
+    test->inputs.push_back(MakeScalarValue(truth));
+    bundled::DoubleT real;
+    real.double_val = 0.5;
+    test->inputs.push_back(MakeScalarValue(real));
+    test->inputs.push_back(std::make_unique<bundled::ValueT>());
+    test->expected_outputs.push_back(MakeTensorValue(ScalarType::FLOAT, {1}, {0, 0, 128, 63}, {0}));
+    suite->test_cases.push_back(std::move(test));
+    suite->test_cases.push_back(std::make_unique<bundled::BundledMethodTestCaseT>());
+    file_.method_test_suites.push_back(std::move(suite));
+  }
+
+  bundled::BundledMethodTestCaseT& FirstTest() { return *file_.method_test_suites[0]->test_cases[0]; }
+
+  std::string ReadProblem() const {
+    const std::string text = Serialize(file_);
+    try {
+      ReadBundledProgram(BytesIn(text), "a.bpte");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit_code(), ExitCode::kBadInput);
+      return error.Message();
+    }
+    return "no error";
+  }
+
+  bundled::BundledProgramT file_;
+};
+
+TEST_F(BundledProgramTest, HasTheProgramAndTheFirstTestCase) {
+  const std::string text = Serialize(file_);
+  ASSERT_TRUE(IsBundledProgram(BytesIn(text)));
+  const BundledProgram read = ReadBundledProgram(BytesIn(text), "a.bpte");
+  EXPECT_TRUE(std::ranges::equal(read.program, std::as_bytes(std::span(file_.program))));
+  ASSERT_EQ(read.test_cases.size(), 1U);
+  EXPECT_EQ(read.test_cases[0].method, "forward");
+  EXPECT_EQ(read.test_cases[0].count, 2U);
+  ASSERT_EQ(read.inputs.tensors.size(), 1U);
+  const auto& [name, tensor] = read.inputs.tensors[0];
+  EXPECT_EQ(name, "forward/0");
+  EXPECT_EQ(tensor.dtype, "I8");
+  EXPECT_THAT(tensor.shape, ElementsAre(1, 2, 1, 3));
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(tensor.bytes[i], static_cast<std::byte>(i)) << "row-major";
+  EXPECT_THAT(read.inputs.metadata,
+              UnorderedElementsAre(Pair("format", "etprof-inputs-1"),
+                                   Pair("forward/1", R"({"type":"int","value":-3})"),
+                                   Pair("forward/2", R"({"type":"bool","value":true})"),
+                                   Pair("forward/3", R"({"type":"double","value":0.5})"),
+                                   Pair("forward/4", R"({"type":"none"})")));
+  ASSERT_EQ(read.expected_outputs.tensors.size(), 1U);
+  EXPECT_THAT(ReadNumbers("F32", read.expected_outputs.tensors[0].second.bytes), ElementsAre(1));
+}
+
+TEST_F(BundledProgramTest, IsReadLikeTheProgramInIt) {
+  const std::string text = Serialize(file_);
+  const Program bundled = ReadProgram(BytesIn(text), "a.bpte");
+  const Program alone = ReadProgram(std::as_bytes(std::span(file_.program)), "a.pte");
+  EXPECT_EQ(bundled.file_bytes, alone.file_bytes);
+  EXPECT_EQ(bundled.methods.size(), alone.methods.size());
+  EXPECT_EQ(bundled.xnn_graphs.size(), alone.xnn_graphs.size());
+  EXPECT_EQ(bundled.test_cases.size(), 1U);
+  EXPECT_TRUE(alone.test_cases.empty());
+  CheckIsProgram(BytesIn(text), "a.bpte");
+}
+
+TEST_F(BundledProgramTest, RefusesInvalidTestCases) {
+  EXPECT_EQ(ReadProblem(), "no error");
+  auto& tensor = *FirstTest().inputs[0]->val.AsTensor();
+  tensor.dim_order = {0, 2, 2, 1};
+  EXPECT_THAT(ReadProblem(), HasSubstr("order of dimensions"));
+  tensor.dim_order = {0, 1, 2};
+  EXPECT_THAT(ReadProblem(), HasSubstr("order of dimensions"));
+  tensor.dim_order = {};
+  EXPECT_EQ(ReadProblem(), "no error");
+  tensor.sizes = {1, 2, -1, 3};
+  EXPECT_THAT(ReadProblem(), HasSubstr("a shape that no tensor has"));
+  tensor.sizes = {1, 2, 1, 4};
+  EXPECT_THAT(ReadProblem(), HasSubstr("has 6 bytes where its shape needs 8"));
+  tensor.sizes = std::vector<std::int32_t>(9, 2'000'000'000);
+  EXPECT_THAT(ReadProblem(), HasSubstr("a shape that no tensor has"));
+  tensor.scalar_type = ScalarType::QINT8;
+  EXPECT_THAT(ReadProblem(), HasSubstr("data type without a name"));
+}
+
+TEST_F(BundledProgramTest, RefusesAMissingProgram) {
+  file_.program.clear();
+  EXPECT_THAT(ReadProblem(), HasSubstr("holds no program"));
+}
+
+TEST_F(BundledProgramTest, RefusesTruncatedFiles) {
+  const std::string text = Serialize(file_);
+  for (std::size_t length = 8; length < text.size(); length += 97) {
+    const std::string cut = text.substr(0, length);
+    EXPECT_THROW(ReadBundledProgram(BytesIn(cut), "a.bpte"), Error) << length;
+  }
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,138 @@
+#include "format/program/read/data_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <set>
+
+#include "core/file/file_kind.h"
+#include "flat_tensor_generated.h"
+#include "format/program/read/source.h"
+
+namespace etprof {
+namespace {
+
+namespace ptd = flat_tensor_flatbuffer;
+
+constexpr std::size_t kPtdHeaderAt = 8;  // after the root's offset and the identifier
+constexpr std::uint32_t kPtdHeaderBytes = 40;
+
+struct PtdHeader {
+  std::uint64_t flatbuffer = 0, flatbuffer_bytes = 0, segment_base = 0;
+};
+
+PtdHeader ReadPtdHeader(const Source& source) {
+  const ByteView bytes = source.bytes();
+  if (bytes.size() < kPtdHeaderAt + kPtdHeaderBytes ||
+      std::memcmp(bytes.data() + kPtdHeaderAt, "FH01", 4) != 0)
+    throw source.MakeError("is not a .ptd, or is cut short: it has no FH01 header", kPtdHeaderAt);
+  const auto length = LoadLittleEndian<std::uint32_t>(bytes, kPtdHeaderAt + 4);
+  if (length < kPtdHeaderBytes)
+    throw source.MakeError(fmt::format("is malformed: its header has {} bytes", length), kPtdHeaderAt + 4);
+  const auto number = [&](std::size_t place) {
+    return LoadLittleEndian<std::uint64_t>(bytes, kPtdHeaderAt + 8 + 8 * place);
+  };
+  const PtdHeader header{number(0), number(1), number(2)};
+  source.Slice(header.segment_base, number(3), "its data");
+  return header;
+}
+
+void ReadSegments(const Source& source, const Buffer& buffer, const ptd::FlatTensor& file, std::uint64_t base,
+                  DataFile& data) {
+  if (file.segments() == nullptr) return;
+  for (const auto* segment : *file.segments()) {
+    const std::string what = fmt::format("segment {}", data.segments.size());
+    std::uint64_t offset = 0;
+    if (__builtin_add_overflow(base, segment->offset(), &offset))
+      throw source.MakeError(what + " has no place in the file", buffer.At(segment));
+    source.Slice(offset, segment->size(), what);
+    data.segments.push_back({offset, static_cast<Bytes>(segment->size())});
+  }
+}
+
+DataFileEntry::Layout ReadLayout(Source& source, const ptd::TensorLayout& layout) {
+  DataFileEntry::Layout read;
+  read.type = ScalarTypeFromCode(static_cast<int>(layout.scalar_type()));
+  if (layout.sizes() != nullptr) {
+    source.SpendCopyBudget(layout.sizes()->size() * sizeof(std::int64_t));
+    read.shape.assign(layout.sizes()->begin(), layout.sizes()->end());
+  }
+  if (layout.dim_order() != nullptr) {
+    source.SpendCopyBudget(layout.dim_order()->size());
+    read.dim_order.assign(layout.dim_order()->begin(), layout.dim_order()->end());
+  }
+  return read;
+}
+
+}  // namespace
+
+bool IsDataFile(ByteView bytes) {
+  return bytes.size() >= kPtdHeaderAt && std::memcmp(bytes.data() + 4, ptd::FlatTensorIdentifier(), 4) == 0;
+}
+
+DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
+  Source source(bytes, file_name);
+  if (!IsDataFile(bytes)) {
+    throw WrongFileKind(bytes, file_name, "a .ptd", "no FT01 identifier",
+                        std::min<std::uint64_t>(4, bytes.size()),
+                        "give a .ptd that ExecuTorch's exporter wrote");
+  }
+  const PtdHeader header = ReadPtdHeader(source);
+  DataFile data;
+  data.file_bytes = static_cast<Bytes>(bytes.size());
+  // The FlatBuffer begins at the start of the file; the header was inserted after its root offset.
+  std::uint64_t end = 0;
+  if (__builtin_add_overflow(header.flatbuffer, header.flatbuffer_bytes, &end))
+    throw source.MakeError("is malformed: its FlatBuffer is larger than a file can be", kPtdHeaderAt + 8);
+  const ByteView flatbuffer = source.Slice(0, end, "its FlatBuffer");
+  data.flatbuffer_bytes = static_cast<Bytes>(flatbuffer.size());
+  const Buffer buffer(source, 0, flatbuffer);
+  const auto& file = buffer.VerifyRoot<ptd::FlatTensor>(source, "the list of tensors");
+  data.version = file.version();
+  ReadSegments(source, buffer, file, header.segment_base, data);
+  if (file.named_data() == nullptr) return data;
+  for (const auto* entry : *file.named_data()) {
+    source.RequireSegment(entry->segment_index(), data.segments.size(), "named data is", buffer.At(entry));
+    source.SpendCopyBudget(sizeof(DataFileEntry));
+    DataFileEntry read;
+    read.key = source.Text(entry->key());
+    read.segment = entry->segment_index();
+    if (entry->tensor_layout() != nullptr) read.layout = ReadLayout(source, *entry->tensor_layout());
+    data.entries.push_back(std::move(read));
+  }
+  return data;
+}
+
+DataFile ReadDataFile(const std::filesystem::path& path) {
+  return WithFile(path, kMaxProgramBytes, [&](ByteView bytes) { return ReadDataFile(bytes, path.string()); });
+}
+
+std::vector<std::string> ExternalNames(const Program& program) {
+  std::vector<std::string> names;
+  std::set<std::string> known;
+  const auto add = [&](const std::string& name) {
+    if (known.insert(name).second) names.push_back(name);
+  };
+  for (const Method& method : program.methods) {
+    for (const ProgramValue& value : method.values)
+      if (value.tensor && value.tensor->data == ProgramTensor::Data::kExternal) add(value.tensor->name);
+  }
+  for (const XnnGraph& graph : program.xnn_graphs) {
+    for (const XnnConstant& constant : graph.constants)
+      if (constant.place == XnnConstant::Place::kExternal) add(constant.key);
+  }
+  return names;
+}
+
+std::vector<std::string> FindMissing(const DataFile& data, const std::vector<std::string>& names) {
+  std::set<std::string> existing;
+  for (const DataFileEntry& entry : data.entries) existing.insert(entry.key);
+  std::vector<std::string> missing;
+  std::ranges::copy_if(names, std::back_inserter(missing),
+                       [&](const std::string& name) { return !existing.contains(name); });
+  return missing;
+}
+
+}  // namespace etprof

@@ -1,0 +1,310 @@
+#include "format/program/read/method_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace etprof {
+namespace {
+
+namespace pte = executorch_flatbuffer;
+using Kind = ProgramValue::Kind;
+
+constexpr std::size_t kMaxDimensions = 16;  // kTensorDimensionLimit of the runtime
+
+class MethodReader {
+ public:
+  MethodReader(Source& source, const Buffer& buffer, const pte::Program& file, const pte::ExecutionPlan& plan,
+               const Program& program)
+      : source_(source), buffer_(buffer), file_(file), plan_(plan), program_(program) {}
+
+  Method Read() {
+    method_.name = source_.Text(plan_.name());
+    if (plan_.values() != nullptr) {
+      values_ = plan_.values()->size();
+      for (const auto* value : *plan_.values()) method_.values.push_back(ReadValue(*value));
+    }
+    method_.inputs = Indices(plan_.inputs(), method_.values.size(), "an input");
+    method_.outputs = Indices(plan_.outputs(), method_.values.size(), "an output");
+    ReadOperators();
+    ReadPlannedBuffers();
+    if (plan_.delegates() != nullptr) {
+      for (const auto* delegate : *plan_.delegates()) method_.delegates.push_back(ReadDelegate(*delegate));
+    }
+    if (plan_.chains() != nullptr) {
+      int number = 0;
+      for (const auto* chain : *plan_.chains()) ReadChain(*chain, number++);
+    }
+    return std::move(method_);
+  }
+
+ private:
+  [[noreturn]] void Fail(const std::string& problem, const void* object) const {
+    throw source_.MakeError(fmt::format("method {}: {}", method_.name, problem), buffer_.At(object));
+  }
+
+  std::size_t Index(std::int64_t index, std::size_t count, const char* what, const void* object) const {
+    if (index < 0 || static_cast<std::uint64_t>(index) >= count)
+      Fail(fmt::format("{} is number {} of {}", what, index, count), object);
+    return static_cast<std::size_t>(index);
+  }
+
+  std::vector<std::size_t> Indices(const flatbuffers::Vector<std::int32_t>* list, std::size_t count,
+                                   const char* what) const {
+    std::vector<std::size_t> indices;
+    if (list == nullptr) return indices;
+    source_.SpendCopyBudget(list->size() * sizeof(std::size_t));
+    indices.reserve(list->size());
+    for (const std::int32_t index : *list) indices.push_back(Index(index, count, what, list));
+    return indices;
+  }
+
+  // The items of a list of tensors; -1 is an absent item.
+  std::vector<std::size_t> Items(const flatbuffers::Vector<std::int32_t>* list) const {
+    std::vector<std::size_t> items;
+    if (list == nullptr) return items;
+    source_.SpendCopyBudget(list->size() * sizeof(std::size_t));
+    for (const std::int32_t item : *list) {
+      if (item != -1) items.push_back(Index(item, values_, "an item of a list", list));
+    }
+    return items;
+  }
+
+  // The items of a list of integers. They are only used for advice, so a list with an invalid index is left
+  // out.
+  std::vector<std::size_t> Integers(const flatbuffers::Vector<std::int64_t>* list) const {
+    if (list == nullptr) return {};
+    source_.SpendCopyBudget(list->size() * sizeof(std::size_t));
+    std::vector<std::size_t> integers;
+    for (const std::int64_t item : *list) {
+      if (item < 0 || static_cast<std::uint64_t>(item) >= values_) return {};
+      integers.push_back(static_cast<std::size_t>(item));
+    }
+    return integers;
+  }
+
+  ProgramValue ReadValue(const pte::EValue& value) {
+    source_.SpendCopyBudget(sizeof(ProgramValue));
+    ProgramValue result;
+    switch (value.val_type()) {
+      case pte::KernelTypes::NONE:
+      case pte::KernelTypes::Null:
+        result.kind = Kind::kNone;
+        break;
+      case pte::KernelTypes::Int:
+        result.kind = Kind::kInt;
+        if (const auto* integer = value.val_as_Int()) result.integer = integer->int_val();
+        break;
+      case pte::KernelTypes::Bool:
+        result.kind = Kind::kBool;
+        if (const auto* boolean = value.val_as_Bool()) result.integer = boolean->bool_val() ? 1 : 0;
+        break;
+      case pte::KernelTypes::Double:
+        result.kind = Kind::kDouble;
+        if (const auto* number = value.val_as_Double()) result.number = number->double_val();
+        break;
+      case pte::KernelTypes::String:
+        result.kind = Kind::kString;
+        if (const auto* text = value.val_as_String(); text != nullptr && text->string_val() != nullptr) {
+          source_.SpendCopyBudget(text->string_val()->size());
+          result.text = text->string_val()->str();
+        }
+        break;
+      case pte::KernelTypes::IntList:
+        result.kind = Kind::kIntList;
+        if (const auto* list = value.val_as_IntList()) result.integers = Integers(list->items());
+        break;
+      case pte::KernelTypes::DoubleList:
+        result.kind = Kind::kDoubleList;
+        break;
+      case pte::KernelTypes::BoolList:
+        result.kind = Kind::kBoolList;
+        break;
+      case pte::KernelTypes::TensorList:
+        result.kind = Kind::kTensorList;
+        if (const auto* list = value.val_as_TensorList()) result.items = Items(list->items());
+        break;
+      case pte::KernelTypes::OptionalTensorList:
+        result.kind = Kind::kOptionalTensorList;
+        if (const auto* list = value.val_as_OptionalTensorList()) result.items = Items(list->items());
+        break;
+      case pte::KernelTypes::Tensor:
+        result.kind = Kind::kTensor;
+        if (const auto* tensor = value.val_as_Tensor()) result.tensor = ReadTensor(*tensor);
+        break;
+      default:
+        result.kind = Kind::kUnknown;
+        break;  // from a newer schema
+    }
+    if (result.kind == Kind::kTensor && !result.tensor) Fail("a tensor has no contents", &value);
+    return result;
+  }
+
+  ProgramTensor ReadTensor(const pte::Tensor& tensor) {
+    source_.SpendCopyBudget(sizeof(ProgramTensor));
+    ProgramTensor result;
+    result.type = ScalarTypeFromCode(static_cast<int>(tensor.scalar_type()));
+    if (const auto* sizes = tensor.sizes()) {
+      if (sizes->size() > kMaxDimensions)
+        Fail(fmt::format("a tensor has {} dimensions", sizes->size()), &tensor);
+      result.shape.assign(sizes->begin(), sizes->end());
+    }
+    if (const auto* order = tensor.dim_order()) {
+      if (order->size() > kMaxDimensions)
+        Fail(fmt::format("a tensor has an order of {} dimensions", order->size()), &tensor);
+      result.dim_order.assign(order->begin(), order->end());
+    }
+    switch (tensor.shape_dynamism()) {
+      case pte::TensorShapeDynamism::STATIC:
+        break;
+      case pte::TensorShapeDynamism::DYNAMIC_BOUND:
+        result.dynamism = ProgramTensor::Shape::kBounded;
+        break;
+      default:
+        result.dynamism = ProgramTensor::Shape::kUnbounded;
+        break;
+    }
+    if (!SizeInBytes(result.type, result.shape) && result.type.bits) {
+      Fail(fmt::format("a tensor of [{}] elements cannot be", fmt::join(result.shape, ", ")), &tensor);
+    }
+    if (tensor.data_buffer_idx() > 0) result.data = ProgramTensor::Data::kFile;
+    if (const auto* more = tensor.extra_tensor_info()) {
+      result.name = source_.Text(more->fully_qualified_name());
+      if (more->location() == pte::TensorDataLocation::EXTERNAL) result.data = ProgramTensor::Data::kExternal;
+    }
+    // The index of a constant counts from 1. For a tensor with planned memory, it is the index of its initial
+    // state.
+    const auto* place = tensor.allocation_info();
+    if (result.data == ProgramTensor::Data::kFile && place == nullptr)
+      Index(tensor.data_buffer_idx(), program_.constants + 1, "a constant", &tensor);
+    if (place != nullptr) {
+      result.memory_id = place->memory_id();
+      result.memory_offset =
+          std::uint64_t{place->memory_offset_high()} << 32 | std::uint64_t{place->memory_offset_low()};
+    }
+    return result;
+  }
+
+  void ReadOperators() {
+    if (plan_.operators() == nullptr) return;
+    for (const auto* entry : *plan_.operators()) {
+      std::string name = source_.Text(entry->name());
+      const std::string overload = source_.Text(entry->overload());
+      if (!overload.empty()) name += "." + overload;
+      method_.operators.push_back(std::move(name));
+    }
+  }
+
+  void ReadPlannedBuffers() {
+    const auto* sizes = plan_.non_const_buffer_sizes();
+    if (sizes == nullptr) return;
+    buffer_.RequireAligned(source_, *sizes);
+    source_.SpendCopyBudget(sizes->size() * sizeof(Bytes));
+    for (flatbuffers::uoffset_t i = 1; i < sizes->size(); ++i) {
+      if (sizes->Get(i) < 0) Fail(fmt::format("planned buffer {} has {} bytes", i, sizes->Get(i)), sizes);
+      method_.planned_buffers.push_back(sizes->Get(i));
+    }
+  }
+
+  Delegate ReadDelegate(const pte::BackendDelegate& entry) {
+    source_.SpendCopyBudget(sizeof(Delegate));
+    Delegate delegate;
+    delegate.backend = source_.Text(entry.id());
+    const auto* place = entry.processed();
+    if (place == nullptr) Fail("a delegate has no payload", &entry);
+    if (place->location() == pte::DataLocation::SEGMENT) {
+      const DataSegment& segment =
+          program_.segments[Index(place->index(), program_.segments.size(), "a delegate's segment", place)];
+      delegate.in_segment = true;
+      delegate.offset = segment.offset;
+      delegate.payload = segment.bytes;
+    } else {
+      const auto* all = file_.backend_delegate_data();
+      const std::size_t index =
+          Index(place->index(), all == nullptr ? 0 : all->size(), "a delegate's data", place);
+      const auto* data = all->Get(static_cast<flatbuffers::uoffset_t>(index))->data();
+      if (data != nullptr) {
+        delegate.offset = buffer_.At(data->data());
+        delegate.payload = data->size();
+      }
+    }
+    if (entry.compile_specs() == nullptr) return delegate;
+    for (const auto* spec : *entry.compile_specs()) {
+      source_.SpendCopyBudget(sizeof(Delegate::CompileSpec));
+      delegate.compile_specs.push_back(
+          {source_.Text(spec->key()),
+           spec->value() == nullptr ? 0 : static_cast<Bytes>(spec->value()->size())});
+    }
+    return delegate;
+  }
+
+  void ReadChain(const pte::Chain& chain, int number) {
+    if (chain.instructions() == nullptr) return;
+    int index = 0;
+    for (const auto* entry : *chain.instructions()) {
+      source_.SpendCopyBudget(sizeof(Instruction));
+      Instruction instruction;
+      instruction.chain = number;
+      instruction.index = index++;
+      ReadArguments(*entry, instruction);
+      method_.instructions.push_back(std::move(instruction));
+    }
+  }
+
+  void ReadArguments(const pte::Instruction& entry, Instruction& instruction) {
+    using Type = pte::InstructionArguments;
+    if (entry.instr_args() == nullptr) Fail("an instruction is empty", &entry);
+    switch (entry.instr_args_type()) {
+      case Type::KernelCall: {
+        const auto* call = entry.instr_args_as_KernelCall();
+        instruction.kind = Instruction::Kind::kKernel;
+        instruction.target = Index(call->op_index(), method_.operators.size(), "an operator", call);
+        instruction.arguments = Indices(call->args(), method_.values.size(), "an argument");
+        break;
+      }
+      case Type::DelegateCall: {
+        const auto* call = entry.instr_args_as_DelegateCall();
+        instruction.kind = Instruction::Kind::kDelegate;
+        instruction.target = Index(call->delegate_index(), method_.delegates.size(), "a delegate", call);
+        instruction.arguments = Indices(call->args(), method_.values.size(), "an argument");
+        break;
+      }
+      case Type::MoveCall:
+        instruction.kind = Instruction::Kind::kMove;
+        if (const auto* move = entry.instr_args_as_MoveCall()) {
+          for (const std::int32_t value : {move->move_from(), move->move_to()})
+            instruction.arguments.push_back(Index(value, method_.values.size(), "a moved value", move));
+        }
+        break;
+      case Type::JumpFalseCall:
+        instruction.kind = Instruction::Kind::kJumpFalse;
+        if (const auto* jump = entry.instr_args_as_JumpFalseCall();
+            jump != nullptr && jump->destination_instruction() >= 0)
+          instruction.target = static_cast<std::size_t>(jump->destination_instruction());
+        break;
+      case Type::FreeCall:
+        instruction.kind = Instruction::Kind::kFree;
+        break;
+      default:
+        instruction.kind = Instruction::Kind::kUnknown;
+        break;  // from a newer schema
+    }
+  }
+
+  Source& source_;
+  const Buffer& buffer_;
+  const pte::Program& file_;
+  const pte::ExecutionPlan& plan_;
+  const Program& program_;
+  std::size_t values_ = 0;  // number of the method's values
+  Method method_;
+};
+
+}  // namespace
+
+Method ReadMethod(Source& source, const Buffer& buffer, const pte::Program& file,
+                  const pte::ExecutionPlan& plan, const Program& program) {
+  return MethodReader(source, buffer, file, plan, program).Read();
+}
+
+}  // namespace etprof

@@ -1,0 +1,418 @@
+#include "format/program/read/program_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <memory>
+
+#include "core/error.h"
+#include "format/program/summary.h"
+#include "program_generated.h"
+#include "schema_generated.h"
+
+namespace etprof {
+namespace {
+
+namespace pte = executorch_flatbuffer;
+namespace xnn = fb_xnnpack;
+using flatbuffers::FlatBufferBuilder;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::byte> BytesOfBuilder(const FlatBufferBuilder& builder) {
+  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  return {bytes.begin(), bytes.end()};
+}
+
+// A program with one method "forward": input 0 and output 1 are float32 [2, 3], and there are two operators,
+// the first of which is called.
+std::unique_ptr<pte::ProgramT> SmallProgram() {
+  auto program = std::make_unique<pte::ProgramT>();
+  auto plan = std::make_unique<pte::ExecutionPlanT>();
+  plan->name = "forward";
+  for (int i = 0; i < 2; ++i) {
+    pte::TensorT tensor;
+    tensor.scalar_type = pte::ScalarType::FLOAT;
+    tensor.sizes = {2, 3};
+    auto value = std::make_unique<pte::EValueT>();
+    value->val.Set(std::move(tensor));
+    plan->values.push_back(std::move(value));
+  }
+  plan->inputs = {0};
+  plan->outputs = {1};
+  for (const char* name : {"aten::relu", "aten::add"}) {
+    auto entry = std::make_unique<pte::OperatorT>();
+    entry->name = name;
+    entry->overload = "out";
+    plan->operators.push_back(std::move(entry));
+  }
+  pte::KernelCallT call;
+  call.args = {0, 1};
+  auto instruction = std::make_unique<pte::InstructionT>();
+  instruction->instr_args.Set(std::move(call));
+  plan->chains.push_back(std::make_unique<pte::ChainT>());
+  plan->chains[0]->instructions.push_back(std::move(instruction));
+  plan->non_const_buffer_sizes = {0, 48};
+  program->execution_plan.push_back(std::move(plan));
+  return program;
+}
+
+std::vector<std::byte> PackProgram(const pte::ProgramT& program) {
+  FlatBufferBuilder builder;
+  pte::FinishProgramBuffer(builder, pte::Program::Pack(builder, &program));
+  return BytesOfBuilder(builder);
+}
+
+Program Read(const pte::ProgramT& program) { return ReadProgram(PackProgram(program), "x.pte"); }
+
+// The error message for a small program that `damage` changed.
+std::string ProgramProblem(const std::function<void(pte::ProgramT&)>& damage) {
+  const auto program = SmallProgram();
+  damage(*program);
+  try {
+    Read(*program);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), ExitCode::kBadInput);
+    EXPECT_TRUE(error.offset().has_value());
+    return error.Message();
+  }
+  return "accepted";
+}
+
+pte::TensorT& FirstTensor(pte::ProgramT& program) {
+  return *program.execution_plan[0]->values[0]->val.AsTensor();
+}
+
+void AddDelegate(pte::ProgramT& program, std::vector<std::uint8_t> payload,
+                 const std::string& backend = "XnnpackBackend") {
+  auto delegate = std::make_unique<pte::BackendDelegateT>();
+  delegate->id = backend;
+  delegate->processed = std::make_unique<pte::BackendDelegateDataReferenceT>();
+  delegate->processed->index = static_cast<std::uint32_t>(program.backend_delegate_data.size());
+  program.execution_plan[0]->delegates.push_back(std::move(delegate));
+  auto data = std::make_unique<pte::BackendDelegateInlineDataT>();
+  data->data = std::move(payload);
+  program.backend_delegate_data.push_back(std::move(data));
+}
+
+TEST(ProgramReader, ReadsARealProgram) {
+  const Program program = ReadProgramFile(std::string(ETPROF_TEST_DATA) + "/toy_cnn.pte");
+  EXPECT_EQ(program.file_bytes, 521256);
+  EXPECT_TRUE(program.extended_header);
+  ASSERT_EQ(program.methods.size(), 1U);
+  const Method& method = program.methods[0];
+  EXPECT_EQ(method.name, "forward");
+  EXPECT_THAT(method.values[method.inputs[0]].tensor->shape, ElementsAre(1, 3, 224, 224));
+  ASSERT_EQ(program.xnn_graphs.size(), 1U);
+  EXPECT_EQ(method.delegates[0].graph, 0U);
+  EXPECT_EQ(program.xnn_graphs[0].nodes.size(), 11U);
+  EXPECT_EQ(program.xnn_graphs[0].nodes[1].type, "XNNConv2d");
+  EXPECT_FALSE(program.xnn_graphs[0].nodes[0].debug_handle);  // a transpose that the partitioner inserted
+  EXPECT_TRUE(program.xnn_graphs[0].nodes[1].debug_handle);
+}
+
+TEST(ProgramReader, ReadsAProgramWithoutExtendedHeader) {
+  const Program program = Read(*SmallProgram());
+  EXPECT_FALSE(program.extended_header);
+  const Method& method = program.methods.at(0);
+  EXPECT_THAT(method.operators, ElementsAre("aten::relu.out", "aten::add.out"));
+  EXPECT_EQ(method.instructions.at(0).kind, Instruction::Kind::kKernel);
+  EXPECT_THAT(method.instructions[0].arguments, ElementsAre(0U, 1U));
+  EXPECT_THAT(method.planned_buffers, ElementsAre(48));
+  EXPECT_EQ(method.values[0].tensor->type.name, "float32");
+}
+
+TEST(ProgramReader, ReadsBytesAtAnyAddress) {
+  const std::vector<std::byte> whole = PackProgram(*SmallProgram());
+  std::vector<std::byte> shifted(whole.size() + 1);
+  std::memcpy(shifted.data() + 1, whole.data(), whole.size());
+  EXPECT_EQ(ReadProgram(ByteView(shifted).subspan(1), "x.pte").methods.at(0).name, "forward");
+}
+
+TEST(ProgramReader, ReadsTheRuntimesOwnInstructions) {
+  const auto program = SmallProgram();
+  auto& instructions = program->execution_plan[0]->chains[0]->instructions;
+  const auto add = [&](auto arguments) {
+    instructions.push_back(std::make_unique<pte::InstructionT>());
+    instructions.back()->instr_args.Set(std::move(arguments));
+  };
+  pte::MoveCallT move;
+  move.move_from = 1;
+  add(move);
+  add(pte::JumpFalseCallT());
+  add(pte::FreeCallT());
+  const Program read = Read(*program);
+  EXPECT_THAT(read.methods[0].instructions[1].arguments, ElementsAre(1, 0));
+  const MethodSummary summary = Summarize(read.methods[0], read);
+  ASSERT_EQ(summary.steps.size(), 1U);  // none of them is delegated
+  EXPECT_EQ(summary.steps[0].what.size(), 4U);
+  ASSERT_EQ(summary.operators.size(), 1U);
+  EXPECT_EQ(summary.operators[0].name, "aten::relu.out");
+  EXPECT_EQ(summary.operators[0].calls, 1U);
+  EXPECT_TRUE(summary.jumps);
+  EXPECT_FALSE(summary.dynamic);
+}
+
+// Adds a list of tensors, or of optional tensors.
+template <typename List>
+void AddList(pte::ProgramT& program, std::vector<std::int32_t> items) {
+  List list;
+  list.items = std::move(items);
+  auto value = std::make_unique<pte::EValueT>();
+  value->val.Set(std::move(list));
+  program.execution_plan[0]->values.push_back(std::move(value));
+}
+
+TEST(ProgramReader, ReadsListsOfTensors) {
+  const auto program = SmallProgram();
+  AddList<pte::TensorListT>(*program, {1, 0, 1});
+  AddList<pte::OptionalTensorListT>(*program, {-1, 1});  // the first item is absent
+  const Program read = Read(*program);
+  EXPECT_THAT(read.methods[0].values[2].items, ElementsAre(1, 0, 1));
+  EXPECT_THAT(read.methods[0].values[3].items, ElementsAre(1));
+  EXPECT_THAT(ProgramProblem([](auto& p) {
+                auto instruction = std::make_unique<pte::InstructionT>();
+                pte::MoveCallT move;
+                move.move_to = 2;
+                instruction->instr_args.Set(move);
+                p.execution_plan[0]->chains[0]->instructions.push_back(std::move(instruction));
+              }),
+              HasSubstr("a moved value is number 2 of 2"));
+  EXPECT_THAT(ProgramProblem([](auto& p) { AddList<pte::TensorListT>(p, {3}); }),
+              HasSubstr("an item of a list is number 3 of 3"));
+  EXPECT_THAT(ProgramProblem([](auto& p) { AddList<pte::OptionalTensorListT>(p, {-2}); }),
+              HasSubstr("an item of a list is number -2 of 3"));
+}
+
+TEST(ProgramReader, ReadsDynamicShapesAndInitialStates) {
+  const auto program = SmallProgram();
+  pte::TensorT& tensor = FirstTensor(*program);
+  tensor.shape_dynamism = pte::TensorShapeDynamism::DYNAMIC_BOUND;
+  tensor.allocation_info = std::make_unique<pte::AllocationDetailsT>();
+  tensor.allocation_info->memory_id = 1;
+  tensor.allocation_info->memory_offset_low = 5;
+  tensor.allocation_info->memory_offset_high = 1;
+  tensor.data_buffer_idx = 1;
+  const Program read = Read(*program);
+  const ProgramTensor& found = *read.methods[0].values[0].tensor;
+  EXPECT_EQ(found.dynamism, ProgramTensor::Shape::kBounded);
+  EXPECT_EQ(found.memory_offset, (std::uint64_t{1} << 32) + 5);
+  EXPECT_EQ(found.data, ProgramTensor::Data::kFile);
+  EXPECT_TRUE(Summarize(read.methods[0], read).dynamic);
+}
+
+TEST(ProgramReader, DoesNotReadPayloadsOfOtherBackends) {
+  const auto program = SmallProgram();
+  AddDelegate(*program, {1, 2, 3}, "CoreMLBackend");
+  const Program read = Read(*program);
+  EXPECT_EQ(read.methods[0].delegates.at(0).payload, 3);
+  EXPECT_FALSE(read.methods[0].delegates[0].graph);
+  EXPECT_FALSE(Summarize(read.methods[0], read).delegates[0].macs);
+}
+
+TEST(ProgramReader, RefusesInvalidIndices) {
+  const auto call = [](pte::ProgramT& p) -> pte::KernelCallT& {
+    return *p.execution_plan[0]->chains[0]->instructions[0]->instr_args.AsKernelCall();
+  };
+  EXPECT_THAT(ProgramProblem([&](auto& p) { call(p).op_index = 2; }),
+              HasSubstr("an operator is number 2 of 2"));
+  EXPECT_THAT(ProgramProblem([&](auto& p) { call(p).op_index = -1; }), HasSubstr("an operator is number -1"));
+  EXPECT_THAT(ProgramProblem([&](auto& p) { call(p).args = {0, 2}; }),
+              HasSubstr("an argument is number 2 of 2"));
+  EXPECT_THAT(ProgramProblem([](auto& p) { p.execution_plan[0]->inputs = {2}; }),
+              HasSubstr("an input is number 2"));
+  EXPECT_THAT(ProgramProblem([](auto& p) { p.execution_plan[0]->outputs = {-5}; }),
+              HasSubstr("an output is number -5"));
+  EXPECT_THAT(ProgramProblem([](auto& p) { FirstTensor(p).data_buffer_idx = 7; }),
+              HasSubstr("a constant is number 7"));
+  EXPECT_THAT(ProgramProblem([](auto& p) {
+                AddDelegate(p, {1});
+                p.execution_plan[0]->delegates[0]->processed->index = 1;
+              }),
+              HasSubstr("a delegate's data is number 1 of 1"));
+  EXPECT_THAT(ProgramProblem([](auto& p) {
+                AddDelegate(p, {1});
+                p.execution_plan[0]->delegates[0]->processed->location = pte::DataLocation::SEGMENT;
+              }),
+              HasSubstr("a delegate's segment is number 0 of 0"));
+  EXPECT_THAT(ProgramProblem([](auto& p) {
+                AddDelegate(p, {1});
+                p.execution_plan[0]->delegates[0]->processed = nullptr;
+              }),
+              HasSubstr("a delegate has no payload"));
+  EXPECT_THAT(ProgramProblem([](auto& p) { p.named_data.push_back(std::make_unique<pte::NamedDataT>()); }),
+              HasSubstr("named data is in segment 0 of 0"));
+  EXPECT_THAT(ProgramProblem([](auto& p) {
+                p.constant_segment = std::make_unique<pte::SubsegmentOffsetsT>();
+                p.constant_segment->offsets = {0};
+              }),
+              HasSubstr("constants are in segment 0 of 0"));
+  EXPECT_THAT(ProgramProblem([](auto& p) {
+                p.segments.push_back(std::make_unique<pte::DataSegmentT>());
+                p.segments[0]->size = 1;
+              }),
+              HasSubstr("segment 0 has no place"));
+}
+
+TEST(ProgramReader, RefusesInvalidSizes) {
+  EXPECT_THAT(ProgramProblem([](auto& p) { FirstTensor(p).sizes = {-1, 3}; }),
+              HasSubstr("[-1, 3] elements cannot be"));
+  EXPECT_THAT(ProgramProblem([](auto& p) { FirstTensor(p).sizes.assign(4, 0x7fffffff); }),
+              HasSubstr("cannot be"));
+  EXPECT_THAT(ProgramProblem([](auto& p) { FirstTensor(p).sizes.assign(17, 1); }),
+              HasSubstr("17 dimensions"));
+  EXPECT_THAT(ProgramProblem([](auto& p) { p.execution_plan[0]->non_const_buffer_sizes = {0, -1}; }),
+              HasSubstr("planned buffer 1 has -1 bytes"));
+  EXPECT_EQ(ProgramProblem([](auto& p) { FirstTensor(p).sizes = {0, 0x7fffffff}; }), "accepted");
+}
+
+TEST(ProgramReader, LimitsCopiesOfSharedData) {
+  FlatBufferBuilder builder;
+  const auto arguments = builder.CreateVector(std::vector<std::int32_t>(20000, 0));
+  std::vector<flatbuffers::Offset<pte::Instruction>> instructions;
+  for (int i = 0; i < 5000; ++i) {  // 100 million arguments in a file of 250 kB
+    const auto call = pte::CreateKernelCall(builder, 0, arguments);
+    instructions.push_back(
+        pte::CreateInstruction(builder, pte::InstructionArguments::KernelCall, call.Union()));
+  }
+  const auto chain = pte::CreateChain(builder, 0, 0, builder.CreateVector(instructions));
+  const auto name = builder.CreateString("x");
+  const auto entry = pte::CreateOperator(builder, name, name);
+  const auto value = pte::CreateEValue(builder);
+  const auto plan = pte::CreateExecutionPlan(builder, name, 0, builder.CreateVector(std::vector{value}), 0, 0,
+                                             builder.CreateVector(std::vector{chain}),
+                                             builder.CreateVector(std::vector{entry}));
+  pte::FinishProgramBuffer(builder, pte::CreateProgram(builder, 0, builder.CreateVector(std::vector{plan})));
+  try {
+    ReadProgram(BytesOfBuilder(builder), "x.pte");
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.Message(), HasSubstr("too often"));
+  }
+}
+
+// A graph with one value, 0, and a node of each type, all of whose fields are 0.
+std::vector<std::byte> GraphOfEveryNode(const char* identifier = xnn::XNNGraphIdentifier()) {
+  FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<xnn::XNode>> nodes;
+  for (const xnn::XNodeUnion type : xnn::EnumValuesXNodeUnion()) {
+    if (type == xnn::XNodeUnion::NONE) continue;
+    const flatbuffers::Offset<void> fields(builder.EndTable(builder.StartTable()));
+    nodes.push_back(xnn::CreateXNode(builder, type, fields, 7));
+  }
+  const auto tensor = xnn::CreateXNNTensorValue(builder, xnn::XNNDatatype::xnn_datatype_fp32);
+  const auto value = xnn::CreateXValue(builder, xnn::XValueUnion::XNNTensorValue, tensor.Union());
+  const auto all = builder.CreateVector(nodes);
+  builder.Finish(xnn::CreateXNNGraph(builder, 0, all, builder.CreateVector(std::vector{value})), identifier);
+  return BytesOfBuilder(builder);
+}
+
+// A payload with a header before `graph` and `constants` bytes after it.
+std::vector<std::uint8_t> Payload(const std::vector<std::byte>& graph, std::size_t constants = 0) {
+  std::vector<std::uint8_t> payload(32);
+  std::memcpy(payload.data() + 4, "XH00", 4);
+  const auto store = [&](std::size_t at, auto number) {
+    std::memcpy(payload.data() + at, &number, sizeof number);
+  };
+  store(8, std::uint16_t{30});
+  store(10, std::uint32_t{32});
+  store(14, static_cast<std::uint32_t>(graph.size()));
+  store(18, static_cast<std::uint32_t>(32 + graph.size()));
+  store(22, std::uint64_t{constants});
+  for (const std::byte byte : graph) payload.push_back(static_cast<std::uint8_t>(byte));
+  payload.resize(payload.size() + constants);
+  return payload;
+}
+
+TEST(XnnGraphReader, ReadsEveryTypeOfNode) {
+  const auto program = SmallProgram();
+  AddDelegate(*program, Payload(GraphOfEveryNode(), 16));
+  const Program read = Read(*program);
+  const XnnGraph& graph = read.xnn_graphs.at(0);
+  ASSERT_EQ(graph.nodes.size(), std::size(xnn::EnumValuesXNodeUnion()) - 1);
+  EXPECT_TRUE(graph.header);
+  EXPECT_EQ(graph.constant_bytes, 16);
+  for (const XnnNode& node : graph.nodes) {
+    EXPECT_TRUE(node.type.starts_with("XNN")) << node.type;
+    EXPECT_FALSE(node.inputs.empty()) << node.type;
+    EXPECT_FALSE(node.outputs.empty()) << node.type;
+    EXPECT_EQ(node.debug_handle, 7U);
+  }
+}
+
+TEST(XnnGraphReader, ReadsAGraphWithoutHeader) {
+  const auto program = SmallProgram();
+  const auto graph = GraphOfEveryNode("XN00");
+  AddDelegate(*program, {reinterpret_cast<const std::uint8_t*>(graph.data()),
+                         reinterpret_cast<const std::uint8_t*>(graph.data()) + graph.size()});
+  EXPECT_FALSE(Read(*program).xnn_graphs.at(0).header);
+}
+
+std::string PayloadProblem(std::vector<std::uint8_t> payload) {
+  return ProgramProblem([&](auto& p) { AddDelegate(p, std::move(payload)); });
+}
+
+TEST(XnnGraphReader, RefusesTruncatedPayloadsAndInvalidOffsets) {
+  const std::vector<std::uint8_t> whole = Payload(GraphOfEveryNode(), 4);
+  EXPECT_EQ(PayloadProblem(whole), "accepted");
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    SCOPED_TRACE(length);
+    EXPECT_NE(PayloadProblem({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)}),
+              "accepted");
+  }
+  for (const std::size_t at : {10U, 14U, 18U, 22U}) {
+    std::vector<std::uint8_t> damaged = whole;
+    damaged[at + 3] = 0xff;
+    EXPECT_THAT(PayloadProblem(damaged), HasSubstr("not in ")) << at;
+  }
+  EXPECT_THAT(PayloadProblem(Payload(GraphOfEveryNode("XN02"))), HasSubstr("another version of the format"));
+}
+
+std::string GraphProblem(const xnn::XNNGraphT& graph) {
+  FlatBufferBuilder builder;
+  xnn::FinishXNNGraphBuffer(builder, xnn::XNNGraph::Pack(builder, &graph));
+  return PayloadProblem(Payload(BytesOfBuilder(builder)));
+}
+
+void AddValue(xnn::XNNGraphT& graph, std::uint32_t id, std::vector<std::uint32_t> dims,
+              std::uint32_t constant = 0) {
+  xnn::XNNTensorValueT tensor;
+  tensor.id_out = id;
+  tensor.dims = std::move(dims);
+  tensor.constant_buffer_idx = constant;
+  graph.xvalues.push_back(std::make_unique<xnn::XValueT>());
+  graph.xvalues.back()->xvalue_union.Set(std::move(tensor));
+}
+
+TEST(XnnGraphReader, RefusesInvalidReferences) {
+  xnn::XNNGraphT graph;
+  AddValue(graph, 0, {1, 2});
+  EXPECT_EQ(GraphProblem(graph), "accepted");
+  graph.input_ids = {1};
+  EXPECT_THAT(GraphProblem(graph), AllOf(HasSubstr("x.pte, byte "), HasSubstr("there is no value 1")));
+  graph.input_ids = {0};
+  AddValue(graph, 0, {});
+  EXPECT_THAT(GraphProblem(graph), HasSubstr("two values are number 0"));
+  graph.xvalues.back()->xvalue_union.AsXNNTensorValue()->id_out = 1;
+  graph.xvalues.back()->xvalue_union.AsXNNTensorValue()->dims.assign(3, 0xffffffffU);
+  EXPECT_THAT(GraphProblem(graph), HasSubstr("elements cannot be"));
+  graph.xvalues.back()->xvalue_union.AsXNNTensorValue()->dims.assign(17, 1);
+  EXPECT_THAT(GraphProblem(graph), HasSubstr("17 dimensions"));
+  graph.xvalues.pop_back();
+  for (int i = 0; i < 2; ++i) graph.constant_data.push_back(std::make_unique<xnn::ConstantDataOffsetT>());
+  AddValue(graph, 1, {1}, 2);
+  EXPECT_THAT(GraphProblem(graph), HasSubstr("a value is constant 2 of 1"));
+  graph.xvalues.pop_back();
+  graph.constant_data[1]->size = 1;
+  EXPECT_THAT(GraphProblem(graph), HasSubstr("not in the payload's 0 bytes"));
+  graph.constant_data[1]->named_key = "elsewhere";
+  EXPECT_EQ(GraphProblem(graph), "accepted");
+  graph.xnodes.push_back(std::make_unique<xnn::XNodeT>());
+  EXPECT_THAT(GraphProblem(graph), HasSubstr("a node is empty"));
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,299 @@
+#include "format/program/source/etrecord.h"
+
+#include <fmt/format.h>
+#include <minizip/unzip.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/json/json.h"
+#include "core/text/text.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kHandles = "debug_handle_map";
+constexpr std::string_view kEdge = "edge_dialect_exported_program/";
+// Limits of what is read. The record of mobilenet_v3_small (173 operators, a .pte of 10.2 MB) has 0.8 MB of
+// edge program and 1.1 kB of debug_handle_map, so these limits suffice for about fifty thousand operators.
+constexpr std::uint64_t kMaxEdgeBytes = std::uint64_t{256} << 20U;   // of all edge programs, unpacked
+constexpr std::uint64_t kMaxHandleBytes = std::uint64_t{16} << 20U;  // of the debug_handle_map, unpacked
+constexpr std::uint64_t kMaxCompressionRatio = 1024;                 // deflate's maximum, for zeros only
+constexpr std::size_t kMaxEntries = 4096;
+constexpr std::size_t kMaxNodes = 1'000'000;
+constexpr std::size_t kMaxLocations = 4'000'000;  // modules and Python lines of all nodes
+
+struct Close {
+  void operator()(void* zip) const { unzClose(zip); }
+};
+
+class Zip {
+ public:
+  explicit Zip(const fs::path& path) : path_(path) {
+    std::error_code error;
+    if (!fs::is_regular_file(path, error)) {
+      throw Error(ExitCode::kBadInput, Exists(path) ? "is not a file" : "no such file")
+          .InFile(path.string())
+          .Remedy("check the path");
+    }
+    zip_.reset(unzOpen64(path.c_str()));
+    if (!zip_) throw MakeError("is not a zip archive, or is cut short");
+  }
+
+  Error MakeError(const std::string& problem) const {
+    return Error(ExitCode::kBadInput, problem)
+        .InFile(path_.string())
+        .Remedy("give the .etrecord that the export wrote next to the .pte, or export the model again");
+  }
+
+  struct Entry {
+    std::string name;
+    std::uint64_t bytes = 0;  // unpacked, according to the zip directory
+    unz64_file_pos place{};
+  };
+
+  std::vector<Entry> Entries() const {
+    std::vector<Entry> entries;
+    for (int found = unzGoToFirstFile(zip_.get()); found == UNZ_OK; found = unzGoToNextFile(zip_.get())) {
+      if (entries.size() == kMaxEntries)
+        throw MakeError(fmt::format("holds more than {} files", kMaxEntries));
+      entries.push_back(Current());
+    }
+    return entries;
+  }
+
+  // Throws MakeError() if an entry unpacks to more than the `left` bytes of a limit.
+  void RequireAtMost(const Entry& entry, std::uint64_t left, std::uint64_t limit) const {
+    if (entry.bytes > left)
+      throw MakeError(fmt::format("{} in it unpacks to {} bytes, beyond the limit of {} MiB", entry.name,
+                                  entry.bytes, limit >> 20U));
+  }
+
+  // The contents of an entry, whose size the caller has limited.
+  std::string Read(const Entry& entry) const {
+    const std::string& name = entry.name;
+    const std::uint64_t size = entry.bytes;
+    std::error_code error;
+    if (size / kMaxCompressionRatio > fs::file_size(path_, error))
+      throw MakeError(fmt::format("{} in it would have {} bytes, more than {} times the file", name, size,
+                                  kMaxCompressionRatio));
+    if (unzGoToFilePos64(zip_.get(), &entry.place) != UNZ_OK)
+      throw MakeError(fmt::format("{} in it cannot be read", name));
+    if (unzOpenCurrentFile(zip_.get()) != UNZ_OK)
+      throw MakeError(fmt::format("{} in it cannot be read", name));
+    std::string text(static_cast<std::size_t>(size), '\0');
+    std::size_t done = 0;
+    while (done < text.size()) {
+      const int read =
+          unzReadCurrentFile(zip_.get(), text.data() + done,
+                             static_cast<unsigned>(std::min<std::size_t>(text.size() - done, 1U << 20U)));
+      if (read <= 0) break;
+      done += static_cast<std::size_t>(read);
+    }
+    const int closed = unzCloseCurrentFile(zip_.get());  // compares the checksum
+    if (done < text.size() || closed != UNZ_OK)
+      throw MakeError(fmt::format("{} in it is damaged or cut short", name));
+    return text;
+  }
+
+ private:
+  Entry Current() const {
+    Entry entry;
+    unz_file_info64 info{};
+    std::string name(1024, '\0');
+    if (unzGetCurrentFileInfo64(zip_.get(), &info, name.data(), name.size() - 1, nullptr, 0, nullptr, 0) !=
+            UNZ_OK ||
+        unzGetFilePos64(zip_.get(), &entry.place) != UNZ_OK)
+      throw MakeError("its list of files is malformed");
+    name.resize(std::min<std::size_t>(name.find('\0'), name.size() - 1));
+    entry.name = std::move(name);
+    entry.bytes = info.uncompressed_size;
+    return entry;
+  }
+
+  fs::path path_;
+  std::unique_ptr<void, Close> zip_;
+};
+
+// "executorch.exir.dialects.edge.ops.aten.convolution.default" -> "aten.convolution.default".
+std::string ShortTarget(std::string target) {
+  constexpr std::string_view kOps = ".ops.";
+  const std::size_t at = target.rfind(kOps);
+  return at == std::string::npos ? target : target.substr(at + kOps.size());
+}
+
+// Collects the nodes of an edge program during parsing and keeps nothing else of it: time is proportional to
+// the text, memory to the nodes. The nodes are at graph_module.graph.nodes[].
+class EdgeNodes : public nlohmann::json_sax<json> {
+ public:
+  EdgeNodes(MethodSources& method, std::size_t& nodes, std::size_t& locations)
+      : method_(method), nodes_(nodes), locations_(locations) {}
+
+  bool found() const { return found_; }
+  // The limit that ended the parsing; "": none.
+  const std::string& exceeded_limit() const { return exceeded_limit_; }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t& key) override {
+    if (IsOnPath()) key_ = key;
+    return true;
+  }
+  bool string(string_t& text) override {
+    if (!IsOnPath()) return true;
+    if (depth_ == kNode) {
+      if (key_ == "name") node_.name = text;
+      if (key_ == "target") node_.target = ShortTarget(text);
+    } else if (depth_ == kMetadata) {
+      if (key_ == "debug_handle") handle_ = AsNumber<std::uint32_t>(text);
+      if (key_ == "nn_module_stack") node_.modules = ParseModuleStack(text);
+      if (key_ == "stack_trace") node_.frames = ParseStackTrace(text);
+    }
+    return true;
+  }
+  bool start_object(std::size_t) override { return Open(/*list=*/false); }
+  bool end_object() override { return Close(); }
+  bool start_array(std::size_t) override { return Open(/*list=*/true); }
+  bool end_array() override { return Close(); }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
+
+ private:
+  // The number of open lists and objects at each step of the path to the nodes.
+  enum : int { kRoot = 1, kModule, kGraph, kNodes, kNode, kMetadata };
+
+  bool IsOnPath() const { return on_path_ == depth_; }
+
+  bool IsNextStep(bool list) const {
+    switch (depth_) {
+      case kRoot:
+      case kNode:
+        return !list;
+      case kModule:
+        return !list && key_ == "graph_module";
+      case kGraph:
+        return !list && key_ == "graph";
+      case kNodes:
+        return list && key_ == "nodes";
+      case kMetadata:
+        return !list && key_ == "metadata";
+      default:
+        return false;
+    }
+  }
+
+  bool Open(bool list) {
+    const bool was_on_path = IsOnPath();
+    if (++depth_ > kMaxJsonNesting) return false;
+    if (!was_on_path || !IsNextStep(list)) return true;
+    on_path_ = depth_;
+    if (depth_ == kNodes) found_ = true;
+    if (depth_ == kNode) {
+      node_ = {};
+      handle_.reset();
+    }
+    return true;
+  }
+
+  bool Close() {
+    const bool was_on_path = IsOnPath();
+    --depth_;
+    if (!was_on_path) return true;
+    --on_path_;
+    return depth_ != kNodes || AddNode();
+  }
+
+  // Adds the node that ends. Returns false if a limit is exceeded.
+  bool AddNode() {
+    if (!handle_) return true;  // a placeholder or the output
+    locations_ += node_.modules.size() + node_.frames.size();
+    if (++nodes_ > kMaxNodes) exceeded_limit_ = fmt::format("more than {} nodes", kMaxNodes);
+    if (locations_ > kMaxLocations)
+      exceeded_limit_ = fmt::format("more than {} places in the source", kMaxLocations);
+    if (!exceeded_limit_.empty()) return false;
+    method_.handles[*handle_].push_back(method_.nodes.size());
+    method_.nodes.push_back(std::move(node_));
+    return true;
+  }
+
+  MethodSources& method_;
+  std::size_t& nodes_;      // in the record so far
+  std::size_t& locations_;  // in the record so far
+  SourceNode node_;
+  std::optional<std::uint32_t> handle_;
+  std::string key_;
+  std::string exceeded_limit_;
+  int depth_ = 0;
+  int on_path_ = 0;  // number of the open lists and objects that are on the path to the nodes
+  bool found_ = false;
+};
+
+// Reads the instructions' debug handles: {"forward": {"0": 11, "18": [1, 2, 2]}}.
+void ReadHandles(const Zip& zip, const Zip::Entry& entry, SourceMap& map) {
+  zip.RequireAtMost(entry, kMaxHandleBytes, kMaxHandleBytes);
+  const json methods = ParseJson(zip.Read(entry));
+  if (!methods.is_object()) throw zip.MakeError(fmt::format("{} in it is not a JSON object", kHandles));
+  for (const auto& [name, instructions] : methods.items()) {
+    if (!instructions.is_object()) continue;
+    MethodSources& method = map.methods[name];
+    for (const auto& [index, handles] : instructions.items()) {
+      const auto instruction = AsNumber<int>(index);
+      if (!instruction) continue;
+      std::vector<std::uint32_t>& instruction_handles = method.instructions[*instruction];
+      const auto add = [&](const json& handle) {
+        if (handle.is_number_unsigned() && handle.get<std::uint64_t>() <= 0xffffffffU)
+          instruction_handles.push_back(handle.get<std::uint32_t>());
+      };
+      if (handles.is_array()) {
+        for (const json& handle : handles) add(handle);
+      } else {
+        add(handles);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+SourceMap ReadEtrecord(const fs::path& path) {
+  const Zip zip(path);
+  SourceMap map;
+  std::uint64_t left = kMaxEdgeBytes;
+  std::size_t nodes = 0, locations = 0;
+  std::vector<Zip::Entry> programs;
+  for (const Zip::Entry& entry : zip.Entries()) {
+    const std::string& name = entry.name;
+    if (name == kHandles) ReadHandles(zip, entry, map);
+    // The files "_state_dict", "_constants" and "_example_inputs" of each program are not JSON.
+    if (!name.starts_with(kEdge) || name.ends_with("_state_dict") || name.ends_with("_constants") ||
+        name.ends_with("_example_inputs"))
+      continue;
+    zip.RequireAtMost(entry, left, kMaxEdgeBytes);
+    left -= entry.bytes;
+    programs.push_back(entry);
+  }
+  for (const Zip::Entry& entry : programs) {
+    const std::string& name = entry.name;
+    EdgeNodes found(map.methods[name.substr(kEdge.size())], nodes, locations);
+    // Attention masks contain many -Infinity.
+    const bool is_json = json::sax_parse(NullForNonFinite(zip.Read(entry)), &found);
+    if (!found.exceeded_limit().empty())
+      throw zip.MakeError(fmt::format("{} in it has {}", name, found.exceeded_limit()));
+    if (!is_json || !found.found())
+      throw zip.MakeError(fmt::format("{} in it is not an exported program", name));
+  }
+  if (programs.empty())
+    throw zip.MakeError("holds no edge program: it is not an ETRecord, or one that was written without it");
+  return map;
+}
+
+}  // namespace etprof

@@ -1,0 +1,254 @@
+#include "format/program/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <tuple>
+
+#include "format/program/work.h"
+#include "format/program/xnn/delegable.h"
+#include "format/program/xnn/memory_estimate.h"
+
+namespace etprof {
+namespace {
+
+Counts SortByCount(const std::map<std::string, std::size_t>& counted) {
+  Counts counts(counted.begin(), counted.end());
+  std::ranges::stable_sort(counts, [](const auto& a, const auto& b) { return a.second > b.second; });
+  return counts;
+}
+
+Bytes SaturatedSum(Bytes a, Bytes b) { return CheckedSum(a, b).value_or(std::numeric_limits<Bytes>::max()); }
+
+DelegateSummary SummarizeGraph(const XnnGraph& graph) {
+  DelegateSummary summary;
+  summary.macs = CountMacs(graph);
+  summary.nodes = graph.nodes.size();
+  std::map<std::string, std::size_t> types;
+  for (const XnnNode& node : graph.nodes) ++types[node.type];
+  summary.node_types = SortByCount(types);
+  summary.constants = 0;
+  for (const XnnConstant& constant : graph.constants)
+    summary.constants = CheckedSum(summary.constants, constant.bytes);
+  std::set<std::string> tensors, weights;
+  for (const XnnValue& value : graph.values) (value.constant ? weights : tensors).insert(value.type.name);
+  summary.tensor_types.assign(tensors.begin(), tensors.end());
+  summary.weight_types.assign(weights.begin(), weights.end());
+  return summary;
+}
+
+std::string InstructionName(const Instruction& instruction, const Method& method) {
+  switch (instruction.kind) {
+    case Instruction::Kind::kKernel:
+      return method.operators[instruction.target];
+    case Instruction::Kind::kDelegate:
+      return method.delegates[instruction.target].backend;
+    case Instruction::Kind::kMove:
+      return "move";
+    case Instruction::Kind::kJumpFalse:
+      return "jump";
+    case Instruction::Kind::kFree:
+      return "free";
+    case Instruction::Kind::kUnknown:
+      break;
+  }
+  return "unknown instruction";
+}
+
+std::vector<Step> MakeSteps(const Method& method, const std::vector<std::optional<std::int64_t>>& macs) {
+  std::vector<Step> steps;
+  std::map<std::string, std::size_t> what;
+  const auto finish_step = [&] {
+    if (!what.empty()) steps.back().what = SortByCount(what);
+    what.clear();
+  };
+  for (std::size_t i = 0; i < method.instructions.size(); ++i) {
+    const Instruction& instruction = method.instructions[i];
+    if (instruction.kind == Instruction::Kind::kDelegate) {
+      finish_step();
+      steps.push_back({i, i, instruction.target, {}, macs[i]});
+      continue;
+    }
+    if (what.empty()) steps.push_back({i, i, std::nullopt, {}, 0});
+    steps.back().last = i;
+    steps.back().macs = CheckedSum(steps.back().macs, macs[i]);
+    ++what[InstructionName(instruction, method)];
+  }
+  finish_step();
+  return steps;
+}
+
+// For each chain, the indices of its first and its last delegate call.
+std::map<int, std::pair<int, int>> DelegateCallRanges(const Method& method) {
+  std::map<int, std::pair<int, int>> calls;
+  for (const Instruction& instruction : method.instructions) {
+    if (instruction.kind != Instruction::Kind::kDelegate) continue;
+    calls.try_emplace(instruction.chain, instruction.index, 0).first->second.second = instruction.index;
+  }
+  return calls;
+}
+
+void Count(const Instruction& kernel, const Method& method, std::optional<std::int64_t> macs, bool between,
+           std::vector<PortableOperator>& operators) {
+  const std::string& name = method.operators[kernel.target];
+  const std::string why = NotDelegatedReason(kernel, method);
+  auto found = std::ranges::find_if(
+      operators, [&](const PortableOperator& one) { return one.name == name && one.why == why; });
+  if (found == operators.end()) found = operators.insert(found, {name, why, 0, 0, 0});
+  ++found->calls;
+  if (between) ++found->between;
+  found->macs = CheckedSum(found->macs, macs);
+}
+
+// Counts an operation that multiplies matrices. If there is no `use`, the operation only matters if its MACs
+// are unknown.
+void Count(std::optional<KleidiaiUse> use, std::optional<std::int64_t> macs, MethodSummary& summary) {
+  using Kernels = KleidiaiUse::Kernels;
+  Split& split = summary.facts.matrix_macs;
+  if (!use) {
+    if (!macs) split.unknown.Add(std::nullopt);
+    return;
+  }
+  const bool without = use->kernels == Kernels::kXnnpack || use->kernels == Kernels::kPortable;
+  (use->kernels == Kernels::kSme ? split.with : without ? split.without : split.unknown).Add(macs);
+  ++summary.facts.matrix_operators;
+  std::vector<KleidiaiCount>& counts = summary.kleidiai;
+  auto found = std::ranges::find(counts, *use, &KleidiaiCount::use);
+  if (found == counts.end()) found = counts.insert(found, {std::move(*use), 0, 0});
+  ++found->count;
+  found->macs = CheckedSum(found->macs, macs);
+}
+
+const XnnGraph* FindGraph(const Instruction& instruction, const Method& method, const Program& program) {
+  if (instruction.kind != Instruction::Kind::kDelegate) return nullptr;
+  const std::optional<std::size_t>& graph = method.delegates[instruction.target].graph;
+  return graph ? &program.xnn_graphs[*graph] : nullptr;
+}
+
+std::optional<std::int64_t> Signed(std::optional<Bytes> bytes) {
+  return bytes && std::in_range<std::int64_t>(*bytes) ? std::optional(static_cast<std::int64_t>(*bytes))
+                                                      : std::nullopt;
+}
+
+// Of all nodes, as if each ran alone; absent where that is not known.
+std::optional<std::int64_t> TrafficOf(const XnnGraph* graph) {
+  std::optional<std::int64_t> sum;
+  if (graph == nullptr) return sum;
+  sum = 0;
+  for (std::size_t node = 0; node < graph->nodes.size(); ++node)
+    sum = CheckedSum(sum, Signed(ComputeWork({node}, *graph).bytes));
+  return sum;
+}
+
+}  // namespace
+
+MethodSummary Summarize(const Method& method, const Program& program) {
+  MethodSummary summary;
+  for (const Delegate& delegate : method.delegates) {
+    summary.delegates.push_back(delegate.graph ? SummarizeGraph(program.xnn_graphs[*delegate.graph])
+                                               : DelegateSummary());
+  }
+  std::vector<std::optional<std::int64_t>> macs;  // per instruction
+  const std::map<int, std::pair<int, int>> calls = DelegateCallRanges(method);
+  StaticFacts& facts = summary.facts;
+  facts.delegates = static_cast<std::int64_t>(method.delegates.size());
+  for (const Instruction& instruction : method.instructions) {
+    if (instruction.kind == Instruction::Kind::kDelegate) {
+      DelegateSummary& delegate = summary.delegates[instruction.target];
+      ++delegate.calls;
+      macs.push_back(delegate.macs);
+      facts.operators.with.Add(delegate.nodes);
+      facts.macs.with.Add(macs.back());
+      summary.traffic.with.Add(TrafficOf(FindGraph(instruction, method, program)));
+      if (const XnnGraph* graph = FindGraph(instruction, method, program)) {
+        for (const XnnNode& node : graph->nodes) Count(FindKleidiaiUse(node, *graph), node.macs, summary);
+      } else {
+        facts.matrix_macs.unknown.Add(std::nullopt);
+      }
+      continue;
+    }
+    macs.push_back(CountMacs(instruction, method));
+    facts.macs.without.Add(macs.back());
+    if (instruction.kind == Instruction::Kind::kKernel) {
+      const auto found = calls.find(instruction.chain);
+      const bool between = found != calls.end() && found->second.first < instruction.index &&
+                           instruction.index < found->second.second;
+      Count(instruction, method, macs.back(), between, summary.operators);
+      Count(FindKleidiaiUse(instruction, method), macs.back(), summary);
+      facts.operators.without.Add(1);
+      summary.traffic.without.Add(Signed(ComputeWork(instruction, method).bytes));
+    }
+  }
+  std::ranges::stable_sort(summary.operators, [](const PortableOperator& a, const PortableOperator& b) {
+    return std::tie(b.calls, a.name, a.why) < std::tie(a.calls, b.name, b.why);
+  });
+  std::ranges::stable_sort(summary.kleidiai, [](const KleidiaiCount& a, const KleidiaiCount& b) {
+    return std::tuple(a.use.kernels, -a.macs.value_or(0)) < std::tuple(b.use.kernels, -b.macs.value_or(0));
+  });
+  summary.jumps = method.Branches();
+  summary.steps = MakeSteps(method, macs);
+  facts.planned = PlannedBytes(method);
+  for (const Delegate& delegate : method.delegates) {
+    if (delegate.graph)
+      facts.packed.Add(PackedBytes(program.xnn_graphs[*delegate.graph]));
+    else if (delegate.IsXnnpack())
+      facts.packed.Add(std::nullopt);
+  }
+  for (const ProgramValue& value : method.values) {
+    if (value.tensor && value.tensor->HasDynamicShape()) summary.dynamic = true;
+  }
+  return summary;
+}
+
+namespace {
+
+// The size of the payloads of all delegates that the counts accepts; shared payloads count once.
+Bytes SumPayloads(const Program& program, const auto& predicate) {
+  std::set<std::pair<std::uint64_t, Bytes>> places;
+  for (const Method& method : program.methods) {
+    for (const Delegate& delegate : method.delegates)
+      if (predicate(delegate)) places.emplace(delegate.offset, delegate.payload);
+  }
+  Bytes bytes = 0;
+  for (const auto& [offset, size] : places) bytes = SaturatedSum(bytes, size);
+  return bytes;
+}
+
+}  // namespace
+
+Bytes PayloadBytes(const Program& program) {
+  return SumPayloads(program, [](const Delegate&) { return true; });
+}
+
+Bytes InstructionBytes(const Program& program) {
+  const Bytes payloads = SumPayloads(program, [](const Delegate& delegate) { return !delegate.in_segment; });
+  return std::max<Bytes>(0, program.flatbuffer_bytes - SaturatedSum(payloads, program.inline_constant_bytes));
+}
+
+std::optional<std::string> ConstantText(const ProgramValue& value) {
+  if (value.kind == ProgramValue::Kind::kBool && value.integer) return *value.integer != 0 ? "true" : "false";
+  if (value.integer) return fmt::format("{}", *value.integer);
+  if (value.number) return fmt::format("{}", *value.number);
+  return value.text;
+}
+
+Bytes NamedDataBytes(const Program& program) {
+  std::set<std::size_t> segments;
+  for (const NamedData& entry : program.named_data) segments.insert(entry.segment);
+  Bytes bytes = 0;
+  for (const std::size_t segment : segments) bytes = SaturatedSum(bytes, program.segments[segment].bytes);
+  return bytes;
+}
+
+FileFacts GetFileFacts(const Program& program) {
+  return {program.file_bytes, SaturatedSum(PayloadBytes(program), NamedDataBytes(program))};
+}
+
+std::optional<double> Share(std::optional<std::int64_t> part, std::optional<std::int64_t> whole) {
+  if (!part || !whole || *whole == 0) return std::nullopt;
+  return static_cast<double>(*part) / static_cast<double>(*whole);
+}
+
+}  // namespace etprof

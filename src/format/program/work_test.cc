@@ -1,0 +1,140 @@
+#include "format/program/work.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "format/program/summary.h"
+
+namespace etprof {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+const DataType kFloats = {"fp32", 32};
+
+// A graph with values 0, 1, ... of these shapes.
+XnnGraph MakeWorkGraph(const std::vector<Sizes>& shapes) {
+  XnnGraph graph;
+  for (std::uint32_t id = 0; id < shapes.size(); ++id) {
+    XnnValue value;
+    value.id = id;
+    value.type = kFloats;
+    value.shape = shapes[id];
+    graph.by_id[id] = graph.values.size();
+    graph.values.push_back(value);
+  }
+  return graph;
+}
+
+// A node that reads all values except the last one, which it writes.
+XnnNode MakeNode(const std::string& type, std::uint32_t values) {
+  XnnNode node;
+  node.type = type;
+  for (std::uint32_t id = 0; id + 1 < values; ++id) node.inputs.push_back(id);
+  node.outputs = {values - 1};
+  return node;
+}
+
+TEST(Work, OfAFullyConnectedLayer) {
+  XnnNode node = MakeNode("XNNFullyConnected", 3);
+  EXPECT_EQ(CountMacs(node, MakeWorkGraph({{1, 128, 256}, {512, 256}, {1, 128, 512}})), 128 * 256 * 512);
+  node.flags = 1;  // the filter is [in, out]
+  EXPECT_EQ(CountMacs(node, MakeWorkGraph({{1, 128, 256}, {256, 512}, {1, 128, 512}})), 128 * 256 * 512);
+  EXPECT_EQ(CountMacs(node, MakeWorkGraph({{1}, {256}, {1}})), std::nullopt);
+}
+
+TEST(Work, OfConvolutions) {
+  XnnNode node = MakeNode("XNNConv2d", 3);
+  EXPECT_EQ(CountMacs(node, MakeWorkGraph({{}, {}, {}})), std::nullopt);
+  node.convolution.emplace();
+  node.convolution->kernel_height = 3;
+  node.convolution->kernel_width = 2;
+  node.convolution->group_input_channels = 4;
+  node.convolution->group_output_channels = 5;
+  const XnnGraph graph = MakeWorkGraph({{2, 9, 9, 8}, {10, 3, 2, 4}, {2, 7, 8, 10}});
+  EXPECT_EQ(CountMacs(node, graph), 2 * 7 * 8 * 10 * 3 * 2 * 4);
+  node.type = "XNNConvTranspose2d";  // each input element contributes to each output channel of its group
+  EXPECT_EQ(CountMacs(node, graph), 2 * 9 * 9 * 8 * 3 * 2 * 5);
+}
+
+TEST(Work, OfMatrixProducts) {
+  EXPECT_EQ(
+      CountMacs(MakeNode("XNNBatchMatrixMultiply", 3), MakeWorkGraph({{4, 6, 5}, {4, 5, 7}, {4, 6, 7}})),
+      4 * 6 * 5 * 7);
+  // Query [1, 2, 8, 16], key and value of 10 rows, the value 12 wide: 8 x 10 x (16 + 12) in both heads.
+  EXPECT_EQ(
+      CountMacs(MakeNode("XNNScaledDotProductAttention", 6),
+                MakeWorkGraph({{1, 2, 8, 16}, {1, 2, 10, 16}, {1, 2, 10, 12}, {16}, {8, 10}, {1, 2, 8, 12}})),
+      2 * 8 * 10 * (16 + 12));
+}
+
+TEST(Work, IsZeroWithoutMacsAndUnknownForUnknownNodes) {
+  const XnnGraph graph = MakeWorkGraph({{8}, {8}});
+  EXPECT_EQ(CountMacs(MakeNode("XNNGelu", 2), graph), 0);
+  EXPECT_EQ(CountMacs(MakeNode("XNode 99", 2), graph), std::nullopt);
+  XnnGraph both = graph;
+  both.nodes = {MakeNode("XNNGelu", 2), MakeNode("XNode 99", 2)};
+  both.nodes[0].macs = 0;
+  EXPECT_EQ(CountMacs(both), std::nullopt);
+}
+
+TEST(Work, IsUnknownIfItOverflows) {
+  const std::int64_t large = std::int64_t{1} << 40;
+  EXPECT_EQ(CountMacs(MakeNode("XNNBatchMatrixMultiply", 3),
+                      MakeWorkGraph({{1, large}, {large, large}, {1, large}})),
+            std::nullopt);
+}
+
+// A method with one call that has these tensors as arguments.
+struct CallMethod {
+  Method method;
+  CallMethod(const std::string& name, const std::vector<Sizes>& tensors) {
+    method.operators = {name};
+    Instruction call;
+    call.kind = Instruction::Kind::kKernel;
+    for (const Sizes& shape : tensors) {
+      ProgramValue value;
+      value.kind = ProgramValue::Kind::kTensor;
+      value.tensor.emplace();
+      value.tensor->shape = shape;
+      call.arguments.push_back(method.values.size());
+      method.values.push_back(value);
+    }
+    method.instructions.push_back(call);
+  }
+  std::optional<std::int64_t> macs() const { return CountMacs(method.instructions[0], method); }
+};
+
+TEST(Work, OfPortableKernels) {
+  EXPECT_EQ(CallMethod("aten::mm.out", {{3, 4}, {4, 5}, {3, 5}}).macs(), 60);
+  EXPECT_EQ(CallMethod("aten::bmm.out", {{2, 3, 4}, {2, 4, 5}, {2, 3, 5}}).macs(), 120);
+  EXPECT_EQ(CallMethod("aten::addmm.out", {{5}, {3, 4}, {4, 5}, {}, {}, {3, 5}}).macs(), 60);
+  EXPECT_EQ(CallMethod("aten::linear.out", {{7, 4}, {5, 4}, {5}, {7, 5}}).macs(), 140);
+  EXPECT_EQ(CallMethod("aten::add.out", {{3}, {3}, {3}}).macs(), 0);
+  EXPECT_EQ(CallMethod("executorch_prim::et_view.default", {{3}, {}, {3}}).macs(), 0);
+  EXPECT_EQ(CallMethod("quantized_decomposed::mixed_mm.out", {{3}, {3}, {3}}).macs(), std::nullopt);
+  EXPECT_EQ(CallMethod("llama::custom_sdpa.out", {{3}, {3}, {3}}).macs(), std::nullopt);
+  EXPECT_EQ(CallMethod("aten::mm.out", {{3, 4}}).macs(), std::nullopt);
+}
+
+TEST(Work, OfAPortableConvolutionDependsOnWhetherItIsTransposed) {
+  CallMethod call("aten::convolution.out",
+                  {{2, 6, 9, 9}, {6, 4, 3, 2}, {}, {}, {}, {}, {}, {}, {}, {2, 8, 19, 18}});
+  EXPECT_EQ(call.macs(), std::nullopt);  // its seventh argument is not a flag
+  call.method.values[6].integer = 1;
+  EXPECT_EQ(call.macs(), 2 * 6 * 9 * 9 * 4 * 3 * 2);
+  call.method.values[6].integer = 0;
+  EXPECT_EQ(call.macs(), 2 * 8 * 19 * 18 * 4 * 3 * 2);
+}
+
+TEST(DataType, BytesAreRoundedUp) {
+  EXPECT_EQ(SizeInBytes({"qcint4", 4}, {3, 3}), 5);
+  EXPECT_EQ(SizeInBytes({"float64", 64}, {}), 8);
+  EXPECT_EQ(SizeInBytes({"float32", 32}, {0, 5}), 0);
+  EXPECT_EQ(SizeInBytes({"float32", 32}, {std::numeric_limits<std::int64_t>::max()}), std::nullopt);
+  EXPECT_EQ(SizeInBytes({"type 99", std::nullopt}, {3}), std::nullopt);
+  EXPECT_EQ(ScalarTypeFromCode(99).name, "type 99");
+}
+
+}  // namespace
+}  // namespace etprof

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "format/program/program.h"
+
+namespace etprof {
+
+// The microkernels that XNNPACK uses for a matrix product on an Arm CPU with SME2. XNNPACK does not document
+// this: it was measured with the pinned ExecuTorch (tests/devices/test_kleidiai.py compares it with operators
+// that run in an emulator).
+struct KleidiaiUse {
+  enum class Kernels {
+    kSme,       // KleidiAI's for SME and SME2: PF32, PF16, PQS8 or QP8 in the operator's name
+    kKleidiai,  // KleidiAI's that other Arm CPUs also support
+    kXnnpack,   // XNNPACK's own, with or without SME2
+    kPortable,  // none: it is not delegated
+    kUnknown,
+  } kernels = Kernels::kUnknown;
+  std::string why;     // one clause; empty for kSme
+  std::string change;  // a change of the export with which kSme applies: one clause; "": none is known
+  bool operator==(const KleidiaiUse&) const = default;
+
+  static constexpr const char* kSchemaName = "with_sme2";
+  static void Describe(auto& v) {
+    v("kernels", &KleidiaiUse::kernels,
+      {.meaning = "`sme`: KleidiAI's for SME and SME2; `kleidiai`: KleidiAI's that other Arm CPUs have, too; "
+                  "`xnnpack`: its own; `portable`: none"});
+    v("why", &KleidiaiUse::why, {.meaning = "of all but `sme`: why not those", .or_null = true});
+    v("change", &KleidiaiUse::change,
+      {.meaning = "of the export, so that they run; null: none is known", .or_null = true});
+  }
+};
+template <>
+inline constexpr NamedValue<KleidiaiUse::Kernels> kNames<KleidiaiUse::Kernels>[] = {
+    {KleidiaiUse::Kernels::kSme, "sme"},
+    {KleidiaiUse::Kernels::kKleidiai, "kleidiai"},
+    {KleidiaiUse::Kernels::kXnnpack, "xnnpack"},
+    {KleidiaiUse::Kernels::kPortable, "portable"},
+    {KleidiaiUse::Kernels::kUnknown, "unknown"}};
+
+// Absent for a node that does not multiply matrices. Convolutions of every kind, fully connected layers, and
+// batch matrix multiplications do.
+std::optional<KleidiaiUse> FindKleidiaiUse(const XnnNode& node, const XnnGraph& graph);
+
+// The same for a portable kernel.
+std::optional<KleidiaiUse> FindKleidiaiUse(const Instruction& kernel, const Method& method);
+
+}  // namespace etprof

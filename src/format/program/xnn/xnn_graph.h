@@ -1,0 +1,155 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json/describe.h"
+#include "core/units.h"
+#include "format/program/data_type.h"
+
+// The contents of the payload of an XNNPACK delegate as values: backends/xnnpack/serialization/schema.fbs.
+namespace etprof {
+
+// A constant of a graph: weights, biases, scales.
+struct XnnConstant {
+  Bytes bytes = 0;
+  // In the payload; as named data in the .pte (Program::named_data); or external: under a name that the .pte
+  // does not have, so the runtime expects it in a .ptd.
+  enum class Place { kPayload, kNamed, kExternal } place = Place::kPayload;
+  std::string key;  // kNamed, kExternal
+
+  static void Describe(auto& v) {
+    v("bytes", &XnnConstant::bytes, {.meaning = "its size"});
+    v("place", &XnnConstant::place,
+      {.meaning = "in the payload, as named data of the .pte, or external, to be found in a .ptd"});
+    v("key", &XnnConstant::key, {.meaning = "of named or external data", .or_null = true});
+  }
+};
+template <>
+inline constexpr NamedValue<XnnConstant::Place> kNames<XnnConstant::Place>[] = {
+    {XnnConstant::Place::kPayload, "payload"},
+    {XnnConstant::Place::kNamed, "named"},
+    {XnnConstant::Place::kExternal, "external"}};
+
+struct XnnQuantization {
+  enum class Scheme {
+    kPerTensor,
+    kPerChannel,
+    kPerChannelGroup,
+    kPerTokenDynamic,
+    kUnknown
+  } scheme = Scheme::kUnknown;
+  std::optional<float> scale;                     // kPerTensor
+  std::optional<std::int32_t> zero_point;         // kPerTensor
+  std::optional<std::int32_t> channel_dimension;  // kPerChannel, kPerChannelGroup
+  std::optional<std::int32_t> group_size;         // kPerChannelGroup: number of weights per scale
+  std::optional<std::int64_t> scales;             // kPerChannel, kPerChannelGroup: number of scales
+  std::optional<std::size_t> scale_constant;  // index into XnnGraph::constants; absent: stored in the graph
+  std::optional<std::int32_t> nonbatch_dimensions;  // kPerTokenDynamic
+
+  static constexpr const char* kSchemaName = "quantization";
+  static void Describe(auto& v) {
+    using Q = XnnQuantization;
+    v("scheme", &Q::scheme, {.meaning = "which elements share a scale"});
+    v("scale", &Q::scale, {.meaning = "per tensor"});
+    v("zero_point", &Q::zero_point, {.meaning = "per tensor", .least = kAnyNumber});
+    v("channel_dimension", &Q::channel_dimension,
+      {.meaning = "per channel, or per group of channels", .least = kAnyNumber});
+    v("group_size", &Q::group_size,
+      {.meaning = "per group of channels: weights of a scale", .least = kAnyNumber});
+    v("scales", &Q::scales, {.meaning = "per channel, or per group of channels: how many"});
+    v("scale_constant", &Q::scale_constant,
+      {.meaning = "the scales, in constants; null: in the graph itself"});
+    v("nonbatch_dimensions", &Q::nonbatch_dimensions,
+      {.meaning = "per token: how many trailing dimensions share a scale", .least = kAnyNumber});
+  }
+};
+template <>
+inline constexpr NamedValue<XnnQuantization::Scheme> kNames<XnnQuantization::Scheme>[] = {
+    {XnnQuantization::Scheme::kPerTensor, "per tensor"},
+    {XnnQuantization::Scheme::kPerChannel, "per channel"},
+    {XnnQuantization::Scheme::kPerChannelGroup, "per channel group"},
+    {XnnQuantization::Scheme::kPerTokenDynamic, "per token, dynamic"},
+    {XnnQuantization::Scheme::kUnknown, "unknown"}};
+
+struct XnnValue {
+  std::uint32_t id = 0;
+  DataType type;
+  std::vector<std::int64_t> shape;
+  std::optional<XnnQuantization> quantization;
+  std::optional<std::size_t> constant;  // index into XnnGraph::constants
+  std::optional<std::uint32_t>
+      external_id;  // of an input or output: index into the arguments of the delegate call
+
+  static void Describe(auto& v) {
+    v("value", &XnnValue::id, {.meaning = "its id"});
+    v("dtype", [](const XnnValue& value) -> const auto& { return value.type.name; },
+      {.meaning = "of its elements"});
+    v("shape", &XnnValue::shape, {.meaning = "elements of each dimension"});
+    v("external_id", &XnnValue::external_id,
+      {.meaning = "place among the arguments of the delegate's call; null: neither input nor output"});
+    v("constant", &XnnValue::constant, {.meaning = "index in `constants`; null: it is computed"});
+    v("quantization", &XnnValue::quantization, {.meaning = "null: it is not quantized"});
+  }
+};
+
+inline constexpr std::uint32_t kXnnTransposeWeights = 1;  // in XnnNode::flags (XNN_FLAG_TRANSPOSE_WEIGHTS)
+
+struct XnnConvolution {
+  std::int64_t kernel_height = 0, kernel_width = 0, stride_height = 0, stride_width = 0;
+  std::int64_t dilation_height = 0, dilation_width = 0, groups = 0;
+  std::int64_t group_input_channels = 0, group_output_channels = 0;
+  std::int64_t padding_top = 0, padding_right = 0, padding_bottom = 0, padding_left = 0;
+
+  static void Describe(auto& v) {
+    using C = XnnConvolution;
+    v("kernel", [](const C& c) { return std::array{c.kernel_height, c.kernel_width}; },
+      {.meaning = "height, width"});
+    v("stride", [](const C& c) { return std::array{c.stride_height, c.stride_width}; },
+      {.meaning = "height, width"});
+    v("padding",
+      [](const C& c) { return std::array{c.padding_top, c.padding_right, c.padding_bottom, c.padding_left}; },
+      {.meaning = "top, right, bottom, left"});
+    v("dilation", [](const C& c) { return std::array{c.dilation_height, c.dilation_width}; },
+      {.meaning = "height, width"});
+    v("groups", &C::groups, {.meaning = "into which channels are divided"});
+    v("group_input_channels", &C::group_input_channels, {.meaning = "of each group"});
+    v("group_output_channels", &C::group_output_channels, {.meaning = "of each group"});
+  }
+};
+
+// An exported node. At run time XNNPACK may fuse or split nodes, or insert others.
+struct XnnNode {
+  std::size_t index = 0;  // index into XnnGraph::nodes, its identity
+  std::string type;       // "XNNConv2d", as in the schema
+  std::optional<std::uint32_t>
+      debug_handle;  // of the edge program's node; absent: the partitioner inserted the node
+  std::vector<std::uint32_t> inputs, outputs;   // value ids; weights and biases are inputs
+  std::uint32_t flags = 0;                      // XNN_FLAG_* of xnnpack.h
+  std::optional<float> output_min, output_max;  // bounds of a fused activation; absent: unbounded
+  std::optional<XnnConvolution> convolution;    // of XNNConv2d, XNNDepthwiseConv2d, XNNConvTranspose2d
+  std::optional<std::int64_t> macs;             // see work.h; absent: unknown
+};
+
+struct XnnGraph {
+  std::string version;
+  bool header = false;  // whether there is an "XH00" header: then the constants follow the graph
+  Bytes flatbuffer_bytes = 0;
+  Bytes constant_bytes = 0;    // in the payload itself
+  std::vector<XnnNode> nodes;  // in execution order
+  std::vector<XnnValue> values;
+  std::vector<std::uint32_t> inputs, outputs;  // value ids
+  std::vector<XnnConstant> constants;          // without the reserved first entry of the file
+
+  // The value with this id; null if there is none.
+  const XnnValue* Find(std::uint32_t id) const;
+  std::map<std::uint32_t, std::size_t> by_id;  // value id -> index into values
+  std::map<std::uint32_t, std::uint32_t>
+      uses;  // value id -> number of nodes that read it, plus one for an output of the graph
+};
+
+}  // namespace etprof

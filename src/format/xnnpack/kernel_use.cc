@@ -1,0 +1,225 @@
+#include "format/xnnpack/kernel_use.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/text/text.h"
+#include "format/xnnpack/operator_name.h"
+
+namespace etprof::xnnpack {
+namespace {
+
+// The slot for which a function registers a kernel: the operation, its data types, and what else
+// distinguishes the slots of a configuration. A later registration replaces an earlier one in the same slot.
+std::string SlotKey(const Registration& registration, const Microkernel& kernel) {
+  const auto leading = [](const std::string& text) {
+    std::size_t digits = 0;
+    while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
+    return text.substr(0, digits);
+  };
+  std::string variant;
+  switch (kernel.family) {
+    case Family::kGemm:
+    case Family::kIgemm:
+      variant = std::to_string(kernel.mr.value_or(0));
+      break;
+    case Family::kSpmm:
+      variant = std::to_string(kernel.nr.value_or(0));
+      break;
+    case Family::kDwconv:
+    case Family::kPool:
+      variant = kernel.op == "dwconv2d_chw" ? kernel.shape.substr(0, kernel.shape.find('_'))
+                                            : leading(kernel.shape);
+      break;
+    case Family::kConv:
+      variant = kernel.shape;
+      break;
+    default:
+      break;
+  }
+  return registration.config + '\n' + registration.role + '\n' + kernel.op + '\n' + kernel.DataTypes() +
+         '\n' + kernel.activation + '\n' + variant;
+}
+
+// In a slot for matrix products, kernels with the same number of columns are for different cores. A
+// configuration has a single number of columns.
+bool Supersedes(const Microkernel& later, const Microkernel& earlier) {
+  if (later.family == Family::kGemm || later.family == Family::kIgemm)
+    return later.nr && earlier.nr && later.nr != earlier.nr;
+  return later.name != earlier.name;
+}
+
+// The data types, in the notation of microkernel names, of the microkernels that an operator may run.
+// XNNPACK's operator names omit implied types that microkernel names contain: the activations for QC8, the
+// accumulator for F16. A dynamically quantized unsigned input (QDU8) uses the microkernels for a signed one.
+std::vector<std::string> KernelTypes(const OperatorName& name) {
+  std::string joined;
+  for (const std::string& type : name.data_types) {
+    const std::string lower = Lower(type);
+    joined += (joined.empty() ? "" : "_") + (lower == "qdu8" ? std::string("qd8") : lower);
+  }
+  std::vector<std::string> types = {joined};
+  if (joined == "qc8" || joined == "qs8") types.emplace_back("qs8_qc8w");
+  if (joined == "f16") types.emplace_back("f16_f32acc");
+  if (joined == "pf16") types.emplace_back("pf16_f16");
+  if (joined == "pqs8_qs8_qc8w") types.emplace_back("pqs8_qc8w");
+  return types;
+}
+
+// Whether XNNPACK would log this tile for the kernel, clipped to the operator's size.
+bool AgreesWith(const Microkernel& kernel, const Tile& tile) {
+  if (!kernel.mr || !kernel.nr) return false;
+  const auto mr = static_cast<std::uint64_t>(*kernel.mr), nr = static_cast<std::uint64_t>(*kernel.nr);
+  return std::min(mr, tile.m) == tile.mr && std::min(nr, tile.n) == tile.nr;
+}
+bool HasTile(const Microkernel& kernel, const Tile& tile) {
+  return static_cast<std::uint64_t>(*kernel.mr) == tile.mr &&
+         static_cast<std::uint64_t>(*kernel.nr) == tile.nr;
+}
+
+constexpr std::size_t kMaxCandidates = 64;
+
+class KernelUseFinder {
+ public:
+  explicit KernelUseFinder(const KernelLog& log) : log_(log) {}
+
+  KernelUse Find() {
+    AddKernels();
+    MarkSuperseded();
+    for (const LoggedKernel& kernel : use_.kernels) {
+      if (!kernel.parsed || kernel.status == KernelStatus::kSuperseded) continue;
+      const Family family = kernel.parsed->family;
+      if (family == Family::kGemm || family == Family::kIgemm)
+        products_[{family == Family::kGemm, kernel.parsed->DataTypes()}].push_back(&*kernel.parsed);
+    }
+    for (std::size_t graph = 0; graph < log_.graphs.size(); ++graph) AddOperators(graph);
+    for (const OperatorUse& op : use_.operators)
+      if (!op.kernel.empty()) use_.kernels[kernels_.at(op.kernel)].status = KernelStatus::kUsed;
+    return std::move(use_);
+  }
+
+ private:
+  void AddKernels() {
+    std::set<std::pair<std::string, std::string>> configs;
+    for (const Registration& registration : log_.registrations) {
+      const auto [place, is_new] = kernels_.try_emplace(registration.kernel, use_.kernels.size());
+      if (is_new) {
+        LoggedKernel kernel;
+        kernel.name = registration.kernel;
+        kernel.parsed = ParseMicrokernel(registration.kernel);
+        kernel.role = registration.role;
+        kernel.file = registration.file;
+        kernel.line = registration.line;
+        use_.kernels.push_back(std::move(kernel));
+      }
+      LoggedKernel& kernel = use_.kernels[place->second];
+      kernel.count += registration.count;
+      if (configs.emplace(registration.kernel, registration.config).second)
+        kernel.configs.push_back(registration.config);
+    }
+  }
+
+  // Marks a kernel as superseded if every function that registered it has replaced it by another one.
+  void MarkSuperseded() {
+    std::map<std::string, const LoggedKernel*> last;  // by slot
+    const auto slot_key = [&](const Registration& registration) -> std::string {
+      const LoggedKernel& kernel = use_.kernels[kernels_.at(registration.kernel)];
+      const std::string& config = registration.config;
+      return !kernel.parsed || config.empty() || config.ends_with("_impl")
+                 ? ""
+                 : SlotKey(registration, *kernel.parsed);
+    };
+    for (const Registration& registration : log_.registrations) {
+      if (const std::string slot = slot_key(registration); !slot.empty())
+        last[slot] = &use_.kernels[kernels_.at(registration.kernel)];
+    }
+    std::map<std::string, std::set<std::string>> replaced;  // kernel -> functions
+    for (const Registration& registration : log_.registrations) {
+      const std::string slot = slot_key(registration);
+      if (slot.empty()) continue;
+      LoggedKernel& kernel = use_.kernels[kernels_.at(registration.kernel)];
+      if (!Supersedes(*last[slot]->parsed, *kernel.parsed)) continue;
+      replaced[kernel.name].insert(registration.config);
+      kernel.superseded_by = last[slot]->name;
+    }
+    for (LoggedKernel& kernel : use_.kernels) {
+      if (kernel.superseded_by.empty()) continue;
+      if (replaced[kernel.name].size() == kernel.configs.size()) {
+        kernel.status = KernelStatus::kSuperseded;
+      } else {
+        kernel.superseded_by.clear();
+      }
+    }
+  }
+
+  void AddOperators(std::size_t graph) {
+    std::map<std::string, int> numbers;
+    for (const LoggedOperator& op : log_.graphs[graph].operators) {
+      OperatorUse use;
+      use.graph = graph;
+      use.index = op.index;
+      std::string name = op.name;
+      // These kinds carry no information. The log contains them, but an ETDump does not.
+      for (const std::string_view kind : {" Default", ") Transpose"})
+        if (name.ends_with(kind)) name.resize(name.rfind(' '));
+      use.name = name + " #" + std::to_string(++numbers[name]);
+      if (op.skipped) continue;
+      use.calls = log_.graphs[graph].calls;
+      use.tile = op.tile;
+      FindKernel(op, use);
+      use_.operators.push_back(std::move(use));
+    }
+  }
+
+  void FindKernel(const LoggedOperator& op, OperatorUse& use) const {
+    const auto name = ParseOperatorName(op.name);
+    const bool is_gemm = name && name->kind == "GEMM";
+    if (!is_gemm && (!name || name->kind != "IGEMM")) {
+      use.reason = "XNNPACK prints tiles of matrix products only";
+      return;
+    }
+    if (!op.tile) {
+      use.reason = "no tile of its own was logged";
+      return;
+    }
+    const std::vector<std::string> types = KernelTypes(*name);
+    const Microkernel* match = nullptr;
+    bool has_types = false;
+    for (const std::string& type : types) {
+      const auto found = products_.find({is_gemm, type});
+      if (found == products_.end()) continue;
+      has_types = true;
+      for (const Microkernel* kernel : found->second) {
+        if (!AgreesWith(*kernel, *op.tile)) continue;
+        match = kernel;
+        if (use.candidates.size() < kMaxCandidates) use.candidates.push_back(kernel->name);
+      }
+    }
+    if (use.candidates.empty()) {
+      use.reason = has_types ? "no registered microkernel of its data types has its tile"
+                             : "no microkernel of its data types was registered";
+    } else if (use.candidates.size() > 1) {
+      use.reason = op.tile->mr == op.tile->m || op.tile->nr == op.tile->n
+                       ? "its tile is cut to its size, and several microkernels agree with it"
+                       : "several microkernels have its tile";
+    } else if (!HasTile(*match, *op.tile)) {
+      use.reason = "its tile is cut to its size";
+    } else {
+      use.kernel = use.candidates.front();
+      use.candidates.clear();
+    }
+  }
+
+  const KernelLog& log_;
+  KernelUse use_;
+  std::map<std::string, std::size_t> kernels_;
+  // Matrix products that are not superseded, by GEMM or IGEMM, and data types.
+  std::map<std::pair<bool, std::string>, std::vector<const Microkernel*>> products_;
+};
+
+}  // namespace
+
+KernelUse FindKernelUse(const KernelLog& log) { return KernelUseFinder(log).Find(); }
+
+}  // namespace etprof::xnnpack

@@ -1,0 +1,624 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+
+#include "core/error.h"
+#include "core/json/describe.h"
+#include "core/parallel.h"
+#include "core/text/escape.h"
+#include "core/views.h"
+#include "format/delegates/delegate.h"
+#include "format/xnnpack/operator_name.h"
+#include "profile/analysis/operators.h"
+#include "profile/analysis/profile.h"
+#include "profile/analysis/span_tree.h"
+#include "profile/analysis/statistics.h"
+#include "protocol/operator_place.h"
+#include "stats/level.h"
+
+namespace etprof {
+namespace {
+
+constexpr std::size_t kMinRunsPerThread = 2048;  // fewer runs take less time than the start of a thread
+constexpr std::size_t kRunsPerBatch = 8;         // number of times in a cache line
+constexpr std::string_view kKernelPrefix = "native_call_";
+
+// "Convolution (NHWC, F32) IGEMM #1" -> "Convolution (NHWC, F32) IGEMM", "native_call_mean.out" ->
+// "mean.out", "Convolution: aten_conv (brgconv_avx512_f32)" -> "Convolution (brgconv_avx512_f32)".
+std::string OperatorType(std::string_view name) {
+  if (const auto layer = delegates::ParseOpenvinoLayer(name))
+    return fmt::format("{} ({})", layer->type, layer->executed);
+  if (name.starts_with(kKernelPrefix)) name.remove_prefix(kKernelPrefix.size());
+  const std::size_t hash = name.rfind(" #");
+  if (hash != std::string_view::npos && hash + 2 < name.size() &&
+      name.find_first_not_of("0123456789", hash + 2) == std::string_view::npos) {
+    name = name.substr(0, hash);
+  }
+  return std::string(name);
+}
+
+Category SpanCategory(SpanKind kind, std::string_view name) {
+  switch (kind) {
+    case SpanKind::kMethod:
+    case SpanKind::kOperatorCall:
+    case SpanKind::kOther:
+      return {"framework", Group::kFrameworkOverhead, true};
+    case SpanKind::kDelegateCall:
+      return {"framework", Group::kDelegateOverhead, true};
+    case SpanKind::kKernel:
+    case SpanKind::kBackend:
+      break;
+  }
+  return Categorize(name);
+}
+
+// The location of a run in the trace.
+struct RunLocation {
+  std::uint32_t block = 0;
+  std::uint32_t first = 0;   // event of the block with which it begins
+  std::uint32_t kind = 0;    // index into Runs::kinds
+  std::uint32_t number = 0;  // number among all complete runs of the file, from 0
+};
+
+// Runs whose events are equal except for their times; refers to the first of them.
+struct RunVariant {
+  std::uint32_t layout = 0;  // index into Trace::layouts
+  Segment segment;
+};
+
+// The runs of a trace and other contents of its blocks.
+struct Runs {
+  std::vector<RunVariant> kinds;
+  std::vector<RunLocation> places;
+  std::optional<Nanoseconds> load_method;  // ns, of the first block that has the event
+  std::int64_t initialized = 0;            // number of Method::init events: methods times launches
+  Health health;
+};
+
+// The runs of a layout, each ending with its Method::execute (children come first), and its load events.
+struct LayoutContents {
+  std::vector<std::uint32_t> kinds;           // kinds of the runs, in order
+  std::vector<std::uint32_t> first;           // first event of each run
+  std::int32_t load_program = -1, init = -1;  // events; -1: none
+  std::int64_t initialized = 0;
+  bool incomplete = false;  // the events after the last run are not those of loading
+};
+
+// A lookup key of the events of a segment, without their times.
+std::string EventsKey(const Trace::Layout& layout, Segment segment) {
+  std::string key;
+  const auto append = [&](const auto& column) {
+    const auto* first = reinterpret_cast<const char*>(column.data() + segment.first);
+    key.append(first, first + segment.count * sizeof(column[0]));
+  };
+  append(layout.name);
+  append(layout.source);
+  append(layout.chain);
+  append(layout.instruction);
+  append(layout.delegate_id);
+  if (!layout.backend.empty()) append(layout.backend);
+  return key;
+}
+
+using VariantsByKey = std::unordered_map<std::string, std::uint32_t>;
+
+LayoutContents ReadLayout(const Trace& trace, std::uint32_t index, std::vector<RunVariant>& kinds,
+                          VariantsByKey& known_kinds) {
+  LayoutContents contents;
+  const Trace::Layout& layout = trace.layouts[index];
+  const auto count = static_cast<std::uint32_t>(layout.size());
+  std::uint32_t first = 0;
+  for (std::uint32_t event = 0; event < count; ++event) {
+    if (layout.source[event] == Trace::Source::kDelegate) continue;
+    const std::string_view name = trace.GetName(layout, event);
+    if (name == "Method::execute") {
+      const RunVariant kind{index, {first, event + 1 - first}};
+      const auto [known, is_new] =
+          known_kinds.try_emplace(EventsKey(layout, kind.segment), static_cast<std::uint32_t>(kinds.size()));
+      if (is_new) kinds.push_back(kind);
+      contents.kinds.push_back(known->second);
+      contents.first.push_back(first);
+      first = event + 1;
+    } else if (name == "Program::load_method") {
+      contents.load_program = static_cast<std::int32_t>(event);
+    } else if (name == "Method::init") {
+      contents.init = static_cast<std::int32_t>(event);
+      ++contents.initialized;
+    }
+  }
+  contents.incomplete = first < count && contents.load_program < 0 && contents.init < 0;
+  return contents;
+}
+
+Runs FindRuns(const Trace& trace) {
+  Runs runs;
+  VariantsByKey known_kinds;
+  std::vector<LayoutContents> contents;
+  for (std::uint32_t layout = 0; layout < trace.layouts.size(); ++layout)
+    contents.push_back(ReadLayout(trace, layout, runs.kinds, known_kinds));
+  for (std::uint32_t index = 0; index < trace.blocks.size(); ++index) {
+    const Trace::Block& block = trace.blocks[index];
+    const LayoutContents& found = contents[block.layout];
+    for (std::size_t i = 0; i < found.kinds.size(); ++i)
+      runs.places.push_back(
+          {index, found.first[i], found.kinds[i], static_cast<std::uint32_t>(runs.places.size())});
+    runs.initialized += found.initialized;
+    if (found.incomplete) {
+      runs.health.Add("run_incomplete", HealthEntry::Severity::kDataLoss,
+                      "a block without Method::execute: the run was stopped in the middle and is excluded", 1,
+                      fmt::format("block {} {}", index, block.name));
+    }
+    const auto duration = [&](std::int32_t event) -> Nanoseconds {
+      if (event < 0) return -1;
+      const std::size_t at = block.first_event + static_cast<std::size_t>(event);
+      return trace.end[at] - trace.start[at];
+    };
+    // Program::load_method contains Method::init.
+    const Nanoseconds load = std::max(duration(found.load_program), duration(found.init));
+    if (load >= 0 && !runs.load_method) runs.load_method = load;
+  }
+  return runs;
+}
+
+// Builds the profile of selected runs of a trace.
+class Attributor {
+ public:
+  Attributor(const Trace& trace, const Runs& runs, const AttributeOptions& options)
+      : trace_(trace), runs_(runs), options_(options) {
+    profile_.experiment = options.experiment;
+    profile_.model_id = options.model_id;
+    profile_.load_method = runs.load_method;
+    profile_.health.AddAll(trace.health);
+    profile_.health.AddAll(runs.health);
+  }
+
+  Profile Run(const std::vector<RunLocation>& places) {
+    profile_.runs.reserve(places.size());
+    places_.reserve(places.size());
+    FindOrderedRuns(places);
+    for (std::size_t run = 0; run < places.size(); ++run) AddRun(places[run], run);
+    FillMatrix();
+    NameOpaqueCalls();
+    NameUnloggedKernels();
+    LabelRuns();
+    MarkCommonSet();
+    AddReportedValues();
+    AddMetadata();
+    DescribeProfile(profile_, options_.threads);
+    return std::move(profile_);
+  }
+
+ private:
+  // A span tree of a kind of runs, and its layout in the profile.
+  struct Tree {
+    std::vector<std::int32_t> parent;
+    std::uint32_t layout = 0;  // index into profile_.layouts
+  };
+
+  const Nanoseconds* StartTimes(const RunLocation& place) const {
+    return trace_.start.data() + trace_.blocks[place.block].first_event + place.first;
+  }
+  const Nanoseconds* EndTimes(const RunLocation& place) const {
+    return trace_.end.data() + trace_.blocks[place.block].first_event + place.first;
+  }
+
+  // Finds the runs whose spans are ordered, which share a tree; all others need their own tree.
+  void FindOrderedRuns(const std::vector<RunLocation>& places) {
+    ordered_trees_.resize(runs_.kinds.size());
+    for (const RunLocation& place : places) {
+      auto& tree = ordered_trees_[place.kind];
+      if (tree) continue;
+      const RunVariant& kind = runs_.kinds[place.kind];
+      tree.emplace(trace_, trace_.layouts[kind.layout], kind.segment);
+    }
+    ordered_.resize(places.size());
+    ParallelForParts(
+        places.size(), kMinRunsPerThread, options_.threads, [&](std::size_t first, std::size_t end) {
+          for (std::size_t run = first; run < end; ++run) {
+            const RunLocation& place = places[run];
+            ordered_[run] =
+                ordered_trees_[place.kind]->KeepsOrder(StartTimes(place), EndTimes(place)) ? 1 : 0;
+          }
+        });
+    trees_.resize(runs_.kinds.size());
+    ordered_layouts_.resize(runs_.kinds.size());
+  }
+
+  void AddRun(const RunLocation& place, std::size_t index) {
+    ProfiledRun run;
+    run.block = place.block;
+    run.first_event = place.first;
+    const OrderedTree& ordered = *ordered_trees_[place.kind];
+    if (ordered_[index] != 0) {
+      run.total = EndTimes(place)[ordered.size() - 1] - StartTimes(place)[ordered.size() - 1];
+      std::optional<std::uint32_t>& layout = ordered_layouts_[place.kind];
+      if (!layout) layout = FindOrAddLayout(place.kind, ordered.kind(), ordered.parent());
+      run.layout = *layout;
+    } else {
+      const Segment segment{place.first, runs_.kinds[place.kind].segment.count};
+      BuildSpanTree(trace_, place.block, segment, profile_.health, tree_);
+      run.total = tree_.duration.back();
+      run.clipped = tree_.clipped;
+      run.layout = FindOrAddLayout(place.kind, tree_.kind, tree_.parent);
+      disordered_.push_back({index, tree_.duration, tree_.self});
+    }
+    profile_.runs.push_back(run);
+    places_.push_back(place);
+  }
+
+  std::uint32_t FindOrAddLayout(std::uint32_t kind, const std::vector<SpanKind>& kinds,
+                                const std::vector<std::int32_t>& parent) {
+    for (const Tree& known : trees_[kind]) {
+      if (known.parent == parent) return known.layout;
+    }
+    const auto layout = static_cast<std::uint32_t>(profile_.layouts.size());
+    profile_.layouts.push_back(FindOrAddOperators(runs_.kinds[kind], kinds, parent));
+    trees_[kind].push_back({parent, layout});
+    return layout;
+  }
+
+  // Identifies the operators of a run, adds new ones to the profile, and returns the operator of each event.
+  std::vector<std::int32_t> FindOrAddOperators(const RunVariant& run, const std::vector<SpanKind>& kinds,
+                                               const std::vector<std::int32_t>& parents) {
+    const Trace::Layout& columns = trace_.layouts[run.layout];
+    const std::size_t first = run.segment.first;
+    const std::size_t count = kinds.size();
+    std::vector<std::int32_t> operators(count, -1);
+    // Parents come after their children, so calls are numbered first.
+    std::vector<std::int32_t> call_of(count, -1);
+    std::vector<std::int32_t> call_index(count, -1);
+    std::int32_t calls = 0;
+    for (std::size_t position = 0; position < count; ++position) {
+      if (kinds[position] == SpanKind::kOperatorCall || kinds[position] == SpanKind::kDelegateCall) {
+        call_index[position] = calls++;
+      }
+    }
+    for (std::size_t i = count; i-- > 0;) {
+      const std::int32_t parent = parents[i];
+      if (call_index[i] >= 0) {
+        call_of[i] = static_cast<std::int32_t>(i);
+      } else if (parent >= 0) {
+        call_of[i] = call_of[static_cast<std::size_t>(parent)];
+      }
+    }
+    std::map<std::tuple<std::int32_t, std::int32_t, SpanKind>, std::int32_t>
+        occurrences;  // number of calls so far
+    // By key without ordinal: events outside of any call may have the same instruction as a call.
+    std::map<OperatorKey, std::int32_t> ordinals;
+    std::vector<std::int32_t> occurrence(count, 0);
+    for (std::size_t position = 0; position < count; ++position) {
+      if (call_index[position] < 0) continue;
+      const std::size_t event = first + position;
+      occurrence[position] =
+          occurrences[{columns.chain[event], columns.instruction[event], kinds[position]}]++;
+    }
+    for (std::size_t position = 0; position < count; ++position) {
+      const SpanKind kind = kinds[position];
+      const std::int32_t call = call_of[position];
+      const std::size_t event = first + (call >= 0 ? static_cast<std::size_t>(call) : position);
+      Operator op;
+      op.key.method = options_.method;
+      op.key.kind = kind;
+      op.key.chain = kind == SpanKind::kMethod ? 0 : columns.chain[event];
+      op.key.instruction = kind == SpanKind::kMethod ? -1 : columns.instruction[event];
+      op.key.occurrence = call >= 0 ? occurrence[static_cast<std::size_t>(call)] : 0;
+      if (call_index[position] < 0 && kind != SpanKind::kMethod) op.key.ordinal = ordinals[op.key]++;
+      op.call_index = call >= 0 ? call_index[static_cast<std::size_t>(call)] : -1;
+      op.name = xnnpack::ModernOperatorName(trace_.GetName(columns, first + position));
+      if (kind == SpanKind::kBackend) op.backend = BackendOfEvent(columns, first + position);
+      operators[position] = FindOrAddOperator(std::move(op));
+      if (kind == SpanKind::kDelegateCall && !columns.backend.empty())
+        call_backend_[static_cast<std::size_t>(operators[position])] = columns.backend[first + position];
+    }
+    for (std::size_t position = 0; position < count; ++position) {
+      const std::int32_t parent = parents[position];
+      if (parent < 0) continue;
+      auto& op = profile_.operators[static_cast<std::size_t>(operators[position])];
+      const std::int32_t parent_op = operators[static_cast<std::size_t>(parent)];
+      if (op.parent < 0) op.parent = parent_op;
+      has_children_[static_cast<std::size_t>(parent_op)] = 1;
+    }
+    return operators;
+  }
+
+  std::int32_t FindOrAddOperator(Operator op) {
+    const auto [known, is_new] =
+        by_key_.try_emplace(op.key, static_cast<std::int32_t>(profile_.operators.size()));
+    if (!is_new) {
+      const Operator& first = profile_.operators[static_cast<std::size_t>(known->second)];
+      if (first.name != op.name) {
+        profile_.health.Add(
+            "operator_renamed", HealthEntry::Severity::kInfo,
+            "the same place in the program ran under another name in a later run; the first name is shown", 1,
+            fmt::format("{} as {}", first.name, op.name));
+      }
+      return known->second;
+    }
+    op.type = OperatorType(op.name);
+    op.category = SpanCategory(op.key.kind, op.name);
+    // Most delegates name internal steps rather than operators of the table.
+    const delegates::Delegate* const delegate = delegates::FindDelegate(op.backend);
+    if (delegate != nullptr && !delegate->names_operators) {
+      op.category = delegate->read({op.name}).moves_data
+                        ? Category{"DATA_MOVEMENT", Group::kDataMovement, true}
+                        : Category{"OTHER", Group::kOther, true};
+    }
+    op.portable = op.key.kind == SpanKind::kKernel;
+    profile_.operators.push_back(std::move(op));
+    has_children_.push_back(0);
+    return known->second;
+  }
+
+  std::string BackendOfEvent(const Trace::Layout& layout, std::size_t event) const {
+    if (!layout.backend.empty()) return trace_.names.Text(layout.backend[event]);
+    const bool xnnpack = delegates::kXnnpack.writes({trace_.GetName(layout, event)});
+    return xnnpack ? std::string(delegates::kXnnpack.backend) : "";
+  }
+
+  // A call of a delegate other than XNNPACK without child spans is not overhead: its time is all that is
+  // known of the delegate.
+  void NameOpaqueCalls() {
+    for (const auto& [op, name] : call_backend_) {
+      if (has_children_[op] != 0 || name == kNoName) continue;
+      const std::string& backend = trace_.names.Text(name);
+      if (backend == delegates::kXnnpack.backend) continue;
+      Operator& call = profile_.operators[op];
+      call.backend = backend;
+      call.name = call.type = (backend.empty() ? "unknown" : backend) + " delegate call";
+      call.category = {"OTHER", Group::kOther, true};
+    }
+  }
+
+  // A kernel logs nothing within its OPERATOR_CALL if its library was built without ET_EVENT_TRACER_ENABLED,
+  // or if it is a primitive of ExecuTorch. Then the call's time is the kernel's.
+  void NameUnloggedKernels() {
+    for (std::size_t op = 0; op < profile_.operators.size(); ++op) {
+      Operator& call = profile_.operators[op];
+      if (call.key.kind != SpanKind::kOperatorCall || has_children_[op] != 0) continue;
+      call.name = call.type = kUnloggedKernel;
+      call.category = {"OTHER", Group::kOther, true};
+      call.portable = true;
+    }
+  }
+
+  void FillMatrix() {
+    const std::size_t operators = profile_.operators.size();
+    const std::size_t runs = profile_.runs.size();
+    std::uint32_t num_rows = 0;
+    for (const std::uint8_t has : has_children_)
+      profile_.duration_row.push_back(has != 0 ? num_rows++ : Profile::kNoRow);
+    // Runs normally have the same operators. If each has different ones, the table would be huge and almost
+    // empty.
+    constexpr std::size_t kMaxCells = std::size_t{1} << 24;
+    if (operators * runs > std::max(kMaxCells, 64 * trace_.event_count())) {
+      throw Error(
+          ExitCode::kBadInput,
+          fmt::format("{} runs with {} different operators have too little in common to be one model's", runs,
+                      operators))
+          .Remedy("measure again with fewer runs");
+    }
+    profile_.self.resize(operators * runs);
+    profile_.duration.resize(num_rows * runs);
+    // If every run has every operator, all cells are written below.
+    for (const std::vector<std::int32_t>& layout : profile_.layouts) {
+      if (layout.size() == operators) continue;
+      std::ranges::fill(profile_.self, Profile::kAbsent);
+      std::ranges::fill(profile_.duration, Profile::kAbsent);
+      break;
+    }
+    ParallelForParts(runs, kMinRunsPerThread, options_.threads, [&](std::size_t first, std::size_t end) {
+      std::vector<Nanoseconds> duration, self;
+      for (std::size_t run = first; run < end;) {
+        // Take the following runs of the same kind, so that rows of the table are written one cache line at a
+        // time.
+        std::size_t batch_size = 0;
+        const auto is_like_first = [&](std::size_t other) {
+          return other < end && ordered_[other] != 0 && places_[other].kind == places_[run].kind;
+        };
+        while (batch_size < kRunsPerBatch && is_like_first(run + batch_size)) ++batch_size;
+        if (batch_size == 0) {
+          ++run;
+          continue;
+        }
+        const OrderedTree& tree = *ordered_trees_[places_[run].kind];
+        duration.resize(kRunsPerBatch * tree.size());
+        self.resize(kRunsPerBatch * tree.size());
+        for (std::size_t i = 0; i < batch_size; ++i) {
+          tree.ComputeTimes(StartTimes(places_[run + i]), EndTimes(places_[run + i]),
+                            duration.data() + i * tree.size(), self.data() + i * tree.size());
+        }
+        Store(run, batch_size, duration.data(), self.data());
+        run += batch_size;
+      }
+    });
+    for (const Disordered& run : disordered_) Store(run.index, 1, run.duration.data(), run.self.data());
+  }
+
+  // Writes `count` runs of one layout into the table, beginning with run `first`. The times of all events of
+  // a run are consecutive.
+  void Store(std::size_t first, std::size_t count, const Nanoseconds* duration, const Nanoseconds* self) {
+    const std::size_t runs = profile_.runs.size();
+    const std::vector<std::int32_t>& layout = profile_.layouts[profile_.runs[first].layout];
+    const auto write = [&](Nanoseconds* row, const Nanoseconds* from) {
+      for (std::size_t i = 0; i < count; ++i) row[first + i] = from[i * layout.size()];
+    };
+    for (std::size_t position = 0; position < layout.size(); ++position) {
+      const auto op = static_cast<std::size_t>(layout[position]);
+      write(profile_.self.data() + op * runs, self + position);
+      if (has_children_[op] != 0)
+        write(profile_.duration.data() + profile_.duration_row[op] * runs, duration + position);
+    }
+  }
+
+  void LabelRuns() {
+    if (options_.labels.size() == profile_.runs.size() && !options_.labels.empty()) {
+      for (std::size_t run = 0; run < profile_.runs.size(); ++run)
+        profile_.runs[run].label = options_.labels[run];
+      return;
+    }
+    if (!options_.labels.empty()) {
+      profile_.health.Add(
+          "labels_do_not_fit", HealthEntry::Severity::kDataLoss,
+          fmt::format("the manifest knows {} traced runs, the file has {}; launches are told apart no more",
+                      options_.labels.size(), profile_.runs.size()),
+          1);
+    }
+    std::vector<double> totals;
+    for (const ProfiledRun& run : profile_.runs) totals.push_back(static_cast<double>(run.total));
+    const std::size_t level =
+        std::max(stats::FirstSteadyRun(totals), static_cast<std::size_t>(std::max(0, options_.min_warmup)));
+    for (std::size_t run = 0; run < profile_.runs.size(); ++run) {
+      RunLabel label;
+      label.round = -1;
+      label.phase = run == 0 ? Phase::kFirst : run < level ? Phase::kWarmup : Phase::kSteady;
+      profile_.runs[run].label = label;
+    }
+  }
+
+  void MarkCommonSet() {
+    std::vector<std::size_t> steady = profile_.RunsInPhase(Phase::kSteady);
+    if (steady.empty()) steady = profile_.RunsInPhase(Phase::kDisturbed);
+    if (steady.empty() && !profile_.runs.empty()) {
+      profile_.health.Add("no_steady_run", HealthEntry::Severity::kInfo,
+                          "every run is a first or a warm-up run; the tables are made of them",
+                          static_cast<std::int64_t>(profile_.runs.size()));
+      for (std::size_t run = 0; run < profile_.runs.size(); ++run) steady.push_back(run);
+    }
+    std::vector<double> totals;
+    for (const std::size_t run : steady) totals.push_back(static_cast<double>(profile_.runs[run].total));
+    const stats::Fences fences = stats::TukeyFences(totals);
+    for (const std::size_t run : steady) {
+      const auto total = static_cast<double>(profile_.runs[run].total);
+      profile_.runs[run].in_common_set = fences.low <= total && total <= fences.high;
+    }
+  }
+
+  void AddMetadata() {
+    for (const auto& [event, metadata] : trace_.metadata) {
+      const delegates::Delegate* const delegate = delegates::FindDelegate(metadata.backend);
+      std::string text = delegate != nullptr && delegate->metadata != nullptr
+                             ? delegate->metadata(metadata.first)
+                             : metadata.first;
+      if (metadata.size > metadata.first.size() || EscapeLines(text) != text) text.clear();
+      profile_.metadata.push_back({metadata.backend, event.second, event.first, metadata.events,
+                                   metadata.size, std::move(text), metadata.varies});
+    }
+  }
+
+  // Collects the values that delegates report in the described runs.
+  void AddReportedValues() {
+    std::vector<std::uint32_t> described_numbers;  // RunLocation::number
+    for (const std::size_t run : profile_.DescribedRuns()) described_numbers.push_back(places_[run].number);
+    for (const Trace::ReportedValues& reported : trace_.reported) {
+      std::vector<double> values;
+      for (std::size_t i = 0; i < reported.run.size(); ++i) {
+        if (std::ranges::binary_search(described_numbers, reported.run[i]))
+          values.push_back(static_cast<double>(reported.value[i]));
+      }
+      if (values.empty()) continue;
+      profile_.reported.push_back({reported.backend, reported.name, reported.kind, reported.unit,
+                                   reported.instruction, stats::Describe(values)});
+    }
+  }
+
+  struct Disordered {
+    std::size_t index;
+    std::vector<Nanoseconds> duration, self;
+  };
+
+  const Trace& trace_;
+  const Runs& runs_;
+  const AttributeOptions& options_;
+  Profile profile_;
+  std::vector<RunLocation> places_;
+  std::vector<std::optional<OrderedTree>> ordered_trees_;      // by kind of run
+  std::vector<std::uint8_t> ordered_;                          // by run
+  std::vector<std::vector<Tree>> trees_;                       // by kind of run
+  std::vector<std::optional<std::uint32_t>> ordered_layouts_;  // by kind of run, for ordered runs
+  std::vector<Disordered> disordered_;
+  SpanTree tree_;
+  std::map<OperatorKey, std::int32_t> by_key_;
+  std::vector<std::uint8_t> has_children_;      // by operator
+  std::map<std::size_t, NameId> call_backend_;  // by operator, for DELEGATE_CALLs
+};
+
+}  // namespace
+
+constexpr NamedValue<SpanKind> kSpanKinds[] = {{SpanKind::kMethod, "method"},
+                                               {SpanKind::kOperatorCall, "operator_call"},
+                                               {SpanKind::kDelegateCall, "delegate_call"},
+                                               {SpanKind::kKernel, "kernel"},
+                                               {SpanKind::kBackend, "backend"},
+                                               {SpanKind::kOther, "other"}};
+
+std::string_view SpanKindName(SpanKind kind) { return FindName(kSpanKinds, kind); }
+
+std::vector<std::string> OperatorKeys(const Profile& profile, const std::vector<std::size_t>& operators) {
+  return MapEach(operators, [&](std::size_t op) { return KeyText(profile.operators[op].key); });
+}
+
+std::string KeyText(const OperatorKey& key) {
+  return protocol::OperatorPlace{key.chain, key.instruction, std::string(SpanKindName(key.kind)), key.ordinal,
+                                 key.occurrence}
+      .KeyText(key.method);
+}
+
+std::vector<std::size_t> Profile::RunsInPhase(Phase phase) const {
+  std::vector<std::size_t> found;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (runs[run].label.phase == phase) found.push_back(run);
+  }
+  return found;
+}
+
+std::vector<std::size_t> Profile::CommonSet() const {
+  std::vector<std::size_t> found;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (runs[run].in_common_set) found.push_back(run);
+  }
+  return found;
+}
+
+std::vector<std::size_t> Profile::DescribedRuns() const {
+  std::vector<std::size_t> steady = RunsInPhase(Phase::kSteady);
+  return steady.empty() ? CommonSet() : steady;
+}
+
+Profile Attribute(const Trace& trace, const AttributeOptions& options) {
+  const Runs runs = FindRuns(trace);
+  return Attributor(trace, runs, options).Run(runs.places);
+}
+
+std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options) {
+  Runs runs = FindRuns(trace);
+  std::map<std::uint32_t, std::size_t>
+      method_of_kind;  // from kind of run to method, in the order of the first runs
+  std::vector<std::vector<RunLocation>> methods;
+  const bool single_method = !options.labels.empty() || runs.initialized < 2;
+  for (const RunLocation& place : runs.places) {
+    const auto [known, is_new] = method_of_kind.try_emplace(single_method ? 0 : place.kind, methods.size());
+    if (is_new) methods.emplace_back();
+    methods[known->second].push_back(place);
+  }
+  if (!single_method && methods.size() == 1) {
+    runs.health.Add(
+        "methods_alike", HealthEntry::Severity::kDataLoss,
+        "methods were initialized, and all runs look alike: if they are of different ones, the tables mix "
+        "them",
+        runs.initialized);
+  }
+  if (methods.empty()) methods.emplace_back();
+  std::vector<Profile> profiles;
+  for (std::size_t method = 0; method < methods.size(); ++method) {
+    AttributeOptions method_options = options;
+    if (methods.size() > 1) method_options.method = fmt::format("method {}", method + 1);
+    profiles.push_back(Attributor(trace, runs, method_options).Run(methods[method]));
+  }
+  return profiles;
+}
+
+}  // namespace etprof

@@ -1,0 +1,144 @@
+#include <map>
+#include <optional>
+#include <string>
+
+#include "profile/analysis/operators.h"
+#include "profile/analysis/profile.h"
+
+namespace etprof {
+namespace {
+
+// Sums self times into rows by `row_of` (operator -> index into `rows`) and appends the "Clipped" row.
+template <typename RowIndexOf>
+Breakdown SumRows(const Profile& profile, std::vector<AdditiveRow> rows, const RowIndexOf& row_of) {
+  Breakdown breakdown;
+  const std::vector<std::size_t> runs = profile.CommonSet();
+  breakdown.runs = static_cast<std::int64_t>(runs.size());
+  breakdown.rows = std::move(rows);
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    AdditiveRow& row = breakdown.rows[row_of(op)];
+    row.total += profile.statistics[op].total_self;
+    ++row.operators;
+  }
+  AdditiveRow clipped{"Clipped", 0, 0};
+  for (const std::size_t run : runs) {
+    breakdown.total += profile.runs[run].total;
+    clipped.total += profile.runs[run].clipped;
+  }
+  breakdown.rows.push_back(std::move(clipped));
+  return breakdown;
+}
+
+}  // namespace
+
+std::optional<double> AdditiveRow::Mean(const Breakdown& in) const {
+  return QuotientIfDefined(total, in.runs);
+}
+std::optional<double> AdditiveRow::Share(const Breakdown& in) const {
+  return QuotientIfDefined(total, in.total);
+}
+
+Breakdown ByGroup(const Profile& profile) {
+  std::vector<AdditiveRow> rows;
+  for (const Group group : kAllGroups) rows.push_back({std::string(GroupName(group)), 0, 0});
+  for (std::size_t i = 0; i < profile.groups.size(); ++i) rows[i].self = profile.groups[i];
+  return SumRows(profile, std::move(rows), [&](std::size_t op) {
+    return static_cast<std::size_t>(profile.operators[op].category.group);
+  });
+}
+
+Breakdown ByCategory(const Profile& profile) {
+  std::map<std::string_view, std::size_t> index;
+  for (const Operator& op : profile.operators) index[op.category.name] = 0;
+  std::vector<AdditiveRow> rows;
+  for (auto& [name, row] : index) {
+    row = rows.size();
+    rows.push_back({std::string(name), 0, 0});
+  }
+  for (const auto& [name, self] : profile.categories) rows[index.at(name)].self = self;
+  return SumRows(profile, std::move(rows),
+                 [&](std::size_t op) { return index.at(profile.operators[op].category.name); });
+}
+
+namespace {
+
+bool IsOverhead(const Operator& op) {
+  return op.category.group == Group::kFrameworkOverhead || op.category.group == Group::kDelegateOverhead;
+}
+
+// Rows in the order in which their operators first run, then operators without a row, then the overheads.
+Breakdown ByNameInOrder(const Profile& profile,
+                        std::optional<std::string> (*name_of)(const Profile&, std::size_t)) {
+  std::map<std::string, std::size_t> index;
+  std::vector<AdditiveRow> rows;
+  const auto add = [&](const std::string& name) {
+    if (index.try_emplace(name, rows.size()).second) rows.push_back({name, 0, 0});
+  };
+  const auto name = [&](std::size_t op) -> std::string {
+    if (IsOverhead(profile.operators[op]))
+      return std::string(GroupName(profile.operators[op].category.group));
+    return name_of(profile, op).value_or(kNotAttributed);
+  };
+  for (const bool named : {true, false}) {
+    for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+      if (!IsOverhead(profile.operators[op]) && name_of(profile, op).has_value() == named) add(name(op));
+    }
+  }
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    if (IsOverhead(profile.operators[op])) add(name(op));
+  }
+  return SumRows(profile, std::move(rows), [&](std::size_t op) { return index.at(name(op)); });
+}
+
+}  // namespace
+
+std::optional<std::string> LayerName(const Profile& profile, std::size_t op) {
+  return profile.program ? ModulePath(*profile.program, op) : std::nullopt;
+}
+
+std::optional<std::string> SourceLineName(const Profile& profile, std::size_t op) {
+  return profile.program ? SourceLine(*profile.program, op) : std::nullopt;
+}
+
+std::optional<std::string> DelegateName(const Profile& profile, std::size_t op) {
+  const Operator& of = profile.operators[op];
+  if (of.key.kind == SpanKind::kKernel) return "portable";
+  if (!IsOperator(of)) return std::nullopt;
+  return (of.backend.empty() ? "delegate" : of.backend) + " at instruction " +
+         std::to_string(of.key.instruction);
+}
+
+std::optional<std::string> KernelName(const Profile& profile, std::size_t op) {
+  const Operator& of = profile.operators[op];
+  if (!IsOperator(of)) return std::nullopt;
+  return of.type;
+}
+
+Breakdown ByLayer(const Profile& profile) { return ByNameInOrder(profile, LayerName); }
+
+Breakdown BySourceLine(const Profile& profile) { return ByNameInOrder(profile, SourceLineName); }
+
+Breakdown ByDelegate(const Profile& profile) { return ByNameInOrder(profile, DelegateName); }
+
+Breakdown ByKernel(const Profile& profile) { return ByNameInOrder(profile, KernelName); }
+
+Breakdown ByDelegation(const Profile& profile) {
+  const auto name_of = [](const Operator& op) -> std::string {
+    if (op.category.group == Group::kFrameworkOverhead || op.category.group == Group::kDelegateOverhead) {
+      return std::string(GroupName(op.category.group));
+    }
+    if (op.portable) return "Portable";
+    return op.backend.empty() ? "Delegated" : "Delegated (" + op.backend + ")";
+  };
+  std::map<std::string, std::size_t> index;
+  for (const Operator& op : profile.operators) index[name_of(op)] = 0;
+  std::vector<AdditiveRow> rows;
+  for (auto& [name, row] : index) {
+    row = rows.size();
+    rows.push_back({name, 0, 0});
+  }
+  return SumRows(profile, std::move(rows),
+                 [&](std::size_t op) { return index.at(name_of(profile.operators[op])); });
+}
+
+}  // namespace etprof

@@ -1,0 +1,306 @@
+#include "profile/analysis/join/align_nodes.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string_view>
+
+namespace etprof {
+namespace {
+
+constexpr int kUnexplainedCost =
+    8;  // cost of an unexplained step; a step that XNNPACK is known to make costs 1
+constexpr std::size_t kMaxTableCells = std::size_t{1} << 24U;
+constexpr std::size_t kMaxPartSteps = std::size_t{1} << 14U;  // steps of all alternatives of a part together
+
+bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> list) {
+  return std::ranges::find(list, text) != list.end();
+}
+
+bool IsBinary(std::string_view type) {
+  return IsOneOf(type,
+                 {"XNNAdd", "XNNSubtract", "XNNMultiply", "XNNDiv", "XNNMinimum", "XNNMaximum", "XNNPReLU"});
+}
+
+bool IsUnary(std::string_view type) {
+  return IsOneOf(type,
+                 {"XNNAbs", "XNNCeiling", "XNNClamp", "XNNConvert", "XNNCos", "XNNELU", "XNNExp", "XNNFloor",
+                  "XNNGelu", "XNNHardswish", "XNNLeakyReLU", "XNNLog", "XNNNegate", "XNNReciprocalSquareRoot",
+                  "XNNSigmoid", "XNNSin", "XNNSquare", "XNNSquareRoot", "XNNTanh"});
+}
+
+// The names of XNNPACK operators for a node, if they differ from the node's name.
+struct OperatorNames {
+  std::string_view type;
+  std::initializer_list<std::string_view> stems;
+};
+// A pointwise convolution runs as a fully connected layer, and a concatenation as copies.
+const OperatorNames kOperatorNames[] = {
+    {"XNNFullyConnected", {"Fully Connected", "Dynamic Fully Connected"}},
+    {"XNNStaticTranspose", {"Transpose"}},
+    {"XNNConv2d", {"Convolution", "Fully Connected"}},
+    {"XNNDepthwiseConv2d", {"Convolution"}},
+    {"XNNConvTranspose2d", {"Deconvolution"}},
+    {"XNNDiv", {"Divide"}},
+    {"XNNStaticResizeBilinear2D", {"Resize Bilinear"}},
+    {"XNNStaticConstantPad", {"Constant Pad"}},
+    {"XNNAvgPooling2d", {"Average Pooling"}},
+    {"XNNMaxPooling2d", {"Max Pooling"}},
+    {"XNNArgMaxPooling2d", {"ArgMax Pooling", "Argmax Pooling"}},
+    {"XNNGlobalAvgPooling2d", {"Mean", "Global Average Pooling"}},
+    {"XNNStaticReshape", {"Static Reshape", "Copy", "Reshape"}},
+    {"XNNSquareRoot", {"Square Root"}},
+    {"XNNReciprocalSquareRoot", {"Reciprocal Square Root"}},
+    {"XNNHardswish", {"HardSwish"}},
+    {"XNNLeakyReLU", {"LeakyReLU", "Leaky ReLU"}},
+    {"XNNConcatenate2", {"Copy", "Concatenate"}},
+    {"XNNConcatenate3", {"Copy", "Concatenate"}},
+    {"XNNConcatenate4", {"Copy", "Concatenate"}},
+    {"XNNConcatenate5", {"Copy", "Concatenate"}},
+    {"XNNStaticSlice", {"Slice"}},
+    {"XNNScaledDotProductAttention", {"Scaled Dot-Product Attention"}},
+    {"XNNBatchMatrixMultiply", {"Batch Matrix Multiply", "Dynamic Fully Connected"}},
+    {"XNNGelu", {"GELU", "ApproxGELU"}},
+    {"XNNTanh", {"TanH", "Tanh"}},
+    {"XNNSin", {"Sine"}},
+    {"XNNCos", {"Cosine"}},
+};
+
+bool Fits(std::string_view type, std::string_view stem) {
+  if (IsUnary(type) && IsOneOf(stem, {"Unary Elementwise", "Invalid Unary Op"})) return true;
+  if (IsBinary(type) && IsOneOf(stem, {"Binary Elementwise", "Invalid Binary Op"})) return true;
+  for (const OperatorNames& names : kOperatorNames) {
+    if (names.type == type) return std::ranges::find(names.stems, stem) != names.stems.end();
+  }
+  return type.starts_with("XNN") && type.substr(3) == stem;
+}
+
+// The cost of a node without an operator. XNNPACK fuses clamps into preceding nodes, and pads within
+// convolutions.
+int SkippingCost(const XnnNode& node) {
+  return IsOneOf(node.type, {"XNNClamp", "XNNCopy", "XNNStaticConstantPad", "XNNStaticReshape", "XNNConvert"})
+             ? 1
+             : kUnexplainedCost;
+}
+
+// The cost of an operator without a node. XNNPACK inserts some operators when it loads a graph.
+int InsertingCost(std::string_view stem) {
+  return IsOneOf(stem, {"Convert", "Copy", "Pack LH", "Transpose"}) ? 1 : kUnexplainedCost;
+}
+
+class Aligner {
+ public:
+  Aligner(const XnnGraph& graph, const std::vector<std::string>& stems)
+      : nodes_(graph.nodes),
+        stems_(stems),
+        width_(stems.size() + 1),
+        cost_after_((graph.nodes.size() + 1) * width_, 0),
+        cost_before_(cost_after_.size(), std::numeric_limits<int>::max() / 2) {}
+
+  Alignment Run() {
+    FillTables();
+    Alignment aligned;
+    aligned.operators.resize(stems_.size());
+    TraceBack(aligned.operators);
+    AddCandidates(aligned.operators);
+    AddParts(aligned.parts);
+    return aligned;
+  }
+
+ private:
+  int& CostAfter(std::size_t i, std::size_t j) {
+    return cost_after_[i * width_ + j];
+  }  // least cost from this cell to the end
+  int& CostBefore(std::size_t i, std::size_t j) {
+    return cost_before_[i * width_ + j];
+  }  // least cost from the beginning to this cell
+  bool Matches(std::size_t i, std::size_t j) const {
+    return i < nodes_.size() && j < stems_.size() && Fits(nodes_[i].type, stems_[j]);
+  }
+  // A bounded binary node runs as two operators.
+  bool MatchesTwoOperators(std::size_t i, std::size_t j) const {
+    return Matches(i, j) && j + 1 < stems_.size() && IsBinary(nodes_[i].type) &&
+           (nodes_[i].output_min || nodes_[i].output_max) && stems_[j + 1] == "Clamp";
+  }
+
+  void FillTables() {
+    for (std::size_t i = nodes_.size() + 1; i-- > 0;) {
+      for (std::size_t j = width_; j-- > 0;) {
+        if (i == nodes_.size() && j == stems_.size()) continue;
+        int best = std::numeric_limits<int>::max();
+        if (Matches(i, j)) best = std::min(best, CostAfter(i + 1, j + 1));
+        if (MatchesTwoOperators(i, j)) best = std::min(best, CostAfter(i + 1, j + 2));
+        if (i < nodes_.size()) best = std::min(best, CostAfter(i + 1, j) + SkippingCost(nodes_[i]));
+        if (j < stems_.size()) best = std::min(best, CostAfter(i, j + 1) + InsertingCost(stems_[j]));
+        CostAfter(i, j) = best;
+      }
+    }
+    CostBefore(0, 0) = 0;
+    for (std::size_t i = 0; i <= nodes_.size(); ++i) {
+      for (std::size_t j = 0; j < width_; ++j) {
+        const int here = CostBefore(i, j);
+        const auto reach = [&](std::size_t to_i, std::size_t to_j, int cost) {
+          CostBefore(to_i, to_j) = std::min(CostBefore(to_i, to_j), here + cost);
+        };
+        if (Matches(i, j)) reach(i + 1, j + 1, 0);
+        if (MatchesTwoOperators(i, j)) reach(i + 1, j + 2, 0);
+        if (i < nodes_.size()) reach(i + 1, j, SkippingCost(nodes_[i]));
+        if (j < stems_.size()) reach(i, j + 1, InsertingCost(stems_[j]));
+      }
+    }
+  }
+
+  // Traces one best alignment. Nodes are skipped as late as possible, so that a fused node comes after the
+  // node it is fused into.
+  void TraceBack(std::vector<AlignedOperator>& aligned) {
+    std::map<std::uint32_t, std::size_t> producers;  // by value id: the operator that computes it
+    std::vector<std::size_t> skipped;
+    std::size_t i = 0, j = 0;
+    while (i < nodes_.size() || j < stems_.size()) {
+      const int cost = CostAfter(i, j);
+      if (MatchesTwoOperators(i, j) && cost == CostAfter(i + 1, j + 2)) {
+        aligned[j].node = aligned[j + 1].node = i;
+        for (const std::uint32_t id : nodes_[i].outputs) producers[id] = j + 1;
+        ++i, j += 2;
+      } else if (Matches(i, j) && cost == CostAfter(i + 1, j + 1)) {
+        aligned[j].node = i;
+        for (const std::uint32_t id : nodes_[i].outputs) producers[id] = j;
+        ++i, ++j;
+      } else if (j < stems_.size() && cost == CostAfter(i, j + 1) + InsertingCost(stems_[j])) {
+        aligned[j].inserted = InsertingCost(stems_[j]) < kUnexplainedCost;
+        ++j;
+      } else {
+        if (SkippingCost(nodes_[i]) < kUnexplainedCost) skipped.push_back(i);
+        ++i;
+      }
+    }
+    for (const std::size_t node : skipped) Fuse(node, producers, aligned);
+  }
+
+  // Assigns a skipped node to the operator that computes its input; a conversion before an elementwise node
+  // is part of that node's table.
+  void Fuse(std::size_t node, std::map<std::uint32_t, std::size_t>& producers,
+            std::vector<AlignedOperator>& aligned) {
+    if (nodes_[node].type == "XNNConvert") {
+      for (AlignedOperator& op : aligned) {
+        if (!op.node || *op.node <= node || !IsUnary(nodes_[*op.node].type)) continue;
+        const std::vector<std::uint32_t>& read = nodes_[*op.node].inputs;
+        if (nodes_[node].outputs.empty() || std::ranges::find(read, nodes_[node].outputs[0]) == read.end())
+          continue;
+        op.fused.push_back(node);
+        return;
+      }
+    }
+    if (nodes_[node].inputs.empty()) return;
+    const auto producer = producers.find(nodes_[node].inputs[0]);
+    if (producer == producers.end()) return;
+    const std::size_t op = producer->second;
+    aligned[op].fused.push_back(node);
+    for (const std::uint32_t id : nodes_[node].outputs) producers[id] = op;
+  }
+
+  void AddCandidates(std::vector<AlignedOperator>& aligned) {
+    const int best = CostAfter(0, 0);
+    for (std::size_t j = 0; j < stems_.size(); ++j) {
+      for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        const bool one = Matches(i, j) && CostBefore(i, j) + CostAfter(i + 1, j + 1) == best;
+        const bool first = MatchesTwoOperators(i, j) && CostBefore(i, j) + CostAfter(i + 1, j + 2) == best;
+        const bool second =
+            j > 0 && MatchesTwoOperators(i, j - 1) && CostBefore(i, j - 1) + CostAfter(i + 1, j + 1) == best;
+        if (one || first || second) aligned[j].candidates.push_back(i);
+      }
+    }
+  }
+
+  struct Cell {
+    std::size_t i = 0, j = 0;
+    bool operator==(const Cell&) const = default;
+  };
+  static Cell After(const Cell& cell, const AlignmentStep& step) {
+    return {cell.i + (step.node ? 1 : 0), cell.j + step.count};
+  }
+
+  // The steps of best alignments from a cell on a best alignment.
+  std::vector<AlignmentStep> BestSteps(const Cell& cell) {
+    const auto [i, j] = cell;
+    const int cost = CostAfter(i, j);
+    std::vector<AlignmentStep> steps;
+    if (Matches(i, j) && cost == CostAfter(i + 1, j + 1)) steps.push_back({i, j, 1, true});
+    if (MatchesTwoOperators(i, j) && cost == CostAfter(i + 1, j + 2)) steps.push_back({i, j, 2, true});
+    if (i < nodes_.size()) {
+      const int skipping = SkippingCost(nodes_[i]);
+      if (cost == CostAfter(i + 1, j) + skipping) steps.push_back({i, j, 0, skipping < kUnexplainedCost});
+    }
+    if (j < stems_.size()) {
+      const int inserting = InsertingCost(stems_[j]);
+      if (cost == CostAfter(i, j + 1) + inserting)
+        steps.push_back({std::nullopt, j, 1, inserting < kUnexplainedCost});
+    }
+    return steps;
+  }
+
+  // Splits the best alignments at the cells that all of them visit. Such a cell is the only cell on a best
+  // alignment with its sum of indices, and no step jumps over that sum.
+  void AddParts(std::vector<Alignment::Part>& parts) {
+    const std::size_t last = nodes_.size() + stems_.size();
+    std::vector<std::size_t> cells(last + 1, 0), steps_begin(last + 2, 0), steps_end(last + 2, 0);
+    std::vector<Cell> cell_of_sum(last + 1);
+    const int best = CostAfter(0, 0);
+    for (std::size_t i = 0; i <= nodes_.size(); ++i) {
+      for (std::size_t j = 0; j < width_; ++j) {
+        if (CostBefore(i, j) + CostAfter(i, j) != best) continue;
+        ++cells[i + j];
+        cell_of_sum[i + j] = {i, j};
+        for (const AlignmentStep& step : BestSteps({i, j})) {
+          const Cell to = After({i, j}, step);
+          ++steps_begin[i + j + 1];
+          ++steps_end[to.i + to.j];
+        }
+      }
+    }
+    std::size_t open_steps = 0;
+    std::optional<Cell> from;
+    for (std::size_t sum = 0; sum <= last; ++sum) {
+      open_steps += steps_begin[sum];
+      open_steps -= steps_end[sum];
+      if (cells[sum] != 1 || open_steps != 0) continue;
+      if (from) parts.push_back({FindAlternatives(*from, cell_of_sum[sum])});
+      from = cell_of_sum[sum];
+    }
+  }
+
+  std::vector<std::vector<AlignmentStep>> FindAlternatives(const Cell& from, const Cell& to) {
+    std::vector<std::vector<AlignmentStep>> alternatives;
+    std::vector<std::pair<Cell, std::vector<AlignmentStep>>> open = {{from, {}}};
+    std::size_t num_steps = 0;
+    while (!open.empty()) {
+      const auto [cell, way] = std::move(open.back());
+      open.pop_back();
+      num_steps += way.size();
+      if (num_steps > kMaxPartSteps) return {};
+      if (cell == to) {
+        alternatives.push_back(way);
+        continue;
+      }
+      for (const AlignmentStep& step : BestSteps(cell)) {
+        open.emplace_back(After(cell, step), way);
+        open.back().second.push_back(step);
+      }
+    }
+    return alternatives;
+  }
+
+  const std::vector<XnnNode>& nodes_;
+  const std::vector<std::string>& stems_;
+  std::size_t width_;
+  std::vector<int> cost_after_, cost_before_;
+};
+
+}  // namespace
+
+std::optional<Alignment> AlignNodes(const XnnGraph& graph, const std::vector<std::string>& stems) {
+  if ((graph.nodes.size() + 1) > kMaxTableCells / (stems.size() + 1)) return std::nullopt;
+  return Aligner(graph, stems).Run();
+}
+
+}  // namespace etprof

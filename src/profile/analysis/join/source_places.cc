@@ -1,0 +1,159 @@
+#include "profile/analysis/join/source_places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace etprof {
+namespace {
+
+std::vector<std::uint32_t> DebugHandles(const XnnNode& node) {
+  return node.debug_handle ? std::vector<std::uint32_t>{*node.debug_handle} : std::vector<std::uint32_t>{};
+}
+
+}  // namespace
+
+SourcePlaces::Found SourcePlaces::FindKernelPlace(const Instruction& kernel, const Method& method) {
+  Found found;
+  if (sources_ == nullptr || kernel.chain != 0) return found;
+  const auto handles = sources_->instructions.find(kernel.index);
+  if (handles == sources_->instructions.end()) return found;
+  found.debug_handles = handles->second;
+  found.place = FindHandlePlace(found.debug_handles);
+  if (found.place) return found;
+  found.between = true;
+  found.place = FindNeighborPlace(kernel, method);
+  return found;
+}
+
+std::string SourcePlaces::FindHint(const std::vector<std::uint32_t>& debug_handles) const {
+  const ExportHint* const hint = sources_ == nullptr ? nullptr : sources_->FindHint(debug_handles);
+  if (hint == nullptr) return "";
+  // "(folder/model.py, line 12)": a folder of the machine that exported says nothing here.
+  const std::size_t name = hint->place.find_last_of("/\\");
+  if (hint->place.empty()) return hint->text;
+  return hint->text + " " + (name == std::string::npos ? hint->place : "(" + hint->place.substr(name + 1));
+}
+
+// A node that the partitioner inserted between two others, or a conversion of quantized values, is not in the
+// model. Its place is that of the next node, or of the previous node at the end.
+SourcePlaces::Found SourcePlaces::FindNodePlace(const XnnNode& node, const XnnGraph& graph) {
+  Found found;
+  found.debug_handles = DebugHandles(node);
+  if (sources_ != nullptr) found.place = FindHandlePlace(found.debug_handles);
+  if (node.debug_handle && (found.place || sources_ == nullptr)) return found;
+  found.between = true;
+  for (const bool after : {true, false}) {
+    const XnnNode* served = FindNeighbor(node, graph, after);
+    if (served == nullptr) continue;
+    if (!node.debug_handle) found.debug_handles = DebugHandles(*served);
+    if (sources_ != nullptr) found.place = FindHandlePlace(DebugHandles(*served));
+    return found;
+  }
+  return found;
+}
+
+SourcePlaces::Found SourcePlaces::FindLayerPlace(std::string_view node, const Method& method) {
+  Found found;
+  const auto runs = [](const Instruction& instruction) {
+    return instruction.kind == Instruction::Kind::kKernel || instruction.kind == Instruction::Kind::kDelegate;
+  };
+  if (sources_ == nullptr || std::ranges::count_if(method.instructions, runs) != 1 ||
+      std::ranges::find(sources_->nodes, "aten.div.Tensor_mode", &SourceNode::target) !=
+          sources_->nodes.end())
+    return found;
+  std::vector<const SourceNode*> same_name;
+  for (const SourceNode& one : sources_->nodes)
+    if (one.name == node) same_name.push_back(&one);
+  if (same_name.size() == 1) found.place = FindCommonPlace(same_name);
+  return found;
+}
+
+// Finds the place of the next instruction that reads the output of `instruction`, else of the last
+// instruction that writes one of its inputs.
+std::optional<std::size_t> SourcePlaces::FindNeighborPlace(const Instruction& instruction,
+                                                           const Method& method) {
+  if (instruction.arguments.empty()) return std::nullopt;
+  const std::size_t output = instruction.arguments.back();
+  std::optional<std::size_t> before;
+  for (const Instruction& other : method.instructions) {
+    const auto handles = sources_->instructions.find(other.index);
+    if (other.chain != 0 || other.index == instruction.index || handles == sources_->instructions.end())
+      continue;
+    const std::vector<std::size_t>& values = other.arguments;
+    if (other.index > instruction.index) {
+      if (std::ranges::find(values, output) == values.end()) continue;
+      if (const auto place = FindHandlePlace(handles->second)) return place;
+    } else if (!values.empty() &&
+               std::ranges::find(instruction.arguments, values.back()) != instruction.arguments.end()) {
+      if (const auto place = FindHandlePlace(handles->second)) before = place;
+    }
+  }
+  return before;
+}
+
+// Finds the nearest node with its own place (without sources: with a debug handle) that reads the outputs of
+// `node`, or writes its inputs; null: none.
+const XnnNode* SourcePlaces::FindNeighbor(const XnnNode& node, const XnnGraph& graph, bool after) {
+  std::set<std::uint32_t> ids;
+  const auto add = [&](const XnnNode& of) {
+    const std::vector<std::uint32_t>& more = after ? of.outputs : of.inputs;
+    ids.insert(more.begin(), more.end());
+  };
+  add(node);
+  const auto touches = [&](const XnnNode& other) {
+    const std::vector<std::uint32_t>& own = after ? other.inputs : other.outputs;
+    return std::ranges::any_of(own, [&](std::uint32_t id) { return ids.contains(id); });
+  };
+  constexpr std::size_t kMaxDistance = 64;  // nodes to search; neighbors are close in the list
+  for (std::size_t step = 1; step <= kMaxDistance; ++step) {
+    if (after ? node.index + step >= graph.nodes.size() : step > node.index) break;
+    const XnnNode& other = graph.nodes[after ? node.index + step : node.index - step];
+    if (!touches(other)) continue;
+    if (other.debug_handle && (sources_ == nullptr || FindHandlePlace(DebugHandles(other)))) return &other;
+    add(other);
+  }
+  return nullptr;
+}
+
+// Finds the place that the nodes of the handles have in common: the modules that contain all of them, and
+// their line if they have the same.
+std::optional<std::size_t> SourcePlaces::FindHandlePlace(const std::vector<std::uint32_t>& handles) {
+  std::vector<const SourceNode*> nodes;
+  for (const std::uint32_t handle : handles) {
+    const std::vector<const SourceNode*> handle_nodes = sources_->Of(handle);
+    nodes.insert(nodes.end(), handle_nodes.begin(), handle_nodes.end());
+  }
+  return FindCommonPlace(nodes);
+}
+
+std::optional<std::size_t> SourcePlaces::FindCommonPlace(const std::vector<const SourceNode*>& nodes) {
+  std::optional<SourcePlace> place;
+  for (const SourceNode* node : nodes) {
+    // The conversions around a quantized operator share its handle and are not in the model.
+    if (node->target.starts_with("quantized_decomposed.")) continue;
+    const SourceFrame* frame = ModelFrame(*node);
+    if (!place) {
+      place = SourcePlace{node->modules, std::nullopt};
+      if (frame != nullptr) place->frame = *frame;
+      continue;
+    }
+    std::size_t same = 0;
+    while (same < place->modules.size() && same < node->modules.size() &&
+           place->modules[same] == node->modules[same])
+      ++same;
+    place->modules.resize(same);
+    if (frame == nullptr || place->frame != *frame) place->frame.reset();
+  }
+  if (!place || (place->modules.empty() && !place->frame)) return std::nullopt;
+  std::string key;
+  for (const SourceModule& module : place->modules) key += module.path + '\x1f' + module.type + '\x1e';
+  if (place->frame)
+    key += fmt::format("{}:{}:{}", place->frame->file, place->frame->line, place->frame->function);
+  const auto [known, is_new] = place_index_.try_emplace(std::move(key), places_.size());
+  if (is_new) places_.push_back(std::move(*place));
+  return known->second;
+}
+
+}  // namespace etprof

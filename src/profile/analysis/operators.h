@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string_view>
+
+#include "profile/analysis/profile.h"
+
+namespace etprof {
+
+// A delegate call without child spans: all of its time is the delegate's.
+inline bool IsOpaqueCall(const Operator& op) {
+  return op.key.kind == SpanKind::kDelegateCall && op.category.group != Group::kDelegateOverhead;
+}
+
+// The name of an operator if the trace has only its OPERATOR_CALL.
+inline constexpr std::string_view kUnloggedKernel = "kernel that logs no event";
+
+// An OPERATOR_CALL without child spans: all of its time is the kernel's.
+inline bool IsUnloggedKernel(const Operator& op) {
+  return op.key.kind == SpanKind::kOperatorCall && op.category.group != Group::kFrameworkOverhead;
+}
+
+// Whether reports list the span as an operator: it computes, unlike the framework's spans around it.
+inline bool IsOperator(const Operator& op) {
+  return op.key.kind == SpanKind::kKernel || op.key.kind == SpanKind::kBackend || IsOpaqueCall(op) ||
+         IsUnloggedKernel(op);
+}
+
+// An operator in an XNNPACK delegate.
+bool RunsInXnnpack(const Operator& op);
+
+// Whether XNNPACK's own clock timed its operators. The clock has a resolution of 1 µs, which is coarse for
+// operators that take 2 µs.
+bool HasMicrosecondClock(const Profile& profile);
+
+}  // namespace etprof

@@ -1,0 +1,126 @@
+#include "profile/analysis/statistics.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "core/parallel.h"
+
+namespace etprof {
+namespace {
+
+// By run: 1 for the runs in `runs`, else 0.
+std::vector<std::uint8_t> MarkRuns(const Profile& profile, const std::vector<std::size_t>& runs) {
+  std::vector<std::uint8_t> marks(profile.runs.size());
+  for (const std::size_t run : runs) marks[run] = 1;
+  return marks;
+}
+
+SpanStatistics DescribeOperator(const Profile& profile, std::size_t op,
+                                const std::vector<std::uint8_t>& common,
+                                const std::vector<std::uint8_t>& described) {
+  SpanStatistics result;
+  const auto self = profile.Self(op);
+  const auto duration = profile.Duration(op);
+  std::vector<double> values(self.size());
+  std::size_t count = 0;
+  for (std::size_t run = 0; run < self.size(); ++run) {
+    if (self[run] == Profile::kAbsent) continue;
+    result.runs += common[run];
+    result.total_self += common[run] * self[run];
+    result.total_duration += common[run] * duration[run];
+    values[count] = static_cast<double>(self[run]);
+    count += described[run];
+  }
+  values.resize(count);
+  result.self = stats::Describe(std::move(values));
+  return result;
+}
+
+// The operators of one category and group, and the sum of their self times by run. Both categories and groups
+// consist of such parts.
+struct Part {
+  std::vector<std::size_t> operators;
+  std::vector<Nanoseconds> sums;
+};
+using Parts = std::map<std::pair<std::string_view, Group>, Part>;
+
+void SumByRun(const Profile& profile, Part& part) {
+  part.sums.resize(profile.runs.size(), 0);
+  for (const std::size_t op : part.operators) {
+    const auto self = profile.Self(op);
+    for (std::size_t run = 0; run < part.sums.size(); ++run)
+      part.sums[run] += std::max<Nanoseconds>(0, self[run]);
+  }
+}
+
+// The distribution of the total self time of the parts with `has(key)`; empty if there are none.
+template <typename Has>
+stats::Distribution DescribeParts(const Parts& parts, const std::vector<std::size_t>& described,
+                                  const Has& has) {
+  std::vector<Nanoseconds> sums(described.size(), 0);
+  bool any = false;
+  for (const auto& [key, part] : parts) {
+    if (!has(key)) continue;
+    any = true;
+    for (std::size_t i = 0; i < described.size(); ++i) sums[i] += part.sums[described[i]];
+  }
+  return any ? stats::Describe({sums.begin(), sums.end()}) : stats::Distribution{};
+}
+
+}  // namespace
+
+void DescribeProfile(Profile& profile, std::size_t threads) {
+  const std::vector<std::size_t> described = profile.DescribedRuns();
+  const std::size_t operators = profile.operators.size();
+  Parts parts;
+  for (std::size_t op = 0; op < operators; ++op) {
+    const Category& category = profile.operators[op].category;
+    parts[{category.name, category.group}].operators.push_back(op);
+  }
+  profile.statistics.resize(operators);
+  profile.groups.resize(std::size(kAllGroups));
+  profile.categories.clear();
+  for (const auto& [key, unused] : parts) {
+    const std::string name(key.first);
+    if (profile.categories.empty() || profile.categories.back().first != name)
+      profile.categories.emplace_back(name, stats::Distribution{});
+  }
+
+  // A short trace takes less time than the start of a thread.
+  constexpr std::size_t kMinCellsForThreads = 100'000;
+  const auto run_in_parallel = [&](const std::vector<std::function<void()>>& work) {
+    ParallelFor(work.size(), profile.self.size() < kMinCellsForThreads ? 1 : threads,
+                [&](std::size_t i) { work[i](); });
+  };
+  std::vector<std::function<void()>> work;
+  for (auto& [key, part] : parts) work.emplace_back([&, part = &part] { SumByRun(profile, *part); });
+  const std::vector<std::uint8_t> is_common = MarkRuns(profile, profile.CommonSet());
+  const std::vector<std::uint8_t> is_described = MarkRuns(profile, described);
+  for (std::size_t op = 0; op < operators; ++op)
+    work.emplace_back(
+        [&, op] { profile.statistics[op] = DescribeOperator(profile, op, is_common, is_described); });
+  work.emplace_back([&] {
+    std::vector<double> totals;
+    for (const std::size_t run : described) totals.push_back(static_cast<double>(profile.runs[run].total));
+    profile.whole = stats::Describe(std::move(totals));
+  });
+  run_in_parallel(work);
+  work.clear();
+  for (std::size_t group = 0; group < profile.groups.size(); ++group) {
+    work.emplace_back([&, group] {
+      profile.groups[group] =
+          DescribeParts(parts, described, [&](const auto& key) { return key.second == kAllGroups[group]; });
+    });
+  }
+  for (auto& [name, distribution] : profile.categories) {
+    work.emplace_back([&, name = &name, distribution = &distribution] {
+      *distribution = DescribeParts(parts, described, [&](const auto& key) { return key.first == *name; });
+    });
+  }
+  run_in_parallel(work);
+}
+
+}  // namespace etprof

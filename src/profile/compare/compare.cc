@@ -1,0 +1,510 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "core/units.h"
+#include "profile/analysis/operators.h"
+#include "profile/compare/comparison.h"
+#include "stats/ratio/multiple.h"
+#include "stats/ratio/unpaired.h"
+
+namespace etprof {
+namespace {
+
+constexpr int kMinPreciseRounds = 9;   // intervals of fewer rounds are rough
+constexpr double kXnnpackTick = 1000;  // ns; XNNPACK's clock counts whole microseconds and rounds down
+
+using BurstIndex = std::pair<int, int>;             // launch, round
+using BurstMedians = std::map<BurstIndex, double>;  // ns
+
+// The times of one quantity of one variant: the median of each burst, if there are rounds, and all times in
+// order.
+struct Series {
+  BurstMedians bursts;
+  std::vector<double> runs;
+  std::map<int, std::vector<double>> runs_of_launches;
+  std::set<int> launches;  // all measured launches, clean or not
+  Comparison::CleanRuns clean;
+};
+
+Series SeriesOfLatency(const std::vector<UntracedBurst>& bursts) {
+  Series series;
+  for (const UntracedBurst& burst : bursts) {
+    std::vector<double> latency(burst.latency.begin(), burst.latency.end());
+    if (const auto median = stats::Median(latency); median && burst.round >= 0)
+      series.bursts[{burst.launch, burst.round}] = *median;
+    series.runs.insert(series.runs.end(), latency.begin(), latency.end());
+    std::vector<double>& of_launch = series.runs_of_launches[burst.launch];
+    of_launch.insert(of_launch.end(), latency.begin(), latency.end());
+    if (burst.round >= 0) series.launches.insert(burst.launch);
+    const auto clean = static_cast<std::int64_t>(burst.latency.size());
+    series.clean.clean += clean;
+    series.clean.all += std::max(burst.runs, clean);
+  }
+  return series;
+}
+
+// A profile and the runs whose times are compared: the steady ones, grouped by burst.
+struct SteadyRuns {
+  const Profile& profile;
+  std::map<BurstIndex, std::vector<std::size_t>> bursts;
+  std::vector<std::size_t> all;
+  std::vector<int>
+      roundings;  // by operator: the number of rounded times in its self time, each off by up to kXnnpackTick
+
+  explicit SteadyRuns(const Profile& of)
+      : profile(of), all(of.RunsInPhase(Phase::kSteady)), roundings(of.operators.size()) {
+    if (all.empty()) all = profile.CommonSet();
+    if (HasMicrosecondClock(profile)) {
+      for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+        if (!RunsInXnnpack(profile.operators[op])) continue;
+        ++roundings[op];
+        if (const std::int32_t parent = profile.operators[op].parent; parent >= 0)
+          ++roundings[static_cast<std::size_t>(parent)];
+      }
+    }
+    for (const std::size_t run : all) {
+      const RunLabel& label = profile.runs[run].label;
+      if (label.round >= 0) bursts[{label.launch, label.round}].push_back(run);
+    }
+  }
+};
+
+// The series of the steady runs. `time_of(run)` is in ns.
+template <typename TimeOf>
+Series SeriesOfRuns(const SteadyRuns& steady, const TimeOf& time_of) {
+  Series series;
+  for (const auto& [place, runs] : steady.bursts) {
+    std::vector<double> values;
+    for (const std::size_t run : runs) values.push_back(time_of(run));
+    series.bursts[place] = *stats::Median(values);
+  }
+  for (const std::size_t run : steady.all) {
+    series.runs.push_back(time_of(run));
+    series.runs_of_launches[steady.profile.runs[run].label.launch].push_back(series.runs.back());
+  }
+  return series;
+}
+
+// The medians of all launches that have runs.
+std::vector<double> LaunchMedians(const Series& series) {
+  std::vector<double> medians;
+  for (const auto& [launch, runs] : series.runs_of_launches) {
+    if (const auto median = stats::Median(runs)) medians.push_back(*median);
+  }
+  return medians;
+}
+
+// Whether other processes left too few clean runs: some runs were left out, and fewer than
+// kMinCleanLaunches of the launches that both variants have can be compared.
+bool IsContended(const Series& a, const Series& b, const std::optional<stats::RatioEstimate>& estimate) {
+  if (a.clean.clean == a.clean.all && b.clean.clean == b.clean.all) return false;
+  std::size_t measured = 0;
+  for (const int launch : a.launches) measured += b.launches.contains(launch) ? 1U : 0U;
+  if (measured == 0) return !estimate;  // the launches were not interleaved
+  const auto required = std::min<std::size_t>(measured, kMinCleanLaunches);
+  return !estimate || static_cast<std::size_t>(estimate->launches) < required;
+}
+
+// The bursts of both variants by launch. A round that one variant lacks is NaN there.
+std::vector<stats::LaunchBursts> PairBursts(const BurstMedians& baseline, const BurstMedians& candidate) {
+  std::map<BurstIndex, std::pair<double, double>> rounds;
+  const double missing = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [place, median] : baseline) rounds[place] = {median, missing};
+  for (const auto& [place, median] : candidate) {
+    const auto [position, is_new] = rounds.try_emplace(place, missing, median);
+    if (!is_new) position->second.second = median;
+  }
+  std::map<int, stats::LaunchBursts> launches;
+  for (const auto& [place, medians] : rounds) {
+    launches[place.first].baseline.push_back(medians.first);
+    launches[place.first].candidate.push_back(medians.second);
+  }
+  std::vector<stats::LaunchBursts> result;
+  for (auto& [index, launch] : launches) result.push_back(std::move(launch));
+  return result;
+}
+
+class Comparer {
+ public:
+  Comparer(const Side& baseline, const Side& candidate, const CompareOptions& options)
+      : baseline_(baseline),
+        candidate_(candidate),
+        options_(options),
+        emulated_(baseline.emulated || candidate.emulated),
+        refused_(baseline.trace_enabled || candidate.trace_enabled || baseline.mixed || candidate.mixed) {
+    if (baseline.profile == nullptr || candidate.profile == nullptr) return;
+    a_.emplace(*baseline.profile);
+    b_.emplace(*candidate.profile);
+    result_.baseline_runs = static_cast<std::int64_t>(a_->profile.CommonSet().size());
+    result_.candidate_runs = static_cast<std::int64_t>(b_->profile.CommonSet().size());
+    if (baseline.settings == candidate.settings) differing_ = DifferingShare();
+  }
+
+  Comparison Run() {
+    result_.baseline_label = baseline_.label;
+    result_.candidate_label = candidate_.label;
+    for (const Side* side : {&baseline_, &candidate_}) {
+      if (side->trace_enabled)
+        result_.warnings.push_back(fmt::format(
+            "{} is a kernel-log run: its log costs time, so its times are not compared", side->label));
+      if (side->mixed)
+        result_.warnings.push_back(fmt::format(
+            "the runs of {} do different work, so that its times are not compared: trace them apart",
+            side->label));
+    }
+    CompareLatency();
+    if (a_) CompareProfiles();
+    if (unpaired_ && result_.latency.baseline_ns && result_.latency.candidate_ns) {
+      result_.warnings.push_back(
+          fmt::format("the two variants are not known to be interleaved: intervals include {:.2g}% of drift",
+                      100 * options_.drift));
+    }
+    if (result_.pairing == Pairing::kLaunches && result_.rounds < kMinPreciseRounds &&
+        result_.latency.estimate) {
+      result_.warnings.push_back(
+          fmt::format("only {}: the interval is a rough one", CountedText(result_.rounds, "round")));
+    }
+    return std::move(result_);
+  }
+
+  std::vector<DeltaRow> CompareOperatorSets(const std::vector<OperatorSet>& sets) {
+    if (!a_) return {};
+    CompareLatency();
+    FindContention();
+    return MakeRows(sets);
+  }
+
+ private:
+  void CompareLatency() {
+    if (refused_) return;
+    Series a = SeriesOfLatency(baseline_.bursts);
+    Series b = SeriesOfLatency(candidate_.bursts);
+    if ((a.clean.all == 0 || b.clean.all == 0) && a_) {
+      result_.latency_from_trace = true;
+      a = SeriesOfTotals(*a_);
+      b = SeriesOfTotals(*b_);
+    }
+    result_.latency.baseline_ns = stats::Median(a.runs);
+    result_.latency.candidate_ns = stats::Median(b.runs);
+    result_.latency.estimate = Estimate(a, b);
+    AllowForTracer(result_.latency.estimate);
+    unpaired_ = a.bursts.empty() || b.bursts.empty();
+    result_.baseline_clean = a.clean;
+    result_.candidate_clean = b.clean;
+    contended_ = IsContended(a, b, result_.latency.estimate);
+    if (contended_) {
+      if (!a.launches.empty() && !b.launches.empty()) result_.pairing = Pairing::kLaunches;
+      if (result_.latency.estimate) {
+        result_.launches = result_.latency.estimate->launches;
+        result_.rounds = result_.latency.estimate->rounds;
+      }
+      result_.latency.estimate.reset();
+      result_.latency.verdict = AdjustVerdict(stats::Verdict::kContended);
+      return;
+    }
+    if (result_.latency.estimate && result_.latency.estimate->launches > 0 &&
+        options_.interim_confidence > 0) {
+      result_.latency.estimate =
+          stats::WithConfidence(*result_.latency.estimate, options_.interim_confidence);
+      result_.latency.estimate->confidence = options_.confidence;  // the coverage over all interim analyses
+    }
+    if (result_.latency.estimate) {
+      const stats::RatioEstimate& estimate = *result_.latency.estimate;
+      result_.latency.verdict =
+          AdjustVerdict(stats::DecideVerdict(estimate.log_low, estimate.log_high, options_.margin));
+      result_.pairing = estimate.launches > 0 ? Pairing::kLaunches : Pairing::kUnpaired;
+      result_.launches = estimate.launches;
+      result_.rounds = estimate.rounds;
+    } else {
+      result_.latency.verdict = AdjustVerdict(stats::Verdict::kInconclusive);
+      if (unpaired_) {
+        dependent_ = WarnOfDependence(baseline_.label, a.runs);
+        dependent_ |= WarnOfDependence(candidate_.label, b.runs);
+      }
+    }
+  }
+
+  // Widens the estimate by what an event tracer may cost, if only one of two releases was measured with one.
+  void AllowForTracer(std::optional<stats::RatioEstimate>& estimate) {
+    const auto has_its_own = [](const Side& side) { return side.profile != nullptr && !side.tracer_added; };
+    const bool first = has_its_own(baseline_);
+    if (baseline_.executorch == candidate_.executorch || first == has_its_own(candidate_)) return;
+    const Side &with = first ? baseline_ : candidate_, &without = first ? candidate_ : baseline_;
+    const auto latency = stats::Median(SeriesOfLatency(with.bursts).runs);
+    std::optional<double> share;
+    if (with.clock_read_ns && latency && *latency > 0) {
+      share = kIdleTracerReads * *with.clock_read_ns * static_cast<double>(with.profile->operators.size()) /
+              *latency;
+    }
+    const std::string bound = share ? fmt::format("at most {:.2g}%", 100 * *share) : "an unknown share";
+    if (without.profile != nullptr) {
+      result_.warnings.push_back(
+          fmt::format("{} has no event tracer and was measured with one, as {} has: without it, it is faster "
+                      "by {}",
+                      without.label, with.label, bound));
+      return;
+    }
+    if (estimate) {
+      estimate = share
+                     ? stats::WithSystematicError(*estimate, estimate->systematic_error + std::log1p(*share))
+                     : stats::MarkUnresolved(*estimate);
+    }
+    result_.warnings.push_back(
+        fmt::format("{} has an event tracer and {} has none: its idle cost, {} of the latency, is never "
+                    "called faster or slower",
+                    with.label, without.label, bound));
+  }
+
+  // Warns if there is no interval because the runs depend on each other; returns whether that is so.
+  bool WarnOfDependence(const std::string& label, const std::vector<double>& runs) {
+    const double independent = stats::IndependentRuns(runs);
+    if (runs.size() < stats::kMinUnpairedRuns || independent >= stats::kMinIndependentRuns) return false;
+    result_.warnings.push_back(
+        fmt::format("no interval: the latency of {} drifts or comes in waves, so that its {} runs are worth "
+                    "only about {:.0f} independent ones",
+                    label, runs.size(), independent));
+    return true;
+  }
+
+  const std::vector<NodePair>& Matches() {
+    if (!matches_)
+      matches_ = options_.matches != nullptr ? *options_.matches : MatchOperators(a_->profile, b_->profile);
+    return *matches_;
+  }
+
+  // The share of the time of traced inferences in which the variants do different work: operators that only
+  // one variant has or whose types differ, and the differences between the times of all others. 1: not known.
+  double DifferingShare() {
+    const Profile &a = a_->profile, &b = b_->profile;
+    if (result_.baseline_runs == 0 || result_.candidate_runs == 0) return 1;
+    const auto mean = [](const Profile& profile, const std::optional<std::size_t>& op, std::int64_t runs) {
+      return op ? static_cast<double>(profile.statistics[*op].total_self) / static_cast<double>(runs) : 0;
+    };
+    double whole = 0, differing = 0;
+    for (const NodePair& pair : Matches()) {
+      const double baseline_ns = mean(a, pair.baseline, result_.baseline_runs);
+      const double candidate_ns = mean(b, pair.candidate, result_.candidate_runs);
+      const double larger = std::max(baseline_ns, candidate_ns);
+      const bool alike = pair.baseline && pair.candidate &&
+                         a.operators[*pair.baseline].type == b.operators[*pair.candidate].type;
+      whole += larger;
+      differing += alike ? std::abs(baseline_ns - candidate_ns) : larger;
+    }
+    return whole > 0 ? std::clamp(differing / whole, 0.0, 1.0) : 1;
+  }
+
+  static Series SeriesOfTotals(const SteadyRuns& steady) {
+    return SeriesOfRuns(steady,
+                        [&](std::size_t run) { return static_cast<double>(steady.profile.runs[run].total); });
+  }
+
+  std::optional<stats::RatioEstimate> Estimate(const Series& a, const Series& b) const {
+    if (refused_) return std::nullopt;
+    const auto estimate = !a.bursts.empty() && !b.bursts.empty()
+                              ? stats::EstimateRatio(PairBursts(a.bursts, b.bursts), options_.confidence)
+                              : EstimateUnpaired(a, b);
+    if (!estimate) return estimate;
+    return WithWaitingError(*estimate, baseline_.waited_share, candidate_.waited_share, differing_);
+  }
+
+  // Compares the medians of the launches; files without launches are compared run by run.
+  std::optional<stats::RatioEstimate> EstimateUnpaired(const Series& a, const Series& b) const {
+    const std::vector<double> baseline_medians = LaunchMedians(a), candidate_medians = LaunchMedians(b);
+    if (std::min(baseline_medians.size(), candidate_medians.size()) >= std::size_t{stats::kMinLaunches})
+      return stats::EstimateLaunchesWithDrift(baseline_medians, candidate_medians, options_.confidence,
+                                              options_.drift);
+    const auto estimate = stats::EstimateUnpaired(a.runs, b.runs, options_.confidence, options_.seed);
+    return estimate ? std::optional(stats::WithDrift(*estimate, options_.drift)) : std::nullopt;
+  }
+
+  stats::Verdict AdjustVerdict(stats::Verdict verdict) const {
+    if (emulated_) return stats::Verdict::kEmulated;
+    return contended_ ? stats::Verdict::kContended : verdict;
+  }
+
+  void CompareProfiles() {
+    FindContention();
+    const Profile &a = a_->profile, &b = b_->profile;
+    const Breakdown groups_a = ByGroup(a), groups_b = ByGroup(b);
+    result_.baseline_total = groups_a.total;
+    result_.candidate_total = groups_b.total;
+    result_.baseline_clipped = groups_a.rows.back().total;
+    result_.candidate_clipped = groups_b.rows.back().total;
+
+    const auto alone = [](const std::optional<std::size_t>& op) {
+      return op ? std::vector{*op} : std::vector<std::size_t>();
+    };
+    for (const NodePair& pair : Matches()) {
+      OperatorMatch& match = result_.operators.emplace_back();
+      match.baseline = pair.baseline;
+      match.candidate = pair.candidate;
+      match.match_score = pair.score;
+      match.evidence = pair.evidence;
+      match.change = FindProgramChange(a, b, pair.baseline, pair.candidate, pair.moved);
+      Measure(alone(pair.baseline), alone(pair.candidate), match);
+      if (!pair.baseline) match.quantity.baseline_ns.reset();
+      if (!pair.candidate) match.quantity.candidate_ns.reset();
+    }
+    UpdateVerdicts(result_.operators);
+
+    result_.groups = CompareRows(groups_a, groups_b, [](const Operator& op) {
+      return std::string_view(GroupName(op.category.group));
+    });
+    result_.categories = CompareRows(ByCategory(a), ByCategory(b),
+                                     [](const Operator& op) { return std::string_view(op.category.name); });
+  }
+
+  // Sets contended_ if too few traced runs are clean.
+  void FindContention() {
+    const auto make_series = [](const SteadyRuns& steady) {
+      Series series = SeriesOfTotals(steady);
+      for (const ProfiledRun& run : steady.profile.runs) {
+        const bool is_steady = run.label.phase == Phase::kSteady;
+        if (!is_steady && run.label.phase != Phase::kDisturbed) continue;
+        if (run.label.round >= 0) series.launches.insert(run.label.launch);
+        series.clean.clean += is_steady ? 1 : 0;
+        ++series.clean.all;
+      }
+      if (series.clean.clean == 0) series.bursts.clear();  // their bursts are of disturbed runs
+      return series;
+    };
+    const Series baseline_series = make_series(*a_), candidate_series = make_series(*b_);
+    const bool known = !baseline_series.bursts.empty() && !candidate_series.bursts.empty();
+    contended_ =
+        contended_ || IsContended(baseline_series, candidate_series,
+                                  known ? Estimate(baseline_series, candidate_series) : std::nullopt);
+  }
+
+  // The sum of these operators' self times, run by run.
+  static Series SeriesOfOperators(const SteadyRuns& steady, const std::vector<std::size_t>& operators) {
+    return SeriesOfRuns(steady, [&](std::size_t run) {
+      Nanoseconds sum = 0;
+      for (const std::size_t op : operators) sum += std::max<Nanoseconds>(0, steady.profile.Self(op)[run]);
+      return static_cast<double>(sum);
+    });
+  }
+
+  // Fills the totals and times of a row from these operators of the variants.
+  template <typename Row>
+  void Measure(const std::vector<std::size_t>& baseline_operators,
+               const std::vector<std::size_t>& candidate_operators, Row& row) const {
+    for (const std::size_t op : baseline_operators)
+      row.baseline_total += a_->profile.statistics[op].total_self;
+    for (const std::size_t op : candidate_operators)
+      row.candidate_total += b_->profile.statistics[op].total_self;
+    const auto mean = [](Nanoseconds total, std::int64_t runs) {
+      return runs > 0 ? std::optional(static_cast<double>(total) / static_cast<double>(runs)) : std::nullopt;
+    };
+    Quantity& quantity = row.quantity;
+    quantity.baseline_ns = mean(row.baseline_total, result_.baseline_runs);
+    quantity.candidate_ns = mean(row.candidate_total, result_.candidate_runs);
+    if (contended_ || dependent_ || row.baseline_total <= 0 || row.candidate_total <= 0) return;
+    const double rounding = std::max(RoundingError(*a_, baseline_operators, *quantity.baseline_ns),
+                                     RoundingError(*b_, candidate_operators, *quantity.candidate_ns));
+    quantity.too_short = !std::isfinite(rounding);
+    if (quantity.too_short) return;
+    quantity.estimate =
+        Estimate(SeriesOfOperators(*a_, baseline_operators), SeriesOfOperators(*b_, candidate_operators));
+    if (quantity.estimate && rounding > 0) {
+      quantity.estimate =
+          stats::WithSystematicError(*quantity.estimate, quantity.estimate->systematic_error + rounding);
+    }
+    if (quantity.estimate && !IsResolved(quantity))
+      quantity.estimate = stats::MarkUnresolved(*quantity.estimate);
+  }
+
+  // The largest error of the logarithm of a mean self time. Times in whole microseconds are wrong by up to
+  // one microsecond each, in every run the same, and so are differences of such times. Infinite: the mean is
+  // no larger than the error.
+  static double RoundingError(const SteadyRuns& steady, const std::vector<std::size_t>& operators,
+                              double mean) {
+    double error = 0;
+    for (const std::size_t op : operators) error += kXnnpackTick * steady.roundings[op];
+    return error < mean ? -std::log1p(-error / mean) : std::numeric_limits<double>::infinity();
+  }
+
+  // Both the means that tables show and the times of the ratio must differ.
+  static bool IsResolved(const Quantity& quantity) {
+    const auto differ = [](const std::optional<double>& a, const std::optional<double>& b) {
+      return !a || !b || std::abs(*a - *b) >= static_cast<double>(kMinResolvableDifference);
+    };
+    return differ(quantity.baseline_ns, quantity.candidate_ns) &&
+           differ(quantity.estimate->baseline(), quantity.estimate->candidate());
+  }
+
+  std::vector<DeltaRow> MakeRows(const std::vector<OperatorSet>& sets) const {
+    std::vector<DeltaRow> rows;
+    for (const OperatorSet& set : sets)
+      Measure(set.baseline, set.candidate, rows.emplace_back(DeltaRow{set.name, 0, 0, {}}));
+    UpdateVerdicts(rows);
+    return rows;
+  }
+
+  // The rows of both breakdowns. `name_of(op)` is the name of the row that contains the operator.
+  template <typename GetName>
+  std::vector<DeltaRow> CompareRows(const Breakdown& rows_a, const Breakdown& rows_b,
+                                    const GetName& name_of) const {
+    const auto members = [&](const Profile& profile, const std::string& name) {
+      std::vector<std::size_t> found;
+      for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+        if (name_of(profile.operators[op]) == name) found.push_back(op);
+      }
+      return found;
+    };
+    std::vector<OperatorSet> sets;
+    for (const Breakdown* const breakdown : {&rows_a, &rows_b}) {
+      for (std::size_t i = 0; i + 1 < breakdown->rows.size(); ++i) {
+        const std::string& name = breakdown->rows[i].name;
+        if (std::ranges::find(sets, name, &OperatorSet::name) == sets.end())
+          sets.push_back({name, members(a_->profile, name), members(b_->profile, name)});
+      }
+    }
+    std::vector<DeltaRow> rows = MakeRows(sets);
+    // "Clipped" is the last row of every breakdown.
+    rows.push_back({"Clipped", rows_a.rows.back().total, rows_b.rows.back().total, {}});
+    return rows;
+  }
+
+  // Decides the verdicts and controls the false discovery rate over all rows that have an estimate.
+  template <typename Row>
+  void UpdateVerdicts(std::vector<Row>& rows) const {
+    std::vector<stats::JointComparison> comparisons;
+    for (Row& row : rows) {
+      row.quantity.verdict = stats::Verdict::kInconclusive;
+      comparisons.push_back({row.quantity.estimate, row.quantity.verdict});
+    }
+    stats::UpdateVerdicts(comparisons, options_.false_discovery, options_.margin);
+    for (Row& row : rows) row.quantity.verdict = AdjustVerdict(row.quantity.verdict);
+  }
+
+  const Side& baseline_;
+  const Side& candidate_;
+  const CompareOptions& options_;
+  std::optional<SteadyRuns> a_, b_;               // absent unless both variants have a profile
+  std::optional<std::vector<NodePair>> matches_;  // pairs of operators, once computed
+  double differing_ = 1;                          // DifferingShare(); 1 if the settings differ
+  bool emulated_;                                 // the times are not meaningful
+  bool refused_;                                  // the times must not be compared
+  bool contended_ = false;                        // too few clean runs
+  bool unpaired_ = false;                         // a variant has no rounds
+  bool dependent_ = false;  // the latency has no interval, since its runs depend on each other
+  Comparison result_;
+};
+
+}  // namespace
+
+Comparison Compare(const Side& baseline, const Side& candidate, const CompareOptions& options) {
+  return Comparer(baseline, candidate, options).Run();
+}
+
+std::vector<DeltaRow> CompareSets(const Side& baseline, const Side& candidate,
+                                  const std::vector<OperatorSet>& sets, const CompareOptions& options) {
+  return Comparer(baseline, candidate, options).CompareOperatorSets(sets);
+}
+
+}  // namespace etprof

@@ -1,0 +1,93 @@
+#include "profile/compare/gate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "stats/ratio/multiple.h"
+#include "stats/ratio/student_t.h"
+
+namespace etprof {
+namespace {
+
+// P(T >= t).
+double UpperTail(double t, double degrees_of_freedom) {
+  const double half = stats::TwoSidedP(t, degrees_of_freedom) / 2;
+  return t >= 0 ? half : 1 - half;
+}
+
+// P(growth at least as large as measured | true growth = limit, systematic error = `error`). Small values
+// show that the candidate is beyond the limit.
+double BeyondP(const GateClaim& claim, double error) {
+  const stats::RatioEstimate& estimate = *claim.estimate;
+  const double beyond = -estimate.log_ratio - std::log1p(claim.limit) - error;
+  if (estimate.standard_error == 0) return beyond > 0 ? 0 : 1;
+  return UpperTail(beyond / estimate.standard_error, estimate.degrees_of_freedom);
+}
+
+struct RejectedClaims {
+  std::vector<double> adjusted;
+  double level = 0;  // confidence level of the one-sided bounds
+};
+
+RejectedClaims RejectClaims(const std::vector<double>& p_values, double q) {
+  RejectedClaims rejected_claims;
+  rejected_claims.adjusted = stats::BenjaminiHochberg(p_values);
+  const auto rejected = std::ranges::count_if(rejected_claims.adjusted, [&](double p) { return p <= q; });
+  rejected_claims.level =
+      1 - stats::FalseCoverageConfidence(static_cast<std::size_t>(rejected), p_values.size(), q);
+  return rejected_claims;
+}
+
+// The half-width of a one-sided bound at `level`.
+double BoundHalfWidth(const stats::RatioEstimate& estimate, double level) {
+  if (estimate.standard_error == 0) return estimate.systematic_error;
+  return estimate.systematic_error +
+         stats::CriticalValue(1 - 2 * level, estimate.degrees_of_freedom) * estimate.standard_error;
+}
+
+}  // namespace
+
+bool MoreLaunchesMayDecideClaim(const GateClaim& claim, const GateVerdict& verdict, double launches) {
+  if (verdict.decision != GateDecision::kInconclusive || !claim.estimate || !verdict.high) return false;
+  const stats::RatioEstimate& estimate = *claim.estimate;
+  const double noise = std::log1p(*verdict.high) + estimate.log_ratio - estimate.systematic_error;
+  const double from_limit = std::abs(-estimate.log_ratio - std::log1p(claim.limit));
+  const double known = std::min(1.0, estimate.launches / std::max(1.0, launches));
+  return from_limit + noise * std::sqrt(1 - known) > estimate.systematic_error + noise * std::sqrt(known);
+}
+
+std::vector<GateVerdict> DecideClaims(std::span<const GateClaim> claims, const GateOptions& options) {
+  std::vector<double> fail_p;
+  std::vector<double> pass_p;
+  for (const GateClaim& claim : claims) {
+    const double error = claim.estimate ? claim.estimate->systematic_error : 0;
+    const bool resolved = claim.estimate && claim.estimate->resolved;
+    fail_p.push_back(resolved ? BeyondP(claim, error) : 1);
+    pass_p.push_back(claim.estimate ? 1 - BeyondP(claim, -error) : 1);
+  }
+  const double q = options.false_discovery * options.interim_share;
+  const RejectedClaims fail = RejectClaims(fail_p, q);
+  const RejectedClaims pass = RejectClaims(pass_p, q);
+  std::vector<GateVerdict> verdicts;
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    GateVerdict verdict;
+    verdict.fail_p = fail.adjusted[i];
+    verdict.pass_p = pass.adjusted[i];
+    if (claims[i].estimate) {
+      const stats::RatioEstimate& estimate = *claims[i].estimate;
+      verdict.growth = std::expm1(0 - estimate.log_ratio);  // no growth is 0, not -0
+      verdict.low = std::expm1(0 - estimate.log_ratio - BoundHalfWidth(estimate, fail.level));
+      if (!estimate.resolved) verdict.low = std::min({*verdict.low, 0.0, claims[i].limit});
+      verdict.high = std::expm1(0 - estimate.log_ratio + BoundHalfWidth(estimate, pass.level));
+      if (verdict.fail_p <= q) {
+        verdict.decision = GateDecision::kFail;
+      } else if (verdict.pass_p <= q) {
+        verdict.decision = GateDecision::kPass;
+      }
+    }
+    verdicts.push_back(verdict);
+  }
+  return verdicts;
+}
+
+}  // namespace etprof

@@ -1,0 +1,162 @@
+#include "profile/compare/program_change.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "profile/analysis/operators.h"
+#include "profile/compare/operator_nodes.h"
+
+namespace etprof {
+namespace {
+
+std::string DataTypes(const OperatorTensors& tensors) {
+  std::vector<std::string> types;
+  const auto add = [&](const OperatorTensor& tensor) {
+    if (!tensor.constant && std::ranges::find(types, tensor.type.name) == types.end())
+      types.push_back(tensor.type.name);
+  };
+  std::ranges::for_each(tensors.inputs, add);
+  std::ranges::for_each(tensors.outputs, add);
+  return fmt::format("{}", fmt::join(types, " "));
+}
+
+std::string WeightsDataType(const OperatorTensors& tensors) {
+  const OperatorTensor* weights = FindWeights(tensors);
+  return weights == nullptr ? "" : weights->type.name;
+}
+
+// The names of data types in PyTorch, so that a type has the same name before and after a change of the
+// backend.
+std::string PyTorchTypeName(std::string type) {
+  for (const auto& [from, to] : {std::pair("float32", "fp32"), std::pair("float16", "fp16")}) {
+    if (type == from) return to;
+  }
+  return type;
+}
+
+// The shapes without constants and data types.
+std::string ShapesText(const std::vector<OperatorTensor>& tensors) {
+  OperatorTensors shapes;
+  for (OperatorTensor tensor : tensors) {
+    tensor.type.name = "";
+    if (!tensor.constant) shapes.outputs.push_back(std::move(tensor));
+  }
+  std::string text =
+      shapes.outputs.empty() ? "" : FormatTensors(shapes).substr(std::string_view("-> ").size());
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+std::string TextOrNone(const std::string& text) { return text.empty() ? "none" : text; }
+
+// Absent without an operator, and for operators that the program does not have.
+std::optional<ChangedNode> MakeChangedNode(const Profile& profile, const std::optional<std::size_t>& index) {
+  if (!index || !IsOperator(profile.operators[*index])) return std::nullopt;
+  const Operator& op = profile.operators[*index];
+  const OperatorSource& source = profile.program->operators[*index];
+  if (source.join != OperatorSource::Join::kKernel && source.join != OperatorSource::Join::kNodes)
+    return std::nullopt;
+  ChangedNode node;
+  node.module = ModulePath(*profile.program, *index).value_or("");
+  node.identity = source.identity;
+  if (node.identity.text.empty()) node.identity.text = NodeKind(OperationName(op.type));
+  node.fused = source.fused;
+  node.tensors = source.tensors;
+  node.backend = op.portable ? "portable" : op.backend;
+  return node;
+}
+
+}  // namespace
+
+std::string ProgramChange::Text() const {
+  const std::string changes = fmt::format("{}", fmt::join(what, ", "));
+  switch (kind) {
+    case Kind::kInserted:
+      return "+ " + name;
+    case Kind::kRemoved:
+      return "− " + name;
+    case Kind::kMoved:
+      return name + ": moved" + (changes.empty() ? "" : ", " + changes);
+    case Kind::kChanged:
+      break;
+  }
+  return name + ": " + changes;
+}
+
+std::string NodeName(const ChangedNode& node) {
+  return node.module.empty() ? node.identity.text : node.module + ' ' + node.identity.text;
+}
+
+std::vector<std::string> DescribeDifferences(const ChangedNode& a, const ChangedNode& b) {
+  std::vector<std::string> differences;
+  const auto add = [&](const char* what, const std::string& from, const std::string& to) {
+    if (from != to) differences.push_back(fmt::format("{}{} → {}", what, TextOrNone(from), TextOrNone(to)));
+  };
+  const bool one_backend = a.backend == b.backend;
+  add("delegate ", a.backend, b.backend);
+  if (a.identity.text != b.identity.text) differences.push_back("was " + a.identity.text);
+  OperatorTensors tensors_a = a.tensors, tensors_b = b.tensors;
+  const bool known = !tensors_a.outputs.empty() && !tensors_b.outputs.empty();
+  if (!one_backend) {
+    // Backends record the inputs of a node differently; only the first output is comparable.
+    for (OperatorTensors* tensors : {&tensors_a, &tensors_b}) {
+      tensors->inputs.clear();
+      if (!tensors->outputs.empty()) tensors->outputs.resize(1);
+    }
+  }
+  if (known && a.identity.text == b.identity.text) {
+    const bool other = one_backend ? ShapesText(tensors_a.outputs) != ShapesText(tensors_b.outputs)
+                                   : ShapesKey(tensors_a) != ShapesKey(tensors_b);
+    if (other)
+      add("output ", ShapesText(tensors_a.outputs), ShapesText(tensors_b.outputs));
+    else
+      add("input ", ShapesText(tensors_a.inputs), ShapesText(tensors_b.inputs));
+  }
+  if (known) {
+    const auto type = [](const OperatorTensors& tensors) {
+      std::string types = PyTorchTypeName(DataTypes(tensors));
+      const std::string weights = PyTorchTypeName(WeightsDataType(tensors));
+      return weights.empty() || weights == types ? types : types + " / " + weights;
+    };
+    add("type ", type(tensors_a), type(tensors_b));
+  }
+  if (!one_backend) return differences;
+  add("settings ", a.identity.settings, b.identity.settings);
+  add("fused activation ", a.identity.bounds, b.identity.bounds);
+  // Conversions are already reported as the type.
+  const auto fused = [](std::vector<std::string> kinds) {
+    std::erase(kinds, "Convert");
+    return fmt::format("{}", fmt::join(kinds, " "));
+  };
+  add("fused ", fused(a.fused), fused(b.fused));
+  return differences;
+}
+
+std::optional<ProgramChange> FindProgramChange(const ChangedNode* baseline, const ChangedNode* candidate,
+                                               bool moved) {
+  if (baseline == nullptr && candidate == nullptr) return std::nullopt;
+  ProgramChange change;
+  change.name = NodeName(candidate != nullptr ? *candidate : *baseline);
+  if (baseline == nullptr || candidate == nullptr) {
+    change.kind = baseline == nullptr ? ProgramChange::Kind::kInserted : ProgramChange::Kind::kRemoved;
+    return change;
+  }
+  change.kind = moved ? ProgramChange::Kind::kMoved : ProgramChange::Kind::kChanged;
+  change.what = DescribeDifferences(*baseline, *candidate);
+  if (!moved && change.what.empty()) return std::nullopt;
+  return change;
+}
+
+std::optional<ProgramChange> FindProgramChange(const Profile& baseline, const Profile& candidate,
+                                               std::optional<std::size_t> in_baseline,
+                                               std::optional<std::size_t> in_candidate, bool moved) {
+  if (!IsProgramKnown(baseline) || !IsProgramKnown(candidate)) return std::nullopt;
+  const std::optional<ChangedNode> a = MakeChangedNode(baseline, in_baseline);
+  const std::optional<ChangedNode> b = MakeChangedNode(candidate, in_candidate);
+  if ((in_baseline && !a) || (in_candidate && !b)) return std::nullopt;
+  return FindProgramChange(a ? &*a : nullptr, b ? &*b : nullptr, moved);
+}
+
+}  // namespace etprof
