@@ -18,11 +18,11 @@
 #include "core/json/json_schema_of.h"
 #include "core/views.h"
 #include "measure/store/run_data.h"
-#include "render/devices.h"
-#include "render/document.h"
-#include "render/json/json.h"
+#include "show/formats/devices.h"
+#include "show/formats.h"
+#include "show/formats/json/json.h"
 #include "report/generate/generate.h"
-#include "say/gates.h"
+#include "show/gates.h"
 #include "workflow/build.h"
 #include "workflow/check.h"
 #include "workflow/doctor.h"
@@ -123,7 +123,7 @@ std::string Check(const CheckOptions& options, PythonProgress& progress) {
 
 std::string RunBisection(const BisectOptions& options, PythonProgress& progress) {
   const Bisection bisection = Bisect(options, progress);
-  return Written([&](std::ostream& out) { RenderDocumentJson(say::MakeBisectionDocument(bisection), out); });
+  return Written([&](std::ostream& out) { RenderDocumentJson(show::MakeBisectionDocument(bisection), out); });
 }
 
 std::string Suite(const SuiteOptions& options, PythonProgress& progress) {

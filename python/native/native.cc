@@ -27,10 +27,10 @@
 #include "format/etdump/trace.h"
 #include "native.h"
 #include "format/program/read/program_reader.h"
-#include "render/document.h"
-#include "render/inspect.h"
-#include "render/json/json.h"
-#include "say/subjects.h"
+#include "show/formats.h"
+#include "show/formats/inspect.h"
+#include "show/formats/json/json.h"
+#include "show/subjects.h"
 #include "stats/ratio/launches.h"
 #include "stats/ratio/multiple.h"
 #include "stats/ratio/student_t.h"
@@ -372,7 +372,7 @@ void BindWorkflows(nb::module_& module) {
                         const std::vector<std::string>& runs) {
     return RenderJson([&](std::ostream& out) {
       const etprof::DiffOfFiles found = etprof::DiffFiles({baseline, candidate, runs});
-      etprof::RenderDocumentJson(etprof::say::MakeDiffDocument(found.diff, baseline, candidate, found.warnings), out);
+      etprof::RenderDocumentJson(etprof::show::MakeDiffDocument(found.diff, baseline, candidate, found.warnings), out);
     });
   }, "baseline"_a, "candidate"_a, "runs"_a);
   module.def("kernels", [](const std::vector<std::string>& paths, const std::string& filter) {

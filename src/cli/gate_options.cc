@@ -15,10 +15,10 @@
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "render/document.h"
-#include "render/export/github_annotations.h"
-#include "render/export/junit.h"
-#include "say/gates.h"
+#include "show/formats.h"
+#include "show/formats/export/github_annotations.h"
+#include "show/formats/export/junit.h"
+#include "show/gates.h"
 
 namespace etprof {
 
@@ -32,7 +32,7 @@ CheckOutputs CheckOutputs::Resolved() const {
   return {junit, file};
 }
 
-void CheckOutputs::Write(const say::TestSuite& suite, const say::Document& document) const {
+void CheckOutputs::Write(const show::TestSuite& suite, const show::Document& document) const {
   if (!junit.empty()) WriteOutput(junit, [&](std::ostream& out) { RenderJunit(suite, out); });
   if (github_summary.empty()) return;
   // The file collects the output of several commands of a step, and may be impossible to replace: append to
@@ -91,8 +91,8 @@ ExitCode GateExitCode(GateDecision decision, bool require_conclusive, bool error
 int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files, const View& view) {
   const CheckOutputs outputs = files.Resolved();
   const StaticCheck check = CheckStaticFiles(options);
-  const say::Document document = say::MakeStaticCheckDocument(check);
-  outputs.Write(say::MakeTestSuite(check), document);
+  const show::Document document = show::MakeStaticCheckDocument(check);
+  outputs.Write(show::MakeTestSuite(check), document);
   ShowDocument(document, view, check);
   return static_cast<int>(GateExitCode(check.decision, check.require_conclusive));
 }

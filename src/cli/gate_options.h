@@ -6,8 +6,8 @@
 
 #include "cli/options.h"
 #include "report/static_check.h"
-#include "say/document.h"
-#include "say/gates.h"
+#include "show/document.h"
+#include "show/gates.h"
 #include "workflow/check.h"
 #include "workflow/static_check.h"
 
@@ -22,7 +22,7 @@ struct CheckOutputs {
   // that is not set.
   CheckOutputs Resolved() const;
   // Writes the files. Throws Error (kDeviceFailed).
-  void Write(const say::TestSuite& suite, const say::Document& document) const;
+  void Write(const show::TestSuite& suite, const show::Document& document) const;
 };
 
 // Adds --junit and --github-summary.

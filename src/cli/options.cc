@@ -12,8 +12,8 @@
 #include "core/text/split.h"
 #include "core/text/text.h"
 #include "format/program/static_facts.h"
-#include "render/csv/table_csv.h"
-#include "render/document.h"
+#include "show/formats/csv/table_csv.h"
+#include "show/formats.h"
 
 namespace etprof {
 namespace {
@@ -96,9 +96,9 @@ void AddViewOptions(CLI::App& app, View& view, const std::string& json, const st
 }
 
 void AddDocumentOptions(CLI::App& app, View& view, const std::string& json,
-                        const std::vector<say::Document>& empty_results) {
+                        const std::vector<show::Document>& empty_results) {
   std::vector<std::string> names;
-  for (const say::Document& document : empty_results) {
+  for (const show::Document& document : empty_results) {
     for (const std::string& name : TableIds(document)) AppendUnique(name, names);
   }
   app.add_flag("--json", view.json, json);
@@ -133,7 +133,7 @@ void RequireReportTable(const View& view, bool several_devices) {
                           fmt::join(names, ", ")));
 }
 
-void RequireDocumentTable(const say::Document& empty_results, const View& view) {
+void RequireDocumentTable(const show::Document& empty_results, const View& view) {
   if (!view.csv.empty()) RequireTableId(view.csv, TableIds(empty_results));
 }
 

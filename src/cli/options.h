@@ -9,7 +9,7 @@
 
 #include "core/json/json_members.h"
 #include "format/etdump/reader.h"
-#include "say/document.h"
+#include "show/document.h"
 #include "workflow/measure/request.h"
 
 // Options that several commands share.
@@ -67,7 +67,7 @@ void AddViewOptions(CLI::App& app, View& view, const std::string& json, const st
 // `of_nothing` are documents of empty results, which have every table that TABLE may name; empty: the tables
 // depend on the result.
 void AddDocumentOptions(CLI::App& app, View& view, const std::string& json,
-                        const std::vector<say::Document>& of_nothing = {});
+                        const std::vector<show::Document>& of_nothing = {});
 // The names of the options above: "--json", "--html", ..., "--csv", "--all".
 std::vector<std::string> ViewOptionNames();
 // Whether the option names a file for a document: "--html".
@@ -78,7 +78,7 @@ void RequireReportTable(const View& view, bool several_devices);
 
 // Throws Error (kUsage), before the measurement, for a table that a document of an empty result does not
 // have.
-void RequireDocumentTable(const say::Document& of_nothing, const View& view);
+void RequireDocumentTable(const show::Document& of_nothing, const View& view);
 
 // The option's name: "--max-temp" for "max_temp".
 std::string OptionName(std::string_view key);

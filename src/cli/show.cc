@@ -11,15 +11,15 @@
 #include "core/file/file.h"
 #include "core/text/text.h"
 #include "core/views.h"
-#include "render/csv/table_csv.h"
-#include "render/devices.h"
-#include "render/document.h"
-#include "render/json/json.h"
-#include "render/page/html.h"
-#include "render/report.h"
-#include "say/run/report.h"
-#include "say/subjects.h"
-#include "say/wording.h"
+#include "show/formats/csv/table_csv.h"
+#include "show/formats/devices.h"
+#include "show/formats.h"
+#include "show/formats/json/json.h"
+#include "show/formats/page/html.h"
+#include "show/formats/report.h"
+#include "show/subjects/run/report.h"
+#include "show/subjects.h"
+#include "show/wording.h"
 
 namespace etprof {
 namespace {
@@ -32,14 +32,14 @@ TerminalOptions MakeTerminalOptions(const View& view, const std::string& more) {
 }
 
 void ShowBy(const Report& report, View view) {
-  const say::ReportView& by = *std::ranges::find(say::ReportViews(), view.by, &say::ReportView::name);
-  say::Document document = by.make(report);
+  const show::ReportView& by = *std::ranges::find(show::ReportViews(), view.by, &show::ReportView::name);
+  show::Document document = by.make(report);
   view.all = view.all || by.breakdown;
   (document.title.empty() ? document.title : document.facts.emplace_back()) = HeaderText(report);
   if (document.sections.empty()) document.notes = {{std::string("nothing to show: ") + by.nothing}};
-  for (say::Section& section : document.sections) {
-    if (section.level == say::Level::kPage)
-      section.level = say::Level::kUsual;  // the user asked for this part
+  for (show::Section& section : document.sections) {
+    if (section.level == show::Level::kPage)
+      section.level = show::Level::kUsual;  // the user asked for this part
   }
   const std::vector<std::string> tables = TableIds(document);
   if (!view.csv.empty() && tables.empty())
@@ -56,7 +56,7 @@ void ShowBy(const Report& report, View view) {
 void ShowTable(const Report& report, const std::string& table) {
   std::vector<std::string> names = ReportTableNames();
   if (std::ranges::find(names, table) == names.end()) {
-    const say::Document document = say::MakeReportDocument(report);
+    const show::Document document = show::MakeReportDocument(report);
     for (const std::string& other : TableIds(document)) AppendUnique(other, names);
     RequireTableId(table, names);
     return RenderDocumentCsv(document, table, std::cout);
@@ -74,7 +74,7 @@ void ShowTable(const Report& report, const std::string& table) {
 
 // Writes the document to the selected files; the page of a `report`, if given, has its views. Returns whether
 // the result is to be shown, too.
-bool WriteDocumentFiles(const say::Document& document, const View& view, const Report* report = nullptr) {
+bool WriteDocumentFiles(const show::Document& document, const View& view, const Report* report = nullptr) {
   bool shows = !view.quiet;
   for (const DocumentFormat& format : kDocumentFormats) {
     const auto file = view.files.find(format.name);
@@ -91,12 +91,12 @@ bool WriteDocumentFiles(const say::Document& document, const View& view, const R
 }  // namespace
 
 std::vector<std::string> ByOptionNames() {
-  return MapEach(say::ReportViews(), [](const say::ReportView& view) { return std::string(view.name); });
+  return MapEach(show::ReportViews(), [](const show::ReportView& view) { return std::string(view.name); });
 }
 
 void ShowReport(const Report& report, const View& view, const std::string& more) {
   if (!view.by.empty()) return ShowBy(report, view);
-  if (view.HasFiles() ? !WriteDocumentFiles(say::MakeReportDocument(report), view, &report) : view.quiet)
+  if (view.HasFiles() ? !WriteDocumentFiles(show::MakeReportDocument(report), view, &report) : view.quiet)
     return FlushStdout();
   if (!view.csv.empty()) {
     ShowTable(report, view.Table());
@@ -109,19 +109,19 @@ void ShowReport(const Report& report, const View& view, const std::string& more)
 }
 
 void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more) {
-  const bool shown = ShowDocument(say::MakeDevicesDocument(report), view, more,
+  const bool shown = ShowDocument(show::MakeDevicesDocument(report), view, more,
                                   [&](std::ostream& out) { RenderDevicesJson(report, out); });
   if (!shown || !view.all || view.json || !view.csv.empty()) return;
   for (const Report& run : report.runs) RenderTerminal(run, MakeTerminalOptions(view, ""), std::cout << '\n');
   FlushStdout();
 }
 
-void ShowSuite(const SuiteReport& suite, const say::Document& document, const View& view) {
+void ShowSuite(const SuiteReport& suite, const show::Document& document, const View& view) {
   ShowDocument(document, view, suite,
                ShortestPath(std::filesystem::path(suite.folder) / "suite_report.html"));
 }
 
-bool ShowDocument(const say::Document& document, const View& view, const std::string& more,
+bool ShowDocument(const show::Document& document, const View& view, const std::string& more,
                   const std::function<void(std::ostream&)>& json) {
   const bool shows = WriteDocumentFiles(document, view);
   if (shows && view.json) {

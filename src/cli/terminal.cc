@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "core/text/escape.h"
 #include "core/text/text.h"
-#include "render/screen/terminal_text.h"
+#include "show/formats/screen/terminal_text.h"
 
 namespace etprof {
 namespace {

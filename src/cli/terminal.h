@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/text/escape.h"
-#include "render/screen/terminal.h"
+#include "show/formats/screen/terminal.h"
 
 // Output to the terminals of stdout and stderr.
 namespace etprof {

@@ -15,7 +15,7 @@
 #include "core/text/display_width.h"
 #include "core/text/escape.h"
 #include "core/units.h"
-#include "say/wording.h"
+#include "show/wording.h"
 
 namespace etprof {
 namespace {

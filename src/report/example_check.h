@@ -4,7 +4,7 @@
 
 #include "report/check.h"
 
-// A check with known numbers for the tests of report/ and render/.
+// A check with known numbers for the tests of report/ and show/.
 namespace etprof::example {
 
 inline CheckItem MakeItem(CheckItem::Kind kind, double growth, GateDecision decision) {

@@ -7,7 +7,7 @@
 #include "report/devices.h"
 #include "report/example_run.h"
 
-// Runs of one model on several devices for the tests of report/ and render/.
+// Runs of one model on several devices for the tests of report/ and show/.
 namespace etprof::example {
 
 // MakePair on a device with this name, where all times are `factor` times as long.

@@ -9,7 +9,7 @@
 #include "profile/analysis/profile.h"
 #include "report/report.h"
 
-// Small traces and runs with known numbers for the tests of report/ and render/.
+// Small traces and runs with known numbers for the tests of report/ and show/.
 namespace etprof::example {
 
 struct Event {

@@ -10,7 +10,7 @@
 #include "core/file/file.h"
 #include "core/json/json_schema_of.h"
 #include "measure/store/run_data.h"
-#include "render/json/json.h"
+#include "show/formats/json/json.h"
 #include "report/example_run.h"
 
 namespace etprof {

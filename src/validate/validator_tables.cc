@@ -11,8 +11,8 @@
 #include "measure/store/latency_csv.h"
 #include "measure/store/run_files.h"
 #include "profile/timeline/timeline_row.h"
-#include "render/csv/kit_files.h"
-#include "render/csv/table_csv.h"
+#include "show/formats/csv/kit_files.h"
+#include "show/formats/csv/table_csv.h"
 #include "validate/difference.h"
 #include "validate/validator.h"
 

@@ -7,7 +7,7 @@
 
 #include "core/file/file.h"
 #include "measure/store/run_files.h"
-#include "render/page/html.h"
+#include "show/formats/page/html.h"
 #include "validate/validator.h"
 #include "workflow/analyze/analyze.h"
 

@@ -7,10 +7,10 @@
 #include "fuzz.h"
 #include "profile/analysis/host_time.h"
 #include "profile/analysis/profile.h"
-#include "render/csv/kit_files.h"
-#include "render/json/json.h"
-#include "render/report.h"
-#include "render/screen/terminal.h"
+#include "show/formats/csv/kit_files.h"
+#include "show/formats/json/json.h"
+#include "show/formats/report.h"
+#include "show/formats/screen/terminal.h"
 #include "report/report.h"
 
 namespace etprof::fuzz {

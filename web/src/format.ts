@@ -79,7 +79,7 @@ export interface Ratio {
   verdict: string | null;
 }
 
-// Formats a ratio as etprof's terminal does (RatioText in src/say/wording.cc): 1.004x, 1.84x, 12.33x, 120x.
+// Formats a ratio as etprof's terminal does (RatioText in src/show/wording.cc): 1.004x, 1.84x, 12.33x, 120x.
 export function factor(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
   if (value >= 99.5) return `${value.toFixed(0)}x`;

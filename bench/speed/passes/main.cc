@@ -16,7 +16,7 @@
 #include "core/file/file.h"
 #include "format/etdump/reader.h"
 #include "profile/analysis/profile.h"
-#include "render/csv/kit_files.h"
+#include "show/formats/csv/kit_files.h"
 
 namespace {
 

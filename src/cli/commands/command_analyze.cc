@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "measure/store/run_files.h"
-#include "say/run/report.h"
+#include "show/subjects/run/report.h"
 #include "workflow/analyze/analyze.h"
 
 namespace etprof {
@@ -45,11 +45,11 @@ int RunAnalyze(const AnalyzeArguments& arguments) {
   }
   const bool as_list =
       paths.size() > kMaxScreens && !view.json && view.csv.empty() && view.by.empty() && !view.HasFiles();
-  say::Document lines;
+  show::Document lines;
   bool is_first = true;
   const auto show = [&, &view = view](const Report& report, const std::string& name,
                                       const std::string& more) {
-    if (as_list) return say::AddExperiments(report, name, lines);
+    if (as_list) return show::AddExperiments(report, name, lines);
     if (!is_first && !view.quiet) std::cout << '\n';
     is_first = false;
     ShowReport(report, view, more);

@@ -4,7 +4,7 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "say/gates.h"
+#include "show/gates.h"
 #include "workflow/measure/bisect.h"
 
 namespace etprof {
@@ -12,7 +12,7 @@ namespace {
 
 int RunBisect(const BisectOptions& options, const View& view) {
   const Bisection bisection = WithProgress(Bisect, options);
-  ShowDocument(say::MakeBisectionDocument(bisection), view, bisection.folder);
+  ShowDocument(show::MakeBisectionDocument(bisection), view, bisection.folder);
   const bool found = bisection.result == Bisection::Result::kFound;
   const bool refuted = bisection.result == Bisection::Result::kNotSlower;
   return static_cast<int>(found     ? ExitCode::kDone
@@ -37,7 +37,7 @@ std::function<int()> BisectCommand(CLI::App& app) {
                    .output_root = "out_bisect",
                    .several_threads = false},
                   app);
-  AddDocumentOptions(app, view, "Show the result as JSON", {say::MakeBisectionDocument({})});
+  AddDocumentOptions(app, view, "Show the result as JSON", {show::MakeBisectionDocument({})});
   return [parsed] { return RunBisect(parsed->options, parsed->view); };
 }
 

@@ -7,7 +7,7 @@
 #include "cli/terminal_progress.h"
 #include "measure/store/run_files.h"
 #include "report/run/stored_runs.h"
-#include "say/gates.h"
+#include "show/gates.h"
 #include "workflow/check.h"
 #include "workflow/finish.h"
 
@@ -26,7 +26,7 @@ int RunCheck(const CheckArguments& arguments) {
   if (arguments.is_static)
     return RunStaticCheck(arguments.options, arguments.programs, arguments.files, arguments.view);
   const CheckOutputs files = arguments.files.Resolved();
-  RequireDocumentTable(say::MakeCheckDocument({}), arguments.view);
+  RequireDocumentTable(show::MakeCheckDocument({}), arguments.view);
   const CheckOutcome checked = WithProgress(CheckVariants, arguments.options);
   if (!checked.report) return ReportInterruption(*checked.measured, "the same command with --resume");
   const CheckReport& check = *checked.report;
@@ -35,8 +35,8 @@ int RunCheck(const CheckArguments& arguments) {
     for (const Error& error : FindFailedExperiments(*checked.measured)) PrintError(error);
     more = (checked.measured->folder / kReportPage).string();
   }
-  const say::Document document = say::MakeCheckDocument(check);
-  files.Write(say::MakeTestSuite(check), document);
+  const show::Document document = show::MakeCheckDocument(check);
+  files.Write(show::MakeTestSuite(check), document);
   ShowDocument(document, arguments.view, check, more);
   return ReportHistoryUpdates(
       {checked.kept}, arguments.options.measure.history.file,
@@ -70,7 +70,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
                   app);
   AddGateFileOptions(app, arguments->files);
   AddDocumentOptions(app, arguments->view, "Show the result as JSON",
-                     {say::MakeCheckDocument({}), say::MakeStaticCheckDocument({})});
+                     {show::MakeCheckDocument({}), show::MakeStaticCheckDocument({})});
   CLI::Option* is_static = app.add_flag("--static", arguments->is_static,
                                         "Compare two programs without running them: delegation, SME2, "
                                         "memory, and size. No option of a measurement goes with it");

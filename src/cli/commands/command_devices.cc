@@ -5,7 +5,7 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "say/subjects.h"
+#include "show/subjects.h"
 #include "workflow/measure/devices.h"
 
 namespace etprof {
@@ -13,7 +13,7 @@ namespace {
 
 int RunDevices(const DevicesOptions& options, const View& view) {
   const DevicesFound found = WithProgress(FindDevices, options);
-  ShowDocument(say::MakeDeviceListDocument(found.devices, found.notes), view, found);
+  ShowDocument(show::MakeDeviceListDocument(found.devices, found.notes), view, found);
   const bool failed = std::ranges::any_of(found.devices, [&](const DeviceSurvey& device) {
     return !device.Reached() && std::ranges::find(options.named, device.name) != options.named.end();
   });

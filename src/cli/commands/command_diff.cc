@@ -2,7 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/show.h"
-#include "say/subjects.h"
+#include "show/subjects.h"
 #include "workflow/analyze/diff.h"
 
 namespace etprof {
@@ -19,7 +19,7 @@ std::function<int()> DiffCommand(CLI::App& app) {
   return [parsed] {
     const auto& [given, shown] = *parsed;
     const DiffOfFiles result = DiffFiles(given);
-    ShowDocument(say::MakeDiffDocument(result.diff, given.baseline.string(), given.candidate.string(),
+    ShowDocument(show::MakeDiffDocument(result.diff, given.baseline.string(), given.candidate.string(),
                                        result.warnings),
                  shown, "");
     return 0;

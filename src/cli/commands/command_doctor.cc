@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "core/error.h"
-#include "say/subjects.h"
+#include "show/subjects.h"
 #include "workflow/doctor.h"
 
 namespace etprof {
@@ -11,7 +11,7 @@ namespace {
 
 int RunDoctor(const View& view) {
   const DoctorReport found = ExamineThisMachine();
-  ShowDocument(say::MakeDoctorDocument(found), view, found);
+  ShowDocument(show::MakeDoctorDocument(found), view, found);
   return static_cast<int>(found.Ready() ? ExitCode::kDone : ExitCode::kDeviceFailed);
 }
 
@@ -19,7 +19,7 @@ int RunDoctor(const View& view) {
 
 std::function<int()> DoctorCommand(CLI::App& app) {
   const auto view = std::make_shared<View>();
-  AddDocumentOptions(app, *view, "Show the result as JSON", {say::MakeDoctorDocument({{DoctorGroup()}})});
+  AddDocumentOptions(app, *view, "Show the result as JSON", {show::MakeDoctorDocument({{DoctorGroup()}})});
   return [view] { return RunDoctor(*view); };
 }
 

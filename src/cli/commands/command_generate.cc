@@ -5,9 +5,9 @@
 #include "cli/terminal.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "render/export/llama_bench.h"
+#include "show/formats/export/llama_bench.h"
 #include "report/generate/generate.h"
-#include "say/subjects.h"
+#include "show/subjects.h"
 #include "workflow/analyze/analyze.h"
 #include "workflow/measure/generate.h"
 
@@ -31,7 +31,7 @@ void ShowGenerated(const Report& report, const GenerateArguments& arguments) {
     Print("{}", LlamaBenchText(*generated, arguments.llama_bench));
     return;
   }
-  ShowDocument(say::MakeGenerateDocument(*generated), arguments.view, GenerateJson{*generated},
+  ShowDocument(show::MakeGenerateDocument(*generated), arguments.view, GenerateJson{*generated},
                (report.run.folder / "report.html").string());
 }
 

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/units.h"
-#include "say/gates.h"
+#include "show/gates.h"
 #include "workflow/analyze/history.h"
 
 namespace etprof {
@@ -97,14 +97,14 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
     return 0;
   }
   if (arguments.action == "show") {
-    ShowDocument(say::MakeHistoryDocument(ReadHistory(arguments.read), file), arguments.view, "");
+    ShowDocument(show::MakeHistoryDocument(ReadHistory(arguments.read), file), arguments.view, "");
     return 0;
   }
   arguments.read.filter.operators = arguments.read.filter.operator_name.empty();
   const CheckOutputs outputs = arguments.files.Resolved();
   const HistoryReport history = ReadHistory(arguments.read);
-  const say::Document document = say::MakeHistoryCheckDocument(history, file, arguments.require_conclusive);
-  outputs.Write(say::MakeTestSuite(history, file, arguments.require_conclusive), document);
+  const show::Document document = show::MakeHistoryCheckDocument(history, file, arguments.require_conclusive);
+  outputs.Write(show::MakeTestSuite(history, file, arguments.require_conclusive), document);
   ShowDocument(document, arguments.view, history);
   return static_cast<int>(GateExitCode(history.decision, arguments.require_conclusive));
 }
@@ -158,7 +158,7 @@ std::function<int()> HistoryCommand(CLI::App& app) {
   AddOption(app, "--out FILE", arguments->out, "File to write (default: stdout)");
   AddGateFileOptions(app, arguments->files);
   AddDocumentOptions(app, arguments->view, "Show the result as JSON",
-                     {say::MakeHistoryDocument({}, ""), say::MakeHistoryCheckDocument({}, "", false)});
+                     {show::MakeHistoryDocument({}, ""), show::MakeHistoryCheckDocument({}, "", false)});
   return [&app, arguments] { return RunHistory(app, *arguments); };
 }
 

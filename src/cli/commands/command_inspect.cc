@@ -16,8 +16,8 @@
 #include "format/program/read/program_reader.h"
 #include "format/program/source/export_notes.h"
 #include "format/program/static_facts.h"
-#include "render/inspect.h"
-#include "say/subjects.h"
+#include "show/formats/inspect.h"
+#include "show/subjects.h"
 #include "workflow/analyze/analyze.h"
 #include "workflow/analyze/inspect.h"
 
@@ -44,7 +44,7 @@ void ShowDataFile(const DataFile& data, const InspectArguments& arguments) {
     throw Error(ExitCode::kUsage, "is external data, which has no graph")
         .InFile(model)
         .Remedy("give a .pte with `--model-explorer`");
-  ShowDocument(say::MakeInspectDocument(data, model), arguments.view, "",
+  ShowDocument(show::MakeInspectDocument(data, model), arguments.view, "",
                [&](std::ostream& out) { RenderDataFileJson(data, model, out); });
 }
 
@@ -55,7 +55,7 @@ void ShowProgram(const Program& program, const InspectArguments& arguments) {
   const DataFile* external = data ? &*data : nullptr;
   RecordedSources sources = ReadSources(program, model);
   if (!sources.map) AddExportNotes(model + ".json", sources.map.emplace());
-  ShowDocument(say::MakeInspectDocument(program, model, external, &*sources.map), arguments.view, "",
+  ShowDocument(show::MakeInspectDocument(program, model, external, &*sources.map), arguments.view, "",
                [&](std::ostream& out) { RenderInspectJson(program, model, external, out); });
 }
 

@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "measure/store/run_files.h"
-#include "say/subjects.h"
+#include "show/subjects.h"
 #include "workflow/analyze/analyze.h"
 
 namespace etprof {
@@ -25,7 +25,7 @@ int ShowFeatures(const IsaArguments& arguments) {
     if (cpu.widest) Print("{}\n", cpu.widest->name);
     return 0;
   }
-  ShowDocument(say::MakeCpuFeaturesDocument(cpu), arguments.view, cpu);
+  ShowDocument(show::MakeCpuFeaturesDocument(cpu), arguments.view, cpu);
   return 0;
 }
 

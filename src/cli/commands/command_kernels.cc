@@ -4,7 +4,7 @@
 #include "cli/show.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "say/subjects.h"
+#include "show/subjects.h"
 #include "workflow/analyze/kernels.h"
 
 namespace etprof {
@@ -34,7 +34,7 @@ int RunKernels(KernelsArguments& arguments) {
   view.quiet = view.quiet || IsStdout(options.output);
   const std::string more =
       written.empty() ? "--out DIR writes a table of every microkernel and kernel_view.md" : written.string();
-  ShowDocument(say::MakeKernelsDocument(report), view, more,
+  ShowDocument(show::MakeKernelsDocument(report), view, more,
                [&report = report](std::ostream& out) { WriteJson(report, 1, out); });
   return 0;
 }

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
-#include "say/subjects.h"
+#include "show/subjects.h"
 #include "workflow/measure/device.h"
 
 namespace etprof {
@@ -11,7 +11,7 @@ namespace {
 
 int RunPeaks(const PeaksOptions& options, const View& view) {
   const MeasuredPeaks measured = WithProgress(MeasurePeaks, options);
-  ShowDocument(say::MakePeaksDocument(measured.peaks, measured.device, measured.emulated), view, measured);
+  ShowDocument(show::MakePeaksDocument(measured.peaks, measured.device, measured.emulated), view, measured);
   return 0;
 }
 
@@ -22,7 +22,7 @@ std::function<int()> PeaksCommand(CLI::App& app) {
   auto& [options, view] = *parsed;
   AddDescribedOptions(app, options);
   app.get_option("--runner")->check(CLI::ExistingFile);
-  AddDocumentOptions(app, view, "Show the peaks as JSON", {say::MakePeaksDocument({}, "", false)});
+  AddDocumentOptions(app, view, "Show the peaks as JSON", {show::MakePeaksDocument({}, "", false)});
   return [parsed] { return RunPeaks(parsed->options, parsed->view); };
 }
 

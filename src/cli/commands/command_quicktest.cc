@@ -6,7 +6,7 @@
 #include "cli/show.h"
 #include "cli/terminal_progress.h"
 #include "core/error.h"
-#include "say/subjects.h"
+#include "show/subjects.h"
 #include "workflow/measure/quicktest.h"
 
 namespace etprof {
@@ -41,7 +41,7 @@ int RunQuickTest(const QuickTestArguments& arguments) {
   }
   if (arguments.platform == "android" && options.device == "local") options.device = "adb";
   const QuickTestResult result = RunSteps(std::move(options), arguments.view);
-  ShowDocument(say::MakeQuickTestDocument(result), arguments.view, result);
+  ShowDocument(show::MakeQuickTestDocument(result), arguments.view, result);
   return result.exit_code();
 }
 
@@ -54,7 +54,7 @@ std::function<int()> QuickTestCommand(CLI::App& app) {
   app.add_option("--platform", arguments->platform)  // of the SME2 profiling kit: android is --device adb
       ->check(CLI::IsMember({"mac", "linux", "android"}))
       ->group("");
-  AddDocumentOptions(app, arguments->view, "Show the steps as JSON", {say::MakeQuickTestDocument({})});
+  AddDocumentOptions(app, arguments->view, "Show the steps as JSON", {show::MakeQuickTestDocument({})});
   return [arguments] { return RunQuickTest(*arguments); };
 }
 

@@ -8,8 +8,8 @@
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "render/report.h"
-#include "say/gates.h"
+#include "show/formats/report.h"
+#include "show/gates.h"
 #include "workflow/analyze/report.h"
 #include "workflow/measure/suite.h"
 
@@ -45,7 +45,7 @@ void ReportSuite(const ReportArguments& arguments) {
   SuiteReport suite = WithProgress(ReadSuiteFolder, options);
   if (!arguments.title.empty()) suite.name = arguments.title;
   if (view.json || !view.csv.empty() || view.all || view.HasFiles())
-    return ShowSuite(suite, say::MakeSuiteDocument(suite), view);
+    return ShowSuite(suite, show::MakeSuiteDocument(suite), view);
   for (const std::filesystem::path& file : WriteSuite(suite, arguments.out, WriteOutput))
     ShowFile(ShortestPath(file));
 }

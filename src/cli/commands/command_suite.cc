@@ -9,7 +9,7 @@
 #include "cli/terminal_progress.h"
 #include "core/error.h"
 #include "core/file/file.h"
-#include "say/gates.h"
+#include "show/gates.h"
 #include "workflow/measure/suite.h"
 
 namespace etprof {
@@ -23,8 +23,8 @@ struct SuiteArguments {
 };
 
 int Show(const SuiteReport& suite, const SuiteArguments& arguments, const CheckOutputs& files) {
-  const say::Document document = say::MakeSuiteDocument(suite);
-  files.Write(say::MakeTestSuite(suite), document);
+  const show::Document document = show::MakeSuiteDocument(suite);
+  files.Write(show::MakeTestSuite(suite), document);
   ShowSuite(suite, document, arguments.view);
   return static_cast<int>(GateExitCode(suite.decision, suite.require_conclusive, suite.error));
 }
@@ -33,7 +33,7 @@ int RunSuiteCommand(const SuiteArguments& arguments) {
   const SuiteOptions& options = arguments.options;
   // Before hours of measuring, check that the result can be written.
   const CheckOutputs files = arguments.files.Resolved();
-  RequireDocumentTable(arguments.dry_run ? EmptyPlan() : say::MakeSuiteDocument({}), arguments.view);
+  RequireDocumentTable(arguments.dry_run ? EmptyPlan() : show::MakeSuiteDocument({}), arguments.view);
   if (IsFolder(options.path)) {
     if (arguments.dry_run || options.history.IsRequested()) {
       throw Error(ExitCode::kUsage, fmt::format("`{}` is for a suite's file, and this is a folder",
@@ -71,7 +71,7 @@ std::function<int()> SuiteCommand(CLI::App& app) {
   AddDescribedOptions(app, options);
   AddGateFileOptions(app, arguments->files);
   AddDocumentOptions(app, arguments->view, "Show the result as JSON",
-                     {say::MakeSuiteDocument({}), EmptyPlan()});
+                     {show::MakeSuiteDocument({}), EmptyPlan()});
   return [arguments] { return RunSuiteCommand(*arguments); };
 }
 

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/show.h"
 #include "core/error.h"
-#include "say/subjects.h"
+#include "show/subjects.h"
 #include "workflow/validate.h"
 
 namespace etprof {
@@ -15,11 +15,11 @@ std::function<int()> ValidatingCommand(CLI::App& app, const char* aliases,
   const auto parsed = std::make_shared<Parsed<std::vector<std::string>>>();
   auto& [runs, view] = *parsed;
   AddAlias(app, aliases, app.add_option("run", runs, "Results directories")->required());
-  AddDocumentOptions(app, view, "Show the findings as JSON", {say::MakeValidationDocument({{Validation()}})});
+  AddDocumentOptions(app, view, "Show the findings as JSON", {show::MakeValidationDocument({{Validation()}})});
   return [parsed, validate, broken] {
     Validations found;
     for (const std::string& run : parsed->options) found.runs.push_back(validate(run));
-    ShowDocument(say::MakeValidationDocument(found), parsed->view, found);
+    ShowDocument(show::MakeValidationDocument(found), parsed->view, found);
     return static_cast<int>(found.Passes() ? ExitCode::kDone : broken);
   };
 }

@@ -14,7 +14,7 @@
 #include "core/json/json_schema_of.h"
 #include "core/text/escape.h"
 #include "measure/config/thresholds.h"
-#include "render/csv/table_csv.h"
+#include "show/formats/csv/table_csv.h"
 #include "report/cpu_features.h"
 #include "report/generate/generate.h"
 #include "validate/json_schema.h"

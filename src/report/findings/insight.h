@@ -10,7 +10,7 @@
 
 #include "profile/analysis/categories.h"
 
-// The numbers of findings; say/findings/findings.cc has the wording. Unless stated otherwise, a time is the
+// The numbers of findings; show/subjects/findings/findings.cc has the wording. Unless stated otherwise, a time is the
 // mean of one inference in ns, and an operator is an index into Profile::operators of the finding's
 // experiment.
 namespace etprof {

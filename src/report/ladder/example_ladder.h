@@ -9,7 +9,7 @@
 #include "core/random.h"
 #include "report/example_run.h"
 
-// Simulated ladders with known numbers for the tests of report/ and render/.
+// Simulated ladders with known numbers for the tests of report/ and show/.
 namespace etprof::example {
 
 // A level with a number of threads.

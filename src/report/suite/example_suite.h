@@ -6,7 +6,7 @@
 #include "measure/store/run_warnings.h"
 #include "report/suite/suite.h"
 
-// A suite with known numbers for the tests of report/ and render/.
+// A suite with known numbers for the tests of report/ and show/.
 namespace etprof::example {
 
 inline SuiteCellReport MakeSuiteCell(const char* model, const char* dtype, const char* device, double ratio) {

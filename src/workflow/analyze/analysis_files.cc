@@ -16,13 +16,13 @@
 #include "core/text/escape.h"
 #include "measure/store/run_files.h"
 #include "profile/timeline/timeline_csv.h"
-#include "render/csv/kit_files.h"
-#include "render/csv/table_csv.h"
-#include "render/document.h"
-#include "render/json/json.h"
-#include "render/page/html.h"
-#include "render/report.h"
-#include "say/subjects.h"
+#include "show/formats/csv/kit_files.h"
+#include "show/formats/csv/table_csv.h"
+#include "show/formats.h"
+#include "show/formats/json/json.h"
+#include "show/formats/page/html.h"
+#include "show/formats/report.h"
+#include "show/subjects.h"
 #include "validate/difference.h"
 
 namespace etprof {
@@ -199,7 +199,7 @@ void AnalysisFiles::AddKernels(const KernelReport& kernels) {
   }
   if (kernels.views.empty()) return;
   added_.push_back({folders_.report / kKernelViewFile, [&](std::ostream& out) {
-                      RenderDocumentMarkdown(say::MakeKernelsDocument(kernels), 1, out);
+                      RenderDocumentMarkdown(show::MakeKernelsDocument(kernels), 1, out);
                     }});
 }
 

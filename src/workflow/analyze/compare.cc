@@ -10,8 +10,8 @@
 #include "core/file/file.h"
 #include "core/text/text.h"
 #include "measure/store/run_directory.h"
-#include "render/json/json.h"
-#include "render/report.h"
+#include "show/formats/json/json.h"
+#include "show/formats/report.h"
 #include "report/run/stored_runs.h"
 #include "workflow/analyze/analyze.h"
 

@@ -14,7 +14,7 @@
 #include "core/views.h"
 #include "device/tool.h"
 #include "history/record.h"
-#include "render/export/history_export.h"
+#include "show/formats/export/history_export.h"
 #include "workflow/analyze/analyze.h"
 #include "workflow/measure/suite.h"
 

@@ -10,7 +10,7 @@
 #include "core/file/sha256.h"
 #include "core/text/text.h"
 #include "format/program/read/program_reader.h"
-#include "render/export/model_explorer.h"
+#include "show/formats/export/model_explorer.h"
 #include "workflow/analyze/analyze.h"
 
 namespace etprof {

@@ -10,9 +10,9 @@
 #include "core/file/file.h"
 #include "core/file/file_kind.h"
 #include "measure/store/run_files.h"
-#include "render/csv/table_csv.h"
-#include "render/document.h"
-#include "say/subjects.h"
+#include "show/formats/csv/table_csv.h"
+#include "show/formats.h"
+#include "show/subjects.h"
 #include "workflow/analyze/analyze.h"
 
 namespace etprof {
@@ -151,7 +151,7 @@ fs::path Write(const KernelsOptions& options, KernelReport& report) {
       options.filter.empty() ? kKernelViewFile : "kernel_view_" + FileNameWord(options.filter) + ".md";
   const fs::path view = view_alone ? output : output / name;
   options.write(view,
-                [&](std::ostream& out) { RenderDocumentMarkdown(say::MakeKernelsDocument(report), 1, out); });
+                [&](std::ostream& out) { RenderDocumentMarkdown(show::MakeKernelsDocument(report), 1, out); });
   return view;
 }
 

@@ -5,11 +5,11 @@
 #include "core/file/file.h"
 #include "core/text/text.h"
 #include "measure/store/run_files.h"
-#include "render/devices.h"
-#include "render/document.h"
-#include "render/page/html.h"
-#include "render/report.h"
-#include "say/subjects.h"
+#include "show/formats/devices.h"
+#include "show/formats.h"
+#include "show/formats/page/html.h"
+#include "show/formats/report.h"
+#include "show/subjects.h"
 #include "workflow/analyze/analysis_files.h"
 #include "workflow/analyze/analyze.h"
 
@@ -84,7 +84,7 @@ DevicesReport ReadDevices(const std::vector<std::string>& paths) {
 fs::path WriteDevices(const DevicesReport& report, const std::string& out, const Output& write) {
   fs::path file = out.empty() ? CommonParent(report.runs) / kDevicesFile : fs::path(out);
   if (!out.empty() && NamesFolder(out)) file /= kDevicesFile;
-  const say::Document document = say::MakeDevicesDocument(report);
+  const show::Document document = show::MakeDevicesDocument(report);
   write(file, [&](std::ostream& stream) {
     IsPage(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
   });

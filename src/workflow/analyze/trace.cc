@@ -7,9 +7,9 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/text/text.h"
-#include "render/page/gzip.h"
-#include "render/trace/trace_contents.h"
-#include "render/trace/trace_writer.h"
+#include "show/formats/page/gzip.h"
+#include "show/formats/trace/trace_contents.h"
+#include "show/formats/trace/trace_writer.h"
 #include "workflow/analyze/analyze.h"
 
 namespace etprof {

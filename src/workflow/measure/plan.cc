@@ -254,7 +254,7 @@ std::string RunsText(const PlannedMeasurement& planned) {
 
 // Adds the distinct paths of one kind. If there are several, each is followed by the experiments that use it.
 void AddPaths(const PlannedMeasurement& planned, const char* name,
-              std::filesystem::path ExperimentConfig::*member, say::Facts& facts) {
+              std::filesystem::path ExperimentConfig::*member, show::Facts& facts) {
   std::vector<std::pair<std::string, std::string>> paths;  // each path with the labels of its experiments
   for (const Unit& unit : planned.plan.units) {
     const std::string path = ShortestPath(planned.measured.config.experiments[unit.experiment].*member);
@@ -267,8 +267,8 @@ void AddPaths(const PlannedMeasurement& planned, const char* name,
     facts.Add(name, paths.size() > 1 ? fmt::format("{} ({})", path, labels) : path);
 }
 
-say::Table ExperimentsTable(const PlannedMeasurement& planned) {
-  say::Table table{"experiments",
+show::Table ExperimentsTable(const PlannedMeasurement& planned) {
+  show::Table table{"experiments",
                    "",
                    {{"experiment", "experiment"},
                     {"threads", "threads", true},
@@ -278,16 +278,16 @@ say::Table ExperimentsTable(const PlannedMeasurement& planned) {
                     {"traced_runs", "traced runs", true}}};
   for (const Unit& unit : planned.plan.units) {
     const ExperimentConfig& experiment = planned.measured.config.experiments[unit.experiment];
-    table.rows.push_back({unit.label, say::Count{unit.threads},
+    table.rows.push_back({unit.label, show::Count{unit.threads},
                           experiment.isa.empty() ? "all" : experiment.isa,
                           experiment.cpu_affinity.empty() ? "any" : experiment.cpu_affinity, experiment.mode,
-                          say::Count{experiment.runs}});
+                          show::Count{experiment.runs}});
   }
   return table;
 }
 
-say::Section DeviceSection(const PlannedMeasurement& planned) {
-  say::Facts facts{"plan", ""};
+show::Section DeviceSection(const PlannedMeasurement& planned) {
+  show::Facts facts{"plan", ""};
   const auto add = [&](const char* name, std::string text) { facts.Add(name, std::move(text)); };
   for (const UnitPair& pair : planned.plan.pairs)
     add("compare", fmt::format("{} (baseline) with {}", pair.baseline_label, pair.candidate_label));
@@ -302,14 +302,14 @@ say::Section DeviceSection(const PlannedMeasurement& planned) {
   AddPaths(planned, "runner", &ExperimentConfig::runner, facts);
   AddPaths(planned, "model", &ExperimentConfig::model, facts);
   add("into", planned.measured.config.output_root.string());
-  return {planned.measured.device, say::Level::kUsual, {std::move(facts), ExperimentsTable(planned)}};
+  return {planned.measured.device, show::Level::kUsual, {std::move(facts), ExperimentsTable(planned)}};
 }
 
 }  // namespace
 
-say::Document PlanDocument(const std::vector<Measured>& devices, const MeasureRequest& request) {
+show::Document PlanDocument(const std::vector<Measured>& devices, const MeasureRequest& request) {
   const PlanOfDevices plans(devices, request);
-  say::Document document;
+  show::Document document;
   document.title = "etprof run --dry-run";
   document.section_kind = "device";
   document.sections = MapEach(plans.devices, DeviceSection);

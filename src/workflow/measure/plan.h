@@ -3,14 +3,14 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "say/document.h"
+#include "show/document.h"
 #include "workflow/measure/measure.h"
 
 namespace etprof {
 
 // What would be measured on the devices that could be configured (MeasureOnDevices with dry_run), and how
 // long it will take: as a document, and as JSON (docs/schema/dry_run.schema.json).
-say::Document PlanDocument(const std::vector<Measured>& devices, const MeasureRequest& request);
+show::Document PlanDocument(const std::vector<Measured>& devices, const MeasureRequest& request);
 nlohmann::ordered_json PlanJson(const std::vector<Measured>& devices, const MeasureRequest& request);
 nlohmann::ordered_json DryRunSchema();
 

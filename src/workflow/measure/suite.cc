@@ -22,9 +22,9 @@
 #include "measure/schedule/forecast.h"
 #include "measure/store/run_directory.h"
 #include "measure/store/run_files.h"
-#include "render/document.h"
+#include "show/formats.h"
 #include "report/suite/frontier.h"
-#include "say/gates.h"
+#include "show/gates.h"
 #include "workflow/analyze/analyze.h"
 #include "workflow/analyze/report.h"
 #include "workflow/measure/locate.h"
@@ -330,8 +330,8 @@ std::vector<std::string> SelectedDevices(const SuiteConfig& suite, const SuiteOp
   return options.devices;
 }
 
-say::Document EmptyPlan() {
-  say::Table table{"planned_cells",
+show::Document EmptyPlan() {
+  show::Table table{"planned_cells",
                    "",
                    {{"model", "model"},
                     {"dtype", "type"},
@@ -340,22 +340,22 @@ say::Document EmptyPlan() {
                     {"state", "state"},
                     {"at_least", "at least", true},
                     {"at_most", "at most", true}}};
-  say::Document document;
+  show::Document document;
   document.title = "etprof suite --dry-run";
-  document.sections = {{"", say::Level::kUsual, {say::Facts{"plan", ""}, std::move(table)}}};
+  document.sections = {{"", show::Level::kUsual, {show::Facts{"plan", ""}, std::move(table)}}};
   return document;
 }
 
-say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
+show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
   const std::vector<SuiteCell> cells = ListCells(suite);
-  say::Document document = EmptyPlan();
-  std::vector<say::Part>& parts = document.sections.front().parts;
-  auto& totals = std::get<say::Facts>(parts.front());
-  auto& table = std::get<say::Table>(parts.back());
+  show::Document document = EmptyPlan();
+  std::vector<show::Part>& parts = document.sections.front().parts;
+  auto& totals = std::get<show::Facts>(parts.front());
+  auto& table = std::get<show::Table>(parts.back());
   double longest = 0;
   bool bounded = true;
   std::size_t all_unplanned = 0;
-  std::vector<say::Paragraph> problems;
+  std::vector<show::Paragraph> problems;
   for (const std::string& name : SelectedDevices(suite, options)) {
     progress.StopWhenInterrupted();
     std::unique_ptr<Device> device;
@@ -387,10 +387,10 @@ say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, W
       most += planned.most.value_or(0);
       bounded = bounded && (planned.most || !planned.least);
       const auto seconds = [](const std::optional<double>& value) {
-        return value ? say::Cell(say::Duration{1e9 * *value}) : say::Cell();
+        return value ? show::Cell(show::Duration{1e9 * *value}) : show::Cell();
       };
       table.rows.push_back({suite.models[cell.model].name, cell.dtype, name,
-                            say::Count{static_cast<std::int64_t>(cell.variants.size())}, planned.state,
+                            show::Count{static_cast<std::int64_t>(cell.variants.size())}, planned.state,
                             seconds(planned.least), seconds(planned.most)});
     }
     if (suite.max_minutes) most = std::min(most, 60 * *suite.max_minutes);
@@ -510,7 +510,7 @@ std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& ou
     const fs::path folder = out.empty() ? fs::path(suite.folder) : fs::path(out);
     files = {folder / "suite_report.md", folder / "suite_report.html", folder / "suite_report.json"};
   }
-  const say::Document document = say::MakeSuiteDocument(suite);
+  const show::Document document = show::MakeSuiteDocument(suite);
   for (const fs::path& file : files) {
     write(file, [&](std::ostream& stream) {
       if (file.extension() == ".json") return WriteJson(suite, 2, stream);

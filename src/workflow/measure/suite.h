@@ -8,7 +8,7 @@
 #include "measure/config/suite_config.h"
 #include "measure/store/suite_state.h"
 #include "report/suite/suite.h"
-#include "say/document.h"
+#include "show/document.h"
 #include "workflow/measure/request.h"
 #include "workflow/output.h"
 
@@ -63,10 +63,10 @@ SuiteConfig LoadSuite(const SuiteOptions& options);
 std::vector<std::string> SelectedDevices(const SuiteConfig& suite, const SuiteOptions& options);
 
 // A plan without cells, which has the same tables.
-say::Document EmptyPlan();
+show::Document EmptyPlan();
 // Lists the cells and how long each will take; connects to every device to read its properties. Exports,
 // measures, and writes nothing.
-say::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress);
+show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress);
 
 struct SuiteOutcome {
   SuiteReport report;

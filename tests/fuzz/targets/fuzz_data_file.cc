@@ -5,16 +5,16 @@
 
 #include "format/program/read/data_file.h"
 #include "fuzz.h"
-#include "render/document.h"
-#include "render/inspect.h"
-#include "say/subjects.h"
+#include "show/formats.h"
+#include "show/formats/inspect.h"
+#include "show/subjects.h"
 
 ETPROF_FUZZ_TARGET(data_file) {
   using namespace etprof;
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
     const DataFile file = ReadDataFile(fuzz::Bytes(data, size), "x.ptd");
     std::ostringstream text, json;
-    RenderDocumentTerminal(say::MakeInspectDocument(file, "x.ptd"), {}, text);
+    RenderDocumentTerminal(show::MakeInspectDocument(file, "x.ptd"), {}, text);
     RenderDataFileJson(file, "x.ptd", json);
     fuzz::Require(nlohmann::json::accept(json.str()), "the JSON is JSON");
     for (const DataSegment& segment : file.segments)

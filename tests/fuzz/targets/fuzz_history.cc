@@ -12,10 +12,10 @@
 #include "history/history_file.h"
 #include "history/trends.h"
 #include "mutate_json.h"
-#include "render/document.h"
-#include "render/export/history_export.h"
-#include "render/screen/terminal.h"
-#include "say/gates.h"
+#include "show/formats.h"
+#include "show/formats/export/history_export.h"
+#include "show/formats/screen/terminal.h"
+#include "show/gates.h"
 
 namespace {
 
@@ -148,8 +148,8 @@ void ReadAndRender(const fs::path& file) {
   HistoryReport report;
   report = FindTrends(HistoryFile::OpenToRead(file).Trends({.operators = true, .last = 0}), "");
   std::ostringstream out;
-  for (const say::Document& document : {say::MakeHistoryDocument(report, "h.sqlite"),
-                                        say::MakeHistoryCheckDocument(report, "h.sqlite", false)}) {
+  for (const show::Document& document : {show::MakeHistoryDocument(report, "h.sqlite"),
+                                        show::MakeHistoryCheckDocument(report, "h.sqlite", false)}) {
     RenderDocumentTerminal(document, {}, out);
     for (const DocumentFormat& format : kDocumentFormats) format.render(document, out);
   }

@@ -6,9 +6,9 @@
 #include "core/json/json_members.h"
 #include "fuzz.h"
 #include "measure/store/run_data.h"
-#include "render/json/json.h"
-#include "render/report.h"
-#include "render/screen/terminal.h"
+#include "show/formats/json/json.h"
+#include "show/formats/report.h"
+#include "show/formats/screen/terminal.h"
 #include "report/report.h"
 
 namespace {

@@ -14,12 +14,12 @@
 #include "mutate_program.h"
 #include "profile/analysis/join/join.h"
 #include "profile/analysis/testing.h"
-#include "render/document.h"
-#include "render/inspect.h"
+#include "show/formats.h"
+#include "show/formats/inspect.h"
 #include "report/diff/diff.h"
 #include "report/graph/model_graph.h"
 #include "report/static_check.h"
-#include "say/subjects.h"
+#include "show/subjects.h"
 
 namespace {
 
@@ -68,7 +68,7 @@ ETPROF_FUZZ_TARGET(program) {
     if (IsBundledProgram(fuzz::Bytes(data, size))) ReadBundledProgram(fuzz::Bytes(data, size), "x.bpte");
     const Program program = ReadProgram(fuzz::Bytes(data, size), "x.pte");
     std::ostringstream text, json;
-    RenderDocumentTerminal(say::MakeInspectDocument(program, "x.pte", nullptr), {}, text);
+    RenderDocumentTerminal(show::MakeInspectDocument(program, "x.pte", nullptr), {}, text);
     RenderInspectJson(program, "x.pte", nullptr, json);
     fuzz::Require(nlohmann::json::accept(json.str()), "the JSON is JSON");
     StaticLimits limits;

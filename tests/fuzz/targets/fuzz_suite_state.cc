@@ -6,9 +6,9 @@
 
 #include "fuzz.h"
 #include "mutate_json.h"
-#include "render/document.h"
-#include "render/screen/terminal.h"
-#include "say/gates.h"
+#include "show/formats.h"
+#include "show/formats/screen/terminal.h"
+#include "show/gates.h"
 #include "workflow/measure/suite.h"
 
 namespace {
@@ -36,7 +36,7 @@ ETPROF_FUZZ_TARGET(suite_state) {
   SuiteOptions options;
   options.path = (fuzz::ScratchFolder() / "suite").string();
   fuzz::Accepts({ExitCode::kBadInput}, [&] {
-    const say::Document document = say::MakeSuiteDocument(ReadSuiteFolder(options, progress));
+    const show::Document document = show::MakeSuiteDocument(ReadSuiteFolder(options, progress));
     std::ostringstream out;
     TerminalOptions terminal;
     for (const bool all : {false, true}) {

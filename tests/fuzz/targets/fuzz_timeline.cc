@@ -8,7 +8,7 @@
 #include "check_profile.h"
 #include "fuzz.h"
 #include "profile/timeline/timeline_csv.h"
-#include "render/csv/kit_files.h"
+#include "show/formats/csv/kit_files.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "core/text/escape.h"
 #include "fuzz.h"
 #include "measure/store/run_data.h"
-#include "render/csv/kit_files.h"
+#include "show/formats/csv/kit_files.h"
 #include "validate/validator.h"
 
 namespace {

@@ -1,0 +1,159 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/json/describe.h"
+#include "profile/compare/comparison.h"
+
+namespace etprof {
+
+// How a value is printed.
+enum class CellKind {
+  kNothing,   // unknown or undefined: "—"
+  kText,      // words
+  kDuration,  // a time in the most readable unit
+  kTime,      // a time in its table's unit, which the heading of the first column names; in a text, a time in
+              // the document's unit, which follows the number
+  kSize,      // bytes
+  kCount,     // a whole number
+  kAmount,    // with prefixes of powers of 1000: "67.1 M"
+  kNumber,    // three significant digits, then bounds (if any) and the unit
+  kShare,     // of a whole, from 0 to 1
+  kRatio,     // "1.84x"
+  kChange,    // relative: +0.02 is 2% more; the bounds are optional
+  kSpeedup,   // how many times faster the candidate is than the baseline, by the verdict: "2.46x", "same", or
+              // "—" if inconclusive. With an efficiency (speedup divided by the ratio of the threads):
+              // "1.86x, 93%", or "≈1.86x, 93%" if there are too few independent runs for an interval
+  kInterval   // of a speedup: "[2.41, 2.50]"; with a unit, of a time in its table's unit: "[3.98, 4.06]"
+};
+
+template <>
+inline constexpr NamedValue<CellKind> kNames<CellKind>[] = {
+    {CellKind::kNothing, "nothing"},  {CellKind::kText, "text"},     {CellKind::kDuration, "duration"},
+    {CellKind::kTime, "time"},        {CellKind::kSize, "size"},     {CellKind::kCount, "count"},
+    {CellKind::kAmount, "amount"},    {CellKind::kNumber, "number"}, {CellKind::kShare, "share"},
+    {CellKind::kRatio, "ratio"},      {CellKind::kChange, "change"}, {CellKind::kSpeedup, "speedup"},
+    {CellKind::kInterval, "interval"}};
+
+namespace show {
+
+// Where a part is shown.
+// kBrief: everywhere, including the short form of a page (for a pull request).
+// kUsual: on every screen and page; the short form folds such tables.
+// kPage: on pages, and on screens with --all.
+// kFolded: as kPage, but a page shows it only when it is unfolded.
+enum class Level { kBrief, kUsual, kPage, kFolded };
+
+// How readers should judge a value.
+enum class Tone { kPlain, kGood, kBad, kUnsure, kUnknown };
+
+// A value, which every format prints in its own way, as data.
+struct Value {
+  CellKind kind = CellKind::kNothing;
+  std::optional<double> value = {}, low = {}, high = {};  // absent: not defined
+  std::string unit = {};  // of `value` and its bounds: "ns", "bytes", a Number's own; "": none
+  std::string text = {};
+  Quantity quantity = {};                 // of a speedup or its interval
+  std::optional<double> efficiency = {};  // of a speedup; absent: not a scaling comparison
+  // In a text: the parts (ns) of which the time is the one at `part`. The parts add up as printed, as in
+  // their table. The unit is omitted, since the whole follows: "0.565 of 1.086 ms".
+  std::vector<double> parts = {};
+  std::size_t part = 0;
+
+  // The name of a speedup's verdict; "" for other values.
+  std::string Verdict() const { return kind == CellKind::kSpeedup ? GetName(quantity.verdict) : ""; }
+};
+
+template <typename T>
+concept Arithmetic = std::is_arithmetic_v<T>;  // integers of any width can be counted
+
+template <CellKind kKind>
+struct PlainValue : Value {
+  explicit PlainValue(Arithmetic auto of) : Value{kKind, static_cast<double>(of)} {
+    if (kKind == CellKind::kDuration || kKind == CellKind::kTime) unit = "ns";
+    if (kKind == CellKind::kSize) unit = "bytes";
+  }
+};
+using Duration = PlainValue<CellKind::kDuration>;
+using Time = PlainValue<CellKind::kTime>;
+using Size = PlainValue<CellKind::kSize>;
+using Count = PlainValue<CellKind::kCount>;
+using Amount = PlainValue<CellKind::kAmount>;
+using Share = PlainValue<CellKind::kShare>;
+using Ratio = PlainValue<CellKind::kRatio>;
+struct PartTime : Value {
+  PartTime(std::vector<double> parts_ns, std::size_t index) : Value(Time(parts_ns[index])) {
+    parts = std::move(parts_ns);
+    part = index;
+  }
+};
+struct TimeBounds : Value {
+  TimeBounds(double low_ns, double high_ns) : Value{CellKind::kInterval, {}, low_ns, high_ns, "ns"} {}
+};
+struct Number : Value {
+  using Bound = std::optional<double>;
+  Number(double of, std::string in, Bound from = {}, Bound to = {})
+      : Value{CellKind::kNumber, of, from, to, std::move(in)} {}
+};
+struct Change : Value {
+  explicit Change(double of, std::optional<double> from = {}, std::optional<double> to = {})
+      : Value{CellKind::kChange, of, from, to} {}
+};
+struct Interval : Value {
+  explicit Interval(const Quantity& of) : Value{.kind = CellKind::kInterval, .quantity = of} {
+    const std::optional<stats::RatioEstimate> estimate = of.EstimateUnlessEmulated();
+    if (!estimate) return;
+    low = estimate->low();
+    high = estimate->high();
+  }
+};
+struct Speedup : Interval {
+  explicit Speedup(const Quantity& of, std::optional<double> scaling = {}) : Interval(of) {
+    kind = CellKind::kSpeedup;
+    efficiency = scaling;
+    if (low) value = of.estimate->ratio();
+  }
+};
+
+struct Cell : Value {
+  Tone tone = Tone::kPlain;     // kPlain: a speedup has the tone of its verdict
+  Level level = Level::kUsual;  // kPage: screens show it only with --all
+  // Of a printed table (show/formats/printed_table.h), where the column has bars: 0 to 1.
+  std::optional<double> bar = {};
+
+  Cell() = default;
+  // NOLINTBEGIN(google-explicit-constructor): a row is written as a list of values
+  Cell(Value of, Tone taken = Tone::kPlain) : Value(std::move(of)), tone(taken) {}
+  template <typename T>
+    requires std::constructible_from<std::string, T>
+  Cell(T&& words, Tone taken = Tone::kPlain)
+      : Value{.kind = CellKind::kText, .text = std::string(std::forward<T>(words))}, tone(taken) {}
+  // NOLINTEND(google-explicit-constructor)
+};
+
+// An optional value as a cell of type `T`; if absent, Nothing (OptionalCell) or an empty cell (CellOrBlank).
+template <typename T>
+Cell OptionalCell(const auto& value) {
+  return value ? Cell(T{*value}) : Cell();
+}
+template <typename T>
+Cell CellOrBlank(const auto& value) {
+  return value ? Cell(T{*value}) : Cell("");
+}
+// A text as a cell; Nothing if it is "" (unknown).
+inline Cell KnownTextCell(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
+// The share of `part` in `whole`; Nothing if `whole` is 0.
+inline Cell ShareCell(Arithmetic auto part, Arithmetic auto whole) {
+  return whole > 0 ? Cell(Share{static_cast<double>(part) / static_cast<double>(whole)}) : Cell();
+}
+inline bool IsNothing(const Value& of) { return of.kind == CellKind::kNothing; }
+
+}  // namespace show
+}  // namespace etprof

@@ -1,0 +1,337 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "show/cell.h"
+
+// A document about any subject: content that every format can draw (show/formats.h), independent of the
+// formats. Texts are plain. The formats decide about escaping, units, digits, widths, and truncation.
+namespace etprof::show {
+
+// Words with values among them, which each format prints in its own way.
+class Text {
+ public:
+  Text() = default;
+  // NOLINTBEGIN(google-explicit-constructor): most texts are words alone
+  Text(Value of) { Add(std::move(of)); }
+  template <typename T>
+    requires std::constructible_from<std::string, T>
+  Text(T&& words) {
+    Add(Cell(std::forward<T>(words)));
+  }
+  // NOLINTEND(google-explicit-constructor)
+
+  Text& operator+=(const Text& more);
+  friend Text operator+(Text text, const Text& more) { return text += more; }
+  bool empty() const { return pieces_.empty(); }
+  // Adjacent words are merged, and none are empty.
+  const std::vector<Value>& pieces() const { return pieces_; }
+
+ private:
+  void Add(Value piece);
+  std::vector<Value> pieces_;
+};
+
+// A sentence with a "{}" for each of N texts.
+template <std::size_t N>
+struct Pattern {
+  std::string_view words;
+  // NOLINTNEXTLINE(google-explicit-constructor): a literal
+  consteval Pattern(const char* of) : words(of) {
+    std::size_t places = 0;
+    for (std::size_t at = words.find("{}"); at != words.npos; at = words.find("{}", at + 2)) ++places;
+    if (places != N) throw "the words have another number of places";
+  }
+};
+Text FillPattern(std::string_view words, const std::vector<Text>& texts);
+// Replaces each "{}" of a pattern, such as "{} in the first {}", by a text.
+template <typename... T>
+Text FormatText(Pattern<sizeof...(T)> pattern, T&&... texts) {
+  return FillPattern(pattern.words, {Text(std::forward<T>(texts))...});
+}
+// "a, b, c"
+Text JoinTexts(const std::vector<Text>& texts, const char* between = ", ");
+
+// The range of times that determines the unit and digits of a table or a document.
+struct Span {
+  double smallest_ns = 0, largest_ns = 0;
+};
+
+// A row of a table.
+struct Row {
+  // Times of kPart rows are rounded so that, as printed, they add up to the next kSum row, whose value is the
+  // sum of all kPart rows before it. A kRest row is shown only by screens: it replaces the kPart rows before
+  // it that the screen leaves out, and is their sum.
+  enum class Role { kPlain, kPart, kSum, kRest };
+  std::vector<Cell> cells;
+  Role role = Role::kPlain;
+  int depth = 0;  // indentation of the first cell in a tree
+  // kPage: screens show it only with --all. kFolded: as kPage, and a page leaves it out if the table has
+  // `elsewhere`.
+  Level level = Level::kUsual;
+
+  Row() = default;
+  // NOLINTBEGIN(google-explicit-constructor)
+  Row(std::initializer_list<Cell> of) : cells(of) {}
+  Row(std::vector<Cell> of, Role is = Role::kPlain, int at = 0) : cells(std::move(of)), role(is), depth(at) {}
+  // NOLINTEND(google-explicit-constructor)
+};
+
+struct Table {
+  // Which part of a long text stays: the beginning, the end ("….py:86"), both ends of an operator's name
+  // ("Convolution (NHWC… IGEMM #2"), or what distinguishes the names of variants ("…fp16", "…int8").
+  enum class KeptPart { kBeginning, kEnd, kName, kDifference };
+  struct Column {
+    std::string id;     // stable: the column's name in CSV, in snake_case
+    std::string title;  // heading; "": the column belongs to the column before it
+    bool right = false;
+    // Drop priority on a narrow screen: 1 is dropped first, then 2, ...; 0: never. With --all, columns that
+    // do not fit go into further tables below.
+    int drop_priority = 0;
+    bool bars = false;                          // for shares and times: a screen with room draws bars, too
+    KeptPart kept_part = KeptPart::kBeginning;  // kDifference after the first column: applies to the title
+    int max_width = 0;                          // maximum width on a screen, in columns; 0: unlimited
+    bool sums = false;                          // for times: the sum over the hidden rows is printed below
+    Level level = Level::kUsual;                // kPage: shown only on pages, and on screens with --all
+    bool wraps = false;                         // for the last column: long text wraps into further lines
+    bool decides = false;                       // a verdict or what it rests on: never dropped
+
+    Column& WithDropPriority(int order) { return drop_priority = order, *this; }
+    Column& Decides() { return decides = true, *this; }
+    Column& WithKeptPart(KeptPart what) { return kept_part = what, *this; }
+    Column& WithBars() { return bars = true, *this; }
+    Column& WithWrapping() { return wraps = true, *this; }
+    Column& WithMaxWidth(int width) { return max_width = width, *this; }
+    Column& WithLevel(Level from) { return level = from, *this; }
+  };
+  std::string id;          // stable; tables of one id have the same columns, and are one table in CSV
+  std::string title = {};  // "": none
+  std::vector<Column> columns = {};
+  std::vector<Row> rows = {};  // columns.size() cells each; only CSV shows a table without rows
+  Level level = Level::kUsual;
+  std::size_t screen_rows = SIZE_MAX;  // how many rows a screen shows
+  std::string hidden_rows_hint = {};   // where the hidden rows are; a page then hides them, too; "": nowhere
+  std::optional<Span> span = {};       // absent: the range of the table's own times
+  int min_name_width = 16;    // width of the first column on a narrow screen before others are dropped
+  bool units_by_row = false;  // if all values of a row have the same unit, the row's name shows it
+  // Of a printed table (show/formats/printed_table.h), the rows that are not shown: "and 12 more (potential saving
+  // 0.34 ms)"; "": all are shown.
+  std::string left = {};
+
+  // A column, the function that makes its cell for an `Of`, and whether the table has the column.
+  template <typename Of>
+  struct ColumnWithCells {
+    Column column;
+    std::function<Cell(const Of&)> cell;
+    bool is_present = true;
+  };
+  // Adds the present columns, and a row for each element of `all`.
+  template <typename Of>
+  void Fill(const std::vector<ColumnWithCells<Of>>& shown, const std::vector<Of>& all) {
+    rows.resize(all.size());
+    for (const auto& [column, cell, is_present] : shown) {
+      if (!is_present) continue;
+      columns.push_back(column);
+      for (std::size_t i = 0; i < all.size(); ++i) rows[i].cells.push_back(cell(all[i]));
+    }
+  }
+};
+
+// A left-aligned column of texts, and a right-aligned column of numbers. Without a title, the id is the
+// title.
+inline Table::Column Left(std::string id, std::string title) { return {std::move(id), std::move(title)}; }
+inline Table::Column Left(const std::string& id) { return Left(id, id); }
+inline Table::Column Right(std::string id, std::string title) {
+  return {std::move(id), std::move(title), true};
+}
+inline Table::Column Right(const std::string& id) { return Right(id, id); }
+// A column of operators' names.
+inline Table::Column Names(std::string id, std::string title) {
+  return Left(std::move(id), std::move(title)).WithKeptPart(Table::KeptPart::kName);
+}
+inline Table::Column Names(const std::string& id) { return Names(id, id); }
+// A column of numbers of one variant, titled by the variant's name.
+inline Table::Column VariantColumn(std::string id, std::string variant) {
+  return Right(std::move(id), std::move(variant)).WithKeptPart(Table::KeptPart::kDifference);
+}
+
+struct Paragraph {
+  Text text;
+  Level level = Level::kUsual;
+};
+
+struct List {
+  struct Item {
+    Text text;
+    std::vector<Text> details;    // shown on pages, and on screens with --all
+    Level level = Level::kUsual;  // kPage: shown only on pages, and on screens with --all
+    std::string table = {};       // id of the table with the numbers, to which a page links
+
+    // NOLINTBEGIN(google-explicit-constructor)
+    Item(const char* of) : text(of) {}
+    Item(const std::string& of) : text(of) {}
+    Item(Text of, std::vector<Text> more = {}, Level at = Level::kUsual, std::string in = "")
+        : text(std::move(of)), details(std::move(more)), level(at), table(std::move(in)) {}
+    // NOLINTEND(google-explicit-constructor)
+  };
+  std::string title;  // heading of the list; "": none
+  std::vector<Item> items = {};
+  std::size_t screen_items = SIZE_MAX;  // how many items a screen shows
+  bool numbered = false;
+  Level level = Level::kUsual;
+};
+
+// A property of a whole run or experiment, as text.
+struct Fact {
+  std::string name, value;
+
+  static void Describe(auto& v) {
+    v("name", &Fact::name, {.meaning = "of the fact"});
+    v("value", &Fact::value, {.meaning = "in words"});
+  }
+};
+
+// Names and their values: "precision  ±4%". Consecutive equal names are printed once.
+struct Facts {
+  std::string id;     // stable id of the table in CSV
+  std::string title;  // "": none
+  std::vector<Fact> facts = {};
+  Level level = Level::kUsual;
+
+  // Leaves out unknown values ("").
+  void Add(std::string name, std::string value) {
+    if (!value.empty()) facts.push_back({std::move(name), std::move(value)});
+  }
+};
+
+// A roofline chart on two logarithmic axes, which only screens draw. The first rows of the table after it
+// begin with the letters of their points.
+struct RooflineChart {
+  struct Line {  // horizontal at `y`, or rising with slope `y` (y per x)
+    bool level = false;
+    double y = 0;
+    std::string name;
+  };
+  struct Point {
+    double x = 0, y = 0;
+  };
+  std::string x_unit, y_unit;
+  std::vector<Line> lines;
+  std::vector<std::optional<Point>> points;  // in the order of the table's rows; absent: the row has no point
+  std::size_t lettered_rows = 10;            // number of rows whose points have letters
+  std::string note = {};                     // text below the chart; "": none
+};
+
+// Several series over the same points: on one scale where the points have places on an axis, else each on its
+// own.
+struct Chart {
+  struct Series {
+    std::string name;
+    std::vector<std::optional<double>> values;
+    Cell (*cell)(double) = nullptr;  // formats a value, for the labels of the scale
+  };
+  // A label at the value where something begins: "+5.0%". Only pages show it.
+  struct Mark {
+    std::size_t at = 0;  // index into the values
+    std::string text;
+  };
+  std::vector<Series> series;
+  // Labels of the points ("c7, 2026-01-31"; the axis shows the part before the comma); empty: none
+  std::vector<std::string> points = {};
+  std::vector<Mark> marks = {};
+  // The place of each point on an axis with the title `axis`; empty: they follow each other. Only pages draw
+  // such a chart, next to a table of the same values.
+  std::vector<std::int64_t> at = {};
+  std::string axis = {};
+};
+
+// Histograms of measured times on one axis, which only screens draw.
+struct Distributions {
+  struct Series {
+    std::string name;
+    std::vector<std::int64_t> counts;  // per bin; all series have the same number of bins
+    std::int64_t beyond = 0;           // runs beyond the axis
+    std::optional<double> median_ns, largest_ns;
+  };
+  double from_ns = 0, bin_ns = 0;  // bin_ns: 0 if all times are equal
+  std::vector<Series> series;
+};
+
+using Part = std::variant<Paragraph, Table, List, Facts, Chart, RooflineChart, Distributions>;
+
+// Whether the part is a picture, which only screens draw; tables show the same values.
+inline bool IsPicture(const Part& part) {
+  return std::holds_alternative<RooflineChart>(part) || std::holds_alternative<Distributions>(part);
+}
+
+struct Section {
+  std::string title;  // "": none
+  Level level = Level::kUsual;
+  std::vector<Part> parts = {};
+
+  // Adds the part, unless it is an empty paragraph, list, table, or list of facts.
+  void AddUnlessEmpty(Part part);
+};
+
+struct Answer {
+  Text text;  // one sentence
+  Text rest;  // its precision: "95% CI [1.69, 1.83]"
+  Tone tone = Tone::kPlain;
+};
+
+// What readers must know to trust the document.
+struct Note {
+  Text text;
+  std::string label = "note";  // "precision", "warning"
+  Level level = Level::kUsual;
+};
+
+struct Document {
+  std::string title;
+  std::string section_kind;        // what the titles of sections name, as a CSV column: "pair"
+  std::vector<std::string> facts;  // next to the title: model, device, seconds
+  std::vector<Answer> answers;
+  std::string measured;       // below the answers: "10 interleaved launches x 4 rounds in 31 s"
+  bool answers_last = false;  // a screen shows the answers last
+  std::vector<Section> sections;
+  std::vector<Section> appendix;  // after the notes of a page
+  std::string notes_title;        // heading of the notes on a page; "": none
+  std::vector<Note> notes;
+  std::size_t screen_notes = SIZE_MAX;  // how many notes per label a screen shows
+  std::string hint;                     // shown on a screen without --all
+  std::string method;                   // how the results were obtained, shown on a page; "": none
+  std::optional<Span> span = {};  // determines the unit of times in texts; absent: each time has its own unit
+};
+
+// All sections, including the appendix.
+std::vector<const Section*> AllSections(const Document& document);
+
+// The facts as a table with the columns "name" and "value".
+Table MakeFactsTable(const Facts& facts);
+
+// The value as text for sentences, screens, and pages; a Time as a Duration.
+std::string TextOf(const Value& of);
+// The text; `span`, the document's, determines the unit and digits of its times.
+std::string TextOf(const Text& text, const std::optional<Span>& span);
+// The cell's tone; for a plain Speedup, the tone of its verdict.
+Tone ToneOf(const Cell& cell);
+
+// Title and facts: "etprof check · toy_cnn · linux-x86_64, 2 cores".
+std::string DocumentHeading(const Document& document);
+
+// "warning: ..."; a note with the default label is only its text.
+std::string TextOf(const Note& note, const std::optional<Span>& span);
+
+// Notes with these texts and one label.
+std::vector<Note> ToNotes(const std::vector<std::string>& texts, const std::string& label = "note");
+
+}  // namespace etprof::show

@@ -1,0 +1,196 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+#include <sstream>
+
+#include "core/json/json_members.h"
+#include "core/text/display_width.h"
+#include "show/formats.h"
+#include "show/formats/export/junit.h"
+#include "report/example_check.h"
+#include "report/suite/example_suite.h"
+#include "show/gates.h"
+
+namespace etprof {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+using example::MakeCheck;
+using example::MakeCheckPair;
+
+template <typename Render>
+std::string RenderCheck(const Render& render) {
+  std::ostringstream out;
+  render(out);
+  return out.str();
+}
+
+pugi::xml_document Junit(const CheckReport& check) {
+  pugi::xml_document document;
+  const std::string text =
+      RenderCheck([&](std::ostream& out) { RenderJunit(show::MakeTestSuite(check), out); });
+  EXPECT_TRUE(document.load_string(text.c_str())) << text;
+  return document;
+}
+
+std::string CheckHeadline(const CheckReport& check) {
+  return TextOf(show::MakeCheckDocument(check).answers.at(0).text, {});
+}
+
+TEST(CheckWords, Numbers) {
+  EXPECT_EQ(show::ChangeText(0.02), "+2.00%");
+  EXPECT_EQ(show::ChangeText(-0.25), "−25.0%");
+  EXPECT_EQ(show::ChangeText(3), "+300%");
+  EXPECT_EQ(show::ChangeText(0.09999), "+10.0%");
+  EXPECT_EQ(show::ChangeText(0.1, -0.001, 0.123), "+10.0% [−0.1%, +12.3%]");
+  EXPECT_EQ(show::ChangeText(0, -1, std::numeric_limits<double>::infinity()), "+0.00% [−100%, +∞]");
+}
+
+TEST(CheckWords, Conclusions) {
+  CheckReport check = MakeCheck();
+  EXPECT_EQ(CheckHeadline(check),
+            "FAIL: 1 of 4 comparisons exceeds a limit, 1 of 4 comparisons could not be measured, 1 of 4 "
+            "comparisons could not be decided");
+  check.pairs.resize(1);
+  check.decision = GateDecision::kPass;
+  check.error = false;
+  EXPECT_EQ(CheckHeadline(check), "PASS: 1 of 1 comparison is within its limits");
+  check.pairs = {MakeCheckPair("open", GateDecision::kInconclusive, 0.02)};
+  check.decision = GateDecision::kInconclusive;
+  EXPECT_EQ(CheckHeadline(check), "INCONCLUSIVE: 1 of 1 comparison could not be decided");
+  check.require_conclusive = true;
+  EXPECT_EQ(CheckHeadline(check), "FAIL: 1 of 1 comparison could not be decided");
+  check.pairs.clear();
+  EXPECT_EQ(CheckHeadline(check), "FAIL: nothing to check");
+}
+
+// The exit code, the JUnit file, and the JSON agree.
+TEST(CheckWords, FailedMeasurementIsAnErrorEvenWithRequireConclusive) {
+  CheckReport check = MakeCheck();
+  check.pairs.erase(check.pairs.begin(), check.pairs.begin() + 3);
+  check.decision = GateDecision::kInconclusive;
+  check.require_conclusive = true;
+  EXPECT_EQ(CheckHeadline(check), "ERROR: 1 of 1 comparison could not be measured");
+  EXPECT_EQ(check.Result(), "error");
+  EXPECT_STREQ(Junit(check).select_node("//testcase/error").node().attribute("type").value(), "measurement");
+  SuiteReport suite = example::MakeSuite();
+  suite.decision = GateDecision::kInconclusive;
+  suite.require_conclusive = true;
+  EXPECT_THAT(TextOf(show::MakeSuiteDocument(suite).answers.at(0).text, {}),
+              StartsWith("ERROR: 4 of 6 cells measured, 1 failed"));
+}
+
+TEST(CheckJunit, HasACaseForEachPair) {
+  const pugi::xml_document document = Junit(MakeCheck());
+  const pugi::xml_node suite = document.child("testsuites").child("testsuite");
+  EXPECT_EQ(suite.attribute("tests").as_int(), 4);
+  EXPECT_EQ(suite.attribute("failures").as_int(), 1);
+  EXPECT_EQ(suite.attribute("errors").as_int(), 1);
+  EXPECT_EQ(suite.attribute("skipped").as_int(), 1);
+  EXPECT_STREQ(suite.attribute("timestamp").value(), "2026-05-04T10:11:12");
+  double seconds = 0;
+  std::vector<std::string> outcomes;
+  for (const pugi::xml_node test : suite.children("testcase")) {
+    seconds += test.attribute("time").as_double();
+    outcomes.emplace_back(test.first_child().name());
+    EXPECT_THAT(test.attribute("classname").value(), HasSubstr("net <&\"> \\x1b[31m \\xff"));
+  }
+  EXPECT_THAT(outcomes, ElementsAre("system-out", "failure", "skipped", "error"));
+  EXPECT_DOUBLE_EQ(seconds, 8);
+  const pugi::xml_node failure = suite.select_node("testcase[2]/failure").node();
+  EXPECT_STREQ(failure.attribute("message").value(),
+               "latency: 1.00 ms -> 1.10 ms, +10.0% [+9.0%, +11.0%], allowed +2%: FAIL");
+  EXPECT_THAT(failure.text().get(),
+              AllOf(HasSubstr("Convolution (NHWC, F32) IGEMM #1: 1.00 ms -> 4.00 ms, +300% [+290%, +310%]"),
+                    HasSubstr("only in the candidate: Copy #3 (0.100 ms)"), HasSubstr("1 operator passes")));
+  EXPECT_STREQ(suite.select_node("testcase[4]/error").node().attribute("message").value(),
+               "the worker died: \"<x>\"");
+}
+
+TEST(CheckJunit, RequireConclusiveTurnsSkippedIntoFailure) {
+  CheckReport check = MakeCheck();
+  check.require_conclusive = true;
+  const pugi::xml_document document = Junit(check);
+  const pugi::xml_node suite = document.child("testsuites").child("testsuite");
+  EXPECT_EQ(suite.attribute("failures").as_int(), 2);
+  EXPECT_EQ(suite.attribute("skipped").as_int(), 0);
+  EXPECT_STREQ(suite.select_node("testcase[3]/failure").node().attribute("type").value(), "inconclusive");
+}
+
+TEST(CheckJson, HoldsEverything) {
+  const auto json =
+      nlohmann::json::parse(RenderCheck([](std::ostream& out) { WriteJson(MakeCheck(), 2, out); }));
+  EXPECT_EQ(json.at("result"), "fail");
+  EXPECT_EQ(json.at("pairs").size(), 4U);
+  EXPECT_EQ(json.at("pairs").at(3).at("result"), "error");
+  EXPECT_EQ(json.at("pairs").at(1).at("checks").size(), 3U);
+  EXPECT_EQ(json.at("pairs").at(1).at("checks").at(1).at("unit"), "bytes");
+  EXPECT_NEAR(json.at("pairs").at(1).at("moved_operators").at(0).at("growth").get<double>(), 3, 1e-12);
+  CheckReport infinite = MakeCheck();
+  infinite.pairs[0].items[0].verdict.high = std::numeric_limits<double>::infinity();
+  const auto other =
+      nlohmann::json::parse(RenderCheck([&](std::ostream& out) { WriteJson(infinite, 2, out); }));
+  EXPECT_TRUE(other.at("pairs").at(0).at("checks").at(0).at("growth_high").is_null());
+}
+
+TEST(CheckTerminal, ShowsEveryPairAndItsChanges) {
+  const std::string text = RenderCheck([](std::ostream& out) {
+    RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()), {.more = "here"}, out);
+  });
+  EXPECT_THAT(text, HasSubstr("+10.0% [+9.0%, +11.0%]"));
+  EXPECT_THAT(text, HasSubstr("Convolution (NHWC, F32) IGEMM #1: 1.00 ms -> 4.00 ms, +300%"));
+  EXPECT_THAT(text, HasSubstr("note    two sessions"));
+  EXPECT_THAT(text, HasSubstr("the worker died"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("Softmax")));  // operators that pass are counted, not listed
+  EXPECT_THAT(RenderCheck([](std::ostream& out) {
+                RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()), {.colors = true, .more = ""},
+                                       out);
+              }),
+              HasSubstr("\x1b[31mFAIL"));
+  const std::string all = RenderCheck([](std::ostream& out) {
+    RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()), {.all = true, .more = ""}, out);
+  });
+  EXPECT_THAT(text, HasSubstr("1 operator passes (--all shows them)"));
+  EXPECT_THAT(all, HasSubstr("Softmax"));
+  EXPECT_THAT(all, Not(HasSubstr("--all")));
+  for (const int width : {60, 80, 120}) {
+    std::istringstream lines(RenderCheck([&](std::ostream& out) {
+      RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()), {.width = width, .all = true, .more = ""},
+                             out);
+    }));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
+  }
+}
+
+TEST(CheckMarkdown, EveryRowHasAsManyCellsAsTheHeading) {
+  const std::string text = RenderCheck(
+      [](std::ostream& out) { RenderDocumentMarkdown(show::MakeCheckDocument(MakeCheck()), 2, out); });
+  EXPECT_THAT(text, HasSubstr("**FAIL: 1 of 4 comparisons exceeds a limit"));
+  EXPECT_THAT(text, HasSubstr("### slow \\| \\`one\\`\n"));
+  EXPECT_THAT(text, HasSubstr("operators that changed:\n\n- Convolution"));
+  EXPECT_THAT(text, HasSubstr("<details><summary>1 operator passes</summary>"));
+  std::istringstream lines(text);
+  std::string line;
+  int rows = 0;
+  while (std::getline(lines, line)) {
+    if (!line.starts_with("|")) continue;
+    int cells = 0;
+    for (std::size_t i = 1; i < line.size(); ++i) cells += line[i] == '|' && line[i - 1] != '\\';
+    EXPECT_EQ(cells, 6) << line;
+    ++rows;
+  }
+  EXPECT_EQ(rows,
+            5 * 2 + 6);  // five tables; one check per pair, one more for memory, and an operator that passes
+}
+
+}  // namespace
+}  // namespace etprof

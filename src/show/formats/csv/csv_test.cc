@@ -1,0 +1,100 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "core/text/csv_reader.h"
+#include "core/text/escape.h"
+#include "show/formats/csv/kit_files.h"
+#include "report/example_run.h"
+
+namespace etprof {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> Timeline(const Trace& trace, std::optional<std::size_t> run = std::nullopt) {
+  AttributeOptions options;
+  options.model_id = "net";
+  std::ostringstream out;
+  RenderTimelineCsv(trace, Attribute(trace, options), run, out);
+  return Lines(out.str());
+}
+
+TEST(TimelineCsv, HasOneRowPerEventWithExactTimes) {
+  const std::vector<std::string> lines = Timeline(example::MakeTrace(example::MakeInferences(2, 4'000'001)));
+  ASSERT_EQ(lines.size(), 1 + 2 * 8u);
+  EXPECT_EQ(
+      lines[0],
+      "model_id,name,type,delegate_backend,start_us,end_us,duration_ms,pct_total,node_id,run_index,block,"
+      "instruction,chain,self_ms,category,group,phase");
+  EXPECT_EQ(lines[1],
+            "net,native_call_mean.out,mean.out,,2,202.001,0.200001,3.8895,forward/0/kernel/0,0,Execute,0,0,"
+            "0.200001,REDUCTION,Other,first");
+  EXPECT_EQ(
+      lines[4],
+      "net,\"Convolution (NHWC, F32) IGEMM #1\",\"Convolution (NHWC, F32) IGEMM\",XnnpackBackend,542.004,"
+      "4542.005,4.000001,77.7906,forward/1/backend/"
+      "1,0,Execute,1,0,4.000001,CONV_STANDARD,Convolution,first");
+}
+
+TEST(TimelineCsv, WritesASingleRun) {
+  const std::vector<std::string> lines =
+      Timeline(example::MakeTrace(example::MakeInferences(3, 4'000'000)), 1);
+  ASSERT_EQ(lines.size(), 1 + 8u);
+  EXPECT_THAT(lines[1], HasSubstr(",1,Execute,"));
+}
+
+TEST(TimelineCsv, KeepsEventsOfAnIncompleteRun) {
+  Trace trace = example::MakeTrace(example::MakeInferences(2, 4'000'000));
+  Trace::Layout& cut = trace.layouts.back();
+  cut.name.pop_back();  // Method::execute
+  cut.source.pop_back();
+  cut.chain.pop_back();
+  cut.instruction.pop_back();
+  cut.delegate_id.pop_back();
+  trace.blocks.back().event_count -= 1;
+  const std::vector<std::string> lines = Timeline(trace);
+  ASSERT_EQ(lines.size(), 1 + 15u);
+  EXPECT_THAT(lines[9], HasSubstr(",,Execute,"));  // no run, no share, no operator
+}
+
+TEST(TimelineCsv, EmptyTraceGivesOnlyTheHeader) { EXPECT_EQ(Timeline({}).size(), 1u); }
+
+TEST(OperatorStatisticsCsv, AddsUpToTheWhole) {
+  std::ostringstream out;
+  const Profile profile = example::MakeProfile("off", 4'000'000);
+  RenderOperatorStatisticsCsv(profile, out);
+  const std::vector<std::string> lines = Lines(out.str());
+  ASSERT_EQ(lines.size(), 1 + profile.operators.size());
+  EXPECT_THAT(lines[1], HasSubstr("net,\"Convolution (NHWC, F32) IGEMM #1\""));
+  EXPECT_THAT(lines[1], HasSubstr("forward/1/backend/1,CONV_STANDARD,Convolution"));
+}
+
+TEST(CsvField, RoundTrips) {
+  for (const std::string text : {"", "plain", "a,b", "\"", "\"\"", "line\nbreak", "caf\xc3\xa9"}) {
+    const std::string csv = "name,other\n" + CsvField(text) + ",1\n";
+    CsvReader reader(csv, "a.csv");
+    std::vector<std::string_view> fields;
+    ASSERT_TRUE(reader.Next(fields));
+    ASSERT_TRUE(reader.Next(fields));
+    EXPECT_EQ(fields[0], text);
+  }
+}
+
+TEST(CsvField, QuotesByRfc4180) {
+  EXPECT_EQ(CsvField("plain"), "plain");
+  EXPECT_EQ(CsvField("a,b"), "\"a,b\"");
+  EXPECT_EQ(CsvField("say \"x\""), "\"say \"\"x\"\"\"");
+  EXPECT_EQ(CsvField("two\nlines"), "\"two\nlines\"");
+}
+
+}  // namespace
+}  // namespace etprof

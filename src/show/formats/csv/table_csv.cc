@@ -1,0 +1,419 @@
+#include "show/formats/csv/table_csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/json/json_schema_of.h"
+#include "core/text/csv_members.h"
+#include "core/views.h"
+#include "measure/instructions/instructions.h"
+#include "measure/store/counters.h"
+#include "measure/store/latency_csv.h"
+#include "measure/store/run_files.h"
+#include "profile/timeline/timeline_row.h"
+#include "show/formats/csv/csv_table.h"
+#include "show/formats/csv/kit_files.h"
+
+namespace etprof {
+namespace {
+
+using D = stats::Distribution;
+
+// Identifies the experiment of a row. Every table except the comparison begins with these columns.
+struct ExperimentCsvRow {
+  const Report& report;
+  const ReportExperiment& experiment;
+
+  static void Describe(auto& v) {
+    using Of = const ExperimentCsvRow&;
+    v("model_id",
+      [](Of of) {
+        const auto& profile = of.experiment.profile;
+        return profile && !profile->model_id.empty() ? profile->model_id : of.report.model_id;
+      },
+      {.meaning = kModelId});
+    v("experiment", [](Of of) { return of.report.run.experiments[of.experiment.index].name; },
+      {.meaning = kExperimentName});
+    v("label", [](Of of) { return of.experiment.label; }, {.meaning = kExperimentLabel});
+    v("threads", [](Of of) { return of.experiment.threads; }, kThreadsOfPool);
+  }
+};
+
+struct LatencyCsvRow : ExperimentCsvRow {
+  const D& of = experiment.latency;
+
+  static void Describe(auto& v) {
+    ExperimentCsvRow::Describe(v);
+    using L = const LatencyCsvRow&;
+    const auto bound = [&](const char* key, double LatencyInterval::*member) {
+      v(
+          key,
+          [member](L row) {
+            return row.experiment.interval ? std::optional(*row.experiment.interval.*member) : std::nullopt;
+          },
+          kMs.WithMeaning("of the median, over launches"));
+    };
+    v("latency_from", [](L row) { return row.experiment.LatencySource(); }, kLatencySource);
+    v("runs", &D::n, {.meaning = kRunsOfLatency});
+    v("median_ms", &D::p50, kMs.WithMeaning(kMedianOfLatency));
+    v("mean_ms", &D::mean, kMs.WithMeaning(kMeanOfRuns));
+    v("sd_ms", &D::sd, kMs.WithMeaning(kSdOfRuns));
+    v("cv", &D::cv, {.meaning = kMeaningOfCv});
+    v("min_ms", &D::min, kMs.WithMeaning(kMinOfRuns));
+    v("max_ms", &D::max, kMs.WithMeaning(kMaxOfRuns));
+    v("p90_ms", &D::p90, kMs.WithMeaning(kP90OfRuns));
+    v("p95_ms", &D::p95, kMs.WithMeaning(kP95OfRuns));
+    v("p99_ms", &D::p99, kMs.WithMeaning(kP99OfRuns));
+    v("mad_ms", &D::mad, kMs.WithMeaning("median absolute deviation"));
+    v("trimmed_mean_5_ms", &D::trimmed_mean_5, kMs.WithMeaning("without the lowest and highest 5%"));
+    v("trimmed_mean_10_ms", &D::trimmed_mean_10, kMs.WithMeaning("without the lowest and highest 10%"));
+    v("outliers", &D::outliers, {.meaning = "outside Tukey's fences"});
+    bound("interval_low_ms", &LatencyInterval::low);
+    bound("interval_high_ms", &LatencyInterval::high);
+    v("first_run_ms", [](L row) { return row.experiment.first_run; }, kMs.WithMeaning(kFirstRun));
+    v("load_ms", [](L row) { return row.experiment.load; }, kMs.WithMeaning(kLoadTime));
+    v("peak_rss_bytes", [](L row) { return row.experiment.peak_rss; }, {.meaning = kPeakRss});
+  }
+};
+
+// `kColumn`: name of the column with the rows' names. `kMeaning`: its meaning.
+template <const char* kColumn, const char* kMeaning>
+struct BreakdownCsvRow : ExperimentCsvRow {
+  const Breakdown& whole;
+  const AdditiveRow& row;
+
+  static void Describe(auto& v) {
+    ExperimentCsvRow::Describe(v);
+    using Of = const BreakdownCsvRow&;
+    v(kColumn, [](Of of) { return of.row.name; }, {.meaning = kMeaning});
+    v("total_ms", [](Of of) { return of.row.total; }, kSelfTotal);
+    v(
+        "mean_ms", [](Of of) { return QuotientIfDefined(of.row.total, of.whole.runs); },
+        kMs.WithMeaning(kMeanOverRuns));
+    v("pct_total", [](Of of) { return MaybePercent(of.row.total, of.whole.total); },
+      {.meaning = kPercentOfMethod});
+    v("operators", [](Of of) { return of.row.operators; }, {.meaning = kOperatorsOfRow});
+    v("runs", [](Of of) { return of.whole.runs; }, {.meaning = kRunsOfCommonSet});
+  }
+};
+
+struct OperatorCsvRow : ExperimentCsvRow {
+  const OperatorRow& row;
+
+  const Profile& profile() const { return *experiment.profile; }
+  const Operator& op() const { return profile().operators[row.op]; }
+  Work work() const { return profile().program ? profile().program->operators[row.op].work : Work(); }
+
+  static void Describe(auto& v) {
+    ExperimentCsvRow::Describe(v);
+    using Of = const OperatorCsvRow&;
+    const auto ms = [&](const char* name, auto member, std::string_view meaning) {
+      v(name, [member](Of of) { return of.row.self.*member; }, kMs.WithMeaning(meaning));
+    };
+    v("key", [](Of of) { return KeyText(of.op().key); }, {.meaning = kKeyAsNodeId});
+    v("name", [](Of of) { return of.op().name; }, {.meaning = kNameInInspector});
+    v("type", [](Of of) { return of.op().type; }, {.meaning = kOperatorType});
+    v("delegate_backend", [](Of of) { return of.op().backend; }, kOperatorBackend);
+    v("category", [](Of of) { return of.op().category.name; }, {.meaning = kOperatorCategory});
+    v("group", [](Of of) { return GroupName(of.op().category.group); }, {.meaning = kOperatorGroup});
+    v("portable", [](Of of) { return of.op().portable; }, {.meaning = "1: a kernel that is not delegated"});
+    v("runs", [](Of of) { return of.row.runs; }, {.meaning = kRunsOfOperator});
+    v("total_ms", [](Of of) { return of.row.total_self; }, kSelfTotal);
+    v(
+        "mean_ms", [](Of of) { return of.row.mean_self; },
+        kMs.WithMeaning("`total_ms` over all runs of the common set: it adds up over operators"));
+    v("pct_total", [](Of of) { return MaybePercent(of.row.total_self, of.experiment.groups.total); },
+      {.meaning = kPercentOfMethod});
+    ms("p50_ms", &D::p50, kSelfMedian);
+    ms("p90_ms", &D::p90, kP90OfRuns);
+    ms("p99_ms", &D::p99, kP99OfRuns);
+    ms("min_ms", &D::min, kMinOfRuns);
+    ms("max_ms", &D::max, kMaxOfRuns);
+    ms("sd_ms", &D::sd, kSdOfRuns);
+    v("cv", [](Of of) { return of.row.self.cv; }, {.meaning = kMeaningOfCv});
+    v("layer", [](Of of) { return LayerName(of.profile(), of.row.op); }, {.meaning = kInnermostModule});
+    v("source", [](Of of) { return SourceLineName(of.profile(), of.row.op); }, {.meaning = kSourceLine});
+    v("macs", [](Of of) { return of.work().macs; },
+      {.meaning = "multiply-accumulates of one run; empty: not known"});
+    v("bytes", [](Of of) { return of.work().bytes; },
+      {.meaning = "read and written by one run; empty: not known"});
+  }
+};
+
+struct DelegateValueCsvRow : ExperimentCsvRow {
+  const ReportedValue& value;
+
+  static void Describe(auto& v) {
+    ExperimentCsvRow::Describe(v);
+    using Of = const DelegateValueCsvRow&;
+    v("delegate_backend", [](Of of) { return of.value.backend; },
+      {.meaning = "that reports it; empty: not known", .or_null = true});
+    v("instruction", [](Of of) { return of.value.instruction; }, {.meaning = "of the delegate call"});
+    v("name", [](Of of) { return of.value.name; }, {.meaning = "of the event that holds the value"});
+    v("kind", [](Of of) { return of.value.kind; },
+      {.meaning = "what the value is (docs/concepts/kernels.md)"});
+    v("unit", [](Of of) { return of.value.unit; },
+      {.meaning = "of the value; empty: not known", .or_null = true});
+    v("median", [](Of of) { return of.value.values.p50; }, {.meaning = "over `runs`, in `unit`"});
+    v("min", [](Of of) { return of.value.values.min; }, {.meaning = "over `runs`, in `unit`"});
+    v("max", [](Of of) { return of.value.values.max; }, {.meaning = "over `runs`, in `unit`"});
+    v("runs", [](Of of) { return of.value.values.n; },
+      {.meaning = "that reported it, of those that `median`, `min`, and `max` are of"});
+  }
+};
+
+// A module; or (depth absent) another row of the table by layer.
+struct LayerCsvRow : ExperimentCsvRow {
+  std::string name, type;
+  std::optional<int> depth;
+  Nanoseconds total, self;
+  std::size_t operators;
+
+  const Breakdown& whole() const { return experiment.by_layer; }
+
+  static void Describe(auto& v) {
+    ExperimentCsvRow::Describe(v);
+    using Of = const LayerCsvRow&;
+    v("layer", &LayerCsvRow::name, {.meaning = "path of the module, or the name of what runs in none"});
+    v("type", &LayerCsvRow::type,
+      {.meaning = "class of the module; empty: not known, or no module", .or_null = true});
+    v("depth", &LayerCsvRow::depth, {.meaning = "of the module; 0: the model; empty: no module"});
+    v("total_ms", &LayerCsvRow::total,
+      {.meaning = "self time of all that runs in it, over the common set; modules are nested", .scale = 1e6});
+    v(
+        "mean_ms", [](Of of) { return QuotientIfDefined(of.total, of.whole().runs); },
+        kMs.WithMeaning(kMeanOverRuns));
+    v("pct_total", [](Of of) { return MaybePercent(of.total, of.whole().total); },
+      {.meaning = "of `Method::execute`"});
+    v("self_ms", &LayerCsvRow::self, {.meaning = "of `total_ms`, what is in no inner module", .scale = 1e6});
+    v("operators", &LayerCsvRow::operators, {.meaning = "distinct ones that run in it"});
+    v("runs", [](Of of) { return of.whole().runs; }, {.meaning = kRunsOfCommonSet});
+  }
+};
+
+struct ComparisonCsvRow {
+  const Report& report;
+  const ReportComparison& pair;
+  std::string what, name, baseline_key, candidate_key;
+  Quantity quantity;
+  bool judged = true;
+
+  // An operator that one variant lacks takes no time there.
+  std::optional<double> Delta() const {
+    if (!quantity.baseline_ns && !quantity.candidate_ns) return std::nullopt;
+    return quantity.candidate_ns.value_or(0) - quantity.baseline_ns.value_or(0);
+  }
+
+  static void Describe(auto& v) {
+    using Of = const ComparisonCsvRow&;
+    v("baseline", [](Of of) { return of.pair.comparison.baseline_label; },
+      {.meaning = "label of the baseline"});
+    v("candidate", [](Of of) { return of.pair.comparison.candidate_label; },
+      {.meaning = "label of the candidate"});
+    v("threads", [](Of of) { return of.report.experiments[of.pair.candidate].threads; },
+      {.meaning = "of the candidate's thread pool", .least = 1});
+    v("what", &ComparisonCsvRow::what,
+      {.meaning = "what the row's times are of; `whole`: `Method::execute`",
+       .choices = "latency|whole|group|category|layer|source|delegate|operator"});
+    v("name", &ComparisonCsvRow::name,
+      {.meaning = "of the group, category, layer, line, delegate, or operator"});
+    const auto key = [&](const char* column, std::string ComparisonCsvRow::*member) {
+      v(column, member,
+        {.meaning = "of the operator there, as `node_id` of timelines; empty: none, or no row of an operator",
+         .or_null = true});
+    };
+    key("baseline_key", &ComparisonCsvRow::baseline_key);
+    key("candidate_key", &ComparisonCsvRow::candidate_key);
+    const MemberInfo of_row =
+        kMs.WithMeaning("median of a latency, mean `Method::execute`, or mean self time");
+    v("baseline_ms", [](Of of) { return of.quantity.baseline_ns; }, of_row);
+    v("candidate_ms", [](Of of) { return of.quantity.candidate_ns; }, of_row);
+    v("delta_ms", &ComparisonCsvRow::Delta, {.meaning = "candidate minus baseline", .scale = 1e6});
+    v.Flat([](Of of) { return of.quantity.EstimateUnlessEmulated(); }, {.or_null = true});
+    v("verdict", [](Of of) { return of.judged ? std::optional(of.quantity.verdict) : std::nullopt; },
+      {.meaning = kVerdict});
+  }
+};
+
+void WriteLatency(const Report& report, std::ostream& out) {
+  CsvWriter<LatencyCsvRow> rows(out);
+  for (const ReportExperiment& experiment : report.experiments) rows.Row({{report, experiment}});
+}
+
+template <typename Row>
+void WriteBreakdowns(const Report& report, const Breakdown ReportExperiment::*member, std::ostream& out) {
+  CsvWriter<Row> rows(out);
+  for (const ReportExperiment& experiment : report.experiments) {
+    const Breakdown& breakdown = experiment.*member;
+    for (const AdditiveRow& row : breakdown.rows) rows.Row({{report, experiment}, breakdown, row});
+  }
+}
+
+void WriteOperators(const Report& report, std::ostream& out) {
+  CsvWriter<OperatorCsvRow> rows(out);
+  for (const ReportExperiment& experiment : report.experiments) {
+    for (const OperatorRow& row : experiment.operators) rows.Row({{report, experiment}, row});
+  }
+}
+
+void WriteDelegateValues(const Report& report, std::ostream& out) {
+  CsvWriter<DelegateValueCsvRow> rows(out);
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (!experiment.profile) continue;
+    for (const ReportedValue& value : experiment.profile->reported) rows.Row({{report, experiment}, value});
+  }
+}
+
+// Writes the modules, each with everything that runs in it, then rows for what runs in no module.
+void WriteLayers(const Report& report, std::ostream& out) {
+  CsvWriter<LayerCsvRow> rows(out);
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (experiment.layers.empty()) continue;
+    std::set<std::string> modules;
+    for (const LayerRow& layer : experiment.layers) {
+      modules.insert(layer.path);
+      rows.Row({{report, experiment},
+                layer.path,
+                layer.type,
+                layer.depth,
+                layer.total,
+                layer.self,
+                layer.operators.size()});
+    }
+    for (const AdditiveRow& row : experiment.by_layer.rows) {
+      if (modules.contains(row.name) || row.total == 0) continue;
+      rows.Row({{report, experiment},
+                row.name,
+                "",
+                std::nullopt,
+                row.total,
+                row.total,
+                static_cast<std::size_t>(row.operators)});
+    }
+  }
+}
+
+void WriteComparisons(const Report& report, std::ostream& out) {
+  CsvWriter<ComparisonCsvRow> rows(out);
+  for (const ReportComparison& pair : report.comparisons) {
+    const Comparison& comparison = pair.comparison;
+    const auto add = [&](const char* what, const DeltaRow& row) {
+      Quantity quantity = row.quantity;
+      quantity.baseline_ns = QuotientIfDefined(row.baseline_total, comparison.baseline_runs);
+      quantity.candidate_ns = QuotientIfDefined(row.candidate_total, comparison.candidate_runs);
+      rows.Row({report, pair, what, row.name, "", "", quantity, row.name != "Clipped"});
+    };
+    rows.Row({report, pair, "latency", "median", "", "", comparison.latency});
+    Quantity whole;
+    whole.baseline_ns = QuotientIfDefined(comparison.baseline_total, comparison.baseline_runs);
+    whole.candidate_ns = QuotientIfDefined(comparison.candidate_total, comparison.candidate_runs);
+    if (whole.baseline_ns && whole.candidate_ns)
+      rows.Row({report, pair, "whole", "Method::execute", "", "", whole, false});
+    for (const DeltaRow& row : comparison.groups) add("group", row);
+    for (const DeltaRow& row : comparison.categories) add("category", row);
+    for (const LayerDelta& layer : pair.layers) add("layer", layer.row);
+    for (const DeltaRow& row : pair.by_source) add("source", row);
+    for (const DeltaRow& row : pair.by_delegate) add("delegate", row);
+    const ReportExperiment& baseline_experiment = report.experiments[pair.baseline];
+    const ReportExperiment& candidate_experiment = report.experiments[pair.candidate];
+    for (const OperatorMatch& match : comparison.operators) {
+      const Operator* a = match.baseline ? &baseline_experiment.profile->operators[*match.baseline] : nullptr;
+      const Operator* b =
+          match.candidate ? &candidate_experiment.profile->operators[*match.candidate] : nullptr;
+      rows.Row({report, pair, "operator", b != nullptr ? b->name : a->name,
+                a != nullptr ? KeyText(a->key) : "", b != nullptr ? KeyText(b->key) : "", match.quantity});
+    }
+    if (whole.baseline_ns && whole.candidate_ns)
+      add("operator", {"Clipped", comparison.baseline_clipped, comparison.candidate_clipped, {}});
+  }
+}
+
+struct NamedTable {
+  std::string name;
+  std::function<void(const Report&, std::ostream&)> render;
+  nlohmann::ordered_json (*schema)(std::string_view title, std::string_view description);
+  std::string_view rows;
+};
+
+constexpr char kGroup[] = "group", kCategory[] = "category", kSource[] = "source", kDelegate[] = "delegate";
+constexpr char kWhatItComputes[] =
+    "what its operators compute; `Clipped`: time that spans claimed outside of "
+    "their parent, or twice";
+constexpr char kLineOfModel[] = "file and line of the model, or the name of what has none";
+constexpr char kBackendAndInstruction[] =
+    "backend and instruction of its call, `portable`, or the name of what neither ran";
+
+template <const char* kColumn, const char* kMeaning>
+NamedTable BreakdownTable(const char* name, const Breakdown ReportExperiment::*member) {
+  return {name,
+          [=](const Report& report, std::ostream& out) {
+            WriteBreakdowns<BreakdownCsvRow<kColumn, kMeaning>>(report, member, out);
+          },
+          MakeSchema<BreakdownCsvRow<kColumn, kMeaning>>, kColumn};
+}
+
+const std::vector<NamedTable>& NamedTables() {
+  static const std::vector<NamedTable> tables = {
+      {"operators", WriteOperators, MakeSchema<OperatorCsvRow>, "operator"},
+      BreakdownTable<kGroup, kWhatItComputes>("groups", &ReportExperiment::groups),
+      BreakdownTable<kCategory, kWhatItComputes>("categories", &ReportExperiment::categories),
+      {"latency", WriteLatency, MakeSchema<LatencyCsvRow>, "experiment"},
+      {"comparison", WriteComparisons, MakeSchema<ComparisonCsvRow>, "time of a pair"},
+      {"layers", WriteLayers, MakeSchema<LayerCsvRow>, "module, then one per layer without a module"},
+      BreakdownTable<kSource, kLineOfModel>("sources", &ReportExperiment::by_source),
+      BreakdownTable<kDelegate, kBackendAndInstruction>("delegates", &ReportExperiment::by_delegate),
+      {"delegate_values", WriteDelegateValues, MakeSchema<DelegateValueCsvRow>,
+       "value that a delegate reports"},
+      {"ladder", RenderLadderCsv, LadderCsvSchema, "time at a level and a number of threads"}};
+  return tables;
+}
+
+}  // namespace
+
+const std::vector<std::string>& ReportTableNames() {
+  static const std::vector<std::string> names = MapEach(NamedTables(), &NamedTable::name);
+  return names;
+}
+
+void RenderReportTableCsv(const Report& report, const std::string& table, std::ostream& out) {
+  std::ranges::find(NamedTables(), table, &NamedTable::name)->render(report, out);
+}
+
+void RenderSustainedCsv(const Sustained& sustained, std::ostream& out) {
+  CsvWriter<SustainedPoint> rows(out);
+  for (const SustainedPoint& point : sustained.points) rows.Row(point);
+}
+
+std::map<std::string, nlohmann::ordered_json> CsvSchemas() {
+  std::map<std::string, nlohmann::ordered_json> schemas = KitCsvSchemas();
+  for (const NamedTable& table : NamedTables()) {
+    schemas["--csv=" + table.name] = table.schema(fmt::format("`etprof analyze --csv={}`", table.name),
+                                                  fmt::format("One row per {}.", table.rows));
+  }
+  schemas["_timeline.csv"] = MakeSchema<TimelineRow>(
+      "`<stem>_exec_all_runs_timeline.csv`, `<stem>_exec_run0_timeline.csv`",
+      "One row per event of the `Execute` blocks, in the file's order (children before "
+      "parents), including the "
+      "framework's own spans. `run0` is the first run alone.");
+  schemas[kLatencySuffix] = MakeSchema<LatencyRow>(
+      "`<stem>_latency.csv`", "One row per run, in order. Rows of runs that were not clean are included.");
+  schemas[kCountersSuffix] =
+      MakeSchema<CountersCsv>("`<stem>_counters.csv`",
+                              "One row per operator, delegate call, and method "
+                              "(docs/guides/bottlenecks.md). All threads are counted.");
+  schemas[kInstructionsSuffix] = MakeSchema<InstructionsRow>(
+      "`<stem>_instructions.csv`", "One row for the method and per operator (docs/guides/instructions.md).");
+  schemas[kValuesFile] =
+      MakeSchema<ValuesRow>("`values.csv`",
+                            "One row per operator that two variants have, in the order of execution "
+                            "(docs/guides/values.md).");
+  schemas[kKernelsSuffix] = KernelsCsvSchema();
+  schemas[kSustainedSuffix] = MakeSchema<SustainedPoint>("`<stem>_sustained.csv`", "One row per burst.");
+  return schemas;
+}
+
+}  // namespace etprof

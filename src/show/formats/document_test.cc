@@ -1,0 +1,640 @@
+#include "show/formats.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/json/json.h"
+#include "core/text/display_width.h"
+#include "core/views.h"
+#include "show/formats/example_documents.h"
+#include "show/formats/formats_testing.h"
+#include "show/formats/printed_table.h"
+#include "report/example_devices.h"
+#include "report/ladder/example_ladder.h"
+#include "show/subjects/run/report_parts.h"
+
+namespace etprof {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+using example::MakeAllPartsDocument;
+using example::MakeCountersRow;
+using Json = nlohmann::json;
+
+std::string RenderScreen(const show::Document& document, const TerminalOptions& options) {
+  std::ostringstream out;
+  RenderDocumentTerminal(document, options, out);
+  return out.str();
+}
+std::string RenderPage(const show::Document& document) {
+  std::ostringstream out;
+  RenderDocumentMarkdown(document, 1, out);
+  return out.str();
+}
+std::string RenderCsv(const show::Document& document, const std::string& table) {
+  std::ostringstream out;
+  RenderDocumentCsv(document, table, out);
+  return out.str();
+}
+
+TEST(DocumentTerminal, ShowsTheShortFormAndNamesTheRest) {
+  const std::string text = RenderScreen(MakeAllPartsDocument(), {.more = "there"});
+  EXPECT_THAT(text, testing::StartsWith("all <of> it · a fact\n"));
+  EXPECT_THAT(text, testing::EndsWith("the answer\n"));
+  EXPECT_THAT(text, AllOf(HasSubstr("usual words"), Not(HasSubstr("words of a page")), Not(HasSubstr("two")),
+                          HasSubstr("More (--all shows them)"), Not(HasSubstr("folded away")),
+                          HasSubstr("and 1 more (--all shows them)"), Not(HasSubstr("line 2")),
+                          HasSubstr("and 2 more (--all shows them)"), Not(HasSubstr("second"))));
+  EXPECT_THAT(text, AllOf(HasSubstr("name, ms"), HasSubstr("2.500"), HasSubstr("2.00 MB"), HasSubstr("1,204"),
+                          HasSubstr("3.25 GHz"), HasSubstr("[2.000, 2.250]"),
+                          HasSubstr("+10.0% [+9.0%, +11.0%]"), HasSubstr("—")));
+  EXPECT_THAT(text, AllOf(HasSubstr("67.1 M"), HasSubstr("0.050 [0.040, 0.060]"),
+                          HasSubstr("  known  a value"), Not(HasSubstr("three")), Not(HasSubstr("FLOP"))));
+  EXPECT_THAT(text, AllOf(HasSubstr("rising      ▁▅ █  1.00 ms to 3.00 ms"), HasSubstr("note    a note"),
+                          HasSubstr("report  there")));
+  EXPECT_THAT(RenderScreen(MakeAllPartsDocument(), {.colors = true, .more = ""}),
+              AllOf(HasSubstr("\x1b[31mworse"), HasSubstr("\x1b[32mthe answer")));
+}
+
+TEST(DocumentTerminal, ShowsEverythingWithAll) {
+  const std::string text = RenderScreen(MakeAllPartsDocument(), {.all = true, .more = ""});
+  EXPECT_THAT(text, AllOf(HasSubstr("words of a page"), HasSubstr("line 2"), HasSubstr("folded away"),
+                          HasSubstr("third"), HasSubstr("two"), Not(HasSubstr("--all"))));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("  FLOP/s\n"), HasSubstr("top"), HasSubstr("  below\n"),
+                    HasSubstr("     point, ms   time\n  A  placed     4.000\n     small      1.000\n")));
+}
+
+TEST(DocumentTerminal, WrappedTextIsComplete) {
+  const std::string path = "/a/" + std::string(90, 'p') + "/" + std::string(60, 'q');
+  show::Document document;
+  show::Table table{
+      "few", "", {show::Left("name"), show::Left("where", "").WithWrapping()}, {{"x", "in " + path}}};
+  document.sections = {{"", show::Level::kUsual, {std::move(table)}}};
+  std::string shown;
+  std::istringstream lines(RenderScreen(document, {.width = 60, .more = ""}));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(DisplayWidth(line), 60);
+    if (line.size() > 9) shown += line.substr(8);
+  }
+  EXPECT_THAT(shown, HasSubstr(path));
+}
+
+TEST(DocumentTerminal, EmptyFirstColumnIsKept) {
+  for (const std::string note : {"shown", ""}) {
+    show::Document document;
+    show::Table table{
+        "cells", "", {show::Left("name"), show::Left("note"), show::Left("reason")}, {{"", note, ""}}};
+    document.sections = {{"", show::Level::kUsual, {std::move(table)}}};
+    for (const bool all : {false, true})
+      EXPECT_THAT(RenderScreen(document, {.all = all, .more = ""}), HasSubstr(note));
+    EXPECT_THAT(RenderPage(document), HasSubstr(note));
+  }
+}
+
+TEST(DocumentTerminal, RemedyIsBelowTheFindingAndASeparateColumnInOtherFormats) {
+  const show::Document document = example::ExaminationDocument();
+  EXPECT_EQ(RenderScreen(document, {.more = ""}),
+            "etprof doctor\n\n"
+            "  profile\n\n"
+            "  state    check       found\n"
+            "  ok       runner      0.1.0, /here|there\n"
+            "  warning  steadiness  a virtual machine\n"
+            "                       -> use another\n\n"
+            "  devices over adb\n\n"
+            "  state    check  found\n"
+            "  missing  adb    not found\n"
+            "                  -> get it\n\n"
+            "  not ready  devices over adb (no adb)\n\n"
+            "this machine can measure\n");
+  EXPECT_EQ(RenderCsv(document, "checks"),
+            "commands,state,check,found,remedy\n"
+            "profile,ok,runner,\"0.1.0, /here|there\",\n"
+            "profile,warning,steadiness,a virtual machine,use another\n"
+            "devices over adb,missing,adb,not found,get it\n");
+}
+
+TEST(DocumentTerminal, KeepsToItsWidth) {
+  show::Document document = MakeAllPartsDocument();
+  auto& table = std::get<show::Table>(document.sections[0].parts[3]);
+  table.rows.push_back({std::string(90, 'n'), show::Cell(), std::string(90, 'x')});
+  for (const int width : {60, 80, 120}) {
+    std::istringstream lines(RenderScreen(document, {.width = width, .all = true, .more = ""}));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
+  }
+}
+
+TEST(DocumentMarkdown, HasEverythingThatIsNotAvailableElsewhere) {
+  const std::string text = RenderPage(MakeAllPartsDocument());
+  EXPECT_THAT(text, testing::StartsWith("# all &lt;of&gt; it · a fact\n\n**the answer**\n"));
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr("## one\n"), HasSubstr("### Values\n"), HasSubstr("## two\n"),
+            HasSubstr("words of a page"), HasSubstr("- line 2\n"), HasSubstr("| words | a\\|b | x |"),
+            HasSubstr("| name, ms |"), HasSubstr("| time | 2.500 | x |"),
+            HasSubstr("| speedup | 2.00x | x |"), HasSubstr("| scaling | 2.00x, 50"),
+            HasSubstr("| bounds | \\[2.000, 2.250\\] | x |"), HasSubstr("third"),
+            HasSubstr("<details><summary>More</summary>\n\n| name |"), HasSubstr("and 2 more in a file"),
+            HasSubstr("| known | a value |"), HasSubstr("| amount | 67.1 M | x |"),
+            HasSubstr("<details><summary>three</summary>"), HasSubstr("| placed | 4.000 |"),
+            Not(HasSubstr("| small |")), HasSubstr("and 1 more (time 1.000 ms) in a file"),
+            Not(HasSubstr("FLOP")), HasSubstr("- a note"), HasSubstr("the method")));
+}
+
+// Only JSON keeps the values in texts separate; the other formats write them in the unit and with the digits
+// of the document.
+TEST(DocumentMarkdown, EmptySectionHasNoHeading) {
+  const show::Table empty{.id = "empty", .title = "no rows", .columns = {show::Left("name")}};
+  show::Document document;
+  document.title = "title";
+  document.sections = {{"nothing", show::Level::kUsual, {empty}}, {"folded", show::Level::kFolded, {empty}}};
+  EXPECT_EQ(RenderPage(document), "# title\n\n");
+}
+
+TEST(DocumentTexts, EveryFormatWritesValuesInTexts) {
+  const char* const texts[] = {"a part takes 0.500 of 1.500 ms (33%)", "an item of 2.500 ms", "or <0.001 ms",
+                               "a note of 1.250 ms"};
+  const std::string screen = RenderScreen(MakeAllPartsDocument(), {.all = true, .more = ""});
+  std::ostringstream page;
+  RenderDocumentJson(MakeAllPartsDocument(), page);
+  for (const std::string text : texts) {
+    EXPECT_THAT(screen, HasSubstr(text));
+    EXPECT_THAT(page.str(), HasSubstr(text));
+    EXPECT_THAT(read::Unescaped(RenderPage(MakeAllPartsDocument())), HasSubstr(text));
+  }
+  const Json parts = Json::parse(page.str())["sections"][0]["parts"];
+  const Json& values = parts[parts.size() - 2]["paragraph"]["values"];
+  ASSERT_EQ(values.size(), 3U);
+  EXPECT_EQ(values[0], Json::parse(R"({"kind":"time","text":"0.500","value":500000.0,"unit":"ns"})"));
+  EXPECT_EQ(values[1], Json::parse(R"({"kind":"time","text":"1.500 ms","value":1500000.0,"unit":"ns"})"));
+  EXPECT_EQ(values[2]["kind"], "share");
+  EXPECT_EQ(parts.back()["list"]["items"][0]["values"][0]["value"], 2.5e6);
+  EXPECT_FALSE(parts[0]["paragraph"].contains("values"));
+}
+
+TEST(DocumentTables, PartsAddUpAsPrinted) {
+  using Role = show::Row::Role;
+  show::Document document;
+  show::Table table{"parts",
+                   "",
+                   {{"part", "part"}, {"time", "time", true}, {"share", "share", true, 0, true}},
+                   {{{"a", show::Time{1.0004e6}, show::Share{0.5}}, Role::kPart},
+                    {{"b", show::Time{1.0003e6}, show::Share{0.25}}, Role::kPart},
+                    {{"sum", show::Time{2.0007e6}}, Role::kSum},
+                    {{"rest", show::Time{0.0003e6}}, Role::kPart},
+                    {{"whole", show::Time{2.0010e6}}, Role::kSum},
+                    {{"tiny", show::Time{1}}}}};
+  for (show::Row& row : table.rows) row.cells.resize(3, std::string());
+  document.sections = {{"", show::Level::kUsual, {std::move(table)}}};
+  EXPECT_EQ(RenderScreen(document, {.width = 60, .more = ""}),
+            "  part, ms    time  share\n"
+            "  a          1.001    50%  ████████████████\n"
+            "  b          1.000    25%  ████████\n"
+            "  sum        2.001\n"
+            "  rest      <0.001\n"
+            "  whole      2.001\n"
+            "  tiny      <0.001\n\n");
+  EXPECT_THAT(RenderPage(document),
+              AllOf(HasSubstr("| a | 1.001 | 50% |"), HasSubstr("| whole | 2.001 |  |")));
+}
+
+TEST(DocumentCsv, EmptyTableGivesOnlyTheHeading) {
+  show::Document document = MakeAllPartsDocument();
+  std::get<show::Table>(document.sections[0].parts[3]).rows.clear();
+  EXPECT_EQ(RenderCsv(document, "values"), "section,name,value,note\n");
+  EXPECT_THAT(RenderPage(document), Not(HasSubstr("### Values")));
+  EXPECT_THAT(RenderScreen(document, {.all = true, .more = ""}), Not(HasSubstr("value  note")));
+}
+
+TEST(DocumentCsv, EveryColumnHasATitle) {
+  show::Document document;
+  document.sections = {{"one", show::Level::kUsual, {MakeAllPartsDocument().sections[0].parts[3]}}};
+  EXPECT_THAT(RenderCsv(document, "values"), testing::StartsWith("section,name,"));
+  document.sections[0].title.clear();
+  EXPECT_THAT(RenderCsv(document, "values"), testing::StartsWith("name,"));
+  EXPECT_THAT(RenderCsv(document, "values"), HasSubstr("\nwords,"));
+}
+
+TEST(DocumentCsv, UnknownIntervalHasItsColumns) {
+  show::Document document = MakeAllPartsDocument();
+  auto& table = std::get<show::Table>(document.sections[0].parts[3]);
+  table.columns = {{"name", ""}, {"speedup", "speedup"}, {"speedup", "CI"}};
+  Quantity contended;
+  contended.verdict = stats::Verdict::kContended;
+  table.rows.resize(1);
+  table.rows[0].cells = {"a", show::Speedup{contended}, show::Interval{contended}};
+  EXPECT_EQ(RenderCsv(document, "values"),
+            "section,name,speedup,speedup_verdict,speedup_low,speedup_high\none,a,,contended,,\n");
+  table.rows[0].cells[2] = show::Cell();
+  EXPECT_EQ(RenderCsv(document, "values"), "section,name,speedup,speedup_verdict\none,a,,contended\n");
+}
+
+TEST(DocumentCsv, EveryTableHasItsValuesWithTheirUnits) {
+  const show::Document document = MakeAllPartsDocument();
+  EXPECT_THAT(TableIds(document),
+              ElementsAre("values", "more", "few", "facts", "tree", "elsewhere", "points"));
+  EXPECT_EQ(RenderCsv(document, "values"),
+            "section,name,value,value_unit,value_low,value_high,value_verdict,value_efficiency,note\n"
+            "one,words,a|b,,,,,,x\n"
+            "one,nothing,,,,,,,x\n"
+            "one,duration,1.5,ms,,,,,x\n"
+            "one,time,2.5,ms,,,,,x\n"
+            "one,size,2000000,bytes,,,,,x\n"
+            "one,count,1204,,,,,,x\n"
+            "one,amount,67100000,,,,,,x\n"
+            "one,number,3.25,GHz,,,,,x\n"
+            "one,bounded,0.05,,0.04,0.06,,,x\n"
+            "one,share,0.54,,,,,,x\n"
+            "one,speedup,2,,,,faster,,x\n"
+            "one,interval,,,1.9,2.1,,,x\n"
+            "one,scaling,2,,,,faster,0.5,x\n"
+            "one,bounds,,ms,2,2.25,,,x\n"
+            "one,ratio,2.5,,,,,,x\n"
+            "one,change,0.1,,0.09,0.11,,,worse\n");
+  EXPECT_EQ(RenderCsv(document, "facts"),
+            "section,name,value\none,known,a value\none,note,one\none,note,other\n");
+  EXPECT_EQ(RenderCsv(document, "points"),
+            "section,point,time,time_unit\nthree,placed,4,ms\nthree,small,1,ms\n");
+  EXPECT_EQ(RenderCsv(document, "few"), "section,name\none,first\none,second\none,third\n");
+  try {
+    RenderCsv(document, "of nothing");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), ExitCode::kUsage);
+    EXPECT_THAT(error.Message(), HasSubstr("Give one of values, more, few, facts, tree, elsewhere, points"));
+  }
+}
+
+TEST(MakeCountersDocument, OperatorsByProcessorTimeUnderTheWhole) {
+  const std::string text = RenderPage(example::CountersDocument());
+  EXPECT_THAT(text, AllOf(HasSubstr("# Counters"), HasSubstr("## as it is"), Not(HasSubstr("DELEGATE")),
+                          HasSubstr("GHz"), HasSubstr("| 2.50 |"), Not(HasSubstr("page faults"))));
+  EXPECT_LT(text.find("Method::execute"), text.find("large"));
+  EXPECT_LT(text.find("large"), text.find("small"));
+}
+
+TEST(MakeCountersDocument, EmptyForNoCountersAndShortForMany) {
+  EXPECT_TRUE(show::MakeCountersDocument({}).sections.empty());
+  EXPECT_TRUE(show::MakeCountersDocument(example::MakeRunWithCounters("a", {})).sections.empty());
+  std::vector<CountersRow> many;
+  for (int i = 0; i < 26; ++i)
+    many.push_back(MakeCountersRow("forward/0/backend/" + std::to_string(i), "op" + std::to_string(i) + ".",
+                                   100 + i, 300));
+  const std::string text = RenderPage(show::MakeCountersDocument(example::MakeRunWithCounters("many", many)));
+  EXPECT_THAT(text, AllOf(HasSubstr("and 5 more in its"), HasSubstr("op25."), Not(HasSubstr("op4."))));
+}
+
+// --- Every format has every value of every table of every subject -----------------------------------------
+
+using read::Rows;
+
+struct ExampleTable {
+  show::Table table;
+  std::string section;
+  Json json;     // of the page, which equals RenderDocumentJson
+  Rows printed;  // the cells' texts on the page
+  std::vector<std::string> titles;
+};
+
+Json JsonOf(const show::Document& document) {
+  std::ostringstream out;
+  RenderDocumentJson(document, out);
+  return Json::parse(out.str());
+}
+
+Json JsonInPage(const show::Document& document) {
+  std::ostringstream out;
+  RenderDocumentHtml(document, out);
+  return Json::parse(read::ExtractPageJson(out.str(), "etprof-document"));
+}
+
+Rows CellTexts(const show::Table& text) {
+  Rows rows;
+  for (const show::Row& row : text.rows) {
+    std::vector<std::string>& words = rows.emplace_back();
+    for (const show::Cell& cell : row.cells) words.push_back(cell.text);
+  }
+  return rows;
+}
+
+// The tables that have rows, without the rows that only screens show.
+std::vector<ExampleTable> TablesOf(const show::Document& document, const Json& page) {
+  std::vector<ExampleTable> tables;
+  const std::vector<const show::Section*> sections = show::AllSections(document);
+  for (std::size_t s = 0; s < sections.size(); ++s) {
+    const show::Section& section = *sections[s];
+    for (std::size_t p = 0, pictures = 0; p < section.parts.size(); ++p) {
+      pictures += show::IsPicture(section.parts[p]) ? 1U : 0U;  // no page has pictures
+      const auto* of = std::get_if<show::Table>(&section.parts[p]);
+      if (of == nullptr || of->rows.empty()) continue;
+      show::Table table = *of;
+      const show::Table text = PrintedTable(table);
+      std::erase_if(table.rows, [](const show::Row& row) { return row.role == show::Row::Role::kRest; });
+      tables.push_back({std::move(table), section.title,
+                        page.at("sections")[s].at("parts")[p - pictures].at("table"), CellTexts(text),
+                        MapEach(text.columns, &show::Table::Column::title)});
+    }
+  }
+  return tables;
+}
+
+void ExpectInJson(const ExampleTable& example) {
+  EXPECT_EQ(example.json.at("id"), example.table.id);
+  ASSERT_EQ(example.json.at("columns").size(), example.titles.size());
+  for (std::size_t c = 0; c < example.titles.size(); ++c)
+    EXPECT_EQ(example.json.at("columns")[c].at("title"), example.titles[c]);
+  ASSERT_EQ(example.json.at("rows").size(), example.printed.size());
+  for (std::size_t r = 0; r < example.printed.size(); ++r) {
+    const Json& cells = example.json.at("rows")[r].at("cells");
+    ASSERT_EQ(cells.size(), example.printed[r].size());
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      EXPECT_EQ(cells[c].at("text"), example.printed[r][c]);
+      const show::Value& value = example.table.rows[r].cells[c];
+      EXPECT_EQ(cells[c].at("kind"), GetName(value.kind));
+      EXPECT_EQ(cells[c].contains("value"), value.value.has_value());
+      if (value.value) {
+        EXPECT_EQ(cells[c]["value"], Json(*value.value));
+      }
+    }
+  }
+}
+
+void ExpectInMarkdown(const ExampleTable& example, const std::string& page) {
+  const show::Table& table = example.table;
+  const bool whole = table.hidden_rows_hint.empty();
+  const show::Table text = PrintedTable(table, whole ? SIZE_MAX : table.screen_rows, [&](const show::Row& row) {
+    return whole || row.level != show::Level::kFolded;
+  });
+  Rows rows = CellTexts(text);
+  if (rows.empty()) return;
+  std::vector<std::string> titles = example.titles;
+  for (std::size_t c = titles.size(); c-- > 0;) {  // pages leave out columns without texts
+    if (std::ranges::any_of(rows, [&](const auto& row) { return !row[c].empty(); })) continue;
+    const auto at = static_cast<std::ptrdiff_t>(c);
+    titles.erase(titles.begin() + at);
+    for (auto& row : rows) row.erase(row.begin() + at);
+  }
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (int level = 0; level < text.rows[r].depth; ++level) rows[r].front().insert(0, "· ");
+  }
+  std::vector<Rows> found;
+  for (const read::ParsedTable& one : read::MarkdownTables(page)) {
+    if (one.header == titles) found.push_back(one.rows);
+  }
+  EXPECT_THAT(found, testing::Contains(rows)) << page;
+}
+
+// Empty cells take no room on a screen, and a row may begin with a letter.
+void ExpectOnScreen(const ExampleTable& example, const std::string& screen) {
+  Rows lines;
+  for (const Rows& block : read::ScreenBlocks(screen)) lines.insert(lines.end(), block.begin(), block.end());
+  for (std::vector<std::string> row : example.printed) {
+    std::erase(row, "");
+    const bool found = std::ranges::any_of(lines, [&](const std::vector<std::string>& line) {
+      return line.size() <= row.size() + 1 && line.size() >= row.size() &&
+             std::equal(row.rbegin(), row.rend(), line.rbegin());
+    });
+    EXPECT_TRUE(found) << testing::PrintToString(row) << screen;
+  }
+}
+
+// A cell of a row; empty if the column is absent.
+std::string CsvField(const read::ParsedTable& csv, std::size_t row, const std::string& column) {
+  const auto found = std::ranges::find(csv.header, column);
+  return found == csv.header.end() ? "" : csv.rows[row][std::size_t(found - csv.header.begin())];
+}
+
+void ExpectInCsv(const ExampleTable& example, const read::ParsedTable& csv, std::size_t first_row) {
+  for (std::size_t r = 0; r < example.table.rows.size(); ++r) {
+    if (!example.section.empty()) {
+      EXPECT_EQ(csv.rows[first_row + r].front(), example.section);
+    }
+    for (std::size_t c = 0; c < example.table.columns.size(); ++c) {
+      const show::Cell& cell = example.table.rows[r].cells[c];
+      const std::string& id = example.table.columns[c].id;
+      const auto expect = [&](const std::string& field, const std::optional<double>& number, double scale) {
+        if (!number || !std::isfinite(*number)) return;
+        const std::string text = CsvField(csv, first_row + r, id + field);
+        ASSERT_FALSE(text.empty()) << id << field << ' ' << r;
+        EXPECT_DOUBLE_EQ(std::stod(text) * scale, *number) << id << field << ' ' << r;
+      };
+      if (cell.kind == CellKind::kText) {
+        EXPECT_EQ(CsvField(csv, first_row + r, id), cell.text);
+        continue;
+      }
+      expect("", cell.value, cell.unit == "ns" ? 1e6 : 1);
+      EXPECT_EQ(CsvField(csv, first_row + r, id + "_verdict"), cell.Verdict());
+      if (cell.kind == CellKind::kSpeedup) continue;
+      expect("_low", cell.low, cell.unit == "ns" ? 1e6 : 1);
+      expect("_high", cell.high, cell.unit == "ns" ? 1e6 : 1);
+    }
+  }
+}
+
+std::vector<show::Table*> TablesIn(show::Document& document) {
+  std::vector<show::Table*> tables;
+  for (auto* sections : {&document.sections, &document.appendix}) {
+    for (show::Section& section : *sections) {
+      for (show::Part& part : section.parts) {
+        if (auto* table = std::get_if<show::Table>(&part)) tables.push_back(table);
+      }
+    }
+  }
+  return tables;
+}
+
+TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
+  for (show::Document document : example::Documents()) {
+    SCOPED_TRACE(document.title);
+    for (show::Table* const table : TablesIn(document)) {
+      for (show::Table::Column& column : table->columns) column.max_width = 0;  // there is room for all texts
+    }
+    const Json page = JsonOf(document);
+    show::Document nothing_elsewhere = document;
+    for (show::Table* const table : TablesIn(nothing_elsewhere)) table->hidden_rows_hint = "";
+    EXPECT_EQ(JsonInPage(nothing_elsewhere), page);
+    const std::string markdown = RenderPage(document);
+    const std::string screen = RenderScreen(document, {.width = 1000, .all = true, .more = ""});
+    std::map<std::string, std::size_t> rows;  // rows of the CSV tables with this id so far
+    const std::vector<ExampleTable> tables = TablesOf(document, page);
+    EXPECT_FALSE(tables.empty());
+    for (const ExampleTable& example : tables) {
+      SCOPED_TRACE(example.table.id);
+      ExpectInJson(example);
+      ExpectInMarkdown(example, markdown);
+      ExpectOnScreen(example, screen);
+      std::size_t& first = rows[example.table.id];
+      ExpectInCsv(example, read::Csv(RenderCsv(document, example.table.id)), first);
+      first += example.table.rows.size();
+    }
+    for (const auto& [id, count] : rows)
+      EXPECT_EQ(read::Csv(RenderCsv(document, id)).rows.size(), count) << id;
+  }
+}
+
+// Speedups, verdicts, and results fit a screen of 80 columns, however long the names are.
+TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
+  std::set<std::string> decided;
+  std::vector<show::Document> documents = example::Documents();
+  documents.push_back(show::MakeDevicesDocument(example::MakeDevices()));
+  for (const bool threads : {false, true}) {
+    std::vector<example::LadderPoint> points = example::MakeSme2Points();
+    if (!threads) std::erase_if(points, [](const example::LadderPoint& point) { return point.threads != 1; });
+    documents.push_back(show::MakeReportDocument(example::MakeLadder(points)));
+  }
+  for (show::Document& document : documents) {
+    SCOPED_TRACE(document.title);
+    for (show::Table* const table : TablesIn(document)) {
+      const auto decides = [&](std::size_t c) {
+        return table->columns[c].decides || std::ranges::any_of(table->rows, [&](const show::Row& row) {
+                 return row.cells[c].kind == CellKind::kSpeedup;
+               });
+      };
+      for (std::size_t c = 0; c < table->columns.size(); ++c) {
+        show::Table::Column& column = table->columns[c];
+        if (column.kept_part == show::Table::KeptPart::kDifference)
+          column.title += " of a variant with a long name";
+        if (c > 0 && (decides(c) || column.right || column.title.empty())) continue;
+        for (show::Row& row : table->rows) {
+          if (std::string& words = row.cells[c].text; !words.empty())
+            words += " that has a long name of its own";
+        }
+      }
+      show::Document alone;
+      alone.sections = {{"", show::Level::kUsual, {*table}}};
+      const std::string screen = RenderScreen(alone, {.width = 80, .more = ""});
+      std::istringstream lines(screen);
+      bool any = false;
+      for (std::size_t c = 1; c < table->columns.size(); ++c) any = any || decides(c);
+      for (std::string line; any && std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), 80) << screen;
+      const show::Table text = PrintedTable(
+          *table, table->screen_rows, [](const show::Row& row) { return row.level <= show::Level::kUsual; });
+      if (table->level > show::Level::kUsual) continue;
+      for (std::size_t c = 1; c < table->columns.size(); ++c) {
+        if (!decides(c) || table->columns[c].level > show::Level::kUsual) continue;
+        EXPECT_EQ(table->columns[c].drop_priority, 0) << table->id << ' ' << table->columns[c].id;
+        for (const show::Row& row : text.rows) {
+          if (row.cells[c].level > show::Level::kUsual) continue;
+          EXPECT_THAT(screen, HasSubstr(row.cells[c].text.substr(0, 20))) << table->id;
+          decided.insert(table->id);
+        }
+      }
+    }
+  }
+  EXPECT_THAT(decided, testing::IsSupersetOf({"self_times", "speedups", "verdicts", "variants", "limit",
+                                              "checks", "latency", "ladder_levels"}));
+}
+
+// A command must know the allowed values of --csv before it measures, so documents of empty results have
+// every table, too.
+TEST(Documents, EmptyResultsHaveEveryTable) {
+  const auto ids = [](const std::vector<show::Document>& documents) {
+    std::set<std::string> all;
+    for (const show::Document& document : documents) {
+      for (const std::string& id : TableIds(document)) all.insert(id);
+    }
+    return all;
+  };
+  SuiteReport without_limit = example::MakeSuite();
+  without_limit.limit.reset();
+  EXPECT_EQ(ids({show::MakeCheckDocument({}), show::MakeStaticCheckDocument({})}),
+            ids({show::MakeCheckDocument(example::MakeCheck()), example::StaticCheckDocument()}));
+  EXPECT_EQ(ids({show::MakeSuiteDocument({})}), ids({show::MakeSuiteDocument(example::MakeSuite())}));
+  EXPECT_EQ(ids({show::MakeSuiteDocument({})}), ids({show::MakeSuiteDocument(without_limit)}));
+  EXPECT_EQ(ids({show::MakeHistoryDocument({}, "")}), ids({example::HistoryDocument(false)}));
+  EXPECT_EQ(ids({show::MakeHistoryCheckDocument({}, "", false)}), ids({example::HistoryDocument(true)}));
+  EXPECT_EQ(ids({show::MakeBisectionDocument({})}), ids({example::BisectionDocument()}));
+  EXPECT_EQ(ids({show::MakePeaksDocument({}, "", false)}), ids({example::PeaksDocument()}));
+  EXPECT_EQ(ids({show::MakeDoctorDocument({{DoctorGroup()}})}), ids({example::ExaminationDocument()}));
+  EXPECT_EQ(ids({show::MakeQuickTestDocument({})}), ids({example::QuickTestDocument()}));
+  EXPECT_EQ(ids({show::MakeValidationDocument({{Validation()}})}), ids({example::ValidationsDocument()}));
+}
+
+TEST(DocumentHtml, LeavesOutLongTablesThatAreAvailableElsewhere) {
+  show::Row folded{"folded"};
+  folded.level = show::Level::kFolded;
+  show::Table few{"names", "", {{"name", "name"}}, {{"shown"}, folded}};
+  few.hidden_rows_hint = "in `--csv=names`";
+  show::Table all_folded = few, many = few;
+  all_folded.rows = {folded};
+  many.rows.resize(300, folded);
+  show::Document document;
+  document.sections = {{"", show::Level::kUsual, {all_folded, few, many}}};
+  const Json whole = JsonOf(document).at("sections")[0].at("parts");
+  EXPECT_EQ(whole[2].at("table").at("rows").size(), 300U);
+  const Json parts = JsonInPage(document).at("sections")[0].at("parts");
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(parts[0], whole[1]);
+  const Json& rows = parts[1].at("table").at("rows");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].at("cells")[0].at("text"), "shown");
+  EXPECT_EQ(parts[2].at("paragraph").at("text"), "and 299 more in `--csv=names`");
+}
+
+TEST(DocumentJson, MarksTheAppendixAndLinksTables) {
+  show::Document document;
+  document.measured = "in 3 s";
+  show::List list{"", {{"a finding", {}, show::Level::kUsual, "times"}}};
+  document.sections = {{"", show::Level::kUsual, {std::move(list)}}};
+  document.appendix = {{"behind", show::Level::kUsual, {}}};
+  document.notes_title = "Quality";
+  const Json json = JsonOf(document);
+  EXPECT_EQ(json.at("measured"), "in 3 s");
+  EXPECT_EQ(json.at("notes_title"), "Quality");
+  EXPECT_FALSE(json.at("sections")[0].contains("appendix"));
+  EXPECT_EQ(json.at("sections")[0].at("parts")[0].at("list").at("items")[0].at("table"), "times");
+  EXPECT_EQ(json.at("sections")[1].at("appendix"), true);
+}
+
+TEST(DocumentJson, HasEveryKindOfPart) {
+  const Json json = JsonOf(MakeAllPartsDocument());
+  EXPECT_EQ(json.at("title"), "all <of> it");
+  EXPECT_EQ(json.at("facts"), Json({"a fact"}));
+  EXPECT_EQ(json.at("answers"), Json::array({{{"text", "the answer"}, {"tone", "good"}}}));
+  EXPECT_EQ(json.at("notes"), Json({"a note", "a note of 1.250 ms"}));
+  EXPECT_EQ(json.at("method"), "the method");
+  const Json& parts = json.at("sections")[0].at("parts");
+  EXPECT_EQ(parts[0], Json({{"paragraph", {{"text", "usual words"}, {"level", "usual"}}}}));
+  EXPECT_EQ(parts[1].at("paragraph").at("level"), "page");
+  const Json& list = parts[2].at("list");
+  EXPECT_EQ(list.at("usual_items"), 1);
+  EXPECT_EQ(list.at("items"), Json::array({{{"text", "line 1"}},
+                                           {{"text", "line 2"}, {"details", Json::array({"a detail"})}}}));
+  const auto cell = [&](std::size_t row) { return parts[3].at("table").at("rows")[row].at("cells")[1]; };
+  EXPECT_EQ(cell(0), Json({{"kind", "text"}, {"text", "a|b"}}));
+  EXPECT_EQ(cell(1), Json({{"kind", "nothing"}, {"text", "—"}}));
+  EXPECT_EQ(cell(3), Json({{"kind", "time"}, {"text", "2.500"}, {"value", 2.5e6}, {"unit", "ns"}}));
+  EXPECT_EQ(cell(4), Json({{"kind", "size"}, {"text", "2.00 MB"}, {"value", 2e6}, {"unit", "bytes"}}));
+  const Json speedup = cell(10);
+  EXPECT_DOUBLE_EQ(speedup.at("value"), 2);
+  EXPECT_DOUBLE_EQ(speedup.at("low"), 1.9);
+  EXPECT_DOUBLE_EQ(speedup.at("high"), 2.1);
+  EXPECT_EQ(speedup.at("verdict"), "faster");
+  EXPECT_EQ(speedup.at("tone"), "good");
+  EXPECT_EQ(parts[4].at("table").at("level"), "folded");
+  EXPECT_EQ(parts[5].at("table").at("usual_rows"), 1);
+  const Json& tree = parts[8].at("table").at("rows");
+  EXPECT_EQ(tree[1].at("depth"), 1);
+  EXPECT_EQ(tree[1].at("role"), "part");
+  EXPECT_EQ(tree[1].at("cells")[2].at("bar"), 0.5);
+  EXPECT_EQ(tree[2].at("role"), "sum");
+  EXPECT_EQ(parts[7].at("facts").at("facts")[0], Json({{"name", "known"}, {"value", "a value"}}));
+  const Json& values = parts[6].at("chart").at("series")[0].at("values");
+  EXPECT_EQ(values[0], Json({{"kind", "duration"}, {"text", "1.00 ms"}, {"value", 1e6}, {"unit", "ns"}}));
+  EXPECT_EQ(values[2].at("kind"), "nothing");
+}
+
+}  // namespace
+}  // namespace etprof

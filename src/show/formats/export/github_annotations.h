@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <ostream>
+
+#include "show/gates.h"
+
+namespace etprof {
+
+// Writes every case that did not pass as a GitHub workflow command, one per line: `::error` with the file and
+// line of the model if known, `::warning` for undecided cases. File names are relative to `workspace`; files
+// outside of it are left out.
+// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+void RenderGithubAnnotations(const show::TestSuite& suite, const std::filesystem::path& workspace,
+                             std::ostream& out);
+
+}  // namespace etprof

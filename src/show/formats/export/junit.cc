@@ -1,0 +1,78 @@
+#include "show/formats/export/junit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <pugixml.hpp>
+
+#include "core/text/escape.h"
+
+namespace etprof {
+namespace {
+
+using Outcome = show::TestSuite::Outcome;
+
+void Set(pugi::xml_node node, const char* name, const std::string& value) {
+  node.append_attribute(name) = EscapeToOneLine(value).c_str();
+}
+void SetText(pugi::xml_node node, const std::string& text) { node.text() = EscapeLines(text).c_str(); }
+
+std::string Seconds(double seconds) { return fmt::format("{:.3f}", std::max(0.0, seconds)); }
+
+void AddCounts(pugi::xml_node node, const show::TestSuite& suite) {
+  const auto count = [&](Outcome outcome) {
+    return std::to_string(std::ranges::count(suite.cases, outcome, &show::TestSuite::Case::outcome));
+  };
+  Set(node, "tests", std::to_string(suite.cases.size()));
+  Set(node, "failures", count(Outcome::kFailure));
+  Set(node, "errors", count(Outcome::kError));
+  Set(node, "skipped", count(Outcome::kSkipped));
+  Set(node, "time", Seconds(suite.seconds));
+}
+
+void AddCase(pugi::xml_node to, const show::TestSuite::Case& of, const show::TestSuite& suite) {
+  pugi::xml_node node = to.append_child("testcase");
+  Set(node, "name", of.name);
+  Set(node, "classname", "etprof." + suite.command + (suite.subject.empty() ? "" : "." + suite.subject));
+  Set(node, "time", Seconds(suite.seconds / static_cast<double>(suite.cases.size())));
+  if (of.outcome == Outcome::kPassed) return SetText(node.append_child("system-out"), of.details);
+  pugi::xml_node child = node.append_child(of.outcome == Outcome::kFailure ? "failure"
+                                           : of.outcome == Outcome::kError ? "error"
+                                                                           : "skipped");
+  if (of.outcome != Outcome::kSkipped) Set(child, "type", of.type);
+  Set(child, "message", of.message);
+  SetText(child, of.details);
+}
+
+}  // namespace
+
+void RenderJunit(const show::TestSuite& suite, std::ostream& out) {
+  pugi::xml_document document;
+  pugi::xml_node declaration = document.append_child(pugi::node_declaration);
+  declaration.append_attribute("version") = "1.0";
+  declaration.append_attribute("encoding") = "UTF-8";
+  pugi::xml_node suites = document.append_child("testsuites");
+  const std::string command = "etprof " + suite.command;
+  Set(suites, "name", command);
+  AddCounts(suites, suite);
+  pugi::xml_node node = suites.append_child("testsuite");
+  Set(node, "name", suite.subject.empty() ? command : command + " " + suite.subject);
+  AddCounts(node, suite);
+  std::string timestamp = suite.timestamp;
+  if (timestamp.ends_with("Z")) timestamp.pop_back();  // the schema's time has no zone
+  if (!timestamp.empty()) Set(node, "timestamp", timestamp);
+  pugi::xml_node properties = node.append_child("properties");
+  for (const auto& [name, value] : suite.properties) {
+    if (value.empty()) continue;
+    pugi::xml_node property = properties.append_child("property");
+    Set(property, "name", name);
+    Set(property, "value", value);
+  }
+  for (const show::TestSuite::Case& of : suite.cases) AddCase(node, of, suite);
+  std::string notes;
+  for (const std::string& note : suite.notes) notes += note + "\n";
+  if (!notes.empty()) SetText(node.append_child("system-out"), notes);
+  document.save(out, "  ", pugi::format_indent, pugi::encoding_utf8);
+}
+
+}  // namespace etprof

@@ -1,0 +1,142 @@
+#include "show/formats/export/llama_bench.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/json/json.h"
+#include "report/generate/generate.h"
+#include "stats/distribution.h"
+
+namespace etprof {
+namespace {
+
+using BenchFields = nlohmann::ordered_json;
+
+std::int64_t BenchWhole(double value) { return std::llround(value); }
+
+// In the order of llama-bench's own keys, of which this says all. The samples are apart: only JSON has them.
+BenchFields BenchFieldsOf(const Report& report, const GenerateSide& side, const GenerateTest& test,
+                          const std::vector<double>& rates) {
+  const ExperimentData& data = report.run.experiments[report.experiments[test.parts.front()].index];
+  const stats::Distribution time = stats::Describe(test.samples), rate = stats::Describe(rates);
+  std::string cpu = report.run.device ? report.run.device->cpu_model : "";
+  if (!side.isa.empty()) cpu += fmt::format(" ({})", side.isa);
+  std::string backends = "ExecuTorch";
+  for (const std::string& backend : side.backends) backends += "," + backend;
+  const std::int64_t chunk = test.chunk > 0 ? test.chunk : 1;
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(data.model, error);
+  return {{"build_commit", data.model_sha256.substr(0, 8)},
+          {"build_number", 0},
+          {"cpu_info", cpu},
+          {"gpu_info", ""},
+          {"backends", backends},
+          {"model_filename", side.model_file},
+          {"model_type", side.model},
+          {"model_size", error ? 0 : static_cast<std::int64_t>(bytes)},
+          {"model_n_params", 0},
+          {"n_batch", chunk},
+          {"n_ubatch", chunk},
+          {"n_threads", side.threads},
+          {"cpu_mask", data.cpus},
+          {"cpu_strict", !data.cpus.empty()},
+          {"poll", 0},
+          {"type_k", ""},
+          {"type_v", ""},
+          {"n_gpu_layers", 0},
+          {"split_mode", "none"},
+          {"main_gpu", 0},
+          {"no_kv_offload", true},
+          {"flash_attn", false},
+          {"tensor_split", ""},
+          {"tensor_buft_overrides", ""},
+          {"use_mmap", true},
+          {"embeddings", false},
+          {"no_op_offload", 0},
+          {"n_prompt", test.prompt},
+          {"n_gen", test.generated},
+          {"n_depth", test.depth},
+          {"test_time", report.run.generated_at},
+          {"avg_ns", BenchWhole(time.mean.value_or(0))},
+          {"stddev_ns", BenchWhole(time.sd.value_or(0))},
+          {"avg_ts", rate.mean.value_or(0)},
+          {"stddev_ts", rate.sd.value_or(0)}};
+}
+
+std::string BenchQuoted(const BenchFields& value, char quote) {
+  std::string text(1, quote);
+  for (const char c : value.is_string() ? value.get<std::string>() : value.dump())
+    text += std::string(c == quote ? 2 : 1, c);
+  return text + quote;
+}
+
+std::string BenchSql(const BenchFields& value) {
+  if (value.is_boolean()) return value.get<bool>() ? "1" : "0";
+  return value.is_string() ? BenchQuoted(value, '\'') : value.dump();
+}
+
+// All fields but truth values are quoted, as llama-bench does.
+std::string BenchCsv(const BenchFields& value) {
+  return value.is_boolean() ? BenchSql(value) : BenchQuoted(value, '"');
+}
+
+template <typename Format>
+std::string BenchListed(const BenchFields& fields, Format format) {
+  std::string text;
+  for (const auto& [key, value] : fields.items()) text += (text.empty() ? "" : ",") + format(key, value);
+  return text;
+}
+
+}  // namespace
+
+std::string LlamaBenchText(const GenerateReport& of, const std::string& format) {
+  const Report& report = *of.report;
+  std::string text;
+  BenchFields all = BenchFields::array();
+  bool first = true;
+  for (const GenerateSide& side : of.sides) {
+    for (const GenerateTest& test : side.tests) {
+      if (test.samples.empty() || test.IsEncoder() || report.emulated) continue;  // no numbers
+      std::vector<double> rates;
+      for (const double sample : test.samples) rates.push_back(double(test.Tokens()) * 1e9 / sample);
+      BenchFields fields = BenchFieldsOf(report, side, test, rates);
+      if (format == "csv") {
+        if (first) text += BenchListed(fields, [](const auto& key, const auto&) { return key; }) + "\n";
+        text += BenchListed(fields, [](const auto&, const auto& value) { return BenchCsv(value); }) + "\n";
+      } else if (format == "sql") {
+        if (first) {
+          text += fmt::format(
+              "CREATE TABLE IF NOT EXISTS llama_bench (\n  {}\n);\n\n",
+              BenchListed(fields, [](const auto& key, const auto& value) {
+                return key + (value.is_string() ? " TEXT" : value.is_number_float() ? " REAL" : " INTEGER");
+              }));
+        }
+        text +=
+            fmt::format("INSERT INTO llama_bench ({}) VALUES ({});\n",
+                        BenchListed(fields, [](const auto& key, const auto&) { return key; }),
+                        BenchListed(fields, [](const auto&, const auto& value) { return BenchSql(value); }));
+      } else if (format == "md") {
+        if (first)
+          text +=
+              "| model | size | backend | threads | test | t/s |\n| --- | ---: | --- | ---: | ---: | ---: "
+              "|\n";
+        text += fmt::format("| {} {} | {:.2f} MiB | {} | {} | {} | {:.2f} ± {:.2f} |\n", side.model,
+                            side.variant, fields["model_size"].get<double>() / (1 << 20),
+                            fields["backends"].get<std::string>(), side.threads, test.name,
+                            fields["avg_ts"].get<double>(), fields["stddev_ts"].get<double>());
+      } else {
+        fields["samples_ns"] = BenchFields::array();
+        for (const double sample : test.samples) fields["samples_ns"].push_back(BenchWhole(sample));
+        fields["samples_ts"] = rates;
+        if (format == "jsonl") text += JsonText(fields) + "\n";
+        all.push_back(std::move(fields));
+      }
+      first = false;
+    }
+  }
+  return format == "json" ? JsonText(all, 2) + "\n" : text;
+}
+
+}  // namespace etprof

@@ -1,0 +1,275 @@
+#include <nlohmann/json.hpp>
+
+#include "core/json/json_schema_of.h"
+#include "core/views.h"
+#include "device/describe.h"
+#include "show/formats/devices.h"
+#include "show/subjects.h"
+
+namespace etprof {
+namespace {
+
+using OptionalNumber = std::optional<double>;
+
+constexpr MemberInfo kName{.some = true};
+constexpr MemberInfo kTextOrNull{.or_null = true, .some = true};
+
+struct DeviceJson {
+  const DevicesReport& report;
+  std::size_t index;
+  DeviceProperties of = Run().device.value_or(DeviceProperties());
+
+  const RunData& Run() const { return report.runs[index].run; }
+
+  static constexpr const char* kSchemaName = "device";
+  static void Describe(auto& v) {
+    using J = const DeviceJson&;
+    v("name", [](J json) { return json.report.names[json.index]; },
+      {.meaning = "as --device takes it; unique in this file", .some = true});
+    v("run", [](J json) { return json.Run().folder; }, {.meaning = "the results directory"});
+    v("model_id", [](J json) { return json.report.runs[json.index].model_id; },
+      {.meaning = "file name without .pte"});
+    v("method", [](J json) { return json.Run().method; }, {.meaning = "that ran"});
+    v("status", [](J json) { return json.Run().status; },
+      {.meaning = "of the measurement; `running` also means killed"});
+    v(
+        "generated_at", [](J json) { return json.Run().generated_at; },
+        kTextOrNull.WithMeaning("when the measurement began, UTC"));
+    v(
+        "platform", [](J json) { return json.Run().platform; },
+        kTextOrNull.WithMeaning("of the device, as in the manifest"));
+    v("cpu_model", &DeviceProperties::cpu_model, kTextOrNull.WithMeaning("as the system calls it"));
+    v("cores", [](J json) { return json.of.cores > 0 ? std::optional(json.of.cores) : std::nullopt; },
+      {.meaning = "CPUs online", .least = 1});
+    v("features", [](J json) { return show::FeaturesOfRun(json.report.runs[json.index]); },
+      {.meaning = "what kernels are chosen by, the widest first, as the runner saw it"});
+    v(
+        "governor", [](J json) { return GovernorText(json.Run().device); },
+        kTextOrNull.WithMeaning("of the CPUs' frequencies"));
+    v("os", &DeviceProperties::os, kTextOrNull.WithMeaning("of the device"));
+    v("kernel", &DeviceProperties::kernel, kTextOrNull.WithMeaning("of the device"));
+    v("virtualization", &DeviceProperties::virtualization,
+      kTextOrNull.WithMeaning("`kvm`, `container`, `wsl`, ...; null: none seen"));
+    v("power_mode", &DeviceProperties::power_mode, kTextOrNull.WithMeaning("`on battery`, `low power`, ..."));
+    v("emulated", [](J json) { return json.report.runs[json.index].emulated; },
+      {.meaning = "the CPU of an experiment was emulated: times are not meaningful"});
+    v("warnings", [](J json) { return json.report.runs[json.index].warnings; },
+      {.meaning = "what makes the results less certain"});
+  }
+};
+
+// A group of operators in one experiment.
+struct GroupJson {
+  const ReportExperiment& experiment;
+  const AdditiveRow& row;
+
+  double Mean() const {  // ns
+    return static_cast<double>(row.total) / static_cast<double>(experiment.groups.runs);
+  }
+  std::optional<double> Share() const {
+    const double whole = experiment.MeanExecute().value_or(0);
+    return whole > 0 ? std::optional(Mean() / whole) : std::nullopt;
+  }
+
+  static constexpr const char* kSchemaName = "group";
+  static void Describe(auto& v) {
+    v(
+        "name", [](const GroupJson& json) { return json.row.name; },
+        kName.WithMeaning("what the operators compute"));
+    v("mean_ms", &GroupJson::Mean,
+      {.meaning = "self time of a run", .least = 0, .scale = 1e6, .or_null = true});
+    v("share", &GroupJson::Share, {.meaning = "of that device's whole inference", .least = 0, .most = 1});
+  }
+};
+
+std::vector<GroupJson> MakeGroups(const ReportExperiment& experiment) {
+  if (experiment.groups.runs == 0) return {};
+  return MakeViews<GroupJson>(experiment.groups.rows, experiment);
+}
+
+// The comparison with the first device that has a latency.
+struct AgainstFirstJson {
+  std::string device;
+  const Quantity& quantity;
+
+  static void Describe(auto& v) {
+    v("device", &AgainstFirstJson::device,
+      kName.WithMeaning("that has the baseline's latency: the first one that has any"));
+    v.Constant("paired", false, {.meaning = "two devices share no launches"});
+    v.Flat([](const AgainstFirstJson& json) { return RatioAndVerdict{json.quantity}; });
+  }
+};
+
+struct CellJson {
+  const DevicesReport& report;
+  const ModelSection& model;
+  const DeviceRow& row;
+  std::size_t device;
+  const ReportExperiment& experiment;
+
+  const ExperimentData& Data() const {
+    return report.runs[model.devices[device].run].run.experiments[experiment.index];
+  }
+  // One end of the interval of the median over launches; absent if it is not meaningful.
+  OptionalNumber End(double LatencyInterval::*end) const {
+    const bool meaningful = experiment.interval && !Data().emulated && !experiment.latency_from_trace;
+    return meaningful ? OptionalNumber((*experiment.interval).*end) : std::nullopt;
+  }
+  std::optional<AgainstFirstJson> Against() const {
+    if (!row.first || device == *row.first || !row.cells[device].against_first.candidate_ns)
+      return std::nullopt;
+    return AgainstFirstJson{model.devices[*row.first].name, row.cells[device].against_first};
+  }
+
+  static constexpr const char* kSchemaName = "experiment_on_device";
+  static void Describe(auto& v) {
+    using J = const CellJson&;
+    v(
+        "device", [](J json) { return json.model.devices[json.device].name; },
+        kName.WithMeaning("its name in `devices`"));
+    v("experiment", [](J json) { return json.Data().name; }, {.meaning = "its name in that run"});
+    v("emulated", [](J json) { return json.Data().emulated; },
+      {.meaning = "the CPU was emulated: times are not meaningful"});
+    v(
+        "median_ms", [](J json) { return json.experiment.latency.p50; },
+        kNonNegativeMs.WithMeaning("of the latency"));
+    v("median_low_ms", [](J json) { return json.End(&LatencyInterval::low); },
+      {.meaning = "of its 95 % interval over the device's launches", .least = 0, .scale = 1e6});
+    v(
+        "median_high_ms", [](J json) { return json.End(&LatencyInterval::high); },
+        kNonNegativeMs.WithMeaning("of its 95 % interval over the device's launches"));
+    v(
+        "latency_from", [](J json) { return LatencySourceName(json.experiment.latency_from_trace); },
+        kLatencySource);
+    v("runs", [](J json) { return json.experiment.latency.n; }, {.meaning = "that the median is of"});
+    v("launches", [](J json) { return json.experiment.launches; },
+      {.meaning = "complete or partial ones; 0: not known"});
+    v("groups", [](J json) { return MakeGroups(json.experiment); },
+      {.meaning = "self times by kind of computation; empty: no trace"});
+    v("against_first", &CellJson::Against,
+      {.meaning = "the first device's latency over this one's; null: it is the first, or has none"});
+  }
+};
+
+struct DeviceExperimentJson {
+  const DevicesReport& report;
+  const ModelSection& model;
+  const DeviceRow& of;
+
+  static constexpr const char* kSchemaName = "experiment";
+  static void Describe(auto& v) {
+    using J = const DeviceExperimentJson&;
+    v("label", &DeviceRow::label, {.meaning = "its name in reports"});
+    v("threads", &DeviceRow::threads, {.meaning = "of the runner's thread pool", .least = 1});
+    v("differences", &DeviceRow::differences,
+      {.meaning = "in what it differs between the devices beside the device"});
+    v("devices",
+      [](J json) {
+        std::vector<CellJson> cells;
+        for (std::size_t device = 0; device < json.of.cells.size(); ++device) {
+          if (const auto* experiment = json.report.ExperimentOf(json.model, json.of, device))
+            cells.push_back({json.report, json.model, json.of, device, *experiment});
+        }
+        return cells;
+      },
+      {.meaning = "that measured it", .some = true});
+  }
+};
+
+struct PairCellJson {
+  std::string device;
+  const Comparison& comparison;
+
+  static constexpr const char* kSchemaName = "comparison_on_device";
+  static void Describe(auto& v) {
+    using J = const PairCellJson&;
+    v("device", &PairCellJson::device, kName.WithMeaning("its name in `devices`"));
+    v(
+        "baseline_ms", [](J json) { return json.comparison.latency.baseline_ns; },
+        kNonNegativeMs.WithMeaning("median latency"));
+    v(
+        "candidate_ms", [](J json) { return json.comparison.latency.candidate_ns; },
+        kNonNegativeMs.WithMeaning("median latency"));
+    v("pairing", [](J json) { return json.comparison.pairing; },
+      {.meaning =
+           "`launches`: interleaved; `unpaired`: measured apart, with usual drift; `none`: no interval"});
+    v.Flat([](J json) { return RatioAndVerdict{json.comparison.latency}; });
+  }
+};
+
+struct PairJson {
+  const DevicesReport& report;
+  const ModelSection& model;
+  const DevicePairRow& of;
+
+  static constexpr const char* kSchemaName = "comparison";
+  static void Describe(auto& v) {
+    using J = const PairJson&;
+    v("baseline", &DevicePairRow::baseline_label,
+      {.meaning = "label of the variant that the other is compared with"});
+    v("candidate", &DevicePairRow::candidate_label,
+      {.meaning = "label of the variant that is compared with the baseline"});
+    v("devices",
+      [](J json) {
+        std::vector<PairCellJson> cells;
+        for (std::size_t device = 0; device < json.of.comparisons.size(); ++device) {
+          if (const auto* pair = json.report.ComparisonOf(json.model, json.of, device))
+            cells.push_back({json.model.devices[device].name, pair->comparison});
+        }
+        return cells;
+      },
+      {.meaning = "that measured both", .some = true});
+  }
+};
+
+struct ModelJson {
+  const DevicesReport& report;
+  const ModelSection& of;
+
+  static constexpr const char* kSchemaName = "model";
+  static void Describe(auto& v) {
+    using J = const ModelJson&;
+    v("model_id", &ModelSection::model_id, {.meaning = "file name without .pte"});
+    v("model_sha256", &ModelSection::model_sha256, kTextOrNull.WithMeaning("of the .pte"));
+    v("method", &ModelSection::method, {.meaning = "two methods of one model are two entries"});
+    v("devices", [](J json) { return MapEach(json.of.devices, &DeviceColumn::name); },
+      {.meaning = "that ran it, as in the list above", .some = true});
+    v("experiments",
+      [](J json) { return MakeViews<DeviceExperimentJson>(json.of.experiments, json.report, json.of); },
+      {.meaning = "one for each number of threads"});
+    v("comparisons", [](J json) { return MakeViews<PairJson>(json.of.pairs, json.report, json.of); },
+      {.meaning = "pairs, each within its devices"});
+  }
+};
+
+struct ReportJson {
+  const DevicesReport& of;
+
+  static void Describe(auto& v) {
+    using J = const ReportJson&;
+    DescribeSchemaVersion(v);
+    v("title", &DevicesReport::title, {.meaning = "as given by --title", .or_null = true});
+    v("emulated", &DevicesReport::emulated,
+      {.meaning = "the CPU of any device was emulated: its timings are not meaningful"});
+    v("devices", [](J json) { return MakeIndexViews<DeviceJson>(json.of.runs.size(), json.of); },
+      {.meaning = "one for each run"});
+    v("models", [](J json) { return MakeViews<ModelJson>(json.of.models, json.of); },
+      {.meaning = "one for each method of each .pte"});
+    v("unpaired", [](J json) { return show::UnpairedText(json.of.distinct_devices); },
+      {.meaning = "what a comparison between devices cannot know"});
+  }
+};
+
+}  // namespace
+
+void RenderDevicesJson(const DevicesReport& report, std::ostream& out) {
+  WriteJson(ReportJson{report}, 1, out);
+}
+
+nlohmann::ordered_json DevicesReportSchema() {
+  return MakeSchema<ReportJson>("devices_report.json",
+                                "One model or several on several devices, side by side "
+                                "(docs/reference/files.md). Times are milliseconds.");
+}
+
+}  // namespace etprof

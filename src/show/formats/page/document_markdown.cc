@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <functional>
+#include <sstream>
+#include <utility>
+
+#include "core/text/escape.h"
+#include "show/formats.h"
+#include "show/formats/printed_table.h"
+
+namespace etprof {
+namespace {
+
+// Writes Markdown. String literals are markup; all other text may come from users and is escaped
+// (EscapeMarkdown).
+class MarkdownWriter {
+ public:
+  explicit MarkdownWriter(std::ostream& out) : out_(&out) {}
+
+  // A literal: text from elsewhere never has this type.
+  MarkdownWriter& operator<<(const char* markup) {
+    *out_ << markup;
+    return *this;
+  }
+  MarkdownWriter& operator<<(char markup) {
+    *out_ << markup;
+    return *this;
+  }
+  MarkdownWriter& operator<<(int number) {
+    *out_ << number;
+    return *this;
+  }
+  MarkdownWriter& operator<<(const std::string& text) {
+    *out_ << EscapeMarkdown(text);
+    return *this;
+  }
+  void Heading(const std::string& title, int depth) {
+    *this << std::string(static_cast<std::size_t>(depth), '#').c_str() << ' ' << title << "\n\n";
+  }
+  // Returns what `write` writes, instead of writing it.
+  std::string Capture(const std::function<void()>& write) {
+    std::ostringstream text;
+    std::ostream* const out = std::exchange(out_, &text);
+    write();
+    out_ = out;
+    return text.str();
+  }
+
+ private:
+  std::ostream* out_;
+};
+
+class SectionMarkdown {
+ public:
+  SectionMarkdown(int depth, show::Level most, const std::optional<show::Span>& span, MarkdownWriter& out)
+      : depth_(depth), max_level_(most), span_(span), out_(out) {}
+
+  void Write(const show::Section& section) {
+    if (section.level > max_level_) return;
+    table_depth_ = section.title.empty() ? depth_ : depth_ + 1;
+    WriteFoldable(section.level, section.title, depth_, [&] {
+      for (const auto& part : section.parts) std::visit([&](const auto& of) { WritePart(of); }, part);
+    });
+  }
+
+ private:
+  void WritePart(const show::Paragraph& paragraph) {
+    if (paragraph.level <= max_level_) out_ << TextOf(paragraph.text, span_) << "\n\n";
+  }
+
+  void WritePart(const show::List& list) {
+    if (list.level > max_level_ || list.items.empty()) return;
+    if (!list.title.empty()) out_ << list.title << ":\n\n";
+    const bool brief = max_level_ == show::Level::kBrief;
+    std::size_t shown = 0;
+    for (const show::List::Item& item : list.items) {
+      if (brief && (item.level > show::Level::kUsual || shown == list.screen_items)) continue;
+      ++shown;
+      if (list.numbered) {
+        out_ << static_cast<int>(shown) << ". ";
+      } else {
+        out_ << "- ";
+      }
+      out_ << TextOf(item.text, span_) << '\n';
+      for (const show::Text& detail : item.details) {
+        if (!brief) out_ << (list.numbered ? "   - " : "  - ") << TextOf(detail, span_) << '\n';
+      }
+    }
+    out_ << '\n';
+  }
+
+  void WritePart(const show::Facts& facts) { WritePart(show::MakeFactsTable(facts)); }
+
+  void WritePart(const show::Table& table) {
+    const bool brief = max_level_ == show::Level::kBrief;
+    if (brief && table.level > show::Level::kUsual) return;
+    // A page shows all rows, unless they are available elsewhere.
+    const bool whole = table.hidden_rows_hint.empty();
+    const show::Table text =
+        PrintedTable(table, whole ? SIZE_MAX : table.screen_rows, [&](const show::Row& row) {
+          return row.role != show::Row::Role::kRest && (whole || row.level != show::Level::kFolded);
+        });
+    if (text.rows.empty()) return;
+    const show::Level level = brief && table.level == show::Level::kUsual ? show::Level::kFolded : table.level;
+    WriteFoldable(level, table.title, table_depth_, [&] {
+      WriteRows(text);
+      out_ << '\n';
+      // `elsewhere` is our own Markdown: it names tables as code.
+      if (!text.left.empty()) out_ << text.left << ' ' << table.hidden_rows_hint.c_str() << "\n\n";
+    });
+  }
+
+  void WriteRows(const show::Table& table) {
+    std::vector<std::size_t> columns;
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      const bool has_words =
+          std::ranges::any_of(table.rows, [&](const show::Row& row) { return !row.cells[i].text.empty(); });
+      if (has_words && (max_level_ > show::Level::kBrief || table.columns[i].level <= show::Level::kUsual))
+        columns.push_back(i);
+    }
+    out_ << '|';
+    for (const std::size_t i : columns) out_ << ' ' << table.columns[i].title << " |";
+    out_ << "\n|";
+    for (const std::size_t i : columns) out_ << (table.columns[i].right ? " ---: |" : " --- |");
+    out_ << '\n';
+    for (const show::Row& row : table.rows) {
+      out_ << "| ";
+      for (int level = 0; level < row.depth; ++level) out_ << "· ";
+      for (const std::size_t i : columns)
+        out_ << (i == columns.front() ? "" : " ") << row.cells[i].text << " |";
+      out_ << '\n';
+    }
+  }
+
+  void WritePart(const show::Chart&) {}          // a table next to it has its values
+  void WritePart(const show::RooflineChart&) {}  // a table next to it has its values
+  void WritePart(const show::Distributions&) {}
+
+  // Writes the content under its heading, or folded; writes nothing if the content is empty.
+  void WriteFoldable(show::Level level, const std::string& title, int depth,
+                     const std::function<void()>& write) {
+    const std::string content = out_.Capture(write);
+    if (content.empty()) return;
+    const bool folded = level == show::Level::kFolded && !title.empty();
+    if (folded) {
+      out_ << "<details><summary>" << title << "</summary>\n\n";
+    } else if (!title.empty()) {
+      out_.Heading(title, depth);
+    }
+    out_ << content.c_str();
+    if (folded) out_ << "</details>\n\n";
+  }
+
+  int depth_;
+  int table_depth_ = 0;  // depth of the headings of tables
+  show::Level max_level_;
+  const std::optional<show::Span>& span_;  // of the document
+  MarkdownWriter& out_;
+};
+
+}  // namespace
+
+void RenderDocumentMarkdown(const show::Document& document, int depth, std::ostream& file, show::Level most) {
+  MarkdownWriter out(file);
+  out.Heading(show::DocumentHeading(document), depth);
+  for (const show::Answer& answer : document.answers) {
+    out << "**" << TextOf(answer.text, document.span) << "**";
+    if (!answer.rest.empty()) out << ' ' << TextOf(answer.rest, document.span);
+    out << "\n\n";
+  }
+  if (!document.measured.empty()) out << document.measured << "\n\n";
+  SectionMarkdown page(depth + 1, most, document.span, out);
+  for (const show::Section& section : document.sections) page.Write(section);
+  bool has_notes = false;
+  for (const show::Note& note : document.notes) {
+    if (note.level > most) continue;
+    if (!has_notes && !document.notes_title.empty() && most > show::Level::kBrief)
+      out.Heading(document.notes_title, depth + 1);
+    has_notes = true;
+    out << "- " << TextOf(note, document.span) << '\n';
+  }
+  if (has_notes) out << '\n';
+  for (const show::Section& section : document.appendix) page.Write(section);
+  if (!document.method.empty() && most > show::Level::kBrief) out << document.method << "\n\n";
+}
+
+}  // namespace etprof

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <istream>
+#include <ostream>
+#include <string>
+
+#include "report/report.h"
+
+namespace etprof {
+
+// Writes report.html: the page that web/ builds, with three data elements: the report's document,
+// analysis_summary.json, and the data of the timelines. Each is gzip in base64, so that no name in it can end
+// its element. The file is self-contained. RenderDocumentHtml (show/formats.h) writes the same page for a
+// single document.
+void RenderHtml(const Report& report, std::ostream& out);
+// As RenderHtml, but `analysis_json` writes what RenderAnalysisJson would: callers that need that text for
+// other files, too, make it only once.
+void RenderHtmlOf(const Report& report, const std::function<void(std::ostream&)>& analysis_json,
+                  std::ostream& out);
+
+// The title in a page that RenderHtml wrote (Report::title); "" if it has none.
+std::string ReadTitle(std::istream& page);
+
+}  // namespace etprof

@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "core/text/display_width.h"
+#include "show/formats/screen/plots.h"
+#include "show/formats/screen/terminal_text.h"
+
+namespace etprof {
+namespace {
+
+constexpr int kPlotRows = 16;
+constexpr int kMaxPlotColumns = 90;
+constexpr int kLeftMargin = 9;  // columns left of the chart: "  100 G "
+constexpr int kTickRoom = 8;
+
+// The number 10^exponent with a metric prefix: "100 G" for 1e11.
+std::string PowerText(int exponent) {
+  static const char* const kPrefixes[] = {"", " k", " M", " G", " T", " P"};
+  if (exponent < 0) return fmt::format("{:.{}f}", std::pow(10, exponent), -exponent);
+  const int prefix = std::min(exponent / 3, 5);
+  return fmt::format("{:.0f}{}", std::pow(10, exponent - 3 * prefix), kPrefixes[prefix]);
+}
+
+struct Range {
+  double low = 0, high = 0;  // decimal logarithms
+
+  // Position of `value` in the range, from 0 (low) to 1 (high).
+  double Place(double value) const { return (std::log10(value) - low) / (high - low); }
+};
+
+class PlotCanvas {
+ public:
+  PlotCanvas(Range x, Range y, int columns)
+      : x_(x),
+        y_(y),
+        columns_(columns),
+        cells_(kPlotRows, std::vector<std::string>(static_cast<std::size_t>(columns), " ")) {}
+
+  std::optional<int> Column(double x) const { return At(x_.Place(x), columns_); }
+  std::optional<int> Row(double y) const {
+    const auto row = At(y_.Place(y), kPlotRows);
+    return row ? std::optional(kPlotRows - 1 - *row) : std::nullopt;
+  }
+  // The value in the middle of a column.
+  double XAtColumn(int column) const {
+    return std::pow(10, x_.low + (x_.high - x_.low) * (column + 0.5) / columns_);
+  }
+  std::string& Cell(int row, int column) {
+    return cells_[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)];
+  }
+  int columns() const { return columns_; }
+
+  void Draw(const std::string& x_unit, std::ostream& out) {
+    std::vector<std::string> left(kPlotRows);
+    for (int power = static_cast<int>(std::ceil(y_.low)); power <= y_.high; ++power) {
+      if (const auto row = Row(std::pow(10, power))) left[static_cast<std::size_t>(*row)] = PowerText(power);
+    }
+    for (std::size_t row = 0; row < left.size(); ++row) {
+      std::string line =
+          Spaces(kLeftMargin - 2 - DisplayWidth(left[row])) + left[row] + (left[row].empty() ? " │" : " ┤");
+      for (const std::string& cell : cells_[row]) line += cell;
+      WriteLine(line, out);
+    }
+    std::string line = Spaces(kLeftMargin - 1) + "└", labels;
+    int column = 0;
+    for (int power = static_cast<int>(std::ceil(x_.low)); power <= x_.high; ++power) {
+      const auto at = Column(std::pow(10, power));
+      if (!at) continue;
+      for (; column < *at; ++column) line += "─";
+      line += "┴";
+      ++column;
+      const std::string label = PowerText(power);
+      const int start = kLeftMargin + *at - DisplayWidth(label) / 2;
+      if (start > DisplayWidth(labels)) labels += Spaces(start - DisplayWidth(labels)) + label;
+    }
+    for (; column < columns_; ++column) line += "─";
+    out << line << '\n' << labels << ' ' << x_unit << '\n';
+  }
+
+ private:
+  static std::optional<int> At(double place, int cells) {
+    if (!(place >= 0) || place > 1) return std::nullopt;
+    return std::min(static_cast<int>(place * cells), cells - 1);
+  }
+
+  Range x_, y_;
+  int columns_;
+  std::vector<std::vector<std::string>> cells_;  // rows from the top
+};
+
+void ExtendRange(double value, Range& range) {
+  range.low = std::min(range.low, std::log10(value));
+  range.high = std::max(range.high, std::log10(value));
+}
+
+void WriteOnCanvas(PlotCanvas& canvas, int row, int column, const std::string& text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const int at = column + static_cast<int>(i);
+    if (at >= 0 && at < canvas.columns()) canvas.Cell(row, at) = std::string(1, text[i]);
+  }
+}
+
+// Draws the lines. Rising lines end at the highest horizontal line; horizontal lines begin at the steepest
+// rising line.
+void DrawLines(const std::vector<show::RooflineChart::Line>& lines, double highest, double steepest,
+               PlotCanvas& canvas) {
+  for (const show::RooflineChart::Line& line : lines) {
+    if (line.level) continue;
+    bool named = false;
+    for (int column = 0; column < canvas.columns(); ++column) {
+      const double y = canvas.XAtColumn(column) * line.y;
+      if (y > highest) break;
+      const auto row = canvas.Row(y);
+      if (!row) continue;
+      if (canvas.Cell(*row, column) == " ") canvas.Cell(*row, column) = "∙";
+      if (!named) WriteOnCanvas(canvas, *row, column, ToAscii(line.name));
+      if (!named) column += DisplayWidth(line.name) - 1;
+      named = true;
+    }
+  }
+  for (const show::RooflineChart::Line& line : lines) {
+    const auto row = line.level ? canvas.Row(line.y) : std::nullopt;
+    if (!row) continue;
+    for (int column = 0; column < canvas.columns(); ++column) {
+      if (steepest <= 0 || canvas.XAtColumn(column) * steepest >= line.y) canvas.Cell(*row, column) = "─";
+    }
+    WriteOnCanvas(canvas, std::max(0, *row - 1), canvas.columns() - 1 - DisplayWidth(line.name),
+                  ToAscii(line.name));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> DrawRooflineChart(const show::RooflineChart& roofs, const TerminalOptions& options,
+                                           std::ostream& out) {
+  double highest = 0, steepest = 0;
+  for (const show::RooflineChart::Line& line : roofs.lines) {
+    double& most = line.level ? highest : steepest;
+    most = std::max(most, line.y);
+  }
+  // The chart covers all points and the ridge point, where the steepest line meets the highest horizontal
+  // line.
+  Range x{1e300, -1e300}, y{1e300, -1e300};
+  for (const auto& point : roofs.points) {
+    if (!point) continue;
+    ExtendRange(point->x, x);
+    ExtendRange(point->y, y);
+  }
+  if (x.low > x.high) return {};
+  if (highest > 0) ExtendRange(highest, y);
+  if (highest > 0 && steepest > 0) ExtendRange(highest / steepest, x);
+  // A margin, so that nothing lies on the frame and the name of a line fits above it; for a single point, it
+  // is a decade.
+  for (Range* range : {&x, &y}) {
+    const double margin = std::max(0.1, 2 * (range->high - range->low) / kPlotRows);
+    range->low -= margin;
+    range->high += margin;
+  }
+  PlotCanvas canvas(x, y, std::clamp(options.width - kLeftMargin - kTickRoom, 30, kMaxPlotColumns));
+  DrawLines(roofs.lines, highest, steepest, canvas);
+  std::vector<std::string> letters(std::min(roofs.lettered_rows, roofs.points.size()));
+  std::map<std::pair<int, int>, std::string> letter_at;
+  for (std::size_t i = 0; i < roofs.points.size(); ++i) {
+    if (!roofs.points[i]) continue;
+    const auto line = canvas.Row(roofs.points[i]->y);
+    const auto column = canvas.Column(roofs.points[i]->x);
+    if (!line || !column) continue;
+    const std::string next =
+        i < letters.size() ? std::string(1, static_cast<char>('A' + letter_at.size())) : "•";
+    const std::string& mark = letter_at.try_emplace({*line, *column}, next).first->second;
+    if (i < letters.size()) letters[i] = mark;
+    canvas.Cell(*line, *column) = mark;
+  }
+  out << "  " << roofs.y_unit << '\n';
+  canvas.Draw(roofs.x_unit, out);
+  if (!roofs.note.empty()) WriteWrapped("  ", roofs.note, 2, options.width, out);
+  return letters;
+}
+
+}  // namespace etprof

@@ -1,0 +1,170 @@
+#include "show/formats/screen/screen_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/text/display_width.h"
+#include "core/text/escape.h"
+
+namespace etprof {
+namespace {
+
+constexpr int kMinNameWidth = 16;
+constexpr int kMinWordsWidth = 12;  // of a column of words beside the deciding columns
+constexpr int kMinBarColumns = 4, kMaxBarColumns = 16;
+
+}  // namespace
+
+std::string_view ColorOf(show::Tone tone) {
+  return tone == show::Tone::kGood      ? sgr::kGreen
+         : tone == show::Tone::kBad     ? sgr::kRed
+         : tone == show::Tone::kUnsure  ? sgr::kYellow
+         : tone == show::Tone::kUnknown ? sgr::kDim
+                                       : "";
+}
+
+std::string TruncateKeeping(const std::string& text, int columns, show::Table::KeptPart kept_part) {
+  switch (kept_part) {
+    case show::Table::KeptPart::kEnd:
+      return TruncateBeginning(text, columns);
+    case show::Table::KeptPart::kName:
+      return TruncateOperatorName(text, columns);
+    case show::Table::KeptPart::kDifference:
+      return ShortenNames({text}, columns).front();
+    case show::Table::KeptPart::kBeginning:
+      break;
+  }
+  return TruncateEnd(text, columns);
+}
+
+int ScreenTable::ColumnWidth(std::size_t column) const {
+  int width = DisplayWidth(columns[column].title);
+  for (const auto& row : rows) width = std::max(width, DisplayWidth(row.cells[column].text));
+  return width;
+}
+
+int ScreenTable::Width() const {
+  int width = 2 + std::min(ColumnWidth(0), min_name_width);
+  for (std::size_t i = 1; i < columns.size(); ++i) width += 2 + ColumnWidth(i);
+  return width;
+}
+
+void ScreenTable::DropColumn(std::size_t column) {
+  // The column after it, which belongs to it, takes over the title.
+  if (column + 1 < columns.size() && columns[column + 1].title.empty())
+    columns[column + 1].title = columns[column].title;
+  EraseColumn(column);
+}
+
+void ScreenTable::EraseColumn(std::size_t column) {
+  const auto at = static_cast<std::ptrdiff_t>(column);
+  columns.erase(columns.begin() + at);
+  for (show::Row& row : rows) row.cells.erase(row.cells.begin() + at);
+}
+
+void ScreenTable::MakeRoom(int width) {
+  while (Width() > width) {
+    std::size_t first = 0;
+    for (std::size_t i = 1; i < columns.size(); ++i) {
+      const int drop_priority = columns[i].decides ? 0 : columns[i].drop_priority;
+      if (drop_priority > 0 && (first == 0 || drop_priority < columns[first].drop_priority)) first = i;
+    }
+    if (first == 0) break;
+    DropColumn(first);
+  }
+  if (std::ranges::none_of(columns, &Column::decides)) return;
+  for (std::size_t i = columns.size(); i-- > 1;) {
+    const int over = Width() - width, widest = ColumnWidth(i);
+    if (over <= 0) return;
+    if (columns[i].right || columns[i].decides || widest <= kMinWordsWidth) continue;
+    std::vector<std::string> words;
+    for (const auto& row : rows) words.push_back(row.cells[i].text);
+    words = ShortenNames(std::move(words), std::max(kMinWordsWidth, widest - over));
+    for (std::size_t r = 0; r < rows.size(); ++r) rows[r].cells[i].text = std::move(words[r]);
+  }
+  for (std::size_t i = columns.size(); i-- > 1 && Width() > width;)
+    if (!columns[i].decides) DropColumn(i);
+}
+
+std::size_t ScreenTable::Draw(const TerminalOptions& options, std::ostream& out) const {
+  ScreenTable table = *this;
+  if (!options.all) table.MakeRoom(options.width);
+  return columns.size() - table.columns.size() + table.DrawFitted(options, out);
+}
+
+std::size_t ScreenTable::DrawFitted(const TerminalOptions& options, std::ostream& out) const {
+  std::vector<int> widths;
+  for (std::size_t i = 0; i < columns.size(); ++i) widths.push_back(ColumnWidth(i));
+  const bool decides = std::ranges::any_of(columns, &Column::decides);
+  // Columns that do not fit go into further tables, together with the columns that belong to them.
+  std::vector<std::vector<std::size_t>> tables = {{0}};
+  int used = 0;
+  for (std::size_t i = 1; i < columns.size();) {
+    std::size_t next = i;
+    int width = 0;
+    do width += 2 + widths[next++];
+    while (next < columns.size() && columns[next].title.empty());
+    if (tables.back().size() > 1 && 2 + std::min(widths[0], min_name_width) + used + width > options.width) {
+      tables.push_back({0});
+      used = 0;
+    }
+    used += width;
+    for (; i < next; ++i) tables.back().push_back(i);
+  }
+  std::size_t hidden = columns.size() - 1;
+  for (const std::vector<std::size_t>& table : tables) {
+    if (&table != &tables.front() && !options.all && !decides) break;
+    if (&table != &tables.front()) out << '\n';
+    DrawColumns(table, widths, options, out);
+    hidden -= table.size() - 1;
+  }
+  return hidden;
+}
+
+void ScreenTable::DrawColumns(const std::vector<std::size_t>& shown, const std::vector<int>& widest,
+                              const TerminalOptions& options, std::ostream& out) const {
+  std::vector<int> widths = widest;
+  int others = 0;
+  for (const std::size_t i : shown) others += i == 0 ? 0 : 2 + widths[i];
+  widths[0] = std::min(widths[0], std::max(kMinNameWidth, options.width - 2 - others));
+  std::vector<std::string> names;
+  const KeptPart kept_part = columns.front().kept_part;
+  if (kept_part == show::Table::KeptPart::kDifference) {
+    for (const auto& row : rows) names.push_back(row.cells[0].text);
+    names = ShortenNames(std::move(names), widths[0]);
+  }
+  // Bars use the remaining room; the largest value fills it.
+  const int bars = std::min(kMaxBarColumns, options.width - 2 - widths[0] - others - 2);
+  double largest = 0;
+  for (const auto& row : rows) {
+    for (const show::Cell& cell : row.cells) largest = std::max(largest, cell.bar.value_or(0));
+  }
+  const auto line = [&](const auto& cell_of) {
+    std::string text, bar;
+    int blanks = 2;  // due before the next text, so that no line ends with spaces
+    for (const std::size_t i : shown) {
+      const show::Cell cell = cell_of(i);
+      const std::string fitted = i > 0 ? cell.text : TruncateKeeping(cell.text, widths[0], kept_part);
+      const int rest = widths[i] - DisplayWidth(fitted);
+      if (columns[i].right) blanks += rest;
+      if (!fitted.empty()) {
+        text += Spaces(blanks) + Paint(fitted, ColorOf(cell.tone), options.colors);
+        blanks = 0;
+      }
+      blanks += 2 + (columns[i].right ? 0 : rest);
+      if (cell.bar && largest > 0 && bars >= kMinBarColumns) bar = Bar(*cell.bar / largest, bars);
+    }
+    if (!bar.empty()) text += Spaces(blanks) + bar;
+    out << text << '\n';
+  };
+  line([&](std::size_t i) { return show::Cell(columns[i].title, show::Tone::kUnknown); });
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    line([&](std::size_t i) {
+      show::Cell cell = rows[r].cells[i];
+      if (i == 0 && !names.empty()) cell.text = names[r];
+      return cell;
+    });
+  }
+}
+
+}  // namespace etprof

@@ -1,0 +1,90 @@
+#include "report/bisection.h"
+
+#include <fmt/format.h>
+
+#include "core/units.h"
+#include "show/gates.h"
+
+namespace etprof::show {
+namespace {
+
+constexpr std::size_t kCommitDigits = 12;
+
+Cell OutcomeCell(const BisectionStep& step) {
+  using Outcome = BisectionStep::Outcome;
+  switch (step.outcome) {
+    case Outcome::kGood:
+      return {"good", Tone::kGood};
+    case Outcome::kBad:
+      return {"bad", Tone::kBad};
+    case Outcome::kUndecided:
+      return {"inconclusive", Tone::kUnsure};
+    case Outcome::kNotBuilt:
+      return {"not built", Tone::kUnknown};
+  }
+  return {};
+}
+
+Table StepsTable(const Bisection& bisection) {
+  Table table{
+      .id = "steps",
+      .columns = {Left("commit"), Left("subject").WithDropPriority(1),
+                  Right("change", "against good").Decides(),
+                  Right("bad_from", "bad from").WithDropPriority(2), Right("launches").WithDropPriority(3),
+                  Left("outcome", "is").Decides(), Left("why").WithWrapping()}};
+  for (const BisectionStep& step : bisection.steps) {
+    table.rows.push_back({step.commit.substr(0, kCommitDigits), step.subject,
+                          step.growth ? Cell(Change{*step.growth, step.low, step.high}) : Cell(),
+                          Change{step.limit}, step.launches > 0 ? Cell(Count{step.launches}) : Cell(),
+                          OutcomeCell(step), step.why});
+  }
+  return table;
+}
+
+Answer MakeBisectionAnswer(const Bisection& bisection) {
+  const std::string change =
+      bisection.growth ? TextOf(ChangeCell(bisection.growth, bisection.low, bisection.high)) : "";
+  switch (bisection.result) {
+    case Bisection::Result::kFound:
+      return {"slower since " + bisection.suspects.front(), "bad compared with good: " + change, Tone::kBad};
+    case Bisection::Result::kSeveral:
+      return {fmt::format("slower since one of {}, which cannot be told apart",
+                          CountedText(bisection.suspects.size(), "commit")),
+              "bad compared with good: " + change, Tone::kUnsure};
+    case Bisection::Result::kNotSlower:
+      return {"the bad version is not slower than the good one", change, Tone::kGood};
+    case Bisection::Result::kUndecided:
+      return {FormatText("inconclusive: whether the bad version is slower is not known{}",
+                         bisection.steps.empty() || bisection.steps.front().why.empty()
+                             ? ". Measure longer (`--max-seconds`)"
+                             : ": " + bisection.steps.front().why),
+              change, Tone::kUnsure};
+  }
+  return {};
+}
+
+}  // namespace
+
+Document MakeBisectionDocument(const Bisection& bisection) {
+  Document document;
+  document.title = "etprof bisect";
+  document.facts = {
+      fmt::format("{} from {} to {}", CountedText(bisection.commits, "commit"),
+                  bisection.good.substr(0, kCommitDigits), bisection.bad.substr(0, kCommitDigits)),
+      fmt::format("{} measured", CountedText(bisection.Measured(), "step"))};
+  document.answers_last = true;
+  document.answers = {MakeBisectionAnswer(bisection)};
+  document.sections = {{"", Level::kUsual, {StepsTable(bisection)}}};
+  if (bisection.result == Bisection::Result::kSeveral) {
+    document.sections.push_back({"",
+                                 Level::kUsual,
+                                 {List{"Between the last good and the first bad one",
+                                       {bisection.suspects.begin(), bisection.suspects.end()}}}});
+  }
+  document.method =
+      "Every step is measured interleaved with the good version until it is clear whether it is closer to "
+      "the good or to the bad one. The chance of a false answer is at most 5% over all steps.";
+  return document;
+}
+
+}  // namespace etprof::show

@@ -1,0 +1,335 @@
+#include "report/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "core/units.h"
+#include "show/gates.h"
+
+namespace etprof::show {
+namespace {
+
+constexpr std::size_t kScreenChanges = 8;
+
+int PercentDecimals(double percent) {
+  const double size = std::abs(percent);
+  return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;  // of the printed value: 9.999 prints as 10.0
+}
+
+std::string SignedPercent(double percent, int decimals) {
+  if (std::isinf(percent)) return percent > 0 ? "+∞" : "−∞";
+  return fmt::format("{}{:.{}f}%", percent < 0 ? "−" : "+", std::fabs(percent), decimals);
+}
+
+Cell CheckValueCell(const CheckItem& item, const std::optional<double>& value) {
+  return item.IsMemory()                               ? OptionalCell<Size>(value)
+         : item.kind == CheckItem::Kind::kInstructions ? OptionalCell<Amount>(value)
+                                                       : OptionalCell<Duration>(value);
+}
+
+Cell VerdictChangeCell(const GateVerdict& verdict) {
+  return ChangeCell(verdict.growth, verdict.low, verdict.high);
+}
+
+std::string AllowedText(const CheckItem& item) {
+  return fmt::format("{}{:g}%", item.limit < 0 ? "−" : "+", std::fabs(100 * item.limit));
+}
+
+// "Convolution (NHWC, F32) IGEMM #3 in layer1.2, model.py:142"
+std::string WithOrigin(const std::string& name, const OperatorOrigin& origin) {
+  const std::string source = origin.Source();
+  const char* const before = origin.layer.empty() && source.empty() ? "" : " in ";
+  const char* const between = origin.layer.empty() || source.empty() ? "" : ", ";
+  return name + (origin.test.empty() ? "" : " at " + origin.test) + before + origin.layer + between + source;
+}
+
+// Operators that pass are counted, not listed, since there are many.
+bool IsListed(const CheckItem& item) {
+  return item.kind != CheckItem::Kind::kOperator || item.verdict.decision != GateDecision::kPass;
+}
+
+// "12 operators pass"; "" if there are none.
+std::string PassingOperators(const CheckPair& pair) {
+  const auto passing =
+      std::ranges::count_if(pair.items, [](const CheckItem& item) { return !IsListed(item); });
+  if (passing == 0) return "";
+  return passing == 1 ? "1 operator passes" : fmt::format("{} operators pass", passing);
+}
+
+Text ChangedOperatorText(const MovedOperator& op) {
+  return FormatText("{}: {} -> {}, {}", WithOrigin(op.name, op.origin), Duration{op.baseline_ns},
+                    Duration{op.candidate_ns}, Change{op.growth, op.low, op.high});
+}
+
+Text InstructionsText(const CountedOperator& op) {
+  const std::string change =
+      op.baseline > 0 ? ChangeText(op.candidate / op.baseline - 1) : std::string("new");
+  return FormatText("{}: {} -> {} instructions, {}", WithOrigin(op.name, op.origin), Amount(op.baseline),
+                    Amount(op.candidate), change);
+}
+
+std::vector<Text> InstructionChangeLines(const CheckPair& pair) {
+  std::vector<Text> lines;
+  for (const CountedOperator& op : pair.counted) lines.push_back(InstructionsText(op));
+  return lines;
+}
+
+// One line per operator that changed, then the operators that only one variant has.
+std::vector<Text> ChangedOperatorLines(const CheckPair& pair) {
+  std::vector<Text> lines;
+  for (const MovedOperator& op : pair.moved) lines.push_back(ChangedOperatorText(op));
+  for (const std::string& op : pair.only_baseline) lines.push_back("only in the baseline: " + op);
+  for (const std::string& op : pair.only_candidate) lines.push_back("only in the candidate: " + op);
+  return lines;
+}
+
+// "Convolution (NHWC, F32) IGEMM #2: FMA3 -> AVX-512"; a single line if nothing differs.
+std::vector<Text> KernelChangeLines(const CheckPair& pair) {
+  std::vector<Text> lines;
+  const auto text = [](const ProvenOperator::Side& side) {
+    return side.code + (side.kernel.empty() ? "" : fmt::format(" ({})", side.kernel));
+  };
+  for (const ProvenOperator& op : pair.proven) {
+    if (op.baseline != op.candidate)
+      lines.push_back(fmt::format("{}: {} -> {}", WithOrigin(op.name, {.test = op.test}), text(op.baseline),
+                                  text(op.candidate)));
+  }
+  if (lines.empty() && !pair.proven.empty()) {
+    lines.push_back(fmt::format("none: {} ran the same class of code in both variants",
+                                CountedText(pair.proven.size(), "operator")));
+  }
+  return lines;
+}
+
+// "10 launches, paired"
+std::string PairingText(const CheckPair& pair) {
+  if (pair.pairing == Pairing::kLaunches && pair.launches > 0)
+    return fmt::format("{} launches, paired", pair.launches);
+  if (pair.pairing == Pairing::kUnpaired) return "not paired";
+  if (std::ranges::any_of(pair.items,
+                          [](const CheckItem& item) { return item.IsCounted() && item.verdict.growth; }))
+    return "counted";
+  return pair.decision == GateDecision::kInconclusive ? "too little to compare" : "nothing to measure";
+}
+
+Table MakeChecksTable(const CheckPair& pair, bool listed) {
+  Table table{.id = "checks",
+              .columns = {Left("check"), Right("baseline").WithDropPriority(2),
+                          Right("candidate").WithDropPriority(3), Right("change").Decides(),
+                          Right("allowed").WithDropPriority(1), Left("result").Decides()}};
+  for (const CheckItem& item : pair.items) {
+    if (IsListed(item) != listed) continue;
+    const GateDecision decision = item.verdict.decision;
+    table.rows.push_back({WithOrigin(item.name, item.origin), CheckValueCell(item, item.baseline),
+                          CheckValueCell(item, item.candidate), VerdictChangeCell(item.verdict),
+                          AllowedText(item), ResultCell(decision)});
+  }
+  return table;
+}
+
+Section MakeCheckSection(const CheckPair& pair) {
+  Section section{pair.name, Level::kUsual};
+  section.parts.emplace_back(MakeChecksTable(pair, true));
+  if (const std::string passing = PassingOperators(pair); !passing.empty()) {
+    Table table = MakeChecksTable(pair, false);
+    table.title = passing;
+    table.level = Level::kFolded;
+    section.parts.emplace_back(std::move(table));
+  }
+  const std::vector<Text> moved = ChangedOperatorLines(pair), counted = InstructionChangeLines(pair),
+                          proven = KernelChangeLines(pair);
+  section.AddUnlessEmpty(List{pair.moved.empty() ? "operators of one variant" : "operators that changed",
+                              {moved.begin(), moved.end()},
+                              kScreenChanges});
+  section.AddUnlessEmpty(
+      List{"operators whose instructions changed", {counted.begin(), counted.end()}, kScreenChanges});
+  section.AddUnlessEmpty(List{"kernels that differ, proven", {proven.begin(), proven.end()}, kScreenChanges});
+  List open{"inconclusive"};
+  for (const CheckItem& item : pair.items) {
+    if (!item.inconclusive_reason.empty() && IsListed(item))
+      open.items.emplace_back(WithOrigin(item.name, item.origin) + ": " + item.inconclusive_reason);
+  }
+  section.AddUnlessEmpty(std::move(open));
+  section.parts.emplace_back(pair.error.empty() ? Paragraph{PairingText(pair), Level::kPage}
+                                                : Paragraph{"error: " + pair.error});
+  return section;
+}
+
+// "latency: 4.31 ms -> 4.52 ms, +4.87% [+4.20%, +5.55%], allowed +2%: FAIL (why not)"
+std::string ItemLine(const CheckItem& item) {
+  const Cell change = VerdictChangeCell(item.verdict);
+  return fmt::format("{}: {} -> {}, {}, allowed {}: {}{}", WithOrigin(item.name, item.origin),
+                     TextOf(CheckValueCell(item, item.baseline)),
+                     TextOf(CheckValueCell(item, item.candidate)), TextOf(change), AllowedText(item),
+                     ResultText(item.verdict.decision),
+                     item.inconclusive_reason.empty() ? "" : fmt::format(" ({})", item.inconclusive_reason));
+}
+
+// The reason for the decision, in one line: the checks that failed, else the inconclusive ones.
+std::string DecisionMessage(const CheckPair& pair) {
+  if (!pair.error.empty()) return pair.error;
+  std::string message;
+  for (const CheckItem& item : pair.items) {
+    if (item.verdict.decision != pair.decision) continue;
+    message += (message.empty() ? "" : "; ") + ItemLine(item);
+  }
+  return message.empty() ? "nothing that could be checked was measured" : message;
+}
+
+std::string DecisionDetails(const CheckPair& pair) {
+  std::string text;
+  for (const CheckItem& item : pair.items) {
+    if (IsListed(item)) text += ItemLine(item) + "\n";
+  }
+  if (const std::string passing = PassingOperators(pair); !passing.empty()) text += passing + "\n";
+  const auto add = [&](const char* title, const std::vector<Text>& lines) {
+    if (!lines.empty()) text += title;
+    for (const Text& line : lines) text += "  " + TextOf(line, {}) + "\n";
+  };
+  add("operators that changed:\n", ChangedOperatorLines(pair));
+  add("operators whose instructions changed:\n", InstructionChangeLines(pair));
+  add("kernels that differ, proven:\n", KernelChangeLines(pair));
+  return text + PairingText(pair) + "\n";
+}
+
+// The lines of the model whose operators failed; if none did, those whose operators slowed down.
+std::vector<TestSuite::Line> FailedModelLines(const CheckPair& pair) {
+  std::vector<TestSuite::Line> lines;
+  if (pair.decision != GateDecision::kFail) return lines;
+  const auto add = [&](const OperatorOrigin& origin, const std::string& text) {
+    if (origin.frame) lines.push_back({origin.frame->file, origin.frame->line, text});
+  };
+  for (const CheckItem& item : pair.items) {
+    if (item.verdict.decision == pair.decision) add(item.origin, ItemLine(item));
+  }
+  if (!lines.empty()) return lines;
+  for (const MovedOperator& op : pair.moved) {
+    if (op.growth > 0) add(op.origin, TextOf(ChangedOperatorText(op), {}));
+  }
+  for (const CountedOperator& op : pair.counted) {
+    if (op.candidate > op.baseline) add(op.origin, TextOf(InstructionsText(op), {}));
+  }
+  return lines;
+}
+
+TestSuite::Case MakeCheckCase(const CheckPair& pair, bool require_conclusive) {
+  TestSuite::Case of{pair.name,
+                     TestSuite::Outcome::kError,
+                     "measurement",
+                     DecisionMessage(pair),
+                     DecisionDetails(pair),
+                     FailedModelLines(pair)};
+  if (pair.error.empty()) SetCaseResult(pair.decision, require_conclusive, of);
+  return of;
+}
+
+// The number of pairs with each result: "1 of 3 comparisons exceeds a limit, 1 of 3 comparisons could not be
+// decided".
+std::string ComparisonsText(const CheckReport& check) {
+  if (check.pairs.empty()) return "nothing to check";
+  const auto count = [&](std::string_view result) {
+    return std::ranges::count(check.pairs, result, &CheckPair::Result);
+  };
+  return CountedResultsText({{count("fail"), "exceeds a limit", "exceed a limit"},
+                             {count("error"), "could not be measured", "could not be measured"},
+                             {count("inconclusive"), "could not be decided", "could not be decided"},
+                             {count("pass"), "is within its limits", "are within their limits"}},
+                            check.pairs.size(), "comparison");
+}
+
+}  // namespace
+
+Tone ToneOf(GateDecision decision) {
+  return decision == GateDecision::kPass   ? Tone::kGood
+         : decision == GateDecision::kFail ? Tone::kBad
+                                           : Tone::kUnsure;
+}
+
+std::string ChangeText(double change) { return SignedPercent(100 * change, PercentDecimals(100 * change)); }
+
+std::string ChangeText(double change, double low, double high) {
+  const double larger = std::max(std::abs(low), std::abs(high));
+  const int decimals = PercentDecimals(100 * (std::isfinite(larger) ? larger : std::abs(low)));
+  return fmt::format("{} [{}, {}]", ChangeText(change), SignedPercent(100 * low, decimals),
+                     SignedPercent(100 * high, decimals));
+}
+
+Cell ChangeCell(const std::optional<double>& change, const std::optional<double>& low,
+                const std::optional<double>& high) {
+  if (!change) return {};
+  return Change{*change, low.value_or(*change), high.value_or(*change)};
+}
+
+std::string ResultText(GateDecision decision) {
+  std::string text(GetName(decision));
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text;
+}
+
+Answer Headline(GateDecision decision, bool require_conclusive, bool error, const std::string& text) {
+  if (IsGateError(decision, error)) return {"ERROR: " + text, "", Tone::kBad};
+  const GateDecision required = RequireConclusive(decision, require_conclusive);
+  return {ResultText(required) + ": " + text, "", ToneOf(required)};
+}
+
+std::string CountedResultsText(const std::vector<ResultCount>& results, std::size_t all, const char* what) {
+  std::string text;
+  for (const ResultCount& result : results) {
+    const bool last = &result == &results.back();
+    if (result.count == 0 || (last && !text.empty())) continue;
+    text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", result.count, CountedText(all, what),
+                        result.count == 1 ? result.one : result.several);
+  }
+  return text;
+}
+
+void SetCaseResult(GateDecision decision, bool require_conclusive, TestSuite::Case& of) {
+  using Outcome = TestSuite::Outcome;
+  const GateDecision required = RequireConclusive(decision, require_conclusive);
+  of.outcome = required == GateDecision::kPass   ? Outcome::kPassed
+               : required == GateDecision::kFail ? Outcome::kFailure
+                                                 : Outcome::kSkipped;
+  of.type = of.outcome != Outcome::kFailure ? "" : decision == required ? "regression" : "inconclusive";
+}
+
+Document MakeCheckDocument(const CheckReport& check) {
+  Document document;
+  document.title = "etprof check";
+  document.section_kind = "pair";
+  for (const std::string& fact : {check.model_id, check.where}) {
+    if (!fact.empty()) document.facts.push_back(fact);
+  }
+  if (check.seconds > 0) document.facts.push_back(fmt::format("{:.3g} s", check.seconds));
+  document.answers_last = true;
+  document.answers = {
+      Headline(check.decision, check.require_conclusive, check.error, ComparisonsText(check))};
+  for (const CheckPair& pair : check.pairs) document.sections.push_back(MakeCheckSection(pair));
+  if (check.pairs.empty())
+    document.sections.push_back({"", Level::kUsual, {MakeChecksTable(CheckPair(), true)}});
+  document.notes = ToNotes(check.notes);
+  document.method = fmt::format(
+      "Intervals are bounds of one-sided t-tests over launches; the false discovery rate is controlled at "
+      "{:g}% over all checks.",
+      100 * check.false_discovery);
+  return document;
+}
+
+TestSuite MakeTestSuite(const CheckReport& check) {
+  TestSuite suite;
+  suite.command = "check";
+  suite.subject = check.model_id;
+  suite.timestamp = check.generated_at;
+  suite.seconds = check.seconds;
+  suite.properties = {{"device", check.where},
+                      {"run_directory", check.folder},
+                      {"false_discovery", fmt::format("{:g}", check.false_discovery)}};
+  for (const CheckPair& pair : check.pairs)
+    suite.cases.push_back(MakeCheckCase(pair, check.require_conclusive));
+  suite.notes = check.notes;
+  return suite;
+}
+
+}  // namespace etprof::show

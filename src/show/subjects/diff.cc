@@ -1,0 +1,190 @@
+#include "report/diff/diff.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/units.h"
+#include "show/subjects.h"
+
+namespace etprof::show {
+namespace {
+
+constexpr std::size_t kScreenDifferences = 30, kScreenWeights = 10;
+
+using Unit = ProgramProperty::Unit;
+
+Cell PropertyCell(const ProgramProperty& property, const ProgramProperty::Value& value) {
+  if (const auto* const text = std::get_if<std::string>(&value)) return *text;
+  const auto* const number = std::get_if<std::int64_t>(&value);
+  if (number == nullptr) return {};
+  if (property.unit == Unit::kBytes) return Size{*number};
+  return property.unit == Unit::kMacs ? Cell(Amount{*number}) : Cell(Count{*number});
+}
+
+Table MakePropertiesTable(const char* id, const std::vector<ProgramProperty>& properties) {
+  Table table{.id = id, .columns = {Left("property", "Property"), Right("baseline"), Right("candidate")}};
+  for (ProgramProperty of : properties) {
+    const auto is_alike = [&] {
+      return TextOf(PropertyCell(of, of.baseline)) == TextOf(PropertyCell(of, of.candidate));
+    };
+    // Print all digits if the rounded values look equal.
+    if (of.unit == Unit::kMacs && is_alike()) of.unit = Unit::kCount;
+    table.rows.push_back({of.name, PropertyCell(of, of.baseline), PropertyCell(of, of.candidate)});
+  }
+  return table;
+}
+
+class MethodDiffSection {
+ public:
+  explicit MethodDiffSection(const MethodDiff& method)
+      : method_(method), measured_(method.baseline && method.candidate) {}
+
+  Section Make() const {
+    Section section{method_.name, Level::kUsual};
+    if (!method_.in_baseline || !method_.in_candidate) {
+      section.parts.emplace_back(
+          Paragraph{fmt::format("Only in the {}.", method_.in_baseline ? "baseline" : "candidate")});
+      return section;
+    }
+    section.parts.emplace_back(MakeOperatorsTable());
+    section.parts.emplace_back(MakePropertiesTable("method_properties", method_.properties));
+    section.parts.emplace_back(MakeDelegatesTable());
+    section.parts.emplace_back(MakeWeightsTable());
+    return section;
+  }
+
+ private:
+  Table MakeOperatorsTable() const {
+    Table table{
+        .id = "operators",
+        .title = "Operators",
+        .columns = {Names("change", "Operator"), Right("baseline_macs", "baseline MACs").WithDropPriority(2),
+                    Right("candidate_macs", "candidate MACs").WithDropPriority(2),
+                    Right("baseline_bytes", "baseline traffic").WithDropPriority(1),
+                    Right("candidate_bytes", "candidate traffic").WithDropPriority(1)}};
+    table.min_name_width = 48;
+    if (measured_) {
+      table.columns.push_back(Right("baseline", "baseline time").WithDropPriority(3));
+      table.columns.push_back(Right("candidate", "candidate time").WithDropPriority(3));
+      table.columns.push_back(Right("difference"));
+    }
+    using Side = OperatorDifference::Side;
+    const auto add = [&](std::string name, const Side& baseline, const Side& candidate, Row::Role role) {
+      std::vector<Cell> cells = {std::move(name), CellOrBlank<Amount>(baseline.macs),
+                                 CellOrBlank<Amount>(candidate.macs), CellOrBlank<Size>(baseline.bytes),
+                                 CellOrBlank<Size>(candidate.bytes)};
+      if (measured_) {
+        for (const Side* side : {&baseline, &candidate}) cells.push_back(CellOrBlank<Time>(side->ns));
+        cells.emplace_back(Time{candidate.ns.value_or(0) - baseline.ns.value_or(0)});
+      }
+      table.rows.emplace_back(std::move(cells), role);
+    };
+    Side baseline, candidate;  // sums of the rows that a screen leaves out
+    for (const OperatorDifference& of : method_.operators) {
+      add(of.change.Text(), of.baseline, of.candidate, Row::Role::kPart);
+      if (table.rows.size() <= kScreenDifferences) continue;
+      table.rows.back().level = Level::kPage;
+      baseline.ns = baseline.ns.value_or(0) + of.baseline.ns.value_or(0);
+      candidate.ns = candidate.ns.value_or(0) + of.candidate.ns.value_or(0);
+    }
+    if (table.rows.empty()) return table;
+    if (table.rows.size() > kScreenDifferences)
+      add(fmt::format("{} more", table.rows.size() - kScreenDifferences), baseline, candidate,
+          Row::Role::kRest);
+    if (!measured_) return table;
+    add("Unchanged operators and overhead", {.ns = method_.baseline->rest_ns},
+        {.ns = method_.candidate->rest_ns}, Row::Role::kPart);
+    add("Traced total", {.ns = method_.baseline->ns}, {.ns = method_.candidate->ns}, Row::Role::kSum);
+    return table;
+  }
+
+  Table MakeDelegatesTable() const {
+    Table table{"delegates",
+                "Delegates",
+                {Left("program", "in"), Left("backend"), Right("nodes"), Names("first"), Names("last")}};
+    for (const DelegateDifference& of : method_.delegates)
+      table.rows.push_back(
+          {of.in_baseline ? "baseline" : "candidate", of.backend, Count{of.nodes}, of.first, of.last});
+    return table;
+  }
+
+  Table MakeWeightsTable() const {
+    Table table{"weights",
+                "Weights with other contents",
+                {Names("operator", "Operator"), Right("baseline"), Right("candidate")}};
+    table.screen_rows = kScreenWeights;
+    for (const WeightDifference& of : method_.weights)
+      table.rows.push_back({of.name, Size{of.baseline_bytes}, Size{of.candidate_bytes}});
+    return table;
+  }
+
+  const MethodDiff& method_;
+  bool measured_;
+};
+
+// "1 operator inserted, 3 changed, 21 unchanged; weights: 8 equal, 2 with other contents"
+std::string Summary(const MethodDiff& method) {
+  using Kind = ProgramChange::Kind;
+  std::vector<std::string> parts;
+  std::size_t matched_with_changes = 0;
+  for (const auto& [kind, word] : kNames<Kind>) {
+    const auto count = static_cast<std::size_t>(std::ranges::count_if(
+        method.operators, [of = kind](const OperatorDifference& one) { return one.change.kind == of; }));
+    if (kind == Kind::kMoved || kind == Kind::kChanged) matched_with_changes += count;
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, word));
+  }
+  parts.push_back(fmt::format("{} unchanged", method.matched - matched_with_changes));
+  std::string text = fmt::format("operators: {}", fmt::join(parts, ", "));
+  if (method.equal_weights + method.weights.size() > 0)
+    text += fmt::format("; weights: {} equal, {} with other contents", method.equal_weights,
+                        method.weights.size());
+  return text;
+}
+
+}  // namespace
+
+Document MakeDiffDocument(const ProgramDiff& diff, const std::string& baseline, const std::string& candidate,
+                          const std::vector<std::string>& warnings) {
+  Document document;
+  document.title = "etprof diff";
+  document.section_kind = "method";
+  document.facts = {fmt::format("baseline {}", std::filesystem::path(baseline).filename().string()),
+                    fmt::format("candidate {}", std::filesystem::path(candidate).filename().string())};
+  if (diff.same_bytes) {
+    document.answers.push_back({"No difference: the files are identical", "", Tone::kGood});
+  } else if (diff.IsEmpty()) {
+    document.answers.push_back(
+        {"No difference in anything that is compared, but the files' bytes differ", "", Tone::kUnsure});
+  }
+  document.sections.push_back({"", Level::kUsual, {MakePropertiesTable("file_properties", diff.properties)}});
+  for (const MethodDiff& method : diff.methods) {
+    document.sections.push_back(MethodDiffSection(method).Make());
+    if (!method.in_baseline || !method.in_candidate) continue;
+    if (!diff.same_bytes) {
+      const std::string name = diff.methods.size() > 1 ? method.name + ": " : "";
+      document.answers.push_back({name + Summary(method), "", Tone::kPlain});
+    }
+    if (method.dynamic) {
+      document.notes.push_back(
+          {fmt::format("{}: shapes that change at run time are counted at their upper bound", method.name)});
+    }
+    if (method.renamed > 0) {
+      document.notes.push_back(
+          {fmt::format("{}: {} operators are the same, in a module with another name or number", method.name,
+                       method.renamed)});
+    }
+    if (method.unknown_weights > 0) {
+      document.notes.push_back(
+          {fmt::format("{}: it is not known whether the weights of {} operators are equal. The files "
+                       "identify only the contents of XNNPACK's weights",
+                       method.name, method.unknown_weights)});
+    }
+  }
+  for (const std::string& warning : warnings) document.notes.push_back({warning, "warning"});
+  return document;
+}
+
+}  // namespace etprof::show

@@ -1,0 +1,58 @@
+#include "report/examination.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/text/text.h"
+#include "show/subjects.h"
+
+namespace etprof::show {
+namespace {
+
+Tone ToneOfCheck(DoctorCheck::State state) {
+  return state == DoctorCheck::State::kOk        ? Tone::kGood
+         : state == DoctorCheck::State::kMissing ? Tone::kBad
+                                                 : Tone::kUnsure;
+}
+
+// A screen has no room for a column of remedies, so it shows each on the line below.
+Table MakeGroupChecksTable(const DoctorGroup& group) {
+  Table table{.id = "checks",
+              .columns = {Left("state"), Left("check"), Left("found"),
+                          Left("remedy").WithWrapping().WithLevel(Level::kPage)}};
+  for (const DoctorCheck& check : group.checks) {
+    table.rows.push_back({Cell(std::string(GetName(check.state)), ToneOfCheck(check.state)), check.name,
+                          check.found, check.remedy});
+    if (!check.remedy.empty())
+      table.rows.push_back(Row({"", "", "-> " + check.remedy, ""}, Row::Role::kRest));
+  }
+  return table;
+}
+
+std::string MissingNames(const DoctorGroup& group) {
+  std::vector<std::string> names;
+  for (const DoctorCheck& check : group.checks) {
+    if (check.state == DoctorCheck::State::kMissing) AppendUnique(check.name, names);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+Document MakeDoctorDocument(const DoctorReport& found) {
+  Document document;
+  document.title = "etprof doctor";
+  document.section_kind = "commands";
+  document.answers_last = true;
+  const std::string missing = MissingNames(found.groups.front());
+  document.answers = {missing.empty() ? Answer{"this machine can measure", "", Tone::kGood}
+                                      : Answer{"this machine cannot measure: no " + missing, "", Tone::kBad}};
+  for (const DoctorGroup& group : found.groups) {
+    document.sections.push_back({group.title, Level::kUsual, {MakeGroupChecksTable(group)}});
+    if (const std::string lacks = MissingNames(group); !lacks.empty())
+      document.notes.push_back({fmt::format("{} (no {})", group.title, lacks), "not ready"});
+  }
+  return document;
+}
+
+}  // namespace etprof::show

@@ -1,0 +1,428 @@
+#include "report/generate/generate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "core/text/text.h"
+#include "core/units.h"
+#include "show/subjects.h"
+#include "show/wording.h"
+
+namespace etprof::show {
+namespace {
+
+constexpr double kWorthSayingOverLine = 0.02;
+
+std::string TokensText(std::int64_t count) { return TextOf(Count{count}); }
+
+// "as it is, 2 threads"
+std::string SideName(const GenerateSide& side, const GenerateReport& of) {
+  const bool several = std::ranges::any_of(
+      of.sides, [&](const GenerateSide& other) { return other.threads != of.sides.front().threads; });
+  return several ? fmt::format("{}, {}", side.variant, CountedText(side.threads, "thread")) : side.variant;
+}
+
+const GeneratePair::Row* PairRowOf(const GenerateReport& of, std::size_t side, const std::string& test) {
+  for (const GeneratePair& pair : of.pairs) {
+    if (pair.candidate != side) continue;
+    if (test == kFirstTokenTest) return pair.first_token ? &*pair.first_token : nullptr;
+    const auto row = std::ranges::find(pair.rows, test, &GeneratePair::Row::test);
+    if (row != pair.rows.end()) return &*row;
+  }
+  return nullptr;
+}
+
+void AddSpeedup(const GenerateReport& of, std::size_t side, const std::string& test,
+                std::vector<Cell>& cells) {
+  if (of.pairs.empty()) return;
+  const GeneratePair::Row* const row = PairRowOf(of, side, test);
+  cells.push_back(row != nullptr ? Cell(Speedup{row->quantity}) : Cell(""));
+  cells.push_back(row != nullptr ? Cell(Interval{row->quantity}) : Cell(""));
+}
+
+// A row for each test and variant, the variants of a test together.
+Table TestTable(const GenerateReport& of) {
+  const bool several = of.sides.size() > 1, compared = !of.pairs.empty();
+  Table table{.id = "tests"};
+  table.columns = {Left("test")};
+  if (several) table.columns.push_back(Left("variant"));
+  table.columns.push_back(Right("tokens_per_second", "t/s"));
+  table.columns.push_back(Right("low", "from").WithDropPriority(2));
+  table.columns.push_back(Right("high", "to").WithDropPriority(2));
+  table.columns.push_back(Right("per_token", "per token"));
+  if (compared) {
+    table.columns.push_back(Right("speedup"));
+    table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
+  }
+  std::vector<std::string> names;
+  for (const GenerateSide& side : of.sides) {
+    for (const GenerateTest& test : side.tests)
+      if (!test.IsEncoder()) AppendUnique(test.name, names);
+  }
+  const auto number = [](const std::optional<double>& value) {
+    return value ? Cell(Number{*value, ""}) : Cell();
+  };
+  for (const std::string& name : names) {
+    for (std::size_t s = 0; s < of.sides.size(); ++s) {
+      const GenerateSide& side = of.sides[s];
+      const auto test = std::ranges::find(side.tests, name, &GenerateTest::name);
+      if (test == side.tests.end()) continue;
+      std::vector<Cell> cells = {name};
+      if (several) cells.emplace_back(SideName(side, of));
+      cells.push_back(number(test->Rate(test->ns)));
+      cells.push_back(number(test->Rate(test->high)));
+      cells.push_back(number(test->Rate(test->low)));
+      cells.push_back(OptionalCell<Time>(test->PerToken()));
+      AddSpeedup(of, s, name, cells);
+      table.rows.emplace_back(std::move(cells));
+    }
+  }
+  return table;
+}
+
+// Methods that run once for a text, before its first step.
+Table EncoderTable(const GenerateReport& of) {
+  Table table{.id = "encoders",
+              .columns = {Left("encoder"), Left("variant"), Right("time"),
+                          Right("low", "from").WithDropPriority(2), Right("high", "to").WithDropPriority(2)}};
+  if (!of.pairs.empty()) {
+    table.columns.push_back(Right("speedup"));
+    table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
+  }
+  for (std::size_t s = 0; s < of.sides.size(); ++s) {
+    for (const GenerateTest& test : of.sides[s].tests) {
+      if (!test.IsEncoder()) continue;
+      std::vector<Cell> cells = {test.name, SideName(of.sides[s], of), OptionalCell<Time>(test.ns),
+                                 OptionalCell<Time>(test.low), OptionalCell<Time>(test.high)};
+      AddSpeedup(of, s, test.name, cells);
+      table.rows.emplace_back(std::move(cells));
+    }
+  }
+  return table;
+}
+
+Table FirstTokens(const GenerateReport& of) {
+  const auto encodes = [](const std::optional<FirstToken>& first) { return first && first->encode > 0; };
+  const bool encoded = std::ranges::any_of(of.sides, [&](const GenerateSide& side) {
+    return encodes(side.first_token) || encodes(side.cold_first_token);
+  });
+  Table table{"first_token",
+              "",
+              {Left("variant"), Right("prompt"), Right("total"), Right("low", "from").WithDropPriority(2),
+               Right("high", "to").WithDropPriority(2), Right("load")},
+              {}};
+  if (encoded) table.columns.push_back(Right("encode", "encoders"));
+  for (const char* const part : {"prefill", "inputs", "argmax", "between"})
+    table.columns.push_back(Right(part));
+  if (!of.pairs.empty()) {
+    table.columns.push_back(Right("speedup"));
+    table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
+  }
+  for (std::size_t s = 0; s < of.sides.size(); ++s) {
+    const auto add = [&](const std::optional<FirstToken>& first, const char* process,
+                         const std::string& test) {
+      if (!first) return;
+      const auto time = [](Nanoseconds ns) { return Cell(Time{static_cast<double>(ns)}); };
+      std::vector<Cell> cells = {SideName(of.sides[s], of) + ", " + process,
+                                 Count{first->prompt},
+                                 time(first->total),
+                                 OptionalCell<Time>(first->low),
+                                 OptionalCell<Time>(first->high),
+                                 first->load > 0 ? time(first->load) : Cell("")};
+      if (encoded) cells.push_back(time(first->encode));
+      for (const Nanoseconds part : {first->prefill, first->inputs, first->argmax, first->between})
+        cells.push_back(time(part));
+      AddSpeedup(of, s, test, cells);
+      table.rows.emplace_back(std::move(cells));
+    };
+    add(of.sides[s].first_token, "warm", kFirstTokenTest);
+    add(of.sides[s].cold_first_token, "cold", "");
+  }
+  return table;
+}
+
+// Which kernels multiply in prefill and in decoding, the variants of a step together.
+Table KernelTable(const GenerateReport& of) {
+  Table table{.id = "kernels", .columns = {Left("kernel").WithKeptPart(Table::KeptPart::kEnd), Left("step")}};
+  if (of.sides.size() > 1) table.columns.push_back(Left("variant"));
+  table.columns.push_back(Right("operators", "products"));
+  table.columns.push_back(Left("code", "proven"));
+  const auto step_of = [](const StepKernel& kernel) { return std::pair(kernel.method, -kernel.tokens); };
+  std::set<std::pair<std::string, std::int64_t>> steps;
+  for (const GenerateSide& side : of.sides)
+    for (const StepKernel& kernel : side.kernels) steps.insert(step_of(kernel));
+  for (const auto& step : steps) {
+    for (const GenerateSide& side : of.sides) {
+      for (const StepKernel& kernel : side.kernels) {
+        if (step_of(kernel) != step) continue;
+        std::string name = kernel.tokens == 1 ? "decoding" : "prefill of " + TokensText(kernel.tokens);
+        if (!kernel.method.empty()) name = kernel.tokens == 1 ? kernel.method : kernel.method + ", " + name;
+        std::vector<Cell> cells = {kernel.kernel.empty() ? "XNNPACK's own" : kernel.kernel, name};
+        if (of.sides.size() > 1) cells.emplace_back(SideName(side, of));
+        cells.emplace_back(Count{kernel.operators});
+        cells.emplace_back(kernel.code);
+        table.rows.emplace_back(std::move(cells));
+      }
+    }
+  }
+  return table;
+}
+
+bool HasFloor(const DecodeLine& line) {
+  return std::ranges::any_of(line.floor, [](const auto& ns) { return ns.has_value(); });
+}
+
+// What a step of one token takes by position: the parts of traced runs, which add up. By category: untraced
+// runs below.
+Table LineTable(const DecodeLine& line, const std::vector<DecodeLine::Part>& parts, const char* id,
+                const char* part_name) {
+  const bool whole = &parts == &line.parts, operators = &parts == &line.operators;
+  Table table{.id = id, .title = whole ? "" : fmt::format("By {}", part_name)};
+  if (!whole) table.level = Level::kFolded;
+  table.columns = {Names(part_name)};
+  if (operators) {
+    table.columns.push_back(Left("key").WithLevel(Level::kPage));
+    table.columns.push_back(Left("category").WithDropPriority(3));
+  }
+  for (const std::int64_t at : line.at)
+    table.columns.push_back(Right(fmt::format("at_{}", at), "at " + TokensText(at)));
+  const bool fits = line.line && line.fits;
+  if (fits) {
+    table.columns.push_back(Right("intercept", "at 0"));
+    table.columns.push_back(Right("intercept_interval", "95% CI").WithDropPriority(1));
+    table.columns.push_back(Right("per_1000_tokens", "+ per 1,000"));
+    table.columns.push_back(Right("per_1000_tokens_interval", "95% CI").WithDropPriority(2));
+  }
+  const auto coefficients = [&](const std::optional<stats::LineEstimate>& of, std::vector<Cell>& cells) {
+    if (!fits) return;
+    const auto add = [&cells](const stats::MeanInterval& value, double scale) {
+      cells.emplace_back(Time{scale * value.mean});
+      const bool bounded = std::isfinite(value.low) && std::isfinite(value.high);
+      cells.push_back(bounded ? Cell(TimeBounds{scale * value.low, scale * value.high}) : Cell());
+    };
+    if (!of) return cells.resize(cells.size() + 4);
+    add(of->intercept, 1);
+    add(of->slope, 1000);
+  };
+  std::vector<double> sums(line.at.size());
+  for (const DecodeLine::Part& part : parts) {
+    std::vector<Cell> cells = {part.name};
+    if (operators) cells.insert(cells.end(), {Cell(part.key), Cell(part.category)});
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      sums[i] += part.means[i];
+      cells.emplace_back(Time{part.means[i]});
+    }
+    coefficients(part.line, cells);
+    table.rows.emplace_back(std::move(cells), Row::Role::kPart);
+  }
+  if (!parts.empty()) {
+    std::vector<Cell> cells = {kTracedTotal};
+    if (operators) cells.resize(cells.size() + 2, Cell(""));
+    for (const double sum : sums) cells.emplace_back(Time{sum});
+    coefficients(line.traced, cells);
+    table.rows.emplace_back(std::move(cells), Row::Role::kSum);
+  }
+  if (!whole) return table;
+  std::vector<Cell> cells = {"Untraced"};
+  for (const std::optional<double>& ns : line.ns) cells.push_back(OptionalCell<Time>(ns));
+  coefficients(line.line, cells);
+  table.rows.emplace_back(std::move(cells));
+  if (HasFloor(line)) {
+    cells = {"Reading memory"};
+    for (const std::optional<double>& ns : line.floor) cells.push_back(OptionalCell<Time>(ns));
+    coefficients(std::nullopt, cells);
+    table.rows.emplace_back(std::move(cells));
+  }
+  return table;
+}
+
+// The share of the measured bandwidth that the steps reach; above 1 it was measured in a worse moment.
+std::string FloorText(const DecodeLine& line) {
+  if (!HasFloor(line)) return "";
+  std::optional<double> least, most;
+  for (std::size_t i = 0; i < line.at.size(); ++i) {
+    if (!line.floor[i] || !line.ns[i] || *line.ns[i] <= 0) continue;
+    const double share = *line.floor[i] / *line.ns[i];
+    least = std::min(least.value_or(share), share);
+    most = std::max(most.value_or(share), share);
+  }
+  std::string text =
+      "Reading memory: the step's weights and the cache once, at the bandwidth that this run measured for as "
+      "many bytes read again and again, with as many threads.";
+  if (!least) return text;
+  if (*most > 1)
+    return text +
+           " Steps are faster than that: the bandwidth was measured in a worse moment, or caches hold "
+           "some of it.";
+  return text + (PercentText(*least) == PercentText(*most)
+                     ? fmt::format(" Steps reach {} of it.", PercentText(*least))
+                     : fmt::format(" Steps reach {} to {} of it.", PercentText(*least), PercentText(*most)));
+}
+
+// The latency of a step at each position, of all variants.
+Chart PositionChart(const GenerateReport& of) {
+  Chart chart;
+  chart.axis = "tokens in the cache";
+  for (const GenerateSide& side : of.sides)
+    if (side.line) chart.at.insert(chart.at.end(), side.line->at.begin(), side.line->at.end());
+  std::ranges::sort(chart.at);
+  chart.at.erase(std::unique(chart.at.begin(), chart.at.end()), chart.at.end());
+  for (const std::int64_t at : chart.at) chart.points.push_back(TokensText(at));
+  for (const GenerateSide& side : of.sides) {
+    if (!side.line) continue;
+    const auto add = [&](const std::string& name, const std::vector<std::optional<double>>& values) {
+      Chart::Series series{name, std::vector<std::optional<double>>(chart.at.size()),
+                           [](double ns) { return Cell(Duration{ns}); }};
+      for (std::size_t i = 0; i < side.line->at.size(); ++i) {
+        const auto at = std::ranges::lower_bound(chart.at, side.line->at[i]);
+        series.values[static_cast<std::size_t>(at - chart.at.begin())] = values[i];
+      }
+      chart.series.push_back(std::move(series));
+    };
+    add(SideName(side, of), side.line->ns);
+    if (HasFloor(*side.line)) add(SideName(side, of) + ", reading memory", side.line->floor);
+  }
+  return chart;
+}
+
+std::string PositionLineText(const DecodeLine& line) {
+  if (!line.line)
+    return line.at.size() > 1
+               ? "No line by position: too few launches have undisturbed runs at all positions."
+               : "";
+  if (!line.fits) {
+    return fmt::format("No line by position: at {} the time lies {} off it, so that a slope would mislead.",
+                       TokensText(line.at[line.line->misfit_at]), PercentText(*line.line->misfit));
+  }
+  // A step cannot do less work with more tokens in the cache: a negative slope is an effect of the places.
+  const stats::MeanInterval& slope = line.line->slope;
+  std::string text = slope.high < 0 ? "Steps are not slower at later positions."
+                                    : fmt::format("Each token in the cache adds {} [{}, {}] to a step.",
+                                                  TextOf(Duration{slope.mean}), TextOf(Duration{slope.low}),
+                                                  TextOf(Duration{slope.high}));
+  if (line.line->misfit) {
+    text += fmt::format(" No position lies more than {} off the line.", PercentText(*line.line->misfit));
+  } else {
+    text += " Two positions do not show whether it is a line.";
+  }
+  return text;
+}
+
+std::string GeneratedTextOf(const GeneratedText& text) {
+  std::string words = fmt::format("Generated {} after a prompt of {}, {}",
+                                  CountedText(std::ssize(text.tokens), "token"), TokensText(text.prompt),
+                                  text.same ? fmt::format("the same in all {} launches", text.launches)
+                                            : "but not the same in all launches");
+  if (text.step.p50 && text.step.max) {
+    const Tail tail = TailLatency(text.step);
+    words += fmt::format(": a step takes {}, {} {}", TextOf(Duration{*text.step.p50}), tail.name,
+                         TextOf(Duration{tail.value.value_or(*text.step.max)}));
+  }
+  words += ".";
+  if (text.disturbed > 0)
+    words += fmt::format(" In {} of {} launches its threads had to wait: these do not count.", text.disturbed,
+                         text.launches);
+  if (text.over_line && text.over_line->low > kWorthSayingOverLine) {
+    words += fmt::format(" Generating takes {} [{}, {}] more than its steps by themselves.",
+                         PercentText(text.over_line->mean), PercentText(text.over_line->low),
+                         PercentText(text.over_line->high));
+  }
+  return words;
+}
+
+std::string TextsText(const GenerateReport& of, const GeneratePair& pair) {
+  if (!pair.texts) return "";
+  const std::string both =
+      fmt::format("{} and {}", SideName(of.sides[pair.baseline], of), SideName(of.sides[pair.candidate], of));
+  if (!pair.first_difference) return both + " generate the same tokens.";
+  return fmt::format("{} generate the same {} and then differ.", both,
+                     CountedText(*pair.first_difference, "token"));
+}
+
+// "pp512 is 1.71x faster; tg128 is same"
+Answer AnswerOf(const GenerateReport& of, const GeneratePair& pair) {
+  std::string text;
+  Tone tone = Tone::kPlain;
+  for (const GeneratePair::Row& row : pair.rows) {
+    if (text.empty()) tone = ToneOf(Cell(Speedup{row.quantity}));
+    text +=
+        fmt::format("{}{} {}", text.empty() ? "" : ", ", row.test, MakeVerdictTexts(row.quantity).verdict);
+  }
+  return {fmt::format("{} over {}: {}", SideName(of.sides[pair.candidate], of),
+                      SideName(of.sides[pair.baseline], of), text),
+          "", tone};
+}
+
+}  // namespace
+
+Document MakeGenerateDocument(const GenerateReport& of) {
+  const Report& report = *of.report;
+  Document document;
+  document.title = HeaderText(report);
+  document.section_kind = "variant";
+  const ScheduleData& schedule = report.run.schedule;
+  document.measured = fmt::format("{} x {} in {:.0f} s", CountedText(schedule.launches, "launch", "launches"),
+                                  CountedText(schedule.rounds, "round"), schedule.seconds);
+  if (report.emulated)
+    document.answers = {
+        {"Emulated CPU: timings are not meaningful; tokens and structure are.", "", Tone::kUnknown}};
+  else
+    for (const GeneratePair& pair : of.pairs) document.answers.push_back(AnswerOf(of, pair));
+  Section tests{"", Level::kBrief, {TestTable(of)}};
+  tests.parts.emplace_back(
+      Paragraph{"t/s: tokens over the time of the model's runs, in one process, from launch medians of clean "
+                "runs. pp: a "
+                "prompt from an empty cache, in chunks; tg: one token at a time, at a depth (d). Neither has "
+                "a tokenizer."});
+  for (const GeneratePair& pair : of.pairs) tests.AddUnlessEmpty(Paragraph{TextsText(of, pair)});
+  document.sections = {std::move(tests)};
+  Section first{"Time to the first token", Level::kUsual};
+  if (Table table = FirstTokens(of); !table.rows.empty()) {
+    first.parts = {std::move(table),
+                   Paragraph{"cold: from loading the model in a new process, with its file "
+                             "in the system's cache after the first one; warm: in a process "
+                             "that ran before."}};
+    for (const GenerateSide& side : of.sides) {
+      if (!side.first_token || side.first_token->features == 0) continue;
+      first.AddUnlessEmpty(Paragraph{
+          fmt::format("{}: before the prompt stand {} that encoders give, whose prefill is in `prefill`.",
+                      SideName(side, of), CountedText(side.first_token->features, "embedding"))});
+    }
+  }
+  if (Table table = EncoderTable(of); !table.rows.empty() && !report.emulated)
+    first.parts.emplace_back(std::move(table));
+  if (!first.parts.empty()) document.sections.push_back(std::move(first));
+  if (Table table = KernelTable(of); !table.rows.empty())
+    document.sections.push_back(
+        {"Kernels of matrix products",
+         Level::kUsual,
+         {std::move(table),
+          Paragraph{"Proven: watched runs saw them called. Names of operators do not tell."}}});
+  if (Chart chart = PositionChart(of); !chart.at.empty() && !report.emulated)
+    document.sections.push_back({"Latency by position", Level::kPage, {std::move(chart)}});
+  for (const GenerateSide& side : of.sides) {
+    const std::string suffix = of.sides.size() > 1 ? ": " + SideName(side, of) : "";
+    Section section{"Decoding by position" + suffix, Level::kUsual};
+    if (side.line && !report.emulated) {
+      const DecodeLine& line = *side.line;
+      section.AddUnlessEmpty(LineTable(line, line.parts, "decode_by_position", "part"));
+      section.AddUnlessEmpty(Paragraph{PositionLineText(*side.line)});
+      section.AddUnlessEmpty(Paragraph{FloorText(*side.line)});
+      if (!line.operators.empty())
+        section.parts.emplace_back(LineTable(line, line.operators, "decode_by_operator", "operator"));
+      if (!line.layers.empty())
+        section.parts.emplace_back(LineTable(line, line.layers, "decode_by_layer", "layer"));
+    }
+    if (side.text) section.AddUnlessEmpty(Paragraph{GeneratedTextOf(*side.text)});
+    if (!section.parts.empty()) document.sections.push_back(std::move(section));
+  }
+  document.notes = ToNotes(report.warnings, "warning");
+  document.screen_notes = 3;
+  return document;
+}
+
+}  // namespace etprof::show

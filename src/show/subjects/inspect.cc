@@ -1,0 +1,385 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "core/units.h"
+#include "format/program/language_model.h"
+#include "format/program/program.h"
+#include "format/program/read/data_file.h"
+#include "format/program/source/source_map.h"
+#include "format/program/summary.h"
+#include "format/program/tensors.h"
+#include "format/program/xnn/memory_estimate.h"
+#include "show/subjects.h"
+#include "show/wording.h"
+
+namespace etprof::show {
+namespace {
+
+constexpr std::size_t kScreenSteps = 20;
+constexpr std::size_t kScreenTensors = 8;  // for inputs, and for outputs
+constexpr std::size_t kScreenMissing = 8;
+constexpr std::size_t kScreenPlaces = 5;
+
+// "12 Add, 3 Conv2d", without the prefix of XNNPACK's types. `print_ones` prints counts of 1, too.
+std::string NodeCountsText(const Counts& counts, bool print_ones) {
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    if (!text.empty()) text += ", ";
+    if (count > 1 || print_ones) text += fmt::format("{} ", count);
+    text += name.starts_with("XNN") ? name.substr(3) : name;
+  }
+  return text;
+}
+
+std::string ShapeText(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+
+std::string ShapeText(const ProgramTensor& tensor) {
+  return ShapeText(tensor.shape) + DynamismSuffix(tensor.dynamism);
+}
+
+Table MakeTensorsTable(const Method& method, const MethodSources& sources) {
+  Table table{.id = "tensors",
+              .columns = {Left("role", "tensor"), Left("name"), Left("type"), Left("shape")}};
+  const auto add = [&](const std::vector<std::size_t>& indices, const char* role,
+                       const std::vector<std::string>& names) {
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const ProgramValue& value = method.values[indices[i]];
+      table.rows.push_back({role, i < names.size() ? names[i] : std::string(),
+                            value.tensor ? value.tensor->type.name : std::string(GetName(value.kind)),
+                            value.tensor ? ShapeText(*value.tensor) : std::string()});
+      if (i >= kScreenTensors) table.rows.back().level = Level::kPage;
+    }
+  };
+  add(method.inputs, "input", sources.inputs);
+  add(method.outputs, "output", sources.outputs);
+  return table;
+}
+
+// The types of a delegate's tensors and of its weights: "fp16 / fp32"; "fp32" if they are the same.
+std::string TypesText(const DelegateSummary& delegate) {
+  const std::string tensors = fmt::format("{}", fmt::join(delegate.tensor_types, " "));
+  const std::string weights = fmt::format("{}", fmt::join(delegate.weight_types, " "));
+  return weights.empty() || weights == tensors ? tensors : tensors + " / " + weights;
+}
+
+Table MakeStepsTable(const Method& method, const MethodSummary& summary) {
+  Table table{
+      .id = "steps",
+      .columns = {Left("step"), Right("instructions", "at").WithDropPriority(3),
+                  Right("nodes").WithDropPriority(2), Right("macs", "MACs"),
+                  Right("share_of_macs", "% of MACs"), Right("weights"), Left("types").WithDropPriority(1)}};
+  table.screen_rows = kScreenSteps;
+  for (const Step& step : summary.steps) {
+    const auto share = etprof::Share(step.macs, summary.facts.macs.Whole());
+    const std::string place =
+        step.first == step.last ? fmt::format("{}", step.first) : fmt::format("{}-{}", step.first, step.last);
+    const Cell none = std::string();
+    std::vector<Cell> cells = {NodeCountsText(step.what, false), place, none, OptionalCell<Amount>(step.macs),
+                               OptionalCell<Share>(share),       none,  none};
+    if (step.delegate) {
+      const DelegateSummary& delegate = summary.delegates[*step.delegate];
+      cells[0] = fmt::format("{} #{}", method.delegates[*step.delegate].backend, *step.delegate);
+      if (delegate.nodes) {
+        cells[2] = Count{*delegate.nodes};
+        cells[5] = OptionalCell<Size>(delegate.constants);
+        cells[6] = TypesText(delegate);
+      }
+    }
+    table.rows.emplace_back(std::move(cells));
+  }
+  return table;
+}
+
+Counts CountNodes(const MethodSummary& summary) {
+  std::map<std::string, std::size_t> types;
+  for (const DelegateSummary& delegate : summary.delegates)
+    for (const auto& [name, count] : delegate.node_types) types[name] += count;
+  Counts nodes(types.begin(), types.end());
+  std::ranges::stable_sort(nodes, std::ranges::greater(), &Counts::value_type::second);
+  return nodes;
+}
+
+// One fact per reason, with its operators: "4 aten::expand_copy.out: XNNPACK has no such operator".
+void AddNotDelegated(const MethodSummary& summary, Facts& facts) {
+  std::map<std::string, Counts> by_reason;
+  std::size_t between = 0;
+  for (const PortableOperator& entry : summary.operators) {
+    by_reason[entry.why].emplace_back(entry.name, entry.calls);
+    between += entry.between;
+  }
+  const auto add = [&](std::string text) { facts.Add("not delegated", std::move(text)); };
+  for (const auto& [why, counts] : by_reason)
+    add(NodeCountsText(counts, true) + (why.empty() ? "" : ": " + why));
+  if (between > 0) add(fmt::format("{} of them between two delegates", between));
+}
+
+// "layers.*.attention": the path with "*" for its numbers, which equal modules share.
+std::string GeneralPath(const std::string& path) {
+  std::string general;
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::string_view part = rest.substr(0, rest.find('.'));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    const bool number = std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
+    general += (general.empty() ? "" : ".") + (number ? "*" : std::string(part));
+  }
+  return general.empty() ? "the model itself" : general;
+}
+
+// Adds the places of operators that are not delegated, with the most operators first, and the hints of the
+// export: "layers.*.attention (model.py:30): 4 expand_copy".
+void AddPlaces(const Method& method, const MethodSources& sources, Facts& facts) {
+  std::map<std::string, std::map<std::string, std::size_t>> places;
+  for (const Instruction& instruction : method.instructions) {
+    const auto handles = sources.instructions.find(instruction.index);
+    if (instruction.kind != Instruction::Kind::kKernel || instruction.chain != 0 ||
+        handles == sources.instructions.end())
+      continue;
+    for (const std::uint32_t handle : handles->second) {
+      const std::vector<const SourceNode*> nodes = sources.Of(handle);
+      if (nodes.empty()) continue;
+      const SourceNode& node = *nodes.front();
+      const SourceFrame* const frame = ModelFrame(node);
+      const std::string place = GeneralPath(node.modules.empty() ? "" : node.modules.back().path) +
+                                (frame == nullptr ? "" : " (" + FormatLocation(*frame) + ")");
+      std::string_view kernel = method.operators[instruction.target];
+      kernel.remove_prefix(kernel.rfind(':') + 1);  // npos + 1: 0
+      ++places[place][std::string(kernel.substr(0, kernel.find('.')))];
+      break;
+    }
+  }
+  std::vector<std::pair<std::size_t, std::string>> lines;
+  for (const auto& [place, kernels] : places) {
+    Counts counts(kernels.begin(), kernels.end());
+    std::ranges::stable_sort(counts, std::ranges::greater(), &Counts::value_type::second);
+    std::size_t all = 0;
+    for (const auto& [name, count] : counts) all += count;
+    lines.emplace_back(all, place + ": " + NodeCountsText(counts, true));
+  }
+  std::ranges::stable_sort(lines, std::ranges::greater(), &std::pair<std::size_t, std::string>::first);
+  std::size_t other_operators = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i < kScreenPlaces) {
+      facts.Add("at", std::move(lines[i].second));
+    } else {
+      other_operators += lines[i].first;
+    }
+  }
+  if (other_operators > 0) facts.Add("at", fmt::format("elsewhere: {} more", other_operators));
+  for (const ExportHint& hint : sources.hints) {
+    facts.Add("hint", fmt::format("{}: {}{}{}", hint.text, CountedText(hint.operators, "operator"),
+                                  hint.place.empty() ? "" : " ", hint.place));
+  }
+}
+
+// The matrix multiplications, by the kernels that they would run on a CPU with SME2.
+void AddWithSme2(const MethodSummary& summary, Facts& facts) {
+  const std::optional<std::int64_t> macs = summary.facts.matrix_macs.Whole();
+  bool first = true;
+  for (const KleidiaiCount& entry : summary.kleidiai) {
+    using Kernels = KleidiaiUse::Kernels;
+    std::string words =
+        first ? fmt::format("{} of {} that multiply matrices", entry.count, summary.facts.matrix_operators)
+              : fmt::format("{} more", entry.count);
+    first = false;
+    if (const auto share = etprof::Share(entry.macs, macs))
+      words += fmt::format(" ({} of MACs)", PercentText(*share));
+    words += entry.use.kernels == Kernels::kSme ? " would run KleidiAI's SME2 kernels"
+             : entry.use.kernels == Kernels::kKleidiai
+                 ? " would run KleidiAI's kernels for CPUs without SME2: "
+             : entry.use.kernels == Kernels::kUnknown ? ": not known"
+             : entry.use.kernels == Kernels::kXnnpack ? " would run XNNPACK's own: "
+                                                      : " would run portable kernels: ";
+    words += entry.use.why + (entry.use.change.empty() ? "" : "; " + entry.use.change);
+    facts.Add("with SME2", std::move(words));
+  }
+}
+
+// The memory that a method needs in addition to the file, and the largest part of the planned memory that is
+// in use at once.
+void AddMemory(Bytes planned, const std::optional<PlannedPeak>& peak, std::optional<Bytes> packed,
+               Bytes repacked, Facts& facts) {
+  std::string words = TextOf(Size{planned});
+  if (peak) {
+    words += fmt::format("; peak use {} at instruction {}", TextOf(Size{peak->bytes}), peak->instruction);
+  }
+  if (peak && peak->upper_bound > 0) {
+    words +=
+        fmt::format(", {} of it for shapes that may be smaller at run time", TextOf(Size{peak->upper_bound}));
+  }
+  facts.Add("planned memory", std::move(words));
+  if (packed && *packed > 0) {
+    std::string text = fmt::format("at least {}, once loaded by XNNPACK", TextOf(Size{*packed}));
+    if (repacked > 0)
+      text += fmt::format(
+          ", {} of it for weights that another operator packs, too (XNNPACK's option weight_cache_enabled "
+          "shares them)",
+          TextOf(Size{repacked}));
+    facts.Add("packed weights", std::move(text));
+  }
+}
+
+// The tensors in use at the peak of the planned memory.
+Table PeakTable(const Method& method, const PlannedPeak& peak) {
+  Table table{"planned_peak",
+              "Planned memory where most is in use",
+              {Left("tensor"), Right("size"), Right("first", "from"), Right("last", "to"),
+               Left("type").WithDropPriority(1)},
+              {},
+              Level::kPage};
+  table.screen_rows = kScreenTensors;
+  const auto is_in = [](const std::vector<std::size_t>& values, std::size_t value) {
+    return std::ranges::find(values, value) != values.end();
+  };
+  for (const PlannedTensor& tensor : peak.tensors) {
+    const ProgramTensor& of = *method.values[tensor.value].tensor;
+    const std::string role = is_in(method.inputs, tensor.value)    ? ", input"
+                             : is_in(method.outputs, tensor.value) ? ", output"
+                             : tensor.state                        ? ", state"
+                                                                   : "";
+    table.rows.push_back(
+        {ShapeText(of) + role, Size{tensor.bytes}, Count{tensor.first}, Count{tensor.last}, of.type.name});
+  }
+  return table;
+}
+
+Section MakeMethodSection(const Method& method, const Program& program, const SourceMap* map) {
+  const auto found = map == nullptr ? std::map<std::string, MethodSources>::const_iterator()
+                                    : map->methods.find(method.name);
+  const bool known = map != nullptr && found != map->methods.end();
+  const MethodSources sources = known ? found->second : MethodSources();
+  const MethodSummary summary = Summarize(method, program);
+  std::string macs = TextOf(OptionalCell<Amount>(summary.facts.macs.Whole()));
+  if (const auto share = summary.facts.macs.ExactShare())
+    macs += fmt::format(", {} of them delegated", PercentText(*share));
+  // What moves data or normalizes has no MACs, and may take most of the time.
+  if (const auto share = summary.traffic.ExactShare(); share && !summary.operators.empty())
+    macs += fmt::format("; of the bytes that operators read and write {}", PercentText(*share));
+  Facts facts{"methods", "", {{"MACs", macs}}};
+  const std::vector<PlannedTensor> planned = PlannedTensors(method, program);
+  const std::optional<PlannedPeak> peak = FindPlannedPeak(planned);
+  AddMemory(summary.facts.planned, peak, PackedBytes(method, program), RepackedBytes(method, program), facts);
+  if (const auto state = FindMethodState(planned, method, program); state && state->tensors > 0) {
+    std::string words = fmt::format("{} kept between inferences, {}", CountedText(state->tensors, "tensor"),
+                                    TextOf(Size{state->bytes}));
+    if (const auto each = state->PerToken())
+      words += fmt::format(": {} for each of {} tokens", TextOf(Size{*each}), *state->tokens);
+    facts.Add("state", std::move(words));
+  }
+  if (const auto step = TokenStepOf(method); step && FindMethodState(planned, method, program)) {
+    const std::string tokens =
+        CountedText(step->tokens, "token") + (step->dynamic && step->tokens > 1 ? " or fewer" : "");
+    facts.Add(
+        "language model",
+        fmt::format("a step takes {}{} and {}{}, and gives the logits of {} over a vocabulary of {}",
+                    step->embeddings ? "the embeddings of " : "", tokens,
+                    step->position_of_each ? "their positions" : "a position",
+                    step->features ? ", with what an encoder gives" : "",
+                    step->logits_of_each ? "each token" : "the last token", TextOf(Count{step->vocabulary})));
+  }
+  if (const Counts nodes = CountNodes(summary); !nodes.empty())
+    facts.Add("XNNPACK nodes", NodeCountsText(nodes, true));
+  AddNotDelegated(summary, facts);
+  AddPlaces(method, sources, facts);
+  AddWithSme2(summary, facts);
+  if (summary.dynamic) facts.Add("note", "shapes that change at run time are counted at their upper bound");
+  if (summary.jumps) facts.Add("note", "the method branches: MACs count each instruction once");
+  Section section{method.name,
+                  Level::kUsual,
+                  {std::move(facts), MakeTensorsTable(method, sources), MakeStepsTable(method, summary)}};
+  if (peak) section.parts.emplace_back(PeakTable(method, *peak));
+  return section;
+}
+
+// The constants that methods without instructions return.
+Table MakeMethodMetadataTable(const Program& program) {
+  Table table{
+      .id = "metadata", .title = "Metadata", .columns = {Left("method"), Left("value"), Left("type")}};
+  for (const Method& method : program.methods) {
+    if (!method.IsMetadata()) continue;
+    std::vector<std::string> values, types;
+    for (const std::size_t output : method.outputs) {
+      const ProgramValue& value = method.values[output];
+      values.push_back(ConstantText(value).value_or(value.tensor ? ShapeText(*value.tensor) : "not known"));
+      types.emplace_back(value.tensor ? value.tensor->type.name : std::string(GetName(value.kind)));
+    }
+    if (std::ranges::adjacent_find(types, std::ranges::not_equal_to()) == types.end()) types.resize(1);
+    table.rows.push_back(
+        {method.name, fmt::format("{}", fmt::join(values, ", ")), fmt::format("{}", fmt::join(types, ", "))});
+  }
+  return table;
+}
+
+// How many names the program expects in a .ptd, and whether the given .ptd has them.
+std::string ExternalText(const std::vector<std::string>& names, const DataFile* data) {
+  const std::string expected = fmt::format("{} names of data are expected in a .ptd", names.size());
+  if (data == nullptr) return expected + " (--data FILE.ptd checks whether they are there)";
+  const std::size_t missing = FindMissing(*data, names).size();
+  return expected + (missing == 0 ? ": all are there" : fmt::format(": {} are missing", missing));
+}
+
+Document MakeFileDocument(const std::string& file, Bytes bytes,
+                          const std::vector<std::pair<const char*, Bytes>>& parts) {
+  Document document;
+  document.title = std::filesystem::path(file).filename().string();
+  document.facts = {TextOf(Size{bytes})};
+  document.section_kind = "method";
+  Table table{.id = "sizes", .columns = {Left("part"), Right("size")}};
+  for (const auto& [name, size] : parts) table.rows.push_back({name, Size{size}});
+  document.sections = {{"", Level::kUsual, {std::move(table)}}};
+  return document;
+}
+
+}  // namespace
+
+Document MakeInspectDocument(const Program& program, const std::string& file, const DataFile* data,
+                             const SourceMap* sources) {
+  Document document = MakeFileDocument(file, program.file_bytes,
+                                       {{"program", InstructionBytes(program)},
+                                        {"delegates' payloads", PayloadBytes(program)},
+                                        {"delegates' named data", NamedDataBytes(program)},
+                                        {"other constants", program.constant_bytes + program.mutable_bytes}});
+  std::vector<Part>& parts = document.sections.front().parts;
+  if (const std::vector<std::string> names = ExternalNames(program); !names.empty()) {
+    parts.insert(parts.begin(), Paragraph{ExternalText(names, data)});
+    List missing{"missing", {}, kScreenMissing};
+    for (std::string& name : data == nullptr ? std::vector<std::string>() : FindMissing(*data, names))
+      missing.items.emplace_back(std::move(name));
+    if (!missing.items.empty()) parts.insert(parts.begin() + 1, std::move(missing));
+  }
+  for (const Program::TestCases& tests : program.test_cases) {
+    parts.emplace_back(Paragraph{fmt::format(
+        "Bundled program: {} of {}.{}", CountedText(tests.count, "test case"), tests.method,
+        tests.count > 0 ? " A measurement uses the first one's inputs, and compares the outputs." : "")});
+  }
+  if (Table metadata = MakeMethodMetadataTable(program); !metadata.rows.empty())
+    parts.emplace_back(std::move(metadata));
+  for (const Method& method : program.methods)
+    if (!method.IsMetadata()) document.sections.push_back(MakeMethodSection(method, program, sources));
+  return document;
+}
+
+Document MakeInspectDocument(const DataFile& data, const std::string& file) {
+  Bytes all = 0;
+  for (const DataSegment& segment : data.segments) all = CheckedSum(all, segment.bytes).value_or(all);
+  Document document =
+      MakeFileDocument(file, data.file_bytes, {{"list", data.flatbuffer_bytes}, {"data", all}});
+  Table table{.id = "data",
+              .columns = {Left("name").WithKeptPart(Table::KeptPart::kEnd), Left("type"), Left("shape"),
+                          Right("size")}};
+  for (const DataFileEntry& entry : data.entries) {
+    table.rows.push_back({entry.key, entry.layout ? entry.layout->type.name : std::string(),
+                          entry.layout ? ShapeText(entry.layout->shape) : std::string(),
+                          Size{data.segments[entry.segment].bytes}});
+  }
+  document.facts.push_back(fmt::format("{} segments", data.segments.size()));
+  document.sections.front().parts.emplace_back(std::move(table));
+  return document;
+}
+
+}  // namespace etprof::show

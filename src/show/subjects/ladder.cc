@@ -1,0 +1,512 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "core/units.h"
+#include "core/views.h"
+#include "report/ladder/matrix.h"
+#include "show/subjects/run/report_parts.h"
+#include "show/wording.h"
+
+namespace etprof::show {
+namespace {
+
+using stats::Verdict;
+
+constexpr double kMinPortableShare = 0.01;
+constexpr double kMinLadderRowShare = 0.01;  // share of the latency below which a row is hidden on screens
+constexpr std::size_t kMaxLevelsWithOperators = 8;  // with more levels, a screen has no room for operators
+constexpr std::size_t kScreenLadderOperators = 5;
+constexpr std::size_t kScreenSwings = 1;
+constexpr std::size_t kMaxNamedLevels = 4;  // levels or settings
+constexpr std::size_t kMaxNamedEffects = 3;
+constexpr int kEffectsWidth = 26;
+
+// "a", "a and b", "a, b, and c"; if there are more than `most`: "a, b, and 3 more".
+std::string JoinWithAnd(std::vector<std::string> items, std::size_t most = SIZE_MAX) {
+  if (items.size() > most) {
+    items[most] = fmt::format("{} more", items.size() - most);
+    items.resize(most + 1);
+  }
+  if (items.size() > 2) items.back().insert(0, "and ");
+  return fmt::format("{}", fmt::join(items, items.size() == 2 ? " and " : ", "));
+}
+
+// The times of a row over the levels as bars: "██▃"; "·" for an absent time.
+std::string LevelBars(const std::vector<LadderCell>& cells) {
+  static const char* const kHeights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  double largest = 0;
+  for (const LadderCell& cell : cells) largest = std::max(largest, cell.ns.value_or(0));
+  std::string bars;
+  for (const LadderCell& cell : cells) {
+    const int height = cell.ns && largest > 0 ? static_cast<int>(std::ceil(*cell.ns / largest * 8)) : 0;
+    bars += cell.ns ? kHeights[std::clamp(height - 1, 0, 7)] : "·";
+  }
+  return bars;
+}
+
+class LadderDocument {
+ public:
+  explicit LadderDocument(const Report& report) : report_(report), ladder_(*report.ladder) {}
+
+  std::vector<Answer> Answers() const {
+    if (report_.emulated)
+      return {{"Emulated CPU: timings are not meaningful; operator names and structure are.", "",
+               Tone::kUnknown}};
+    std::vector<Answer> answers = {{EffectsSentence(), "", Tone::kPlain}};
+    if (ladder_.best) answers.push_back(FastestAnswer(*ladder_.best));
+    return answers;
+  }
+
+  std::vector<Section> Sections() const {
+    Section main{"ISA ladder", Level::kBrief};
+    for (const std::string& text : Paragraphs()) main.parts.emplace_back(Paragraph{text});
+    main.AddUnlessEmpty(Swings());
+    const bool one = ladder_.threads.size() == 1;
+    main.parts.emplace_back(one ? Levels(0) : Settings());
+    if (!one) main.parts.emplace_back(Scaling());
+    main.parts.emplace_back(Rows("ladder_groups", "self time", ladder_.groups));
+    Table categories = Rows("ladder_categories", "category", ladder_.categories);
+    categories.level = Level::kPage;
+    main.parts.emplace_back(std::move(categories));
+    Table operators = Rows("ladder_operators", "operator", ladder_.operators);
+    if (ladder_.levels.size() > kMaxLevelsWithOperators) operators.level = Level::kPage;
+    operators.screen_rows = kScreenLadderOperators;
+    operators.hidden_rows_hint = "operators in the tables by level";
+    main.parts.emplace_back(std::move(operators));
+    Facts features{"ladder_features", ""};
+    for (const LadderLevel& level : ladder_.levels)
+      features.facts.push_back({level.name, fmt::format("{}", fmt::join(level.adds, " "))});
+    std::vector<Section> sections = {std::move(main),
+                                     {"Features of each level", Level::kPage, {std::move(features)}}};
+    for (std::size_t t = 0; t < ladder_.threads.size(); ++t) sections.push_back(ByLevel(t));
+    return sections;
+  }
+
+ private:
+  // The effect of a level on the latency, at each number of threads.
+  struct Effect {
+    std::size_t level = 0;
+    std::map<Verdict, std::vector<std::size_t>> threads = {};  // indices of the numbers of threads
+    double largest_ratio = 1;                                  // among the verdicts "faster"
+
+    bool Has(Verdict verdict) const { return threads.contains(verdict); }
+  };
+
+  std::vector<Effect> Effects() const {
+    std::vector<Effect> effects;
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+      Effect& effect = effects.emplace_back(Effect{l});
+      for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
+        const auto& over = ladder_.latency.cells[t][l].over_below;
+        if (!over) continue;
+        effect.threads[over->verdict].push_back(t);
+        if (over->verdict == Verdict::kFaster)
+          effect.largest_ratio = std::max(effect.largest_ratio, SpeedupRatio(*over).value_or(1));
+      }
+    }
+    return effects;
+  }
+
+  const std::string& GetName(std::size_t level) const { return ladder_.levels[level].name; }
+
+  std::string GetName(const LadderSetting& setting) const {
+    return GetName(setting.level) + AtThreads({setting.threads});
+  }
+
+  // " at 1 thread", " at 1 and 4 threads"; "" if the ladder has only one number of threads.
+  std::string AtThreads(const std::vector<std::size_t>& threads) const {
+    if (ladder_.threads.size() == 1) return "";
+    if (threads.size() == 1) return " at " + CountedText(ladder_.threads[threads.front()], "thread");
+    std::vector<std::string> counts;
+    for (const std::size_t t : threads) counts.push_back(std::to_string(ladder_.threads[t]));
+    return " at " + JoinWithAnd(counts) + " threads";
+  }
+
+  std::string RatioAt(std::size_t level, std::size_t threads) const {
+    const auto ratio = SpeedupRatio(*ladder_.latency.cells[threads][level].over_below);
+    return ratio ? RatioText(*ratio) : kUndefined;
+  }
+
+  // "1.62x over sse4_1", or for several numbers of threads "1.62x over sse4_1 at 1 thread, 1.58x at 2
+  // threads".
+  std::string SpeedupText(const Effect& effect) const {
+    const std::vector<std::size_t>& faster = effect.threads.at(Verdict::kFaster);
+    const std::size_t first = faster.front();
+    std::string text = fmt::format("{} over {}{}", RatioAt(effect.level, first),
+                                   GetName(ladder_.Below(effect.level)), AtThreads({first}));
+    for (std::size_t i = 1; i < faster.size(); ++i)
+      text += ", " + RatioAt(effect.level, faster[i]) + AtThreads({faster[i]});
+    return text;
+  }
+
+  // "avx speeds up inference most: 1.62x over sse4_1, then fma3 1.21x. sme2 slows it down (0.59x)."
+  std::string EffectsSentence() const {
+    std::vector<Effect> effects = Effects();
+    std::vector<std::string> sentences;
+    const auto any = [&](Verdict verdict) {
+      return std::ranges::any_of(effects, [&](const Effect& of) { return of.Has(verdict); });
+    };
+    const bool all_same = any(Verdict::kSame) && !any(Verdict::kInconclusive) && !any(Verdict::kContended);
+    for (const Effect& effect : effects) {
+      if (!effect.Has(Verdict::kSlower)) continue;
+      const std::vector<std::size_t>& slower = effect.threads.at(Verdict::kSlower);
+      sentences.push_back(fmt::format("{} slows down inference{} ({}).", GetName(effect.level),
+                                      AtThreads(slower), RatioAt(effect.level, slower.back())));
+    }
+    std::erase_if(effects, [](const Effect& effect) { return !effect.Has(Verdict::kFaster); });
+    std::ranges::stable_sort(effects, std::greater(), &Effect::largest_ratio);
+    if (!effects.empty()) {
+      std::string text = fmt::format("{} speeds up inference{}: {}", GetName(effects[0].level),
+                                     effects.size() > 1 ? " most" : "", SpeedupText(effects[0]));
+      std::vector<std::string> others;
+      for (std::size_t i = 1; i < effects.size(); ++i)
+        others.push_back(fmt::format("{} {}{}", GetName(effects[i].level),
+                                     effects[i].threads[Verdict::kFaster].size() > 1 ? "up to " : "",
+                                     RatioText(effects[i].largest_ratio)));
+      if (!others.empty()) text += ", then " + JoinWithAnd(others, kMaxNamedLevels);
+      sentences.insert(sentences.begin(), text + ".");
+    } else if (sentences.empty()) {
+      sentences.push_back(all_same ? fmt::format("No level changes latency by more than {}.", Margin())
+                                   : "No level changes latency significantly.");
+    }
+    return fmt::format("{}", fmt::join(sentences, " "));
+  }
+
+  double Median(const LadderSetting& of) const {
+    return ladder_.latency.At(of).ns.value_or(std::numeric_limits<double>::infinity());
+  }
+
+  Answer FastestAnswer(const LadderBest& best) const {
+    const auto with_median = [&](const LadderSetting& of) {
+      const auto ns = ladder_.latency.At(of).ns;
+      return ns ? FormatText("{}, {}", GetName(of), Time{*ns}) : Text(GetName(of));
+    };
+    const Text setting = with_median(best.setting);
+    std::map<Verdict, std::vector<std::string>> others;  // settings that are not significantly slower
+    LadderSetting lowest = best.setting;
+    const LadderBest::Other* next = nullptr;
+    for (const LadderBest::Other& other : best.others) {
+      if (Median(other.setting) < Median(lowest)) lowest = other.setting;
+      const Verdict verdict = other.against.verdict;
+      if (verdict == Verdict::kFaster) {
+        if (next == nullptr) next = &other;
+        continue;
+      }
+      std::string item = GetName(other.setting);
+      // An interval that spans more than a factor of four is too wide to be worth its room.
+      if (verdict != Verdict::kContended && other.against.estimate &&
+          other.against.estimate->half_width() < 1)
+        item += " " + IntervalText(other.against);
+      others[verdict == Verdict::kSlower ? Verdict::kInconclusive : verdict].push_back(std::move(item));
+    }
+    if (next == nullptr && !best.others.empty()) {
+      return {fmt::format("None of {} {} is significantly the fastest.", best.others.size() + 1,
+                          ladder_.threads.size() == 1 ? "levels" : "settings"),
+              FormatText("Lowest median: {}.", with_median(lowest))};
+    }
+    std::vector<std::string> rest;
+    for (const auto& [verdict, what] : {std::pair{Verdict::kSame, "The same within " + Margin()},
+                                        {Verdict::kInconclusive, "Statistically tied with"},
+                                        {Verdict::kContended, "Not compared, contended"}}) {
+      if (others.contains(verdict))
+        rest.push_back(fmt::format("{}: {}.", what, JoinWithAnd(others[verdict], kMaxNamedLevels)));
+    }
+    if (next != nullptr) {
+      const VerdictTexts words = MakeVerdictTexts(next->against);
+      rest.push_back(fmt::format("{} than {} {}.", words.verdict, GetName(next->setting), words.interval));
+    }
+    return {FormatText("Fastest: {}.", setting), fmt::format("{}", fmt::join(rest, " ")), Tone::kGood};
+  }
+
+  std::string Margin() const { return fmt::format("{:.3g}%", SameMargin(report_) * 100); }
+
+  // Levels without a visible effect, and caveats: levels that did not run, kernels that ignore the mask,
+  // drift.
+  std::vector<std::string> Paragraphs() const {
+    std::vector<std::string> texts;
+    std::map<Verdict, std::vector<std::string>>
+        without_effect;                    // levels, keyed by the main reason why they have no effect
+    std::vector<std::string> undecidable;  // inconclusive levels that more launches cannot decide
+    constexpr Verdict kWithout[] = {Verdict::kContended, Verdict::kInconclusive, Verdict::kSame};
+    for (const Effect& effect : Effects()) {
+      if (effect.Has(Verdict::kFaster) || effect.Has(Verdict::kSlower) || report_.emulated) continue;
+      const auto why = std::ranges::find_if(kWithout, [&](Verdict of) { return effect.Has(of); });
+      if (why == std::end(kWithout)) continue;
+      const bool is_undecidable =
+          *why == Verdict::kInconclusive && std::ranges::none_of(effect.threads.at(*why), [&](std::size_t t) {
+            return ladder_.latency.cells[t][effect.level].over_below->MoreLaunchesMayDecide(
+                SameMargin(report_));
+          });
+      (is_undecidable ? undecidable : without_effect[*why]).push_back(GetName(effect.level));
+    }
+    const auto add = [&](const std::vector<std::string>& of, const std::string& before, const char* after) {
+      if (of.empty()) return;
+      texts.push_back(before +
+                      (of.size() > kMaxNamedLevels ? fmt::format("{} levels", of.size()) : JoinWithAnd(of)) +
+                      after);
+    };
+    add(without_effect[Verdict::kSame], fmt::format("Same within {}: ", Margin()), ".");
+    add(without_effect[Verdict::kInconclusive], "Inconclusive for ", "; increase --max-seconds.");
+    add(undecidable, "Inconclusive for ",
+        ": the threads waited for a processor. Measure again on an idle machine.");
+    add(without_effect[Verdict::kContended], "Contended at ", ": measure again on an idle machine.");
+    std::map<std::string, std::vector<std::string>> failed;
+    for (const LadderLevel& level : ladder_.levels) {
+      if (!level.error.empty()) failed[level.error].push_back(level.name);
+    }
+    for (const auto& [error, names] : failed)
+      texts.push_back(
+          fmt::format("{} {} not run: {}", JoinWithAnd(names), names.size() == 1 ? "does" : "do", error));
+    if (ladder_.portable_share >= kMinPortableShare) {
+      texts.push_back(fmt::format("Kernels outside of XNNPACK take {} of the time at {} and ignore the mask.",
+                                  PercentText(ladder_.portable_share), GetName(ladder_.Highest())));
+    }
+    if (!ladder_.interleaved && !report_.emulated)
+      texts.emplace_back(
+          "Not all levels were interleaved: drift between them can be mistaken for a difference.");
+    return texts;
+  }
+
+  List Swings() const {
+    List list{"Depends on the number of threads", {}, kScreenSwings};
+    for (const ThreadDependentLevel& swing : ladder_.thread_dependent_levels) {
+      if (swing.of == ThreadDependentLevel::Of::kLatency) continue;  // the answer already says so
+      const auto where = [](const std::vector<LadderCell>& cells) {
+        return JoinWithAnd(MapEach(cells, [](const LadderCell& cell) {
+          return fmt::format("{} ({})", CountedText(cell.threads, "thread"),
+                             TextOf(CellOrBlank<Speedup>(cell.over_below)));
+        }));
+      };
+      list.items.emplace_back(fmt::format("{} speeds up {} at {} but slows it down at {}.", swing.level,
+                                          swing.name, where(swing.helps), where(swing.hurts)));
+    }
+    return list;
+  }
+
+  // "95% CI".
+  std::string Confidence() const {
+    for (const auto& levels : ladder_.latency.cells) {
+      for (const LadderCell& cell : levels) {
+        if (cell.over_below && cell.over_below->estimate)
+          return fmt::format("{:.3g}% CI", 100 * cell.over_below->estimate->confidence);
+      }
+    }
+    return "CI";
+  }
+
+  Table Levels(std::size_t t) const {
+    Table table{.id = "ladder_levels",
+                .columns = {Left("level"),
+                            {"median", "median", true, 0, !report_.emulated},
+                            Right("over_below", "vs. below"),
+                            Left("over_below", Confidence()).WithDropPriority(2),
+                            Right("over_lowest", "vs. " + GetName(ladder_.Lowest())),
+                            Left("over_lowest", Confidence()).WithDropPriority(1)},
+                .level = Level::kBrief};
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+      const LadderCell& cell = ladder_.latency.cells[t][l];
+      table.rows.push_back({GetName(l),
+                            ladder_.Measured({l, t}) ? OptionalCell<Time>(cell.ns) : Cell("does not run"),
+                            CellOrBlank<Speedup>(cell.over_below), CellOrBlank<Interval>(cell.over_below),
+                            CellOrBlank<Speedup>(cell.over_lowest), CellOrBlank<Interval>(cell.over_lowest)});
+    }
+    return table;
+  }
+
+  // Adds a column of times and a column of speedups for each number of threads.
+  void AddThreads(const char* over, Table& table) const {
+    for (const int threads : ladder_.threads) {
+      const std::string id = fmt::format("threads_{}", threads);
+      table.columns.push_back(Right(id, CountedText(threads, "thread")));
+      table.columns.push_back(Right(id + over, ""));
+    }
+  }
+  Row MakeThreadsRow(const std::string& name, const LadderRow& of, std::size_t level,
+                     const auto& speedup) const {
+    Row row{name};
+    for (const std::vector<LadderCell>& levels : of.cells) {
+      row.cells.push_back(OptionalCell<Time>(levels[level].ns));
+      row.cells.push_back(speedup(levels[level]));
+    }
+    return row;
+  }
+
+  static Cell ScalingCell(const LadderCell& cell) {
+    return cell.over_fewest ? Cell(Speedup{*cell.over_fewest, cell.efficiency}) : Cell("");
+  }
+
+  // For several numbers of threads: one row per level.
+  Table Settings() const {
+    Table table{.id = "ladder_settings", .columns = {Left("level")}, .level = Level::kBrief};
+    AddThreads("_over_below", table);
+    table.columns.push_back(Right("scaling"));
+    const LadderRow& latency = ladder_.latency;
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+      Row row = MakeThreadsRow(GetName(l), latency, l,
+                               [](const LadderCell& cell) { return CellOrBlank<Speedup>(cell.over_below); });
+      Cell scaling("");  // at the largest number of threads that has a value
+      for (const std::vector<LadderCell>& levels : latency.cells) {
+        if (levels[l].over_fewest) scaling = ScalingCell(levels[l]);
+      }
+      row.cells.push_back(std::move(scaling));
+      table.rows.push_back(std::move(row));
+    }
+    return table;
+  }
+
+  Table Scaling() const {
+    Table table{"ladder_scaling", "Scaling over threads", {Left("of", "")}, {}, Level::kPage};
+    AddThreads("_scaling", table);
+    const auto add = [&](const std::string& name, const LadderRow& of, std::size_t l) {
+      table.rows.push_back(MakeThreadsRow(name, of, l, ScalingCell));
+    };
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) add(GetName(l), ladder_.latency, l);
+    for (const LadderRow& row : ladder_.groups)
+      add(row.name + " at " + GetName(ladder_.Highest()), row, ladder_.Highest());
+    return table;
+  }
+
+  // A table of rows. For one number of threads, it has the lowest and the highest level, and bars over all
+  // levels; for several, it names the levels that change the time at each.
+  Table Rows(const char* id, const char* title, const std::vector<LadderRow>& rows) const {
+    using Of = LadderRow;
+    const std::size_t lowest = ladder_.Lowest(), highest = ladder_.Highest();
+    const bool one = ladder_.threads.size() == 1;
+    std::vector<Table::ColumnWithCells<Of>> shown = {
+        {Names("name", title), &Of::name},
+        {Right("lowest", GetName(lowest)),
+         [=](const Of& of) { return OptionalCell<Time>(of.cells[0][lowest].ns); }, one},
+        {Right("highest", GetName(highest)),
+         [=](const Of& of) { return OptionalCell<Time>(of.cells[0][highest].ns); }, one},
+        {Right("over_lowest", "speedup"),
+         [=](const Of& of) { return CellOrBlank<Speedup>(of.cells[0][highest].over_lowest); }, one},
+        {Left("levels").WithDropPriority(1),
+         [&](const Of& of) { return report_.emulated ? Cell("") : Cell(LevelBars(of.cells[0])); }, one}};
+    for (std::size_t t = 0; t < ladder_.threads.size(); ++t) {
+      const int threads = ladder_.threads[t];
+      shown.push_back({(one ? Left("changed_by", "changed by")
+                            : Left(fmt::format("threads_{}", threads), CountedText(threads, "thread")))
+                           .Decides(),
+                       [this, t](const Of& of) { return ChangedBy(of, t); }});
+    }
+    Table table{.id = id};
+    table.Fill(shown, rows);
+    for (std::size_t i = 1; i < table.columns.size(); ++i) table.columns[i].max_width = kEffectsWidth;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      table.rows[i].level = IsLargeEnoughForScreen(rows[i]) ? Level::kUsual : Level::kPage;
+    return table;
+  }
+
+  bool IsLargeEnoughForScreen(const LadderRow& row) const {
+    for (std::size_t t = 0; t < row.cells.size(); ++t) {
+      for (std::size_t l = 0; l < row.cells[t].size(); ++l) {
+        const auto& whole = ladder_.latency.cells[t][l].ns;
+        if (whole && row.cells[t][l].ns.value_or(0) >= kMinLadderRowShare * *whole) return true;
+      }
+    }
+    return false;
+  }
+
+  // "sme2 4.00x", "only sme2", "avx 1.62x, fma3 1.21x, +2"; "same" if every level is compared and none
+  // changes the time.
+  Cell ChangedBy(const LadderRow& row, std::size_t threads) const {
+    struct Change {
+      std::string text;
+      double size;
+    };
+    std::vector<Change> changes;
+    bool all_same = true, compared = false;
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+      const auto& over = row.cells[threads][l].over_below;
+      if (!over) continue;
+      compared = true;
+      all_same = all_same && over->verdict == Verdict::kSame;
+      if (over->verdict != Verdict::kFaster && over->verdict != Verdict::kSlower) continue;
+      const double ratio = SpeedupRatio(*over).value_or(1);
+      changes.push_back({GetName(l) + " " + RatioText(ratio), std::fabs(std::log(ratio))});
+    }
+    std::ranges::stable_sort(changes, std::greater(), &Change::size);
+    std::vector<std::string> items;
+    if (std::string only = OnlyAtLevels(row, threads); !only.empty()) items.push_back(std::move(only));
+    for (Change& change : changes) items.push_back(std::move(change.text));
+    if (items.empty()) return compared && all_same ? Cell("same") : Cell();
+    if (items.size() > kMaxNamedEffects) {
+      items[kMaxNamedEffects] = fmt::format("+{}", items.size() - kMaxNamedEffects);
+      items.resize(kMaxNamedEffects + 1);
+    }
+    return fmt::format("{}", fmt::join(items, ", "));
+  }
+
+  // "only from sme2", "only up to sme", "only sme" if the row is not at every level; else "".
+  std::string OnlyAtLevels(const LadderRow& row, std::size_t threads) const {
+    std::vector<std::size_t> measured, with;
+    for (std::size_t l = 0; l < ladder_.levels.size(); ++l) {
+      if (!ladder_.Measured({l, threads})) continue;
+      measured.push_back(l);
+      if (row.cells[threads][l].ns) with.push_back(l);
+    }
+    if (with.empty() || with.size() == measured.size()) return "";
+    if (with.size() == 1) return "only " + GetName(with[0]);
+    const auto place = [&](std::size_t level) {
+      return std::ranges::find(measured, level) - measured.begin();
+    };
+    if (place(with.back()) - place(with.front()) + 1 == std::ssize(with)) {
+      if (with.back() == measured.back()) return "only from " + GetName(with.front());
+      if (with.front() == measured.front()) return "only up to " + GetName(with.back());
+      return fmt::format("only {} to {}", GetName(with.front()), GetName(with.back()));
+    }
+    std::vector<std::string> names;
+    for (const std::size_t l : with) names.push_back(GetName(l));
+    return "only " + JoinWithAnd(names);
+  }
+
+  // All levels at one number of threads.
+  Section ByLevel(std::size_t t) const {
+    const bool one = ladder_.threads.size() == 1;
+    Section section{
+        "ISA ladder by level" + (one ? "" : ", " + CountedText(ladder_.threads[t], "thread")),
+        Level::kPage,
+        {Paragraph{fmt::format("Speedups are over the level below unless a heading says otherwise, "
+                               "paired by launch. \"same\": within {}. {}",
+                               Margin(), UndefinedText(report_))}}};
+    if (!one) section.parts.emplace_back(Levels(t));
+    const auto add = [&](const char* id, const char* title, const char* what,
+                         const std::vector<LadderRow>& rows, Level level) {
+      Table table{id, title, {Left("name", what)}, {}, level};
+      for (const LadderLevel& of : ladder_.levels) {
+        table.columns.push_back(Right(of.name, of.name));
+        table.columns.push_back(Right(of.name + "_over_below", ""));
+      }
+      for (const LadderRow& of : rows) {
+        Row& row = table.rows.emplace_back(Row{of.name});
+        for (const LadderCell& cell : of.cells[t]) {
+          row.cells.push_back(OptionalCell<Time>(cell.ns));
+          row.cells.push_back(CellOrBlank<Speedup>(cell.over_below));
+        }
+      }
+      section.parts.emplace_back(std::move(table));
+    };
+    add("ladder_groups_by_level", "", "self time", ladder_.groups, Level::kPage);
+    add("ladder_categories_by_level", "Categories by level", "category", ladder_.categories, Level::kFolded);
+    add("ladder_operators_by_level", "Operators by level", "operator", ladder_.operators, Level::kFolded);
+    return section;
+  }
+
+  const Report& report_;
+  const Ladder& ladder_;
+};
+
+}  // namespace
+
+std::vector<Answer> LadderAnswers(const Report& report) { return LadderDocument(report).Answers(); }
+std::vector<Section> MakeLadderSections(const Report& report) {
+  return report.ladder ? LadderDocument(report).Sections() : std::vector<Section>();
+}
+
+}  // namespace etprof::show

@@ -1,0 +1,110 @@
+#include "measure/store/counters.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "show/subjects/run/report_parts.h"
+
+namespace etprof::show {
+namespace {
+
+constexpr std::size_t kScreenOperators = 20;
+
+// The order of operators: by processor time, else by cycles, else by instructions.
+double Cost(const CountersRow& row) {
+  for (const char* const counter : {"task_clock_ns", "cycles", "instructions"}) {
+    if (const auto mean = row.Mean(counter)) return *mean;
+  }
+  return 0;
+}
+
+bool IsOfKind(const CountersRow& row, const char* kind) {
+  return row.key.find(std::string("/") + kind + "/") != std::string::npos;
+}
+
+std::optional<double> Scaled(const std::optional<double>& value, double scale) {
+  return value ? std::optional(*value * scale) : std::nullopt;
+}
+
+std::optional<double> PercentOfCycles(const CountersRow& row, const char* counter) {
+  const auto part = row.Mean(counter), cycles = row.Mean("cycles");
+  return part && cycles && *cycles > 0 ? std::optional(100 * *part / *cycles) : std::nullopt;
+}
+
+Cell NumberCell(const std::optional<double>& value) { return value ? Cell(Number{*value, ""}) : Cell(); }
+
+struct CounterColumn {
+  const char *id, *title;
+  Cell (*cell)(const CountersRow&);
+};
+
+constexpr CounterColumn kColumns[] = {
+    {"task_clock", "processor time",
+     [](const CountersRow& row) { return OptionalCell<Duration>(row.Mean("task_clock_ns")); }},
+    {"ghz", "GHz", [](const CountersRow& row) { return NumberCell(Scaled(row.EffectiveFrequency(), 1e-9)); }},
+    {"instructions_per_cycle", "instructions per cycle",
+     [](const CountersRow& row) { return NumberCell(row.InstructionsPerCycle()); }},
+    {"cache_misses_per_1000", "cache misses per 1000",
+     [](const CountersRow& row) { return NumberCell(row.CacheMissesPerThousand()); }},
+    {"branch_misses_per_1000", "branch misses per 1000",
+     [](const CountersRow& row) { return NumberCell(row.BranchMissesPerThousand()); }},
+    {"stalled_frontend_percent", "frontend stalls",
+     [](const CountersRow& row) { return NumberCell(PercentOfCycles(row, "stalled_cycles_frontend")); }},
+    {"stalled_backend_percent", "backend stalls",
+     [](const CountersRow& row) { return NumberCell(PercentOfCycles(row, "stalled_cycles_backend")); }},
+    {"page_faults", "page faults",
+     [](const CountersRow& row) { return NumberCell(row.Mean("page_faults")); }},
+    {"context_switches", "switches",
+     [](const CountersRow& row) { return NumberCell(row.Mean("context_switches")); }},
+    {"cpu_migrations", "migrations",
+     [](const CountersRow& row) { return NumberCell(row.Mean("cpu_migrations")); }}};
+
+// The whole method, then the operators by decreasing processor time.
+std::vector<const CountersRow*> OrderRows(const std::vector<CountersRow>& all) {
+  std::vector<const CountersRow*> rows = SortByDecreasing(
+      all, Cost, [](const CountersRow& row) { return IsOfKind(row, "kernel") || IsOfKind(row, "backend"); });
+  for (const CountersRow& row : all) {
+    if (IsOfKind(row, "method")) rows.insert(rows.begin(), &row);
+  }
+  return rows;
+}
+
+// The columns for which any row has a value. On a narrow screen, the last ones are dropped first.
+Table MakeCountersTable(const std::vector<CountersRow>& all) {
+  const std::vector<const CountersRow*> rows = OrderRows(all);
+  Table table{.id = "counters", .columns = {Left("operator")}};
+  table.rows.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.emplace_back(rows[i]->name);
+  for (const CounterColumn& column : kColumns) {
+    std::vector<Cell> cells;
+    for (const CountersRow* const row : rows) cells.push_back(column.cell(*row));
+    if (std::ranges::all_of(cells, [](const Cell& cell) { return IsNothing(cell); })) continue;
+    const int drop_priority =
+        table.columns.size() == 1 ? 0 : static_cast<int>(std::size(kColumns) - table.columns.size());
+    table.columns.push_back({column.id, column.title, true, drop_priority});
+    for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.push_back(std::move(cells[i]));
+  }
+  table.screen_rows = kScreenOperators + 1;
+  table.hidden_rows_hint = "in its `_counters.csv`";
+  return table;
+}
+
+}  // namespace
+
+Document MakeCountersDocument(const RunData& run) {
+  Document document;
+  document.title = "Counters";
+  document.section_kind = "experiment";
+  std::set<std::filesystem::path> seen;
+  for (const ExperimentData& data : run.experiments) {
+    if (!data.counters.empty() && seen.insert(CountersFile(data)).second)
+      document.sections.push_back({data.label, Level::kUsual, {MakeCountersTable(data.counters)}});
+  }
+  document.method =
+      "Means over separate runs, in which the counters were read at every operator boundary "
+      "(docs/guides/bottlenecks.md). Misses are per 1000 instructions, stalls in percent of cycles.";
+  return document;
+}
+
+}  // namespace etprof::show

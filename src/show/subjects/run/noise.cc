@@ -1,0 +1,218 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "show/subjects/run/report_parts.h"
+
+namespace etprof::show {
+namespace {
+
+constexpr std::size_t kUsualNoise = 20, kFewestPoints = 4;
+
+struct NoiseRow {
+  std::string name, kind, layer;
+  std::optional<double> share, sqnr_db, clipped;
+  std::optional<double> self_ns;  // of the layer's own operators
+};
+
+// The time of the operators that are the module's own, not of modules in it; absent where it has none.
+std::optional<double> TimeOfModule(const ReportExperiment& experiment, const std::string& path) {
+  const auto layer = std::ranges::find(experiment.layers, path, &LayerRow::path);
+  if (layer == experiment.layers.end() || layer->self <= 0 || experiment.common_runs <= 0)
+    return std::nullopt;
+  return static_cast<double>(layer->self) / static_cast<double>(experiment.common_runs);
+}
+
+std::string NoiseLayerName(const std::string& path) { return path.empty() ? "(the model)" : path; }
+
+Cell DecibelsCell(const std::optional<double>& of) { return of ? Cell(Number{*of, ""}) : Cell(""); }
+
+std::vector<NoiseRow> NoiseRows(const OutputBudget& budget, const ReportExperiment& experiment) {
+  std::vector<NoiseRow> rows;
+  for (const QuantizedValue& value : budget.values) {
+    rows.push_back({value.name, value.kind, NoiseLayerName(value.module), value.share, value.sqnr_db,
+                    value.clipped, TimeOfModule(experiment, value.module)});
+  }
+  rows.push_back({"interaction", "", "", budget.interaction, {}, {}, {}});
+  return rows;
+}
+
+Table NoiseTable(const OutputBudget& budget, const ReportExperiment& experiment) {
+  Table table{.id = "noise", .title = "By value"};
+  const std::vector<NoiseRow> rows = NoiseRows(budget, experiment);
+  using Of = NoiseRow;
+  table.Fill<Of>(
+      {{Left("value"), &Of::name},
+       {Left("kind").WithDropPriority(2), &Of::kind},
+       {Left("layer"), &Of::layer},
+       {Right("share", "% of noise"), [](const Of& row) { return OptionalCell<Share>(row.share); }},
+       {Right("sqnr_db", "alone, dB"), [](const Of& row) { return DecibelsCell(row.sqnr_db); }},
+       {Right("clipped").WithDropPriority(1), [](const Of& row) { return CellOrBlank<Share>(row.clipped); }},
+       {Right("layer_self", "layer's own time"),
+        [](const Of& row) { return CellOrBlank<Time>(row.self_ns); }}},
+      rows);
+  table.screen_rows = kUsualNoise;
+  table.hidden_rows_hint = "in the `.pte.accuracy.json`";
+  return table;
+}
+
+// Of the operators and values of a module, without modules in it.
+struct NoiseLayer {
+  std::string path;
+  double share = 0;
+  std::int64_t values = 0;
+  std::optional<double> sqnr_db, device_db, self_ns;
+};
+
+// Those with the most noise first. Only the first output of a method has the operators on the device.
+std::vector<NoiseLayer> NoiseLayers(const NoiseBudget& noise, const OutputBudget& budget,
+                                    const ReportExperiment& experiment) {
+  std::vector<NoiseLayer> layers;
+  const auto layer_of = [&](const std::string& path) -> NoiseLayer& {
+    const auto known = std::ranges::find(layers, path, &NoiseLayer::path);
+    if (known != layers.end()) return *known;
+    NoiseLayer& layer = layers.emplace_back();
+    layer.path = path;
+    layer.self_ns = TimeOfModule(experiment, path);
+    return layer;
+  };
+  for (const QuantizedValue& value : budget.values) {
+    NoiseLayer& layer = layer_of(value.module);
+    layer.share += value.share.value_or(0);
+    ++layer.values;
+  }
+  for (const DeviceOperator& op : noise.operators) {
+    if (op.method != budget.method || !op.sqnr_db) continue;
+    NoiseLayer& layer = layer_of(op.module);
+    layer.device_db = std::min(layer.device_db.value_or(*op.sqnr_db), *op.sqnr_db);
+  }
+  for (NoiseLayer& layer : layers) {
+    if (layer.share > 0 && budget.sqnr_db) layer.sqnr_db = *budget.sqnr_db - 10 * std::log10(layer.share);
+  }
+  std::ranges::stable_sort(layers, std::ranges::greater(), &NoiseLayer::share);
+  return layers;
+}
+
+Table NoiseByLayer(const NoiseBudget& noise, const OutputBudget& budget, const ReportExperiment& experiment) {
+  const std::vector<NoiseLayer> layers = NoiseLayers(noise, budget, experiment);
+  const bool has_device =
+      std::ranges::any_of(layers, [](const NoiseLayer& layer) { return layer.device_db.has_value(); });
+  Table table{.id = "noise_by_layer", .title = "By layer"};
+  using Of = NoiseLayer;
+  table.Fill<Of>(
+      {{Left("layer"), [](const Of& layer) { return NoiseLayerName(layer.path); }},
+       {Right("share", "% of noise"), [](const Of& layer) { return Share(layer.share); }},
+       {Right("sqnr_db", "alone, dB"), [](const Of& layer) { return DecibelsCell(layer.sqnr_db); }},
+       {Right("device_db", "the .pte, dB"), [](const Of& layer) { return DecibelsCell(layer.device_db); },
+        has_device},
+       {Right("values").WithDropPriority(1), [](const Of& layer) { return Count(layer.values); }},
+       {Right("layer_self", "own time"), [](const Of& layer) { return CellOrBlank<Time>(layer.self_ns); }}},
+      layers);
+  table.screen_rows = kUsualNoise;
+  return table;
+}
+
+// The operators of the .pte that were compared with PyTorch's.
+Table DeviceTable(const NoiseBudget& noise, const std::string& method) {
+  std::vector<DeviceOperator> rows;
+  std::ranges::copy_if(noise.operators, std::back_inserter(rows),
+                       [&](const DeviceOperator& op) { return op.method == method; });
+  Table table{.id = "noise_on_device", .title = "Operators of the .pte against PyTorch"};
+  using Of = DeviceOperator;
+  table.Fill<Of>({{Names("operator"), &Of::name},
+                  {Left("layer"), [](const Of& op) { return NoiseLayerName(op.module); }},
+                  {Right("device_db", "the .pte, dB"),
+                   [](const Of& op) {
+                     return op.sqnr_db || !op.note.empty() ? DecibelsCell(op.sqnr_db) : Cell("identical");
+                   }},
+                  {Left("note").WithWrapping(), &Of::note}},
+                 rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].leaves) table.rows[i].level = Level::kPage;
+  }
+  table.screen_rows = kUsualNoise;
+  return table;
+}
+
+// How the error grows along the program.
+Chart DeviceChart(const NoiseBudget& noise, const std::string& method) {
+  Chart::Series series{"the .pte, dB", {}, [](double ratio) { return Cell(Number{ratio, "dB"}); }};
+  Chart chart;
+  for (const DeviceOperator& op : noise.operators) {
+    if (op.method != method || !op.sqnr_db) continue;
+    series.values.emplace_back(*op.sqnr_db);
+    chart.points.push_back(NoiseLayerName(op.module) + ", " + op.name);
+  }
+  chart.series = {std::move(series)};
+  return chart;
+}
+
+// Whether the type or the lowering makes the error.
+Text DeviceSummary(const NoiseBudget& noise) {
+  if (!noise.operators_why_not.empty())
+    return FormatText(" Operators were not compared with PyTorch's: {}.", noise.operators_why_not);
+  if (const DeviceOperator* const first = noise.FirstToLeave()) {
+    return FormatText(
+        " The first operator of the .pte that leaves PyTorch's value in the same type is {} ({}): {}.",
+        first->name, NoiseLayerName(first->module),
+        first->sqnr_db ? FormatText("{}", Number{*first->sqnr_db, "dB"}) : Text("not finite"));
+  }
+  std::int64_t compared = 0;
+  std::optional<double> lowest;
+  for (const DeviceOperator& op : noise.operators) {
+    compared += op.note.empty() ? 1 : 0;
+    if (op.sqnr_db) lowest = std::min(lowest.value_or(*op.sqnr_db), *op.sqnr_db);
+  }
+  if (compared == 0) return {};
+  Text text =
+      FormatText(" {} operators of the .pte agree with PyTorch's in the same type: ", Count(compared));
+  text += lowest ? FormatText("the lowest has {}.", Number{*lowest, "dB"}) : Text("all are identical.");
+  return text;
+}
+
+Text NoiseSummary(const OutputBudget& budget) {
+  Text text = budget.sqnr_db ? FormatText("{}", Number{*budget.sqnr_db, "dB"}) : Text("No noise");
+  text += FormatText(" on {} {}inputs", Count(budget.inputs), budget.held_out ? "held-out " : "");
+  if (budget.device_sqnr_db) text += FormatText(" (the .pte: {})", Number{*budget.device_sqnr_db, "dB"});
+  text += FormatText(". Half of the noise is in {} of {} values: {}.", Count(budget.values_of_half),
+                     Count(budget.values.size()), budget.concentrated ? "concentrated" : "diffuse");
+  return text;
+}
+
+}  // namespace
+
+Document MakeNoiseSections(const Report& report) {
+  Document document;
+  document.title = "Noise";
+  document.section_kind = "experiment";
+  std::set<std::string> seen;
+  for (const ReportExperiment& experiment : report.experiments) {
+    const ExperimentData& data = report.run.experiments[experiment.index];
+    if (!experiment.noise || !seen.insert(experiment.noise->pte_sha256 + data.label).second) continue;
+    const std::string method = experiment.profile && !experiment.profile->operators.empty()
+                                   ? experiment.profile->operators.front().key.method
+                                   : "";
+    for (const OutputBudget& budget : experiment.noise->budgets) {
+      if (!method.empty() && budget.method != method) continue;
+      std::string title = experiment.label;
+      if (experiment.noise->budgets.size() > 1) title += ", output " + std::to_string(budget.output);
+      const NoiseBudget& noise = *experiment.noise;
+      Section section{title, Level::kUsual, {Paragraph{NoiseSummary(budget) + DeviceSummary(noise)}}};
+      section.AddUnlessEmpty(NoiseByLayer(noise, budget, experiment));
+      section.AddUnlessEmpty(NoiseTable(budget, experiment));
+      if (budget.output == noise.budgets.front().output) {
+        Chart chart = DeviceChart(noise, budget.method);
+        if (chart.points.size() >= kFewestPoints) section.parts.emplace_back(std::move(chart));
+        section.AddUnlessEmpty(DeviceTable(noise, budget.method));
+      }
+      document.sections.push_back(std::move(section));
+    }
+  }
+  document.method =
+      "Share of the error at the output with one value alone quantized or rounded, emulated in PyTorch "
+      "(docs/guides/accuracy.md). The .pte's decibels are of an operator's value against PyTorch's in the "
+      "same type, of a layer the lowest. Own time is of the operators of a module, without modules in it.";
+  return document;
+}
+
+}  // namespace etprof::show

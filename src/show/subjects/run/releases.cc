@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "show/subjects/run/report.h"
+#include "show/subjects/run/report_parts.h"
+#include "show/wording.h"
+
+namespace etprof::show {
+namespace {
+
+// Outputs in fp32 that differ by at most this share of the largest output differ by rounding: sums of
+// products in another order.
+constexpr double kMaxRounding = 1e-5;
+
+std::string OutputsText(const Report& report, const ReportComparison& pair) {
+  const auto digests_of = [&](std::size_t experiment) -> const std::vector<protocol::OutputDigest>& {
+    return report.run.experiments[report.experiments[experiment].index].output_digests;
+  };
+  if (!pair.outputs || digests_of(pair.baseline).empty() || digests_of(pair.candidate).empty()) return "";
+  if (pair.outputs->equal) return "equal";
+  double largest = 0;
+  bool fp32 = true;
+  for (const protocol::OutputDigest& output : digests_of(pair.candidate)) {
+    largest = std::max({largest, std::abs(output.min.value_or(0)), std::abs(output.max.value_or(0))});
+    fp32 = fp32 && output.info.dtype == "Float";
+  }
+  const auto& difference = pair.outputs->largest_absolute;
+  return fp32 && difference && *difference <= kMaxRounding * largest ? "rounding" : "different";
+}
+
+// What the exporters and the runtimes changed, where each release ran its own export.
+Table MakeEffectsTable(const Report& report) {
+  std::vector<const ReportComparison*> pairs;
+  for (const ReportComparison& pair : report.comparisons) {
+    if (pair.own_exports) pairs.push_back(&pair);
+  }
+  using Pair = const ReportComparison* const&;
+  // Of the same program, all that changes is the runtime's.
+  const auto runtime = [](Pair pair) -> const Quantity& {
+    return pair->effects ? pair->effects->runtime : pair->comparison.latency;
+  };
+  const auto changed = [&](Pair pair) {
+    return report.experiments[pair->baseline].Data(report).model_sha256 !=
+           report.experiments[pair->candidate].Data(report).model_sha256;
+  };
+  const auto of_effects = [](const auto& cell_of) {
+    return [=](Pair pair) { return pair->effects ? Cell(cell_of(*pair->effects)) : Cell(); };
+  };
+  Table table{.id = "release_effects", .title = "Exporter or runtime", .level = Level::kBrief};
+  table.Fill<const ReportComparison*>(
+      {{Left("release").WithKeptPart(Table::KeptPart::kDifference),
+        [](Pair pair) { return pair->comparison.candidate_label; }},
+       {Left("export"), [=](Pair pair) { return changed(pair) ? "changed" : "unchanged"; }},
+       {Right("exporter").Decides(),
+        of_effects([](const ReleaseEffects& of) { return Speedup{of.exporter}; })},
+       {Left("exporter_interval", "95% CI"),
+        of_effects([](const ReleaseEffects& of) { return Interval{of.exporter}; })},
+       {Right("runtime").Decides(),
+        [=](Pair pair) { return changed(pair) && !pair->effects ? Cell() : Cell(Speedup{runtime(pair)}); }},
+       {Left("runtime_interval", "95% CI"),
+        [=](Pair pair) { return changed(pair) && !pair->effects ? Cell() : Cell(Interval{runtime(pair)}); }},
+       {Left("interaction", "interaction, 95% CI").WithLevel(Level::kPage),
+        of_effects([](const ReleaseEffects& of) { return Interval{of.interaction}; })}},
+      pairs);
+  return table;
+}
+
+// A release, and the pair that compares it with the one before it.
+struct ReleaseRow {
+  const ReportExperiment& of;
+  const ReportComparison* pair = nullptr;  // null: there is none before it
+};
+
+}  // namespace
+
+bool HasReleaseTable(const Report& report) {
+  // A single pair with exports of its own has more to show than two variants.
+  return (std::ranges::count(report.comparisons, true, &ReportComparison::releases) > 1 ||
+          std::ranges::any_of(report.comparisons, &ReportComparison::own_exports)) &&
+         report.matrices.empty();
+}
+
+std::vector<Section> MakeReleaseSections(const Report& report) {
+  if (!HasReleaseTable(report)) return {};
+  std::set<std::size_t> crossed;  // experiments that ran what the other release exported
+  for (const ReportComparison& pair : report.comparisons) {
+    if (pair.effects) crossed.insert({pair.effects->new_export, pair.effects->new_runtime});
+  }
+  std::vector<ReleaseRow> rows;
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    if (crossed.contains(i)) continue;
+    rows.push_back({report.experiments[i]});
+    for (const ReportComparison& pair : report.comparisons) {
+      if (pair.releases && pair.candidate == i && !crossed.contains(pair.baseline)) rows.back().pair = &pair;
+    }
+  }
+  const auto of_pair = [](const auto& cell_of) {
+    return [=](const ReleaseRow& row) { return row.pair == nullptr ? Cell("") : Cell(cell_of(*row.pair)); };
+  };
+  const auto change = [&](StartupCost StartupCosts::*cost) {
+    return of_pair(
+        [=](const ReportComparison& pair) { return KnownTextCell(CostVerdict(pair.costs.*cost)); });
+  };
+  const auto latency = [](const ReportComparison& pair) -> const Quantity& {
+    return pair.comparison.latency;
+  };
+  Table table{.id = "releases", .title = "Releases", .level = Level::kBrief, .span = LatencySpan(report)};
+  table.Fill<ReleaseRow>(
+      {{Left("release").WithKeptPart(Table::KeptPart::kDifference),
+        [](const ReleaseRow& row) { return row.of.label; }},
+       {Right("median"), [](const ReleaseRow& row) { return OptionalCell<Time>(row.of.latency.p50); }},
+       {Right("speedup", "").Decides(),
+        of_pair([=](const ReportComparison& pair) { return Speedup{latency(pair)}; })},
+       {Left("interval", "95% CI").WithLevel(Level::kPage),
+        of_pair([=](const ReportComparison& pair) { return Interval{latency(pair)}; })},
+       {Right("first_inference", "first"),
+        [](const ReleaseRow& row) { return OptionalCell<Time>(row.of.first_run); }},
+       {Right("first_change", ""), change(&StartupCosts::first_run)},
+       {Right("load"), [](const ReleaseRow& row) { return OptionalCell<Time>(row.of.load); }},
+       {Right("load_change", ""), change(&StartupCosts::load)},
+       {Right("peak_memory", "memory"),
+        [&](const ReleaseRow& row) {
+          return OptionalCell<Size>(report.run.experiments[row.of.index].PeakSinceLoad());
+        }},
+       {Right("memory_change", ""), change(&StartupCosts::peak_memory)},
+       {Left("outputs").Decides(),
+        of_pair([&](const ReportComparison& pair) { return KnownTextCell(OutputsText(report, pair)); })}},
+      rows);
+  std::vector<Part> parts = {std::move(table)};
+  if (Table effects = MakeEffectsTable(report); !effects.rows.empty()) {
+    parts.emplace_back(std::move(effects));
+    parts.emplace_back(Paragraph{
+        "Exporter: the newer release's program compared with the older one's, on average over both "
+        "runtimes. Runtime: on average over both programs. Unchanged exports are equal byte for byte. A "
+        "PyTorch that the release was not made for may export otherwise."});
+    parts.emplace_back(
+        Paragraph{"Interaction: the runtime's effect on the newer program over that on the older one. If its "
+                  "interval excludes 1, the two effects depend on each other.",
+                  Level::kPage});
+  }
+  parts.emplace_back(
+      Paragraph{"Wheels, not an app's own build. Memory: the peak, less what the process held before it "
+                "loaded the model, which is above all the libraries."});
+  parts.emplace_back(
+      Paragraph{"The false discovery rate of the latencies is controlled over all releases. Outputs: "
+                "\"rounding\" is a difference of at most 1e-5 of the largest output in fp32. " +
+                    UndefinedText(report),
+                Level::kPage});
+  return {{"Releases, each compared with the one before it", Level::kBrief, std::move(parts)}};
+}
+
+}  // namespace etprof::show

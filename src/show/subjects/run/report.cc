@@ -1,0 +1,304 @@
+#include "show/subjects/run/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "core/units.h"
+#include "report/run/pair.h"
+#include "show/subjects/run/report_parts.h"
+#include "show/wording.h"
+
+namespace etprof::show {
+namespace {
+
+constexpr std::size_t kMaxFindings = 3;
+constexpr std::size_t kMaxLadderFindings = 1;  // a ladder's answer needs the room
+constexpr std::size_t kMaxWarnings = 3;
+
+void Append(std::vector<Section> more, std::vector<Section>& sections) {
+  std::move(more.begin(), more.end(), std::back_inserter(sections));
+}
+
+// The efficiency of a thread sweep whose matrix is not shown; else "".
+std::string EfficiencyText(const Report& report, const ReportComparison& pair) {
+  for (const Matrix& matrix : report.matrices) {
+    if (!matrix.threads || !IsSinglePair(report, matrix) || matrix.baseline != pair.baseline ||
+        matrix.candidates.front() != pair.candidate)
+      continue;
+    if (const auto& efficiency = matrix.latency.against.front().efficiency)
+      return "efficiency " + PercentText(*efficiency);
+  }
+  return "";
+}
+
+Answer MakePairAnswer(const Report& report, const ReportComparison& pair) {
+  const Comparison& comparison = pair.comparison;
+  const Quantity& latency = comparison.latency;
+  const std::string &candidate = comparison.candidate_label, &baseline = comparison.baseline_label;
+  const VerdictTexts words = MakeVerdictTexts(latency);
+  Answer answer;
+  switch (latency.verdict) {
+    case stats::Verdict::kFaster:
+    case stats::Verdict::kSlower:
+      answer.text = fmt::format("{} is {} than {}", candidate, words.verdict, baseline);
+      break;
+    case stats::Verdict::kSame:
+      answer.text = fmt::format("{} is as fast as {} (same within ±{:g}%)", candidate, baseline,
+                                100 * SameMargin(report));
+      break;
+    default:
+      answer.text = fmt::format("{} compared with {}: {}", candidate, baseline, words.verdict);
+  }
+  if (!words.interval.empty())
+    answer.rest = fmt::format("{:.0f}% CI {}", 100 * latency.estimate->confidence, words.interval);
+  if (const std::string efficiency = EfficiencyText(report, pair); !efficiency.empty())
+    answer.rest += (answer.rest.empty() ? "" : ", ") + efficiency;
+  answer.tone = ToneOf(Cell(Speedup{latency}));
+  return answer;
+}
+
+// "10 interleaved launches x 4 rounds in 31 s, interrupted".
+std::string MeasuredText(const Report& report) {
+  const ScheduleData& schedule = report.run.schedule;
+  std::string text;
+  if (!report.comparisons.empty()) {
+    text = SampleText(report.comparisons.front().comparison, schedule.interleaved);
+  } else if (schedule.launches > 0) {
+    text = fmt::format("{} x {}", CountedText(schedule.launches, "launch", "launches"),
+                       CountedText(schedule.rounds, "round"));
+  }
+  if (schedule.seconds > 0)
+    text += fmt::format("{}{:.0f} s", text.empty() ? "measured in " : " in ", schedule.seconds);
+  if (report.run.status == RunData::Status::kInterrupted)
+    text += text.empty() ? "interrupted" : ", interrupted";
+  return text;
+}
+
+// The table that shows a kind of finding; other kinds are shown by the table of groups.
+constexpr NamedValue<std::string_view> kFindingTables[] = {
+    {finding::NotDelegated::kKind, "portable"},
+    {finding::DataMoved::kKind, "report_operators"},
+    {finding::SlowerOperators::kKind, "report_operators"},
+    {finding::UnknownOperators::kKind, "report_operators"},
+    {finding::PackedKernels::kKind, "matrix_kernels"},
+    {finding::NotOnKleidiai::kKind, "matrix_kernels"},
+    {finding::BelowRoofline::kKind, "roofline"},
+    {finding::Fp16ComputedAsFp32::kKind, "roofline"},
+    {finding::FirstRun::kKind, "report_latency"},
+    {finding::LatencyStep::kKind, "report_latency"},
+    {finding::Contended::kKind, "report_latency"},
+    {finding::CpuTimeDiscrepancy::kKind, "report_latency"},
+    {finding::CompilersDiffer::kKind, "experiments"}};
+
+std::vector<Section> MakeFindingSections(const Report& report) {
+  if (report.insights.empty()) return {};
+  // Screens have few lines: warnings about the measurement replace the last finding.
+  const std::size_t shown =
+      report.ladder ? kMaxLadderFindings : kMaxFindings - (report.warnings.size() > 1 ? 1 : 0);
+  List list{"", {}, shown, true};
+  for (const Insight& insight : report.insights) {
+    auto [text, details, formula] = MakeFindingTexts(report, insight);
+    if (!formula.empty()) details.push_back("How: " + formula);
+    const char* const table = FindName(kFindingTables, insight.kind());
+    // The other findings already state their own bounds, and a pair what is computed as fp32.
+    const bool repeats = insight.kind() == finding::UpperBounds::kKind ||
+                         (insight.kind() == finding::Fp16ComputedAsFp32::kKind &&
+                          std::ranges::find(report.comparisons, insight.experiment,
+                                            &ReportComparison::candidate) != report.comparisons.end());
+    list.items.emplace_back(std::move(text), std::move(details), repeats ? Level::kPage : Level::kUsual,
+                            *table != '\0'  ? table
+                            : report.ladder ? "ladder_groups"
+                                            : "self_times");
+  }
+  list.level = Level::kBrief;
+  return {{"Findings, largest potential saving first", Level::kBrief, {std::move(list)}}};
+}
+
+std::vector<Section> MakeArtifactSections(const Report& report) {
+  if (report.artifacts.empty()) return {};
+  return {{"Files", Level::kPage, {List{"", {report.artifacts.begin(), report.artifacts.end()}}}}};
+}
+
+std::string LargestGroup(const ReportExperiment& experiment) {
+  const auto largest = std::ranges::max_element(experiment.groups.rows, {}, &AdditiveRow::total);
+  if (largest == experiment.groups.rows.end() || experiment.groups.total <= 0) return kUndefined;
+  return largest->name + ' ' +
+         PercentText(static_cast<double>(largest->total) / static_cast<double>(experiment.groups.total));
+}
+
+// Always two decimals, so that the product of the printed factors is the printed speedup.
+std::string FactorText(double factor) { return fmt::format("{:.{}f}x", factor, factor < 99.5 ? 2 : 0); }
+
+}  // namespace
+
+const ReportComparison* MostChangedPair(const Report& report) {
+  const auto change = [](const ReportComparison& pair) {
+    const auto& estimate = pair.comparison.latency.estimate;
+    return estimate ? std::fabs(estimate->log_ratio) : 0;
+  };
+  const auto most = std::ranges::max_element(report.comparisons, {}, change);
+  return most == report.comparisons.end() ? nullptr : &*most;
+}
+
+bool IsSinglePair(const Report& report, const Matrix& matrix) {
+  return matrix.candidates.size() == 1 &&
+         FindComparison(report, matrix.baseline, matrix.candidates.front()) != nullptr;
+}
+
+bool IsInMatrix(const Report& report, std::size_t experiment) {
+  return std::ranges::any_of(report.matrices, [&](const Matrix& matrix) {
+    return !IsSinglePair(report, matrix) &&
+           (matrix.baseline == experiment ||
+            std::ranges::find(matrix.candidates, experiment) != matrix.candidates.end());
+  });
+}
+
+bool IsOnlyShownExperiment(const Report& report, std::size_t experiment) {
+  if (!report.comparisons.empty() || report.ladder || IsInMatrix(report, experiment)) return false;
+  std::size_t alone = 0;
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) alone += IsInMatrix(report, i) ? 0U : 1U;
+  return alone == 1;
+}
+
+bool HasTimes(const ReportExperiment& experiment) { return experiment.profile && experiment.common_runs > 0; }
+
+Span LatencySpan(const Report& report) {
+  Span span{1e300, 0};
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (!experiment.latency.p50) continue;
+    span.smallest_ns = std::min(span.smallest_ns, *experiment.latency.p50);
+    span.largest_ns = std::max(span.largest_ns, *experiment.latency.p50);
+  }
+  return span;
+}
+
+std::string TitleSuffix(const Report& report, const ReportComparison& pair) {
+  const Comparison& comparison = pair.comparison;
+  if (report.comparisons.size() < 2) return "";
+  return fmt::format(": {}{} compared with {}", pair.label.empty() ? "" : pair.label + ": ",
+                     comparison.candidate_label, comparison.baseline_label);
+}
+
+std::string TitleSuffix(const Report& report, const ReportExperiment& experiment) {
+  return report.experiments.size() > 1 ? ": " + experiment.label : "";
+}
+
+double SameMargin(const Report& report) { return MakeCompareOptions(report.run).margin; }
+
+Document MakeReportDocument(const Report& report) {
+  Document document;
+  document.title = HeaderText(report);
+  document.section_kind = "section";
+  if (report.ladder) {
+    document.answers = LadderAnswers(report);
+  } else {
+    for (const ReportComparison& pair : report.comparisons)
+      document.answers.push_back(MakePairAnswer(report, pair));
+  }
+  document.measured = MeasuredText(report);
+  document.span = LatencySpan(report);
+  std::vector<Section>& sections = document.sections;
+  for (const auto make : {MakeFindingSections, MakeReleaseSections, MakeLatencySections,
+                          MakeSustainedSections, MakeStartupSections, MakeSelfTimeSections,
+                          MakeOperatorSections, MakeDelegateValueSections, MakeLadderSections})
+    Append(make(report), sections);
+  for (const Matrix& matrix : report.matrices) {
+    std::vector<Section> of = MakeMatrixSections(report, matrix);
+    for (Section& section : of) section.level = IsSinglePair(report, matrix) ? Level::kPage : section.level;
+    Append(std::move(of), sections);
+  }
+  Append(MakePayoffSections(report), sections);
+  document.notes_title = "Measurement quality";
+  document.notes = MakeValueNotes(report);
+  std::ranges::move(MakeQualityNotes(report), std::back_inserter(document.notes));
+  document.screen_notes = kMaxWarnings;
+  document.hint = "Use --all for every operator, finding, and note.";
+  if (const std::string undefined = UndefinedText(report); !undefined.empty())
+    document.hint = undefined + " " + document.hint;
+  std::vector<Section>& appendix = document.appendix;
+  for (const auto make : {MakeConditionSections, MakePlaceSections, MakeMatrixKernelSections})
+    Append(make(report), appendix);
+  for (const By by : {By::kCategory, By::kKernel, By::kLayer, By::kSource, By::kDelegate}) {
+    // For a bare trace, it is obvious that layers are unknown.
+    const bool known =
+        (by != By::kLayer && by != By::kSource) ||
+        std::ranges::any_of(report.experiments, [](const auto& one) { return !one.layers.empty(); });
+    if (known || !report.bare) Append(MakeBreakdownSections(report, by), appendix);
+  }
+  for (const ReportView& view : ReportViews()) {
+    if (view.breakdown) continue;
+    for (Section& section : view.make(report).sections) {
+      if (*view.prefix != '\0') {
+        section.title = view.prefix + section.title;
+        section.level = Level::kPage;
+      }
+      appendix.push_back(std::move(section));
+    }
+  }
+  Append(MakeArtifactSections(report), appendix);
+  return document;
+}
+
+void AddExperiments(const Report& report, const std::string& from, Document& list) {
+  if (list.sections.empty()) {
+    list.section_kind = "section";
+    list.screen_notes = 1;
+    Table table{"experiments",
+                "Experiments",
+                {Left("experiment").WithKeptPart(Table::KeptPart::kDifference), Right("median"),
+                 Left("tail_is", "tail").WithDropPriority(2), Right("tail", "").WithDropPriority(2),
+                 Right("cv", "CV").WithDropPriority(1), Right("runs").WithDropPriority(3),
+                 Left("largest_group", "largest group"), Left("verdict", "").Decides()}};
+    list.sections = {{"", Level::kUsual, {std::move(table)}}};
+  }
+  auto& table = std::get<Table>(list.sections.front().parts.front());
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    const ReportExperiment& experiment = report.experiments[i];
+    const stats::Distribution& latency = experiment.latency;
+    const Tail tail = TailLatency(latency);
+    Cell verdict("");
+    const auto pair = std::ranges::find(report.comparisons, i, &ReportComparison::candidate);
+    if (pair != report.comparisons.end()) {
+      const Quantity& quantity = pair->comparison.latency;
+      if (SpeedupOrDash(quantity) != kUndefined)
+        verdict =
+            Cell(VerdictWithBaseline(quantity, pair->comparison.baseline_label), ToneOf(Speedup{quantity}));
+    }
+    table.rows.push_back({from.empty() ? experiment.label : from + ": " + experiment.label,
+                          OptionalCell<Duration>(latency.p50), tail.value ? tail.name : "",
+                          CellOrBlank<Duration>(tail.value), OptionalCell<Share>(latency.cv),
+                          Count{latency.n}, LargestGroup(experiment), verdict});
+  }
+  for (const std::string& warning : report.warnings) {
+    Note note{warning, "warning"};
+    const auto is_known = [&](const Note& of) { return TextOf(of, {}) == TextOf(note, {}); };
+    if (std::ranges::none_of(list.notes, is_known)) list.notes.push_back(std::move(note));
+  }
+}
+
+std::string FactorsText(const ReportComparison& pair) {
+  if (!pair.factors) return "";
+  const SpeedupFactors& factors = *pair.factors;
+  // The share in the slower variant, where these operators matter most.
+  const bool slower = pair.comparison.latency.verdict == stats::Verdict::kSlower;
+  const double share = slower ? factors.share_of_candidate : factors.share_of_baseline;
+  constexpr double kSame = 0.005;
+  const char* const use = factors.use() > 1 + kSame   ? "better use"
+                          : factors.use() < 1 - kSame ? "worse use"
+                                                      : "the same use";
+  const std::string operators =
+      fmt::format("{} in {} ({} of {})", FactorText(factors.ratio.ratio()),
+                  CountedText(factors.operators, "compute-bound operator"), PercentText(share),
+                  slower ? pair.comparison.candidate_label : pair.comparison.baseline_label);
+  const std::string reached =
+      fmt::format("{} to {}", PercentText(factors.baseline_of_peak), PercentText(factors.candidate_of_peak));
+  if (factors.HasEqualPeaks())
+    return fmt::format("{} is {} of an equal peak ({}, {} of it).", operators, use, factors.dtype, reached);
+  return fmt::format("Of {}, {} is peak performance ({}) and {} is {} of it ({} of peak).", operators,
+                     FactorText(factors.peak()), factors.dtype, FactorText(factors.use()), use, reached);
+}
+
+}  // namespace etprof::show

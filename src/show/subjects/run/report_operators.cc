@@ -1,0 +1,306 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "show/subjects/run/operator_names.h"
+#include "show/subjects/run/report_parts.h"
+#include "show/wording.h"
+
+namespace etprof::show {
+namespace {
+
+constexpr std::size_t kTopOperators = 5, kPageOperators = 15, kMaxChangedOperators = 10;
+// Shares of the whole. A page always lists operators above kAlwaysListedShare, and never lists inconclusive
+// differences below kMinListedShare.
+constexpr double kAlwaysListedShare = 0.05, kMinListedShare = 0.001;
+
+std::string RunsOn(const Operator& op) {
+  return op.portable ? "portable" : op.backend.empty() ? "delegate" : op.backend;
+}
+
+Table MakeOperatorsTable(const ReportExperiment& experiment, const std::string& suffix) {
+  const auto page = [](const char* id, const char* title, bool right, int drop_priority) {
+    return Table::Column{
+        .id = id, .title = title, .right = right, .drop_priority = drop_priority, .level = Level::kPage};
+  };
+  Table table{
+      "report_operators",
+      "Most expensive operators" + suffix,
+      {Names("operator", "Operator"), page("group", "group", false, 3), page("place", "runs on", false, 2),
+       page("call", "call", true, 1), Right("mean", "self time"), Right("share", "% of total"),
+       page("p50", "p50", true, 5), page("p99", "p99", true, 4), Right("cv", "CV")}};
+  table.hidden_rows_hint = "in `--csv=operators`";
+  const OperatorNames names(*experiment.profile);
+  for (std::size_t i = 0; i < experiment.operators.size(); ++i) {
+    const OperatorRow& of = experiment.operators[i];
+    const Operator& op = experiment.profile->operators[of.op];
+    Row row{op.name + names.Location(of.op),
+            std::string(GroupName(op.category.group)),
+            RunsOn(op),
+            op.call_index >= 0 ? Cell(Count{op.call_index}) : Cell(),
+            Time{of.mean_self},
+            Share{of.share},
+            OptionalCell<Time>(of.self.p50),
+            of.self.n >= stats::kMinValuesForP99 ? OptionalCell<Time>(of.self.p99) : Cell(),
+            OptionalCell<Share>(of.self.cv)};
+    if (i >= kTopOperators) row.level = Level::kPage;
+    if (i >= kPageOperators && of.share < kAlwaysListedShare) row.level = Level::kFolded;
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+// The differences between the variants of a pair.
+class PairChanges {
+ public:
+  PairChanges(const Report& report, const ReportComparison& pair)
+      : report_(report),
+        pair_(pair),
+        comparison_(pair.comparison),
+        baseline_names_(*report.experiments[pair.baseline].profile),
+        candidate_names_(*report.experiments[pair.candidate].profile),
+        changes_(SortByDecreasing(
+            comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); },
+            [](const OperatorMatch& match) { return match.baseline && match.candidate; })) {}
+
+  Section MakeSection() {
+    Section section{"", Level::kPage};
+    const auto has = [](stats::Verdict verdict) {
+      return [verdict](const OperatorMatch& of) { return of.quantity.verdict == verdict; };
+    };
+    section.AddUnlessEmpty(MakeChangedTable("Largest speedups", has(stats::Verdict::kFaster)));
+    section.AddUnlessEmpty(MakeChangedTable("Largest slowdowns", has(stats::Verdict::kSlower)));
+    const double least = kMinListedShare * MeanPerRun(comparison_.baseline_total, comparison_.baseline_runs);
+    section.AddUnlessEmpty(MakeChangedTable(
+        report_.emulated ? "Largest differences (emulated CPU: not meaningful)"
+                         : "Largest inconclusive differences",
+        [&](const OperatorMatch& of) {
+          const stats::Verdict verdict = of.quantity.verdict;
+          return std::fabs(Saved(of)) >= least &&
+                 (verdict == stats::Verdict::kInconclusive || verdict == stats::Verdict::kEmulated);
+        }));
+    if (differs_) {
+      section.parts.emplace_back(Paragraph{
+          fmt::format("Speedups are {} and can differ slightly from the ratio of the two means shown.",
+                      comparison_.pairing == Pairing::kLaunches ? "geometric means of per-launch ratios"
+                                                                : "ratios of the runs' medians")});
+    }
+    section.AddUnlessEmpty(MakeOneVariantTable());
+    section.AddUnlessEmpty(MakeAllTable());
+    return section;
+  }
+
+ private:
+  double BaselineTime(const OperatorMatch& match) const {
+    return MeanPerRun(match.baseline_total, comparison_.baseline_runs);
+  }
+  double CandidateTime(const OperatorMatch& match) const {
+    return MeanPerRun(match.candidate_total, comparison_.candidate_runs);
+  }
+
+  double Saved(const OperatorMatch& match) const { return BaselineTime(match) - CandidateTime(match); }
+  // Cells of the two variants; empty if the variant does not have the operator.
+  Cell BaselineTimeCell(const OperatorMatch& match) const {
+    return match.baseline ? Cell(Time{BaselineTime(match)}) : Cell("");
+  }
+  Cell CandidateTimeCell(const OperatorMatch& match) const {
+    return match.candidate ? Cell(Time{CandidateTime(match)}) : Cell("");
+  }
+
+  Table MakeEmptyTable(const std::string& title) const {
+    return {"changed_operators",
+            title + TitleSuffix(report_, pair_),
+            {Names("operator", "Operator"), VariantColumn("baseline", comparison_.baseline_label),
+             VariantColumn("candidate", comparison_.candidate_label), Right("saved").WithDropPriority(1),
+             Right("speedup"), Left("interval", "95% CI").WithDropPriority(2)}};
+  }
+
+  // A row of a table with the columns of MakeEmptyTable.
+  Row MakeRow(std::string name, const OperatorMatch& match) const {
+    const bool both = match.baseline && match.candidate;
+    return {std::move(name),
+            BaselineTimeCell(match),
+            CandidateTimeCell(match),
+            both ? Cell(Time{Saved(match)}) : Cell(""),
+            both ? Cell(Speedup{match.quantity}) : Cell(""),
+            both ? Cell(Interval{match.quantity}) : Cell("")};
+  }
+
+  Table MakeChangedTable(const char* title, const auto& selects) {
+    Table table = MakeEmptyTable(title);
+    for (const OperatorMatch* const match : changes_) {
+      if (table.rows.size() == kMaxChangedOperators || !selects(*match)) continue;
+      // Whether the printed speedup differs from the quotient of the two printed means.
+      const std::string speedup = SpeedupOrDash(match->quantity);
+      differs_ = differs_ || (speedup.ends_with('x') &&
+                              speedup != RatioText(BaselineTime(*match) / CandidateTime(*match)));
+      const std::string from = baseline_names_.PlainName(*match->baseline),
+                        to = candidate_names_.FullName(*match->candidate);
+      const bool one_name = from == candidate_names_.PlainName(*match->candidate);
+      table.rows.push_back(MakeRow(one_name ? to : from + " → " + to, *match));
+    }
+    return table;
+  }
+
+ public:
+  // Operators that were inserted, removed, moved, or changed, by decreasing difference in time.
+  Table MakeProgramChangesTable() const {
+    Table table{
+        "program_changes",
+        "Changes of the program" + TitleSuffix(report_, pair_),
+        {Names("change", "Change"), VariantColumn("baseline", comparison_.baseline_label).WithDropPriority(1),
+         VariantColumn("candidate", comparison_.candidate_label).WithDropPriority(1),
+         Right("delta", "difference")}};
+    table.screen_rows = kTopOperators;
+    table.hidden_rows_hint = "in `--csv=comparison`";
+    const auto delta = [&](const OperatorMatch& match) { return CandidateTime(match) - BaselineTime(match); };
+    const std::vector<const OperatorMatch*> changed = SortByDecreasing(
+        comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(delta(match)); },
+        [](const OperatorMatch& match) { return match.change.has_value(); });
+    for (const OperatorMatch* const match : changed) {
+      table.rows.push_back(
+          {match->change->Text(), BaselineTimeCell(*match), CandidateTimeCell(*match), Time{delta(*match)}});
+      if (table.rows.size() > kPageOperators) table.rows.back().level = Level::kFolded;
+    }
+    return table;
+  }
+
+ private:
+  Table MakeOneVariantTable() const {
+    Table table{
+        "in_one_variant",
+        "Operators present in only one variant" + TitleSuffix(report_, pair_),
+        {Names("operator", "Operator"), Left("variant", "only in"),
+         Left("layer").WithDropPriority(1).WithKeptPart(Table::KeptPart::kEnd), Right("mean", "self time")}};
+    const std::vector<const OperatorMatch*> matches = SortByDecreasing(
+        comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); },
+        [](const OperatorMatch& match) { return match.baseline.has_value() != match.candidate.has_value(); });
+    for (const OperatorMatch* const match : matches) {
+      const bool before = match->baseline.has_value();
+      const std::size_t op = before ? *match->baseline : *match->candidate;
+      const Profile& profile = *report_.experiments[before ? pair_.baseline : pair_.candidate].profile;
+      table.rows.push_back({(before ? baseline_names_ : candidate_names_).FullName(op),
+                            before ? comparison_.baseline_label : comparison_.candidate_label,
+                            LayerName(profile, op).value_or(""), Time{std::fabs(Saved(*match))}});
+    }
+    return table;
+  }
+
+  // All operators, including those of one variant. Pages show the tables above instead.
+  Table MakeAllTable() const {
+    Table table = MakeEmptyTable("All operators");
+    table.id = "compared_operators";
+    table.hidden_rows_hint = "in `--csv=comparison`";
+    const std::vector<const OperatorMatch*> matches = SortByDecreasing(
+        comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); });
+    for (const OperatorMatch* const match : matches) {
+      Row row = MakeRow(match->candidate ? candidate_names_.FullName(*match->candidate)
+                                         : baseline_names_.FullName(*match->baseline),
+                        *match);
+      row.level = Level::kFolded;
+      table.rows.push_back(std::move(row));
+    }
+    return table;
+  }
+
+  const Report& report_;
+  const ReportComparison& pair_;
+  const Comparison& comparison_;
+  OperatorNames baseline_names_, candidate_names_;
+  std::vector<const OperatorMatch*> changes_;  // operators of both variants, by decreasing difference
+  bool differs_ = false;
+};
+
+Table MakePlacesTable(const ReportExperiment& experiment, const std::string& suffix) {
+  Table table{
+      "places",
+      "Delegated and portable" + suffix,
+      {Left("place", "Place"), Right("spans"), Right("mean", "self time"), Right("share", "% of total")}};
+  const Breakdown& places = experiment.places;
+  for (const AdditiveRow& row : places.rows) {
+    if (row.total == 0 && row.operators == 0) continue;
+    const double share =
+        places.total > 0 ? static_cast<double>(row.total) / static_cast<double>(places.total) : 0;
+    table.rows.push_back(
+        {row.name, Count{row.operators}, Time{MeanPerRun(row.total, places.runs)}, Share{share}});
+  }
+  return table;
+}
+
+Table MakePortableTable(const ReportExperiment& experiment) {
+  Table table{.id = "portable",
+              .columns = {Left("operator", "Portable operator"), Left("category").WithDropPriority(1),
+                          Left("module").WithDropPriority(3), Left("source", "line").WithDropPriority(4),
+                          Right("mean", "self time"), Right("share", "% of total"),
+                          Left("why", "why not delegated").WithDropPriority(2)}};
+  table.hidden_rows_hint = "in `--csv=operators`";
+  for (const OperatorRow& of : experiment.operators) {
+    const Profile& profile = *experiment.profile;
+    const Operator& op = profile.operators[of.op];
+    if (!op.portable) continue;
+    Row row{op.type,
+            std::string(op.category.name),
+            LayerName(profile, of.op).value_or(""),
+            SourceLineName(profile, of.op).value_or(""),
+            Time{of.mean_self},
+            Share{of.share},
+            profile.program ? profile.program->operators[of.op].not_delegated_reason : ""};
+    if (table.rows.size() >= kPageOperators) row.level = Level::kFolded;
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Section> MakeOperatorSections(const Report& report) {
+  std::vector<Section> sections;
+  if (!report.ladder) {
+    for (const ReportComparison& pair : report.comparisons) {
+      if (HasTimes(report.experiments[pair.baseline]) && HasTimes(report.experiments[pair.candidate])) {
+        PairChanges changes(report, pair);
+        if (Table of_program = changes.MakeProgramChangesTable(); !of_program.rows.empty())
+          sections.push_back({"", Level::kUsual, {std::move(of_program)}});
+        sections.push_back(changes.MakeSection());
+      }
+    }
+  }
+  for (const std::size_t i : FindSubjects(report)) {
+    const ReportExperiment& experiment = report.experiments[i];
+    if (experiment.operators.empty() || !HasTimes(experiment)) continue;
+    Section section{"", IsOnlyShownExperiment(report, i) ? Level::kUsual : Level::kPage};
+    section.parts.emplace_back(MakeOperatorsTable(experiment, TitleSuffix(report, experiment)));
+    section.parts.emplace_back(
+        Paragraph{"\"call\" numbers the delegate and operator calls of an inference from 0.", Level::kPage});
+    if (!experiment.unknown_operators.empty()) {
+      section.parts.emplace_back(Paragraph{fmt::format("Not in the category table, counted as Other: {}.",
+                                                       fmt::join(experiment.unknown_operators, ", ")),
+                                           Level::kPage});
+    }
+    sections.push_back(std::move(section));
+  }
+  return sections;
+}
+
+std::vector<Section> MakePlaceSections(const Report& report) {
+  std::vector<Section> sections;
+  for (const std::size_t i : FindSubjects(report)) {
+    const ReportExperiment& experiment = report.experiments[i];
+    if (!HasTimes(experiment)) continue;
+    Section section{"", Level::kPage, {MakePlacesTable(experiment, TitleSuffix(report, experiment))}};
+    Table portable = MakePortableTable(experiment);
+    if (portable.rows.empty()) {
+      section.parts.emplace_back(Paragraph{"No operator runs outside a delegate."});
+    } else {
+      section.parts.emplace_back(std::move(portable));
+      section.parts.emplace_back(
+          Paragraph{"What XNNPACK takes instead of some of them: docs/guides/models.md#wrappers"});
+    }
+    sections.push_back(std::move(section));
+  }
+  return sections;
+}
+
+}  // namespace etprof::show

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "report/kernels/watched.h"
+#include "report/report.h"
+#include "show/document.h"
+
+// The parts from which MakeReportDocument makes the report.
+namespace etprof::show {
+
+// The pair whose tables a screen shows: the pair with the largest change. Null if there is no pair.
+const ReportComparison* MostChangedPair(const Report& report);
+// Whether the matrix has two experiments and is a pair of the report, whose tables say more than its single
+// column.
+bool IsSinglePair(const Report& report, const Matrix& matrix);
+// Whether a matrix on the screen already shows the experiment.
+bool IsInMatrix(const Report& report, std::size_t experiment);
+// Whether a screen shows the experiment's tables because it is the only one.
+bool IsOnlyShownExperiment(const Report& report, std::size_t experiment);
+bool HasTimes(const ReportExperiment& experiment);  // whether it has a trace with runs
+// ": on compared with off" if there are several pairs; else "".
+std::string TitleSuffix(const Report& report, const ReportComparison& pair);
+// ": on" if there are several experiments; else "".
+std::string TitleSuffix(const Report& report, const ReportExperiment& experiment);
+double SameMargin(const Report& report);  // largest relative difference that counts as the same
+
+// Pointers to the elements of `all` for which `take` is true, by decreasing `key`.
+template <typename T>
+std::vector<const T*> SortByDecreasing(const std::vector<T>& all, const auto& key, const auto& take) {
+  std::vector<const T*> selected;
+  for (const T& element : all) {
+    if (take(element)) selected.push_back(&element);
+  }
+  std::ranges::stable_sort(selected, std::ranges::greater(), [&](const T* element) { return key(*element); });
+  return selected;
+}
+template <typename T>
+std::vector<const T*> SortByDecreasing(const std::vector<T>& all, const auto& key) {
+  return SortByDecreasing(all, key, [](const T&) { return true; });
+}
+
+std::vector<Section> MakeLatencySections(const Report& report);  // including distributions
+std::vector<Section> MakeStartupSections(
+    const Report& report);  // load, first inference, and memory of each pair
+// Whether a table shows several ExecuTorch releases, each with the one before it.
+bool HasReleaseTable(const Report& report);
+std::vector<Section> MakeReleaseSections(const Report& report);
+std::vector<Section> MakeSelfTimeSections(const Report& report);  // by group
+std::vector<Section> MakeOperatorSections(const Report& report);  // the most expensive operators, and changes
+// Values that delegates report and that are not host time.
+std::vector<Section> MakeDelegateValueSections(const Report& report);
+std::vector<Section> MakePlaceSections(const Report& report);  // delegated and portable
+std::vector<Note> MakeQualityNotes(const Report& report);      // precision, runs, warnings, trace warnings
+std::vector<Section> MakeConditionSections(const Report& report);  // conditions and experiments
+std::vector<Section> MakeMatrixKernelSections(const Report& report);
+
+// Time breakdown by parts of the model. One section per pair (both variants), and one per other experiment; a
+// ladder has one for the setting to deploy. Layers form a tree: a module's time includes everything inside.
+// Small rows are folded. If layers are unknown, a section says why; empty if there is nothing to show.
+enum class By { kLayer, kSource, kDelegate, kKernel, kCategory };
+std::vector<Section> MakeBreakdownSections(const Report& report, By by);
+
+// For each experiment measured with --sustained: "10 min: 12.1 ms in the first minute, 15.9 ms in the last:
+// 1.31x slower [1.30, 1.33]", charts of latency, clock, and temperature over time, and a table of ten time
+// stretches.
+std::vector<Section> MakeSustainedSections(const Report& report);
+
+// For a report with a ladder: the effect of its levels, and the fastest setting.
+std::vector<Answer> LadderAnswers(const Report& report);
+// The ladder's tables: what a screen shows, then each number of threads separately. Empty without a ladder.
+std::vector<Section> MakeLadderSections(const Report& report);
+// A matrix of several experiments compared with one baseline, or of a thread sweep: one row per group and
+// expensive operator, one column per experiment.
+std::vector<Section> MakeMatrixSections(const Report& report, const Matrix& matrix);
+// The speedup of each ISA level at each number of threads, and where it stops paying off. For a ladder with
+// more than two levels, only the levels that stop: its own tables have every speedup.
+std::vector<Section> MakePayoffSections(const Report& report);
+
+// How far operators are from the machine's roofline, one section per experiment; the sections of experiments
+// that no pair or ladder highlights are folded. Empty if no roofs are known.
+std::vector<Section> MakeRooflineSections(const Report& report);
+// Memory by owner: one section per watched experiment, then for each pair of them which owners hold more.
+std::vector<Section> MakeMemorySections(const Report& report);
+
+// Counters (MakeInstructionsDocument: instructions) of the run's experiments that have them, one section
+// each: the whole method, then operators by decreasing processor time. Experiments with several methods share
+// a file, which is shown once.
+Document MakeCountersDocument(const RunData& run);
+Document MakeInstructionsDocument(const RunData& run);
+// Of the experiments whose programs have a noise budget (etprof accuracy), each a section.
+Document MakeNoiseSections(const Report& report);
+// Of the pairs whose values were compared, each a section.
+Document MakeValueSections(const Report& report);
+std::vector<Note> MakeValueNotes(const Report& report);  // what they say in one sentence each
+
+// One section per experiment: the code that computed each operator, by the functions that the runner saw
+// called. Empty without a watched run (--watch).
+std::vector<Section> MakeProvenKernelSections(const std::vector<WatchedExperiment>& experiments);
+// One section per experiment: how the threads shared the operators, by decreasing time.
+std::vector<Section> MakeThreadSections(const std::vector<WatchedExperiment>& experiments);
+// Why more threads do not speed up an operator, as a clause; "" if they do, or if the cause is unknown.
+std::string CauseText(const ThreadUse& use);
+
+}  // namespace etprof::show

@@ -1,0 +1,280 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/units.h"
+#include "show/subjects/run/report.h"
+#include "show/subjects/run/report_parts.h"
+#include "show/wording.h"
+
+namespace etprof::show {
+namespace {
+
+constexpr std::size_t kMaxNamedPairs = 3;
+constexpr double kMinDisturbedShare = 0.02;  // share of the runs
+
+// "±1.0% (avx512 on), ±5.5% (avx2 on)": each pair has its own interval.
+std::string WidthsText(const Report& report) {
+  std::vector<const ReportComparison*> known;
+  for (const ReportComparison& pair : report.comparisons) {
+    if (pair.half_width) known.push_back(&pair);
+  }
+  if (known.empty()) return "";
+  const auto width = [](const ReportComparison* pair) { return "±" + RelativeText(*pair->half_width); };
+  if (report.comparisons.size() == 1) return width(known.front());
+  // A pair is named by its candidate, or by both variants if the candidate is in several pairs.
+  const auto name = [&](const ReportComparison* pair) {
+    const std::string& candidate = pair->comparison.candidate_label;
+    const auto is_candidate = [&](const ReportComparison& of) {
+      return of.comparison.candidate_label == candidate;
+    };
+    return std::ranges::count_if(report.comparisons, is_candidate) == 1
+               ? candidate
+               : fmt::format("{} compared with {}", candidate, pair->comparison.baseline_label);
+  };
+  std::vector<std::string> widths;
+  if (known.size() <= kMaxNamedPairs) {
+    for (const ReportComparison* const pair : known)
+      widths.push_back(fmt::format("{} ({})", width(pair), name(pair)));
+    return fmt::format("{}", fmt::join(widths, ", "));
+  }
+  const auto [least, most] =
+      std::ranges::minmax_element(known, {}, [](const ReportComparison* pair) { return *pair->half_width; });
+  return fmt::format("{} at best, {} at worst ({})", width(*least), width(*most), name(*most));
+}
+
+std::string PrecisionText(const Report& report) {
+  std::string text;
+  if (report.noise_floor) {
+    text = fmt::format("noise floor on this machine: {} (A/A).", RelativeText(*report.noise_floor));
+  } else if (!report.comparisons.empty() && !report.emulated) {
+    if (const std::string widths = WidthsText(report); !widths.empty())
+      text = widths + " (half-width of the 95% CI): smaller differences are not resolved.";
+  } else if (report.experiments.size() == 1 && report.experiments.front().latency.cv) {
+    const stats::Distribution& only = report.experiments.front().latency;
+    text = fmt::format("runs vary by {} (coefficient of variation); {} of {} are outliers (Tukey).",
+                       RelativeText(*only.cv), only.outliers, only.n);
+  }
+  std::int64_t bursts = 0, disturbed = 0;
+  for (const ReportExperiment& experiment : report.experiments) {
+    bursts += static_cast<std::int64_t>(experiment.bursts.size());
+    disturbed += experiment.disturbed_bursts;
+  }
+  if (disturbed > 0) {
+    text +=
+        fmt::format("{}{} of {} bursts ({}) {} disturbed and included.", text.empty() ? "" : " ", disturbed,
+                    bursts, PercentText(static_cast<double>(disturbed) / static_cast<double>(bursts)),
+                    disturbed == 1 ? "was" : "were");
+  }
+  return text;
+}
+
+// Which runs the median covers, unless it covers all untraced runs.
+std::string RunsText(const ReportExperiment& experiment) {
+  const stats::Distribution& all = experiment.latency_of_all;
+  std::vector<std::string> parts;
+  if (experiment.latency.n == 0) {
+    parts.emplace_back("no times");
+  } else if (experiment.latency_from_trace && experiment.steady_runs == 0) {
+    const bool only_first = experiment.first_runs == experiment.latency.n;
+    if (experiment.latency.n == 1) {
+      parts.push_back(
+          fmt::format("1 traced run, {}", only_first ? "the first of its process" : "not a steady one"));
+    } else {
+      parts.push_back(fmt::format("median of all {} traced runs: none is steady{}", experiment.latency.n,
+                                  only_first ? ", each is the first of its process" : ""));
+    }
+  } else if (!experiment.run_classes.empty()) {
+    parts.push_back(
+        fmt::format("{} do different work, so that no one median describes them; tracing overhead "
+                    "included",
+                    CountedText(experiment.latency.n, "traced steady run")));
+  } else if (experiment.latency_from_trace) {
+    parts.push_back(fmt::format("median of {}, tracing overhead included",
+                                CountedText(experiment.latency.n, "traced steady run")));
+    if (experiment.first_runs + experiment.warmup_runs > 0) {
+      parts.push_back(fmt::format(
+          "{} first{} excluded", experiment.first_runs,
+          experiment.warmup_runs > 0 ? fmt::format(" and {} warmup", experiment.warmup_runs) : ""));
+    }
+  } else {
+    if (experiment.clean_runs == 0) {
+      parts.push_back(fmt::format("contended: none of {} is clean, median of all of them",
+                                  CountedText(all.n, "untraced run")));
+    } else if (experiment.clean_runs < all.n) {
+      parts.push_back(fmt::format("median of {} of {}", CountedText(experiment.clean_runs, "clean run"),
+                                  FormatCount(all.n)));
+    }
+    if (experiment.tracer_always_on) parts.emplace_back("tracing overhead included");
+    if (experiment.period > 0) parts.push_back(PaceText(experiment));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+// The tail latency that users of the device see, if it differs from the clean runs.
+Text AllRunsTailText(const Report& report) {
+  std::vector<Text> tails;
+  bool disturbed = false;
+  for (const ReportExperiment& experiment : report.experiments) {
+    const stats::Distribution& all = experiment.latency_of_all;
+    const Tail tail = TailLatency(all);
+    if (all.n == 0 || !tail.value) return {};
+    const double lost = static_cast<double>(all.n - experiment.clean_runs) / static_cast<double>(all.n);
+    disturbed = disturbed || lost > kMinDisturbedShare;
+    const bool several = report.experiments.size() > 1;
+    tails.push_back(
+        FormatText("{}{} {}", several ? experiment.label + ' ' : "", tail.name, Time{*tail.value}));
+  }
+  return disturbed ? FormatText("all untraced runs, clean or not: {}", JoinTexts(tails)) : Text();
+}
+
+void AddRuns(const Report& report, std::vector<Note>& notes) {
+  std::vector<std::string> texts;
+  for (const ReportExperiment& experiment : report.experiments) texts.push_back(RunsText(experiment));
+  // A text that is the same for all experiments appears once.
+  const bool alike =
+      std::ranges::all_of(texts, [&](const std::string& text) { return text == texts.front(); });
+  for (std::size_t i = 0; i < texts.size() && (i == 0 || !alike); ++i) {
+    if (!texts[i].empty())
+      notes.push_back({alike ? texts[i] : report.experiments[i].label + ": " + texts[i], "runs"});
+  }
+  if (const Text tails = AllRunsTailText(report); !tails.empty()) notes.push_back({tails, "runs"});
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (experiment.traced_runs == 0) continue;
+    notes.push_back(
+        {fmt::format("{}: {} traced: {} first, {} warmup, {} steady, of which {} within Tukey's fences",
+                     experiment.label, experiment.traced_runs, experiment.first_runs, experiment.warmup_runs,
+                     experiment.steady_runs, experiment.common_runs),
+         "runs", Level::kPage});
+  }
+}
+
+void AddDisturbed(const Report& report, std::vector<Note>& notes) {
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (experiment.disturbed_bursts == 0) continue;
+    notes.push_back({fmt::format("{}: {} of {} bursts {} disturbed (outside Tukey's fences, or never "
+                                 "stabilized), included, and flagged",
+                                 experiment.label, experiment.disturbed_bursts, experiment.bursts.size(),
+                                 experiment.disturbed_bursts == 1 ? "was" : "were"),
+                     "bursts", Level::kPage});
+  }
+}
+
+void AddTraceWarnings(const Report& report, std::vector<Note>& notes) {
+  std::set<std::string> known_warnings;
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (!experiment.profile) continue;
+    for (const HealthEntry& entry : experiment.profile->health.entries()) {
+      const bool info = entry.severity == HealthEntry::Severity::kInfo;
+      Text text =
+          fmt::format("{}: {} x {}: {}", experiment.label, entry.count, entry.name, entry.explanation);
+      if (entry.amount != 0) text += FormatText(", {}", Duration{static_cast<double>(entry.amount)});
+      if (!entry.first_place.empty()) text += " (first: " + entry.first_place + ")";
+      const bool is_repeated = !known_warnings.insert(experiment.label + entry.name).second;
+      notes.push_back({text, "trace", info || is_repeated ? Level::kPage : Level::kUsual});
+    }
+  }
+}
+
+Table MakeExperimentsTable(const Report& report) {
+  Table table{.id = "experiments",
+              .columns = {Left("experiment").WithKeptPart(Table::KeptPart::kDifference), Right("threads"),
+                          Left("disabled_features", "disabled CPU features"),
+                          Left("cpus", "CPUs").WithDropPriority(2), Left("runner").WithDropPriority(3),
+                          Left("executorch", "ExecuTorch").WithDropPriority(1),
+                          Left("operator_clock", "operator clock").WithDropPriority(4)}};
+  bool any = false;
+  for (const ReportExperiment& experiment : report.experiments) {
+    const ExperimentData& data = report.run.experiments[experiment.index];
+    any = any || !data.runner.empty() || !data.isa.empty() || !data.executorch_version.empty();
+    table.rows.push_back({experiment.label, report.bare ? Cell() : Cell(Count{experiment.threads}),
+                          KnownTextCell(data.isa), KnownTextCell(data.cpus),
+                          KnownTextCell(data.runner.filename().string()),
+                          KnownTextCell(data.executorch_version), KnownTextCell(data.operator_clock)});
+  }
+  if (!any) table.rows.clear();
+  return table;
+}
+
+// All conditions, including those without a column in MakeExperimentsTable: commands, runners, inputs.
+Table MakeConditionsTable(const Report& report) {
+  Table table{"experiment_conditions",
+              "Conditions of each experiment",
+              {Left("experiment").WithKeptPart(Table::KeptPart::kDifference), Left("name", "condition"),
+               Left("value", "")},
+              {},
+              Level::kFolded};
+  if (report.bare) return table;
+  for (const ReportExperiment& experiment : report.experiments) {
+    for (const Fact& fact : ExperimentFacts(report, experiment).facts)
+      table.rows.push_back({experiment.label, fact.name, fact.value});
+  }
+  return table;
+}
+
+Table MakeMatrixKernelsTable(const ReportExperiment& experiment) {
+  using Of = MatrixKernelRow;
+  const std::vector<Of>& rows = experiment.matrix_kernels;
+  const double scaled = experiment.latency.p50.value_or(0);
+  Table table{.id = "matrix_kernels", .span = Span{scaled, scaled}};
+  table.Fill<Of>(
+      {{Left("kernels"), [](const Of& row) { return MatrixKernelsText(row.ran); }},
+       {Left("proven"), [](const Of& row) { return KnownTextCell(row.proven); },
+        std::ranges::any_of(rows, [](const Of& row) { return !row.proven.empty(); })},
+       {Right("operators").WithDropPriority(2), [](const Of& row) { return Count{row.operators.size()}; }},
+       {Right("mean", "self time"), [](const Of& row) { return Time{row.mean_ns}; }},
+       {Left("why", "why not KleidiAI's for SME2").WithMaxWidth(40), &Of::why},
+       {Left("change", "to change at export").WithDropPriority(1), &Of::change}},
+      rows);
+  return table;
+}
+
+}  // namespace
+
+std::vector<Note> MakeQualityNotes(const Report& report) {
+  std::vector<Note> notes;
+  if (const std::string precision = PrecisionText(report); !precision.empty())
+    notes.push_back({precision, "precision"});
+  AddRuns(report, notes);
+  AddDisturbed(report, notes);
+  for (const std::string& warning : report.warnings) notes.push_back({warning, "warning", Level::kBrief});
+  AddTraceWarnings(report, notes);
+  return notes;
+}
+
+std::vector<Section> MakeConditionSections(const Report& report) {
+  Section section{"Conditions", Level::kPage};
+  section.AddUnlessEmpty(RunFacts(report));
+  if (report.bare) {
+    section.parts.emplace_back(
+        Paragraph{"Only the ETDump is known: no device, no schedule, no untraced latency."});
+  }
+  section.AddUnlessEmpty(MakeExperimentsTable(report));
+  section.AddUnlessEmpty(MakeConditionsTable(report));
+  if (section.parts.empty()) return {};
+  return {std::move(section)};
+}
+
+std::vector<Section> MakeMatrixKernelSections(const Report& report) {
+  Section section{"Kernels for matrices", Level::kPage};
+  for (const ReportExperiment& experiment : report.experiments) {
+    if (experiment.matrix_kernels.empty()) continue;
+    if (section.parts.empty()) {
+      section.parts.emplace_back(
+          Paragraph{"XNNPACK names an operator by packed data types (PF32, PF16, PQS8) when it computes it "
+                    "with KleidiAI's SME or SME2 kernels."});
+    }
+    section.parts.emplace_back(
+        Paragraph{experiment.label + ": " +
+                  (experiment.kernel_evidence.empty()
+                       ? "no operator of KleidiAI's SME kernels"
+                       : fmt::format("{}", fmt::join(experiment.kernel_evidence, ", ")))});
+    section.parts.emplace_back(MakeMatrixKernelsTable(experiment));
+  }
+  if (section.parts.empty()) return {};
+  return {std::move(section)};
+}
+
+}  // namespace etprof::show

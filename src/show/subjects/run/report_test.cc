@@ -1,0 +1,500 @@
+#include "show/subjects/run/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/example_run.h"
+#include "show/subjects/run/report_parts.h"
+#include "show/wording.h"
+
+namespace etprof::show {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const Table& TableNamed(const Document& document, const std::string& id) {
+  for (const Section* const section : AllSections(document)) {
+    for (const auto& part : section->parts) {
+      if (const auto* table = std::get_if<Table>(&part); table != nullptr && table->id == id) return *table;
+    }
+  }
+  throw std::runtime_error("no table " + id);
+}
+
+const Row& RowNamed(const Table& table, const std::string& name) {
+  for (const Row& row : table.rows) {
+    if (TextOf(row.cells[0]) == name) return row;
+  }
+  throw std::runtime_error("no row " + name);
+}
+
+std::string FindNote(const Document& document, const std::string& label) {
+  for (const Note& note : document.notes) {
+    if (note.label == label) return TextOf(note.text, document.span);
+  }
+  return "";
+}
+
+TEST(MakeReportDocument, FindingsLinkToExistingTables) {
+  for (const Report& report : {example::MakePair(), example::MakeBare()}) {
+    const Document document = MakeReportDocument(report);
+    std::size_t findings = 0;
+    for (const Section* const section : AllSections(document)) {
+      for (const Part& part : section->parts) {
+        const auto* const list = std::get_if<List>(&part);
+        if (list == nullptr || !list->numbered) continue;
+        for (const List::Item& item : list->items) {
+          EXPECT_NO_THROW(TableNamed(document, item.table)) << TextOf(item.text, {});
+          ++findings;
+        }
+      }
+    }
+    EXPECT_EQ(findings, report.insights.size());
+    EXPECT_GT(findings, 2U);
+  }
+}
+
+TEST(MakeReportDocument, ShowsReleasesWithTheOneBefore) {
+  const auto make = [](std::size_t releases, const std::vector<OutputDifference>& outputs) {
+    RunData run;
+    for (std::size_t i = 0; i < releases; ++i) {
+      run.experiments.push_back(
+          example::MakeExperiment("release " + std::to_string(i), i == 2 ? 6'000'000 : 5'000'000));
+      run.experiments.back().executorch_version = std::to_string(i);
+      if (i < 4) run.experiments.back().output_digests = {{{"Float", {2}}, "", -4, 2, 0}};
+      if (i > 0) run.pairs.push_back({.baseline = i - 1, .candidate = i, .outputs = outputs[i - 1]});
+    }
+    return MakeReportDocument(Assemble(std::move(run), {}));
+  };
+  const auto differ = [](double by) { return OutputDifference{true, false, by, by, "outputs differ"}; };
+  const std::vector<OutputDifference> outputs = {{true, true, {}, {}, "equal"},
+                                                 differ(3.9e-5),
+                                                 differ(4.1e-5),
+                                                 {false, false, {}, {}, "the outputs of one are not known"}};
+  const Document document = make(5, outputs);
+  const Table& table = TableNamed(document, "releases");
+  const auto cell = [&](std::size_t row, const std::string& column) {
+    for (std::size_t i = 0; i < table.columns.size(); ++i)
+      if (table.columns[i].id == column) return TextOf(table.rows.at(row).cells[i]);
+    throw std::runtime_error("no column " + column);
+  };
+  std::vector<std::string> words, speedups;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    words.push_back(cell(row, "outputs"));
+    speedups.push_back(cell(row, "speedup"));
+  }
+  EXPECT_THAT(words, testing::ElementsAre("", "equal", "rounding", "different", "—"));
+  EXPECT_THAT(speedups, testing::ElementsAre("", "same", "0.83x", "1.20x", "same"));
+  EXPECT_EQ(document.answers.size(), 4U);
+  EXPECT_THROW(TableNamed(make(2, outputs), "releases"), std::runtime_error);
+}
+
+TEST(MakeReportDocument, ShowsWhetherTheExporterOrTheRuntimeChanged) {
+  RunData run;
+  const auto add = [&](const std::string& release, const std::string& exported, const std::string& digest,
+                       Nanoseconds latency) {
+    run.experiments.push_back(example::MakeExperiment(release + " of " + exported, latency));
+    run.experiments.back().executorch_version = release;
+    run.experiments.back().export_executorch_version = exported;
+    run.experiments.back().model_sha256 = digest;
+  };
+  add("1", "1", "a", 5'000'000);
+  add("2", "2", "a", 6'000'000);
+  add("3", "3", "b", 3'000'000);
+  add("2", "3", "b", 3'000'000);
+  add("3", "2", "a", 6'000'000);
+  add("4", "4", "c", 3'000'000);  // its program was not run by 3, nor that of 3 by it
+  run.pairs = {{.baseline = 0, .candidate = 1},
+               {.baseline = 1, .candidate = 2},
+               {.baseline = 3, .candidate = 2},
+               {.baseline = 4, .candidate = 2},
+               {.baseline = 2, .candidate = 5}};
+  const Document document = MakeReportDocument(Assemble(std::move(run), {}));
+  const auto rows_of = [&](const std::string& id, const std::vector<std::string>& columns) {
+    const Table& table = TableNamed(document, id);
+    std::vector<std::string> rows;
+    for (const auto& row : table.rows) {
+      std::string text;
+      for (std::size_t i = 0; i < table.columns.size(); ++i)
+        if (std::ranges::find(columns, table.columns[i].id) != columns.end())
+          text += TextOf(row.cells[i]) + "|";
+      rows.push_back(text);
+    }
+    return rows;
+  };
+  EXPECT_THAT(
+      rows_of("release_effects", {"release", "export", "exporter", "runtime"}),
+      testing::ElementsAre("2 of 2|unchanged|—|0.83x|", "3 of 3|changed|2.00x|same|", "4 of 4|changed|—|—|"));
+  EXPECT_THAT(rows_of("releases", {"release", "speedup"}),
+              testing::ElementsAre("1 of 1||", "2 of 2|0.83x|", "3 of 3|2.00x|", "4 of 4|same|"));
+}
+
+TEST(MakeReportDocument, AnswersWithAnInterval) {
+  const Document document = MakeReportDocument(example::MakePair());
+  ASSERT_EQ(document.answers.size(), 1U);
+  EXPECT_EQ(TextOf(document.answers[0].text, {}), "on is 2.50x faster than off");
+  EXPECT_EQ(TextOf(document.answers[0].rest, {}), "95% CI [2.497, 2.497]");
+  EXPECT_EQ(document.answers[0].tone, Tone::kGood);
+  EXPECT_EQ(document.measured, "10 interleaved launches x 4 rounds in 31 s");
+}
+
+TEST(MakeReportDocument, AnswersForEveryVerdict) {
+  Report report = example::MakePair();
+  Quantity& latency = report.comparisons[0].comparison.latency;
+  const auto answer = [&](stats::Verdict verdict) {
+    latency.verdict = verdict;
+    return MakeReportDocument(report).answers.at(0);
+  };
+  EXPECT_EQ(TextOf(answer(stats::Verdict::kInconclusive).text, {}),
+            "on compared with off: inconclusive, 2.50x");
+  EXPECT_EQ(TextOf(answer(stats::Verdict::kSame).text, {}), "on is as fast as off (same within ±1%)");
+  EXPECT_EQ(TextOf(answer(stats::Verdict::kEmulated).text, {}),
+            "on compared with off: emulated CPU: timings not meaningful");
+  EXPECT_EQ(TextOf(answer(stats::Verdict::kEmulated).rest, {}), "");
+  latency.estimate->log_ratio = std::log(1 / 1.0004);
+  EXPECT_EQ(TextOf(answer(stats::Verdict::kSlower).text, {}), "on is 1.0004x slower than off");
+  EXPECT_EQ(answer(stats::Verdict::kSlower).tone, Tone::kBad);
+}
+
+TEST(MakeReportDocument, AnswersEveryPair) {
+  RunData run = example::MakePair().run;
+  run.experiments.push_back(example::MakeExperiment("slow", 2'004'000));
+  for (const std::size_t baseline : {std::size_t{2}, std::size_t{0}}) {
+    ComparePair pair;
+    pair.baseline = baseline;
+    pair.candidate = baseline == 2 ? 1 : 2;
+    run.pairs.push_back(pair);
+  }
+  const Document document = MakeReportDocument(Assemble(std::move(run), {}));
+  ASSERT_EQ(document.answers.size(), 3U);
+  EXPECT_EQ(TextOf(document.answers[0].text, {}), "on is 2.50x faster than off");
+  EXPECT_EQ(TextOf(document.answers[1].text, {}), "on is as fast as slow (same within ±1%)");
+  EXPECT_EQ(TextOf(document.answers[2].text, {}), "slow is 2.49x faster than off");
+}
+
+// Groups are sorted by decreasing time of the candidate; a screen merges small groups into one row.
+TEST(MakeReportDocument, SelfTimesAreSortedAndEndWithTheMedian) {
+  const Document document = MakeReportDocument(example::MakePair());
+  const Table& table = TableNamed(document, "self_times");
+  std::vector<std::string> names;
+  for (const Row& row : table.rows) names.push_back(TextOf(row.cells[0]));
+  EXPECT_THAT(names, testing::ElementsAre("Convolution", "GEMM", "Data Movement", "Other",
+                                          "Delegate overhead", "Framework overhead", "2 smaller groups",
+                                          kTracedTotal, kTracingOverhead, "Median latency"));
+  EXPECT_EQ(RowNamed(table, "Delegate overhead").level, Level::kPage);
+  EXPECT_EQ(RowNamed(table, "2 smaller groups").role, Row::Role::kRest);
+  EXPECT_EQ(RowNamed(table, "Other").level, Level::kUsual);
+  EXPECT_EQ(RowNamed(table, "Median latency").role, Row::Role::kSum);
+}
+
+// The first pair's interval does not apply to the others.
+TEST(MakeReportDocument, ReportsThePrecisionOfEachPair) {
+  Report report = example::MakePair();
+  report.noise_floor.reset();
+  report.comparisons.front().half_width = 0.01;
+  EXPECT_THAT(FindNote(MakeReportDocument(report), "precision"),
+              HasSubstr("±1.0% (half-width of the 95% CI): smaller"));
+  report.comparisons.resize(3, report.comparisons.front());
+  report.comparisons[1].half_width = 0.055;
+  report.comparisons[1].comparison.candidate_label = "avx2 on";
+  report.comparisons[2].half_width.reset();
+  report.comparisons[2].comparison.candidate_label = "int8";
+  EXPECT_THAT(FindNote(MakeReportDocument(report), "precision"),
+              HasSubstr("±1.0% (on), ±5.5% (avx2 on) (half"));
+  report.comparisons[1].comparison.candidate_label = "on";
+  report.comparisons[1].comparison.baseline_label = "avx2 off";
+  EXPECT_THAT(FindNote(MakeReportDocument(report), "precision"),
+              HasSubstr("±1.0% (on compared with off), ±5.5% (on compared with avx2 off) (half"));
+  report.comparisons[1].comparison.candidate_label = "avx2 on";
+  report.comparisons.resize(6, report.comparisons.front());
+  EXPECT_THAT(FindNote(MakeReportDocument(report), "precision"),
+              HasSubstr("±1.0% at best, ±5.5% at worst (avx2 on) (half"));
+  report.noise_floor = 0.012;
+  EXPECT_EQ(FindNote(MakeReportDocument(report), "precision"), "noise floor on this machine: 1.2% (A/A).");
+}
+
+TEST(MakeReportDocument, NamesTheRunsOfAMedian) {
+  EXPECT_EQ(FindNote(MakeReportDocument(example::MakeBare()), "runs"),
+            "median of 7 traced steady runs, tracing overhead included; 1 first excluded");
+  Report report = example::MakePair();
+  report.experiments[1].clean_runs = 150;
+  EXPECT_EQ(FindNote(MakeReportDocument(report), "runs"), "on: median of 150 clean runs of 200");
+  report.experiments[1].clean_runs = 0;
+  EXPECT_THAT(FindNote(MakeReportDocument(report), "runs"),
+              HasSubstr("on: contended: none of 200 untraced runs"));
+}
+
+// Latencies of disturbed runs are marked where they stand.
+TEST(MakeReportDocument, MarksContendedLatencies) {
+  Report report = example::MakePair();
+  const auto interval_column = [&](const Document& document) -> const Table::Column& {
+    return *std::ranges::find(TableNamed(document, "report_latency").columns, "interval", &Table::Column::id);
+  };
+  EXPECT_EQ(interval_column(MakeReportDocument(report)).level, Level::kPage);
+  report.experiments[1].clean_runs = 0;
+  const Document document = MakeReportDocument(report);
+  EXPECT_EQ(interval_column(document).level, Level::kUsual);
+  const Table& table = TableNamed(document, "report_latency");
+  EXPECT_NE(TextOf(table.rows.at(0).cells.at(2)), "contended");
+  EXPECT_EQ(TextOf(table.rows.at(1).cells.at(2)), "contended");
+}
+
+// Where tracing takes a large part of a run, a screen shows no times that contradict the latency.
+TEST(MakeReportDocument, LeavesOutSelfTimesThatContradictTheLatency) {
+  Report report = example::MakePair();
+  const auto level = [&] {
+    for (const Section& section : MakeReportDocument(report).sections) {
+      for (const auto& part : section.parts) {
+        if (const auto* table = std::get_if<Table>(&part); table != nullptr && table->id == "self_times")
+          return section.level;
+      }
+    }
+    throw std::runtime_error("no table of self times");
+  };
+  EXPECT_EQ(level(), Level::kBrief);
+  ReportExperiment& candidate = report.experiments[1];
+  const double traced = *candidate.MeanExecute();
+  candidate.traced.min = traced;
+  for (const double gap : {1.24, 1.26}) {
+    candidate.latency.p50 = candidate.latency.min = traced / gap;
+    EXPECT_EQ(level(), gap < 1.25 ? Level::kBrief : Level::kPage) << gap;
+  }
+  // If disturbed runs are the reason, the shares still are of use.
+  candidate.latency.min = traced;
+  EXPECT_EQ(level(), Level::kBrief);
+}
+
+TEST(MakeReportDocument, MarksASingleFirstRun) {
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(Attribute(example::MakeTrace(example::MakeInferences(1, 4'000'000)), {}));
+  const Report report = Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles));
+  EXPECT_EQ(FindNote(MakeReportDocument(report), "runs"), "1 traced run, the first of its process");
+}
+
+// If one of the two is disturbed, their difference is not tracing overhead.
+TEST(MakeReportDocument, DisturbedRunsAreNotCalledTracingOverhead) {
+  Report report = example::MakePair();
+  EXPECT_EQ(TracerRowName(report.experiments[0]), "Tracing overhead");
+  report.experiments[0].latency.p50 = 2 * *report.experiments[0].MeanExecute();
+  EXPECT_EQ(TracerRowName(report.experiments[0]), "Mean to median");
+  const Document document = MakeReportDocument(report);
+  const Table& table = TableNamed(document, "self_times");
+  EXPECT_EQ(TextOf(table.rows.at(table.rows.size() - 2).cells.front()), "Mean to median");
+}
+
+TEST(MakeReportDocument, UsesTheSingularForOneRound) {
+  Report report = example::MakePair();
+  report.comparisons.clear();
+  report.run.schedule.launches = 14;
+  report.run.schedule.rounds = 1;
+  EXPECT_THAT(MakeReportDocument(report).measured, HasSubstr("14 launches x 1 round in"));
+}
+
+// A printed speedup that differs from the quotient of the printed means is explained; others are not.
+TEST(MakeReportDocument, ExplainsSpeedupsThatDifferFromTheQuotient) {
+  const auto explained = [](const Report& report) {
+    for (const Section& section : MakeReportDocument(report).sections) {
+      for (const auto& part : section.parts) {
+        const auto* paragraph = std::get_if<Paragraph>(&part);
+        const std::string text = paragraph != nullptr ? TextOf(paragraph->text, {}) : "";
+        if (text.starts_with("Speedups are ")) return text;
+      }
+    }
+    return std::string();
+  };
+  Report report = example::MakePair();
+  EXPECT_EQ(explained(report), "");
+  for (OperatorMatch& match : report.comparisons[0].comparison.operators) {
+    if (match.quantity.verdict == stats::Verdict::kFaster) match.quantity.estimate->log_ratio += 0.1;
+  }
+  EXPECT_EQ(explained(report),
+            "Speedups are geometric means of per-launch ratios and can differ slightly from the ratio of the "
+            "two means shown.");
+  report.comparisons[0].comparison.pairing = Pairing::kUnpaired;
+  EXPECT_THAT(explained(report), HasSubstr("ratios of the runs' medians"));
+}
+
+TEST(MakeReportDocument, DistinguishesOperatorsOfTheSameName) {
+  Report report = example::MakePair();
+  Profile& profile = *report.experiments[1].profile;
+  const std::vector<OperatorRow>& rows = report.experiments[1].operators;
+  ASSERT_GE(rows.size(), 2U);
+  profile.operators[rows[1].op].name = profile.operators[rows[0].op].name;
+  const Document document = MakeReportDocument(report);
+  for (const std::size_t i : {0U, 1U}) {
+    EXPECT_THAT(TextOf(TableNamed(document, "report_operators").rows[i].cells[0]),
+                HasSubstr("(call " + std::to_string(profile.operators[rows[i].op].call_index) + ")"));
+  }
+}
+
+const Cell& FindCell(const Table& table, std::size_t row, const std::string& column) {
+  const auto found = std::ranges::find(table.columns, column, &Table::Column::id);
+  if (found == table.columns.end()) throw std::runtime_error("no column " + column);
+  return table.rows.at(row).cells.at(static_cast<std::size_t>(found - table.columns.begin()));
+}
+
+TEST(MakeReportDocument, SortsOperatorsOfOneVariantByTimeAndNamesTheirLayer) {
+  Report report = example::MakePair();
+  std::vector<OperatorMatch>& matches = report.comparisons[0].comparison.operators;
+  for (OperatorMatch& match : matches) {
+    match.baseline.reset();
+    match.baseline_total = 0;
+  }
+  Profile& profile = *report.experiments[1].profile;
+  ProgramJoin& program = profile.program.emplace();
+  program.places.emplace_back().modules.push_back({"features.0", "torch.nn.Module"});
+  program.operators.resize(profile.operators.size());
+  for (OperatorSource& source : program.operators) source.place = 0;
+  const Table table = TableNamed(MakeReportDocument(report), "in_one_variant");
+  ASSERT_GT(table.rows.size(), 2U);
+  EXPECT_EQ(TextOf(FindCell(table, 0, "layer")), "features.0");
+  const auto time = [&](std::size_t row) { return *FindCell(table, row, "mean").value; };
+  for (std::size_t row = 1; row < table.rows.size(); ++row) EXPECT_LE(time(row), time(row - 1));
+}
+
+// For a pair, a screen shows the interval of the speedup; pages also show those of the two medians.
+TEST(MakeReportDocument, ShowsTheIntervalAndMemoryOfEachMedian) {
+  Report report = example::MakePair();
+  report.experiments[0].interval = LatencyInterval{4.9e6, 5.1e6, 0.95, 10};
+  report.experiments[1].peak_rss = 30'600'000;
+  const Document document = MakeReportDocument(report);
+  const Table& table = TableNamed(document, "report_latency");
+  EXPECT_EQ(FindCell(table, 0, "interval").high, 5.1e6);
+  EXPECT_EQ(std::ranges::find(table.columns, "interval", &Table::Column::id)->level, Level::kPage);
+  EXPECT_TRUE(IsNothing(FindCell(table, 0, "peak_memory")));
+  EXPECT_EQ(FindCell(table, 1, "peak_memory").value, 30.6e6);
+  const Document bare = MakeReportDocument(example::MakeBare());
+  const std::vector<Table::Column>& columns = TableNamed(bare, "report_latency").columns;
+  EXPECT_EQ(std::ranges::find(columns, "interval", &Table::Column::id)->level, Level::kUsual);
+  EXPECT_EQ(std::ranges::find(columns, "peak_memory", &Table::Column::id), columns.end());
+}
+
+TEST(MakeReportDocument, ShowsTheOwnTimeOfModulesInAPair) {
+  Report report = example::MakePair();
+  report.comparisons[0].layers.resize(2);
+  report.comparisons[0].layers[1].depth = 1;
+  report.comparisons[0].layers[1].row.name = "block";
+  for (std::size_t side = 0; side < 2; ++side) {
+    ReportExperiment& experiment = report.experiments[side];
+    experiment.layers.resize(2);
+    experiment.layers[1].path = "block";
+    experiment.layers[1].self = static_cast<Nanoseconds>(side + 1) * 1000 * experiment.common_runs;
+  }
+  const Document document = MakeReportDocument(report);
+  const Table& table = TableNamed(document, "compared_by_layer");
+  EXPECT_EQ(FindCell(table, 1, "baseline_own").value, 1000);
+  EXPECT_EQ(FindCell(table, 1, "candidate_own").value, 2000);
+  EXPECT_EQ(TextOf(FindCell(table, 0, "candidate_own")), "");
+}
+
+TEST(MakeReportDocument, ListsManyReportsWithOneLinePerExperiment) {
+  Document list;
+  AddExperiments(example::MakePair(), "runs/a", list);
+  AddExperiments(example::MakeBare(), "", list);
+  const Table& table = TableNamed(list, "experiments");
+  ASSERT_EQ(table.rows.size(), 3U);
+  EXPECT_EQ(TextOf(table.rows[0].cells[0]), "runs/a: off");
+  EXPECT_EQ(TextOf(table.rows[0].cells[6]), "Convolution 78%");
+  EXPECT_EQ(TextOf(table.rows[0].cells[7]), "");
+  EXPECT_EQ(TextOf(table.rows[1].cells[7]), "2.50x faster than off");
+  EXPECT_EQ(TextOf(table.rows[2].cells[0]), "net");
+}
+
+// A speedup of 4x, of which 2x comes from the peak.
+Report WithFactors(double candidate_of_peak) {
+  Report report = example::MakePair();
+  SpeedupFactors& factors = report.comparisons[0].factors.emplace();
+  factors.dtype = "fp32";
+  factors.operators = 7;
+  factors.macs = 1000;
+  factors.share_of_baseline = 0.78;
+  factors.baseline_peak = 60e9;
+  factors.candidate_peak = 120e9;
+  factors.baseline_of_peak = 0.37;
+  factors.candidate_of_peak = candidate_of_peak;
+  factors.ratio.log_ratio = std::log(factors.peak() * factors.use());
+  return report;
+}
+
+TEST(MakeReportDocument, ShowsPlaceTimeAndReasonOfPortableOperators) {
+  std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
+  for (example::Inference& run : runs) run.kernels = {{"mul.Scalar_out", 200'001}, {"argmax.out", 100'001}};
+  Profile profile = Attribute(example::MakeTrace(runs), {});
+  ProgramJoin& program = profile.program.emplace();
+  program.operators.resize(profile.operators.size());
+  program.places = {{{{"head.scale", "Scale"}}, SourceFrame{"/home/net.py", 12, "forward", ""}}};
+  for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+    if (profile.operators[op].type != "mul.Scalar_out") continue;
+    program.operators[op].place = 0;
+    program.operators[op].not_delegated_reason = "XNNPACK takes it of two tensors";
+  }
+  std::vector<std::optional<Profile>> profiles;
+  profiles.emplace_back(std::move(profile));
+  const Document document =
+      MakeReportDocument(Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles)));
+  const Table& table = TableNamed(document, "portable");
+  const auto texts = [&](const std::string& name) {
+    std::string text;
+    for (const Cell& cell : RowNamed(table, name).cells) text += TextOf(cell) + "|";
+    return text;
+  };
+  EXPECT_EQ(texts("mul.Scalar_out"),
+            "mul.Scalar_out|ELEMENTWISE|head.scale|net.py:12|200 µs|3.8%|XNNPACK takes it of two tensors|");
+  EXPECT_THAT(texts("argmax.out"), HasSubstr("|||100 µs|"));
+}
+
+// What makes fp16 slow stands next to the verdict, and not again among the findings of a screen.
+TEST(MakeReportDocument, ExplainsFp16NextToTheVerdict) {
+  Report report = example::MakePair();
+  const auto count = [&](Level level) {
+    std::ptrdiff_t found = 0;
+    for (const Section& section : MakeReportDocument(report).sections) {
+      for (const auto& part : section.parts) {
+        if (const auto* paragraph = std::get_if<Paragraph>(&part))
+          found += paragraph->level == level &&
+                   TextOf(paragraph->text, {}).find("computed as fp32") != std::string::npos;
+        if (const auto* list = std::get_if<List>(&part)) {
+          found += std::ranges::count_if(list->items, [&](const List::Item& item) {
+            return item.level == level && TextOf(item.text, {}).find("computed as fp32") != std::string::npos;
+          });
+        }
+      }
+    }
+    return found;
+  };
+  EXPECT_EQ(count(Level::kUsual), 0);
+  Insight insight{finding::Fp16ComputedAsFp32{{500'000, 1'000'000}, 1}, 500'000, 1};
+  report.insights.push_back(insight);
+  EXPECT_EQ(count(Level::kUsual), 1);
+  EXPECT_EQ(count(Level::kPage), 1);
+  report.insights.back().experiment = 0;  // the baseline
+  EXPECT_EQ(count(Level::kUsual), 1);
+  EXPECT_EQ(count(Level::kPage), 0);
+}
+
+TEST(FactorsText, NamesBothFactors) {
+  EXPECT_EQ(
+      FactorsText(WithFactors(0.85).comparisons[0]),
+      "Of 4.59x in 7 compute-bound operators (78% of off), 2.00x is peak performance (fp32) and 2.30x is "
+      "better use of it (37% to 85% of peak).");
+  EXPECT_THAT(
+      FactorsText(WithFactors(0.3).comparisons[0]),
+      HasSubstr("2.00x is peak performance (fp32) and 0.81x is worse use of it (37% to 30% of peak)."));
+  EXPECT_THAT(FactorsText(WithFactors(0.371).comparisons[0]), HasSubstr("1.00x is the same use of it"));
+  Report equal = WithFactors(0.85);
+  SpeedupFactors& factors = *equal.comparisons[0].factors;
+  factors.candidate_peak = factors.baseline_peak;
+  factors.baseline_of_peak = 0.2;
+  EXPECT_EQ(
+      FactorsText(equal.comparisons[0]),
+      "4.59x in 7 compute-bound operators (78% of off) is better use of an equal peak (fp32, 20% to 85% of "
+      "it).");
+  EXPECT_EQ(FactorsText(example::MakePair().comparisons[0]), "");
+}
+
+}  // namespace
+}  // namespace etprof::show

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/units.h"
+#include "show/subjects/run/report_parts.h"
+#include "show/wording.h"
+
+namespace etprof::show {
+namespace {
+
+constexpr std::size_t kLetteredRows = 10, kPageRows = 20;
+constexpr int kLayerColumns = 16;
+
+// The rate in billions per second, with bounds from the time's interval.
+Cell Rate(double amount, const OperatorTime& time) {
+  if (amount == 0) return std::string();
+  Number rate{amount / time.ns, ""};
+  if (time.low && time.high) {
+    rate.low = amount / *time.high;
+    rate.high = amount / *time.low;
+  }
+  return rate;
+}
+
+std::string BoundText(const RooflineRow& row) {
+  if (row.bound == RooflineRow::Bound::kMemory) return "memory";
+  return row.roof_dtype == row.dtype ? "compute" : row.roof_dtype + " compute";
+}
+
+Table RooflineTable(const ReportExperiment& experiment) {
+  const Roofline& roofline = *experiment.roofline;
+  Table table{
+      .id = "roofline",
+      .columns = {
+          Names("operator"),
+          Left("layer").WithDropPriority(4).WithKeptPart(Table::KeptPart::kEnd).WithMaxWidth(kLayerColumns),
+          Right("time"), Right("gflop_per_s", "GFLOP/s").WithDropPriority(2),
+          Right("gb_per_s", "GB/s").WithDropPriority(1), Left("bound_by", "bound by").WithDropPriority(3),
+          Right("share_of_roofline", "% of roofline"), Right("potential_saving", "potential saving")}};
+  table.columns.back().sums = true;
+  table.screen_rows = kPageRows;
+  table.span = {roofline.covered_ns, roofline.covered_ns};
+  for (const RooflineRow& row : roofline.rows) {
+    table.rows.push_back({experiment.profile->operators[row.op].name,
+                          LayerName(*experiment.profile, row.op).value_or(""), Time{row.time.ns},
+                          Rate(static_cast<double>(row.flops()), row.time),
+                          Rate(static_cast<double>(row.bytes), row.time), BoundText(row), Share{row.share()},
+                          Time{std::max(0.0, row.gap_ns())}});
+    if (table.rows.size() > kLetteredRows) table.rows.back().level = Level::kPage;
+  }
+  return table;
+}
+
+RooflineChart MakeRooflineChart(const Roofline& roofline) {
+  RooflineChart roofs{"FLOP/B", "FLOP/s", {}, {}, kLetteredRows};
+  for (const RooflineCeiling& roof : roofline.roofs) {
+    if (roof.per_second <= 0) continue;
+    if (roof.kind == RooflineCeiling::Kind::kMemory) {
+      roofs.lines.push_back({false, roof.per_second, roof.name});
+      continue;
+    }
+    const double flops = 2 * roof.per_second;
+    const bool tera = flops >= 999.5e9;
+    roofs.lines.push_back(
+        {true, flops, fmt::format("{} {:.3g} {}", roof.name, flops / (tera ? 1e12 : 1e9), tera ? "T" : "G")});
+  }
+  for (const RooflineRow& row : roofline.rows) {
+    auto& point = roofs.points.emplace_back();
+    if (row.flops() > 0 && row.bytes > 0 && row.time.ns > 0) point = {row.intensity(), 2 * row.macs_per_s()};
+  }
+  const auto left = std::ranges::count_if(roofs.points, [](const auto& point) { return !point; });
+  if (left > 0) {
+    roofs.note =
+        CountedText(left, "operator without MACs is", "operators without MACs are") + " not in the plot";
+  }
+  return roofs;
+}
+
+Text RooflineText(const Roofline& roofline) {
+  Text text = FormatText("{} operators take {}. At their rooflines they would take {} ({}).",
+                         Count{roofline.rows.size()}, Time{roofline.covered_ns}, Time{roofline.roof_ns},
+                         Share{roofline.roof_ns / roofline.covered_ns});
+  if (roofline.not_covered_ns >= 0.005 * roofline.covered_ns) {
+    text += FormatText(" Not modeled: {} (operators with unknown work, or without a roof).",
+                       Time{roofline.not_covered_ns});
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Section> MakeRooflineSections(const Report& report) {
+  const std::vector<std::size_t> subjects = FindSubjects(report);
+  const bool any = std::ranges::any_of(
+      subjects, [&](std::size_t subject) { return report.experiments[subject].roofline.has_value(); });
+  std::vector<Section> sections;
+  for (std::size_t i = 0; i < report.experiments.size(); ++i) {
+    const ReportExperiment& experiment = report.experiments[i];
+    const bool is_highlighted = !any || std::ranges::find(subjects, i) != subjects.end();
+    if (!experiment.roofline || (!is_highlighted && report.ladder)) continue;
+    const Roofline& roofline = *experiment.roofline;
+    sections.push_back(
+        {report.experiments.size() > 1 ? "Roofline: " + experiment.label : "Roofline",
+         is_highlighted ? Level::kPage : Level::kFolded,
+         {Paragraph{RooflineText(roofline)}, MakeRooflineChart(roofline), RooflineTable(experiment),
+          Paragraph{"Sorted by the potential saving: what an operator would save at its roofline, the lower "
+                    "of compute (the fastest instructions that the mask allows) and memory (where its "
+                    "tensors fit). A multiply-add is 2 FLOPs.",
+                    Level::kPage}}});
+  }
+  return sections;
+}
+
+}  // namespace etprof::show

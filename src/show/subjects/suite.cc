@@ -1,0 +1,507 @@
+#include "report/suite/suite.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/units.h"
+#include "show/gates.h"
+
+namespace etprof::show {
+namespace {
+
+constexpr std::size_t kScreenSuiteOperators = 10, kMaxSuiteOperators = 50, kScreenSuiteFailures = 10;
+
+std::string SuiteCellName(const SuiteCellReport& cell) {
+  return SuiteProgramName(cell.model, cell.dtype) + " on " + cell.device;
+}
+
+// Names a pair or a variant by the labels of its two variants.
+std::string PairName(const auto& pair) {
+  return fmt::format("{} against {}", pair.candidate_label, pair.baseline_label);
+}
+
+class SuiteDocument {
+ public:
+  explicit SuiteDocument(const SuiteReport& suite) : suite_(suite) {
+    for (const SuiteCellReport& cell : suite.cells) {
+      const std::pair row(cell.model, cell.dtype);
+      if (std::ranges::find(programs_, row) == programs_.end()) programs_.push_back(row);
+    }
+  }
+
+  Document Make() const {
+    Document document;
+    document.title = "etprof suite";
+    document.section_kind = "section";
+    if (!suite_.name.empty()) document.facts.push_back(suite_.name);
+    document.facts.push_back(CountedText(programs_.size(), "program"));
+    document.facts.push_back(fmt::format("{}", fmt::join(suite_.devices, ", ")));
+    document.answers_last = true;
+    document.answers = {Conclusion()};
+    document.sections.push_back({"Latency", Level::kUsual, {MakeLatencyTable()}});
+    for (const auto& [variant, name] : Variants())
+      document.sections.push_back({name, Level::kUsual, {MakeVerdictsTable(variant)}});
+    if (!suite_.variants.empty()) document.sections.push_back(MakeVariantsSection());
+    if (!suite_.dtypes.empty())
+      document.sections.push_back(
+          {"Speedup by data type",
+           Level::kUsual,
+           {MakeDtypesTable(),
+            Paragraph{"The data types of a model were measured one after the other: their intervals "
+                      "allow for drift.",
+                      Level::kPage}}});
+    document.sections.push_back(MakeSettingsSection());
+    if (!suite_.confirmations.empty()) document.sections.push_back(MakeConfirmedSection());
+    if (suite_.limit) document.sections.push_back({"Limit", Level::kUsual, {MakeLimitTable()}});
+    document.sections.push_back({"Slowest operators", Level::kUsual, {MakeOperatorsTable()}});
+    if (Table failures = MakeFailuresTable(); !failures.rows.empty())
+      document.sections.push_back({"Failures", Level::kBrief, {std::move(failures)}});
+    document.sections.push_back({"Cells", Level::kPage, {MakeCellsTable()}});
+    if (Section absent = MakeEmptyTables(); !absent.parts.empty())
+      document.sections.push_back(std::move(absent));
+    document.notes = MakeNotes();
+    document.method = fmt::format(
+        "The variants of a cell were interleaved. All verdicts are one family, whose false discovery rate is "
+        "controlled at {:g}% (Benjamini-Hochberg). Their intervals are adjusted for that. A variant's "
+        "interval over models is Student's t, with the model as its unit: it says what to expect of another "
+        "such model.",
+        100 * suite_.false_discovery);
+    return document;
+  }
+
+  Answer Conclusion() const {
+    const std::size_t measured = suite_.Count(SuiteCellStatus::kMeasured);
+    std::string text = fmt::format("{} of {} measured", measured, CountedText(suite_.cells.size(), "cell"));
+    const auto add = [&](std::size_t count, const char* word) {
+      if (count > 0) text += fmt::format(", {} {}", count, word);
+    };
+    add(suite_.Count(SuiteCellStatus::kFailed), "failed");
+    add(suite_.Count(SuiteCellStatus::kSkipped), "skipped");
+    add(suite_.Count(SuiteCellStatus::kPending), "not yet measured");
+    std::vector<std::string> verdicts;
+    using enum stats::Verdict;
+    for (const stats::Verdict verdict : {kFaster, kSlower, kSame, kInconclusive, kContended, kEmulated}) {
+      std::size_t count = 0;
+      for (const SuiteCellReport& cell : suite_.cells) {
+        for (const SuitePair& pair : cell.pairs) count += pair.latency.verdict == verdict ? 1 : 0;
+      }
+      if (count > 0) verdicts.push_back(fmt::format("{} {}", count, etprof::GetName(verdict)));
+    }
+    if (!verdicts.empty()) text += fmt::format("; {}", fmt::join(verdicts, ", "));
+    if (suite_.limit && verdicts.empty()) text += "; there are no variants to compare";
+    if (!suite_.limit) return {text, "", suite_.error ? Tone::kBad : Tone::kPlain};
+    return Headline(suite_.decision, suite_.require_conclusive, suite_.error, text);
+  }
+
+ private:
+  const SuiteCellReport* FindCell(const std::pair<std::string, std::string>& program,
+                                  const std::string& device) const {
+    const auto found = std::ranges::find_if(suite_.cells, [&](const SuiteCellReport& cell) {
+      return cell.model == program.first && cell.dtype == program.second && cell.device == device;
+    });
+    return found == suite_.cells.end() ? nullptr : &*found;
+  }
+
+  // A table of programs by devices; `cell_of` makes the cell of each suite cell.
+  Table Matrix(const std::string& id, const auto& cell_of) const {
+    Table table{.id = id, .columns = {Left("model"), Left("dtype", "type")}};
+    table.columns.front().kept_part = Table::KeptPart::kDifference;
+    for (std::size_t i = 0; i < suite_.devices.size(); ++i)
+      table.columns.push_back(VariantColumn(fmt::format("device_{}", i + 1), suite_.devices[i]));
+    for (const auto& program : programs_) {
+      Row row{program.first, program.second};
+      for (const std::string& device : suite_.devices) {
+        const SuiteCellReport* const cell = FindCell(program, device);
+        row.cells.push_back(cell == nullptr ? Cell("") : cell_of(*cell));
+      }
+      table.rows.push_back(std::move(row));
+    }
+    return table;
+  }
+
+  static Cell UnsureVerdict(stats::Verdict verdict) {
+    return Cell(std::string(etprof::GetName(verdict)), Tone::kUnsure);
+  }
+
+  static Cell StatusCell(const SuiteCellReport& cell) {
+    if (cell.Contended()) return UnsureVerdict(stats::Verdict::kContended);
+    if (cell.status == SuiteCellStatus::kMeasured) return {};
+    return Cell(std::string(etprof::GetName(cell.status)),
+                cell.status == SuiteCellStatus::kFailed ? Tone::kBad : Tone::kUnsure);
+  }
+
+  Table MakeLatencyTable() const {
+    return Matrix("latency", [](const SuiteCellReport& cell) {
+      return cell.latency_ns ? Cell(Duration{*cell.latency_ns}) : StatusCell(cell);
+    });
+  }
+
+  // The distinct variants, named as in their first pair.
+  std::vector<std::pair<std::string, std::string>> Variants() const {
+    std::vector<std::pair<std::string, std::string>> variants;
+    for (const SuiteCellReport& cell : suite_.cells) {
+      for (const SuitePair& pair : cell.pairs) {
+        const bool known = std::ranges::find(variants, pair.variant,
+                                             &std::pair<std::string, std::string>::first) != variants.end();
+        if (!known) variants.emplace_back(pair.variant, "Speedup: " + PairName(pair));
+      }
+    }
+    return variants;
+  }
+
+  static const SuitePair* FindPair(const SuiteCellReport& cell, const std::string& variant) {
+    const auto found = std::ranges::find(cell.pairs, variant, &SuitePair::variant);
+    return found == cell.pairs.end() ? nullptr : &*found;
+  }
+
+  Table MakeVerdictsTable(const std::string& variant) const {
+    return Matrix("verdicts", [&](const SuiteCellReport& cell) {
+      const SuitePair* const pair = FindPair(cell, variant);
+      if (pair == nullptr) return StatusCell(cell);
+      const stats::Verdict verdict = pair->latency.verdict;
+      if (verdict == stats::Verdict::kEmulated || verdict == stats::Verdict::kContended)
+        return UnsureVerdict(verdict);
+      return Cell(Speedup{pair->latency});
+    });
+  }
+
+  Table MakeVariantsTable() const {
+    Table table{
+        .id = "variants",
+        .columns = {Left("variant"), Left("device"), Right("geometric_mean", "geometric mean").Decides(),
+                    Right("interval"), Left("verdict").Decides(), Right("models").WithDropPriority(2),
+                    Right("ratios").WithDropPriority(1)}};
+    table.min_name_width = 28;
+    for (const SuiteVariant& variant : suite_.variants) {
+      Quantity quantity;
+      quantity.estimate = variant.estimate;
+      quantity.verdict = variant.verdict;
+      table.rows.push_back(
+          {PairName(variant), variant.device.empty() ? "all" : variant.device,
+           variant.ratio ? Cell(Ratio{*variant.ratio}) : Cell(),
+           variant.estimate ? Cell(Interval{quantity}) : Cell(),
+           variant.estimate ? std::string(etprof::GetName(variant.verdict)) : "needs two models",
+           Count{variant.models}, Count{variant.ratios}});
+    }
+    return table;
+  }
+
+  Section MakeVariantsSection() const {
+    return {"Speedup by variant",
+            Level::kBrief,
+            {MakeVariantsTable(),
+             Paragraph{"The interval's unit is the model: the ratios of a model's data types (and "
+                       "devices) are averaged first.",
+                       Level::kPage}}};
+  }
+
+  Table MakeDtypesTable() const {
+    Table table{.id = "dtypes",
+                .columns = {Left("model"), Left("device"), Left("dtype", "type"), Left("against"),
+                            Right("latency").WithDropPriority(2), Right("baseline").WithDropPriority(1),
+                            Right("speedup"), Right("interval"), Left("verdict").Decides()}};
+    table.columns.front().kept_part = Table::KeptPart::kDifference;
+    for (const SuiteDtype& dtype : suite_.dtypes) {
+      table.rows.push_back({dtype.model, dtype.device, dtype.candidate, dtype.baseline,
+                            OptionalCell<Duration>(dtype.latency.candidate_ns),
+                            OptionalCell<Duration>(dtype.latency.baseline_ns), Speedup{dtype.latency},
+                            Interval{dtype.latency}, std::string(etprof::GetName(dtype.latency.verdict))});
+    }
+    return table;
+  }
+
+  Section MakeSettingsSection() const {
+    Section section{"Settings", Level::kUsual, {MakeSettingsTable()}};
+    section.parts.emplace_back(
+        Paragraph{"Frontier: no other setting of the model on the device is as good or better in latency, "
+                  "SQNR, and peak memory, and measurably better in one. Ties stay on it."});
+    const auto any = [&](const auto& matches) {
+      return std::ranges::any_of(suite_.cells, [&](const SuiteCellReport& cell) {
+        return std::ranges::any_of(cell.settings, matches);
+      });
+    };
+    if (suite_.confirmations.empty() &&
+        any([](const SuiteSetting& of) { return of.place == SettingPlace::kDominated; }))
+      section.parts.emplace_back(
+          Paragraph{"These launches found the frontier, so they name no winner: `\"confirm\": true` in the "
+                    "suite's file measures it again."});
+    if (any([](const SuiteSetting& of) { return of.sqnr.empty() && of.place == SettingPlace::kFrontier; }))
+      section.parts.emplace_back(
+          Paragraph{"A setting without SQNR is compared only with those of the same program: it neither "
+                    "dominates others nor is dominated."});
+    if (any([](const SuiteSetting& of) { return of.place == SettingPlace::kExcluded; }))
+      section.parts.emplace_back(Paragraph{
+          "Settings with other CPU features or with rests between runs are no choices, and take no part."});
+    return section;
+  }
+
+  Section MakeConfirmedSection() const {
+    Section section{"Confirmed", Level::kBrief, {MakeConfirmedTable()}};
+    for (const SuiteConfirmation& of : suite_.confirmations) {
+      const auto fastest = std::ranges::find(of.cell.settings, of.fastest, &SuiteSetting::label);
+      const auto index = static_cast<std::size_t>(fastest - of.cell.settings.begin());
+      const std::string subject = fmt::format("{} on {}", of.cell.model, of.cell.device);
+      if (of.cell.status != SuiteCellStatus::kMeasured) {
+        section.parts.emplace_back(
+            Paragraph{fmt::format("{}: {}, {}", subject, etprof::GetName(of.cell.status),
+                                  of.cell.reason.empty() ? "and names no winner" : of.cell.reason)});
+      } else if (of.fastest.empty() || index == 0 || index > of.cell.pairs.size()) {
+        section.parts.emplace_back(Paragraph{
+            fmt::format("{}: no setting is measurably faster than {}.", subject, of.cell.experiment)});
+      } else {
+        const Quantity& latency = of.cell.pairs[index - 1].latency;
+        section.parts.emplace_back(Paragraph{FormatText(
+            "{}: {} is fastest, {} faster than {} {}{}.", subject, of.fastest, Speedup{latency},
+            of.cell.experiment, Interval{latency},
+            of.tied.empty() ? std::string()
+                            : fmt::format(". Not measurably slower: {}", fmt::join(of.tied, "; ")))});
+      }
+    }
+    section.parts.emplace_back(Paragraph{
+        "The settings of a frontier, at most the four fastest and the model as it is, were measured "
+        "again, interleaved. Only these launches decide here.",
+        Level::kPage});
+    return section;
+  }
+
+  Table MakeConfirmedTable() const {
+    Table table{
+        .id = "confirmed",
+        .columns = {Left("model"), Left("device").WithDropPriority(3), Left("setting"), Right("latency"),
+                    Right("speedup").Decides(), Right("interval"), Left("verdict").Decides(),
+                    Right("sqnr_db", "SQNR, dB"), Right("peak_memory", "peak memory").WithDropPriority(2),
+                    Right("load").WithDropPriority(1)}};
+    table.columns.front().kept_part = Table::KeptPart::kDifference;
+    for (const SuiteConfirmation& confirmation : suite_.confirmations) {
+      const SuiteCellReport& cell = confirmation.cell;
+      for (std::size_t i = 0; i < cell.settings.size() && i <= cell.pairs.size(); ++i) {
+        const SuiteSetting& setting = cell.settings[i];
+        const Quantity* const latency = i > 0 ? &cell.pairs[i - 1].latency : nullptr;
+        table.rows.push_back(
+            {cell.model, cell.device, setting.label,
+             setting.latency_ns ? Cell(Time{*setting.latency_ns}) : UnsureVerdict(stats::Verdict::kContended),
+             latency != nullptr ? Cell(Speedup{*latency}) : Cell(""),
+             latency != nullptr ? Cell(Interval{*latency}) : Cell(""),
+             latency != nullptr ? std::string(etprof::GetName(latency->verdict)) : "", SqnrCell(setting),
+             OptionalCell<Size>(setting.peak_memory), OptionalCell<Time>(setting.load_ns)});
+      }
+    }
+    return table;
+  }
+
+  static Cell SqnrCell(const SuiteSetting& of) {
+    const std::optional<double> db = of.LowestSqnr();
+    if (!db) return {};
+    return std::isinf(*db) ? Cell("equal") : Cell(Number{*db, ""});
+  }
+
+  static Cell PlaceCell(const SuiteSetting& of) {
+    if (of.place == SettingPlace::kExcluded) return "";
+    return Cell(std::string(etprof::GetName(of.place)), of.place == SettingPlace::kFrontier  ? Tone::kGood
+                                                        : of.place == SettingPlace::kUnknown ? Tone::kUnknown
+                                                                                             : Tone::kPlain);
+  }
+
+  // One row for each way to run a program.
+  Table MakeSettingsTable() const {
+    struct Of {
+      const SuiteCellReport& cell;
+      const SuiteSetting& setting;
+    };
+    std::vector<Of> all;
+    for (const SuiteCellReport& cell : suite_.cells) {
+      for (const SuiteSetting& setting : cell.settings) all.push_back({cell, setting});
+    }
+    Table table{.id = "settings"};
+    table.Fill<Of>({{Left("model").WithKeptPart(Table::KeptPart::kDifference),
+                     [](const Of& of) { return Cell(of.cell.model); }},
+                    {Left("dtype", "type"), [](const Of& of) { return Cell(of.cell.dtype); }},
+                    {Left("device").WithDropPriority(3), [](const Of& of) { return Cell(of.cell.device); }},
+                    {Left("setting"), [](const Of& of) { return Cell(of.setting.label); }},
+                    {Right("latency"),
+                     [](const Of& of) {
+                       if (of.setting.latency_ns) return Cell(Time{*of.setting.latency_ns});
+                       return of.cell.status == SuiteCellStatus::kMeasured
+                                  ? UnsureVerdict(stats::Verdict::kContended)
+                                  : StatusCell(of.cell);
+                     }},
+                    {Right("interval").WithDropPriority(4),
+                     [](const Of& of) { return IntervalCell(of.setting.interval); }},
+                    {Right("sqnr_db", "SQNR, dB"), [](const Of& of) { return SqnrCell(of.setting); }},
+                    {Right("peak_memory", "peak memory").WithDropPriority(5),
+                     [](const Of& of) { return OptionalCell<Size>(of.setting.peak_memory); }},
+                    {Right("load").WithDropPriority(2),
+                     [](const Of& of) { return OptionalCell<Time>(of.setting.load_ns); }},
+                    {Right("load_interval", "interval").WithDropPriority(1).WithLevel(Level::kPage),
+                     [](const Of& of) { return IntervalCell(of.setting.load_interval); }},
+                    {Left("frontier").Decides(), [](const Of& of) { return PlaceCell(of.setting); }},
+                    {Left("dominated_by", "dominated by").WithDropPriority(1).WithLevel(Level::kPage),
+                     [](const Of& of) { return Cell(of.setting.dominated_by); }}},
+                   all);
+    return table;
+  }
+
+  static Cell IntervalCell(const std::optional<LatencyInterval>& of) {
+    return of ? Cell(TimeBounds{of->low, of->high}) : Cell();
+  }
+
+  Table MakeLimitTable() const {
+    Table table{.id = "limit",
+                .columns = {Left("cell"), Left("pair").WithDropPriority(1), Right("change").Decides(),
+                            Left("result").Decides()}};
+    for (const SuiteCellReport& cell : suite_.cells) {
+      for (const SuitePair& pair : cell.pairs) {
+        const GateVerdict& gate = pair.gate;
+        table.rows.push_back({SuiteCellName(cell), PairName(pair),
+                              ChangeCell(gate.growth, gate.low, gate.high), ResultCell(gate.decision)});
+      }
+    }
+    return table;
+  }
+
+  Table MakeOperatorsTable() const {
+    Table table{.id = "operators",
+                .columns = {Left("operator"), Left("model"), Left("dtype", "type"),
+                            Left("device").WithDropPriority(1), Right("self", "self time"),
+                            Right("share", "% of total")}};
+    table.columns.front().kept_part = Table::KeptPart::kName;
+    table.screen_rows = kScreenSuiteOperators;
+    struct Of {
+      const SuiteCellReport* cell;
+      const SuiteOperator* op;
+    };
+    std::vector<Of> all;
+    for (const SuiteCellReport& cell : suite_.cells) {
+      for (const SuiteOperator& op : cell.operators) all.push_back({&cell, &op});
+    }
+    std::ranges::stable_sort(all, [](const Of& a, const Of& b) { return a.op->self_ns > b.op->self_ns; });
+    if (all.size() > kMaxSuiteOperators) all.resize(kMaxSuiteOperators);
+    for (const Of& of : all) {
+      table.rows.push_back(
+          {of.op->name, of.cell->model, of.cell->dtype, of.cell->device,
+           of.cell->Contended() ? UnsureVerdict(stats::Verdict::kContended) : Cell(Duration{of.op->self_ns}),
+           Share{of.op->share}});
+    }
+    return table;
+  }
+
+  Table MakeFailuresTable() const {
+    Table table{
+        .id = "failures",
+        .columns = {Left("model"), Left("dtype", "type"), Left("device"), Left("status"), Left("reason")}};
+    table.columns.back().wraps = true;
+    table.screen_rows = kScreenSuiteFailures;
+    for (const SuiteCellReport& cell : suite_.cells) {
+      if (cell.reason.empty()) continue;
+      table.rows.push_back(
+          {cell.model, cell.dtype, cell.device, std::string(etprof::GetName(cell.status)), cell.reason});
+    }
+    return table;
+  }
+
+  // Tables without data in this suite, without rows, so that CSV offers every id.
+  Section MakeEmptyTables() const {
+    Section section{"", Level::kUsual};
+    const auto add = [&](bool absent, Table table) {
+      table.rows.clear();
+      if (absent) section.parts.emplace_back(std::move(table));
+    };
+    add(Variants().empty(), MakeVerdictsTable(""));
+    add(suite_.variants.empty(), MakeVariantsTable());
+    add(suite_.dtypes.empty(), MakeDtypesTable());
+    add(suite_.confirmations.empty(), MakeConfirmedTable());
+    add(!suite_.limit, MakeLimitTable());
+    add(MakeFailuresTable().rows.empty(), MakeFailuresTable());
+    return section;
+  }
+
+  // One row per pair, for further processing.
+  Table MakeCellsTable() const {
+    Table table{.id = "cells",
+                .columns = {Left("model"), Left("dtype", "type"), Left("device"), Left("pair"),
+                            Right("baseline"), Right("candidate"), Right("speedup"), Right("interval"),
+                            Left("verdict").Decides(), Right("launches").WithDropPriority(2),
+                            Left("run_directory", "results").WithDropPriority(1)}};
+    for (const SuiteCellReport& cell : suite_.cells) {
+      for (const SuitePair& pair : cell.pairs) {
+        table.rows.push_back({cell.model, cell.dtype, cell.device, PairName(pair),
+                              OptionalCell<Duration>(pair.latency.baseline_ns),
+                              OptionalCell<Duration>(pair.latency.candidate_ns), Speedup{pair.latency},
+                              Interval{pair.latency}, std::string(etprof::GetName(pair.latency.verdict)),
+                              Count{pair.launches}, cell.folder});
+      }
+      if (cell.pairs.empty()) {
+        table.rows.push_back({cell.model, cell.dtype, cell.device, cell.experiment, Cell(),
+                              OptionalCell<Duration>(cell.latency_ns), Cell(), Cell(),
+                              std::string(etprof::GetName(cell.status)), Count{cell.launches}, cell.folder});
+      }
+    }
+    return table;
+  }
+
+  std::vector<Note> MakeNotes() const {
+    std::vector<Note> notes;
+    if (std::ranges::any_of(suite_.cells, &SuiteCellReport::emulated))
+      notes.push_back({"Where a CPU was emulated, timings are not meaningful."});
+    for (const SuiteCellReport& cell : suite_.cells) {
+      for (const SuitePair& pair : cell.pairs) {
+        if (!pair.inconclusive_reason.empty() && !cell.emulated)
+          notes.push_back(
+              {fmt::format("{}: {}: {}", SuiteCellName(cell), PairName(pair), pair.inconclusive_reason),
+               "warning"});
+      }
+    }
+    return notes;
+  }
+
+  const SuiteReport& suite_;
+  std::vector<std::pair<std::string, std::string>> programs_;  // distinct models with data types, in order
+};
+
+std::string PairLine(const SuitePair& pair, const std::optional<double>& limit) {
+  std::string text = fmt::format("{}: {}", PairName(pair), etprof::GetName(pair.latency.verdict));
+  if (pair.latency.EstimateUnlessEmulated())
+    text += fmt::format(", {} {}", TextOf(Cell(Speedup{pair.latency})), TextOf(Cell(Interval{pair.latency})));
+  if (!limit) return text;
+  return fmt::format("{}, allowed {}: {}", text, ChangeText(*limit), ResultText(pair.gate.decision));
+}
+
+}  // namespace
+
+Document MakeSuiteDocument(const SuiteReport& suite) { return SuiteDocument(suite).Make(); }
+
+TestSuite MakeTestSuite(const SuiteReport& suite) {
+  TestSuite tests;
+  tests.command = "suite";
+  tests.subject = suite.name;
+  tests.properties = {{"suite", suite.folder},
+                      {"false_discovery", fmt::format("{:g}", suite.false_discovery)}};
+  using Outcome = TestSuite::Outcome;
+  for (const SuiteCellReport& cell : suite.cells) {
+    tests.seconds += cell.seconds;
+    TestSuite::Case of{SuiteCellName(cell), Outcome::kPassed, "", "", ""};
+    if (cell.status != SuiteCellStatus::kMeasured || !cell.reason.empty()) {
+      const bool failed =
+          cell.status == SuiteCellStatus::kFailed || cell.status == SuiteCellStatus::kMeasured;
+      of.outcome = failed ? Outcome::kError : Outcome::kSkipped;
+      of.type = failed ? "measurement" : "";
+      of.message = cell.reason.empty() ? std::string(etprof::GetName(cell.status)) : cell.reason;
+      tests.cases.push_back(of);
+      if (cell.pairs.empty()) continue;
+    }
+    for (const SuitePair& pair : cell.pairs) {
+      const std::string line = PairLine(pair, suite.limit);
+      TestSuite::Case test_case{SuiteCellName(cell) + ": " + PairName(pair), Outcome::kPassed, "", line,
+                                line + "\n"};
+      if (suite.limit) SetCaseResult(pair.gate.decision, suite.require_conclusive, test_case);
+      tests.cases.push_back(std::move(test_case));
+    }
+    if (cell.pairs.empty()) tests.cases.push_back(of);
+  }
+  return tests;
+}
+
+}  // namespace etprof::show

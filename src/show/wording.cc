@@ -1,0 +1,293 @@
+#include "show/wording.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <string_view>
+
+#include "core/json/describe.h"
+#include "core/text/duration.h"
+#include "core/units.h"
+#include "report/findings/traced.h"
+#include "stats/summary_rounding.h"
+
+namespace etprof {
+namespace {
+
+// "−14%", "+3.2%", "0%".
+std::string SignedPercentText(double relative) {
+  const double percent = std::fabs(relative * 100);
+  if (percent < 0.05) return "0%";
+  return fmt::format("{}{:.{}f}%", relative < 0 ? "−" : "+", percent, percent < 9.95 ? 1 : 0);
+}
+
+bool Differs(stats::Verdict verdict) {
+  return verdict == stats::Verdict::kFaster || verdict == stats::Verdict::kSlower;
+}
+
+// A bound of a ratio outside of these limits carries no information.
+constexpr double kMinBound = 0.005, kMaxBound = 10'000;
+
+// Prints enough digits to show the width; empty if a bound carries no information.
+std::string IntervalOrEmpty(double low, double high) {
+  if (!(low >= kMinBound && high <= kMaxBound)) return "";
+  const double width = high - low;
+  int decimals = 2;
+  if (width < 0.02) decimals = 3;
+  if (low >= 10) decimals = 1;
+  return fmt::format("[{:.{}f}, {:.{}f}]", low, decimals, high, decimals);
+}
+
+double UnitsPerNs(const TimeScale& scale) {
+  double factor = 1 / scale.unit_ns;
+  for (int i = 0; i < scale.decimals; ++i) factor *= 10;
+  return factor;
+}
+
+}  // namespace
+
+std::string TimeScale::Number(double ns) const {
+  return FormatUnits(std::llround(ns * UnitsPerNs(*this)), ns);
+}
+std::string TimeScale::FormatUnits(std::int64_t units) const {
+  double value = static_cast<double>(units);
+  for (int i = 0; i < decimals; ++i) value /= 10;
+  return fmt::format("{}{:.{}f}", value < 0 ? "−" : "", std::fabs(value), decimals);
+}
+std::string TimeScale::FormatUnits(std::int64_t units, double ns) const {
+  return units != 0 || ns == 0 ? FormatUnits(units) : (ns < 0 ? ">−" : "<") + FormatUnits(1);
+}
+std::string TimeScale::Text(double ns) const { return Number(ns) + ' ' + unit; }
+std::string TimeScale::Text(const std::optional<double>& ns) const { return ns ? Text(*ns) : kUndefined; }
+
+TimeScale ScaleFor(double smallest, double largest) {
+  TimeScale scale;
+  if (smallest < 1e6) {
+    scale.unit_ns = 1e3;
+    scale.unit = "µs";
+  }
+  if (largest / scale.unit_ns < 10) scale.decimals = 3;
+  if (largest / scale.unit_ns >= 100) scale.decimals = 1;
+  if (largest / scale.unit_ns >= 10'000) scale.decimals = 0;
+  return scale;
+}
+
+std::vector<std::int64_t> RoundToUnits(const std::vector<std::vector<double>>& groups_ns,
+                                       const TimeScale& scale) {
+  std::vector<std::int64_t> all;
+  double left = 0;  // what the rounded parts of the sums so far lack
+  for (const std::vector<double>& group : groups_ns) {
+    std::vector<double> units;
+    for (const double value : group) units.push_back(value * UnitsPerNs(scale));
+    if (units.empty()) continue;
+    units.front() += left;
+    left = std::reduce(units.begin(), units.end());
+    for (const std::int64_t rounded : stats::LargestRemainder(units)) {
+      left -= static_cast<double>(rounded);
+      all.push_back(rounded);
+    }
+  }
+  return all;
+}
+
+double MeanPerRun(Nanoseconds total, std::int64_t runs) {
+  return runs > 0 ? static_cast<double>(total) / static_cast<double>(runs) : 0;
+}
+
+std::string PercentText(double share) {
+  const double percent = share * 100;
+  if (!std::isfinite(percent)) return kUndefined;
+  if (percent > 0 && percent < 0.05) return "<0.1%";
+  if (percent >= 99.5 && percent < 100) return ">99%";
+  if (std::fabs(percent) >= 9.95 || percent == 0) return fmt::format("{:.0f}%", percent);
+  return fmt::format("{:.1f}%", percent);
+}
+
+std::string RatioText(double ratio) {
+  if (!std::isfinite(ratio)) return kUndefined;
+  if (ratio >= 99.5) return fmt::format("{:.0f}x", ratio);
+  if (ratio > 0 && ratio < 0.0995) return fmt::format("{:.2g}x", ratio);
+  constexpr double kOne = 5e-6;  // differences from 1 below this are not printed
+  int decimals = 2;
+  while (std::fabs(ratio - 1) >= kOne && std::fabs(ratio - 1) < 0.5 * std::pow(10, -decimals)) ++decimals;
+  return fmt::format("{:.{}f}x", ratio, decimals);
+}
+
+std::string RelativeText(double relative) {
+  const double percent = relative * 100;
+  if (!std::isfinite(percent)) return kUndefined;
+  if (percent >= 9.95) return fmt::format("{:.0f}%", percent);
+  if (percent >= 0.995) return fmt::format("{:.1f}%", percent);
+  return fmt::format("{:.2f}%", percent);
+}
+
+std::string RatioPhrase(double ratio, const char* word) {
+  const std::string times = RatioText(ratio);
+  return times == "1.00x" ? fmt::format("{} by less than 0.001%", word) : times + ' ' + word;
+}
+
+constexpr std::string_view kNoInterval = ", too few independent runs for an interval";
+
+VerdictTexts MakeVerdictTexts(const Quantity& quantity) {
+  if (quantity.verdict == stats::Verdict::kEmulated) return {"emulated CPU: timings not meaningful", ""};
+  if (quantity.verdict == stats::Verdict::kContended) return {"contended: too few clean runs", ""};
+  if (quantity.too_short) return {"too short for a clock of whole microseconds", ""};
+  if (!quantity.estimate) {
+    if (quantity.baseline_ns && quantity.candidate_ns && *quantity.candidate_ns > 0)
+      return {RatioText(*quantity.baseline_ns / *quantity.candidate_ns).append(kNoInterval), ""};
+    return {kUndefined, ""};
+  }
+  const stats::RatioEstimate& estimate = *quantity.estimate;
+  const std::string interval = IntervalOrEmpty(estimate.low(), estimate.high());
+  if (quantity.verdict == stats::Verdict::kFaster) return {RatioPhrase(estimate.ratio(), "faster"), interval};
+  if (quantity.verdict == stats::Verdict::kSlower)
+    return {RatioPhrase(1 / estimate.ratio(), "slower"),
+            IntervalOrEmpty(1 / estimate.high(), 1 / estimate.low())};
+  if (quantity.verdict == stats::Verdict::kSame) return {"same", interval};
+  return {"inconclusive, " + RatioText(estimate.ratio()), interval};
+}
+
+std::string VerdictWithBaseline(const Quantity& quantity, const std::string& baseline) {
+  std::string verdict = MakeVerdictTexts(quantity).verdict;
+  if (Differs(quantity.verdict)) return verdict + " than " + baseline;
+  if (quantity.verdict == stats::Verdict::kSame) return verdict + " as " + baseline;
+  if (quantity.verdict != stats::Verdict::kInconclusive || verdict == kUndefined) return verdict;
+  // The baseline's name goes after the ratio.
+  const std::size_t suffix_size = verdict.ends_with(kNoInterval) ? kNoInterval.size() : 0;
+  verdict.insert(verdict.size() - suffix_size, " compared with " + baseline);
+  return verdict;
+}
+
+std::string UndefinedText(const Report& report) {
+  std::set<std::string_view> why;
+  for (const ReportComparison& pair : report.comparisons) {
+    const stats::Verdict verdict = pair.comparison.latency.verdict;
+    if (verdict == stats::Verdict::kContended) continue;
+    const bool emulated = verdict == stats::Verdict::kEmulated;
+    why.insert(GetName(emulated ? verdict : stats::Verdict::kInconclusive));
+  }
+  return why.empty() ? "" : fmt::format("{}: {}.", kUndefined, fmt::join(why, " or "));
+}
+
+std::string SpeedupOrDash(const Quantity& quantity) {
+  if (quantity.verdict == stats::Verdict::kContended) return std::string(GetName(quantity.verdict));
+  if (quantity.verdict == stats::Verdict::kSame) return "same";
+  if (!Differs(quantity.verdict) || !quantity.estimate) return kUndefined;
+  return RatioText(quantity.estimate->ratio());
+}
+
+std::string IntervalText(const Quantity& quantity) {
+  if (quantity.verdict == stats::Verdict::kEmulated || !quantity.estimate) return kUndefined;
+  const std::string interval = IntervalOrEmpty(quantity.estimate->low(), quantity.estimate->high());
+  return interval.empty() ? kUndefined : interval;
+}
+
+std::string PaceText(const ReportExperiment& experiment) {
+  const std::string every = fmt::format("a run every {}", FormatExactDuration(experiment.period));
+  if (experiment.late_runs == 0)
+    return fmt::format("{}, none of {} took longer", every, experiment.latency_of_all.n);
+  const double share = static_cast<double>(experiment.late_runs) /
+                       static_cast<double>(std::max<std::int64_t>(1, experiment.latency_of_all.n));
+  return fmt::format("{}, {} of {} took longer ({})", every, experiment.late_runs,
+                     experiment.latency_of_all.n, PercentText(share));
+}
+
+std::string CostVerdict(const StartupCost& cost) {
+  if (!cost.estimate) return "";
+  if (cost.verdict == stats::Verdict::kSame) return "same";
+  return Differs(cost.verdict) ? SignedPercentText(1 / cost.estimate->ratio() - 1) : "";
+}
+
+constexpr double kMaxChange = 100;  // a bound of a change beyond it carries no information
+
+std::string CostInterval(const StartupCost& cost) {
+  if (!cost.estimate || cost.verdict == stats::Verdict::kEmulated) return kUndefined;
+  // The change is candidate over baseline and the estimate baseline over candidate, so the ends are swapped.
+  const double low = 1 / cost.estimate->high() - 1;
+  const double high = 1 / cost.estimate->low() - 1;
+  if (!(low > -1 && high < kMaxChange)) return kUndefined;
+  return fmt::format("[{}, {}]", SignedPercentText(low), SignedPercentText(high));
+}
+
+std::string SampleText(const Comparison& comparison, bool interleaved) {
+  if (comparison.pairing != Pairing::kLaunches || comparison.launches == 0) return "";
+  const std::string launches =
+      fmt::format("{} {}launches", comparison.launches, interleaved ? "interleaved " : "");
+  const int each = comparison.rounds / comparison.launches;
+  if (each * comparison.launches != comparison.rounds)
+    return fmt::format("{}, {} rounds", launches, comparison.rounds);
+  return fmt::format("{} x {}", launches, CountedText(each, "round"));
+}
+
+std::string NonDefaultMethod(const Report& report) {
+  if (report.bare) return "";
+  if (report.run.method != "forward") return report.run.method;
+  const auto info = nlohmann::json::parse(report.run.model_info, nullptr, /*allow_exceptions=*/false);
+  const bool several = info.is_object() && info.contains("methods") && info["methods"].size() > 1;
+  return several ? report.run.method : "";
+}
+
+std::string ModelText(const Report& report) {
+  // "mobilenet_v3_small_xnnpack_fp32" already contains the backend and the data type, so remove them.
+  std::string text = report.common_model_prefix.empty() ? report.model_id : report.common_model_prefix;
+  const std::string suffix = "_" + report.backend + "_" + report.dtype;
+  if (!report.backend.empty() && text.ends_with(suffix)) text.resize(text.size() - suffix.size());
+  if (!report.common_model_prefix.empty()) text.resize(text.find_last_not_of("_-.") + 1);
+  return text;
+}
+
+std::string HeaderText(const Report& report) { return HeaderText(report, report.title); }
+
+std::string HeaderText(const Report& report, const std::string& title) {
+  std::string text = title.empty() ? ModelText(report) : title;
+  const auto add = [&](const std::string& part) {
+    if (part.empty()) return;
+    text += (text.empty() ? "" : " · ") + part;
+  };
+  if (const std::string method = NonDefaultMethod(report); !method.empty()) add("method " + method);
+  add(report.backend.empty() ? report.dtype
+                             : report.backend + (report.dtype.empty() ? "" : " " + report.dtype));
+  if (!report.bare && !report.experiments.empty()) {
+    const int threads = report.experiments.front().threads;
+    const bool alike = std::ranges::all_of(report.experiments, [&](const ReportExperiment& experiment) {
+      return experiment.threads == threads;
+    });
+    if (alike) add(CountedText(threads, "thread"));
+  }
+  std::string device = report.run.platform;
+  if (report.run.device) {
+    if (device.empty()) device = report.run.device->platform;
+    if (report.run.device->cores > 0)
+      device += fmt::format("{}{} cores", device.empty() ? "" : ", ", report.run.device->cores);
+  }
+  add(device);
+  if (report.run.power_mode) add("power mode " + report.run.power_mode->name);
+  if (text.empty()) text = report.comparisons.empty() ? "Traces" : "Comparison";
+  return text;
+}
+
+Tail TailLatency(const stats::Distribution& distribution) {
+  if (distribution.n >= stats::kMinValuesForP99) return {"p99", distribution.p99};
+  return {"max", distribution.max};
+}
+
+std::string TracerRowName(const ReportExperiment& experiment) {
+  return experiment.latency_from_trace || TracedTimesWereDisturbed(experiment) ? "Mean to median"
+                                                                               : kTracingOverhead;
+}
+
+constexpr NamedValue<KleidiaiUse::Kernels> kMatrixKernels[] = {
+    {KleidiaiUse::Kernels::kSme, "KleidiAI, SME or SME2"},
+    {KleidiaiUse::Kernels::kKleidiai, "KleidiAI"},
+    {KleidiaiUse::Kernels::kXnnpack, "XNNPACK's own"},
+    {KleidiaiUse::Kernels::kPortable, "portable"},
+    {KleidiaiUse::Kernels::kUnknown, "not known"}};
+
+std::string MatrixKernelsText(KleidiaiUse::Kernels kernels) { return FindName(kMatrixKernels, kernels); }
+
+}  // namespace etprof

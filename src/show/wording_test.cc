@@ -1,0 +1,212 @@
+#include "show/wording.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "show/subjects/run/report.h"
+
+namespace etprof {
+namespace {
+
+Quantity Ratio(double low, double high, stats::Verdict verdict) {
+  Quantity quantity;
+  quantity.baseline_ns = 2e6;
+  quantity.candidate_ns = 1e6;
+  stats::RatioEstimate estimate;
+  estimate.log_low = std::log(low);
+  estimate.log_high = std::log(high);
+  estimate.log_ratio = (estimate.log_low + estimate.log_high) / 2;
+  quantity.estimate = estimate;
+  quantity.verdict = verdict;
+  return quantity;
+}
+
+TEST(Words, ShowTheVerdictWithItsInterval) {
+  const VerdictTexts faster = MakeVerdictTexts(Ratio(1.82, 1.86, stats::Verdict::kFaster));
+  EXPECT_EQ(faster.verdict, "1.84x faster");
+  EXPECT_EQ(faster.interval, "[1.82, 1.86]");
+  EXPECT_EQ(MakeVerdictTexts(Ratio(0.997, 1.004, stats::Verdict::kSame)).verdict, "same");
+  EXPECT_EQ(MakeVerdictTexts(Ratio(0.997, 1.004, stats::Verdict::kSame)).interval, "[0.997, 1.004]");
+}
+
+TEST(Words, InvertRatioAndIntervalOfSlowdowns) {
+  const VerdictTexts slower = MakeVerdictTexts(Ratio(0.5, 0.5 / 0.9, stats::Verdict::kSlower));
+  EXPECT_EQ(slower.verdict, "1.90x slower");
+  EXPECT_EQ(slower.interval, "[1.80, 2.00]");
+}
+
+TEST(Words, NeverPrintOneTimesSlower) {
+  for (double far = 1e-12; far < 2; far *= 1.7) {
+    const std::string slower =
+        MakeVerdictTexts(Ratio(1 / (1 + far), 1 / (1 + far), stats::Verdict::kSlower)).verdict;
+    const std::string faster = MakeVerdictTexts(Ratio(1 + far, 1 + far, stats::Verdict::kFaster)).verdict;
+    for (const std::string& said : {slower, faster}) {
+      EXPECT_FALSE(said.starts_with("1x") || said.starts_with("1.0x") || said.starts_with("1.00x")) << said;
+    }
+    EXPECT_TRUE(slower.find("slower") != std::string::npos && faster.find("faster") != std::string::npos);
+  }
+}
+
+TEST(Words, ExplainUndefinedSpeedups) {
+  Report report;
+  EXPECT_EQ(UndefinedText(report), "");
+  const auto add = [&](stats::Verdict verdict) {
+    report.comparisons.emplace_back().comparison.latency.verdict = verdict;
+  };
+  add(stats::Verdict::kContended);
+  EXPECT_EQ(UndefinedText(report), "");  // each row says it
+  add(stats::Verdict::kSame);            // of which an operator may be inconclusive
+  EXPECT_EQ(UndefinedText(report), "—: inconclusive.");
+  report.comparisons.clear();
+  add(stats::Verdict::kEmulated);
+  EXPECT_EQ(UndefinedText(report), "—: emulated.");
+}
+
+TEST(Words, ShowNoSpeedupForInconclusiveRatios) {
+  const Quantity quantity = Ratio(0.95, 1.2, stats::Verdict::kInconclusive);
+  EXPECT_EQ(SpeedupOrDash(quantity), kUndefined);
+  EXPECT_EQ(IntervalText(quantity), "[0.95, 1.20]");
+  EXPECT_EQ(MakeVerdictTexts(quantity).verdict, "inconclusive, 1.07x");
+  EXPECT_EQ(SpeedupOrDash(Ratio(0.999, 1.001, stats::Verdict::kSame)), "same");
+  EXPECT_EQ(SpeedupOrDash(Ratio(2, 3, stats::Verdict::kEmulated)), kUndefined);
+  EXPECT_EQ(IntervalText(Ratio(2, 3, stats::Verdict::kEmulated)), kUndefined);
+  EXPECT_EQ(SpeedupOrDash(Ratio(2, 3, stats::Verdict::kContended)), "contended");
+  for (const auto& [low, high] : {std::pair(1e-9, 1e9), {1e-9, 2.0}, {0.5, 1e5}})
+    EXPECT_EQ(IntervalText(Ratio(low, high, stats::Verdict::kInconclusive)), kUndefined);
+}
+
+TEST(Words, StateMissingIntervals) {
+  Quantity quantity;
+  quantity.baseline_ns = 2e6;
+  quantity.candidate_ns = 1e6;
+  EXPECT_EQ(MakeVerdictTexts(quantity).verdict, "2.00x, too few independent runs for an interval");
+  EXPECT_EQ(MakeVerdictTexts(Quantity{}).verdict, kUndefined);
+}
+
+StartupCost Cost(double low, double high, stats::Verdict verdict) {
+  StartupCost cost;
+  cost.estimate = Ratio(low, high, verdict).estimate;
+  cost.verdict = verdict;
+  return cost;
+}
+
+// A ratio is baseline over candidate, a change candidate over baseline; the change must be within its
+// interval.
+TEST(Costs, ChangesAreWithinTheirIntervals) {
+  const StartupCost more = Cost(0.74, 0.98, stats::Verdict::kSlower);  // 0.852
+  EXPECT_EQ(CostVerdict(more), "+17%");
+  EXPECT_EQ(CostInterval(more), "[+2.0%, +35%]");
+  const StartupCost less = Cost(1.0354, 1.3168, stats::Verdict::kFaster);  // 1.1676
+  EXPECT_EQ(CostVerdict(less), "−14%");
+  EXPECT_EQ(CostInterval(less), "[−24%, −3.4%]");
+  const StartupCost slightly = Cost(0.965, 0.973, stats::Verdict::kSlower);
+  EXPECT_EQ(CostVerdict(slightly), "+3.2%");
+  EXPECT_EQ(CostInterval(slightly), "[+2.8%, +3.6%]");
+}
+
+TEST(Costs, UnknownChangesAreEmpty) {
+  EXPECT_EQ(CostVerdict(Cost(0.9, 1.1, stats::Verdict::kInconclusive)), "");
+  EXPECT_EQ(CostInterval(Cost(0.89, 1.09, stats::Verdict::kInconclusive)), "[−8.3%, +12%]");
+  EXPECT_EQ(CostVerdict(Cost(0.9996, 1.0037, stats::Verdict::kSame)), "same");
+  EXPECT_EQ(CostInterval(Cost(0.9996, 1.0037, stats::Verdict::kSame)), "[−0.4%, 0%]");
+  EXPECT_EQ(CostInterval(Cost(1e-9, 2, stats::Verdict::kInconclusive)), kUndefined);
+  EXPECT_EQ(CostInterval(Cost(1.9, 2.1, stats::Verdict::kEmulated)), kUndefined);
+  EXPECT_EQ(CostInterval(StartupCost()), kUndefined);
+}
+
+TEST(RoundToUnits, AddUpToTheRoundedSum) {
+  const TimeScale scale{1e6, "ms", 2};
+  // Rounded separately, 3 x 3.33 would lack 0.01.
+  EXPECT_EQ(RoundToUnits({{10e6 / 3, 10e6 / 3, 10e6 / 3}}, scale),
+            (std::vector<std::int64_t>{334, 333, 333}));
+  EXPECT_EQ(RoundToUnits({{1e6, -0.25e6}}, scale), (std::vector<std::int64_t>{100, -25}));
+  EXPECT_EQ(scale.FormatUnits(-25), "−0.25");
+  EXPECT_TRUE(RoundToUnits({}, scale).empty());
+  // 1.004 + 1.004 = 2.008, and with the next part 2.012: both sums print as 2.01.
+  EXPECT_EQ(RoundToUnits({{1.004e6, 1.004e6}, {}, {0.004e6}}, scale),
+            (std::vector<std::int64_t>{101, 100, 0}));
+  // The first sum was printed 0.004 too low, so the second sum is 2.02.
+  EXPECT_EQ(RoundToUnits({{2.004e6}, {0.012e6}}, scale), (std::vector<std::int64_t>{200, 2}));
+}
+
+TEST(Scale, KeepsFourDigitsOfTheLargest) {
+  const auto text = [](double ns) { return ScaleFor(ns, ns).Text(ns); };
+  EXPECT_EQ(text(2'337'900), "2.338 ms");
+  EXPECT_EQ(text(12'345'678), "12.35 ms");
+  EXPECT_EQ(text(857'600'000), "857.6 ms");
+  EXPECT_EQ(text(345'678), "345.7 µs");
+  EXPECT_EQ(text(51), "0.051 µs");
+  EXPECT_EQ(TimeScale{}.Text(std::optional<double>()), kUndefined);
+}
+
+TEST(Numbers, HaveSensibleDigits) {
+  EXPECT_EQ(PercentText(0.214), "21%");
+  EXPECT_EQ(PercentText(0.0042), "0.4%");
+  EXPECT_EQ(PercentText(0.0001), "<0.1%");
+  EXPECT_EQ(PercentText(0.997), ">99%");
+  EXPECT_EQ(PercentText(1), "100%");
+  EXPECT_EQ(PercentText(0), "0%");
+  EXPECT_EQ(PercentText(NAN), kUndefined);
+  EXPECT_EQ(RatioText(1.837), "1.84x");
+  EXPECT_EQ(RatioText(12.34), "12.34x");
+  EXPECT_EQ(RatioText(0.123), "0.12x");
+  EXPECT_EQ(RatioText(0.002875), "0.0029x");
+  EXPECT_EQ(RatioText(1.013), "1.01x");
+  EXPECT_EQ(RatioText(1.0004), "1.0004x");  // a change is never printed as 1.00x
+  EXPECT_EQ(RatioText(0.9968), "0.997x");
+  EXPECT_EQ(RatioText(1), "1.00x");
+  EXPECT_EQ(RelativeText(0.0042), "0.42%");
+}
+
+TEST(Tail, NeedsEnoughRunsForAQuantile) {
+  stats::Distribution few;
+  few.n = 99;
+  few.max = 7;
+  few.p99 = 6;
+  EXPECT_STREQ(TailLatency(few).name, "max");
+  few.n = 100;
+  EXPECT_STREQ(TailLatency(few).name, "p99");
+}
+
+TEST(HeaderText, NamesAMethodOtherThanForward) {
+  Report report;
+  report.model_id = "llm";
+  EXPECT_EQ(HeaderText(report), "llm");
+  report.run.model_info = R"({"methods": {"forward": {}}})";
+  EXPECT_EQ(NonDefaultMethod(report), "");
+  report.run.model_info = R"({"methods": {"forward": {}, "prefill": {}}})";
+  EXPECT_EQ(HeaderText(report), "llm · method forward");
+  report.run.model_info.clear();
+  report.run.method = "decode";
+  EXPECT_EQ(HeaderText(report), "llm · method decode");
+  report.run.model_info = "[no JSON";
+  EXPECT_EQ(NonDefaultMethod(report), "decode");
+  const std::vector<show::Fact> facts = show::RunFacts(report).facts;
+  EXPECT_TRUE(std::ranges::any_of(
+      facts, [](const show::Fact& fact) { return fact.name == "Method" && fact.value == "decode"; }));
+  report.bare = true;  // a bare trace does not say which method ran
+  EXPECT_EQ(NonDefaultMethod(report), "");
+}
+
+TEST(VerdictWithBaseline, NamesTheBaseline) {
+  Quantity quantity;
+  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), kUndefined);
+  quantity.baseline_ns = 2;
+  quantity.candidate_ns = 1;
+  EXPECT_EQ(VerdictWithBaseline(quantity, "off"),
+            "2.00x compared with off, too few independent runs for an interval");
+  quantity.estimate.emplace();
+  quantity.estimate->log_ratio = std::log(2.0);
+  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), "inconclusive, 2.00x compared with off");
+  quantity.verdict = stats::Verdict::kFaster;
+  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), "2.00x faster than off");
+  quantity.verdict = stats::Verdict::kSame;
+  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), "same as off");
+  quantity.verdict = stats::Verdict::kEmulated;
+  EXPECT_EQ(VerdictWithBaseline(quantity, "off"), "emulated CPU: timings not meaningful");
+}
+
+}  // namespace
+}  // namespace etprof
