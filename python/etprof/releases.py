@@ -62,7 +62,7 @@ def use(release: str | None, wheel: Path | None, progress: Progress) -> tuple[st
 
 
 def _cache() -> Path:
-    """The folder that also has the libraries of releases (src/device/local/local.cc, src/workflow/runtimes.cc)."""
+    """The folder that also has the libraries of releases (src/device/local/local.cc, src/commands/measurement/runtimes.cc)."""
     for variable in ("ETPROF_DEVICE_DIR", "XDG_CACHE_HOME"):
         if value := os.environ.get(variable):
             return Path(value) / "etprof" / "executorch"

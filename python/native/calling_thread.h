@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "workflow/progress.h"
+#include "commands/terminal/progress.h"
 
 namespace etprof {
 

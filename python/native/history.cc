@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "workflow/analyze/history.h"
+#include "commands/gate/history.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -34,14 +34,14 @@
 #include "stats/ratio/launches.h"
 #include "stats/ratio/multiple.h"
 #include "stats/ratio/student_t.h"
-#include "workflow/analyze/analyze.h"
-#include "workflow/analyze/compare.h"
-#include "workflow/analyze/diff.h"
-#include "workflow/analyze/kernels.h"
-#include "workflow/analyze/report.h"
-#include "workflow/analyze/trace.h"
-#include "workflow/static_check.h"
-#include "workflow/validate.h"
+#include "commands/analyze/analyze.h"
+#include "commands/analyze/compare.h"
+#include "commands/models/diff.h"
+#include "commands/analyze/kernels.h"
+#include "commands/analyze/report.h"
+#include "commands/analyze/trace.h"
+#include "commands/gate/static_check.h"
+#include "commands/analyze/validate.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

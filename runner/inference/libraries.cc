@@ -74,8 +74,8 @@ std::string ReadWheelVersion(const std::filesystem::path& version_py) {
   return end == std::string::npos ? "" : text.substr(begin + 1, end - begin - 1);
 }
 
-// Reads the "version" of a folder that etprof made for `executorch=VERSION` (workflow/runtimes.h);
-// empty if there is none.
+// Reads the "version" of a folder that etprof made for `executorch=VERSION`
+// (commands/measurement/runtimes.h); empty if there is none.
 std::string ReadRuntimeVersion(const std::filesystem::path& runtime_json) {
   if (!Exists(runtime_json)) return "";
   const nlohmann::json runtime = ParseJson(ReadTextFile(runtime_json));

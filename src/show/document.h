@@ -123,8 +123,8 @@ struct Table {
   std::optional<Span> span = {};       // absent: the range of the table's own times
   int min_name_width = 16;    // width of the first column on a narrow screen before others are dropped
   bool units_by_row = false;  // if all values of a row have the same unit, the row's name shows it
-  // Of a printed table (show/formats/printed_table.h), the rows that are not shown: "and 12 more (potential saving
-  // 0.34 ms)"; "": all are shown.
+  // Of a printed table (show/formats/printed_table.h), the rows that are not shown: "and 12 more (potential
+  // saving 0.34 ms)"; "": all are shown.
   std::string left = {};
 
   // A column, the function that makes its cell for an `Of`, and whether the table has the column.

@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "show/formats/screen/terminal.h"
 #include "show/document.h"
+#include "show/formats/screen/terminal.h"
 
 // Renders any document (show/document.h) in each format. The formats know nothing about the document's
 // subject.
 namespace etprof {
 
-void RenderDocumentTerminal(const show::Document& document, const TerminalOptions& options, std::ostream& out);
+void RenderDocumentTerminal(const show::Document& document, const TerminalOptions& options,
+                            std::ostream& out);
 // Writes Markdown. The title is a heading of `depth` (1: "#"). Parts above level `most` are left out; kBrief
 // gives the short form.
 void RenderDocumentMarkdown(const show::Document& document, int depth, std::ostream& out,
@@ -35,7 +36,7 @@ nlohmann::ordered_json DocumentSchema();
 void RenderDocumentHtml(const show::Document& document, std::ostream& out);
 
 // A file format for documents. To add one, implement its file and add its line to kDocumentFormats: every
-// command that has a document then has an option for it (cli/show.h).
+// command that has a document then has an option for it (commands/terminal/show.h).
 struct DocumentFormat {
   const char* name;  // name of the option: "html"
   const char* help;  // text of the option's help: "as a page, ..."

@@ -10,8 +10,8 @@
 #include "core/file/file.h"
 #include "core/json/json_schema_of.h"
 #include "measure/store/run_data.h"
-#include "show/formats/json/json.h"
 #include "report/example_run.h"
+#include "show/formats/json/json.h"
 
 namespace etprof {
 namespace {

@@ -126,7 +126,7 @@ def test_the_runner_links_for_macos(macos_build: Path, macos_wheel: Path) -> Non
 
 
 def test_everything_compiles_for_macos(macos_build: Path) -> None:
-    ninja(macos_build, "etprof_cli")
+    ninja(macos_build, "etprof_commands")
     sources = {
         path.relative_to(ROOT / "src").parts[0]
         for path in (ROOT / "src").rglob("*.cc")

@@ -7,11 +7,11 @@
 #include "fuzz.h"
 #include "profile/analysis/host_time.h"
 #include "profile/analysis/profile.h"
+#include "report/report.h"
 #include "show/formats/csv/kit_files.h"
 #include "show/formats/json/json.h"
 #include "show/formats/report.h"
 #include "show/formats/screen/terminal.h"
-#include "report/report.h"
 
 namespace etprof::fuzz {
 namespace {

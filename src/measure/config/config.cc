@@ -394,7 +394,7 @@ Plan MakePlan(const Config& config) {
     if (pair.baseline_label.empty()) pair.baseline_label = plan.units[baseline].label;
     if (pair.candidate_label.empty()) pair.candidate_label = plan.units[candidate].label;
     plan.pairs.push_back(pair);
-    // The file names of a comparison (workflow/analyze/analysis_files.cc).
+    // The file names of a comparison (commands/analyze/analysis_files.cc).
     const ExperimentConfig& b = config.experiments[plan.units[baseline].experiment];
     const ExperimentConfig& c = config.experiments[plan.units[candidate].experiment];
     CheckStem(config, c,

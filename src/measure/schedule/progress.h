@@ -8,7 +8,7 @@
 
 namespace etprof {
 
-// The progress of a running measurement. Displaying it is up to cli/.
+// The progress of a running measurement. Displaying it is up to commands/.
 struct ProgressUpdate {
   struct Estimate {
     std::string baseline, candidate;  // labels; for a single experiment only `candidate`

@@ -10,9 +10,9 @@
 
 #include "profile/analysis/categories.h"
 
-// The numbers of findings; show/subjects/findings/findings.cc has the wording. Unless stated otherwise, a time is the
-// mean of one inference in ns, and an operator is an index into Profile::operators of the finding's
-// experiment.
+// The numbers of findings; show/subjects/findings/findings.cc has the wording. Unless stated otherwise, a
+// time is the mean of one inference in ns, and an operator is an index into Profile::operators of the
+// finding's experiment.
 namespace etprof {
 
 // The difference between the traced and untraced runs of an experiment.

@@ -180,7 +180,7 @@ void FillSuiteCell(const Report& report, const std::vector<std::string>& variant
     SuitePair made;
     made.baseline_label = pair.baseline_label.empty() ? a.label : pair.baseline_label;
     made.candidate_label = pair.candidate_label.empty() ? b.label : pair.candidate_label;
-    // A suite without variants measures one variant on devices with SME2 (workflow/measure/measure.h).
+    // A suite without variants measures one variant on devices with SME2 (commands/measurement/measure.h).
     made.variant = i < variants.size()
                        ? variants[i]
                        : fmt::format("{} against {}", made.candidate_label, made.baseline_label);

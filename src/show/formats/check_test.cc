@@ -8,10 +8,10 @@
 
 #include "core/json/json_members.h"
 #include "core/text/display_width.h"
-#include "show/formats.h"
-#include "show/formats/export/junit.h"
 #include "report/example_check.h"
 #include "report/suite/example_suite.h"
+#include "show/formats.h"
+#include "show/formats/export/junit.h"
 #include "show/gates.h"
 
 namespace etprof {

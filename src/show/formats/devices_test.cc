@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "core/text/display_width.h"
-#include "show/formats.h"
 #include "report/example_devices.h"
+#include "show/formats.h"
 #include "show/subjects.h"
 
 namespace etprof {

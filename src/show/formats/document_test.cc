@@ -1,5 +1,3 @@
-#include "show/formats.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,11 +12,12 @@
 #include "core/json/json.h"
 #include "core/text/display_width.h"
 #include "core/views.h"
+#include "report/example_devices.h"
+#include "report/ladder/example_ladder.h"
+#include "show/formats.h"
 #include "show/formats/example_documents.h"
 #include "show/formats/formats_testing.h"
 #include "show/formats/printed_table.h"
-#include "report/example_devices.h"
-#include "report/ladder/example_ladder.h"
 #include "show/subjects/run/report_parts.h"
 
 namespace etprof {
@@ -188,14 +187,14 @@ TEST(DocumentTables, PartsAddUpAsPrinted) {
   using Role = show::Row::Role;
   show::Document document;
   show::Table table{"parts",
-                   "",
-                   {{"part", "part"}, {"time", "time", true}, {"share", "share", true, 0, true}},
-                   {{{"a", show::Time{1.0004e6}, show::Share{0.5}}, Role::kPart},
-                    {{"b", show::Time{1.0003e6}, show::Share{0.25}}, Role::kPart},
-                    {{"sum", show::Time{2.0007e6}}, Role::kSum},
-                    {{"rest", show::Time{0.0003e6}}, Role::kPart},
-                    {{"whole", show::Time{2.0010e6}}, Role::kSum},
-                    {{"tiny", show::Time{1}}}}};
+                    "",
+                    {{"part", "part"}, {"time", "time", true}, {"share", "share", true, 0, true}},
+                    {{{"a", show::Time{1.0004e6}, show::Share{0.5}}, Role::kPart},
+                     {{"b", show::Time{1.0003e6}, show::Share{0.25}}, Role::kPart},
+                     {{"sum", show::Time{2.0007e6}}, Role::kSum},
+                     {{"rest", show::Time{0.0003e6}}, Role::kPart},
+                     {{"whole", show::Time{2.0010e6}}, Role::kSum},
+                     {{"tiny", show::Time{1}}}}};
   for (show::Row& row : table.rows) row.cells.resize(3, std::string());
   document.sections = {{"", show::Level::kUsual, {std::move(table)}}};
   EXPECT_EQ(RenderScreen(document, {.width = 60, .more = ""}),
@@ -374,9 +373,9 @@ void ExpectInJson(const ExampleTable& example) {
 void ExpectInMarkdown(const ExampleTable& example, const std::string& page) {
   const show::Table& table = example.table;
   const bool whole = table.hidden_rows_hint.empty();
-  const show::Table text = PrintedTable(table, whole ? SIZE_MAX : table.screen_rows, [&](const show::Row& row) {
-    return whole || row.level != show::Level::kFolded;
-  });
+  const show::Table text =
+      PrintedTable(table, whole ? SIZE_MAX : table.screen_rows,
+                   [&](const show::Row& row) { return whole || row.level != show::Level::kFolded; });
   Rows rows = CellTexts(text);
   if (rows.empty()) return;
   std::vector<std::string> titles = example.titles;

@@ -26,9 +26,9 @@
 #include "report/validation.h"
 #include "show/document.h"
 #include "show/gates.h"
+#include "show/subjects.h"
 #include "show/subjects/run/report.h"
 #include "show/subjects/run/report_parts.h"
-#include "show/subjects.h"
 
 // Example documents of every subject, for the tests that compare the formats with each other.
 namespace etprof::example {
@@ -46,41 +46,41 @@ inline Quantity MakeTwofoldSpeedup() {
 // A document with every kind of value and part.
 inline show::Document MakeAllPartsDocument() {
   show::Table table{"values",
-                   "Values",
-                   {{"name", "name"}, {"value", "value", true}, {"note", "note"}},
-                   {{"words", "a|b", "x"},
-                    {"nothing", show::Cell(), "x"},
-                    {"duration", show::Duration{1.5e6}, "x"},
-                    {"time", show::Time{2.5e6}, "x"},
-                    {"size", show::Size{2e6}, "x"},
-                    {"count", show::Count{1204}, "x"},
-                    {"amount", show::Amount{67.1e6}, "x"},
-                    {"number", show::Number{3.25, "GHz"}, "x"},
-                    {"bounded", show::Number{0.05, "", 0.04, 0.06}, "x"},
-                    {"share", show::Share{0.54}, "x"},
-                    {"speedup", show::Speedup{MakeTwofoldSpeedup()}, "x"},
-                    {"interval", show::Interval{MakeTwofoldSpeedup()}, "x"},
-                    {"scaling", show::Speedup{MakeTwofoldSpeedup(), 0.5}, "x"},
-                    {"bounds", show::TimeBounds{2e6, 2.25e6}, "x"},
-                    {"ratio", show::Ratio{2.5}, "x"},
-                    {"change", show::Change{0.1, 0.09, 0.11}, show::Cell("worse", show::Tone::kBad)}}};
+                    "Values",
+                    {{"name", "name"}, {"value", "value", true}, {"note", "note"}},
+                    {{"words", "a|b", "x"},
+                     {"nothing", show::Cell(), "x"},
+                     {"duration", show::Duration{1.5e6}, "x"},
+                     {"time", show::Time{2.5e6}, "x"},
+                     {"size", show::Size{2e6}, "x"},
+                     {"count", show::Count{1204}, "x"},
+                     {"amount", show::Amount{67.1e6}, "x"},
+                     {"number", show::Number{3.25, "GHz"}, "x"},
+                     {"bounded", show::Number{0.05, "", 0.04, 0.06}, "x"},
+                     {"share", show::Share{0.54}, "x"},
+                     {"speedup", show::Speedup{MakeTwofoldSpeedup()}, "x"},
+                     {"interval", show::Interval{MakeTwofoldSpeedup()}, "x"},
+                     {"scaling", show::Speedup{MakeTwofoldSpeedup(), 0.5}, "x"},
+                     {"bounds", show::TimeBounds{2e6, 2.25e6}, "x"},
+                     {"ratio", show::Ratio{2.5}, "x"},
+                     {"change", show::Change{0.1, 0.09, 0.11}, show::Cell("worse", show::Tone::kBad)}}};
   show::Table more{"more", "More", {{"name", "name"}}, {{"folded away"}}, show::Level::kFolded};
   using Role = show::Row::Role;
   show::Table tree{"tree",
-                  "A tree",
-                  {{"part", "part"}, {"time", "time", true}, {"share", "share", true, 0, true}},
-                  {{{"above", show::Time{1.0004e6}, show::Share{0.5}}, Role::kPart},
-                   {{"below", show::Time{1.0004e6}, show::Share{0.5}}, Role::kPart, 1},
-                   {{"all", show::Time{2.0008e6}, show::Share{1}}, Role::kSum}}};
+                   "A tree",
+                   {{"part", "part"}, {"time", "time", true}, {"share", "share", true, 0, true}},
+                   {{{"above", show::Time{1.0004e6}, show::Share{0.5}}, Role::kPart},
+                    {{"below", show::Time{1.0004e6}, show::Share{0.5}}, Role::kPart, 1},
+                    {{"all", show::Time{2.0008e6}, show::Share{1}}, Role::kSum}}};
   show::Table few{"few", "", {{"name", "name"}}, {{"first"}, {"second"}, {"third"}}};
   few.screen_rows = 1;
   show::Table hidden_rows_hint = few;
   hidden_rows_hint.id = "elsewhere";
   hidden_rows_hint.hidden_rows_hint = "in a file";
   show::Table points{"points",
-                    "",
-                    {{"point", "point"}, {"time", "time", true}},
-                    {{"placed", show::Time{4e6}}, {"small", show::Time{1e6}}}};
+                     "",
+                     {{"point", "point"}, {"time", "time", true}},
+                     {{"placed", show::Time{4e6}}, {"small", show::Time{1e6}}}};
   points.columns[1].sums = true;
   points.rows[1].level = show::Level::kFolded;
   points.hidden_rows_hint = "in a file";
@@ -100,14 +100,14 @@ inline show::Document MakeAllPartsDocument() {
         show::List{"some lines", {"line 1", {"line 2", {"a detail"}}}, 1}, std::move(table), std::move(more),
         std::move(few),
         show::Chart{{{"rising",
-                     {1.0, 2.0, std::nullopt, 3.0},
-                     [](double ms) { return show::Cell(show::Duration{ms * 1e6}); }}}},
+                      {1.0, 2.0, std::nullopt, 3.0},
+                      [](double ms) { return show::Cell(show::Duration{ms * 1e6}); }}}},
         show::Facts{"facts", "", {{"known", "a value"}, {"note", "one"}, {"note", "other"}}}, std::move(tree),
         show::Paragraph{show::FormatText("a part takes {} of {} ({})", show::PartTime{{5e5, 1e6}, 0},
-                                       show::Time{1.5e6}, show::Share{1.0 / 3})},
+                                         show::Time{1.5e6}, show::Share{1.0 / 3})},
         show::List{"values",
-                  {{show::FormatText("an item of {}", show::Time{2.5e6}),
-                    {show::FormatText("or {}", show::Time{90})}}}}}},
+                   {{show::FormatText("an item of {}", show::Time{2.5e6}),
+                     {show::FormatText("or {}", show::Time{90})}}}}}},
       {"two", show::Level::kPage, {std::move(hidden_rows_hint)}},
       {"three",
        show::Level::kFolded,
@@ -330,11 +330,11 @@ inline show::Document QuickTestDocument() {
 inline show::Document ValidationsDocument() {
   using Severity = Finding::Severity;
   return show::MakeValidationDocument({{{"runs/good", false, {}},
-                                       {"runs/bad",
-                                        false,
-                                        {{Severity::kBroken, "csv", "a|b.csv", "is cut short"},
-                                         {Severity::kWarning, "finished", ".", "was interrupted"}}},
-                                       {"runs/foreign", true, {}}}});
+                                        {"runs/bad",
+                                         false,
+                                         {{Severity::kBroken, "csv", "a|b.csv", "is cut short"},
+                                          {Severity::kWarning, "finished", ".", "was interrupted"}}},
+                                        {"runs/foreign", true, {}}}});
 }
 
 // Add the document of a new subject here: document_test.cc then tests every format of it.

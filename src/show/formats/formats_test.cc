@@ -11,18 +11,19 @@
 #include <sstream>
 
 #include "core/units.h"
+#include "report/example_run.h"
+#include "report/ladder/example_ladder.h"
 #include "show/formats/csv/table_csv.h"
 #include "show/formats/formats_testing.h"
 #include "show/formats/json/json.h"
 #include "show/formats/page/html.h"
 #include "show/formats/report.h"
-#include "report/example_run.h"
-#include "report/ladder/example_ladder.h"
 #include "show/subjects/run/report.h"
 #include "show/wording.h"
 
 // Every number in every format comes from one Report value. These tests compare its document
-// (show/subjects/run/report.h) with analysis_summary.json; document_test.cc compares each format with the document.
+// (show/subjects/run/report.h) with analysis_summary.json; document_test.cc compares each format with the
+// document.
 
 namespace etprof {
 namespace {

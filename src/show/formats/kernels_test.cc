@@ -6,8 +6,8 @@
 
 #include "core/json/json_members.h"
 #include "core/text/csv_reader.h"
-#include "show/formats/csv/table_csv.h"
 #include "show/formats.h"
+#include "show/formats/csv/table_csv.h"
 #include "show/subjects.h"
 
 namespace etprof {

@@ -6,11 +6,11 @@
 #include <sstream>
 
 #include "core/text/display_width.h"
+#include "report/ladder/example_ladder.h"
 #include "show/formats/csv/table_csv.h"
 #include "show/formats/json/json.h"
 #include "show/formats/report.h"
 #include "show/formats/screen/terminal.h"
-#include "report/ladder/example_ladder.h"
 #include "show/subjects/run/report.h"
 #include "show/subjects/run/report_parts.h"
 

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "report/example_run.h"
 #include "show/formats/json/json.h"
 #include "show/formats/report.h"
 #include "show/formats/screen/terminal.h"
-#include "report/example_run.h"
 #include "show/subjects/run/report_parts.h"
 #include "show/wording.h"
 

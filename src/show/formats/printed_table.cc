@@ -102,7 +102,7 @@ void MoveUnitToName(show::Row& row) {
 }  // namespace
 
 show::Table PrintedTable(const show::Table& table, std::size_t most,
-                        const std::function<bool(const show::Row&)>& shows) {
+                         const std::function<bool(const show::Row&)>& shows) {
   show::Table printed = table;
   printed.rows.clear();
   const double largest = LargestTime(table);

@@ -11,7 +11,7 @@ namespace etprof {
 // its tone. All times have one unit, named in the heading of the first column, and the same digits, and parts
 // add up as printed. The formats only differ in how they draw these texts.
 show::Table PrintedTable(const show::Table& table, std::size_t most,
-                        const std::function<bool(const show::Row&)>& shows);
+                         const std::function<bool(const show::Row&)>& shows);
 // All rows, except those that only screens show (kRest).
 show::Table PrintedTable(const show::Table& table);
 

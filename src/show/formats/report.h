@@ -2,8 +2,8 @@
 
 #include <ostream>
 
-#include "show/formats/screen/terminal.h"
 #include "report/report.h"
+#include "show/formats/screen/terminal.h"
 
 // Renders the report of a run (show/subjects/run/report.h) in each format.
 namespace etprof {

@@ -239,9 +239,9 @@ TEST(ReportPage, ShortFormAgreesWithTheLongForm) {
   EXPECT_THAT(text, testing::StartsWith("### net"));
   EXPECT_THAT(text, HasSubstr("**on is 2.50x faster than off** 95% CI \\[2.497, 2.497\\]"));
   EXPECT_THAT(text, HasSubstr("| Convolution | 4.002 | 1.002 | 3.99x | 47% |"));
-  EXPECT_THAT(
-      text, HasSubstr(TextOf(show::MakeFindingTexts(pair, pair.insights.front()).text, show::LatencySpan(pair))
-                          .substr(0, 20)));
+  EXPECT_THAT(text, HasSubstr(TextOf(show::MakeFindingTexts(pair, pair.insights.front()).text,
+                                     show::LatencySpan(pair))
+                                  .substr(0, 20)));
   EXPECT_LT(text.size(), Page(pair).size() / 4);
   // Every folded part is closed.
   EXPECT_LT(text.find("<details>"), text.find("</details>"));

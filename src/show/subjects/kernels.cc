@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/units.h"
-#include "show/subjects/run/report_parts.h"
 #include "show/subjects.h"
+#include "show/subjects/run/report_parts.h"
 
 namespace etprof::show {
 namespace {

@@ -149,7 +149,7 @@ void ReadAndRender(const fs::path& file) {
   report = FindTrends(HistoryFile::OpenToRead(file).Trends({.operators = true, .last = 0}), "");
   std::ostringstream out;
   for (const show::Document& document : {show::MakeHistoryDocument(report, "h.sqlite"),
-                                        show::MakeHistoryCheckDocument(report, "h.sqlite", false)}) {
+                                         show::MakeHistoryCheckDocument(report, "h.sqlite", false)}) {
     RenderDocumentTerminal(document, {}, out);
     for (const DocumentFormat& format : kDocumentFormats) format.render(document, out);
   }

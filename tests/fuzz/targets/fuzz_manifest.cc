@@ -6,10 +6,10 @@
 #include "core/json/json_members.h"
 #include "fuzz.h"
 #include "measure/store/run_data.h"
+#include "report/report.h"
 #include "show/formats/json/json.h"
 #include "show/formats/report.h"
 #include "show/formats/screen/terminal.h"
-#include "report/report.h"
 
 namespace {
 

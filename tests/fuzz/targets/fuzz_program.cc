@@ -14,11 +14,11 @@
 #include "mutate_program.h"
 #include "profile/analysis/join/join.h"
 #include "profile/analysis/testing.h"
-#include "show/formats.h"
-#include "show/formats/inspect.h"
 #include "report/diff/diff.h"
 #include "report/graph/model_graph.h"
 #include "report/static_check.h"
+#include "show/formats.h"
+#include "show/formats/inspect.h"
 #include "show/subjects.h"
 
 namespace {

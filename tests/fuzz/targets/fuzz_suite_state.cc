@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "commands/measure/suite.h"
 #include "fuzz.h"
 #include "mutate_json.h"
 #include "show/formats.h"
 #include "show/formats/screen/terminal.h"
 #include "show/gates.h"
-#include "workflow/measure/suite.h"
 
 namespace {
 

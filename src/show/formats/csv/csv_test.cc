@@ -5,8 +5,8 @@
 
 #include "core/text/csv_reader.h"
 #include "core/text/escape.h"
-#include "show/formats/csv/kit_files.h"
 #include "report/example_run.h"
+#include "show/formats/csv/kit_files.h"
 
 namespace etprof {
 namespace {

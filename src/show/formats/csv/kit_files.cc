@@ -10,8 +10,8 @@
 #include "core/json/json_schema_of.h"
 #include "core/text/csv_members.h"
 #include "measure/store/run_files.h"
-#include "show/formats/csv/csv_table.h"
 #include "report/findings/robust.h"
+#include "show/formats/csv/csv_table.h"
 #include "show/wording.h"
 
 namespace etprof {

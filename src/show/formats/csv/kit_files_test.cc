@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "report/example_run.h"
 #include "show/formats/csv/csv_table.h"
 #include "show/formats/csv/table_csv.h"
-#include "report/example_run.h"
 
 namespace etprof {
 namespace {

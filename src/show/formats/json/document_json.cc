@@ -10,15 +10,15 @@ namespace etprof {
 
 template <>
 inline constexpr NamedValue<show::Level> kNames<show::Level>[] = {{show::Level::kBrief, "brief"},
-                                                                {show::Level::kUsual, "usual"},
-                                                                {show::Level::kPage, "page"},
-                                                                {show::Level::kFolded, "folded"}};
+                                                                  {show::Level::kUsual, "usual"},
+                                                                  {show::Level::kPage, "page"},
+                                                                  {show::Level::kFolded, "folded"}};
 template <>
 inline constexpr NamedValue<show::Tone> kNames<show::Tone>[] = {{show::Tone::kPlain, "plain"},
-                                                              {show::Tone::kGood, "good"},
-                                                              {show::Tone::kBad, "bad"},
-                                                              {show::Tone::kUnsure, "unsure"},
-                                                              {show::Tone::kUnknown, "unknown"}};
+                                                                {show::Tone::kGood, "good"},
+                                                                {show::Tone::kBad, "bad"},
+                                                                {show::Tone::kUnsure, "unsure"},
+                                                                {show::Tone::kUnknown, "unknown"}};
 template <>
 inline constexpr NamedValue<show::Row::Role> kNames<show::Row::Role>[] = {
     {show::Row::Role::kPlain, "plain"}, {show::Row::Role::kPart, "part"}, {show::Row::Role::kSum, "sum"}};
@@ -47,7 +47,8 @@ struct PrintedCellJson {
       {.meaning =
            "`time` and `duration` are times; `change` is relative, `share` of 1; `speedup` and "
            "`interval` are of baseline / candidate, an `interval` with a unit is of a value beside it"});
-    v("text", &show::Cell::text, {.meaning = "as it is printed, with the digits that it has in every format"});
+    v("text", &show::Cell::text,
+      {.meaning = "as it is printed, with the digits that it has in every format"});
     v("value", &show::Value::value,
       {.meaning = "what `text` was made of; no key: it is not defined, or a text",
        .least = kAnyNumber,
@@ -151,7 +152,8 @@ struct ItemJson {
     v(
         "details",
         [](const Item& item, const show::Document& in) {
-          return MapEach(item.details, [&](const show::Text& detail) { return show::TextOf(detail, in.span); });
+          return MapEach(item.details,
+                         [&](const show::Text& detail) { return show::TextOf(detail, in.span); });
         },
         kTextIfAny.WithMeaning("line by line"));
     v("table", &Item::table, {.meaning = "the id of the table with the numbers", .omit_if_empty = true});
@@ -305,7 +307,8 @@ struct DocumentJson {
     v("notes_title", &show::Document::notes_title, kTextIfAny.WithMeaning("of a page"));
     v("notes",
       [](J json) {
-        return MapEach(json.of.notes, [&](const show::Note& note) { return show::TextOf(note, json.of.span); });
+        return MapEach(json.of.notes,
+                       [&](const show::Note& note) { return show::TextOf(note, json.of.span); });
       },
       {.meaning = "what one has to know to trust it"});
     v("method", &show::Document::method, {.meaning = "how it was found out", .omit_if_empty = true});

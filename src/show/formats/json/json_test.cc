@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "show/formats/report.h"
 #include "report/example_run.h"
+#include "show/formats/report.h"
 
 namespace etprof {
 namespace {

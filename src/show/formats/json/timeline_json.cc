@@ -10,8 +10,8 @@
 #include "core/views.h"
 #include "measure/store/watch.h"
 #include "profile/analysis/sampled_runs.h"
-#include "show/formats/json/json.h"
 #include "report/kernels/placed_watch.h"
+#include "show/formats/json/json.h"
 
 namespace etprof {
 namespace {

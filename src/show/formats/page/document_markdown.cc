@@ -100,7 +100,8 @@ class SectionMarkdown {
           return row.role != show::Row::Role::kRest && (whole || row.level != show::Level::kFolded);
         });
     if (text.rows.empty()) return;
-    const show::Level level = brief && table.level == show::Level::kUsual ? show::Level::kFolded : table.level;
+    const show::Level level =
+        brief && table.level == show::Level::kUsual ? show::Level::kFolded : table.level;
     WriteFoldable(level, table.title, table_depth_, [&] {
       WriteRows(text);
       out_ << '\n';

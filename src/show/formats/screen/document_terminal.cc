@@ -82,7 +82,9 @@ class SectionRenderer {
       WriteParagraph(fmt::format("and {} more{}", list.items.size() - shown, kHowToShowAll));
   }
 
-  void DrawPart(const show::Distributions& distributions) { DrawDistributions(distributions, options_, out_); }
+  void DrawPart(const show::Distributions& distributions) {
+    DrawDistributions(distributions, options_, out_);
+  }
 
   void DrawPart(const show::Facts& facts) {
     if (!IsShown(facts.level)) return;

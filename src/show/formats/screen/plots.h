@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "show/formats/screen/terminal.h"
 #include "show/document.h"
+#include "show/formats/screen/terminal.h"
 
 namespace etprof {
 

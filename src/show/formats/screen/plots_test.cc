@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "core/text/display_width.h"
+#include "report/example_run.h"
 #include "show/formats.h"
 #include "show/formats/screen/terminal_text.h"
-#include "report/example_run.h"
 #include "show/subjects/run/report.h"
 #include "show/subjects/run/report_parts.h"
 

@@ -20,7 +20,7 @@ std::string_view ColorOf(show::Tone tone) {
          : tone == show::Tone::kBad     ? sgr::kRed
          : tone == show::Tone::kUnsure  ? sgr::kYellow
          : tone == show::Tone::kUnknown ? sgr::kDim
-                                       : "";
+                                        : "";
 }
 
 std::string TruncateKeeping(const std::string& text, int columns, show::Table::KeptPart kept_part) {

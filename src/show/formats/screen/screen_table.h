@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "show/document.h"
 #include "show/formats/screen/terminal.h"
 #include "show/formats/screen/terminal_text.h"
-#include "show/document.h"
 
 namespace etprof {
 

@@ -1,0 +1,206 @@
+#include "commands/analyze/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "commands/analyze/analyze.h"
+#include "commands/commands.h"
+#include "commands/terminal/show.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/text/text.h"
+#include "measure/store/run_directory.h"
+#include "report/run/stored_runs.h"
+#include "show/formats/json/json.h"
+#include "show/formats/report.h"
+
+namespace etprof {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path Canonical(const fs::path& path) {
+  std::error_code ignored;
+  fs::path canonical = fs::weakly_canonical(path, ignored);
+  if (!canonical.has_filename()) canonical = canonical.parent_path();
+  return canonical;
+}
+
+// Applies --name1 and --name2; call it only if there is one pair.
+void SetLabels(const CompareRunsOptions& options, ExperimentData& baseline, ExperimentData& candidate) {
+  if (!options.name1.empty()) baseline.label = options.name1;
+  if (!options.name2.empty()) candidate.label = options.name2;
+}
+
+// If both inputs are experiments of one run (folders or ETDumps), they were measured interleaved: loads the
+// run with its own pairing. Absent if they are not.
+std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
+  const auto folder_of = [](const std::string& path) {
+    const fs::path canonical = Canonical(path);
+    return IsFolder(canonical) ? canonical : canonical.parent_path();
+  };
+  const fs::path a = folder_of(options.baseline);
+  const fs::path b = folder_of(options.candidate);
+  const fs::path run_folder = FindParentRun(a);
+  if (a == b || run_folder.empty() || run_folder != FindParentRun(b)) return std::nullopt;
+  RunData run = OpenRunDirectory(run_folder);
+  const auto belongs = [&](const ExperimentData& data, const std::string& given, const fs::path& folder) {
+    if (!IsFolder(given)) return Canonical(data.etdump) == Canonical(given);
+    return data.name == folder.filename().string();
+  };
+  run.pairs.clear();
+  for (std::size_t i = 0; i < run.experiments.size(); ++i) {
+    if (!belongs(run.experiments[i], options.baseline, a)) continue;
+    for (std::size_t j = 0; j < run.experiments.size(); ++j) {
+      if (!belongs(run.experiments[j], options.candidate, b)) continue;
+      if (run.experiments[i].threads != run.experiments[j].threads) continue;
+      run.pairs.push_back({i, j, "", options.name1, options.name2, {}});
+    }
+  }
+  if (run.pairs.empty()) return std::nullopt;
+  // Drop experiments that are not compared.
+  std::vector<ExperimentData> used_experiments;
+  std::vector<std::size_t> new_index(run.experiments.size(), 0);
+  for (std::size_t i = 0; i < run.experiments.size(); ++i) {
+    const bool used = std::ranges::any_of(
+        run.pairs, [&](const ComparePair& pair) { return pair.baseline == i || pair.candidate == i; });
+    new_index[i] = used_experiments.size();
+    if (used) used_experiments.push_back(std::move(run.experiments[i]));
+  }
+  run.experiments = std::move(used_experiments);
+  for (ComparePair& pair : run.pairs) {
+    pair.baseline = new_index[pair.baseline];
+    pair.candidate = new_index[pair.candidate];
+  }
+  if (run.pairs.size() == 1) {
+    const ComparePair& pair = run.pairs.front();
+    SetLabels(options, run.experiments[pair.baseline], run.experiments[pair.candidate]);
+  }
+  return run;
+}
+
+// Opens one input. The folder of an experiment is read with the manifest of its results directory; all other
+// experiments are dropped.
+RunData OpenInput(const std::string& path) {
+  const fs::path run_folder = FindParentRun(path);
+  if (run_folder.empty()) return OpenRun({path});
+  RunData run = OpenRunDirectory(run_folder);
+  std::erase_if(run.experiments, [of = Canonical(path).filename()](const ExperimentData& data) {
+    return data.name != of.string();
+  });
+  run.pairs.clear();
+  return run;
+}
+
+RunData Join(const CompareRunsOptions& options) {
+  RunData a = OpenInput(options.baseline);
+  RunData b = OpenInput(options.candidate);
+  for (const RunData* side : {&a, &b}) RequireRunnerClock(*side, options.etdump);
+  RunData run;
+  if (a.method == b.method) run.method = a.method;
+  run.model_id = a.model_id == b.model_id ? a.model_id : "";
+  run.model = a.model.filename() == b.model.filename() ? a.model : fs::path();
+  if (a.platform == b.platform) run.platform = a.platform;
+  if (a.schedule.margin > 0) run.schedule.margin = a.schedule.margin;
+  for (const RunData* side : {&a, &b}) {
+    const std::string& given = side == &a ? options.baseline : options.candidate;
+    for (const std::string& problem : side->problems) run.problems.push_back(given + ": " + problem);
+    for (const std::string& warning : side->warnings) run.warnings.push_back(given + ": " + warning);
+  }
+  const std::vector<ExperimentMatch> matches = MatchExperiments(a, b);
+  if (matches.empty()) {
+    throw Error(ExitCode::kBadInput, fmt::format("nothing to compare: {} has {}, {} has {}", options.baseline,
+                                                 ExperimentNames(a), options.candidate, ExperimentNames(b)))
+        .Remedy("give the folders of two experiments, or of two runs with experiments of the same names");
+  }
+  for (const auto& [of_a, of_b] : matches) {
+    ExperimentData baseline = *of_a;
+    ExperimentData candidate = *of_b;
+    if (matches.size() == 1) SetLabels(options, baseline, candidate);
+    if (baseline.label.empty()) baseline.label = baseline.name;
+    if (candidate.label.empty()) candidate.label = candidate.name;
+    if (baseline.label == baseline.name && candidate.label == candidate.name) {
+      const DistinctNames apart = DropCommonWords({baseline.name, candidate.name});
+      baseline.label = apart.names[0];
+      candidate.label = apart.names[1];
+      if (run.model_id.empty()) run.model_id = CommonModelName(apart);
+    }
+    const bool two_models = !a.model_id.empty() && !b.model_id.empty() && a.model_id != b.model_id;
+    if (baseline.label == candidate.label && two_models && options.name1.empty() && options.name2.empty()) {
+      baseline.label += ", " + a.model_id;
+      candidate.label += ", " + b.model_id;
+    }
+    if (baseline.label == candidate.label) {
+      baseline.label += options.name1.empty() ? " (A)" : ", " + options.name1;
+      candidate.label += options.name2.empty() ? " (B)" : ", " + options.name2;
+    }
+    if (a.method != b.method) {
+      baseline.label += ", method " + a.method;
+      candidate.label += ", method " + b.method;
+    }
+    RemoveRounds(baseline);
+    RemoveRounds(candidate);
+    ComparePair pair;
+    pair.baseline = run.experiments.size();
+    pair.candidate = pair.baseline + 1;
+    run.experiments.push_back(std::move(baseline));
+    run.experiments.push_back(std::move(candidate));
+    run.pairs.push_back(std::move(pair));
+  }
+  return run;
+}
+
+}  // namespace
+
+Report CompareRuns(const CompareRunsOptions& options) {
+  std::optional<RunData> run = LoadSharedRun(options);
+  if (!run && !IsFolder(options.baseline) && !IsFolder(options.candidate))
+    run = MakeEtdumpRun({options.baseline, options.candidate}, {options.name1, options.name2});
+  if (!run) run = Join(options);
+  Report report = MakeReport(std::move(*run), {.tolerant = false, .etdump = options.etdump});
+  if (options.output.empty()) return report;
+  const OutputFolders folders = {.report = options.output};
+  WriteFileAtomically(options.output / "comparison.json",
+                      [&](std::ostream& out) { RenderAnalysisJson(report, out); });
+  WriteFileAtomically(options.output / "comparison.md",
+                      [&](std::ostream& out) { RenderMarkdown(report, out); });
+  AnalysisFiles(folders).WriteComparisons(report);
+  return report;
+}
+
+std::function<int()> CompareCommand(CLI::App& app) {
+  const auto parsed = std::make_shared<Parsed<CompareRunsOptions>>();
+  auto& [options, view] = *parsed;
+  // Aliases for the two paths, and below for --all, are those of the SME2 profiling kit.
+  AddAlias(app, "--timeline-csv",
+           app.add_option("baseline", options.baseline,
+                          "ETDump, timeline CSV, experiment's folder, or results directory")
+               ->required());
+  AddAlias(
+      app, "--compare",
+      app.add_option(
+             "candidate", options.candidate,
+             "ETDump, timeline CSV, experiment's folder, or results directory to compare with the baseline")
+          ->required());
+  app.add_option("--name1", options.name1, "Name of the baseline");
+  app.add_option("--name2", options.name2, "Name of the candidate");
+  AddOption(app, "-o,--output-dir DIR", options.output,
+            "Write comparison.json, comparison.md, and tables of the two variants here");
+  AddViewOptions(app, view, "Show the comparison as JSON", "comparison", ByOption::kYes);
+  app.add_flag("--verbose", view.all)->group("");
+  AddTimeScaleOption(app, options.etdump);
+  return [parsed] {
+    const auto& [given, shown] = *parsed;
+    ShowReport(CompareRuns(given), shown,
+               given.output.empty() ? "-o DIR writes the whole comparison, operator by operator"
+                                    : (given.output / "comparison.md").string());
+    return 0;
+  };
+}
+
+}  // namespace etprof

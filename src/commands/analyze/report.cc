@@ -1,0 +1,192 @@
+#include "commands/analyze/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "commands/analyze/analysis_files.h"
+#include "commands/analyze/analyze.h"
+#include "commands/commands.h"
+#include "commands/measure/suite.h"
+#include "commands/terminal/show.h"
+#include "commands/terminal/terminal_progress.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/text/text.h"
+#include "measure/store/run_files.h"
+#include "show/formats.h"
+#include "show/formats/devices.h"
+#include "show/formats/page/html.h"
+#include "show/formats/report.h"
+#include "show/gates.h"
+#include "show/subjects.h"
+
+namespace etprof {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDevicesFile = "devices_report.md";
+
+fs::path CommonParent(const std::vector<Report>& runs) {
+  fs::path common;
+  for (const Report& report : runs) {
+    const fs::path parent =
+        fs::absolute(report.run.folder / "").lexically_normal().parent_path().parent_path();
+    if (!common.empty() && parent != common) return fs::current_path();
+    common = parent;
+  }
+  return common.empty() ? fs::current_path() : common;
+}
+
+}  // namespace
+
+bool IsPage(const fs::path& file) { return Lower(file.extension().string()) == ".html"; }
+
+bool NamesFolder(const std::string& out) { return IsFolder(out) || out.ends_with('/'); }
+
+Report ReadReport(const std::string& path) {
+  RunData run = OpenRun({path});
+  if (!Exists(fs::path(path) / kAnalysisFile))
+    return MakeReport(std::move(run), {.tolerant = IsFolder(path)});
+  OutputFolders folders;
+  folders.report = path;
+  folders.timeline = std::ranges::any_of(run.experiments, &ExperimentData::HasTimelineCsv);
+  folders.write = [](const fs::path&, const std::function<void(std::ostream&)>&) {};
+  return AnalyzeAndWrite(std::move(run), folders);
+}
+
+std::vector<fs::path> WriteReport(const Report& report, const std::string& path, const std::string& out,
+                                  bool brief, const Output& write) {
+  fs::path folder = out;
+  if (out.empty()) folder = IsFolder(path) ? fs::path(path) : fs::path(path).parent_path();
+  std::vector<fs::path> files = {folder};
+  if (out.empty() || NamesFolder(out)) {
+    files = {folder / kReportFile, folder / kReportPage};
+    if (brief) files = {folder / "report_brief.md"};
+  }
+  if (out.empty()) RefuseForeignReports(folder, "--out");
+  for (const fs::path& file : files) {
+    write(file, [&](std::ostream& stream) {
+      (brief ? RenderBriefMarkdown : IsPage(file) ? RenderHtml : RenderMarkdown)(report, stream);
+    });
+  }
+  return files;
+}
+
+void WriteNamedFile(const fs::path& file, const std::function<void(std::ostream&)>& write) {
+  if (IsStdout(file))
+    throw Error(ExitCode::kUsage, "is the command line's standard output").InFile("-").Remedy("name a file");
+  WriteOutput(file, write);
+}
+
+DevicesReport ReadDevices(const std::vector<std::string>& paths) {
+  std::vector<Report> reports;
+  for (const std::string& path : paths) {
+    reports.push_back(ReadReport(path));
+    if (reports.back().run.folder.empty()) reports.back().run.folder = path;
+  }
+  return AssembleDevices(std::move(reports));
+}
+
+fs::path WriteDevices(const DevicesReport& report, const std::string& out, const Output& write) {
+  fs::path file = out.empty() ? CommonParent(report.runs) / kDevicesFile : fs::path(out);
+  if (!out.empty() && NamesFolder(out)) file /= kDevicesFile;
+  const show::Document document = show::MakeDevicesDocument(report);
+  write(file, [&](std::ostream& stream) {
+    IsPage(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
+  });
+  if (IsStdout(file)) return file;
+  fs::path json = file;
+  json.replace_extension(".json");
+  write(json, [&](std::ostream& stream) { RenderDevicesJson(report, stream); });
+  return file;
+}
+
+namespace {
+
+struct ReportArguments {
+  std::vector<std::string> runs;
+  std::string out, title;
+  View view;
+  bool brief = false;
+};
+
+void ReportSeveral(const ReportArguments& arguments) {
+  const View& view = arguments.view;
+  for (const std::string& run : arguments.runs) {
+    if (!IsSuiteFolder(run)) continue;
+    throw Error(ExitCode::kUsage, "is a suite's folder, which has a report of its own")
+        .InFile(run)
+        .Remedy("give it alone, or the results directories in its runs/");
+  }
+  DevicesReport report = ReadDevices(arguments.runs);
+  report.title = arguments.title;
+  if (view.json || !view.csv.empty() || view.all || view.HasFiles())
+    return ShowDevicesReport(report, view, "");
+  ShowFile(ShortestPath(WriteDevices(report, arguments.out, WriteOutput)));
+}
+
+void ReportSuite(const ReportArguments& arguments) {
+  const View& view = arguments.view;
+  SuiteOptions options;
+  options.path = arguments.runs.front();
+  SuiteReport suite = WithProgress(ReadSuiteFolder, options);
+  if (!arguments.title.empty()) suite.name = arguments.title;
+  if (view.json || !view.csv.empty() || view.all || view.HasFiles())
+    return ShowSuite(suite, show::MakeSuiteDocument(suite), view);
+  for (const std::filesystem::path& file : WriteSuite(suite, arguments.out, WriteOutput))
+    ShowFile(ShortestPath(file));
+}
+
+void RunReport(const ReportArguments& arguments) {
+  const auto& [runs, out, title, view, brief] = arguments;
+  const bool several = runs.size() > 1, suite = !several && IsSuiteFolder(runs.front());
+  if ((several || suite) && (brief || !view.by.empty()))
+    throw Error(ExitCode::kUsage, fmt::format("`{}` is for one run", brief ? "--brief" : "--by"))
+        .Remedy("give one run");
+  if (several) return ReportSeveral(arguments);
+  if (suite) return ReportSuite(arguments);
+  if (brief && view.HasFiles())
+    throw Error(ExitCode::kUsage, "`--brief` is a separate form").Remedy("give its file as `--out FILE`");
+  Report report = ReadReport(runs.front());
+  report.title = title;
+  if (brief && out.empty() && !view.json) {
+    RenderBriefMarkdown(report, std::cout);
+  } else if (view.json || !view.csv.empty() || !view.by.empty() || view.all || view.HasFiles()) {
+    ShowReport(report, view, "");
+  } else {
+    for (const std::filesystem::path& file : WriteReport(report, runs.front(), out, brief, WriteOutput))
+      ShowFile(file);
+  }
+}
+
+}  // namespace
+
+std::function<int()> ReportCommand(CLI::App& app) {
+  const auto arguments = std::make_shared<ReportArguments>();
+  auto& [runs, out, title, view, brief] = *arguments;
+  CLI::Option* const run =
+      app.add_option("run", runs,
+                     "Results directory, ETDump file, timeline CSV, or a suite's folder. Several runs, e.g., "
+                     "of several devices, are shown side by side")
+          ->required();
+  for (const char* name : {"--run-dir", "--mac-dir", "--android-dir"}) AddAlias(app, name, run);
+  AddOption(
+      app, "--out PATH", out,
+      "File to write (.html for the page, else Markdown), or its folder (default: report.md and report.html "
+      "in the results directory, or next to an ETDump that has none yet; devices_report.md for several runs, "
+      "in the folder that has them all; suite_report.md, .html, and .json for a suite, in its folder)");
+  AddAlias(app, "--model-name", app.add_option("--title", title, "Heading (default: the model's name)"));
+  app.add_flag("--brief", brief, "Write a short form, for a comment on a pull request, to stdout or --out");
+  AddViewOptions(app, view, "Show the report as JSON and write nothing", "operators", ByOption::kYes);
+  return [arguments] {
+    RunReport(*arguments);
+    return 0;
+  };
+}
+
+}  // namespace etprof

@@ -1,0 +1,101 @@
+#include "commands/analyze/validate.h"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "commands/analyze/analyze.h"
+#include "commands/commands.h"
+#include "commands/terminal/show.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "measure/store/run_files.h"
+#include "show/formats/page/html.h"
+#include "show/subjects.h"
+#include "validate/validator.h"
+
+namespace etprof {
+
+Validation ValidateRun(const std::string& folder) {
+  Validator validator(folder, ETPROF_VERSION);
+  if (validator.locked()) return {folder, validator.foreign(), validator.Finish()};
+  // The ETDumps that the manifest names (all ETDumps if there is no manifest), with their number of warnings
+  // so far.
+  std::map<std::filesystem::path, std::size_t> known;
+  for (const ExperimentData& data : validator.run().experiments) known[data.etdump] = data.warnings.size();
+  const TraceVisitor visit = [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
+    if (known.contains(data.etdump)) validator.CheckTrace(data, trace, profile);
+  };
+  const auto report_unread = [&](const ExperimentData& data, bool read) {
+    if (data.etdump.empty() || read || !known.contains(data.etdump)) return;
+    const bool has_warning = data.warnings.size() > known.at(data.etdump);
+    std::string problem = has_warning ? data.warnings.back() : "cannot be read";
+    const std::string file = data.etdump.string();  // the finding names the file itself
+    if (problem.starts_with(file)) problem.erase(0, file.size() + std::string_view(", ").size());
+    validator.ReportUnreadable(data, problem);
+  };
+  if (validator.can_rebuild()) {
+    // Repeats `etprof analyze`, but compares its files with those on disk instead of writing them.
+    RunData run = validator.analyzed_with_bare_files() ? OpenRunDirectory(folder) : validator.run();
+    OutputFolders folders;
+    folders.report = run.folder;
+    folders.timeline = validator.analyzed_with_timeline();
+    if (const std::filesystem::path file = run.folder / kReportPage; Exists(file)) {
+      RequireRegularFile(file);
+      std::ifstream page(file, std::ios::binary);
+      folders.title = ReadTitle(page);
+    }
+    folders.write = [&](const std::filesystem::path& file, const std::function<void(std::ostream&)>& render) {
+      validator.CheckDerived(file, render);
+    };
+    const Report report = AnalyzeAndWrite(std::move(run), folders, {}, visit);
+    for (const ReportExperiment& experiment : report.experiments)
+      report_unread(report.run.experiments[experiment.index], experiment.profile.has_value());
+  } else {
+    RunData run = validator.run();
+    const auto profiles = ProfileRun(run, {.join = false}, visit);
+    for (std::size_t i = 0; i < run.experiments.size(); ++i)
+      report_unread(run.experiments[i], profiles[i].has_value());
+  }
+  return {folder, validator.foreign(), validator.Finish()};
+}
+
+Validation RecoverRun(const std::string& folder) {
+  const bool recovered = RecoverRunDirectory(folder);
+  AnalyzeRunDirectory(folder);
+  Validation validation = ValidateRun(folder);
+  validation.recovered = recovered;
+  return validation;
+}
+
+namespace {
+
+// The command that calls `validate` for each results directory, and exits with `broken` if any is broken.
+std::function<int()> ValidatingCommand(CLI::App& app, const char* aliases,
+                                       Validation (*validate)(const std::string& run), ExitCode broken) {
+  const auto parsed = std::make_shared<Parsed<std::vector<std::string>>>();
+  auto& [runs, view] = *parsed;
+  AddAlias(app, aliases, app.add_option("run", runs, "Results directories")->required());
+  AddDocumentOptions(app, view, "Show the findings as JSON",
+                     {show::MakeValidationDocument({{Validation()}})});
+  return [parsed, validate, broken] {
+    Validations found;
+    for (const std::string& run : parsed->options) found.runs.push_back(validate(run));
+    ShowDocument(show::MakeValidationDocument(found), parsed->view, found);
+    return static_cast<int>(found.Passes() ? ExitCode::kDone : broken);
+  };
+}
+
+}  // namespace
+
+std::function<int()> ValidateCommand(CLI::App& app) {
+  return ValidatingCommand(app, "--run-dir,--results", ValidateRun, ExitCode::kCheckFailed);
+}
+
+std::function<int()> RecoverCommand(CLI::App& app) {
+  return ValidatingCommand(app, "--run-dir", RecoverRun, ExitCode::kDeviceFailed);
+}
+
+}  // namespace etprof

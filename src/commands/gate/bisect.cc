@@ -1,0 +1,403 @@
+#include "commands/gate/bisect.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "commands/commands.h"
+#include "commands/gate/check.h"
+#include "commands/terminal/show.h"
+#include "commands/terminal/terminal_progress.h"
+#include "core/error.h"
+#include "core/file/process_folder.h"
+#include "core/file/sha256.h"
+#include "core/text/text.h"
+#include "device/tool.h"
+#include "show/gates.h"
+
+namespace etprof {
+
+namespace {
+
+using Outcome = BisectionStep::Outcome;
+
+constexpr double kBuildSeconds = 24 * 3600;
+constexpr int kNeighbors = 3;               // neighbors to try for a commit that is undecided or not built
+constexpr double kErrorProbability = 0.05;  // probability of a wrong verdict in any step
+constexpr std::size_t kShortCommit = 12;
+constexpr const char* kTemporaryFolder = "etprof-bisect";
+constexpr const char* kCheckout = "checkout";
+
+// The built files of one commit.
+struct BuiltVersion {
+  std::filesystem::path model, runner;  // absolute paths; runner empty: the same for all commits
+  std::string digest;
+};
+
+// A git worktree in a temporary folder; removed by the destructor.
+class TemporaryWorktree {
+ public:
+  TemporaryWorktree(std::string repository, WorkflowProgress& progress)
+      : repository_(std::move(repository)),
+        progress_(progress),
+        folder_(kTemporaryFolder, "a folder for a checkout") {
+    RemoveAbandoned();
+  }
+  TemporaryWorktree(TemporaryWorktree&&) = delete;
+  ~TemporaryWorktree() {
+    try {
+      if (added_) RunTool({"git", "-C", repository_, "worktree", "remove", "--force", tree().string()});
+    } catch (const std::exception&) {  // its folder is removed in any case
+    }
+  }
+
+  std::filesystem::path tree() const { return folder_.path() / kCheckout; }
+
+  // Runs git in the repository and returns stdout, trimmed. Throws Error (kUsage) with git's message.
+  std::string Git(std::vector<std::string> words) const {
+    std::vector<std::string> command = {"git", "-C", repository_};
+    command.insert(command.end(), words.begin(), words.end());
+    const ToolResult result = Run(command, 600);
+    if (result.Success()) return std::string(Trimmed(result.output));
+    throw Error(ExitCode::kUsage, fmt::format("git {}: {}", words.front(), LastLine(result.errors)))
+        .InFile(repository_)
+        .Remedy("name commits of a repository: `--good A --bad B --repository DIR`");
+  }
+
+  void Switch(const std::string& commit) {
+    if (!added_) {
+      Git({"worktree", "add", "--quiet", "--detach", tree().string(), commit});
+      added_ = true;
+      return;
+    }
+    const ToolResult result =
+        Run({"git", "-C", tree().string(), "checkout", "--quiet", "--force", "--detach", commit}, 600);
+    if (!result.Success())
+      throw Error(ExitCode::kDeviceFailed, "git checkout: " + LastLine(result.errors))
+          .InFile(tree().string());
+  }
+
+  // Runs the build command in the worktree. Returns why it failed; "": it succeeded.
+  std::string Build(const std::vector<std::string>& command) const {
+    std::vector<std::string> words = {"sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh", tree().string()};
+    words.insert(words.end(), command.begin(), command.end());
+    const ToolResult result = Run(words, kBuildSeconds);
+    if (result.Success()) return "";
+    const std::string message = LastLine(result.errors.empty() ? result.output : result.errors);
+    return fmt::format("`{}` failed{}{}", command.front(), message.empty() ? "" : ": ", message);
+  }
+
+ private:
+  // Removes the worktrees of killed bisections, in any repository. Does not run `git worktree prune`: other
+  // worktrees may be missing only temporarily (an unmounted disk).
+  static void RemoveAbandoned() {
+    for (const std::filesystem::path& folder : FindAbandonedFolders(kTemporaryFolder)) {
+      try {
+        const std::string checkout = folder / kCheckout;
+        if (std::filesystem::is_regular_file(folder / kCheckout / ".git")) {
+          const ToolResult where =
+              RunTool({"git", "-C", checkout, "rev-parse", "--path-format=absolute", "--git-common-dir"});
+          const std::string repository(Trimmed(where.output));
+          if (where.Success())
+            RunTool({"git", "--git-dir", repository, "worktree", "remove", "--force", "--force", checkout});
+        }
+      } catch (const std::exception&) {  // its folder is removed in any case
+      }
+      std::error_code ignored;
+      std::filesystem::remove_all(folder, ignored);
+    }
+  }
+
+  ToolResult Run(const std::vector<std::string>& words, double seconds) const {
+    return RunTool(words,
+                   {.timeout_seconds = seconds, .interrupted = [this] { return progress_.Interrupted(); }});
+  }
+
+  std::string repository_;
+  WorkflowProgress& progress_;
+  ProcessFolder folder_;
+  bool added_ = false;
+};
+
+// Copies a built file, with the files that belong to a model ("net.pte.inputs"), into a folder of its own,
+// since the next build overwrites it. Returns the copy.
+std::filesystem::path CopyBuilt(const std::filesystem::path& built, const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  const std::string name = built.filename().string();
+  for (const auto& entry : std::filesystem::directory_iterator(built.parent_path())) {
+    const std::string other = entry.path().filename().string();
+    if (other == name || other.starts_with(name + ".")) {
+      std::filesystem::copy(
+          entry.path(), folder / other,
+          std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+    }
+  }
+  return std::filesystem::absolute(folder / name).lexically_normal();
+}
+
+class BisectionRun {
+ public:
+  BisectionRun(const BisectOptions& options, WorkflowProgress& progress)
+      : options_(options), progress_(progress), checkout_(options.repository, progress) {
+    folder_ = options.measure.output_root.empty() ? "out_bisect" : options.measure.output_root;
+    bisection_.folder = folder_.string();
+  }
+
+  Bisection Run() {
+    try {
+      return Find();
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::kInterrupted || bisection_.Measured() == 0) throw;
+      throw Error(ExitCode::kInterrupted, "interrupted")
+          .Remedy(fmt::format("repeat the command with `--resume`; the measured steps are in `{}`",
+                              folder_.string()));
+    }
+  }
+
+ private:
+  Bisection Find() {
+    ListCommits();
+    const auto good = Build(bisection_.good, why_);
+    if (!good) {
+      throw Error(ExitCode::kBadInput, fmt::format("the good version {} cannot be measured: {}",
+                                                   bisection_.good.substr(0, kShortCommit), why_))
+          .Remedy(
+              "name a commit that COMMAND builds, and what it builds (`--built-model`, `--built-runner`)");
+    }
+    good_ = *good;
+    // First compare the bad version with the good one.
+    const Outcome bad = Measure(commits_.size() - 1, 0);
+    const BisectionStep first = bisection_.steps.front();
+    bisection_.growth = first.growth;
+    bisection_.low = first.low;
+    bisection_.high = first.high;
+    if (bad == Outcome::kNotBuilt) {
+      throw Error(ExitCode::kBadInput, fmt::format("the bad version {} cannot be measured: {}",
+                                                   bisection_.bad.substr(0, kShortCommit), first.why))
+          .Remedy("give a version that can be built and measured");
+    }
+    if (bad != Outcome::kBad) {
+      bisection_.result =
+          bad == Outcome::kGood ? Bisection::Result::kNotSlower : Bisection::Result::kUndecided;
+      return std::move(bisection_);
+    }
+    // The limit is half way between the two, on the logarithmic scale.
+    limit_ = std::expm1(std::log1p(first.growth.value_or(0)) / 2);
+    Search();
+    return std::move(bisection_);
+  }
+
+  void ListCommits() {
+    const auto resolved = [&](const char* option, const std::string& name) {
+      try {
+        return checkout_.Git({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"});
+      } catch (const Error& error) {
+        if (error.exit_code() == ExitCode::kInterrupted) throw;
+        throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a commit of the repository", option, name))
+            .InFile(options_.repository)
+            .Remedy("name it as git does, or the repository with `--repository DIR`");
+      }
+    };
+    bisection_.good = resolved("--good", options_.good);
+    bisection_.bad = resolved("--bad", options_.bad);
+    const std::string lines =
+        checkout_.Git({"rev-list", "--reverse", "--first-parent", bisection_.good + ".." + bisection_.bad});
+    for (const std::string& commit : Words(lines)) commits_.push_back(commit);
+    const std::string base =
+        commits_.empty() ? "" : checkout_.Git({"merge-base", bisection_.good, bisection_.bad});
+    if (commits_.empty() || base != bisection_.good) {
+      throw Error(ExitCode::kUsage, "the good version is not an ancestor of the bad one")
+          .InFile(options_.repository)
+          .Remedy("give `--good` an older commit of the same line");
+    }
+    bisection_.commits = commits_.size();
+    steps_ = 1 + static_cast<int>(std::ceil(std::log2(static_cast<double>(commits_.size()))));
+  }
+
+  // Moves the last good and the first bad commit together until they are neighbors, or until no commit
+  // between them can be decided.
+  void Search() {
+    std::ptrdiff_t good = -1, bad = std::ssize(commits_) - 1;
+    while (bad - good > 1) {
+      const std::ptrdiff_t middle = good + (bad - good) / 2;
+      bool decided = false;
+      for (int tried = 0; tried <= 2 * kNeighbors && !decided; ++tried) {
+        const std::ptrdiff_t offset = tried % 2 == 1 ? (tried + 1) / 2 : -tried / 2;
+        const std::ptrdiff_t at = middle + offset;
+        if (at <= good || at >= bad || skipped_.contains(at)) continue;
+        const Outcome outcome = Measure(static_cast<std::size_t>(at), limit_);
+        decided = outcome == Outcome::kGood || outcome == Outcome::kBad;
+        if (outcome == Outcome::kGood) good = at;
+        if (outcome == Outcome::kBad) bad = at;
+        if (!decided) skipped_.insert(at);
+      }
+      if (!decided) break;
+    }
+    for (std::ptrdiff_t i = good + 1; i <= bad; ++i)
+      bisection_.suspects.push_back(CommitText(static_cast<std::size_t>(i)));
+    bisection_.result = bad - good == 1 ? Bisection::Result::kFound : Bisection::Result::kSeveral;
+  }
+
+  std::string CommitSubject(const std::string& commit) const {
+    return checkout_.Git({"show", "-s", "--format=%s", commit});
+  }
+  std::string CommitText(std::size_t at) const {
+    return fmt::format("{} {}", commits_[at].substr(0, kShortCommit), CommitSubject(commits_[at]));
+  }
+
+  std::optional<BuiltVersion> Build(const std::string& commit, std::string& why) {
+    progress_.Message(fmt::format("building {}", commit.substr(0, kShortCommit)));
+    checkout_.Switch(commit);
+    why = checkout_.Build(options_.command);
+    if (!why.empty()) return std::nullopt;
+    BuiltVersion version;
+    const std::filesystem::path folder = folder_ / "builds" / commit.substr(0, kShortCommit);
+    for (const auto& [built, target] :
+         {std::pair(&options_.built_model, &version.model), {&options_.built_runner, &version.runner}}) {
+      if (built->empty()) continue;
+      const std::filesystem::path file = checkout_.tree() / *built;
+      std::error_code error;
+      if (!std::filesystem::is_regular_file(file, error)) {
+        why = fmt::format("`{}` left no {}", options_.command.front(), *built);
+        return std::nullopt;
+      }
+      *target = CopyBuilt(file, folder);
+      version.digest += Sha256HexOfFile(*target);
+    }
+    if (version.model.empty()) version.model = std::filesystem::absolute(options_.model).lexically_normal();
+    return version;
+  }
+
+  Outcome Measure(std::size_t at, double limit) {
+    BisectionStep step;
+    step.commit = commits_[at];
+    step.subject = CommitSubject(commits_[at]);
+    step.limit = limit;
+    step.measured = false;
+    const auto version = Build(commits_[at], step.why);
+    if (!version) {
+      step.outcome = Outcome::kNotBuilt;
+    } else if (version->digest == good_.digest) {
+      step.outcome = Outcome::kGood;
+      step.why = "same bytes as the good version";
+    } else if (const auto known = outcomes_.find(version->digest); known != outcomes_.end()) {
+      step.outcome = known->second;
+      step.why = "same bytes as a step before";
+    } else {
+      step.measured = true;
+      Compare(*version, step);
+      // The verdict of the bad version in the first step is not stored: it used limit 0, not half of the
+      // slowdown.
+      if (step.outcome != Outcome::kUndecided) outcomes_[version->digest] = step.outcome;
+    }
+    bisection_.steps.push_back(step);
+    return step.outcome;
+  }
+
+  void Compare(const BuiltVersion& version, BisectionStep& step) {
+    CheckOptions check;
+    check.measure = options_.measure;
+    check.measure.output_root =
+        (folder_ / fmt::format("{}_{}", bisection_.steps.size() + 1, step.commit.substr(0, kShortCommit)))
+            .string();
+    check.baseline = good_.model.string();
+    check.candidate =
+        fmt::format("model={},label={}", version.model.string(), step.commit.substr(0, kShortCommit));
+    if (!version.runner.empty()) {
+      check.measure.runner = good_.runner.string();
+      check.candidate += ",runner=" + version.runner.string();
+    }
+    check.limits.slowdown = step.limit;
+    check.limits.false_discovery = kErrorProbability / steps_;
+    const CheckOutcome checked = CheckVariants(check, progress_);
+    if (!checked.report) throw Error(ExitCode::kInterrupted, "interrupted");
+    const CheckPair& pair = checked.report->pairs.front();
+    if (!pair.error.empty()) {
+      step.why = pair.error;
+      return;
+    }
+    step.launches = pair.launches;
+    const CheckItem& latency = pair.items.front();
+    step.growth = latency.verdict.growth;
+    step.low = latency.verdict.low;
+    step.high = latency.verdict.high;
+    step.why = latency.inconclusive_reason;
+    if (latency.verdict.decision == GateDecision::kPass) step.outcome = Outcome::kGood;
+    if (latency.verdict.decision == GateDecision::kFail) step.outcome = Outcome::kBad;
+  }
+
+  const BisectOptions& options_;
+  WorkflowProgress& progress_;
+  TemporaryWorktree checkout_;
+  std::filesystem::path folder_;
+  Bisection bisection_;
+  std::vector<std::string> commits_;         // the commits after the good one, up to the bad one
+  std::set<std::ptrdiff_t> skipped_;         // indexes into commits_
+  std::map<std::string, Outcome> outcomes_;  // by digest of the built files
+  BuiltVersion good_;
+  double limit_ = 0;
+  int steps_ = 1;
+  std::string why_;
+};
+
+}  // namespace
+
+Bisection Bisect(const BisectOptions& options, WorkflowProgress& progress) {
+  if (options.command.empty()) {
+    throw Error(ExitCode::kUsage, "the command that builds a commit is missing")
+        .Remedy("put it at the end: `etprof bisect --good A --bad B --built-model net.pte -- make net.pte`");
+  }
+  if (options.built_model.empty() && options.built_runner.empty()) {
+    throw Error(ExitCode::kUsage, "it is not given what the command builds")
+        .Remedy("name it, relative to the checkout: `--built-model FILE` or `--built-runner FILE`");
+  }
+  if (options.built_model.empty() == options.model.empty()) {
+    throw Error(ExitCode::kUsage, options.model.empty() ? "a built runner needs a model to run"
+                                                        : "the model is either built or stays the same")
+        .Remedy("give one of `--model FILE` and `--built-model FILE`");
+  }
+  if (!options.built_runner.empty() && !options.measure.runner.empty())
+    throw Error(ExitCode::kUsage, "the runner is either built or stays the same")
+        .Remedy("leave out --runner");
+  return BisectionRun(options, progress).Run();
+}
+
+namespace {
+
+int RunBisect(const BisectOptions& options, const View& view) {
+  const Bisection bisection = WithProgress(Bisect, options);
+  ShowDocument(show::MakeBisectionDocument(bisection), view, bisection.folder);
+  const bool found = bisection.result == Bisection::Result::kFound;
+  const bool refuted = bisection.result == Bisection::Result::kNotSlower;
+  return static_cast<int>(found     ? ExitCode::kDone
+                          : refuted ? ExitCode::kCheckFailed
+                                    : ExitCode::kInconclusive);
+}
+
+}  // namespace
+
+std::function<int()> BisectCommand(CLI::App& app) {
+  const auto parsed = std::make_shared<Parsed<BisectOptions>>();
+  auto& [options, view] = *parsed;
+  app.add_option("command", options.command, "Command that builds a commit. It runs in a separate checkout")
+      ->option_text("-- COMMAND...")
+      ->expected(-1);
+  AddOption(app, "--good SHA", options.good, "Commit that is fast")->required();
+  AddOption(app, "--bad SHA", options.bad, "Later commit that is slow")->required();
+  AddDescribedOptions(app, options);
+  SetMeasureTexts({.max_seconds = "60 for each step",
+                   .launches = "10 to 160, until the step is decided",
+                   .threads = "1",
+                   .output_root = "out_bisect",
+                   .several_threads = false},
+                  app);
+  AddDocumentOptions(app, view, "Show the result as JSON", {show::MakeBisectionDocument({})});
+  return [parsed] { return RunBisect(parsed->options, parsed->view); };
+}
+
+}  // namespace etprof

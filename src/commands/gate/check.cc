@@ -1,0 +1,633 @@
+#include "commands/gate/check.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <tuple>
+
+#include "commands/analyze/analyze.h"
+#include "commands/commands.h"
+#include "commands/gate/gate_options.h"
+#include "commands/measurement/finish.h"
+#include "commands/measurement/measure.h"
+#include "commands/terminal/show.h"
+#include "commands/terminal/terminal.h"
+#include "commands/terminal/terminal_progress.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/text/text.h"
+#include "measure/config/device_groups.h"
+#include "measure/config/variant.h"
+#include "measure/measure.h"
+#include "measure/store/run_files.h"
+#include "report/generate/generate.h"
+#include "report/run/stored_runs.h"
+#include "show/gates.h"
+#include "stats/ratio/stop_rule.h"
+
+namespace etprof {
+
+namespace {
+
+constexpr double kSecondsPerPair = 60;
+constexpr double kSecondsPerPairOfTests = 120;  // of language models
+
+// --- baseline and candidate ------------------------------------------------------------------------------
+
+enum class InputKind {
+  kModels,   // two models, or one and a variant of it: measured now
+  kFolders,  // two folders of models, paired by name: measured now
+  kConfigs,  // a configuration with pairs, or two whose experiments are paired by name: measured now
+  kRuns,     // a results directory with pairs, or two: nothing is measured
+};
+constexpr NamedValue<InputKind> kInputKinds[] = {{InputKind::kModels, "a model"},
+                                                 {InputKind::kFolders, "a folder of models"},
+                                                 {InputKind::kConfigs, "a configuration"},
+                                                 {InputKind::kRuns, "a results directory"}};
+
+// The two inputs as the command line names them.
+struct CheckInputs {
+  InputKind kind = InputKind::kModels;
+  std::string baseline;
+  std::string candidate;  // empty: `baseline` has both variants
+};
+
+// Whether the text is a variant such as "isa=-avx2". If a file of that name exists, it is a file.
+bool IsVariant(const std::string& text) { return text.find('=') != std::string::npos && !Exists(text); }
+
+// The files in a folder and its subfolders, by their relative path.
+std::map<std::string, std::filesystem::path> FilesIn(const std::filesystem::path& folder) {
+  std::map<std::string, std::filesystem::path> files;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator entry(
+      folder, std::filesystem::directory_options::skip_permission_denied, error);
+  for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->is_regular_file(error))
+      files.emplace(entry->path().lexically_relative(folder).generic_string(), entry->path());
+  }
+  if (error)
+    throw Error(ExitCode::kBadInput, "cannot be listed: " + error.message())
+        .InFile(folder)
+        .Remedy("check its permissions");
+  return files;
+}
+
+bool IsModel(const std::pair<const std::string, std::filesystem::path>& file) {
+  return file.second.extension() == ".pte" || file.second.extension() == ".bpte";
+}
+
+std::map<std::string, std::filesystem::path> ModelsIn(const std::filesystem::path& folder) {
+  auto files = FilesIn(folder);
+  std::erase_if(files, [](const auto& file) { return !IsModel(file); });
+  return files;
+}
+
+// Whether the folder has models and no files of a measurement by etprof or the kit.
+bool IsFolderOfModels(const std::filesystem::path& folder) {
+  if (Exists(folder / kManifestFile)) return false;
+  const auto files = FilesIn(folder);
+  return std::ranges::any_of(files, IsModel) && std::ranges::none_of(files, [](const auto& file) {
+           return file.second.extension() == ".etdump" || file.second.extension() == ".csv";
+         });
+}
+
+InputKind DetectInputKind(const std::string& text) {
+  if (IsFolder(text)) return IsFolderOfModels(text) ? InputKind::kFolders : InputKind::kRuns;
+  if (IsVariant(text)) return InputKind::kModels;
+  if (!Exists(text))
+    throw Error(ExitCode::kBadInput, "no such file or folder").InFile(text).Remedy("check the path");
+  return text.ends_with(".json") ? InputKind::kConfigs : InputKind::kModels;
+}
+
+CheckInputs ParseInputs(const CheckOptions& options) {
+  CheckInputs inputs;
+  std::tie(inputs.baseline, inputs.candidate) = ParseCheckInputs(options);
+  if (inputs.baseline.empty())
+    throw Error(ExitCode::kUsage, "nothing to check").Remedy("run `etprof check BASE.pte CANDIDATE.pte`");
+  if (IsVariant(inputs.baseline)) {
+    throw Error(ExitCode::kUsage, "the baseline must be a model, a configuration, or a results directory")
+        .Remedy("give what differs as the candidate: `--candidate isa=-avx2`");
+  }
+  inputs.kind = DetectInputKind(inputs.baseline);
+  if (inputs.candidate.empty()) {
+    if (inputs.kind == InputKind::kModels) {
+      throw Error(ExitCode::kUsage, "one model has nothing to be compared with")
+          .Remedy("pass a second model, or what differs: `--candidate isa=-avx2`");
+    }
+    if (inputs.kind == InputKind::kFolders) {
+      throw Error(ExitCode::kUsage, "one folder of models has nothing to be compared with")
+          .Remedy("pass a second folder, with models of the same names");
+    }
+    return inputs;
+  }
+  const InputKind other = DetectInputKind(inputs.candidate);
+  if (other != inputs.kind) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("{} cannot be compared with {}", FindName(kInputKinds, inputs.kind),
+                            FindName(kInputKinds, other)))
+        .Remedy("give two models, two folders of models, two configurations, or two results directories");
+  }
+  if (inputs.kind == InputKind::kFolders) {
+    for (std::string* side : {&inputs.baseline, &inputs.candidate})
+      *side = std::filesystem::absolute(*side / std::filesystem::path()).lexically_normal().parent_path();
+  }
+  return inputs;
+}
+
+Config MakeModelsConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+                        const DeviceProperties& properties) {
+  ExperimentConfig baseline = MakeExperimentConfig(measurement, inputs.baseline, device, properties);
+  baseline.name = "baseline";
+  Variant variant;
+  if (IsVariant(inputs.candidate)) {
+    variant = ParseVariant(inputs.candidate);
+  } else {
+    variant.model = std::filesystem::absolute(inputs.candidate).lexically_normal();
+  }
+  ExperimentConfig candidate = ApplyVariant(baseline, variant);
+  candidate.name = "candidate";
+  const VariantLabels labels = MakeVariantLabels(variant, baseline);
+  const bool same_names =
+      !variant.label && variant.model && ModelId(*variant.model) == ModelId(baseline.model);
+  baseline.label = same_names ? "baseline" : labels.as_given;
+  candidate.label = same_names ? "candidate" : labels.variant;
+
+  Config config;
+  config.pairs_given = true;
+  config.pairs.push_back(
+      {{baseline.name, baseline.threads[0], ""}, {candidate.name, candidate.threads[0], ""}, ""});
+  config.experiments = {std::move(baseline), std::move(candidate)};
+  return config;
+}
+
+// Pairs the models that are in both folders. `unpaired` gets a message for each model that is in only one.
+Config MakeFoldersConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+                         const DeviceProperties& properties, std::vector<std::string>& unpaired) {
+  const auto of_baseline = ModelsIn(inputs.baseline), of_candidate = ModelsIn(inputs.candidate);
+  Config config;
+  config.pairs_given = true;
+  for (const auto& [name, model] : of_baseline) {
+    const auto other = of_candidate.find(name);
+    if (other == of_candidate.end()) {
+      unpaired.push_back(fmt::format("{} is only in {}", name, ShortestPath(inputs.baseline)));
+      continue;
+    }
+    const std::string label = name.substr(0, name.size() - model.extension().string().size());
+    const std::string number = std::to_string(config.pairs.size() + 1);
+    ExperimentConfig baseline = MakeExperimentConfig(measurement, model, device, properties);
+    Variant variant;
+    variant.model = other->second;
+    ExperimentConfig candidate = ApplyVariant(baseline, variant);
+    baseline.name = "baseline_" + number;
+    candidate.name = "candidate_" + number;
+    baseline.label = label + " (baseline)";
+    candidate.label = label + " (candidate)";
+    config.pairs.push_back(
+        {{baseline.name, baseline.threads[0], ""}, {candidate.name, candidate.threads[0], ""}, label});
+    config.experiments.push_back(std::move(baseline));
+    config.experiments.push_back(std::move(candidate));
+  }
+  for (const auto& [name, model] : of_candidate) {
+    if (!of_baseline.contains(name))
+      unpaired.push_back(fmt::format("{} is only in {}", name, ShortestPath(inputs.candidate)));
+  }
+  if (config.pairs.empty()) {
+    throw Error(ExitCode::kBadInput,
+                fmt::format("`{}` and `{}` have no model of the same name", ShortestPath(inputs.baseline),
+                            ShortestPath(inputs.candidate)))
+        .Remedy("give the models to compare the same names");
+  }
+  config.output_root = DefaultRunDirectory(inputs.candidate, properties.platform);
+  return config;
+}
+
+Config ReadInputConfig(const std::string& path, const MeasureRequest& measurement, Device& device,
+                       const DeviceProperties& properties) {
+  Config config = ReadConfig(path, ContextFor(device, properties));
+  if (const std::string option = measurement.FirstModelOption(); !option.empty())
+    throw Error(ExitCode::kUsage, fmt::format("`{}` is for models, and this is a configuration", option))
+        .InFile(path)
+        .Remedy("set it in the configuration");
+  ApplyToExperiments(measurement, config);
+  return config;
+}
+
+// Pairs the experiments of the same name and threads in two configurations.
+Config JoinConfigs(const Config& baseline, const Config& candidate) {
+  Config config = candidate;
+  config.file.clear();
+  config.experiments.clear();
+  config.pairs.clear();
+  config.pairs_given = true;
+  for (const ExperimentConfig& a : baseline.experiments) {
+    for (const ExperimentConfig& b : candidate.experiments) {
+      if (a.name != b.name || a.mode != "timing" || b.mode != "timing") continue;
+      const std::string label = b.label.empty() ? b.name : b.label;
+      ExperimentConfig first = a;
+      ExperimentConfig second = b;
+      first.name = "baseline_" + a.name;
+      second.name = "candidate_" + b.name;
+      first.label = label + " (baseline)";
+      second.label = label + " (candidate)";
+      for (const int threads : a.threads) {
+        if (std::ranges::find(b.threads, threads) == b.threads.end()) continue;
+        const bool several = a.threads.size() > 1;
+        config.pairs.push_back({{first.name, threads, ""},
+                                {second.name, threads, ""},
+                                several ? fmt::format("{}, {} threads", label, threads) : label});
+      }
+      config.experiments.push_back(std::move(first));
+      config.experiments.push_back(std::move(second));
+    }
+  }
+  if (config.pairs.empty()) {
+    throw Error(ExitCode::kBadInput, fmt::format("{} and {} have no experiment of the same name and threads",
+                                                 baseline.file.string(), candidate.file.string()))
+        .Remedy("give the experiments to compare the same names");
+  }
+  return config;
+}
+
+// The configuration to measure; every pair of its plan is a check. `unpaired`: as for MakeFoldersConfig.
+Config MakeCheckConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+                       std::vector<std::string>& unpaired) {
+  const DeviceProperties properties = device.Properties();
+  Config config;
+  if (inputs.kind == InputKind::kModels) {
+    config = MakeModelsConfig(inputs, measurement, device, properties);
+  } else if (inputs.kind == InputKind::kFolders) {
+    config = MakeFoldersConfig(inputs, measurement, device, properties, unpaired);
+  } else {
+    config = ReadInputConfig(inputs.baseline, measurement, device, properties);
+    if (!inputs.candidate.empty())
+      config = JoinConfigs(config, ReadInputConfig(inputs.candidate, measurement, device, properties));
+    RequireDevice(config, device.Name());
+  }
+  Apply(measurement, config);
+  config.peaks = false;  // checks do not use them
+  if (config.output_root.empty()) {
+    config.output_root = DefaultRunDirectory(config.experiments.back().model, properties.platform);
+  }
+  if (MakePlan(config).pairs.empty()) {
+    throw Error(ExitCode::kBadInput, "has no pair of experiments to check")
+        .InFile(inputs.baseline)
+        .Remedy("give it a second experiment, or compare_pairs (docs/reference/config.md)");
+  }
+  return config;
+}
+
+// --- measured now ----------------------------------------------------------------------------------------
+
+// Removes from the configuration the pairs whose variants are identical, and the experiments that are only in
+// such pairs. Returns those pairs, which need no measurement.
+std::vector<CheckPair> TakeEqualPairs(Config& config, const CheckLimits& limits, bool generate) {
+  const Plan plan = MakePlan(config);
+  std::vector<CheckPair> equal;
+  std::vector<PairConfig> left;
+  std::set<std::string> taken, needed;
+  for (const UnitPair& pair : plan.pairs) {
+    const Unit &a = plan.units[pair.baseline], &b = plan.units[pair.candidate];
+    const ExperimentConfig &of_a = config.experiments[a.experiment], &of_b = config.experiments[b.experiment];
+    const bool is_equal = a.threads == b.threads && HaveEqualSettings(of_a, of_b);
+    for (const std::string& name : {of_a.name, of_b.name}) (is_equal ? taken : needed).insert(name);
+    if (is_equal) {
+      equal.push_back(MakeEqualPair(pair, b.threads, limits, generate));
+    } else {
+      left.push_back({{of_a.name, a.threads, pair.baseline_label},
+                      {of_b.name, b.threads, pair.candidate_label},
+                      pair.label});
+    }
+  }
+  if (equal.empty()) return equal;
+  config.pairs = std::move(left);
+  config.pairs_given = true;
+  std::erase_if(config.experiments, [&](const ExperimentConfig& experiment) {
+    return taken.contains(experiment.name) && !needed.contains(experiment.name);
+  });
+  return equal;
+}
+
+// Whether any limit needs timed launches. Only the comparison of operator names does not.
+bool NeedsTiming(const CheckLimits& limits) {
+  return limits.slowdown || limits.operator_slowdown || limits.memory_growth || limits.load_slowdown ||
+         limits.first_token_slowdown;
+}
+
+// Reduces the measurement to one launch with one traced run, which suffices to match the operators.
+void LimitToOneTrace(Config& config) {
+  config.launches = 1;
+  config.rounds = 1;
+  for (ExperimentConfig& experiment : config.experiments) {
+    experiment.runs = 1;
+    experiment.warmup = 1;
+  }
+}
+
+// Whether an undecided item may be decided with this total number of launches. If an experiment failed, the
+// answer is no, since it would be tried again in every step.
+bool MoreLaunchesMayDecide(const CheckReport& check, double launches) {
+  if (check.error) return false;
+  return std::ranges::any_of(check.pairs, [&](const CheckPair& pair) {
+    return std::ranges::any_of(pair.items,
+                               [&](const CheckItem& item) { return item.MayBeDecidedWith(launches); });
+  });
+}
+
+// The maximum number of launches within the time limit and the stop rule.
+double MaxLaunches(const Config& config, const ScheduleData& schedule) {
+  const double last_analysis = stats::MakeStopRule().interim_launches.back();
+  if (!config.max_seconds || !(schedule.seconds > 0)) return last_analysis;
+  return std::min(last_analysis, schedule.launches * *config.max_seconds / schedule.seconds);
+}
+
+// Sets the time limit if the command line gives one, or if neither it nor the configuration limits the time
+// or the launches.
+void LimitTime(const CheckOptions& options, Config& config) {
+  if (!options.budget && !options.measure.max_seconds && config.max_seconds) return;
+  const double seconds_of_pairs =
+      options.measure.max_seconds.value_or(options.generate ? kSecondsPerPairOfTests : kSecondsPerPair) *
+      double(MakePlan(config).pairs.size());
+  if (options.budget) {
+    config.max_seconds =
+        options.measure.max_seconds ? std::min(*options.budget, seconds_of_pairs) : *options.budget;
+  } else if (!config.launches || options.measure.max_seconds) {
+    config.max_seconds = seconds_of_pairs;
+  }
+}
+
+// Adds a reason to undecided items that this number of launches would not decide.
+void AddInconclusiveReasons(double launches, CheckReport& check) {
+  for (CheckPair& pair : check.pairs) {
+    for (CheckItem& item : pair.items) {
+      const bool is_open = item.verdict.decision == GateDecision::kInconclusive && item.estimate;
+      if (is_open && item.inconclusive_reason.empty() && !item.MayBeDecidedWith(launches))
+        item.inconclusive_reason =
+            fmt::format("the change is too close to the limit for about {:.0f} launches", launches);
+    }
+  }
+}
+
+void AddUnpairedNotes(const std::vector<std::string>& unpaired, CheckReport& check) {
+  for (const std::string& model : unpaired) check.notes.push_back("not compared: " + model);
+}
+
+// Makes the result of a check that needs no measurement.
+CheckOutcome MakeUnmeasuredOutcome(std::vector<CheckPair> pairs, const std::string& model_id,
+                                   const CheckOptions& options, const std::vector<std::string>& unpaired) {
+  CheckOutcome checked;
+  CheckReport& report = checked.report.emplace();
+  report.model_id = model_id;
+  report.false_discovery = options.limits.false_discovery;
+  report.require_conclusive = options.limits.require_conclusive;
+  AddEqualPairs(std::move(pairs), report);
+  AddUnpairedNotes(unpaired, report);
+  return checked;
+}
+
+// Measures until the next interim analysis and evaluates the limits, until all are decided or the time is
+// over.
+CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& options,
+                             WorkflowProgress& progress) {
+  const HistoryKeeper history(options.measure.history);
+  const std::unique_ptr<Device> device = Open(options.measure.FirstDevice(), options.measure.use, progress);
+  std::vector<std::string> unpaired;
+  Config config = MakeCheckConfig(inputs, options.measure, *device, unpaired);
+  CheckExternalData(config);
+  const std::string model_id =
+      inputs.kind == InputKind::kFolders ? "" : ModelId(config.experiments.back().model);
+  if (options.generate) AtPlaces(config, options.tests, "--tokens");  // refuses models that it cannot measure
+  std::vector<CheckPair> equal;
+  if (!config.launches) equal = TakeEqualPairs(config, options.limits, options.generate);
+  if (config.pairs.empty() && !equal.empty())
+    return MakeUnmeasuredOutcome(std::move(equal), model_id, options, unpaired);
+  if (!NeedsTiming(options.limits)) LimitToOneTrace(config);
+  LimitTime(options, config);
+  if (options.generate) config = AtPlaces(config, options.tests, "--tokens");
+  const std::optional<int> launches = config.launches;
+  MeasureOptions measure;
+  if (!launches) measure.interim_confidence = 1 - (1 - ScheduleData().confidence) * kInterimShare;
+  // Extra runs (counters, instructions, watch) follow the last interim analysis, once.
+  MeasureRequest request = options.measure;
+  request.counters = request.instructions = request.watch = false;
+  CheckOutcome checked;
+  RunData& run = checked.measured.emplace();
+  // One lock for all launches: nobody else may measure between two interim analyses.
+  DeviceLock lock(*device, "check " + std::filesystem::path(inputs.baseline).stem().string(), progress);
+  for (const int target_launches :
+       launches ? std::vector<int>{*launches} : stats::MakeStopRule().interim_launches) {
+    config.launches = target_launches;
+    run = MeasureConfig(config, lock, request, progress, measure);
+    if (run.status == RunData::Status::kInterrupted) return checked;
+    measure.resume = true;
+    measure.check_load = false;  // it was checked before the first launches
+    const ScheduleData& schedule = run.schedule;
+    const bool time_is_over =
+        schedule.launches < target_launches ||
+        (config.max_seconds &&
+         schedule.seconds * (1 + 1.0 / std::max(1, schedule.launches)) > *config.max_seconds);
+    if (run.status == RunData::Status::kFailed || time_is_over) break;
+    const Report interim = MakeReport(OpenRunDirectory(run.folder), {.join = false});
+    if (!MoreLaunchesMayDecide(AssembleCheck(interim, options.limits), MaxLaunches(config, schedule))) break;
+  }
+  if (run.status != RunData::Status::kFailed &&
+      (options.measure.counters || options.measure.instructions || options.measure.watch)) {
+    measure.launches = false;
+    run = MeasureConfig(config, lock, options.measure, progress, measure);
+    if (run.status == RunData::Status::kInterrupted) return checked;
+  }
+  lock.Release();
+  checked.report = AssembleCheck(AnalyzeRunDirectory(run.folder), options.limits);
+  AddInconclusiveReasons(MaxLaunches(config, run.schedule), *checked.report);
+  AddEqualPairs(std::move(equal), *checked.report);
+  AddUnpairedNotes(unpaired, *checked.report);
+  if (run.status == RunData::Status::kComplete) checked.kept = history.Keep({run.folder.string()});
+  return checked;
+}
+
+// --- stored runs -----------------------------------------------------------------------------------------
+
+void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData& joined,
+                      const std::vector<std::string>& allowed) {
+  // Texts and names of the refused mismatches, without repetition, such as "they differ in runner (baseline:
+  // 1.5; candidate: 1.6)" and "neither says its device".
+  std::vector<std::string> refused, names;
+  for (const ComparePair& pair : joined.pairs) {
+    for (const Mismatch& mismatch : FindMismatches(baseline, joined.experiments[pair.baseline], candidate,
+                                                   joined.experiments[pair.candidate])) {
+      const auto& [name, a, b] = mismatch;
+      const bool unknown = a == b;
+      const std::string text = unknown
+                                   ? "says its " + name
+                                   : fmt::format("differ in {} (baseline: {}; candidate: {})", name, a, b);
+      if (std::ranges::find(allowed, name) != allowed.end()) {
+        AppendUnique(fmt::format("accepted: {} {}", unknown ? "neither run" : "the two runs", text),
+                     joined.warnings);
+      } else {
+        AppendUnique(fmt::format("{} {}", unknown ? "neither" : "they", text), refused);
+        AppendUnique(name, names);
+      }
+    }
+  }
+  if (refused.empty()) return;
+  throw Error(ExitCode::kBadInput,
+              fmt::format("the two runs cannot be compared: {}", fmt::join(refused, ", ")))
+      .Remedy(fmt::format("let check measure both variants now, or accept that: `--allow-mismatch {}`",
+                          fmt::join(names, ",")));
+}
+
+CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options) {
+  const MeasureRequest& m = options.measure;
+  if (m.max_seconds || options.budget || m.launches || m.resume || !m.threads.empty() || m.runs ||
+      !m.FirstModelOption().empty() || !m.output_root.empty() || m.FirstDevice() != "local" ||
+      m.use.max_temp || m.use.wait_minutes || !m.use.power_mode.empty() || m.history.IsRequested() ||
+      options.tests != TokenTests()) {
+    throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply")
+        .Remedy("leave them out, or give models or configurations");
+  }
+  RunData run = OpenRunDirectory(inputs.baseline);
+  if (!inputs.candidate.empty()) {
+    const RunData candidate = OpenRunDirectory(inputs.candidate);
+    RunData joined = JoinStoredRuns(run, candidate);
+    RefuseMismatches(run, candidate, joined, options.allowed);
+    run = std::move(joined);
+    run.schedule.drift = options.drift;
+  }
+  const Report report = MakeReport(std::move(run), {});
+  if (report.run.pairs.empty()) {
+    throw Error(ExitCode::kBadInput, "has no pair of experiments to check")
+        .InFile(inputs.baseline)
+        .Remedy("give a second results directory");
+  }
+  if (options.generate && !MakeGenerateReport(report)) {
+    throw Error(ExitCode::kBadInput, "is not a run of `etprof generate`")
+        .InFile(inputs.baseline)
+        .Remedy("leave out `--generate`, or measure language models");
+  }
+  return {AssembleCheck(report, options.limits), std::nullopt, {}};
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> ParseCheckInputs(const CheckOptions& options) {
+  std::pair<std::string, std::string> inputs(options.baseline, options.candidate);
+  for (const std::string& path : options.paths) {
+    std::string& side = inputs.first.empty() ? inputs.first : inputs.second;
+    if (!side.empty())
+      throw Error(ExitCode::kUsage, fmt::format("`{}` is a third input, but a check has two", path))
+          .Remedy("give one baseline and one candidate");
+    side = path;
+  }
+  return inputs;
+}
+
+CheckOutcome CheckVariants(const CheckOptions& given, WorkflowProgress& progress) {
+  CheckOptions options = given;
+  MeasureRequest& measure = options.measure;
+  measure.instructions = measure.instructions || options.max_instruction_growth;
+  if (measure.instructions)
+    options.limits.instruction_growth = options.max_instruction_growth.value_or(kInstructionGrowth);
+  if (measure.instructions || options.max_slowdown) options.limits.slowdown = options.max_slowdown;
+  for (const std::string& name : options.allowed) {
+    const std::vector<std::string>& known = MismatchNames();
+    if (std::ranges::find(known, name) != known.end()) continue;
+    throw Error(ExitCode::kUsage, fmt::format("--allow-mismatch `{}` is not a condition", name))
+        .Remedy(fmt::format("give one of {}", fmt::join(known, ", ")));
+  }
+  const CheckInputs inputs = ParseInputs(options);
+  if (options.generate) {
+    RequireNoStep(measure, "--generate");
+    if (inputs.kind == InputKind::kConfigs) {
+      throw Error(ExitCode::kUsage, "`--generate` is for models, and this is a configuration")
+          .InFile(inputs.baseline)
+          .Remedy("give two models; a configuration that has places needs no `--generate`");
+    }
+  } else if (options.tests != TokenTests()) {
+    throw Error(ExitCode::kUsage, "`--prompt`, `--tokens`, `--depth`, and `--chunk` need `--generate`")
+        .Remedy("add it, or leave them out");
+  }
+  if (inputs.kind == InputKind::kRuns) return CheckStored(inputs, options);
+  if (!options.allowed.empty() || options.drift) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("`{}` is for two stored runs", options.drift ? "--drift" : "--allow-mismatch"))
+        .Remedy("leave it out: variants that are measured now always match, and are interleaved");
+  }
+  return MeasureAndCheck(inputs, options, progress);
+}
+
+namespace {
+
+struct CheckArguments {
+  CheckOptions options;
+  View view;
+  CheckOutputs files;
+  bool is_static = false;
+  StaticCheckOptions programs;
+};
+
+int RunCheck(const CheckArguments& arguments) {
+  if (arguments.is_static)
+    return RunStaticCheck(arguments.options, arguments.programs, arguments.files, arguments.view);
+  const CheckOutputs files = arguments.files.Resolved();
+  RequireDocumentTable(show::MakeCheckDocument({}), arguments.view);
+  const CheckOutcome checked = WithProgress(CheckVariants, arguments.options);
+  if (!checked.report) return ReportInterruption(*checked.measured, "the same command with --resume");
+  const CheckReport& check = *checked.report;
+  std::string more;
+  if (checked.measured) {
+    for (const Error& error : FindFailedExperiments(*checked.measured)) PrintError(error);
+    more = (checked.measured->folder / kReportPage).string();
+  }
+  const show::Document document = show::MakeCheckDocument(check);
+  files.Write(show::MakeTestSuite(check), document);
+  ShowDocument(document, arguments.view, check, more);
+  return ReportHistoryUpdates(
+      {checked.kept}, arguments.options.measure.history.file,
+      static_cast<int>(GateExitCode(check.decision, check.require_conclusive, check.error)));
+}
+
+}  // namespace
+
+std::function<int()> CheckCommand(CLI::App& app) {
+  const auto arguments = std::make_shared<CheckArguments>();
+  CheckOptions& options = arguments->options;
+  app.add_option("path", options.paths,
+                 "Baseline and candidate: two models, two folders of models, or two configurations (measured "
+                 "now), or two results directories; or one configuration or results directory with its pairs")
+      ->expected(1, 2)
+      ->option_text("BASELINE [CANDIDATE]");
+  AddOption(app, "--baseline PATH", options.baseline, "Baseline, as above");
+  AddOption(app, "--candidate PATH|SPEC", options.candidate,
+            "Candidate, as above, or how it differs from the baseline: isa=-avx2, threads=2, runner=PATH");
+  AddOption(app, "--allow-mismatch NAME", options.allowed,
+            "Condition in which two stored runs may differ. May be repeated", CLI::IsMember(MismatchNames()))
+      ->delimiter(',')
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddDescribedOptions(app, options);
+  SetMeasureTexts({.max_seconds = "60 for each pair, 120 with --generate",
+                   .launches = "10 to 160, until every check is decided",
+                   .threads = "1, or the configuration's",
+                   .output_root = "out_<model>/runs/<platform>",
+                   .several_threads = false},
+                  app);
+  AddGateFileOptions(app, arguments->files);
+  AddDocumentOptions(app, arguments->view, "Show the result as JSON",
+                     {show::MakeCheckDocument({}), show::MakeStaticCheckDocument({})});
+  CLI::Option* is_static = app.add_flag("--static", arguments->is_static,
+                                        "Compare two programs without running them: delegation, SME2, "
+                                        "memory, and size. No option of a measurement goes with it");
+  AddThresholdsOption(app, arguments->programs);
+  app.get_option("--thresholds")->needs(is_static);
+  std::vector<std::string> allowed = ViewOptionNames();
+  allowed.insert(allowed.end(), {"path", "--baseline", "--candidate", "--require-conclusive", "--thresholds",
+                                 "--junit", "--github-summary", "--help"});
+  ExcludeOthers(app, is_static, allowed);
+  return [arguments] { return RunCheck(*arguments); };
+}
+
+}  // namespace etprof

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/terminal/output.h"
+#include "core/error.h"
+#include "history/history_file.h"
+#include "history/trends.h"
+
+namespace etprof {
+
+struct AddToHistoryOptions {
+  std::string file = kHistoryFile;
+  std::vector<std::string> runs;  // results directories
+  std::string commit;             // as ResolveCommit takes it
+  // Time of the commit: ISO 8601 in UTC, or seconds since 1970; "": from git, or the time of the measurement.
+  std::string time;
+  std::string reference;    // name of an experiment that every run has; "": none
+  std::string device_name;  // replaces the device name "local"; "": keep it
+  HistoryFile::CommitConflict on_conflict = HistoryFile::CommitConflict::kRefused;
+};
+
+// A commit in full if git knows it in the working directory, else the name as it was given.
+struct NamedCommit {
+  std::string name;
+  std::optional<UnixTime> time;  // absent: git does not know the commit
+  bool unknown = false;  // the working directory is in a checkout in which git does not know the commit
+};
+// Throws Error (kUsage) for an empty name, and for HEAD outside of a repository.
+NamedCommit ResolveCommit(const std::string& name);
+
+struct AddedToHistory {
+  struct Run {
+    std::string path;
+    HistoryFile::Added added = HistoryFile::Added::kNew;
+    std::vector<std::string> left_out;
+    std::vector<SeriesKey> of_other_operators;  // as HistoryFile::FindOperatorConflicts
+  };
+  std::vector<Run> runs;
+  std::string commit;           // in full where git knows it
+  bool unknown_commit = false;  // NamedCommit::unknown, and no time was given
+  std::int64_t all = 0;         // number of runs in the history now
+};
+
+// Adds all of the runs, or none if one of them cannot be read. Throws Error.
+AddedToHistory AddToHistory(const AddToHistoryOptions& options);
+
+// As HistoryFile's functions of these names. They throw Error (kBadInput) if there is no such history.
+std::vector<SeriesKey> AcceptInHistory(const std::string& file, const HistoryFilter& filter,
+                                       const std::string& commit, const std::string& reason);
+std::int64_t DeleteFromHistory(const std::string& file, const std::string& commit);
+struct MergedHistory {
+  std::int64_t added = 0, all = 0;  // runs
+};
+// Merges all of the other histories, or none if one of them cannot be read. Creates `file` if it does not
+// exist.
+MergedHistory MergeHistories(const std::string& file, const std::vector<std::string>& others);
+
+// The history to which a finished measurement is added, as `etprof history add` does.
+struct HistoryRequest {
+  std::string file;             // "": no history
+  std::string commit = "HEAD";  // any name that git resolves here, or any other name
+  std::string reference;        // name of an experiment that every run has; "": none
+  std::string device_name;      // replaces the device name "local"; "": keep it
+  bool IsRequested() const { return !file.empty(); }
+
+  static void Describe(auto& v) {
+    v("history", &HistoryRequest::file,
+      {.meaning = "Add the finished measurement to this history (docs/guides/history.md)", .value = "FILE"});
+    v("commit", &HistoryRequest::commit,
+      {.meaning = "Commit to add the measurement to: HEAD, a hash, or any name (default: HEAD)",
+       .value = "SHA"});
+    v("reference", &HistoryRequest::reference,
+      {.meaning = "Experiment that does not change with the commit, to compare the others with",
+       .value = "NAME"});
+    v("device_name", &HistoryRequest::device_name,
+      {.meaning = "Name of this machine in the history, such as ci-3 (default: local)", .value = "NAME"});
+  }
+};
+
+// The result of adding measurements to a history. Both members are absent if no history was requested or no
+// measurement finished.
+struct HistoryUpdate {
+  std::optional<AddedToHistory> added;
+  std::optional<Error> error;  // the runs themselves are complete nevertheless
+};
+
+// Adds finished measurements to the history that a command names. Uses the commit that is checked out when
+// the measurement begins.
+class HistoryKeeper {
+ public:
+  // Throws Error, before hours of measuring, if nothing could be added: as ResolveCommit and
+  // HistoryFile::RequireAddable.
+  explicit HistoryKeeper(const HistoryRequest& request);
+  HistoryUpdate Keep(const std::vector<std::string>& runs,
+                     HistoryFile::CommitConflict on_conflict = HistoryFile::CommitConflict::kRefused) const;
+
+ private:
+  AddToHistoryOptions options_;  // its `file` is empty if no history was requested
+};
+
+struct HistoryOptions {
+  std::string file = kHistoryFile;
+  HistoryFilter filter;
+  TrendOptions trends;
+};
+
+// Throws Error (kBadInput) if there is no such file, or if no series passes the filter.
+HistoryReport ReadHistory(const HistoryOptions& options);
+
+// Writes the series that pass the filter in one of HistoryFormatNames(). Throws as ReadHistory.
+void ExportHistory(const HistoryOptions& options, const std::string& format, const std::string& out,
+                   const Output& write = WriteNamedFile);
+std::vector<std::string> HistoryFormatNames();
+
+}  // namespace etprof

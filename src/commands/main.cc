@@ -1,0 +1,269 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "commands/commands.h"
+#include "commands/reference/option_table.h"
+#include "commands/terminal/options.h"
+#include "commands/terminal/terminal.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/process/process_start.h"
+#include "core/text/escape.h"
+#include "core/text/split.h"
+#include "core/text/suggest.h"
+#include "history/history_file.h"
+
+namespace etprof {
+namespace {
+
+// The error for an option whose value is missing: what to give. If `problem` does not name the option, it is
+// the last one. nullopt: the problem is a different one.
+std::optional<Error> MissingValue(const CLI::App& command, int argc, const char* const* argv,
+                                  const std::string& problem) {
+  std::string name = problem.substr(0, problem.find(": "));
+  for (int i = argc - 1; i > 0 && name.empty(); --i) {
+    if (command.get_option_no_throw(argv[i]) != nullptr) name = argv[i];
+  }
+  const CLI::Option* const option = command.get_option_no_throw(name);
+  if (option == nullptr) return std::nullopt;
+  std::string value = option->get_type_name(), what = option->get_description();
+  if (const std::size_t choices = value.find(":{"); choices != std::string::npos)
+    what += ": " + value.substr(choices + 2, value.size() - choices - 3);
+  value = value.substr(0, value.find(':'));
+  if (value.empty() || value == "TEXT") value = "VALUE";
+  if (what.size() > 1 && std::islower(static_cast<unsigned char>(what[1])) != 0)
+    what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
+  const int count = option->get_items_expected_min();
+  return Error(ExitCode::kUsage, count > 1 ? fmt::format("`{}` needs {} values", name, count)
+                                           : fmt::format("`{}` needs a value", name))
+      .Remedy(fmt::format("give `{} {}`: {}", name, value, what));
+}
+
+// The parts of `text` before, between, and after `words`, which must occur in this order; empty if a word is
+// missing.
+std::vector<std::string> SplitAround(std::string_view text, std::initializer_list<std::string_view> words) {
+  std::vector<std::string> parts;
+  for (const std::string_view word : words) {
+    const std::size_t at = text.find(word);
+    if (at == std::string_view::npos) return {};
+    parts.emplace_back(text.substr(0, at));
+    text.remove_prefix(at + word.size());
+  }
+  parts.emplace_back(text);
+  return parts;
+}
+
+// "2" for "2.000000".
+std::string WithoutTrailingZeros(std::string number) {
+  if (number.find('.') == std::string::npos) return number;
+  number.erase(number.find_last_not_of('0') + 1);
+  if (number.ends_with('.')) number.pop_back();
+  return number;
+}
+
+// Rewrites a message of CLI11: the problem, and what to do besides reading the help ("": nothing).
+std::pair<std::string, std::string> RewriteParserMessage(const std::string& message) {
+  if (const auto of = SplitAround(message, {": ", " not in {", "}"}); !of.empty()) {
+    const std::vector<std::string_view> choices = SplitAt(of[2], ',');
+    return {fmt::format("`{}` does not take `{}`", of[0], of[1]),
+            fmt::format("give {}{}", choices.size() > 1 ? "one of " : "", fmt::join(choices, ", "))};
+  }
+  if (const auto of = SplitAround(message, {": Value ", " not in range ", " to "}); !of.empty()) {
+    return {fmt::format("`{} {}` is not a number from {} to {}", of[0], of[1], WithoutTrailingZeros(of[2]),
+                        WithoutTrailingZeros(of[3])),
+            ""};
+  }
+  if (const auto of = SplitAround(message, {": File does not exist: "}); !of.empty())
+    return {fmt::format("the file of `{} {}` does not exist", of[0], of[1]), "check the path"};
+  if (const auto of = SplitAround(message, {": At Most 1 "}); !of.empty())
+    return {fmt::format("`{}` is given more than once", of[0]), ""};
+  if (const auto of = SplitAround(message, {" not expected: "}); !of.empty()) {
+    // CLI11 has the words that it cannot place in reverse: "DIR -o".
+    const std::vector<std::string_view> words = SplitAt(of[1], ' ');
+    const auto option =
+        std::ranges::find_if(words, [](std::string_view word) { return word.starts_with('-'); });
+    if (option != words.end()) return {fmt::format("unknown option `{}`", *option), ""};
+    return {fmt::format("unexpected argument `{}`", of[1]), ""};
+  }
+  if (const auto of = SplitAround(message, {" excludes "}); !of.empty())
+    return {fmt::format("`{}` and `{}` do not go together", of[0], of[1]), "leave out one of them"};
+  if (const auto of = SplitAround(message, {" requires "}); !of.empty())
+    return {fmt::format("`{}` needs `{}`", of[0], of[1]), fmt::format("add `{}`", of[1])};
+  if (const auto of = SplitAround(message, {" is required"}); !of.empty())
+    return {fmt::format("`{}` is missing", of[0]), ""};
+  return {message, ""};
+}
+
+// The error for a command line that does not parse: CLI11's `problem` or an unknown command, then the likely
+// intention, and where to read on.
+Error UsageError(const CLI::App& app, int argc, const char* const* argv, const CLI::ParseError& problem) {
+  std::string message = problem.what(), current, suggestion;
+  const std::vector<CommandFacts> facts = CommandsAndOptions();
+  std::map<std::string, std::vector<std::string>> options_of;  // keyed by command; "": etprof itself
+  for (const CommandFacts& command : facts) options_of[command.name] = command.OptionNames();
+  const std::vector<CommandSpec>& all = AllCommands();
+  for (int i = 1; i < argc && suggestion.empty(); ++i) {
+    const std::string word = argv[i];
+    if (word == "--") break;  // the rest belongs to another program
+    if (current.empty() && !word.starts_with("-")) {
+      if (std::ranges::find(all, word, &CommandSpec::name) == all.end()) {
+        message = fmt::format("unknown command `{}`", word);
+        suggestion = FindClosest(word, CommandNames(facts));
+        break;
+      }
+      current = word;
+    } else if (word.starts_with("--")) {
+      const std::string name = word.substr(0, word.find('='));
+      const CLI::App& command = current.empty() ? app : *app.get_subcommand(current);
+      const std::vector<std::string>& known = options_of[current];
+      if (command.get_option_no_throw(name) == nullptr && std::ranges::find(known, name) == known.end())
+        suggestion = FindClosest(name, known);
+    }
+  }
+  const bool too_few = message.ends_with(" missing") || message.find(": At least ") != std::string::npos;
+  if (!current.empty() && too_few && dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
+    if (const auto missing = MissingValue(*app.get_subcommand(current), argc, argv, message)) return *missing;
+  }
+  auto [what, remedy] = RewriteParserMessage(message);
+  if (!suggestion.empty()) remedy = fmt::format("did you mean `{}`?", suggestion);
+  if (!remedy.empty() && !remedy.ends_with('?')) remedy += '.';
+  return Error(ExitCode::kUsage, what)
+      .Remedy(fmt::format("{} `etprof {}--help`", remedy.empty() ? "see" : remedy + " See",
+                          current.empty() ? "" : current + " "));
+}
+
+// Options that write files, in addition to the options of document formats.
+constexpr std::string_view kOutputOptions[] = {"--out", "--junit", "--github-summary", "--model-explorer"};
+
+// Whether the paths are the same file, or would be once they are written.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (fs::exists(a, ignored) && !fs::is_regular_file(a, ignored)) return false;  // a folder or a device
+  return fs::equivalent(a, b, ignored) || (a != "-" && fs::absolute(a, ignored).lexically_normal() ==
+                                                           fs::absolute(b, ignored).lexically_normal());
+}
+
+// Throws Error (kBadInput) if an input is a pipe, a device, or a socket. Throws Error (kUsage) if an option's
+// value is empty, as a shell gives for an unset variable (it would mean the current folder, the default, or
+// nothing at all), or if the command would overwrite its own inputs or outputs, or measured or exported
+// files.
+void CheckOptionValues(const CLI::App& command) {
+  std::vector<std::string> used_files = {kHistoryFile};
+  std::vector<const CLI::Option*> outputs;
+  for (const CLI::Option* const option : command.get_options()) {
+    const std::string name = option->get_name(), type = option->get_type_name();
+    if (name == "command" || option->count() == 0) continue;  // its values are another program's arguments
+    // A flag without a value: its result names no file.
+    if (option->get_items_expected_max() == 0 && option->results().front() == "true") continue;
+    const bool is_output =
+        IsDocumentFile(name) || std::ranges::find(kOutputOptions, name) != std::end(kOutputOptions);
+    const bool is_path = option->get_positional() || type == "FILE" || type == "PATH" || type == "DIR" ||
+                         type.ends_with(":FILE");  // type of CLI::ExistingFile
+    const bool needs_value = is_path || option->get_items_expected_min() > 0;
+    if (needs_value && std::ranges::find(option->results(), "") != option->results().end()) {
+      throw Error(ExitCode::kUsage, fmt::format("`{}` is empty", name))
+          .Remedy(fmt::format("give a {}. Is a variable of the shell not set?", is_path ? "name" : "value"));
+    }
+    // Check all inputs here, before any work: a command would block on a pipe, perhaps only after a
+    // measurement.
+    for (const std::string& file : option->results()) {
+      if (is_path && !is_output && file != "-" && Exists(file) && !IsFolder(file)) RequireRegularFile(file);
+    }
+    if (is_output) outputs.push_back(option);
+    if (!is_output) used_files.insert(used_files.end(), option->results().begin(), option->results().end());
+  }
+  for (const CLI::Option* const option : outputs) {
+    const std::string file = option->results().front();
+    if (std::ranges::any_of(used_files, [&](const auto& other) { return IsSameFile(file, other); })) {
+      throw Error(ExitCode::kUsage, fmt::format("`{}` would write over what the same command reads or writes",
+                                                option->get_name()))
+          .InFile(file)
+          .Remedy("name another file");
+    }
+    RequireReplaceable(file);
+    used_files.push_back(file);
+  }
+}
+
+// Composed at start, while memory is available.
+std::string g_out_of_memory;
+std::terminate_handler g_default_terminate = nullptr;
+
+// Ends the process with main()'s message if memory ran out in a function that must not throw: nlohmann-json's
+// destructor allocates. Other exceptions go to the library's own handler, which reports them.
+[[noreturn]] void Terminate() {
+  try {
+    if (const std::exception_ptr exception = std::current_exception()) std::rethrow_exception(exception);
+  } catch (const std::bad_alloc&) {
+    WriteToStderr(g_out_of_memory);
+    std::_Exit(static_cast<int>(ExitCode::kDeviceFailed));
+  } catch (...) {
+    g_default_terminate();
+  }
+  std::abort();
+}
+
+// Returns the exit code, or throws.
+int Main(int argc, char** argv) {
+  PrepareProcess();
+  EscapeStdout();
+  CLI::App app;
+  std::function<int()> chosen;
+  AddCommands(app, chosen);
+  int code = 0;
+  try {
+    app.parse(argc, argv);
+    for (const CLI::App* const command : app.get_subcommands()) CheckOptionValues(*command);
+    code = chosen();
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) {
+      PrintError(UsageError(app, argc, argv, error));
+      return static_cast<int>(ExitCode::kUsage);
+    }
+    code = app.exit(error);  // --help, --version
+  }
+  FlushStdout();
+  return code;
+}
+
+}  // namespace
+}  // namespace etprof
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  etprof::g_out_of_memory = etprof::ErrorText(etprof::ToError(std::bad_alloc()));
+  etprof::g_default_terminate = std::set_terminate(etprof::Terminate);
+  int code = 0;
+  try {
+    code = etprof::Main(argc, argv);
+  } catch (const std::exception& exception) {
+    const etprof::Error error = etprof::ToError(exception);
+    etprof::PrintError(error);
+    code = static_cast<int>(error.exit_code());
+  }
+  if (etprof::MessagesLost() && code == 0) {
+    code = static_cast<int>(etprof::ExitCode::kDeviceFailed);
+    etprof::PrintMessage(
+        "error: Messages could not be written to the standard error\n");  // there may be room again
+  }
+  return code;
+}

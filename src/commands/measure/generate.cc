@@ -1,0 +1,352 @@
+#include "commands/measure/generate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "commands/analyze/analyze.h"
+#include "commands/commands.h"
+#include "commands/terminal/show.h"
+#include "commands/terminal/terminal.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/text/text.h"
+#include "core/units.h"
+#include "format/program/language_model.h"
+#include "format/program/read/program_reader.h"
+#include "measure/config/variant.h"
+#include "report/generate/generate.h"
+#include "show/formats/export/llama_bench.h"
+#include "show/subjects.h"
+
+namespace etprof {
+
+namespace {
+
+constexpr double kSecondsPerVariant = 60;
+constexpr std::int64_t kLeastContext = 16;
+constexpr std::int64_t kDefaultGenerate = 128;
+constexpr int kDefaultDepths = 4;
+
+LanguageModel ReadLanguageModel(const std::filesystem::path& path) {
+  LanguageModel model = LanguageModelOf(ReadProgramFile(path));
+  if (model.why_not.empty() && *model.context - model.encoded < kLeastContext) {
+    model.why_not = fmt::format("has room for {} only", CountedText(*model.context, "token"));
+    if (model.encoded > 0) model.why_not += fmt::format(", and its encoders give up to {}", model.encoded);
+  }
+  if (!model.why_not.empty()) {
+    throw Error(ExitCode::kBadInput, "is no language model that can generate: " + model.why_not)
+        .InFile(path.string())
+        .Remedy(
+            "measure its methods one by one, with inputs for each: `etprof profile --method NAME --inputs "
+            "FILE` "
+            "(docs/guides/llms.md#one-step-by-hand)");
+  }
+  return model;
+}
+
+// What is to be measured, with what was not given filled in.
+struct Tests {
+  std::vector<std::int64_t> prompts, depths, chunks;
+  std::int64_t generate = 0;
+};
+
+Error NoRoom(const std::string& what, std::int64_t room) {
+  return Error(ExitCode::kUsage,
+               fmt::format("{}: the model has room for {}", what, CountedText(room, "token")))
+      .Remedy("give smaller numbers, or export it for a longer context");
+}
+
+Tests TestsFor(const TokenTests& options, const std::vector<LanguageModel>& models, const char* generate) {
+  std::int64_t context = std::numeric_limits<std::int64_t>::max(), most = context;
+  for (const LanguageModel& model : models) {
+    context = std::min(context, *model.context);
+    most = std::min(most, model.steps.front().tokens);
+  }
+  Tests tests;
+  tests.generate = options.generate.value_or(std::min(kDefaultGenerate, context / 4));
+  tests.prompts.assign(options.prompts.begin(), options.prompts.end());
+  tests.depths.assign(options.depths.begin(), options.depths.end());
+  tests.chunks.assign(options.chunks.begin(), options.chunks.end());
+  if (tests.generate > context) throw NoRoom(fmt::format("`{} {}`", generate, tests.generate), context);
+  const std::int64_t deepest = context - tests.generate;
+  if (tests.prompts.empty()) {
+    // At most one chunk, so that a prompt is one step.
+    const std::int64_t longest = std::min({std::int64_t{512}, std::max<std::int64_t>(most, 32), deepest});
+    if (longest > 128) tests.prompts.push_back(128);
+    tests.prompts.push_back(longest);
+  }
+  if (tests.depths.empty()) {
+    for (int i = 0; i < kDefaultDepths; ++i) tests.depths.push_back(deepest * i / (kDefaultDepths - 1));
+  }
+  for (std::vector<std::int64_t>* list : {&tests.prompts, &tests.depths, &tests.chunks}) {
+    std::ranges::sort(*list);
+    list->erase(std::unique(list->begin(), list->end()), list->end());
+  }
+  for (const std::int64_t prompt : tests.prompts)
+    if (prompt > context) throw NoRoom(fmt::format("`--prompt {}`", prompt), context);
+  for (const std::int64_t depth : tests.depths)
+    if (depth > deepest)
+      throw NoRoom(fmt::format("`--depth {}` and {} generated", depth, CountedText(tests.generate, "token")),
+                   context);
+  for (const std::int64_t chunk : tests.chunks) {
+    if (chunk <= most) {
+      const bool taken = std::ranges::all_of(
+          models, [&](const LanguageModel& model) { return model.StepFor(chunk) != nullptr; });
+      if (taken) continue;
+      throw Error(ExitCode::kUsage,
+                  fmt::format("`--chunk {}`: no method takes {} at once", chunk, CountedText(chunk, "token")))
+          .Remedy("`etprof inspect` shows how many each takes");
+    }
+    throw Error(ExitCode::kUsage, fmt::format("`--chunk {}`: the model takes at most {} at once", chunk,
+                                              CountedText(most, "token")))
+        .Remedy("give a smaller chunk, or export it for longer sequences");
+  }
+  return tests;
+}
+
+// The places of a variant's tests.
+class Places {
+ public:
+  Places(const LanguageModel& model, const Tests& tests, const std::string& variant)
+      : model_(model), variant_(variant) {
+    std::vector<std::int64_t> chunks = tests.chunks;
+    if (chunks.empty()) chunks = {model.steps.front().tokens};
+    for (const std::int64_t prompt : tests.prompts) {
+      for (const std::int64_t chunk : chunks)
+        AddPrompt(prompt, chunk,
+                  fmt::format("pp{}{}", prompt, chunks.size() > 1 ? fmt::format(" chunk {}", chunk) : ""));
+    }
+    for (const std::int64_t depth : tests.depths) {
+      // Of what grows evenly with the position the mean over the tokens is the value in their middle.
+      Add({1, depth + (tests.generate - 1) / 2}, tests.generate,
+          depth == 0 ? fmt::format("tg{}", tests.generate)
+                     : fmt::format("tg{} @ d{}", tests.generate, depth));
+    }
+    protocol::WalkRequest& walk = places_.front().walk.emplace();
+    const std::int64_t room = *model.context - model.encoded;
+    walk.prompt = std::min(tests.prompts.back(), room - 1);
+    walk.generate = std::min(tests.generate, room - walk.prompt);
+    walk.chunk = chunks.back();
+    const std::int64_t chunk = walk.chunk;
+    AddEmbeddings();
+    for (const std::string& encoder : model.encoders) Add({1, 0, encoder}, 1, encoder);
+    std::vector<std::string> methods;
+    for (const TokenStep& step : model.steps)
+      for (const std::string& method : {step.method, step.embedding})
+        if (!method.empty()) AppendUnique(method, methods);
+    methods.insert(methods.end(), model.encoders.begin(), model.encoders.end());
+    for (protocol::PlaceOfTest& place : places_) {
+      place.chunk = chunk;
+      place.cache = model.state;
+      // A step reads its weights once, and the cache of the tokens before it.
+      if (const TokenStep* const step = model_.StepFor(place.tokens);
+          place.tokens == 1 && place.method.empty() && step != nullptr && step->weights)
+        place.reads = *step->weights + model_.state_per_token.value_or(0) * place.at;
+      if (methods.size() > 1) place.methods = methods;
+    }
+  }
+
+  const std::vector<protocol::PlaceOfTest>& all() const { return places_; }
+  std::string MethodAt(const protocol::PlaceOfTest& place) const {
+    return place.method.empty() ? model_.StepFor(place.tokens)->method : place.method;
+  }
+
+ private:
+  void Add(const protocol::Place& at, std::int64_t times, const std::string& test) {
+    protocol::PlaceOfTest& place = places_.emplace_back();
+    static_cast<protocol::Place&>(place) = at;
+    place.times = times;
+    place.test = test;
+    place.variant = variant_;
+  }
+
+  // A step that takes embeddings is two methods, of which each has its places.
+  void AddEmbeddings() {
+    const std::size_t steps = places_.size();
+    for (std::size_t i = 0; i < steps; ++i) {
+      const protocol::PlaceOfTest place = places_[i];
+      const std::string& embedding = model_.StepFor(place.tokens)->embedding;
+      if (!embedding.empty()) Add({place.tokens, place.at, embedding}, place.times, place.test);
+    }
+  }
+
+  // Full chunks, of which the middle one is measured, and what is left over.
+  void AddPrompt(std::int64_t prompt, std::int64_t chunk, const std::string& test) {
+    std::int64_t at = 0;
+    const std::int64_t whole = std::min(chunk, prompt);
+    if (model_.StepFor(whole) != nullptr) {
+      const std::int64_t times = prompt / whole;
+      Add({whole, (times - 1) * whole / 2}, times, test);
+      at = times * whole;
+    }
+    const std::int64_t rest = prompt - at;
+    if (rest == 0) return;
+    if (model_.StepFor(rest) != nullptr) return Add({rest, at}, 1, test);
+    Add({1, at + (rest - 1) / 2}, rest, test);
+  }
+
+  const LanguageModel& model_;
+  const std::string& variant_;
+  std::vector<protocol::PlaceOfTest> places_;
+};
+
+std::string NameAt(const std::string& experiment, const protocol::PlaceOfTest& place, int part) {
+  std::string name = experiment + "_";
+  for (const char c : place.test)
+    if (c != ' ' && c != '@') name += c;
+  if (!place.method.empty() && place.method != place.test) name += "_" + place.method;
+  return part > 0 ? fmt::format("{}_{}", name, part + 1) : name;
+}
+
+// Its part of a test, by which those of two variants are matched: the test, the method, and a number.
+using PartOfTest = std::tuple<std::string, std::string, int>;
+
+}  // namespace
+
+Config AtPlaces(const Config& profile, const TokenTests& given, const char* generate) {
+  std::vector<LanguageModel> models;
+  for (const ExperimentConfig& experiment : profile.experiments)
+    models.push_back(ReadLanguageModel(experiment.model));
+  const Tests tests = TestsFor(given, models, generate);
+  Config config = profile;
+  config.experiments.clear();
+  config.pairs.clear();
+  std::map<std::string, std::map<PartOfTest, std::string>> names;  // by experiment of the profile
+  for (std::size_t e = 0; e < profile.experiments.size(); ++e) {
+    const ExperimentConfig& experiment = profile.experiments[e];
+    const Places places(models[e], tests, experiment.label);
+    std::map<std::pair<std::string, std::string>, int> parts;  // by test and method
+    for (const protocol::PlaceOfTest& place : places.all()) {
+      const int part = parts[{place.test, place.method}]++;
+      ExperimentConfig& at = config.experiments.emplace_back(experiment);
+      at.method = places.MethodAt(place);
+      at.place = place;
+      at.name = NameAt(experiment.name, place, part);
+      at.label = fmt::format("{}, {}{}{}", experiment.label, place.test,
+                             part > 0 ? fmt::format(" part {}", part + 1) : "",
+                             place.method.empty() || place.method == place.test ? "" : " " + place.method);
+      names[experiment.name][{place.test, place.method, part}] = at.name;
+    }
+  }
+  for (const PairConfig& pair : profile.pairs) {
+    for (const auto& [part, name] : names[pair.baseline.experiment]) {
+      const auto other = names[pair.candidate.experiment].find(part);
+      if (other == names[pair.candidate.experiment].end()) continue;
+      const std::string& test = std::get<0>(part);
+      PairConfig at = pair;
+      at.baseline.experiment = name;
+      at.candidate.experiment = other->second;
+      for (PairSideConfig* side : {&at.baseline, &at.candidate})
+        if (!side->label.empty()) side->label += ", " + test;
+      config.pairs.push_back(std::move(at));
+    }
+  }
+  config.pairs_given = true;  // else places would be compared with each other
+  if (!config.max_seconds && !config.launches)
+    config.max_seconds = kSecondsPerVariant * static_cast<double>(1 + profile.experiments.size());
+  return config;
+}
+
+void RequireNoStep(const MeasureRequest& request, const std::string& command) {
+  for (const auto& [given, option] :
+       {std::pair(!request.inputs.empty(), "--inputs"), {request.method != "forward", "--method"}}) {
+    if (!given) continue;
+    throw Error(ExitCode::kUsage, fmt::format("`{}` and `{}` exclude each other", option, command))
+        .Remedy("it chooses methods and inputs itself; `etprof profile` takes them");
+  }
+}
+
+MeasureJobs MakeJobs(const GenerateOptions& options) {
+  for (const std::string& spec : options.vs) ParseVariant(spec);
+  RequireValidRequest(options.measure);
+  RequireNoStep(options.measure, "etprof generate");
+  // What is wrong with the model or the numbers is said before a device is opened.
+  {
+    std::vector<LanguageModel> models = {ReadLanguageModel(options.model)};
+    for (const std::string& spec : options.vs)
+      if (const Variant variant = ParseVariant(spec); variant.model)
+        models.push_back(ReadLanguageModel(*variant.model));
+    TestsFor(options.tests, models, "--generate");
+  }
+  const auto configure = [&options](Device& on, const DeviceProperties& what) {
+    Config profile = MakeProfileConfig(MakeExperimentConfig(options.measure, options.model, on, what),
+                                       MakeVariants(options.vs, what));
+    Apply(options.measure, profile);
+    if (profile.output_root.empty())
+      profile.output_root = DefaultRunDirectory(options.model, what.platform + "-generate");
+    return AtPlaces(profile, options.tests);
+  };
+  return {{{options.measure.FirstDevice(), configure}},
+          false,
+          "generate " + std::filesystem::path(options.model).stem().string()};
+}
+
+namespace {
+
+struct GenerateArguments {
+  GenerateOptions options;  // its model may be the results directory of an earlier one
+  View view;
+  std::string llama_bench;
+};
+
+void ShowGenerated(const Report& report, const GenerateArguments& arguments) {
+  const std::optional<GenerateReport> generated = MakeGenerateReport(report);
+  if (!generated) {
+    throw Error(ExitCode::kBadInput, "is not a run of `etprof generate`")
+        .InFile(report.run.folder.string())
+        .Remedy("run `etprof generate MODEL.pte`, or show any run with `etprof analyze`");
+  }
+  if (!arguments.llama_bench.empty()) {
+    Print("{}", LlamaBenchText(*generated, arguments.llama_bench));
+    return;
+  }
+  ShowDocument(show::MakeGenerateDocument(*generated), arguments.view, GenerateJson{*generated},
+               (report.run.folder / "report.html").string());
+}
+
+int RunGenerate(const GenerateArguments& arguments) {
+  const GenerateOptions& options = arguments.options;
+  if (IsFolder(options.model)) {
+    ShowGenerated(MakeReport(OpenRunDirectory(options.model)), arguments);
+    return 0;
+  }
+  return MeasureAndShow(MakeJobs(options), options.measure, arguments.view,
+                        [&arguments](const Report& report) { ShowGenerated(report, arguments); });
+}
+
+}  // namespace
+
+std::function<int()> GenerateCommand(CLI::App& app) {
+  const auto arguments = std::make_shared<GenerateArguments>();
+  GenerateOptions& options = arguments->options;
+  AddOption(app, "model MODEL.pte|RUN", options.model,
+            "Language model to measure, or the results directory of an earlier measurement to show")
+      ->required();
+  AddOption(
+      app, "--vs SPEC", options.vs,
+      "Variant to compare with: isa=-avx2, threads=2, cpus=0, runner=PATH, model=OTHER.pte, label=NAME, "
+      "or several of these, separated by commas. May be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  AddOption(app, "-p,--prompt N,..", options.tests.prompts, kPromptHelp)->delimiter(',');
+  AddOption(app, "-n,--generate N", options.tests.generate, kGenerateHelp);
+  AddOption(app, "-d,--depth N,..", options.tests.depths, kDepthHelp)->delimiter(',');
+  AddDescribedOptions(app, options);
+  AddOption(app, "--llama-bench FORMAT", arguments->llama_bench,
+            "Print the tests as llama-bench does: json, jsonl, csv, md, or sql",
+            CLI::IsMember({"json", "jsonl", "csv", "md", "sql"}));
+  SetMeasureTexts({.max_seconds = "60 and 60 for each variant",
+                   .threads = "1; several are measured side by side",
+                   .output_root = "out_<model>/runs/<platform>-generate"},
+                  app);
+  AddViewOptions(app, arguments->view, "Show the result as JSON", "tests");
+  return [arguments] { return RunGenerate(*arguments); };
+}
+
+}  // namespace etprof

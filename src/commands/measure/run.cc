@@ -1,0 +1,60 @@
+#include <memory>
+
+#include "commands/commands.h"
+#include "commands/terminal/show.h"
+#include "commands/terminal/terminal_progress.h"
+#include "core/error.h"
+
+namespace etprof {
+namespace {
+
+struct RunArguments {
+  RunOptions options;
+  View view;
+  bool analysis_only = false, dry_run = false;
+};
+
+std::string ResumeCommand(const RunOptions& options) {
+  std::string command = "etprof run " + options.config;
+  for (const std::string& device : options.measure.devices) command += " --device " + device;
+  return command + " --resume";
+}
+
+int RunRun(const RunArguments& arguments) {
+  const auto& [options, view, analysis_only, dry_run] = arguments;
+  const MeasureRequest& request = options.measure;
+  if (analysis_only && request.history.IsRequested()) {
+    throw Error(ExitCode::kUsage, "`--history` adds what is measured, and `--analysis-only` measures nothing")
+        .Remedy("add a run that was measured before with `etprof history add RUN`");
+  }
+  const MeasureJobs jobs = MakeJobs(options);
+  if (analysis_only) return ShowStoredRuns(WithProgress(FindStoredRuns, jobs, request), jobs.several, view);
+  if (dry_run) return ShowPlan(MeasureAll(jobs, request, dry_run), request, view);
+  return MeasureAndShow(jobs, request, view, nullptr, ResumeCommand(options));
+}
+
+}  // namespace
+
+std::function<int()> RunCommand(CLI::App& app) {
+  const auto arguments = std::make_shared<RunArguments>();
+  RunOptions& options = arguments->options;
+  AddAlias(
+      app, "--config",
+      AddOption(app, "config CONFIG.json", options.config, "Configuration file (docs/reference/config.md)")
+          ->required());
+  AddOption(app, "--only EXP", options.only, "Measure only these experiments")->expected(1, -1);
+  app.add_flag("--analysis-only", arguments->analysis_only,
+               "Analyze what was measured before, and measure nothing");
+  app.add_flag("--dry-run", arguments->dry_run,
+               "Check the configuration and show what would be measured, and for how long");
+  AddDescribedOptions(app, options);
+  SetMeasureTexts({.max_seconds = "60 for each pair",
+                   .threads = "the configuration's",
+                   .output_root = "the configuration's",
+                   .several_devices = true},
+                  app);
+  AddViewOptions(app, arguments->view, "Show the analysis, or with --dry-run the plan, as JSON", "operators");
+  return [arguments] { return RunRun(*arguments); };
+}
+
+}  // namespace etprof

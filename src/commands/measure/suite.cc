@@ -1,0 +1,592 @@
+#include "commands/measure/suite.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "commands/analyze/analyze.h"
+#include "commands/analyze/report.h"
+#include "commands/commands.h"
+#include "commands/gate/gate_options.h"
+#include "commands/measure/suite_device.h"
+#include "commands/measurement/locate.h"
+#include "commands/terminal/show.h"
+#include "commands/terminal/terminal.h"
+#include "commands/terminal/terminal_progress.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/json/json.h"
+#include "core/json/json_members.h"
+#include "core/parallel.h"
+#include "core/text/duration.h"
+#include "core/text/text.h"
+#include "core/units.h"
+#include "device/tool.h"
+#include "format/program/source/export_notes.h"
+#include "measure/config/device_groups.h"
+#include "measure/schedule/forecast.h"
+#include "measure/store/run_directory.h"
+#include "measure/store/run_files.h"
+#include "report/suite/frontier.h"
+#include "show/formats.h"
+#include "show/gates.h"
+
+namespace etprof {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kStateFile = "suite_state.json";
+// Share of max_minutes that finds the frontiers; the rest measures them again.
+constexpr double kSearchShareOfTime = 0.75;
+
+// --- programs --------------------------------------------------------------------------------------------
+
+fs::path ArtifactsFolder(const SuiteConfig& suite, const SuiteModel& model) {
+  return suite.output_root / "artifacts" / model.name;
+}
+
+// "int8" for "int8+keep", which leaves operators in float; else empty.
+std::string KeptDtype(const std::string& dtype) {
+  return dtype.ends_with(kKeepEnding) ? dtype.substr(0, dtype.size() - kKeepEnding.size()) : "";
+}
+
+// Returns the exported program of a model in a folder, named "..._<dtype>.pte" or "..._<dtype>_keep.pte";
+// empty: none, or it keeps other operators.
+fs::path FindExported(const fs::path& folder, const SuiteModel& model, const std::string& dtype) {
+  const std::string kept = KeptDtype(dtype);
+  const std::string ending = kept.empty() ? fmt::format("_{}.pte", dtype) : fmt::format("_{}_keep.pte", kept);
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (!entry.path().filename().string().ends_with(ending)) continue;
+    if (kept.empty() || ReadKeptPatterns(entry.path()) == model.keep) found.push_back(entry.path());
+  }
+  return found.empty() ? fs::path() : *std::ranges::min_element(found);
+}
+
+// Returns the program of a cell; empty: it has to be exported.
+fs::path FindCellProgram(const SuiteConfig& suite, const SuiteCell& cell) {
+  const SuiteModel& model = suite.models[cell.model];
+  const auto given = model.programs.find(cell.dtype);
+  return given != model.programs.end() ? given->second
+                                       : FindExported(ArtifactsFolder(suite, model), model, cell.dtype);
+}
+
+// Moves exported files to the model's folder, programs last, so that a program's other files exist whenever
+// the program does.
+void MoveExported(const fs::path& from, const fs::path& to) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(from)) files.push_back(entry.path());
+  std::stable_partition(files.begin(), files.end(),
+                        [](const fs::path& file) { return file.extension() != ".pte"; });
+  for (const fs::path& file : files) fs::rename(file, to / file.filename());
+}
+
+// `kept`: the data types are those that leave operators in float, without kKeepEnding.
+void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector<std::string>& dtypes,
+            bool kept, const WorkflowProgress& progress) {
+  const fs::path folder = ArtifactsFolder(suite, model), part = folder / ".exporting";
+  std::error_code ignored;
+  fs::remove_all(part, ignored);  // files of an interrupted export
+  fs::create_directories(part);
+  std::vector<std::string> words = {"--model",  model.source,
+                                    "--dtype",  fmt::format("{}", fmt::join(dtypes, ",")),
+                                    "--outdir", part.string()};
+  if (kept) words.push_back(fmt::format("--keep={}", fmt::join(model.keep, ",")));
+  if (!suite.backend.empty()) words.insert(words.end(), {"--backend", suite.backend});
+  const ToolResult result = RunExport(words, progress);
+  MoveExported(part, folder);  // the export may have written some of the data types before it failed
+  fs::remove_all(part, ignored);
+  if (!result.Success()) throw Error(ExitCode::kDeviceFailed, ExportFailure(result));
+}
+
+// The programs of a model that one export writes: the model's index, and whether they leave operators in
+// float.
+using ExportKey = std::pair<std::size_t, bool>;
+ExportKey KeyOf(const SuiteCell& cell) { return {cell.model, !KeptDtype(cell.dtype).empty()}; }
+
+// Exports the missing programs before any measurement, since exporting keeps this machine busy. Returns the
+// errors.
+std::map<ExportKey, std::string> ExportMissing(const SuiteConfig& suite, const std::vector<SuiteCell>& cells,
+                                               WorkflowProgress& progress) {
+  std::map<ExportKey, std::vector<std::string>> missing;  // data types
+  for (const SuiteCell& cell : cells) {
+    const std::string kept = KeptDtype(cell.dtype);
+    if (FindCellProgram(suite, cell).empty())
+      AppendUnique(kept.empty() ? cell.dtype : kept, missing[KeyOf(cell)]);
+  }
+  std::map<ExportKey, std::string> errors;
+  int done = 0;
+  for (const auto& [key, dtypes] : missing) {
+    if (progress.Interrupted()) break;
+    const SuiteModel& model = suite.models[key.first];
+    progress.Step(fmt::format("exporting {} ({}{})", model.name, fmt::join(dtypes, ", "),
+                              key.second ? fmt::format("; keeping {}", fmt::join(model.keep, ", ")) : ""),
+                  ++done, static_cast<int>(missing.size()));
+    try {
+      Export(suite, model, dtypes, key.second, progress);
+    } catch (const std::exception& error) {
+      errors[key] = ToError(error).Message();
+    }
+  }
+  return errors;
+}
+
+// --- state -----------------------------------------------------------------------------------------------
+
+using CellStates = std::vector<SuiteState::Cell>;
+using ChangeState = std::function<void(const std::function<void()>&)>;
+
+// Makes the states of cells, with what `old` knows about them.
+CellStates MakeCellStates(const SuiteConfig& suite, const std::vector<SuiteCell>& cells,
+                          const CellStates& old) {
+  CellStates states;
+  for (const SuiteCell& cell : cells) {
+    SuiteState::Cell& cell_state = states.emplace_back();
+    const auto known = std::ranges::find(old, cell.folder, &SuiteState::Cell::folder);
+    if (known != old.end()) cell_state = *known;
+    cell_state.model = suite.models[cell.model].name;
+    cell_state.dtype = cell.dtype;
+    cell_state.device = cell.device;
+    cell_state.variants = cell.variants;
+    cell_state.folder = cell.folder;
+  }
+  return states;
+}
+
+// Makes the state of the suite's current cells. Cells that are no longer in the suite are dropped; their
+// results stay on disk.
+SuiteState MakeState(const SuiteConfig& suite, const std::vector<SuiteCell>& cells) {
+  SuiteState old = ReadSuiteState(suite.output_root);
+  SuiteState state;
+  state.suite = suite.file.string();
+  state.devices = suite.devices;
+  state.max_slowdown = suite.max_slowdown;
+  state.cells = MakeCellStates(suite, cells, old.cells);
+  if (suite.confirm) state.confirmations = std::move(old.confirmations);
+  return state;
+}
+
+// --- report ----------------------------------------------------------------------------------------------
+
+bool IsAnalyzed(const fs::path& run) {
+  const auto analyzed = LastWriteTime(run / kAnalysisFile), measured = LastWriteTime(run / kManifestFile);
+  return analyzed && measured && *analyzed >= *measured;
+}
+
+// If `write` is set, runs that were measured since their last analysis are analyzed again.
+SuiteReport MakeSuiteReport(const SuiteState& state, const fs::path& folder, bool write,
+                            const SuiteOptions& options, WorkflowProgress& progress) {
+  SuiteReport suite;
+  suite.name = fs::path(state.suite).stem().string();
+  suite.folder = folder.string();
+  suite.devices = state.devices;
+  suite.limit = options.max_slowdown ? options.max_slowdown : state.max_slowdown;
+  suite.require_conclusive = options.require_conclusive;
+  int done = 0;
+  const auto read = [&](const SuiteState::Cell& stored) {
+    progress.StopWhenInterrupted();
+    SuiteCellReport cell;
+    cell.model = stored.model;
+    cell.dtype = stored.dtype;
+    cell.device = stored.device;
+    cell.folder = stored.folder.lexically_relative(folder).string();
+    cell.status = stored.status;
+    cell.reason = stored.reason;
+    if (Exists(stored.folder / kManifestFile)) {
+      progress.Step("analyzing", ++done, static_cast<int>(state.cells.size() + state.confirmations.size()));
+      try {
+        const Report report = write && !IsAnalyzed(stored.folder) ? AnalyzeRunDirectory(stored.folder)
+                                                                  : ReadReport(stored.folder.string());
+        FillSuiteCell(report, stored.variants, cell);
+      } catch (const std::exception& error) {
+        cell.status = SuiteCellStatus::kFailed;
+        cell.reason = ToError(error).Message();
+      }
+    }
+    return cell;
+  };
+  for (const SuiteState::Cell& stored : state.cells) suite.cells.push_back(read(stored));
+  for (const SuiteState::Cell& stored : state.confirmations)
+    suite.confirmations.push_back({.cell = read(stored)});
+  DecideSuite(suite);
+  return suite;
+}
+
+// --- measuring -------------------------------------------------------------------------------------------
+
+// Measures tasks, by device of `devices`, each device in its own thread. Throws Error if the state cannot be
+// written.
+void MeasureTasks(const SuiteConfig& suite, const SuiteOptions& options,
+                  std::vector<std::vector<SuiteTask>> tasks, const ChangeState& change,
+                  WorkflowProgress& progress) {
+  ThreadGroup threads;
+  std::mutex failed_mutex;
+  std::optional<Error> failed;
+  for (std::size_t i = 0; i < tasks.size() && !progress.Interrupted(); ++i) {
+    if (tasks[i].empty()) continue;
+    const auto measure = [&, i] {
+      try {
+        SuiteDevice(suite, options, i, std::move(tasks[i]), change, progress).Run();
+      } catch (const std::exception& error) {
+        const std::lock_guard lock(failed_mutex);
+        failed = ToError(error);
+      }
+    };
+    if (!threads.Start(measure)) measure();
+  }
+  threads.Join();
+  if (failed && !progress.Interrupted()) throw Error(*failed);
+}
+
+// The suite whose devices have this share of its time.
+SuiteConfig WithShareOfTime(SuiteConfig suite, double share) {
+  if (suite.max_minutes) *suite.max_minutes *= share;
+  return suite;
+}
+
+// Measures the frontiers on `devices` again, which the measured cells in `state` have found.
+void Confirm(const SuiteConfig& suite, const SuiteOptions& options, const std::vector<SuiteCell>& cells,
+             const std::vector<std::string>& devices, SuiteState& state, const ChangeState& change,
+             WorkflowProgress& progress) {
+  const SuiteReport found = MakeSuiteReport(state, suite.output_root, true, options, progress);
+  const std::vector<SuiteCell> planned = PlanConfirmations(suite, cells, found);
+  change([&] {
+    CellStates states = MakeCellStates(suite, planned, state.confirmations);
+    std::ranges::copy_if(state.confirmations, std::back_inserter(states), [&](const SuiteState::Cell& of) {
+      return std::ranges::find(devices, of.device) == devices.end();
+    });
+    state.confirmations = std::move(states);
+  });
+  std::vector<std::vector<SuiteTask>> tasks(devices.size());
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    const auto place = std::ranges::find(devices, planned[i].device) - devices.begin();
+    tasks[static_cast<std::size_t>(place)].push_back(
+        {&planned[i], &state.confirmations[i], FindCellProgram(suite, planned[i])});
+  }
+  MeasureTasks(suite, options, std::move(tasks), change, progress);
+}
+
+// --- plan ------------------------------------------------------------------------------------------------
+
+struct PlannedCell {
+  const SuiteCell* cell = nullptr;
+  std::string state;
+  std::optional<double> least, most;  // seconds
+};
+
+PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
+                     Device& device, const DeviceProperties& properties) {
+  PlannedCell planned{&cell, "to be measured", {}, {}};
+  fs::path program = FindCellProgram(suite, cell);
+  const bool missing = program.empty();
+  // The time does not depend on the name.
+  if (missing) program = ArtifactsFolder(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
+  const ProfileOptions profile = ProfileOf(suite, cell, options, program);
+  Config config = MakeCellConfig(suite, profile, device, properties);
+  const Plan plan = MakePlan(config);
+  if (!suite.launches || suite.max_seconds)
+    config.max_seconds = suite.max_seconds.value_or(60) * double(std::max<std::size_t>(1, plan.pairs.size()));
+  if (missing) {
+    planned.state = "to be exported and measured";
+  } else {
+    CheckFiles(config);
+    const StoredCell stored = ReadStoredCell(cell.folder);
+    const bool same = stored.exists && stored.hash == ConfigHash(config);
+    if (same && stored.complete) return {&cell, "measured", {}, {}};
+    if (stored.exists) planned.state = same ? "to be resumed" : "to be measured again, since it changed";
+  }
+  const Forecast forecast = MakeForecast(config, plan, properties);
+  planned.least = forecast.least_seconds;
+  planned.most = forecast.most_seconds;
+  return planned;
+}
+
+}  // namespace
+
+SuiteConfig LoadSuite(const SuiteOptions& options) {
+  SuiteConfig suite = ReadSuite(options.path);
+  if (!options.output_root.empty()) suite.output_root = fs::absolute(options.output_root).lexically_normal();
+  if (options.max_minutes) suite.max_minutes = options.max_minutes;
+  if (options.max_seconds) suite.max_seconds = options.max_seconds;
+  if (options.max_slowdown) suite.max_slowdown = options.max_slowdown;
+  if (!options.use.power_mode.empty()) suite.power_mode = options.use.power_mode;
+  if (options.use.max_temp) suite.max_temp = options.use.max_temp;
+  if (options.use.max_temp_wait) suite.max_temp_wait = options.use.max_temp_wait;
+  if (options.use.wait_minutes) suite.wait_minutes = options.use.wait_minutes;
+  SelectedDevices(suite, options);
+  ListCells(suite);
+  return suite;
+}
+
+std::vector<std::string> SelectedDevices(const SuiteConfig& suite, const SuiteOptions& options) {
+  if (options.devices.empty()) return suite.devices;
+  CheckDeviceNames(options.devices);
+  for (const std::string& device : options.devices) {
+    if (std::ranges::find(suite.devices, device) != suite.devices.end()) continue;
+    throw Error(ExitCode::kUsage, fmt::format("the suite has no device {}", device))
+        .Remedy(fmt::format("it has {}", fmt::join(suite.devices, ", ")));
+  }
+  return options.devices;
+}
+
+show::Document EmptyPlan() {
+  show::Table table{"planned_cells",
+                    "",
+                    {{"model", "model"},
+                     {"dtype", "type"},
+                     {"device", "device"},
+                     {"variants", "variants", true},
+                     {"state", "state"},
+                     {"at_least", "at least", true},
+                     {"at_most", "at most", true}}};
+  show::Document document;
+  document.title = "etprof suite --dry-run";
+  document.sections = {{"", show::Level::kUsual, {show::Facts{"plan", ""}, std::move(table)}}};
+  return document;
+}
+
+show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
+  const std::vector<SuiteCell> cells = ListCells(suite);
+  show::Document document = EmptyPlan();
+  std::vector<show::Part>& parts = document.sections.front().parts;
+  auto& totals = std::get<show::Facts>(parts.front());
+  auto& table = std::get<show::Table>(parts.back());
+  double longest = 0;
+  bool bounded = true;
+  std::size_t all_unplanned = 0;
+  std::vector<show::Paragraph> problems;
+  for (const std::string& name : SelectedDevices(suite, options)) {
+    progress.StopWhenInterrupted();
+    std::unique_ptr<Device> device;
+    DeviceProperties properties;
+    std::string unreachable;
+    try {
+      device = Open(name, options.use, progress);
+      properties = device->Properties();
+    } catch (const Error& error) {
+      if (error.exit_code() == ExitCode::kInterrupted) throw;
+      unreachable = error.Message();
+      problems.push_back({unreachable});
+    }
+    double most = 0;
+    std::size_t count = 0, unplanned = 0;
+    for (const SuiteCell& cell : cells) {
+      if (cell.device != name) continue;
+      ++count;
+      PlannedCell planned{&cell, unreachable, {}, {}};
+      try {
+        if (device) planned = PlanCell(suite, cell, options, *device, properties);
+      } catch (const Error& error) {
+        planned.state = error.Message();
+        if (problems.empty() || TextOf(problems.back().text, {}) != planned.state)
+          problems.push_back({planned.state});
+        ++unplanned;
+      }
+      if (!device) ++unplanned;
+      most += planned.most.value_or(0);
+      bounded = bounded && (planned.most || !planned.least);
+      const auto seconds = [](const std::optional<double>& value) {
+        return value ? show::Cell(show::Duration{1e9 * *value}) : show::Cell();
+      };
+      table.rows.push_back({suite.models[cell.model].name, cell.dtype, name,
+                            show::Count{static_cast<std::int64_t>(cell.variants.size())}, planned.state,
+                            seconds(planned.least), seconds(planned.most)});
+    }
+    if (suite.max_minutes) most = std::min(most, 60 * *suite.max_minutes);
+    longest = std::max(longest, most);
+    all_unplanned += unplanned;
+    const std::string cells_text = CountedText(count, "cell");
+    totals.Add(name, unplanned == 0 ? fmt::format("{}, at most {}", cells_text, FormatEstimatedSeconds(most))
+                     : unplanned == count ? fmt::format("{}; how long they take is not known", cells_text)
+                                          : fmt::format("{}, at most {} for {} of them", cells_text,
+                                                        FormatEstimatedSeconds(most), count - unplanned));
+  }
+  document.facts = {suite.file.stem().string(), CountedText(cells.size(), "cell")};
+  document.answers = {{bounded ? fmt::format("At most {}", FormatEstimatedSeconds(longest))
+                               : std::string("No upper bound: launches were given, and no time"),
+                       all_unplanned == 0 ? "the devices measure side by side"
+                                          : fmt::format("without {} that cannot be planned",
+                                                        CountedText(all_unplanned, "cell"))}};
+  if (suite.max_minutes) {
+    totals.Add("time", fmt::format("{:g} min on each device; what cells leave goes to the "
+                                   "least certain ones",
+                                   *suite.max_minutes));
+  }
+  if (suite.confirm) totals.Add("then", "the fastest settings of each frontier are measured again");
+  totals.Add("besides", "exports, waiting for a free, quiet, and cool device, starting, and analysis");
+  totals.Add("into", ShortestPath(suite.output_root));
+  parts.insert(std::prev(parts.end()), problems.begin(), problems.end());
+  return document;
+}
+
+SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
+  const std::vector<SuiteCell> cells = ListCells(suite);
+  const std::vector<std::string> devices = SelectedDevices(suite, options);
+  const auto measures = [&](const SuiteCell& cell) {
+    return std::ranges::find(devices, cell.device) != devices.end();
+  };
+  const HistoryKeeper history(options.history);
+  const RunDirectory folder = RunDirectory::Open(suite.output_root);  // holds the lock of the folder
+  SuiteState state = MakeState(suite, cells);
+  std::mutex mutex;
+  const ChangeState change = [&](const std::function<void()>& set) {
+    const std::lock_guard lock(mutex);
+    set();
+    WriteFileAtomically(suite.output_root / kStateFile, JsonText(ToJson(state, suite.output_root), 1) + "\n");
+  };
+  change([] {});
+  std::vector<SuiteCell> measured_cells;
+  std::ranges::copy_if(cells, std::back_inserter(measured_cells), measures);
+  const std::map<ExportKey, std::string> export_errors = ExportMissing(suite, measured_cells, progress);
+  std::vector<std::vector<SuiteTask>> tasks(devices.size());
+  for (std::size_t i = 0; i < cells.size() && !progress.Interrupted(); ++i) {
+    if (!measures(cells[i])) continue;
+    const fs::path program = FindCellProgram(suite, cells[i]);
+    if (program.empty()) {
+      change([&] {
+        state.cells[i].status = SuiteCellStatus::kFailed;
+        const auto error = export_errors.find(KeyOf(cells[i]));
+        state.cells[i].reason =
+            "could not be exported: " +
+            (error != export_errors.end() ? error->second : "the export did not write it");
+      });
+      continue;
+    }
+    const auto place = std::ranges::find(devices, cells[i].device) - devices.begin();
+    tasks[static_cast<std::size_t>(place)].push_back({&cells[i], &state.cells[i], program});
+  }
+  const double search_share = suite.confirm ? kSearchShareOfTime : 1;
+  MeasureTasks(WithShareOfTime(suite, search_share), options, std::move(tasks), change, progress);
+  if (suite.confirm && !progress.Interrupted())
+    Confirm(WithShareOfTime(suite, 1 - search_share), options, measured_cells, devices, state, change,
+            progress);
+  if (progress.Interrupted()) return {{}, true, {}};
+  SuiteOutcome outcome{MakeSuiteReport(state, suite.output_root, true, options, progress), false, {}};
+  for (std::size_t i = 0; i < cells.size() && options.history.IsRequested(); ++i) {
+    if (state.cells[i].status == SuiteCellStatus::kMeasured && measures(cells[i]))
+      outcome.kept.push_back(
+          history.Keep({cells[i].folder.string()}, HistoryFile::CommitConflict::kKeepCommit));
+  }
+  WriteSuite(outcome.report, "");
+  return outcome;
+}
+
+SuiteState ReadSuiteState(const fs::path& folder) {
+  SuiteState state;
+  const fs::path file = folder / kStateFile;
+  if (!Exists(file)) return state;
+  const nlohmann::json json = ParseJson(ReadTextFile(file));
+  const auto require = [&](bool holds, std::string_view problem) {
+    if (holds) return;
+    throw Error(ExitCode::kBadInput, fmt::format("is damaged: {}", problem))
+        .InFile(file.string())
+        .Remedy("remove it, and repeat `etprof suite SUITE.json`: cells that were measured are kept");
+  };
+  require(json.is_object(), "it is not a JSON object");
+  const std::int64_t wrong = ReadJsonTolerantly(json, state, folder);
+  require(wrong == 0, fmt::format("wrong values: {}", wrong));
+  const auto nowhere = [](const SuiteState::Cell& of) { return of.model.empty() || of.folder.empty(); };
+  require(std::ranges::none_of(state.cells, nowhere) && std::ranges::none_of(state.confirmations, nowhere),
+          "a cell has no model or no results directory");
+  return state;
+}
+
+bool IsSuiteFolder(const std::string& path) { return Exists(fs::path(path) / kStateFile); }
+
+SuiteReport ReadSuiteFolder(const SuiteOptions& options, WorkflowProgress& progress) {
+  const fs::path folder = fs::absolute(options.path).lexically_normal();
+  if (!IsSuiteFolder(options.path)) {
+    throw Error(ExitCode::kBadInput, "is not a suite's folder: it has no suite_state.json")
+        .InFile(options.path)
+        .Remedy("give the folder that `etprof suite SUITE.json` wrote, or the suite's file");
+  }
+  return MakeSuiteReport(ReadSuiteState(folder), folder, false, options, progress);
+}
+
+std::vector<fs::path> WriteSuite(const SuiteReport& suite, const std::string& out, const Output& write) {
+  std::vector<fs::path> files = {out};
+  if (out.empty() || NamesFolder(out)) {
+    const fs::path folder = out.empty() ? fs::path(suite.folder) : fs::path(out);
+    files = {folder / "suite_report.md", folder / "suite_report.html", folder / "suite_report.json"};
+  }
+  const show::Document document = show::MakeSuiteDocument(suite);
+  for (const fs::path& file : files) {
+    write(file, [&](std::ostream& stream) {
+      if (file.extension() == ".json") return WriteJson(suite, 2, stream);
+      IsPage(file) ? RenderDocumentHtml(document, stream) : RenderDocumentMarkdown(document, 1, stream);
+    });
+  }
+  return files;
+}
+
+namespace {
+
+struct SuiteArguments {
+  SuiteOptions options;
+  View view;
+  CheckOutputs files;
+  bool dry_run = false;
+};
+
+int Show(const SuiteReport& suite, const SuiteArguments& arguments, const CheckOutputs& files) {
+  const show::Document document = show::MakeSuiteDocument(suite);
+  files.Write(show::MakeTestSuite(suite), document);
+  ShowSuite(suite, document, arguments.view);
+  return static_cast<int>(GateExitCode(suite.decision, suite.require_conclusive, suite.error));
+}
+
+int RunSuiteCommand(const SuiteArguments& arguments) {
+  const SuiteOptions& options = arguments.options;
+  // Before hours of measuring, check that the result can be written.
+  const CheckOutputs files = arguments.files.Resolved();
+  RequireDocumentTable(arguments.dry_run ? EmptyPlan() : show::MakeSuiteDocument({}), arguments.view);
+  if (IsFolder(options.path)) {
+    if (arguments.dry_run || options.history.IsRequested()) {
+      throw Error(ExitCode::kUsage, fmt::format("`{}` is for a suite's file, and this is a folder",
+                                                arguments.dry_run ? "--dry-run" : "--history"))
+          .Remedy("give the suite's file");
+    }
+    return Show(WithProgress(ReadSuiteFolder, options), arguments, files);
+  }
+  const SuiteConfig suite = LoadSuite(options);
+  if (arguments.dry_run) {
+    ShowDocument(WithProgress(PlanSuite, suite, options), arguments.view, "");
+    return static_cast<int>(ExitCode::kDone);
+  }
+  const SuiteOutcome outcome = [&] {
+    TerminalProgress progress(SelectedDevices(suite, options));
+    return RunSuite(suite, options, progress);
+  }();
+  if (!outcome.interrupted)
+    return ReportHistoryUpdates(outcome.kept, options.history.file, Show(outcome.report, arguments, files));
+  PrintMessage(
+      "Interrupted. What was measured is in {}.\n  View:    etprof suite {}\n  Resume:  the same command\n",
+      ShortestPath(suite.output_root), ShortestPath(suite.output_root));
+  return static_cast<int>(ExitCode::kInterrupted);
+}
+
+}  // namespace
+
+std::function<int()> SuiteCommand(CLI::App& app) {
+  const auto arguments = std::make_shared<SuiteArguments>();
+  SuiteOptions& options = arguments->options;
+  AddOption(app, "suite SUITE.json|DIR", options.path,
+            "File of the suite (docs/guides/suites.md), or its folder, to show what was measured")
+      ->required();
+  app.add_flag("--dry-run", arguments->dry_run, "List the cells and their expected time without measuring");
+  AddDescribedOptions(app, options);
+  AddGateFileOptions(app, arguments->files);
+  AddDocumentOptions(app, arguments->view, "Show the result as JSON",
+                     {show::MakeSuiteDocument({}), EmptyPlan()});
+  return [arguments] { return RunSuiteCommand(*arguments); };
+}
+
+}  // namespace etprof

@@ -1,0 +1,322 @@
+#include "commands/measure/suite_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "measure/measure.h"
+#include "measure/schedule/schedule.h"
+#include "measure/store/run_files.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kDefaultSecondsPerPair = 60;
+// Share of max_minutes for all cells together before any cell is extended.
+constexpr double kInitialShareOfBudget = 0.6;
+constexpr double kMinSecondsOfCell = 1;
+// Maximum growth of a cell's time in one extension: the next interim analysis needs 1.4 times the launches.
+constexpr double kMaxExtension = 0.6;
+
+double MeasuringSeconds(double waited, double start) {
+  return std::max(0.0, MonotonicSeconds() - start - waited);
+}
+
+}  // namespace
+
+ProfileOptions ProfileOf(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
+                         const fs::path& program) {
+  ProfileOptions profile;
+  profile.model = program.string();
+  profile.vs = cell.variants;
+  MeasureRequest& measure = profile.measure;
+  measure.devices = {cell.device};
+  measure.use = options.use;
+  measure.use.power_mode = suite.power_mode;
+  measure.use.max_temp = suite.max_temp;
+  measure.use.max_temp_wait = suite.max_temp_wait;
+  measure.use.wait_minutes = suite.wait_minutes;
+  measure.method = suite.models[cell.model].method;
+  measure.cpus = suite.cpus;
+  measure.period = suite.period;
+  measure.runner = suite.runner.string();
+  measure.load = suite.load;
+  measure.runs = suite.runs;
+  measure.warmup = suite.warmup;
+  if (suite.threads) measure.threads = {*suite.threads};
+  measure.precision = suite.precision;
+  measure.margin = suite.margin;
+  measure.launches = suite.launches;
+  measure.no_peaks = !suite.peaks;
+  measure.output_root = cell.folder.string();
+  return profile;
+}
+
+Config MakeCellConfig(const SuiteConfig& suite, const ProfileOptions& profile, Device& device,
+                      const DeviceProperties& properties) {
+  Config config = MakeJobs(profile).jobs.front().configure(device, properties);
+  config.rounds = suite.rounds;
+  for (ExperimentConfig& experiment : config.experiments)  // a variant's own variable stays
+    experiment.environment.insert(suite.environment.begin(), suite.environment.end());
+  // As in a profile of several devices, only devices that have power modes get one.
+  if (!properties.platform.starts_with("android")) config.power_mode.clear();
+  return config;
+}
+
+StoredCell ReadStoredCell(const fs::path& folder) {
+  StoredCell stored;
+  if (!Exists(folder / kManifestFile)) return stored;
+  try {
+    const RunData run = LoadRunDirectory(folder, /*with_bare_files=*/false);
+    stored.exists = true;
+    stored.hash = run.config_hash;
+    stored.complete =
+        run.status == RunData::Status::kComplete &&
+        std::ranges::all_of(run.experiments, [](const ExperimentData& data) { return data.error.empty(); });
+    stored.seconds = run.schedule.seconds;
+    stored.waited = run.schedule.TotalWaitedSeconds();
+    stored.launches = run.schedule.launches;
+    const double precision = run.schedule.precision > 0 ? run.schedule.precision : 0.005;
+    const double confidence = run.schedule.Level();
+    const auto include = [&](const std::optional<stats::RatioEstimate>& estimate) {
+      const double width =
+          estimate ? estimate->half_width() / precision : std::numeric_limits<double>::infinity();
+      stored.uncertainty = std::max(stored.uncertainty, width);
+    };
+    // Emulated CPUs do not count: more time does not make their results more certain.
+    for (const ComparePair& pair : run.pairs) {
+      const ExperimentData &a = run.experiments[pair.baseline], &b = run.experiments[pair.candidate];
+      if (!a.emulated && !b.emulated) include(EstimatePair(a, b, confidence));
+    }
+    if (!run.pairs.empty()) return stored;
+    for (const ExperimentData& data : run.experiments)
+      if (!data.emulated) include(EstimateSingle(data, confidence));
+  } catch (const Error&) {
+    // The directory cannot be resumed: the cell is measured again, and the old files move to previous/.
+  }
+  return stored;
+}
+
+SuiteDevice::SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, std::size_t place,
+                         std::vector<SuiteTask> tasks,
+                         const std::function<void(const std::function<void()>&)>& change,
+                         WorkflowProgress& progress)
+    : suite_(suite),
+      options_(options),
+      place_(place),
+      tasks_(std::move(tasks)),
+      change_(change),
+      progress_(progress) {}
+
+std::string SuiteDevice::CellName(const SuiteTask& task) const {
+  const std::string& model = suite_.models[task.cell->model].name;
+  return task.cell->of_frontier ? "frontier of " + model : SuiteProgramName(model, task.cell->dtype);
+}
+
+void SuiteDevice::SetStatus(SuiteTask& task, SuiteCellStatus status, const std::string& reason,
+                            double seconds) {
+  change_([&] {
+    task.state->status = status;
+    task.state->reason = reason;
+    task.state->seconds += seconds;
+  });
+  if (!reason.empty()) progress_.Message(place_, fmt::format("{}: {}", CellName(task), reason));
+}
+
+const StoredCell& SuiteDevice::Stored(SuiteTask& task) {
+  if (!task.stored) {
+    task.stored = ReadStoredCell(task.cell->folder);
+    if (!task.hash.empty() && task.stored->hash != task.hash) task.stored->seconds = 0;
+  }
+  return *task.stored;
+}
+
+std::pair<ProfileOptions, Config> SuiteDevice::Configure(const SuiteTask& task) const {
+  ProfileOptions profile = ProfileOf(suite_, *task.cell, options_, task.program);
+  Config config = MakeCellConfig(suite_, profile, *device_, properties_);
+  MakePlan(config);
+  CheckFiles(config);
+  return {std::move(profile), std::move(config)};
+}
+
+void SuiteDevice::DropOutdatedSeconds() {
+  for (SuiteTask& task : tasks_) {
+    try {
+      task.hash = ConfigHash(Configure(task).second);
+    } catch (const Error&) {
+      continue;  // the attempt to measure the cell reports it
+    }
+    task.stored.reset();
+    if (Stored(task).hash != task.hash && task.state->seconds > 0) change_([&] { task.state->seconds = 0; });
+  }
+}
+
+double SuiteDevice::UsedSeconds() {
+  double used = 0;
+  for (SuiteTask& task : tasks_)  // the state file lacks the seconds of an interrupted cell
+    used += std::max(task.state->seconds, Stored(task).seconds);
+  return used;
+}
+
+double SuiteDevice::BudgetSeconds() const {
+  return suite_.max_minutes ? 60 * *suite_.max_minutes : std::numeric_limits<double>::infinity();
+}
+
+// Seconds that the cell may use before any cell is extended: its share, by number of pairs, of the limited
+// time that is left.
+double SuiteDevice::InitialSeconds(std::size_t next) {
+  const auto pairs_of = [](const SuiteTask& task) {
+    return double(std::max<std::size_t>(1, task.cell->variants.size()));
+  };
+  const double usual = suite_.max_seconds.value_or(kDefaultSecondsPerPair) * pairs_of(tasks_[next]);
+  if (!suite_.max_minutes) return usual;
+  double to_come = 0;
+  for (std::size_t i = next; i < tasks_.size(); ++i) to_come += pairs_of(tasks_[i]);
+  const double share =
+      (kInitialShareOfBudget * BudgetSeconds() - UsedSeconds()) * pairs_of(tasks_[next]) / to_come;
+  return std::min(usual, std::max(kMinSecondsOfCell, share));
+}
+
+bool SuiteDevice::Open() {
+  if (device_) return true;
+  if (!unreachable_.empty()) return false;
+  progress_.State(place_, "connecting");
+  try {
+    device_ = etprof::Open(tasks_.front().cell->device, options_.use, progress_, place_);
+    properties_ = device_->Properties();
+    return true;
+  } catch (const Error& error) {
+    device_.reset();
+    unreachable_ = error.Message();
+    return false;
+  }
+}
+
+void SuiteDevice::Measure(SuiteTask& task, DeviceLock& lock, double max_seconds, bool extending) {
+  auto [profile, config] = Configure(task);
+  const StoredCell before = Stored(task);
+  const bool same = before.exists && before.hash == ConfigHash(config);
+  if (same && before.complete && !extending) return SetStatus(task, SuiteCellStatus::kMeasured, "");
+  if (before.exists && !same)
+    progress_.Message(place_, CellName(task) +
+                                  ": was measured with another configuration, model, or runner: "
+                                  "it is measured again");
+  if (!suite_.launches || suite_.max_seconds || suite_.max_minutes) config.max_seconds = max_seconds;
+  if (extending) config.peaks = false;  // the first measurement has measured them
+  MeasureRequest request = profile.measure;
+  request.resume = same;
+  progress_.State(place_, CellName(task));
+  const double start = MonotonicSeconds();
+  double waited = 0;
+  std::string problem;
+  try {
+    MeasureOptions measure;
+    measure.progress = progress_.ProgressOfDevice(place_);
+    measure.check_load = !extending || config.wait_minutes > 0;
+    CheckExternalData(config);
+    const RunData run = MeasureConfig(config, lock, request, progress_, measure);
+    waited = run.schedule.TotalWaitedSeconds() - before.waited;
+    for (const ExperimentData& data : run.experiments) {
+      if (problem.empty() && !data.error.empty()) problem = data.label + ": " + data.error;
+    }
+  } catch (...) {
+    const double seconds = MeasuringSeconds(lock.waited_seconds(), start);
+    change_([&] { task.state->seconds += seconds; });
+    throw;
+  }
+  const double seconds = MeasuringSeconds(lock.waited_seconds() + waited, start);
+  if (progress_.Interrupted()) return SetStatus(task, task.state->status, "", seconds);
+  SetStatus(task, problem.empty() ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, problem, seconds);
+}
+
+void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool extending) {
+  std::optional<Error> failed;
+  bool lost = false;
+  {
+    DeviceLock lock(*device_, "suite " + suite_.file.stem().string(), progress_, place_, CellName(task));
+    try {
+      Measure(task, lock, max_seconds, extending);
+    } catch (const DeviceLost& error) {
+      failed = error;
+      lost = true;
+    } catch (const std::exception& error) {
+      failed = ToError(error);
+    }
+    try {
+      lock.Release();
+    } catch (const Error&) {
+      lost = true;  // the connection broke, which also releases the lock
+    }
+  }
+  if (lost) device_.reset();
+  task.stored.reset();
+  if (failed && !progress_.Interrupted()) {
+    // If an extension fails, the cell keeps its earlier measurement.
+    SetStatus(task, extending ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, failed->Message());
+  }
+}
+
+// Gives the remaining time to the cell with the widest interval, step by step.
+void SuiteDevice::Extend() {
+  struct Candidate {
+    SuiteTask* task = nullptr;
+    bool use_all_remaining = false;  // the last step was too short for an interim analysis
+  };
+  std::vector<Candidate> open;
+  for (SuiteTask& task : tasks_) {
+    if (task.state->status == SuiteCellStatus::kMeasured) open.push_back({&task});
+  }
+  while (!open.empty() && !progress_.Interrupted() && Open()) {
+    const double left = BudgetSeconds() - UsedSeconds();
+    if (left < kMinSecondsOfCell) return;
+    std::size_t worst = 0;
+    StoredCell worst_stored;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const StoredCell& stored = Stored(*open[i].task);
+      if (i > 0 && stored.uncertainty <= worst_stored.uncertainty) continue;
+      worst = i;
+      worst_stored = stored;
+    }
+    if (!(worst_stored.uncertainty > 1)) return;  // all cells have the requested precision
+    Candidate& candidate = open[worst];
+    const double step = std::max(kMaxExtension * worst_stored.seconds, kMinSecondsOfCell);
+    Attempt(*candidate.task,
+            worst_stored.seconds + (candidate.use_all_remaining ? left : std::min(left, step)), true);
+    const bool grew = Stored(*candidate.task).launches > worst_stored.launches;
+    const bool give_up = !candidate.task->state->reason.empty() || (!grew && candidate.use_all_remaining);
+    candidate.use_all_remaining = !grew;
+    if (give_up) open.erase(open.begin() + static_cast<std::ptrdiff_t>(worst));
+  }
+}
+
+void SuiteDevice::Run() {
+  if (suite_.max_minutes && Open()) DropOutdatedSeconds();
+  for (std::size_t i = 0; i < tasks_.size() && !progress_.Interrupted(); ++i) {
+    SuiteTask& task = tasks_[i];
+    if (!Open()) {
+      // Finished cells do not need the device.
+      const StoredCell stored = Stored(task);
+      if (progress_.Interrupted()) break;
+      stored.complete ? SetStatus(task, SuiteCellStatus::kMeasured, "")
+                      : SetStatus(task, SuiteCellStatus::kFailed, unreachable_);
+      continue;
+    }
+    if (UsedSeconds() >= BudgetSeconds() && !Stored(task).exists) {
+      SetStatus(task, SuiteCellStatus::kSkipped, "no time was left (max_minutes)");
+      continue;
+    }
+    Attempt(task, InitialSeconds(i), false);
+  }
+  if (suite_.max_minutes && !suite_.launches) Extend();
+  device_.reset();
+  progress_.State(place_, progress_.Interrupted() ? "interrupted" : "done");
+}
+
+}  // namespace etprof

@@ -1,0 +1,123 @@
+#include "commands/measurement/device.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "commands/measurement/device_lock.h"
+#include "commands/measurement/locate.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/json/json_members.h"
+#include "device/conditions/clusters.h"
+#include "device/local/local_properties.h"
+#include "device/open_device.h"
+#include "device/shell.h"
+#include "device/tool.h"
+#include "measure/participants/emulation.h"
+#include "measure/participants/participants.h"
+#include "measure/store/peaks.h"
+
+namespace etprof {
+
+void WorkflowProgress::StopWhenInterrupted(const std::string& what) const {
+  if (Interrupted()) throw Error(ExitCode::kInterrupted, what);
+}
+
+std::unique_ptr<Device> Open(const std::string& name, const DeviceReach& use, WorkflowProgress& progress,
+                             std::size_t place) {
+  RemoteOptions options;
+  options.keep = use.keep;
+  options.notice = [&progress, place](const std::string& text) { progress.Message(place, text); };
+  options.interrupted = [&progress] { return progress.Interrupted(); };
+  return OpenDevice(name, options);
+}
+
+std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties) {
+  const char* given = std::getenv("ETPROF_RUNNER");
+  if (device.Name() == "local" || (given != nullptr && *given != '\0')) return DefaultRunner();
+  const std::string& target = properties.platform;  // platforms and targets have the same names
+  const std::filesystem::path bundle = BundleFolder(target) / "etprof-runner";
+  if (Exists(bundle)) return bundle;
+  // A device of this machine's platform can run this machine's runner.
+  if (properties.platform == ReadLocalProperties().platform) return DefaultRunner();
+  throw Error(ExitCode::kBadInput, fmt::format("holds no runner for {} yet", properties.platform))
+      .InFile(bundle.string())
+      .Remedy(fmt::format("build it: `etprof build --target {}`", target));
+}
+
+ConfigContext ContextFor(const Device& device, const DeviceProperties& properties) {
+  try {
+    return {RunnerFor(device, properties)};
+  } catch (const Error&) {
+    return {};  // if the experiment names no runner either, the configuration's error says so
+  }
+}
+
+protocol::Ready AskRunner(Device& device, const std::string& given_runner, const std::string& exec_wrapper) {
+  const std::string runner =
+      given_runner.empty() ? RunnerFor(device, device.Properties()).string() : given_runner;
+  Command command;
+  command.arguments = SplitCommand(exec_wrapper);
+  for (const std::string& word : device.PutProgram(runner)) command.arguments.push_back(word);
+  command.arguments.emplace_back("--isa-info");
+  const std::unique_ptr<Process> process = device.Start(command, {});
+  process->CloseInput();
+  const auto [end, text] = ReadOutput(*process, 20);
+  if (end == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+  if (end != Process::Read::kEnd) process->Kill();
+  const std::optional<ExitStatus> status = process->Wait(20);
+  if (!status || !status->Success()) {
+    throw Error(ExitCode::kDeviceFailed, "could not say what this CPU has: " + process->LastErrors())
+        .InFile(runner)
+        .Remedy("build it again with the etprof of this version");
+  }
+  try {
+    const nlohmann::json info = nlohmann::json::parse(text);
+    static_cast<void>(info.at("isa"));  // other programs may print JSON, too
+    return info.get<protocol::Ready>();
+  } catch (const nlohmann::json::exception&) {
+    throw Error(ExitCode::kBadInput,
+                "does not say what the CPU has: it is not an etprof-runner of this version")
+        .InFile(runner)
+        .Remedy("build it again");
+  }
+}
+
+MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progress) {
+  if (!options.cpus.empty()) CheckCpus(options.cpus);
+  const std::unique_ptr<Device> device = Open(options.device, options.use, progress);
+  const DeviceProperties properties = device->Properties();
+  ExperimentConfig experiment;
+  experiment.runner = options.runner;
+  if (options.runner.empty()) experiment.runner = RunnerFor(*device, properties);
+  experiment.exec_wrapper = SplitCommand(options.exec_wrapper);
+
+  Interruption interruption;
+  interruption.requested = [&progress] { return progress.Interrupted(); };
+  device->SetInterrupted(interruption.requested);
+  PeaksRequest request;
+  request.start = MakeRunnerCommand(*device, properties, experiment);
+  if (!options.cpus.empty()) request.start.cpus = ResolveCpus(options.cpus, properties);
+  request.threads = options.threads;
+  request.cpus = options.cpus;
+  request.isa = options.isa;
+  DeviceLock lock(*device, "peaks", progress);
+  lock.Acquire();
+  if (!options.use.power_mode.empty()) device->SetPowerMode(options.use.power_mode);
+  try {
+    return {MeasurePeaksByRunner(*device, request, interruption, 120), device->Name(),
+            IsEmulated(experiment, properties)};
+  } catch (const WorkerFailure& failure) {
+    if (failure.kind() == WorkerFailure::Kind::kInterrupted)
+      throw Error(ExitCode::kInterrupted, "interrupted");
+    // The request was refused (an unknown feature, CPUs that do not exist), or the runner is not an
+    // etprof-runner.
+    const bool refused = failure.kind() == WorkerFailure::Kind::kRefused;
+    throw Error(refused ? ExitCode::kBadInput : ExitCode::kDeviceFailed, failure.what())
+        .InFile(experiment.runner.string());
+  }
+}
+
+}  // namespace etprof

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/terminal/progress.h"
+#include "device/device.h"
+#include "measure/config/config.h"
+#include "protocol/messages.h"
+#include "protocol/peaks.h"
+
+namespace etprof {
+
+// Placeholder in the help for values that are commands.
+inline constexpr std::string_view kCommandLine = "\"CMD ..\"";
+inline constexpr std::string_view kDeviceHelp =
+    "Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)";
+
+// Options of the connection to a device.
+struct DeviceReach {
+  bool keep = false;
+  double wait_seconds = 60;  // how long to wait for a device whose connection broke
+  std::string power_mode;    // empty: the configuration's, or none
+
+  static void Describe(auto& v) {
+    using R = DeviceReach;
+    v("wait_for_device", &R::wait_seconds,
+      {.meaning = "Seconds to wait for a lost device to reconnect (default: 60)",
+       .least = 0,
+       .most = 1e6,
+       .value = "S"});
+    v("keep", &R::keep, {.meaning = "Keep the run's folder on the device"});
+    v("power_mode", &R::power_mode,
+      {.meaning = "Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the "
+                  "end (docs/concepts/power.md)",
+       .choices = "unconstrained-boost|app-developer",
+       .value = "MODE"});
+  }
+};
+// Options of a measurement on a device.
+struct DeviceUse : DeviceReach {
+  std::optional<double> max_temp, max_temp_wait, wait_minutes;
+
+  static void Describe(auto& v) {
+    using U = DeviceUse;
+    DeviceReach::Describe(v);
+    v("max_temp", &U::max_temp,
+      {.meaning = "Maximum temperature in degrees Celsius: before each round, wait until the skin (the "
+                  "hottest CPU sensor if there is none for the skin) is below it",
+       .least = 0,
+       .most = 150,
+       .value = "C"});
+    v("max_temp_wait", &U::max_temp_wait,
+      {.meaning = "Maximum seconds to wait for cooling before each round, and six times that in total "
+                  "(default: 300)",
+       .least = 0,
+       .most = 1e6,
+       .value = "S"});
+    v("wait_minutes", &U::wait_minutes,
+      {.meaning = "Maximum minutes to wait, before the measurement begins, for a device that is hot or busy "
+                  "(default: 0)",
+       .least = 0,
+       .most = 1e4,
+       .value = "MIN"});
+  }
+};
+
+// Opens the device; slow steps are reported as messages of device `place` in `progress`, which must outlive
+// the device. Throws as OpenDevice.
+std::unique_ptr<Device> Open(const std::string& name, const DeviceReach& use, WorkflowProgress& progress,
+                             std::size_t place = 0);
+
+// Returns etprof-runner for a device: $ETPROF_RUNNER; for this machine the one next to etprof; for other
+// devices the one in the bundle that `etprof build` made for them. Throws Error (kBadInput) if it does not
+// exist.
+std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties);
+// Returns the context for reading a configuration on a device. The default runner is empty if there is none,
+// since every experiment may name its own.
+ConfigContext ContextFor(const Device& device, const DeviceProperties& properties);
+
+// Asks etprof-runner for the CPU features of a device, which come from cpuinfo, as XNNPACK's own choices do,
+// and for the libraries that it maps.
+// `given_runner` is a path on this machine; empty: RunnerFor the device. `exec_wrapper` is the command that
+// starts the runner. Throws Error: kBadInput for a runner that does not exist or is not an etprof-runner,
+// kDeviceFailed for one that does not run.
+protocol::Ready AskRunner(Device& device, const std::string& given_runner, const std::string& exec_wrapper);
+
+// Options for measuring the peaks of a device: its memory bandwidth and arithmetic throughput.
+struct PeaksOptions {
+  std::string device = "local";
+  DeviceReach use;
+  std::string isa, cpus, runner, exec_wrapper;  // empty: no mask, any CPU, RunnerFor the device, no wrapper
+  int threads = 1;
+
+  static void Describe(auto& v) {
+    using O = PeaksOptions;
+    v("threads", &O::threads,
+      {.meaning = "Number of threads (default: 1)", .least = 1, .most = kMaxThreads, .value = "N"});
+    v("isa", &O::isa, {.meaning = "Disable these CPU features, as `--vs isa=` takes them", .value = "MASK"});
+    v("cpus", &O::cpus, {.meaning = "Run on these CPUs only: 0,2-3, 0x80, big", .value = "CPUS"});
+    v("device", &O::device, {.meaning = kDeviceHelp, .value = "DEVICE"});
+    v.Flat(&O::use);
+    v("runner", &O::runner, {.meaning = "Path of the device's etprof-runner", .value = "PATH"});
+    v("exec_wrapper", &O::exec_wrapper,
+      {.meaning = "Command that starts the runner, such as an emulator on the device",
+       .value = kCommandLine});
+  }
+};
+struct MeasuredPeaks {
+  protocol::Peaks peaks;
+  std::string device;
+  bool emulated = false;
+
+  static void Describe(auto& v) {
+    DescribeSchemaVersion(v);
+    v("device", &MeasuredPeaks::device, {.meaning = "as `--device` takes it"});
+    v("emulated", &MeasuredPeaks::emulated, {.meaning = "the CPU: its times mean nothing"});
+    v.Flat(&MeasuredPeaks::peaks);
+  }
+};
+// Throws Error (kUsage, kBadInput, kDeviceFailed, kInterrupted).
+MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progress);
+
+}  // namespace etprof

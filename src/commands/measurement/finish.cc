@@ -1,0 +1,101 @@
+#include "commands/measurement/finish.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "commands/analyze/analyze.h"
+#include "commands/analyze/report.h"
+#include "commands/analyze/validate.h"
+#include "core/file/file.h"
+
+namespace etprof {
+namespace {
+
+// Whether a ladder has no usable result: the CPU's full feature level failed, or fewer than two levels were
+// measured.
+bool LadderFailed(const Ladder& ladder) {
+  const std::size_t top = ladder.levels.size() - 1;
+  std::size_t measured = 0;
+  for (std::size_t l = 0; l <= top; ++l) measured += ladder.Measured({l, 0}) ? 1U : 0U;
+  bool full_level_failed = false;
+  for (std::size_t t = 0; t < ladder.threads.size(); ++t)
+    full_level_failed = full_level_failed || !ladder.Measured({top, t});
+  return full_level_failed || measured < 2;
+}
+
+bool HasResults(const Measured& device) {
+  return device.measured && !(device.run && device.run->status == RunData::Status::kFailed);
+}
+
+std::optional<Error> FindBroken(const std::filesystem::path& folder) {
+  const Validation found = ValidateRun(folder.string());
+  const auto broken = std::ranges::find(found.findings, Finding::Severity::kBroken, &Finding::severity);
+  if (broken == found.findings.end()) return std::nullopt;
+  return Error(ExitCode::kDeviceFailed, fmt::format("is broken after the measurement was resumed: {}: {}",
+                                                    broken->file, broken->problem))
+      .InFile(folder.string())
+      .Remedy(fmt::format("run `etprof validate {}` to see all that is broken", folder.string()));
+}
+
+}  // namespace
+
+ExitCode FinishedMeasurement::exit_code() const {
+  if (problems.empty()) return ExitCode::kDone;
+  const ExitCode first = problems.front().error.exit_code();
+  const bool alike = std::ranges::all_of(
+      problems, [first](const DeviceProblem& problem) { return problem.error.exit_code() == first; });
+  return alike ? first : ExitCode::kDeviceFailed;
+}
+
+std::vector<Error> FindFailedExperiments(const RunData& run) {
+  std::vector<Error> failed;
+  for (const ExperimentData& data : run.experiments) {
+    if (!data.error.empty())
+      failed.emplace_back(ExitCode::kDeviceFailed,
+                          fmt::format("experiment `{}` failed: {}", data.label, data.error));
+  }
+  return failed;
+}
+
+std::vector<DeviceProblem> FindProblems(const std::vector<Measured>& devices, bool several) {
+  std::vector<DeviceProblem> problems;
+  for (const Measured& device : devices) {
+    const std::string name = several ? device.device : "";
+    if (device.error) problems.push_back({name, *device.error});
+    if (!device.run) continue;
+    for (Error& error : FindFailedExperiments(*device.run)) problems.push_back({name, std::move(error)});
+  }
+  return problems;
+}
+
+FinishedMeasurement FinishMeasurement(const std::vector<Measured>& devices, bool several, bool resumed) {
+  FinishedMeasurement finished;
+  finished.problems = FindProblems(devices, several);
+  std::vector<Report> reports;
+  for (const Measured& device : devices) {
+    if (!HasResults(device)) continue;
+    try {
+      reports.push_back(AnalyzeRunDirectory(ShortestPath(device.config.output_root)));
+    } catch (const Error& error) {
+      if (!several) throw;
+      finished.problems.push_back({device.device, error});
+    }
+  }
+  if (several && !reports.empty()) {
+    finished.devices_report = AssembleDevices(std::move(reports));
+    finished.devices_folder = WriteDevices(*finished.devices_report, "");
+  } else if (!reports.empty()) {
+    finished.report = std::move(reports.front());
+    if (finished.report->ladder && !LadderFailed(*finished.report->ladder)) finished.problems.clear();
+  }
+  if (!resumed || !finished.problems.empty()) return finished;
+  for (const Measured& device : devices) {
+    if (std::optional<Error> broken = FindBroken(ShortestPath(device.config.output_root)))
+      finished.problems.push_back({several ? device.device : "", *std::move(broken)});
+  }
+  return finished;
+}
+
+}  // namespace etprof

@@ -1,0 +1,499 @@
+#include "commands/measurement/measure.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <latch>
+#include <set>
+#include <utility>
+
+#include "commands/analyze/analyze.h"
+#include "commands/analyze/report.h"
+#include "commands/measurement/locate.h"
+#include "commands/measurement/runtimes.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/parallel.h"
+#include "core/units.h"
+#include "device/bundle.h"
+#include "device/local/local.h"
+#include "format/program/read/data_file.h"
+#include "format/program/read/program_reader.h"
+#include "isa/ladder.h"
+#include "measure/conditions/check_device.h"
+#include "measure/config/device_groups.h"
+#include "measure/config/ladder_config.h"
+#include "measure/config/variant.h"
+#include "measure/measure.h"
+#include "measure/participants/emulation.h"
+#include "measure/store/run_files.h"
+
+namespace etprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+// --- jobs of the commands --------------------------------------------------------------------------------
+
+Config MakeJobConfig(const ProfileOptions& options, bool several, const Device& device,
+                     const DeviceProperties& properties) {
+  Config config = MakeProfileConfig(MakeExperimentConfig(options.measure, options.model, device, properties),
+                                    MakeVariants(options.vs, properties));
+  Apply(options.measure, config);
+  const fs::path folder = DefaultRunDirectory(options.model, properties.platform);
+  if (config.output_root.empty()) config.output_root = several ? folder.parent_path() : folder;
+  for (ExperimentConfig& experiment : config.experiments) {
+    if (several) experiment.devices = {device.Name()};
+  }
+  return config;
+}
+
+Config ReadConfig(const RunOptions& options, const ConfigContext& context) {
+  return options.text.empty() ? ReadConfig(fs::path(options.config), context)
+                              : ParseConfig(options.text, options.config, context);
+}
+
+Config MakeJobConfig(const RunOptions& options, const Device& device, const DeviceProperties& properties) {
+  Config config = ReadConfig(options, ContextFor(device, properties));
+  if (!options.only.empty()) KeepExperiments(config, options.only);
+  Apply(options.measure, config);
+  ApplyToExperiments(options.measure, config);
+  if (config.output_root.empty())
+    config.output_root = DefaultRunDirectory(config.experiments[0].model, RunPlatform(config, properties));
+  return config;
+}
+
+// Completes a configuration that was read before its device was known: experiments without a runner get the
+// device's etprof-runner.
+Config WithDefaultRunner(Config config, const Device& device, const DeviceProperties& properties) {
+  for (ExperimentConfig& experiment : config.experiments) {
+    if (experiment.runner.empty()) experiment.runner = RunnerFor(device, properties);
+  }
+  return config;
+}
+
+std::vector<isa::Level> LadderLevels(const protocol::IsaState& state) {
+  if (!state.can_mask) {
+    throw Error(ExitCode::kDeviceFailed, "features cannot be masked on this device: " + state.why_not)
+        .Remedy("without a mask there is only one level, which `etprof profile` measures");
+  }
+  const isa::FeatureSet detected(state.detected.begin(), state.detected.end());
+  std::vector<isa::Level> levels = isa::Ladder(isa::DetectArchitecture(detected), detected);
+  if (levels.size() < 2) {
+    throw Error(ExitCode::kUsage, fmt::format("this CPU has {} and nothing above it that XNNPACK asks for",
+                                              levels.front().name))
+        .Remedy("run `etprof profile` to measure the model as it is");
+  }
+  return levels;
+}
+
+Config MakeJobConfig(const LadderOptions& options, Device& device, const DeviceProperties& properties) {
+  const MeasureRequest& measure = options.measure;
+  const ExperimentConfig as_given = MakeExperimentConfig(measure, options.model, device, properties);
+  Config config = MakeLadderConfig(
+      as_given, LadderLevels(AskRunner(device, as_given.runner.string(), measure.exec_wrapper).isa));
+  Apply(measure, config);
+  if (!config.max_seconds && !config.launches) config.max_seconds = DefaultLadderSeconds(config);
+  if (config.output_root.empty())
+    config.output_root = DefaultRunDirectory(options.model, RunPlatform(config, properties) + "-isa");
+  return config;
+}
+
+Config MakeJobConfig(const VersionsOptions& options, const Device& device,
+                     const DeviceProperties& properties) {
+  const std::string model = options.programs.empty() ? options.model : options.programs.front().path.string();
+  Config config = MakeVersionsConfig(MakeExperimentConfig(options.measure, model, device, properties),
+                                     options.Versions(), options.programs);
+  Apply(options.measure, config);
+  if (config.output_root.empty())
+    config.output_root = DefaultRunDirectory(model, RunPlatform(config, properties) + "-versions");
+  return config;
+}
+
+fs::path DevicesFolder(const Config& config) {
+  if (!config.output_root.empty()) return config.output_root;
+  return DefaultRunDirectory(config.experiments.at(0).model, "any").parent_path();
+}
+
+std::string FileStem(const std::string& path) { return fs::path(path).stem().string(); }
+
+// --- measuring -------------------------------------------------------------------------------------------
+
+// The remedy for missing external weights: names the .ptd files next to the program.
+std::string DataRemedy(const fs::path& model) {
+  std::vector<std::string> beside;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(model.parent_path(), error)) {
+    if (entry.path().extension() == ".ptd") beside.push_back(entry.path().filename().string());
+  }
+  if (beside.empty()) return "give the .ptd that was exported with it: `--data FILE.ptd`";
+  std::ranges::sort(beside);
+  constexpr std::size_t kShown = 3;
+  const bool more = beside.size() > kShown;
+  if (more) beside.resize(kShown);
+  return fmt::format("give the .ptd that was exported with it: `--data FILE.ptd`; next to it {} {}{}",
+                     beside.size() == 1 ? "is" : "are", fmt::join(beside, ", "), more ? ", ..." : "");
+}
+
+// Gives the runner of each experiment the libraries of the ExecuTorch release that it asks for.
+void UseRuntimes(Device& device, Config& config, const std::function<void(const std::string&)>& progress) {
+  for (const ExperimentConfig& experiment : config.experiments) {
+    if (!experiment.executorch.empty()) RequireUsableRelease(experiment.executorch);
+  }
+  const std::unique_ptr<Device> this_machine = device.Name() == "local" ? nullptr : MakeLocalDevice();
+  for (ExperimentConfig& experiment : config.experiments) {
+    if (experiment.executorch.empty() || !experiment.runtime.empty()) continue;
+    if (!device.Properties().platform.starts_with("linux-")) {
+      throw Error(ExitCode::kUsage, "`executorch=` needs a device with Linux")
+          .Remedy("for other devices, build runners with those wheels, and compare `runner=` (etprof build)");
+    }
+    experiment.runtime = ExecutorchRuntime(experiment.executorch, this_machine ? *this_machine : device,
+                                           experiment.runner, progress);
+    // A bundle with the release's libraries is complete: it has the runner, too.
+    if (FindBundle(experiment.runtime / experiment.runner.filename()))
+      experiment.runner = experiment.runtime / experiment.runner.filename();
+    if (!IsVerifiedRelease(experiment.executorch)) {
+      experiment.runtime_warning = fmt::format(
+          "ExecuTorch {} was not tried with this etprof: all that is known is that it passed a self-test",
+          experiment.executorch);
+    }
+  }
+}
+
+// Makes the device's configuration and checks all that can be checked before the measurement.
+void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& state,
+               const std::function<void(const std::string&)>& progress) {
+  state.properties = device.Properties();
+  state.config = job.configure(device, state.properties);
+  UseRuntimes(device, state.config, progress);
+  state.platform = RunPlatform(state.config, state.properties);
+  MakePlan(state.config);
+  CheckFiles(state.config);
+  CheckExternalData(state.config);
+  if (!dry_run) return;
+  CheckForDevice(state.config, state.device, state.properties);
+  CheckMasks(state.config, state.properties);
+}
+
+class SeveralDevices {
+ public:
+  SeveralDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
+                 WorkflowProgress& progress)
+      : jobs_(jobs.jobs),
+        what_(jobs.what),
+        request_(request),
+        dry_run_(dry_run),
+        progress_(progress),
+        states_(jobs_.size()),
+        configured_(static_cast<std::ptrdiff_t>(jobs_.size())) {}
+
+  // Returns the state of every device, in the order of the jobs.
+  std::vector<Measured> Run() {
+    ThreadGroup threads;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (threads.Start([this, i] { RunOn(i); })) continue;
+      states_[i].device = jobs_[i].device;
+      states_[i].error = Error(ExitCode::kDeviceFailed, "the system starts no more threads")
+                             .Remedy("end other programs, raise `ulimit -u`, or name fewer devices at once");
+      configured_.count_down();
+    }
+    configured_.wait();
+    std::optional<Error> failed;
+    try {
+      NameFolders();
+    } catch (const std::exception& error) {
+      failed = ToError(error);
+    }
+    measure_ = !failed && !dry_run_;
+    may_measure_.count_down();
+    threads.Join();
+    if (failed) throw *failed;
+    return std::move(states_);
+  }
+
+ private:
+  template <typename Step>
+  static void Guarded(Measured& state, Step step) {
+    try {
+      step();
+    } catch (const std::exception& error) {
+      state.error = ToError(error);
+    }
+  }
+
+  // One thread handles a device from opening to closing: a process ends with the thread that started it
+  // (PR_SET_PDEATHSIG), and a connection may be reopened at any time.
+  void RunOn(std::size_t i) {
+    Measured& state = states_[i];
+    state.device = jobs_[i].device;
+    std::unique_ptr<Device> device;
+    Guarded(state, [&] {
+      progress_.State(i, "connecting");
+      device = Open(state.device, request_.use, progress_, i);
+      Configure(jobs_[i], dry_run_, *device, state,
+                [&](const std::string& text) { progress_.Message(i, text); });
+      // In a measurement on several devices, only devices that have power modes get one.
+      if (!state.config.power_mode.empty() && !state.properties.platform.starts_with("android")) {
+        progress_.Message(i, "has no power modes: it is measured as it is");
+        state.config.power_mode.clear();
+      }
+    });
+    configured_.count_down();
+    may_measure_.wait();
+    if (measure_ && !state.error) Guarded(state, [&] { MeasureOn(i, *device); });
+    if (measure_ || state.error)
+      progress_.State(i, state.Interrupted() ? "interrupted" : state.error ? "failed" : "done");
+    device.reset();
+  }
+
+  void MeasureOn(std::size_t i, Device& device) {
+    Measured& state = states_[i];
+    const fs::path manifest = state.config.output_root / kManifestFile;
+    const auto before = LastWriteTime(manifest);
+    try {
+      MeasureOptions options;
+      options.progress = progress_.ProgressOfDevice(i);
+      DeviceLock lock(device, what_, progress_, i);
+      state.run = MeasureConfig(state.config, lock, request_, progress_, options);
+      state.measured = true;
+    } catch (...) {
+      // If the device was lost, the launches measured before are stored.
+      const auto after = LastWriteTime(manifest);
+      state.measured = after && after != before;
+      throw;
+    }
+  }
+
+  // Gives a results directory to every device that could be reached.
+  void NameFolders() {
+    std::vector<DevicePlatform> places;
+    for (const Measured& state : states_) {
+      if (!state.error) places.push_back({state.device, state.platform});
+    }
+    const std::vector<std::string> folders = DeviceFolders(places);
+    std::size_t place = 0;
+    for (Measured& state : states_) {
+      if (state.error) continue;
+      const fs::path parent = DevicesFolder(state.config);
+      state.config.output_root = parent / folders[place++];
+      if (!request_.resume) continue;
+      // With other reachable devices, an earlier measurement may have named the folders differently.
+      if (Exists(state.config.output_root / kManifestFile)) continue;
+      if (const auto earlier = FindRunOfDevice(parent, state.device)) state.config.output_root = *earlier;
+    }
+  }
+
+  const std::vector<MeasureJob>& jobs_;
+  const std::string& what_;
+  const MeasureRequest& request_;
+  const bool dry_run_;
+  WorkflowProgress& progress_;
+  std::vector<Measured> states_;
+  std::latch configured_;      // counts down when a thread has configured its device or failed
+  std::latch may_measure_{1};  // counts down when the main thread has named the folders
+  bool measure_ = true;        // written before may_measure_ counts down
+};
+
+// The options live as long as the job.
+template <typename Options>
+MeasureJobs MakeJobOfOneDevice(const Options& options, const std::string& command) {
+  const auto configure = [&options](Device& on, const DeviceProperties& what) {
+    return MakeJobConfig(options, on, what);
+  };
+  return {{{options.measure.FirstDevice(), configure}}, false, command + " " + FileStem(options.model)};
+}
+
+}  // namespace
+
+std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device) {
+  std::vector<Variant> variants;
+  for (const std::string& spec : vs) variants.push_back(ParseVariant(spec));
+  const bool sme2 = std::ranges::any_of(
+      device.features, [](const std::string& feature) { return feature == "sme2" || feature == "SME2"; });
+  if (variants.empty() && sme2) variants.push_back(ParseVariant("isa=-sme,-sme2"));
+  return variants;
+}
+
+MeasureJobs MakeJobs(const ProfileOptions& options) {
+  const std::vector<std::string>& devices = options.measure.devices;
+  CheckDeviceNames(devices);
+  for (const std::string& spec : options.vs) ParseVariant(spec);
+  RequireValidRequest(options.measure);
+  MeasureJobs measure_jobs{{}, devices.size() > 1, "profile " + FileStem(options.model)};
+  for (const std::string& device : devices.empty() ? std::vector<std::string>{"local"} : devices) {
+    measure_jobs.jobs.push_back(
+        {device, [&options, several = measure_jobs.several](Device& on, const DeviceProperties& what) {
+           return MakeJobConfig(options, several, on, what);
+         }});
+  }
+  return measure_jobs;
+}
+
+MeasureJobs MakeJobs(const RunOptions& options) {
+  Config config = ReadConfig(options, {.default_runner = {}, .runner_of_device = true});
+  // If the configuration names several devices, each has its own folder, even if only one is selected now.
+  MeasureJobs measure_jobs{
+      {}, GroupByDevice(config, options.measure.devices).size() > 1, "run " + FileStem(options.config)};
+  if (!options.only.empty()) KeepExperiments(config, options.only);
+  for (DeviceGroup& group : GroupByDevice(config, options.measure.devices)) {
+    if (!measure_jobs.several) {
+      measure_jobs.jobs.push_back({group.device, [&options](Device& on, const DeviceProperties& what) {
+                                     return MakeJobConfig(options, on, what);
+                                   }});
+      break;
+    }
+    Apply(options.measure, group.config);
+    ApplyToExperiments(options.measure, group.config);
+    MakePlan(group.config);
+    measure_jobs.jobs.push_back({group.device,
+                                 [device_config = group.config](Device& on, const DeviceProperties& what) {
+                                   return WithDefaultRunner(device_config, on, what);
+                                 },
+                                 DevicesFolder(group.config)});
+  }
+  return measure_jobs;
+}
+
+MeasureJobs MakeJobs(const LadderOptions& options) {
+  RequireValidRequest(options.measure);
+  return MakeJobOfOneDevice(options, "isa");
+}
+
+MeasureJobs MakeJobs(const VersionsOptions& options) {
+  RequireValidRequest(options.measure);
+  options.RequireValid();
+  return MakeJobOfOneDevice(options, "versions");
+}
+
+std::vector<std::string> VersionsOptions::Versions() const {
+  return versions.empty() ? VerifiedReleases() : versions;
+}
+
+bool VersionsOptions::ExportsModel() const {
+  std::error_code none;
+  return fs::path(model).extension() != ".pte" && !fs::is_regular_file(model, none);
+}
+
+void VersionsOptions::RequireValid() const {
+  for (const std::string& version : versions) RequireUsableRelease(version);
+  if (versions.size() == 1 || std::set(versions.begin(), versions.end()).size() != versions.size()) {
+    throw Error(ExitCode::kUsage, "`--versions` needs at least two releases, each once")
+        .Remedy(fmt::format("leave it out for all: {}", fmt::join(VerifiedReleases(), ", ")));
+  }
+  if (!ExportsModel() && !(dtype.empty() && backend.empty())) {
+    throw Error(ExitCode::kUsage,
+                "`--dtype` and `--backend` are for a model that is exported, and this is a program")
+        .Remedy("give the model, as `etprof export --model` takes it");
+  }
+}
+
+bool Measured::Interrupted() const {
+  return (error && error->exit_code() == ExitCode::kInterrupted) ||
+         (run && run->status == RunData::Status::kInterrupted);
+}
+
+void CheckExternalData(const Config& config) {
+  std::set<std::pair<fs::path, fs::path>> checked;
+  for (const ExperimentConfig& experiment : config.experiments) {
+    if (!checked.emplace(experiment.model, experiment.data).second) continue;
+    std::vector<std::string> names;
+    try {
+      names = ExternalNames(ReadProgramFile(experiment.model));
+    } catch (const Error&) {
+      continue;  // the runner, which loads the program, reports the error
+    }
+    if (names.empty()) continue;
+    if (experiment.data.empty()) {
+      throw Error(ExitCode::kBadInput,
+                  fmt::format("has {} outside of it, in a .ptd", CountedText(names.size(), "weight")))
+          .InFile(experiment.model.string())
+          .Remedy(DataRemedy(experiment.model));
+    }
+    const std::vector<std::string> missing = FindMissing(ReadDataFile(experiment.data), names);
+    if (missing.empty()) continue;
+    throw Error(ExitCode::kBadInput, fmt::format("has not {} of {} that {} needs (\"{}\")", missing.size(),
+                                                 CountedText(names.size(), "weight"),
+                                                 experiment.model.filename().string(), missing.front()))
+        .InFile(experiment.data.string())
+        .Remedy(DataRemedy(experiment.model));
+  }
+}
+
+RunData MeasureConfig(const Config& config, DeviceLock& lock, const MeasureRequest& request,
+                      WorkflowProgress& progress, MeasureOptions options) {
+  Config with_runtimes = config;
+  UseRuntimes(lock.device(), with_runtimes, [&](const std::string& text) { progress.Message(0, text); });
+  options.resume = options.resume || request.resume;
+  options.counters = request.counters;
+  options.instructions = request.instructions;
+  options.emulator_plugin = ExecutablePath().parent_path() / "etprof-qemu-counts.so";
+  options.watch = request.watch;
+  options.values = request.values;
+  options.interrupted = [&progress] { return progress.Interrupted(); };
+  if (options.progress == nullptr) options.progress = progress.ProgressOfDevice(0);
+  options.etprof_version = ETPROF_VERSION;
+  options.wait_for_device_seconds = request.use.wait_seconds;
+  options.acquire_device = [&lock] { lock.Acquire(); };
+  return Measure(with_runtimes, lock.device(), options);
+}
+
+std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
+                                       WorkflowProgress& progress) {
+  const HistoryKeeper history(request.history);
+  std::vector<Measured> states;
+  const auto add_to_history = [&] {
+    for (Measured& state : states) {
+      if (state.run && state.run->status == RunData::Status::kComplete)
+        state.kept = history.Keep({state.run->folder.string()});
+    }
+  };
+  if (!jobs.several) {
+    const MeasureJob& job = jobs.jobs.front();
+    const std::unique_ptr<Device> device = Open(job.device, request.use, progress);
+    Measured& state = states.emplace_back();
+    state.device = job.device;
+    Configure(job, dry_run, *device, state, [&](const std::string& text) { progress.Message(0, text); });
+    if (dry_run) return states;
+    DeviceLock lock(*device, jobs.what, progress);
+    state.run = MeasureConfig(state.config, lock, request, progress, {});
+    state.measured = true;
+    add_to_history();
+    return states;
+  }
+  states = SeveralDevices(jobs, request, dry_run, progress).Run();
+  add_to_history();
+  const Measured& first = states.front();
+  const bool all_failed_alike = std::ranges::all_of(states, [&](const Measured& state) {
+    return state.error && !state.measured && state.error->Message() == first.error->Message();
+  });
+  const bool interrupted = std::ranges::any_of(states, &Measured::Interrupted);
+  if (all_failed_alike && !interrupted) throw *first.error;
+  return states;
+}
+
+std::vector<Measured> FindStoredRuns(const MeasureJobs& jobs, const MeasureRequest& request,
+                                     WorkflowProgress& progress) {
+  std::vector<Measured> states;
+  for (const MeasureJob& job : jobs.jobs) {
+    Measured& state = states.emplace_back();
+    state.device = job.device;
+    if (!jobs.several) {
+      const std::unique_ptr<Device> device = Open(job.device, request.use, progress);
+      state.properties = device->Properties();
+      state.config = job.configure(*device, state.properties);
+      MakePlan(state.config);
+    } else if (const auto run = FindRunOfDevice(job.folder, job.device)) {
+      state.config.output_root = *run;
+    } else {
+      state.error = Error(ExitCode::kBadInput, "has no run there")
+                        .InFile(job.folder.string())
+                        .Remedy("measure it: the same command without --analysis-only");
+      continue;
+    }
+    state.measured = true;
+  }
+  return states;
+}
+
+}  // namespace etprof

@@ -1,0 +1,168 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/measurement/device_lock.h"
+#include "commands/measurement/request.h"
+#include "device/tool.h"
+#include "measure/config/ladder_config.h"
+#include "measure/config/variant.h"
+#include "measure/measure.h"
+#include "measure/store/run_data.h"
+#include "report/devices.h"
+#include "report/ladder/ladder.h"
+
+namespace etprof {
+
+// A measurement on one device.
+struct MeasureJob {
+  std::string device;  // as --device takes it
+  // Makes the configuration when the device's properties are known; with several devices, in the thread of
+  // the device. Its output_root is the results directory, or with several devices the folder that holds them.
+  std::function<Config(Device&, const DeviceProperties&)> configure;
+  // For a configuration on several devices: the folder of the results directories, known before any device
+  // is.
+  std::filesystem::path folder = {};
+};
+struct MeasureJobs {
+  std::vector<MeasureJob> jobs;
+  bool several = false;   // each device has its own results directory, even if only one is selected now
+  std::string what = {};  // shown to those who wait for the device, as DeviceLock's `what`
+};
+
+// Options of `etprof profile`: a model, as it is or compared with variants.
+struct ProfileOptions {
+  MeasureRequest measure;
+  std::string model;
+  // Specs for ParseVariant; empty: on a device with SME2, a variant without SME2.
+  std::vector<std::string> vs;
+
+  static void Describe(auto& v) {
+    v("model", &ProfileOptions::model);
+    v("vs", &ProfileOptions::vs, {.one = true});
+    MeasureRequest::DescribeCommon(v);
+    MeasureRequest::DescribePrecision(v);
+    MeasureRequest::DescribeModel(v);
+    MeasureRequest::DescribeKind(v);
+    MeasureRequest::DescribeHistory(v);
+  }
+};
+// Options of `etprof run`: the experiments of a configuration file.
+struct RunOptions {
+  MeasureRequest measure;
+  std::string config;             // path of the configuration
+  std::string text;               // contents of the configuration, used instead of the file
+  std::vector<std::string> only;  // names of experiments; empty: all
+
+  static void Describe(auto& v) {
+    v("config", &RunOptions::config);
+    v("text", &RunOptions::text);
+    v("only", &RunOptions::only, {.meaning = "measure these experiments only", .one = true});
+    MeasureRequest::DescribeCommon(v);
+    MeasureRequest::DescribeKind(v);
+    MeasureRequest::DescribeHistory(v);
+  }
+};
+// Options of `etprof isa`: a model at every feature level of the CPU.
+struct LadderOptions {
+  MeasureRequest measure;
+  std::string model;
+
+  static void Describe(auto& v) {
+    v("model", &LadderOptions::model);
+    MeasureRequest::DescribeCommon(v);
+    MeasureRequest::DescribePrecision(v);
+    MeasureRequest::DescribeModel(v);
+    MeasureRequest::DescribeHistory(v);
+  }
+};
+// Options of `etprof versions`: a model with several ExecuTorch releases.
+struct VersionsOptions {
+  MeasureRequest measure;
+  std::string model;                          // a .pte, or what `etprof export --model` takes
+  std::vector<std::string> versions;          // empty: VerifiedReleases
+  std::string dtype, backend;                 // of the exports; empty: the exporter's default
+  std::vector<ReleaseProgram> programs = {};  // the exports by version; empty: the model is a .pte
+
+  std::vector<std::string> Versions() const;
+  bool ExportsModel() const;  // each release exports it: it is not a .pte
+  // Throws Error (kUsage) for versions, or options of exports, that are wrong.
+  void RequireValid() const;
+
+  static void Describe(auto& v) {
+    v("model", &VersionsOptions::model);
+    v("dtype", &VersionsOptions::dtype,
+      {.meaning = "Data type of the exports, as in `etprof export` (default: fp32)", .value = "TYPE"});
+    v("backend", &VersionsOptions::backend,
+      {.meaning = "Backend of the exports, as in `etprof export` (default: xnnpack)"});
+    v("versions", &VersionsOptions::versions,
+      {.meaning =
+           "ExecuTorch releases, each compared with the one before it (default: all that were verified)",
+       .one = true,
+       .value = "V,.."});
+    MeasureRequest::DescribeCommon(v);
+    MeasureRequest::DescribePrecision(v);
+    MeasureRequest::DescribeModel(v);
+    MeasureRequest::DescribeKind(v);
+    MeasureRequest::DescribeHistory(v);
+  }
+};
+// The variants of --vs. By default, a device with SME2 is measured with and without it.
+std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device);
+
+// Runs `etprof export` with these options. Throws Error (kInterrupted, and as RunTool).
+ToolResult RunExport(const std::vector<std::string>& options, const WorkflowProgress& progress);
+// Why it failed.
+std::string ExportFailure(const ToolResult& result);
+// Sets `programs` if the model is not a .pte: exports it with each release. Throws Error (kUsage as
+// RequireValid, kDeviceFailed for a release that cannot export it, kInterrupted).
+void ExportWithReleases(VersionsOptions& options, WorkflowProgress& progress);
+
+// Makes the jobs of a command. Throws Error (kUsage, kBadInput) for options that are known to be wrong before
+// a device is opened.
+MeasureJobs MakeJobs(const ProfileOptions& options);
+MeasureJobs MakeJobs(const RunOptions& options);
+MeasureJobs MakeJobs(const LadderOptions& options);
+MeasureJobs MakeJobs(const VersionsOptions& options);
+
+// State and result of the measurement on one device.
+struct Measured {
+  std::string device;
+  DeviceProperties properties;
+  std::string platform;
+  Config config;  // its output_root is the results directory
+  std::optional<RunData> run;
+  std::optional<Error> error;
+  bool measured = false;  // this call has written a results directory
+  HistoryUpdate kept;     // the result of adding the finished measurement to a history
+
+  bool Interrupted() const;
+};
+
+// Measures on all devices in parallel, each in its own thread from the first connection to the last. With
+// `dry_run` everything is checked and configured, but nothing is measured. If one of several devices fails,
+// its `error` is set and the others go on; the error is thrown if there is only one device, or if all devices
+// fail for the same reason before measuring. After Ctrl-C every device keeps what was measured. Completed
+// runs are added to the history that `request` names. Throws as HistoryKeeper.
+std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
+                                       WorkflowProgress& progress);
+
+// Finds the results directories of the last measurement. If there are several devices, no device is
+// contacted. A device without a results directory has an `error` (kBadInput).
+std::vector<Measured> FindStoredRuns(const MeasureJobs& jobs, const MeasureRequest& request,
+                                     WorkflowProgress& progress);
+
+// Throws Error (kBadInput) for a program with external weights if no .ptd, or one without these weights, was
+// given. Reads the programs, so call it once before measuring.
+void CheckExternalData(const Config& config);
+
+// Measures `config` on an open device after acquiring `lock`, which stays acquired. `config`, `request`, and
+// `progress` override the corresponding members of `options`.
+RunData MeasureConfig(const Config& config, DeviceLock& lock, const MeasureRequest& request,
+                      WorkflowProgress& progress, MeasureOptions options);
+
+}  // namespace etprof

@@ -1,0 +1,330 @@
+#include "commands/measurement/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/file/file.h"
+#include "core/json/json_members.h"
+#include "core/json/json_schema_of.h"
+#include "core/text/duration.h"
+#include "core/units.h"
+#include "core/views.h"
+#include "measure/config/config_keys.h"
+#include "measure/participants/emulation.h"
+#include "measure/schedule/forecast.h"
+#include "measure/schedule/schedule.h"
+
+namespace etprof {
+namespace {
+
+struct SecondsJson {
+  double least = 0;
+  std::optional<double> most;
+
+  static constexpr const char* kSchemaName = "seconds";
+  static void Describe(auto& v) {
+    v("at_least", &SecondsJson::least,
+      {.meaning = "about, of models whose runs take some milliseconds at most", .least = 0});
+    v("at_most", &SecondsJson::most, {.meaning = "null: there is no bound", .least = 0});
+  }
+};
+
+struct UnitJson {
+  const Unit& unit;
+  const ExperimentConfig& of;
+
+  static void Describe(auto& v) {
+    using J = const UnitJson&;
+    v("experiment", &ExperimentConfig::name, {.meaning = "its name in the configuration"});
+    v("label", [](J json) { return json.unit.label; }, {.meaning = "its name in reports"});
+    v("mode", &ExperimentConfig::mode, {.meaning = "`xnntrace`: a kernel-log run", .choices = kModes});
+    v("threads", [](J json) { return json.unit.threads; },
+      {.meaning = "of the runner's thread pool", .least = 1});
+    v("isa", &ExperimentConfig::isa, {.meaning = "empty: nothing is masked"});
+    v("cpus", &ExperimentConfig::cpu_affinity, {.meaning = "empty: any"});
+    v("period_ns", &ExperimentConfig::period, {.meaning = "0: back to back"});
+    v("runs", &ExperimentConfig::runs, {.meaning = "traced ones", .least = 1});
+    v("runner", &ExperimentConfig::runner,
+      {.meaning = "its path on this machine; empty: it depends on the device"});
+    v("model", &ExperimentConfig::model, {.meaning = "the path of the .pte"});
+  }
+};
+
+struct PlannedMeasurement {
+  const MeasureRequest& request;
+  const Measured& measured;
+  Plan plan;
+  Forecast forecast;
+
+  std::vector<std::string> TimeTexts() const;
+  std::vector<std::string> ExtraTimeTexts() const;
+
+  static constexpr const char* kSchemaName = "device";
+  static void Describe(auto& v) {
+    using P = const PlannedMeasurement&;
+    v("device", [](P planned) { return planned.measured.device; }, {.meaning = "as `--device` takes it"});
+    v("platform", [](P planned) { return RunPlatform(planned.measured.config, planned.measured.properties); },
+      {.meaning = "of the device"});
+    v("output_root", [](P planned) { return planned.measured.config.output_root; },
+      {.meaning = "the results directory"});
+    v("experiments",
+      [](P planned) {
+        return MapEach(planned.plan.units, [&](const Unit& unit) {
+          return UnitJson{unit, planned.measured.config.experiments[unit.experiment]};
+        });
+      },
+      {.meaning = "one for each number of threads", .some = true});
+    v("pairs", [](P planned) { return planned.plan.pairs; }, {.meaning = "of experiments that are compared"});
+    v("launches", [](P planned) { return planned.forecast.launches; },
+      {.meaning = "of each experiment that is measured for time"});
+    v("rounds", [](P planned) { return planned.forecast.rounds; },
+      {.meaning = "of a launch; 0 where it is sustained"});
+    v("precision", [](P planned) { return planned.measured.config.Precision(); },
+      {.meaning = "relative half-width asked for", .least = 0, .open = true});
+    v("seconds",
+      [](P planned) { return SecondsJson{planned.forecast.least_seconds, planned.forecast.most_seconds}; },
+      {.meaning = "that measuring takes"});
+    v("how", &PlannedMeasurement::TimeTexts, {.meaning = "how the seconds come about", .some = true});
+    v("besides", &PlannedMeasurement::ExtraTimeTexts, {.meaning = "what is not in the seconds"});
+  }
+};
+
+struct PlanOfDevices {
+  std::vector<PlannedMeasurement> devices;
+
+  PlanOfDevices(const std::vector<Measured>& measured, const MeasureRequest& request) {
+    for (const Measured& device : measured) {
+      if (device.error) continue;
+      Plan plan = MakePlan(device.config);
+      const Forecast forecast = MakeForecast(device.config, plan, device.properties);
+      devices.push_back({request, device, std::move(plan), forecast});
+    }
+  }
+
+  // The devices measure in parallel, so the slowest device determines the time.
+  SecondsJson Seconds() const {
+    SecondsJson seconds{0, 0};
+    for (const PlannedMeasurement& planned : devices) {
+      seconds.least = std::max(seconds.least, planned.forecast.least_seconds);
+      const std::optional<double>& most = planned.forecast.most_seconds;
+      seconds.most = seconds.most && most ? std::optional(std::max(*seconds.most, *most)) : std::nullopt;
+    }
+    return seconds;
+  }
+
+  static void Describe(auto& v) {
+    DescribeSchemaVersion(v);
+    v("seconds", &PlanOfDevices::Seconds,
+      {.meaning = "of the device that takes longest: they measure side by side"});
+    v("devices", &PlanOfDevices::devices, {.meaning = "that the configuration measures on", .some = true});
+  }
+};
+
+std::string RangeText(const Forecast::Range& range) {
+  if (range.least == range.most) return fmt::format("{}", range.least);
+  return fmt::format("{} to {}", range.least, range.most);
+}
+
+// The duration of the bursts: "10 launches x 7 rounds of bursts, 0.1 s a round".
+std::string BurstsText(const PlannedMeasurement& planned, int launches) {
+  return fmt::format("{} launches x {} of bursts, {} a round", launches,
+                     CountedText(static_cast<std::size_t>(planned.forecast.rounds.most), "round"),
+                     FormatEstimatedSeconds(planned.forecast.burst_seconds));
+}
+
+// The option or rule that sets the time limit.
+std::string LimitText(const PlannedMeasurement& planned) {
+  if (planned.measured.config.max_seconds) return "max_seconds";
+  const std::size_t pairs = std::max<std::size_t>(1, planned.plan.pairs.size());
+  return fmt::format("{} for each pair, {}",
+                     FormatEstimatedSeconds(planned.forecast.max_seconds / double(pairs)),
+                     planned.plan.pairs.empty() ? "and so without one" : CountedText(pairs, "pair"));
+}
+
+// Explains the estimated time; the first sentence is the answer.
+std::vector<std::string> PlannedMeasurement::TimeTexts() const {
+  const std::string bound = FormatEstimatedSeconds(forecast.max_seconds);
+  const std::string begun =
+      "a launch is begun only where it fits into that, as those before it tell; two are made in any case";
+  switch (forecast.kind) {
+    case Forecast::Kind::kStopRule:
+      return {fmt::format("at most {} ({})", bound, LimitText(*this)),
+              fmt::format("at the soonest after about {}, once the interval is within ±{:.3g}% ({})",
+                          FormatEstimatedSeconds(forecast.least_seconds), 100 * measured.config.Precision(),
+                          BurstsText(*this, *forecast.first_analysis_launches)),
+              begun};
+    case Forecast::Kind::kLaunchesInTime:
+      return {fmt::format("at most {} ({})", bound, LimitText(*this)),
+              fmt::format("about {} at least ({})", FormatEstimatedSeconds(forecast.least_seconds),
+                          BurstsText(*this, forecast.launches.most)),
+              begun};
+    case Forecast::Kind::kLaunches:
+      return {fmt::format("about {} at least ({})", FormatEstimatedSeconds(forecast.least_seconds),
+                          BurstsText(*this, forecast.launches.most)),
+              "no upper bound: launches were given, and no max_seconds"};
+    case Forecast::Kind::kSustained:
+      return {fmt::format("about {} ({} for {})", FormatEstimatedSeconds(forecast.least_seconds),
+                          FormatEstimatedSeconds(double(measured.config.sustained) / 1e9),
+                          forecast.timed == 1
+                              ? std::string("one experiment")
+                              : fmt::format("each of {} experiments, one after the other", forecast.timed))};
+    case Forecast::Kind::kNothingTimed:
+      return {"no upper bound: nothing is measured for time"};
+  }
+  return {};
+}
+
+// Adds the part of a limited time that is reserved for measuring the machine's peaks.
+void AddPeaksTime(const Forecast& forecast, std::vector<std::string>& words) {
+  if (forecast.peaks_seconds > 0)
+    words.push_back(fmt::format("about {} of it for the machine's peaks",
+                                FormatEstimatedSeconds(forecast.peaks_seconds)));
+  if (forecast.roofs > 0 && forecast.max_seconds > 0 &&
+      forecast.peaks_seconds < kSecondsPerPeaks * static_cast<double>(forecast.roofs))
+    words.push_back(fmt::format("too short for {} of the machine's peaks: only where time is left",
+                                CountedText(forecast.roofs, "measurement")));
+}
+
+// Steps that are not part of the estimated seconds.
+std::vector<std::string> PlannedMeasurement::ExtraTimeTexts() const {
+  const Config& config = measured.config;
+  std::vector<std::string> words;
+  if (forecast.traced > 0) {
+    words.push_back(CountedText(forecast.traced, "kernel-log run") + ", as long as the runs take");
+  }
+  if (request.counters) words.emplace_back("runs for the processor's counters");
+  if (request.instructions) words.emplace_back("runs whose instructions are counted");
+  if (request.watch) words.emplace_back("runs in which XNNPACK's calls are watched");
+  if (request.values) words.emplace_back("runs in which the operators' values are read");
+  if (forecast.roofs > 0 && forecast.max_seconds == 0)
+    words.push_back(CountedText(forecast.roofs, "measurement") + " of the machine's peaks");
+  if (config.wait_minutes > 0) {
+    words.push_back(fmt::format("waiting for a quiet and cool device, at most {} before it begins",
+                                FormatEstimatedSeconds(60 * config.wait_minutes)));
+  }
+  if (config.max_temp) {
+    words.push_back(fmt::format("waiting for {} °C or less, at most {} before each round", *config.max_temp,
+                                FormatEstimatedSeconds(config.max_temp_wait)));
+  }
+  words.emplace_back("starting and analysis");
+  return words;
+}
+
+std::string LaunchesText(const Forecast& forecast) {
+  switch (forecast.kind) {
+    case Forecast::Kind::kStopRule:
+      return fmt::format("{} to {} of each experiment, fewer (at least {}) where time is short",
+                         *forecast.first_analysis_launches, forecast.launches.most, forecast.launches.least);
+    case Forecast::Kind::kLaunchesInTime:
+      if (forecast.launches.most > forecast.launches.least)
+        return fmt::format("{} of each experiment, fewer (at least {}) where time is short",
+                           forecast.launches.most, forecast.launches.least);
+      [[fallthrough]];
+    case Forecast::Kind::kLaunches:
+    case Forecast::Kind::kSustained:
+      return fmt::format("{} of each experiment", forecast.launches.most);
+    case Forecast::Kind::kNothingTimed:
+      break;
+  }
+  return "none for time";
+}
+
+std::string RoundsText(const Forecast& forecast) {
+  if (forecast.rounds.most == 0) return "none: one burst after the other";
+  std::string words = RangeText(forecast.rounds) + " in a launch";
+  if (forecast.rounds.least < forecast.rounds.most) words += ", as many as time allows";
+  return words + "; of an executor_runner one long one";
+}
+
+// Recorded runs of each experiment. How many runs fit is only known once a run has been timed.
+std::string RunsText(const PlannedMeasurement& planned) {
+  if (planned.measured.config.sustained > 0) return "one after the other, as many as the time holds";
+  int traced = 0;
+  for (const ExperimentConfig& experiment : planned.measured.config.experiments)
+    traced = std::max(traced, experiment.runs);
+  return fmt::format(
+      "at least {} untraced of each experiment, then at least {} traced in each launch, {} traced in all "
+      "where time allows; fewer only where that does not fit",
+      kMinUntracedRuns, kMinTracedRuns, traced);
+}
+
+// Adds the distinct paths of one kind. If there are several, each is followed by the experiments that use it.
+void AddPaths(const PlannedMeasurement& planned, const char* name,
+              std::filesystem::path ExperimentConfig::*member, show::Facts& facts) {
+  std::vector<std::pair<std::string, std::string>> paths;  // each path with the labels of its experiments
+  for (const Unit& unit : planned.plan.units) {
+    const std::string path = ShortestPath(planned.measured.config.experiments[unit.experiment].*member);
+    if (path.empty()) continue;  // the path depends on a device that is not known yet
+    auto found = std::ranges::find(paths, path, &std::pair<std::string, std::string>::first);
+    if (found == paths.end()) found = paths.insert(found, {path, ""});
+    found->second += (found->second.empty() ? "" : ", ") + unit.label;
+  }
+  for (const auto& [path, labels] : paths)
+    facts.Add(name, paths.size() > 1 ? fmt::format("{} ({})", path, labels) : path);
+}
+
+show::Table ExperimentsTable(const PlannedMeasurement& planned) {
+  show::Table table{"experiments",
+                    "",
+                    {{"experiment", "experiment"},
+                     {"threads", "threads", true},
+                     {"isa", "isa"},
+                     {"cpus", "CPUs"},
+                     {"mode", "mode"},
+                     {"traced_runs", "traced runs", true}}};
+  for (const Unit& unit : planned.plan.units) {
+    const ExperimentConfig& experiment = planned.measured.config.experiments[unit.experiment];
+    table.rows.push_back({unit.label, show::Count{unit.threads},
+                          experiment.isa.empty() ? "all" : experiment.isa,
+                          experiment.cpu_affinity.empty() ? "any" : experiment.cpu_affinity, experiment.mode,
+                          show::Count{experiment.runs}});
+  }
+  return table;
+}
+
+show::Section DeviceSection(const PlannedMeasurement& planned) {
+  show::Facts facts{"plan", ""};
+  const auto add = [&](const char* name, std::string text) { facts.Add(name, std::move(text)); };
+  for (const UnitPair& pair : planned.plan.pairs)
+    add("compare", fmt::format("{} (baseline) with {}", pair.baseline_label, pair.candidate_label));
+  if (planned.plan.pairs.empty()) add("compare", "nothing: there is no pair");
+  add("launches", LaunchesText(planned.forecast));
+  if (planned.forecast.timed > 0) add("rounds", RoundsText(planned.forecast));
+  if (planned.forecast.timed > 0) add("runs", RunsText(planned));
+  std::vector<std::string> time = planned.TimeTexts();
+  AddPeaksTime(planned.forecast, time);
+  for (std::string& words : time) add("time", std::move(words));
+  for (std::string& words : planned.ExtraTimeTexts()) add("besides", std::move(words));
+  AddPaths(planned, "runner", &ExperimentConfig::runner, facts);
+  AddPaths(planned, "model", &ExperimentConfig::model, facts);
+  add("into", planned.measured.config.output_root.string());
+  return {planned.measured.device, show::Level::kUsual, {std::move(facts), ExperimentsTable(planned)}};
+}
+
+}  // namespace
+
+show::Document PlanDocument(const std::vector<Measured>& devices, const MeasureRequest& request) {
+  const PlanOfDevices plans(devices, request);
+  show::Document document;
+  document.title = "etprof run --dry-run";
+  document.section_kind = "device";
+  document.sections = MapEach(plans.devices, DeviceSection);
+  if (plans.devices.size() > 1) document.notes = {{"the devices measure at the same time"}};
+  return document;
+}
+
+nlohmann::ordered_json PlanJson(const std::vector<Measured>& devices, const MeasureRequest& request) {
+  return ToJson(PlanOfDevices(devices, request));
+}
+
+nlohmann::ordered_json DryRunSchema() {
+  return MakeSchema<PlanOfDevices>(
+      "`etprof run --dry-run --json`",
+      "What would be measured and how long it takes (docs/concepts/measurement.md).");
+}
+
+}  // namespace etprof

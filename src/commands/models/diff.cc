@@ -1,0 +1,201 @@
+#include "commands/models/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
+
+#include "commands/analyze/analyze.h"
+#include "commands/commands.h"
+#include "commands/terminal/show.h"
+#include "core/error.h"
+#include "core/file/sha256.h"
+#include "format/program/read/program_reader.h"
+#include "format/program/source/noise_budget.h"
+#include "format/xnnpack/operator_name.h"
+#include "show/subjects.h"
+
+namespace etprof {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct DiffedFile {
+  fs::path path;
+  std::string sha256;
+  Program program;
+  RecordedSources sources;
+  std::vector<const Profile*> profiles;
+  std::string measured;  // name of the experiment with the times; "": none yet
+
+  DiffInput Side() const { return {&program, sources.map ? &*sources.map : nullptr, profiles}; }
+};
+
+DiffedFile Read(const fs::path& path, std::vector<std::string>& warnings) {
+  DiffedFile file;
+  file.path = path;
+  file.program = ReadProgramFile(path);
+  file.sha256 = Sha256HexOfFile(path);
+  file.sources = ReadSources(file.program, path);
+  if (!file.sources.map)
+    warnings.push_back(file.sources.problem +
+                       ": its modules are not known, and operators are matched without them");
+  return file;
+}
+
+class RunTimes {
+ public:
+  RunTimes(std::array<DiffedFile, 2>& files, std::vector<std::string>& warnings)
+      : files_(files), warnings_(warnings) {}
+
+  void Read(const std::vector<std::string>& runs) {
+    std::size_t etdumps_read = 0;
+    for (const std::string& path : runs) {
+      RunData run = OpenRun({path}, "--run takes results directories, or two ETDumps");
+      const bool is_folder = !run.folder.empty();
+      if (!is_folder && etdumps_read == files_.size())
+        throw Error(ExitCode::kUsage, "`--run` takes two ETDumps at most")
+            .Remedy("give the baseline's and the candidate's, in this order");
+      for (ExperimentData& data : run.experiments) {
+        if (!is_folder) data.model = fs::absolute(files_[etdumps_read].path);
+        for (const DiffedFile& file : files_) {
+          if (is_folder && data.model_sha256 == file.sha256) data.model = fs::absolute(file.path);
+        }
+      }
+      reports_.push_back(MakeReport(std::move(run), {.tolerant = is_folder}));
+      for (std::size_t side = 0; side < files_.size(); ++side) {
+        if (is_folder || side == etdumps_read) AddTimes(reports_.back(), path, files_[side], is_folder);
+      }
+      etdumps_read += is_folder ? 0 : 1;
+    }
+    for (const DiffedFile& file : files_) {
+      if (!file.measured.empty() || runs.empty()) continue;
+      throw Error(ExitCode::kBadInput, fmt::format("no run measured {}", file.path.filename().string()))
+          .InFile(runs.front())
+          .Remedy("name the results directories that measured both programs, each with --run");
+    }
+  }
+
+ private:
+  // XNNPACK's operator names contain the data type that the operator computes in, "Convolution (NHWC, QS8,
+  // QC8W) IGEMM".
+  static bool HasType(const std::string& name, const OperatorTensors& tensors) {
+    const auto parsed = xnnpack::ParseOperatorName(name);
+    if (!parsed || parsed->data_types.empty() || tensors.outputs.empty()) return true;
+    std::string_view computes = parsed->data_types.front();
+    if (computes.starts_with('P')) computes.remove_prefix(1);  // packed
+    const std::string& type = tensors.outputs.front().type.name;
+    if (computes == "F32") return type == "fp32";
+    if (computes == "F16") return type == "fp16";
+    if (computes == "QS8") return type.find("int8") != std::string::npos;
+    return true;
+  }
+
+  // Whether the program may be the one that ran, which a bare ETDump does not say. If another program ran,
+  // only few operators match the nodes.
+  static bool MatchesProgram(const Profile& profile) {
+    std::size_t all = 0, mismatches = 0;
+    for (std::size_t op = 0; op < profile.operators.size(); ++op) {
+      const OperatorSource& source = profile.program->operators[op];
+      if (profile.operators[op].key.kind != SpanKind::kBackend || !source.graph) continue;
+      ++all;
+      const bool none = source.join == OperatorSource::Join::kNone && source.candidates.empty();
+      mismatches += none || !HasType(profile.operators[op].name, source.tensors) ? 1U : 0U;
+    }
+    return 5 * mismatches <= all;
+  }
+
+  // Takes the times of the first experiment that ran this file, with all its methods.
+  void AddTimes(const Report& report, const std::string& path, DiffedFile& file, bool by_hash) {
+    for (const ReportExperiment& experiment : report.experiments) {
+      const ExperimentData& data = report.run.experiments[experiment.index];
+      if (!experiment.profile || (by_hash && data.model_sha256 != file.sha256)) continue;
+      if (!experiment.profile->program) continue;
+      if (!experiment.profile->program->problem.empty())
+        throw Error(ExitCode::kBadInput, experiment.profile->program->problem)
+            .InFile(path)
+            .Remedy("give the .pte that ran as one of the two");
+      if (!by_hash && !MatchesProgram(*experiment.profile)) {
+        throw Error(ExitCode::kBadInput,
+                    fmt::format("the operators that ran are not those of {}", file.path.filename().string()))
+            .InFile(path)
+            .Remedy("give an ETDump of the baseline, then one of the candidate");
+      }
+      if (!file.measured.empty() && file.measured != data.name) {
+        warnings_.push_back(fmt::format("the times of {} are those of {}, not of {}",
+                                        file.path.filename().string(), file.measured, data.name));
+        return;
+      }
+      file.measured = data.name;
+      file.profiles.push_back(&*experiment.profile);
+    }
+  }
+
+  std::array<DiffedFile, 2>& files_;
+  std::vector<std::string>& warnings_;
+  std::deque<Report> reports_;  // they own the profiles
+};
+
+// The ratios that `etprof accuracy` left next to the programs, a property for each output that has one.
+void AddNoise(const std::array<DiffedFile, 2>& files, ProgramDiff& diff, std::vector<std::string>& warnings) {
+  for (std::size_t side = 0; side < files.size(); ++side) {
+    std::optional<NoiseBudget> noise;
+    try {
+      noise = ReadNoiseBudget(files[side].path, files[side].sha256);
+    } catch (const Error& error) {
+      warnings.emplace_back(error.what());
+    }
+    if (!noise) continue;
+    for (const OutputBudget& budget : noise->budgets) {
+      const auto method = std::ranges::find(diff.methods, budget.method, &MethodDiff::name);
+      if (method == diff.methods.end() || !budget.sqnr_db) continue;
+      const std::string name = fmt::format("output {}: signal to noise ({})", budget.output,
+                                           budget.device_sqnr_db ? "of the .pte" : "emulated");
+      auto property = std::ranges::find(method->properties, name, &ProgramProperty::name);
+      if (property == method->properties.end())
+        property =
+            method->properties.insert(method->properties.end(), {name, ProgramProperty::Unit::kText, {}, {}});
+      (side == 0 ? property->baseline : property->candidate) =
+          fmt::format("{:.1f} dB", budget.device_sqnr_db.value_or(*budget.sqnr_db));
+    }
+  }
+}
+
+}  // namespace
+
+DiffOfFiles DiffFiles(const DiffFilesOptions& options) {
+  DiffOfFiles result;
+  std::array<DiffedFile, 2> files = {Read(options.baseline, result.warnings),
+                                     Read(options.candidate, result.warnings)};
+  if (result.warnings.size() == 2 && result.warnings[0] == result.warnings[1]) result.warnings.pop_back();
+  RunTimes times(files, result.warnings);
+  times.Read(options.runs);
+  result.diff = DiffPrograms(files[0].Side(), files[1].Side());
+  result.diff.same_bytes = files[0].sha256 == files[1].sha256;
+  if (!result.diff.same_bytes) AddNoise(files, result.diff, result.warnings);
+  return result;
+}
+
+std::function<int()> DiffCommand(CLI::App& app) {
+  const auto parsed = std::make_shared<Parsed<DiffFilesOptions>>();
+  auto& [options, view] = *parsed;
+  AddOption(app, "baseline A.pte", options.baseline, "Baseline program (.pte)")->required();
+  AddOption(app, "candidate B.pte", options.candidate, "Candidate program (.pte)")->required();
+  AddOption(app, "--run RUN...", options.runs,
+            "Show each operator's time from this run: a results directory with both programs, one directory "
+            "for each, or an ETDump of A.pte and one of B.pte");
+  AddDocumentOptions(app, view, "Show the differences as JSON");
+  return [parsed] {
+    const auto& [given, shown] = *parsed;
+    const DiffOfFiles result = DiffFiles(given);
+    ShowDocument(show::MakeDiffDocument(result.diff, given.baseline.string(), given.candidate.string(),
+                                        result.warnings),
+                 shown, "");
+    return 0;
+  };
+}
+
+}  // namespace etprof

@@ -1,0 +1,86 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "commands/commands.h"
+#include "commands/measurement/locate.h"
+#include "commands/terminal/options.h"
+#include "core/error.h"
+#include "core/file/file.h"
+
+// Commands that are implemented in Python, since they need PyTorch or other Python packages.
+namespace etprof {
+namespace {
+
+// Tells the exporter, by environment variables, which programs to ask: this program for what is delegated,
+// and the runner next to it for what the .pte computes.
+void SetProgramVariables() {
+  const std::filesystem::path own = ExecutablePath();
+  ::setenv("ETPROF", own.c_str(), 0);
+  const std::filesystem::path runner = own.parent_path() / "etprof-runner";
+  if (Exists(runner)) ::setenv("ETPROF_RUNNER", runner.c_str(), 0);
+}
+
+// Replaces this process by `PythonProgram() -m MODULE ARGUMENTS...`. Does not return; throws Error
+// (kDeviceFailed) if Python cannot be started.
+[[noreturn]] void ExecPython(const std::string& module, const std::vector<std::string>& arguments) {
+  const std::optional<std::filesystem::path> root = CheckoutRoot();
+  const std::string python = PythonProgram(root);
+  const char* chosen = std::getenv("ETPROF_PYTHON");
+  if (root && (chosen == nullptr || *chosen == '\0')) {
+    const char* inherited = std::getenv("PYTHONPATH");
+    std::string path = (*root / "python").string();
+    if (inherited != nullptr && *inherited != '\0') path += std::string(":") + inherited;
+    ::setenv("PYTHONPATH", path.c_str(), 1);
+  }
+  SetProgramVariables();
+  std::vector<std::string> words = {python, "-m", module};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execvp(argv[0], argv.data());
+  throw Error(ExitCode::kDeviceFailed, std::string("could not be started: ") + std::strerror(errno))
+      .InFile(python)
+      .Remedy("run `script/bootstrap`");
+}
+
+// Passes all arguments on to Python, which defines the options and answers --help.
+std::function<int()> PassAllToPython(const char* module, CLI::App& app) {
+  app.prefix_command();
+  app.set_help_flag();
+  return [&app, module]() -> int { ExecPython(module, app.remaining()); };
+}
+
+}  // namespace
+
+std::function<int()> ExportCommand(CLI::App& app) { return PassAllToPython("etprof.export", app); }
+
+std::function<int()> AccuracyCommand(CLI::App& app) { return PassAllToPython("etprof.accuracy", app); }
+
+std::function<int()> FleetCommand(CLI::App& app) { return PassAllToPython("etprof.fleet", app); }
+
+std::function<int()> NewModelCommand(CLI::App& app) {
+  struct Parsed {
+    std::string name, output;
+  };
+  const auto parsed = std::make_shared<Parsed>();
+  AddOption(app, "name NAME", parsed->name, "Name of the model, as a Python module")->required();
+  AddOption(app, "--output DIR", parsed->output,
+            "Folder to create the package in (default: the current one)");
+  return [parsed]() -> int {
+    // "--" lets the name begin with a dash.
+    std::vector<std::string> words;
+    if (!parsed->output.empty()) words.push_back("--output=" + parsed->output);
+    words.insert(words.end(), {"--", parsed->name});
+    // The package's template is part of the Python package, whose tests cover it.
+    ExecPython("etprof.new_model", words);
+  };
+}
+
+}  // namespace etprof

@@ -1,0 +1,114 @@
+#include "commands/setup/devices.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "commands/commands.h"
+#include "commands/terminal/show.h"
+#include "commands/terminal/terminal_progress.h"
+#include "core/error.h"
+#include "core/parallel.h"
+#include "core/text/text.h"
+#include "device/adb/adb_devices.h"
+#include "device/open_device.h"
+#include "show/subjects.h"
+
+namespace etprof {
+
+namespace {
+
+// Adds the devices that adb lists to `names`, or to `unusable` if their state does not allow a survey.
+void AddListedByAdb(const DevicesOptions& options, const std::function<bool()>& interrupted,
+                    std::vector<std::string>& names, DevicesFound& unusable) {
+  try {
+    for (const AdbListing& listed : ListAdbDevices(options.answer_seconds, interrupted)) {
+      const std::string name = "adb:" + listed.serial;
+      if (listed.state == "device") {
+        AppendUnique(name, names);
+        continue;
+      }
+      DeviceSurvey device;
+      device.name = name;
+      device.problem = listed.state;
+      device.remedy = listed.remedy;
+      unusable.devices.push_back(std::move(device));
+    }
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::kInterrupted) throw;
+    unusable.notes.push_back("devices behind adb are not listed: " + error.Message());
+  }
+}
+
+std::vector<std::string> NamesToAsk(const DevicesOptions& options, const std::function<bool()>& interrupted,
+                                    DevicesFound& unusable) {
+  std::vector<std::string> names;
+  // With --clean and named devices, only the named devices are cleaned.
+  if (!options.clean || options.named.empty()) {
+    names.emplace_back("local");
+    AddListedByAdb(options, interrupted, names, unusable);
+  }
+  const bool adb_lists_any =
+      std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("adb:"); });
+  for (const std::string& name : options.named) {
+    if (name == "adb" && adb_lists_any) continue;
+    // A device that adb lists as offline may reconnect when it is asked.
+    std::erase_if(unusable.devices, [&](const DeviceSurvey& device) { return device.name == name; });
+    AppendUnique(name, names);
+  }
+  return names;
+}
+
+std::vector<DeviceSurvey> SurveyAll(const std::vector<std::string>& names, const SurveyOptions& options) {
+  std::vector<DeviceSurvey> devices(names.size());
+  ThreadGroup threads;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto ask = [&, i] {
+      try {
+        devices[i] = SurveyDevice(names[i], options);
+      } catch (const std::exception& error) {
+        devices[i].name = names[i];
+        devices[i].problem = error.what();
+      }
+    };
+    if (!threads.Start(ask)) ask();
+  }
+  threads.Join();
+  return devices;
+}
+
+}  // namespace
+
+DevicesFound FindDevices(const DevicesOptions& options, WorkflowProgress& progress) {
+  for (const std::string& name : options.named) CheckDeviceName(name);
+  const auto interrupted = [&progress] { return progress.Interrupted(); };
+  DevicesFound found;
+  const std::vector<std::string> names = NamesToAsk(options, interrupted, found);
+  std::vector<DeviceSurvey> asked = SurveyAll(names, {options.answer_seconds, options.clean, interrupted});
+  progress.StopWhenInterrupted();
+  found.devices.insert(found.devices.begin(), asked.begin(), asked.end());
+  return found;
+}
+
+namespace {
+
+int RunDevices(const DevicesOptions& options, const View& view) {
+  const DevicesFound found = WithProgress(FindDevices, options);
+  ShowDocument(show::MakeDeviceListDocument(found.devices, found.notes), view, found);
+  const bool failed = std::ranges::any_of(found.devices, [&](const DeviceSurvey& device) {
+    return !device.Reached() && std::ranges::find(options.named, device.name) != options.named.end();
+  });
+  return static_cast<int>(failed ? ExitCode::kDeviceFailed : ExitCode::kDone);
+}
+
+}  // namespace
+
+std::function<int()> DevicesCommand(CLI::App& app) {
+  const auto parsed = std::make_shared<Parsed<DevicesOptions>>();
+  auto& [options, view] = *parsed;
+  AddDescribedOptions(app, options);
+  AddDocumentOptions(app, view, "Show the devices as JSON");
+  return [parsed] { return RunDevices(parsed->options, parsed->view); };
+}
+
+}  // namespace etprof

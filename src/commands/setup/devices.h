@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands/terminal/progress.h"
+#include "device/survey.h"
+
+namespace etprof {
+
+struct DevicesOptions {
+  std::vector<std::string> named;  // in addition to this machine and the devices that adb lists
+  double answer_seconds = 10;      // devices that do not answer within this time are unreachable
+  bool clean = false;  // remove etprof's files from the devices in `named`, or from all if it is empty
+
+  static void Describe(auto& v) {
+    using O = DevicesOptions;
+    v("device", &O::named,
+      {.meaning = "Show this device, too: ssh:HOST, adb:SERIAL, adb:HOST:PORT. May be repeated",
+       .one = true,
+       .value = "DEVICE"});
+    v("clean", &O::clean,
+      {.meaning = "Remove what etprof left on the devices of --device, or on all that can be reached"});
+    v("timeout", &O::answer_seconds,
+      {.meaning = "Seconds to wait for a device's answer (default: 10)",
+       .least = 0.1,
+       .most = 3600,
+       .value = "S"});
+  }
+};
+
+struct DevicesFound {
+  std::vector<DeviceSurvey> devices;
+  std::vector<std::string> notes;  // why devices may be missing from the list
+
+  static void Describe(auto& v) {
+    DescribeSchemaVersion(v);
+    v("devices", &DevicesFound::devices,
+      {.meaning = "this machine, those that adb lists, and those that were named"});
+    v("notes", &DevicesFound::notes, {.meaning = "what could not be listed, and why"});
+  }
+};
+
+// Asks all devices at the same time. Throws Error (kUsage) for an invalid name, Error (kInterrupted).
+DevicesFound FindDevices(const DevicesOptions& options, WorkflowProgress& progress);
+
+}  // namespace etprof

@@ -1,0 +1,165 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/measurement/request.h"
+#include "core/json/json_members.h"
+#include "format/etdump/reader.h"
+#include "show/document.h"
+
+// Options that several commands share.
+namespace etprof {
+
+// Adds an option or a positional. `words` is its name and the name of its value: "--max-temp C".
+template <typename Value>
+CLI::Option* AddOption(CLI::App& app, const std::string& words, Value& value, const std::string& help,
+                       const auto&... checks) {
+  const std::size_t blank = words.find(' ');
+  CLI::Option* const option =
+      app.add_option(words.substr(0, blank), value, help)->type_name(words.substr(blank + 1));
+  (option->check(checks), ...);
+  return option;
+}
+
+// Allows to repeat an option, with one value each time.
+CLI::Option* AllowRepeats(CLI::Option* option);
+
+// Name of a percentage's value in the help.
+inline constexpr const char* kPercent = "P%";
+// Parses the value of an option: "2%" is 0.02. A change may be negative: the candidate then has to be better
+// by that much. A part is from 0 to 1. Absent for "". Throws Error (kUsage).
+enum class Percentage { kOfChange, kOfPart };
+std::optional<double> ReadPercentage(const std::string& option, const std::string& text,
+                                     Percentage of = Percentage::kOfChange);
+
+// The value of --csv without a name.
+inline constexpr const char* kDefaultTable = "usual";
+
+// How a result is shown on stdout.
+struct View {
+  std::string csv;            // table shown instead of the result; empty: none; may be kDefaultTable
+  std::string default_table;  // the command's table for kDefaultTable
+  std::string by;             // breakdown shown instead of the screen; empty: none
+  bool json = false, all = false, quiet = false;
+  std::map<std::string, std::string> files;  // files to write, keyed by the format's name; empty: not written
+
+  bool HasFiles() const;
+  std::string Table() const { return csv == kDefaultTable ? default_table : csv; }
+};
+// The parsed arguments of a command that shows one result.
+template <typename Options>
+struct Parsed {
+  Options options;
+  View view;
+};
+
+// Adds the options that show a report, whose default table is `csv`: --json with the help `json`,
+// --csv[=TABLE], an option for each file format (--html FILE, ...), --by, and --all.
+enum class ByOption { kNo, kYes };
+void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv,
+                    ByOption by = ByOption::kNo);
+// Adds the same options for any other document, but --csv TABLE requires a name, and there is no --by.
+// `of_nothing` are documents of empty results, which have every table that TABLE may name; empty: the tables
+// depend on the result.
+void AddDocumentOptions(CLI::App& app, View& view, const std::string& json,
+                        const std::vector<show::Document>& of_nothing = {});
+// The names of the options above: "--json", "--html", ..., "--csv", "--all".
+std::vector<std::string> ViewOptionNames();
+// Whether the option names a file for a document: "--html".
+bool IsDocumentFile(std::string_view option);
+// Throws Error (kUsage) for a table that only some reports have: only the measurement would show whether it
+// exists.
+void RequireReportTable(const View& view, bool several_devices);
+
+// Throws Error (kUsage), before the measurement, for a table that a document of an empty result does not
+// have.
+void RequireDocumentTable(const show::Document& of_nothing, const View& view);
+
+// The option's name: "--max-temp" for "max_temp".
+std::string OptionName(std::string_view key);
+// Sets the name of the option's value, its delimiter, and the options that it needs.
+CLI::Option* ConfigureOption(std::string_view key, const MemberInfo& about, CLI::Option* option,
+                             CLI::App& app);
+// Checks the range of a number, or the choices of a text.
+void AddValueCheck(const MemberInfo& about, bool whole, CLI::Option& option);
+
+// Adds an option for each member of `options` that is described with a meaning, which becomes the help.
+// Options that the command added itself only get their checks.
+template <Described Options>
+struct DescribedOptions {
+  CLI::App& app;
+  Options& options;
+
+  void operator()(std::string_view key, const auto& member, const MemberInfo& about = {}) {
+    auto& value = describe::MemberValue(member, options);
+    using Value = std::decay_t<decltype(value)>;
+    constexpr bool kWhole = std::is_same_v<Value, int> || std::is_same_v<Value, std::optional<int>> ||
+                            std::is_same_v<Value, std::vector<int>>;
+    CLI::Option* option = app.get_option_no_throw(OptionName(key));
+    if (option == nullptr && about.meaning.empty()) return;  // the command handles this member itself
+    const std::string help(about.meaning);
+    if constexpr (std::is_same_v<Value, bool>) {
+      if (option == nullptr) app.add_flag(OptionName(key), value, help);
+    } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::optional<double>>) {
+      about.percent ? AddPercent(OptionName(key), about, value) : Add(key, about, value, option, kWhole);
+    } else {
+      Add(key, about, value, option, kWhole);
+    }
+  }
+  void Flat(const auto& member) {
+    auto& within = describe::MemberValue(member, options);
+    DescribedOptions<std::decay_t<decltype(within)>> more{app, within};
+    std::decay_t<decltype(within)>::Describe(more);
+  }
+
+ private:
+  void Add(std::string_view key, const MemberInfo& about, auto& value, CLI::Option* option, bool whole) {
+    if (option == nullptr) {
+      option = ConfigureOption(key, about, app.add_option(OptionName(key), value, std::string(about.meaning)),
+                               app);
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::vector<std::string>>) {
+        if (key == "device") AllowRepeats(option);
+      }
+    }
+    AddValueCheck(about, whole, *option);
+  }
+  // "" means 0, unless the value is optional.
+  void AddPercent(const std::string& name, const MemberInfo& about, auto& value) {
+    const auto parse = [name, &value, of = about.most ? Percentage::kOfPart : Percentage::kOfChange](
+                           const std::string& text) {
+      const std::optional<double> percent = ReadPercentage(name, text, of);
+      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
+        value = percent.value_or(0);
+      } else {
+        value = percent;
+      }
+    };
+    app.add_option_function<std::string>(name, parse, std::string(about.meaning))->type_name(kPercent);
+  }
+};
+template <Described Options>
+void AddDescribedOptions(CLI::App& app, Options& options) {
+  DescribedOptions<Options> add{app, options};
+  Options::Describe(add);
+}
+
+// How commands that measure differ. Texts describe the defaults in their help.
+struct MeasureTexts {
+  std::string max_seconds, launches = "as many as the precision takes", threads, output_root;
+  bool several_devices = false;  // --device may be repeated
+  bool several_threads = true;   // --threads N,..
+};
+void SetMeasureTexts(const MeasureTexts& texts, CLI::App& app);
+
+// Adds --time-scale and --delegate-time-scale: the duration of a tick of the ETDumps' clocks.
+void AddTimeScaleOption(CLI::App& app, EtdumpOptions& etdump);
+
+// Adds other names of an option, hidden in --help: those of the SME2 profiling kit.
+void AddAlias(CLI::App& app, const std::string& names, CLI::Option* option);
+
+}  // namespace etprof

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "commands/measurement/measure.h"
+#include "commands/terminal/options.h"
+#include "core/json/json_members.h"
+#include "report/devices.h"
+#include "report/report.h"
+#include "report/suite/suite.h"
+#include "show/document.h"
+
+// Shows results on stdout. Every function throws Error (kDeviceFailed) if stdout cannot be written.
+namespace etprof {
+
+// The values that --by accepts: the names of show::ReportViews.
+std::vector<std::string> ByOptionNames();
+
+// Shows the screen, or what `view` selects instead. `more` is the path of the full report. Throws Error
+// (kUsage) for a table that does not exist.
+void ShowReport(const Report& report, const View& view, const std::string& more);
+void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more);
+// `document` is the document of the suite (show::MakeSuiteDocument).
+void ShowSuite(const SuiteReport& suite, const show::Document& document, const View& view);
+// Writes the document to the selected files. Unless one of them is stdout, also shows JSON if selected (from
+// `json`, else the document's), or the table view.csv, or the screen. Returns whether it showed any of these.
+bool ShowDocument(const show::Document& document, const View& view, const std::string& more,
+                  const std::function<void(std::ostream&)>& json = nullptr);
+// As above; the JSON has the members of `value`.
+template <Described T>
+void ShowDocument(const show::Document& document, const View& view, const T& value,
+                  const std::string& more = "") {
+  ShowDocument(document, view, more, [&](std::ostream& out) { WriteJson(value, 2, out); });
+}
+
+// Prints the path of a written file on a line of stdout, unless the file is stdout itself.
+void ShowFile(const std::filesystem::path& file);
+
+// MeasureOnDevices, with its progress on stderr.
+std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request,
+                                 bool dry_run = false);
+using ShowAnalysis = std::function<void(const Report&)>;
+// Measures, analyzes, and shows the result: the report of a single device by `show` (default: ShowReport).
+// Reports on stderr what went wrong, how to resume after Ctrl-C (`resume_command`), and what was added to a
+// history. Returns the exit code: FinishedMeasurement::exit_code, or kInterrupted.
+int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const View& view,
+                   const ShowAnalysis& show = nullptr,
+                   const std::string& resume_command = "the same command with --resume");
+// Shows earlier measurements (FindStoredRuns), or the plan of a dry run. Returns the exit code.
+int ShowStoredRuns(const std::vector<Measured>& devices, bool several, const View& view);
+int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, View view);
+int ReportInterruption(const RunData& run, const std::string& resume_command);
+
+// Reports the outcome of adding measurements to a history: lines on stderr. Returns the exit code: `code`, or
+// if that is kDone and a measurement could not be added, the error's.
+int ReportHistoryUpdates(const std::vector<HistoryUpdate>& kept, const std::string& file, int code);
+// Reports added measurements: lines go to `write`, notes to stderr.
+void ReportHistoryAdditions(const AddedToHistory& added,
+                            const std::function<void(const std::string&)>& write);
+}  // namespace etprof

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "commands/measurement/finish.h"
+#include "commands/measurement/plan.h"
+#include "commands/terminal/show.h"
+#include "commands/terminal/terminal.h"
+#include "commands/terminal/terminal_progress.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "core/text/escape.h"
+#include "core/units.h"
+#include "core/views.h"
+#include "measure/store/run_files.h"
+
+namespace etprof {
+namespace {
+
+// Reports errors, each with its device's name unless it already has it.
+void ReportProblems(const std::vector<DeviceProblem>& problems) {
+  for (const auto& [device, error] : problems) {
+    const bool named = device.empty() || error.file() == device || error.problem().starts_with(device + " ");
+    PrintError(error, named ? "" : device + ": ");
+  }
+}
+
+int ReportPartialResults(const std::vector<std::string>& folders, const char* view_command,
+                         const std::string& resume_command) {
+  PrintMessage("Interrupted. Partial results are in {}.\n  View:    etprof {} {}\n  Resume:  {}\n",
+               fmt::format("{}", fmt::join(folders, ", ")), view_command,
+               fmt::format("{}", fmt::join(folders, " ")), resume_command);
+  return static_cast<int>(ExitCode::kInterrupted);
+}
+
+int ReportInterruptions(const std::vector<Measured>& devices, const std::string& resume_command) {
+  std::vector<std::string> folders_with_results;
+  for (const Measured& device : devices) {
+    if (device.error && !device.Interrupted()) ReportProblems({{device.device, *device.error}});
+    if (device.measured) folders_with_results.push_back(ShortestPath(device.config.output_root));
+  }
+  if (!folders_with_results.empty())
+    return ReportPartialResults(folders_with_results, "report", resume_command);
+  PrintMessage("Interrupted before anything was measured\n");
+  return static_cast<int>(ExitCode::kInterrupted);
+}
+
+// Shows the report, then the problems. Returns the exit code.
+int ShowFinished(const FinishedMeasurement& finished, const View& view, const ShowAnalysis& show) {
+  if (finished.report) show(*finished.report);
+  if (finished.devices_report)
+    ShowDevicesReport(*finished.devices_report, view, ShortestPath(finished.devices_folder));
+  ReportProblems(finished.problems);
+  return static_cast<int>(finished.exit_code());
+}
+
+ShowAnalysis ShowsReport(const View& view) {
+  return
+      [&view](const Report& report) { ShowReport(report, view, (report.run.folder / kReportPage).string()); };
+}
+
+}  // namespace
+
+std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run) {
+  TerminalProgress progress(jobs.several ? MapEach(jobs.jobs, &MeasureJob::device)
+                                         : std::vector<std::string>());
+  return MeasureOnDevices(jobs, request, dry_run, progress);
+}
+
+int ReportInterruption(const RunData& run, const std::string& resume_command) {
+  return ReportPartialResults({ShortestPath(run.folder)}, "analyze", resume_command);
+}
+
+void ReportHistoryAdditions(const AddedToHistory& added,
+                            const std::function<void(const std::string&)>& write) {
+  using Added = HistoryFile::Added;
+  if (added.unknown_commit) {
+    PrintMessage(
+        "warning: Git does not know commit `{}` here. Its place is that of the measurement's time. Give "
+        "`--time` if that is wrong.\n",
+        EscapeToOneLine(added.commit));
+  }
+  for (const AddedToHistory::Run& run : added.runs) {
+    for (const std::string& clause : run.left_out) PrintMessage("note: {}: {}\n", run.path, clause);
+    for (const SeriesKey& series : run.of_other_operators) {
+      PrintMessage(
+          "warning: {}: Its commit has another run of `{}`, with other operators. If that was another model, "
+          "give the files different names: both are one series of the history.\n",
+          EscapeToOneLine(run.path), EscapeToOneLine(GetName(series)));
+    }
+    write(fmt::format("{}: {}", EscapeToOneLine(run.path),
+                      run.added == Added::kNew        ? "added to commit " + EscapeToOneLine(added.commit)
+                      : run.added == Added::kReplaced ? "replaced, since it has more launches now"
+                                                      : "already there, nothing added"));
+  }
+}
+
+int ReportHistoryUpdates(const std::vector<HistoryUpdate>& kept, const std::string& file, int code) {
+  std::int64_t all = 0;
+  for (const auto& [added, error] : kept) {
+    if (error) {
+      PrintError(*error);
+      if (code == 0) code = static_cast<int>(error->exit_code());
+    }
+    if (!added) continue;
+    ReportHistoryAdditions(*added, [](const std::string& line) { PrintMessage("{}\n", line); });
+    all = added->all;
+  }
+  if (all > 0) PrintMessage("{}: {}\n", file, CountedText(all, "measurement"));
+  return code;
+}
+
+int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const View& view,
+                   const ShowAnalysis& show, const std::string& resume_command) {
+  if (!show) RequireReportTable(view, jobs.several);
+  const std::vector<Measured> devices = MeasureAll(jobs, request);
+  if (std::ranges::any_of(devices, &Measured::Interrupted)) {
+    return jobs.several ? ReportInterruptions(devices, resume_command)
+                        : ReportInterruption(*devices.front().run, resume_command);
+  }
+  const int code = ShowFinished(FinishMeasurement(devices, jobs.several, request.resume), view,
+                                show ? show : ShowsReport(view));
+  return ReportHistoryUpdates(MapEach(devices, &Measured::kept), request.history.file, code);
+}
+
+int ShowStoredRuns(const std::vector<Measured>& devices, bool several, const View& view) {
+  return ShowFinished(FinishMeasurement(devices, several, false), view, ShowsReport(view));
+}
+
+int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, View view) {
+  if (std::ranges::any_of(devices, &Measured::Interrupted)) return ReportInterruptions(devices, "");
+  FinishedMeasurement planned;
+  planned.problems = FindProblems(devices, true);
+  ReportProblems(planned.problems);
+  const int code = static_cast<int>(planned.exit_code());
+  if (std::ranges::all_of(devices, [](const Measured& device) { return device.error.has_value(); }))
+    return code;
+  view.default_table = "experiments";
+  ShowDocument(PlanDocument(devices, request), view, "",
+               [&](std::ostream& out) { out << JsonText(PlanJson(devices, request), 2) << '\n'; });
+  return code;
+}
+
+}  // namespace etprof
