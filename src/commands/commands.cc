@@ -6,6 +6,13 @@
 
 namespace etprof {
 
+// The commands, each in its own file.
+CommandSetup AccuracyCommand, AnalyzeCommand, BisectCommand, BuildCommand, CheckCommand, CompareCommand,
+    CompletionCommand, DevicesCommand, DiffCommand, DoctorCommand, ExportCommand, FleetCommand,
+    GenerateCommand, HistoryCommand, InspectCommand, IsaCommand, KernelsCommand, NewModelCommand,
+    PeaksCommand, ProfileCommand, QuickTestCommand, RecoverCommand, ReferenceCommand, ReportCommand,
+    RunCommand, SuiteCommand, TraceCommand, ValidateCommand, VersionsCommand;
+
 const std::vector<CommandSpec>& AllCommands() {
   static const std::vector<CommandSpec> kCommands = {
       {"Measure", "profile", "Measure a model, alone or against variants, and show where its time goes",

@@ -8,14 +8,9 @@
 namespace etprof {
 
 // Adds a command's options to its CLI11 subcommand. Returns the function that runs the command after parsing;
-// that function returns the exit code and may throw Error. Each command has one in
-// commands/command_<name>.cc; commands implemented in Python share command_python.cc.
+// that function returns the exit code and may throw Error. Each command has one in its file, <Name>Command;
+// commands implemented in Python share models/python.cc.
 using CommandSetup = std::function<int()>(CLI::App&);
-CommandSetup AccuracyCommand, AnalyzeCommand, BisectCommand, BuildCommand, CheckCommand, CompareCommand,
-    CompletionCommand, DevicesCommand, DiffCommand, DoctorCommand, ExportCommand, FleetCommand,
-    GenerateCommand, HistoryCommand, InspectCommand, IsaCommand, KernelsCommand, NewModelCommand,
-    PeaksCommand, ProfileCommand, QuickTestCommand, RecoverCommand, ReferenceCommand, ReportCommand,
-    RunCommand, SuiteCommand, TraceCommand, ValidateCommand, VersionsCommand;
 
 // A row of the table of commands (commands/commands.cc).
 struct CommandSpec {
