@@ -11,7 +11,7 @@ CommandSetup AccuracyCommand, AnalyzeCommand, BisectCommand, BuildCommand, Check
     CompletionCommand, DevicesCommand, DiffCommand, DoctorCommand, ExportCommand, FleetCommand,
     GenerateCommand, HistoryCommand, InspectCommand, IsaCommand, KernelsCommand, NewModelCommand,
     PeaksCommand, ProfileCommand, QuickTestCommand, RecoverCommand, ReferenceCommand, ReportCommand,
-    RunCommand, SizesCommand, SuiteCommand, TraceCommand, ValidateCommand, VersionsCommand;
+    RunCommand, SuiteCommand, TraceCommand, ValidateCommand, VersionsCommand;
 
 const std::vector<CommandSpec>& AllCommands() {
   static const std::vector<CommandSpec> kCommands = {
@@ -42,8 +42,6 @@ const std::vector<CommandSpec>& AllCommands() {
        "etprof trace out_mobilenet_v3_small/runs/linux-x86_64", TraceCommand},
       {"Analyze", "kernels", "List the microkernels that ran, from kernel logs or from two variants",
        "etprof kernels out_toy_cnn/runs/mac --out kernels", KernelsCommand},
-      {"Analyze", "sizes", "Show the bytes of a results directory by file type",
-       "etprof sizes out_toy_cnn/runs/linux-x86_64", SizesCommand},
       {"Analyze", "validate", "Verify the integrity of a results directory",
        "etprof validate out_toy_cnn/runs/linux-x86_64", ValidateCommand},
       {"Analyze", "recover",
