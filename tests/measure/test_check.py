@@ -439,6 +439,11 @@ def test_one_message_for_what_makes_no_sense(bench):
     assert "not measured again" in refused(run, run, "--launches", "3")
     assert "is a third input" in refused(MODEL, MODEL, "--candidate", MODEL)
     assert "no such file" in refused(MODEL, bench.folder / "none.pte", code=BAD_INPUT)
+    # Nothing is measured of two equal sides; what could not be measured does not pass all the same.
+    assert "has no method `nowhere`" in refused(MODEL, MODEL, "--method", "nowhere", code=BAD_INPUT)
+    (bench.folder / "cut.pte").write_bytes(MODEL.read_bytes()[:1000])
+    assert "is cut short: 1000 of" in refused("cut.pte", "cut.pte", code=BAD_INPUT)
+    assert "none of the CPUs" in refused(MODEL, MODEL, "--cpus", "1023", code=BAD_INPUT)
     assert "no pair" in refused(run, code=BAD_INPUT)
     assert "no pair" in refused(bench.write([bench.experiment("alone")]), code=BAD_INPUT)
 

@@ -21,6 +21,9 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/text/text.h"
+#include "core/views.h"
+#include "format/program/read/program_reader.h"
+#include "measure/conditions/check_device.h"
 #include "measure/config/device_groups.h"
 #include "measure/config/variant.h"
 #include "measure/measure.h"
@@ -283,6 +286,20 @@ Config MakeCheckConfig(const CheckInputs& inputs, const MeasureRequest& measurem
 
 // --- measured now ----------------------------------------------------------------------------------------
 
+// Checks what a measurement would find out first, for a check that needs none. Throws Error (kBadInput) for
+// programs that cannot be read or lack the method, and as CheckForDevice and CheckMasks.
+void RequireMeasurable(const Config& config, const Device& device, const DeviceProperties& properties) {
+  for (const ExperimentConfig& experiment : config.experiments) {
+    const Program program = ReadProgramFile(experiment.model);
+    if (FindMethod(program, experiment.method) != nullptr) continue;
+    throw Error(ExitCode::kBadInput, fmt::format("has no method `{}`", experiment.method))
+        .InFile(experiment.model.string())
+        .Remedy(fmt::format("name one of: {}", fmt::join(MapEach(program.methods, &Method::name), ", ")));
+  }
+  CheckForDevice(config, device.Name(), properties);
+  CheckMasks(config, properties);
+}
+
 // Removes from the configuration the pairs whose variants are identical, and the experiments that are only in
 // such pairs. Returns those pairs, which need no measurement.
 std::vector<CheckPair> TakeEqualPairs(Config& config, const CheckLimits& limits, bool generate) {
@@ -402,9 +419,12 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
       inputs.kind == InputKind::kFolders ? "" : ModelId(config.experiments.back().model);
   if (options.generate) AtPlaces(config, options.tests, "--tokens");  // refuses models that it cannot measure
   std::vector<CheckPair> equal;
+  const Config whole = config;
   if (!config.launches) equal = TakeEqualPairs(config, options.limits, options.generate);
-  if (config.pairs.empty() && !equal.empty())
+  if (config.pairs.empty() && !equal.empty()) {
+    RequireMeasurable(whole, *device, device->Properties());
     return MakeUnmeasuredOutcome(std::move(equal), model_id, options, unpaired);
+  }
   if (!NeedsTiming(options.limits)) LimitToOneTrace(config);
   LimitTime(options, config);
   if (options.generate) config = AtPlaces(config, options.tests, "--tokens");

@@ -21,7 +21,7 @@
 namespace etprof {
 namespace {
 
-using D = stats::Distribution;
+using stats::Distribution;
 
 // Identifies the experiment of a row. Every table except the comparison begins with these columns.
 struct ExperimentCsvRow {
@@ -44,7 +44,7 @@ struct ExperimentCsvRow {
 };
 
 struct LatencyCsvRow : ExperimentCsvRow {
-  const D& of = experiment.latency;
+  const Distribution& of = experiment.latency;
 
   static void Describe(auto& v) {
     ExperimentCsvRow::Describe(v);
@@ -58,20 +58,22 @@ struct LatencyCsvRow : ExperimentCsvRow {
           kMs.WithMeaning("of the median, over launches"));
     };
     v("latency_from", [](L row) { return row.experiment.LatencySource(); }, kLatencySource);
-    v("runs", &D::n, {.meaning = kRunsOfLatency});
-    v("median_ms", &D::p50, kMs.WithMeaning(kMedianOfLatency));
-    v("mean_ms", &D::mean, kMs.WithMeaning(kMeanOfRuns));
-    v("sd_ms", &D::sd, kMs.WithMeaning(kSdOfRuns));
-    v("cv", &D::cv, {.meaning = kMeaningOfCv});
-    v("min_ms", &D::min, kMs.WithMeaning(kMinOfRuns));
-    v("max_ms", &D::max, kMs.WithMeaning(kMaxOfRuns));
-    v("p90_ms", &D::p90, kMs.WithMeaning(kP90OfRuns));
-    v("p95_ms", &D::p95, kMs.WithMeaning(kP95OfRuns));
-    v("p99_ms", &D::p99, kMs.WithMeaning(kP99OfRuns));
-    v("mad_ms", &D::mad, kMs.WithMeaning("median absolute deviation"));
-    v("trimmed_mean_5_ms", &D::trimmed_mean_5, kMs.WithMeaning("without the lowest and highest 5%"));
-    v("trimmed_mean_10_ms", &D::trimmed_mean_10, kMs.WithMeaning("without the lowest and highest 10%"));
-    v("outliers", &D::outliers, {.meaning = "outside Tukey's fences"});
+    v("runs", &Distribution::n, {.meaning = kRunsOfLatency});
+    v("median_ms", &Distribution::p50, kMs.WithMeaning(kMedianOfLatency));
+    v("mean_ms", &Distribution::mean, kMs.WithMeaning(kMeanOfRuns));
+    v("sd_ms", &Distribution::sd, kMs.WithMeaning(kSdOfRuns));
+    v("cv", &Distribution::cv, {.meaning = kMeaningOfCv});
+    v("min_ms", &Distribution::min, kMs.WithMeaning(kMinOfRuns));
+    v("max_ms", &Distribution::max, kMs.WithMeaning(kMaxOfRuns));
+    v("p90_ms", &Distribution::p90, kMs.WithMeaning(kP90OfRuns));
+    v("p95_ms", &Distribution::p95, kMs.WithMeaning(kP95OfRuns));
+    v("p99_ms", &Distribution::p99, kMs.WithMeaning(kP99OfRuns));
+    v("mad_ms", &Distribution::mad, kMs.WithMeaning("median absolute deviation"));
+    v("trimmed_mean_5_ms", &Distribution::trimmed_mean_5,
+      kMs.WithMeaning("without the lowest and highest 5%"));
+    v("trimmed_mean_10_ms", &Distribution::trimmed_mean_10,
+      kMs.WithMeaning("without the lowest and highest 10%"));
+    v("outliers", &Distribution::outliers, {.meaning = "outside Tukey's fences"});
     bound("interval_low_ms", &LatencyInterval::low);
     bound("interval_high_ms", &LatencyInterval::high);
     v("first_run_ms", [](L row) { return row.experiment.first_run; }, kMs.WithMeaning(kFirstRun));
@@ -128,12 +130,12 @@ struct OperatorCsvRow : ExperimentCsvRow {
         kMs.WithMeaning("`total_ms` over all runs of the common set: it adds up over operators"));
     v("pct_total", [](Of of) { return MaybePercent(of.row.total_self, of.experiment.groups.total); },
       {.meaning = kPercentOfMethod});
-    ms("p50_ms", &D::p50, kSelfMedian);
-    ms("p90_ms", &D::p90, kP90OfRuns);
-    ms("p99_ms", &D::p99, kP99OfRuns);
-    ms("min_ms", &D::min, kMinOfRuns);
-    ms("max_ms", &D::max, kMaxOfRuns);
-    ms("sd_ms", &D::sd, kSdOfRuns);
+    ms("p50_ms", &Distribution::p50, kSelfMedian);
+    ms("p90_ms", &Distribution::p90, kP90OfRuns);
+    ms("p99_ms", &Distribution::p99, kP99OfRuns);
+    ms("min_ms", &Distribution::min, kMinOfRuns);
+    ms("max_ms", &Distribution::max, kMaxOfRuns);
+    ms("sd_ms", &Distribution::sd, kSdOfRuns);
     v("cv", [](Of of) { return of.row.self.cv; }, {.meaning = kMeaningOfCv});
     v("layer", [](Of of) { return LayerName(of.profile(), of.row.op); }, {.meaning = kInnermostModule});
     v("source", [](Of of) { return SourceLineName(of.profile(), of.row.op); }, {.meaning = kSourceLine});
