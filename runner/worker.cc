@@ -193,7 +193,6 @@ class Worker {
 
   json Burst(const protocol::BurstRequest& request) {
     Model& model = RequireModel();
-    CheckBurst(request);
     StandAt(request.place);
     const CrashContext during("running '" + model.method_name() + "'", 4);
     int& bursts = bursts_[place_];

@@ -18,8 +18,6 @@ namespace {
 using executorch::aten::ScalarType;
 using executorch::aten::Tensor;
 
-constexpr std::int64_t kMostTokens = 1 << 24;
-
 // What a loaded method is to a step.
 enum class StepRole { kEncoder, kEmbedding, kDecoder };
 
@@ -142,12 +140,6 @@ std::int64_t NextChunk(const Model& model, std::int64_t left, std::int64_t chunk
   throw NoMethodTakes(wanted);
 }
 
-void CheckTokens(const char* name, std::int64_t tokens) {
-  if (tokens < 0 || tokens > kMostTokens) {
-    throw Error(ExitCode::kUsage, fmt::format("\"{}\" is {}: at most {}", name, tokens, kMostTokens));
-  }
-}
-
 std::vector<std::int64_t> TokensFrom(std::int64_t at, std::int64_t count, std::int64_t vocabulary) {
   std::vector<std::int64_t> tokens(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < tokens.size(); ++i)
@@ -191,9 +183,6 @@ std::int64_t TokenAt(std::int64_t position, std::int64_t vocabulary) {
 }
 
 void SetPlace(Model& model, const protocol::Place& place) {
-  CheckTokens("tokens", place.tokens);
-  CheckTokens("at", place.at);
-  if (place.tokens == 0) return;
   const std::vector<std::int64_t> tokens = TokensFrom(place.at, place.tokens, Vocabulary(model));
   if (place.method.empty()) {
     SetStep(model, tokens, place.at);
@@ -210,7 +199,6 @@ void SetPlace(Model& model, const protocol::Place& place) {
 }
 
 protocol::FillReply Fill(Model& model, const protocol::FillRequest& request) {
-  CheckTokens("upto", request.upto);
   if (model.state() != nullptr) model.state()->Reset();
   const std::int64_t start = MonotonicNow(), vocabulary = Vocabulary(model);
   protocol::FillReply reply;
@@ -240,10 +228,6 @@ protocol::ReferenceReply RunReference(Model& model, const protocol::FillRequest&
 }
 
 protocol::WalkReply Walk(Model& model, const protocol::WalkRequest& request) {
-  CheckTokens("prompt", request.prompt);
-  CheckTokens("generate", request.generate);
-  if (request.prompt == 0 || request.generate == 0)
-    throw Error(ExitCode::kUsage, "a walk has a prompt of 1 token and generates 1 token, at least");
   SavedState* const state = model.state();
   if (state != nullptr) state->Reset();
   protocol::WalkReply reply;

@@ -1,6 +1,5 @@
 #include "timing/burst.h"
 
-#include <fmt/format.h>
 #include <time.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <functional>
 #include <utility>
 
-#include "core/error.h"
 #include "machine/conditions.h"
 #include "timing/operator_clock.h"
 #include "timing/waiting.h"
@@ -17,22 +15,12 @@
 namespace etprof::runner {
 namespace {
 
-constexpr int kMaxRuns = 10'000'000;
-constexpr int kMaxOpeningRuns = 100'000;
-constexpr int kMaxTracedRuns = 100'000;  // 73 bytes per event: large models fill gigabytes before this
-constexpr std::int64_t kMaxTarget = 3'600'000'000'000;
-constexpr std::int64_t kMaxPeriod = 60'000'000'000;
-constexpr std::int64_t kLongRunInReadings =
-    5;  // a run of at least this multiple of a reading has a reading of its own
+// A run of at least this multiple of a reading has a reading of its own.
+constexpr std::int64_t kLongRunInReadings = 5;
 // Time of the runs that share a reading, as a multiple of the reading.
 constexpr std::int64_t kRunTimePerReading = 20;
 constexpr int kMaxRunsPerReading = 1000;
 constexpr std::int64_t kAbandonedCheckInterval = 1'000'000'000;
-
-void RequireAtMost(const char* name, std::int64_t value, std::int64_t maximum) {
-  if (value > maximum)
-    throw Error(ExitCode::kUsage, fmt::format("\"{}\" is {}: at most {}", name, value, maximum));
-}
 
 // Keeps the period: run k starts k periods after the first, or immediately if it is late.
 class Pace {
@@ -81,27 +69,8 @@ int RunsPerReading(std::int64_t reading_ns, std::int64_t spacing_ns) {
   return static_cast<int>(std::clamp<std::int64_t>(runs, 1, kMaxRunsPerReading));
 }
 
-void CheckBurst(const protocol::BurstRequest& request) {
-  RequireAtMost("min_opening", request.min_opening, kMaxOpeningRuns);
-  RequireAtMost("max_opening", request.max_opening, kMaxOpeningRuns);
-  RequireAtMost("min_runs", request.min_runs, kMaxRuns);
-  RequireAtMost("max_runs", request.max_runs, kMaxRuns);
-  RequireAtMost("traced_runs", request.traced_runs, kMaxTracedRuns);
-  RequireAtMost("target_ns", request.target_ns, kMaxTarget);
-  RequireAtMost("period_ns", request.period_ns, kMaxPeriod);
-  if (request.min_opening > request.max_opening) {
-    throw Error(ExitCode::kUsage, fmt::format("\"min_opening\" ({}) is above \"max_opening\" ({})",
-                                              request.min_opening, request.max_opening));
-  }
-  if (request.min_runs > request.max_runs) {
-    throw Error(ExitCode::kUsage, fmt::format("\"min_runs\" ({}) is above \"max_runs\" ({})",
-                                              request.min_runs, request.max_runs));
-  }
-}
-
 protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& request, bool is_first,
                               const std::function<bool()>& abandoned) {
-  CheckBurst(request);
   protocol::BurstReply reply;
   // Reserve all memory that the loops need.
   const auto reserve = [](std::size_t runs, auto&... columns) { (columns.reserve(runs), ...); };

@@ -20,10 +20,6 @@ bool IsStable(std::span<const std::int64_t> opening_ns);
 // `spacing_ns` the time from the start of one run to the start of the next without readings.
 int RunsPerReading(std::int64_t reading_ns, std::int64_t spacing_ns);
 
-// Refuses values that no measurement needs, and that would block the worker for hours or exhaust its memory.
-// Throws Error (kUsage) naming the field.
-void CheckBurst(const protocol::BurstRequest& request);
-
 // Runs one burst (messages.h). `is_first`: it is the first of the launch. `abandoned` is called between runs,
 // once a second; if it returns true, the process exits, since nobody waits for the result.
 protocol::BurstReply RunBurst(Model& model, const protocol::BurstRequest& request, bool is_first,

@@ -1,18 +1,13 @@
 #include "timing/count_operators.h"
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 
-#include "core/error.h"
 #include "inference/boundary_recorder.h"
 #include "machine/counter_source.h"
 #include "timing/recording.h"
 
 namespace etprof::runner {
 namespace {
-
-constexpr int kMaxCountedRuns = 10'000;
 
 // Mean counts of runs without a tracer. With a tracer the delegate names its operators after each call, which
 // takes 1.5% of the instructions of a small model, and varies between runs, since it allocates memory.
@@ -35,8 +30,6 @@ std::vector<double> CountUntraced(Model& model, int runs, CounterSource& counter
 
 protocol::CountersReply CountOperators(Model& model, const protocol::CountersRequest& request,
                                        const std::function<bool()>& abandoned) {
-  if (request.runs > kMaxCountedRuns || request.warmup > kMaxCountedRuns)
-    throw Error(ExitCode::kUsage, fmt::format("\"runs\" and \"warmup\" are at most {}", kMaxCountedRuns));
   protocol::CountersReply reply;
   for (int i = 0; i < request.warmup; ++i) {
     model.GiveInputs();

@@ -25,7 +25,6 @@
 namespace etprof::runner {
 namespace {
 
-constexpr int kMaxWatchedRuns = 1000;
 constexpr int kAttempts = 4;  // attempts per clean run
 // Maximum share of a run's time in which its threads waited for a processor.
 constexpr double kMaxWaitingShare = 0.01;
@@ -365,9 +364,6 @@ void NameCreated(const protocol::WatchReply& reply, protocol::MemoryReport& memo
 protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& request,
                                     std::unique_ptr<MemoryWatch> memory, protocol::MemoryReport loaded,
                                     const std::function<bool()>& abandoned) {
-  if (request.runs < 1 || request.runs > kMaxWatchedRuns || request.warmup > kMaxWatchedRuns)
-    throw Error(ExitCode::kUsage,
-                fmt::format("\"runs\" is 1 to {0}, \"warmup\" at most {0}", kMaxWatchedRuns));
   const auto run_unwatched = [&] {
     model.GiveInputs();
     model.Run();

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -142,8 +143,10 @@ struct Place {
 
   static constexpr const char* kSchemaName = "place";
   static void Describe(auto& v) {
-    v("tokens", &Place::tokens, {.meaning = "that one step takes: 1 decodes, more prefill", .least = 1});
-    v("at", &Place::at, {.meaning = "the position of the first one: so many tokens are in the cache"});
+    v("tokens", &Place::tokens,
+      {.meaning = "that one step takes: 1 decodes, more prefill", .least = 1, .most = kMaxTokens});
+    v("at", &Place::at,
+      {.meaning = "the position of the first one: so many tokens are in the cache", .most = kMaxTokens});
     v("method", &Place::method,
       {.meaning = "that runs, which gives a step its inputs: the embedding of tokens, or an encoder; absent: "
                   "the one that gives the step's logits",
@@ -223,6 +226,9 @@ struct LoadReply : MethodReply {
 };
 
 inline constexpr int kMaxBurstRuns = 100'000;
+// Limits beyond which a burst would block the worker for hours or exhaust its memory.
+inline constexpr MemberInfo kOpeningRuns{.most = 100'000};
+inline constexpr MemberInfo kRecordedRuns{.most = 10'000'000};
 
 // Requests a burst. It begins with opening runs, which are not recorded as latency, until the latency
 // stabilizes (or `max_opening` is reached). Untraced runs follow until both `min_runs` and `target_ns` are
@@ -241,18 +247,27 @@ struct BurstRequest {  // {"cmd": "burst"}
 
   static void Describe(auto& v) {
     v("min_opening", &BurstRequest::min_opening,
-      {.meaning = "least number of opening runs of a launch's first burst"});
-    v("max_opening", &BurstRequest::max_opening, {.meaning = "runs before the recorded ones, at most"});
-    v("min_runs", &BurstRequest::min_runs, {.meaning = "untraced runs, at least"});
-    v("target_ns", &BurstRequest::target_ns, {.meaning = "untraced runs take so long, at least"});
-    v("max_runs", &BurstRequest::max_runs, {.meaning = "untraced runs, at most"});
-    v("traced_runs", &BurstRequest::traced_runs, {.meaning = "runs with the tracer on"});
+      kOpeningRuns.WithMeaning("least number of opening runs of a launch's first burst"));
+    v("max_opening", &BurstRequest::max_opening,
+      kOpeningRuns.WithMeaning("runs before the recorded ones, at most"));
+    v("min_runs", &BurstRequest::min_runs, kRecordedRuns.WithMeaning("untraced runs, at least"));
+    v("target_ns", &BurstRequest::target_ns,
+      {.meaning = "untraced runs take so long, at least", .most = 3.6e12});
+    v("max_runs", &BurstRequest::max_runs, kRecordedRuns.WithMeaning("untraced runs, at most"));
+    // 73 bytes per event: large models fill gigabytes before this limit.
+    v("traced_runs", &BurstRequest::traced_runs, {.meaning = "runs with the tracer on", .most = 100'000});
     v("period_ns", &BurstRequest::period_ns,
-      {.meaning = "start runs this far apart (a camera's pace); 0: back to back"});
+      {.meaning = "start runs this far apart (a camera's pace); 0: back to back", .most = 60e9});
     v("place", &BurstRequest::place,
       {.meaning = "where its runs stand, and those that follow; their traces and their first run are the "
                   "place's own",
        .omit_if_empty = true});
+  }
+  static void Check(const BurstRequest& request) {
+    if (request.min_opening > request.max_opening)
+      throw std::invalid_argument("\"min_opening\" is above \"max_opening\"");
+    if (request.min_runs > request.max_runs)
+      throw std::invalid_argument("\"min_runs\" is above \"max_runs\"");
   }
 };
 
@@ -288,8 +303,8 @@ struct FillRequest {
   std::int64_t chunk = 1;
 
   static void Describe(auto& v) {
-    v("upto", &FillRequest::upto, {.meaning = "the number of tokens"});
-    v("chunk", &FillRequest::chunk, {.meaning = "tokens at once, at most", .least = 1});
+    v("upto", &FillRequest::upto, {.meaning = "the number of tokens", .most = kMaxTokens});
+    v("chunk", &FillRequest::chunk, {.meaning = "tokens at once, at most", .least = 1, .most = kMaxTokens});
   }
 };
 struct FillReply {

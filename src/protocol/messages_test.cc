@@ -116,9 +116,9 @@ std::string MessageProblem(const std::string& text) {
 TEST(Messages, RefuseNegativeAndTooLargeCounts) {
   EXPECT_THAT(MessageProblem<BurstRequest>(R"({"min_runs": -1})"),
               HasSubstr("\"min_runs\" must be at least 0"));
-  EXPECT_THAT(MessageProblem<BurstRequest>(R"({"max_runs": 2147483648})"),
-              HasSubstr("\"max_runs\" must be at most 2147483647"));
-  EXPECT_THAT(MessageProblem<BurstRequest>(R"({"target_ns": 9223372036854775808})"),
+  EXPECT_THAT(MessageProblem<Ready>(R"({"threads": 2147483648})"),
+              HasSubstr("\"threads\" must be at most 2147483647"));
+  EXPECT_THAT(MessageProblem<FillReply>(R"({"ns": 9223372036854775808})"),
               HasSubstr("at most 9223372036854775807"));
   EXPECT_THAT(MessageProblem<BurstRequest>(R"({"target_ns": 18446744073709551615})"), HasSubstr("at most"));
   EXPECT_TRUE(
@@ -133,6 +133,10 @@ TEST(Messages, RefuseNegativeAndTooLargeCounts) {
               HasSubstr("\"cpu_start\" must be at least 0"));
   EXPECT_THAT(MessageProblem<LoadRequest>(R"({"inputs": {"paths": [1]}})"),
               HasSubstr("in \"inputs\": \"paths\" must be a string"));
+  EXPECT_THAT(MessageProblem<BurstRequest>(R"({"max_runs": 2000000000})"),
+              HasSubstr("must be at most 10000000"));
+  EXPECT_THAT(MessageProblem<BurstRequest>(R"({"min_runs": 100001})"), HasSubstr("\"min_runs\" is above"));
+  EXPECT_THAT(MessageProblem<BurstRequest>(R"({"min_opening": 31})"), HasSubstr("\"min_opening\" is above"));
 }
 
 TEST(Messages, DistinguishAbsentInputs) {

@@ -87,12 +87,12 @@ struct WatchedTimeline {
 };
 
 struct WatchRequest {
-  int warmup = 2;  // uncounted runs before the counted ones
+  int warmup = 2;
   int runs = 5;
 
   static void Describe(auto& v) {
-    v("warmup", &WatchRequest::warmup, {.meaning = "runs before, not counted"});
-    v("runs", &WatchRequest::runs, {.meaning = "that count"});
+    v("warmup", &WatchRequest::warmup, {.meaning = "runs before, not counted", .most = 1000});
+    v("runs", &WatchRequest::runs, {.meaning = "that count", .least = 1, .most = 1000});
   }
 };
 
