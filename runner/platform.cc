@@ -10,25 +10,18 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <deque>
 #include <mutex>
 
 #include "core/error.h"
+#include "core/process/cpus.h"
+#include "core/sanitizer.h"
 #include "timing/operator_clock.h"
 
 #if defined(__linux__)
 #include <sched.h>
-#endif
-
-#if defined(__SANITIZE_ADDRESS__)
-#define ETPROF_ADDRESS_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ETPROF_ADDRESS_SANITIZER
-#endif
 #endif
 
 // The wheel exports these functions but has no header that declares them (ExecuTorch's
@@ -99,7 +92,7 @@ void OnAbort() {
   ::_exit(current_exit_code);
 }
 
-[[maybe_unused]] void OnCrash(int signal) {  // unused with AddressSanitizer
+void OnCrash(int signal) {
   WriteCrashMessage(signal == SIGBUS    ? "crashed (SIGBUS: a file was cut short while in use, or bad memory)"
                     : signal == SIGSEGV ? "crashed (SIGSEGV)"
                     : signal == SIGILL  ? "crashed (SIGILL: an instruction that this CPU lacks)"
@@ -119,7 +112,7 @@ void InstallPlatform(bool verbose) {
       nullptr, [] { OnAbort(); }, &Ticks, &TickRatio, &EmitLog, nullptr, nullptr, __FILE__));
   if (!accepted) throw Error(ExitCode::kDeviceFailed, "ExecuTorch refused etprof-runner's platform layer");
   executorch::runtime::runtime_init();
-#if !defined(ETPROF_ADDRESS_SANITIZER)  // AddressSanitizer reports crashes itself
+  if (kHasAddressSanitizer) return;  // it reports crashes itself
   // An alternative stack, so that a stack overflow can be reported, too.
   static std::array<char, 64 * 1024> stack;
   stack_t alternative{};  // the order of its fields differs between systems
@@ -130,7 +123,6 @@ void InstallPlatform(bool verbose) {
   action.sa_handler = &OnCrash;
   action.sa_flags = static_cast<int>(SA_ONSTACK | SA_RESETHAND);
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) ::sigaction(signal, &action, nullptr);
-#endif
 }
 
 std::vector<std::string> TakeLoggedErrors() {
@@ -172,35 +164,10 @@ int PoolThreads() {
 }
 
 void SetCpus(const std::string& cpus) {
-  const Error malformed = Error(ExitCode::kUsage, fmt::format("--cpus: '{}' is not a list of CPUs", cpus))
-                              .Remedy("write for example 0,2-3, or a mask such as 0x80");
 #if defined(__linux__)
   cpu_set_t set;
   CPU_ZERO(&set);
-  const auto number = [&](std::string_view text, int base) {
-    unsigned long long value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size()) throw Error(malformed);
-    return value;
-  };
-  if (cpus.starts_with("0x") || cpus.starts_with("0X")) {
-    const unsigned long long mask = number(std::string_view(cpus).substr(2), 16);
-    for (unsigned cpu = 0; cpu < 64; ++cpu) {
-      if ((mask >> cpu & 1) != 0) CPU_SET(cpu, &set);
-    }
-  } else {
-    for (std::size_t start = 0; start <= cpus.size();) {
-      const std::size_t comma = std::min(cpus.find(',', start), cpus.size());
-      const std::string_view item = std::string_view(cpus).substr(start, comma - start);
-      start = comma + 1;
-      const std::size_t dash = item.find('-');
-      const auto first = number(item.substr(0, dash), 10);
-      const auto last = dash == std::string_view::npos ? first : number(item.substr(dash + 1), 10);
-      if (last < first || last >= CPU_SETSIZE) throw Error(malformed);
-      for (auto cpu = first; cpu <= last; ++cpu) CPU_SET(cpu, &set);
-    }
-  }
-  if (CPU_COUNT(&set) == 0) throw Error(malformed);
+  for (const int cpu : ParseCpus(cpus)) CPU_SET(static_cast<unsigned>(cpu), &set);
   if (::sched_setaffinity(0, sizeof(set), &set) != 0) {
     throw Error(ExitCode::kDeviceFailed,
                 fmt::format("--cpus: cannot run on CPUs {}: {}", cpus, std::strerror(errno)))

@@ -32,8 +32,8 @@ int SetThreads(int threads);
 // The number of threads that SetThreads has set.
 int PoolThreads();
 
-// Restricts this process (and threads started later) to `cpus`: a list such as "0,2-3" or a taskset mask such
-// as "0x80". Throws Error (kUsage) for an invalid text, Error (kDeviceFailed) if the system refuses.
+// Restricts this process (and threads started later) to `cpus` (ParseCpus). Throws Error (kUsage) for an
+// invalid text, Error (kDeviceFailed) if the system refuses.
 void SetCpus(const std::string& cpus);
 
 }  // namespace etprof::runner

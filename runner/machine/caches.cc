@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <map>
 #include <string_view>
 
+#include "core/error.h"
+#include "core/process/cpus.h"
+#include "core/text/text.h"
 #include "machine/memory_kernels.h"
 
 #if defined(__linux__)
@@ -58,38 +60,23 @@ std::string FirstLine(const std::filesystem::path& file) {
   return line;
 }
 
-std::optional<std::int64_t> Number(std::string_view& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || value < 0) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return value;
-}
-
 // Parses a size such as "32K", "8M", "32768".
 std::int64_t ParseSize(std::string_view text) {
-  const std::optional<std::int64_t> number = Number(text);
-  if (!number || *number > (std::int64_t{1} << 32)) return 0;
-  if (text == "K") return *number * kKilo;
-  if (text == "M") return *number * kMega;
-  return text.empty() ? *number : 0;
+  const std::int64_t unit = text.ends_with('K') ? kKilo : text.ends_with('M') ? kMega : 1;
+  if (unit > 1) text.remove_suffix(1);
+  const auto number = AsNumber<std::uint32_t>(text);
+  return number ? *number * unit : 0;
 }
 
-// The number of `cpus` in a list such as "0-3,8".
-int CountCpusInList(std::string_view list, const std::vector<int>& cpus) {
-  std::ptrdiff_t count = 0;
-  while (!list.empty()) {
-    const std::optional<std::int64_t> first = Number(list);
-    std::optional<std::int64_t> last = first;
-    if (first && list.starts_with('-')) {
-      list.remove_prefix(1);
-      last = Number(list);
-    }
-    if (!first || !last) return 0;
-    count += std::ranges::count_if(cpus, [&](int cpu) { return cpu >= *first && cpu <= *last; });
-    if (!list.empty()) list.remove_prefix(1);
+// The number of `cpus` in a list such as "0-3,8"; at least 1.
+int CountSharers(const std::string& list, const std::vector<int>& cpus) {
+  try {
+    const std::vector<int> sharing = ParseCpus(list);
+    const auto shares = [&](int cpu) { return std::ranges::binary_search(sharing, cpu); };
+    return std::max(1, static_cast<int>(std::ranges::count_if(cpus, shares)));
+  } catch (const Error&) {
+    return 1;
   }
-  return static_cast<int>(count);
 }
 
 }  // namespace
@@ -107,7 +94,7 @@ std::vector<CacheLevel> ReadCaches(const std::vector<int>& cpus, const std::file
       }
       const CacheLevel found{static_cast<int>(ParseSize(FirstLine(cache / "level"))),
                              ParseSize(FirstLine(cache / "size")),
-                             std::max(1, CountCpusInList(FirstLine(cache / "shared_cpu_list"), cpus))};
+                             CountSharers(FirstLine(cache / "shared_cpu_list"), cpus)};
       if (found.level < 1 || found.level > 9 || found.bytes < 4 * kKilo) continue;
       const auto [known, is_new] = levels.emplace(found.level, found);
       if (!is_new && found.bytes / found.sharers < known->second.bytes / known->second.sharers)
@@ -135,9 +122,7 @@ std::int64_t AvailableMemoryBytes() {
   for (std::string line; std::getline(in, line);) {
     constexpr std::string_view kKey = "MemAvailable:";
     if (!line.starts_with(kKey)) continue;
-    std::string_view rest = std::string_view(line).substr(kKey.size());
-    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-    return Number(rest).value_or(0) * kKilo;
+    return ParseLeadingInteger(Trimmed(std::string_view(line).substr(kKey.size()))).value_or(0) * kKilo;
   }
   return 0;
 }

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 
 #if defined(__APPLE__)
 #include <mach/mach.h>
@@ -50,17 +49,7 @@ std::optional<std::string_view> FindLine(std::string_view text, std::string_view
   return std::nullopt;
 }
 
-#if defined(__linux__)
-std::string ReadSmallFile(const std::string& path) {
-  std::ifstream file(path);
-  std::string text(1 << 16, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
-  return text;
-}
-#endif
-
-std::optional<Schedstat> ReadSchedstat(int file) {
+std::optional<Schedstat> ReadSchedstat(const Descriptor& file) {
   char text[128];
   const ssize_t size = ::pread(file, text, sizeof(text), 0);
   return size > 0 ? ParseSchedstat({text, static_cast<std::size_t>(size)}) : std::nullopt;
@@ -131,7 +120,7 @@ std::vector<std::int64_t> WaitMeter::ThreadTimes() const {
 
 const char* WaitSource() {
 #if defined(__linux__)
-  return ParseSchedstat(ReadSmallFile("/proc/self/schedstat")) ? protocol::kSchedstat : protocol::kThreadTime;
+  return ParseSchedstat(ReadProcFile("/proc/self/schedstat")) ? protocol::kSchedstat : protocol::kThreadTime;
 #else
   return protocol::kThreadTime;
 #endif
@@ -147,10 +136,10 @@ void CountStops() {
 BurstWaits ReadBurstWaits([[maybe_unused]] std::optional<int> cpu) {
   BurstWaits waits;
 #if defined(__linux__)
-  if (const auto ticks = cpu ? ParseSteal(ReadSmallFile("/proc/stat"), *cpu) : std::nullopt)
+  if (const auto ticks = cpu ? ParseSteal(ReadProcFile("/proc/stat"), *cpu) : std::nullopt)
     waits.steal_ns = *ticks * (1'000'000'000 / std::max(1L, ::sysconf(_SC_CLK_TCK)));
   static const std::filesystem::path cpu_stat = CpuStatFile();
-  if (const auto throttling = ParseThrottling(ReadCgroupFile(cpu_stat)))
+  if (const auto throttling = ParseThrottling(ReadProcFile(cpu_stat)))
     waits.throttled_ns = throttling->throttled_ns;
 #endif
   return waits;

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "device/conditions/cpus.h"
+#include "core/process/cpus.h"
 
 namespace etprof {
 

@@ -41,7 +41,7 @@ def test_threads_and_cpus_are_as_said(runner: Path) -> None:
 def test_what_is_wrong_is_said(runner: Path) -> None:
     for flags, code, words in (
         (["--isa=-nosuch"], 2, "unknown CPU feature 'nosuch'"),
-        (["--cpus=x"], 2, "not a list of CPUs"),
+        (["--cpus=x"], 2, "not a set of CPUs"),
         (["--worker"], 2, "do not go together"),
     ):
         run = Run(runner, "--measure-peaks", *flags)

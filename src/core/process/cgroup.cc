@@ -65,13 +65,13 @@ std::optional<std::string> PathBelow(const std::string& path, const std::string&
 }
 
 std::string ReadKey(const fs::path& folder, const char* key) {
-  return std::string(Trimmed(ReadCgroupFile(folder / key)));
+  return std::string(Trimmed(ReadProcFile(folder / key)));
 }
 
 }  // namespace
 
 std::optional<Cgroup> FindCgroup(std::string_view controller, const fs::path& root) {
-  const auto group = FindGroupPath(controller, ReadCgroupFile(root / "proc/self/cgroup"));
+  const auto group = FindGroupPath(controller, ReadProcFile(root / "proc/self/cgroup"));
   if (!group) return std::nullopt;
   Cgroup found{group->version, {}};
   std::ifstream mounts(root / "proc/self/mountinfo");
@@ -101,7 +101,7 @@ std::optional<Cgroup> FindCgroup(std::string_view controller, const fs::path& ro
   return found.folders.empty() ? std::nullopt : std::optional(found);
 }
 
-std::string ReadCgroupFile(const fs::path& path) {
+std::string ReadProcFile(const fs::path& path) {
   std::ifstream file(path);
   std::string text(std::size_t{1} << 16U, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -23,8 +23,8 @@ struct Cgroup {
 // ("cpu", "cpuset", "memory"), or if the group is outside of what is mounted (a namespace's "/../other").
 std::optional<Cgroup> FindCgroup(std::string_view controller, const std::filesystem::path& root = "/");
 
-// Reads at most 64 kB, which is enough for every file of a control group; "" if the file cannot be read.
-std::string ReadCgroupFile(const std::filesystem::path& path);
+// Reads at most 64 kB of a file of /proc or of a control group; "" if the file cannot be read.
+std::string ReadProcFile(const std::filesystem::path& path);
 
 // The number after `key` and a blank at the beginning of a line. Absent if there is no such line, or if it
 // has no number from 0 to INT64_MAX.

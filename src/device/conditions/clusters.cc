@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/process/cpus.h"
 #include "core/text/split.h"
-#include "device/conditions/cpus.h"
 
 namespace etprof {
 namespace {

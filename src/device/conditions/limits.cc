@@ -16,13 +16,13 @@ namespace fs = std::filesystem;
 
 constexpr Bytes kUnlimited = Bytes{1} << 60U;  // cgroup v1 writes INT64_MAX rounded down to pages
 
-std::string ReadTrimmed(const fs::path& path) { return std::string(Trimmed(ReadCgroupFile(path))); }
+std::string ReadTrimmed(const fs::path& path) { return std::string(Trimmed(ReadProcFile(path))); }
 
 void ReadCpuLimits(const fs::path& root, ResourceLimits& limits) {
   if (const auto quota = ReadCpuQuota(root)) {
     limits.quota_cpus = quota->cpus;
     limits.quota_key = quota->key;
-    if (const auto throttling = ParseThrottling(ReadCgroupFile(quota->folder / "cpu.stat"))) {
+    if (const auto throttling = ParseThrottling(ReadProcFile(quota->folder / "cpu.stat"))) {
       limits.periods = throttling->periods;
       limits.throttled_periods = throttling->throttled_periods;
       limits.throttled = throttling->throttled_ns;
@@ -36,7 +36,7 @@ void ReadCpuLimits(const fs::path& root, ResourceLimits& limits) {
     }
   }
   // Cpus_allowed_list is the affinity that sched_getaffinity returns.
-  const std::string status = ReadCgroupFile(root / "proc/self/status");
+  const std::string status = ReadProcFile(root / "proc/self/status");
   constexpr std::string_view kKey = "Cpus_allowed_list:";
   if (const std::size_t at = status.find(kKey); at != std::string::npos) {
     const std::size_t from = at + kKey.size();
@@ -49,7 +49,7 @@ void ReadMemoryLimits(const fs::path& root, ResourceLimits& limits) {
   if (!group) return;
   const bool v2 = group->version == 2;
   for (const fs::path& folder : group->folders) {
-    const std::string events = ReadCgroupFile(folder / (v2 ? "memory.events" : "memory.oom_control"));
+    const std::string events = ReadProcFile(folder / (v2 ? "memory.events" : "memory.oom_control"));
     if (!limits.oom_kills) limits.oom_kills = CgroupNumber(events, "oom_kill");
     const auto limit =
         AsNumber<std::int64_t>(ReadTrimmed(folder / (v2 ? "memory.max" : "memory.limit_in_bytes")));
@@ -61,7 +61,7 @@ void ReadMemoryLimits(const fs::path& root, ResourceLimits& limits) {
     if (hits) limits.memory_limit_hits = limits.memory_limit_hits.value_or(0) + *hits;
     // The kernel reclaims inactive file cache before it kills a process. In cgroup v1 the usage includes the
     // child groups, so the total_ counter is the one to subtract.
-    const std::string stat = ReadCgroupFile(folder / "memory.stat");
+    const std::string stat = ReadProcFile(folder / "memory.stat");
     const Bytes cache = CgroupNumber(stat, v2 ? "inactive_file" : "total_inactive_file").value_or(0);
     const Bytes available = std::max<Bytes>(0, *limit - std::max<Bytes>(0, *used - cache));
     if (limits.memory_available && *limits.memory_available <= available) continue;

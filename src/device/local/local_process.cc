@@ -24,7 +24,7 @@
 #include <thread>
 
 #include "core/error.h"
-#include "device/conditions/cpus.h"
+#include "core/process/cpus.h"
 #include "device/executable.h"
 
 extern char** environ;  // POSIX

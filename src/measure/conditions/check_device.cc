@@ -6,10 +6,10 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/process/cpus.h"
 #include "core/text/text.h"
 #include "core/units.h"
 #include "device/conditions/clusters.h"
-#include "device/conditions/cpus.h"
 #include "device/conditions/power_mode.h"
 #include "device/describe.h"
 #include "device/executable.h"

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "core/process/cpus.h"
 #include "device/conditions/clusters.h"
-#include "device/conditions/cpus.h"
 
 namespace etprof {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "device/conditions/cpus.h"
+#include "core/process/cpus.h"
 #include "device/shell.h"
 #include "fuzz.h"
 #include "measure/config/variant.h"

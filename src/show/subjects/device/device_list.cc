@@ -3,9 +3,9 @@
 
 #include <cctype>
 
+#include "core/process/cpus.h"
 #include "core/units.h"
 #include "device/conditions/clusters.h"
-#include "device/conditions/cpus.h"
 #include "device/describe.h"
 #include "device/survey.h"
 #include "show/subjects.h"

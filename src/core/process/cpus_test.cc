@@ -1,4 +1,4 @@
-#include "device/conditions/cpus.h"
+#include "core/process/cpus.h"
 
 #include <gmock/gmock.h>
 
