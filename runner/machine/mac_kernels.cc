@@ -1,10 +1,12 @@
 #include "machine/mac_kernels.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <string>
+
+#include "core/tensors/tensor_values.h"
 
 namespace etprof::runner {
 namespace {
@@ -18,27 +20,16 @@ void Fill(MacOperands& operands, T two, T three) {
   }
 }
 
-double FromHalf(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const int fraction = bits & 1023;
-  const double magnitude =
-      exponent == 31 ? HUGE_VAL
-                     : std::ldexp(exponent == 0 ? fraction : fraction + 1024, std::max(exponent, 1) - 25);
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
-}
-
-template <typename T, typename Convert>
-double Sum(const unsigned char* bytes, std::int64_t size, Convert convert) {
-  double sum = 0;
-  for (std::int64_t at = 0; at < size; at += static_cast<std::int64_t>(sizeof(T))) {
-    T value{};
-    std::memcpy(&value, bytes + at, sizeof(T));
-    sum += convert(value);
-  }
-  return sum;
-}
-
 }  // namespace
+
+MacKernel MakeVectorKernel(std::int64_t instructions, std::string_view level, std::string_view dtype,
+                           std::string_view instruction, MacKernel::Operand operand,
+                           MacKernel::Accumulator accumulator, std::int64_t bytes,
+                           std::int64_t products_of_lane, MacKernel::Run run) {
+  const std::int64_t lanes = bytes / (accumulator == MacKernel::Accumulator::kF16 ? 2 : 4);
+  const std::int64_t macs = instructions * lanes * products_of_lane;
+  return {level, dtype, instruction, operand, accumulator, instructions, macs, instructions * bytes, run};
+}
 
 std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled) {
   std::vector<MacKernel> kernels = AllMacKernels(enabled);
@@ -75,17 +66,11 @@ double SumAfter(const MacKernel& kernel, std::int64_t iterations) {
   const auto size = static_cast<std::size_t>(kernel.accumulator_bytes);
   const auto accumulators = std::make_unique<unsigned char[]>(size);
   kernel.run(iterations, operands.bytes, accumulators.get());
-  switch (kernel.accumulator) {
-    case MacKernel::Accumulator::kF32:
-      return Sum<float>(accumulators.get(), kernel.accumulator_bytes,
-                        [](float value) { return static_cast<double>(value); });
-    case MacKernel::Accumulator::kF16:
-      return Sum<std::uint16_t>(accumulators.get(), kernel.accumulator_bytes, FromHalf);
-    case MacKernel::Accumulator::kS32:
-      return Sum<std::int32_t>(accumulators.get(), kernel.accumulator_bytes,
-                               [](std::int32_t value) { return static_cast<double>(value); });
-  }
-  return 0;
+  const char* const dtype = kernel.accumulator == MacKernel::Accumulator::kF32   ? "F32"
+                            : kernel.accumulator == MacKernel::Accumulator::kF16 ? "F16"
+                                                                                 : "I32";
+  const std::vector<double> numbers = ReadNumbers(dtype, std::as_bytes(std::span(accumulators.get(), size)));
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0);
 }
 
 }  // namespace etprof::runner

@@ -24,8 +24,15 @@ struct MacKernel {
   std::int64_t accumulator_bytes;  // bytes that `run` writes
   // Runs `iterations` > 0 times acc += a * b, with a at operands[0] and b at operands[256], 256 bytes each;
   // then writes the accumulators, which start at 0.
-  void (*run)(std::int64_t iterations, const void* operands, void* accumulators);
+  using Run = void (*)(std::int64_t iterations, const void* operands, void* accumulators);
+  Run run;
 };
+// A kernel on vectors of `bytes` bytes. An instruction has the accumulator's lanes times `products_of_lane`
+// multiply-adds.
+MacKernel MakeVectorKernel(std::int64_t instructions, std::string_view level, std::string_view dtype,
+                           std::string_view instruction, MacKernel::Operand operand,
+                           MacKernel::Accumulator accumulator, std::int64_t bytes,
+                           std::int64_t products_of_lane, MacKernel::Run run);
 
 // The kernels to measure if only `enabled` features may be used. The CPU must have these features.
 std::vector<MacKernel> MacKernels(const isa::FeatureSet& enabled);

@@ -29,7 +29,7 @@ namespace {
 // Twenty-four accumulators: the known maximum is 4 cycles of latency x 4 per cycle.
 #define ETPROF_ACCUMULATORS "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23"
 
-constexpr std::int64_t kVectorInstructions = 24;
+constexpr std::int64_t kVectorInstructions = 24, kSmeInstructions = 24;
 
 template <std::uint64_t kCode>
 void Neon(std::int64_t iterations, const void* operands, void* accumulators) {
@@ -80,7 +80,6 @@ void Sve(std::int64_t iterations, const void* operands, void* accumulators) {
 
 // Outer products into the four tiles of 32-bit elements, which are all of ZA, in streaming mode. Nothing
 // needs to be saved: there is no call between smstart and smstop, and no other function here uses ZA.
-constexpr std::int64_t kOuterInstructions = 24;
 template <std::uint64_t kCode>
 void SmeOuter(std::int64_t iterations, const void* operands, void* accumulators) {
   asm volatile(
@@ -97,7 +96,6 @@ void SmeOuter(std::int64_t iterations, const void* operands, void* accumulators)
 
 // SME2's multiply-adds of four vectors with one vector into four vectors of ZA: the group that begins at w8 +
 // d.
-constexpr std::int64_t kGroupInstructions = 24;
 template <std::uint64_t kCode>
 void Sme2Group(std::int64_t iterations, const void* operands, void* accumulators) {
   asm volatile(
@@ -158,44 +156,18 @@ std::vector<MacKernel> AllMacKernels(const isa::FeatureSet& enabled) {
   const std::int64_t sve = has("sve") ? SveBytes() : 0;
   const std::int64_t streaming = has("sme") ? StreamingBytes() : 0;
 
-  // Vectors of `bytes` bytes: MACs are the accumulator's lanes times the products per lane.
-  const auto vector = [](std::string_view level, std::string_view dtype, std::string_view instruction,
-                         Operand operand, Accumulator accumulator, std::int64_t bytes,
-                         std::int64_t products_of_lane, auto* run) {
-    const std::int64_t lanes = bytes / (accumulator == Accumulator::kF16 ? 2 : 4);
+  const auto vector = [](auto... of) { return MakeVectorKernel(kVectorInstructions, of...); };
+  // An outer product has lanes^2 elements of 32 bits, and a group of SME2 has four vectors of lanes.
+  const std::int64_t lanes = streaming / 4;
+  const auto sme = [&](std::string_view level, std::string_view dtype, std::string_view instruction,
+                       Operand operand, Accumulator accumulator, std::int64_t macs, MacKernel::Run run) {
     return MacKernel{level,
                      dtype,
                      instruction,
                      operand,
                      accumulator,
-                     kVectorInstructions,
-                     kVectorInstructions * lanes * products_of_lane,
-                     kVectorInstructions * bytes,
-                     run};
-  };
-  // An outer product has (bytes / 4)^2 elements of 32 bits, each the sum of `products` products.
-  const auto outer = [&](std::string_view dtype, std::string_view instruction, Operand operand,
-                         Accumulator accumulator, std::int64_t products, auto* run) {
-    const std::int64_t elements = streaming / 4 * (streaming / 4);
-    return MacKernel{"sme",
-                     dtype,
-                     instruction,
-                     operand,
-                     accumulator,
-                     kOuterInstructions,
-                     kOuterInstructions * elements * products,
-                     streaming * streaming,
-                     run};
-  };
-  const auto group = [&](std::string_view dtype, std::string_view instruction, Operand operand,
-                         Accumulator accumulator, std::int64_t products, auto* run) {
-    return MacKernel{"sme2",
-                     dtype,
-                     instruction,
-                     operand,
-                     accumulator,
-                     kGroupInstructions,
-                     kGroupInstructions * 4 * (streaming / 4) * products,
+                     kSmeInstructions,
+                     kSmeInstructions * macs,
                      streaming * streaming,
                      run};
   };
@@ -211,13 +183,13 @@ std::vector<MacKernel> AllMacKernels(const isa::FeatureSet& enabled) {
       vector("sve", "fp32", "fmla z.s", Operand::kF32, f32, sve, 1, &Sve<kSveFmlaS>),
       vector("sve", "fp16", "fmla z.h", Operand::kF16, Accumulator::kF16, sve, 1, &Sve<kSveFmlaH>),
       vector("sve", "int8", "sdot z.s", Operand::kS8, s32, sve, 4, &Sve<kSveSdot>),
-      outer("fp32", "fmopa za.s", Operand::kF32, f32, 1, &SmeOuter<kFmopaS>),
-      outer("fp16", "fmopa za.s, z.h", Operand::kF16, f32, 2, &SmeOuter<kFmopaH>),
-      outer("bf16", "bfmopa za.s", Operand::kBf16, f32, 2, &SmeOuter<kBfmopa>),
-      outer("int8", "smopa za.s", Operand::kS8, s32, 4, &SmeOuter<kSmopa>),
-      group("fp32", "fmla za.s, vgx4", Operand::kF32, f32, 1, &Sme2Group<kFmlaGroup>),
-      group("fp16", "fdot za.s, vgx4", Operand::kF16, f32, 2, &Sme2Group<kFdotGroup>),
-      group("int8", "sdot za.s, vgx4", Operand::kS8, s32, 4, &Sme2Group<kSdotGroup>),
+      sme("sme", "fp32", "fmopa za.s", Operand::kF32, f32, lanes * lanes, &SmeOuter<kFmopaS>),
+      sme("sme", "fp16", "fmopa za.s, z.h", Operand::kF16, f32, 2 * lanes * lanes, &SmeOuter<kFmopaH>),
+      sme("sme", "bf16", "bfmopa za.s", Operand::kBf16, f32, 2 * lanes * lanes, &SmeOuter<kBfmopa>),
+      sme("sme", "int8", "smopa za.s", Operand::kS8, s32, 4 * lanes * lanes, &SmeOuter<kSmopa>),
+      sme("sme2", "fp32", "fmla za.s, vgx4", Operand::kF32, f32, 4 * lanes, &Sme2Group<kFmlaGroup>),
+      sme("sme2", "fp16", "fdot za.s, vgx4", Operand::kF16, f32, 8 * lanes, &Sme2Group<kFdotGroup>),
+      sme("sme2", "int8", "sdot za.s, vgx4", Operand::kS8, s32, 16 * lanes, &Sme2Group<kSdotGroup>),
   };
 }
 

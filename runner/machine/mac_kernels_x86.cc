@@ -67,21 +67,7 @@ std::vector<MacKernel> AllMacKernels(const isa::FeatureSet& /*enabled*/) {
   using Operand = MacKernel::Operand;
   using Accumulator = MacKernel::Accumulator;
   constexpr std::int64_t kInstructions = 12;
-  // MACs per instruction: the accumulator's lanes times the products per lane.
-  const auto kernel = [&](std::string_view level, std::string_view dtype, std::string_view instruction,
-                          Operand operand, Accumulator accumulator, std::int64_t bytes,
-                          std::int64_t products_of_lane, auto* run) {
-    const std::int64_t lanes = bytes / (accumulator == Accumulator::kF16 ? 2 : 4);
-    return MacKernel{level,
-                     dtype,
-                     instruction,
-                     operand,
-                     accumulator,
-                     kInstructions,
-                     kInstructions * lanes * products_of_lane,
-                     kInstructions * bytes,
-                     run};
-  };
+  const auto kernel = [](auto... of) { return MakeVectorKernel(kInstructions, of...); };
   return {
       kernel("sse2", "fp32", "mulps, addps", Operand::kF32, Accumulator::kF32, 16, 1, &Sse2F32),
       kernel("avx", "fp32", "vmulps, vaddps ymm", Operand::kF32, Accumulator::kF32, 32, 1, &AvxF32),
