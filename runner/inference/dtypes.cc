@@ -17,4 +17,13 @@ bool HasSafetensorsName(ScalarType type) { return !etprof::SafetensorsName(stati
 
 std::string Name(ScalarType type) { return executorch::runtime::toString(type); }
 
+nlohmann::json ScalarJson(const executorch::runtime::EValue& value) {
+  if (value.isInt()) return {{"type", "int"}, {"value", value.toInt()}};
+  if (value.isDouble()) return {{"type", "double"}, {"value", value.toDouble()}};
+  if (value.isBool()) return {{"type", "bool"}, {"value", value.toBool()}};
+  if (value.isString()) return {{"type", "string"}, {"value", std::string(value.toString())}};
+  if (value.isNone()) return {{"type", "none"}};
+  return {{"type", "list"}};
+}
+
 }  // namespace etprof::runner

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 namespace etprof::runner {
@@ -13,5 +15,8 @@ bool HasSafetensorsName(executorch::aten::ScalarType type);
 
 // ExecuTorch's own name of the type: "Float", "Half", "Long".
 std::string Name(executorch::aten::ScalarType type);
+
+// A value that is not a tensor, as {"type", "value"}; "none" and "list" have no value.
+nlohmann::json ScalarJson(const executorch::runtime::EValue& value);
 
 }  // namespace etprof::runner

@@ -40,6 +40,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kScalarTypes[] = {"none", "int", "double", "bool", "string"};
 constexpr std::size_t kMaxInputBytes = std::size_t{16} << 30;
 // Remedies of errors.
 constexpr const char* kExportAgain = "export the model again";
@@ -114,34 +115,25 @@ const et::EValue& ValueInProgram(const et::Method& method, std::size_t index) {
 }
 
 std::string ValueText(const et::EValue& value) {
-  if (value.isInt()) return fmt::format("int {}", value.toInt());
-  if (value.isDouble()) return fmt::format("double {}", value.toDouble());
-  if (value.isBool()) return fmt::format("bool {}", value.toBool());
-  if (value.isString()) return fmt::format("string '{}'", value.toString());
-  return "none";
+  const json scalar = ScalarJson(value);
+  const auto type = scalar["type"].get<std::string>();
+  return scalar.contains("value") ? fmt::format("{} {}", type, scalar["value"].dump()) : type;
 }
 
 bool SameAsSaved(const json& saved, const et::EValue& value) {
   const std::string type = saved.at("type").get<std::string>();
-  if (value.isNone())
-    return true;  // the program does not use this input (a string, for example) and stores nothing
-  if (type == "none") return false;
+  if (std::ranges::find(kScalarTypes, type) == std::end(kScalarTypes))
+    throw std::invalid_argument(fmt::format("unknown type '{}'", type));
+  // The program does not use this input (a string, for example) and stores nothing.
+  if (value.isNone()) return true;
+  const json in_program = ScalarJson(value);
+  if (type != in_program["type"]) return false;
   const json& saved_value = saved.at("value");
-  if (type == "int")
-    return value.isInt() && saved_value.is_number_integer() &&
-           saved_value.get<std::int64_t>() == value.toInt();
-  if (type == "bool")
-    return value.isBool() && saved_value.is_boolean() && saved_value.get<bool>() == value.toBool();
-  if (type == "string")
-    return value.isString() && saved_value.is_string() && saved_value.get<std::string>() == value.toString();
-  if (type == "double") {
-    if (!value.isDouble()) return false;
-    // JSON has no NaN or infinity, so an exporter writes null or a string, which matches only a nonfinite
-    // value.
-    if (!saved_value.is_number()) return !std::isfinite(value.toDouble());
-    return std::abs(saved_value.get<double>() - value.toDouble()) <= 1e-4 + 1e-5 * std::abs(value.toDouble());
-  }
-  throw std::invalid_argument(fmt::format("unknown type '{}'", type));
+  if (type != "double") return saved_value == in_program["value"];
+  // JSON has no NaN or infinity, so an exporter writes null or a string, which matches only a nonfinite
+  // value.
+  if (!saved_value.is_number()) return !std::isfinite(value.toDouble());
+  return std::abs(saved_value.get<double>() - value.toDouble()) <= 1e-4 + 1e-5 * std::abs(value.toDouble());
 }
 
 // Where the tensors' bytes come from.
@@ -270,7 +262,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
     if (!tag.ok()) throw fail("has a type that this runner does not know", kExportAgain);
     if (*tag != et::Tag::Tensor) {
       const et::EValue& value = ValueInProgram(method, i);
-      if (!(value.isNone() || value.isInt() || value.isDouble() || value.isBool() || value.isString())) {
+      if (ScalarJson(value)["type"] == "list") {
         throw fail("is a list, which ExecuTorch cannot be given",
                    "export a model that takes its tensors one by one");
       }
@@ -292,12 +284,7 @@ Inputs Inputs::Make(const et::Method& method, const std::string& model,
         }
       }
       input->value = value;
-      result.infos_.push_back({value.isNone()     ? "none"
-                               : value.isInt()    ? "int"
-                               : value.isDouble() ? "double"
-                               : value.isBool()   ? "bool"
-                                                  : "string",
-                               {}});
+      result.infos_.push_back({ScalarJson(value)["type"].get<std::string>(), {}});
       result.inputs_.push_back(std::move(input));
       continue;
     }

@@ -33,16 +33,6 @@ std::vector<std::int64_t> ShapeOf(const Tensor& tensor) {
   return {tensor.sizes().begin(), tensor.sizes().end()};
 }
 
-// A value that is not a tensor, as {"type", "value"}.
-json ScalarJson(const et::EValue& value) {
-  if (value.isInt()) return {{"type", "int"}, {"value", value.toInt()}};
-  if (value.isDouble()) return {{"type", "double"}, {"value", value.toDouble()}};
-  if (value.isBool()) return {{"type", "bool"}, {"value", value.toBool()}};
-  if (value.isString()) return {{"type", "string"}, {"value", std::string(value.toString())}};
-  if (value.isNone()) return {{"type", "none"}};
-  return {{"type", "list"}};
-}
-
 std::string Dump(const json& value) { return JsonText(value); }
 
 protocol::OutputDigest MakeDigest(const Tensor& tensor) {
