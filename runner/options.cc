@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
+#include "core/text/split.h"
 
 namespace etprof::runner {
 namespace {
@@ -45,30 +46,23 @@ Options ParseOptions(int argc, char** argv) {
   app.add_option("--compare-outputs", options.compare, "Compare two files of --save-outputs, and print JSON")
       ->expected(2);
 
-  app.add_option("--model_path", options.model.model, "Program (.pte) to run")
-      ->group("executor_runner's flags");
-  app.add_option("--data_path", options.model.data, "External data of the program, a .ptd file")
-      ->group("executor_runner's flags");
-  app.add_option("--method_name", options.model.method, "Method to run (default: the first one)")
-      ->group("executor_runner's flags");
-  app.add_option("--inputs", inputs, "Files of raw bytes, one per tensor, separated by commas")
-      ->group("executor_runner's flags");
+  app.option_defaults()->group("executor_runner's flags");
+  app.add_option("--model_path", options.model.model, "Program (.pte) to run");
+  app.add_option("--data_path", options.model.data, "External data of the program, a .ptd file");
+  app.add_option("--method_name", options.model.method, "Method to run (default: the first one)");
+  app.add_option("--inputs", inputs, "Files of raw bytes, one per tensor, separated by commas");
   app.add_option("--num_executions", options.num_executions, "Number of runs (default: 1)")
-      ->check(CLI::Range(1, 10'000'000))
-      ->group("executor_runner's flags");
+      ->check(CLI::Range(1, 10'000'000));
   app.add_option("--cpu_threads", options.cpu_threads,
                  "Number of threads, with the calling one (default: -1, the number of fast cores)")
-      ->check(CLI::Range(-1, 4096))
-      ->group("executor_runner's flags");
-  app.add_option("--etdump_path", options.etdump_path, "Trace every execution and write an ETDump here")
-      ->group("executor_runner's flags");
-  app.add_option("--output_file", options.output_file, "Write output i to <this>-i.bin")
-      ->group("executor_runner's flags");
+      ->check(CLI::Range(-1, 4096));
+  app.add_option("--etdump_path", options.etdump_path, "Trace every execution and write an ETDump here");
+  app.add_option("--output_file", options.output_file, "Write output i to <this>-i.bin");
   app.add_option("--print_output", options.print_output,
                  "Print outputs: none, summary, or all (default: summary)")
-      ->check(CLI::IsMember({"none", "summary", "all"}))
-      ->group("executor_runner's flags");
+      ->check(CLI::IsMember({"none", "summary", "all"}));
 
+  app.option_defaults()->group("Options");
   app.add_option("--isa", options.isa, "Disable CPU features, e.g., --isa=-sme,-sme2 or --isa==avx2");
   app.add_option("--operator-clock", clock,
                  "Clock of operator times: exact, in nanoseconds, or xnnpack, in its own microseconds "
@@ -124,10 +118,9 @@ Options ParseOptions(int argc, char** argv) {
         .Remedy("give a .pte with `--model_path`. `--help` lists the flags");
   }
   protocol::InputSpec spec{.kind = inputs_kind, .paths = {}, .seed = seed};
-  for (std::size_t start = 0; !inputs.empty() && start <= inputs.size();) {
-    const std::size_t comma = std::min(inputs.find(',', start), inputs.size());
-    spec.paths.push_back(inputs.substr(start, comma - start));
-    start = comma + 1;
+  if (!inputs.empty()) {
+    const std::vector<std::string_view> paths = SplitAt(inputs, ',');
+    spec.paths.assign(paths.begin(), paths.end());
   }
   if (spec.kind.empty() && !spec.paths.empty()) spec.kind = "files";
   if (spec.kind.empty() && seed != 0) spec.kind = "random";

@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/file/file_kind.h"
+#include "core/text/text.h"
 #include "inference/backends.h"
 #include "inference/dtypes.h"
 #include "inference/libraries.h"
@@ -244,21 +245,15 @@ Model::Model(const protocol::LoadRequest& request) : path_(request.model), data_
     if (name.ok()) methods.emplace_back(*name);
   }
   method_name_ = request.method.empty() && !methods.empty() ? methods.front() : request.method;
-  if (std::ranges::find(methods, method_name_) == methods.end()) {
-    throw Error(ExitCode::kBadInput, fmt::format("has no method '{}'", method_name_))
+  std::vector<std::string> wanted = {method_name_};
+  for (const std::string& other : request.methods) AppendUnique(other, wanted);
+  for (const std::string& name : wanted) {
+    if (std::ranges::find(methods, name) != methods.end()) continue;
+    throw Error(ExitCode::kBadInput, fmt::format("has no method '{}'", name))
         .InFile(path_)
         .Remedy(methods.empty() ? "it has none at all" : fmt::format("it has {}", fmt::join(methods, ", ")));
   }
   loaded_.get()->*PointerTo(ArenasOfModule{}) = SharesState(*loaded_, methods);
-  std::vector<std::string> wanted = {method_name_};
-  for (const std::string& other : request.methods) {
-    if (std::ranges::find(methods, other) == methods.end()) {
-      throw Error(ExitCode::kBadInput, fmt::format("has no method '{}'", other))
-          .InFile(path_)
-          .Remedy(fmt::format("it has {}", fmt::join(methods, ", ")));
-    }
-    if (std::ranges::find(wanted, other) == wanted.end()) wanted.push_back(other);
-  }
   std::set<std::string> backends;
   for (const std::string& name : wanted) {
     const std::vector<std::string> of_method = CheckMethod(name, start);
