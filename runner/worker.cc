@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/file/descriptor.h"
 #include "core/json/json.h"
 #include "core/json/json_members.h"
 #include "inference/model.h"
@@ -66,14 +67,7 @@ class LineReader {
 // Returns false if the reader has closed the pipe.
 bool WriteLine(int descriptor, const json& reply) {
   // Error texts may contain bytes of hostile files: JsonText replaces invalid UTF-8.
-  const std::string line = JsonText(reply) + "\n";
-  for (std::size_t sent = 0; sent < line.size();) {
-    const ssize_t count = ::write(descriptor, line.data() + sent, line.size() - sent);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    sent += static_cast<std::size_t>(count);
-  }
-  return true;
+  return WriteAll(descriptor, JsonText(reply) + "\n") == 0;
 }
 
 // Whether the other end of stdin is closed. (Always false for a regular file or /dev/null.)

@@ -51,7 +51,7 @@ std::optional<std::string_view> FindLine(std::string_view text, std::string_view
 
 std::optional<Schedstat> ReadSchedstat(const Descriptor& file) {
   char text[128];
-  const ssize_t size = ::pread(file, text, sizeof(text), 0);
+  const ssize_t size = ::pread(file.number(), text, sizeof(text), 0);
   return size > 0 ? ParseSchedstat({text, static_cast<std::size_t>(size)}) : std::nullopt;
 }
 
@@ -71,19 +71,15 @@ WaitMeter::WaitMeter() {
 #if defined(__linux__)
   std::error_code error;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
-    const int file = ::open((task.path() / "schedstat").c_str(), O_RDONLY | O_CLOEXEC);
-    if (file >= 0) threads_.push_back(file);
+    Descriptor file(::open((task.path() / "schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+    if (file) threads_.push_back(std::move(file));
   }
 #endif
 }
 
-WaitMeter::~WaitMeter() {
-  for (const int file : threads_) ::close(file);
-}
-
 WaitReading WaitMeter::Read() const {
   WaitReading reading;
-  for (const int file : threads_) {
+  for (const Descriptor& file : threads_) {
     if (const auto stat = ReadSchedstat(file))
       reading.run_delay_ns = std::max<std::int64_t>(0, reading.run_delay_ns) + stat->delay_ns;
   }
@@ -112,7 +108,7 @@ WaitReading WaitMeter::Read() const {
 
 std::vector<std::int64_t> WaitMeter::ThreadTimes() const {
   std::vector<std::int64_t> times;
-  for (const int file : threads_) {
+  for (const Descriptor& file : threads_) {
     if (const auto stat = ReadSchedstat(file)) times.push_back(stat->running_ns);
   }
   return times;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/file/descriptor.h"
+
 // Measures how long this process wanted a processor and had none. A run that another process interrupts takes
 // longer for a reason that is unrelated to the model, and long runs are interrupted more often than short
 // ones, so interleaving short bursts does not cancel it.
@@ -35,8 +37,6 @@ class WaitMeter {
  public:
   // Measures the threads that exist at construction.
   WaitMeter();
-  ~WaitMeter();
-  WaitMeter(WaitMeter&&) = delete;
 
   WaitReading Read() const;
   // The CPU time of each thread that existed at construction, largest first; empty: not known. Exact to a
@@ -44,7 +44,7 @@ class WaitMeter {
   std::vector<std::int64_t> ThreadTimes() const;
 
  private:
-  std::vector<int> threads_;  // open files of the threads' schedstat
+  std::vector<Descriptor> threads_;  // open files of the threads' schedstat
 };
 
 // The source that WaitedTime() has on this system: protocol::kSchedstat (everything), or kThreadTime (no run

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/file/descriptor.h"
 #include "watch/library.h"
 #include "watch/timed_calls.h"
 #include "watch/trampolines.h"
@@ -246,13 +247,11 @@ std::vector<Mapping> Mappings() {
 class PageMap {
  public:
   PageMap() : file_(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {
-    if (file_ < 0)
+    if (!file_)
       throw Error(
           ExitCode::kDeviceFailed,
           fmt::format("the system does not tell which pages are in memory: {}", std::strerror(errno)));
   }
-  ~PageMap() { ::close(file_); }
-  PageMap(PageMap&&) = delete;
 
   // The resident bytes in [begin, begin + size).
   std::int64_t Resident(std::uintptr_t begin, std::size_t size) const {
@@ -261,7 +260,7 @@ class PageMap {
     std::array<std::uint64_t, 512> pages;
     for (std::uintptr_t page = begin / page_size_; page * page_size_ < end; page += pages.size()) {
       const ssize_t got =
-          ::pread(file_, pages.data(), sizeof(pages), static_cast<off_t>(page * sizeof(pages[0])));
+          ::pread(file_.number(), pages.data(), sizeof(pages), static_cast<off_t>(page * sizeof(pages[0])));
       const std::size_t count = got > 0 ? static_cast<std::size_t>(got) / sizeof(pages[0]) : 0;
       for (std::size_t i = 0; i < count; ++i) {
         const std::uintptr_t from = std::max(begin, (page + i) * page_size_);
@@ -276,7 +275,7 @@ class PageMap {
 
  private:
   static constexpr std::uint64_t kPrivatePage = 1ULL << 63U | 1ULL << 56U;
-  const int file_;
+  const Descriptor file_;
   const std::uintptr_t page_size_ = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
 };
 

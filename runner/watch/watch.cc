@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/file/descriptor.h"
 #include "machine/conditions.h"
 #include "timing/operator_clock.h"
 #include "watch/trampolines.h"
@@ -67,14 +68,12 @@ void CurrentTask::RunTask(Word of, Word a, Word b, Word c, Word d, Word e, Word 
 class MemoryReader {
  public:
   MemoryReader() {
-    if (::pipe(ends_) != 0)
+    int ends[2];
+    if (::pipe(ends) != 0)
       throw Error(ExitCode::kDeviceFailed, "there is no pipe left to read memory through");
+    read_ = Descriptor(ends[0]);
+    write_ = Descriptor(ends[1]);
   }
-  ~MemoryReader() {
-    ::close(ends_[0]);
-    ::close(ends_[1]);
-  }
-  MemoryReader(MemoryReader&&) = delete;
 
   // Reads up to `words` words, or up to the end of the page. Returns how many were read.
   std::size_t Read(Word from, Word* to, std::size_t words) const {
@@ -83,15 +82,15 @@ class MemoryReader {
          {words, std::min<std::size_t>(words, (page - from % page) / sizeof(Word))}) {
       const std::size_t size = wanted * sizeof(Word);
       if (size == 0 ||
-          ::write(ends_[1], reinterpret_cast<const void*>(from), size) != static_cast<ssize_t>(size))
+          ::write(write_.number(), reinterpret_cast<const void*>(from), size) != static_cast<ssize_t>(size))
         continue;
-      return ::read(ends_[0], to, size) == static_cast<ssize_t>(size) ? wanted : 0;
+      return ::read(read_.number(), to, size) == static_cast<ssize_t>(size) ? wanted : 0;
     }
     return 0;
   }
 
  private:
-  int ends_[2];
+  Descriptor read_, write_;
 };
 
 struct State {

@@ -5,69 +5,51 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <utility>
 #include <vector>
+
+#include "core/file/descriptor.h"
 
 namespace etprof {
 namespace {
 
 namespace fs = std::filesystem;
 
-class FolderDescriptor {
- public:
-  explicit FolderDescriptor(int descriptor) : descriptor_(descriptor) {}
-  FolderDescriptor(FolderDescriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  FolderDescriptor& operator=(FolderDescriptor&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
-  }
-  ~FolderDescriptor() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  int descriptor() const { return descriptor_; }
-  explicit operator bool() const { return descriptor_ >= 0; }
-
- private:
-  int descriptor_;
-};
-
 // Opens the folders of `name` one after the other: root, root/a, root/a/b. Empty if a part is not a folder,
 // is a link, or is "..".
-std::vector<FolderDescriptor> OpenFolders(const fs::path& root, const fs::path& name) {
-  std::vector<FolderDescriptor> folders;
+std::vector<Descriptor> OpenFolders(const fs::path& root, const fs::path& name) {
+  std::vector<Descriptor> folders;
   folders.emplace_back(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (const fs::path& part : name) {
     if (!folders.back() || part == ".." || part == "." || part.empty() || part.is_absolute()) return {};
-    const int parent = folders.back().descriptor();
+    const int parent = folders.back().number();
     folders.emplace_back(::openat(parent, part.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   }
   if (!folders.back()) return {};
   return folders;
 }
 
-bool IsRegularFile(const FolderDescriptor& folder, const fs::path& name) {
+bool IsRegularFile(const Descriptor& folder, const fs::path& name) {
   struct stat status {};
-  return ::fstatat(folder.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+  return ::fstatat(folder.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
          S_ISREG(status.st_mode);
 }
 
 }  // namespace
 
 bool IsFileBeneath(const fs::path& root, const fs::path& name) {
-  const std::vector<FolderDescriptor> folders = OpenFolders(root, name.parent_path());
+  const std::vector<Descriptor> folders = OpenFolders(root, name.parent_path());
   return !folders.empty() && name.has_filename() && IsRegularFile(folders.back(), name.filename());
 }
 
 bool IsFolderBeneath(const fs::path& root, const fs::path& name) { return !OpenFolders(root, name).empty(); }
 
 void RemoveFileBeneath(const fs::path& root, const fs::path& name) {
-  const std::vector<FolderDescriptor> folders = OpenFolders(root, name.parent_path());
+  const std::vector<Descriptor> folders = OpenFolders(root, name.parent_path());
   if (folders.empty() || !name.has_filename() || !IsRegularFile(folders.back(), name.filename())) return;
-  ::unlinkat(folders.back().descriptor(), name.filename().c_str(), 0);
+  ::unlinkat(folders.back().number(), name.filename().c_str(), 0);
   if (folders.size() > 1) {
     // Fails as intended if the folder contains something else.
-    ::unlinkat(folders[folders.size() - 2].descriptor(), name.parent_path().filename().c_str(), AT_REMOVEDIR);
+    ::unlinkat(folders[folders.size() - 2].number(), name.parent_path().filename().c_str(), AT_REMOVEDIR);
   }
 }
 

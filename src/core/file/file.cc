@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/file/descriptor.h"
 #include "core/parallel.h"
 #include "core/units.h"
 
@@ -180,14 +181,10 @@ void RequireRegularFile(const std::filesystem::path& path) {
 MappedFile MappedFile::Open(const std::filesystem::path& path, std::uint64_t max_bytes) {
   RequireRegularFile(path);  // opening a socket fails, and opening a device may trigger an action
   // O_NONBLOCK: do not wait for the other end of a pipe.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor < 0) throw CannotRead(path, errno);
-  struct Closer {
-    int descriptor;
-    ~Closer() { ::close(descriptor); }
-  } const closer{descriptor};
+  const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!descriptor) throw CannotRead(path, errno);
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) throw CannotRead(path, errno);
+  if (::fstat(descriptor.number(), &status) != 0) throw CannotRead(path, errno);
   RequireRegular(path, status);  // another file may have taken the name in the meantime
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size > max_bytes) {
@@ -202,7 +199,7 @@ MappedFile MappedFile::Open(const std::filesystem::path& path, std::uint64_t max
   if (size == 0) return file;
   file.size_ = static_cast<std::size_t>(size);
   if (size > kMaxReadBytes) {
-    void* const data = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    void* const data = ::mmap(nullptr, file.size_, PROT_READ, MAP_PRIVATE, descriptor.number(), 0);
     if (data != MAP_FAILED) {
       file.data_ = data;
       file.guard_ = GuardMapping(data, file.size_);
@@ -212,7 +209,7 @@ MappedFile MappedFile::Open(const std::filesystem::path& path, std::uint64_t max
   }
   file.data_ = ::operator new(file.size_, std::align_val_t{64});
   file.guard_ = -1;
-  if (ReadAll(descriptor, static_cast<char*>(file.data_), file.size_, path) < file.size_)
+  if (ReadAll(descriptor.number(), static_cast<char*>(file.data_), file.size_, path) < file.size_)
     throw ChangedWhileRead(path);
   return file;
 }

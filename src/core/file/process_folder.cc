@@ -17,20 +17,18 @@ namespace {
 
 constexpr const char* kOwnerLock = ".owner";
 
-int OpenOwnerLock(const std::filesystem::path& folder, int flags) {
+Descriptor OpenOwnerLock(const std::filesystem::path& folder, int flags) {
   const std::string file = folder / kOwnerLock;
-  return ::open(file.c_str(), flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  return Descriptor(::open(file.c_str(), flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
 }
 
 // Whether a process still uses the folder: the process in its name exists, or the owner lock is held. A
 // process in another container has a process id that means nothing here, but it holds the lock.
 bool IsInUse(const std::filesystem::path& folder, pid_t process) {
   if (!ProcessIsGone(process)) return true;
-  const int lock = OpenOwnerLock(folder, 0);
-  if (lock < 0) return errno != ENOENT;
-  const bool held = ::flock(lock, LOCK_EX | LOCK_NB) != 0;
-  ::close(lock);
-  return held;
+  const Descriptor lock = OpenOwnerLock(folder, 0);
+  if (!lock) return errno != ENOENT;
+  return ::flock(lock.number(), LOCK_EX | LOCK_NB) != 0;
 }
 
 }  // namespace
@@ -40,13 +38,12 @@ bool ProcessIsGone(pid_t process) { return ::kill(process, 0) != 0 && errno == E
 ProcessFolder::ProcessFolder(const std::string& start, const std::string& what)
     : path_(MakeTemporaryFolder(fmt::format("{}-{}", start, ::getpid()), what)) {
   lock_ = OpenOwnerLock(path_, O_CREAT);
-  if (lock_ >= 0) ::flock(lock_, LOCK_EX | LOCK_NB);
+  if (lock_) ::flock(lock_.number(), LOCK_EX | LOCK_NB);
 }
 
 ProcessFolder::~ProcessFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
-  if (lock_ >= 0) ::close(lock_);
 }
 
 std::vector<std::filesystem::path> FindAbandonedFolders(const std::string& start) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/file/descriptor.h"
+
 namespace etprof {
 
 // Whether no process with this id exists, as far as this process can see.
@@ -25,7 +27,7 @@ class ProcessFolder {
 
  private:
   std::filesystem::path path_;
-  int lock_ = -1;  // descriptor of a locked file in the folder, open while this object lives
+  Descriptor lock_;  // a locked file in the folder
 };
 
 // This user's folders whose names begin with `start` and whose process is gone.

@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/file/descriptor.h"
 #include "core/file/file.h"
 #include "core/file/process_folder.h"
 #include "core/text/escape.h"
@@ -35,22 +36,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTemporaryStart = ".etprof-";
 constexpr std::string_view kTemporaryEnd = ".tmp";
 constexpr std::size_t kHeadBytes = 4096;  // the part of a file by which its kind is recognized
-
-// A file descriptor that the destructor closes.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-  // Returns the errno of close(2), or 0: a full disk may be reported only there.
-  int Close() { return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno; }
-
- private:
-  int number_;
-};
 
 // Writes to a descriptor, and remembers the first error.
 class DescriptorBuffer : public std::streambuf {
@@ -71,14 +56,7 @@ class DescriptorBuffer : public std::streambuf {
   int sync() override {
     const auto more = std::min(static_cast<std::size_t>(pptr() - pbase()), kHeadBytes - head_.size());
     head_.append(pbase(), more);
-    for (const char* at = pbase(); at < pptr() && error_ == 0;) {
-      const ssize_t count = ::write(descriptor_, at, static_cast<std::size_t>(pptr() - at));
-      if (count > 0) {
-        at += count;
-      } else if (count == 0 || errno != EINTR) {
-        error_ = count == 0 ? EIO : errno;
-      }
-    }
+    if (error_ == 0) error_ = WriteAll(descriptor_, {pbase(), pptr()});
     setp(buffer_.data(), buffer_.data() + buffer_.size());
     return error_ == 0 ? 0 : -1;
   }
@@ -115,22 +93,22 @@ std::optional<int> DescriptorNumber(const fs::path& path) {
   return std::nullopt;
 }
 
-int ConnectTo(const fs::path& socket) {
+Descriptor ConnectTo(const fs::path& socket) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string name = socket.string();
   if (name.size() >= sizeof(address.sun_path)) {
     errno = ENAMETOOLONG;
-    return -1;
+    return Descriptor();
   }
   name.copy(address.sun_path, name.size());
-  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  if (descriptor >= 0) ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-  if (descriptor >= 0 && ::connect(descriptor, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+  Descriptor descriptor(::socket(AF_UNIX, SOCK_STREAM, 0));
+  if (!descriptor) return descriptor;
+  ::fcntl(descriptor.number(), F_SETFD, FD_CLOEXEC);
+  if (::connect(descriptor.number(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
     const int error = errno;
-    ::close(descriptor);
+    descriptor.Close();
     errno = error;
-    return -1;
   }
   return descriptor;
 }
@@ -273,7 +251,7 @@ void ReplaceFile(const fs::path& target, const fs::path& path, std::optional<mod
   TemporaryGuard guard(temporary);
   Descriptor descriptor(
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (descriptor.number() < 0) throw CannotWrite(path, errno);
+  if (!descriptor) throw CannotWrite(path, errno);
   ::flock(descriptor.number(), LOCK_EX | LOCK_NB);  // RemoveStaleTemporaries does not remove a locked file
   if (permissions) static_cast<void>(::fchmod(descriptor.number(), *permissions));
   const std::string head = WriteInto(descriptor, path, write);
@@ -292,8 +270,7 @@ Error WouldReplace(const fs::path& path, const std::string& what) {
 std::string ReadHead(const fs::path& path) {
   const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   std::string head(kHeadBytes, '\0');
-  const ssize_t count =
-      descriptor.number() < 0 ? -1 : ::pread(descriptor.number(), head.data(), head.size(), 0);
+  const ssize_t count = !descriptor ? -1 : ::pread(descriptor.number(), head.data(), head.size(), 0);
   if (count < 0) throw WouldReplace(path, fmt::format("it cannot be read: {}", std::strerror(errno)));
   head.resize(static_cast<std::size_t>(count));
   return head;
@@ -381,7 +358,7 @@ void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>&
   }
   if (const auto own_descriptor = DescriptorNumber(path)) {
     Descriptor descriptor(::fcntl(*own_descriptor, F_DUPFD_CLOEXEC, 3));
-    if (descriptor.number() < 0) throw CannotWrite(path, errno);
+    if (!descriptor) throw CannotWrite(path, errno);
     WriteInto(descriptor, path, write);
     return;
   }
@@ -389,9 +366,10 @@ void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>&
   const bool exists = ::stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) throw CannotWrite(path, EISDIR);
   if (exists && !S_ISREG(status.st_mode)) {
-    Descriptor descriptor(S_ISSOCK(status.st_mode) ? ConnectTo(path)
-                                                   : ::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
-    if (descriptor.number() < 0) throw CannotWrite(path, errno);
+    Descriptor descriptor = S_ISSOCK(status.st_mode)
+                                ? ConnectTo(path)
+                                : Descriptor(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+    if (!descriptor) throw CannotWrite(path, errno);
     WriteInto(descriptor, path, write);
     return;
   }
@@ -432,7 +410,7 @@ void RemoveStaleTemporaries(const fs::path& folder) {
       continue;
     // The process id of a writer in another container means nothing here, but the writer holds the lock.
     const Descriptor file(::open(at->path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-    if (file.number() >= 0 && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(at->path().c_str());
+    if (file && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(at->path().c_str());
   }
 }
 

@@ -22,6 +22,7 @@
 #include <unordered_map>
 
 #include "core/clock.h"
+#include "core/file/descriptor.h"
 #include "core/text/text.h"
 #include "core/units.h"
 #include "device/shell.h"
@@ -260,10 +261,8 @@ std::optional<LoadSnapshot> ReadLocalLoad() {
 // Reads at most `max_bytes` of a file of /proc with one read(2), which returns all of a short file.
 std::string ReadShortFile(int folder, const char* name, std::size_t max_bytes) {
   std::string text(max_bytes, '\0');
-  const int file = ::openat(folder, name, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return "";
-  const ssize_t count = ::read(file, text.data(), text.size());
-  ::close(file);
+  const Descriptor file(::openat(folder, name, O_RDONLY | O_CLOEXEC));
+  const ssize_t count = file ? ::read(file.number(), text.data(), text.size()) : 0;
   text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   return text;
 }

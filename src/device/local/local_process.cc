@@ -24,6 +24,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/file/descriptor.h"
 #include "core/process/cpus.h"
 #include "device/executable.h"
 
@@ -40,14 +41,7 @@ constexpr std::size_t kDrainBytes = std::size_t{1} << 20U;  // bytes that one Dr
 constexpr double kOutputAfterExitSeconds = 1;
 constexpr int kPollMs = 200;  // bounds the delay of an interruption that arrives between check and poll
 
-class Pipe {
- public:
-  Pipe() = default;
-  Pipe(Pipe&&) = delete;
-  ~Pipe() {
-    CloseRead();
-    CloseWrite();
-  }
+struct Pipe {
   bool Open() {
     std::array<int, 2> ends{};
 #ifdef __linux__
@@ -56,28 +50,19 @@ class Pipe {
     if (::pipe(ends.data()) != 0) return false;
     for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
 #endif
-    read = AboveStandardStreams(ends[0]);
-    write = AboveStandardStreams(ends[1]);
-    return read >= 0 && write >= 0;
+    read = AboveStandardStreams(Descriptor(ends[0]));
+    write = AboveStandardStreams(Descriptor(ends[1]));
+    return read && write;
   }
-  void CloseRead() { Close(read); }
-  void CloseWrite() { Close(write); }
 
-  int read = -1;
-  int write = -1;
+  Descriptor read, write;
 
  private:
   // In a host process that closed its descriptors 0 to 2, as daemons do, new files get these numbers. The
   // child's dup2 onto 0 to 2 would then close other ends of its pipes.
-  static int AboveStandardStreams(int descriptor) {
-    if (descriptor > STDERR_FILENO) return descriptor;
-    const int moved = ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    ::close(descriptor);
-    return moved;
-  }
-  static void Close(int& descriptor) {
-    if (descriptor >= 0) ::close(descriptor);
-    descriptor = -1;
+  static Descriptor AboveStandardStreams(Descriptor end) {
+    if (end.number() > STDERR_FILENO) return end;
+    return Descriptor(::fcntl(end.number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   }
 };
 
@@ -132,9 +117,9 @@ constexpr std::array kChildSteps = {"redirect its streams", "restrict it to its 
 #ifdef __linux__
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends the child if etprof is killed
 #endif
-  guarded.CloseWrite();
+  guarded.write.Close();
   char byte = 0;
-  if (ReadFrom(guarded.read, &byte, 1) != 1) ::_exit(127);  // etprof was killed
+  if (ReadFrom(guarded.read.number(), &byte, 1) != 1) ::_exit(127);  // etprof was killed
   ::signal(SIGPIPE, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
@@ -180,8 +165,8 @@ class GroupGuard {
   explicit GroupGuard(pid_t group) {
     if (!life_.Open()) return;
     guard_ = ::fork();
-    if (guard_ == 0) Watch(life_.read, group);
-    life_.CloseRead();
+    if (guard_ == 0) Watch(life_.read.number(), group);
+    life_.read.Close();
   }
   GroupGuard(GroupGuard&&) = delete;
   ~GroupGuard() {
@@ -208,16 +193,16 @@ class GroupGuard {
 
 class LocalProcess : public Process {
  public:
-  LocalProcess(pid_t pid, int input, int output, int errors, Device::Sink on_stderr,
+  LocalProcess(pid_t pid, Descriptor input, Descriptor output, Descriptor errors, Device::Sink on_stderr,
                std::function<bool()> interrupted, std::unique_ptr<GroupGuard> guard)
       : pid_(pid),
-        input_(input),
-        output_(output),
-        errors_(errors),
+        input_(std::move(input)),
+        output_(std::move(output)),
+        errors_(std::move(errors)),
         on_stderr_(std::move(on_stderr)),
         interrupted_(std::move(interrupted)),
         guard_(std::move(guard)) {
-    for (const int descriptor : {input_, output_, errors_}) {
+    for (const int descriptor : {input_.number(), output_.number(), errors_.number()}) {
       ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
     }
   }
@@ -231,23 +216,21 @@ class LocalProcess : public Process {
     } else {
       ::kill(-pid_, SIGKILL);  // children that the process left running; there may be none
     }
-    Close(output_);
-    Close(errors_);
   }
 
   bool Send(std::string_view line, double timeout_seconds) override {
-    if (input_ < 0) return false;
+    if (!input_) return false;
     std::string data(line);
     data += '\n';
     std::size_t sent = 0;
     const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
     while (sent < data.size()) {
-      const ssize_t count = WriteWithoutSigpipe(input_, data.data() + sent, data.size() - sent);
+      const ssize_t count = WriteWithoutSigpipe(input_.number(), data.data() + sent, data.size() - sent);
       if (count > 0) {
         sent += static_cast<std::size_t>(count);
       } else if (errno == EAGAIN) {
         if (Clock::now() >= deadline) return false;
-        struct pollfd ready = {input_, POLLOUT, 0};
+        struct pollfd ready = {input_.number(), POLLOUT, 0};
         ::poll(&ready, 1, kPollMs);
         DrainErrors();
       } else if (errno != EINTR) {
@@ -270,7 +253,7 @@ class LocalProcess : public Process {
       buffer_.erase(0, std::exchange(returned_, 0));
       searched_ = buffer_.size();
       if (buffer_.size() > kMaxLineBytes) return Read::kTooLong;
-      if (output_ < 0) {
+      if (!output_) {
         if (buffer_.empty()) return Read::kEnd;
         line = std::exchange(buffer_, {});
         searched_ = 0;
@@ -280,7 +263,7 @@ class LocalProcess : public Process {
       const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
       if (left <= 0) return Read::kTimeout;
       const bool has_exited = HasExited();
-      std::array<struct pollfd, 2> ready = {{{output_, POLLIN, 0}, {errors_, POLLIN, 0}}};
+      std::array<struct pollfd, 2> ready = {{{output_.number(), POLLIN, 0}, {errors_.number(), POLLIN, 0}}};
       ::poll(ready.data(), ready.size(), std::min(kPollMs, static_cast<int>(left * 1000) + 1));
       DrainErrors();
       DrainOutput();
@@ -288,12 +271,12 @@ class LocalProcess : public Process {
       if (has_exited) {
         if (!exit_seen_) exit_seen_ = Clock::now();
         if (Clock::now() - *exit_seen_ >= std::chrono::duration<double>(kOutputAfterExitSeconds))
-          Close(output_);
+          output_.Close();
       }
     }
   }
 
-  void CloseInput() override { Close(input_); }
+  void CloseInput() override { input_.Close(); }
 
   std::optional<ExitStatus> Wait(double timeout_seconds) override {
     const auto deadline = Clock::now() + std::chrono::duration<double>(timeout_seconds);
@@ -320,11 +303,6 @@ class LocalProcess : public Process {
   std::string LastErrors() const override { return last_errors_; }
 
  private:
-  static void Close(int& descriptor) {
-    if (descriptor >= 0) ::close(descriptor);
-    descriptor = -1;
-  }
-
   // Reads the main thread's run delay after its end, which is possible until the process is reaped. The delay
   // is the second number of /proc/PID/schedstat (Linux's Documentation/scheduler/sched-stats.rst).
   std::optional<Nanoseconds> ReadRunDelayOfExited([[maybe_unused]] int flags) const {
@@ -380,17 +358,17 @@ class LocalProcess : public Process {
   // Reads available bytes without waiting, up to about `max_bytes`, and passes them to `consume`. Closes the
   // descriptor at its end.
   template <typename Consume>
-  static void Drain(int& descriptor, std::size_t max_bytes, Consume consume) {
+  static void Drain(Descriptor& descriptor, std::size_t max_bytes, Consume consume) {
     std::array<char, 65536> chunk;
-    for (std::size_t taken = 0; descriptor >= 0 && taken < max_bytes;) {
-      const ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
+    for (std::size_t taken = 0; descriptor && taken < max_bytes;) {
+      const ssize_t count = ::read(descriptor.number(), chunk.data(), chunk.size());
       if (count > 0) {
         consume(std::string_view(chunk.data(), static_cast<std::size_t>(count)));
         taken += static_cast<std::size_t>(count);
       } else if (count == 0) {
-        Close(descriptor);
+        descriptor.Close();
       } else if (errno != EINTR) {
-        if (errno != EAGAIN) Close(descriptor);
+        if (errno != EAGAIN) descriptor.Close();
         return;
       }
     }
@@ -407,7 +385,7 @@ class LocalProcess : public Process {
   }
 
   pid_t pid_;
-  int input_, output_, errors_;
+  Descriptor input_, output_, errors_;
   Device::Sink on_stderr_;
   std::function<bool()> interrupted_;
   std::string buffer_;        // stdout that was read
@@ -479,29 +457,27 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
         .Remedy(kLimitsRemedy);
   }
   if (pid == 0) {
-    BecomeProgram(argument_pointers.data(), environment_pointers.data(), command.cpus, input.read,
-                  output.write, errors.write, failure.write, guarded);
+    BecomeProgram(argument_pointers.data(), environment_pointers.data(), command.cpus, input.read.number(),
+                  output.write.number(), errors.write.number(), failure.write.number(), guarded);
   }
 #ifndef __linux__
   starting.unlock();
 #endif
-  input.CloseRead();
-  output.CloseWrite();
-  errors.CloseWrite();
-  failure.CloseWrite();
+  input.read.Close();
+  for (Pipe* pipe : {&output, &errors, &failure}) pipe->write.Close();
   auto guard = std::make_unique<GroupGuard>(pid);
-  while (WriteWithoutSigpipe(guarded.write, "", 1) < 0 && errno == EINTR) {
+  while (WriteWithoutSigpipe(guarded.write.number(), "", 1) < 0 && errno == EINTR) {
   }
 
   ChildFailure message;
   // The read ends without a message when exec closes the child's end of the pipe.
-  if (ReadFrom(failure.read, &message, sizeof message) == static_cast<ssize_t>(sizeof message)) {
+  if (ReadFrom(failure.read.number(), &message, sizeof message) == static_cast<ssize_t>(sizeof message)) {
     ::waitpid(pid, nullptr, 0);
     throw StartError(arguments[0], message, command);
   }
-  return std::make_unique<LocalProcess>(pid, std::exchange(input.write, -1), std::exchange(output.read, -1),
-                                        std::exchange(errors.read, -1), std::move(on_stderr),
-                                        std::move(interrupted), std::move(guard));
+  return std::make_unique<LocalProcess>(pid, std::move(input.write), std::move(output.read),
+                                        std::move(errors.read), std::move(on_stderr), std::move(interrupted),
+                                        std::move(guard));
 }
 
 }  // namespace etprof

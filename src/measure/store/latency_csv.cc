@@ -9,11 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <set>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 
-#include "core/error.h"
 #include "core/file/beneath.h"
+#include "core/file/descriptor.h"
 #include "core/file/file.h"
 #include "core/text/csv_members.h"
 #include "core/text/split.h"
@@ -87,26 +88,18 @@ std::string LatencyRows(const Launch& launch, bool tracer_always_on) {
 void AppendLatencies(const std::filesystem::path& path, const Launch& launch, bool tracer_always_on) {
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
   const auto cannot = [&](int why) {
     return CannotWrite(path, why).Remedy("check the folder and its free space, then continue with --resume");
   };
-  if (descriptor < 0) throw cannot(errno);
+  if (!file) throw cannot(errno);
   struct stat status {};
-  ::fstat(descriptor, &status);
+  ::fstat(file.number(), &status);
   std::string text = status.st_size == 0 ? LatencyHeader() : "";
   text += LatencyRows(launch, tracer_always_on);
-  int error = 0;
-  for (std::size_t done = 0; done < text.size() && error == 0;) {
-    const ssize_t count = ::write(descriptor, text.data() + done, text.size() - done);
-    if (count > 0) {
-      done += static_cast<std::size_t>(count);
-    } else if (count == 0 || errno != EINTR) {
-      error = count == 0 ? EIO : errno;
-    }
-  }
-  if (error != 0 && ::ftruncate(descriptor, status.st_size) != 0) error = errno;
-  if (::close(descriptor) != 0 && error == 0) error = errno;
+  int error = WriteAll(file.number(), text);
+  if (error != 0 && ::ftruncate(file.number(), status.st_size) != 0) error = errno;
+  if (const int closing = file.Close(); error == 0) error = closing;
   if (error != 0) throw cannot(error);
 }
 
@@ -119,11 +112,10 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
                                    path.filename().string()));
     return;
   }
-  std::size_t start = text.find('\n') + 1;
-  while (start < text.size()) {
-    const std::size_t end = text.find('\n', start);
-    if (end == std::string::npos) break;  // an incomplete last row
-    const auto row = ReadLatencyRow(std::string_view(text).substr(start, end - start));
+  std::vector<std::string_view> lines = SplitAt(text, '\n');
+  lines.pop_back();  // an incomplete last row, or nothing
+  for (const std::string_view line : std::span(lines).subspan(1)) {
+    const auto row = ReadLatencyRow(line);
     if (!row) {
       ++malformed;
     } else {
@@ -156,7 +148,6 @@ void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launc
         burst->traced_wait.push_back(wait);
       }
     }
-    start = end + 1;
   }
   if (malformed > 0)
     problems.push_back(fmt::format("{}: {} rows cannot be read", path.filename().string(), malformed));

@@ -56,15 +56,15 @@ RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
                       "choose another --output-root");
   }
   const std::filesystem::path path = folder / kLockFile;
-  const int lock = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
-  if (lock < 0) {
+  Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
+  if (!lock) {
     throw FolderError(folder, fmt::format("cannot be written: {}", std::strerror(errno)),
                       "choose another --output-root");
   }
   double waited = 0;
-  while (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+  while (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
     std::array<char, 32> holder{};
-    const ssize_t length = ::pread(lock, holder.data(), holder.size() - 1, 0);
+    const ssize_t length = ::pread(lock.number(), holder.data(), holder.size() - 1, 0);
     std::string who = length > 0 ? holder.data() : "unknown";
     while (!who.empty() && who.back() == '\n') who.pop_back();
     const auto process = AsNumber<pid_t>(who);
@@ -73,31 +73,19 @@ RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
       waited += 0.01;
       continue;
     }
-    ::close(lock);
     throw FolderError(folder, fmt::format("another etprof (process {}) is measuring into it", who),
                       "wait for it, or choose another --output-root");
   }
   const std::string pid = fmt::format("{}\n", ::getpid());
-  if (::ftruncate(lock, 0) != 0 || ::pwrite(lock, pid.data(), pid.size(), 0) < 0) {
-    const int reason = errno;
-    ::close(lock);
-    throw FolderError(folder, fmt::format("cannot be written: {}", std::strerror(reason)), "free some space");
-  }
+  if (::ftruncate(lock.number(), 0) != 0 || ::pwrite(lock.number(), pid.data(), pid.size(), 0) < 0)
+    throw FolderError(folder, fmt::format("cannot be written: {}", std::strerror(errno)), "free some space");
   // No other process writes here now, so temporary files are leftovers of killed processes.
   RemoveStaleTemporaries(folder);
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (entry.symlink_status(error).type() == std::filesystem::file_type::directory)
       RemoveStaleTemporaries(entry.path());
   }
-  return RunDirectory(folder, lock);
-}
-
-RunDirectory::RunDirectory(RunDirectory&& other) noexcept
-    : folder_(std::move(other.folder_)), lock_(std::exchange(other.lock_, -1)) {}
-
-RunDirectory::~RunDirectory() {
-  // The lock file stays: if it were removed, two processes could lock two files with its name.
-  if (lock_ >= 0) ::close(lock_);
+  return RunDirectory(folder, std::move(lock));
 }
 
 bool RunDirectory::IsFileOfRun(const std::filesystem::path& file, const std::string& name) const {

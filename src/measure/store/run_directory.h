@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/file/descriptor.h"
 #include "measure/store/run_data.h"
 
 namespace etprof {
@@ -14,9 +15,6 @@ class RunDirectory {
   // Creates the folder if needed and locks it. Throws Error (kDeviceFailed) if another etprof process holds
   // the lock (the message has its PID), or if the folder is not writable.
   static RunDirectory Open(const std::filesystem::path& folder);
-  RunDirectory(RunDirectory&& other) noexcept;
-  RunDirectory& operator=(RunDirectory&&) = delete;
-  ~RunDirectory();
 
   const std::filesystem::path& folder() const { return folder_; }
 
@@ -32,9 +30,11 @@ class RunDirectory {
   bool WriteManifest(const RunData& run) const;
 
  private:
-  RunDirectory(std::filesystem::path folder, int lock) : folder_(std::move(folder)), lock_(lock) {}
+  RunDirectory(std::filesystem::path folder, Descriptor lock)
+      : folder_(std::move(folder)), lock_(std::move(lock)) {}
   std::filesystem::path folder_;
-  int lock_;
+  // The lock file stays: if it were removed, two processes could lock two files with its name.
+  Descriptor lock_;
 };
 
 // The results directory whose manifest has an experiment with this folder; empty: `folder` is not the folder
