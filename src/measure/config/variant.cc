@@ -129,8 +129,9 @@ Variant ParseVariant(const std::string& spec) {
       variant.threads = threads;
     }
   }
-  if (!variant.isa && !variant.cpus && !variant.threads && !variant.period && !variant.runner &&
-      !variant.model && !variant.executorch && !variant.env) {
+  Variant nothing;
+  nothing.label = variant.label;
+  if (variant == nothing) {
     throw SpecError(spec, "nothing differs")
         .Remedy("give isa, threads, cpus, period, runner, model, executorch, or env");
   }
@@ -217,8 +218,10 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
     names_of_given.insert(labels_of.back().as_given);
   }
   const bool only_isa = as_given.isa.empty() && std::ranges::all_of(variants, [](const Variant& variant) {
-                          return variant.isa && !variant.threads && !variant.cpus && !variant.period &&
-                                 !variant.runner && !variant.model && !variant.executorch && !variant.env;
+                          Variant mask;
+                          mask.isa = variant.isa;
+                          mask.label = variant.label;
+                          return variant.isa && variant == mask;
                         });
   given.label = names_of_given.size() == 1 ? *names_of_given.begin()
                 : variants.empty()         ? "as it is"

@@ -20,6 +20,8 @@ struct Variant {
   std::optional<Nanoseconds> period;
   std::optional<std::filesystem::path> runner, model;
   std::optional<std::pair<std::string, std::string>> env;  // an environment variable of the runner
+
+  bool operator==(const Variant&) const = default;
 };
 // Throws Error (kUsage) for an unknown key (with a suggestion), a key without a value, or an invalid value.
 Variant ParseVariant(const std::string& spec);

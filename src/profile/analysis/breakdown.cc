@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,20 +48,21 @@ Breakdown ByGroup(const Profile& profile) {
   });
 }
 
-Breakdown ByCategory(const Profile& profile) {
-  std::map<std::string_view, std::size_t> index;
-  for (const Operator& op : profile.operators) index[op.category.name] = 0;
+namespace {
+
+// Rows sorted by the names that `name_of(operator)` gives.
+template <typename NameOf>
+Breakdown ByName(const Profile& profile, const NameOf& name_of) {
+  std::map<std::string, std::size_t> index;
+  for (const Operator& op : profile.operators) index[name_of(op)] = 0;
   std::vector<AdditiveRow> rows;
   for (auto& [name, row] : index) {
     row = rows.size();
-    rows.push_back({std::string(name), 0, 0});
+    rows.push_back({name, 0, 0});
   }
-  for (const auto& [name, self] : profile.categories) rows[index.at(name)].self = self;
   return SumRows(profile, std::move(rows),
-                 [&](std::size_t op) { return index.at(profile.operators[op].category.name); });
+                 [&](std::size_t op) { return index.at(name_of(profile.operators[op])); });
 }
-
-namespace {
 
 bool IsOverhead(const Operator& op) {
   return op.category.group == Group::kFrameworkOverhead || op.category.group == Group::kDelegateOverhead;
@@ -91,6 +93,13 @@ Breakdown ByNameInOrder(const Profile& profile,
 }
 
 }  // namespace
+
+Breakdown ByCategory(const Profile& profile) {
+  Breakdown categories = ByName(profile, [](const Operator& op) { return std::string(op.category.name); });
+  for (const auto& [name, self] : profile.categories)
+    std::ranges::find(categories.rows, name, &AdditiveRow::name)->self = self;
+  return categories;
+}
 
 std::optional<std::string> LayerName(const Profile& profile, std::size_t op) {
   return profile.program ? ModulePath(*profile.program, op) : std::nullopt;
@@ -123,22 +132,11 @@ Breakdown ByDelegate(const Profile& profile) { return ByNameInOrder(profile, Del
 Breakdown ByKernel(const Profile& profile) { return ByNameInOrder(profile, KernelName); }
 
 Breakdown ByDelegation(const Profile& profile) {
-  const auto name_of = [](const Operator& op) -> std::string {
-    if (op.category.group == Group::kFrameworkOverhead || op.category.group == Group::kDelegateOverhead) {
-      return std::string(GroupName(op.category.group));
-    }
+  return ByName(profile, [](const Operator& op) -> std::string {
+    if (IsOverhead(op)) return std::string(GroupName(op.category.group));
     if (op.portable) return "Portable";
     return op.backend.empty() ? "Delegated" : "Delegated (" + op.backend + ")";
-  };
-  std::map<std::string, std::size_t> index;
-  for (const Operator& op : profile.operators) index[name_of(op)] = 0;
-  std::vector<AdditiveRow> rows;
-  for (auto& [name, row] : index) {
-    row = rows.size();
-    rows.push_back({name, 0, 0});
-  }
-  return SumRows(profile, std::move(rows),
-                 [&](std::size_t op) { return index.at(name_of(profile.operators[op])); });
+  });
 }
 
 }  // namespace etprof

@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "core/text/split.h"
 #include "profile/compare/module_paths.h"
 
 namespace etprof {
@@ -405,11 +406,9 @@ class NodeMatcher {
 
 std::vector<std::string> EvidenceNames(std::uint16_t evidence) {
   std::vector<std::string> names;
-  std::size_t begin = 0;
-  for (std::size_t bit = 0; begin < kEvidenceChoices.size(); ++bit) {
-    const std::size_t end = std::min(kEvidenceChoices.find('|', begin), kEvidenceChoices.size());
-    if ((evidence >> bit & 1U) != 0) names.emplace_back(kEvidenceChoices.substr(begin, end - begin));
-    begin = end + 1;
+  for (const std::string_view name : SplitAt(kEvidenceChoices, '|')) {
+    if ((evidence & 1U) != 0) names.emplace_back(name);
+    evidence = static_cast<std::uint16_t>(evidence >> 1U);
   }
   return names;
 }
