@@ -633,16 +633,13 @@ class Measurement {
   // Makes the runs whose times are not latencies. The machine's peaks are last, since no other step depends
   // on them.
   void MeasureExtraRuns() {
-    const MakeUnitSetup setup = [this](std::size_t u) { return MakeSetup(u); };
-    const RepeatAfterReconnect reconnecting = [this](const std::function<void()>& step) {
-      WithReconnection(step);
-    };
-    if (options_.counters) MeasureCounters(plan_, setup, reconnecting, options_.progress, run_);
-    if (options_.instructions) {
-      MeasureInstructions(plan_, setup, reconnecting, options_.emulator_plugin, options_.progress, run_);
-    }
-    if (options_.watch) MeasureWatch(plan_, setup, reconnecting, options_.progress, run_);
-    if (options_.values) MeasureValues(plan_, setup, reconnecting, options_.progress, run_);
+    const ExtraRunsSetup setup{plan_, [this](std::size_t u) { return MakeSetup(u); },
+                               [this](const std::function<void()>& step) { WithReconnection(step); },
+                               options_.progress, run_};
+    if (options_.counters) MeasureCounters(setup);
+    if (options_.instructions) MeasureInstructions(setup, options_.emulator_plugin);
+    if (options_.watch) MeasureWatch(setup);
+    if (options_.values) MeasureValues(setup);
     if (!config_.peaks || Interrupted()) return;
     const bool limited = options_.launches && (!config_.launches || config_.max_seconds);
     const double limit = AllowedSeconds(config_, run_.pairs.size()) - used_before_resume_;

@@ -62,21 +62,20 @@ void UseWorker(const ExtraRuns& extra_runs, const ParticipantSetup& setup, const
 }
 
 // Calls `measure` for each experiment of etprof-runner. `measure` may throw WorkerFailure.
-void MeasureEach(const ExtraRuns& extra_runs, const Plan& plan, const MakeUnitSetup& setup,
-                 const RepeatAfterReconnect& reconnecting, Progress* progress, RunData& run,
+void MeasureEach(const ExtraRuns& extra_runs, const ExtraRunsSetup& setup,
                  const std::function<void(const ParticipantSetup&, ExperimentData&)>& measure) {
-  for (std::size_t u = 0; u < plan.units.size(); ++u) {
-    ExperimentData& data = run.experiments[u];
+  for (std::size_t u = 0; u < setup.plan.units.size(); ++u) {
+    ExperimentData& data = setup.run.experiments[u];
     if (data.trace_enabled || !data.error.empty()) continue;
     if (data.foreign || (data.emulated && extra_runs.emulated_warning != nullptr)) {
       Warn(extra_runs, data.foreign ? extra_runs.foreign_warning : extra_runs.emulated_warning, data);
       continue;
     }
-    const ParticipantSetup unit_setup = setup(u);
+    const ParticipantSetup unit_setup = setup.make_setup(u);
     if (unit_setup.interruption->Now()) return;
-    Report(fmt::format("{}: {}", data.label, extra_runs.name), run, progress);
+    Report(fmt::format("{}: {}", data.label, extra_runs.name), setup.run, setup.progress);
     bool interrupted = false;
-    reconnecting([&] {
+    setup.reconnecting([&] {
       try {
         measure(unit_setup, data);
       } catch (const WorkerFailure& failure) {
@@ -101,21 +100,18 @@ bool WasInterrupted(const WorkerFailure& failure, Device& device) {
   return failure.kind() == WorkerFailure::Kind::kInterrupted;
 }
 
-void MeasureCounters(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
-                     Progress* progress, RunData& run) {
+void MeasureCounters(const ExtraRunsSetup& setup) {
   const ExtraRuns counters{"counters", "only etprof-runner reads them", "an emulated CPU has none"};
-  MeasureEach(counters, plan, setup, reconnecting, progress, run,
-              [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
-                protocol::CountersReply reply;
-                UseWorker(counters, unit_setup, WorkerCommand(unit_setup), false, [&](WorkerClient& worker) {
-                  reply = worker.Ask<protocol::CountersReply>("counters", protocol::CountersRequest{});
-                });
-                for (const std::string& remark : DescribeCounterLimits(reply)) Warn(counters, remark, data);
-                if (reply.counters.empty()) return;
-                data.counters = MakeCountersRows(reply, unit_setup.config->method);
-                WriteFileAtomically(CountersFile(data),
-                                    [&](std::ostream& out) { WriteCounters(data.counters, out); });
-              });
+  MeasureEach(counters, setup, [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
+    protocol::CountersReply reply;
+    UseWorker(counters, unit_setup, WorkerCommand(unit_setup), false, [&](WorkerClient& worker) {
+      reply = worker.Ask<protocol::CountersReply>("counters", protocol::CountersRequest{});
+    });
+    for (const std::string& remark : DescribeCounterLimits(reply)) Warn(counters, remark, data);
+    if (reply.counters.empty()) return;
+    data.counters = MakeCountersRows(reply, unit_setup.config->method);
+    WriteFileAtomically(CountersFile(data), [&](std::ostream& out) { WriteCounters(data.counters, out); });
+  });
 }
 
 namespace {
@@ -227,38 +223,31 @@ class InstructionCounter {
 
 }  // namespace
 
-void MeasureInstructions(const Plan& plan, const MakeUnitSetup& setup,
-                         const RepeatAfterReconnect& reconnecting, const std::filesystem::path& plugin,
-                         Progress* progress, RunData& run) {
-  MeasureEach(kInstructions, plan, setup, reconnecting, progress, run,
-              [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
-                InstructionCounter(unit_setup, plugin).Run(data);
-              });
+void MeasureInstructions(const ExtraRunsSetup& setup, const std::filesystem::path& plugin) {
+  MeasureEach(kInstructions, setup, [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
+    InstructionCounter(unit_setup, plugin).Run(data);
+  });
 }
 
-void MeasureWatch(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
-                  Progress* progress, RunData& run) {
+void MeasureWatch(const ExtraRunsSetup& setup) {
   const ExtraRuns watch{"watch", "only etprof-runner watches XNNPACK's calls"};
-  MeasureEach(
-      watch, plan, setup, reconnecting, progress, run,
-      [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
-        protocol::WatchReply reply;
-        const bool watch_memory = !data.emulated;  // the pages of an emulated process are the emulator's
-        UseWorker(watch, unit_setup, WorkerCommand(unit_setup), watch_memory, [&](WorkerClient& worker) {
-          reply = worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
-        });
-        if (!reply.why_not.empty()) return Warn(watch, reply.why_not, data);
-        if (reply.unmatched_calls > 0) {
-          Warn(watch, UnmatchedCallsWarning(reply.unmatched_calls), data);
-        }
-        if (reply.memory && !reply.memory->why_not.empty()) {
-          Warn(watch, "memory by owner: " + reply.memory->why_not, data);
-          reply.memory.reset();
-        }
-        data.watch =
-            std::make_shared<const WatchData>(WatchData{unit_setup.config->method, std::move(reply)});
-        WriteWatch(*data.watch, WatchFile(data));
-      });
+  MeasureEach(watch, setup, [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
+    protocol::WatchReply reply;
+    const bool watch_memory = !data.emulated;  // the pages of an emulated process are the emulator's
+    UseWorker(watch, unit_setup, WorkerCommand(unit_setup), watch_memory, [&](WorkerClient& worker) {
+      reply = worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
+    });
+    if (!reply.why_not.empty()) return Warn(watch, reply.why_not, data);
+    if (reply.unmatched_calls > 0) {
+      Warn(watch, UnmatchedCallsWarning(reply.unmatched_calls), data);
+    }
+    if (reply.memory && !reply.memory->why_not.empty()) {
+      Warn(watch, "memory by owner: " + reply.memory->why_not, data);
+      reply.memory.reset();
+    }
+    data.watch = std::make_shared<const WatchData>(WatchData{unit_setup.config->method, std::move(reply)});
+    WriteWatch(*data.watch, WatchFile(data));
+  });
 }
 
 namespace {
@@ -302,38 +291,36 @@ std::optional<VariantValues> ReadVariant(const ExtraRuns& extra_runs, const Part
 
 }  // namespace
 
-void MeasureValues(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
-                   Progress* progress, RunData& run) {
+void MeasureValues(const ExtraRunsSetup& setup) {
   const ExtraRuns values{"values", "only etprof-runner reads them"};
   std::map<const ExperimentData*, VariantValues> read;
   std::filesystem::path folder;
-  MeasureEach(values, plan, setup, reconnecting, progress, run,
-              [&](const ParticipantSetup& own, ExperimentData& data) {
-                folder = own.folder;
-                try {
-                  auto variant = ReadVariant(values, own, data);
-                  if (variant && run.pairs.empty())
-                    SaveValues(*variant, data.FileBesideLog(kReadValuesSuffix));
-                  if (variant) read.insert_or_assign(&data, std::move(*variant));
-                } catch (const WorkerFailure&) {
-                  throw;
-                } catch (const std::exception& problem) {
-                  Warn(values, problem.what(), data);
-                }
-              });
-  run.values.clear();
-  for (const ComparePair& pair : run.pairs) {
-    const ExperimentData &a = run.experiments[pair.baseline], &b = run.experiments[pair.candidate];
+  MeasureEach(values, setup, [&](const ParticipantSetup& own, ExperimentData& data) {
+    folder = own.folder;
+    try {
+      auto variant = ReadVariant(values, own, data);
+      if (variant && setup.run.pairs.empty()) SaveValues(*variant, data.FileBesideLog(kReadValuesSuffix));
+      if (variant) read.insert_or_assign(&data, std::move(*variant));
+    } catch (const WorkerFailure&) {
+      throw;
+    } catch (const std::exception& problem) {
+      Warn(values, problem.what(), data);
+    }
+  });
+  setup.run.values.clear();
+  for (const ComparePair& pair : setup.run.pairs) {
+    const ExperimentData &a = setup.run.experiments[pair.baseline],
+                         &b = setup.run.experiments[pair.candidate];
     const auto baseline = read.find(&a), candidate = read.find(&b);
     if (baseline == read.end() || candidate == read.end()) continue;
     for (ValuesRow& row : CompareValues(baseline->second, candidate->second)) {
       row.baseline = a.label;
       row.candidate = b.label;
-      run.values.push_back(std::move(row));
+      setup.run.values.push_back(std::move(row));
     }
   }
-  if (!run.values.empty())
-    WriteFileAtomically(ValuesFile(folder), [&](std::ostream& out) { WriteValues(run.values, out); });
+  if (!setup.run.values.empty())
+    WriteFileAtomically(ValuesFile(folder), [&](std::ostream& out) { WriteValues(setup.run.values, out); });
 }
 
 std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, const Plan& plan,

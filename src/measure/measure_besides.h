@@ -12,31 +12,28 @@
 namespace etprof {
 
 // Extra runs of each experiment that a worker runs, in separate processes after the timed launches. If an
-// experiment cannot have them, it gets a warning with the reason and the remedy. `setup` returns the
-// participant's setup for a unit. `reconnecting` repeats a step after the connection broke and was restored,
-// and throws DeviceLost if it is not restored. Both throw DeviceLost, and Error if a file cannot be written.
-using MakeUnitSetup = std::function<ParticipantSetup(std::size_t unit)>;
-using RepeatAfterReconnect = std::function<void(const std::function<void()>& step)>;
+// experiment cannot have them, it gets a warning with the reason and the remedy. All functions throw
+// DeviceLost, and Error if a file cannot be written.
+struct ExtraRunsSetup {
+  const Plan& plan;
+  std::function<ParticipantSetup(std::size_t unit)> make_setup;
+  // Repeats a step after the connection broke and was restored; throws DeviceLost if it is not restored.
+  std::function<void(const std::function<void()>& step)> reconnecting;
+  Progress* progress = nullptr;
+  RunData& run;
+};
 
 // `--instructions`: counts the instructions of each operator with one thread, by the processor's counters, or
 // else in Callgrind or QEMU (with `plugin`). Writes `_instructions.csv` next to the log.
-void MeasureInstructions(const Plan& plan, const MakeUnitSetup& setup,
-                         const RepeatAfterReconnect& reconnecting, const std::filesystem::path& plugin,
-                         Progress* progress, RunData& run);
-
+void MeasureInstructions(const ExtraRunsSetup& setup, const std::filesystem::path& plugin);
 // `--counters`: reads the processor's counters at each operator boundary. Writes `_counters.csv` next to the
 // log.
-void MeasureCounters(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
-                     Progress* progress, RunData& run);
-
+void MeasureCounters(const ExtraRunsSetup& setup);
 // `--watch`: lets the runner watch XNNPACK's calls. Writes `_watch.json` next to the log.
-void MeasureWatch(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
-                  Progress* progress, RunData& run);
-
+void MeasureWatch(const ExtraRunsSetup& setup);
 // `--values`: a run in which the runner reads what each operator wrote; writes what the variants of pairs
 // have in common into `values.csv` of the results directory.
-void MeasureValues(const Plan& plan, const MakeUnitSetup& setup, const RepeatAfterReconnect& reconnecting,
-                   Progress* progress, RunData& run);
+void MeasureValues(const ExtraRunsSetup& setup);
 
 // Whether the worker failed because of an interruption. Throws DeviceLost if the connection broke.
 bool WasInterrupted(const WorkerFailure& failure, Device& device);
