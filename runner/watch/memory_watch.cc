@@ -371,7 +371,7 @@ protocol::MemorySnapshot MemoryWatch::Now(std::string at, const Model& model) co
     throw Error(ExitCode::kDeviceFailed, "the owners of memory hold more than the process has");
   sums[MemoryOwner::kRest] = {mapped - owned, unnamed - owned_resident};
   protocol::MemorySnapshot moment{std::move(at), rss, {}};
-  for (const auto& [owner, name] : kNames<MemoryOwner>) {
+  for (const MemoryOwner owner : AllValues<MemoryOwner>()) {
     const auto [bytes, resident] = sums[owner];
     moment.parts.push_back({owner, bytes, resident});
   }

@@ -33,10 +33,7 @@ enum class ChangeCause {
   kUnknown,  // there is no reference
 };
 template <>
-inline constexpr NamedValue<ChangeCause> kNames<ChangeCause>[] = {{ChangeCause::kCode, "code"},
-                                                                  {ChangeCause::kMachine, "machine"},
-                                                                  {ChangeCause::kDevice, "device"},
-                                                                  {ChangeCause::kUnknown, "code or machine"}};
+inline constexpr const char* kNames<ChangeCause>[] = {"code", "machine", "device", "code or machine"};
 
 struct Trend;
 // The commit of a run.

@@ -114,8 +114,5 @@ struct CountersReply {
 
 namespace etprof {
 template <>
-inline constexpr NamedValue<protocol::CounterSourceKind> kNames<protocol::CounterSourceKind>[] = {
-    {protocol::CounterSourceKind::kProcessor, "processor"},
-    {protocol::CounterSourceKind::kCallgrind, "callgrind"},
-    {protocol::CounterSourceKind::kEmulator, "emulator"}};
+inline constexpr const char* kNames<protocol::CounterSourceKind>[] = {"processor", "callgrind", "emulator"};
 }  // namespace etprof

@@ -41,17 +41,12 @@ enum class LoadPart {
 namespace etprof {
 
 template <>
-inline constexpr NamedValue<protocol::LoadPart> kNames<protocol::LoadPart>[] = {
-    {protocol::LoadPart::kProgram, "program"}, {protocol::LoadPart::kPlan, "plan"},
-    {protocol::LoadPart::kGraph, "graph"},     {protocol::LoadPart::kCreate, "create"},
-    {protocol::LoadPart::kPack, "pack"},       {protocol::LoadPart::kRest, "rest"}};
+inline constexpr const char* kNames<protocol::LoadPart>[] = {"program", "plan", "graph",
+                                                             "create",  "pack", "rest"};
 
 template <>
-inline constexpr NamedValue<protocol::MemoryOwner> kNames<protocol::MemoryOwner>[] = {
-    {protocol::MemoryOwner::kProgram, "program"}, {protocol::MemoryOwner::kPlanned, "planned"},
-    {protocol::MemoryOwner::kWeights, "weights"}, {protocol::MemoryOwner::kWorkspace, "workspace"},
-    {protocol::MemoryOwner::kXnnpack, "xnnpack"}, {protocol::MemoryOwner::kLibraries, "libraries"},
-    {protocol::MemoryOwner::kStacks, "stacks"},   {protocol::MemoryOwner::kRest, "rest"}};
+inline constexpr const char* kNames<protocol::MemoryOwner>[] = {
+    "program", "planned", "weights", "workspace", "xnnpack", "libraries", "stacks", "rest"};
 
 }  // namespace etprof
 
@@ -165,8 +160,7 @@ struct LoadTimes {
   void CheckParts() const {
     std::int64_t sum = 0;
     for (const LoadTime& part : parts) sum += part.ns;
-    if (!std::ranges::equal(parts, kNames<LoadPart>, {}, &LoadTime::part, &NamedValue<LoadPart>::first) ||
-        sum != total_ns)
+    if (!std::ranges::equal(parts, AllValues<LoadPart>(), {}, &LoadTime::part) || sum != total_ns)
       throw std::invalid_argument("the parts of the load time are not those of the whole");
   }
 };
@@ -197,8 +191,7 @@ struct MemoryReport {
     for (const MemorySnapshot& moment : report.moments) {
       std::int64_t sum = 0;
       for (const MemoryPart& part : moment.parts) sum += part.resident;
-      if (!std::ranges::equal(moment.parts, kNames<MemoryOwner>, {}, &MemoryPart::owner,
-                              &NamedValue<MemoryOwner>::first) ||
+      if (!std::ranges::equal(moment.parts, AllValues<MemoryOwner>(), {}, &MemoryPart::owner) ||
           sum != moment.rss_bytes)
         throw std::invalid_argument("memory: the parts of \"" + moment.at + "\" are not those of the whole");
     }

@@ -106,16 +106,9 @@ struct CheckItem {
   }
 };
 template <>
-inline constexpr NamedValue<CheckItem::Kind> kNames<CheckItem::Kind>[] = {
-    {CheckItem::Kind::kLatency, "latency"},
-    {CheckItem::Kind::kPrefill, "prefill"},
-    {CheckItem::Kind::kDecode, "decode"},
-    {CheckItem::Kind::kFirstToken, "first token"},
-    {CheckItem::Kind::kCache, "cache"},
-    {CheckItem::Kind::kPeakMemory, "peak memory"},
-    {CheckItem::Kind::kLoad, "load"},
-    {CheckItem::Kind::kOperator, "operator"},
-    {CheckItem::Kind::kInstructions, "instructions"}};
+inline constexpr const char* kNames<CheckItem::Kind>[] = {"latency",     "prefill",  "decode",
+                                                          "first token", "cache",    "peak memory",
+                                                          "load",        "operator", "instructions"};
 
 // An operator whose time differs significantly; the false discovery rate is controlled over the operators of
 // all pairs.

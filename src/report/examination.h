@@ -28,10 +28,7 @@ struct DoctorCheck {
   }
 };
 template <>
-inline constexpr NamedValue<DoctorCheck::State> kNames<DoctorCheck::State>[] = {
-    {DoctorCheck::State::kOk, "ok"},
-    {DoctorCheck::State::kWarning, "warning"},
-    {DoctorCheck::State::kMissing, "missing"}};
+inline constexpr const char* kNames<DoctorCheck::State>[] = {"ok", "warning", "missing"};
 
 struct DoctorGroup {
   std::string name, title;

@@ -28,10 +28,7 @@ struct QuickTestStep {
   }
 };
 template <>
-inline constexpr NamedValue<QuickTestStep::State> kNames<QuickTestStep::State>[] = {
-    {QuickTestStep::State::kPassed, "passed"},
-    {QuickTestStep::State::kFailed, "failed"},
-    {QuickTestStep::State::kNotTried, "not tried"}};
+inline constexpr const char* kNames<QuickTestStep::State>[] = {"passed", "failed", "not tried"};
 
 struct QuickTestResult {
   std::vector<QuickTestStep> steps;

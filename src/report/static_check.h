@@ -63,8 +63,7 @@ struct StaticItem {
   }
 };
 template <>
-inline constexpr NamedValue<FactInfo::Unit> kNames<FactInfo::Unit>[] = {
-    {FactInfo::Unit::kShare, "share"}, {FactInfo::Unit::kCount, "count"}, {FactInfo::Unit::kBytes, "bytes"}};
+inline constexpr const char* kNames<FactInfo::Unit>[] = {"share", "count", "bytes"};
 
 // An operator that explains a result.
 struct StaticOperator {

@@ -29,8 +29,7 @@ struct Finding {
   }
 };
 template <>
-inline constexpr NamedValue<Finding::Severity> kNames<Finding::Severity>[] = {
-    {Finding::Severity::kBroken, "broken"}, {Finding::Severity::kWarning, "warning"}};
+inline constexpr const char* kNames<Finding::Severity>[] = {"broken", "warning"};
 
 // The findings of `etprof validate` in a results directory, or of `etprof recover` after the recovery.
 struct Validation {

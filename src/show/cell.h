@@ -35,12 +35,9 @@ enum class CellKind {
 };
 
 template <>
-inline constexpr NamedValue<CellKind> kNames<CellKind>[] = {
-    {CellKind::kNothing, "nothing"},  {CellKind::kText, "text"},     {CellKind::kDuration, "duration"},
-    {CellKind::kTime, "time"},        {CellKind::kSize, "size"},     {CellKind::kCount, "count"},
-    {CellKind::kAmount, "amount"},    {CellKind::kNumber, "number"}, {CellKind::kShare, "share"},
-    {CellKind::kRatio, "ratio"},      {CellKind::kChange, "change"}, {CellKind::kSpeedup, "speedup"},
-    {CellKind::kInterval, "interval"}};
+inline constexpr const char* kNames<CellKind>[] = {"nothing", "text",    "duration", "time",  "size",
+                                                   "count",   "amount",  "number",   "share", "ratio",
+                                                   "change",  "speedup", "interval"};
 
 namespace show {
 

@@ -15,11 +15,7 @@ enum class BundleTarget {
   kNative,      // this machine
 };
 template <>
-inline constexpr NamedValue<BundleTarget> kNames<BundleTarget>[] = {
-    {BundleTarget::kLinuxAarch64, "linux-aarch64"},
-    {BundleTarget::kAndroid, "android"},
-    {BundleTarget::kMacosArm64, "macos-arm64"},
-    {BundleTarget::kNative, "native"}};
+inline constexpr const char* kNames<BundleTarget>[] = {"linux-aarch64", "android", "macos-arm64", "native"};
 inline std::string Name(BundleTarget target) { return GetName(target); }
 
 struct BundleOptions {

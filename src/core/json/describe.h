@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -98,8 +101,8 @@ inline constexpr std::string_view kSha256Pattern = "^[0-9a-f]{64}$";
 
 template <typename E>
 using NamedValue = std::pair<E, const char*>;
-// Names of an enumeration's values, in files and for people: `template <> inline constexpr NamedValue<E>
-// kNames<E>[] = {...}`. A value without a name is never written.
+// Names of an enumeration's values from 0 on, in files and for people: `template <> inline constexpr const
+// char* kNames<E>[] = {...}`. A value without a name is never written.
 template <typename E>
 inline constexpr auto kNames = nullptr;
 
@@ -117,15 +120,21 @@ constexpr const char* FindName(const NamedValue<E> (&names)[N], E value) {
 
 template <Named E>
 constexpr const char* GetName(E value) {
-  return FindName(kNames<E>, value);
+  const auto index = static_cast<std::size_t>(value);
+  return index < std::size(kNames<E>) ? kNames<E>[index] : "";
+}
+
+template <Named E>
+constexpr auto AllValues() {
+  std::array<E, std::size(kNames<E>)> values{};
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<E>(i);
+  return values;
 }
 
 template <Named E>
 constexpr std::optional<E> ParseEnum(std::string_view text) {
-  for (const auto& [each, name] : kNames<E>) {
-    if (text == name) return each;
-  }
-  return std::nullopt;
+  const auto* const found = std::ranges::find(kNames<E>, text);
+  return found != std::end(kNames<E>) ? std::optional(static_cast<E>(found - kNames<E>)) : std::nullopt;
 }
 
 // Accepts every member and does nothing.

@@ -88,7 +88,7 @@ struct Everything {
 }  // namespace
 
 template <>
-inline constexpr NamedValue<Color> kNames<Color>[] = {{Color::kRed, "red"}, {Color::kGreen, "green"}};
+inline constexpr const char* kNames<Color>[] = {"red", "green"};
 
 namespace {
 

@@ -155,9 +155,7 @@ class SchemaMaker {
       }
     } else if constexpr (Named<U>) {
       if (!about.choices.empty()) return TextSchema(about);
-      Schema names = Schema::array();
-      for (const auto& [value, name] : kNames<U>) names.push_back(name);
-      return {{"enum", std::move(names)}};
+      return {{"enum", kNames<U>}};
     } else if constexpr (kIsText<U> || kIsPath<U>) {
       return TextSchema(about);
     } else if constexpr (std::is_same_v<U, bool>) {

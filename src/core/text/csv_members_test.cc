@@ -43,8 +43,7 @@ struct CsvExample {
 
 }  // namespace
 template <>
-inline constexpr NamedValue<CellColor> kNames<CellColor>[] = {{CellColor::kRed, "red"},
-                                                              {CellColor::kBlue, "blue"}};
+inline constexpr const char* kNames<CellColor>[] = {"red", "blue"};
 namespace {
 
 std::string Csv(const CsvExample& example) {

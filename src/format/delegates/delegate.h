@@ -24,11 +24,8 @@ enum class ValueKind : std::uint8_t {
   kUnknown,
 };
 template <>
-inline constexpr NamedValue<ValueKind> kNames<ValueKind>[] = {
-    {ValueKind::kHostTime, "host time"}, {ValueKind::kDeviceTime, "device time"},
-    {ValueKind::kEstimate, "estimate"},  {ValueKind::kCycles, "cycles"},
-    {ValueKind::kBytes, "bytes"},        {ValueKind::kCount, "count"},
-    {ValueKind::kUnknown, "unknown"}};
+inline constexpr const char* kNames<ValueKind>[] = {"host time", "device time", "estimate", "cycles",
+                                                    "bytes",     "count",       "unknown"};
 
 }  // namespace etprof
 

@@ -42,10 +42,7 @@ struct HealthEntry {
   }
 };
 template <>
-inline constexpr NamedValue<HealthEntry::Severity> kNames<HealthEntry::Severity>[] = {
-    {HealthEntry::Severity::kInfo, "info"},
-    {HealthEntry::Severity::kDataLoss, "data_loss"},
-    {HealthEntry::Severity::kError, "error"}};
+inline constexpr const char* kNames<HealthEntry::Severity>[] = {"info", "data_loss", "error"};
 
 // Health entries by name. Adding an entry with an existing name increases its count and amount.
 class Health {

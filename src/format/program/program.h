@@ -32,16 +32,10 @@ struct ProgramTensor {
   bool HasDynamicShape() const { return dynamism != Shape::kStatic; }  // whether the shape is dynamic
 };
 template <>
-inline constexpr NamedValue<ProgramTensor::Shape> kNames<ProgramTensor::Shape>[] = {
-    {ProgramTensor::Shape::kStatic, "static"},
-    {ProgramTensor::Shape::kBounded, "bounded"},
-    {ProgramTensor::Shape::kUnbounded, "unbounded"}};
+inline constexpr const char* kNames<ProgramTensor::Shape>[] = {"static", "bounded", "unbounded"};
 
 template <>
-inline constexpr NamedValue<ProgramTensor::Data> kNames<ProgramTensor::Data>[] = {
-    {ProgramTensor::Data::kNone, "none"},
-    {ProgramTensor::Data::kFile, "file"},
-    {ProgramTensor::Data::kExternal, "external"}};
+inline constexpr const char* kNames<ProgramTensor::Data>[] = {"none", "file", "external"};
 
 // An entry of ExecutionPlan.values. Instructions refer to it by its index.
 struct ProgramValue {
@@ -68,19 +62,18 @@ struct ProgramValue {
   std::vector<std::size_t> integers;  // kIntList: indices into values, into which dynamic sizes are computed
 };
 template <>
-inline constexpr NamedValue<ProgramValue::Kind> kNames<ProgramValue::Kind>[] = {
-    {ProgramValue::Kind::kNone, "none"},
-    {ProgramValue::Kind::kInt, "int"},
-    {ProgramValue::Kind::kBool, "bool"},
-    {ProgramValue::Kind::kDouble, "double"},
-    {ProgramValue::Kind::kString, "string"},
-    {ProgramValue::Kind::kIntList, "int list"},
-    {ProgramValue::Kind::kDoubleList, "double list"},
-    {ProgramValue::Kind::kBoolList, "bool list"},
-    {ProgramValue::Kind::kTensor, "tensor"},
-    {ProgramValue::Kind::kTensorList, "tensor list"},
-    {ProgramValue::Kind::kOptionalTensorList, "optional tensor list"},
-    {ProgramValue::Kind::kUnknown, "unknown"}};
+inline constexpr const char* kNames<ProgramValue::Kind>[] = {"none",
+                                                             "int",
+                                                             "bool",
+                                                             "double",
+                                                             "string",
+                                                             "int list",
+                                                             "double list",
+                                                             "bool list",
+                                                             "tensor",
+                                                             "tensor list",
+                                                             "optional tensor list",
+                                                             "unknown"};
 
 // An instruction of a method. Its identity, which runtime events also contain, is (chain, index).
 struct Instruction {
@@ -94,10 +87,8 @@ struct Instruction {
   std::vector<std::size_t> arguments;
 };
 template <>
-inline constexpr NamedValue<Instruction::Kind> kNames<Instruction::Kind>[] = {
-    {Instruction::Kind::kKernel, "kernel"}, {Instruction::Kind::kDelegate, "delegate"},
-    {Instruction::Kind::kMove, "move"},     {Instruction::Kind::kJumpFalse, "jump"},
-    {Instruction::Kind::kFree, "free"},     {Instruction::Kind::kUnknown, "unknown"}};
+inline constexpr const char* kNames<Instruction::Kind>[] = {"kernel", "delegate", "move",
+                                                            "jump",   "free",     "unknown"};
 
 // A part of the method that a backend compiled.
 struct Delegate {

@@ -96,9 +96,6 @@ KernelUse FindKernelUse(const KernelLog& log);
 namespace etprof {
 
 template <>
-inline constexpr NamedValue<xnnpack::KernelStatus> kNames<xnnpack::KernelStatus>[] = {
-    {xnnpack::KernelStatus::kUsed, "used"},
-    {xnnpack::KernelStatus::kRegistered, "registered"},
-    {xnnpack::KernelStatus::kSuperseded, "superseded"}};
+inline constexpr const char* kNames<xnnpack::KernelStatus>[] = {"registered", "superseded", "used"};
 
 }  // namespace etprof

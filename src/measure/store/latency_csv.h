@@ -52,12 +52,8 @@ struct LatencyRow {
   static void Check(const LatencyRow& row);
 };
 template <>
-inline constexpr NamedValue<LatencyRow::Phase> kNames<LatencyRow::Phase>[] = {
-    {LatencyRow::Phase::kFirst, "first"},
-    {LatencyRow::Phase::kWarmup, "warmup"},
-    {LatencyRow::Phase::kOpening, "opening"},
-    {LatencyRow::Phase::kRecorded, "recorded"},
-    {LatencyRow::Phase::kTraced, "traced"}};
+inline constexpr const char* kNames<LatencyRow::Phase>[] = {"first", "warmup", "opening", "recorded",
+                                                            "traced"};
 
 std::string LatencyHeader();
 // Whether the text begins with the header, with or without the last two columns.

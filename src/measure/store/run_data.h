@@ -175,10 +175,7 @@ struct Launch {
   void SetPart(const std::string& part);
 };
 template <>
-inline constexpr NamedValue<Launch::Status> kNames<Launch::Status>[] = {
-    {Launch::Status::kComplete, "complete"},
-    {Launch::Status::kPartial, "partial"},
-    {Launch::Status::kFailed, "failed"}};
+inline constexpr const char* kNames<Launch::Status>[] = {"complete", "partial", "failed"};
 
 // The state of the device before the bursts of a round, which workers cannot read. If whole processes
 // alternate, the state is read before each process.
@@ -685,12 +682,8 @@ struct Metrics {
 // The conditions before a burst of a launch; null: not known.
 const RoundConditions* FindConditions(const RunData& run, int launch, const Burst& burst);
 template <>
-inline constexpr NamedValue<RunData::Status> kNames<RunData::Status>[] = {
-    {RunData::Status::kUnknown, "unknown"},
-    {RunData::Status::kRunning, "running"},
-    {RunData::Status::kComplete, "complete"},
-    {RunData::Status::kInterrupted, "interrupted"},
-    {RunData::Status::kFailed, "failed"}};
+inline constexpr const char* kNames<RunData::Status>[] = {"unknown", "running", "complete", "interrupted",
+                                                          "failed"};
 
 // Reads a complete or incomplete results directory: a partial run, the kit's layouts, or only *.etdump files
 // somewhere below `folder` (each becomes an experiment named after its folder or file). Missing and invalid

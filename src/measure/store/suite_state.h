@@ -16,11 +16,7 @@ enum class SuiteCellStatus {
   kSkipped,  // the suite's time limit was reached before the cell
 };
 template <>
-inline constexpr NamedValue<SuiteCellStatus> kNames<SuiteCellStatus>[] = {
-    {SuiteCellStatus::kPending, "pending"},
-    {SuiteCellStatus::kMeasured, "measured"},
-    {SuiteCellStatus::kFailed, "failed"},
-    {SuiteCellStatus::kSkipped, "skipped"}};
+inline constexpr const char* kNames<SuiteCellStatus>[] = {"pending", "measured", "failed", "skipped"};
 
 // A suite's name for one of its programs: "net int8". An empty `dtype` means that the model has only one
 // program.

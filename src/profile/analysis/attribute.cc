@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "core/error.h"
-#include "core/json/describe.h"
 #include "core/parallel.h"
 #include "core/text/escape.h"
 #include "core/views.h"
@@ -547,15 +546,6 @@ class Attributor {
 };
 
 }  // namespace
-
-constexpr NamedValue<SpanKind> kSpanKinds[] = {{SpanKind::kMethod, "method"},
-                                               {SpanKind::kOperatorCall, "operator_call"},
-                                               {SpanKind::kDelegateCall, "delegate_call"},
-                                               {SpanKind::kKernel, "kernel"},
-                                               {SpanKind::kBackend, "backend"},
-                                               {SpanKind::kOther, "other"}};
-
-std::string_view SpanKindName(SpanKind kind) { return FindName(kSpanKinds, kind); }
 
 std::vector<std::string> OperatorKeys(const Profile& profile, const std::vector<std::size_t>& operators) {
   return MapEach(operators, [&](std::size_t op) { return KeyText(profile.operators[op].key); });

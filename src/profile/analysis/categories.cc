@@ -2,7 +2,6 @@
 
 #include <unordered_map>
 
-#include "core/json/describe.h"
 #include "core/text/split.h"
 #include "format/delegates/delegate.h"
 #include "format/xnnpack/operator_name.h"
@@ -201,16 +200,6 @@ const std::unordered_map<std::string, Category>& CategoryIndex() {
 }
 
 }  // namespace
-
-constexpr NamedValue<Group> kGroups[] = {{Group::kConvolution, "Convolution"},
-                                         {Group::kGemm, "GEMM"},
-                                         {Group::kDataMovement, "Data Movement"},
-                                         {Group::kElementwise, "Elementwise"},
-                                         {Group::kOther, "Other"},
-                                         {Group::kFrameworkOverhead, "Framework overhead"},
-                                         {Group::kDelegateOverhead, "Delegate overhead"}};
-
-std::string_view GroupName(Group group) { return FindName(kGroups, group); }
 
 std::string OperatorStem(std::string_view operator_name) { return ParseStem(operator_name).text; }
 

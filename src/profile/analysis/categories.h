@@ -1,8 +1,9 @@
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
+
+#include "core/json/describe.h"
 
 namespace etprof {
 
@@ -16,12 +17,12 @@ enum class Group {
   kFrameworkOverhead,
   kDelegateOverhead
 };
-inline constexpr std::array<Group, 7> kAllGroups = {Group::kConvolution,     Group::kGemm,
-                                                    Group::kDataMovement,    Group::kElementwise,
-                                                    Group::kOther,           Group::kFrameworkOverhead,
-                                                    Group::kDelegateOverhead};
-// "Convolution", "GEMM", "Data Movement", "Elementwise", "Other", "Framework overhead", "Delegate overhead".
-std::string_view GroupName(Group group);
+template <>
+inline constexpr const char* kNames<Group>[] = {"Convolution",      "GEMM",  "Data Movement",
+                                                "Elementwise",      "Other", "Framework overhead",
+                                                "Delegate overhead"};
+inline constexpr auto kAllGroups = AllValues<Group>();
+inline std::string_view GroupName(Group group) { return GetName(group); }
 
 // A fine category (kit.md): "CONV_STANDARD", "CONV_DEPTHWISE", ..., "framework", "OTHER".
 struct Category {

@@ -28,8 +28,10 @@ enum class SpanKind : std::uint8_t {
   kBackend,       // an operator in a delegate
   kOther,         // any other framework event inside Method::execute
 };
-std::string_view SpanKindName(
-    SpanKind kind);  // "method", "operator_call", "delegate_call", "kernel", "backend", "other"
+template <>
+inline constexpr const char* kNames<SpanKind>[] = {"method", "operator_call", "delegate_call",
+                                                   "kernel", "backend",       "other"};
+inline std::string_view SpanKindName(SpanKind kind) { return GetName(kind); }
 
 // Identifies an operator in all runs. The name is not sufficient: XNNPACK numbers operators separately in
 // each delegate.
@@ -81,10 +83,7 @@ enum class Phase : std::uint8_t {
   kDisturbed,  // steady, but its threads waited for a processor; not used for tables
 };
 template <>
-inline constexpr NamedValue<Phase> kNames<Phase>[] = {{Phase::kFirst, "first"},
-                                                      {Phase::kWarmup, "warmup"},
-                                                      {Phase::kSteady, "steady"},
-                                                      {Phase::kDisturbed, "disturbed"}};
+inline constexpr const char* kNames<Phase>[] = {"first", "warmup", "steady", "disturbed"};
 
 // Information about a traced run from outside the ETDump.
 struct RunLabel {

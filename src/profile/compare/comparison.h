@@ -105,8 +105,7 @@ enum class Pairing {
   kNone,      // a variant has too few runs for any interval
 };
 template <>
-inline constexpr NamedValue<Pairing> kNames<Pairing>[] = {
-    {Pairing::kLaunches, "launches"}, {Pairing::kUnpaired, "unpaired"}, {Pairing::kNone, "none"}};
+inline constexpr const char* kNames<Pairing>[] = {"launches", "unpaired", "none"};
 
 // A time of both variants. Ratio = baseline / candidate; above 1 the candidate is faster.
 struct Quantity {

@@ -22,10 +22,7 @@ enum class GateDecision {
   kInconclusive,  // the measurement cannot tell
 };
 template <>
-inline constexpr NamedValue<GateDecision> kNames<GateDecision>[] = {
-    {GateDecision::kPass, "pass"},
-    {GateDecision::kFail, "fail"},
-    {GateDecision::kInconclusive, "inconclusive"}};
+inline constexpr const char* kNames<GateDecision>[] = {"pass", "fail", "inconclusive"};
 
 // The decision for two claims as a whole: fail before inconclusive before pass.
 constexpr GateDecision CombineDecisions(GateDecision a, GateDecision b) {

@@ -22,11 +22,7 @@ struct ProgramChange {
   std::string Text() const;
 };
 template <>
-inline constexpr NamedValue<ProgramChange::Kind> kNames<ProgramChange::Kind>[] = {
-    {ProgramChange::Kind::kInserted, "inserted"},
-    {ProgramChange::Kind::kRemoved, "removed"},
-    {ProgramChange::Kind::kMoved, "moved"},
-    {ProgramChange::Kind::kChanged, "changed"}};
+inline constexpr const char* kNames<ProgramChange::Kind>[] = {"inserted", "removed", "moved", "changed"};
 
 // The baseline or candidate version of an operator.
 struct ChangedNode {

@@ -17,7 +17,7 @@ MemoryReport MakeMemoryReport(std::int64_t weights, std::int64_t rest, std::vect
   MemoryReport report;
   protocol::MemorySnapshot& moment = report.moments.emplace_back();
   moment = {"steady", weights + rest, {}};
-  for (const auto& [owner, name] : kNames<MemoryOwner>) moment.parts.push_back({owner, 0, 0});
+  for (const MemoryOwner owner : AllValues<MemoryOwner>()) moment.parts.push_back({owner, 0, 0});
   moment.parts[static_cast<std::size_t>(MemoryOwner::kWeights)].resident = weights;
   moment.parts[static_cast<std::size_t>(MemoryOwner::kRest)].resident = rest;
   for (std::size_t i = 0; i < created.size(); ++i) {

@@ -48,10 +48,7 @@ enum class ThreadCause {
   kSharedUnit,  // in the fastest run, parallel tasks took nearly as long as sequential tasks
 };
 template <>
-inline constexpr NamedValue<ThreadCause> kNames<ThreadCause>[] = {{ThreadCause::kFewTasks, "few_tasks"},
-                                                                  {ThreadCause::kOneThread, "one_thread"},
-                                                                  {ThreadCause::kSlowCore, "slow_core"},
-                                                                  {ThreadCause::kSharedUnit, "shared_unit"}};
+inline constexpr const char* kNames<ThreadCause>[] = {"few_tasks", "one_thread", "slow_core", "shared_unit"};
 
 // The work of the threads on an operator. Sums over the runs of `WatchReply`, nanoseconds.
 struct ThreadUse {

@@ -110,10 +110,7 @@ struct ThreadDependentLevel {
 };
 
 template <>
-inline constexpr NamedValue<ThreadDependentLevel::Of> kNames<ThreadDependentLevel::Of>[] = {
-    {ThreadDependentLevel::Of::kLatency, "latency"},
-    {ThreadDependentLevel::Of::kGroup, "group"},
-    {ThreadDependentLevel::Of::kOperator, "operator"}};
+inline constexpr const char* kNames<ThreadDependentLevel::Of>[] = {"latency", "group", "operator"};
 
 // A setting with its latency.
 struct MeasuredSetting : LadderSetting {

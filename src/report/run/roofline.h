@@ -77,8 +77,7 @@ struct RooflineRow {
 };
 
 template <>
-inline constexpr NamedValue<RooflineRow::Bound> kNames<RooflineRow::Bound>[] = {
-    {RooflineRow::Bound::kCompute, "compute"}, {RooflineRow::Bound::kMemory, "memory"}};
+inline constexpr const char* kNames<RooflineRow::Bound>[] = {"compute", "memory"};
 
 // A limit of the machine.
 struct RooflineCeiling {
@@ -96,8 +95,7 @@ struct RooflineCeiling {
   }
 };
 template <>
-inline constexpr NamedValue<RooflineCeiling::Kind> kNames<RooflineCeiling::Kind>[] = {
-    {RooflineCeiling::Kind::kCompute, "compute"}, {RooflineCeiling::Kind::kMemory, "memory"}};
+inline constexpr const char* kNames<RooflineCeiling::Kind>[] = {"compute", "memory"};
 
 struct Roofline {
   std::vector<RooflineRow> rows;       // by decreasing gap

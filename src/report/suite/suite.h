@@ -60,10 +60,7 @@ enum class SettingPlace {
   kExcluded,  // its CPU features are masked, or it rests between runs: nothing that a user can choose
 };
 template <>
-inline constexpr NamedValue<SettingPlace> kNames<SettingPlace>[] = {{SettingPlace::kUnknown, "unknown"},
-                                                                    {SettingPlace::kFrontier, "yes"},
-                                                                    {SettingPlace::kDominated, "no"},
-                                                                    {SettingPlace::kExcluded, "excluded"}};
+inline constexpr const char* kNames<SettingPlace>[] = {"unknown", "yes", "no", "excluded"};
 
 // One way to run a cell's program: as it is, or with a variant's settings.
 struct SuiteSetting {

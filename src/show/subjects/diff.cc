@@ -130,11 +130,11 @@ std::string Summary(const MethodDiff& method) {
   using Kind = ProgramChange::Kind;
   std::vector<std::string> parts;
   std::size_t matched_with_changes = 0;
-  for (const auto& [kind, word] : kNames<Kind>) {
+  for (const Kind kind : AllValues<Kind>()) {
     const auto count = static_cast<std::size_t>(std::ranges::count_if(
-        method.operators, [of = kind](const OperatorDifference& one) { return one.change.kind == of; }));
+        method.operators, [kind](const OperatorDifference& one) { return one.change.kind == kind; }));
     if (kind == Kind::kMoved || kind == Kind::kChanged) matched_with_changes += count;
-    if (count > 0) parts.push_back(fmt::format("{} {}", count, word));
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, GetName(kind)));
   }
   parts.push_back(fmt::format("{} unchanged", method.matched - matched_with_changes));
   std::string text = fmt::format("operators: {}", fmt::join(parts, ", "));

@@ -26,9 +26,7 @@ Verdict DecideVerdict(double log_low, double log_high, double margin);
 namespace etprof {
 
 template <>
-inline constexpr NamedValue<stats::Verdict> kNames<stats::Verdict>[] = {
-    {stats::Verdict::kSame, "same"},           {stats::Verdict::kFaster, "faster"},
-    {stats::Verdict::kSlower, "slower"},       {stats::Verdict::kInconclusive, "inconclusive"},
-    {stats::Verdict::kContended, "contended"}, {stats::Verdict::kEmulated, "emulated"}};
+inline constexpr const char* kNames<stats::Verdict>[] = {"same",         "faster",    "slower",
+                                                         "inconclusive", "contended", "emulated"};
 
 }  // namespace etprof

@@ -33,12 +33,8 @@ struct KleidiaiUse {
   }
 };
 template <>
-inline constexpr NamedValue<KleidiaiUse::Kernels> kNames<KleidiaiUse::Kernels>[] = {
-    {KleidiaiUse::Kernels::kSme, "sme"},
-    {KleidiaiUse::Kernels::kKleidiai, "kleidiai"},
-    {KleidiaiUse::Kernels::kXnnpack, "xnnpack"},
-    {KleidiaiUse::Kernels::kPortable, "portable"},
-    {KleidiaiUse::Kernels::kUnknown, "unknown"}};
+inline constexpr const char* kNames<KleidiaiUse::Kernels>[] = {"sme", "kleidiai", "xnnpack", "portable",
+                                                               "unknown"};
 
 // Absent for a node that does not multiply matrices. Convolutions of every kind, fully connected layers, and
 // batch matrix multiplications do.

@@ -30,10 +30,7 @@ struct XnnConstant {
   }
 };
 template <>
-inline constexpr NamedValue<XnnConstant::Place> kNames<XnnConstant::Place>[] = {
-    {XnnConstant::Place::kPayload, "payload"},
-    {XnnConstant::Place::kNamed, "named"},
-    {XnnConstant::Place::kExternal, "external"}};
+inline constexpr const char* kNames<XnnConstant::Place>[] = {"payload", "named", "external"};
 
 struct XnnQuantization {
   enum class Scheme {
@@ -69,12 +66,8 @@ struct XnnQuantization {
   }
 };
 template <>
-inline constexpr NamedValue<XnnQuantization::Scheme> kNames<XnnQuantization::Scheme>[] = {
-    {XnnQuantization::Scheme::kPerTensor, "per tensor"},
-    {XnnQuantization::Scheme::kPerChannel, "per channel"},
-    {XnnQuantization::Scheme::kPerChannelGroup, "per channel group"},
-    {XnnQuantization::Scheme::kPerTokenDynamic, "per token, dynamic"},
-    {XnnQuantization::Scheme::kUnknown, "unknown"}};
+inline constexpr const char* kNames<XnnQuantization::Scheme>[] = {
+    "per tensor", "per channel", "per channel group", "per token, dynamic", "unknown"};
 
 struct XnnValue {
   std::uint32_t id = 0;

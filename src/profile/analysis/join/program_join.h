@@ -106,12 +106,8 @@ struct OperatorSource {
 };
 
 template <>
-inline constexpr NamedValue<OperatorSource::Join> kNames<OperatorSource::Join>[] = {
-    {OperatorSource::Join::kNodes, "nodes"},
-    {OperatorSource::Join::kInserted, "inserted"},
-    {OperatorSource::Join::kKernel, "kernel"},
-    {OperatorSource::Join::kFramework, "framework"},
-    {OperatorSource::Join::kNone, "none"}};
+inline constexpr const char* kNames<OperatorSource::Join>[] = {"none", "framework", "kernel", "nodes",
+                                                               "inserted"};
 
 struct ProgramJoin {
   std::vector<OperatorSource> operators;  // by Profile::operators

@@ -9,19 +9,11 @@
 namespace etprof {
 
 template <>
-inline constexpr NamedValue<show::Level> kNames<show::Level>[] = {{show::Level::kBrief, "brief"},
-                                                                  {show::Level::kUsual, "usual"},
-                                                                  {show::Level::kPage, "page"},
-                                                                  {show::Level::kFolded, "folded"}};
+inline constexpr const char* kNames<show::Level>[] = {"brief", "usual", "page", "folded"};
 template <>
-inline constexpr NamedValue<show::Tone> kNames<show::Tone>[] = {{show::Tone::kPlain, "plain"},
-                                                                {show::Tone::kGood, "good"},
-                                                                {show::Tone::kBad, "bad"},
-                                                                {show::Tone::kUnsure, "unsure"},
-                                                                {show::Tone::kUnknown, "unknown"}};
+inline constexpr const char* kNames<show::Tone>[] = {"plain", "good", "bad", "unsure", "unknown"};
 template <>
-inline constexpr NamedValue<show::Row::Role> kNames<show::Row::Role>[] = {
-    {show::Row::Role::kPlain, "plain"}, {show::Row::Role::kPart, "part"}, {show::Row::Role::kSum, "sum"}};
+inline constexpr const char* kNames<show::Row::Role>[] = {"plain", "part", "sum"};
 
 namespace {
 
