@@ -53,10 +53,7 @@ std::optional<RatioEstimate> EstimateRatio(std::span<const double> launch_effect
   estimate.standard_error =
       std::sqrt(SquaredDeviations(effects, estimate.log_ratio) / (launches - 1) / launches);
   estimate.degrees_of_freedom = launches - 1;
-  if (estimate.log_ratio != 0 || estimate.standard_error != 0) {
-    estimate.p_value = TwoSidedP(estimate.log_ratio / estimate.standard_error, estimate.degrees_of_freedom);
-  }
-  return WithConfidence(estimate, confidence);
+  return AddInterval(estimate, confidence);
 }
 
 std::optional<RatioEstimate> EstimateRatio(std::span<const LaunchBursts> launches, double confidence) {
@@ -74,6 +71,12 @@ std::optional<RatioEstimate> EstimateRatio(std::span<const LaunchBursts> launche
   estimate->rounds = static_cast<int>(rounds);
   estimate->log_middle = CompensatedMean(middles);
   return estimate;
+}
+
+RatioEstimate AddInterval(RatioEstimate estimate, double confidence) {
+  if (estimate.log_ratio != 0 || estimate.standard_error != 0)
+    estimate.p_value = TwoSidedP(estimate.log_ratio / estimate.standard_error, estimate.degrees_of_freedom);
+  return WithConfidence(estimate, confidence);
 }
 
 RatioEstimate WithConfidence(const RatioEstimate& estimate, double confidence) {

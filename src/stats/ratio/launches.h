@@ -84,6 +84,9 @@ std::optional<RatioEstimate> EstimateRatio(std::span<const double> launch_effect
 // `log_middle`.
 std::optional<RatioEstimate> EstimateRatio(std::span<const LaunchBursts> launches, double confidence);
 
+// Sets p-value and interval of an estimate whose other members are set.
+RatioEstimate AddInterval(RatioEstimate estimate, double confidence);
+
 // A copy with the interval at another confidence, from the standard error and the degrees of freedom.
 RatioEstimate WithConfidence(const RatioEstimate& estimate, double confidence);
 

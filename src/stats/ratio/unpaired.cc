@@ -108,13 +108,12 @@ double ResampledMedian(const Batches& batches, const std::vector<std::size_t>& c
   }
 }
 
-struct LogMedian {
-  double value;
-  double variance;
-  double degrees_of_freedom;
+// The logarithm of the typical time of a variant.
+struct LogTime {
+  double value = 0, variance = 0, degrees_of_freedom = 0;
 };
 
-LogMedian Bootstrap(std::span<const double> runs, double independent, std::mt19937_64& random) {
+LogTime Bootstrap(std::span<const double> runs, double independent, std::mt19937_64& random) {
   const Batches batches = CutIntoBatches(runs, BatchLength(runs));
   const std::size_t count = batches.lengths.size();
   std::vector<double> resampled;
@@ -147,12 +146,14 @@ double WelchDegreesOfFreedom(double variance_a, double freedom_a, double varianc
   return spread > 0 ? variance * variance / spread : freedom_a + freedom_b;
 }
 
-// Sets p-value and interval of an estimate whose other members are set.
-RatioEstimate AddInterval(RatioEstimate estimate, double confidence) {
-  if (estimate.log_ratio != 0 || estimate.standard_error != 0) {
-    estimate.p_value = TwoSidedP(estimate.log_ratio / estimate.standard_error, estimate.degrees_of_freedom);
-  }
-  return WithConfidence(estimate, confidence);
+RatioEstimate CompareTimes(const LogTime& baseline, const LogTime& candidate, double confidence) {
+  RatioEstimate estimate;
+  estimate.log_ratio = baseline.value - candidate.value;
+  estimate.log_middle = (baseline.value + candidate.value) / 2;
+  estimate.standard_error = std::sqrt(baseline.variance + candidate.variance);
+  estimate.degrees_of_freedom = WelchDegreesOfFreedom(baseline.variance, baseline.degrees_of_freedom,
+                                                      candidate.variance, candidate.degrees_of_freedom);
+  return AddInterval(estimate, confidence);
 }
 
 }  // namespace
@@ -201,43 +202,23 @@ std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,
   if (std::min(baseline_independent, candidate_independent) < kMinIndependentRuns) return std::nullopt;
 
   std::mt19937_64 random(seed);
-  const LogMedian baseline_median = Bootstrap(baseline_runs, baseline_independent, random);
-  const LogMedian candidate_median = Bootstrap(candidate_runs, candidate_independent, random);
-  const double variance = baseline_median.variance + candidate_median.variance;
-
-  RatioEstimate estimate;
-  estimate.log_ratio = baseline_median.value - candidate_median.value;
-  estimate.log_middle = (baseline_median.value + candidate_median.value) / 2;
-  estimate.standard_error = std::sqrt(variance);
-  estimate.degrees_of_freedom =
-      WelchDegreesOfFreedom(baseline_median.variance, baseline_median.degrees_of_freedom,
-                            candidate_median.variance, candidate_median.degrees_of_freedom);
-  return AddInterval(estimate, confidence);
+  const LogTime baseline_median = Bootstrap(baseline_runs, baseline_independent, random);
+  return CompareTimes(baseline_median, Bootstrap(candidate_runs, candidate_independent, random), confidence);
 }
 
 std::optional<RatioEstimate> EstimateUnpairedLaunches(std::span<const double> baseline,
                                                       std::span<const double> candidate, double confidence) {
-  struct LogMean {
-    double mean = 0, variance = 0, degrees_of_freedom = 0;  // of the mean of the logarithms
-  };
-  const auto summarize = [](std::span<const double> values) -> std::optional<LogMean> {
+  const auto mean_of_logs = [](std::span<const double> values) -> std::optional<LogTime> {
     std::vector<double> logs = PositiveValues(values);
     if (logs.size() < 2) return std::nullopt;
     for (double& value : logs) value = std::log(value);
     const auto n = static_cast<double>(logs.size());
     const double mean = CompensatedMean(logs);
-    return LogMean{mean, SquaredDeviations(logs, mean) / (n - 1) / n, n - 1};
+    return LogTime{mean, SquaredDeviations(logs, mean) / (n - 1) / n, n - 1};
   };
-  const std::optional<LogMean> a = summarize(baseline);
-  const std::optional<LogMean> b = summarize(candidate);
-  if (!a || !b) return std::nullopt;
-  RatioEstimate estimate;
-  estimate.log_ratio = a->mean - b->mean;
-  estimate.log_middle = (a->mean + b->mean) / 2;
-  estimate.standard_error = std::sqrt(a->variance + b->variance);
-  estimate.degrees_of_freedom =
-      WelchDegreesOfFreedom(a->variance, a->degrees_of_freedom, b->variance, b->degrees_of_freedom);
-  return AddInterval(estimate, confidence);
+  const std::optional<LogTime> a = mean_of_logs(baseline);
+  const std::optional<LogTime> b = mean_of_logs(candidate);
+  return a && b ? std::optional(CompareTimes(*a, *b, confidence)) : std::nullopt;
 }
 
 std::optional<RatioEstimate> EstimateLaunchesWithDrift(std::span<const double> baseline,
