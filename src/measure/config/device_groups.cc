@@ -125,15 +125,11 @@ std::vector<DeviceGroup> GroupByDevice(const Config& config, const std::vector<s
   for (const std::string& device : devices) {
     DeviceGroup group{device, config};
     std::vector<std::string> names;
-    std::erase_if(group.config.experiments, [&](ExperimentConfig& experiment) {
-      const bool here = Contains(SelectDevices(experiment, given), device);
-      if (here) names.push_back(experiment.name);
-      return !here;
-    });
+    for (const ExperimentConfig& experiment : config.experiments) {
+      if (Contains(SelectDevices(experiment, given), device)) names.push_back(experiment.name);
+    }
+    KeepExperiments(group.config, names);
     for (ExperimentConfig& experiment : group.config.experiments) experiment.devices = {device};
-    std::erase_if(group.config.pairs, [&](const PairConfig& pair) {
-      return !Contains(names, pair.baseline.experiment) || !Contains(names, pair.candidate.experiment);
-    });
     groups.push_back(std::move(group));
   }
   return groups;

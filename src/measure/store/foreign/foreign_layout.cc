@@ -9,9 +9,11 @@
 
 #include "core/error.h"
 #include "core/file/file.h"
+#include "core/json/json_members.h"
 #include "core/text/split.h"
 #include "core/units.h"
 #include "format/etdump/reader.h"
+#include "measure/config/config.h"
 #include "measure/participants/participants.h"
 #include "measure/store/run_files.h"
 #include "stats/level.h"
@@ -205,17 +207,12 @@ std::optional<std::size_t> FindPairExperiment(const nlohmann::json& pair, const 
                                               const RunData& run) {
   const auto side = pair.find(key);
   if (side == pair.end()) return std::nullopt;
-  std::string name;
-  std::optional<int> threads;
-  if (side->is_string()) name = side->get<std::string>();
-  if (side->is_object()) {
-    if (const auto found = side->find("experiment"); found != side->end() && found->is_string())
-      name = found->get<std::string>();
-    if (const auto found = side->find("threads"); found != side->end() && found->is_number_integer())
-      threads = found->get<int>();
-  }
+  PairSideConfig named;
+  named.threads = 1;
+  if (side->is_string()) named.experiment = side->get<std::string>();
+  if (side->is_object()) ReadJsonTolerantly(*side, named, {});
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
-    if (run.experiments[i].name == name && run.experiments[i].threads == threads.value_or(1)) return i;
+    if (run.experiments[i].name == named.experiment && run.experiments[i].threads == named.threads) return i;
   }
   return std::nullopt;
 }
