@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/error.h"
-#include "core/file/file.h"
+#include "core/file/process_folder.h"
 #include "device/local/local_properties.h"
 
 namespace etprof {
@@ -43,26 +43,20 @@ std::string PartLine(const std::map<std::string, std::string>& parts, const std:
 // can read them.
 class TemporaryRoot {
  public:
-  explicit TemporaryRoot(const std::map<std::string, std::string>& parts)
-      : root_(MakeTemporaryFolder("etprof-device", "a temporary folder")) {
+  explicit TemporaryRoot(const std::map<std::string, std::string>& parts) {
     for (const auto& [name, text] : parts) {
       const fs::path relative = fs::path(name).lexically_normal();
       if (!name.starts_with("/") || name.find("..") != std::string::npos) continue;
-      const fs::path file = root_ / relative.relative_path();
+      const fs::path file = root() / relative.relative_path();
       std::error_code ignored;
       fs::create_directories(file.parent_path(), ignored);
       std::ofstream(file) << text;
     }
   }
-  ~TemporaryRoot() {
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
-  TemporaryRoot(TemporaryRoot&&) = delete;
-  const fs::path& root() const { return root_; }
+  const fs::path& root() const { return folder_.path(); }
 
  private:
-  fs::path root_;
+  const ProcessFolder folder_{"etprof-device", "a temporary folder"};
 };
 
 }  // namespace
