@@ -11,12 +11,14 @@ namespace {
 template <std::size_t kUnits>
 std::string FormatScaled(double value, const std::array<const char*, kUnits>& units) {
   std::size_t unit = 0;
-  while (unit + 1 < units.size() && std::fabs(value) >= 999.5) {
-    value /= 1000;
+  double shown = std::fabs(value);
+  while (unit + 1 < units.size() && shown >= 999.5) {
+    shown /= 1000;
     ++unit;
   }
-  const bool whole = unit == 0 && value == std::floor(value);
-  return fmt::format("{}{}", whole ? fmt::format("{:.0f}", value) : FormatThreeDigits(value), units[unit]);
+  const bool whole = unit == 0 && shown == std::floor(shown);
+  return fmt::format("{}{}{}", value < 0 ? "−" : "",
+                     whole ? fmt::format("{:.0f}", shown) : FormatThreeDigits(shown), units[unit]);
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ TEST(FormatDuration, KeepsThreeSignificantDigitsAndAUnit) {
   EXPECT_EQ(FormatDuration(51.25), "51.2 ns");
   EXPECT_EQ(FormatDuration(999.6), "1.00 µs");
   EXPECT_EQ(FormatDuration(7'916'000), "7.92 ms");
-  EXPECT_EQ(FormatDuration(-12'345'678), "-12.3 ms");
+  EXPECT_EQ(FormatDuration(-12'345'678), "−12.3 ms");
+  EXPECT_EQ(FormatDuration(-6.21), "−6.21 ns");
   EXPECT_EQ(FormatDuration(31e9), "31.0 s");
   EXPECT_EQ(FormatDuration(4e12), "4000 s");
   EXPECT_EQ(FormatDuration(0), "0 ns");
