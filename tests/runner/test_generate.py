@@ -14,7 +14,7 @@ from pathlib import Path
 import jsonschema
 import program
 import pytest
-from runner_bench import DATA
+from runner_bench import DATA, library
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 token_models = pytest.importorskip("token_models")
@@ -412,6 +412,27 @@ def test_check_refuses(etprof, decoder, folder, words, code, problem):
     done = run(etprof, "check", *(str(word).format(**names) for word in words))
     assert done.returncode == code, done.stderr
     assert problem in done.stderr
+
+
+def test_operators_take_at_least_what_they_wait(etprof, tmp_path):
+    """By construction: the kernel waits for a time that grows with the position."""
+    spinning = pytest.importorskip("spinning")
+    model = spinning.export(tmp_path / "spinning.pte")
+    kernel = library(tmp_path, "spin_kernel.cc", ET_EVENT_TRACER_ENABLED="1")
+    words = ["-p", 16, "-n", 1, "-d", "0,2000,4000", "--launches", 2, "--runs", 5, "--output-root", tmp_path / "run"]
+    done = run(etprof, "generate", model, "--load", kernel, *words, "--json")
+    assert done.returncode == 0, done.stderr
+    (variant,) = json.loads(done.stdout)["variants"]
+    decode = variant["decode"]
+    assert decode["at"] == [0, 2000, 4000]
+    for i, at in enumerate(decode["at"]):
+        whole = sum(a + b * at for a, b in spinning.OPERATORS)
+        assert decode["ns"][i] is None or decode["ns"][i] >= whole
+    rows = [row for row in decode["operators"] if row["name"] == "etprof_spin::spin.out"]
+    rows.sort(key=lambda row: int(row["key"].split("/")[1]))
+    assert len(rows) in (0, len(spinning.OPERATORS))  # none: no traced run was clean
+    for row, (a, b) in zip(rows, spinning.OPERATORS, strict=False):
+        assert all(ns >= a + b * at for ns, at in zip(row["mean_ns"], decode["at"], strict=True))
 
 
 def test_a_state_that_accumulates_is_put_back(etprof, token_model, tmp_path):

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/random.h"
+#include "measure/schedule/schedule.h"
 #include "report/example_run.h"
 #include "report/generate/example_generate.h"
 
@@ -250,6 +251,50 @@ TEST(GenerateReport, IntervalsOfPartsCoverTheTruth) {
     EXPECT_GE(covered, 0.93 * kSimulated);
     EXPECT_LE(covered, 0.97 * kSimulated);
   }
+}
+
+// Steps of 1 ms at four positions in ten processes, each of which becomes 0.1% slower from burst to burst.
+// Each burst has noise of its own.
+stats::MeanInterval SlopeOfRamp(std::uint64_t seed, bool in_order) {
+  constexpr std::size_t kPlaces = 4;
+  constexpr int kLaunches = 10, kRounds = 7;
+  std::vector<ExperimentData> steps;
+  for (std::size_t p = 0; p < kPlaces; ++p)
+    steps.push_back(At("a", "tg1 @ d" + std::to_string(1000 * p), 1, static_cast<std::int64_t>(1000 * p), 1,
+                       std::vector<double>(kLaunches, 1e6)));
+  Random random(seed);
+  for (int l = 0; l < kLaunches; ++l) {
+    for (ExperimentData& step : steps) step.launches[static_cast<std::size_t>(l)].bursts.clear();
+    for (int round = 0; round < kRounds; ++round) {
+      const std::vector<std::size_t> order = RoundOrder(seed, l, round, kPlaces);
+      for (std::size_t i = 0; i < kPlaces; ++i) {
+        const std::size_t place = in_order ? i : order[i];
+        const auto before = static_cast<double>(in_order ? i * kRounds + static_cast<std::size_t>(round)
+                                                         : static_cast<std::size_t>(round) * kPlaces + i);
+        const double ns = 1e6 * (1 + 0.001 * before + 0.002 * random.Normal());
+        Burst& burst = steps[place].launches[static_cast<std::size_t>(l)].bursts.emplace_back();
+        burst.round = round;
+        burst.recorded.assign(5, static_cast<Nanoseconds>(std::llround(ns)));
+        burst.recorded_wait.assign(5, 0);
+      }
+    }
+  }
+  return MakeGenerateReport(ReportOf(std::move(steps)))->sides.at(0).line->line->slope;
+}
+
+TEST(GenerateReport, ProcessesThatBecomeSlowerHaveNoSlope) {
+  constexpr int kSimulated = 200;
+  int claimed = 0;
+  for (std::uint64_t seed = 0; seed < kSimulated; ++seed) {
+    const stats::MeanInterval slope = SlopeOfRamp(seed, false);
+    claimed += slope.low > 0 || slope.high < 0 ? 1 : 0;
+  }
+  EXPECT_LE(claimed, 0.07 * kSimulated);
+  EXPECT_GE(claimed, 0.02 * kSimulated);
+  // Seven bursts of 1 us more for every 1,000 tokens.
+  const stats::MeanInterval wrong = SlopeOfRamp(1, true);
+  EXPECT_GT(wrong.low, 6);
+  EXPECT_LT(wrong.high, 8);
 }
 
 TEST(GenerateReport, AddsUpToTheFirstToken) {
