@@ -110,9 +110,11 @@ DECODERS = {
 }
 
 
-@pytest.mark.parametrize("scheme", DECODERS)
-def test_prefill_and_decoding_of_a_language_model(bundle: Bundle, qemu: list[str], tmp_path: Path, scheme: str) -> None:
-    """`etprof generate` names the kernels of both, with SME2 and without."""
+@pytest.mark.parametrize(("scheme", "on_phone"), [("fp32", True), ("dynamic_4_bits", True), ("dynamic_groups", False)])
+def test_prefill_and_decoding_of_a_language_model(
+    bundle: Bundle, qemu: list[str], tmp_path: Path, scheme: str, on_phone: bool, request: pytest.FixtureRequest
+) -> None:
+    """`etprof generate` names the kernels of both, with SME2 and without: of the bundle here, and behind adb."""
     import matrix_models
 
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -122,9 +124,17 @@ def test_prefill_and_decoding_of_a_language_model(bundle: Bundle, qemu: list[str
     matrix_models.write(scheme, source.get_eager_model(), source.get_example_inputs(), pte, source.get_dynamic_shapes())
     words = ["-p", "8", "-n", "1", "-d", "0", "--vs", "isa=-sme,-sme2", "--watch"]
     words += ["--launches", "2", "--runs", "1", "--warmup", "1", "--output-root", tmp_path / "run", "--json"]
-    words += ["--runner", bundle.folder / "etprof-runner", "--exec-wrapper", " ".join(qemu)]
-    done = call(ETPROF, "generate", pte, *map(str, words))
+    words += ["--runner", bundle.folder / "etprof-runner", "--exec-wrapper"]
+    if on_phone:
+        lab, phone = request.getfixturevalue("lab"), request.getfixturevalue("phone")
+        words += ["qemu-aarch64 -cpu max", "--device", phone.spec]  # on the phone's PATH
+        done = lab.run([ETPROF, "generate", pte, *map(str, words)], timeout=1800)
+    else:
+        done = call(ETPROF, "generate", pte, *map(str, words), " ".join(qemu))
     assert done.returncode == 0, done.stderr
+    if on_phone:
+        manifest = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))
+        assert manifest["platform"] == "android-aarch64-emulated"
     variants = {variant["isa"]: variant for variant in json.loads(done.stdout)["variants"]}
     with_sme2, without = variants.pop(None), *variants.values()
     for tokens, step in {8: "prefill", 1: "decoding"}.items():
