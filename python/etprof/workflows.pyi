@@ -265,7 +265,7 @@ def versions(
 Options:
     dtype: Data type of the exports, as in `etprof export` (default: fp32)
     backend: Backend of the exports, as in `etprof export` (default: xnnpack)
-    versions: ExecuTorch releases, each compared with the one before it (default: all that were verified)
+    versions: ExecuTorch releases, or wheels (FILE.whl), each compared with the one before it (default: all releases that were verified)
     max_seconds: Time limit in seconds (default: 60 for each pair)
     launches: Process launches of each experiment
     runs: Traced runs of each experiment (default: 100)

@@ -23,6 +23,7 @@
 #include "measure/conditions/conditions.h"
 #include "measure/conditions/load_watch.h"
 #include "measure/conditions/quiet.h"
+#include "measure/config/release.h"
 #include "measure/measure_besides.h"
 #include "measure/participants/emulation.h"
 #include "measure/participants/participants.h"
@@ -217,7 +218,7 @@ class Measurement {
             .InFile(experiment.runner.string())
             .Remedy("leave out runner_path, or build a runner for each variant");
       }
-      const std::string& release = experiment.executorch;
+      const std::string release = ReleaseName(experiment.executorch);
       if (!release.empty() && (foreign_.back() || known[key]->executorch_version != release)) {
         throw Error(ExitCode::kBadInput,
                     fmt::format("experiment \"{}\" is to run ExecuTorch {}, and its runner runs {}",

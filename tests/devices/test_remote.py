@@ -125,7 +125,9 @@ def test_releases_of_executorch_are_pushed_with_the_runner(lab, board, phone, tm
     left_nothing(board)
     refused = lab.run(profile(phone, tmp_path / "phone", *release, *SHORT))
     assert refused.returncode == 2
-    assert "needs a device with Linux" in refused.stderr
+    error, hint = refused.stderr.splitlines()[-2:]
+    assert error.startswith(f"error: `executorch=` needs a device with Linux, and `{phone.spec}` is android"), error
+    assert "etprof build --executorch DIR" in hint and "--vs runner=PATH" in hint
 
 
 def test_two_at_once_on_one_device(lab, device, tmp_path):

@@ -23,6 +23,8 @@ XNNPACK = "libexecutorch_backend_xnnpack.so"
 USAGE, BAD_INPUT, DEVICE_FAILED = 2, 3, 4
 MODEL = DATA / "toy_cnn.pte"
 MIXED = DATA.parent / "fuzz/corpus/program/mixed_delegates.pte"  # two delegates, with two kernels between them
+# A small network as two releases exported it: up to 1.2 in two delegates, since then in one.
+EXPORTS = {version: DATA.parent / f"fuzz/corpus/program/exported_by_{version}.pte" for version in ("1.0.1", "1.5.1")}
 SHORT = ["--max-seconds", "5", "--no-peaks"]
 
 
@@ -50,11 +52,17 @@ def results(folder: Path) -> dict[str, dict]:
     return {each["executorch_version"]: each for each in json.loads((folder / "manifest.json").read_text())["results"]}
 
 
+def summary(folder: Path) -> dict:
+    """The analysis of a results directory."""
+    return json.loads((folder / "analysis_summary.json").read_text())
+
+
 def pairs(folder: Path) -> list[dict]:
     """The comparisons of a results directory, with what they say of the outputs."""
-    summary = json.loads((folder / "analysis_summary.json").read_text())["comparisons"]
     stored = json.loads((folder / "manifest.json").read_text())["pairs"]
-    return [{**pair, "outputs": each["outputs"]} for pair, each in zip(summary, stored, strict=True)]
+    return [
+        {**pair, "outputs": each["outputs"]} for pair, each in zip(summary(folder)["comparisons"], stored, strict=True)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -90,15 +98,15 @@ def test_each_side_ran_with_its_own_libraries(cache):
 
 
 def test_operators_of_releases_match_by_key_and_add_up(etprof, cache):
-    summary = json.loads((cache / "a/analysis_summary.json").read_text())
-    old, own = sorted(summary["experiments"], key=lambda each: each["label"] != f"ExecuTorch {VERSION}")
+    analysis = summary(cache / "a")
+    old, own = sorted(analysis["experiments"], key=lambda each: each["label"] != f"ExecuTorch {VERSION}")
     assert {(op["key"], op["name"]) for op in old["operators"]} == {(op["key"], op["name"]) for op in own["operators"]}
     assert len(old["operators"]) == 11
     for experiment in (old, own):
         groups = experiment["groups"]
         assert sum(row["total_ns"] for row in groups["rows"]) == groups["total_ns"] > 0
         assert groups["runs"] > 0
-    (pair,) = summary["comparisons"]
+    (pair,) = analysis["comparisons"]
     for side in ("baseline", "candidate"):
         operators = sum(row[f"{side}_total_ns"] for row in pair["operators"])
         assert operators == pair["whole"][f"{side}_total_ns"] > 0
@@ -224,10 +232,29 @@ def test_releases_are_compared_with_the_one_before(etprof, cache, tmp_path):
     for experiment in results(cache / "b").values():
         for launch in experiment["launches"]:
             assert 5e6 < launch["rss_before_load_bytes"] < launch["rss_after_load_bytes"] < launch["peak_rss_bytes"]
-    warnings = json.loads((cache / "b/analysis_summary.json").read_text())["warnings"]
+    warnings = summary(cache / "b")["warnings"]
     assert [each.split(":")[0] for each in warnings if "event tracer" in each] == [
         "ExecuTorch 1.4.1 has no event tracer and was measured with one, as ExecuTorch 1.5.0 has"
     ]
+
+
+def test_exports_of_old_and_new_releases_compute_the_same_on_every_runtime(etprof, cache, tmp_path):
+    matrix = [(exporter, release) for exporter in EXPORTS for release in RELEASES]
+    experiments = [
+        {"name": f"{exporter}_on_{release}", "model": str(EXPORTS[exporter]), "executorch": release}
+        for exporter, release in matrix
+    ]
+    own = {"name": "own", "model": str(EXPORTS["1.5.1"])}
+    short = {"peaks": False, "launches": 2, "rounds": 1, "runs": 1, "warmup": 0}
+    compared = [{"baseline": "own", "candidate": each["name"]} for each in experiments]
+    config = {**short, "experiments": [*experiments, own], "analysis": {"compare_pairs": compared}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    done = run(etprof, cache, "run", tmp_path / "config.json", "--output-root", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert [pair["outputs"]["note"] for pair in pairs(tmp_path / "out")] == ["outputs are equal, bit for bit"] * 8
+    assert [each["delegate_calls"] for each in summary(tmp_path / "out")["experiments"]] == [2] * 4 + [1] * 5
+    measured = json.loads((tmp_path / "out/manifest.json").read_text())["results"]
+    assert [each["executorch_version"] for each in measured[:-1]] == [release for _, release in matrix]
 
 
 @pytest.mark.parametrize("change", ["SPIN", "MEGABYTES", "BITS"])
@@ -238,7 +265,7 @@ def test_what_a_release_changed_is_named_and_nothing_else(etprof, cache, tmp_pat
     (folder / XNNPACK).rename(folder / "libreal_xnnpack.so")
     (tmp_path / "nothing.cc").touch()
     link(tmp_path / "libreal_xnnpack.so", tmp_path / "nothing.cc")  # only its name is linked
-    sizes = {"SPIN": 0, "MEGABYTES": 0, "BITS": 0} | {change: {"SPIN": 200, "MEGABYTES": 20, "BITS": 1}[change]}
+    sizes = {"SPIN": 0, "MEGABYTES": 0, "BITS": 0} | {change: {"SPIN": 200_000_000, "MEGABYTES": 20, "BITS": 1}[change]}
     macros = [f"-D{name}={size}" for name, size in sizes.items()]
     source = Path(__file__).with_name("changed_xnnpack.cc")
     link(folder / XNNPACK, source, *macros, "-Wl,--no-as-needed", tmp_path / "libreal_xnnpack.so")
@@ -324,15 +351,20 @@ def test_a_library_that_was_changed_is_refused(etprof, cache, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def wheel(folder: Path, version: str) -> Path:
-    """A wheel of that release, as pip accepts it, without any library."""
-    made = folder / f"executorch-{version}-cp311-cp311-manylinux_2_28_x86_64.whl"
+PLATFORM = "manylinux_2_28_x86_64"
+
+
+def wheel(folder: Path, version: str, files: dict[str, Path] | None = None, platform: str = PLATFORM) -> Path:
+    """A wheel of that release, as pip accepts it, with these files in its package."""
+    made = folder / f"executorch-{version}-cp311-cp311-{platform}.whl"
     with zipfile.ZipFile(made, "w") as archive:
         info = f"executorch-{version}.dist-info/"
         archive.writestr(info + "METADATA", f"Metadata-Version: 2.1\nName: executorch\nVersion: {version}\n")
-        archive.writestr(info + "WHEEL", "Wheel-Version: 1.0\nTag: cp311-cp311-manylinux_2_28_x86_64\n")
+        archive.writestr(info + "WHEEL", f"Wheel-Version: 1.0\nTag: cp311-cp311-{platform}\n")
         archive.writestr(info + "RECORD", "")
         archive.writestr("executorch/version.py", f'__version__ = "{version}"\n')
+        for name, path in (files or {}).items():
+            archive.write(path, f"executorch/{name}")
     return made
 
 
@@ -358,14 +390,103 @@ def test_a_wheel_that_is_cut_absent_or_of_something_else_is_refused(etprof, tmp_
     assert f"could not fetch executorch=={version}" in refusal()
 
 
+def test_wheels_are_measured_by_version_and_contents(etprof, cache, tmp_path):
+    of_old = runtime(cache, VERSION)
+    extension = {f"extension/pybindings/{path.name}": path for path in of_old.glob("_portable_lib*")}
+    qualcomm = {f"backends/qualcomm/{path.name}": path for path in of_old.glob("libqnn*")}
+    libraries = {f"lib/{path.name}": path for path in runtime(cache, "1.5.0").glob("*.so*")}
+    wheels = [
+        wheel(tmp_path, VERSION, extension | qualcomm),
+        wheel(tmp_path, "1.6.0.dev20261101+cpu", libraries, platform="linux_x86_64"),
+    ]
+    sha = [hashlib.sha256(path.read_bytes()).hexdigest()[:8] for path in wheels]
+    releases = [f"{VERSION}+{sha[0]}", f"1.6.0.dev20261101+cpu.{sha[1]}"]
+    words = ["--versions", ",".join(os.path.relpath(path) for path in wheels), *SHORT]
+    done = run(etprof, tmp_path, "versions", MODEL, *words, "--output-root", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert list(results(tmp_path / "out")) == releases
+    for release, measured in results(tmp_path / "out").items():
+        assert measured["label"] == f"ExecuTorch {release}"
+        assert f"ExecuTorch {release} was not tried with this etprof" in " ".join(measured["warnings"])
+        assert {Path(each["path"]).parent for each in measured["executorch_libraries"]} == {runtime(tmp_path, release)}
+    (pair,) = pairs(tmp_path / "out")
+    assert pair["outputs"]["equal"]
+    config = json.loads((tmp_path / "out/config.json").read_text())
+    assert [each["executorch"] for each in config["experiments"]] == [str(path) for path in wheels]
+    assert sorted(path.name for path in (tmp_path / "etprof/executorch").iterdir()) == [
+        f"{release}-linux-x86_64" for release in releases
+    ]
+    # Another build at the same path is another release, for which nothing can be resumed.
+    wheels[1].write_bytes(wheel(tmp_path / "etprof", "1.6.0.dev20261101+cpu", libraries | {"new": MODEL}).read_bytes())
+    resumed = run(etprof, tmp_path, "run", tmp_path / "out/config.json", "--output-root", tmp_path / "out", "--resume")
+    assert resumed.returncode == BAD_INPUT, resumed.stderr
+    assert "another configuration, model or runner" in resumed.stderr
+    once = ["--versions", f"{wheels[0]},{wheels[0]}"]
+    assert "at least two releases, each once" in run(etprof, tmp_path, "versions", MODEL, *once).stderr
+    alike = ["--model", "net.py:Net", "--versions", f"{VERSION},{wheels[0]}"]
+    assert "does not tell their exports apart" in run(etprof, tmp_path, "versions", *alike).stderr
+
+
+LINUX = "ive ExecuTorch's wheel for CPython 3.11 on Linux (x86_64)"
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "said"),
+    [
+        ("absent", BAD_INPUT, ["no such file"]),
+        ("cut", DEVICE_FAILED, ["could not unpack the wheel: ", "not a zip file", "etch or build the wheel again"]),
+        ("damaged", DEVICE_FAILED, ["could not unpack the wheel: ", "Bad CRC-32", "etch or build the wheel again"]),
+        ("empty", DEVICE_FAILED, ["could not unpack the wheel: ", "not a zip file"]),
+        ("of a Mac", BAD_INPUT, ["is for macosx_14_0_arm64", LINUX]),
+        ("of aarch64", BAD_INPUT, ["is for manylinux_2_28_aarch64", LINUX]),
+        ("of something else", USAGE, ["is not named as a wheel of ExecuTorch", "executorch-VERSION-"]),
+        ("without libraries", BAD_INPUT, ["lacks executorch/lib", LINUX]),
+        ("of an older Python", BAD_INPUT, ["lacks _portable_lib.cpython-311-x86_64-linux-gnu.so", LINUX]),
+        ("older", USAGE, ["ExecuTorch 1.2.0 was not tried with this runner", "build etprof with its wheel"]),
+        ("source", USAGE, [".tar.gz was not tried", "a wheel of one of them (FILE.whl)"]),
+    ],
+)
+def test_what_is_no_usable_wheel_is_refused(etprof, cache, tmp_path, name, code, said):
+    library = {f"lib/{XNNPACK}": runtime(cache, "1.5.0") / XNNPACK}
+    folder = tmp_path / "given"
+    folder.mkdir()
+    made = wheel(folder, "1.6.0", library)
+    whole = made.read_bytes()
+    if name == "absent":
+        made.unlink()
+    elif name == "cut":
+        made.write_bytes(whole[:-1000])
+    elif name == "damaged":
+        made.write_bytes(whole[: len(whole) // 2] + bytes([whole[len(whole) // 2] ^ 1]) + whole[len(whole) // 2 + 1 :])
+    elif name == "empty":
+        made.write_bytes(b"")
+    elif name == "of something else":
+        made = made.rename(folder / f"numpy-1.6.0-cp311-cp311-{PLATFORM}.whl")
+    elif name == "source":
+        made = made.rename(folder / "executorch-1.6.0.tar.gz")
+    else:
+        version = {"older": "1.2.0", "of an older Python": VERSION}.get(name, "1.6.0")
+        platform = {"of a Mac": "macosx_14_0_arm64", "of aarch64": "manylinux_2_28_aarch64"}.get(name, PLATFORM)
+        made = wheel(folder, version, library if name.startswith("of a") else {}, platform)
+    done = profile(etprof, tmp_path, tmp_path / "out", str(made))
+    assert done.returncode == code, done.stderr
+    for text in said:
+        assert text in done.stderr
+    assert made.name in done.stderr
+    assert done.stderr.count("error: ") == 1
+    assert list((tmp_path / "etprof").rglob("executorch/*")) == []
+    assert not (tmp_path / "out").exists()
+
+
 FAKE_EXPORTER = """#!/bin/sh
-# As `python -m etprof.export --model=M --executorch=V --no-check`: 1.5.0 writes another file of the same program.
+# As `python -m etprof.export --model=M --executorch=V --no-check`: only 1.5.0 exports with one delegate.
 for word; do case $word in --executorch=*) version=${word#--executorch=};; esac; done
 [ "$version" != "$FAILS" ] || { echo "error: Lowering failed: no such operator" >&2; exit 3; }
 pte=out_net/artifacts/executorch-$version/net_xnnpack_fp32.pte
 mkdir -p "$(dirname $pte)"
-cp "$PROGRAM" $pte
-[ "$version" != 1.5.0 ] || printf changed >> $pte
+program=$OLD
+[ "$version" != 1.5.0 ] || program=$NEW
+cp "$program" $pte
 printf '{"versions": {"executorch": "%s+cpu"}}' $version > $pte.json
 echo $pte
 echo "  note          ExecuTorch $version asks for torch<2, and this is 3: it was never tested so" >&2
@@ -376,7 +497,8 @@ def test_exports_of_releases_are_crossed_with_their_runtimes(etprof, cache, tmp_
     python = tmp_path / "python"
     python.write_text(FAKE_EXPORTER)
     python.chmod(0o755)
-    env = {**os.environ, "ETPROF_DEVICE_DIR": str(cache), "ETPROF_PYTHON": str(python), "PROGRAM": str(MODEL)}
+    env = {**os.environ, "ETPROF_DEVICE_DIR": str(cache), "ETPROF_PYTHON": str(python)}
+    env |= {"OLD": str(EXPORTS["1.0.1"]), "NEW": str(EXPORTS["1.5.1"])}
     few = ["--max-seconds", "6", "--launches", "5", "--runs", "2", "--no-peaks"]
 
     def versions_of(*words: str, **more: str) -> subprocess.CompletedProcess:
@@ -412,6 +534,9 @@ def test_exports_of_releases_are_crossed_with_their_runtimes(etprof, cache, tmp_
     assert all(each["release_effects"] is None for each in simple)
     effects = changed["release_effects"]
     assert set(effects) == {"exporter", "runtime", "interaction"}
+    assert all(each["outputs"]["equal"] for each in (same, changed, *simple))
+    delegates = {each["label"]: each["delegate_calls"] for each in summary(out)["experiments"]}
+    assert delegates == {label: 1 if export == "1.5.0+cpu" else 2 for label, (_, export) in measured.items()}
     report = run(etprof, cache, "report", out, "--csv=release_effects", "--out", tmp_path / "report")
     rows = list(csv.DictReader(report.stdout.splitlines()))
     assert [(row["release"], row["export"]) for row in rows] == [

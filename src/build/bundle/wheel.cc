@@ -48,7 +48,7 @@ void FetchWheel(const std::string& python, const std::string& requirement,
     RunStep(download, "fetch " + requirement);
     for (const auto& entry : fs::directory_iterator(folder)) {
       if (entry.path().extension() != ".whl") continue;
-      RunStep({python, "-m", "zipfile", "-e", entry.path().string(), folder.string()}, "unpack the wheel");
+      UnpackWheel(python, entry.path(), folder);
       fs::remove(entry.path());
       return;
     }
@@ -56,6 +56,10 @@ void FetchWheel(const std::string& python, const std::string& requirement,
     throw error.Remedy("check pip and the network");
   }
   throw Error(ExitCode::kDeviceFailed, "pip fetched no wheel of " + requirement).Remedy("check pip");
+}
+
+void UnpackWheel(const std::string& python, const fs::path& wheel, const fs::path& folder) {
+  RunStep({python, "-m", "zipfile", "-e", wheel.string(), folder.string()}, "unpack the wheel");
 }
 
 std::string InstalledExecutorch(const fs::path& checkout) {

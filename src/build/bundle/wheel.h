@@ -17,6 +17,10 @@ std::filesystem::path CheckoutPython(const std::filesystem::path& checkout);
 void FetchWheel(const std::string& python, const std::string& requirement,
                 const std::vector<std::string>& pip_options, const std::filesystem::path& folder);
 
+// Unpacks a wheel into `folder`. Throws Error (kDeviceFailed).
+void UnpackWheel(const std::string& python, const std::filesystem::path& wheel,
+                 const std::filesystem::path& folder);
+
 // The version of the executorch wheel in the checkout's .venv, such as "1.5.1". Throws Error (kDeviceFailed).
 std::string InstalledExecutorch(const std::filesystem::path& checkout);
 

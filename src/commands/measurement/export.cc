@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/file/file.h"
 #include "core/file/sha256.h"
+#include "measure/config/release.h"
 #include "measure/participants/worker_client.h"
 
 namespace etprof {
@@ -42,9 +43,11 @@ void ExportWithReleases(VersionsOptions& options, WorkflowProgress& progress) {
   if (!options.ExportsModel()) return;
   const std::vector<std::string> versions = options.Versions();
   for (const std::string& version : versions) {
-    progress.Step("exporting with ExecuTorch " + version, static_cast<int>(options.programs.size()) + 1,
-                  static_cast<int>(versions.size()));
-    std::vector<std::string> words = {"--model=" + options.model, "--executorch=" + version, "--no-check"};
+    progress.Step("exporting with ExecuTorch " + ReleaseName(version),
+                  static_cast<int>(options.programs.size()) + 1, static_cast<int>(versions.size()));
+    std::vector<std::string> words = {"--model=" + options.model,
+                                      (IsWheel(version) ? "--wheel=" : "--executorch=") + version,
+                                      "--no-check"};
     if (!options.dtype.empty()) words.push_back("--dtype=" + options.dtype);
     if (!options.backend.empty()) words.push_back("--backend=" + options.backend);
     const ToolResult result = RunExport(words, progress);
@@ -52,8 +55,8 @@ void ExportWithReleases(VersionsOptions& options, WorkflowProgress& progress) {
     if (!result.Success() || !Exists(path)) {
       std::vector<std::string> others = versions;
       std::erase(others, version);
-      throw Error(ExitCode::kDeviceFailed,
-                  fmt::format("ExecuTorch {} does not export it: {}", version, ExportFailure(result)))
+      throw Error(ExitCode::kDeviceFailed, fmt::format("ExecuTorch {} does not export it: {}",
+                                                       ReleaseName(version), ExportFailure(result)))
           .InFile(options.model)
           .Remedy(fmt::format("compare the others: `--versions {}`", fmt::join(others, ",")));
     }
@@ -64,7 +67,7 @@ void ExportWithReleases(VersionsOptions& options, WorkflowProgress& progress) {
     const std::string sha256 = Sha256HexOfFile(path);
     if (!options.programs.empty()) {
       progress.Message(fmt::format(
-          "{}: {}", version,
+          "{}: {}", ReleaseName(version),
           sha256 == options.programs.back().sha256 ? "the export did not change" : "the export changed"));
     }
     options.programs.push_back({fs::absolute(path), sha256});

@@ -24,6 +24,7 @@
 #include "measure/conditions/check_device.h"
 #include "measure/config/device_groups.h"
 #include "measure/config/ladder_config.h"
+#include "measure/config/release.h"
 #include "measure/config/variant.h"
 #include "measure/measure.h"
 #include "measure/participants/emulation.h"
@@ -145,8 +146,13 @@ void UseRuntimes(Device& device, Config& config, const std::function<void(const 
   for (ExperimentConfig& experiment : config.experiments) {
     if (experiment.executorch.empty() || !experiment.runtime.empty()) continue;
     if (!device.Properties().platform.starts_with("linux-")) {
-      throw Error(ExitCode::kUsage, "`executorch=` needs a device with Linux")
-          .Remedy("for other devices, build runners with those wheels, and compare `runner=` (etprof build)");
+      throw Error(ExitCode::kUsage, fmt::format("`executorch=` needs a device with Linux, and `{}` is {}: "
+                                                "etprof runs the libraries of Linux wheels only",
+                                                device.Name(), device.Properties().platform))
+          .Remedy(
+              "build a runner in a checkout of each release (etprof build --executorch DIR), and compare "
+              "them: "
+              "`--vs runner=PATH`");
     }
     experiment.runtime = ExecutorchRuntime(experiment.executorch, this_machine ? *this_machine : device,
                                            experiment.runner, progress);
@@ -156,7 +162,7 @@ void UseRuntimes(Device& device, Config& config, const std::function<void(const 
     if (!IsVerifiedRelease(experiment.executorch)) {
       experiment.runtime_warning = fmt::format(
           "ExecuTorch {} was not tried with this etprof: all that is known is that it passed a self-test",
-          experiment.executorch);
+          ReleaseName(experiment.executorch));
     }
   }
 }
@@ -367,7 +373,10 @@ MeasureJobs MakeJobs(const VersionsOptions& options) {
 }
 
 std::vector<std::string> VersionsOptions::Versions() const {
-  return versions.empty() ? VerifiedReleases() : versions;
+  if (versions.empty()) return VerifiedReleases();
+  std::vector<std::string> releases;
+  std::ranges::transform(versions, std::back_inserter(releases), AbsoluteRelease);
+  return releases;
 }
 
 bool VersionsOptions::ExportsModel() const {
@@ -376,10 +385,20 @@ bool VersionsOptions::ExportsModel() const {
 }
 
 void VersionsOptions::RequireValid() const {
-  for (const std::string& version : versions) RequireUsableRelease(version);
-  if (versions.size() == 1 || std::set(versions.begin(), versions.end()).size() != versions.size()) {
+  std::set<std::string> names, exporters;
+  for (const std::string& version : versions) {
+    RequireUsableRelease(version);
+    names.insert(ReleaseName(version));
+    exporters.insert(PublicRelease(version));
+  }
+  if (versions.size() == 1 || names.size() != versions.size()) {
     throw Error(ExitCode::kUsage, "`--versions` needs at least two releases, each once")
         .Remedy(fmt::format("leave it out for all: {}", fmt::join(VerifiedReleases(), ", ")));
+  }
+  if (ExportsModel() && exporters.size() != versions.size()) {
+    throw Error(ExitCode::kUsage,
+                "two of `--versions` have one version, which does not tell their exports apart")
+        .Remedy("export with each (`etprof export --wheel FILE --outdir DIR`), and compare the programs");
   }
   if (!ExportsModel() && !(dtype.empty() && backend.empty())) {
     throw Error(ExitCode::kUsage,

@@ -84,7 +84,7 @@ struct LadderOptions {
 struct VersionsOptions {
   MeasureRequest measure;
   std::string model;                          // a .pte, or what `etprof export --model` takes
-  std::vector<std::string> versions;          // empty: VerifiedReleases
+  std::vector<std::string> versions;          // releases or wheels; empty: VerifiedReleases
   std::string dtype, backend;                 // of the exports; empty: the exporter's default
   std::vector<ReleaseProgram> programs = {};  // the exports by version; empty: the model is a .pte
 
@@ -101,7 +101,8 @@ struct VersionsOptions {
       {.meaning = "Backend of the exports, as in `etprof export` (default: xnnpack)"});
     v("versions", &VersionsOptions::versions,
       {.meaning =
-           "ExecuTorch releases, each compared with the one before it (default: all that were verified)",
+           "ExecuTorch releases, or wheels (FILE.whl), each compared with the one before it (default: all "
+           "releases that were verified)",
        .one = true,
        .value = "V,.."});
     MeasureRequest::DescribeCommon(v);

@@ -11,6 +11,7 @@
 #include "build/bundle/bundle.h"
 #include "build/bundle/manifest.h"
 #include "build/bundle/wheel.h"
+#include "build/checkout/host_tools.h"
 #include "commands/measurement/device.h"
 #include "commands/measurement/locate.h"
 #include "core/error.h"
@@ -20,6 +21,7 @@
 #include "core/json/json_members.h"
 #include "device/bundle.h"
 #include "device/local/local.h"
+#include "measure/config/release.h"
 
 namespace etprof {
 namespace {
@@ -69,15 +71,18 @@ bool MayBeLater(std::string_view version) {
                      [](char c) { return c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); });
 }
 
-Release RequireRelease(const std::string& version) {
+// Whether the release has libraries for C++.
+bool RequireRelease(const std::string& executorch) {
+  const std::string version = PublicRelease(executorch);
   const auto release = std::ranges::find(kReleases, version, &Release::version);
-  if (release != std::end(kReleases)) return *release;
-  if (MayBeLater(version)) return {version, true};
-  throw Error(ExitCode::kUsage, fmt::format("ExecuTorch {} was not tried with this runner", version))
-      .Remedy(fmt::format(
-          "the versions are {}, and later ones; for another one, build etprof with its wheel, and "
-          "give that `runner=`",
-          fmt::join(VerifiedReleases(), ", ")));
+  if (release != std::end(kReleases)) return release->has_libraries;
+  if (MayBeLater(version)) return true;
+  Error error(ExitCode::kUsage, fmt::format("ExecuTorch {} was not tried with this runner", version));
+  if (IsWheel(executorch)) error.InFile(executorch);
+  throw error.Remedy(fmt::format(
+      "the versions are {}, and later ones, or a wheel of one of them (FILE.whl); for another one, "
+      "build etprof with its wheel, and give that `runner=`",
+      fmt::join(VerifiedReleases(), ", ")));
 }
 
 void RequireUndamaged(const fs::path& folder, const std::string& version) {
@@ -130,11 +135,11 @@ fs::path ThreadpoolOf(Device& device, const fs::path& runner, const RunnerTarget
 }
 
 // The libraries of a wheel by the names under which they lie in the runtime's folder.
-std::vector<std::pair<std::string, fs::path>> LibrariesOf(const Release& release, const fs::path& wheel,
-                                                          Device& device, const fs::path& runner,
+std::vector<std::pair<std::string, fs::path>> LibrariesOf(bool for_cpp, const fs::path& wheel, Device& device,
+                                                          const fs::path& runner,
                                                           const RunnerTarget& target) {
   std::vector<std::pair<std::string, fs::path>> libraries;
-  if (release.has_libraries) {
+  if (for_cpp) {
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(wheel / "lib", none)) {
       if (entry.is_regular_file() && entry.path().filename().string().find(".so") != std::string::npos)
@@ -196,6 +201,44 @@ void CompleteBundle(const RunnerBundle& bundle, const std::string& version, cons
   if (!IsUpToDate(folder, manifest)) WriteFileAtomically(folder / kBundleManifest, ToJsonText(manifest));
 }
 
+// Unpacks the wheel that the user gave into `folder`.
+void UnpackGivenWheel(const std::string& wheel, const std::string& release, const fs::path& folder) {
+  fs::create_directories(folder);
+  try {
+    UnpackWheel(PythonProgram(CheckoutRoot()), wheel, folder);
+  } catch (Error& error) {
+    throw error.InFile(wheel).Remedy("fetch or build the wheel again; unpacked, it takes 80 MB of the cache");
+  }
+  if (ReleaseName(wheel) != release)
+    throw Error(ExitCode::kBadInput, "was changed while it was read").InFile(wheel).Remedy("repeat");
+}
+
+// Tests the libraries of a folder, which is a bundle if the target has one.
+void TestRelease(const fs::path& folder, const std::string& release, const fs::path& runner,
+                 const RunnerTarget& target) {
+  if (!target.bundle) {
+    return RequireSelfTest(folder, release, {runner.string()},
+                           {"env", "LD_LIBRARY_PATH=" + folder.string(), runner.string()});
+  }
+  const fs::path tools = CheckoutRoot().value_or("") / "build" / "tools";
+  const std::optional<HostTool> emulator = FindTool("qemu-aarch64", "", tools);
+  if (!emulator) {
+    throw Error(
+        ExitCode::kUsage,
+        fmt::format("ExecuTorch {} was not tried with this runner, and its self-test for aarch64 needs "
+                    "qemu-aarch64",
+                    release))
+        .Remedy("run script/fetch-qemu");
+  }
+  const auto command = [&](const fs::path& bundle) {
+    std::vector<std::string> words = {emulator->path};
+    const auto start = FindBundle(bundle / runner.filename())->StartCommand(bundle.string());
+    words.insert(words.end(), start.begin(), start.end());
+    return words;
+  };
+  RequireSelfTest(folder, release, command(target.bundle->folder), command(folder));
+}
+
 // Removes the folder and what is in it.
 struct PartialFolder {
   fs::path path;
@@ -213,60 +256,67 @@ std::vector<std::string> VerifiedReleases() {
   return versions;
 }
 
-bool IsVerifiedRelease(const std::string& version) {
-  return std::ranges::find(kReleases, version, &Release::version) != std::end(kReleases);
+bool IsVerifiedRelease(const std::string& executorch) {
+  return std::ranges::find(kReleases, executorch, &Release::version) != std::end(kReleases);
 }
 
-void RequireUsableRelease(const std::string& version) { RequireRelease(version); }
+void RequireUsableRelease(const std::string& executorch) { RequireRelease(executorch); }
 
-fs::path ExecutorchRuntime(const std::string& version, Device& device, const fs::path& runner,
+fs::path ExecutorchRuntime(const std::string& executorch, Device& device, const fs::path& runner,
                            const std::function<void(const std::string&)>& progress) {
-  const Release release = RequireRelease(version);
+  const bool for_cpp = RequireRelease(executorch);
   const fs::path cache = LocalDeviceFolder();
   if (cache.empty()) {
     throw Error(ExitCode::kBadInput, "there is no folder for ExecuTorch's libraries: HOME is not set")
         .Remedy("set HOME or XDG_CACHE_HOME");
   }
   const RunnerTarget target = TargetOf(runner);
-  if (target.bundle && !IsVerifiedRelease(version)) {
-    throw Error(
-        ExitCode::kUsage,
-        fmt::format("ExecuTorch {} was not tried with this runner, and its self-test needs x86-64", version))
-        .Remedy(fmt::format("the versions are {}", fmt::join(VerifiedReleases(), ", ")));
+  const bool given = IsWheel(executorch);
+  const std::string release = ReleaseName(executorch);
+  const std::string wheel_needed =
+      fmt::format("give ExecuTorch's wheel for CPython 3.11 on Linux ({})", target.architecture);
+  if (given) {
+    const std::string platform = ParseWheelName(executorch).platform;
+    if (platform.find("linux") == std::string::npos || !platform.ends_with("_" + target.architecture))
+      throw Error(ExitCode::kBadInput, "is for " + platform).InFile(executorch).Remedy(wheel_needed);
   }
-  const fs::path stand_ins = release.has_libraries ? fs::path() : StandInsOf(runner, target);
+  const fs::path stand_ins = for_cpp ? fs::path() : StandInsOf(runner, target);
   const fs::path all = cache / "executorch";
-  fs::path folder = all / fmt::format("{}-linux-{}", version, target.architecture);
+  fs::path folder = all / fmt::format("{}-linux-{}", release, target.architecture);
   const auto complete = [&] {
     if (!stand_ins.empty()) CopyStandIns(stand_ins, folder);
-    if (target.bundle) {
-      CompleteBundle(*target.bundle, version, folder);
-    } else if (!IsVerifiedRelease(version)) {
-      RequireSelfTest(folder, version, runner);
-    }
+    if (target.bundle) CompleteBundle(*target.bundle, release, folder);
+    if (!IsVerifiedRelease(executorch)) TestRelease(folder, release, runner, target);
     return folder;
   };
-  const PartialFolder partial{all / fmt::format(".{}-{}", version, ::getpid())};
+  const PartialFolder partial{all / fmt::format(".{}-{}", release, ::getpid())};
   const fs::path wheel = partial.path / "wheel", libraries = partial.path / "libraries";
   try {
     if (Exists(folder)) {
-      RequireUndamaged(folder, version);
+      RequireUndamaged(folder, release);
       return complete();
     }
     fs::remove_all(partial.path);
     fs::create_directories(libraries);
-    const std::string requirement = "executorch==" + version;
-    progress(fmt::format("fetching {} (18 MB)", requirement));
-    // The wheel is for CPython 3.11, whatever Python there is here: it is never started.
-    FetchWheel(PythonProgram(CheckoutRoot()), requirement,
-               {"--platform", "manylinux_2_28_" + target.architecture, "--python-version", "3.11",
-                "--implementation", "cp", "--abi", "cp311"},
-               wheel);
-    RuntimeManifest manifest{version, {}};
-    for (const auto& [name, from] : LibrariesOf(release, wheel / "executorch", device, runner, target)) {
-      if (!Exists(from))
-        throw Error(ExitCode::kDeviceFailed, fmt::format("the wheel of {} lacks {}", requirement, name))
+    const std::string source = given ? executorch : "executorch==" + release;
+    if (given) {
+      progress("unpacking " + source);
+      UnpackGivenWheel(source, release, wheel);
+    } else {
+      progress(fmt::format("fetching {} (18 MB)", source));
+      // The wheel is for CPython 3.11, whatever Python there is here: it is never started.
+      FetchWheel(PythonProgram(CheckoutRoot()), source,
+                 {"--platform", "manylinux_2_28_" + target.architecture, "--python-version", "3.11",
+                  "--implementation", "cp", "--abi", "cp311"},
+                 wheel);
+    }
+    RuntimeManifest manifest{release, {}};
+    for (const auto& [name, from] : LibrariesOf(for_cpp, wheel / "executorch", device, runner, target)) {
+      if (!Exists(from)) {
+        if (given) throw Error(ExitCode::kBadInput, "lacks " + name).InFile(executorch).Remedy(wheel_needed);
+        throw Error(ExitCode::kDeviceFailed, fmt::format("the wheel of {} lacks {}", source, name))
             .Remedy("check where pip fetches it from: it is not the release's wheel for Linux");
+      }
       fs::copy_file(from, libraries / name);
       manifest.files.push_back({name, Sha256HexOfFile(from)});
     }
@@ -274,7 +324,7 @@ fs::path ExecutorchRuntime(const std::string& version, Device& device, const fs:
     WriteFileAtomically(libraries / kRuntimeFile, nlohmann::json(manifest).dump(1) + "\n");
     std::error_code taken;
     fs::rename(libraries, folder, taken);
-    if (taken) RequireUndamaged(folder, version);  // another etprof was quicker
+    if (taken) RequireUndamaged(folder, release);  // another etprof was quicker
     return complete();
   } catch (const fs::filesystem_error& error) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("cannot be made: {}", error.code().message()))

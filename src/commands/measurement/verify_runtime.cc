@@ -23,11 +23,13 @@ constexpr double kMaxRoundingOfProgram = 4e-6;
 
 class SelfTest {
  public:
-  SelfTest(const fs::path& folder, std::string version, const fs::path& runner)
-      : version_(std::move(version)),
+  SelfTest(const fs::path& folder, std::string release, std::vector<std::string> own,
+           std::vector<std::string> tested)
+      : release_(std::move(release)),
         libraries_(folder),
-        runner_(runner),
-        files_(folder.parent_path() / fmt::format(".test-{}-{}", version_, ::getpid())) {
+        own_(std::move(own)),
+        tested_(std::move(tested)),
+        files_(folder.parent_path() / fmt::format(".test-{}-{}", release_, ::getpid())) {
     fs::create_directories(files_);
   }
   ~SelfTest() {
@@ -39,9 +41,9 @@ class SelfTest {
 
   void Run() const {
     WriteFileAtomically(Path("program.pte"), std::string(kProgram, sizeof kProgram));
-    RunProgram("own", false, {});
-    RunProgram("untraced", true, {});
-    RunProgram("traced", true, {"--etdump_path", Path("traced.etdump")});
+    RunProgram("own", own_, {});
+    RunProgram("untraced", tested_, {});
+    RunProgram("traced", tested_, {"--etdump_path", Path("traced.etdump")});
     RequireRightOutputs("untraced");
     RequireRightOutputs("traced");
     RequireTrace();
@@ -52,18 +54,16 @@ class SelfTest {
 
   Error Failed(const std::string& problem) const {
     return Error(ExitCode::kDeviceFailed,
-                 fmt::format("ExecuTorch {} was not tried with this runner, and a small program {}", version_,
+                 fmt::format("ExecuTorch {} was not tried with this runner, and a small program {}", release_,
                              problem))
         .InFile(libraries_.string())
         .Remedy("for this release, build etprof with its wheel, and give that `runner=`");
   }
 
-  // Runs it with the runner's own libraries, or those to test.
-  void RunProgram(const std::string& name, bool tested, const std::vector<std::string>& more) const {
-    std::vector<std::string> words;
-    if (tested) words = {"env", "LD_LIBRARY_PATH=" + libraries_.string()};
-    words.insert(words.end(), {runner_.string(), "--model_path", Path("program.pte"), "--cpu_threads", "1",
-                               "--save-outputs", Path(name)});
+  void RunProgram(const std::string& name, std::vector<std::string> words,
+                  const std::vector<std::string>& more) const {
+    words.insert(words.end(),
+                 {"--model_path", Path("program.pte"), "--cpu_threads", "1", "--save-outputs", Path(name)});
     words.insert(words.end(), more.begin(), more.end());
     const ToolResult result = RunTool(words);
     if (result.Success() && Exists(Path(name))) return;
@@ -72,7 +72,9 @@ class SelfTest {
   }
 
   void RequireRightOutputs(const std::string& name) const {
-    const ToolResult compared = RunTool({runner_.string(), "--compare-outputs", Path("own"), Path(name)});
+    std::vector<std::string> words = own_;
+    words.insert(words.end(), {"--compare-outputs", Path("own"), Path(name)});
+    const ToolResult compared = RunTool(words);
     const auto json = nlohmann::json::parse(compared.output, nullptr, /*allow_exceptions=*/false);
     try {
       const auto& output = json.at("outputs").at(0);
@@ -101,14 +103,17 @@ class SelfTest {
     if (!kernel || !delegate) throw Failed("leaves a trace without its operators");
   }
 
-  std::string version_;
-  fs::path libraries_, runner_, files_;
+  std::string release_;
+  fs::path libraries_;
+  std::vector<std::string> own_, tested_;
+  fs::path files_;
 };
 
 }  // namespace
 
-void RequireSelfTest(const fs::path& folder, const std::string& version, const fs::path& runner) {
-  SelfTest(folder, version, runner).Run();
+void RequireSelfTest(const fs::path& folder, const std::string& release, const std::vector<std::string>& own,
+                     const std::vector<std::string>& tested) {
+  SelfTest(folder, release, own, tested).Run();
 }
 
 }  // namespace etprof

@@ -21,6 +21,7 @@
 #include "device/open_device.h"
 #include "format/program/read/program_reader.h"
 #include "measure/config/json_fields.h"
+#include "measure/config/release.h"
 #include "measure/store/run_files.h"
 
 namespace etprof {
@@ -143,6 +144,7 @@ class Reader {
     for (std::filesystem::path* path : {&settings.model, &settings.runner, &settings.data})
       *path = Resolve(*path);
     for (std::string& library : settings.load) library = Resolve(library).string();
+    if (IsWheel(settings.executorch)) settings.executorch = Resolve(settings.executorch).string();
     if (auto devices = fields.Texts("device", false)) settings.devices = *std::move(devices);
     if (const auto inputs = fields.Texts("inputs", false)) settings.inputs = ReadInputs(fields, *inputs);
     if (const Json* place = fields.Find("place")) ReadPlace(fields, *place, settings);
@@ -509,6 +511,7 @@ nlohmann::ordered_json ToJsonWithDigests(const ExperimentConfig& experiment, Fil
   if (!experiment.runner.empty()) item["runner_sha256"] = digests.Get(experiment.runner);
   if (!experiment.data.empty()) item["data_sha256"] = digests.Get(experiment.data);
   for (const std::string& library : experiment.load) item["load_sha256"].push_back(digests.Get(library));
+  if (IsWheel(experiment.executorch)) item["executorch_sha256"] = digests.Get(experiment.executorch);
   for (const std::filesystem::path& path : InputFiles(experiment))
     item["inputs_sha256"].push_back(digests.Get(path));
   item.erase("label");
@@ -537,6 +540,7 @@ bool HaveEqualSettings(const ExperimentConfig& a, const ExperimentConfig& b) {
     nlohmann::ordered_json item = ToJsonWithDigests(experiment, digests);
     for (const char* key : {"name", "threads", "model", "runner_path", "data", "load"}) item.erase(key);
     if (item.contains("inputs_sha256")) item.erase("inputs");
+    if (item.contains("executorch_sha256")) item.erase("executorch");
     return item;
   };
   return comparable(a) == comparable(b);

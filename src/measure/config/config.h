@@ -31,7 +31,7 @@ struct ExperimentSettings {
   std::optional<int> warmup;
   std::vector<int> threads = {1};
   std::string isa;           // as `--isa` of etprof-runner takes it
-  std::string executorch;    // release whose libraries the runner gets ("1.4.1"); empty: its own
+  std::string executorch;    // release whose libraries the runner gets (release.h); empty: its own
   std::string cpu_affinity;  // as CheckCpus takes it; empty: any CPU
   Nanoseconds period = 0;    // 0: back to back
   std::optional<protocol::PlaceOfTest> place;
@@ -93,8 +93,8 @@ struct ExperimentSettings {
                       "none without it",
            .one = true}));
     v("executorch", &E::executorch,
-      Key({.meaning = "release whose libraries the runner gets, `1.4.1`; its own without it "
-                      "(docs/guides/versions.md)"}));
+      Key({.meaning = "release whose libraries the runner gets, `1.4.1`, or the wheel of another build, "
+                      "`FILE.whl`; its own without it (docs/guides/versions.md)"}));
     v("cpu_affinity", DocumentedKeyOf<std::variant<std::string, int, std::vector<int>>>(&E::cpu_affinity),
       Key({.meaning = "CPUs to run on: `\"0x80\"`, `\"0-3\"`, `[0, 1]`, or clusters by name, `\"big\"`, "
                       "`\"mid,big\"` (`etprof devices` lists them); any without it",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "measure/config/release.h"
+
 namespace etprof {
 
 Config MakeLadderConfig(const ExperimentConfig& as_given, const std::vector<isa::Level>& levels) {
@@ -28,15 +30,17 @@ Config MakeVersionsConfig(const ExperimentConfig& as_given, const std::vector<st
                           const std::vector<ReleaseProgram>& programs) {
   Config config;
   config.pairs_given = true;
+  std::vector<std::string> names;
+  std::ranges::transform(versions, std::back_inserter(names), ReleaseName);
   const auto add = [&](std::size_t release, std::size_t exporter) {
     ExperimentConfig experiment = as_given;
-    experiment.name = "executorch_" + versions[release];
-    experiment.label = "ExecuTorch " + versions[release];
+    experiment.name = "executorch_" + names[release];
+    experiment.label = "ExecuTorch " + names[release];
     experiment.executorch = versions[release];
     if (!programs.empty()) experiment.model = programs[exporter].path;
     if (exporter != release) {
-      experiment.name += "_export_" + versions[exporter];
-      experiment.label += ", exported by " + versions[exporter];
+      experiment.name += "_export_" + names[exporter];
+      experiment.label += ", exported by " + names[exporter];
     }
     config.experiments.push_back(experiment);
     return experiment.name;

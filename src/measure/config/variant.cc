@@ -14,6 +14,7 @@
 #include "device/conditions/clusters.h"
 #include "device/device.h"
 #include "measure/config/json_fields.h"
+#include "measure/config/release.h"
 
 namespace etprof {
 namespace {
@@ -103,7 +104,7 @@ Variant ParseVariant(const std::string& spec) {
     if (value.empty()) throw SpecError(spec, fmt::format("\"{}\" has no value", key));
     if (key == "isa") variant.isa = value;
     if (key == "label") variant.label = value;
-    if (key == "executorch") variant.executorch = value;
+    if (key == "executorch") variant.executorch = AbsoluteRelease(value);
     if (key == "runner") variant.runner = std::filesystem::absolute(value).lexically_normal();
     if (key == "model") variant.model = std::filesystem::absolute(value).lexically_normal();
     if (key == "env") {
@@ -159,8 +160,9 @@ VariantLabels MakeVariantLabels(const Variant& variant, const ExperimentConfig& 
     given.push_back(PaceText(as_given.period));
   }
   if (variant.executorch) {
-    other.push_back("ExecuTorch " + *variant.executorch);
-    given.push_back(as_given.executorch.empty() ? "runner's own" : "ExecuTorch " + as_given.executorch);
+    other.push_back("ExecuTorch " + ReleaseName(*variant.executorch));
+    given.push_back(as_given.executorch.empty() ? "runner's own"
+                                                : "ExecuTorch " + ReleaseName(as_given.executorch));
   }
   if (variant.env) {
     const auto& [name, value] = *variant.env;

@@ -1,0 +1,47 @@
+#include "measure/config/release.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/file/sha256.h"
+#include "core/text/split.h"
+#include "measure/store/run_data.h"
+
+namespace etprof {
+
+bool IsWheel(const std::string& executorch) { return executorch.ends_with(".whl"); }
+
+std::string AbsoluteRelease(const std::string& executorch) {
+  return IsWheel(executorch) ? std::filesystem::absolute(executorch).lexically_normal().string() : executorch;
+}
+
+WheelName ParseWheelName(const std::filesystem::path& wheel) {
+  const std::string stem = wheel.stem().string();
+  const auto parts = SplitAt(stem, '-');  // name, version, maybe a build number, Python, ABI, platform
+  const auto is_of_version = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '+';
+  };
+  if (parts.size() < 5 || parts.size() > 6 || parts[0] != "executorch" || parts[1].empty() ||
+      !std::ranges::all_of(parts[1], is_of_version)) {
+    throw Error(ExitCode::kUsage, "is not named as a wheel of ExecuTorch")
+        .InFile(wheel.string())
+        .Remedy("give the wheel the name it was built with: executorch-VERSION-cp311-cp311-PLATFORM.whl");
+  }
+  return {std::string(parts[1]), std::string(parts.back())};
+}
+
+std::string PublicRelease(const std::string& executorch) {
+  return IsWheel(executorch) ? std::string(PublicVersion(ParseWheelName(executorch).version)) : executorch;
+}
+
+std::string ReleaseName(const std::string& executorch) {
+  if (!IsWheel(executorch)) return executorch;
+  constexpr std::size_t kDigits = 8;
+  const std::string version = ParseWheelName(executorch).version;
+  return fmt::format("{}{}{}", version, version.find('+') == std::string::npos ? '+' : '.',
+                     Sha256HexOfFile(executorch).substr(0, kDigits));
+}
+
+}  // namespace etprof
