@@ -5,9 +5,11 @@ from __future__ import annotations
 import array
 import hashlib
 import json
+import os
 import platform
 import re
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -366,3 +368,34 @@ def test_a_release_runs_in_the_bundle_and_its_features_are_masked(
         found = {re.sub(" #.*", "", operator) for operator in ran[name] if "GEMM" in operator}
         assert found == {kind.format(of_type) for kind in kinds}, name
     assert len(ran["on"]) == len(ran["off"]) == len(ran["own"]) == 6  # two of them kernels
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_the_wheel_of_an_untried_release_must_pass_a_self_test_under_qemu(
+    bundle: Bundle, qemu: list[str], tmp_path: Path, *, damaged: bool
+) -> None:
+    wheel = tmp_path / "executorch-1.6.0-cp311-cp311-linux_aarch64.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for library in bundle.folder.glob("libexecutorch*"):
+            whole = library.read_bytes()
+            archive.writestr(
+                f"executorch/lib/{library.name}", whole[:5000] if damaged and "xnnpack" in library.name else whole
+            )
+    config = {
+        "model": str(ROOT / "tests/fuzz/corpus/program/mixed_delegates.pte"),
+        "output_root": str(tmp_path / "run"),
+        "runner_path": str(bundle.folder / "etprof-runner"),
+        "exec_wrapper": qemu,
+        "experiments": [{"name": "untried", "executorch": wheel.name}],
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    env = {**os.environ, "ETPROF_DEVICE_DIR": str(tmp_path)}
+    done = call(ETPROF, "run", tmp_path / "config.json", "--dry-run", env=env)
+    assert done.returncode == (4 if damaged else 0), done.stderr
+    release = f"1.6.0+{hashlib.sha256(wheel.read_bytes()).hexdigest()[:8]}"
+    refusal = (
+        f"ExecuTorch {release} was not tried with this runner, and a small program does not run with it (untraced)"
+    )
+    assert (refusal in done.stderr) == damaged
+    folder = tmp_path / f"etprof/executorch/{release}-linux-aarch64"
+    assert json.loads((folder / "bundle.json").read_text())["executorch"] == release
