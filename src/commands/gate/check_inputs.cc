@@ -1,0 +1,252 @@
+#include "commands/gate/check_inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <tuple>
+
+#include "commands/measurement/measure.h"
+#include "core/error.h"
+#include "core/file/file.h"
+#include "measure/config/device_groups.h"
+#include "measure/config/variant.h"
+#include "measure/measure.h"
+#include "measure/store/run_files.h"
+
+namespace etprof {
+
+namespace {
+
+constexpr NamedValue<InputKind> kInputKinds[] = {{InputKind::kModels, "a model"},
+                                                 {InputKind::kFolders, "a folder of models"},
+                                                 {InputKind::kConfigs, "a configuration"},
+                                                 {InputKind::kRuns, "a results directory"}};
+
+// Whether the text is a variant such as "isa=-avx2". If a file of that name exists, it is a file.
+bool IsVariant(const std::string& text) { return text.find('=') != std::string::npos && !Exists(text); }
+
+// The files in a folder and its subfolders, by their relative path.
+std::map<std::string, std::filesystem::path> FilesIn(const std::filesystem::path& folder) {
+  std::map<std::string, std::filesystem::path> files;
+  std::error_code error;
+  std::filesystem::recursive_directory_iterator entry(
+      folder, std::filesystem::directory_options::skip_permission_denied, error);
+  for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->is_regular_file(error))
+      files.emplace(entry->path().lexically_relative(folder).generic_string(), entry->path());
+  }
+  if (error)
+    throw Error(ExitCode::kBadInput, "cannot be listed: " + error.message())
+        .InFile(folder)
+        .Remedy("check its permissions");
+  return files;
+}
+
+bool IsModel(const std::pair<const std::string, std::filesystem::path>& file) {
+  return file.second.extension() == ".pte" || file.second.extension() == ".bpte";
+}
+
+std::map<std::string, std::filesystem::path> ModelsIn(const std::filesystem::path& folder) {
+  auto files = FilesIn(folder);
+  std::erase_if(files, [](const auto& file) { return !IsModel(file); });
+  return files;
+}
+
+// Whether the folder has models and no files of a measurement by etprof or the kit.
+bool IsFolderOfModels(const std::filesystem::path& folder) {
+  if (Exists(folder / kManifestFile)) return false;
+  const auto files = FilesIn(folder);
+  return std::ranges::any_of(files, IsModel) && std::ranges::none_of(files, [](const auto& file) {
+           return file.second.extension() == ".etdump" || file.second.extension() == ".csv";
+         });
+}
+
+InputKind DetectInputKind(const std::string& text) {
+  if (IsFolder(text)) return IsFolderOfModels(text) ? InputKind::kFolders : InputKind::kRuns;
+  if (IsVariant(text)) return InputKind::kModels;
+  if (!Exists(text))
+    throw Error(ExitCode::kBadInput, "no such file or folder").InFile(text).Remedy("check the path");
+  return text.ends_with(".json") ? InputKind::kConfigs : InputKind::kModels;
+}
+
+Config MakeModelsConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+                        const DeviceProperties& properties) {
+  ExperimentConfig baseline = MakeExperimentConfig(measurement, inputs.baseline, device, properties);
+  baseline.name = "baseline";
+  Variant variant;
+  if (IsVariant(inputs.candidate)) {
+    variant = ParseVariant(inputs.candidate);
+  } else {
+    variant.model = std::filesystem::absolute(inputs.candidate).lexically_normal();
+  }
+  ExperimentConfig candidate = ApplyVariant(baseline, variant);
+  candidate.name = "candidate";
+  const VariantLabels labels = MakeVariantLabels(variant, baseline);
+  const bool same_names =
+      !variant.label && variant.model && ModelId(*variant.model) == ModelId(baseline.model);
+  baseline.label = same_names ? "baseline" : labels.as_given;
+  candidate.label = same_names ? "candidate" : labels.variant;
+
+  Config config;
+  config.pairs_given = true;
+  config.pairs.push_back(
+      {{baseline.name, baseline.threads[0], ""}, {candidate.name, candidate.threads[0], ""}, ""});
+  config.experiments = {std::move(baseline), std::move(candidate)};
+  return config;
+}
+
+// Pairs the models that are in both folders. `unpaired` gets a message for each model that is in only one.
+Config MakeFoldersConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+                         const DeviceProperties& properties, std::vector<std::string>& unpaired) {
+  const auto of_baseline = ModelsIn(inputs.baseline), of_candidate = ModelsIn(inputs.candidate);
+  Config config;
+  config.pairs_given = true;
+  for (const auto& [name, model] : of_baseline) {
+    const auto other = of_candidate.find(name);
+    if (other == of_candidate.end()) {
+      unpaired.push_back(fmt::format("{} is only in {}", name, ShortestPath(inputs.baseline)));
+      continue;
+    }
+    const std::string label = name.substr(0, name.size() - model.extension().string().size());
+    const std::string number = std::to_string(config.pairs.size() + 1);
+    ExperimentConfig baseline = MakeExperimentConfig(measurement, model, device, properties);
+    Variant variant;
+    variant.model = other->second;
+    ExperimentConfig candidate = ApplyVariant(baseline, variant);
+    baseline.name = "baseline_" + number;
+    candidate.name = "candidate_" + number;
+    baseline.label = label + " (baseline)";
+    candidate.label = label + " (candidate)";
+    config.pairs.push_back(
+        {{baseline.name, baseline.threads[0], ""}, {candidate.name, candidate.threads[0], ""}, label});
+    config.experiments.push_back(std::move(baseline));
+    config.experiments.push_back(std::move(candidate));
+  }
+  for (const auto& [name, model] : of_candidate) {
+    if (!of_baseline.contains(name))
+      unpaired.push_back(fmt::format("{} is only in {}", name, ShortestPath(inputs.candidate)));
+  }
+  if (config.pairs.empty()) {
+    throw Error(ExitCode::kBadInput,
+                fmt::format("`{}` and `{}` have no model of the same name", ShortestPath(inputs.baseline),
+                            ShortestPath(inputs.candidate)))
+        .Remedy("give the models to compare the same names");
+  }
+  config.output_root = DefaultRunDirectory(inputs.candidate, properties.platform);
+  return config;
+}
+
+Config ReadInputConfig(const std::string& path, const MeasureRequest& measurement, Device& device,
+                       const DeviceProperties& properties) {
+  Config config = ReadConfig(path, ContextFor(device, properties));
+  if (const std::string option = measurement.FirstModelOption(); !option.empty())
+    throw Error(ExitCode::kUsage, fmt::format("`{}` is for models, and this is a configuration", option))
+        .InFile(path)
+        .Remedy("set it in the configuration");
+  ApplyToExperiments(measurement, config);
+  return config;
+}
+
+// Pairs the experiments of the same name and threads in two configurations.
+Config JoinConfigs(const Config& baseline, const Config& candidate) {
+  Config config = candidate;
+  config.file.clear();
+  config.experiments.clear();
+  config.pairs.clear();
+  config.pairs_given = true;
+  for (const ExperimentConfig& a : baseline.experiments) {
+    for (const ExperimentConfig& b : candidate.experiments) {
+      if (a.name != b.name || a.mode != "timing" || b.mode != "timing") continue;
+      const std::string label = b.label.empty() ? b.name : b.label;
+      ExperimentConfig first = a;
+      ExperimentConfig second = b;
+      first.name = "baseline_" + a.name;
+      second.name = "candidate_" + b.name;
+      first.label = label + " (baseline)";
+      second.label = label + " (candidate)";
+      for (const int threads : a.threads) {
+        if (std::ranges::find(b.threads, threads) == b.threads.end()) continue;
+        const bool several = a.threads.size() > 1;
+        config.pairs.push_back({{first.name, threads, ""},
+                                {second.name, threads, ""},
+                                several ? fmt::format("{}, {} threads", label, threads) : label});
+      }
+      config.experiments.push_back(std::move(first));
+      config.experiments.push_back(std::move(second));
+    }
+  }
+  if (config.pairs.empty()) {
+    throw Error(ExitCode::kBadInput, fmt::format("{} and {} have no experiment of the same name and threads",
+                                                 baseline.file.string(), candidate.file.string()))
+        .Remedy("give the experiments to compare the same names");
+  }
+  return config;
+}
+
+}  // namespace
+
+CheckInputs ParseInputs(const CheckOptions& options) {
+  CheckInputs inputs;
+  std::tie(inputs.baseline, inputs.candidate) = ParseCheckInputs(options);
+  if (inputs.baseline.empty())
+    throw Error(ExitCode::kUsage, "nothing to check").Remedy("run `etprof check BASE.pte CANDIDATE.pte`");
+  if (IsVariant(inputs.baseline)) {
+    throw Error(ExitCode::kUsage, "the baseline must be a model, a configuration, or a results directory")
+        .Remedy("give what differs as the candidate: `--candidate isa=-avx2`");
+  }
+  inputs.kind = DetectInputKind(inputs.baseline);
+  if (inputs.candidate.empty()) {
+    if (inputs.kind == InputKind::kModels) {
+      throw Error(ExitCode::kUsage, "one model has nothing to be compared with")
+          .Remedy("pass a second model, or what differs: `--candidate isa=-avx2`");
+    }
+    if (inputs.kind == InputKind::kFolders) {
+      throw Error(ExitCode::kUsage, "one folder of models has nothing to be compared with")
+          .Remedy("pass a second folder, with models of the same names");
+    }
+    return inputs;
+  }
+  const InputKind other = DetectInputKind(inputs.candidate);
+  if (other != inputs.kind) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("{} cannot be compared with {}", FindName(kInputKinds, inputs.kind),
+                            FindName(kInputKinds, other)))
+        .Remedy("give two models, two folders of models, two configurations, or two results directories");
+  }
+  if (inputs.kind == InputKind::kFolders) {
+    for (std::string* side : {&inputs.baseline, &inputs.candidate})
+      *side = std::filesystem::absolute(*side / std::filesystem::path()).lexically_normal().parent_path();
+  }
+  return inputs;
+}
+
+Config MakeCheckConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+                       std::vector<std::string>& unpaired) {
+  const DeviceProperties properties = device.Properties();
+  Config config;
+  if (inputs.kind == InputKind::kModels) {
+    config = MakeModelsConfig(inputs, measurement, device, properties);
+  } else if (inputs.kind == InputKind::kFolders) {
+    config = MakeFoldersConfig(inputs, measurement, device, properties, unpaired);
+  } else {
+    config = ReadInputConfig(inputs.baseline, measurement, device, properties);
+    if (!inputs.candidate.empty())
+      config = JoinConfigs(config, ReadInputConfig(inputs.candidate, measurement, device, properties));
+    RequireDevice(config, device.Name());
+  }
+  Apply(measurement, config);
+  config.peaks = false;  // checks do not use them
+  if (config.output_root.empty()) {
+    config.output_root = DefaultRunDirectory(config.experiments.back().model, properties.platform);
+  }
+  if (MakePlan(config).pairs.empty()) {
+    throw Error(ExitCode::kBadInput, "has no pair of experiments to check")
+        .InFile(inputs.baseline)
+        .Remedy("give it a second experiment, or compare_pairs (docs/reference/config.md)");
+  }
+  return config;
+}
+
+}  // namespace etprof

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "commands/gate/check.h"
+#include "device/device.h"
+#include "measure/config/config.h"
+
+namespace etprof {
+
+// What a check compares.
+enum class InputKind {
+  kModels,   // two models, or one and a variant of it: measured now
+  kFolders,  // two folders of models, paired by name: measured now
+  kConfigs,  // a configuration with pairs, or two whose experiments are paired by name: measured now
+  kRuns,     // a results directory with pairs, or two: nothing is measured
+};
+
+// The two inputs as the command line names them.
+struct CheckInputs {
+  InputKind kind = InputKind::kModels;
+  std::string baseline;
+  std::string candidate;  // empty: `baseline` has both variants
+};
+
+// Throws Error (kUsage, kBadInput) for inputs that are missing or of different kinds.
+CheckInputs ParseInputs(const CheckOptions& options);
+
+// The configuration to measure; every pair of its plan is a check. `unpaired` gets a message for each
+// model that is in only one of two folders. Throws Error (kBadInput) if there is nothing to check.
+Config MakeCheckConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+                       std::vector<std::string>& unpaired);
+
+}  // namespace etprof
