@@ -17,7 +17,7 @@
 namespace etprof {
 namespace {
 
-using D = stats::Distribution;
+using stats::Distribution;
 
 // Every operator, including the framework's spans, by decreasing time: indices into Profile::operators.
 std::vector<std::size_t> OperatorsByDecreasingTime(const Profile& profile) {
@@ -53,7 +53,7 @@ struct OperatorOrClipped {
   static auto OperatorValue(auto read) {
     return [=](const auto& of) { return of.index ? std::optional(read(of)) : std::nullopt; };
   }
-  static auto SelfTimeStatistic(std::optional<double> D::*member) {
+  static auto SelfTimeStatistic(std::optional<double> Distribution::*member) {
     return [=](const auto& of) { return of.index ? of.sums().self.*member : std::nullopt; };
   }
 };
@@ -89,14 +89,14 @@ struct OperatorStatisticsRow : OperatorOrClipped {
       {.meaning = "divided by `runs`", .scale = 1e6});
     v("self_pct", [](Of of) { return PercentShare{of.self, of.whole}; }, {.meaning = kPercentOfMethod});
     v("runs", &OperatorStatisticsRow::runs, {.meaning = kRunsOfCommonSet});
-    v("p50_ms", SelfTimeStatistic(&D::p50), kMs.WithMeaning(kSelfMedian));
-    v("p90_ms", SelfTimeStatistic(&D::p90), kMs.WithMeaning(kP90OfRuns));
-    v("p95_ms", SelfTimeStatistic(&D::p95), kMs.WithMeaning(kP95OfRuns));
-    v("p99_ms", SelfTimeStatistic(&D::p99), kMs.WithMeaning(kP99OfRuns));
-    v("min_ms", SelfTimeStatistic(&D::min), kMs.WithMeaning(kMinOfRuns));
-    v("max_ms", SelfTimeStatistic(&D::max), kMs.WithMeaning(kMaxOfRuns));
-    v("sd_ms", SelfTimeStatistic(&D::sd), kMs.WithMeaning(kSdOfRuns));
-    v("cv", SelfTimeStatistic(&D::cv), {.meaning = kMeaningOfCv});
+    v("p50_ms", SelfTimeStatistic(&Distribution::p50), kMs.WithMeaning(kSelfMedian));
+    v("p90_ms", SelfTimeStatistic(&Distribution::p90), kMs.WithMeaning(kP90OfRuns));
+    v("p95_ms", SelfTimeStatistic(&Distribution::p95), kMs.WithMeaning(kP95OfRuns));
+    v("p99_ms", SelfTimeStatistic(&Distribution::p99), kMs.WithMeaning(kP99OfRuns));
+    v("min_ms", SelfTimeStatistic(&Distribution::min), kMs.WithMeaning(kMinOfRuns));
+    v("max_ms", SelfTimeStatistic(&Distribution::max), kMs.WithMeaning(kMaxOfRuns));
+    v("sd_ms", SelfTimeStatistic(&Distribution::sd), kMs.WithMeaning(kSdOfRuns));
+    v("cv", SelfTimeStatistic(&Distribution::cv), {.meaning = kMeaningOfCv});
   }
 };
 
@@ -121,9 +121,9 @@ struct OperatorDetailsRow : OperatorOrClipped {
     v("group", OperatorText([](Of of) { return GroupName(of.op().category.group); }, "Clipped"),
       {.meaning = kOperatorGroup});
     v("runs", [](Of of) { return of.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
-    v("median_ms", SelfTimeStatistic(&D::p50), kMs.WithMeaning(kSelfMedian));
-    v("max_ms", SelfTimeStatistic(&D::max), kMs.WithMeaning(kMaxOfRuns));
-    v("cv", SelfTimeStatistic(&D::cv), {.meaning = kMeaningOfCv});
+    v("median_ms", SelfTimeStatistic(&Distribution::p50), kMs.WithMeaning(kSelfMedian));
+    v("max_ms", SelfTimeStatistic(&Distribution::max), kMs.WithMeaning(kMaxOfRuns));
+    v("cv", SelfTimeStatistic(&Distribution::cv), {.meaning = kMeaningOfCv});
     v("layer", [](Of of) { return of.index ? LayerName(*of.experiment.profile, *of.index) : std::nullopt; },
       {.meaning = kInnermostModule});
     v("source",
@@ -173,11 +173,11 @@ struct E2eLatencyRow {
     v("threads", [](Of of) { return of.experiment.threads; }, kThreadsOfPool);
     v("latency_from", [](Of of) { return of.experiment.LatencySource(); }, kLatencySource);
     v("latency_runs", [](Of of) { return of.experiment.latency.n; }, {.meaning = kRunsOfLatency});
-    latency("latency_median_ms", &D::p50, kMedianOfLatency);
-    latency("latency_mean_ms", &D::mean, kMeanOfRuns);
-    latency("latency_sd_ms", &D::sd, kSdOfRuns);
-    latency("latency_p90_ms", &D::p90, kP90OfRuns);
-    latency("latency_p99_ms", &D::p99, kP99OfRuns);
+    latency("latency_median_ms", &Distribution::p50, kMedianOfLatency);
+    latency("latency_mean_ms", &Distribution::mean, kMeanOfRuns);
+    latency("latency_sd_ms", &Distribution::sd, kSdOfRuns);
+    latency("latency_p90_ms", &Distribution::p90, kP90OfRuns);
+    latency("latency_p99_ms", &Distribution::p99, kP99OfRuns);
     v("first_run_ms", [](Of of) { return of.experiment.first_run; }, kMs.WithMeaning(kFirstRun));
     v("load_ms", [](Of of) { return of.experiment.load; }, kMs.WithMeaning(kLoadTime));
     v("peak_rss_bytes", [](Of of) { return of.experiment.peak_rss; }, {.meaning = kPeakRss});
@@ -205,29 +205,29 @@ struct RobustStatsJson {
     const auto inside = [](auto member) { return [member](J json) { return json.robust.inside.*member; }; };
     DescribeSchemaVersion(v);
     v("name", [](J json) { return json.experiment.label; }, {.meaning = "label of the experiment"});
-    v("count", all(&D::n), {.meaning = "runs that the latency is of"});
-    v("mean_ms", all(&D::mean), kMs.WithMeaning("of all of these runs, as what follows"));
-    v("median_ms", all(&D::p50), kMs.WithMeaning("of these runs"));
-    v("std_dev_ms", all(&D::sd), kMs.WithMeaning("with n - 1"));
+    v("count", all(&Distribution::n), {.meaning = "runs that the latency is of"});
+    v("mean_ms", all(&Distribution::mean), kMs.WithMeaning("of all of these runs, as what follows"));
+    v("median_ms", all(&Distribution::p50), kMs.WithMeaning("of these runs"));
+    v("std_dev_ms", all(&Distribution::sd), kMs.WithMeaning("with n - 1"));
     v("cv_percent", [](J json) { return Percent(json.robust.all.cv); },
       {.meaning = "standard deviation over mean"});
-    v("min_ms", all(&D::min), kMs.WithMeaning("of these runs"));
-    v("max_ms", all(&D::max), kMs.WithMeaning("of these runs"));
+    v("min_ms", all(&Distribution::min), kMs.WithMeaning("of these runs"));
+    v("max_ms", all(&Distribution::max), kMs.WithMeaning("of these runs"));
     v.Object("percentiles",
              [&](auto& in) {
-               in("p50", all(&D::p50), kMs.WithMeaning("median"));
+               in("p50", all(&Distribution::p50), kMs.WithMeaning("median"));
                in("p75", [](J json) { return json.robust.p75; }, kMs.WithMeaning("third quartile"));
-               in("p90", all(&D::p90), kMs.WithMeaning("90th percentile"));
-               in("p95", all(&D::p95), kMs.WithMeaning("95th percentile"));
-               in("p99", all(&D::p99), kMs.WithMeaning("99th percentile"));
+               in("p90", all(&Distribution::p90), kMs.WithMeaning("90th percentile"));
+               in("p95", all(&Distribution::p95), kMs.WithMeaning("95th percentile"));
+               in("p99", all(&Distribution::p99), kMs.WithMeaning("99th percentile"));
              },
              {.meaning = "milliseconds, by linear interpolation"});
     v.Object("outliers",
              [&](auto& in) {
-               in("count", all(&D::outliers), {.meaning = "how many there are"});
+               in("count", all(&Distribution::outliers), {.meaning = "how many there are"});
                in("percentage",
                   [](J json) {
-                    const D& of = json.robust.all;
+                    const Distribution& of = json.robust.all;
                     return of.n > 0 ? std::optional(100.0 * static_cast<double>(of.outliers) /
                                                     static_cast<double>(of.n))
                                     : std::nullopt;
@@ -250,16 +250,16 @@ struct RobustStatsJson {
                          {.meaning = "the fences, milliseconds"});
              },
              {.meaning = "runs outside of Tukey's fences: 1.5 interquartile ranges beyond the quartiles"});
-    v("trimmed_mean_5_ms", all(&D::trimmed_mean_5),
+    v("trimmed_mean_5_ms", all(&Distribution::trimmed_mean_5),
       kMs.WithMeaning("without the lowest and the highest 5% of the runs"));
-    v("trimmed_mean_10_ms", all(&D::trimmed_mean_10),
+    v("trimmed_mean_10_ms", all(&Distribution::trimmed_mean_10),
       kMs.WithMeaning("without the lowest and the highest 10% of the runs"));
     v.Object("robust_stats",
              [&](auto& in) {
-               in("count", inside(&D::n), {.meaning = "how many there are"});
-               in("mean_ms", inside(&D::mean), kMs.WithMeaning("of the runs within the fences"));
-               in("median_ms", inside(&D::p50), kMs.WithMeaning("of the runs within the fences"));
-               in("std_dev_ms", inside(&D::sd), kMs.WithMeaning("with n - 1"));
+               in("count", inside(&Distribution::n), {.meaning = "how many there are"});
+               in("mean_ms", inside(&Distribution::mean), kMs.WithMeaning("of the runs within the fences"));
+               in("median_ms", inside(&Distribution::p50), kMs.WithMeaning("of the runs within the fences"));
+               in("std_dev_ms", inside(&Distribution::sd), kMs.WithMeaning("with n - 1"));
                in("cv_percent", [](J json) { return Percent(json.robust.inside.cv); },
                   {.meaning = "standard deviation over mean"});
              },
@@ -270,7 +270,8 @@ struct RobustStatsJson {
     v("run_indices", [](J json) -> const auto& { return json.series.run; },
       {.meaning = "of each latency: its place among the recorded runs, or in the ETDump where the latency is "
                   "the traced one"});
-    v("mad_ms", all(&D::mad), kMs.WithMeaning("median of the distances from the median, not scaled"));
+    v("mad_ms", all(&Distribution::mad),
+      kMs.WithMeaning("median of the distances from the median, not scaled"));
     v("latency_from", [](J json) { return json.experiment.LatencySource(); }, kLatencySource);
     v("experiment", [](J json) { return json.report.run.experiments[json.experiment.index].name; },
       {.meaning = kExperimentName});
