@@ -416,6 +416,7 @@ def test_wheels_are_measured_by_version_and_contents(etprof, cache, tmp_path):
     assert sorted(path.name for path in (tmp_path / "etprof/executorch").iterdir()) == [
         f"{release}-linux-x86_64" for release in releases
     ]
+    assert run(etprof, tmp_path, "validate", tmp_path / "out").returncode == 0
     # Another build at the same path is another release, for which nothing can be resumed.
     wheels[1].write_bytes(wheel(tmp_path / "etprof", "1.6.0.dev20261101+cpu", libraries | {"new": MODEL}).read_bytes())
     resumed = run(etprof, tmp_path, "run", tmp_path / "out/config.json", "--output-root", tmp_path / "out", "--resume")
@@ -440,7 +441,8 @@ LINUX = "ive ExecuTorch's wheel for CPython 3.11 on Linux (x86_64)"
         ("of a Mac", BAD_INPUT, ["is for macosx_14_0_arm64", LINUX]),
         ("of aarch64", BAD_INPUT, ["is for manylinux_2_28_aarch64", LINUX]),
         ("of something else", USAGE, ["is not named as a wheel of ExecuTorch", "executorch-VERSION-"]),
-        ("without libraries", BAD_INPUT, ["lacks executorch/lib", LINUX]),
+        ("without libraries", BAD_INPUT, ["lacks libexecutorch.so", LINUX]),
+        ("with XNNPACK only", BAD_INPUT, ["lacks libexecutorch.so", LINUX]),
         ("of an older Python", BAD_INPUT, ["lacks _portable_lib.cpython-311-x86_64-linux-gnu.so", LINUX]),
         ("older", USAGE, ["ExecuTorch 1.2.0 was not tried with this runner", "build etprof with its wheel"]),
         ("source", USAGE, [".tar.gz was not tried", "a wheel of one of them (FILE.whl)"]),
@@ -467,7 +469,7 @@ def test_what_is_no_usable_wheel_is_refused(etprof, cache, tmp_path, name, code,
     else:
         version = {"older": "1.2.0", "of an older Python": VERSION}.get(name, "1.6.0")
         platform = {"of a Mac": "macosx_14_0_arm64", "of aarch64": "manylinux_2_28_aarch64"}.get(name, PLATFORM)
-        made = wheel(folder, version, library if name.startswith("of a") else {}, platform)
+        made = wheel(folder, version, library if name != "without libraries" else {}, platform)
     done = profile(etprof, tmp_path, tmp_path / "out", str(made))
     assert done.returncode == code, done.stderr
     for text in said:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "build/bundle/bundle.h"
@@ -145,7 +146,9 @@ std::vector<std::pair<std::string, fs::path>> LibrariesOf(bool for_cpp, const fs
       if (entry.is_regular_file() && entry.path().filename().string().find(".so") != std::string::npos)
         libraries.emplace_back(entry.path().filename().string(), entry.path());
     }
-    if (libraries.empty()) libraries.emplace_back("executorch/lib", wheel / "lib");
+    const std::string runtime = "libexecutorch.so";
+    if (std::ranges::find(libraries, runtime, [](const auto& each) { return each.first; }) == libraries.end())
+      libraries.emplace_back(runtime, wheel / "lib" / runtime);
     return libraries;
   }
   libraries.emplace_back("libexecutorch_cpuinfo.so", ThreadpoolOf(device, runner, target));
@@ -239,9 +242,19 @@ void TestRelease(const fs::path& folder, const std::string& release, const fs::p
   RequireSelfTest(folder, release, command(target.bundle->folder), command(folder));
 }
 
-// Removes the folder and what is in it.
+// A folder that is not complete yet. It is removed, and so are those that killed processes left a day ago.
 struct PartialFolder {
   fs::path path;
+  explicit PartialFolder(fs::path partial) : path(std::move(partial)) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(path.parent_path(), ignored)) {
+      if (entry.path().filename().string().starts_with('.') &&
+          entry.last_write_time(ignored) < fs::file_time_type::clock::now() - std::chrono::days(1))
+        fs::remove_all(entry.path(), ignored);
+    }
+  }
+  PartialFolder(const PartialFolder&) = delete;
+  PartialFolder& operator=(const PartialFolder&) = delete;
   ~PartialFolder() {
     std::error_code ignored;
     fs::remove_all(path, ignored);
