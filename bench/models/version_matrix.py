@@ -1,0 +1,261 @@
+"""What six exporters and the runtimes of ExecuTorch's releases have in common, and what etprof finds of a change that was made on purpose.
+
+    .venv/bin/python bench/models/version_matrix.py [--exports-only] [--seconds 60] [--times 3] [--work DIR] [--out bench/results/models/version_matrix.md]
+
+toy_cnn is exported by each release in three types, once per --work, and each export runs on each runtime. The wheels are fetched by pip into
+etprof's cache. The changes are in tests/runner/changed_xnnpack.cc, made into a wheel of 1.5.0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+ETPROF = Path(os.environ.get("ETPROF", ROOT / "build" / "etprof"))
+RUNNER = Path(os.environ.get("ETPROF_RUNNER", ROOT / "build" / "etprof-runner"))
+EXPORTERS = ["1.0.1", "1.1.0", "1.2.0", "1.3.1", "1.4.1", "1.5.1"]
+RUNTIMES = ["1.3.1", "1.4.0", "1.4.1", "1.5.0", "1.5.1"]
+TYPES = {
+    "fp32": ["--dtype", "fp32"],
+    "int8": ["--dtype", "int8"],
+    "portable": ["--dtype", "fp32", "--backend", "portable"],
+}
+NEWEST = "1.5.1"
+XNNPACK = "libexecutorch_backend_xnnpack.so"
+
+
+def call(*words: object, **options: Any) -> str:
+    """The output of a program that must succeed."""
+    return subprocess.run(list(map(str, words)), check=True, stdout=subprocess.PIPE, text=True, **options).stdout
+
+
+def export(release: str, kind: str, work: Path) -> Path:
+    """The release's .pte of toy_cnn, which an earlier call may have left."""
+    folder = work / "exports" / f"{release}_{kind}"
+    if not list(folder.glob("*.pte.json")):
+        call(ETPROF, "export", "toy_cnn", "--executorch", release, *TYPES[kind], "--no-check", "--outdir", folder)
+    (pte,) = folder.glob("*.pte")
+    return pte
+
+
+def measure(experiments: list[dict], pairs: list[tuple[str, str]], options: dict) -> dict[str, Any]:
+    """The analysis of these experiments, and the manifest."""
+    compared = [{"baseline": one, "candidate": other} for one, other in pairs]
+    config = {"peaks": False, **options, "experiments": experiments, "analysis": {"compare_pairs": compared}}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "config.json"
+        file.write_text(json.dumps(config))
+        call(ETPROF, "run", file, "--output-root", Path(folder) / "run")
+        return read(Path(folder) / "run")
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """The analysis of a results directory, and the manifest."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    return json.loads((folder / "analysis_summary.json").read_text()) | {"manifest": manifest}
+
+
+def outputs_of(pair: dict[str, Any]) -> str:
+    """How the outputs of a pair differ."""
+    outputs = pair["outputs"]
+    if outputs is None or not outputs["comparable"]:
+        return "no outputs"
+    return "equal" if outputs["equal"] else f"{outputs['largest_absolute']:.2g}"
+
+
+def runtime_folder(release: str) -> Path:
+    """The folder with the release's libraries, as etprof makes it."""
+    variables = ("ETPROF_DEVICE_DIR", "XDG_CACHE_HOME")
+    cache = next((os.environ[name] for name in variables if os.environ.get(name)), Path.home() / ".cache")
+    return Path(cache) / "etprof" / "executorch" / f"{release}-linux-x86_64"
+
+
+def run_once(pte: Path, release: str, inputs: Path, outputs: Path) -> str:
+    """Run the program with the release's libraries; why that failed, or nothing."""
+    words = [RUNNER, "--model_path", pte, "--input-kind", "saved", "--inputs", inputs, "--save-outputs", outputs]
+    env = {**os.environ, "LD_LIBRARY_PATH": str(runtime_folder(release))}
+    done = subprocess.run(list(map(str, words)), env=env, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else f"does not run: {done.stderr.strip().splitlines()[-1]}"
+
+
+def difference(reference: Path, outputs: Path) -> str:
+    """How two files of outputs differ."""
+    if reference.read_bytes() == outputs.read_bytes():
+        return "equal"
+    compared = json.loads(call(RUNNER, "--compare-outputs", reference, outputs))["outputs"]
+    return f"{max(each['max_abs_diff'] for each in compared):.2g}"
+
+
+def matrix(work: Path) -> list[str]:
+    """Every exporter's program on every runtime, compared with those of the newest release."""
+    head = ["type", "exporter", "export", "delegates", *RUNTIMES]
+    lines = [f"| {' | '.join(head)} |", "|---|---|---|--:|" + "---|" * len(RUNTIMES)]
+    for kind in TYPES:
+        programs = {release: export(release, kind, work) for release in EXPORTERS}
+        inputs = Path(f"{programs[NEWEST]}.inputs")  # PyTorch draws them, which is the same for all
+        with tempfile.TemporaryDirectory() as folder:
+            reference, outputs = Path(folder) / "reference", Path(folder) / "outputs"
+            if failed := run_once(programs[NEWEST], NEWEST, inputs, reference):
+                raise SystemExit(failed)
+            for exporter, pte in programs.items():
+                cells = [
+                    run_once(pte, runtime, inputs, outputs) or difference(reference, outputs) for runtime in RUNTIMES
+                ]
+                delegates = json.loads(Path(f"{pte}.json").read_text())["delegate_calls"]
+                same = pte.read_bytes() == programs[NEWEST].read_bytes()
+                first = [kind, exporter, "as 1.5.1's" if same else "other", str(sum(delegates.values()))]
+                lines.append(f"| {' | '.join([*first, *cells])} |")
+    return lines
+
+
+def interval(latency: dict[str, Any]) -> str:
+    """The verdict and its interval, as: slower, 0.97x [0.96, 0.98]."""
+    if latency["ratio"] is None:
+        return latency["verdict"]
+    return "{verdict}, {ratio:.3f}x [{ratio_low:.3f}, {ratio_high:.3f}]".format(**latency)
+
+
+def exporter_difference(work: Path, seconds: int) -> list[str]:
+    """toy_cnn as 1.0.1 and as 1.5.1 export it, on two runtimes, in the same launches."""
+    runtimes = ["1.4.1", NEWEST]
+    experiments = [
+        {"name": f"{exporter}_on_{runtime}", "model": str(export(exporter, "fp32", work)), "executorch": runtime}
+        for exporter in ("1.0.1", NEWEST)
+        for runtime in runtimes
+    ]
+    pairs = [(f"1.0.1_on_{runtime}", f"{NEWEST}_on_{runtime}") for runtime in runtimes]
+    found = measure(experiments, pairs, {"max_seconds": seconds})
+    stored = found["manifest"]["pairs"]
+    lines = ["| runtime | 1.5.1's export compared with 1.0.1's | outputs |", "|---|---|---|"]
+    for runtime, pair, outputs in zip(runtimes, found["comparisons"], stored, strict=True):
+        lines.append(f"| {runtime} | {interval(pair['latency'])} | {outputs_of(outputs)} |")
+    return lines
+
+
+def changed_wheel(runtime: Path, folder: Path, sizes: dict[str, int]) -> Path:
+    """A wheel with the libraries of a runtime's folder, of which XNNPACK is changed."""
+    folder.mkdir()
+    empty = folder / "nothing.cc"
+    empty.touch()
+    real, changed = folder / "libreal_xnnpack.so", folder / XNNPACK
+    link = ["c++", "-shared", "-fPIC", "-O2"]
+    call(*link, f"-Wl,-soname,{real.name}", "-o", real, empty)  # only its name is linked
+    macros = [f"-D{name}={size}" for name, size in sizes.items()]
+    source = ROOT / "tests" / "runner" / "changed_xnnpack.cc"
+    call(*link, f"-Wl,-soname,{XNNPACK}", "-o", changed, source, *macros, "-Wl,--no-as-needed", real)
+    wheel = folder / "executorch-1.5.0+changed-cp311-cp311-linux_x86_64.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path in runtime.glob("*.so*"):
+            archive.write(path, f"executorch/lib/{real.name if path.name == XNNPACK else path.name}")
+        archive.write(changed, f"executorch/lib/{XNNPACK}")
+    return wheel
+
+
+def on_purpose(times: int, seconds: int) -> list[str]:
+    """1.5.0 compared with itself, changed in one way each."""
+    pte = ROOT / "tests" / "data" / "toy_cnn.pte"
+    lines = ["| change | latency | peak memory, MB | outputs |", "|---|---|--:|---|"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        own = measure([{"name": "own", "model": str(pte), "executorch": "1.5.0"}], [], {"max_seconds": 10})
+        spin = round(0.02 * own["experiments"][0]["latency_ms"]["p50"] * 1e6)
+        changes = {
+            "nothing": {},
+            f"2% longer: {spin} ns": {"SPIN": spin},
+            "20 MB": {"MEGABYTES": 20},
+            "one bit": {"BITS": 1},
+        }
+        for number, (change, sizes) in enumerate(changes.items()):
+            all_sizes = {"SPIN": 0, "MEGABYTES": 0, "BITS": 0} | sizes
+            wheel = changed_wheel(runtime_folder("1.5.0"), folder / str(number), all_sizes)
+            for time in range(times):
+                out = folder / f"out{number}_{time}"
+                words = ["--versions", f"1.5.0,{wheel}", "--max-seconds", seconds, "--no-peaks", "--output-root", out]
+                call(ETPROF, "versions", pte, *words, env={**os.environ, "ETPROF_DEVICE_DIR": str(folder / "cache")})
+                found = read(out)
+                (pair,), (stored,) = found["comparisons"], found["manifest"]["pairs"]
+                memory = (pair["peak_memory"]["candidate_bytes"] - pair["peak_memory"]["baseline_bytes"]) / 1e6
+                lines.append(f"| {change} | {interval(pair['latency'])} | {memory:+.1f} | {outputs_of(stored)} |")
+    return lines
+
+
+def timed(settings: argparse.Namespace) -> str:
+    """What depends on the machine's noise."""
+    load = os.getloadavg()[0]
+    return f"""\
+
+## A difference between exporters
+
+Up to {settings.seconds} s per pair. The load average was {load:.1f} at the start.
+
+1.0.1 exports toy_cnn in two delegates, 1.5.1 in one. Above 1x, 1.5.1's export is faster.
+
+{chr(10).join(exporter_difference(settings.work, settings.seconds))}
+
+## Changes on purpose
+
+A wheel of 1.5.0 whose XNNPACK was changed in one way, compared with 1.5.0 by `etprof versions`,
+times measured: {settings.times}. Below 1x, the changed one is slower.
+
+{chr(10).join(on_purpose(settings.times, settings.seconds))}
+"""
+
+
+def main() -> None:
+    """Measures, and writes the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--exports-only", action="store_true")
+    parser.add_argument(
+        "--untimed", action="store_true", help="only the matrix, which does not depend on the machine's load"
+    )
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "version_matrix")
+    parser.add_argument("--out", type=Path)
+    settings = parser.parse_args()
+    for kind in TYPES:
+        for release in EXPORTERS:
+            export(release, kind, settings.work)
+    if settings.exports_only:
+        return
+    with tempfile.TemporaryDirectory() as folder:  # fetches the wheels
+        file = Path(folder) / "config.json"
+        model = str(ROOT / "tests" / "data" / "toy_cnn.pte")
+        file.write_text(
+            json.dumps({"model": model, "experiments": [{"name": each, "executorch": each} for each in RUNTIMES]})
+        )
+        call(ETPROF, "run", file, "--dry-run", "--output-root", Path(folder) / "run")
+    text = f"""\
+# Exporters and runtimes of ExecuTorch's releases
+
+Made by `bench/models/version_matrix.py` in one run: {platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, one thread.
+
+## Each exporter's program on each runtime
+
+toy_cnn by {len(EXPORTERS)} exporters, all with the installed PyTorch, on the {len(RUNTIMES)} runtimes that etprof has,
+with the same inputs.
+*Outputs* are compared with those of 1.5.1's export on 1.5.1: `equal` bit for bit, or the largest
+absolute difference. *export* says whether the file is 1.5.1's, byte for byte.
+
+{chr(10).join(matrix(settings.work))}
+
+Runtimes before 1.3 are not in the table: their `Module` has another layout than in the runner's
+headers, and etprof refuses them.
+"""
+    if not settings.untimed:
+        text += timed(settings)
+    print(text)
+    if settings.out:
+        settings.out.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
