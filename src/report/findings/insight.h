@@ -98,7 +98,7 @@ struct NotDelegated {
   TimePart time = {};
   std::int64_t operators = 0;
   UpperBound bound = {};
-  TypeTimes types, delegable;  // takeable: operators that XNNPACK could take in another form
+  TypeTimes types, delegable;  // delegable: operators that XNNPACK could take in another form
   // Additional costs of the division into delegates: the overhead of all calls but one, and data movement at
   // the boundaries of delegates.
   double boundaries_ns = 0;
