@@ -66,20 +66,22 @@ fs::path BuildRunner(const BundleOptions& options, const Toolchain& toolchain) {
   RequireProgram((tools / "cmake").string(), "run script/bootstrap");
   RequireProgram((tools / "ninja").string(), "run script/bootstrap");
   if (!Exists(folder / "build.ninja")) {
-    options.progress(fmt::format("configuring (CMake preset {})", toolchain.preset));
+    options.progress.report(fmt::format("configuring (CMake preset {})", toolchain.preset));
     RunStep({(tools / "cmake").string(), "-S", options.checkout.string(), "--preset", toolchain.preset},
-            "configure " + toolchain.preset, folder / "configure.log");
+            "configure " + toolchain.preset, options.progress.interrupted, folder / "configure.log");
   }
   std::vector<std::string> ninja = {(tools / "ninja").string(), "-C", folder.string()};
   if (options.jobs > 0) ninja.insert(ninja.end(), {"-j", std::to_string(options.jobs)});
   ninja.emplace_back("etprof-runner");
   auto last = std::chrono::steady_clock::now() - std::chrono::hours(1);
-  RunStep(ninja, "build etprof-runner", folder / "build.log", [&](std::string_view line) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!line.starts_with("[") || now - last < std::chrono::seconds(5)) return;
-    last = now;
-    options.progress(fmt::format("building etprof-runner {}", line.substr(0, line.find(']') + 1)));
-  });
+  RunStep(
+      ninja, "build etprof-runner", options.progress.interrupted, folder / "build.log",
+      [&](std::string_view line) {
+        const auto now = std::chrono::steady_clock::now();
+        if (!line.starts_with("[") || now - last < std::chrono::seconds(5)) return;
+        last = now;
+        options.progress.report(fmt::format("building etprof-runner {}", line.substr(0, line.find(']') + 1)));
+      });
   return folder / "etprof-runner";
 }
 

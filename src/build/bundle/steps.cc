@@ -35,16 +35,22 @@ std::string FindErrorLine(const std::string& text) {
 }
 
 StepOutput RunStep(const std::vector<std::string>& command, const std::string& what,
-                   const std::filesystem::path& log, const std::function<void(std::string_view)>& on_line) {
+                   const std::function<bool()>& interrupted, const std::filesystem::path& log,
+                   const std::function<void(std::string_view)>& on_line) {
   StepOutput output;
-  const std::unique_ptr<Process> process =
-      StartLocalProcess({command, {}, {}}, [&](std::string_view text) { output.errors += text; }, {});
+  const std::unique_ptr<Process> process = StartLocalProcess(
+      {command, {}, {}}, [&](std::string_view text) { output.errors += text; }, interrupted);
   process->CloseInput();
   std::string line;
   Process::Read read = Process::Read::kLine;
   while ((read = process->ReadLine(line, kSilenceSeconds)) == Process::Read::kLine) {
     output.out += line + '\n';
     if (on_line) on_line(line);
+  }
+  if (read == Process::Read::kInterrupted) {
+    process->Terminate();
+    process->Wait(5);
+    throw Error(ExitCode::kInterrupted, "interrupted");
   }
   const std::optional<ExitStatus> status = process->Wait(read == Process::Read::kEnd ? 60 : 0);
   if (!log.empty())

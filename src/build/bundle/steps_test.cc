@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 TEST(Steps, ReturnsTheOutputOfASuccessfulRun) {
   std::vector<std::string> seen;
-  const StepOutput output = RunStep({"sh", "-c", "echo one; echo two >&2; echo three"}, "say", {},
+  const StepOutput output = RunStep({"sh", "-c", "echo one; echo two >&2; echo three"}, "say", {}, {},
                                     [&](std::string_view line) { seen.emplace_back(line); });
   EXPECT_EQ(output.out, "one\nthree\n");
   EXPECT_EQ(output.errors, "two\n");
@@ -37,6 +37,17 @@ TEST(Steps, ErrorsNameTheMissingProgram) {
   } catch (const Error& error) {
     EXPECT_THAT(error.Message(), HasSubstr("etprof-no-such-program: no such program in PATH"));
   }
+}
+
+TEST(Steps, EndsTheProgramWhenInterrupted) {
+  int asked = 0;
+  try {
+    RunStep({"sleep", "3600"}, "sleep", [&asked] { return ++asked > 2; });
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit_code(), ExitCode::kInterrupted);
+  }
+  EXPECT_EQ(asked, 3);
 }
 
 TEST(Steps, FindsTheLineWithTheReason) {

@@ -35,7 +35,8 @@ fs::path WheelFolder(const fs::path& checkout) { return checkout / "build" / "wh
 }  // namespace
 
 void FetchWheel(const std::string& python, const std::string& requirement,
-                const std::vector<std::string>& pip_options, const fs::path& folder) {
+                const std::vector<std::string>& pip_options, const fs::path& folder,
+                const std::function<bool()>& interrupted) {
   fs::create_directories(folder);
   std::vector<std::string> download = {python,      "-m",
                                        "pip",       "download",
@@ -45,21 +46,23 @@ void FetchWheel(const std::string& python, const std::string& requirement,
   download.insert(download.end(), pip_options.begin(), pip_options.end());
   download.push_back(requirement);
   try {
-    RunStep(download, "fetch " + requirement);
+    RunStep(download, "fetch " + requirement, interrupted);
     for (const auto& entry : fs::directory_iterator(folder)) {
       if (entry.path().extension() != ".whl") continue;
-      UnpackWheel(python, entry.path(), folder);
+      UnpackWheel(python, entry.path(), folder, interrupted);
       fs::remove(entry.path());
       return;
     }
   } catch (Error& error) {
+    if (error.exit_code() == ExitCode::kInterrupted) throw;
     throw error.Remedy("check pip and the network");
   }
   throw Error(ExitCode::kDeviceFailed, "pip fetched no wheel of " + requirement).Remedy("check pip");
 }
 
-void UnpackWheel(const std::string& python, const fs::path& wheel, const fs::path& folder) {
-  RunStep({python, "-m", "zipfile", "-e", wheel.string(), folder.string()}, "unpack the wheel");
+void UnpackWheel(const std::string& python, const fs::path& wheel, const fs::path& folder,
+                 const std::function<bool()>& interrupted) {
+  RunStep({python, "-m", "zipfile", "-e", wheel.string(), folder.string()}, "unpack the wheel", interrupted);
 }
 
 std::string InstalledExecutorch(const fs::path& checkout) {
@@ -83,13 +86,14 @@ fs::path Aarch64Wheel(const fs::path& checkout, const std::string& version, cons
   const fs::path folder = WheelFolder(checkout);
   fs::path root = folder / "executorch";
   const std::string requirement = "executorch==" + version;
-  progress(fmt::format("fetching {} for aarch64 Linux (18 MB)", requirement));
+  progress.report(fmt::format("fetching {} for aarch64 Linux (18 MB)", requirement));
   const fs::path partial = folder.string() + ".partial";
   fs::remove_all(partial);
   try {
     FetchWheel(CheckoutPython(checkout).string(), requirement, {"--platform", "manylinux_2_28_aarch64"},
-               partial);
+               partial, progress.interrupted);
   } catch (Error& error) {
+    if (error.exit_code() == ExitCode::kInterrupted) throw;
     throw error.Remedy(
         fmt::format("check pip and the network, or unpack that wheel into {}", folder.string()));
   }

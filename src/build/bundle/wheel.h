@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,13 +14,14 @@ namespace etprof {
 std::filesystem::path CheckoutPython(const std::filesystem::path& checkout);
 
 // Fetches a wheel by pip (as configured) and unpacks it into `folder`, which gets .../executorch. The options
-// of `pip download` choose its platform. Throws Error (kDeviceFailed).
+// of `pip download` choose its platform. Throws Error: kDeviceFailed, and kInterrupted as RunStep.
 void FetchWheel(const std::string& python, const std::string& requirement,
-                const std::vector<std::string>& pip_options, const std::filesystem::path& folder);
+                const std::vector<std::string>& pip_options, const std::filesystem::path& folder,
+                const std::function<bool()>& interrupted);
 
-// Unpacks a wheel into `folder`. Throws Error (kDeviceFailed).
+// Unpacks a wheel into `folder`. Throws Error: kDeviceFailed, and kInterrupted as RunStep.
 void UnpackWheel(const std::string& python, const std::filesystem::path& wheel,
-                 const std::filesystem::path& folder);
+                 const std::filesystem::path& folder, const std::function<bool()>& interrupted);
 
 // The version of the executorch wheel in the checkout's .venv, such as "1.5.1". Throws Error (kDeviceFailed).
 std::string InstalledExecutorch(const std::filesystem::path& checkout);

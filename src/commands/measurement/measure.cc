@@ -138,7 +138,7 @@ std::string DataRemedy(const fs::path& model) {
 }
 
 // Gives the runner of each experiment the libraries of the ExecuTorch release that it asks for.
-void UseRuntimes(Device& device, Config& config, const std::function<void(const std::string&)>& progress) {
+void UseRuntimes(Device& device, Config& config, const StepProgress& progress) {
   for (const ExperimentConfig& experiment : config.experiments) {
     if (!experiment.executorch.empty()) RequireUsableRelease(experiment.executorch);
   }
@@ -167,9 +167,15 @@ void UseRuntimes(Device& device, Config& config, const std::function<void(const 
   }
 }
 
+// Reports steps as messages of the device with this index.
+StepProgress MessagesOf(WorkflowProgress& progress, std::size_t device) {
+  return {[&progress, device](const std::string& text) { progress.Message(device, text); },
+          [&progress] { return progress.Interrupted(); }};
+}
+
 // Makes the device's configuration and checks all that can be checked before the measurement.
 void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& state,
-               const std::function<void(const std::string&)>& progress) {
+               const StepProgress& progress) {
   state.properties = device.Properties();
   state.config = job.configure(device, state.properties);
   UseRuntimes(device, state.config, progress);
@@ -237,8 +243,7 @@ class SeveralDevices {
     Guarded(state, [&] {
       progress_.State(i, "connecting");
       device = Open(state.device, request_.use, progress_, i);
-      Configure(jobs_[i], dry_run_, *device, state,
-                [&](const std::string& text) { progress_.Message(i, text); });
+      Configure(jobs_[i], dry_run_, *device, state, MessagesOf(progress_, i));
       // In a measurement on several devices, only devices that have power modes get one.
       if (!state.config.power_mode.empty() && !state.properties.platform.starts_with("android")) {
         progress_.Message(i, "has no power modes: it is measured as it is");
@@ -442,7 +447,7 @@ void CheckExternalData(const Config& config) {
 RunData MeasureConfig(const Config& config, DeviceLock& lock, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options) {
   Config with_runtimes = config;
-  UseRuntimes(lock.device(), with_runtimes, [&](const std::string& text) { progress.Message(0, text); });
+  UseRuntimes(lock.device(), with_runtimes, MessagesOf(progress, 0));
   options.resume = options.resume || request.resume;
   options.counters = request.counters;
   options.instructions = request.instructions;
@@ -472,7 +477,7 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
     const std::unique_ptr<Device> device = Open(job.device, request.use, progress);
     Measured& state = states.emplace_back();
     state.device = job.device;
-    Configure(job, dry_run, *device, state, [&](const std::string& text) { progress.Message(0, text); });
+    Configure(job, dry_run, *device, state, MessagesOf(progress, 0));
     if (dry_run) return states;
     DeviceLock lock(*device, jobs.what, progress);
     state.run = MeasureConfig(state.config, lock, request, progress, {});

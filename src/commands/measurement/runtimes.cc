@@ -205,11 +205,13 @@ void CompleteBundle(const RunnerBundle& bundle, const std::string& version, cons
 }
 
 // Unpacks the wheel that the user gave into `folder`.
-void UnpackGivenWheel(const std::string& wheel, const std::string& release, const fs::path& folder) {
+void UnpackGivenWheel(const std::string& wheel, const std::string& release, const fs::path& folder,
+                      const std::function<bool()>& interrupted) {
   fs::create_directories(folder);
   try {
-    UnpackWheel(PythonProgram(CheckoutRoot()), wheel, folder);
+    UnpackWheel(PythonProgram(CheckoutRoot()), wheel, folder, interrupted);
   } catch (Error& error) {
+    if (error.exit_code() == ExitCode::kInterrupted) throw;
     throw error.InFile(wheel).Remedy("fetch or build the wheel again; unpacked, it takes 80 MB of the cache");
   }
   if (ReleaseName(wheel) != release)
@@ -276,7 +278,7 @@ bool IsVerifiedRelease(const std::string& executorch) {
 void RequireUsableRelease(const std::string& executorch) { RequireRelease(executorch); }
 
 fs::path ExecutorchRuntime(const std::string& executorch, Device& device, const fs::path& runner,
-                           const std::function<void(const std::string&)>& progress) {
+                           const StepProgress& progress) {
   const bool for_cpp = RequireRelease(executorch);
   const fs::path cache = LocalDeviceFolder();
   if (cache.empty()) {
@@ -313,15 +315,15 @@ fs::path ExecutorchRuntime(const std::string& executorch, Device& device, const 
     fs::create_directories(libraries);
     const std::string source = given ? executorch : "executorch==" + release;
     if (given) {
-      progress("unpacking " + source);
-      UnpackGivenWheel(source, release, wheel);
+      progress.report("unpacking " + source);
+      UnpackGivenWheel(source, release, wheel, progress.interrupted);
     } else {
-      progress(fmt::format("fetching {} (18 MB)", source));
+      progress.report(fmt::format("fetching {} (18 MB)", source));
       // The wheel is for CPython 3.11, whatever Python there is here: it is never started.
       FetchWheel(PythonProgram(CheckoutRoot()), source,
                  {"--platform", "manylinux_2_28_" + target.architecture, "--python-version", "3.11",
                   "--implementation", "cp", "--abi", "cp311"},
-                 wheel);
+                 wheel, progress.interrupted);
     }
     RuntimeManifest manifest{release, {}};
     for (const auto& [name, from] : LibrariesOf(for_cpp, wheel / "executorch", device, runner, target)) {

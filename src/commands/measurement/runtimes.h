@@ -1,10 +1,10 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "build/bundle/steps.h"
 #include "device/device.h"
 
 namespace etprof {
@@ -35,9 +35,9 @@ void RequireSelfTest(const std::filesystem::path& folder, const std::string& rel
 //
 // `device` is this machine. Throws Error: kUsage as RequireUsableRelease, kBadInput for a folder that is not
 // as it was made and for a wheel that is damaged or for another platform, kDeviceFailed if the wheel cannot
-// be fetched, the runner does not answer, or a release that was not tried fails RequireSelfTest.
+// be fetched, the runner does not answer, or a release that was not tried fails RequireSelfTest;
+// kInterrupted.
 std::filesystem::path ExecutorchRuntime(const std::string& executorch, Device& device,
-                                        const std::filesystem::path& runner,
-                                        const std::function<void(const std::string&)>& progress);
+                                        const std::filesystem::path& runner, const StepProgress& progress);
 
 }  // namespace etprof

@@ -13,6 +13,7 @@
 #include "commands/commands.h"
 #include "commands/measurement/locate.h"
 #include "commands/terminal/show.h"
+#include "commands/terminal/terminal.h"
 #include "commands/terminal/terminal_progress.h"
 #include "core/error.h"
 #include "core/file/file.h"
@@ -105,8 +106,12 @@ Bundle BuildPortableRunner(const PortableRunnerOptions& options, WorkflowProgres
         .InFile(ExecutablePath().string())
         .Remedy("run `build/etprof` in a checkout");
   }
-  return BuildBundle({*checkout, FindTarget(options.target), options.output, options.jobs,
-                      [&progress](const std::string& step) { progress.Step(step); }});
+  return BuildBundle({*checkout,
+                      FindTarget(options.target),
+                      options.output,
+                      options.jobs,
+                      {[&progress](const std::string& step) { progress.Step(step); },
+                       [&progress] { return progress.Interrupted(); }}});
 }
 
 std::vector<std::string> ExecutorchPresetNames() { return MapEach(RunnerPresets(), &RunnerPreset::name); }
