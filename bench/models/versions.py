@@ -1,6 +1,7 @@
 """Example models on every ExecuTorch release that etprof can run: which one changed the latency, the memory, or the outputs.
 
-    .venv/bin/python bench/models/versions.py [MODEL[:int8]...] [--seconds 60] [--aa 20] [--aa-seconds 20] [--out bench/results/models/versions.md]
+    .venv/bin/python bench/models/versions.py [MODEL[:int8]...] [--seconds 60] [--out bench/results/models/versions.md]
+    .venv/bin/python bench/models/versions.py --aa 20 [--aa-seconds 20] [--out bench/results/models/versions_aa.md]
 
 Each model is measured by one `etprof versions`, so that its releases are interleaved. --aa N measures toy_cnn N times with two releases
 that have the same libraries (1.5.1, and a copy of it) or the same XNNPACK (1.4.0 and 1.4.1), where every difference found is false.
@@ -102,7 +103,7 @@ def rows_of(model: str, seconds: int) -> list[str]:
 def same_with_itself(times: int, seconds: int) -> list[str]:
     """How often releases without a difference were found to differ."""
     pte = ROOT / "tests" / "data" / "toy_cnn.pte"
-    lines = ["", "| compared | times | verdicts | largest half-width |", "|---|--:|---|--:|"]
+    lines = ["| compared | times | verdicts | largest half-width |", "|---|--:|---|--:|"]
     for name, command, options in (
         ("1.5.1 and a copy of it", "profile", ["--vs", "executorch=1.5.1"]),
         ("1.4.0 and 1.4.1", "versions", ["--versions", "1.4.0,1.4.1"]),
@@ -125,21 +126,29 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     settings = parser.parse_args()
     load = os.getloadavg()[0]
+    if settings.aa:
+        title = "# The same ExecuTorch twice"
+        measured = f"`bench/models/versions.py --aa {settings.aa}`: toy_cnn"
+        seconds, claim = settings.aa_seconds, "No verdict may be *faster* or *slower*."
+    else:
+        title = "# ExecuTorch's releases"
+        measured = "`bench/models/versions.py` in one run"
+        seconds, claim = settings.seconds, NOTES
     lines = [
-        "# ExecuTorch's releases",
+        title,
         "",
-        f"Made by `bench/models/versions.py` in one run: {platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, one thread,",
-        f"up to {settings.seconds} s per pair. The load average was {load:.1f} at the start.",
+        f"Made by {measured}: {platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, one thread,",
+        f"up to {seconds} s per pair. The load average was {load:.1f} at the start.",
         "",
-        NOTES,
+        claim,
         "",
-        TABLE,
-        "|---|---|--:|---|--:|--:|--:|--:|---|--:|",
     ]
-    for model in settings.models:
-        lines += rows_of(model, settings.seconds)
     if settings.aa:
         lines += same_with_itself(settings.aa, settings.aa_seconds)
+    else:
+        lines += [TABLE, "|---|---|--:|---|--:|--:|--:|--:|---|--:|"]
+        for model in settings.models:
+            lines += rows_of(model, settings.seconds)
     text = "\n".join(lines) + "\n"
     print(text)
     if settings.out:

@@ -19,7 +19,7 @@ function lab(color: string): number[] {
 const distance = (a: string, b: string) => Math.hypot(...lab(a).map((one, i) => one - (lab(b)[i] as number)));
 
 // All names of groups and categories that etprof gives to operators.
-const source = readFileSync(new URL("../../src/analysis/categories.cc", import.meta.url), "utf8");
+const source = readFileSync(new URL("../../src/profile/analysis/categories.cc", import.meta.url), "utf8");
 const kCategories = [...new Set([...source.matchAll(/\{"([A-Z][A-Z_]+)", /g)].map((match) => match[1] as string))].concat("framework", "Clipped");
 const kGroups = ["Convolution", "GEMM", "Data Movement", "Elementwise", "Other", "Framework overhead", "Delegate overhead", "Clipped"];
 
