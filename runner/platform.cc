@@ -163,7 +163,7 @@ int PoolThreads() {
                                                : static_cast<int>(pool::get_threadpool()->get_thread_count());
 }
 
-void SetCpus(const std::string& cpus) {
+void SetCpus([[maybe_unused]] const std::string& cpus) {
 #if defined(__linux__)
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -127,7 +127,7 @@ bool SameAsSaved(const json& saved, const et::EValue& value) {
   // The program does not use this input (a string, for example) and stores nothing.
   if (value.isNone()) return true;
   const json in_program = ScalarJson(value);
-  if (type != in_program["type"]) return false;
+  if (type != in_program["type"].get<std::string>()) return false;
   const json& saved_value = saved.at("value");
   if (type != "double") return saved_value == in_program["value"];
   // JSON has no NaN or infinity, so an exporter writes null or a string, which matches only a nonfinite
