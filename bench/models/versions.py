@@ -128,7 +128,7 @@ def main() -> None:
     load = os.getloadavg()[0]
     if settings.aa:
         title = "# The same ExecuTorch twice"
-        measured = f"`bench/models/versions.py --aa {settings.aa}`: toy_cnn"
+        measured = f"`bench/models/versions.py --aa {settings.aa}` of toy_cnn"
         seconds, claim = settings.aa_seconds, "No verdict may be *faster* or *slower*."
     else:
         title = "# ExecuTorch's releases"
