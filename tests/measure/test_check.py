@@ -444,6 +444,10 @@ def test_one_message_for_what_makes_no_sense(bench):
     (bench.folder / "cut.pte").write_bytes(MODEL.read_bytes()[:1000])
     assert "is cut short: 1000 of" in refused("cut.pte", "cut.pte", code=BAD_INPUT)
     assert "none of the CPUs" in refused(MODEL, MODEL, "--cpus", "1023", code=BAD_INPUT)
+    for side, more in (("old", b""), ("new", b"\0")):  # and not beside another pair either, which is measured
+        folder_of(bench, side, {"net.pte": more})
+        shutil.copyfile(bench.folder / "cut.pte", bench.folder / side / "cut.pte")
+    assert "is cut short: 1000 of" in refused("old", "new", code=BAD_INPUT)
     assert "no pair" in refused(run, code=BAD_INPUT)
     assert "no pair" in refused(bench.write([bench.experiment("alone")]), code=BAD_INPUT)
 

@@ -39,9 +39,9 @@ constexpr double kSecondsPerPairOfTests = 120;  // of language models
 
 // --- measured now ----------------------------------------------------------------------------------------
 
-// Checks what a measurement would find out first, for a check that needs none. Throws Error (kBadInput) for
-// programs that cannot be read or lack the method, and as CheckForDevice and CheckMasks.
-void RequireMeasurable(const Config& config, const Device& device, const DeviceProperties& properties) {
+// Checks what a measurement would find out first, for experiments that need none. Throws Error (kBadInput)
+// for programs that cannot be read or lack the method, and as CheckForDevice and CheckMasks.
+void RequireMeasurable(const Config& config, Device& device) {
   for (const ExperimentConfig& experiment : config.experiments) {
     const Program program = ReadProgramFile(experiment.model);
     if (FindMethod(program, experiment.method) != nullptr) continue;
@@ -49,13 +49,15 @@ void RequireMeasurable(const Config& config, const Device& device, const DeviceP
         .InFile(experiment.model.string())
         .Remedy(fmt::format("name one of: {}", fmt::join(MapEach(program.methods, &Method::name), ", ")));
   }
+  const DeviceProperties properties = device.Properties();
   CheckForDevice(config, device.Name(), properties);
   CheckMasks(config, properties);
 }
 
 // Removes from the configuration the pairs whose variants are identical, and the experiments that are only in
-// such pairs. Returns those pairs, which need no measurement.
-std::vector<CheckPair> TakeEqualPairs(Config& config, const CheckLimits& limits, bool generate) {
+// such pairs. Returns those pairs, which need no measurement. Throws as RequireMeasurable.
+std::vector<CheckPair> TakeEqualPairs(Config& config, Device& device, const CheckLimits& limits,
+                                      bool generate) {
   const Plan plan = MakePlan(config);
   std::vector<CheckPair> equal;
   std::vector<PairConfig> left;
@@ -74,6 +76,10 @@ std::vector<CheckPair> TakeEqualPairs(Config& config, const CheckLimits& limits,
     }
   }
   if (equal.empty()) return equal;
+  Config unmeasured = config;
+  std::erase_if(unmeasured.experiments,
+                [&](const ExperimentConfig& experiment) { return !taken.contains(experiment.name); });
+  RequireMeasurable(unmeasured, device);
   config.pairs = std::move(left);
   config.pairs_given = true;
   std::erase_if(config.experiments, [&](const ExperimentConfig& experiment) {
@@ -172,12 +178,9 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
       inputs.kind == InputKind::kFolders ? "" : ModelId(config.experiments.back().model);
   if (options.generate) AtPlaces(config, options.tests, "--tokens");  // refuses models that it cannot measure
   std::vector<CheckPair> equal;
-  const Config whole = config;
-  if (!config.launches) equal = TakeEqualPairs(config, options.limits, options.generate);
-  if (config.pairs.empty() && !equal.empty()) {
-    RequireMeasurable(whole, *device, device->Properties());
+  if (!config.launches) equal = TakeEqualPairs(config, *device, options.limits, options.generate);
+  if (config.pairs.empty() && !equal.empty())
     return MakeUnmeasuredOutcome(std::move(equal), model_id, options, unpaired);
-  }
   if (!NeedsTiming(options.limits)) LimitToOneTrace(config);
   LimitTime(options, config);
   if (options.generate) config = AtPlaces(config, options.tests, "--tokens");
