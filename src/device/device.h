@@ -84,6 +84,11 @@ class Process {
   virtual void Kill() = 0;
   // Sends SIGTERM to the process group: a build tool then ends its compilers, which Kill would leave.
   virtual void Terminate() { Kill(); }
+  // Terminates the process, and kills it if it has not ended after `seconds`.
+  void Stop(double seconds) {
+    Terminate();
+    if (!Wait(seconds)) Kill();
+  }
   // The end of stderr (at most 4 kB), for messages.
   virtual std::string LastErrors() const = 0;
   // Valid after Wait(): the connection to the device broke, so the exit status is unknown.

@@ -16,6 +16,7 @@ namespace {
 
 // A compiler or a download on a slow machine may print nothing for a long time.
 constexpr double kSilenceSeconds = 1800;
+constexpr double kStopSeconds = 5;  // for Ninja to end its compilers
 
 }  // namespace
 
@@ -48,8 +49,7 @@ StepOutput RunStep(const std::vector<std::string>& command, const std::string& w
     if (on_line) on_line(line);
   }
   if (read == Process::Read::kInterrupted) {
-    process->Terminate();
-    process->Wait(5);
+    process->Stop(kStopSeconds);
     throw Error(ExitCode::kInterrupted, "interrupted");
   }
   const std::optional<ExitStatus> status = process->Wait(read == Process::Read::kEnd ? 60 : 0);

@@ -60,8 +60,7 @@ ToolRun RunTool(const Command& command, double silence_seconds,
       continue;
     }
     if (read == Process::Read::kEnd) break;
-    process->Terminate();
-    if (!process->Wait(kTerminateSeconds)) process->Kill();
+    process->Stop(kTerminateSeconds);
     if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
     throw Error(ExitCode::kDeviceFailed, read == Process::Read::kTimeout
                                              ? fmt::format("said nothing for {:g} s", silence_seconds)

@@ -72,11 +72,6 @@ nlohmann::json JsonOfFile(const fs::path& file) {
   return json;
 }
 
-void Stop(Process& process) {
-  process.Terminate();
-  if (!process.Wait(kGraceSeconds)) process.Kill();
-}
-
 }  // namespace
 
 QuickTest::QuickTest(QuickTestOptions options, WorkflowProgress& progress)
@@ -236,12 +231,12 @@ void QuickTest::RunEtprof(std::vector<std::string> words) {
         reading = false;
         break;
       case Process::Read::kInterrupted:
-        Stop(*process);
+        process->Stop(kGraceSeconds);
         progress_.StopWhenInterrupted();
         break;
       case Process::Read::kTimeout:
       case Process::Read::kTooLong:
-        Stop(*process);
+        process->Stop(kGraceSeconds);
         throw Error(ExitCode::kDeviceFailed,
                     fmt::format("etprof {} did not end within {:.0f} s", words[0], kMaxStepSeconds))
             .InFile(result_.log.string());
