@@ -18,8 +18,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-ETPROF = Path(os.environ.get("ETPROF", ROOT / "build" / "etprof"))
+from versions import ETPROF, ROOT, read, verdict_of
+
 RUNNER = Path(os.environ.get("ETPROF_RUNNER", ROOT / "build" / "etprof-runner"))
 EXPORTERS = ["1.0.1", "1.1.0", "1.2.0", "1.3.1", "1.4.1", "1.5.1"]
 RUNTIMES = ["1.3.1", "1.4.0", "1.4.1", "1.5.0", "1.5.1"]
@@ -55,12 +55,6 @@ def measure(experiments: list[dict], pairs: list[tuple[str, str]], options: dict
         file.write_text(json.dumps(config))
         call(ETPROF, "run", file, "--output-root", Path(folder) / "run")
         return read(Path(folder) / "run")
-
-
-def read(folder: Path) -> dict[str, Any]:
-    """The analysis of a results directory, and the manifest."""
-    manifest = json.loads((folder / "manifest.json").read_text())
-    return json.loads((folder / "analysis_summary.json").read_text()) | {"manifest": manifest}
 
 
 def outputs_of(pair: dict[str, Any]) -> str:
@@ -116,13 +110,6 @@ def matrix(work: Path) -> list[str]:
     return lines
 
 
-def interval(latency: dict[str, Any]) -> str:
-    """The verdict and its interval, as: slower, 0.97x [0.96, 0.98]."""
-    if latency["ratio"] is None:
-        return latency["verdict"]
-    return "{verdict}, {ratio:.3f}x [{ratio_low:.3f}, {ratio_high:.3f}]".format(**latency)
-
-
 def exporter_difference(work: Path, seconds: int) -> list[str]:
     """toy_cnn as 1.0.1 and as 1.5.1 export it, on two runtimes, in the same launches."""
     runtimes = ["1.4.1", NEWEST]
@@ -136,7 +123,7 @@ def exporter_difference(work: Path, seconds: int) -> list[str]:
     stored = found["manifest"]["pairs"]
     lines = ["| runtime | 1.5.1's export compared with 1.0.1's | outputs |", "|---|---|---|"]
     for runtime, pair, outputs in zip(runtimes, found["comparisons"], stored, strict=True):
-        lines.append(f"| {runtime} | {interval(pair['latency'])} | {outputs_of(outputs)} |")
+        lines.append(f"| {runtime} | {verdict_of(pair['latency'])} | {outputs_of(outputs)} |")
     return lines
 
 
@@ -183,7 +170,7 @@ def on_purpose(times: int, seconds: int) -> list[str]:
                 found = read(out)
                 (pair,), (stored,) = found["comparisons"], found["manifest"]["pairs"]
                 memory = (pair["peak_memory"]["candidate_bytes"] - pair["peak_memory"]["baseline_bytes"]) / 1e6
-                lines.append(f"| {change} | {interval(pair['latency'])} | {memory:+.1f} | {outputs_of(stored)} |")
+                lines.append(f"| {change} | {verdict_of(pair['latency'])} | {memory:+.1f} | {outputs_of(stored)} |")
     return lines
 
 

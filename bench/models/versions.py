@@ -46,9 +46,13 @@ def summary_of(command: str, pte: Path, options: list[str], seconds: int) -> dic
     with tempfile.TemporaryDirectory() as folder:
         words = [ETPROF, command, pte, *options, "--no-peaks", "--max-seconds", str(seconds), "--output-root", folder]
         subprocess.run(list(map(str, words)), check=True, stdout=subprocess.DEVNULL)
-        summary = json.loads((Path(folder) / "analysis_summary.json").read_text())
-        summary["manifest"] = json.loads((Path(folder) / "manifest.json").read_text())
-    return summary
+        return read(Path(folder))
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """The analysis_summary.json of a results directory, with its manifest."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    return json.loads((folder / "analysis_summary.json").read_text()) | {"manifest": manifest}
 
 
 def verdict_of(latency: dict[str, Any]) -> str:
