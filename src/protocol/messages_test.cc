@@ -135,6 +135,9 @@ TEST(Messages, RefuseNegativeAndTooLargeCounts) {
               HasSubstr("in \"inputs\": \"paths\" must be a string"));
   EXPECT_THAT(MessageProblem<BurstRequest>(R"({"max_runs": 2000000000})"),
               HasSubstr("must be at most 10000000"));
+  EXPECT_THAT(MessageProblem<BurstRequest>(R"({"target_ns": 4611686018427387904})"),
+              HasSubstr("must be at most 3600000000000"));
+  EXPECT_EQ(MessageProblem<BurstRequest>("{}"), "no error");
   EXPECT_THAT(MessageProblem<BurstRequest>(R"({"min_runs": 100001})"), HasSubstr("\"min_runs\" is above"));
   EXPECT_THAT(MessageProblem<BurstRequest>(R"({"min_opening": 31})"), HasSubstr("\"min_opening\" is above"));
 }
