@@ -12,8 +12,7 @@ std::function<int()> ProfileCommand(CLI::App& app) {
   AddOption(app, "--vs SPEC", options.vs,
             "Variant to compare with: isa=-avx2, threads=2, cpus=0, period=33ms, runner=PATH, "
             "model=OTHER.pte, executorch=VERSION (or a wheel, FILE.whl), env=NAME=VALUE, label=NAME, or "
-            "several of these, separated "
-            "by commas. May be repeated")
+            "several of these, separated by commas. May be repeated")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   AddDescribedOptions(app, options);

@@ -151,8 +151,7 @@ void UseRuntimes(Device& device, Config& config, const StepProgress& progress) {
                                                 device.Name(), device.Properties().platform))
           .Remedy(
               "build a runner in a checkout of each release (etprof build --executorch DIR), and compare "
-              "them: "
-              "`--vs runner=PATH`");
+              "them: `--vs runner=PATH`");
     }
     experiment.runtime = ExecutorchRuntime(experiment.executorch, this_machine ? *this_machine : device,
                                            experiment.runner, progress);
