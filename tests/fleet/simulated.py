@@ -46,11 +46,10 @@ def batch(
                 mean = 5e6 * np.exp(level[device] + device_effect[device] + rng.normal(0, launch_sd))
                 latencies = np.maximum(1, rng.lognormal(np.log(mean), 0.02, 20)).astype(np.int64)
                 operators = rng.integers(0, 2_000_000, OPERATORS)
-                row = ingest._launch_rows(
-                    {"index": launch, "load_ns": None, "first_run_ns": 7, "peak_rss_bytes": 1 << 20}, latencies
-                )
+                row = {"launch": launch, "load_ns": None, "first_run_ns": 7, "peak_rss_bytes": 1 << 20}
+                row |= {"configuration": "main t1"} | ingest.latency_columns(latencies)
                 traced = {"traced_runs": 5, "traced_ns": int(operators.sum()), "disturbed": False}
-                _append(rows["launches"], common | row | traced | {"configuration": "main t1"})
+                _append(rows["launches"], common | row | traced)
                 for i, self_ns in enumerate(operators):
                     operator = {
                         "key": f"forward/0/backend/{i}",

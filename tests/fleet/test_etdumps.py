@@ -93,10 +93,11 @@ def test_an_etdump_with_no_steady_run_says_so():
         run_total_ns = np.array([7, 9])
         run_clipped_ns = np.array([0, 0])
 
-    traced = ingest._Traced(First(), is_etdump=True)
-    assert traced.whole(0) == {"traced_runs": 2, "traced_ns": 16, "disturbed": True}
-    assert traced.operators(0)["self_ns"].tolist() == [16]
-    assert ingest._Traced(First()).whole(0) == {"traced_runs": 0, "traced_ns": 0, "disturbed": False}
+    ((launch, operators),) = ingest.traced_rows(First(), [0], is_etdump=True)
+    assert launch == {"traced_runs": 2, "traced_ns": 16, "disturbed": True}
+    assert [row["self_ns"] for row in operators] == [16]
+    ((launch, _),) = ingest.traced_rows(First(), [0])
+    assert launch == {"traced_runs": 0, "traced_ns": 0, "disturbed": False}
 
 
 def test_launches_without_latencies_change_no_verdict(fleet):

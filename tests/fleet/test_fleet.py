@@ -149,13 +149,10 @@ def test_clipped_time_is_a_row():
         run_total_ns = np.array([7, 12])
         run_clipped_ns = np.array([-3, 0])
 
-    traced = ingest._Traced(Overlapping())
-    operators = traced.operators(0)
-    assert operators["key"] == ["a", "clipped"]
-    assert operators["self_ns"].tolist() == [22, -3]
-    assert operators["runs"].tolist() == [2, 1]
-    assert int(operators["self_ns"].sum()) == traced.whole(0)["traced_ns"] == 19
-    assert traced.whole(1)["traced_runs"] == 0
+    (launch, operators), (missing, _) = ingest.traced_rows(Overlapping(), [0, 1])
+    assert [(row["key"], row["self_ns"], row["runs"]) for row in operators] == [("a", 22, 2), ("clipped", -3, 1)]
+    assert sum(row["self_ns"] for row in operators) == launch["traced_ns"] == 19
+    assert missing["traced_runs"] == 0
 
 
 def test_buckets_are_ddsketchs():

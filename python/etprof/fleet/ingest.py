@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -19,7 +19,7 @@ from etprof import artifacts
 from etprof.errors import is_utf8
 from etprof.fleet import schema
 from etprof.fleet.problem import FleetError
-from etprof.fleet.store import Batch, Fleet, Partition
+from etprof.fleet.store import Batch, Fleet, Partition, concatenate
 
 _MAX_MODEL_BYTES = 240  # bytes, because the model is part of a folder's name
 _BATCH_ROWS = 4_000_000  # the most operator rows in memory
@@ -299,78 +299,17 @@ def _named(run: Run, labels: Labels) -> tuple[str | None, str, str]:
     )
 
 
-class _Text:
-    """A column of repeating texts, stored as codes of a vocabulary."""
-
-    def __init__(self) -> None:
-        self.codes: list[np.ndarray] = []
-        self.vocabulary: dict[str | None, int] = {}
-
-    def code(self, text: str | None) -> int:
-        return self.vocabulary.setdefault(text, len(self.vocabulary))
-
-    def extend(self, texts: Iterable[str | None], tiled: int = 1) -> None:
-        self.codes.append(np.tile(np.array([self.code(text) for text in texts], dtype=np.int32), tiled))
-
-    def repeat(self, text: str | None, times: int) -> None:
-        self.codes.append(np.full(times, self.code(text), dtype=np.int32))
-
-    def array(self) -> pa.Array:
-        codes = np.concatenate(self.codes) if self.codes else np.zeros(0, dtype=np.int32)
-        words = list(self.vocabulary)
-        missing = codes == self.vocabulary[None] if None in self.vocabulary else None
-        texts = pa.array(["" if word is None else word for word in words], pa.string())
-        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), texts)
-
-
-class _Columns:
-    """A table to which rows are appended."""
-
-    def __init__(self, table: schema.Table) -> None:
-        self.table = table
-        self.texts = {column.name: _Text() for column in table.columns if column.type == "string"}
-        self.numbers: dict[str, list[Any]] = {column.name: [] for column in table.columns if column.type != "string"}
-        self.rows = 0
-
-    def extend(self, rows: int, values: Mapping[str, Any]) -> None:
-        """Append rows. A single text or number applies to all rows, a list of texts is repeated, an array has one per row."""
-        self.rows += rows
-        for name, text in self.texts.items():
-            value = values[name]
-            if isinstance(value, list):
-                text.extend(value, rows // len(value) if value else 1)
-            else:
-                text.repeat(value, rows)
-        for name, parts in self.numbers.items():
-            value = values[name]
-            parts.append(value if isinstance(value, np.ndarray) else [value] * rows)
-
-    def array(self, column: schema.Column) -> pa.Array:
-        if column.name in self.texts:
-            return self.texts[column.name].array()
-        kind = schema.arrow_type(column)
-        parts = [pa.array(part, kind) for part in self.numbers[column.name]]
-        return pa.concat_arrays(parts) if parts else pa.array([], kind)
-
-    def arrow(self) -> pa.Table:
-        return pa.table({column.name: self.array(column) for column in self.table.columns})
-
-
 class Rows:
     """The tables of some runs, in memory."""
 
     def __init__(self) -> None:
         self.runs: set[str] = set()
-        self._tables = {table.name: _Columns(table) for table in schema.TABLES}
-
-    @property
-    def operators(self) -> int:
-        """The number of operator rows."""
-        return self._tables["operators"].rows
+        self.operators = 0  # number of operator rows
+        self._tables = {table.name: [schema.rows_table(table, [])] for table in schema.TABLES}
 
     def tables(self) -> dict[str, pa.Table]:
         """Return the tables as Arrow tables."""
-        return {name: columns.arrow() for name, columns in self._tables.items()}
+        return {name: concatenate(parts).combine_chunks() for name, parts in self._tables.items()}
 
     def add(self, run: Run, experiments: list[tuple[dict, dict]], labels: Labels, events: int = 0) -> None:
         """Add all rows of one run, or none if it cannot be read.
@@ -380,87 +319,74 @@ class Rows:
         """
         try:
             parts = [
-                part
+                (table, schema.rows_table(schema.BY_NAME[table], rows))
                 for result, read in experiments
                 if result["mode"] == "timing"
-                for part in _experiment_rows(run, result, read, _named(run, labels), events)
+                for table, rows in _experiment_rows(run, result, read, _named(run, labels), events).items()
             ]
         except (KeyError, TypeError, ValueError) as error:
             raise FleetError(f"`{run.path}` cannot be added: {_reason(error)}", run.how_to_look) from error
         self.runs.add(run.digest)
-        for table, rows, values in parts:
-            self._tables[table].extend(rows, values)
+        for name, table in parts:
+            self._tables[name].append(table)
+            self.operators += table.num_rows if name == schema.OPERATORS.name else 0
 
 
 def _experiment_rows(
     run: Run, result: dict, read: dict, named: tuple[str | None, str, str], events: int
-) -> Iterator[tuple[str, int, dict]]:
-    """Yield a table's name, a number of rows, and their values."""
-    device, device_class, version = named
+) -> dict[str, list[dict]]:
+    """Return the rows of each table."""
+    common = {"run": run.digest, "experiment": result["experiment"], "emulated": result["emulated"]}
+    common |= dict(zip(("device", "device_class", "version"), named, strict=True))
     launches = [launch for launch in result["launches"] if launch["status"] != "failed"]
-    same = {
-        "run": run.digest,
-        "experiment": result["experiment"],
-        "device": device,
-        "device_class": device_class,
-        "version": version,
-        "emulated": result["emulated"],
-    }
-    yield "runs", 1, same | _run_rows(run, result, len(launches))
-    traced = _Traced(read["profile"], run.is_etdump)
-    order = np.argsort(read["launch"], kind="stable")
-    latencies, of_launch = read["latency_ns"][order], read["launch"][order]
-    for launch in launches:
-        begin, end = np.searchsorted(of_launch, [launch["index"], launch["index"] + 1])
-        row = _launch_rows(launch, latencies[begin:end]) | traced.whole(launch["index"])
-        yield "launches", 1, same | row | {"configuration": _configuration(result)}
-        operators = traced.operators(launch["index"])
-        yield "operators", len(operators["key"]), same | operators | {"launch": launch["index"]}
+    rows: dict[str, list[dict]] = {"runs": [_run_row(run, result, len(launches))], "launches": [], "operators": []}
+    traces = traced_rows(read["profile"], [launch["index"] for launch in launches], run.is_etdump)
+    for launch, (traced, operators) in zip(launches, traces, strict=True):
+        row = {key: launch[key] for key in ("load_ns", "first_run_ns", "peak_rss_bytes")}
+        row |= {"launch": launch["index"], "configuration": _configuration(result)}
+        latencies = read["latency_ns"][read["launch"] == launch["index"]]
+        rows["launches"].append(row | latency_columns(latencies) | traced)
+        rows["operators"] += [operator | {"launch": launch["index"]} for operator in operators]
     if events and result["etdump"] and read["profile"] is not None:
         file = run.path if run.is_etdump else run.path / result["etdump"]
-        for rows, values in _sample_events(file, read["profile"], events):
-            yield "events", rows, same | values
+        rows["events"] = list(_sample_events(file, read["profile"], events))
+    return {table: [common | row for row in rows_of_table] for table, rows_of_table in rows.items()}
 
 
 def _configuration(result: dict) -> str | None:
     return None if result["threads"] is None else f"{result['label']} t{result['threads']} {result['isa']}".strip()
 
 
-def _run_rows(run: Run, result: dict, launches: int) -> dict:
+# Columns that have the values of these keys of the manifest's result.
+_RESULT_KEYS = ("label", "executorch_version", "model_sha256", "configuration_sha256", "threads", "isa")
+
+
+def _run_row(run: Run, result: dict, launches: int) -> dict:
     device = run.manifest.get("device") or {}
     when = run.manifest["generated_at"]
-    return {
-        "label": result["label"],
+    return {key: result[key] for key in _RESULT_KEYS} | {
         "measured_at": when and datetime.strptime(when, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc),
         "platform": run.manifest["platform"],
         "os": device.get("os") or None,
-        "executorch_version": result["executorch_version"],
         "etprof_version": run.manifest["etprof_version"],
-        "model_sha256": result["model_sha256"],
-        "configuration_sha256": result["configuration_sha256"],
-        "threads": result["threads"],
-        "isa": result["isa"],
         "backends": None if result["backends"] is None else ",".join(result["backends"]),
         "launches": launches,
         "path": str(run.path.resolve()),
     }
 
 
-def _launch_rows(launch: dict, latencies: np.ndarray) -> dict:
+def latency_columns(latencies: np.ndarray) -> dict:
+    """Return the columns of a launch that summarize its latencies (ns)."""
     buckets, counts = bucketed(latencies)
-    some = latencies.size > 0
+    has_runs = latencies.size > 0
     return {
-        "launch": launch["index"],
         "runs": latencies.size,
         "latency_ns": int(latencies.sum()),
-        "median_ns": float(np.median(latencies)) if some else None,
-        "min_ns": int(latencies.min()) if some else None,
-        "max_ns": int(latencies.max()) if some else None,
+        "median_ns": float(np.median(latencies)) if has_runs else None,
+        "min_ns": int(latencies.min()) if has_runs else None,
+        "max_ns": int(latencies.max()) if has_runs else None,
         "buckets": buckets.tolist(),
         "counts": counts.tolist(),
-        "load_ns": launch["load_ns"],
-        "first_run_ns": launch["first_run_ns"],
-        "peak_rss_bytes": launch["peak_rss_bytes"],
     }
 
 
@@ -470,73 +396,48 @@ def bucketed(latencies: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.unique(buckets, return_counts=True)
 
 
-class _Traced:
-    """Sums of a Profile's self times by launch, over its steady runs, or over its disturbed runs if none is steady.
+_CLIPPED = dict.fromkeys(("key", "kind"), "clipped") | dict.fromkeys(("name", "type", "group_name"), "Clipped")
 
-    An ETDump does not contain which runs were disturbed. If none of its runs is steady, the sums cover all runs.
+
+def traced_rows(profile: Any, launches: Iterable[int], is_etdump: bool = False) -> Iterator[tuple[dict, list[dict]]]:
+    """Yield for each launch the columns of its traced runs, and the rows of its operators.
+
+    The traced runs are the steady ones, or if there are none, the disturbed ones. An ETDump does not contain which runs
+    were disturbed; if none of its runs is steady, all runs count.
     """
-
-    def __init__(self, profile: Any, is_etdump: bool = False) -> None:
-        self.profile = profile
-        self.choices: tuple[tuple[tuple[str, ...], bool | None], ...] = (
-            (("steady",), None if is_etdump else False),
-            (("first", "warmup") if is_etdump else ("disturbed",), True),
+    steady_is_disturbed = None if is_etdump else False
+    other_phases = ("first", "warmup") if is_etdump else ("disturbed",)
+    if profile is None:
+        none = {"traced_runs": 0, "traced_ns": 0, "disturbed": steady_is_disturbed}
+        yield from ((none, []) for _ in launches)
+        return
+    operators, self_ns, phase = profile.operators, profile.self_ns, np.array(profile.run_phase, dtype=str)
+    launch_of_run, total, clipped = profile.run_launch, profile.run_total_ns, profile.run_clipped_ns
+    for launch in launches:
+        runs = np.flatnonzero((launch_of_run == launch) & (phase == "steady"))
+        others = np.flatnonzero((launch_of_run == launch) & np.isin(phase, other_phases))
+        disturbed = not runs.size and others.size > 0
+        runs = others if disturbed else runs
+        times = self_ns[:, runs]
+        sums = np.where(times >= 0, times, 0).sum(axis=1).tolist()
+        rows = [
+            operator | {"group_name": operator["group"], "runs": count, "self_ns": time}
+            for operator, count, time in zip(operators, (times >= 0).sum(axis=1).tolist(), sums, strict=True)
+            if count
+        ]
+        if count := np.count_nonzero(clipped[runs]):
+            rows.append(_CLIPPED | {"category": "framework", "runs": count, "self_ns": int(clipped[runs].sum())})
+        yield (
+            {
+                "traced_runs": runs.size,
+                "traced_ns": int(total[runs].sum()),
+                "disturbed": True if disturbed else steady_is_disturbed,
+            },
+            rows,
         )
-        if profile is None:
-            return
-        self.self_ns = profile.self_ns
-        self.phase = np.array(profile.run_phase)
-        self.launch = profile.run_launch
-        self.total = profile.run_total_ns
-        self.clipped = profile.run_clipped_ns
-        described = profile.operators
-        self.described = {
-            key: [one[key] for one in described] for key in ("key", "name", "type", "kind", "category", "group")
-        }
-
-    def runs(self, launch: int) -> tuple[np.ndarray, bool | None]:
-        """Return the indices of the launch's runs, and whether they were disturbed."""
-        if self.profile is not None:
-            ours = self.launch == launch
-            for phases, disturbed in self.choices:
-                runs = np.flatnonzero(ours & np.isin(self.phase, phases))
-                if runs.size:
-                    return runs, disturbed
-        return np.zeros(0, dtype=np.int64), self.choices[0][1]
-
-    def whole(self, launch: int) -> dict:
-        runs, disturbed = self.runs(launch)
-        return {
-            "traced_runs": runs.size,
-            "traced_ns": int(self.total[runs].sum()) if runs.size else 0,
-            "disturbed": disturbed,
-        }
-
-    def operators(self, launch: int) -> dict:
-        runs, _ = self.runs(launch)
-        if not runs.size:
-            nothing = np.zeros(0, dtype=np.int64)
-            texts: dict = {key: [] for key in ("key", "name", "type", "kind", "category", "group_name")}
-            return {**texts, "runs": nothing, "self_ns": nothing}
-        times = self.self_ns[:, runs]
-        counts = (times >= 0).sum(axis=1)
-        sums = np.where(times >= 0, times, 0).sum(axis=1)
-        kept = np.flatnonzero(counts)
-        texts = {key: [words[i] for i in kept] for key, words in self.described.items()}
-        counts, sums = counts[kept], sums[kept]
-        clipped = int(self.clipped[runs].sum())
-        if clipped:
-            for key, word in (("key", "clipped"), ("name", "Clipped"), ("type", "Clipped"), ("kind", "clipped")):
-                texts[key].append(word)
-            texts["category"].append("framework")
-            texts["group"].append("Clipped")
-            counts = np.append(counts, np.count_nonzero(self.clipped[runs]))
-            sums = np.append(sums, clipped)
-        texts["group_name"] = texts.pop("group")
-        return {**texts, "runs": counts.astype(np.int64), "self_ns": sums.astype(np.int64)}
 
 
-def _sample_events(etdump: Path, profile: Any, wanted: int) -> Iterator[tuple[int, dict]]:
+def _sample_events(etdump: Path, profile: Any, wanted: int) -> Iterator[dict]:
     """Return the events of some traced runs of an ETDump, spread evenly over the steady runs, or over all if none is steady."""
     from etprof import _native
     from etprof.etdump import Etdump
@@ -552,16 +453,13 @@ def _sample_events(etdump: Path, profile: Any, wanted: int) -> Iterator[tuple[in
     first, count = dump._trace.block_first_event, dump._trace.block_event_count
     for run in runs[np.unique(np.linspace(0, runs.size - 1, min(wanted, runs.size)).round().astype(int))]:
         block = int(dump.block[wholes[run]])
-        events = slice(int(first[block]), int(first[block] + count[block]))
-        yield (
-            int(count[block]),
-            {
+        for event in range(int(first[block]), int(first[block] + count[block])):
+            yield {
                 "launch": int(profile.run_launch[run]),
                 "traced_run": int(run),
-                "name": [dump.names[i] for i in dump.name[events]],
-                "delegated": dump.delegated[events],
-                "instruction": dump.instruction[events],
-                "start_ns": dump.start_ns[events] - dump.start_ns[wholes[run]],
-                "duration_ns": dump.duration_ns[events],
-            },
-        )
+                "name": dump.names[dump.name[event]],
+                "delegated": bool(dump.delegated[event]),
+                "instruction": int(dump.instruction[event]),
+                "start_ns": int(dump.start_ns[event] - dump.start_ns[wholes[run]]),
+                "duration_ns": int(dump.end_ns[event] - dump.start_ns[event]),
+            }

@@ -208,6 +208,18 @@ def arrow_schema(table: Table) -> pa.Schema:
     return pa.schema(fields)
 
 
+def rows_table(table: Table, rows: list[dict]) -> pa.Table:
+    """Return a table in memory, whose texts have dictionaries. Keys of the rows that are no column are ignored."""
+    import pyarrow as pa
+
+    kinds = [arrow_type(column) for column in table.columns]
+    fields = [
+        (column.name, pa.dictionary(pa.int32(), kind) if pa.types.is_string(kind) else kind)
+        for column, kind in zip(table.columns, kinds, strict=True)
+    ]
+    return pa.Table.from_pylist(rows, pa.schema(fields))
+
+
 def duckdb_columns(table: Table) -> str:
     """Return the columns of a view without files, for SQL."""
     columns = (*table.columns, *PARTITIONS)

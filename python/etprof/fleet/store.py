@@ -378,7 +378,7 @@ class Fleet:
                     part = part.filter(pc.invert(pc.is_in(part["run"], pa.array(sorted(twice)))))
                 parts.append(part)
             if parts:
-                yield table.name, _sort_by_run(_concatenate(parts), order)
+                yield table.name, _sort_by_run(concatenate(parts), order)
 
     def _remove_replaced(self) -> int:
         """Finish compactions: remove the `runs` files of replaced batches first, and the list of these batches last."""
@@ -464,7 +464,7 @@ def _group_by_size(batches: list[Batch], operators: Mapping[Batch, Mapping[str, 
     yield some
 
 
-def _concatenate(parts: list[pa.Table]) -> pa.Table:
+def concatenate(parts: list[pa.Table]) -> pa.Table:
     """Concatenate tables. Columns that older files declare as never null may have nulls in newer files."""
     return pa.concat_tables(parts, promote_options="default").unify_dictionaries()
 

@@ -9,6 +9,7 @@ discovery rate is controlled over the classes.
 from __future__ import annotations
 
 import argparse
+import bisect
 import math
 import statistics
 from collections.abc import Sequence
@@ -17,12 +18,13 @@ from dataclasses import asdict, dataclass
 from etprof import _native
 from etprof.arrow import Records
 from etprof.fleet.problem import FleetError
-from etprof.fleet.query import ask
+from etprof.fleet.query import ask, text_of
 from etprof.fleet.store import Fleet
 
 FALSE_DISCOVERY = 0.05
 LEAST_DEVICES_TO_PLAN = 3  # fewer devices give no usable estimate of their spread
 _CONFIDENCE, _POWER = 0.95, 0.8  # of the test for which the number of devices is planned
+_MAX_DEVICES = 1 << 40
 
 _SELECTED = """
   NOT emulated
@@ -52,28 +54,10 @@ FROM devices
 GROUP BY device_class
 ORDER BY device_class
 """  # noqa: S608
-# The shipped query `percentiles`, limited to one model and configuration, because latencies of others must not be mixed.
-_PERCENTILES = f"""
-WITH counted AS (
-  SELECT device_class, version, unnest(buckets) AS bucket, unnest(counts) AS runs,
-    model || chr(0) || configuration AS cell
-  FROM launches
-  WHERE {_SELECTED}
-), merged AS (
-  SELECT device_class, version, bucket, sum(runs) AS runs FROM counted GROUP BY ALL
-), ranked AS (
-  SELECT *,
-    sum(runs) OVER (PARTITION BY device_class, version ORDER BY bucket) AS up_to,
-    sum(runs) OVER (PARTITION BY device_class, version) AS all_runs
-  FROM merged
+# The shipped query `percentiles`, of the selected launches.
+_PERCENTILES = (
+    f"WITH launches AS (FROM main.launches WHERE {_SELECTED}) FROM (" + text_of("percentiles").rstrip(";\n") + ")"
 )
-SELECT device_class, version,
-  bucket_ns(min(bucket) FILTER (up_to > 0.5 * (all_runs - 1))) / 1e6 AS p50_ms,
-  bucket_ns(min(bucket) FILTER (up_to > 0.99 * (all_runs - 1))) / 1e6 AS p99_ms
-FROM ranked
-WHERE (SELECT count(DISTINCT cell) FROM counted) = 1
-GROUP BY device_class, version
-"""  # noqa: S608
 
 
 @dataclass(frozen=True)
@@ -139,9 +123,9 @@ def judge(fleet: Fleet, question: Question) -> Records:
     answer = ask(fleet, _EFFECTS, variables)
     effects = [row[1] for row in answer.rows]
     judged = _native.judge_units(effects, FALSE_DISCOVERY, question.margin)
-    percentiles: dict[tuple[str, str], tuple[float, float]] = {
-        (row[0], row[1]): row[2:] for row in ask(fleet, _PERCENTILES, variables).rows
-    }
+    rows = ask(fleet, _PERCENTILES, variables).rows
+    is_one_cell = len({(model, configuration) for model, configuration, *_ in rows}) == 1  # others must not be mixed
+    percentiles = {(row[2], row[3]): (row[4], row[6]) for row in rows if is_one_cell}
     verdicts = []
     for (device_class, units, left_out), one in zip(answer.rows, judged, strict=True):
         before = percentiles.get((device_class, question.baseline), (None, None))
@@ -179,14 +163,7 @@ def devices_to_detect(effects: Sequence[float], change: float) -> int | None:
         sum_of_quantiles = sum(_native.critical_value(c, devices - 1) for c in (_CONFIDENCE, 2 * _POWER - 1))
         return sum_of_quantiles <= target * math.sqrt(devices)
 
-    most = 2
-    while not suffices(most):
-        most *= 2
-    least = most // 2 + 1 if most > 2 else 2
-    while least < most:
-        middle = (least + most) // 2
-        least, most = (least, middle) if suffices(middle) else (middle + 1, most)
-    return most
+    return bisect.bisect_left(range(_MAX_DEVICES), True, lo=2, key=suffices)
 
 
 def slower(verdicts: Sequence[ClassVerdict]) -> bool:
