@@ -63,11 +63,15 @@ struct HistoryOperator {
 };
 inline constexpr double kMinShareByLaunch = 0.005;
 
+// The files that a result was measured with; "": not known.
+struct Artifact {
+  std::string model_sha256, runner_sha256, executorch_version;
+};
+
 // The result of one experiment in one run.
-struct HistoryResult {
+struct HistoryResult : Artifact {
   SeriesKey series;
-  std::string model_sha256, runner_sha256, executorch_version;  // "": not known
-  std::vector<HistoryLaunch> launches;                          // by index
+  std::vector<HistoryLaunch> launches;     // by index
   std::int64_t operator_runs = 0;          // size of the common set, over which total_self is summed
   std::vector<HistoryOperator> operators;  // all spans of the profile, which add up to the total
 };
@@ -79,15 +83,19 @@ struct HistoryConditions {
   std::optional<std::int64_t> frequency_khz;  // median over the bursts
 };
 
-struct HistoryRun {
-  std::string identity;  // identifies the measurement; unchanged if it is resumed and gets more launches
+// The properties of a run that all its results share.
+struct RunProperties {
   std::string commit;
   UnixTime time = 0;         // time of the commit, by which runs are ordered
   UnixTime measured_at = 0;  // orders runs of the same commit
-  std::string etprof_version;
-  std::string reference;  // the experiment that launches are relative to; "": none
-  MachineIdentity machine;
+  std::string reference;     // the experiment that launches are relative to; "": none
   HistoryConditions conditions;
+  MachineIdentity machine;
+};
+
+struct HistoryRun : RunProperties {
+  std::string identity;  // identifies the measurement; unchanged if it is resumed and gets more launches
+  std::string etprof_version;
   std::vector<HistoryResult> results;
 
   std::size_t Launches() const;  // number of launches of all results

@@ -162,9 +162,13 @@ std::vector<Nanoseconds> ParseNanoseconds(std::string_view text) {
   return at != end && *at == ']' ? numbers : std::vector<Nanoseconds>();
 }
 
-// The columns in the order of the members of MachineIdentity and SeriesKey.
+// The columns in the order of the members of RunProperties, MachineIdentity, Artifact, and SeriesKey.
+constexpr const char* kRunColumns =
+    "commit_name, run.time, run.measured_at, reference, rounds, hot_rounds, capped_rounds, repeated_bursts, "
+    "celsius, load, frequency_khz";
 constexpr const char* kMachineColumns =
     "platform, cpu_model, os, kernel, virtualization, power_mode, governors, cores";
+constexpr const char* kArtifactColumns = "model_sha256, runner_sha256, executorch_version";
 constexpr const char* kSeriesColumns = "model, method, experiment, threads, settings, device";
 
 // Parameters: model, device, and experiment of a HistoryFilter.
@@ -172,12 +176,22 @@ constexpr const char* kSeriesFilter =
     "instr(lower(model), lower(?1)) > 0 AND instr(lower(device), lower(?2)) > 0 AND "
     "instr(lower(experiment), lower(?3)) > 0";
 
-// Reads kMachineColumns, which begin at column `first`.
-MachineIdentity ReadMachine(const Statement& row, int first) {
-  return {row.Text(first),     row.Text(first + 1),
-          row.Text(first + 2), row.Text(first + 3),
-          row.Text(first + 4), row.Text(first + 5),
-          row.Text(first + 6), static_cast<int>(row.Integer(first + 7))};
+// Reads the first columns of a row, kRunColumns and kMachineColumns.
+RunProperties ReadRunProperties(const Statement& row) {
+  return {row.Text(0),
+          row.Integer(1),
+          row.Integer(2),
+          row.Text(3),
+          {row.Integer(4), row.Integer(5), row.Integer(6), row.Integer(7), row.MaybeReal(8), row.MaybeReal(9),
+           row.MaybeInteger(10)},
+          {row.Text(11), row.Text(12), row.Text(13), row.Text(14), row.Text(15), row.Text(16), row.Text(17),
+           static_cast<int>(row.Integer(18))}};
+}
+constexpr int kAfterRun = 19;  // number of these columns
+
+// Reads kArtifactColumns, which begin at column `first`.
+Artifact ReadArtifact(const Statement& row, int first) {
+  return {row.Text(first), row.Text(first + 1), row.Text(first + 2)};
 }
 
 // Query for ReadLaunches; {} stands for SinceVersion2("traced_ns").
@@ -280,9 +294,8 @@ std::int64_t HistoryFile::FindOrAddSeries(const SeriesKey& key) {
 
 void HistoryFile::AddResult(std::int64_t run_id, const HistoryRun& run, const HistoryResult& result) {
   const std::int64_t series = FindOrAddSeries(result.series);
-  const std::int64_t artifact =
-      FindOrAddRow("artifact", "model_sha256, runner_sha256, executorch_version",
-                   {result.model_sha256, result.runner_sha256, result.executorch_version});
+  const std::int64_t artifact = FindOrAddRow(
+      "artifact", kArtifactColumns, {result.model_sha256, result.runner_sha256, result.executorch_version});
   Statement add(database_,
                 "INSERT INTO result(series, run, time, measured_at, artifact, operator_runs) "
                 "VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
@@ -440,34 +453,24 @@ std::int64_t HistoryFile::Merge(HistoryFile& other) {
 std::vector<HistoryRun> HistoryFile::Runs() {
   Statement find(
       database_,
-      fmt::format("SELECT identity, commit_name, time, measured_at, etprof_version, reference, rounds, "
-                  "hot_rounds, capped_rounds, repeated_bursts, celsius, load, frequency_khz, run.id, {} "
-                  "FROM run JOIN machine ON machine.id = run.machine ORDER BY run.id",
-                  kMachineColumns));
+      fmt::format("SELECT {}, {}, identity, etprof_version, run.id FROM run JOIN machine ON machine.id = "
+                  "run.machine ORDER BY run.id",
+                  kRunColumns, kMachineColumns));
   std::vector<HistoryRun> runs;
   while (find.Step()) {
-    HistoryRun& run = runs.emplace_back();
-    run.identity = find.Text(0);
-    run.commit = find.Text(1);
-    run.time = find.Integer(2);
-    run.measured_at = find.Integer(3);
-    run.etprof_version = find.Text(4);
-    run.reference = find.Text(5);
-    run.conditions = {find.Integer(6),    find.Integer(7),    find.Integer(8),      find.Integer(9),
-                      find.MaybeReal(10), find.MaybeReal(11), find.MaybeInteger(12)};
-    run.machine = ReadMachine(find, 14);
-    ReadResults(find.Integer(13), run);
+    HistoryRun& run = runs.emplace_back(
+        HistoryRun{ReadRunProperties(find), find.Text(kAfterRun), find.Text(kAfterRun + 1), {}});
+    ReadResults(find.Integer(kAfterRun + 2), run);
   }
   return runs;
 }
 
 void HistoryFile::ReadResults(std::int64_t run_id, HistoryRun& run) {
-  Statement find(
-      database_,
-      fmt::format("SELECT result.id, operator_runs, model_sha256, runner_sha256, executorch_version, {} "
-                  "FROM result JOIN series ON series.id = result.series JOIN artifact ON artifact.id = "
-                  "result.artifact WHERE run = ?1 ORDER BY result.id",
-                  kSeriesColumns));
+  Statement find(database_,
+                 fmt::format("SELECT result.id, operator_runs, {}, {} FROM result JOIN series ON series.id = "
+                             "result.series JOIN artifact ON artifact.id = result.artifact WHERE run = ?1 "
+                             "ORDER BY result.id",
+                             kArtifactColumns, kSeriesColumns));
   Statement launches(database_, fmt::format(kSelectLaunches, SinceVersion2("traced_ns")));
   Statement operators(database_,
                       fmt::format("SELECT key, name, self_ns, {} FROM operator_time JOIN operator ON "
@@ -475,13 +478,11 @@ void HistoryFile::ReadResults(std::int64_t run_id, HistoryRun& run) {
                                   SinceVersion2("by_launch")));
   find.Bind(run_id);
   while (find.Step()) {
-    HistoryResult& result = run.results.emplace_back();
-    result.operator_runs = find.Integer(1);
-    result.model_sha256 = find.Text(2);
-    result.runner_sha256 = find.Text(3);
-    result.executorch_version = find.Text(4);
-    result.series = ReadSeriesKey(find, 5);
-    result.launches = ReadLaunches(launches, find.Integer(0));
+    HistoryResult& result = run.results.emplace_back(HistoryResult{ReadArtifact(find, 2),
+                                                                   ReadSeriesKey(find, 5),
+                                                                   ReadLaunches(launches, find.Integer(0)),
+                                                                   find.Integer(1),
+                                                                   {}});
     operators.Bind(find.Integer(0));
     while (operators.Step()) {
       result.operators.push_back(
@@ -583,20 +584,18 @@ std::vector<TrendData> HistoryFile::Trends(const HistoryFilter& filter) {
 }
 
 void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, TrendData& trend) {
-  Statement find(
-      database_,
-      fmt::format("SELECT result.id, run.commit_name, run.time, run.measured_at, run.reference, {}, "
-                  "rounds, hot_rounds, capped_rounds, repeated_bursts, celsius, load, frequency_khz, "
-                  "model_sha256, runner_sha256, executorch_version, result.run FROM result "
-                  "JOIN run ON run.id = result.run JOIN machine ON machine.id = run.machine "
-                  "JOIN artifact ON artifact.id = result.artifact WHERE series = ?1 "
-                  "ORDER BY result.time DESC, result.measured_at DESC, result.id DESC LIMIT ?2",
-                  kMachineColumns));
+  Statement find(database_,
+                 fmt::format("SELECT {}, {}, {}, result.id, result.run FROM result "
+                             "JOIN run ON run.id = result.run JOIN machine ON machine.id = run.machine "
+                             "JOIN artifact ON artifact.id = result.artifact WHERE series = ?1 "
+                             "ORDER BY result.time DESC, result.measured_at DESC, result.id DESC LIMIT ?2",
+                             kRunColumns, kMachineColumns, kArtifactColumns));
   Statement launches(database_, fmt::format(kSelectLaunches, SinceVersion2("traced_ns")));
   Statement reference(
       database_,
-      "SELECT model_sha256, runner_sha256, result.id FROM result JOIN series ON series.id = result.series "
-      "JOIN artifact ON artifact.id = result.artifact WHERE run = ?1 AND experiment = ?2");
+      fmt::format("SELECT {}, result.id FROM result JOIN series ON series.id = result.series "
+                  "JOIN artifact ON artifact.id = result.artifact WHERE run = ?1 AND experiment = ?2",
+                  kArtifactColumns));
   Statement all_self(database_,
                      "SELECT total(self_ns) / max(operator_runs) FROM operator_time JOIN result ON "
                      "result.id = result WHERE result = ?1 AND operator_runs > 0");
@@ -608,36 +607,27 @@ void HistoryFile::ReadPoints(std::int64_t series, const HistoryFilter& filter, T
   std::map<std::int64_t, Reference> references;  // by result; each is read once
   while (find.Step()) {
     TrendPoint point;
-    point.result = find.Integer(0);
-    point.commit = find.Text(1);
-    point.time = find.Integer(2);
-    point.measured_at = find.Integer(3);
-    point.reference = find.Text(4);
-    point.machine = ReadMachine(find, 5);
-    point.conditions = {find.Integer(13),   find.Integer(14),   find.Integer(15),     find.Integer(16),
-                        find.MaybeReal(17), find.MaybeReal(18), find.MaybeInteger(19)};
-    point.model_sha256 = find.Text(20);
-    point.runner_sha256 = find.Text(21);
-    point.executorch_version = find.Text(22);
-    std::optional<std::int64_t> of_reference;
+    static_cast<RunProperties&>(point) = ReadRunProperties(find);
+    static_cast<Artifact&>(point) = ReadArtifact(find, kAfterRun);
+    point.result = find.Integer(kAfterRun + 3);
+    std::optional<std::int64_t> reference_result;
     if (!point.reference.empty()) {
-      reference.Bind(find.Integer(23), point.reference);
+      reference.Bind(find.Integer(kAfterRun + 4), point.reference);
       if (reference.Step()) {
-        point.reference_model_sha256 = reference.Text(0);
-        point.reference_runner_sha256 = reference.Text(1);
-        of_reference = reference.Integer(2);
+        point.reference_artifact = ReadArtifact(reference, 0);
+        reference_result = reference.Integer(3);
       }
       reference.Reset();
     }
     point.launches = ReadLaunches(launches, point.result);
     // The reference's times are needed for self times only.
-    if (of_reference && (filter.operators || !filter.operator_name.empty())) {
-      const auto [found, is_new] = references.try_emplace(*of_reference);
+    if (reference_result && (filter.operators || !filter.operator_name.empty())) {
+      const auto [found, is_new] = references.try_emplace(*reference_result);
       auto& [traced, mean] = found->second;
       if (is_new) {
-        for (const HistoryLaunch& launch : ReadLaunches(launches, *of_reference))
+        for (const HistoryLaunch& launch : ReadLaunches(launches, *reference_result))
           traced[launch.index] = launch.traced.value_or(0);
-        all_self.Bind(*of_reference);
+        all_self.Bind(*reference_result);
         if (all_self.Step() && all_self.Real(0) > 0) mean = all_self.Real(0);
         all_self.Reset();
       }

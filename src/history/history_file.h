@@ -27,15 +27,9 @@ struct SelfTime {
 };
 
 // One run of a series.
-struct TrendPoint {
-  std::int64_t result = 0;  // row id, which orders runs with equal times
-  std::string commit;
-  UnixTime time = 0, measured_at = 0;
-  std::string model_sha256, runner_sha256, executorch_version;
-  std::string reference;                                        // the experiment's name; "": none
-  std::string reference_model_sha256, reference_runner_sha256;  // in this run; "": not known
-  MachineIdentity machine;
-  HistoryConditions conditions;
+struct TrendPoint : RunProperties, Artifact {
+  std::int64_t result = 0;      // row id, which orders runs with equal times
+  Artifact reference_artifact;  // in this run
   std::vector<HistoryLaunch> launches;
   // HistoryLaunch::traced of the reference in the same launches; 0: no runs. Empty: there is no reference.
   std::vector<Nanoseconds> reference_traced;

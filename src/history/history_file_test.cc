@@ -282,8 +282,8 @@ TEST_F(HistoryFileTest, StoresTheFilesOfTheReference) {
   run.results[1].runner_sha256 = "fixed runner";
   history.Add(run);
   const std::vector<TrendData> trends = history.Trends({.experiment = "base"});
-  EXPECT_EQ(trends.at(0).points.at(0).reference_model_sha256, "fixed model");
-  EXPECT_EQ(trends.at(0).points.at(0).reference_runner_sha256, "fixed runner");
+  EXPECT_EQ(trends.at(0).points.at(0).reference_artifact.model_sha256, "fixed model");
+  EXPECT_EQ(trends.at(0).points.at(0).reference_artifact.runner_sha256, "fixed runner");
 }
 
 TEST_F(HistoryFileTest, StoresARunOnce) {

@@ -189,8 +189,9 @@ TrendChange MakeTrendChange(const stats::LevelChange& found, const TestedRuns& t
   for (const std::string& text : {device, code}) {
     if (!text.empty()) differs.push_back(text);
   }
-  const bool same_reference = before.reference_model_sha256 == after.reference_model_sha256 &&
-                              before.reference_runner_sha256 == after.reference_runner_sha256;
+  const bool same_reference =
+      before.reference_artifact.model_sha256 == after.reference_artifact.model_sha256 &&
+      before.reference_artifact.runner_sha256 == after.reference_artifact.runner_sha256;
   if (tested.relative && !same_reference) differs.emplace_back("the reference's model or runner");
   if (is_operator && before.operators_digest != after.operators_digest)
     differs.emplace_back("the model's operators, so this may be another one of the same name");

@@ -142,7 +142,7 @@ TEST(Trends, RatiosToAChangedReferenceHaveAnUnknownCause) {
   simulated.code = [](int i) { return i >= 15 ? 0.2 : 0.0; };
   std::vector<TrendData> data = simulated.Data();
   for (std::size_t i = 0; i < data[0].points.size(); ++i)
-    data[0].points[i].reference_runner_sha256 = i >= 15 ? "new" : "old";
+    data[0].points[i].reference_artifact.runner_sha256 = i >= 15 ? "new" : "old";
   const HistoryReport report = FindTrends(data, "");
   EXPECT_EQ(report.trends[0].changes.at(0).cause, ChangeCause::kUnknown);
   EXPECT_EQ(report.trends[0].changes.at(0).differs, "the reference's model or runner");
