@@ -80,13 +80,13 @@ def test_arrays_are_let_go_of_once():
 
 
 def test_another_thread_may_let_go_of_a_table():
-    kept = [pa.table(Table({"a": np.arange(100), "b": [str(i) for i in range(100)]})) for _ in range(50)]
-    threads = [threading.Thread(target=kept.pop) for _ in range(len(kept))]
+    tables = [pa.table(Table({"a": np.arange(100), "b": [str(i) for i in range(100)]})) for _ in range(50)]
+    threads = [threading.Thread(target=tables.pop) for _ in range(len(tables))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not kept
+    assert not tables
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7, 8, 9, 1000])
@@ -184,8 +184,8 @@ def test_rows_are_tables():
     records = Records(rows)
     assert records == rows
     assert (len(records), records[1], records[1:], list(records)) == (3, rows[1], rows[1:], rows)
-    told = [row | {"all": None if row["all"] is None else json.dumps(row["all"])} for row in rows]
-    same_in_every_library(records, [row | {"number": row["number"] and float(row["number"])} for row in told])
+    json_rows = [row | {"all": None if row["all"] is None else json.dumps(row["all"])} for row in rows]
+    same_in_every_library(records, [row | {"number": row["number"] and float(row["number"])} for row in json_rows])
     # Without rows, declared columns are there.
     empty = pa.table(Records([], {"a": int, "b": str}))
     assert (empty.num_rows, empty.schema.field("a").type, empty.schema.field("b").type) == (0, pa.int64(), pa.string())
@@ -201,15 +201,15 @@ def test_every_table_of_the_module_is_one(dump):
         DATA / "sme2_emulated" / "toy_cnn.sme2_off.etdump", DATA / "sme2_emulated" / "toy_cnn.sme2_on.etdump"
     )
     for table, rows in ((comparison, "operators"), (comparison.rows("groups"), "groups")):
-        told = pl.DataFrame(table)
-        assert told.height == len(comparison.data[rows]) > 0
+        polars_frame = pl.DataFrame(table)
+        assert polars_frame.height == len(comparison.data[rows]) > 0
         for name in ("name", "baseline_ms", "verdict", "ratio"):
-            assert told[name].to_list() == [row[name] for row in comparison.data[rows]]
-            assert pa.table(table)[name].to_pylist() == told[name].to_list()
+            assert polars_frame[name].to_list() == [row[name] for row in comparison.data[rows]]
+            assert pa.table(table)[name].to_pylist() == polars_frame[name].to_list()
         frame = pd.DataFrame.from_arrow(table)
         assert frame["verdict"].tolist() == [row["verdict"] for row in comparison.data[rows]]
-        assert not [name for name in told.columns if name.endswith("_ns") or name.startswith("match_")]
-        assert len(duckdb.from_arrow(table).fetchall()) == told.height
+        assert not [name for name in polars_frame.columns if name.endswith("_ns") or name.startswith("match_")]
+        assert len(duckdb.from_arrow(table).fetchall()) == polars_frame.height
 
 
 def test_what_delegates_report_is_a_row_per_value():

@@ -16,19 +16,19 @@ TEXTS = ["", "..", "a/b", "\u202e\x1b[2J\n", "x" * 300, "\0", "2026-01-01", "999
 VALUES = [None, True, False, *NUMBERS, *TEXTS, [], {}, [{}], [None], {"": 1}, [[["a"]]]]
 
 
-def places(value, path=()):
+def value_paths(value, path=()):
     """Paths of all values within a JSON value."""
     yield path
     if isinstance(value, dict | list):
         for key in value if isinstance(value, dict) else range(len(value)):
-            yield from places(value[key], (*path, key))
+            yield from value_paths(value[key], (*path, key))
 
 
 def damaged(manifest: dict, rng: random.Random) -> dict:
     """The manifest with one to three values replaced, removed, or doubled."""
     manifest = json.loads(json.dumps(manifest))
     for _ in range(rng.randint(1, 3)):
-        *path, last = rng.choice([place for place in places(manifest) if place])
+        *path, last = rng.choice([place for place in value_paths(manifest) if place])
         holder = manifest
         for key in path:
             holder = holder[key]
@@ -88,11 +88,11 @@ def test_one_bad_run_is_one_message(measured, tmp_path):
         folders.append(folder)
     manifest["results"][0]["launches"][0]["load_ns"] = 2**64
     (folders[1] / "manifest.json").write_text(json.dumps(manifest))
-    told = run("fleet", "add", *folders, "--to", tmp_path / "fleet")
-    assert told.returncode == 3
-    assert "2 runs added" in told.stderr
-    assert [line for line in told.stderr.splitlines() if "load_ns" in line and "run1" in line]
-    assert told.stderr.splitlines()[-1].startswith("hint: ")
+    process = run("fleet", "add", *folders, "--to", tmp_path / "fleet")
+    assert process.returncode == 3
+    assert "2 runs added" in process.stderr
+    assert [line for line in process.stderr.splitlines() if "load_ns" in line and "run1" in line]
+    assert process.stderr.splitlines()[-1].startswith("hint: ")
 
 
 def test_a_manifest_without_results_keeps_no_other_run_out(measured, tmp_path):

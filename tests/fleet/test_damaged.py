@@ -71,13 +71,13 @@ def test_a_damaged_file_gives_no_other_sums(tmp_path):
 def test_a_missing_file_is_named(table, tmp_path):
     fleet = filled(tmp_path / "fleet")
     next((tmp_path / "fleet" / table).rglob("*.parquet")).unlink()
-    for does in (lambda: query.ask(fleet, "FROM runs"), fleet.compact):
+    for action in (lambda: query.ask(fleet, "FROM runs"), fleet.compact):
         with pytest.raises(FleetError, match=rf"{table}/.* is missing"):
-            does()
+            action()
 
 
-@pytest.mark.parametrize("names", ["itself", "all", "other", "text", "number", "object", "cut"])
-def test_a_list_that_is_not_a_compactions_removes_nothing(names, tmp_path):
+@pytest.mark.parametrize("list_kind", ["itself", "all", "other", "text", "number", "object", "cut"])
+def test_a_list_that_is_not_a_compactions_removes_nothing(list_kind, tmp_path):
     fleet = filled(tmp_path / "fleet")
     batches = fleet.batches()
     path = tmp_path / "fleet" / fleet._list_path(batches[0])
@@ -90,11 +90,11 @@ def test_a_list_that_is_not_a_compactions_removes_nothing(names, tmp_path):
         "number": 1,
         "object": {"a": 1},
     }
-    path.write_text(json.dumps(contents[names]) if names in contents else '["ba')
+    path.write_text(json.dumps(contents[list_kind]) if list_kind in contents else '["ba')
     before = {file: file.read_bytes() for file in (tmp_path / "fleet").rglob("*") if file.is_file()}
-    for does in (lambda: query.ask(fleet, "FROM runs"), fleet.compact):
+    for action in (lambda: query.ask(fleet, "FROM runs"), fleet.compact):
         with pytest.raises(FleetError, match=r"replaces/.*\.json` is damaged"):
-            does()
+            action()
     assert {file: file.read_bytes() for file in (tmp_path / "fleet").rglob("*") if file.is_file()} == before
 
 

@@ -77,9 +77,11 @@ def test_every_engine_knows_a_day_that_is_null(fleet, measured):
 def test_labels_say_what_an_etdump_does_not(fleet, measured):
     labels = ingest.Labels("phone 1", "phone", "1.5", "net", "2026-11-01")
     ingest.add(fleet, [ETDUMP, measured], labels)
-    told = query.ask(fleet, "SELECT DISTINCT device, device_class, version, model, day::VARCHAR FROM launches")
-    (other,) = set(told.rows) - {("phone 1", "phone", "1.5", "net", "2026-11-01")}
-    assert len(told.rows) == 2
+    labels_of_launches = query.ask(
+        fleet, "SELECT DISTINCT device, device_class, version, model, day::VARCHAR FROM launches"
+    )
+    (other,) = set(labels_of_launches.rows) - {("phone 1", "phone", "1.5", "net", "2026-11-01")}
+    assert len(labels_of_launches.rows) == 2
     assert other[:3] == ("phone 1", "phone", "1.5"), "a results directory has labels, too"
     assert other[3:] != ("net", "2026-11-01"), "its model and day are its own"
 
@@ -119,7 +121,7 @@ def test_launches_without_latencies_change_no_verdict(fleet):
 FIRST, SECOND = ingest.Labels(model="a", day="2026-11-01"), ingest.Labels(model="b", day="2026-11-02")
 
 
-def places(fleet) -> list[tuple]:
+def models_and_days(fleet) -> list[tuple]:
     return query.ask(fleet, "SELECT model, day::VARCHAR FROM launches ORDER BY ALL").rows
 
 
@@ -134,16 +136,16 @@ def test_an_etdump_has_one_place(fleet):
     assert "fleet remove" in error.what_to_do
     removed = run("fleet", "remove", ETDUMP, "--from", fleet.uri)
     assert removed.returncode == 0 and "1 run removed" in removed.stderr
-    assert places(fleet) == [("b", "2026-11-02")]
+    assert models_and_days(fleet) == [("b", "2026-11-02")]
     missing = run("fleet", "remove", ETDUMP, "--from", fleet.uri)
     assert missing.returncode == 3 and "is not in the fleet" in one_error(missing.stderr)
     assert ingest.add(fleet, [ETDUMP], SECOND).runs == 1
-    assert places(fleet) == [("b", "2026-11-02")] * 2
+    assert models_and_days(fleet) == [("b", "2026-11-02")] * 2
     # By its digest, out of a batch with others.
     fleet.compact()
     digest = dict(query.ask(fleet, "SELECT path, run FROM runs").rows)[str(OTHER)]
     assert fleet.remove({digest}) == {digest}
-    assert places(fleet) == [("b", "2026-11-02")]
+    assert models_and_days(fleet) == [("b", "2026-11-02")]
     assert query.ask(fleet, query.text_of("conservation")).rows == []
 
 
@@ -157,7 +159,7 @@ def test_compacting_removes_what_older_versions_added_twice(fleet, tmp_path):
     assert query.ask(fleet, query.text_of("conservation")).rows == [], "each is whole where it is"
     fleet.compact()
     assert query.ask(fleet, query.text_of("duplicates")).rows == []
-    assert places(fleet) == [("a", "2026-11-01"), ("unknown", None)]
+    assert models_and_days(fleet) == [("a", "2026-11-01"), ("unknown", None)]
     before = fleet.files()
     assert fleet.compact().removed_files == 0
     assert fleet.files() == before
@@ -208,7 +210,7 @@ def test_what_is_no_etdump_is_refused(fleet, tmp_path):
     assert done.runs == 1
     problems = [str(error) for error in done.refused]
     for file, problem in ((text, "is not an ETDump"), (empty, "is empty"), (cut, "cut.etdump")):
-        assert any(str(file) in said and problem in said for said in problems), problems
+        assert any(str(file) in text and problem in text for text in problems), problems
     with pytest.raises(FleetError, match="is not an ETDump"):
         ingest.open_run(text)
 

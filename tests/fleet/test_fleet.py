@@ -15,7 +15,7 @@ from etprof.fleet import ingest, query, schema, store
 from etprof.fleet.problem import FleetError
 
 
-def another(measured, folder, **keys):
+def copy_with_manifest(measured, folder, **keys):
     """The same run at another time, or of another model."""
     shutil.copytree(measured, folder)
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -34,15 +34,15 @@ def test_a_run_becomes_rows_that_add_up(measured, tmp_path):
     fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
     done = ingest.add(fleet, [measured], ingest.Labels("phone 1", "phone", "1.5"), events=2)
     manifest = json.loads((measured / "manifest.json").read_text())
-    told = tables(fleet)
+    frames = tables(fleet)
     assert (done.runs, done.known, done.launches) == (1, 0, 4)
-    assert told["runs"]["experiment"].to_list() == ["one", "two"]
-    assert told["runs"]["threads"].to_list() == [1, 2]
-    assert told["runs"]["path"].to_list() == [str(measured)] * 2
-    assert set(told["launches"]["device"]) == {"phone 1"}
+    assert frames["runs"]["experiment"].to_list() == ["one", "two"]
+    assert frames["runs"]["threads"].to_list() == [1, 2]
+    assert frames["runs"]["path"].to_list() == [str(measured)] * 2
+    assert set(frames["launches"]["device"]) == {"phone 1"}
     assert query.ask(fleet, query.text_of("conservation")).rows == []
     for result in manifest["results"]:
-        rows = told["launches"].filter(pl.col("experiment") == result["experiment"])
+        rows = frames["launches"].filter(pl.col("experiment") == result["experiment"])
         assert rows["runs"].sum() == result["runs"]
         assert rows["first_run_ns"].to_list() == [launch["first_run_ns"] for launch in result["launches"]]
         if result["runs"]:
@@ -53,21 +53,21 @@ def test_a_run_becomes_rows_that_add_up(measured, tmp_path):
         (profile,) = etprof.read_etdump(measured / result["etdump"]).profiles()
         phases = [one for one in result["etdump_runs"] for _ in range(one["runs"])]
         for launch in range(2):
-            ours = [i for i, one in enumerate(phases) if one["launch"] == launch]
-            steady = [i for i in ours if phases[i]["phase"] == "steady"]
-            kept = steady or [i for i in ours if phases[i]["phase"] == "disturbed"]
+            of_launch = [i for i, one in enumerate(phases) if one["launch"] == launch]
+            steady = [i for i in of_launch if phases[i]["phase"] == "steady"]
+            counted = steady or [i for i in of_launch if phases[i]["phase"] == "disturbed"]
             row = rows.filter(pl.col("launch") == launch).row(0, named=True)
-            assert row["traced_runs"] == len(kept)
+            assert row["traced_runs"] == len(counted)
             assert row["disturbed"] == (not steady)
-            assert row["traced_ns"] == int(profile.run_total_ns[kept].sum())
-            operators = told["operators"].filter(experiment=result["experiment"], launch=launch)
+            assert row["traced_ns"] == int(profile.run_total_ns[counted].sum())
+            operators = frames["operators"].filter(experiment=result["experiment"], launch=launch)
             expected = {
-                operator["key"]: int(times[kept].sum())
+                operator["key"]: int(times[counted].sum())
                 for operator, times in zip(profile.operators, profile.self_ns, strict=True)
             }
             found = dict(operators.select("key", "self_ns").rows())
             assert {key: ns for key, ns in found.items() if key != "clipped"} == expected
-    events = told["events"]
+    events = frames["events"]
     for _, sample in events.group_by("experiment", "traced_run"):
         (whole,) = sample.filter(name="Method::execute").rows(named=True)
         assert whole["start_ns"] == 0
@@ -84,7 +84,7 @@ def test_adding_twice_changes_nothing(measured, tmp_path):
     before = {file: file.read_bytes() for file in (tmp_path / "fleet").rglob("*.parquet")}
     again = ingest.add(fleet, [measured, measured])
     assert (again.runs, again.known) == (0, 1)
-    later = another(measured, tmp_path / "later", generated_at="2026-01-02T03:04:05Z", model_id="other net")
+    later = copy_with_manifest(measured, tmp_path / "later", generated_at="2026-01-02T03:04:05Z", model_id="other net")
     assert ingest.add(fleet, [measured, later]).runs == 1
     after = {file: file.read_bytes() for file in (tmp_path / "fleet").rglob("*.parquet")}
     assert len(after) == 2 * len(before)
@@ -98,17 +98,17 @@ def test_adding_twice_changes_nothing(measured, tmp_path):
 def test_what_is_no_finished_run_is_refused_and_the_others_are_added(measured, tmp_path):
     fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
     manifest = json.loads((measured / "manifest.json").read_text())
-    cut = another(measured, tmp_path / "cut", generated_at="2026-01-01T00:00:01Z")
+    cut = copy_with_manifest(measured, tmp_path / "cut", generated_at="2026-01-01T00:00:01Z")
     for file in cut.rglob("*.etdump"):
         file.write_bytes(file.read_bytes()[:100])
     without = [{key: value for key, value in result.items() if key != "isa"} for result in manifest["results"]]
     cases = {
-        "is running": another(measured, tmp_path / "running", status="running"),
+        "is running": copy_with_manifest(measured, tmp_path / "running", status="running"),
         "no manifest.json": tmp_path,
-        "must look like": another(measured, tmp_path / "day", generated_at="yesterday"),
+        "must look like": copy_with_manifest(measured, tmp_path / "day", generated_at="yesterday"),
         "etdump": cut,
-        "isa": another(measured, tmp_path / "without", results=without, generated_at="2026-01-01T00:00:02Z"),
-        "manifest": another(measured, tmp_path / "odd", results=[1]),
+        "isa": copy_with_manifest(measured, tmp_path / "without", results=without, generated_at="2026-01-01T00:00:02Z"),
+        "manifest": copy_with_manifest(measured, tmp_path / "odd", results=[1]),
     }
     done = ingest.add(fleet, [*cases.values(), measured])
     assert done.runs == 1
@@ -120,15 +120,15 @@ def test_what_is_no_finished_run_is_refused_and_the_others_are_added(measured, t
         )
     assert query.ask(fleet, query.text_of("conservation")).rows == []
     assert len(query.ask(fleet, "FROM runs").rows) == 2
-    told = run("fleet", "add", measured, tmp_path / "running", tmp_path / "cut", "--to", fleet.uri)
-    assert told.returncode == 3
-    assert "left out: `" in told.stderr
-    assert told.stderr.splitlines()[-1].startswith("hint: ")
+    process = run("fleet", "add", measured, tmp_path / "running", tmp_path / "cut", "--to", fleet.uri)
+    assert process.returncode == 3
+    assert "left out: `" in process.stderr
+    assert process.stderr.splitlines()[-1].startswith("hint: ")
     # Whichever comes first; no fleet is made where none can be added.
-    made, none = tmp_path / "made", tmp_path / "none"
-    assert "1 run added" in run("fleet", "add", tmp_path / "running", measured, "--to", made).stderr
-    assert run("fleet", "add", tmp_path / "running", tmp_path / "cut", "--to", none).returncode == 3
-    assert made.exists()
+    created, not_created = tmp_path / "made", tmp_path / "none"
+    assert "1 run added" in run("fleet", "add", tmp_path / "running", measured, "--to", created).stderr
+    assert run("fleet", "add", tmp_path / "running", tmp_path / "cut", "--to", not_created).returncode == 3
+    assert created.exists()
 
 
 def test_clipped_time_is_a_row():
@@ -185,8 +185,8 @@ def test_the_commands(measured, tmp_path):
     assert done.stderr.startswith("1 run added: 4 launches, ")
     shipped = csv.DictReader(io.StringIO(run("fleet", "query", "--format", "csv").stdout))
     assert {row["query"] for row in shipped} == set(query.names())
-    told = json.loads(run("fleet", "query", "coverage", "--from", fleet, "--format", "json").stdout)
-    assert [(row["version"], row["runs"], row["devices"], row["launches"]) for row in told] == [("1.5", 1, 1, 4)]
+    rows = json.loads(run("fleet", "query", "coverage", "--from", fleet, "--format", "json").stdout)
+    assert [(row["version"], row["runs"], row["devices"], row["launches"]) for row in rows] == [("1.5", 1, 1, 4)]
     mine = tmp_path / "mine.sql"
     mine.write_text("SELECT run, getvariable('word') AS word FROM runs WHERE experiment = 'one'")
     done = run("fleet", "query", mine, "--from", fleet, "--set", "word=\x1b[31m=1+1", "--format", "table")

@@ -16,16 +16,16 @@ import etprof
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
     """A folder with a history of 18 commits: "net" is slower from c6 on, one of its operators from c10 on."""
-    made = Bench(tmp_path_factory.mktemp("history"), program("etprof", "ETPROF"))
-    runs = measured(made, "fast"), measured(made, "slow", 1.05)
-    history = etprof.History(made.folder / "h.sqlite")
+    bench = Bench(tmp_path_factory.mktemp("history"), program("etprof", "ETPROF"))
+    runs = measured(bench, "fast"), measured(bench, "slow", 1.05)
+    history = etprof.History(bench.folder / "h.sqlite")
     for number in range(18):
-        run = as_measured_at(runs[number >= 6], made.folder / f"r{number}", number)
+        run = as_measured_at(runs[number >= 6], bench.folder / f"r{number}", number)
         time = datetime.datetime(2026, 1, 1, 0, 0, number, tzinfo=datetime.timezone.utc)
         (added,) = history.add(run, commit=f"c{number}", time=time, reference="fixed")
         assert added == {"run": str(run), "commit": f"c{number}", "result": "added", "left_out": []}
-    made.key = slow_down(made.folder / "h.sqlite", "Convolution", 1.3, since=10)
-    return made
+    bench.key = slow_down(bench.folder / "h.sqlite", "Convolution", 1.3, since=10)
+    return bench
 
 
 @pytest.fixture
@@ -73,35 +73,35 @@ def test_trends_are_the_commands(bench, history):
 
 
 def test_no_change_has_the_same_columns(history):
-    none, some = pa.table(history.changes(experiment="fixed")), pa.table(history.changes())
-    assert (none.num_rows, none.schema.names) == (0, some.schema.names)
-    assert none.schema.types == some.schema.types
+    without_changes, with_changes = pa.table(history.changes(experiment="fixed")), pa.table(history.changes())
+    assert (without_changes.num_rows, without_changes.schema.names) == (0, with_changes.schema.names)
+    assert without_changes.schema.types == with_changes.schema.types
 
 
 def test_changes_are_the_commands(bench, history):
     rows = pl.DataFrame(history.changes()).to_dicts()
     check = json.loads(bench.run("history", "check", "--history", "h.sqlite", "--json").stdout)
     series = [(of, change) for of in check["series"] for change in of["changes"]]
-    operators = [(of, change) for of in check["series"] for one in of["operators"] for change in one["changes"]]
-    of_latency = [row for row in rows if row["operator"] is None]
-    of_operators = [row for row in rows if row["operator"] is not None]
-    for ours, theirs in ((of_latency, series), (of_operators, operators)):
+    operators = [(of, change) for of in check["series"] for row in of["operators"] for change in row["changes"]]
+    latency_rows = [row for row in rows if row["operator"] is None]
+    operator_rows = [row for row in rows if row["operator"] is not None]
+    for ours, theirs in ((latency_rows, series), (operator_rows, operators)):
         assert len(ours) == len(theirs) == 1
-        for one, (of, change) in zip(ours, theirs, strict=True):
-            assert one["series"] == of["name"]
+        for row, (of, change) in zip(ours, theirs, strict=True):
+            assert row["series"] == of["name"]
             for name in ("commit", "after", "not_after", "cause", "counts"):
-                assert one[name] == change[name]
-            assert one["change"] == pytest.approx(change["growth"])
-            assert one["change_low"] <= one["change"] <= one["change_high"]
-            assert one["relative"]
-    assert of_latency[0]["commit"] == "c6"
-    assert (of_operators[0]["commit"], of_operators[0]["key"]) == ("c10", bench.key)
-    assert of_operators[0]["change"] == pytest.approx(0.3, abs=1e-3)
+                assert row[name] == change[name]
+            assert row["change"] == pytest.approx(change["growth"])
+            assert row["change_low"] <= row["change"] <= row["change_high"]
+            assert row["relative"]
+    assert latency_rows[0]["commit"] == "c6"
+    assert (operator_rows[0]["commit"], operator_rows[0]["key"]) == ("c10", bench.key)
+    assert operator_rows[0]["change"] == pytest.approx(0.3, abs=1e-3)
     assert [row["counts"] for row in pl.DataFrame(history.changes(since="c8")).to_dicts()] == [False, True]
     # No change is a table, too.
-    none = pl.DataFrame(history.changes(experiment="fixed"))
-    assert none.height == 0
-    assert none.columns == list(pl.DataFrame(history.changes()).columns)
+    without_changes = pl.DataFrame(history.changes(experiment="fixed"))
+    assert without_changes.height == 0
+    assert without_changes.columns == list(pl.DataFrame(history.changes()).columns)
 
 
 def test_what_cannot_be_read_says_so(bench, history):

@@ -17,11 +17,11 @@ RUNS = 7
 @pytest.fixture(scope="module")
 def folders(measured, tmp_path_factory):
     """One measured run under several times, and an ETDump."""
-    place = tmp_path_factory.mktemp("runs")
+    parent = tmp_path_factory.mktemp("runs")
     manifest = json.loads((measured / "manifest.json").read_text())
-    made = [DATA / "toy_cnn.t1.etdump"]
+    paths = [DATA / "toy_cnn.t1.etdump"]
     for i in range(RUNS - 1):
-        folder = place / f"run{i}"
+        folder = parent / f"run{i}"
         folder.mkdir()
         for part in measured.iterdir():
             if part.name != "manifest.json":
@@ -29,8 +29,8 @@ def folders(measured, tmp_path_factory):
         (folder / "manifest.json").write_text(
             json.dumps(manifest | {"generated_at": f"2026-11-0{i % 2 + 1}T00:00:{i:02}Z"})
         )
-        made.append(folder)
-    return made
+        paths.append(folder)
+    return paths
 
 
 @pytest.fixture
@@ -84,15 +84,15 @@ def check(fleet: store.Fleet, folders, done: ingest.Added, marker, tmp_path) -> 
             query.ask(fleet, f"FROM {table} ORDER BY ALL").rows == query.ask(alone, f"FROM {table} ORDER BY ALL").rows
         )
     # No try left a file behind, and other engines see no more than the fleet has.
-    stored = {name: sorted(fleet.path(name, batch) for batch in fleet._stored(name)) for name in fleet.files()}
+    stored = {name: sorted(fleet.path(name, batch) for batch in fleet._files_by_batch(name)) for name in fleet.files()}
     assert stored == {name: sorted(files) for name, files in fleet.files().items()}
 
 
 def test_chunks_have_every_folder_once(tmp_path):
     folders = [tmp_path / f"{i}" for i in range(7)]
-    found = jobs.chunks([*folders, folders[0], f"{folders[1]}/."], 3)
-    assert [len(some) for some in found] == [3, 3, 1]
-    assert sorted(one for some in found for one in some) == sorted(map(str, folders))
+    chunks = jobs.chunks([*folders, folders[0], f"{folders[1]}/."], 3)
+    assert [len(chunk) for chunk in chunks] == [3, 3, 1]
+    assert sorted(path for chunk in chunks for path in chunk) == sorted(map(str, folders))
     assert jobs.chunks([], 3) == []
 
 
@@ -127,9 +127,11 @@ def test_spark(folders, tmp_path, workers):  # noqa: ARG001
         check(fleet, folders, done, marker, tmp_path)
         # Spark reads what the others read: folders are partitions.
         frame = session.read.parquet(f"{fleet.uri}/operators")
-        told = frame.selectExpr("count(*)", "sum(self_ns)", "count(DISTINCT day)", "min(model)").first()
-        ours = query.ask(fleet, "FROM operators SELECT count(*), sum(self_ns)::BIGINT, count(DISTINCT day), min(model)")
-        assert tuple(told) == ours.rows[0]
+        by_spark = frame.selectExpr("count(*)", "sum(self_ns)", "count(DISTINCT day)", "min(model)").first()
+        by_duckdb = query.ask(
+            fleet, "FROM operators SELECT count(*), sum(self_ns)::BIGINT, count(DISTINCT day), min(model)"
+        )
+        assert tuple(by_spark) == by_duckdb.rows[0]
     finally:
         session.stop()
 

@@ -74,7 +74,7 @@ def uri(environment, request):  # noqa: ARG001
     return f"s3://{bucket}/some/fleet"
 
 
-def another(measured, folder, **keys):
+def link_with_manifest(measured, folder, **keys):
     """The same run with other keys in its manifest."""
     folder.mkdir()
     manifest = json.loads((measured / "manifest.json").read_text())
@@ -92,18 +92,18 @@ def test_the_commands(uri, measured, tmp_path, capsys):
     done = run("fleet", "query", "coverage", "--from", uri, "--format", "json")
     assert [(row["version"], row["runs"], row["launches"]) for row in json.loads(done.stdout)] == [("1.4", 1, 4)]
 
-    def said(*arguments: str) -> str:
+    def run_main(*arguments: str) -> str:
         assert main(list(arguments)) == 0
         captured = capsys.readouterr()
         return captured.out or captured.err.splitlines()[-1]
 
-    later = another(measured, tmp_path / "later", generated_at="2026-01-02T03:04:05Z")
-    said("add", str(measured), str(later), "--to", uri, "--version", "1.5", "--device", "d1")
-    assert "0 runs added" in said("add", str(measured), str(later), "--to", uri)
-    assert said("query", "conservation", "--from", uri, "--format", "csv").count("\n") == 1
-    judged = said("verdict", "--baseline", "1.4", "--candidate", "1.5", "--from", uri, "--format", "json")
+    later = link_with_manifest(measured, tmp_path / "later", generated_at="2026-01-02T03:04:05Z")
+    run_main("add", str(measured), str(later), "--to", uri, "--version", "1.5", "--device", "d1")
+    assert "0 runs added" in run_main("add", str(measured), str(later), "--to", uri)
+    assert run_main("query", "conservation", "--from", uri, "--format", "csv").count("\n") == 1
+    judged = run_main("verdict", "--baseline", "1.4", "--candidate", "1.5", "--from", uri, "--format", "json")
     assert [row["verdict"] for row in json.loads(judged)] == ["inconclusive"]
-    files = json.loads(said("files", "--from", uri))
+    files = json.loads(run_main("files", "--from", uri))
     assert [len(files[name]) for name in ("runs", "launches", "operators", "events")] == [2, 2, 2, 1]
     assert all(path.startswith(uri + "/") for paths in files.values() for path in paths)
 
@@ -126,13 +126,13 @@ def test_the_same_rows_as_in_a_folder(uri, tmp_path):
 
 
 def test_a_kill_in_the_middle_of_an_add(uri, measured, tmp_path):
-    later = another(measured, tmp_path / "later", generated_at="2026-01-02T03:04:05Z")
+    later = link_with_manifest(measured, tmp_path / "later", generated_at="2026-01-02T03:04:05Z")
     fleet = store.Fleet(uri, create=True)
     ingest.add(fleet, [later])
     before = query.ask(fleet, "FROM operators ORDER BY ALL").rows
     killed = subprocess.run([sys.executable, "-c", KILLED, "add", str(measured), "--to", uri])
     assert killed.returncode == -signal.SIGKILL
-    assert len(fleet._stored("operators")) == 2
+    assert len(fleet._files_by_batch("operators")) == 2
     assert len(fleet.batches()) == 1
     assert query.ask(fleet, "FROM operators ORDER BY ALL").rows == before
     assert query.ask(fleet, query.text_of("conservation")).rows == []
@@ -152,27 +152,27 @@ def test_another_clients_files_are_seen(uri):
     theirs.fs = fsspec.filesystem("s3", skip_instance_cache=True)
     batches = [theirs.write(CELL, simulated.batch("b", 1, {"1": 0.0}, seed=i, tag=f"{i}")) for i in (2, 3)]
     # Killed before it removed what it replaces.
-    some = [batch for batch in theirs.batches() if batch in batches]
-    stored = {name: theirs._stored(name) for name in ("operators", "events", "launches", "runs")}
-    theirs.write(CELL, dict(theirs._merged(some, stored)), some)
+    replaced = [batch for batch in theirs.batches() if batch in batches]
+    stored = {name: theirs._files_by_batch(name) for name in ("operators", "events", "launches", "runs")}
+    theirs.write(CELL, dict(theirs._merge(replaced, stored)), replaced)
     expected = query.ask(theirs, "FROM operators ORDER BY ALL").rows
     ours.compact()
     for fleet in (ours, theirs):
         assert query.ask(fleet, "FROM operators ORDER BY ALL").rows == expected
         assert query.ask(fleet, query.text_of("duplicates")).rows == []
-    assert len(ours._stored("runs")) == 1
+    assert len(ours._files_by_batch("runs")) == 1
 
 
 def test_what_cannot_be_reached_is_two_lines(uri, measured, monkeypatch, capsys):
-    def said(code: int, *arguments: str) -> str:
+    def run_main(code: int, *arguments: str) -> str:
         fsspec.filesystem("s3").clear_instance_cache()
         assert main(list(arguments)) == code
         return one_error(capsys.readouterr().err)
 
-    assert "no-such-bucket" in said(3, "add", str(measured), "--to", "s3://no-such-bucket/fleet")
-    assert "is not a fleet" in said(3, "query", "trend", "--from", uri)
+    assert "no-such-bucket" in run_main(3, "add", str(measured), "--to", "s3://no-such-bucket/fleet")
+    assert "is not a fleet" in run_main(3, "query", "trend", "--from", uri)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    assert "127.0.0.1:9" in said(4, "query", "trend", "--from", uri)
+    assert "127.0.0.1:9" in run_main(4, "query", "trend", "--from", uri)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    assert "redentials" in said(4, "query", "trend", "--from", uri)
+    assert "redentials" in run_main(4, "query", "trend", "--from", uri)

@@ -66,7 +66,7 @@ def test_engines_agree_and_rows_add_up(uri):
     }
     assert query.ask(fleet, query.text_of("conservation")).rows == []
     assert query.ask(fleet, query.text_of("duplicates")).rows == []
-    told = {}
+    sums = {}
     for name, files in fleet.files().items():
         if not files:
             continue
@@ -74,13 +74,13 @@ def test_engines_agree_and_rows_add_up(uri):
         open_files = [fleet.fs.open(file, "rb") for file in files]
         frame = pl.concat(pl.read_parquet(file) for file in open_files)
         arrow = pyarrow.dataset.dataset(files, filesystem=pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(fleet.fs)))
-        told[name] = {
+        sums[name] = {
             "polars": (len(frame), frame[number].sum()),
             "pyarrow": (arrow.count_rows(), pyarrow.compute.sum(arrow.to_table()[number]).as_py()),
             "duckdb": query.ask(fleet, f"FROM {name} SELECT count(*), sum({number})::BIGINT").rows[0],
         }
-    for engines in told.values():
-        assert len(set(engines.values())) == 1, told
+    for engines in sums.values():
+        assert len(set(engines.values())) == 1, sums
 
 
 def test_engines_read_days_and_models_from_the_folders(tmp_path):
@@ -90,8 +90,8 @@ def test_engines_read_days_and_models_from_the_folders(tmp_path):
     glob = f"{tmp_path}/fleet/launches/**/*.parquet"
     frame = pl.read_parquet(glob, hive_partitioning=True, hive_schema={"day": pl.Date, "model": pl.String})
     assert sorted((str(day), model, n) for day, model, n in frame.group_by("day", "model").len().rows()) == expected
-    told = duckdb.sql(f"FROM '{glob}' SELECT day::VARCHAR, model, count(*) GROUP BY ALL").fetchall()
-    assert sorted(told) == expected
+    rows = duckdb.sql(f"FROM '{glob}' SELECT day::VARCHAR, model, count(*) GROUP BY ALL").fetchall()
+    assert sorted(rows) == expected
 
 
 def test_files_are_what_the_schema_says(tmp_path):
@@ -145,7 +145,7 @@ def test_large_files_stay_as_they_are(tmp_path, monkeypatch):
     assert fleet.compact().after == 8
     monkeypatch.setattr(store, "_MAX_MERGED_BYTES", max(sizes) + 1)
     assert fleet.compact().after == 4
-    assert fleet.compact(least_files=1).after == 4
+    assert fleet.compact(min_files=1).after == 4
     assert contents(fleet) == before
 
 
@@ -232,7 +232,7 @@ def test_adding_may_be_killed_at_any_moment(uri, monkeypatch):
         assert [len(rows[name]) for name in ("runs", "launches")] == ([0, 0] if steps < 3 else [2, 6])
         assert query.ask(fleet, query.text_of("conservation")).rows == []
         fleet.compact()
-        assert len(fleet._stored("operators")) == (steps > 0), "what may be in the making is kept"
+        assert len(fleet._files_by_batch("operators")) == (steps > 0), "what may be in the making is kept"
         fleet.write(("2026-11-01", "net"), tables)
         assert len(contents(fleet)["operators"]) == 6 * simulated.OPERATORS
 
@@ -274,7 +274,7 @@ def test_strays_go_when_they_are_old(tmp_path):
     for name in ("operators", "launches"):
         os.utime(fleet.path(name, batch), (old, old))
     assert fleet.compact().removed_files == 2
-    assert not fleet._stored("operators")
+    assert not fleet._files_by_batch("operators")
 
 
 def test_what_is_no_fleet_is_left_alone(tmp_path):
@@ -311,9 +311,9 @@ def test_a_damaged_file_is_named(tmp_path):
     fleet.write(("2026-11-01", "net"), simulated.batch("b", 1, {"1": 0.0}, seed=2))
     path = tmp_path / "fleet" / fleet.path("runs", batch)
     path.write_bytes(path.read_bytes()[:-10])
-    for does in (fleet.compact, lambda: fleet.known_runs([batch]), lambda: query.ask(fleet, "FROM runs")):
+    for action in (fleet.compact, lambda: fleet.known_runs([batch]), lambda: query.ask(fleet, "FROM runs")):
         with pytest.raises(FleetError, match=r"runs/day=2026-11-01/model=net/batch-\w+\.parquet"):
-            does()
+            action()
     assert path.exists()
 
 
@@ -322,11 +322,11 @@ def test_a_foreign_file_is_named_and_stays(tmp_path):
     fleet.write(("2026-11-01", "net"), simulated.batch("a", 1, {"1": 0.0}, seed=1))
     foreign = tmp_path / "fleet/runs/day=2026-11-01/model=net/foreign.parquet"
     pq.write_table(pa.table({"other": [1]}), foreign)
-    there = [batch for batch in fleet.batches() if "foreign" in str(batch)]
-    for does in (fleet.compact, lambda: fleet.known_runs(there), lambda: query.ask(fleet, "SELECT run FROM runs")):
-        with pytest.raises(FleetError, match=r"foreign\.parquet") as told:
-            does()
-        assert "out of the fleet's folder" in told.value.what_to_do
+    strays = [batch for batch in fleet.batches() if "foreign" in str(batch)]
+    for action in (fleet.compact, lambda: fleet.known_runs(strays), lambda: query.ask(fleet, "SELECT run FROM runs")):
+        with pytest.raises(FleetError, match=r"foreign\.parquet") as raised:
+            action()
+        assert "out of the fleet's folder" in raised.value.what_to_do
     assert foreign.exists()
 
 
@@ -337,8 +337,8 @@ def test_what_is_not_installed_is_said(monkeypatch, capsys):
     monkeypatch.delattr("etprof.fleet.query")
     monkeypatch.setitem(sys.modules, "duckdb", None)
     assert main(["query"]) == 3
-    told = capsys.readouterr().err
-    assert "needs the Python package duckdb" in told and "script/bootstrap --fleet" in told
+    stderr = capsys.readouterr().err
+    assert "needs the Python package duckdb" in stderr and "script/bootstrap --fleet" in stderr
 
 
 def test_an_empty_fleet_answers(uri):

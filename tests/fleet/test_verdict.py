@@ -84,17 +84,17 @@ def test_intervals_cover_the_truth(devices, tmp_path):
 def test_few_verdicts_are_false(tmp_path):
     """Of 400 classes, half of which became slower: among those called faster or slower, at most 5% are not."""
     rng = np.random.default_rng(7)
-    false, called, missed = 0, 0, 0
+    false, decided, missed = 0, 0, 0
     for repetition in range(5):
         truth = {f"c{i:03}": -0.04 if i % 2 else 0.0 for i in range(400)}
         (tmp_path / str(repetition)).mkdir()
         judged = verdict.judge(fleet_of(tmp_path / str(repetition), launches_of(rng, truth, 8, 0.02)), AB)
         for one in judged:
             definite = one.verdict in ("faster", "slower")
-            called += definite
+            decided += definite
             false += definite and (truth[one.device_class] == 0 or one.verdict == "faster")
             missed += not definite and truth[one.device_class] != 0
-    assert false / called <= 0.05
+    assert false / decided <= 0.05
     assert missed / 1000 <= 0.1
 
 
@@ -163,10 +163,10 @@ def test_percentiles_are_those_of_all_runs_together(tmp_path):
     fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
     for i, tables in enumerate(simulated.batch("phone", 4, {"a": 0.0, "b": 0.2}, seed) for seed in range(3)):
         fleet.write((f"2026-11-0{i + 1}", "net"), tables)
-    (told,) = verdict.judge(fleet, AB)
+    (judgment,) = verdict.judge(fleet, AB)
     rows = {row[3]: row[4:] for row in query.ask(fleet, query.text_of("percentiles")).rows}
-    assert (told.baseline_p50_ms, told.baseline_p99_ms) == pytest.approx((rows["a"][0], rows["a"][2]))
-    assert (told.candidate_p50_ms, told.candidate_p99_ms) == pytest.approx((rows["b"][0], rows["b"][2]))
+    assert (judgment.baseline_p50_ms, judgment.baseline_p99_ms) == pytest.approx((rows["a"][0], rows["a"][2]))
+    assert (judgment.candidate_p50_ms, judgment.candidate_p99_ms) == pytest.approx((rows["b"][0], rows["b"][2]))
     merged: dict[int, int] = {}
     for row in query.ask(fleet, "SELECT buckets, counts FROM launches WHERE version = 'a'").rows:
         for bucket, count in zip(*row, strict=True):
@@ -178,9 +178,9 @@ def test_percentiles_are_those_of_all_runs_together(tmp_path):
     # Two models do not mix.
     fleet.write(("2026-11-01", "other"), simulated.batch("phone", 4, {"a": 0.0}, 9))
     assert verdict.judge(fleet, AB)[0].baseline_p50_ms is None
-    assert verdict.judge(fleet, verdict.Question("a", "b", model="net"))[0].baseline_p50_ms == told.baseline_p50_ms
+    assert verdict.judge(fleet, verdict.Question("a", "b", model="net"))[0].baseline_p50_ms == judgment.baseline_p50_ms
     only_first = verdict.Question("a", "b", until="2026-11-01", model="net")
-    assert verdict.judge(fleet, only_first)[0].ratio != told.ratio
+    assert verdict.judge(fleet, only_first)[0].ratio != judgment.ratio
 
 
 def test_a_version_that_nothing_ran_is_an_error(tmp_path):

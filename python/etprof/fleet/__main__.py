@@ -19,15 +19,15 @@ _DIGEST = re.compile("[0-9a-f]{32}")
 _CLIENTS = {"adlfs", "aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
 
 
-def _say(text: str) -> None:
+def _print_status(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _counted(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
+def _counted(count: int, singular: str, plural: str = "") -> str:
+    return f"{count} {singular if count == 1 else plural or singular + 's'}"
 
 
-def _require_one(paths: Sequence[str], open_run: Callable[[str], object]) -> None:
+def _require_readable_path(paths: Sequence[str], open_run: Callable[[str], object]) -> None:
     """Raise FleetError of the last path if no path can be opened, so that wrong paths alone do not create a fleet."""
     for path in paths[:-1]:
         with contextlib.suppress(FleetError):
@@ -36,98 +36,98 @@ def _require_one(paths: Sequence[str], open_run: Callable[[str], object]) -> Non
     open_run(paths[-1])
 
 
-def _add(chosen: Namespace) -> int:
+def _add(args: Namespace) -> int:
     from etprof.fleet import ingest, store
 
-    _require_one(chosen.runs, ingest.open_run)
-    labels = ingest.Labels(chosen.device, chosen.device_class, chosen.version, chosen.model, chosen.day)
-    done = ingest.add(store.Fleet(chosen.uri, create=True), chosen.runs, labels, chosen.events)
-    known = f"; {_counted(done.known, 'run was', 'runs were')} there already" if done.known else ""
-    _say(
-        f"{_counted(done.runs, 'run')} added: {_counted(done.launches, 'launch', 'launches')}, "
-        f"{_counted(done.operators, 'operator row')}{known}"
+    _require_readable_path(args.runs, ingest.open_run)
+    labels = ingest.Labels(args.device, args.device_class, args.version, args.model, args.day)
+    added = ingest.add(store.Fleet(args.uri, create=True), args.runs, labels, args.events)
+    known = f"; {_counted(added.known, 'run was', 'runs were')} there already" if added.known else ""
+    _print_status(
+        f"{_counted(added.runs, 'run')} added: {_counted(added.launches, 'launch', 'launches')}, "
+        f"{_counted(added.operators, 'operator row')}{known}"
     )
-    for error in done.refused[:-1]:
-        _say(f"left out: {error}")
-    if done.refused:
-        raise done.refused[-1]
+    for error in added.refused[:-1]:
+        _print_status(f"left out: {error}")
+    if added.refused:
+        raise added.refused[-1]
     return EXIT_DONE
 
 
-def _remove(chosen: Namespace) -> int:
+def _remove(args: Namespace) -> int:
     from etprof.fleet import ingest, store
 
     digests: dict[str, set[str]] = {
-        run: {run} if _DIGEST.fullmatch(run) else ingest.open_run(run).digests for run in chosen.runs
+        run: {run} if _DIGEST.fullmatch(run) else ingest.open_run(run).digests for run in args.runs
     }
-    found = store.Fleet(chosen.uri).remove(set().union(*digests.values()))
+    found = store.Fleet(args.uri).remove(set().union(*digests.values()))
     if found:
-        _say(f"{_counted(len(found), 'run')} removed")
-    if missing := [run for run, known_as in digests.items() if not known_as & found]:
+        _print_status(f"{_counted(len(found), 'run')} removed")
+    if missing := [run for run, run_digests in digests.items() if not run_digests & found]:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
         raise FleetError(f"`{missing[0]}`{more} is not in the fleet", "`etprof fleet query` of a file with `FROM runs`")
     return EXIT_DONE
 
 
-def _compact(chosen: Namespace) -> int:
+def _compact(args: Namespace) -> int:
     from etprof.fleet import store
 
-    done = store.Fleet(chosen.uri).compact(chosen.least_files, chosen.grace * 3600)
-    _say(
-        f"{_counted(done.before, 'batch', 'batches')} became {done.after}; {_counted(done.removed_files, 'file')} removed"
+    compacted = store.Fleet(args.uri).compact(args.least_files, args.grace * 3600)
+    _print_status(
+        f"{_counted(compacted.before, 'batch', 'batches')} became {compacted.after}; {_counted(compacted.removed_files, 'file')} removed"
     )
     return EXIT_DONE
 
 
-def _files(chosen: Namespace) -> int:
+def _files(args: Namespace) -> int:
     from etprof.fleet import store
 
-    fleet = store.Fleet(chosen.uri)
-    named = {
+    fleet = store.Fleet(args.uri)
+    paths_by_table = {
         table: files if fleet.local else [fleet.fs.unstrip_protocol(file) for file in files]
         for table, files in fleet.files().items()
     }
-    print(json.dumps(named, indent=2))
+    print(json.dumps(paths_by_table, indent=2))
     return EXIT_DONE
 
 
-def _query(chosen: Namespace) -> int:
+def _query(args: Namespace) -> int:
     from etprof.fleet import query, store
 
-    if not chosen.query:
-        query.show(["query", "answers"], query.names().items(), chosen.format, sys.stdout)
+    if not args.query:
+        query.show(["query", "answers"], query.names().items(), args.format, sys.stdout)
         return EXIT_DONE
-    sql = query.text_of(chosen.query)
-    answer = query.ask(store.Fleet(chosen.uri), sql, dict(chosen.variables))
-    query.show(answer.columns, answer.rows, chosen.format, sys.stdout)
+    sql = query.text_of(args.query)
+    answer = query.ask(store.Fleet(args.uri), sql, dict(args.variables))
+    query.show(answer.columns, answer.rows, args.format, sys.stdout)
     return EXIT_DONE
 
 
-def _verdict(chosen: Namespace) -> int:
+def _verdict(args: Namespace) -> int:
     from etprof.fleet import query, store, verdict
 
-    judged = verdict.judge(store.Fleet(chosen.uri), verdict.Question.of(chosen))
+    judged = verdict.judge(store.Fleet(args.uri), verdict.Question.of(args))
     columns, rows = verdict.table(judged)
-    query.show(columns, rows, chosen.format, sys.stdout)
+    query.show(columns, rows, args.format, sys.stdout)
     for line in verdict.notes(judged):
-        _say(line)
-    return EXIT_CHECK_FAILED if chosen.fail_if_slower and verdict.slower(judged) else EXIT_DONE
+        _print_status(line)
+    return EXIT_CHECK_FAILED if args.fail_if_slower and verdict.slower(judged) else EXIT_DONE
 
 
-def _traces(chosen: Namespace) -> int:
+def _traces(args: Namespace) -> int:
     from etprof.fleet import query, store, traces
 
-    fleet = store.Fleet(chosen.uri)
-    written = traces.write(fleet, query.text_of(chosen.query), chosen.folder, chosen.most)
-    for file in written:
+    fleet = store.Fleet(args.uri)
+    files = traces.write(fleet, query.text_of(args.query), args.folder, args.most)
+    for file in files:
         print(file)
     return EXIT_DONE
 
 
-def _tables(chosen: Namespace) -> int:
+def _tables(args: Namespace) -> int:
     from etprof.fleet import schema
 
-    del chosen
+    del args
     sys.stdout.write(schema.page())
     return EXIT_DONE
 
@@ -156,13 +156,13 @@ def _import_failed(error: ImportError) -> tuple[str, str]:
 
 def main(arguments: list[str]) -> int:
     """Run the command and return the exit code."""
-    chosen = options.parse(arguments)
-    return errors.exit_code_of(lambda: _do(chosen))
+    args = options.parse(arguments)
+    return errors.exit_code_of(lambda: _do(args))
 
 
-def _do(chosen: Namespace) -> int:
+def _do(args: Namespace) -> int:
     try:
-        return _ACTIONS[chosen.action](chosen)
+        return _ACTIONS[args.action](args)
     except FleetError as error:
         errors.report(str(error), error.what_to_do, sys.stderr)
         return error.exit_code

@@ -22,7 +22,7 @@ from etprof.fleet.problem import FleetError
 from etprof.fleet.store import Batch, Fleet, Partition, concatenate
 
 _MAX_MODEL_BYTES = 240  # bytes, because the model is part of a folder's name
-_BATCH_ROWS = 4_000_000  # the most operator rows in memory
+_MAX_BATCH_ROWS = 4_000_000  # operator rows that are in memory at once
 
 
 @dataclass(frozen=True)
@@ -54,28 +54,28 @@ class Run:
     @property
     def is_etdump(self) -> bool:
         """Whether the run is a single ETDump."""
-        return self.manifest["status"] == _ETDUMP
+        return self.manifest["status"] == _ETDUMP_STATUS
 
     @property
-    def how_to_look(self) -> str:
+    def hint(self) -> str:
         """The hint with the command that explains what is wrong with the run."""
         return f"see `etprof {'analyze' if self.is_etdump else 'validate'} {self.path}`"
 
 
 # Only the traced runs of an ETDump's launch are known.
-_ETDUMP = "etdump"
-_ETDUMPS_MANIFEST: dict = {
-    "status": _ETDUMP,
+_ETDUMP_STATUS = "etdump"
+_ETDUMP_MANIFEST: dict = {
+    "status": _ETDUMP_STATUS,
     "generated_at": None,
     "device": {},
     "platform": None,
     "etprof_version": None,
     "results": [],
 }
-_ETDUMPS_LAUNCH = {"index": 0, "status": "complete", "load_ns": None, "first_run_ns": None, "peak_rss_bytes": None}
-_ETDUMPS_RESULT: dict = {
+_ETDUMP_LAUNCH = {"index": 0, "status": "complete", "load_ns": None, "first_run_ns": None, "peak_rss_bytes": None}
+_ETDUMP_RESULT: dict = {
     "mode": "timing",
-    "launches": [_ETDUMPS_LAUNCH],
+    "launches": [_ETDUMP_LAUNCH],
     **dict.fromkeys(("emulated", "executorch_version", "model_sha256", "configuration_sha256", "threads", "isa")),
     "backends": None,
 }
@@ -112,12 +112,12 @@ def open_run(path: str | os.PathLike[str], labels: Labels | None = None) -> Run:
 def _open_etdump(path: Path, labels: Labels) -> Run:
     partition = labels.day or schema.NO_DAY, labels.model or "unknown"
     try:
-        run = Run(path, artifacts.sha256_of(path)[:32], _ETDUMPS_MANIFEST, partition)
+        run = Run(path, artifacts.sha256_of(path)[:32], _ETDUMP_MANIFEST, partition)
         with path.open("rb") as file:
-            begin = file.read(12)
+            header = file.read(12)
     except OSError as error:
         raise FleetError(f"`{path}` cannot be read: {error.strerror}", "check your access to it") from error
-    if b"ED00" not in (begin[4:8], begin[8:12]):  # the identifier follows an optional size
+    if b"ED00" not in (header[4:8], header[8:12]):  # the identifier follows an optional size
         _trace(run)
     return run
 
@@ -145,8 +145,8 @@ def _open_results(path: Path) -> Run:
         contents = (path / "manifest.json").read_bytes()
         _native.check_manifest(contents)
         manifest = json.loads(contents)
-        status, model, when = manifest["status"], manifest["model_id"], manifest["generated_at"]
-        day = datetime.strptime(when, "%Y-%m-%dT%H:%M:%SZ").date().isoformat()
+        status, model, generated_at = manifest["status"], manifest["model_id"], manifest["generated_at"]
+        day = datetime.strptime(generated_at, "%Y-%m-%dT%H:%M:%SZ").date().isoformat()
         manifest["results"]  # some layouts that can be analyzed have no results
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FleetError(
@@ -158,8 +158,8 @@ def _open_results(path: Path) -> Run:
             f"`{path}` is {status}, and would count twice when it is complete",
             "finish it: `etprof run CONFIG --resume`",
         )
-    older = hashlib.sha256(contents).hexdigest()[:32]
-    return Run(path, _digest_of(contents), manifest, (day, model or "unknown"), older)
+    older_digest = hashlib.sha256(contents).hexdigest()[:32]
+    return Run(path, _digest_of(contents), manifest, (day, model or "unknown"), older_digest)
 
 
 def _digest_of(manifest: bytes) -> str:
@@ -192,42 +192,44 @@ def add(fleet: Fleet, paths: Sequence[str | os.PathLike[str]], labels: Labels | 
         labels: device, class, and version; for ETDumps also model and day
         events: number of traced runs per experiment whose events are kept, spread evenly
     """
-    done = Added()
+    added = Added()
     labels = labels or Labels()
     by_partition: dict[Partition, dict[str, Run]] = {}
     for path in paths:
         try:
             run = open_run(path, labels)
         except FleetError as error:  # noqa: PERF203  opening a file takes longer
-            done.refused.append(error)
+            added.refused.append(error)
         else:
             by_partition.setdefault(run.partition, {})[run.digest] = run
-    there: dict[Partition, list[Batch]] = {}
+    batches: dict[Partition, list[Batch]] = {}
     for batch in fleet.batches():
-        there.setdefault(batch.partition, []).append(batch)
+        batches.setdefault(batch.partition, []).append(batch)
     for partition, runs in sorted(by_partition.items()):
-        stored = fleet.known_runs(there.get(partition, ()))
+        stored = fleet.known_runs(batches.get(partition, ()))
         known = {digest for digest, run in runs.items() if run.digests & stored}
-        done.known += len(known)
-        new = [run for digest, run in runs.items() if digest not in known]
-        # Labels give an ETDump its day and model, so both may differ from the last addition. A results directory has its own.
-        elsewhere = (
-            {digest: other for other in there if other != partition for digest in fleet.known_runs(there[other])}
-            if any(run.is_etdump for run in new)
+        added.known += len(known)
+        new_runs = [run for digest, run in runs.items() if digest not in known]
+        # An ETDump gets its day and model from labels, which may differ from an earlier addition's. Other runs have their own.
+        other_partitions = (
+            {digest: other for other in batches if other != partition for digest in fleet.known_runs(batches[other])}
+            if any(run.is_etdump for run in new_runs)
             else {}
         )
-        done.refused.extend(_labeled_otherwise(run, elsewhere[run.digest]) for run in new if run.digest in elsewhere)
-        new = [run for run in new if run.digest not in elsewhere]
-        for rows in _batches(new, labels, events, done.refused):
+        added.refused.extend(
+            _other_labels_error(run, other_partitions[run.digest]) for run in new_runs if run.digest in other_partitions
+        )
+        new_runs = [run for run in new_runs if run.digest not in other_partitions]
+        for rows in _batches(new_runs, labels, events, added.refused):
             tables = rows.tables()
             fleet.write(partition, tables)
-            done.runs += len(rows.runs)
-            done.launches += tables["launches"].num_rows
-            done.operators += tables["operators"].num_rows
-    return done
+            added.runs += len(rows.runs)
+            added.launches += tables["launches"].num_rows
+            added.operators += tables["operators"].num_rows
+    return added
 
 
-def _labeled_otherwise(run: Run, partition: Partition) -> FleetError:
+def _other_labels_error(run: Run, partition: Partition) -> FleetError:
     day, model = partition
     return FleetError(
         f"`{run.path}` is in the fleet already, as model `{model}` of {'no day' if day == schema.NO_DAY else day}",
@@ -237,19 +239,19 @@ def _labeled_otherwise(run: Run, partition: Partition) -> FleetError:
 
 def _batches(runs: list[Run], labels: Labels, events: int, refused: list[FleetError]) -> Iterator[Rows]:
     """Yield batches of rows that fit into memory. Threads read files in parallel, because the C++ reader needs no lock."""
-    runs = sorted(runs, key=lambda run: (*_named(run, labels)[1:], run.digest))
+    runs = sorted(runs, key=lambda run: (*_device_and_version(run, labels)[1:], run.digest))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         rows = Rows()
         for start in range(0, len(runs), 64):
-            some = runs[start : start + 64]
-            for run, experiments in zip(some, pool.map(_read, some), strict=True):
+            chunk = runs[start : start + 64]
+            for run, experiments in zip(chunk, pool.map(_read, chunk), strict=True):
                 try:
                     if isinstance(experiments, FleetError):
                         raise experiments
                     rows.add(run, experiments, labels, events)
                 except FleetError as error:
                     refused.append(error)
-                if rows.operators >= _BATCH_ROWS:
+                if rows.operators >= _MAX_BATCH_ROWS:
                     yield rows
                     rows = Rows()
         if rows.runs:
@@ -257,7 +259,7 @@ def _batches(runs: list[Run], labels: Labels, events: int, refused: list[FleetEr
 
 
 def _read(run: Run) -> list[tuple[dict, dict]] | FleetError:
-    """Yield each experiment's entry of the manifest and its runs."""
+    """Return each experiment's result in the manifest, with its latencies and Profile."""
     from etprof import _native
 
     try:
@@ -268,27 +270,27 @@ def _read(run: Run) -> list[tuple[dict, dict]] | FleetError:
         return error
     except ValueError as error:
         reason = (str(error).splitlines() or ["it is damaged"])[0]
-        named = reason if str(run.path) in reason else f"`{run.path}` cannot be added: {reason}"
-        return FleetError(named, run.how_to_look)
+        message = reason if str(run.path) in reason else f"`{run.path}` cannot be added: {reason}"
+        return FleetError(message, run.hint)
 
 
 def _read_etdump(run: Run) -> list[tuple[dict, dict]]:
-    """Yield one experiment per method, named by the prefix of the operators' keys, because an ETDump has no name for it."""
+    """Return one experiment per method, named by the prefix of its operators' keys, because an ETDump does not name it."""
     profiles = _trace(run).profiles()
     if not any(profile.run_phase for profile in profiles):
-        raise FleetError(f"`{run.path}` has no complete run", run.how_to_look)
+        raise FleetError(f"`{run.path}` has no complete run", run.hint)
     names = [f"method {i + 1}" for i in range(len(profiles))] if len(profiles) > 1 else ["forward"]
-    nothing = np.zeros(0, dtype=np.int64)
+    no_runs = np.zeros(0, dtype=np.int64)
     return [
         (
-            {**_ETDUMPS_RESULT, "experiment": name, "label": name, "etdump": run.path.name},
-            {"launch": nothing, "latency_ns": nothing, "profile": profile},
+            {**_ETDUMP_RESULT, "experiment": name, "label": name, "etdump": run.path.name},
+            {"launch": no_runs, "latency_ns": no_runs, "profile": profile},
         )
         for name, profile in zip(names, profiles, strict=True)
     ]
 
 
-def _named(run: Run, labels: Labels) -> tuple[str | None, str, str]:
+def _device_and_version(run: Run, labels: Labels) -> tuple[str | None, str, str]:
     """Return the run's device, device class, and version."""
     device = run.manifest.get("device") or {}
     versions = {result.get("executorch_version") for result in run.manifest["results"]} - {None}
@@ -320,12 +322,12 @@ class Rows:
         try:
             parts = [
                 (table, schema.rows_table(schema.BY_NAME[table], rows))
-                for result, read in experiments
+                for result, data in experiments
                 if result["mode"] == "timing"
-                for table, rows in _experiment_rows(run, result, read, _named(run, labels), events).items()
+                for table, rows in _experiment_rows(run, result, data, _device_and_version(run, labels), events).items()
             ]
         except (KeyError, TypeError, ValueError) as error:
-            raise FleetError(f"`{run.path}` cannot be added: {_reason(error)}", run.how_to_look) from error
+            raise FleetError(f"`{run.path}` cannot be added: {_reason(error)}", run.hint) from error
         self.runs.add(run.digest)
         for name, table in parts:
             self._tables[name].append(table)
@@ -333,23 +335,23 @@ class Rows:
 
 
 def _experiment_rows(
-    run: Run, result: dict, read: dict, named: tuple[str | None, str, str], events: int
+    run: Run, result: dict, data: dict, device_and_version: tuple[str | None, str, str], events: int
 ) -> dict[str, list[dict]]:
     """Return the rows of each table."""
     common = {"run": run.digest, "experiment": result["experiment"], "emulated": result["emulated"]}
-    common |= dict(zip(("device", "device_class", "version"), named, strict=True))
+    common |= dict(zip(("device", "device_class", "version"), device_and_version, strict=True))
     launches = [launch for launch in result["launches"] if launch["status"] != "failed"]
     rows: dict[str, list[dict]] = {"runs": [_run_row(run, result, len(launches))], "launches": [], "operators": []}
-    traces = traced_rows(read["profile"], [launch["index"] for launch in launches], run.is_etdump)
+    traces = traced_rows(data["profile"], [launch["index"] for launch in launches], run.is_etdump)
     for launch, (traced, operators) in zip(launches, traces, strict=True):
         row = {key: launch[key] for key in ("load_ns", "first_run_ns", "peak_rss_bytes")}
         row |= {"launch": launch["index"], "configuration": _configuration(result)}
-        latencies = read["latency_ns"][read["launch"] == launch["index"]]
+        latencies = data["latency_ns"][data["launch"] == launch["index"]]
         rows["launches"].append(row | latency_columns(latencies) | traced)
         rows["operators"] += [operator | {"launch": launch["index"]} for operator in operators]
-    if events and result["etdump"] and read["profile"] is not None:
+    if events and result["etdump"] and data["profile"] is not None:
         file = run.path if run.is_etdump else run.path / result["etdump"]
-        rows["events"] = list(_sample_events(file, read["profile"], events))
+        rows["events"] = list(_sample_events(file, data["profile"], events))
     return {table: [common | row for row in rows_of_table] for table, rows_of_table in rows.items()}
 
 
@@ -363,9 +365,10 @@ _RESULT_KEYS = ("label", "executorch_version", "model_sha256", "configuration_sh
 
 def _run_row(run: Run, result: dict, launches: int) -> dict:
     device = run.manifest.get("device") or {}
-    when = run.manifest["generated_at"]
+    generated_at = run.manifest["generated_at"]
     return {key: result[key] for key in _RESULT_KEYS} | {
-        "measured_at": when and datetime.strptime(when, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc),
+        "measured_at": generated_at
+        and datetime.strptime(generated_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc),
         "platform": run.manifest["platform"],
         "os": device.get("os") or None,
         "etprof_version": run.manifest["etprof_version"],
@@ -408,16 +411,16 @@ def traced_rows(profile: Any, launches: Iterable[int], is_etdump: bool = False) 
     steady_is_disturbed = None if is_etdump else False
     other_phases = ("first", "warmup") if is_etdump else ("disturbed",)
     if profile is None:
-        none = {"traced_runs": 0, "traced_ns": 0, "disturbed": steady_is_disturbed}
-        yield from ((none, []) for _ in launches)
+        no_trace = {"traced_runs": 0, "traced_ns": 0, "disturbed": steady_is_disturbed}
+        yield from ((no_trace, []) for _ in launches)
         return
     operators, self_ns, phase = profile.operators, profile.self_ns, np.array(profile.run_phase, dtype=str)
     launch_of_run, total, clipped = profile.run_launch, profile.run_total_ns, profile.run_clipped_ns
     for launch in launches:
         runs = np.flatnonzero((launch_of_run == launch) & (phase == "steady"))
-        others = np.flatnonzero((launch_of_run == launch) & np.isin(phase, other_phases))
-        disturbed = not runs.size and others.size > 0
-        runs = others if disturbed else runs
+        other_runs = np.flatnonzero((launch_of_run == launch) & np.isin(phase, other_phases))
+        disturbed = not runs.size and other_runs.size > 0
+        runs = other_runs if disturbed else runs
         times = self_ns[:, runs]
         sums = np.where(times >= 0, times, 0).sum(axis=1).tolist()
         rows = [
@@ -437,8 +440,8 @@ def traced_rows(profile: Any, launches: Iterable[int], is_etdump: bool = False) 
         )
 
 
-def _sample_events(etdump: Path, profile: Any, wanted: int) -> Iterator[dict]:
-    """Return the events of some traced runs of an ETDump, spread evenly over the steady runs, or over all if none is steady."""
+def _sample_events(etdump: Path, profile: Any, max_runs: int) -> Iterator[dict]:
+    """Yield the events of some traced runs of an ETDump, spread evenly over the steady runs, or over all if none is steady."""
     from etprof import _native
     from etprof.etdump import Etdump
 
@@ -446,13 +449,13 @@ def _sample_events(etdump: Path, profile: Any, wanted: int) -> Iterator[dict]:
     phase = np.array(profile.run_phase)
     runs = np.flatnonzero(phase == "steady")
     runs = runs if runs.size else np.arange(phase.size)
-    is_run = np.array([name == "Method::execute" for name in dump.names], dtype=bool)[dump.name]
-    wholes = np.flatnonzero(is_run)  # one event per complete run, in the file's order
-    if wholes.size != phase.size:
+    is_execution = np.array([name == "Method::execute" for name in dump.names], dtype=bool)[dump.name]
+    executions = np.flatnonzero(is_execution)  # one event per complete run, in the file's order
+    if executions.size != phase.size:
         return  # incomplete runs make it uncertain to which run an event belongs
     first, count = dump._trace.block_first_event, dump._trace.block_event_count
-    for run in runs[np.unique(np.linspace(0, runs.size - 1, min(wanted, runs.size)).round().astype(int))]:
-        block = int(dump.block[wholes[run]])
+    for run in runs[np.unique(np.linspace(0, runs.size - 1, min(max_runs, runs.size)).round().astype(int))]:
+        block = int(dump.block[executions[run]])
         for event in range(int(first[block]), int(first[block] + count[block])):
             yield {
                 "launch": int(profile.run_launch[run]),
@@ -460,6 +463,6 @@ def _sample_events(etdump: Path, profile: Any, wanted: int) -> Iterator[dict]:
                 "name": dump.names[dump.name[event]],
                 "delegated": bool(dump.delegated[event]),
                 "instruction": int(dump.instruction[event]),
-                "start_ns": int(dump.start_ns[event] - dump.start_ns[wholes[run]]),
+                "start_ns": int(dump.start_ns[event] - dump.start_ns[executions[run]]),
                 "duration_ns": int(dump.end_ns[event] - dump.start_ns[event]),
             }

@@ -32,7 +32,7 @@ def ingest(
         ray.exceptions.RayError: a task failed; runs that other tasks added remain, and can be added again
     """
     store.Fleet(uri, create=True)
-    tasks = [{"paths": some} for some in jobs.chunks(paths, runs_per_task)]
+    tasks = [{"paths": chunk} for chunk in jobs.chunks(paths, runs_per_task)]
     if not tasks:
         return Added()
     dataset = ray.data.from_items(tasks, override_num_blocks=len(tasks))

@@ -34,5 +34,5 @@ def ingest(
     tasks = jobs.chunks(paths, runs_per_task)
     if not tasks:
         return Added()
-    of_tasks = session.sparkContext.parallelize(tasks, len(tasks))
-    return jobs.total(of_tasks.map(lambda some: add(some, uri, labels, events)).collect())
+    distributed = session.sparkContext.parallelize(tasks, len(tasks))
+    return jobs.total(distributed.map(lambda chunk: add(chunk, uri, labels, events)).collect())

@@ -23,15 +23,15 @@ def chunks(paths: Paths, runs_per_task: int) -> list[list[str]]:
 
 def add(paths: list[str], uri: str, labels: ingest.Labels | None, events: int) -> dict:
     """Run one task. Its machine needs etprof and access to the paths and the fleet."""
-    done = ingest.add(store.Fleet(uri), paths, labels, events)
-    return vars(done) | {"refused": [[str(error), error.what_to_do] for error in done.refused]}
+    added = ingest.add(store.Fleet(uri), paths, labels, events)
+    return vars(added) | {"refused": [[str(error), error.what_to_do] for error in added.refused]}
 
 
 def total(tasks: Iterable[dict]) -> ingest.Added:
     """Add up the results of all tasks. A retried task counts runs that its first try added as known."""
-    whole = ingest.Added()
-    for task in tasks:
+    sums = ingest.Added()
+    for result in tasks:
         for key in ("runs", "known", "launches", "operators"):
-            setattr(whole, key, getattr(whole, key) + task[key])
-        whole.refused += [FleetError(*words) for words in task["refused"]]
-    return whole
+            setattr(sums, key, getattr(sums, key) + result[key])
+        sums.refused += [FleetError(*problem_and_hint) for problem_and_hint in result["refused"]]
+    return sums

@@ -52,8 +52,8 @@ def text_of(name: str) -> str:
             artifacts.require_regular_file(Path(name))
             return Path(name).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else error
-            raise FleetError(f"`{name}` cannot be read: {why}", "give a file of SQL") from error
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise FleetError(f"`{name}` cannot be read: {reason}", "give a file of SQL") from error
     raise FleetError(f"there is no query `{name}`", f"give a .sql file, or one of {', '.join(shipped)}", 2)
 
 
@@ -163,7 +163,7 @@ def _first_line(error: BaseException) -> str:
 def show(columns: list[str], rows: Iterable[tuple], form: str, out: TextIO) -> None:
     """Write rows as a table for people, CSV, or JSON (a list of objects)."""
     if form == "json":
-        objects = [{name: _plain(value) for name, value in zip(columns, row, strict=True)} for row in rows]
+        objects = [{name: _json_value(value) for name, value in zip(columns, row, strict=True)} for row in rows]
         json.dump(objects, out, indent=2, ensure_ascii=False)
         out.write("\n")
     elif form == "csv":
@@ -174,19 +174,19 @@ def show(columns: list[str], rows: Iterable[tuple], form: str, out: TextIO) -> N
         _show_table(columns, rows, out)
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, datetime.date | datetime.datetime):
         return value.isoformat()
     if isinstance(value, decimal.Decimal):  # DuckDB returns sums of integers as decimals
         return int(value) if value == int(value) else float(value)
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_json_value(item) for item in value]
     return value if isinstance(value, bool | int | float | str | None) else str(value)
 
 
 def _csv_cell(value: Any) -> Any:
     """Return a CSV cell. As in etprof's other CSV, a text that a spreadsheet would compute starts with an apostrophe."""
-    value = _plain(value)
+    value = _json_value(value)
     if isinstance(value, str) and re.match(r"[=@]|[+-].*[(|!=]", value):
         return "'" + value
     return value
@@ -210,4 +210,4 @@ def _cell(value: Any) -> str:
         return "—"
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
-    return printable(str(_plain(value)), one_line=True)
+    return printable(str(_json_value(value)), one_line=True)

@@ -33,7 +33,7 @@ from etprof import artifacts, errors
 from etprof.fleet import schema
 from etprof.fleet.problem import FleetError
 
-_MARK = "etprof_fleet.json"
+_MARKER = "etprof_fleet.json"
 _REPLACES = "replaces"
 # The key in a file's metadata of the file's SHA-256, which is computed with zeros in place of the digest.
 _DIGEST = b"etprof_sha256"
@@ -76,7 +76,7 @@ class Fleet:
         self._verified: dict[str, tuple[int, int]] = {}  # size and time of each intact file, by path
         self.local = isinstance(self.fs, fsspec.implementations.local.LocalFileSystem)
         try:
-            self._check_mark(create)
+            self._check_marker(create)
         except (FleetError, OSError):
             raise
         except Exception as error:  # clients of object stores raise their own errors
@@ -86,19 +86,19 @@ class Fleet:
                 4,
             ) from error
 
-    def _check_mark(self, create: bool) -> None:
-        mark = self._path(_MARK)
+    def _check_marker(self, create: bool) -> None:
+        marker = self._path(_MARKER)
         try:
-            version = json.loads(self.fs.cat_file(mark))["schema_version"]
+            version = json.loads(self.fs.cat_file(marker))["schema_version"]
         except FileNotFoundError:
             if not create:
                 raise FleetError(
-                    f"`{self.uri}` is not a fleet: it has no {_MARK}", "create one: `etprof fleet add RUN --to URI`"
+                    f"`{self.uri}` is not a fleet: it has no {_MARKER}", "create one: `etprof fleet add RUN --to URI`"
                 ) from None
             if self.fs.exists(self.root) and self.fs.ls(self.root):
                 raise FleetError(f"`{self.uri}` is neither empty nor a fleet", "give a new folder") from None
             try:
-                self._write(mark, json.dumps({"schema_version": schema.VERSION}).encode())
+                self._write(marker, json.dumps({"schema_version": schema.VERSION}).encode())
             except FileNotFoundError as error:
                 raise FleetError(
                     f"`{self.uri}` cannot be made: {error}", "make the folder or bucket that it is in first"
@@ -106,7 +106,7 @@ class Fleet:
             return
         except (ValueError, KeyError, TypeError) as error:
             raise FleetError(
-                f"`{mark}` is damaged: {error}", f'write {{"schema_version": {schema.VERSION}}} into it'
+                f"`{marker}` is damaged: {error}", f'write {{"schema_version": {schema.VERSION}}} into it'
             ) from error
         if version != schema.VERSION:
             raise FleetError(
@@ -140,7 +140,7 @@ class Fleet:
         with contextlib.suppress(FileNotFoundError):  # another compaction has already removed the file
             self.fs.rm_file(path)
 
-    def _stored(self, table: str, suffix: str = ".parquet") -> dict[Batch, dict]:
+    def _files_by_batch(self, table: str, suffix: str = ".parquet") -> dict[Batch, dict]:
         """Return the file system's information about a table's files by batch, including batches without a commit."""
         folder = self._path(table)
         try:
@@ -163,15 +163,15 @@ class Fleet:
         A compaction in another process removes what it replaces before it removes the list. So the lists of before and
         after hold all that matters: whoever is given a batch that is replaced in between finds no file to read.
         """
-        lists = self._lists()
-        committed = self._stored(schema.RUNS.name)
-        lists |= self._lists()
-        replaced = {old for new, olds in lists.items() if new in committed for old in olds}
+        lists = self._replacement_lists()
+        committed = self._files_by_batch(schema.RUNS.name)
+        lists |= self._replacement_lists()
+        replaced = {old for new, old_batches in lists.items() if new in committed for old in old_batches}
         return [batch for batch in committed if batch not in replaced]
 
-    def _lists(self) -> dict[Batch, list[Batch]]:
+    def _replacement_lists(self) -> dict[Batch, list[Batch]]:
         """Return the replaced batches of each unfinished compaction, by the compaction's new batch."""
-        return {new: self._replaced_by(new) for new in self._stored(_REPLACES, ".json")}
+        return {new: self._replaced_by(new) for new in self._files_by_batch(_REPLACES, ".json")}
 
     def _replaced_by(self, batch: Batch) -> list[Batch]:
         """Return the batches in a list. A batch's name depends on its list, so a list that names itself is not etprof's.
@@ -202,19 +202,19 @@ class Fleet:
         missing = ""
         for _ in range(3):  # a compaction may remove files after they are listed
             batches = self.batches()
-            stored = {table.name: self._stored(table.name) for table in schema.TABLES}
+            stored = {table.name: self._files_by_batch(table.name) for table in schema.TABLES}
             missing = next((self._missing(batch, stored) for batch in batches if self._missing(batch, stored)), "")
             if not missing:
                 break
         else:
             raise FleetError(f"`{missing}` is missing", _ADD_AGAIN)
-        self._remember(details for files in stored.values() for details in files.values())
+        self._cache_listing(details for files in stored.values() for details in files.values())
         return {name: [self.path(name, batch) for batch in batches if batch in files] for name, files in stored.items()}
 
     def _missing(self, batch: Batch, stored: Mapping[str, Mapping[Batch, dict]]) -> str:
         """Return the path of a table that a committed batch lacks, or "". Events are optional."""
-        lacks = (t.name for t in schema.TABLES if t is not schema.EVENTS and batch not in stored[t.name])
-        return next((self.path(name, batch) for name in lacks), "")
+        missing_tables = (t.name for t in schema.TABLES if t is not schema.EVENTS and batch not in stored[t.name])
+        return next((self.path(name, batch) for name in missing_tables), "")
 
     def verify(self, files: Iterable[str]) -> None:
         """Compare local files with the SHA-256 in them. Object stores have their own checksums.
@@ -224,11 +224,11 @@ class Fleet:
         """
         if not self.local:
             return
-        wanted = {path: Path(path).stat() for path in files}
-        new = [path for path, now in wanted.items() if self._verified.get(path) != (now.st_size, now.st_mtime_ns)]
+        stats = {path: Path(path).stat() for path in files}
+        changed = [path for path, stat in stats.items() if self._verified.get(path) != (stat.st_size, stat.st_mtime_ns)]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            for path, _ in zip(new, pool.map(lambda path: len(self._read_verified(path)), new), strict=True):
-                self._verified[path] = (wanted[path].st_size, wanted[path].st_mtime_ns)
+            for path, _ in zip(changed, pool.map(lambda path: len(self._read_verified(path)), changed), strict=True):
+                self._verified[path] = (stats[path].st_size, stats[path].st_mtime_ns)
 
     def _read_verified(self, path: str) -> bytes:
         """Read a Parquet file and verify its digest."""
@@ -240,7 +240,7 @@ class Fleet:
             raise _damaged(path, "its SHA-256 is another")
         return contents
 
-    def _remember(self, found: Iterable[dict]) -> None:
+    def _cache_listing(self, found: Iterable[dict]) -> None:
         """Put listed files into the client's cache. Otherwise an engine sends several requests per file for its size."""
         folders = defaultdict(list)
         for details in found:
@@ -294,11 +294,11 @@ class Fleet:
                 self._write(self.path(table.name, batch), parquet(table, contents))
         return batch
 
-    def compact(self, least_files: int = 2, grace_s: float = 24 * 3600) -> Compacted:
+    def compact(self, min_files: int = 2, grace_s: float = 24 * 3600) -> Compacted:
         """Merge the batches of each partition, and remove files that killed processes have left.
 
         Args:
-            least_files: partitions with fewer files stay as they are
+            min_files: partitions with fewer files stay as they are
             grace_s: age at which files without a committed batch are removed; younger files may still be in use by a writer
         """
         removed = self._remove_replaced() + self._remove_strays(grace_s)
@@ -307,35 +307,35 @@ class Fleet:
             partitions[batch.partition].append(batch)
         before = sum(map(len, partitions.values()))
         after = before
-        stored = {table.name: self._stored(table.name) for table in schema.TABLES}
+        stored = {table.name: self._files_by_batch(table.name) for table in schema.TABLES}
         runs = {batch: self.known_runs([batch]) for batches in partitions.values() for batch in batches}
-        twice = _duplicate_runs(runs)
+        duplicates = _duplicate_runs(runs)
         for partition, batches in sorted(partitions.items()):
-            some_in_one = []
-            if len(batches) >= least_files:
-                some_in_one = [some for some in _group_by_size(batches, stored[schema.OPERATORS.name]) if len(some) > 1]
-            merged = {batch for some in some_in_one for batch in some}
-            drop = twice[partition]
+            groups = []
+            if len(batches) >= min_files:
+                groups = [group for group in _group_by_size(batches, stored[schema.OPERATORS.name]) if len(group) > 1]
+            merged = {batch for group in groups for batch in group}
+            drop = duplicates[partition]
             changed = [[batch] for batch in batches if batch not in merged and drop & runs[batch]]
-            for some in some_in_one + changed:
-                after -= len(some) - self._replace(some, stored, drop)
+            for group in groups + changed:
+                after -= len(group) - self._replace(group, stored, drop)
         removed += self._remove_replaced()
         return Compacted(before, after, removed)
 
     def remove(self, runs: set[str]) -> set[str]:
         """Remove runs from the fleet by their digests. Returns the digests that the fleet had."""
-        stored = {table.name: self._stored(table.name) for table in schema.TABLES}
+        stored = {table.name: self._files_by_batch(table.name) for table in schema.TABLES}
         found: set[str] = set()
         for batch in self.batches():
-            if has := self.known_runs([batch]) & runs:
-                self._replace([batch], stored, has)
-                found |= has
+            if batch_runs := self.known_runs([batch]) & runs:
+                self._replace([batch], stored, batch_runs)
+                found |= batch_runs
         self._remove_replaced()
         return found
 
     def _replace(self, batches: list[Batch], stored: Mapping[str, Mapping[Batch, dict]], drop: set[str]) -> int:
         """Replace batches of one partition by one batch, without some runs. Returns the number of batches left: 1 or 0."""
-        if self.write(batches[0].partition, dict(self._merged(batches, stored, drop)), batches):
+        if self.write(batches[0].partition, dict(self._merge(batches, stored, drop)), batches):
             return 1
         for batch in batches:
             self._remove_batch(batch, stored)
@@ -348,7 +348,7 @@ class Fleet:
             self._remove(self.path(table, batch))
         return len(tables)
 
-    def _merged(
+    def _merge(
         self, batches: list[Batch], stored: Mapping[str, Mapping[Batch, dict]], drop: Iterable[str] = ()
     ) -> Iterator[tuple[str, pa.Table]]:
         """Yield the merged and sorted tables of several batches, without some runs and without duplicate runs."""
@@ -368,37 +368,37 @@ class Fleet:
         order = {key[-1]: rank for rank, key in enumerate(sorted(keys))}
         for table in schema.TABLES:
             parts = []
-            for batch, twice in zip(batches, dropped, strict=True):
+            for batch, duplicates in zip(batches, dropped, strict=True):
                 if missing := self._missing(batch, stored):
                     raise FleetError(f"`{missing}` is missing", _ADD_AGAIN)
                 if batch not in stored[table.name]:
                     continue
                 part = self._read(table, batch)
-                if twice:
-                    part = part.filter(pc.invert(pc.is_in(part["run"], pa.array(sorted(twice)))))
+                if duplicates:
+                    part = part.filter(pc.invert(pc.is_in(part["run"], pa.array(sorted(duplicates)))))
                 parts.append(part)
             if parts:
                 yield table.name, _sort_by_run(concatenate(parts), order)
 
     def _remove_replaced(self) -> int:
         """Finish compactions: remove the `runs` files of replaced batches first, and the list of these batches last."""
-        lists = self._lists()
+        lists = self._replacement_lists()
         # Tables are listed after the lists, so that all replaced batches appear even if the client caches listings.
-        stored = {table.name: self._stored(table.name) for table in schema.TABLES}
+        stored = {table.name: self._files_by_batch(table.name) for table in schema.TABLES}
         removed = 0
-        for new, olds in lists.items():
+        for new, old_batches in lists.items():
             if new not in stored[schema.RUNS.name]:
                 continue
-            removed += sum(self._remove_batch(old, stored) for old in olds)
+            removed += sum(self._remove_batch(old, stored) for old in old_batches)
             self._remove(self._list_path(new))
         return removed
 
     def _remove_strays(self, grace_s: float) -> int:
         """Remove batches without a file in `runs`, which an addition or compaction left when it was killed."""
-        committed = self._stored(schema.RUNS.name)
+        committed = self._files_by_batch(schema.RUNS.name)
         removed = 0
         for name, suffix in [(table.name, ".parquet") for table in schema.TABLES] + [(_REPLACES, ".json")]:
-            for batch, detail in self._stored(name, suffix).items():
+            for batch, detail in self._files_by_batch(name, suffix).items():
                 if batch in committed or _age_s(detail) < grace_s:
                     continue
                 self._remove(self._list_path(batch) if name == _REPLACES else self.path(name, batch))
@@ -416,8 +416,8 @@ class Fleet:
         return [
             path
             for path, detail in found
-            if (half := artifacts.HALF_WRITTEN.fullmatch(posixpath.basename(path)))
-            and half["name"].endswith((".parquet", ".json"))
+            if (match := artifacts.HALF_WRITTEN.fullmatch(posixpath.basename(path)))
+            and match["name"].endswith((".parquet", ".json"))
             and _age_s(detail) >= grace_s
         ]
 
@@ -442,26 +442,26 @@ def _duplicate_runs(runs: Mapping[Batch, set[str]]) -> dict[Partition, set[str]]
     for batch in sorted(runs, key=rank):
         for run in runs[batch]:
             keeps.setdefault(run, batch.partition)
-    twice: dict[Partition, set[str]] = {batch.partition: set() for batch in runs}
-    for batch, has in runs.items():
-        twice[batch.partition] |= {run for run in has if keeps[run] != batch.partition}
-    return twice
+    duplicates: dict[Partition, set[str]] = {batch.partition: set() for batch in runs}
+    for batch, batch_runs in runs.items():
+        duplicates[batch.partition] |= {run for run in batch_runs if keeps[run] != batch.partition}
+    return duplicates
 
 
 def _group_by_size(batches: list[Batch], operators: Mapping[Batch, Mapping[str, Any]]) -> Iterator[list[Batch]]:
     """Group batches to merge, each group not much larger than _MAX_MERGED_BYTES. A batch that is already large stays alone."""
-    some: list[Batch] = []
+    group: list[Batch] = []
     size = 0
     for batch in batches:
-        own = operators.get(batch, {}).get("size") or 0
-        if own >= _MAX_MERGED_BYTES:
+        batch_size = operators.get(batch, {}).get("size") or 0
+        if batch_size >= _MAX_MERGED_BYTES:
             continue
-        some.append(batch)
-        size += own
+        group.append(batch)
+        size += batch_size
         if size >= _MAX_MERGED_BYTES:
-            yield some
-            some, size = [], 0
-    yield some
+            yield group
+            group, size = [], 0
+    yield group
 
 
 def concatenate(parts: list[pa.Table]) -> pa.Table:

@@ -13,7 +13,7 @@ from etprof.fleet.query import ask
 from etprof.fleet.store import Fleet
 
 
-def write(fleet: Fleet, sql: str, folder: str | os.PathLike[str], most: int = 100) -> list[Path]:
+def write(fleet: Fleet, sql: str, folder: str | os.PathLike[str], max_runs: int = 100) -> list[Path]:
     """Write DIGEST.pftrace for each run in the result's column `run`. Existing files are kept.
 
     Raises:
@@ -22,22 +22,22 @@ def write(fleet: Fleet, sql: str, folder: str | os.PathLike[str], most: int = 10
     answer = ask(fleet, sql)
     if "run" not in answer.columns:
         raise FleetError("the query has no column `run`", "select `run` of any of the tables", 2)
-    at = answer.columns.index("run")
-    wanted = list(dict.fromkeys(row[at] for row in answer.rows if row[at]))
-    if len(wanted) > most:
-        raise FleetError(f"the query selects {len(wanted)} runs", f"add LIMIT, or give --most {len(wanted)}", 2)
+    column = answer.columns.index("run")
+    runs = list(dict.fromkeys(row[column] for row in answer.rows if row[column]))
+    if len(runs) > max_runs:
+        raise FleetError(f"the query selects {len(runs)} runs", f"add LIMIT, or give --most {len(runs)}", 2)
     paths = dict(
         ask(
             fleet,
             "SELECT run, any_value(path) FROM runs WHERE run IN (SELECT unnest(getvariable('wanted'))) GROUP BY run",
-            {"wanted": wanted},
+            {"wanted": runs},
         ).rows
     )
-    for run in wanted:
+    for run in runs:
         _check(run, paths.get(run))
     Path(folder).mkdir(parents=True, exist_ok=True)
     files = []
-    for run in wanted:
+    for run in runs:
         file = Path(folder) / f"{run}.pftrace"
         if not file.exists():
             _trace(paths[run], file)
@@ -52,10 +52,14 @@ def _check(run: str, path: str | None) -> None:
         raise FleetError(f"`{path}` holds another run than `{run}` now", "restore it from where it was moved to")
 
 
-def _trace(run: str, file: Path) -> None:
-    command = [programs.program(), "trace", run, "-o", file]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace")  # noqa: S603  our own program
-    if done.returncode != 0:
-        lines = [line.partition(": ")[2] for line in done.stderr.splitlines() if line.startswith(("error: ", "hint: "))]
+def _trace(path: str, file: Path) -> None:
+    command = [programs.program(), "trace", path, "-o", file]
+    result = subprocess.run(command, capture_output=True, text=True, errors="replace")  # noqa: S603  our own program
+    if result.returncode != 0:
+        lines = [
+            line.partition(": ")[2] for line in result.stderr.splitlines() if line.startswith(("error: ", "hint: "))
+        ]
         problem, what_to_do = (*lines, "", "")[:2]
-        raise FleetError(problem or f"`etprof trace {run}` failed", what_to_do or "run it to see why", done.returncode)
+        raise FleetError(
+            problem or f"`etprof trace {path}` failed", what_to_do or "run it to see why", result.returncode
+        )

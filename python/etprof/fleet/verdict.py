@@ -22,7 +22,7 @@ from etprof.fleet.query import ask, text_of
 from etprof.fleet.store import Fleet
 
 FALSE_DISCOVERY = 0.05
-LEAST_DEVICES_TO_PLAN = 3  # fewer devices give no usable estimate of their spread
+MIN_DEVICES_TO_PLAN = 3  # fewer devices give no usable estimate of their spread
 _CONFIDENCE, _POWER = 0.95, 0.8  # of the test for which the number of devices is planned
 _MAX_DEVICES = 1 << 40
 
@@ -113,9 +113,9 @@ def judge(fleet: Fleet, question: Question) -> Records:
         FleetError: the fleet has no launches of one of the versions
     """
     variables = {key: value for key, value in asdict(question).items() if key not in ("margin", "detect")}
-    found = {row[0] for row in ask(fleet, _VERSIONS, variables).rows}
+    versions = {row[0] for row in ask(fleet, _VERSIONS, variables).rows}
     for version in (question.baseline, question.candidate):
-        if version not in found:
+        if version not in versions:
             raise FleetError(
                 f"the fleet has no measured launches of version `{version}`, or none that was asked for",
                 "see `etprof fleet query coverage`; ETDumps have no latencies",
@@ -127,15 +127,15 @@ def judge(fleet: Fleet, question: Question) -> Records:
     is_one_cell = len({(model, configuration) for model, configuration, *_ in rows}) == 1  # others must not be mixed
     percentiles = {(row[2], row[3]): (row[4], row[6]) for row in rows if is_one_cell}
     verdicts = []
-    for (device_class, units, left_out), one in zip(answer.rows, judged, strict=True):
+    for (device_class, units, left_out), judgment in zip(answer.rows, judged, strict=True):
         before = percentiles.get((device_class, question.baseline), (None, None))
         after = percentiles.get((device_class, question.candidate), (None, None))
-        one = one or {"verdict": "inconclusive"}
+        judgment = judgment or {"verdict": "inconclusive"}
         verdicts.append(
             ClassVerdict(
                 device_class,
-                one["verdict"],
-                *(one.get(key) for key in ("ratio", "ratio_low", "ratio_high", "confidence")),
+                judgment["verdict"],
+                *(judgment.get(key) for key in ("ratio", "ratio_low", "ratio_high", "confidence")),
                 len(units),
                 left_out,
                 devices_to_detect(units, question.detect),
@@ -154,7 +154,7 @@ def devices_to_detect(effects: Sequence[float], change: float) -> int | None:
     The least n with (t(97.5%, n - 1) + t(80%, n - 1)) sd / sqrt(n) <= log(1 + change): the usual approximation of the
     power of Student's t. None: too few devices to know their spread.
     """
-    if len(effects) < LEAST_DEVICES_TO_PLAN:
+    if len(effects) < MIN_DEVICES_TO_PLAN:
         return None
     target = math.log1p(change) / statistics.stdev(effects) if statistics.stdev(effects) > 0 else math.inf
 
@@ -168,12 +168,13 @@ def devices_to_detect(effects: Sequence[float], change: float) -> int | None:
 
 def slower(verdicts: Sequence[ClassVerdict]) -> bool:
     """Return whether any class is slower."""
-    return any(one.verdict == "slower" for one in verdicts)
+    return any(verdict.verdict == "slower" for verdict in verdicts)
 
 
 def table(verdicts: Sequence[ClassVerdict]) -> tuple[list[str], list[tuple]]:
     """Return the columns and the rows, the slowest class first. Columns without any value are omitted."""
-    rows = [asdict(one) for one in sorted(verdicts, key=lambda one: (one.ratio is None, one.ratio, one.device_class))]
+    ranked = sorted(verdicts, key=lambda verdict: (verdict.ratio is None, verdict.ratio, verdict.device_class))
+    rows = [asdict(verdict) for verdict in ranked]
     columns = [key for key in ClassVerdict.__dataclass_fields__ if any(row[key] is not None for row in rows)]
     return columns, [tuple(row[key] for key in columns) for row in rows]
 
@@ -181,8 +182,8 @@ def table(verdicts: Sequence[ClassVerdict]) -> tuple[list[str], list[tuple]]:
 def notes(verdicts: Sequence[ClassVerdict]) -> list[str]:
     """Return the notes that explain the table."""
     lines = ["ratio: baseline / candidate, above 1 the candidate is faster; devices are the unit"]
-    if left_out := sum(one.left_out for one in verdicts):
+    if left_out := sum(verdict.left_out for verdict in verdicts):
         lines.append(f"excluded devices, without a name or without clean runs of both versions: {left_out}")
-    if any(one.ratio is None for one in verdicts):
+    if any(verdict.ratio is None for verdict in verdicts):
         lines.append("a class with fewer than two devices has no interval; was `--device` given when runs were added?")
     return lines
