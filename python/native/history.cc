@@ -25,16 +25,16 @@ nb::list AddRuns(const AddToHistoryOptions& options) {
   using Added = HistoryFile::Added;
   nb::list runs;
   for (const AddedToHistory::Run& run : added.runs) {
-    nb::dict one;
-    one["run"] = Text(run.path);
-    one["commit"] = Text(added.commit);
-    one["result"] = run.added == Added::kNew        ? "added"
+    nb::dict entry;
+    entry["run"] = Text(run.path);
+    entry["commit"] = Text(added.commit);
+    entry["result"] = run.added == Added::kNew        ? "added"
                     : run.added == Added::kReplaced ? "replaced"
                                                     : "already there";
     nb::list left_out;
     for (const std::string& clause : run.left_out) left_out.append(Text(clause));
-    one["left_out"] = left_out;
-    runs.append(one);
+    entry["left_out"] = left_out;
+    runs.append(entry);
   }
   return runs;
 }
@@ -86,11 +86,11 @@ struct TrendRow {
   static void Describe(auto& v) {
     using R = const TrendRow&;
     // Three columns of an estimate with its interval: name "latency", unit "_ns".
-    const auto estimate = [&](const std::string& name, const std::string& unit, auto of) {
+    const auto estimate = [&](const std::string& name, const std::string& unit, auto get) {
       using Part = std::optional<double>;
-      v(name + unit, "float64", [of](R row) { return of(row) ? Part(of(row)->middle) : Part(); });
-      v(name + "_low" + unit, "float64", [of](R row) { return of(row) ? of(row)->low : Part(); });
-      v(name + "_high" + unit, "float64", [of](R row) { return of(row) ? of(row)->high : Part(); });
+      v(name + unit, "float64", [get](R row) { return get(row) ? Part(get(row)->middle) : Part(); });
+      v(name + "_low" + unit, "float64", [get](R row) { return get(row) ? get(row)->low : Part(); });
+      v(name + "_high" + unit, "float64", [get](R row) { return get(row) ? get(row)->high : Part(); });
     };
     DescribeSeries<TrendRow>(v);
     v("commit", "text", [](R row) { return Text(row.point.commit); });

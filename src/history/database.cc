@@ -118,8 +118,8 @@ void Database::Open(const std::filesystem::path& path, int flags) {
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   max_steps_ = (kMinSteps + kStepsPerByte * (error ? 0 : size)) / kStepsPerCallback;
   const auto count = [](void* database) {
-    auto& of = *static_cast<Database*>(database);
-    return static_cast<int>(++of.steps_ > of.max_steps_);
+    auto& self = *static_cast<Database*>(database);
+    return static_cast<int>(++self.steps_ > self.max_steps_);
   };
   sqlite3_progress_handler(handle_, kStepsPerCallback, count, this);
   Execute("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;");

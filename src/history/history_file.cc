@@ -129,12 +129,12 @@ bool HasHistory(const std::filesystem::path& file) {
         .InFile(file.string())
         .Remedy("name a file in a folder that exists");
   }
-  bool has = false;
+  bool has_content = false;
   if (std::filesystem::exists(file, error)) {
     RequireRegular(file);
-    has = RequireHistory(file);
+    has_content = RequireHistory(file);
   }
-  if (!has && std::filesystem::is_symlink(file, error)) {
+  if (!has_content && std::filesystem::is_symlink(file, error)) {
     throw Error(ExitCode::kBadInput, "is a link that leads to no history")
         .InFile(file.string())
         .Remedy("remove the link, or name another file");
@@ -144,7 +144,7 @@ bool HasHistory(const std::filesystem::path& file) {
         .InFile(file.string())
         .Remedy("make the folder writable, or name another file with `--history FILE`");
   }
-  return has;
+  return has_content;
 }
 
 // "[1,22,0]"; empty for anything else.
@@ -347,10 +347,11 @@ HistoryFile::Added HistoryFile::Add(HistoryRun run, CommitConflict on_conflict) 
       "launches, rounds, hot_rounds, capped_rounds, repeated_bursts, celsius, load, frequency_khz) "
       "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)");
   const HistoryConditions& conditions = run.conditions;
-  const MachineIdentity& of = run.machine;
-  const std::int64_t machine = FindOrAddRow("machine", kMachineColumns,
-                                            {of.platform, of.cpu_model, of.os, of.kernel, of.virtualization,
-                                             of.power_mode, of.governors, fmt::format("{}", of.cores)});
+  const MachineIdentity& identity = run.machine;
+  const std::int64_t machine = FindOrAddRow(
+      "machine", kMachineColumns,
+      {identity.platform, identity.cpu_model, identity.os, identity.kernel, identity.virtualization,
+       identity.power_mode, identity.governors, fmt::format("{}", identity.cores)});
   add.Bind(run.identity, run.commit, run.time, run.measured_at, run.etprof_version, run.reference, machine,
            launches, conditions.rounds, conditions.hot_rounds, conditions.capped_rounds,
            conditions.repeated_bursts, conditions.celsius, conditions.load, conditions.frequency_khz)
@@ -521,7 +522,7 @@ std::string HardwareName(const MachineIdentity& machine) {
   return text;
 }
 
-// A series with only these points, on a device of another name.
+// Returns a series with only these points, on a device of another name.
 TrendData SelectPoints(const TrendData& all, const std::vector<std::size_t>& indices,
                        const std::string& device) {
   TrendData part;

@@ -237,8 +237,8 @@ TEST_F(HistoryFileTest, MergesNewRuns) {
   HistoryFile merged = HistoryFile::OpenToRead(file_);
   EXPECT_EQ(merged.CountRuns(), 3);
   const TrendData trend = merged.Trends(filter).at(0);
-  const TrendData there = HistoryFile::OpenToRead(other).Trends(filter).at(0);
-  const TrendPoint &ours = trend.points.at(2), &theirs = there.points.at(1);
+  const TrendData source = HistoryFile::OpenToRead(other).Trends(filter).at(0);
+  const TrendPoint &ours = trend.points.at(2), &theirs = source.points.at(1);
   EXPECT_EQ(ours.commit, "c3");
   EXPECT_EQ(ours.machine, theirs.machine);
   EXPECT_EQ(ours.conditions.celsius, theirs.conditions.celsius);
@@ -247,7 +247,7 @@ TEST_F(HistoryFileTest, MergesNewRuns) {
   ASSERT_EQ(ours.launches.size(), theirs.launches.size());
   for (std::size_t i = 0; i < ours.launches.size(); ++i)
     EXPECT_EQ(ours.launches[i].latency, theirs.launches[i].latency);
-  EXPECT_EQ(trend.operators.at(0).times.at(2).by_launch, there.operators.at(0).times.at(1).by_launch);
+  EXPECT_EQ(trend.operators.at(0).times.at(2).by_launch, source.operators.at(0).times.at(1).by_launch);
   EXPECT_EQ(trend.accepted.at(0).reason, "known there");
 }
 

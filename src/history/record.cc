@@ -35,7 +35,8 @@ MachineIdentity MakeMachineIdentity(const RunData& run) {
 
 bool HasTimes(const Launch& launch) { return launch.status != Launch::Status::kFailed; }
 
-// The median over the rounds that both have; absent: they have no common rounds.
+// Returns the median of ln(round / reference) over the rounds that both have; absent: they have no
+// common rounds.
 std::optional<double> LogRelative(const std::map<int, double>& rounds,
                                   const std::map<int, double>& reference) {
   std::vector<double> logs;
@@ -150,7 +151,8 @@ HistoryConditions SummarizeConditions(const RunData& run) {
   return conditions;
 }
 
-// A resumed measurement keeps its first launch, whose times in nanoseconds make it unique.
+// Returns a digest of times in nanoseconds, which make it unique. A resumed measurement has the same digest,
+// since it keeps its first launch.
 std::string MeasurementIdentity(const RunData& run) {
   std::string text = fmt::format("{}\n{}\n{}\n", run.generated_at, run.config_hash,
                                  run.device ? run.device->name : run.platform);
@@ -240,8 +242,8 @@ RecordedRun MakeHistoryRun(const Report& report, const RecordOptions& options) {
   }
   for (const ReportExperiment& experiment : report.experiments) {
     const ExperimentData& data = run.experiments[experiment.index];
-    const auto leave_out = [&](const char* why) {
-      recorded.left_out.push_back(fmt::format("{}: {}", experiment.label, why));
+    const auto leave_out = [&](const char* reason) {
+      recorded.left_out.push_back(fmt::format("{}: {}", experiment.label, reason));
     };
     if (data.trace_enabled) {
       leave_out("a kernel-log run has no times of its own");

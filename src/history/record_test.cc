@@ -75,15 +75,15 @@ TEST(Record, ComparesWithTheReferenceInTheSameRounds) {
   EXPECT_THROW(MakeHistoryRun(report, {.commit = "abc", .time = {}, .reference = "none"}), Error);
   Report apart = report;
   apart.run.schedule.interleaved = false;
-  const RecordedRun kept = MakeHistoryRun(apart, {.commit = "abc", .time = {}, .reference = "off"});
-  EXPECT_THAT(kept.left_out, testing::SizeIs(1));
-  EXPECT_EQ(kept.run.results[1].launches[0].log_relative, std::nullopt);
+  const RecordedRun recorded = MakeHistoryRun(apart, {.commit = "abc", .time = {}, .reference = "off"});
+  EXPECT_THAT(recorded.left_out, testing::SizeIs(1));
+  EXPECT_EQ(recorded.run.results[1].launches[0].log_relative, std::nullopt);
 }
 
 TEST(Record, ResumedMeasurementsKeepTheirIdentity) {
   const Report report = MakeMeasuredReport();
-  const auto identity = [](const Report& of) {
-    return MakeHistoryRun(of, {.commit = "abc", .time = {}, .reference = ""}).run.identity;
+  const auto identity = [](const Report& input) {
+    return MakeHistoryRun(input, {.commit = "abc", .time = {}, .reference = ""}).run.identity;
   };
   Report resumed = report;
   resumed.run.experiments[0].launches.push_back(resumed.run.experiments[0].launches.back());

@@ -80,7 +80,7 @@ std::string DescribeDifferences(const TrendPoint& before, const TrendPoint& afte
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// ln of the value of each launch; empty: the run has no such value.
+// Returns ln of the value of each launch; empty: the run has no such value.
 using PointLogs = std::function<std::vector<double>(const TrendPoint&)>;
 
 std::vector<double> SelfLogs(const SelfTime& self, const TrendPoint& point, bool relative) {
@@ -157,18 +157,18 @@ bool BeginsAtOrBefore(const TrendChange& change, const std::vector<TrendPoint>& 
                      [&](const TrendPoint& point) { return is_commit(point.commit); });
 }
 
-// TrendChange::accepted, with the newest reason.
+// Returns TrendChange::accepted, with the newest reason.
 std::optional<std::string> AcceptanceReason(const TrendChange& change, const TrendData& data,
                                             const std::string& since) {
-  std::optional<std::string> why;
+  std::optional<std::string> reason;
   const auto is_since = [&](const std::string& commit) { return commit.starts_with(since); };
-  if (!since.empty() && BeginsAtOrBefore(change, data.points, is_since)) why = "";
+  if (!since.empty() && BeginsAtOrBefore(change, data.points, is_since)) reason = "";
   for (const Acceptance& acceptance : data.accepted) {
     if (BeginsAtOrBefore(change, data.points,
                          [&](const std::string& commit) { return commit == acceptance.commit; }))
-      why = acceptance.reason;
+      reason = acceptance.reason;
   }
-  return why;
+  return reason;
 }
 
 TrendChange MakeTrendChange(const stats::LevelChange& found, const TestedRuns& tested, const Trend& trend,
@@ -265,40 +265,42 @@ void FindOperatorChanges(HistoryReport& report, double level) {
     TestedRuns tested;
     std::vector<TrendChange> changes;
   };
-  std::vector<TestedOperator> all;
+  std::vector<TestedOperator> candidates;
   std::vector<std::vector<stats::RunLaunches>> series;
   for (Trend& trend : report.trends) {
     for (const OperatorTimes& op : trend.data.operators) {
       if (trend.is_reference) continue;
-      TestedOperator one{&trend, &op, SelectOperatorRuns(trend.data, op), {}};
-      if (one.tested.runs.size() < stats::kMinSeriesRuns) continue;
+      TestedOperator candidate{&trend, &op, SelectOperatorRuns(trend.data, op), {}};
+      if (candidate.tested.runs.size() < stats::kMinSeriesRuns) continue;
       ++trend.tested_operators;
-      series.push_back(std::move(one.tested.runs));
-      all.push_back(std::move(one));
+      series.push_back(std::move(candidate.tested.runs));
+      candidates.push_back(std::move(candidate));
     }
   }
   const std::vector<double> p_values = stats::ChangePValues(series, level);
   const std::vector<double> adjusted = stats::BenjaminiHochberg(p_values);
   const auto num_rejected = std::ranges::count_if(adjusted, [&](double p_value) { return p_value <= level; });
-  ParallelFor(all.size(), 0, [&](std::size_t i) {
+  ParallelFor(candidates.size(), 0, [&](std::size_t i) {
     if (adjusted[i] > level) return;
     stats::ChangePointOptions options;
-    options.level = level * static_cast<double>(num_rejected) / static_cast<double>(all.size());
+    options.level = level * static_cast<double>(num_rejected) / static_cast<double>(candidates.size());
     options.p_value = p_values[i];
     for (const stats::LevelChange& change : stats::FindChangePoints(series[i], options).changes)
-      all[i].changes.push_back(MakeTrendChange(change, all[i].tested, *all[i].trend, report, true));
+      candidates[i].changes.push_back(
+          MakeTrendChange(change, candidates[i].tested, *candidates[i].trend, report, true));
   });
-  for (TestedOperator& one : all) {
-    if (one.changes.empty()) continue;
-    one.trend->operators.push_back(
-        {one.op->key, one.op->name, one.op->share, one.tested.relative, std::move(one.changes)});
+  for (TestedOperator& candidate : candidates) {
+    if (candidate.changes.empty()) continue;
+    candidate.trend->operators.push_back({candidate.op->key, candidate.op->name, candidate.op->share,
+                                          candidate.tested.relative, std::move(candidate.changes)});
   }
   for (Trend& trend : report.trends)
     std::ranges::stable_sort(trend.operators, std::greater<>(), &OperatorTrend::share);
 }
 
-bool IsReferenceOf(const SeriesKey& key, const TrendData& other) {
-  return other.key.device == key.device && std::ranges::any_of(other.points, [&](const TrendPoint& point) {
+// Whether launches of `series` are relative to the experiment of `key`.
+bool IsReference(const SeriesKey& key, const TrendData& series) {
+  return series.key.device == key.device && std::ranges::any_of(series.points, [&](const TrendPoint& point) {
            return point.reference == key.experiment;
          });
 }
@@ -313,13 +315,13 @@ HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operato
   static_cast<TrendOptions&>(report) = options;
   report.operator_name = operator_name;
   bool has_since = options.since.empty();
-  for (TrendData& one : data) {
+  for (TrendData& series : data) {
     Trend trend;
-    for (const TrendPoint& point : one.points) {
+    for (const TrendPoint& point : series.points) {
       trend.runs.push_back(MakeTrendRun(point));
       has_since = has_since || point.commit.starts_with(options.since);
     }
-    trend.data = std::move(one);
+    trend.data = std::move(series);
     report.trends.push_back(std::move(trend));
   }
   if (!has_since) {
@@ -329,7 +331,7 @@ HistoryReport FindTrends(std::vector<TrendData> data, const std::string& operato
   }
   for (Trend& trend : report.trends) {
     trend.is_reference = std::ranges::any_of(
-        report.trends, [&](const Trend& other) { return IsReferenceOf(trend.data.key, other.data); });
+        report.trends, [&](const Trend& other) { return IsReference(trend.data.key, other.data); });
   }
   // Each series gets an equal part of the series' level (Bonferroni).
   const double level = kLatencyLevelShare * options.level /

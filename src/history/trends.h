@@ -58,7 +58,9 @@ struct TrendChange {
   static void Describe(auto& v) {
     using C = TrendChange;
     const auto commit = [](std::size_t C::*run) {
-      return [run](const C& of, const Trend& in) -> const auto& { return CommitOfRun(in, of.*run); };
+      return [run](const C& change, const Trend& trend) -> const auto& {
+        return CommitOfRun(trend, change.*run);
+      };
     };
     v("commit", commit(&C::at), {.meaning = "with which the new level most likely begins"});
     v("after", commit(&C::before), {.meaning = "the last that certainly has the old level"});

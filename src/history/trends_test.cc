@@ -72,11 +72,11 @@ TEST(Trends, ChangesOfTheCodeFail) {
 }
 
 TEST(Trends, IgnoresImpossibleRatios) {
-  for (const double hostile : {700.0, 1e308, -1e308, std::numeric_limits<double>::infinity()}) {
+  for (const double log_ratio : {700.0, 1e308, -1e308, std::numeric_limits<double>::infinity()}) {
     std::vector<TrendData> data = SimulatedRuns().Data();
-    for (HistoryLaunch& launch : data[0].points[3].launches) launch.log_relative = hostile;
+    for (HistoryLaunch& launch : data[0].points[3].launches) launch.log_relative = log_ratio;
     const HistoryReport report = FindTrends(data, "");
-    EXPECT_FALSE(report.trends[0].runs[3].relative) << hostile;
+    EXPECT_FALSE(report.trends[0].runs[3].relative) << log_ratio;
     for (const TrendRun& run : report.trends[0].runs) {
       ASSERT_TRUE(run.latency && std::isfinite(run.latency->middle));
       EXPECT_EQ(run.latency->low.has_value(), run.latency->high.has_value());
@@ -117,8 +117,8 @@ TEST(Trends, NamesAnotherDevice) {
   SimulatedRuns simulated;
   simulated.code = [](int i) { return i >= 15 ? 0.2 : 0.0; };
   std::vector<TrendData> data = simulated.Data();
-  for (TrendData& one : data) {
-    for (std::size_t i = 15; i < one.points.size(); ++i) one.points[i].machine.kernel = "6.6";
+  for (TrendData& series : data) {
+    for (std::size_t i = 15; i < series.points.size(); ++i) series.points[i].machine.kernel = "6.6";
   }
   const HistoryReport report = FindTrends(data, "");
   EXPECT_EQ(report.decision, GateDecision::kPass);
@@ -223,9 +223,9 @@ TEST(Trends, DriftRarelyFails) {
 TEST(Trends, ReportsHowManyMoreRunsAreNeeded) {
   SimulatedRuns simulated;
   simulated.runs = 4;
-  const HistoryReport few = FindTrends(simulated.Data(), "");
-  EXPECT_EQ(few.decision, GateDecision::kInconclusive);
-  EXPECT_GE(few.trends[0].more_runs.value(), 4U);
+  const HistoryReport short_history = FindTrends(simulated.Data(), "");
+  EXPECT_EQ(short_history.decision, GateDecision::kInconclusive);
+  EXPECT_GE(short_history.trends[0].more_runs.value(), 4U);
   simulated.runs = 30;
   simulated.noise = 0.06;
   const HistoryReport noisy = FindTrends(simulated.Data(), "");
