@@ -76,12 +76,10 @@ def connect(fleet: Fleet, tables: Iterable[str] = tuple(schema.BY_NAME)) -> duck
         files = listed_files[name]
         paths = files if fleet.local else [fleet.fs.unstrip_protocol(file) for file in files]
         listed = ", ".join("'" + _GLOB.sub(r"[\g<0>]", path).replace("'", "''") + "'" for path in paths)
-        rows = (
-            f"read_parquet([{listed}], {_HIVE})"
-            if files
-            else f"(SELECT {schema.duckdb_columns(schema.BY_NAME[name])}) LIMIT 0"
-        )
-        connection.execute(f"CREATE VIEW {name} AS SELECT * FROM {rows}")  # noqa: S608
+        if files:
+            connection.execute(f"CREATE VIEW {name} AS FROM read_parquet([{listed}], {_HIVE})")
+        else:
+            connection.register(name, schema.empty_view(schema.BY_NAME[name]))
     return connection
 
 

@@ -25,10 +25,10 @@ LOG_GAMMA = math.log(GAMMA)
 
 @dataclass(frozen=True)
 class Column:
-    """A column, with Arrow's type. Repeating texts are stored with a dictionary."""
+    """A column, with the name of Arrow's type. Repeating texts are stored with a dictionary."""
 
     name: str
-    type: str  # a key of _TYPES
+    type: str
     meaning: str
     unit: str = ""
     null: str = ""  # the condition for null; empty: never null
@@ -170,19 +170,6 @@ EVENTS = Table(
 TABLES = (OPERATORS, EVENTS, LAUNCHES, RUNS)
 BY_NAME = {table.name: table for table in TABLES}
 
-# Maps Arrow's types to DuckDB's.
-_TYPES = {
-    "string": ("string", "VARCHAR"),
-    "bool": ("bool_", "BOOLEAN"),
-    "int32": ("int32", "INTEGER"),
-    "int64": ("int64", "BIGINT"),
-    "float64": ("float64", "DOUBLE"),
-    "date": ("date32", "DATE"),
-    "timestamp": ("", "TIMESTAMPTZ"),
-    "list<int32>": ("", "INTEGER[]"),
-    "list<int64>": ("", "BIGINT[]"),
-}
-
 
 def escaped(value: str) -> str:
     """Return the escaped value for the name of a folder."""
@@ -197,7 +184,7 @@ def arrow_type(column: Column) -> pa.DataType:
         return pa.list_(getattr(pa, column.type[5:-1])())
     if column.type == "timestamp":
         return pa.timestamp("us", tz="UTC")
-    return getattr(pa, _TYPES[column.type][0])()
+    return getattr(pa, {"bool": "bool_", "date": "date32"}.get(column.type, column.type))()
 
 
 def arrow_schema(table: Table) -> pa.Schema:
@@ -220,10 +207,11 @@ def rows_table(table: Table, rows: list[dict]) -> pa.Table:
     return pa.Table.from_pylist(rows, pa.schema(fields))
 
 
-def duckdb_columns(table: Table) -> str:
-    """Return the columns of a view without files, for SQL."""
-    columns = (*table.columns, *PARTITIONS)
-    return ", ".join(f'NULL::{_TYPES[column.type][1]} AS "{column.name}"' for column in columns)
+def empty_view(table: Table) -> pa.Table:
+    """Return the columns of a view of the table's files, for a fleet without such files."""
+    import pyarrow as pa
+
+    return pa.schema([(column.name, arrow_type(column)) for column in (*table.columns, *PARTITIONS)]).empty_table()
 
 
 def page() -> str:
