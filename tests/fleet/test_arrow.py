@@ -1,4 +1,4 @@
-"""What the Python module gives to other libraries by `__arrow_c_stream__`."""
+"""Tables that the Python module passes to other libraries by `__arrow_c_stream__`."""
 
 import gc
 import json
@@ -71,7 +71,7 @@ def test_arrays_are_let_go_of_once():
     values = np.arange(1000)
     before = sys.getrefcount(values)
     table = Table({"a": values})
-    capsules = [table.__arrow_c_stream__() for _ in range(3)]  # two of them are never taken
+    capsules = [table.__arrow_c_stream__() for _ in range(3)]  # nobody reads two of them
     taken = pa.RecordBatchReader._import_from_c_capsule(capsules[0]).read_all()
     assert taken["a"].to_pylist() == values.tolist()
     del capsules, taken, table
@@ -161,7 +161,7 @@ def test_an_operator_that_did_not_run_has_no_number():
 
 
 def same_in_every_library(table, rows: list[dict]) -> None:
-    """pyarrow, Polars, DuckDB, and pandas have these rows."""
+    """Asserts that pyarrow, Polars, DuckDB, and pandas read these rows."""
     expected = [tuple(row.values()) for row in rows]
     columns = list(rows[0])
     read = pa.table(table)
@@ -186,7 +186,7 @@ def test_rows_are_tables():
     assert (len(records), records[1], records[1:], list(records)) == (3, rows[1], rows[1:], rows)
     json_rows = [row | {"all": None if row["all"] is None else json.dumps(row["all"])} for row in rows]
     same_in_every_library(records, [row | {"number": row["number"] and float(row["number"])} for row in json_rows])
-    # Without rows, declared columns are there.
+    # A table without rows has the declared columns.
     empty = pa.table(Records([], {"a": int, "b": str}))
     assert (empty.num_rows, empty.schema.field("a").type, empty.schema.field("b").type) == (0, pa.int64(), pa.string())
     assert pa.table(Records([{"a": None}], {"a": float})).schema.field("a").type == pa.float64()

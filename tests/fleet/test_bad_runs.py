@@ -43,7 +43,7 @@ def damaged(manifest: dict, rng: random.Random) -> dict:
 
 
 def small(manifest: dict) -> dict:
-    """The same with few bursts, so that most damage is where a fleet looks."""
+    """A manifest with few bursts, so that most damage is in values that a fleet reads."""
     for result in manifest["results"]:
         for launch in result["launches"]:
             launch["bursts"] = launch["bursts"][:1]
@@ -65,7 +65,7 @@ def test_a_damaged_manifest_keeps_no_other_run_out(measured, tmp_path):
     for number in range(MANIFESTS):
         text = json.dumps(damaged(few, rng))
         (bad / "manifest.json").write_text(text)
-        # What good runs give is the same each time, so most fleets have the damaged one alone.
+        # Good runs give the same rows each time, so most fleets get the damaged run alone.
         paths = [goods[0], bad, goods[1]] if number % 100 == 0 else [bad]
         fleet = store.Fleet(f"memory://{tmp_path.name}/{number}", create=True)
         done = ingest.add(fleet, paths)

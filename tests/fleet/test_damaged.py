@@ -1,4 +1,4 @@
-"""Fleets whose files are damaged, missing, or of somebody else, and folders with odd names."""
+"""Fleets whose files are damaged, missing, or foreign, and folders with odd names."""
 
 import json
 import os
@@ -17,7 +17,7 @@ CELL = ("2026-11-01", "net")
 @pytest.mark.parametrize("name", ["f[a]", "f*", "f?", "f[!b]", "f[", "**", "f{a,b}", "f'a", "f[[]"])
 def test_a_folder_whose_name_is_a_pattern(name, tmp_path):
     for number, folder in enumerate(("fa", "fb", name)):
-        # Of the same runs, so the files have the same names.
+        # The runs are the same, so the files have the same names.
         tables = simulated.batch("a", 1, {"1": 0.0}, seed=number)
         fleet = store.Fleet(str(tmp_path / folder / "fleet"), create=True)
         fleet.write(CELL, tables)

@@ -1,4 +1,4 @@
-"""Bare ETDumps in a fleet: one launch each, and what is not known of it is null."""
+"""Bare ETDumps in a fleet: each is one launch, whose unknown values are null."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ def test_an_etdump_is_one_launch(fleet):
         "run": row["run"]
     }
     (launch,) = pl.DataFrame(query.ask(fleet, "FROM launches")).to_dicts()
-    # Traced runs are no latencies.
+    # Traced runs are not latencies.
     assert (launch["runs"], launch["latency_ns"], launch["median_ns"], launch["buckets"]) == (0, 0, None, [])
     unknown = ("device", "configuration", "emulated", "disturbed", "load_ns", "first_run_ns", "peak_rss_bytes", "day")
     assert [launch[key] for key in unknown] == [None] * len(unknown)
@@ -58,7 +58,7 @@ def test_an_etdump_is_one_launch(fleet):
     }
     assert query.ask(fleet, query.text_of("conservation")).rows == []
     assert query.ask(fleet, "SELECT count(DISTINCT traced_run) FROM events").rows == [(1,)]
-    # Again, and under another name: it is the same.
+    # Adding the file again changes nothing.
     assert ingest.add(fleet, [ETDUMP, ETDUMP]).known == 1
 
 
@@ -126,7 +126,7 @@ def models_and_days(fleet) -> list[tuple]:
 
 
 def test_an_etdump_has_one_place(fleet):
-    """Under other labels it is refused, until it is removed."""
+    """An ETDump is refused under other labels until it is removed."""
     ingest.add(fleet, [ETDUMP], FIRST)
     ingest.add(fleet, [OTHER], SECOND)
     again = ingest.add(fleet, [ETDUMP], SECOND)
@@ -141,7 +141,7 @@ def test_an_etdump_has_one_place(fleet):
     assert missing.returncode == 3 and "is not in the fleet" in one_error(missing.stderr)
     assert ingest.add(fleet, [ETDUMP], SECOND).runs == 1
     assert models_and_days(fleet) == [("b", "2026-11-02")] * 2
-    # By its digest, out of a batch with others.
+    # A digest removes a run from a batch with other runs.
     fleet.compact()
     digest = dict(query.ask(fleet, "SELECT path, run FROM runs").rows)[str(OTHER)]
     assert fleet.remove({digest}) == {digest}
@@ -174,11 +174,11 @@ def test_a_manifest_that_is_written_in_another_way_is_the_same_run(fleet, measur
     (other / "manifest.json").write_text(json.dumps(reordered, indent=7).replace(".0,", ".00,"))
     again = ingest.add(fleet, [other])
     assert (again.runs, again.known, again.refused) == (0, 1, [])
-    # Another measurement is not.
+    # Another measurement is another run.
     manifest["generated_at"] = "2020-01-01T00:00:00Z"
     (other / "manifest.json").write_text(json.dumps(manifest))
     assert ingest.add(fleet, [other]).runs == 1
-    # A fleet of an older etprof has it by the digest of the file's bytes.
+    # An older etprof stored the run under the digest of the manifest's bytes.
     opened = ingest.open_run(measured)
     older = {name: pa.table(table) for name, table in simulated.batch("a", 1, {"1": 0.0}, seed=1).items()}
     renamed = {

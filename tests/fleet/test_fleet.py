@@ -16,7 +16,7 @@ from etprof.fleet.problem import FleetError
 
 
 def copy_with_manifest(measured, folder, **keys):
-    """The same run at another time, or of another model."""
+    """A copy of the run with other values in its manifest."""
     shutil.copytree(measured, folder)
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps(manifest | keys))
@@ -49,7 +49,7 @@ def test_a_run_becomes_rows_that_add_up(measured, tmp_path):
             assert rows["latency_ns"].sum() / result["runs"] / 1e6 == pytest.approx(result["latency_ms"], rel=1e-12)
             assert rows["min_ns"].min() / 1e6 == pytest.approx(result["min_ms"], rel=1e-12)
         assert rows["counts"].explode(empty_as_null=False).sum() == result["runs"]
-        # Operators, from the ETDump by another way.
+        # The expected operators come from the ETDump without the fleet's code.
         (profile,) = etprof.read_etdump(measured / result["etdump"]).profiles()
         phases = [one for one in result["etdump_runs"] for _ in range(one["runs"])]
         for launch in range(2):
@@ -124,7 +124,7 @@ def test_what_is_no_finished_run_is_refused_and_the_others_are_added(measured, t
     assert process.returncode == 3
     assert "left out: `" in process.stderr
     assert process.stderr.splitlines()[-1].startswith("hint: ")
-    # Whichever comes first; no fleet is made where none can be added.
+    # A fleet is created only if a run can be added, whatever the order of the paths.
     created, not_created = tmp_path / "made", tmp_path / "none"
     assert "1 run added" in run("fleet", "add", tmp_path / "running", measured, "--to", created).stderr
     assert run("fleet", "add", tmp_path / "running", tmp_path / "cut", "--to", not_created).returncode == 3

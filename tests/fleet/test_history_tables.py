@@ -98,7 +98,7 @@ def test_changes_are_the_commands(bench, history):
     assert (operator_rows[0]["commit"], operator_rows[0]["key"]) == ("c10", bench.key)
     assert operator_rows[0]["change"] == pytest.approx(0.3, abs=1e-3)
     assert [row["counts"] for row in pl.DataFrame(history.changes(since="c8")).to_dicts()] == [False, True]
-    # No change is a table, too.
+    # A history without changes gives an empty table.
     without_changes = pl.DataFrame(history.changes(experiment="fixed"))
     assert without_changes.height == 0
     assert without_changes.columns == list(pl.DataFrame(history.changes()).columns)

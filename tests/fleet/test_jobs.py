@@ -16,7 +16,7 @@ RUNS = 7
 
 @pytest.fixture(scope="module")
 def folders(measured, tmp_path_factory):
-    """One measured run under several times, and an ETDump."""
+    """A measured run, copied with several times of measurement, and an ETDump."""
     parent = tmp_path_factory.mktemp("runs")
     manifest = json.loads((measured / "manifest.json").read_text())
     paths = [DATA / "toy_cnn.t1.etdump"]
@@ -35,7 +35,7 @@ def folders(measured, tmp_path_factory):
 
 @pytest.fixture
 def workers(monkeypatch):
-    """Worker processes find etprof where this one does."""
+    """Makes worker processes find etprof where this process does."""
     monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'python'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
@@ -76,14 +76,14 @@ def check(fleet: store.Fleet, folders, done: ingest.Added, marker, tmp_path) -> 
     )
     assert query.ask(fleet, query.text_of("conservation")).rows == []
     assert query.ask(fleet, query.text_of("duplicates")).rows == []
-    # As one process would have added them.
+    # The rows are those that a single process adds.
     alone = store.Fleet(str(tmp_path / "alone"), create=True)
     ingest.add(alone, folders)
     for table in ("runs", "launches", "operators"):
         assert (
             query.ask(fleet, f"FROM {table} ORDER BY ALL").rows == query.ask(alone, f"FROM {table} ORDER BY ALL").rows
         )
-    # No try left a file behind, and other engines see no more than the fleet has.
+    # No attempt left another file, which other engines would read.
     stored = {name: sorted(fleet.path(name, batch) for batch in fleet._files_by_batch(name)) for name in fleet.files()}
     assert stored == {name: sorted(files) for name, files in fleet.files().items()}
 
@@ -115,7 +115,7 @@ def test_spark(folders, tmp_path, workers):  # noqa: ARG001
         .config("spark.ui.enabled", "false")
         .config("spark.log.level", "OFF")
         .config("spark.sql.shuffle.partitions", "1")
-        # A short life: half the processor time without the second compiler.
+        # Without the second compiler, such a short process takes half the processor time.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.sql.codegen.wholeStage", "false")
         .getOrCreate()
@@ -125,7 +125,7 @@ def test_spark(folders, tmp_path, workers):  # noqa: ARG001
         fleet = store.Fleet(str(tmp_path / "fleet"), create=True)
         done = ingest_spark.ingest(session, folders, fleet.uri, runs_per_task=2, add=killed_once(str(marker)))
         check(fleet, folders, done, marker, tmp_path)
-        # Spark reads what the others read: folders are partitions.
+        # Spark reads the folders as partitions, as other engines do.
         frame = session.read.parquet(f"{fleet.uri}/operators")
         by_spark = frame.selectExpr("count(*)", "sum(self_ns)", "count(DISTINCT day)", "min(model)").first()
         by_duckdb = query.ask(

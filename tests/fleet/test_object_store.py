@@ -48,7 +48,7 @@ def endpoint():
 
 @pytest.fixture
 def environment(endpoint, monkeypatch, tmp_path):
-    """As people set it for any client."""
+    """Sets the environment variables that any client of the protocol reads."""
     variables = {
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ACCESS_KEY_ID": "testing",
@@ -136,7 +136,7 @@ def test_a_kill_in_the_middle_of_an_add(uri, measured, tmp_path):
     assert len(fleet.batches()) == 1
     assert query.ask(fleet, "FROM operators ORDER BY ALL").rows == before
     assert query.ask(fleet, query.text_of("conservation")).rows == []
-    assert fleet.compact().removed_files == 0, "what may be in the making is kept"
+    assert fleet.compact().removed_files == 0, "files that a writer may still need are kept"
     assert ingest.add(fleet, [measured, later]).runs == 1
     assert query.ask(fleet, query.text_of("conservation")).rows == []
     assert query.ask(fleet, query.text_of("duplicates")).rows == []
@@ -144,14 +144,14 @@ def test_a_kill_in_the_middle_of_an_add(uri, measured, tmp_path):
 
 
 def test_another_clients_files_are_seen(uri):
-    """What a client has cached of folders is not what a compaction goes by."""
+    """A compaction does not use the client's cached listings of folders."""
     ours = store.Fleet(uri, create=True)
     ours.write(CELL, simulated.batch("a", 1, {"1": 0.0}, seed=1))
     ours.compact()
     theirs = store.Fleet(uri)
     theirs.fs = fsspec.filesystem("s3", skip_instance_cache=True)
     batches = [theirs.write(CELL, simulated.batch("b", 1, {"1": 0.0}, seed=i, tag=f"{i}")) for i in (2, 3)]
-    # Killed before it removed what it replaces.
+    # This compaction is killed before it removes the replaced batches.
     replaced = [batch for batch in theirs.batches() if batch in batches]
     stored = {name: theirs._files_by_batch(name) for name in ("operators", "events", "launches", "runs")}
     theirs.write(CELL, dict(theirs._merge(replaced, stored)), replaced)

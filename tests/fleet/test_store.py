@@ -23,7 +23,7 @@ MODELS = ("net", "net ü/50%=x")
 
 @pytest.fixture(params=["folder", "file", "memory"])
 def uri(request, tmp_path):
-    """A fleet's place: by path, by URL, and an object store without renames."""
+    """The location of a fleet: a path, a URL, or an object store without renames."""
     return {
         "folder": str(tmp_path / "fleet"),
         "file": f"file://{tmp_path}/fleet",
@@ -41,7 +41,7 @@ def filled(uri: str) -> store.Fleet:
 
 
 def contents(fleet: store.Fleet) -> dict[str, list[tuple]]:
-    """All rows of the fleet's files, in an order of their own."""
+    """All rows of the fleet's files, sorted."""
     rows = {}
     for name, files in fleet.files().items():
         tables = []
@@ -166,11 +166,11 @@ def test_a_run_that_two_batches_have_is_one_after_compacting(uri):
 
 
 class KilledError(BaseException):
-    """A kill."""
+    """A simulated kill of the process."""
 
 
 def killed_after(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
-    """The next file system operations that change something work, and then the process is gone."""
+    """Lets `steps` operations that change files succeed, and simulates a kill at the next."""
     left = [steps]
 
     def counted(original):
@@ -232,7 +232,7 @@ def test_adding_may_be_killed_at_any_moment(uri, monkeypatch):
         assert [len(rows[name]) for name in ("runs", "launches")] == ([0, 0] if steps < 3 else [2, 6])
         assert query.ask(fleet, query.text_of("conservation")).rows == []
         fleet.compact()
-        assert len(fleet._files_by_batch("operators")) == (steps > 0), "what may be in the making is kept"
+        assert len(fleet._files_by_batch("operators")) == (steps > 0), "files that a writer may still need are kept"
         fleet.write(("2026-11-01", "net"), tables)
         assert len(contents(fleet)["operators"]) == 6 * simulated.OPERATORS
 
@@ -259,7 +259,7 @@ def test_half_a_file_has_no_name(tmp_path, monkeypatch):
     assert fleet.files() == {table.name: [] for table in schema.TABLES}
     left = list((tmp_path / "fleet").rglob(".*.tmp"))
     assert len(left) == 1
-    assert fleet.compact().removed_files == 0, "it may be in the making"
+    assert fleet.compact().removed_files == 0, "a writer may still need it"
     assert fleet.compact(grace_s=0).removed_files == 1
     assert not left[0].exists()
 

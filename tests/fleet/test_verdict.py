@@ -67,7 +67,7 @@ AB = verdict.Question("a", "b")
 
 @pytest.mark.parametrize("devices", [3, 12])
 def test_intervals_cover_the_truth(devices, tmp_path):
-    """Of each of 3000 classes alone, from its launches, by the fleet's own SQL and statistics."""
+    """Each of 3000 classes is judged alone, from its launches, by the fleet's own SQL and statistics."""
     truth = 0.03
     rng = np.random.default_rng(devices)
     effects = effects_of(
@@ -82,7 +82,7 @@ def test_intervals_cover_the_truth(devices, tmp_path):
 
 
 def test_few_verdicts_are_false(tmp_path):
-    """Of 400 classes, half of which became slower: among those called faster or slower, at most 5% are not."""
+    """Half of 400 classes became slower. At most 5% of the classes that are called faster or slower are not."""
     rng = np.random.default_rng(7)
     false, decided, missed = 0, 0, 0
     for repetition in range(5):
@@ -124,7 +124,7 @@ def test_an_interval_is_scipys(tmp_path):
 
 
 def test_cells_count_alike_whatever_their_launches(tmp_path):
-    """A device with two configurations: the mean of both, though one has many more launches."""
+    """A device's effect is the mean of its two configurations, though one of them has many more launches."""
     row = simulated.batch("phone", 1, {"a": 0.0}, seed=1, launches=1)["launches"].to_pylist()[0]
     rows = []
     for configuration, launches, log_ratio in (("main t1", 1, 0.1), ("main t4", 50, 0.3)):
@@ -153,7 +153,7 @@ def test_the_planned_number_of_devices_has_its_power():
             critical = scipy.stats.t.ppf(0.975, n - 1)
             return 1 - scipy.stats.nct.cdf(critical, n - 1, noncentrality * math.sqrt(n))
 
-        assert 0.79 <= power(devices) <= 0.91  # of a few devices, one more is much
+        assert 0.79 <= power(devices) <= 0.91  # one more device matters if there are few
         assert power(devices - 1) < 0.83
     assert verdict.devices_to_detect([0.1, 0.2], 0.01) is None
     assert verdict.devices_to_detect([0.1, 0.1, 0.1], 0.01) == 2

@@ -160,8 +160,8 @@ class Fleet:
     def batches(self) -> list[Batch]:
         """Return the batches of the fleet: those that are committed and that no compaction has replaced.
 
-        A compaction in another process removes what it replaces before it removes the list. So the lists of before and
-        after hold all that matters: whoever is given a batch that is replaced in between finds no file to read.
+        A compaction in another process removes what it replaces before it removes the list. So the lists of
+        before and after name every replaced batch. A caller with a batch that is replaced meanwhile finds no file to read.
         """
         lists = self._replacement_lists()
         committed = self._files_by_batch(schema.RUNS.name)
