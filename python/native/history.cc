@@ -1,5 +1,5 @@
 // The runs of a project over time, column by column, for python/etprof/history.py.
-#include "native.h"
+#include "commands/gate/history.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/gate/history.h"
+#include "native.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -18,19 +18,19 @@ namespace etprof {
 namespace {
 
 nb::list AddRuns(const AddToHistoryOptions& options) {
-  const AddedToHistory added = [&] {
+  const HistoryAdditions added = [&] {
     const nb::gil_scoped_release gil_released;
     return AddToHistory(options);
   }();
   using Added = HistoryFile::Added;
   nb::list runs;
-  for (const AddedToHistory::Run& run : added.runs) {
+  for (const HistoryAdditions::Run& run : added.runs) {
     nb::dict entry;
     entry["run"] = Text(run.path);
     entry["commit"] = Text(added.commit);
     entry["result"] = run.added == Added::kNew        ? "added"
-                    : run.added == Added::kReplaced ? "replaced"
-                                                    : "already there";
+                      : run.added == Added::kReplaced ? "replaced"
+                                                      : "already there";
     nb::list left_out;
     for (const std::string& clause : run.left_out) left_out.append(Text(clause));
     entry["left_out"] = left_out;
@@ -128,7 +128,8 @@ struct ChangeRow {
     DescribeSeries<ChangeRow>(v);
     v("operator", "text", [](R row) { return row.op != nullptr ? Text(row.op->name) : nb::none(); });
     v("key", "text", [](R row) { return row.op != nullptr ? Text(row.op->key) : nb::none(); });
-    v("share", "float64", [](R row) { return row.op != nullptr ? std::optional(row.op->share) : std::nullopt; });
+    v("share", "float64",
+      [](R row) { return row.op != nullptr ? std::optional(row.op->share) : std::nullopt; });
     v("commit", "text", [commit](R row) { return commit(row, row.change.at); });
     v("after", "text", [commit](R row) { return commit(row, row.change.before); });
     v("not_after", "text", [commit](R row) { return commit(row, row.change.after); });
@@ -166,31 +167,39 @@ nb::list Changes(const HistoryOptions& options) {
 }
 
 HistoryFilter MakeFilter(const std::string& model, const std::string& device, const std::string& experiment,
-                       const std::string& operator_name, std::size_t last) {
+                         const std::string& operator_name, std::size_t last) {
   return {model, device, experiment, operator_name, false, last};
 }
 
 }  // namespace
 
 void BindHistory(nb::module_& module) {
-  module.def("history_add", [](const std::string& file, const std::vector<std::string>& runs,
-                               const std::string& commit, const std::string& time, const std::string& reference,
-                               const std::string& device_name) {
-    return AddRuns({file, runs, commit, time, reference, device_name});
-  }, "file"_a, "runs"_a, "commit"_a, "time"_a, "reference"_a, "device_name"_a);
-  module.def("history_trends", [](const std::string& file, const std::string& model, const std::string& device,
-                                  const std::string& experiment, const std::string& operator_name, std::size_t last) {
-    return Trends({file, MakeFilter(model, device, experiment, operator_name, last), {}});
-  }, "file"_a, "model"_a, "device"_a, "experiment"_a, "operator"_a, "last"_a);
-  module.def("history_changes", [](const std::string& file, const std::string& model, const std::string& device,
-                                   const std::string& experiment, const std::string& operator_name, std::size_t last,
-                                   const std::string& since) {
-    HistoryFilter filter = MakeFilter(model, device, experiment, operator_name, last);
-    filter.operators = operator_name.empty();
-    TrendOptions trends;
-    trends.since = since;
-    return Changes({file, filter, trends});
-  }, "file"_a, "model"_a, "device"_a, "experiment"_a, "operator"_a, "last"_a, "since"_a);
+  module.def(
+      "history_add",
+      [](const std::string& file, const std::vector<std::string>& runs, const std::string& commit,
+         const std::string& time, const std::string& reference, const std::string& device_name) {
+        return AddRuns({file, runs, commit, time, reference, device_name});
+      },
+      "file"_a, "runs"_a, "commit"_a, "time"_a, "reference"_a, "device_name"_a);
+  module.def(
+      "history_trends",
+      [](const std::string& file, const std::string& model, const std::string& device,
+         const std::string& experiment, const std::string& operator_name, std::size_t last) {
+        return Trends({file, MakeFilter(model, device, experiment, operator_name, last), {}});
+      },
+      "file"_a, "model"_a, "device"_a, "experiment"_a, "operator"_a, "last"_a);
+  module.def(
+      "history_changes",
+      [](const std::string& file, const std::string& model, const std::string& device,
+         const std::string& experiment, const std::string& operator_name, std::size_t last,
+         const std::string& since) {
+        HistoryFilter filter = MakeFilter(model, device, experiment, operator_name, last);
+        filter.operators = operator_name.empty();
+        TrendOptions trends;
+        trends.since = since;
+        return Changes({file, filter, trends});
+      },
+      "file"_a, "model"_a, "device"_a, "experiment"_a, "operator"_a, "last"_a, "since"_a);
 }
 
 }  // namespace etprof

@@ -65,11 +65,11 @@ void ThrowIfAny(const std::vector<DeviceProblem>& problems, const std::filesyste
 FinishedMeasurement MeasureAndFinish(const MeasureJobs& jobs, const MeasureRequest& request,
                                      PythonProgress& progress) {
   progress.SetDevices(MapEach(jobs.jobs, &MeasureJob::device));
-  const std::vector<Measured> devices = MeasureOnDevices(jobs, request, false, progress);
+  const std::vector<DeviceMeasurement> devices = MeasureOnDevices(jobs, request, false, progress);
   progress.StopWhenInterrupted();
   FinishedMeasurement finished = FinishMeasurement(devices, jobs.several, request.resume);
-  for (const Measured& device : devices) {
-    if (device.kept.error) finished.problems.push_back({jobs.several ? device.device : "", *device.kept.error});
+  for (const DeviceMeasurement& device : devices) {
+    if (device.history_update.error) finished.problems.push_back({jobs.several ? device.device : "", *device.history_update.error});
   }
   const std::filesystem::path folder = finished.report ? finished.report->run.folder : finished.devices_folder.parent_path();
   ThrowIfAny(finished.problems, folder);
@@ -79,7 +79,7 @@ FinishedMeasurement MeasureAndFinish(const MeasureJobs& jobs, const MeasureReque
 template <typename Options>
 std::string MeasureAndAnalyze(const Options& options, PythonProgress& progress) {
   const FinishedMeasurement finished = MeasureAndFinish(MakeJobs(options), options.measure, progress);
-  return Written([&](std::ostream& out) {
+  return RenderToString([&](std::ostream& out) {
     finished.report ? RenderAnalysisJson(*finished.report, out) : RenderDevicesJson(*finished.devices_report, out);
   });
 }
@@ -91,7 +91,7 @@ std::string Versions(const VersionsOptions& given, PythonProgress& progress) {
 }
 
 std::string Plan(const RunOptions& options, PythonProgress& progress) {
-  const std::vector<Measured> devices = MeasureOnDevices(MakeJobs(options), options.measure, true, progress);
+  const std::vector<DeviceMeasurement> devices = MeasureOnDevices(MakeJobs(options), options.measure, true, progress);
   ThrowIfAny(FindProblems(devices, true), {});
   return JsonText(PlanJson(devices, options.measure));
 }
@@ -117,13 +117,13 @@ std::string Peaks(const PeaksOptions& options, PythonProgress& progress) {
 std::string Check(const CheckOptions& options, PythonProgress& progress) {
   const CheckOutcome checked = CheckVariants(options, progress);
   progress.StopWhenInterrupted();
-  if (checked.kept.error) throw *checked.kept.error;
+  if (checked.history_update.error) throw *checked.history_update.error;
   return ValueJson(*checked.report);
 }
 
 std::string RunBisection(const BisectOptions& options, PythonProgress& progress) {
   const Bisection bisection = Bisect(options, progress);
-  return Written([&](std::ostream& out) { RenderDocumentJson(show::MakeBisectionDocument(bisection), out); });
+  return RenderToString([&](std::ostream& out) { RenderDocumentJson(show::MakeBisectionDocument(bisection), out); });
 }
 
 std::string Suite(const SuiteOptions& options, PythonProgress& progress) {
@@ -132,7 +132,7 @@ std::string Suite(const SuiteOptions& options, PythonProgress& progress) {
   progress.SetDevices(SelectedDevices(suite, options));
   const SuiteOutcome outcome = RunSuite(suite, options, progress);
   progress.StopWhenInterrupted();
-  for (const HistoryUpdate& kept : outcome.kept) {
+  for (const HistoryUpdate& kept : outcome.history_updates) {
     if (kept.error) throw *kept.error;
   }
   return ValueJson(outcome.report);
@@ -147,7 +147,7 @@ std::string Build(const PortableRunnerOptions& options, PythonProgress& progress
 }
 
 std::string BuildRunners(const ExecutorchBuildOptions& options, PythonProgress& progress) {
-  const ExecutorchBuilt built = BuildExecutorch(options, [](const BuiltRunner&) {}, progress);
+  const ExecutorchBuildResult built = BuildExecutorch(options, [](const BuiltRunner&) {}, progress);
   std::vector<std::string> missing;
   for (const auto& [problem, remedy] : built.missing) missing.push_back(problem + ": " + remedy);
   if (!missing.empty()) throw Error(ExitCode::kBadInput, fmt::format("{}", fmt::join(missing, "; ")));
@@ -206,9 +206,9 @@ struct Workflow {
 };
 
 template <auto Function>
-struct WorkflowOf;
+struct WorkflowBinding;
 template <typename Options, std::string (*kFunction)(const Options&, PythonProgress&)>
-struct WorkflowOf<kFunction> {
+struct WorkflowBinding<kFunction> {
   static constexpr Workflow Entry(const char* name) {
     return {name,
             [](const nlohmann::json& given, PythonProgress& progress) {
@@ -219,16 +219,16 @@ struct WorkflowOf<kFunction> {
 };
 
 constexpr Workflow kWorkflows[] = {
-    WorkflowOf<MeasureAndAnalyze<ProfileOptions>>::Entry("profile"),
-    WorkflowOf<Versions>::Entry("versions"),
-    WorkflowOf<MeasureAndAnalyze<RunOptions>>::Entry("run"),
-    WorkflowOf<Plan>::Entry("plan"),         WorkflowOf<Isa>::Entry("isa"),
-    WorkflowOf<Generate>::Entry("generate"), WorkflowOf<Peaks>::Entry("peaks"),
-    WorkflowOf<Check>::Entry("check"),       WorkflowOf<RunBisection>::Entry("bisect"),
-    WorkflowOf<Suite>::Entry("suite"),       WorkflowOf<Devices>::Entry("devices"),
-    WorkflowOf<Doctor>::Entry("doctor"),     WorkflowOf<RunQuickTest>::Entry("quick_test"),
-    WorkflowOf<Build>::Entry("build"),       WorkflowOf<BuildRunners>::Entry("build_executorch"),
-    WorkflowOf<Recover>::Entry("recover")};
+    WorkflowBinding<MeasureAndAnalyze<ProfileOptions>>::Entry("profile"),
+    WorkflowBinding<Versions>::Entry("versions"),
+    WorkflowBinding<MeasureAndAnalyze<RunOptions>>::Entry("run"),
+    WorkflowBinding<Plan>::Entry("plan"),         WorkflowBinding<Isa>::Entry("isa"),
+    WorkflowBinding<Generate>::Entry("generate"), WorkflowBinding<Peaks>::Entry("peaks"),
+    WorkflowBinding<Check>::Entry("check"),       WorkflowBinding<RunBisection>::Entry("bisect"),
+    WorkflowBinding<Suite>::Entry("suite"),       WorkflowBinding<Devices>::Entry("devices"),
+    WorkflowBinding<Doctor>::Entry("doctor"),     WorkflowBinding<RunQuickTest>::Entry("quick_test"),
+    WorkflowBinding<Build>::Entry("build"),       WorkflowBinding<BuildRunners>::Entry("build_executorch"),
+    WorkflowBinding<Recover>::Entry("recover")};
 
 const Workflow& FindWorkflow(const std::string& name) {
   for (const Workflow& workflow : kWorkflows) {

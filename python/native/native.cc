@@ -48,7 +48,7 @@ using namespace nb::literals;
 
 namespace {
 
-using etprof::ListOf;
+using etprof::MakeList;
 using etprof::Nanoseconds;
 using etprof::Operator;
 using etprof::Profile;
@@ -121,7 +121,7 @@ auto ByElement(const auto& list, const auto& of) {
 }
 
 nb::list HealthList(const etprof::Health& health) {
-  return ListOf(health.entries(), [](const etprof::HealthEntry& entry) {
+  return MakeList(health.entries(), [](const etprof::HealthEntry& entry) {
     nb::dict dict;
     dict["name"] = Text(entry.name);
     dict["severity"] = Text(etprof::GetName(entry.severity));
@@ -197,7 +197,7 @@ void BindTrace(nb::module_& module) {
       .def_prop_ro("delegate_id", ByEvent<std::int32_t>(&Trace::Layout::delegate_id),
                    nb::rv_policy::automatic, "by event: the delegate's integer identifier; -1 where there is none")
       .def_prop_ro("block_names", [](const Trace& trace) {
-        return ListOf(trace.blocks, [](const Trace::Block& block) { return Text(block.name); });
+        return MakeList(trace.blocks, [](const Trace::Block& block) { return Text(block.name); });
       }, "by block: \"Default\", \"Execute\"")
       .def_prop_ro("block_first_event", ByElement<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::first_event),
                    nb::rv_policy::automatic, "by block: index of its first event")
@@ -208,7 +208,7 @@ void BindTrace(nb::module_& module) {
       .def_prop_ro("block_bundled_input", ByElement<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::bundled_input_index),
                    nb::rv_policy::automatic, "by block: index of its bundled input; -1: none")
       .def_prop_ro("reported", [](const Trace& trace) {
-        return ListOf(trace.reported, ReportedDict);
+        return MakeList(trace.reported, ReportedDict);
       }, nb::rv_policy::automatic, "what delegates report that is not host time, and so is no event of the trace")
       .def_prop_ro("health", [](const Trace& trace) { return HealthList(trace.health); }, "what is odd in the file")
       .def("__len__", &Trace::event_count)
@@ -219,7 +219,7 @@ void BindTrace(nb::module_& module) {
 void BindProfile(nb::module_& module) {
   nb::class_<Profile>(module, "Profile", "Where the time of one method goes. Times are whole nanoseconds.")
       .def_prop_ro("operators", [](const Profile& profile) {
-        return ListOf(profile.operators, OperatorDict);
+        return MakeList(profile.operators, OperatorDict);
       }, "what ran, the framework's spans too")
       .def_prop_ro("self_ns", [](nb::handle self) {
         const auto& profile = nb::cast<const Profile&>(self);
@@ -234,7 +234,7 @@ void BindProfile(nb::module_& module) {
       .def_prop_ro("run_total_ns", ByElement<std::int64_t, Profile>(&Profile::runs, &etprof::ProfiledRun::total),
                    nb::rv_policy::automatic, "by run: Method::execute")
       .def_prop_ro("run_phase", [](const Profile& profile) {
-        return ListOf(profile.runs, [](const etprof::ProfiledRun& run) { return Text(etprof::GetName(run.label.phase)); });
+        return MakeList(profile.runs, [](const etprof::ProfiledRun& run) { return Text(etprof::GetName(run.label.phase)); });
       }, "by run: \"first\", \"warmup\", \"steady\"")
       .def_prop_ro("run_launch", ByElement<std::int32_t, Profile>(&Profile::runs, [](const etprof::ProfiledRun& run) {
         return run.label.launch;
@@ -252,7 +252,7 @@ void BindProfile(nb::module_& module) {
 template <typename Render>
 std::string RenderJson(Render render) {
   const nb::gil_scoped_release gil_released;
-  return etprof::Written(render);
+  return etprof::RenderToString(render);
 }
 
 // Returns the experiments of a results directory, in its order, for a fleet's tables. Writes nothing.
@@ -371,7 +371,7 @@ void BindWorkflows(nb::module_& module) {
   module.def("diff", [](const std::string& baseline, const std::string& candidate,
                         const std::vector<std::string>& runs) {
     return RenderJson([&](std::ostream& out) {
-      const etprof::DiffOfFiles found = etprof::DiffFiles({baseline, candidate, runs});
+      const etprof::DiffResult found = etprof::DiffFiles({baseline, candidate, runs});
       etprof::RenderDocumentJson(etprof::show::MakeDiffDocument(found.diff, baseline, candidate, found.warnings), out);
     });
   }, "baseline"_a, "candidate"_a, "runs"_a);

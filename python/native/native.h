@@ -23,13 +23,13 @@ inline nanobind::object Text(std::string_view text) {
 }
 
 // Makes a Python list by converting each value.
-nanobind::list ListOf(const auto& values, const auto& convert) {
+nanobind::list MakeList(const auto& values, const auto& convert) {
   nanobind::list all;
   for (const auto& value : values) all.append(convert(value));
   return all;
 }
 
-std::string Written(const auto& render) {
+std::string RenderToString(const auto& render) {
   std::ostringstream out;
   render(out);
   return std::move(out).str();

@@ -161,8 +161,8 @@ fs::path Write(const KernelsOptions& options, KernelReport& report) {
 
 }  // namespace
 
-ReadKernels ReadAndWriteKernels(const KernelsOptions& options) {
-  ReadKernels read;
+KernelsResult ReadAndWriteKernels(const KernelsOptions& options) {
+  KernelsResult read;
   KernelReport& report = read.report;
   report.title = options.title;
   report.model_id = options.model_id;

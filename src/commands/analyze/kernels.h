@@ -20,13 +20,13 @@ struct KernelsOptions {
   std::string model_id, filter, title;
 };
 
-struct ReadKernels {
+struct KernelsResult {
   KernelReport report;
   std::filesystem::path written;  // the file to open; empty: nothing was written
 };
 
 // Throws Error (kUsage, kBadInput) for inputs without a log, and Error (kDeviceFailed) if a file cannot be
 // written.
-ReadKernels ReadAndWriteKernels(const KernelsOptions& options);
+KernelsResult ReadAndWriteKernels(const KernelsOptions& options);
 
 }  // namespace etprof

@@ -169,21 +169,23 @@ CheckOutcome MakeUnmeasuredOutcome(std::vector<CheckPair> pairs, const std::stri
 // over.
 CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& options,
                              WorkflowProgress& progress) {
-  const HistoryKeeper history(options.measure.history);
-  const std::unique_ptr<Device> device = Open(options.measure.FirstDevice(), options.measure.use, progress);
+  const HistoryRecorder history(options.measure.history);
+  const std::unique_ptr<Device> device =
+      Open(options.measure.FirstDevice(), options.measure.device_options, progress);
   std::vector<std::string> unpaired;
   Config config = MakeCheckConfig(inputs, options.measure, *device, unpaired);
   CheckExternalData(config);
   const std::string model_id =
       inputs.kind == InputKind::kFolders ? "" : ModelId(config.experiments.back().model);
-  if (options.generate) AtPlaces(config, options.tests, "--tokens");  // refuses models that it cannot measure
+  if (options.generate)
+    MakeGenerateConfig(config, options.tests, "--tokens");  // refuses models that it cannot measure
   std::vector<CheckPair> equal;
   if (!config.launches) equal = TakeEqualPairs(config, *device, options.limits, options.generate);
   if (config.pairs.empty() && !equal.empty())
     return MakeUnmeasuredOutcome(std::move(equal), model_id, options, unpaired);
   if (!NeedsTiming(options.limits)) LimitToOneTrace(config);
   LimitTime(options, config);
-  if (options.generate) config = AtPlaces(config, options.tests, "--tokens");
+  if (options.generate) config = MakeGenerateConfig(config, options.tests, "--tokens");
   const std::optional<int> launches = config.launches;
   MeasureOptions measure;
   if (!launches) measure.interim_confidence = 1 - (1 - ScheduleData().confidence) * kInterimShare;
@@ -221,7 +223,8 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
   AddInconclusiveReasons(MaxLaunches(config, run.schedule), *checked.report);
   AddEqualPairs(std::move(equal), *checked.report);
   AddUnpairedNotes(unpaired, *checked.report);
-  if (run.status == RunData::Status::kComplete) checked.kept = history.Keep({run.folder.string()});
+  if (run.status == RunData::Status::kComplete)
+    checked.history_update = history.Record({run.folder.string()});
   return checked;
 }
 
@@ -260,8 +263,8 @@ CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options)
   const MeasureRequest& m = options.measure;
   if (m.max_seconds || options.budget || m.launches || m.resume || !m.threads.empty() || m.runs ||
       !m.FirstModelOption().empty() || !m.output_root.empty() || m.FirstDevice() != "local" ||
-      m.use.max_temp || m.use.wait_minutes || !m.use.power_mode.empty() || m.history.IsRequested() ||
-      options.tests != TokenTests()) {
+      m.device_options.max_temp || m.device_options.wait_minutes || !m.device_options.power_mode.empty() ||
+      m.history.IsRequested() || options.tests != TokenTests()) {
     throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply")
         .Remedy("leave them out, or give models or configurations");
   }
@@ -316,7 +319,7 @@ CheckOutcome CheckVariants(const CheckOptions& given, WorkflowProgress& progress
   }
   const CheckInputs inputs = ParseInputs(options);
   if (options.generate) {
-    RequireNoStep(measure, "--generate");
+    RequireDefaultMethodAndInputs(measure, "--generate");
     if (inputs.kind == InputKind::kConfigs) {
       throw Error(ExitCode::kUsage, "`--generate` is for models, and this is a configuration")
           .InFile(inputs.baseline)
@@ -362,7 +365,7 @@ int RunCheck(const CheckArguments& arguments) {
   files.Write(show::MakeTestSuite(check), document);
   ShowDocument(document, arguments.view, check, more);
   return ReportHistoryUpdates(
-      {checked.kept}, arguments.options.measure.history.file,
+      {checked.history_update}, arguments.options.measure.history.file,
       static_cast<int>(GateExitCode(check.decision, check.require_conclusive, check.error)));
 }
 

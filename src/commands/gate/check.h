@@ -93,7 +93,7 @@ std::pair<std::string, std::string> ParseCheckInputs(const CheckOptions& options
 struct CheckOutcome {
   std::optional<CheckReport> report;  // absent: the check was interrupted
   std::optional<RunData> measured;    // absent: stored runs were checked
-  HistoryUpdate kept;                 // the result of adding the measured run to a history
+  HistoryUpdate history_update;       // the result of adding the measured run to a history
 };
 
 // Throws Error (kUsage) if a variant is missing, given twice, or not comparable with the other, and for

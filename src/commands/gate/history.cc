@@ -86,12 +86,12 @@ NamedCommit ResolveCommit(const std::string& name) {
   return {name, std::nullopt, !RunGit({"rev-parse", "--git-dir"}).empty()};
 }
 
-AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
+HistoryAdditions AddToHistory(const AddToHistoryOptions& options) {
   if (options.runs.empty())
     throw Error(ExitCode::kUsage, "no run to add")
         .Remedy("name results directories: `etprof history add RUN`");
   const NamedCommit commit = ResolveCommit(options.commit);
-  AddedToHistory result;
+  HistoryAdditions result;
   result.commit = commit.name;
   result.unknown_commit = commit.unknown && options.time.empty();
   RecordOptions record{.commit = commit.name,
@@ -117,7 +117,7 @@ AddedToHistory AddToHistory(const AddToHistoryOptions& options) {
   HistoryFile history = HistoryFile::OpenToAdd(options.file);
   for (std::size_t i = 0; i < recorded.size(); ++i) {
     result.runs[i].added = history.Add(recorded[i], options.on_conflict);
-    result.runs[i].of_other_operators = history.FindOperatorConflicts(recorded[i].identity);
+    result.runs[i].operator_conflicts = history.FindOperatorConflicts(recorded[i].identity);
   }
   result.all = history.CountRuns();
   return result;
@@ -154,7 +154,7 @@ std::int64_t DeleteFromHistory(const std::string& file, const std::string& commi
   return OpenToChange(file).Delete(name);
 }
 
-MergedHistory MergeHistories(const std::string& file, const std::vector<std::string>& others) {
+HistoryMergeResult MergeHistories(const std::string& file, const std::vector<std::string>& others) {
   if (others.empty())
     throw Error(ExitCode::kUsage, "no history to merge")
         .Remedy("name one: `etprof history merge OTHER.sqlite`");
@@ -165,7 +165,7 @@ MergedHistory MergeHistories(const std::string& file, const std::vector<std::str
       throw Error(ExitCode::kUsage, "is the history itself").InFile(other).Remedy("name another one");
   }
   HistoryFile history = HistoryFile::OpenToAdd(file);
-  MergedHistory merged;
+  HistoryMergeResult merged;
   for (const std::string& other : others) {
     HistoryFile from = HistoryFile::OpenToRead(other);
     merged.added += history.Merge(from);
@@ -174,7 +174,7 @@ MergedHistory MergeHistories(const std::string& file, const std::vector<std::str
   return merged;
 }
 
-HistoryKeeper::HistoryKeeper(const HistoryRequest& request) {
+HistoryRecorder::HistoryRecorder(const HistoryRequest& request) {
   options_.file = request.file;
   if (!request.IsRequested()) return;
   options_.commit = ResolveCommit(request.commit).name;
@@ -183,8 +183,8 @@ HistoryKeeper::HistoryKeeper(const HistoryRequest& request) {
   HistoryFile::RequireAddable(options_.file);
 }
 
-HistoryUpdate HistoryKeeper::Keep(const std::vector<std::string>& runs,
-                                  HistoryFile::CommitConflict on_conflict) const {
+HistoryUpdate HistoryRecorder::Record(const std::vector<std::string>& runs,
+                                      HistoryFile::CommitConflict on_conflict) const {
   HistoryUpdate kept;
   if (options_.file.empty() || runs.empty()) return kept;
   AddToHistoryOptions options = options_;
@@ -280,7 +280,7 @@ void RefuseOptionsOfOtherActions(const CLI::App& app, const std::string& action)
 }
 
 int RunAdd(const HistoryArguments& arguments) {
-  const AddedToHistory added = AddToHistory(arguments.add);
+  const HistoryAdditions added = AddToHistory(arguments.add);
   ReportHistoryAdditions(added, [](const std::string& line) { Print("{}\n", line); });
   Print("{}: {}\n", arguments.add.file, CountedText(added.all, "measurement"));
   return 0;
@@ -303,7 +303,7 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
     return 0;
   }
   if (arguments.action == "merge") {
-    const MergedHistory merged = MergeHistories(file, arguments.add.runs);
+    const HistoryMergeResult merged = MergeHistories(file, arguments.add.runs);
     Print("{}: {}, {} of them new\n", file, CountedText(merged.all, "measurement"), merged.added);
     return 0;
   }

@@ -31,12 +31,12 @@ struct NamedCommit {
 // Throws Error (kUsage) for an empty name, and for HEAD outside of a repository.
 NamedCommit ResolveCommit(const std::string& name);
 
-struct AddedToHistory {
+struct HistoryAdditions {
   struct Run {
     std::string path;
     HistoryFile::Added added = HistoryFile::Added::kNew;
     std::vector<std::string> left_out;
-    std::vector<SeriesKey> of_other_operators;  // as HistoryFile::FindOperatorConflicts
+    std::vector<SeriesKey> operator_conflicts;  // as HistoryFile::FindOperatorConflicts
   };
   std::vector<Run> runs;
   std::string commit;           // in full where git knows it
@@ -45,18 +45,18 @@ struct AddedToHistory {
 };
 
 // Adds all of the runs, or none if one of them cannot be read. Throws Error.
-AddedToHistory AddToHistory(const AddToHistoryOptions& options);
+HistoryAdditions AddToHistory(const AddToHistoryOptions& options);
 
 // As HistoryFile's functions of these names. They throw Error (kBadInput) if there is no such history.
 std::vector<SeriesKey> AcceptInHistory(const std::string& file, const HistoryFilter& filter,
                                        const std::string& commit, const std::string& reason);
 std::int64_t DeleteFromHistory(const std::string& file, const std::string& commit);
-struct MergedHistory {
+struct HistoryMergeResult {
   std::int64_t added = 0, all = 0;  // runs
 };
 // Merges all of the other histories, or none if one of them cannot be read. Creates `file` if it does not
 // exist.
-MergedHistory MergeHistories(const std::string& file, const std::vector<std::string>& others);
+HistoryMergeResult MergeHistories(const std::string& file, const std::vector<std::string>& others);
 
 // The history to which a finished measurement is added, as `etprof history add` does.
 struct HistoryRequest {
@@ -83,19 +83,19 @@ struct HistoryRequest {
 // The result of adding measurements to a history. Both members are absent if no history was requested or no
 // measurement finished.
 struct HistoryUpdate {
-  std::optional<AddedToHistory> added;
+  std::optional<HistoryAdditions> added;
   std::optional<Error> error;  // the runs themselves are complete nevertheless
 };
 
 // Adds finished measurements to the history that a command names. Uses the commit that is checked out when
 // the measurement begins.
-class HistoryKeeper {
+class HistoryRecorder {
  public:
   // Throws Error, before hours of measuring, if nothing could be added: as ResolveCommit and
   // HistoryFile::RequireAddable.
-  explicit HistoryKeeper(const HistoryRequest& request);
-  HistoryUpdate Keep(const std::vector<std::string>& runs,
-                     HistoryFile::CommitConflict on_conflict = HistoryFile::CommitConflict::kRefused) const;
+  explicit HistoryRecorder(const HistoryRequest& request);
+  HistoryUpdate Record(const std::vector<std::string>& runs,
+                       HistoryFile::CommitConflict on_conflict = HistoryFile::CommitConflict::kRefused) const;
 
  private:
   AddToHistoryOptions options_;  // its `file` is empty if no history was requested

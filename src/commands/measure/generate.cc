@@ -209,7 +209,7 @@ using PartOfTest = std::tuple<std::string, std::string, int>;
 
 }  // namespace
 
-Config AtPlaces(const Config& profile, const TokenTests& given, const char* generate) {
+Config MakeGenerateConfig(const Config& profile, const TokenTests& given, const char* generate) {
   std::vector<LanguageModel> models;
   for (const ExperimentConfig& experiment : profile.experiments)
     models.push_back(ReadLanguageModel(experiment.model));
@@ -253,7 +253,7 @@ Config AtPlaces(const Config& profile, const TokenTests& given, const char* gene
   return config;
 }
 
-void RequireNoStep(const MeasureRequest& request, const std::string& command) {
+void RequireDefaultMethodAndInputs(const MeasureRequest& request, const std::string& command) {
   for (const auto& [given, option] :
        {std::pair(!request.inputs.empty(), "--inputs"), {request.method != "forward", "--method"}}) {
     if (!given) continue;
@@ -265,7 +265,7 @@ void RequireNoStep(const MeasureRequest& request, const std::string& command) {
 MeasureJobs MakeJobs(const GenerateOptions& options) {
   for (const std::string& spec : options.vs) ParseVariant(spec);
   RequireValidRequest(options.measure);
-  RequireNoStep(options.measure, "etprof generate");
+  RequireDefaultMethodAndInputs(options.measure, "etprof generate");
   // What is wrong with the model or the numbers is said before a device is opened.
   {
     std::vector<LanguageModel> models = {ReadLanguageModel(options.model)};
@@ -280,7 +280,7 @@ MeasureJobs MakeJobs(const GenerateOptions& options) {
     Apply(options.measure, profile);
     if (profile.output_root.empty())
       profile.output_root = DefaultRunDirectory(options.model, what.platform + "-generate");
-    return AtPlaces(profile, options.tests);
+    return MakeGenerateConfig(profile, options.tests);
   };
   return {{{options.measure.FirstDevice(), configure}},
           false,

@@ -65,9 +65,10 @@ MeasureJobs MakeJobs(const GenerateOptions& options);
 
 // The experiments of a configuration, each at the places of the tests. Throws Error like MakeJobs.
 // `generate` is the name of that option.
-Config AtPlaces(const Config& profile, const TokenTests& given, const char* generate = "--generate");
+Config MakeGenerateConfig(const Config& profile, const TokenTests& given,
+                          const char* generate = "--generate");
 
 // Throws Error (kUsage) for options that choose methods or inputs, which `command` does itself.
-void RequireNoStep(const MeasureRequest& request, const std::string& command);
+void RequireDefaultMethodAndInputs(const MeasureRequest& request, const std::string& command);
 
 }  // namespace etprof

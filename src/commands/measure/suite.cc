@@ -289,7 +289,7 @@ PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, const Suit
   const bool missing = program.empty();
   // The time does not depend on the name.
   if (missing) program = ArtifactsFolder(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
-  const ProfileOptions profile = ProfileOf(suite, cell, options, program);
+  const ProfileOptions profile = MakeCellProfileOptions(suite, cell, options, program);
   Config config = MakeCellConfig(suite, profile, device, properties);
   const Plan plan = MakePlan(config);
   if (!suite.launches || suite.max_seconds)
@@ -317,10 +317,10 @@ SuiteConfig LoadSuite(const SuiteOptions& options) {
   if (options.max_minutes) suite.max_minutes = options.max_minutes;
   if (options.max_seconds) suite.max_seconds = options.max_seconds;
   if (options.max_slowdown) suite.max_slowdown = options.max_slowdown;
-  if (!options.use.power_mode.empty()) suite.power_mode = options.use.power_mode;
-  if (options.use.max_temp) suite.max_temp = options.use.max_temp;
-  if (options.use.max_temp_wait) suite.max_temp_wait = options.use.max_temp_wait;
-  if (options.use.wait_minutes) suite.wait_minutes = options.use.wait_minutes;
+  if (!options.device_options.power_mode.empty()) suite.power_mode = options.device_options.power_mode;
+  if (options.device_options.max_temp) suite.max_temp = options.device_options.max_temp;
+  if (options.device_options.max_temp_wait) suite.max_temp_wait = options.device_options.max_temp_wait;
+  if (options.device_options.wait_minutes) suite.wait_minutes = options.device_options.wait_minutes;
   SelectedDevices(suite, options);
   ListCells(suite);
   return suite;
@@ -369,7 +369,7 @@ show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, 
     DeviceProperties properties;
     std::string unreachable;
     try {
-      device = Open(name, options.use, progress);
+      device = Open(name, options.device_options, progress);
       properties = device->Properties();
     } catch (const Error& error) {
       if (error.exit_code() == ExitCode::kInterrupted) throw;
@@ -433,7 +433,7 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   const auto measures = [&](const SuiteCell& cell) {
     return std::ranges::find(devices, cell.device) != devices.end();
   };
-  const HistoryKeeper history(options.history);
+  const HistoryRecorder history(options.history);
   const RunDirectory folder = RunDirectory::Open(suite.output_root);  // holds the lock of the folder
   SuiteState state = MakeState(suite, cells);
   std::mutex mutex;
@@ -472,8 +472,8 @@ SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, Wor
   SuiteOutcome outcome{MakeSuiteReport(state, suite.output_root, true, options, progress), false, {}};
   for (std::size_t i = 0; i < cells.size() && options.history.IsRequested(); ++i) {
     if (state.cells[i].status == SuiteCellStatus::kMeasured && measures(cells[i]))
-      outcome.kept.push_back(
-          history.Keep({cells[i].folder.string()}, HistoryFile::CommitConflict::kKeepCommit));
+      outcome.history_updates.push_back(
+          history.Record({cells[i].folder.string()}, HistoryFile::CommitConflict::kKeepCommit));
   }
   WriteSuite(outcome.report, "");
   return outcome;
@@ -566,7 +566,8 @@ int RunSuiteCommand(const SuiteArguments& arguments) {
     return RunSuite(suite, options, progress);
   }();
   if (!outcome.interrupted)
-    return ReportHistoryUpdates(outcome.kept, options.history.file, Show(outcome.report, arguments, files));
+    return ReportHistoryUpdates(outcome.history_updates, options.history.file,
+                                Show(outcome.report, arguments, files));
   PrintMessage(
       "Interrupted. What was measured is in {}.\n  View:    etprof suite {}\n  Resume:  the same command\n",
       ShortestPath(suite.output_root), ShortestPath(suite.output_root));

@@ -17,7 +17,7 @@ namespace etprof {
 struct SuiteOptions {
   std::string path;                  // the suite's file, or the folder of a measured suite
   std::vector<std::string> devices;  // devices of the suite to measure on; empty: all
-  DeviceUse use;
+  DeviceOptions device_options;
   std::string output_root;
   std::optional<double> max_minutes, max_seconds, max_slowdown;
   bool require_conclusive = false;
@@ -30,7 +30,7 @@ struct SuiteOptions {
       {.meaning = "Measure only on this device of the suite. May be repeated",
        .one = true,
        .value = "DEVICE"});
-    v.Flat(&O::use);
+    v.Flat(&O::device_options);
     v("output_root", &O::output_root,
       {.meaning = "Folder of the suite (default: the file's, or out_<its name>)", .value = "DIR"});
     v("max_minutes", &O::max_minutes,
@@ -70,8 +70,8 @@ show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, 
 
 struct SuiteOutcome {
   SuiteReport report;
-  bool interrupted = false;         // the measured cells are stored; there is no report
-  std::vector<HistoryUpdate> kept;  // one for each measured cell
+  bool interrupted = false;                    // the measured cells are stored; there is no report
+  std::vector<HistoryUpdate> history_updates;  // one for each measured cell
 };
 
 // Exports the missing programs, then measures all unfinished cells. The devices measure in parallel, each in
@@ -80,7 +80,7 @@ struct SuiteOutcome {
 // widest intervals. Then analyzes every run, and writes suite_report.md, .html, and .json next to
 // suite_state.json. Cells are added to options.history; a cell that is there already because nothing changed
 // since an earlier commit stays with that commit. Throws Error if the folder cannot be written or is in use
-// by another etprof, and as HistoryKeeper.
+// by another etprof, and as HistoryRecorder.
 SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress);
 
 // Whether `path` is the folder of a suite.

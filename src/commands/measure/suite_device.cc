@@ -31,18 +31,18 @@ double MeasuringSeconds(double waited, double start) {
 
 }  // namespace
 
-ProfileOptions ProfileOf(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
-                         const fs::path& program) {
+ProfileOptions MakeCellProfileOptions(const SuiteConfig& suite, const SuiteCell& cell,
+                                      const SuiteOptions& options, const fs::path& program) {
   ProfileOptions profile;
   profile.model = program.string();
   profile.vs = cell.variants;
   MeasureRequest& measure = profile.measure;
   measure.devices = {cell.device};
-  measure.use = options.use;
-  measure.use.power_mode = suite.power_mode;
-  measure.use.max_temp = suite.max_temp;
-  measure.use.max_temp_wait = suite.max_temp_wait;
-  measure.use.wait_minutes = suite.wait_minutes;
+  measure.device_options = options.device_options;
+  measure.device_options.power_mode = suite.power_mode;
+  measure.device_options.max_temp = suite.max_temp;
+  measure.device_options.max_temp_wait = suite.max_temp_wait;
+  measure.device_options.wait_minutes = suite.wait_minutes;
   measure.method = suite.models[cell.model].method;
   measure.cpus = suite.cpus;
   measure.period = suite.period;
@@ -139,7 +139,7 @@ const StoredCell& SuiteDevice::Stored(SuiteTask& task) {
 }
 
 std::pair<ProfileOptions, Config> SuiteDevice::Configure(const SuiteTask& task) const {
-  ProfileOptions profile = ProfileOf(suite_, *task.cell, options_, task.program);
+  ProfileOptions profile = MakeCellProfileOptions(suite_, *task.cell, options_, task.program);
   Config config = MakeCellConfig(suite_, profile, *device_, properties_);
   MakePlan(config);
   CheckFiles(config);
@@ -189,7 +189,7 @@ bool SuiteDevice::Open() {
   if (!unreachable_.empty()) return false;
   progress_.State(place_, "connecting");
   try {
-    device_ = etprof::Open(tasks_.front().cell->device, options_.use, progress_, place_);
+    device_ = etprof::Open(tasks_.front().cell->device, options_.device_options, progress_, place_);
     properties_ = device_->Properties();
     return true;
   } catch (const Error& error) {

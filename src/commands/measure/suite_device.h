@@ -14,8 +14,8 @@ namespace etprof {
 
 // Makes the profile options of a cell, which measure into the cell's results directory. `program` is the
 // .pte.
-ProfileOptions ProfileOf(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
-                         const std::filesystem::path& program);
+ProfileOptions MakeCellProfileOptions(const SuiteConfig& suite, const SuiteCell& cell,
+                                      const SuiteOptions& options, const std::filesystem::path& program);
 // Makes the configuration of a cell for an open device.
 Config MakeCellConfig(const SuiteConfig& suite, const ProfileOptions& profile, Device& device,
                       const DeviceProperties& properties);

@@ -25,10 +25,10 @@ void WorkflowProgress::StopWhenInterrupted(const std::string& what) const {
   if (Interrupted()) throw Error(ExitCode::kInterrupted, what);
 }
 
-std::unique_ptr<Device> Open(const std::string& name, const DeviceReach& use, WorkflowProgress& progress,
-                             std::size_t place) {
+std::unique_ptr<Device> Open(const std::string& name, const ConnectionOptions& connection,
+                             WorkflowProgress& progress, std::size_t place) {
   RemoteOptions options;
-  options.keep = use.keep;
+  options.keep = connection.keep;
   options.notice = [&progress, place](const std::string& text) { progress.Message(place, text); };
   options.interrupted = [&progress] { return progress.Interrupted(); };
   return OpenDevice(name, options);
@@ -87,7 +87,7 @@ protocol::Ready AskRunner(Device& device, const std::string& given_runner, const
 
 MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progress) {
   if (!options.cpus.empty()) CheckCpus(options.cpus);
-  const std::unique_ptr<Device> device = Open(options.device, options.use, progress);
+  const std::unique_ptr<Device> device = Open(options.device, options.connection, progress);
   const DeviceProperties properties = device->Properties();
   ExperimentConfig experiment;
   experiment.runner = options.runner;
@@ -105,7 +105,7 @@ MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progre
   request.isa = options.isa;
   DeviceLock lock(*device, "peaks", progress);
   lock.Acquire();
-  if (!options.use.power_mode.empty()) device->SetPowerMode(options.use.power_mode);
+  if (!options.connection.power_mode.empty()) device->SetPowerMode(options.connection.power_mode);
   try {
     return {MeasurePeaksByRunner(*device, request, interruption, 120), device->Name(),
             IsEmulated(experiment, properties)};

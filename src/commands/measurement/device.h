@@ -21,20 +21,20 @@ inline constexpr std::string_view kDeviceHelp =
     "Device to measure on: local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (default: local)";
 
 // Options of the connection to a device.
-struct DeviceReach {
+struct ConnectionOptions {
   bool keep = false;
   double wait_seconds = 60;  // how long to wait for a device whose connection broke
   std::string power_mode;    // empty: the configuration's, or none
 
   static void Describe(auto& v) {
-    using R = DeviceReach;
-    v("wait_for_device", &R::wait_seconds,
+    using C = ConnectionOptions;
+    v("wait_for_device", &C::wait_seconds,
       {.meaning = "Seconds to wait for a lost device to reconnect (default: 60)",
        .least = 0,
        .most = 1e6,
        .value = "S"});
-    v("keep", &R::keep, {.meaning = "Keep the run's folder on the device"});
-    v("power_mode", &R::power_mode,
+    v("keep", &C::keep, {.meaning = "Keep the run's folder on the device"});
+    v("power_mode", &C::power_mode,
       {.meaning = "Power mode of Android devices: unconstrained-boost or app-developer. It is reset at the "
                   "end (docs/concepts/power.md)",
        .choices = "unconstrained-boost|app-developer",
@@ -42,25 +42,25 @@ struct DeviceReach {
   }
 };
 // Options of a measurement on a device.
-struct DeviceUse : DeviceReach {
+struct DeviceOptions : ConnectionOptions {
   std::optional<double> max_temp, max_temp_wait, wait_minutes;
 
   static void Describe(auto& v) {
-    using U = DeviceUse;
-    DeviceReach::Describe(v);
-    v("max_temp", &U::max_temp,
+    using D = DeviceOptions;
+    ConnectionOptions::Describe(v);
+    v("max_temp", &D::max_temp,
       {.meaning = "Maximum temperature in degrees Celsius: before each round, wait until the skin (the "
                   "hottest CPU sensor if there is none for the skin) is below it",
        .least = 0,
        .most = 150,
        .value = "C"});
-    v("max_temp_wait", &U::max_temp_wait,
+    v("max_temp_wait", &D::max_temp_wait,
       {.meaning = "Maximum seconds to wait for cooling before each round, and six times that in total "
                   "(default: 300)",
        .least = 0,
        .most = 1e6,
        .value = "S"});
-    v("wait_minutes", &U::wait_minutes,
+    v("wait_minutes", &D::wait_minutes,
       {.meaning = "Maximum minutes to wait, before the measurement begins, for a device that is hot or busy "
                   "(default: 0)",
        .least = 0,
@@ -71,8 +71,8 @@ struct DeviceUse : DeviceReach {
 
 // Opens the device; slow steps are reported as messages of device `place` in `progress`, which must outlive
 // the device. Throws as OpenDevice.
-std::unique_ptr<Device> Open(const std::string& name, const DeviceReach& use, WorkflowProgress& progress,
-                             std::size_t place = 0);
+std::unique_ptr<Device> Open(const std::string& name, const ConnectionOptions& connection,
+                             WorkflowProgress& progress, std::size_t place = 0);
 
 // Returns etprof-runner for a device: $ETPROF_RUNNER; for this machine the one next to etprof; for other
 // devices the one in the bundle that `etprof build` made for them. Throws Error (kBadInput) if it does not
@@ -92,7 +92,7 @@ protocol::Ready AskRunner(Device& device, const std::string& given_runner, const
 // Options for measuring the peaks of a device: its memory bandwidth and arithmetic throughput.
 struct PeaksOptions {
   std::string device = "local";
-  DeviceReach use;
+  ConnectionOptions connection;
   std::string isa, cpus, runner, exec_wrapper;  // empty: no mask, any CPU, RunnerFor the device, no wrapper
   int threads = 1;
 
@@ -103,7 +103,7 @@ struct PeaksOptions {
     v("isa", &O::isa, {.meaning = "Disable these CPU features, as `--vs isa=` takes them", .value = "MASK"});
     v("cpus", &O::cpus, {.meaning = "Run on these CPUs only: 0,2-3, 0x80, big", .value = "CPUS"});
     v("device", &O::device, {.meaning = kDeviceHelp, .value = "DEVICE"});
-    v.Flat(&O::use);
+    v.Flat(&O::connection);
     v("runner", &O::runner, {.meaning = "Path of the device's etprof-runner", .value = "PATH"});
     v("exec_wrapper", &O::exec_wrapper,
       {.meaning = "Command that starts the runner, such as an emulator on the device",

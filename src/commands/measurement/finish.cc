@@ -25,7 +25,7 @@ bool LadderFailed(const Ladder& ladder) {
   return full_level_failed || measured < 2;
 }
 
-bool HasResults(const Measured& device) {
+bool HasResults(const DeviceMeasurement& device) {
   return device.measured && !(device.run && device.run->status == RunData::Status::kFailed);
 }
 
@@ -59,9 +59,9 @@ std::vector<Error> FindFailedExperiments(const RunData& run) {
   return failed;
 }
 
-std::vector<DeviceProblem> FindProblems(const std::vector<Measured>& devices, bool several) {
+std::vector<DeviceProblem> FindProblems(const std::vector<DeviceMeasurement>& devices, bool several) {
   std::vector<DeviceProblem> problems;
-  for (const Measured& device : devices) {
+  for (const DeviceMeasurement& device : devices) {
     const std::string name = several ? device.device : "";
     if (device.error) problems.push_back({name, *device.error});
     if (!device.run) continue;
@@ -70,11 +70,12 @@ std::vector<DeviceProblem> FindProblems(const std::vector<Measured>& devices, bo
   return problems;
 }
 
-FinishedMeasurement FinishMeasurement(const std::vector<Measured>& devices, bool several, bool resumed) {
+FinishedMeasurement FinishMeasurement(const std::vector<DeviceMeasurement>& devices, bool several,
+                                      bool resumed) {
   FinishedMeasurement finished;
   finished.problems = FindProblems(devices, several);
   std::vector<Report> reports;
-  for (const Measured& device : devices) {
+  for (const DeviceMeasurement& device : devices) {
     if (!HasResults(device)) continue;
     try {
       reports.push_back(AnalyzeRunDirectory(ShortestPath(device.config.output_root)));
@@ -91,7 +92,7 @@ FinishedMeasurement FinishMeasurement(const std::vector<Measured>& devices, bool
     if (finished.report->ladder && !LadderFailed(*finished.report->ladder)) finished.problems.clear();
   }
   if (!resumed || !finished.problems.empty()) return finished;
-  for (const Measured& device : devices) {
+  for (const DeviceMeasurement& device : devices) {
     if (std::optional<Error> broken = FindBroken(ShortestPath(device.config.output_root)))
       finished.problems.push_back({several ? device.device : "", *std::move(broken)});
   }

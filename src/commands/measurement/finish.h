@@ -33,11 +33,12 @@ struct FinishedMeasurement {
 std::vector<Error> FindFailedExperiments(const RunData& run);
 
 // The devices that could not be measured, and the experiments that failed. `several` as in MeasureJobs.
-std::vector<DeviceProblem> FindProblems(const std::vector<Measured>& devices, bool several);
+std::vector<DeviceProblem> FindProblems(const std::vector<DeviceMeasurement>& devices, bool several);
 
 // Analyzes the results directories of a measurement that was not interrupted (or of FindStoredRuns), and
 // writes the reports. A run that was resumed is also validated. A ladder's failed lower levels are a part of
 // its result, and no problem. Throws as AnalyzeRunDirectory if there is a single device.
-FinishedMeasurement FinishMeasurement(const std::vector<Measured>& devices, bool several, bool resumed);
+FinishedMeasurement FinishMeasurement(const std::vector<DeviceMeasurement>& devices, bool several,
+                                      bool resumed);
 
 }  // namespace etprof

@@ -173,7 +173,7 @@ StepProgress MessagesOf(WorkflowProgress& progress, std::size_t device) {
 }
 
 // Makes the device's configuration and checks all that can be checked before the measurement.
-void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& state,
+void Configure(const MeasureJob& job, bool dry_run, Device& device, DeviceMeasurement& state,
                const StepProgress& progress) {
   state.properties = device.Properties();
   state.config = job.configure(device, state.properties);
@@ -187,10 +187,10 @@ void Configure(const MeasureJob& job, bool dry_run, Device& device, Measured& st
   CheckMasks(state.config, state.properties);
 }
 
-class SeveralDevices {
+class ParallelMeasurement {
  public:
-  SeveralDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
-                 WorkflowProgress& progress)
+  ParallelMeasurement(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
+                      WorkflowProgress& progress)
       : jobs_(jobs.jobs),
         what_(jobs.what),
         request_(request),
@@ -200,7 +200,7 @@ class SeveralDevices {
         configured_(static_cast<std::ptrdiff_t>(jobs_.size())) {}
 
   // Returns the state of every device, in the order of the jobs.
-  std::vector<Measured> Run() {
+  std::vector<DeviceMeasurement> Run() {
     ThreadGroup threads;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       if (threads.Start([this, i] { RunOn(i); })) continue;
@@ -225,7 +225,7 @@ class SeveralDevices {
 
  private:
   template <typename Step>
-  static void Guarded(Measured& state, Step step) {
+  static void Guarded(DeviceMeasurement& state, Step step) {
     try {
       step();
     } catch (const std::exception& error) {
@@ -236,12 +236,12 @@ class SeveralDevices {
   // One thread handles a device from opening to closing: a process ends with the thread that started it
   // (PR_SET_PDEATHSIG), and a connection may be reopened at any time.
   void RunOn(std::size_t i) {
-    Measured& state = states_[i];
+    DeviceMeasurement& state = states_[i];
     state.device = jobs_[i].device;
     std::unique_ptr<Device> device;
     Guarded(state, [&] {
       progress_.State(i, "connecting");
-      device = Open(state.device, request_.use, progress_, i);
+      device = Open(state.device, request_.device_options, progress_, i);
       Configure(jobs_[i], dry_run_, *device, state, MessagesOf(progress_, i));
       // In a measurement on several devices, only devices that have power modes get one.
       if (!state.config.power_mode.empty() && !state.properties.platform.starts_with("android")) {
@@ -258,7 +258,7 @@ class SeveralDevices {
   }
 
   void MeasureOn(std::size_t i, Device& device) {
-    Measured& state = states_[i];
+    DeviceMeasurement& state = states_[i];
     const fs::path manifest = state.config.output_root / kManifestFile;
     const auto before = LastWriteTime(manifest);
     try {
@@ -278,12 +278,12 @@ class SeveralDevices {
   // Gives a results directory to every device that could be reached.
   void NameFolders() {
     std::vector<DevicePlatform> places;
-    for (const Measured& state : states_) {
+    for (const DeviceMeasurement& state : states_) {
       if (!state.error) places.push_back({state.device, state.platform});
     }
     const std::vector<std::string> folders = DeviceFolders(places);
     std::size_t place = 0;
-    for (Measured& state : states_) {
+    for (DeviceMeasurement& state : states_) {
       if (state.error) continue;
       const fs::path parent = DevicesFolder(state.config);
       state.config.output_root = parent / folders[place++];
@@ -299,7 +299,7 @@ class SeveralDevices {
   const MeasureRequest& request_;
   const bool dry_run_;
   WorkflowProgress& progress_;
-  std::vector<Measured> states_;
+  std::vector<DeviceMeasurement> states_;
   std::latch configured_;      // counts down when a thread has configured its device or failed
   std::latch may_measure_{1};  // counts down when the main thread has named the folders
   bool measure_ = true;        // written before may_measure_ counts down
@@ -411,7 +411,7 @@ void VersionsOptions::RequireValid() const {
   }
 }
 
-bool Measured::Interrupted() const {
+bool DeviceMeasurement::Interrupted() const {
   return (error && error->exit_code() == ExitCode::kInterrupted) ||
          (run && run->status == RunData::Status::kInterrupted);
 }
@@ -456,25 +456,25 @@ RunData MeasureConfig(const Config& config, DeviceLock& lock, const MeasureReque
   options.interrupted = [&progress] { return progress.Interrupted(); };
   if (options.progress == nullptr) options.progress = progress.ProgressOfDevice(0);
   options.etprof_version = ETPROF_VERSION;
-  options.wait_for_device_seconds = request.use.wait_seconds;
+  options.wait_for_device_seconds = request.device_options.wait_seconds;
   options.acquire_device = [&lock] { lock.Acquire(); };
   return Measure(with_runtimes, lock.device(), options);
 }
 
-std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
-                                       WorkflowProgress& progress) {
-  const HistoryKeeper history(request.history);
-  std::vector<Measured> states;
+std::vector<DeviceMeasurement> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request,
+                                                bool dry_run, WorkflowProgress& progress) {
+  const HistoryRecorder history(request.history);
+  std::vector<DeviceMeasurement> states;
   const auto add_to_history = [&] {
-    for (Measured& state : states) {
+    for (DeviceMeasurement& state : states) {
       if (state.run && state.run->status == RunData::Status::kComplete)
-        state.kept = history.Keep({state.run->folder.string()});
+        state.history_update = history.Record({state.run->folder.string()});
     }
   };
   if (!jobs.several) {
     const MeasureJob& job = jobs.jobs.front();
-    const std::unique_ptr<Device> device = Open(job.device, request.use, progress);
-    Measured& state = states.emplace_back();
+    const std::unique_ptr<Device> device = Open(job.device, request.device_options, progress);
+    DeviceMeasurement& state = states.emplace_back();
     state.device = job.device;
     Configure(job, dry_run, *device, state, MessagesOf(progress, 0));
     if (dry_run) return states;
@@ -484,25 +484,25 @@ std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureReq
     add_to_history();
     return states;
   }
-  states = SeveralDevices(jobs, request, dry_run, progress).Run();
+  states = ParallelMeasurement(jobs, request, dry_run, progress).Run();
   add_to_history();
-  const Measured& first = states.front();
-  const bool all_failed_alike = std::ranges::all_of(states, [&](const Measured& state) {
+  const DeviceMeasurement& first = states.front();
+  const bool all_failed_alike = std::ranges::all_of(states, [&](const DeviceMeasurement& state) {
     return state.error && !state.measured && state.error->Message() == first.error->Message();
   });
-  const bool interrupted = std::ranges::any_of(states, &Measured::Interrupted);
+  const bool interrupted = std::ranges::any_of(states, &DeviceMeasurement::Interrupted);
   if (all_failed_alike && !interrupted) throw *first.error;
   return states;
 }
 
-std::vector<Measured> FindStoredRuns(const MeasureJobs& jobs, const MeasureRequest& request,
-                                     WorkflowProgress& progress) {
-  std::vector<Measured> states;
+std::vector<DeviceMeasurement> FindStoredRuns(const MeasureJobs& jobs, const MeasureRequest& request,
+                                              WorkflowProgress& progress) {
+  std::vector<DeviceMeasurement> states;
   for (const MeasureJob& job : jobs.jobs) {
-    Measured& state = states.emplace_back();
+    DeviceMeasurement& state = states.emplace_back();
     state.device = job.device;
     if (!jobs.several) {
-      const std::unique_ptr<Device> device = Open(job.device, request.use, progress);
+      const std::unique_ptr<Device> device = Open(job.device, request.device_options, progress);
       state.properties = device->Properties();
       state.config = job.configure(*device, state.properties);
       MakePlan(state.config);

@@ -131,15 +131,15 @@ MeasureJobs MakeJobs(const LadderOptions& options);
 MeasureJobs MakeJobs(const VersionsOptions& options);
 
 // State and result of the measurement on one device.
-struct Measured {
+struct DeviceMeasurement {
   std::string device;
   DeviceProperties properties;
   std::string platform;
   Config config;  // its output_root is the results directory
   std::optional<RunData> run;
   std::optional<Error> error;
-  bool measured = false;  // this call has written a results directory
-  HistoryUpdate kept;     // the result of adding the finished measurement to a history
+  bool measured = false;         // this call has written a results directory
+  HistoryUpdate history_update;  // the result of adding the finished measurement to a history
 
   bool Interrupted() const;
 };
@@ -148,14 +148,14 @@ struct Measured {
 // `dry_run` everything is checked and configured, but nothing is measured. If one of several devices fails,
 // its `error` is set and the others go on; the error is thrown if there is only one device, or if all devices
 // fail for the same reason before measuring. After Ctrl-C every device keeps what was measured. Completed
-// runs are added to the history that `request` names. Throws as HistoryKeeper.
-std::vector<Measured> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
-                                       WorkflowProgress& progress);
+// runs are added to the history that `request` names. Throws as HistoryRecorder.
+std::vector<DeviceMeasurement> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request,
+                                                bool dry_run, WorkflowProgress& progress);
 
 // Finds the results directories of the last measurement. If there are several devices, no device is
 // contacted. A device without a results directory has an `error` (kBadInput).
-std::vector<Measured> FindStoredRuns(const MeasureJobs& jobs, const MeasureRequest& request,
-                                     WorkflowProgress& progress);
+std::vector<DeviceMeasurement> FindStoredRuns(const MeasureJobs& jobs, const MeasureRequest& request,
+                                              WorkflowProgress& progress);
 
 // Throws Error (kBadInput) for a program with external weights if no .ptd, or one without these weights, was
 // given. Reads the programs, so call it once before measuring.

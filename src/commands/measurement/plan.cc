@@ -56,7 +56,7 @@ struct UnitJson {
 
 struct PlannedMeasurement {
   const MeasureRequest& request;
-  const Measured& measured;
+  const DeviceMeasurement& measured;
   Plan plan;
   Forecast forecast;
 
@@ -96,8 +96,8 @@ struct PlannedMeasurement {
 struct PlanOfDevices {
   std::vector<PlannedMeasurement> devices;
 
-  PlanOfDevices(const std::vector<Measured>& measured, const MeasureRequest& request) {
-    for (const Measured& device : measured) {
+  PlanOfDevices(const std::vector<DeviceMeasurement>& measured, const MeasureRequest& request) {
+    for (const DeviceMeasurement& device : measured) {
       if (device.error) continue;
       Plan plan = MakePlan(device.config);
       const Forecast forecast = MakeForecast(device.config, plan, device.properties);
@@ -307,7 +307,7 @@ show::Section DeviceSection(const PlannedMeasurement& planned) {
 
 }  // namespace
 
-show::Document PlanDocument(const std::vector<Measured>& devices, const MeasureRequest& request) {
+show::Document PlanDocument(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request) {
   const PlanOfDevices plans(devices, request);
   show::Document document;
   document.title = "etprof run --dry-run";
@@ -317,7 +317,8 @@ show::Document PlanDocument(const std::vector<Measured>& devices, const MeasureR
   return document;
 }
 
-nlohmann::ordered_json PlanJson(const std::vector<Measured>& devices, const MeasureRequest& request) {
+nlohmann::ordered_json PlanJson(const std::vector<DeviceMeasurement>& devices,
+                                const MeasureRequest& request) {
   return ToJson(PlanOfDevices(devices, request));
 }
 

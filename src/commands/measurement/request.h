@@ -21,7 +21,7 @@ constexpr auto MeasureMember(auto member) {
 // etprof's defaults.
 struct MeasureRequest {
   std::vector<std::string> devices;  // as --device takes them; empty: the configuration's, or this machine
-  DeviceUse use;
+  DeviceOptions device_options;
 
   // Options of a single model; a configuration sets them per experiment.
   std::string cpus, period, runner, method = "forward", data, exec_wrapper;
@@ -57,7 +57,7 @@ struct MeasureRequest {
     v("resume", MeasureMember(&M::resume),
       {.meaning = "Resume an interrupted measurement of the same command"});
     v("device", MeasureMember(&M::devices), {.meaning = kDeviceHelp, .one = true, .value = "DEVICE"});
-    v.Flat(MeasureMember(&M::use));
+    v.Flat(MeasureMember(&M::device_options));
   }
   static void DescribeModel(auto& v) {
     using M = MeasureRequest;

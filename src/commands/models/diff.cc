@@ -166,8 +166,8 @@ void AddNoise(const std::array<DiffedFile, 2>& files, ProgramDiff& diff, std::ve
 
 }  // namespace
 
-DiffOfFiles DiffFiles(const DiffFilesOptions& options) {
-  DiffOfFiles result;
+DiffResult DiffFiles(const DiffFilesOptions& options) {
+  DiffResult result;
   std::array<DiffedFile, 2> files = {Read(options.baseline, result.warnings),
                                      Read(options.candidate, result.warnings)};
   if (result.warnings.size() == 2 && result.warnings[0] == result.warnings[1]) result.warnings.pop_back();
@@ -190,7 +190,7 @@ std::function<int()> DiffCommand(CLI::App& app) {
   AddDocumentOptions(app, view, "Show the differences as JSON");
   return [parsed] {
     const auto& [given, shown] = *parsed;
-    const DiffOfFiles result = DiffFiles(given);
+    const DiffResult result = DiffFiles(given);
     ShowDocument(show::MakeDiffDocument(result.diff, given.baseline.string(), given.candidate.string(),
                                         result.warnings),
                  shown, "");

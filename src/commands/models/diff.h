@@ -15,13 +15,13 @@ struct DiffFilesOptions {
   std::vector<std::string> runs;
 };
 
-struct DiffOfFiles {
+struct DiffResult {
   ProgramDiff diff;
   std::vector<std::string> warnings;
 };
 
 // Compares two programs; reads the .etrecord next to each if there is one. Throws Error (kBadInput) for a
 // file that is not a .pte, and for runs of other programs.
-DiffOfFiles DiffFiles(const DiffFilesOptions& options);
+DiffResult DiffFiles(const DiffFilesOptions& options);
 
 }  // namespace etprof

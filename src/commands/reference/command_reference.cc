@@ -117,11 +117,11 @@ std::function<int()> ReferenceCommand(CLI::App& app) {
     all["dry_run"] = DryRunSchema();
     all["build"] = MakeSchema<Bundle>("`etprof build --target --json`",
                                       "The bundle that was built (docs/guides/boards.md).");
-    all["build_executorch"] =
-        MakeSchema<ExecutorchBuilt>("`etprof build --executorch --json`",
-                                    "The runners that were built (docs/reference/build-executorch.md).");
-    all["devices"] = MakeSchema<DevicesFound>("`etprof devices --json`",
-                                              "Devices and what they say (docs/reference/devices.md).");
+    all["build_executorch"] = MakeSchema<ExecutorchBuildResult>(
+        "`etprof build --executorch --json`",
+        "The runners that were built (docs/reference/build-executorch.md).");
+    all["devices"] = MakeSchema<DeviceList>("`etprof devices --json`",
+                                            "Devices and what they say (docs/reference/devices.md).");
     all["machine_peaks"] =
         MakeSchema<MeasuredPeaks>("`etprof peaks --json`", "A machine's peaks (docs/guides/bottlenecks.md).");
     all["doctor"] =

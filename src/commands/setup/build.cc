@@ -116,14 +116,14 @@ Bundle BuildPortableRunner(const PortableRunnerOptions& options, WorkflowProgres
 
 std::vector<std::string> ExecutorchPresetNames() { return MapEach(RunnerPresets(), &RunnerPreset::name); }
 
-ExecutorchBuilt BuildExecutorch(const ExecutorchBuildOptions& options,
-                                const std::function<void(const BuiltRunner&)>& on_built,
-                                WorkflowProgress& progress) {
+ExecutorchBuildResult BuildExecutorch(const ExecutorchBuildOptions& options,
+                                      const std::function<void(const BuiltRunner&)>& on_built,
+                                      WorkflowProgress& progress) {
   const Checkout checkout = ReadCheckout(options.executorch, [&progress] { return progress.Interrupted(); });
   const std::optional<std::filesystem::path> root = CheckoutRoot();
   const BuildHost host = ReadBuildHost(checkout, root ? *root / ".venv" / "bin" : std::filesystem::path());
   const std::vector<RunnerPreset> presets = ChosenPresets(options, host);
-  ExecutorchBuilt built;
+  ExecutorchBuildResult built;
   built.missing = MissingRequirements(checkout, presets, options.llm, host);
   if (!built.missing.empty()) return built;
   std::vector<RunnerBuild> builds;
@@ -172,7 +172,7 @@ int BuildRunners(const BuildArguments& arguments) {
     if (!arguments.json) ShowFile(built.runner);
     std::fflush(stdout);
   };
-  const ExecutorchBuilt built = WithProgress(BuildExecutorch, arguments.executorch, each);
+  const ExecutorchBuildResult built = WithProgress(BuildExecutorch, arguments.executorch, each);
   for (const auto& [problem, remedy] : built.missing)
     PrintError(Error(ExitCode::kBadInput, problem).Remedy(remedy));
   if (arguments.json) {

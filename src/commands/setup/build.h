@@ -65,13 +65,13 @@ struct BuiltRunner {
     v.Flat(&BuiltRunner::record);
   }
 };
-struct ExecutorchBuilt {
+struct ExecutorchBuildResult {
   std::vector<MissingRequirement> missing;
   std::vector<std::string> commands;
   std::vector<BuiltRunner> runners;
 
   static void Describe(auto& v) {
-    using B = ExecutorchBuilt;
+    using B = ExecutorchBuildResult;
     DescribeSchemaVersion(v);
     v("missing", &B::missing, {.meaning = "what the build lacks: nothing was built", .omit_if_empty = true});
     v("commands", &B::commands, {.meaning = "of --dry-run: those that would be run", .omit_if_empty = true});
@@ -83,8 +83,8 @@ struct ExecutorchBuilt {
 // missing, nothing is built or changed, and the result lists what is missing. Throws Error (kUsage,
 // kBadInput, kInterrupted), and as InstallPresets and BuildRunner. Before an error of BuildRunner the end of
 // the build log is printed as messages.
-ExecutorchBuilt BuildExecutorch(const ExecutorchBuildOptions& options,
-                                const std::function<void(const BuiltRunner&)>& on_built,
-                                WorkflowProgress& progress);
+ExecutorchBuildResult BuildExecutorch(const ExecutorchBuildOptions& options,
+                                      const std::function<void(const BuiltRunner&)>& on_built,
+                                      WorkflowProgress& progress);
 
 }  // namespace etprof

@@ -19,8 +19,8 @@ namespace etprof {
 namespace {
 
 // Adds the devices that adb lists to `names`, or to `unusable` if their state does not allow a survey.
-void AddListedByAdb(const DevicesOptions& options, const std::function<bool()>& interrupted,
-                    std::vector<std::string>& names, DevicesFound& unusable) {
+void AddAdbDevices(const DevicesOptions& options, const std::function<bool()>& interrupted,
+                   std::vector<std::string>& names, DeviceList& unusable) {
   try {
     for (const AdbListing& listed : ListAdbDevices(options.answer_seconds, interrupted)) {
       const std::string name = "adb:" + listed.serial;
@@ -41,12 +41,12 @@ void AddListedByAdb(const DevicesOptions& options, const std::function<bool()>& 
 }
 
 std::vector<std::string> NamesToAsk(const DevicesOptions& options, const std::function<bool()>& interrupted,
-                                    DevicesFound& unusable) {
+                                    DeviceList& unusable) {
   std::vector<std::string> names;
   // With --clean and named devices, only the named devices are cleaned.
   if (!options.clean || options.named.empty()) {
     names.emplace_back("local");
-    AddListedByAdb(options, interrupted, names, unusable);
+    AddAdbDevices(options, interrupted, names, unusable);
   }
   const bool adb_lists_any =
       std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("adb:"); });
@@ -79,10 +79,10 @@ std::vector<DeviceSurvey> SurveyAll(const std::vector<std::string>& names, const
 
 }  // namespace
 
-DevicesFound FindDevices(const DevicesOptions& options, WorkflowProgress& progress) {
+DeviceList FindDevices(const DevicesOptions& options, WorkflowProgress& progress) {
   for (const std::string& name : options.named) CheckDeviceName(name);
   const auto interrupted = [&progress] { return progress.Interrupted(); };
-  DevicesFound found;
+  DeviceList found;
   const std::vector<std::string> names = NamesToAsk(options, interrupted, found);
   std::vector<DeviceSurvey> asked = SurveyAll(names, {options.answer_seconds, options.clean, interrupted});
   progress.StopWhenInterrupted();
@@ -93,7 +93,7 @@ DevicesFound FindDevices(const DevicesOptions& options, WorkflowProgress& progre
 namespace {
 
 int RunDevices(const DevicesOptions& options, const View& view) {
-  const DevicesFound found = WithProgress(FindDevices, options);
+  const DeviceList found = WithProgress(FindDevices, options);
   ShowDocument(show::MakeDeviceListDocument(found.devices, found.notes), view, found);
   const bool failed = std::ranges::any_of(found.devices, [&](const DeviceSurvey& device) {
     return !device.Reached() && std::ranges::find(options.named, device.name) != options.named.end();

@@ -29,19 +29,19 @@ struct DevicesOptions {
   }
 };
 
-struct DevicesFound {
+struct DeviceList {
   std::vector<DeviceSurvey> devices;
   std::vector<std::string> notes;  // why devices may be missing from the list
 
   static void Describe(auto& v) {
     DescribeSchemaVersion(v);
-    v("devices", &DevicesFound::devices,
+    v("devices", &DeviceList::devices,
       {.meaning = "this machine, those that adb lists, and those that were named"});
-    v("notes", &DevicesFound::notes, {.meaning = "what could not be listed, and why"});
+    v("notes", &DeviceList::notes, {.meaning = "what could not be listed, and why"});
   }
 };
 
 // Asks all devices at the same time. Throws Error (kUsage) for an invalid name, Error (kInterrupted).
-DevicesFound FindDevices(const DevicesOptions& options, WorkflowProgress& progress);
+DeviceList FindDevices(const DevicesOptions& options, WorkflowProgress& progress);
 
 }  // namespace etprof

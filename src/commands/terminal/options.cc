@@ -160,9 +160,9 @@ CLI::Option* AllowRepeats(CLI::Option* option) {
 std::optional<double> ReadPercentage(const std::string& option, const std::string& text, Percentage of) {
   if (text.empty()) return std::nullopt;
   const std::optional<double> value = ParsePercent(text);
-  if (!value || (of == Percentage::kOfPart ? *value < 0 || *value > 1 : *value <= -1)) {
+  if (!value || (of == Percentage::kShare ? *value < 0 || *value > 1 : *value <= -1)) {
     throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a percentage{}", option, text,
-                                              of == Percentage::kOfPart ? " from 0% to 100%" : ""))
+                                              of == Percentage::kShare ? " from 0% to 100%" : ""))
         .Remedy(fmt::format("give one, such as `{} 2%`", option));
   }
   return value;

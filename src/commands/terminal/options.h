@@ -33,9 +33,9 @@ CLI::Option* AllowRepeats(CLI::Option* option);
 inline constexpr const char* kPercent = "P%";
 // Parses the value of an option: "2%" is 0.02. A change may be negative: the candidate then has to be better
 // by that much. A part is from 0 to 1. Absent for "". Throws Error (kUsage).
-enum class Percentage { kOfChange, kOfPart };
+enum class Percentage { kChange, kShare };
 std::optional<double> ReadPercentage(const std::string& option, const std::string& text,
-                                     Percentage of = Percentage::kOfChange);
+                                     Percentage of = Percentage::kChange);
 
 // The value of --csv without a name.
 inline constexpr const char* kDefaultTable = "usual";
@@ -130,8 +130,8 @@ struct DescribedOptions {
   }
   // "" means 0, unless the value is optional.
   void AddPercent(const std::string& name, const MemberInfo& about, auto& value) {
-    const auto parse = [name, &value, of = about.most ? Percentage::kOfPart : Percentage::kOfChange](
-                           const std::string& text) {
+    const auto parse = [name, &value,
+                        of = about.most ? Percentage::kShare : Percentage::kChange](const std::string& text) {
       const std::optional<double> percent = ReadPercentage(name, text, of);
       if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
         value = percent.value_or(0);

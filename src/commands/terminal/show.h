@@ -41,8 +41,8 @@ void ShowDocument(const show::Document& document, const View& view, const T& val
 void ShowFile(const std::filesystem::path& file);
 
 // MeasureOnDevices, with its progress on stderr.
-std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request,
-                                 bool dry_run = false);
+std::vector<DeviceMeasurement> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request,
+                                          bool dry_run = false);
 using ShowAnalysis = std::function<void(const Report&)>;
 // Measures, analyzes, and shows the result: the report of a single device by `show` (default: ShowReport).
 // Reports on stderr what went wrong, how to resume after Ctrl-C (`resume_command`), and what was added to a
@@ -51,14 +51,14 @@ int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const
                    const ShowAnalysis& show = nullptr,
                    const std::string& resume_command = "the same command with --resume");
 // Shows earlier measurements (FindStoredRuns), or the plan of a dry run. Returns the exit code.
-int ShowStoredRuns(const std::vector<Measured>& devices, bool several, const View& view);
-int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, View view);
+int ShowStoredRuns(const std::vector<DeviceMeasurement>& devices, bool several, const View& view);
+int ShowPlan(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request, View view);
 int ReportInterruption(const RunData& run, const std::string& resume_command);
 
 // Reports the outcome of adding measurements to a history: lines on stderr. Returns the exit code: `code`, or
 // if that is kDone and a measurement could not be added, the error's.
 int ReportHistoryUpdates(const std::vector<HistoryUpdate>& kept, const std::string& file, int code);
 // Reports added measurements: lines go to `write`, notes to stderr.
-void ReportHistoryAdditions(const AddedToHistory& added,
+void ReportHistoryAdditions(const HistoryAdditions& added,
                             const std::function<void(const std::string&)>& write);
 }  // namespace etprof

@@ -34,9 +34,9 @@ int ReportPartialResults(const std::vector<std::string>& folders, const char* vi
   return static_cast<int>(ExitCode::kInterrupted);
 }
 
-int ReportInterruptions(const std::vector<Measured>& devices, const std::string& resume_command) {
+int ReportInterruptions(const std::vector<DeviceMeasurement>& devices, const std::string& resume_command) {
   std::vector<std::string> folders_with_results;
-  for (const Measured& device : devices) {
+  for (const DeviceMeasurement& device : devices) {
     if (device.error && !device.Interrupted()) ReportProblems({{device.device, *device.error}});
     if (device.measured) folders_with_results.push_back(ShortestPath(device.config.output_root));
   }
@@ -62,7 +62,8 @@ ShowAnalysis ShowsReport(const View& view) {
 
 }  // namespace
 
-std::vector<Measured> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run) {
+std::vector<DeviceMeasurement> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request,
+                                          bool dry_run) {
   TerminalProgress progress(jobs.several ? MapEach(jobs.jobs, &MeasureJob::device)
                                          : std::vector<std::string>());
   return MeasureOnDevices(jobs, request, dry_run, progress);
@@ -72,7 +73,7 @@ int ReportInterruption(const RunData& run, const std::string& resume_command) {
   return ReportPartialResults({ShortestPath(run.folder)}, "analyze", resume_command);
 }
 
-void ReportHistoryAdditions(const AddedToHistory& added,
+void ReportHistoryAdditions(const HistoryAdditions& added,
                             const std::function<void(const std::string&)>& write) {
   using Added = HistoryFile::Added;
   if (added.unknown_commit) {
@@ -81,9 +82,9 @@ void ReportHistoryAdditions(const AddedToHistory& added,
         "`--time` if that is wrong.\n",
         EscapeToOneLine(added.commit));
   }
-  for (const AddedToHistory::Run& run : added.runs) {
+  for (const HistoryAdditions::Run& run : added.runs) {
     for (const std::string& clause : run.left_out) PrintMessage("note: {}: {}\n", run.path, clause);
-    for (const SeriesKey& series : run.of_other_operators) {
+    for (const SeriesKey& series : run.operator_conflicts) {
       PrintMessage(
           "warning: {}: Its commit has another run of `{}`, with other operators. If that was another model, "
           "give the files different names: both are one series of the history.\n",
@@ -114,27 +115,28 @@ int ReportHistoryUpdates(const std::vector<HistoryUpdate>& kept, const std::stri
 int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const View& view,
                    const ShowAnalysis& show, const std::string& resume_command) {
   if (!show) RequireReportTable(view, jobs.several);
-  const std::vector<Measured> devices = MeasureAll(jobs, request);
-  if (std::ranges::any_of(devices, &Measured::Interrupted)) {
+  const std::vector<DeviceMeasurement> devices = MeasureAll(jobs, request);
+  if (std::ranges::any_of(devices, &DeviceMeasurement::Interrupted)) {
     return jobs.several ? ReportInterruptions(devices, resume_command)
                         : ReportInterruption(*devices.front().run, resume_command);
   }
   const int code = ShowFinished(FinishMeasurement(devices, jobs.several, request.resume), view,
                                 show ? show : ShowsReport(view));
-  return ReportHistoryUpdates(MapEach(devices, &Measured::kept), request.history.file, code);
+  return ReportHistoryUpdates(MapEach(devices, &DeviceMeasurement::history_update), request.history.file,
+                              code);
 }
 
-int ShowStoredRuns(const std::vector<Measured>& devices, bool several, const View& view) {
+int ShowStoredRuns(const std::vector<DeviceMeasurement>& devices, bool several, const View& view) {
   return ShowFinished(FinishMeasurement(devices, several, false), view, ShowsReport(view));
 }
 
-int ShowPlan(const std::vector<Measured>& devices, const MeasureRequest& request, View view) {
-  if (std::ranges::any_of(devices, &Measured::Interrupted)) return ReportInterruptions(devices, "");
+int ShowPlan(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request, View view) {
+  if (std::ranges::any_of(devices, &DeviceMeasurement::Interrupted)) return ReportInterruptions(devices, "");
   FinishedMeasurement planned;
   planned.problems = FindProblems(devices, true);
   ReportProblems(planned.problems);
   const int code = static_cast<int>(planned.exit_code());
-  if (std::ranges::all_of(devices, [](const Measured& device) { return device.error.has_value(); }))
+  if (std::ranges::all_of(devices, [](const DeviceMeasurement& device) { return device.error.has_value(); }))
     return code;
   view.default_table = "experiments";
   ShowDocument(PlanDocument(devices, request), view, "",
