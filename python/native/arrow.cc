@@ -63,7 +63,7 @@ struct Column {
   std::int64_t null_count = 0;
   std::vector<const void*> buffers;
   std::vector<Column> children;
-  std::vector<Column> dictionary;  // one element, or none
+  std::vector<Column> dictionary;  // at most one element
 };
 
 // A table and the NumPy arrays that hold its data. The last consumer may release it on any thread.
@@ -74,15 +74,15 @@ struct Table {
 using SharedTable = std::shared_ptr<const Table>;
 
 SharedTable Share(std::unique_ptr<Table> table) {
-  return {table.release(), [](const Table* last) {
-            if (!Py_IsInitialized()) return;  // Python and its memory are gone
+  return {table.release(), [](const Table* unused_table) {
+            if (!Py_IsInitialized()) return;  // Python has ended, and its memory is freed
             const nb::gil_scoped_acquire lock;
-            delete last;
+            delete unused_table;
           }};
 }
 
-// Data of one ArrowSchema or ArrowArray. Every child has its own, since it may be moved out of its parent and
-// outlive it.
+// Data of an ArrowSchema or ArrowArray. Every child has separate data, since a consumer may move it out of its
+// parent and keep it longer.
 template <typename T>
 struct BackingValue {
   SharedTable table;
@@ -125,8 +125,8 @@ void Export(const SharedTable& table, const Column& column, T& out) {
     Export(table, child, holder->parts[next]);
     holder->children.push_back(&holder->parts[next++]);
   }
-  for (const Column& texts : column.dictionary) {
-    Export(table, texts, holder->parts[next]);
+  for (const Column& dictionary : column.dictionary) {
+    Export(table, dictionary, holder->parts[next]);
     out.dictionary = &holder->parts[next++];
   }
   Fill(column, out);
@@ -137,14 +137,14 @@ void Export(const SharedTable& table, const Column& column, T& out) {
   out.private_data = holder.release();
 }
 
-// A stream of one batch, or of none if the table is empty.
+// A stream of one batch; the stream of an empty table has no batch.
 struct Stream {
   SharedTable table;
   bool done = false;
 };
 
 template <typename T>
-int Take(ArrowArrayStream* self, T* out, bool is_end) {
+int ExportRoot(ArrowArrayStream* self, T* out, bool is_end) {
   try {
     const auto& stream = *static_cast<Stream*>(self->private_data);
     *out = T{};
@@ -155,12 +155,12 @@ int Take(ArrowArrayStream* self, T* out, bool is_end) {
   }
 }
 
-int GetSchema(ArrowArrayStream* self, ArrowSchema* out) { return Take(self, out, false); }
+int GetSchema(ArrowArrayStream* self, ArrowSchema* out) { return ExportRoot(self, out, false); }
 
 int GetNext(ArrowArrayStream* self, ArrowArray* out) {
   auto& stream = *static_cast<Stream*>(self->private_data);
   const bool is_end = std::exchange(stream.done, true) || stream.table->root.length == 0;
-  return Take(self, out, is_end);
+  return ExportRoot(self, out, is_end);
 }
 
 void ReleaseStream(ArrowArrayStream* self) {
@@ -168,7 +168,7 @@ void ReleaseStream(ArrowArrayStream* self) {
   self->release = nullptr;
 }
 
-// Releases the stream if nobody has taken it out of the capsule.
+// Releases the stream if no consumer has taken it out of the capsule.
 void DeleteCapsule(PyObject* capsule) {
   auto* stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule, kStreamCapsule));
   if (stream->release != nullptr) stream->release(stream);
@@ -177,23 +177,24 @@ void DeleteCapsule(PyObject* capsule) {
 
 using Array = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
-// Reads a column (name, format, length, nulls, buffers, dictionary, children) as python/etprof/arrow.py makes
-// it.
-Column Read(nb::handle given, std::vector<nb::object>& arrays) {
-  const auto entry = nb::cast<nb::tuple>(given);
-  Column column{.name = nb::cast<std::string>(entry[0]),
-                .format = nb::cast<std::string>(entry[1]),
-                .length = nb::cast<std::int64_t>(entry[2]),
-                .null_count = nb::cast<std::int64_t>(entry[3]),
+// Reads a column from the tuple that python/etprof/arrow.py makes: name, format, length, nulls, buffers,
+// dictionary, children.
+Column ReadColumn(nb::handle tuple, std::vector<nb::object>& arrays) {
+  const auto fields = nb::cast<nb::tuple>(tuple);
+  Column column{.name = nb::cast<std::string>(fields[0]),
+                .format = nb::cast<std::string>(fields[1]),
+                .length = nb::cast<std::int64_t>(fields[2]),
+                .null_count = nb::cast<std::int64_t>(fields[3]),
                 .buffers = {},
                 .children = {},
                 .dictionary = {}};
-  for (const nb::handle buffer : entry[4]) {
+  for (const nb::handle buffer : fields[4]) {
     column.buffers.push_back(buffer.is_none() ? nullptr : nb::cast<Array>(buffer).data());
     arrays.push_back(nb::borrow(buffer));
   }
-  if (const nb::object texts = entry[5]; !texts.is_none()) column.dictionary.push_back(Read(texts, arrays));
-  for (const nb::handle child : entry[6]) column.children.push_back(Read(child, arrays));
+  if (const nb::object dictionary = fields[5]; !dictionary.is_none())
+    column.dictionary.push_back(ReadColumn(dictionary, arrays));
+  for (const nb::handle child : fields[6]) column.children.push_back(ReadColumn(child, arrays));
   return column;
 }
 
@@ -202,7 +203,7 @@ nb::object ArrowStream(const nb::list& columns, std::int64_t rows) {
   table->root.format = "+s";
   table->root.length = rows;
   table->root.buffers = {nullptr};
-  for (const nb::handle column : columns) table->root.children.push_back(Read(column, table->arrays));
+  for (const nb::handle column : columns) table->root.children.push_back(ReadColumn(column, table->arrays));
   auto stream = std::make_unique<ArrowArrayStream>();
   stream->get_schema = &GetSchema;
   stream->get_next = &GetNext;

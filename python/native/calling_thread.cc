@@ -37,25 +37,27 @@ constexpr NamedValue<Event::Kind> kEventKinds[] = {{Event::Kind::kMessage, "mess
                                                    {Event::Kind::kMeasuring, "measuring"},
                                                    {Event::Kind::kWaiting, "waiting"}};
 
-nb::object NumberOr(bool known, double number) { return known ? nb::object(nb::float_(number)) : nb::none(); }
+nb::object NumberOrNone(bool has_value, double number) {
+  return has_value ? nb::object(nb::float_(number)) : nb::none();
+}
 
 nb::dict EstimateDict(const ProgressUpdate::Estimate& estimate) {
   const auto& ratio = estimate.estimate;
   nb::dict dict;
   dict["baseline"] = Text(estimate.baseline);
   dict["candidate"] = Text(estimate.candidate);
-  dict["median_ns"] = NumberOr(estimate.median_ns.has_value(), estimate.median_ns.value_or(0));
-  dict["ratio"] = NumberOr(ratio.has_value(), ratio ? ratio->ratio() : 0);
-  dict["ratio_low"] = NumberOr(ratio.has_value(), ratio ? ratio->low() : 0);
-  dict["ratio_high"] = NumberOr(ratio.has_value(), ratio ? ratio->high() : 0);
+  dict["median_ns"] = NumberOrNone(estimate.median_ns.has_value(), estimate.median_ns.value_or(0));
+  dict["ratio"] = NumberOrNone(ratio.has_value(), ratio ? ratio->ratio() : 0);
+  dict["ratio_low"] = NumberOrNone(ratio.has_value(), ratio ? ratio->low() : 0);
+  dict["ratio_high"] = NumberOrNone(ratio.has_value(), ratio ? ratio->high() : 0);
   return dict;
 }
 
 nb::dict EventDict(const Event& event, const std::vector<std::string>& devices) {
-  const bool named = event.device && *event.device < devices.size();
+  const bool is_known_device = event.device && *event.device < devices.size();
   nb::dict dict;
   dict["kind"] = FindName(kEventKinds, event.kind);
-  dict["device"] = named ? Text(devices[*event.device]) : nb::none();
+  dict["device"] = is_known_device ? Text(devices[*event.device]) : nb::none();
   dict["text"] = Text(event.text);
   dict["done"] = event.done;
   dict["total"] = event.total;
@@ -64,7 +66,7 @@ nb::dict EventDict(const Event& event, const std::vector<std::string>& devices) 
   dict["round"] = update.round;
   dict["rounds"] = update.rounds;
   dict["seconds"] = update.seconds;
-  dict["max_seconds"] = NumberOr(update.max_seconds > 0, update.max_seconds);
+  dict["max_seconds"] = NumberOrNone(update.max_seconds > 0, update.max_seconds);
   nb::list estimates;
   for (const ProgressUpdate::Estimate& estimate : update.estimates) estimates.append(EstimateDict(estimate));
   dict["estimates"] = estimates;
@@ -135,8 +137,9 @@ class EventQueue : public PythonProgress {
   // Appends an event. If Python is slow, it gets only the latest progress of each kind, but every message.
   void Put(Event event) {
     const std::scoped_lock lock(mutex_);
-    const bool same = !events_.empty() && events_.back().kind == event.kind && events_.back().device == event.device;
-    if (same && event.kind != Event::Kind::kMessage) events_.pop_back();
+    const bool is_update =
+        !events_.empty() && events_.back().kind == event.kind && events_.back().device == event.device;
+    if (is_update && event.kind != Event::Kind::kMessage) events_.pop_back();
     events_.push_back(std::move(event));
     available_.notify_one();
   }
@@ -170,23 +173,23 @@ void RunSignalHandlers() {
 std::string RunOnWorkerThread(const nb::object& on_event, const std::function<std::string(PythonProgress&)>& work) {
   EventQueue queue;
   std::string result;
-  std::exception_ptr failed;
-  std::optional<nb::python_error> raised;
+  std::exception_ptr work_error;
+  std::optional<nb::python_error> raised_error;
   ThreadGroup threads;
   const bool started = threads.Start([&] {
     try {
       result = work(queue);
     } catch (...) {
-      failed = std::current_exception();
+      work_error = std::current_exception();
     }
     queue.End();
   });
   if (!started) throw Error(ExitCode::kDeviceFailed, "the system starts no more threads");
-  const auto call = [&](auto python) {
-    std::optional<nb::python_error> error = CallPython(python);
+  const auto call_python = [&](auto function) {
+    std::optional<nb::python_error> error = CallPython(function);
     if (!error) return;
     queue.Interrupt();
-    if (!raised) raised.emplace(std::move(*error));
+    if (!raised_error) raised_error.emplace(std::move(*error));
   };
   for (bool running = true; running;) {
     std::deque<Event> events;
@@ -195,18 +198,18 @@ std::string RunOnWorkerThread(const nb::object& on_event, const std::function<st
       const nb::gil_scoped_release gil_released;
       running = queue.Take(events, devices);
     }
-    call(RunSignalHandlers);
+    call_python(RunSignalHandlers);
     for (const Event& event : events) {
-      if (on_event.is_none() || raised) break;
-      call([&] { on_event(EventDict(event, devices)); });
+      if (on_event.is_none() || raised_error) break;
+      call_python([&] { on_event(EventDict(event, devices)); });
     }
   }
   {
     const nb::gil_scoped_release gil_released;
     threads.Join();
   }
-  if (raised) throw nb::python_error(std::move(*raised));
-  if (failed) std::rethrow_exception(failed);
+  if (raised_error) throw nb::python_error(std::move(*raised_error));
+  if (work_error) std::rethrow_exception(work_error);
   return result;
 }
 

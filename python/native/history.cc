@@ -18,42 +18,43 @@ namespace etprof {
 namespace {
 
 nb::list AddRuns(const AddToHistoryOptions& options) {
-  const HistoryAdditions added = [&] {
+  const HistoryAdditions additions = [&] {
     const nb::gil_scoped_release gil_released;
     return AddToHistory(options);
   }();
   using Added = HistoryFile::Added;
   nb::list runs;
-  for (const HistoryAdditions::Run& run : added.runs) {
+  for (const HistoryAdditions::Run& run : additions.runs) {
     nb::dict entry;
     entry["run"] = Text(run.path);
-    entry["commit"] = Text(added.commit);
+    entry["commit"] = Text(additions.commit);
     entry["result"] = run.added == Added::kNew        ? "added"
                       : run.added == Added::kReplaced ? "replaced"
                                                       : "already there";
-    nb::list left_out;
-    for (const std::string& clause : run.left_out) left_out.append(Text(clause));
-    entry["left_out"] = left_out;
+    nb::list omissions;
+    for (const std::string& clause : run.left_out) omissions.append(Text(clause));
+    entry["left_out"] = omissions;
     runs.append(entry);
   }
   return runs;
 }
 
-HistoryReport Read(const HistoryOptions& options) {
+HistoryReport ReadWithoutGil(const HistoryOptions& options) {
   const nb::gil_scoped_release gil_released;
   return ReadHistory(options);
 }
 
-// Collects the columns that Row::Describe lists: name, kind (python/etprof/history.py makes the array), and
-// values. The kind "name" is for texts that repeat; "text" for others.
+// Collects the columns that Row::Describe lists, each as a tuple of name, kind, and values.
+// python/etprof/history.py makes the arrays. The kind "name" is for texts that repeat, "text" for other
+// texts.
 template <typename Row>
 struct Columns {
   const std::vector<Row>& rows;
   nb::list result = {};
 
-  void operator()(const std::string& name, const char* kind, auto value_of) {
+  void operator()(const std::string& name, const char* kind, auto get_value) {
     nb::list values;
-    for (const Row& row : rows) values.append(value_of(row));
+    for (const Row& row : rows) values.append(get_value(row));
     result.append(nb::make_tuple(name, kind, values));
   }
 };
@@ -87,10 +88,10 @@ struct TrendRow {
     using R = const TrendRow&;
     // Three columns of an estimate with its interval: name "latency", unit "_ns".
     const auto estimate = [&](const std::string& name, const std::string& unit, auto get) {
-      using Part = std::optional<double>;
-      v(name + unit, "float64", [get](R row) { return get(row) ? Part(get(row)->middle) : Part(); });
-      v(name + "_low" + unit, "float64", [get](R row) { return get(row) ? get(row)->low : Part(); });
-      v(name + "_high" + unit, "float64", [get](R row) { return get(row) ? get(row)->high : Part(); });
+      using Number = std::optional<double>;
+      v(name + unit, "float64", [get](R row) { return get(row) ? Number(get(row)->middle) : Number(); });
+      v(name + "_low" + unit, "float64", [get](R row) { return get(row) ? get(row)->low : Number(); });
+      v(name + "_high" + unit, "float64", [get](R row) { return get(row) ? get(row)->high : Number(); });
     };
     DescribeSeries<TrendRow>(v);
     v("commit", "text", [](R row) { return Text(row.point.commit); });
@@ -145,7 +146,7 @@ struct ChangeRow {
 };
 
 nb::list Trends(const HistoryOptions& options) {
-  const HistoryReport history = Read(options);
+  const HistoryReport history = ReadWithoutGil(options);
   std::vector<TrendRow> rows;
   for (const Trend& trend : history.trends) {
     for (std::size_t i = 0; i < trend.runs.size(); ++i)
@@ -155,7 +156,7 @@ nb::list Trends(const HistoryOptions& options) {
 }
 
 nb::list Changes(const HistoryOptions& options) {
-  const HistoryReport history = Read(options);
+  const HistoryReport history = ReadWithoutGil(options);
   std::vector<ChangeRow> rows;
   for (const Trend& trend : history.trends) {
     for (const TrendChange& change : trend.changes) rows.push_back({trend, nullptr, change});

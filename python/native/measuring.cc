@@ -53,15 +53,15 @@ std::string ValueJson(const T& value) {
 
 void ThrowIfAny(const std::vector<DeviceProblem>& problems, const std::filesystem::path& folder) {
   if (problems.empty()) return;
-  const auto text = [](const DeviceProblem& problem) {
+  const auto to_text = [](const DeviceProblem& problem) {
     return (problem.device.empty() ? "" : problem.device + ": ") + problem.error.Message();
   };
-  Error error(ExitCode::kDeviceFailed, fmt::format("{}", fmt::join(MapEach(problems, text), "; ")));
+  Error error(ExitCode::kDeviceFailed, fmt::format("{}", fmt::join(MapEach(problems, to_text), "; ")));
   if (!folder.empty()) error.Remedy("what was measured is in " + folder.string());
   throw error;
 }
 
-// Measures and analyzes. What the command line reports as problems becomes an exception.
+// Measures and analyzes. Throws an Error for the problems that the command line only reports.
 FinishedMeasurement MeasureAndFinish(const MeasureJobs& jobs, const MeasureRequest& request,
                                      PythonProgress& progress) {
   progress.SetDevices(MapEach(jobs.jobs, &MeasureJob::device));
@@ -84,8 +84,8 @@ std::string MeasureAndAnalyze(const Options& options, PythonProgress& progress) 
   });
 }
 
-std::string Versions(const VersionsOptions& given, PythonProgress& progress) {
-  VersionsOptions options = given;
+std::string Versions(const VersionsOptions& requested, PythonProgress& progress) {
+  VersionsOptions options = requested;
   ExportWithReleases(options, progress);
   return MeasureAndAnalyze(options, progress);
 }
@@ -104,8 +104,8 @@ std::string Isa(const LadderOptions& options, PythonProgress& progress) {
 
 std::string Generate(const GenerateOptions& options, PythonProgress& progress) {
   const FinishedMeasurement finished = MeasureAndFinish(MakeJobs(options), options.measure, progress);
-  const std::optional<GenerateReport> generated = MakeGenerateReport(finished.report.value());
-  return ValueJson(GenerateJson{generated.value()});
+  const std::optional<GenerateReport> generate_report = MakeGenerateReport(finished.report.value());
+  return ValueJson(GenerateJson{generate_report.value()});
 }
 
 // --- other workflows ------------------------------------------------------------------------------------
@@ -115,10 +115,10 @@ std::string Peaks(const PeaksOptions& options, PythonProgress& progress) {
 }
 
 std::string Check(const CheckOptions& options, PythonProgress& progress) {
-  const CheckOutcome checked = CheckVariants(options, progress);
+  const CheckOutcome outcome = CheckVariants(options, progress);
   progress.StopWhenInterrupted();
-  if (checked.history_update.error) throw *checked.history_update.error;
-  return ValueJson(*checked.report);
+  if (outcome.history_update.error) throw *outcome.history_update.error;
+  return ValueJson(*outcome.report);
 }
 
 std::string RunBisection(const BisectOptions& options, PythonProgress& progress) {
@@ -132,8 +132,8 @@ std::string Suite(const SuiteOptions& options, PythonProgress& progress) {
   progress.SetDevices(SelectedDevices(suite, options));
   const SuiteOutcome outcome = RunSuite(suite, options, progress);
   progress.StopWhenInterrupted();
-  for (const HistoryUpdate& kept : outcome.history_updates) {
-    if (kept.error) throw *kept.error;
+  for (const HistoryUpdate& update : outcome.history_updates) {
+    if (update.error) throw *update.error;
   }
   return ValueJson(outcome.report);
 }
@@ -147,14 +147,13 @@ std::string Build(const PortableRunnerOptions& options, PythonProgress& progress
 }
 
 std::string BuildRunners(const ExecutorchBuildOptions& options, PythonProgress& progress) {
-  const ExecutorchBuildResult built = BuildExecutorch(options, [](const BuiltRunner&) {}, progress);
+  const ExecutorchBuildResult result = BuildExecutorch(options, [](const BuiltRunner&) {}, progress);
   std::vector<std::string> missing;
-  for (const auto& [problem, remedy] : built.missing) missing.push_back(problem + ": " + remedy);
+  for (const auto& [problem, remedy] : result.missing) missing.push_back(problem + ": " + remedy);
   if (!missing.empty()) throw Error(ExitCode::kBadInput, fmt::format("{}", fmt::join(missing, "; ")));
-  return ValueJson(built);
+  return ValueJson(result);
 }
 
-// Options of the workflows that take none or a single value.
 struct DoctorOptions {
   static void Describe(auto&) {}
 };
@@ -177,16 +176,16 @@ std::string Recover(const RecoverOptions& options, PythonProgress&) {
 
 // --- workflows by name ----------------------------------------------------------------------------------
 
-// Parses options. A single value may stand for a list with one element.
+// Parses options. A list with one element may be given as a single value.
 template <Described Options>
-Options Read(nlohmann::json given) {
+Options ParseOptions(nlohmann::json values) {
   const nlohmann::ordered_json schema = MakeSchema<Options>("", "");
-  for (auto& [key, value] : given.items()) {
+  for (auto& [key, value] : values.items()) {
     if (schema.at("properties").at(key).contains("anyOf") && !value.is_array() && !value.is_null())
       value = nlohmann::json::array({value});
   }
   Options options;
-  FromJson(given, options);
+  FromJson(values, options);
   return options;
 }
 
@@ -201,7 +200,7 @@ nlohmann::ordered_json OptionSchemas() {
 
 struct Workflow {
   const char* name;
-  std::string (*run)(const nlohmann::json& given, PythonProgress& progress);
+  std::string (*run)(const nlohmann::json& options_json, PythonProgress& progress);
   nlohmann::ordered_json (*options)();
 };
 
@@ -209,26 +208,26 @@ template <auto Function>
 struct WorkflowBinding;
 template <typename Options, std::string (*kFunction)(const Options&, PythonProgress&)>
 struct WorkflowBinding<kFunction> {
-  static constexpr Workflow Entry(const char* name) {
+  static constexpr Workflow Make(const char* name) {
     return {name,
-            [](const nlohmann::json& given, PythonProgress& progress) {
-              return kFunction(Read<Options>(given), progress);
+            [](const nlohmann::json& options_json, PythonProgress& progress) {
+              return kFunction(ParseOptions<Options>(options_json), progress);
             },
             [] { return OptionSchemas<Options>(); }};
   }
 };
 
 constexpr Workflow kWorkflows[] = {
-    WorkflowBinding<MeasureAndAnalyze<ProfileOptions>>::Entry("profile"),
-    WorkflowBinding<Versions>::Entry("versions"),
-    WorkflowBinding<MeasureAndAnalyze<RunOptions>>::Entry("run"),
-    WorkflowBinding<Plan>::Entry("plan"),         WorkflowBinding<Isa>::Entry("isa"),
-    WorkflowBinding<Generate>::Entry("generate"), WorkflowBinding<Peaks>::Entry("peaks"),
-    WorkflowBinding<Check>::Entry("check"),       WorkflowBinding<RunBisection>::Entry("bisect"),
-    WorkflowBinding<Suite>::Entry("suite"),       WorkflowBinding<Devices>::Entry("devices"),
-    WorkflowBinding<Doctor>::Entry("doctor"),     WorkflowBinding<RunQuickTest>::Entry("quick_test"),
-    WorkflowBinding<Build>::Entry("build"),       WorkflowBinding<BuildRunners>::Entry("build_executorch"),
-    WorkflowBinding<Recover>::Entry("recover")};
+    WorkflowBinding<MeasureAndAnalyze<ProfileOptions>>::Make("profile"),
+    WorkflowBinding<Versions>::Make("versions"),
+    WorkflowBinding<MeasureAndAnalyze<RunOptions>>::Make("run"),
+    WorkflowBinding<Plan>::Make("plan"),         WorkflowBinding<Isa>::Make("isa"),
+    WorkflowBinding<Generate>::Make("generate"), WorkflowBinding<Peaks>::Make("peaks"),
+    WorkflowBinding<Check>::Make("check"),       WorkflowBinding<RunBisection>::Make("bisect"),
+    WorkflowBinding<Suite>::Make("suite"),       WorkflowBinding<Devices>::Make("devices"),
+    WorkflowBinding<Doctor>::Make("doctor"),     WorkflowBinding<RunQuickTest>::Make("quick_test"),
+    WorkflowBinding<Build>::Make("build"),       WorkflowBinding<BuildRunners>::Make("build_executorch"),
+    WorkflowBinding<Recover>::Make("recover")};
 
 const Workflow& FindWorkflow(const std::string& name) {
   for (const Workflow& workflow : kWorkflows) {
@@ -248,11 +247,11 @@ void BindMeasuring(nb::module_& module) {
   module.def("measure", [](const std::string& name, const std::string& options, const nb::object& progress) {
     const Workflow& workflow = FindWorkflow(name);
     try {
-      return RunOnWorkerThread(progress, [&](PythonProgress& attended) {
-        return workflow.run(nlohmann::json::parse(options), attended);
+      return RunOnWorkerThread(progress, [&](PythonProgress& worker_progress) {
+        return workflow.run(nlohmann::json::parse(options), worker_progress);
       });
     } catch (const Error& error) {
-      // Errors about the arguments become ValueError, as everywhere.
+      // Errors about the arguments become ValueError, as in all functions of the module.
       if (error.exit_code() == ExitCode::kUsage || error.exit_code() == ExitCode::kBadInput) throw;
       throw std::runtime_error(error.Message());
     }

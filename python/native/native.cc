@@ -60,13 +60,13 @@ using Vector = nb::ndarray<nb::numpy, const T, nb::ndim<1>, nb::c_contig>;
 template <typename T>
 using Matrix = nb::ndarray<nb::numpy, const T, nb::ndim<2>, nb::c_contig>;
 
-// An array that refers to memory of `owner`'s object, and keeps that object alive.
+// Makes an array that refers to memory of the object `owner`, and keeps that object alive.
 template <typename T>
 Vector<T> View(const T* data, std::size_t size, nb::handle owner) {
   return Vector<T>(data, {size}, owner);
 }
 
-// An array that owns its memory.
+// Makes an array that owns its memory.
 template <typename T>
 Vector<T> MakeArray(std::vector<T> values) {
   auto storage = std::make_unique<std::vector<T>>(std::move(values));
@@ -76,12 +76,12 @@ Vector<T> MakeArray(std::vector<T> values) {
 }
 
 // Reads an ETDump from a path or from bytes.
-std::shared_ptr<Trace> Read(const std::variant<std::string, nb::bytes>& file, double nanoseconds_per_tick,
+std::shared_ptr<Trace> ReadTrace(const std::variant<std::string, nb::bytes>& file, double nanoseconds_per_tick,
                             std::optional<double> delegate_nanoseconds_per_tick) {
   const auto* const path = std::get_if<std::string>(&file);
   etprof::ByteView bytes;
-  if (const auto* const given = std::get_if<nb::bytes>(&file))
-    bytes = {static_cast<const std::byte*>(given->data()), given->size()};
+  if (const auto* const contents = std::get_if<nb::bytes>(&file))
+    bytes = {static_cast<const std::byte*>(contents->data()), contents->size()};
   const nb::gil_scoped_release gil_released;
   etprof::EtdumpOptions options;
   options.nanoseconds_per_tick = nanoseconds_per_tick;
@@ -92,9 +92,10 @@ std::shared_ptr<Trace> Read(const std::variant<std::string, nb::bytes>& file, do
   return trace;
 }
 
-// Events store these columns once per layout; the arrays have one element per event.
+// Makes a getter of a column of the events. A trace stores these columns once per layout; the array has one
+// element per event.
 template <typename T>
-auto ByEvent(const auto& column) {
+auto EventArray(const auto& column) {
   return [column](const Trace& trace) {
     std::vector<T> values;
     {
@@ -110,12 +111,12 @@ auto ByEvent(const auto& column) {
   };
 }
 
-// An array with the result of `of` for each element of the object's list.
+// Makes a getter of an array with the result of `get` for each element of the object's list.
 template <typename T, typename Object>
-auto ByElement(const auto& list, const auto& of) {
-  return [list, of](const Object& object) {
+auto ElementArray(const auto& list, const auto& get) {
+  return [list, get](const Object& object) {
     std::vector<T> values;
-    for (const auto& element : object.*list) values.push_back(static_cast<T>(std::invoke(of, element)));
+    for (const auto& element : object.*list) values.push_back(static_cast<T>(std::invoke(get, element)));
     return MakeArray(std::move(values));
   };
 }
@@ -186,26 +187,26 @@ void BindTrace(nb::module_& module) {
           names.append(Text(trace.names.Text(static_cast<etprof::NameId>(i))));
         return names;
       }, "the texts that `name` refers to")
-      .def_prop_ro("name", ByEvent<std::uint32_t>(&Trace::Layout::name),
+      .def_prop_ro("name", EventArray<std::uint32_t>(&Trace::Layout::name),
                    nb::rv_policy::automatic, "by event: index into `names`")
-      .def_prop_ro("delegated", ByEvent<std::uint8_t>(&Trace::Layout::source),
+      .def_prop_ro("delegated", EventArray<std::uint8_t>(&Trace::Layout::source),
                    nb::rv_policy::automatic, "by event: 1 where a delegate wrote it, 0 where the framework did")
-      .def_prop_ro("chain", ByEvent<std::int32_t>(&Trace::Layout::chain),
+      .def_prop_ro("chain", EventArray<std::int32_t>(&Trace::Layout::chain),
                    nb::rv_policy::automatic, "by event; -1 outside the instruction stream")
-      .def_prop_ro("instruction", ByEvent<std::int32_t>(&Trace::Layout::instruction),
+      .def_prop_ro("instruction", EventArray<std::int32_t>(&Trace::Layout::instruction),
                    nb::rv_policy::automatic, "by event, as in the file")
-      .def_prop_ro("delegate_id", ByEvent<std::int32_t>(&Trace::Layout::delegate_id),
+      .def_prop_ro("delegate_id", EventArray<std::int32_t>(&Trace::Layout::delegate_id),
                    nb::rv_policy::automatic, "by event: the delegate's integer identifier; -1 where there is none")
       .def_prop_ro("block_names", [](const Trace& trace) {
         return MakeList(trace.blocks, [](const Trace::Block& block) { return Text(block.name); });
       }, "by block: \"Default\", \"Execute\"")
-      .def_prop_ro("block_first_event", ByElement<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::first_event),
+      .def_prop_ro("block_first_event", ElementArray<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::first_event),
                    nb::rv_policy::automatic, "by block: index of its first event")
-      .def_prop_ro("block_event_count", ByElement<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::event_count),
+      .def_prop_ro("block_event_count", ElementArray<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::event_count),
                    nb::rv_policy::automatic, "by block")
-      .def_prop_ro("block_layout", ByElement<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::layout),
+      .def_prop_ro("block_layout", ElementArray<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::layout),
                    nb::rv_policy::automatic, "by block: those of one layout differ in nothing but their times")
-      .def_prop_ro("block_bundled_input", ByElement<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::bundled_input_index),
+      .def_prop_ro("block_bundled_input", ElementArray<std::int64_t, Trace>(&Trace::blocks, &Trace::Block::bundled_input_index),
                    nb::rv_policy::automatic, "by block: index of its bundled input; -1: none")
       .def_prop_ro("reported", [](const Trace& trace) {
         return MakeList(trace.reported, ReportedDict);
@@ -231,19 +232,19 @@ void BindProfile(nb::module_& module) {
         const auto row = profile.Duration(op);
         return View(row.data(), row.size(), self);
       }, "operator"_a, "by run: an operator's time with that of the spans inside; -1 where it did not run. Not copied")
-      .def_prop_ro("run_total_ns", ByElement<std::int64_t, Profile>(&Profile::runs, &etprof::ProfiledRun::total),
+      .def_prop_ro("run_total_ns", ElementArray<std::int64_t, Profile>(&Profile::runs, &etprof::ProfiledRun::total),
                    nb::rv_policy::automatic, "by run: Method::execute")
       .def_prop_ro("run_phase", [](const Profile& profile) {
         return MakeList(profile.runs, [](const etprof::ProfiledRun& run) { return Text(etprof::GetName(run.label.phase)); });
       }, "by run: \"first\", \"warmup\", \"steady\"")
-      .def_prop_ro("run_launch", ByElement<std::int32_t, Profile>(&Profile::runs, [](const etprof::ProfiledRun& run) {
+      .def_prop_ro("run_launch", ElementArray<std::int32_t, Profile>(&Profile::runs, [](const etprof::ProfiledRun& run) {
         return run.label.launch;
       }),
                    nb::rv_policy::automatic, "by run: which process, counted from 0; of a bare ETDump 0")
-      .def_prop_ro("run_clipped_ns", ByElement<std::int64_t, Profile>(&Profile::runs, &etprof::ProfiledRun::clipped),
+      .def_prop_ro("run_clipped_ns", ElementArray<std::int64_t, Profile>(&Profile::runs, &etprof::ProfiledRun::clipped),
                    nb::rv_policy::automatic, "by run: at most 0, what spans claimed outside of their parent or twice; with the self times "
                                               "it adds up to the run's total")
-      .def_prop_ro("run_in_common_set", ByElement<std::uint8_t, Profile>(&Profile::runs, &etprof::ProfiledRun::in_common_set),
+      .def_prop_ro("run_in_common_set", ElementArray<std::uint8_t, Profile>(&Profile::runs, &etprof::ProfiledRun::in_common_set),
                    nb::rv_policy::automatic, "by run: 1 for those that tables which must add up are made of")
       .def_prop_ro("health", [](const Profile& profile) { return HealthList(profile.health); }, "what is odd in the trace");
 }
@@ -285,8 +286,8 @@ nb::list RunExperiments(const std::string& path) {
   return experiments;
 }
 
-// Readers of results directories ignore invalid values, but values that are added up over many runs must be
-// valid.
+// Throws ValueError for a manifest with an invalid value. Readers of results directories ignore such values, but
+// values that are added up over many runs must be valid.
 void CheckManifest(const nb::bytes& contents) {
   try {
     etprof::RunData run;
@@ -296,16 +297,17 @@ void CheckManifest(const nb::bytes& contents) {
   }
 }
 
-// Decides many estimates of log(baseline / candidate) together; each comes from its units' effects.
-nb::list JudgeUnits(const std::vector<std::vector<double>>& effects, double q, double margin) {
+// Decides several comparisons together, which controls the false discovery rate. Each has the effects of its
+// units, log(baseline / candidate).
+nb::list DecideUnits(const std::vector<std::vector<double>>& effects, double q, double margin) {
   std::vector<etprof::stats::RatioEstimate> estimates;
-  std::vector<std::size_t> place;
+  std::vector<std::size_t> result_index;
   nb::list result;
   for (std::size_t i = 0; i < effects.size(); ++i) {
     result.append(nb::none());
     if (const auto estimate = etprof::stats::EstimateRatio(effects[i], 0.95)) {
       estimates.push_back(*estimate);
-      place.push_back(i);
+      result_index.push_back(i);
     }
   }
   const auto verdicts = etprof::stats::DecideVerdicts(estimates, q, margin);
@@ -320,15 +322,15 @@ nb::list JudgeUnits(const std::vector<std::vector<double>>& effects, double q, d
     dict["p_value"] = verdict.estimate.p_value;
     dict["adjusted_p"] = verdict.adjusted_p;
     dict["verdict"] = Text(etprof::GetName(verdict.verdict));
-    result[place[i]] = dict;
+    result[result_index[i]] = dict;
   }
   return result;
 }
 
-std::vector<std::string> WriteReport(const std::string& path, const std::string& to) {
+std::vector<std::string> WriteReport(const std::string& path, const std::string& out) {
   const nb::gil_scoped_release gil_released;
   std::vector<std::string> files;
-  for (const auto& file : etprof::WriteReport(etprof::ReadReport(path), path, to, false))
+  for (const auto& file : etprof::WriteReport(etprof::ReadReport(path), path, out, false))
     files.push_back(file.string());
   return files;
 }
@@ -352,7 +354,7 @@ void BindWorkflows(nb::module_& module) {
              "by experiment of a results directory: its name, the launch and time of each clean run, its Profile or None");
   module.def("check_manifest", &CheckManifest, "contents"_a,
              "Raises ValueError for a manifest.json with a value that its schema does not allow.");
-  module.def("judge_units", &JudgeUnits, "effects"_a, "q"_a, "margin"_a,
+  module.def("judge_units", &DecideUnits, "effects"_a, "q"_a, "margin"_a,
              "of each comparison, from its units' log(baseline / candidate): ratio, interval, and verdict, with false "
              "discovery controlled at q over all; None for fewer than two units");
   module.def("critical_value", &etprof::stats::CriticalValue, "confidence"_a, "degrees_of_freedom"_a);
@@ -371,8 +373,8 @@ void BindWorkflows(nb::module_& module) {
   module.def("diff", [](const std::string& baseline, const std::string& candidate,
                         const std::vector<std::string>& runs) {
     return RenderJson([&](std::ostream& out) {
-      const etprof::DiffResult found = etprof::DiffFiles({baseline, candidate, runs});
-      etprof::RenderDocumentJson(etprof::show::MakeDiffDocument(found.diff, baseline, candidate, found.warnings), out);
+      const etprof::DiffResult result = etprof::DiffFiles({baseline, candidate, runs});
+      etprof::RenderDocumentJson(etprof::show::MakeDiffDocument(result.diff, baseline, candidate, result.warnings), out);
     });
   }, "baseline"_a, "candidate"_a, "runs"_a);
   module.def("kernels", [](const std::vector<std::string>& paths, const std::string& filter) {
@@ -416,7 +418,7 @@ NB_MODULE(_native, module) {
   etprof::BindMeasuring(module);
   etprof::BindArrow(module);
   etprof::BindHistory(module);
-  module.def("read_etdump", &Read, "file"_a, "nanoseconds_per_tick"_a = 1.0,
+  module.def("read_etdump", &ReadTrace, "file"_a, "nanoseconds_per_tick"_a = 1.0,
              "delegate_nanoseconds_per_tick"_a = nb::none(),
              "Reads a whole ETDump, by its path or its bytes. Raises ValueError, with the offset, for what is not one, is cut or is malformed.");
 }

@@ -24,11 +24,12 @@ inline nanobind::object Text(std::string_view text) {
 
 // Makes a Python list by converting each value.
 nanobind::list MakeList(const auto& values, const auto& convert) {
-  nanobind::list all;
-  for (const auto& value : values) all.append(convert(value));
-  return all;
+  nanobind::list list;
+  for (const auto& value : values) list.append(convert(value));
+  return list;
 }
 
+// Returns what `render` writes to its stream.
 std::string RenderToString(const auto& render) {
   std::ostringstream out;
   render(out);
