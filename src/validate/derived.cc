@@ -28,23 +28,24 @@ std::string CheckName(const std::string& name) {
   return "derived";
 }
 
-// For each experiment that an analysis joined to a program: why it knows no program, or no layers.
+// Lists `problem` and `no_sources` of each experiment that the analysis joined to a program.
 json ProgramProblems(const json& summary) {
-  json known = json::array();
+  json problems = json::array();
   if (!summary.is_object() || !summary.contains("experiments") || !summary.at("experiments").is_array())
-    return known;
+    return problems;
   for (const json& experiment : summary.at("experiments")) {
     const auto program = experiment.is_object() ? experiment.find("program") : experiment.end();
     if (!experiment.is_object() || program == experiment.end() || !program->is_object()) continue;
-    known.push_back({program->value("problem", json()), program->value("no_sources", json())});
+    problems.push_back({program->value("problem", json()), program->value("no_sources", json())});
   }
-  return known;
+  return problems;
 }
 
-std::string OtherProgramReason(const json& made) {
-  for (const json& program : ProgramProblems(made)) {
-    for (const json& why : program) {
-      if (why.is_string() && !why.get<std::string>().empty()) return why.get<std::string>();
+// Returns the reason why the new analysis joined operators to other programs than the stored analysis.
+std::string OtherProgramReason(const json& expected) {
+  for (const json& reasons : ProgramProblems(expected)) {
+    for (const json& reason : reasons) {
+      if (reason.is_string() && !reason.get<std::string>().empty()) return reason.get<std::string>();
     }
   }
   return "the analysis was made without the model or its .etrecord, which are there now";
@@ -81,19 +82,20 @@ void Validator::CheckDerived(const std::filesystem::path& file,
       difference.problem = "is empty";
     } else if (compared) {
       return;
-    } else if (const auto found = DescribeDifference(file, render)) {
-      difference.problem = fmt::format("{}; {}", *found, kRegenerateHint);
+    } else if (const auto description = DescribeDifference(file, render)) {
+      difference.problem = fmt::format("{}; {}", *description, kRegenerateHint);
     } else {
       return;
     }
-  } catch (const Error& problem) {
-    difference.problem = problem.problem();
+  } catch (const Error& unreadable) {
+    difference.problem = unreadable.problem();
   }
   if (difference.check == "analysis_summary" && summary_.is_object()) {
     std::ostringstream out;
     render(out);
-    const json made = ParseJson(out.str());
-    if (ProgramProblems(made) != ProgramProblems(summary_)) other_program_ = OtherProgramReason(made);
+    const json expected = ParseJson(out.str());
+    if (ProgramProblems(expected) != ProgramProblems(summary_))
+      other_program_reason_ = OtherProgramReason(expected);
   }
   differences_.push_back(std::move(difference));
 }
@@ -113,10 +115,10 @@ void Validator::CheckDifferences() {
   std::erase_if(differences_,
                 [&](const Difference& difference) { return findings_.HasFile(difference.file); });
   if (differences_.empty()) return;
-  if (!other_program_.empty()) {
+  if (!other_program_reason_.empty()) {
     findings_.Warn("derived", differences_.front().file,
                    fmt::format("cannot be compared with the data, nor can {} other files: {}",
-                               differences_.size() - 1, other_program_));
+                               differences_.size() - 1, other_program_reason_));
     return;
   }
   for (const Difference& difference : differences_) {

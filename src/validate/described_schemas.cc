@@ -79,9 +79,9 @@ const std::map<std::string, nlohmann::ordered_json>& DescribedSchemas() {
 
 const nlohmann::json& GetPublishedSchema(const std::string& name) {
   static const std::map<std::string, nlohmann::json> schemas = [] {
-    std::map<std::string, nlohmann::json> all;
-    for (const auto& [each, schema] : DescribedSchemas()) all[each] = nlohmann::json(schema);
-    return all;
+    std::map<std::string, nlohmann::json> parsed;
+    for (const auto& [schema_name, schema] : DescribedSchemas()) parsed[schema_name] = nlohmann::json(schema);
+    return parsed;
   }();
   return schemas.at(name);
 }

@@ -19,19 +19,19 @@ namespace {
 using nlohmann::json;
 using Table = std::vector<std::vector<std::string>>;
 
-constexpr std::size_t kMaxShown = 60;  // bytes of a value
+constexpr std::size_t kMaxShownBytes = 60;
 
 // The beginning of a text, cut between UTF-8 characters.
 std::string Shorten(std::string text) {
-  if (text.size() <= kMaxShown) return text;
-  std::size_t end = kMaxShown;
+  if (text.size() <= kMaxShownBytes) return text;
+  std::size_t end = kMaxShownBytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return text.substr(0, end) + "...";
 }
 
 std::string Shorten(const json& value) { return Shorten(JsonText(value)); }
 
-std::string Key(const std::string& path, const std::string& name) {
+std::string MemberPath(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
 }
 
@@ -41,12 +41,12 @@ std::optional<std::string> Compare(const json& stored, const json& expected, con
     for (const auto& [name, value] : expected.items()) {
       const auto other = stored.find(name);
       if (other == stored.end())
-        return fmt::format("{} is not there, the data give {}", Key(path, name), Shorten(value));
-      if (auto difference = Compare(*other, value, Key(path, name))) return difference;
+        return fmt::format("{} is not there, the data give {}", MemberPath(path, name), Shorten(value));
+      if (auto difference = Compare(*other, value, MemberPath(path, name))) return difference;
     }
     for (const auto& [name, value] : stored.items()) {
       if (!expected.contains(name))
-        return fmt::format("{} is {}, the data give no such key", Key(path, name), Shorten(value));
+        return fmt::format("{} is {}, the data give no such key", MemberPath(path, name), Shorten(value));
     }
   }
   if (stored.is_array() && expected.is_array()) {
@@ -72,12 +72,12 @@ std::string CompareTables(const Table& stored, const Table& expected) {
   for (std::size_t row = 0; row < std::min(stored.size(), expected.size()); ++row) {
     for (std::size_t column = 0; column < std::min(stored[row].size(), expected[row].size()); ++column) {
       if (stored[row][column] == expected[row][column]) continue;
-      const std::string what =
+      const std::string location =
           row == 0
               ? fmt::format("the header's field {}", column + 1)
               : fmt::format("row {} ({}), column {},", row, Shorten(expected[row].front()),
                             column < expected[0].size() ? Shorten(expected[0][column]) : std::string("?"));
-      return fmt::format("{} is \"{}\", the data give \"{}\"", what, Shorten(stored[row][column]),
+      return fmt::format("{} is \"{}\", the data give \"{}\"", location, Shorten(stored[row][column]),
                          Shorten(expected[row][column]));
     }
     if (stored[row].size() != expected[row].size())
@@ -90,7 +90,7 @@ std::string CompareTables(const Table& stored, const Table& expected) {
 }
 
 // Line `number` (from 1); absent if the text has fewer lines.
-std::optional<std::string_view> Line(std::string_view text, std::uint64_t number) {
+std::optional<std::string_view> GetLine(std::string_view text, std::uint64_t number) {
   for (std::uint64_t i = 1; i < number; ++i) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return std::nullopt;
@@ -102,8 +102,8 @@ std::optional<std::string_view> Line(std::string_view text, std::uint64_t number
 
 // Shows two lines from shortly before their first difference.
 std::string CompareLines(std::string_view stored, std::string_view expected, std::uint64_t number) {
-  const auto stored_line = Line(stored, number);
-  const auto expected_line = Line(expected, number);
+  const auto stored_line = GetLine(stored, number);
+  const auto expected_line = GetLine(expected, number);
   if (!stored_line) return fmt::format("ends before line {}: it is cut short", number);
   if (!expected_line) return fmt::format("has more than the {} lines that the data give", number - 1);
   const auto mismatch =
@@ -145,8 +145,8 @@ class ComparingBuffer : public std::streambuf {
   }
   int_type overflow(int_type c) override {
     if (traits_type::eq_int_type(c, traits_type::eof())) return 0;
-    const char one = traits_type::to_char_type(c);
-    xsputn(&one, 1);
+    const char character = traits_type::to_char_type(c);
+    xsputn(&character, 1);
     return c;
   }
 

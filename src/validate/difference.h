@@ -22,6 +22,6 @@ std::optional<std::string> DescribeDifference(const std::filesystem::path& file,
                                               const std::function<void(std::ostream&)>& render);
 
 // As above, for two JSON values: "experiments[1].latency_ms.p50 is 0.5, the data give 0.97".
-std::optional<std::string> DescribeDifference(const nlohmann::json& said, const nlohmann::json& made);
+std::optional<std::string> DescribeDifference(const nlohmann::json& stored, const nlohmann::json& expected);
 
 }  // namespace etprof

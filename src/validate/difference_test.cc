@@ -13,16 +13,16 @@ using nlohmann::json;
 using testing::Eq;
 using testing::Optional;
 
-// The difference for a file with the text `said` if the data give `made`.
+// Returns the reported difference between a file with the text `stored` and the text `expected`.
 std::optional<std::string> Difference(const std::string& name, const std::string& stored,
                                       const std::string& expected) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / ("etprof_difference_" + std::to_string(::getpid()));
   WriteFileAtomically(folder / name, stored);
-  const std::optional<std::string> told =
+  const std::optional<std::string> difference =
       DescribeDifference(folder / name, [&](std::ostream& out) { out << expected; });
   std::filesystem::remove_all(folder);
-  return told;
+  return difference;
 }
 
 TEST(DescribeDifference, NamesTheKeyAndBothValuesInJson) {

@@ -30,15 +30,16 @@ void Findings::Add(Finding::Severity severity, std::string_view check, const std
     throw std::logic_error(fmt::format("no such check: {}", check));
   }
   Finding finding{severity, std::string(check), file, problem};
-  auto repetition = std::ranges::find_if(counts_, [&](const Repetition& known) {
-    return known.example.severity == severity && known.example.check == check && known.example.file == file;
+  auto repetition = std::ranges::find_if(repetitions_, [&](const Repetition& other) {
+    return other.example.severity == severity && other.example.check == check && other.example.file == file;
   });
-  if (repetition == counts_.end()) repetition = counts_.insert(counts_.end(), Repetition{finding, 0});
+  if (repetition == repetitions_.end())
+    repetition = repetitions_.insert(repetitions_.end(), Repetition{finding, 0});
   if (repetition->count++ < kMaxPerFile) findings_.push_back(std::move(finding));
 }
 
 std::vector<Finding> Findings::Take() {
-  for (Repetition& repetition : counts_) {
+  for (Repetition& repetition : repetitions_) {
     if (repetition.count <= kMaxPerFile) continue;
     repetition.example.problem = fmt::format("and {} more", repetition.count - kMaxPerFile);
     findings_.push_back(std::move(repetition.example));
@@ -47,7 +48,7 @@ std::vector<Finding> Findings::Take() {
     return CheckIndex(a.check) != CheckIndex(b.check) ? CheckIndex(a.check) < CheckIndex(b.check)
                                                       : a.file < b.file;
   });
-  counts_.clear();
+  repetitions_.clear();
   return std::move(findings_);
 }
 

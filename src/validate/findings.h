@@ -45,7 +45,7 @@ class Findings {
     Add(Finding::Severity::kWarning, check, file, problem);
   }
   bool HasBroken(std::string_view check) const;
-  bool HasFile(const std::string& file) const;  // broken or a warning
+  bool HasFile(const std::string& file) const;  // a finding of any severity
 
   // The findings in the order of kChecks, then in the order in which they were added.
   std::vector<Finding> Take();
@@ -54,12 +54,12 @@ class Findings {
   static constexpr std::size_t kMaxPerFile = 5;
   struct Repetition {
     Finding example;
-    std::size_t count = 0;  // including those that were kept
+    std::size_t count = 0;  // all findings like `example`, including those in findings_
   };
   void Add(Finding::Severity severity, std::string_view check, const std::string& file,
            const std::string& problem);
   std::vector<Finding> findings_;
-  std::vector<Repetition> counts_;
+  std::vector<Repetition> repetitions_;
 };
 
 }  // namespace etprof

@@ -81,16 +81,17 @@ class Checker {
 
   // If the value fits none of the schemas, reports the problems with the schema that it violates least.
   void CheckAnyOf(const json& value, const json& schemas, const std::string& path) {
-    std::vector<SchemaProblem> fewest;
+    std::vector<SchemaProblem> fewest_problems;
     for (const json& schema : schemas) {
       Checker checker(root_);
       checker.Check(value, schema, path);
       std::vector<SchemaProblem> problems = checker.Take();
       if (problems.empty()) return;
       const bool only_null = schema == json{{"type", "null"}};
-      if (!only_null && (fewest.empty() || problems.size() < fewest.size())) fewest = std::move(problems);
+      if (!only_null && (fewest_problems.empty() || problems.size() < fewest_problems.size()))
+        fewest_problems = std::move(problems);
     }
-    problems_.insert(problems_.end(), fewest.begin(), fewest.end());
+    problems_.insert(problems_.end(), fewest_problems.begin(), fewest_problems.end());
   }
 
   bool CheckValue(const json& value, const std::string& keyword, const json& rule, const std::string& path) {
@@ -130,35 +131,35 @@ class Checker {
 
   bool CheckObject(const json& value, const std::string& keyword, const json& rule, const json& schema,
                    const std::string& path) {
-    const auto place = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
+    const auto member_path = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
     static const std::set<std::string> keywords = {"properties", "required", "dependentRequired",
                                                    "additionalProperties"};
     if (!keywords.contains(keyword)) return false;
     if (!value.is_object()) return true;
     if (keyword == "properties") {
       for (const auto& [key, property] : rule.items()) {
-        if (value.contains(key)) Check(value.at(key), property, place(key));
+        if (value.contains(key)) Check(value.at(key), property, member_path(key));
       }
     } else if (keyword == "required") {
       for (const json& key : rule) {
-        if (!value.contains(key.get<std::string>())) Add(place(key), "is missing");
+        if (!value.contains(key.get<std::string>())) Add(member_path(key), "is missing");
       }
     } else if (keyword == "dependentRequired") {
       for (const auto& [key, others] : rule.items()) {
         if (!value.contains(key)) continue;
         for (const json& other : others) {
           if (!value.contains(other.get<std::string>()))
-            Add(place(other), "is missing, where " + key + " is");
+            Add(member_path(other), "is missing, where " + key + " is");
         }
       }
     } else {
-      const json known = schema.value("properties", json::object());
+      const json known_properties = schema.value("properties", json::object());
       for (const auto& [key, member] : value.items()) {
-        if (known.contains(key)) continue;
+        if (known_properties.contains(key)) continue;
         if (rule == false) {
-          Add(place(key), "is not known");
+          Add(member_path(key), "is not known");
         } else if (rule.is_object()) {
-          Check(member, rule, place(key));
+          Check(member, rule, member_path(key));
         }
       }
     }

@@ -54,25 +54,25 @@ TEST(CheckSchema, SupportsEachKeyword) {
               IsEmpty());
   EXPECT_THAT(Problems({{"n", nullptr}}, schema), IsEmpty());
   EXPECT_THAT(Problems({{"n", 2.0}}, schema), IsEmpty());  // JSON Schema counts 2.0 as an integer
-  const auto one = [&](json value) {
+  const auto single_problem = [&](json value) {
     if (!value.contains("n")) value["n"] = 1;
     const auto problems = Problems(value, schema);
     return problems.size() == 1 ? problems[0] : "not one problem";
   };
   EXPECT_THAT(Problems(json::object(), schema), ElementsAre("n: is missing"));
   EXPECT_THAT(Problems(json::array(), schema), ElementsAre(": must be object, but is a list"));
-  EXPECT_EQ(one({{"n", 2.5}}), "n: must be integer or null, but is 2.5");
-  EXPECT_EQ(one({{"n", -1}}), "n: must be at least 0, but is -1");
-  EXPECT_EQ(one({{"n", 10}}), "n: must be at most 9, but is 10");
-  EXPECT_EQ(one({{"kind", "c"}}), "kind: must be a or b, but is \"c\"");
-  EXPECT_EQ(one({{"version", 2}}), "version: must be 1, but is 2");
-  EXPECT_EQ(one({{"part", "y"}}), "part: must look like ^x+$, but is \"y\"");
-  EXPECT_THAT(one({{"part", std::string(5000, 'x')}}), HasSubstr("part: must look like"));
-  EXPECT_EQ(one({{"list", json::array()}}), "list: must have at least 1 entries");
-  EXPECT_EQ(one({{"list", {{{"name", 1}}}}}), "list[0].name: must be string, but is 1");
-  EXPECT_EQ(one({{"free", {{"y", "z"}}}}), "free.y: must be number, but is \"z\"");
-  EXPECT_EQ(one({{"either", json::object()}}), "either.name: is missing");
-  EXPECT_EQ(one({{"other", 1}}), "other: is not known");
+  EXPECT_EQ(single_problem({{"n", 2.5}}), "n: must be integer or null, but is 2.5");
+  EXPECT_EQ(single_problem({{"n", -1}}), "n: must be at least 0, but is -1");
+  EXPECT_EQ(single_problem({{"n", 10}}), "n: must be at most 9, but is 10");
+  EXPECT_EQ(single_problem({{"kind", "c"}}), "kind: must be a or b, but is \"c\"");
+  EXPECT_EQ(single_problem({{"version", 2}}), "version: must be 1, but is 2");
+  EXPECT_EQ(single_problem({{"part", "y"}}), "part: must look like ^x+$, but is \"y\"");
+  EXPECT_THAT(single_problem({{"part", std::string(5000, 'x')}}), HasSubstr("part: must look like"));
+  EXPECT_EQ(single_problem({{"list", json::array()}}), "list: must have at least 1 entries");
+  EXPECT_EQ(single_problem({{"list", {{{"name", 1}}}}}), "list[0].name: must be string, but is 1");
+  EXPECT_EQ(single_problem({{"free", {{"y", "z"}}}}), "free.y: must be number, but is \"z\"");
+  EXPECT_EQ(single_problem({{"either", json::object()}}), "either.name: is missing");
+  EXPECT_EQ(single_problem({{"other", 1}}), "other: is not known");
   EXPECT_THAT(Problems({{"part", "x"}}, schema),
               ElementsAre("n: is missing, where part is", "n: is missing"));
 }

@@ -25,13 +25,13 @@ namespace {
 using nlohmann::json;
 using Pointer = json::json_pointer;
 
-// The paths of all values; in a list, only those of the first element.
-void AddPlaces(const json& value, const Pointer& at, std::vector<Pointer>& places) {
-  if (!at.empty()) places.push_back(at);
+// Adds the paths of all values. Of a list, only the first element is visited.
+void AddPaths(const json& value, const Pointer& path, std::vector<Pointer>& paths) {
+  if (!path.empty()) paths.push_back(path);
   if (value.is_object()) {
-    for (const auto& [key, member] : value.items()) AddPlaces(member, at / key, places);
+    for (const auto& [key, member] : value.items()) AddPaths(member, path / key, paths);
   } else if (value.is_array() && !value.empty()) {
-    AddPlaces(value[0], at / 0, places);
+    AddPaths(value[0], path / 0, paths);
   }
 }
 
@@ -42,32 +42,33 @@ class Fixture {
     schema_.erase("$schema");
     for (const SchemaProblem& problem : CheckSchema(example_, schema_))
       ADD_FAILURE() << "the example: " << problem.path << ": " << problem.problem;
-    EXPECT_EQ(Complaint(example_), "");
+    EXPECT_EQ(ReaderProblem(example_), "");
   }
 
   // Changes every value in several ways, and returns the changes that only the reader or only the schema
-  // accepts. `unread` collects the keys that the reader ignores: computed values, which are only written.
+  // accepts. `unread` collects the keys that the reader ignores, since their values are computed when they
+  // are written.
   std::vector<std::string> Differences(std::set<std::string>& unread) const {
-    std::vector<Pointer> places;
-    AddPlaces(example_, Pointer(), places);
+    std::vector<Pointer> paths;
+    AddPaths(example_, Pointer(), paths);
     std::vector<std::string> differences;
     std::string skipped = "none";
-    for (const Pointer& place : places) {
-      if (place.to_string().starts_with(skipped + "/")) continue;
-      if (example_[place.parent_pointer()].is_object()) {
-        json without = example_;
-        without[place.parent_pointer()].erase(place.back());
-        if (Complaint(without).empty() && !CheckSchema(without, schema_).empty()) {
-          skipped = place.to_string();
-          unread.insert(place.back());
+    for (const Pointer& path : paths) {
+      if (path.to_string().starts_with(skipped + "/")) continue;
+      if (example_[path.parent_pointer()].is_object()) {
+        json reduced = example_;
+        reduced[path.parent_pointer()].erase(path.back());
+        if (ReaderProblem(reduced).empty() && !CheckSchema(reduced, schema_).empty()) {
+          skipped = path.to_string();
+          unread.insert(path.back());
           continue;
         }
-        Compare(without, place.to_string() + " is missing", differences);
+        Compare(reduced, path.to_string() + " is missing", differences);
       }
-      for (const json& other : Changes(example_[place])) {
+      for (const json& replacement : Changes(example_[path])) {
         json changed = example_;
-        changed[place] = other;
-        Compare(changed, place.to_string() + " is " + other.dump(), differences);
+        changed[path] = replacement;
+        Compare(changed, path.to_string() + " is " + replacement.dump(), differences);
       }
     }
     return differences;
@@ -94,7 +95,7 @@ class Fixture {
     return changes;
   }
 
-  static std::string Complaint(const json& value) {
+  static std::string ReaderProblem(const json& value) {
     try {
       T read;
       FromJson(value, read, ReadMode::kAllKeysRequired);
@@ -104,11 +105,12 @@ class Fixture {
     }
   }
 
-  void Compare(const json& value, const std::string& what, std::vector<std::string>& differences) const {
-    const std::string complaint = Complaint(value);
-    const std::vector<SchemaProblem> problems = CheckSchema(value, schema_);
-    if (complaint.empty() == problems.empty()) return;
-    differences.push_back(what + ": " + (complaint.empty() ? "schema: " + problems[0].problem : complaint));
+  void Compare(const json& value, const std::string& change, std::vector<std::string>& differences) const {
+    const std::string reader_problem = ReaderProblem(value);
+    const std::vector<SchemaProblem> schema_problems = CheckSchema(value, schema_);
+    if (reader_problem.empty() == schema_problems.empty()) return;
+    differences.push_back(
+        change + ": " + (reader_problem.empty() ? "schema: " + schema_problems[0].problem : reader_problem));
   }
 
   json example_, schema_;
@@ -175,7 +177,7 @@ TEST(Readers, AgreeWithTheSchemaOfManifests) {
       if (launch.bursts.size() > 1) launch.bursts.resize(1);
     }
   }
-  // Sums and counts of what the latency file has.
+  // These sums and counts are only written: readers compute them from the latency file.
   ExpectNoDifferences<RunData>(
       ToJson(run),
       {"all_runs", "clean_runs", "first_run_ns", "latency_ms", "load_ns", "max_ms", "median_ms", "median_ns",

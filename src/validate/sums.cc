@@ -26,7 +26,7 @@ std::uint64_t Sum(const json& rows, const char* key) {
   return sum;
 }
 
-std::string Text(std::uint64_t sum) { return fmt::format("{}", static_cast<std::int64_t>(sum)); }
+std::string SignedText(std::uint64_t sum) { return fmt::format("{}", static_cast<std::int64_t>(sum)); }
 
 void CheckExperiment(const json& experiment, Findings& findings) {
   const std::string name = experiment.at("label").get<std::string>();
@@ -36,7 +36,7 @@ void CheckExperiment(const json& experiment, Findings& findings) {
     if (sum == total) return;
     findings.Broken("sums", kFile,
                     fmt::format("{}: the rows of {} add up to {} ns, the whole is {} ns", name, table,
-                                Text(sum), Text(total)));
+                                SignedText(sum), SignedText(total)));
   };
   for (const char* table : {"groups", "categories", "places"}) {
     const json& rows = experiment.at(table);
@@ -63,7 +63,7 @@ void CheckExperiment(const json& experiment, Findings& findings) {
 void CheckComparison(const json& comparison, Findings& findings) {
   const std::string name = fmt::format("{} against {}", comparison.at("candidate").get<std::string>(),
                                        comparison.at("baseline").get<std::string>());
-  const auto broken = [&](const std::string& problem) {
+  const auto add_finding = [&](const std::string& problem) {
     findings.Broken("deltas", kFile, fmt::format("{}: {}", name, problem));
   };
   const json& whole = comparison.at("whole");
@@ -73,20 +73,20 @@ void CheckComparison(const json& comparison, Findings& findings) {
     for (const char* key : {"baseline_total_ns", "candidate_total_ns", "delta_numerator_ns"}) {
       const std::uint64_t sum = Sum(comparison.at(table), key);
       if (sum == Integer(whole.at(key))) continue;
-      broken(fmt::format("the {} of {} add up to {}, the whole's is {}", key, table, Text(sum),
-                         whole.at(key).dump()));
+      add_finding(fmt::format("the {} of {} add up to {}, the whole's is {}", key, table, SignedText(sum),
+                              whole.at(key).dump()));
     }
   }
   const std::uint64_t baseline_runs = Integer(comparison.at("baseline_runs"));
   const std::uint64_t candidate_runs = Integer(comparison.at("candidate_runs"));
   if (Integer(comparison.at("delta_denominator")) != baseline_runs * candidate_runs) {
-    broken("delta_denominator is not the product of the numbers of runs");
+    add_finding("delta_denominator is not the product of the numbers of runs");
   }
   const std::uint64_t delta = Integer(whole.at("candidate_total_ns")) * baseline_runs -
                               Integer(whole.at("baseline_total_ns")) * candidate_runs;
   if (delta != Integer(whole.at("delta_numerator_ns"))) {
-    broken(fmt::format("the whole's delta_numerator_ns is {}, its totals give {}",
-                       whole.at("delta_numerator_ns").dump(), Text(delta)));
+    add_finding(fmt::format("the whole's delta_numerator_ns is {}, its totals give {}",
+                            whole.at("delta_numerator_ns").dump(), SignedText(delta)));
   }
 }
 

@@ -23,16 +23,16 @@ using nlohmann::json;
 
 constexpr const char* kNotYetAnalyzed = "is not there yet: `etprof analyze` makes it";
 
-// Whether another process holds the lock (measure/store/run_directory.cc).
+// True if another process holds the lock (measure/store/run_directory.cc).
 bool IsLocked(const std::filesystem::path& folder) {
-  const int lock = ::open((folder / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
-  if (lock < 0) return false;
-  const bool free = ::flock(lock, LOCK_SH | LOCK_NB) == 0;
-  ::close(lock);
-  return !free;
+  const int descriptor = ::open((folder / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool is_free = ::flock(descriptor, LOCK_SH | LOCK_NB) == 0;
+  ::close(descriptor);
+  return !is_free;
 }
 
-// Discarded if the file is missing or is not JSON; ReadJson reports that.
+// Returns the contents of a file; a discarded value if it is missing or not JSON, which ReadJson reports.
 json ReadJsonOrDiscard(const std::filesystem::path& path) {
   if (Exists(path)) {
     try {
@@ -115,20 +115,20 @@ void Validator::CheckFinished() {
 }
 
 void Validator::ForEachEntry(
-    const std::function<void(std::filesystem::recursive_directory_iterator&)>& take) const {
+    const std::function<void(std::filesystem::recursive_directory_iterator&)>& visit) const {
   std::error_code error, ignored;
   auto entry = std::filesystem::recursive_directory_iterator(
       run_.folder, std::filesystem::directory_options::skip_permission_denied, error);
   for (; !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
     if (entry->is_directory(ignored) && (entry->path().filename() == "previous" || entry.depth() > 6))
       entry.disable_recursion_pending();
-    take(entry);
+    visit(entry);
   }
 }
 
 json Validator::ReadJson(const std::string& name) {
   const std::filesystem::path path = run_.folder / (name + ".json");
-  const auto cannot = [&](const std::string& problem) {
+  const auto report_problem = [&](const std::string& problem) {
     foreign_ ? findings_.Warn(name, name + ".json", problem)
              : findings_.Broken(name, name + ".json", problem);
     return json(json::value_t::discarded);
@@ -137,15 +137,15 @@ json Validator::ReadJson(const std::string& name) {
     findings_.Warn(name, name + ".json", kNotYetAnalyzed);
     return json(json::value_t::discarded);
   }
-  if (!Exists(path)) return cannot("is not there");
+  if (!Exists(path)) return report_problem("is not there");
   std::string text;
   try {
     text = ReadTextFile(path);
   } catch (const Error& error) {
-    return cannot(error.problem());
+    return report_problem(error.problem());
   }
   json value = ParseJson(text);
-  if (value.is_discarded()) return cannot(text.empty() ? "is empty" : "is not JSON, or is cut short");
+  if (value.is_discarded()) return report_problem(text.empty() ? "is empty" : "is not JSON, or is cut short");
   if (foreign_) return value;
   const std::vector<SchemaProblem> problems = CheckSchema(value, GetPublishedSchema(name));
   for (const SchemaProblem& problem : problems) {
@@ -209,19 +209,19 @@ void Validator::CheckConfig() {
   }
 }
 
-bool Validator::CheckNamedFile(const std::string& name, const std::string& named_by, bool needed) {
+bool Validator::CheckNamedFile(const std::string& name, const std::string& problem_prefix, bool is_required) {
   const std::filesystem::path file = run_.folder / name;  // `name` alone if it is absolute
   std::error_code error;
   std::string problem;
   if (!std::filesystem::is_regular_file(file, error)) {
-    problem = named_by + "is not there";
+    problem = problem_prefix + "is not there";
   } else if (std::filesystem::file_size(file, error) == 0) {
     problem = "is empty";
   } else {
     return true;
   }
-  needed ? findings_.Broken("files", Relative(file), problem)
-         : findings_.Warn("files", Relative(file), problem);
+  is_required ? findings_.Broken("files", Relative(file), problem)
+              : findings_.Warn("files", Relative(file), problem);
   return false;
 }
 
@@ -231,10 +231,11 @@ void Validator::CheckNamedFiles() {
       for (const char* key : {"etdump", "log", "latency_csv", "xnntrace_log"}) {
         if (result.is_object() && result.contains(key) && result.at(key).is_string()) {
           // Logs of etprof's own workers are for people, not input, and may be missing after a full disk.
-          const bool needed =
+          const bool is_required =
               std::string_view(key) != "log" || result.value("foreign", json()) != json(false);
-          if (!CheckNamedFile(result.at(key).get<std::string>(), "the manifest names it, and it ", needed) &&
-              needed)
+          if (!CheckNamedFile(result.at(key).get<std::string>(), "the manifest names it, and it ",
+                              is_required) &&
+              is_required)
             inputs_missing_ = true;
         }
       }
@@ -256,13 +257,13 @@ void Validator::CheckNamedFiles() {
 void Validator::CheckHashes() {
   std::set<std::filesystem::path> known;
   for (const ExperimentData& data : run_.experiments) {
-    for (const auto& [file, sha256, what] : {std::tuple{data.model, data.model_sha256, "model"},
+    for (const auto& [file, sha256, role] : {std::tuple{data.model, data.model_sha256, "model"},
                                              std::tuple{data.runner, data.runner_sha256, "runner"}}) {
       if (file.empty() || sha256.empty() || !known.insert(file).second || !Exists(file)) continue;
       try {
         if (Sha256HexOfFile(file) == sha256) continue;
         findings_.Warn("sha256", file.string(),
-                       fmt::format("is not the {} that was measured any more: its SHA-256 is another", what));
+                       fmt::format("is not the {} that was measured any more: its SHA-256 is another", role));
       } catch (const Error& error) {
         findings_.Warn("sha256", file.string(), error.problem());
       }
@@ -310,27 +311,27 @@ void Validator::CheckAnalysis() {
 }
 
 void Validator::CheckAnalysisOfTraces(const json& summary) {
-  const auto differs = [&](const std::string& problem) {
+  const auto report_difference = [&](const std::string& problem) {
     ReportDifference({"analysis_summary", kAnalysisFile, problem + "; `etprof analyze` renews it"});
   };
-  std::set<std::pair<std::string, int>> found;
+  std::set<std::pair<std::string, int>> analyzed;
   for (const json& experiment : summary.at("experiments")) {
     const std::pair key(experiment.at("name").get<std::string>(), experiment.at("threads").get<int>());
-    found.insert(key);
+    analyzed.insert(key);
     const auto facts = traces_.find(key);
     if (facts == traces_.end() || !experiment.contains("groups")) continue;
     if (experiment.at("runs").at("traced") != facts->second.runs) {
-      differs(fmt::format("{} has {} traced runs, its ETDump has {}", key.first,
-                          experiment.at("runs").at("traced").dump(), facts->second.runs));
+      report_difference(fmt::format("{} has {} traced runs, its ETDump has {}", key.first,
+                                    experiment.at("runs").at("traced").dump(), facts->second.runs));
     }
     if (experiment.at("groups").at("total_ns") != facts->second.total) {
-      differs(fmt::format("{} has {} ns in its common set, its ETDump has {}", key.first,
-                          experiment.at("groups").at("total_ns").dump(), facts->second.total));
+      report_difference(fmt::format("{} has {} ns in its common set, its ETDump has {}", key.first,
+                                    experiment.at("groups").at("total_ns").dump(), facts->second.total));
     }
   }
   for (const auto& [key, facts] : traces_) {
-    if (!found.contains(key))
-      differs(fmt::format("lacks the experiment {} with {} threads", key.first, key.second));
+    if (!analyzed.contains(key))
+      report_difference(fmt::format("lacks the experiment {} with {} threads", key.first, key.second));
   }
 }
 

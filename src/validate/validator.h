@@ -32,16 +32,16 @@ class Validator {
 
   // The run as loaded, for callers that read its ETDumps.
   const RunData& run() const { return run_; }
-  // The directory was written by another tool, or is a folder of ETDumps: missing files that only etprof
-  // writes are warnings.
+  // True if another tool wrote the directory, or if it is a folder of ETDumps. Missing files that only etprof
+  // writes are warnings then.
   bool foreign() const { return foreign_; }
-  // Another etprof is measuring into the directory, so nothing else can be checked.
+  // True while another etprof measures into the directory, so that nothing else can be checked.
   bool locked() const { return locked_; }
 
-  // Whether the analysis can be repeated, to compare the files with it.
+  // True if the analysis can be repeated, to compare its files with those in the directory.
   bool can_rebuild() const { return !locked_ && !foreign_ && manifest_.is_object(); }
-  // The options of the stored analysis: with per-event CSVs, and with ETDumps that the manifest does not
-  // name.
+  // Options of the stored analysis: whether it wrote per-event CSVs, and whether it included ETDumps that the
+  // manifest does not name.
   bool analyzed_with_timeline() const;
   bool analyzed_with_bare_files() const;
 
@@ -58,7 +58,7 @@ class Validator {
   // Values from a trace, which the analysis must contain.
   struct TraceFacts {
     std::int64_t runs = 0;
-    Nanoseconds total = 0;  // over the common set
+    Nanoseconds total = 0;  // sum of the self times over the common set of runs
   };
 
   // Only complete runs must have an analysis.
@@ -78,8 +78,9 @@ class Validator {
   void CheckManifest();
   void CheckMetrics();
   void CheckNamedFiles();
-  // Returns whether the file exists and is not empty. `named_by`: "the manifest names it, and it ", or "".
-  bool CheckNamedFile(const std::string& name, const std::string& named_by, bool needed = true);
+  // Returns whether the file exists and is not empty. `problem_prefix` begins the finding of a missing file:
+  // "the manifest names it, and it ", or "".
+  bool CheckNamedFile(const std::string& name, const std::string& problem_prefix, bool is_required = true);
   void CheckKernels();
   void CheckLatencies(const nlohmann::json& result);
   void CheckPeaks();
@@ -87,14 +88,15 @@ class Validator {
   void CheckAnalysis();
   void CheckAnalysisOfTraces(const nlohmann::json& summary);
   void CheckOtherCsvFiles();
-  // Calls `take` for every entry of the results directory, except those in `previous` folders; `take` may
+  // Calls `visit` for every entry of the results directory, except those in `previous` folders; `visit` may
   // stop the iterator from entering a folder.
-  void ForEachEntry(const std::function<void(std::filesystem::recursive_directory_iterator&)>& take) const;
+  void ForEachEntry(const std::function<void(std::filesystem::recursive_directory_iterator&)>& visit) const;
   void CheckHashes();
   // A JSON file of the results directory that fits its schema; discarded if it cannot be used.
   nlohmann::json ReadJson(const std::string& name);
-  void CheckSame(std::string_view check, const std::filesystem::path& file,
-                 const std::function<void(std::ostream&)>& render, const char* source = "ETDump");
+  // Compares a CSV file with the output of `render`. `source` is what the file was made from.
+  void CompareFile(std::string_view check, const std::filesystem::path& file,
+                   const std::function<void(std::ostream&)>& render, const char* source = "ETDump");
 
   RunData run_;
   std::string etprof_version_;
@@ -105,9 +107,9 @@ class Validator {
   Findings findings_;
   std::set<std::filesystem::path> compared_;  // CSV files that a check other than "csv" has read
   std::vector<Difference> differences_;
-  std::string other_program_;    // why operators are joined to a different model than in the stored analysis;
-                                 // empty: they are not
-  bool inputs_missing_ = false;  // a file that the analysis reads or lists is missing or empty
+  std::string other_program_reason_;  // why a new analysis joins operators to other programs than the stored
+                                      // analysis; empty if it does not
+  bool inputs_missing_ = false;       // a file that the analysis reads or lists is missing or empty
   std::map<std::pair<std::string, int>, TraceFacts> traces_;  // keyed by experiment and threads
 };
 

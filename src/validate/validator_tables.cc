@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-// The kit's columns, with which timelines of all tools begin.
+// The timeline columns of the SME2 profiling kit, with which the timelines of all tools begin.
 std::vector<std::string> KitColumns() {
   std::vector<std::string> columns = CsvColumns<TimelineRow>();
   columns.erase(std::ranges::find(columns, "instruction"), columns.end());
@@ -41,8 +41,8 @@ std::string Text(const RunGroup& group) {
   return text + ", phase " + GetName(group.phase);
 }
 
-// The numbers of runs in the manifest.
-std::map<RunGroup, std::int64_t> ExpectedCounts(const json& result) {
+// Counts the runs of each group by the manifest.
+std::map<RunGroup, std::int64_t> CountManifestRuns(const json& result) {
   using RunPhase = LatencyRow::Phase;
   std::map<RunGroup, std::int64_t> counts;
   for (const json& launch : result.at("launches")) {
@@ -59,15 +59,15 @@ std::map<RunGroup, std::int64_t> ExpectedCounts(const json& result) {
   return counts;
 }
 
-// Calls `take` for each record, header first, with the line on which it begins and its fields. Returns the
-// problem with the text and its line; "" if there is none.
+// Calls `visit` for each record, header first, with the line on which it begins and its fields. Returns the
+// problem with the text and its line; "" if the text is valid.
 std::string ReadRecords(
     std::string_view text, const std::string& name,
-    const std::function<void(std::uint64_t, const std::vector<std::string_view>&)>& take) {
+    const std::function<void(std::uint64_t, const std::vector<std::string_view>&)>& visit) {
   CsvReader reader(text, name);
   std::vector<std::string_view> fields;
   try {
-    while (reader.Next(fields)) take(reader.line(), fields);
+    while (reader.Next(fields)) visit(reader.line(), fields);
   } catch (const Error& error) {
     return fmt::format("line {}: {}", reader.line(), error.problem());
   }
@@ -94,20 +94,20 @@ void Validator::CheckLatencies(const json& result) {
   }
   std::map<RunGroup, std::int64_t> counts;
   bool readable = true;
-  const auto take = [&](std::uint64_t line, const std::vector<std::string_view>& fields) {
+  const auto count_row = [&](std::uint64_t line, const std::vector<std::string_view>& fields) {
     if (line == 1) return;
     try {
       const auto row = ReadCsvRow<LatencyRow>(fields);
       ++counts[{row.launch, row.place ? row.place->round : -1, row.phase}];
-    } catch (const std::invalid_argument& wrong) {
+    } catch (const std::invalid_argument& invalid) {
       readable = false;
-      findings_.Broken("latency_csv", name, fmt::format("line {}: {}", line, wrong.what()));
+      findings_.Broken("latency_csv", name, fmt::format("line {}: {}", line, invalid.what()));
     }
   };
-  const std::string problem = ReadRecords(text, name, take);
+  const std::string problem = ReadRecords(text, name, count_row);
   if (!problem.empty()) findings_.Broken("latency_csv", name, problem);
   if (!problem.empty() || !readable) return;
-  std::map<RunGroup, std::int64_t> expected = ExpectedCounts(result);
+  std::map<RunGroup, std::int64_t> expected = CountManifestRuns(result);
   for (const auto& [group, count] : counts) expected[group] -= count;
   for (const auto& [group, missing] : expected) {
     if (missing == 0) continue;
@@ -117,8 +117,8 @@ void Validator::CheckLatencies(const json& result) {
   }
 }
 
-void Validator::CheckSame(std::string_view check, const std::filesystem::path& file,
-                          const std::function<void(std::ostream&)>& render, const char* source) {
+void Validator::CompareFile(std::string_view check, const std::filesystem::path& file,
+                            const std::function<void(std::ostream&)>& render, const char* source) {
   std::error_code error;
   // The "files" check reports required files that are missing or empty.
   if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) == 0) return;
@@ -153,12 +153,12 @@ void Validator::CheckTrace(const ExperimentData& data, const Trace& trace, const
   const auto next_to_etdump = [&](const char* suffix) {
     return std::filesystem::path(stem.string() + suffix);
   };
-  CheckSame("timeline", next_to_etdump(kTimelineSuffix),
-            [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::nullopt, out); });
-  CheckSame("timeline", next_to_etdump(kFirstRunTimelineSuffix),
-            [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::size_t{0}, out); });
-  CheckSame("ops_stats", next_to_etdump(kOperatorStatisticsSuffix),
-            [&](std::ostream& out) { RenderOperatorStatisticsCsv(profile, out); });
+  CompareFile("timeline", next_to_etdump(kTimelineSuffix),
+              [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::nullopt, out); });
+  CompareFile("timeline", next_to_etdump(kFirstRunTimelineSuffix),
+              [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::size_t{0}, out); });
+  CompareFile("ops_stats", next_to_etdump(kOperatorStatisticsSuffix),
+              [&](std::ostream& out) { RenderOperatorStatisticsCsv(profile, out); });
 }
 
 void Validator::CheckKernels() {
@@ -169,7 +169,7 @@ void Validator::CheckKernels() {
       const std::string model = data.model.empty() ? run_.model_id : data.model.stem().string();
       RenderKernelsCsv(ReadKernelView(data.xnntrace_log, data.label, model), out);
     };
-    CheckSame("kernels", KernelTablePath(data.xnntrace_log), render, "log");
+    CompareFile("kernels", KernelTablePath(data.xnntrace_log), render, "log");
     if (must_have_analysis() && !Exists(run_.folder / kKernelViewFile))
       findings_.Broken("files", kKernelViewFile, "is not there");
   }
@@ -199,14 +199,14 @@ void Validator::CheckOtherCsvFiles() {
       const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()),
                                   mapped.bytes().size());
       const bool is_timeline = name.ends_with("_timeline.csv");
-      const auto take = [&](std::uint64_t line, const std::vector<std::string_view>& fields) {
+      const auto check_header = [&](std::uint64_t line, const std::vector<std::string_view>& fields) {
         static const std::vector<std::string> columns = KitColumns();
         if (line == 1 && is_timeline &&
             (fields.size() < columns.size() || !std::equal(columns.begin(), columns.end(), fields.begin()))) {
           findings_.Broken("csv", name, "has not the columns of a timeline");
         }
       };
-      const std::string problem = ReadRecords(text, name, take);
+      const std::string problem = ReadRecords(text, name, check_header);
       if (!problem.empty()) findings_.Broken("csv", name, problem);
     } catch (const Error& problem) {
       findings_.Broken("csv", name, problem.problem());
