@@ -51,12 +51,12 @@ std::string RelativeName(const fs::path& file, const fs::path& folder) {
 // The files of the report itself, with functions that write them.
 std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) {
   const std::string model = ModelFileName(report) + "_";
-  // Contents of several files: rendered once, by the first thread that needs it.
+  // Contents that several files share. The first thread that needs them renders them.
   struct SharedText {
     std::mutex mutex;
     std::string text;
   };
-  const auto once = [&](void (*render)(const Report&, std::ostream&)) -> Contents {
+  const auto render_once = [&](void (*render)(const Report&, std::ostream&)) -> Contents {
     return [&report, render, shared = std::make_shared<SharedText>()](std::ostream& out) {
       const std::scoped_lock lock(shared->mutex);
       if (shared->text.empty()) {
@@ -67,9 +67,9 @@ std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) 
       out << shared->text;
     };
   };
-  const Contents analysis = once(RenderAnalysisJson);
-  const Contents summary_json = once(RenderPipelineSummaryJson);
-  const Contents summary_markdown = once(RenderPipelineSummaryMarkdown);
+  const Contents analysis = render_once(RenderAnalysisJson);
+  const Contents summary_json = render_once(RenderPipelineSummaryJson);
+  const Contents summary_markdown = render_once(RenderPipelineSummaryMarkdown);
   return {{kAnalysisFile, analysis},
           {kSummaryFile, summary_json},
           {kSummaryMarkdownFile, summary_markdown},
@@ -112,19 +112,19 @@ fs::path OutputFolders::TableFolder(const fs::path& input) const {
   return LiesBeneath(report, input.parent_path()) ? input.parent_path() : report;
 }
 
-void AnalysisFiles::WriteAdded() {
-  std::vector<std::string> texts(added_.size());
+void AnalysisFiles::WritePending() {
+  std::vector<std::string> texts(pending_.size());
   // The last file takes longest if it is the page, so start it first. The files just before it wait for the
   // text that they share with it, so they are started last.
-  ParallelFor(added_.size(), 0, [&](std::size_t i) {
-    const std::size_t file = (i + added_.size() - 1) % added_.size();
+  ParallelFor(pending_.size(), 0, [&](std::size_t i) {
+    const std::size_t file = (i + pending_.size() - 1) % pending_.size();
     std::ostringstream out;
-    added_[file].contents(out);
+    pending_[file].contents(out);
     texts[file] = std::move(out).str();
   });
-  for (std::size_t i = 0; i < added_.size(); ++i)
-    folders_.write(added_[i].path, [&](std::ostream& out) { out << texts[i]; });
-  added_.clear();
+  for (std::size_t i = 0; i < pending_.size(); ++i)
+    folders_.write(pending_[i].path, [&](std::ostream& out) { out << texts[i]; });
+  pending_.clear();
 }
 
 void AnalysisFiles::WriteTrace(std::size_t index, const ExperimentData& data, const Trace& trace,
@@ -132,28 +132,28 @@ void AnalysisFiles::WriteTrace(std::size_t index, const ExperimentData& data, co
   const fs::path folder = folders_.TableFolder(data.etdump);
   // ETDumps of the same name from different folders may share one output folder.
   std::string stem = TraceStem(data.etdump);
-  for (int i = 2; !names_.insert((folder / stem).string()).second; ++i)
+  for (int i = 2; !used_stems_.insert((folder / stem).string()).second; ++i)
     stem = fmt::format("{}_{}", TraceStem(data.etdump), i);
   const auto write = [&](const std::string& suffix, const Contents& contents) {
     const fs::path file = folder / (stem + suffix);
     std::error_code ignored;
     // Do not overwrite a timeline CSV that is the input.
     if (!fs::equivalent(file, data.etdump, ignored)) folders_.write(file, contents);
-    written_.push_back(file);
+    written_files_.push_back(file);
   };
   if (folders_.timeline) {
     write(kTimelineSuffix, [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::nullopt, out); });
     write(kFirstRunTimelineSuffix,
           [&](std::ostream& out) { RenderTimelineCsv(trace, profile, std::size_t{0}, out); });
   }
-  stems_.resize(std::max(stems_.size(), index + 1));
-  stems_[index] = folder / stem;
+  table_stems_.resize(std::max(table_stems_.size(), index + 1));
+  table_stems_[index] = folder / stem;
 }
 
 void AnalysisFiles::AddSummaries(const Report& report, const ReportExperiment& experiment) {
-  if (experiment.index >= stems_.size() || stems_[experiment.index].empty()) return;
+  if (experiment.index >= table_stems_.size() || table_stems_[experiment.index].empty()) return;
   const auto add = [&](const char* suffix, Contents contents) {
-    added_.push_back({stems_[experiment.index].string() + suffix, std::move(contents)});
+    pending_.push_back({table_stems_[experiment.index].string() + suffix, std::move(contents)});
   };
   add(kOperatorStatisticsSuffix,
       [&](std::ostream& out) { RenderOperatorStatisticsCsv(*experiment.profile, out); });
@@ -170,7 +170,7 @@ void AnalysisFiles::AddSummaries(const Report& report, const ReportExperiment& e
 void AnalysisFiles::WriteComparisons(const Report& report) {
   // A results directory already has files of these names, for its own pairs as they were measured.
   AddComparisons(report, Exists(folders_.report / kManifestFile) ? "_compared" : "");
-  WriteAdded();
+  WritePending();
 }
 
 void AnalysisFiles::AddComparisons(const Report& report, const std::string& suffix) {
@@ -183,10 +183,10 @@ void AnalysisFiles::AddComparisons(const Report& report, const std::string& suff
     std::string stem = ModelFileName(report) + suffix;
     if (report.comparisons.size() > 1)
       stem += fmt::format("_{}_vs_{}", experiment_name(pair.candidate), experiment_name(pair.baseline));
-    added_.push_back({folders_.report / (stem + kComparisonSuffix),
-                      [&](std::ostream& out) { RenderComparisonCsv(pair, out); }});
-    added_.push_back({folders_.report / (stem + kRobustComparisonSuffix),
-                      [&](std::ostream& out) { RenderRobustComparisonJson(report, pair, out); }});
+    pending_.push_back({folders_.report / (stem + kComparisonSuffix),
+                        [&](std::ostream& out) { RenderComparisonCsv(pair, out); }});
+    pending_.push_back({folders_.report / (stem + kRobustComparisonSuffix),
+                        [&](std::ostream& out) { RenderRobustComparisonJson(report, pair, out); }});
   }
 }
 
@@ -194,13 +194,13 @@ void AnalysisFiles::AddComparisons(const Report& report, const std::string& suff
 void AnalysisFiles::AddKernels(const KernelReport& kernels) {
   for (const KernelView& view : kernels.views) {
     const fs::path table = KernelTablePath(view.log);
-    added_.push_back({folders_.TableFolder(table) / table.filename(),
-                      [&](std::ostream& out) { RenderKernelsCsv(view, out); }});
+    pending_.push_back({folders_.TableFolder(table) / table.filename(),
+                        [&](std::ostream& out) { RenderKernelsCsv(view, out); }});
   }
   if (kernels.views.empty()) return;
-  added_.push_back({folders_.report / kKernelViewFile, [&](std::ostream& out) {
-                      RenderDocumentMarkdown(show::MakeKernelsDocument(kernels), 1, out);
-                    }});
+  pending_.push_back({folders_.report / kKernelViewFile, [&](std::ostream& out) {
+                        RenderDocumentMarkdown(show::MakeKernelsDocument(kernels), 1, out);
+                      }});
 }
 
 // Adds the files next to the report to its list of artifacts: existing files, and those about to be written.
@@ -209,18 +209,18 @@ void AnalysisFiles::ListArtifacts(Report& report) const {
   std::vector<fs::path> files;
   const auto add_existing = [&](const fs::path& file) {
     std::error_code ignored;
-    const bool is_added = std::ranges::find(added_, file, &File::path) != added_.end();
-    if (!file.empty() && (is_added || fs::is_regular_file(file, ignored))) files.push_back(file);
+    const bool is_pending = std::ranges::find(pending_, file, &File::path) != pending_.end();
+    if (!file.empty() && (is_pending || fs::is_regular_file(file, ignored))) files.push_back(file);
   };
   for (const char* name : {kManifestFile, kMetricsFile}) add_existing(folder / name);
-  for (const auto& [name, unused] : ReportFiles(report)) files.push_back(folder / name);
+  for (const auto& [name, contents] : ReportFiles(report)) files.push_back(folder / name);
   add_existing(folder / kKernelViewFile);
   for (const ExperimentData& data : report.run.experiments) {
     for (const fs::path& file : {data.etdump, data.log, data.latency_csv, data.xnntrace_log})
       add_existing(file);
   }
-  files.insert(files.end(), written_.begin(), written_.end());
-  for (const File& file : added_) files.push_back(file.path);
+  files.insert(files.end(), written_files_.begin(), written_files_.end());
+  for (const File& file : pending_) files.push_back(file.path);
   for (const fs::path& file : files) {
     const std::string name = RelativeName(file, folder);
     if (std::ranges::find(report.artifacts, name) == report.artifacts.end()) report.artifacts.push_back(name);
@@ -234,8 +234,8 @@ void AnalysisFiles::WriteReport(Report& report, const KernelReport& kernels) {
   ListArtifacts(report);
   report.title = folders_.title;
   for (auto& [name, contents] : ReportFiles(report))
-    added_.push_back({folders_.report / name, std::move(contents)});
-  WriteAdded();
+    pending_.push_back({folders_.report / name, std::move(contents)});
+  WritePending();
 }
 
 }  // namespace etprof

@@ -65,14 +65,14 @@ class AnalysisFiles {
   void AddComparisons(const Report& report, const std::string& suffix = "");
   void AddKernels(const KernelReport& kernels);
   void ListArtifacts(Report& report) const;
-  // Renders all of added_ on all cores, then writes them in order.
-  void WriteAdded();
+  // Renders the pending files on all cores, then writes them in order.
+  void WritePending();
 
   const OutputFolders& folders_;
-  std::set<std::string> names_;               // file name stems in use
-  std::vector<std::filesystem::path> stems_;  // folder and stem of each experiment's tables
-  std::vector<std::filesystem::path> written_;
-  std::vector<File> added_;  // their writers refer to objects that live until WriteAdded()
+  std::set<std::string> used_stems_;                // stems in use, to keep them unique
+  std::vector<std::filesystem::path> table_stems_;  // folder and stem of the tables, by experiment
+  std::vector<std::filesystem::path> written_files_;
+  std::vector<File> pending_;  // `contents` refer to objects that live until WritePending()
 };
 
 }  // namespace etprof

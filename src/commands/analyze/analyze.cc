@@ -32,20 +32,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Finds the model where the run's manifest says, or, if everything has moved together, in the artifacts
-// folder next to the runs.
+// Finds the model at the path in the run's manifest. If models and runs were moved together, finds it in the
+// artifacts folder next to the runs.
 std::optional<fs::path> FindModel(const RunData& run, const ExperimentData& data) {
-  std::vector<fs::path> places = {data.model};
+  std::vector<fs::path> candidates = {data.model};
   if (!run.folder.empty())
-    places.push_back(run.folder.parent_path().parent_path() / "artifacts" / data.model.filename());
-  for (const fs::path& place : places) {
+    candidates.push_back(run.folder.parent_path().parent_path() / "artifacts" / data.model.filename());
+  for (const fs::path& candidate : candidates) {
     std::error_code error;
-    if (fs::is_regular_file(place, error)) return place;
+    if (fs::is_regular_file(candidate, error)) return candidate;
   }
   return std::nullopt;
 }
 
-// The method that the profile's runs executed: by its name, or the program's only method.
+// Finds the method that the profile's runs executed: by its name, or the only method of the program.
 const Method* FindMethod(const Program& program, const Profile& profile) {
   const std::string name = profile.operators.empty() ? "" : profile.operators.front().key.method;
   if (const Method* const named = FindMethod(program, name)) return named;
@@ -55,7 +55,7 @@ const Method* FindMethod(const Program& program, const Profile& profile) {
 // The programs that a run measured, with the .etrecord next to each. Programs are read on first use.
 class RunPrograms {
  public:
-  // `etrecord`: as ReadOptions::etrecord.
+  // `etrecord` is ReadOptions::etrecord.
   explicit RunPrograms(fs::path etrecord = {}) : etrecord_(std::move(etrecord)) {}
 
   // Sets profile.program if the run says which model it measured; sets its `problem` if the model no longer
@@ -63,7 +63,7 @@ class RunPrograms {
   void Join(const RunData& run, const ExperimentData& data, Profile& profile);
   // Returns the program that an experiment ran; null if it is not available. Throws as Join.
   const Program* FindProgram(const RunData& run, const ExperimentData& data);
-  // Whether any program, and so the .etrecord, was read.
+  // True if any program was read, and with it the .etrecord.
   bool HasAny() const {
     return std::ranges::any_of(entries_, [](const auto& entry) { return entry.second.program.has_value(); });
   }
@@ -97,8 +97,8 @@ RunPrograms::Entry RunPrograms::Read(const fs::path& model) const {
 }
 
 const RunPrograms::Entry& RunPrograms::Find(const RunData& run, const ExperimentData& data) {
-  const auto [place, is_new] = entries_.try_emplace(data.model.string() + '\n' + data.model_sha256);
-  Entry& entry = place->second;
+  const auto [iterator, is_new] = entries_.try_emplace(data.model.string() + '\n' + data.model_sha256);
+  Entry& entry = iterator->second;
   if (!is_new) return entry;
   const auto model = FindModel(run, data);
   if (!model) {
@@ -136,7 +136,7 @@ void RunPrograms::Join(const RunData& run, const ExperimentData& data, Profile& 
   if (!entry.no_sources.empty()) profile.program->no_sources = entry.no_sources;
 }
 
-// Reads the trace of an experiment, and sets the `options` that the file determines.
+// Reads the trace of an experiment, and sets the members of `options` that are in the file.
 Trace ReadTrace(ExperimentData& data, const EtdumpOptions& etdump, AttributeOptions& options) {
   if (data.etdump_contents) {
     const std::string& contents = *data.etdump_contents;
@@ -184,8 +184,8 @@ void RewritePairs(const std::vector<std::vector<std::size_t>>& new_indexes, RunD
   run.pairs = std::move(pairs);
 }
 
-// The contents of an experiment's file.
-struct Loaded {
+// The contents of the trace file of an experiment.
+struct LoadedFile {
   Trace trace;
   std::vector<Profile> methods;
   std::vector<std::string> backends;
@@ -201,9 +201,9 @@ BackendResolver MakeBackendResolver(const ExperimentData& data, const Program* p
   return [backend = data.backends.front()](std::int32_t, std::int32_t) { return backend; };
 }
 
-Loaded Load(const RunData& run, ExperimentData data, const Program* program, EtdumpOptions etdump,
-            std::size_t threads) {
-  Loaded loaded;
+LoadedFile Load(const RunData& run, ExperimentData data, const Program* program, EtdumpOptions etdump,
+                std::size_t threads) {
+  LoadedFile loaded;
   try {
     AttributeOptions options;
     options.experiment = data.name;
@@ -231,26 +231,28 @@ Loaded Load(const RunData& run, ExperimentData data, const Program* program, Etd
 // alone, by all threads.
 constexpr std::uintmax_t kMaxBytesInParallel = std::uintmax_t{64} << 20U;
 
-std::size_t SizeOf(const fs::path& file) {
-  std::error_code missing;
-  const std::uintmax_t size = std::filesystem::file_size(file, missing);
-  return missing ? 0 : size;
+std::size_t FileSizeOrZero(const fs::path& file) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  return error ? 0 : size;
 }
 
 // Loads experiment `first` and those after it that fit into memory with it.
-std::vector<Loaded> LoadInParallel(const RunData& run, const std::vector<ExperimentData>& experiments,
-                                   std::size_t first, RunPrograms& programs, const EtdumpOptions& etdump) {
-  std::size_t last = first + 1;
-  for (std::uintmax_t size = SizeOf(experiments[first].etdump); last < experiments.size(); ++last) {
-    size += SizeOf(experiments[last].etdump);
+std::vector<LoadedFile> LoadInParallel(const RunData& run, const std::vector<ExperimentData>& experiments,
+                                       std::size_t first, RunPrograms& programs,
+                                       const EtdumpOptions& etdump) {
+  std::size_t end = first + 1;
+  for (std::uintmax_t size = FileSizeOrZero(experiments[first].etdump); end < experiments.size(); ++end) {
+    size += FileSizeOrZero(experiments[end].etdump);
     if (size > kMaxBytesInParallel) break;
   }
-  std::vector<Loaded> loaded(last - first);
-  std::vector<const Program*> ran;
-  for (std::size_t i = first; i < last; ++i) ran.push_back(programs.FindProgram(run, experiments[i]));
+  std::vector<LoadedFile> loaded(end - first);
+  std::vector<const Program*> experiment_programs;
+  for (std::size_t i = first; i < end; ++i)
+    experiment_programs.push_back(programs.FindProgram(run, experiments[i]));
   ParallelFor(loaded.size(), 0, [&](std::size_t i) {
     if (experiments[first + i].etdump.empty()) return;
-    loaded[i] = Load(run, experiments[first + i], ran[i], etdump, loaded.size() == 1 ? 0 : 1);
+    loaded[i] = Load(run, experiments[first + i], experiment_programs[i], etdump, loaded.size() == 1 ? 0 : 1);
   });
   return loaded;
 }
@@ -281,10 +283,11 @@ RunData OpenRunDirectory(const fs::path& folder) {
   return run;
 }
 
-RunData OpenRun(const std::vector<std::string>& paths, const std::string& one_folder) {
+RunData OpenRun(const std::vector<std::string>& paths, const std::string& single_folder_message) {
   if (paths.size() == 1 && IsFolder(paths.front())) return OpenRunDirectory(paths.front());
   for (const std::string& path : paths) {
-    if (IsFolder(path)) throw Error(ExitCode::kUsage, one_folder).InFile(path).Remedy("leave out the others");
+    if (IsFolder(path))
+      throw Error(ExitCode::kUsage, single_folder_message).InFile(path).Remedy("leave out the others");
   }
   return MakeEtdumpRun({paths.begin(), paths.end()}, {});
 }
@@ -296,11 +299,11 @@ RecordedSources ReadSources(const Program& program, const fs::path& model, const
     return RecordedSources{std::move(map), "", true};
   };
   if (!etrecord.empty()) return read(etrecord);
-  const fs::path beside = model.string() + ".etrecord";
-  if (!Exists(beside))
-    return {std::nullopt, fmt::format("there is no {}", beside.filename().string()), false};
+  const fs::path default_record = model.string() + ".etrecord";
+  if (!Exists(default_record))
+    return {std::nullopt, fmt::format("there is no {}", default_record.filename().string()), false};
   try {
-    return read(beside);
+    return read(default_record);
   } catch (const Error& error) {
     return {std::nullopt, error.Message(), true};
   }
@@ -325,13 +328,13 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
   if (run.folder.empty()) std::ranges::for_each(files, FindTraceLog);
   std::vector<std::optional<Profile>> profiles;
   std::vector<std::vector<std::size_t>> new_indexes(files.size());
-  std::vector<Loaded> loaded;
+  std::vector<LoadedFile> loaded;
   for (std::size_t file = 0, loaded_index = 0; file < files.size(); ++file, ++loaded_index) {
     if (loaded_index == loaded.size()) {
       loaded = LoadInParallel(run, files, file, programs, options.etdump);
       loaded_index = 0;
     }
-    Loaded file_data = std::move(loaded[loaded_index]);
+    LoadedFile file_data = std::move(loaded[loaded_index]);
     if (file_data.problem && (!options.tolerant || file_data.problem->exit_code() != ExitCode::kBadInput))
       throw *file_data.problem;
     const std::size_t methods = std::max<std::size_t>(1, file_data.methods.size());
@@ -377,23 +380,23 @@ std::vector<std::optional<Profile>> ProfileRun(RunData& run, const ReadOptions& 
 
 namespace {
 
-// Assembles the report with what `etprof export` and `etprof accuracy` left next to the programs.
+// Assembles the report with the files that `etprof export` and `etprof accuracy` wrote next to the programs.
 Report AssembleWithExports(RunData run, std::vector<std::optional<Profile>> profiles) {
   Report report = Assemble(std::move(run), std::move(profiles));
-  std::map<fs::path, std::shared_ptr<const NoiseBudget>> known;
+  std::map<fs::path, std::shared_ptr<const NoiseBudget>> budgets;
   for (ReportExperiment& experiment : report.experiments) {
     const ExperimentData& data = report.run.experiments[experiment.index];
     const auto model = data.model.empty() ? std::nullopt : FindModel(report.run, data);
     if (!model || data.model_sha256.empty()) continue;
     experiment.sqnr = ReadCheckedSqnr(*model, data.model_sha256, report.run.method);
-    const auto [place, is_new] = known.try_emplace(*model);
+    const auto [iterator, is_new] = budgets.try_emplace(*model);
     try {
       if (auto budget = is_new ? ReadNoiseBudget(*model, data.model_sha256) : std::nullopt)
-        place->second = std::make_shared<const NoiseBudget>(std::move(*budget));
+        iterator->second = std::make_shared<const NoiseBudget>(std::move(*budget));
     } catch (const Error& error) {
       report.warnings.push_back(error.Message());
     }
-    experiment.noise = place->second;
+    experiment.noise = iterator->second;
   }
   return report;
 }
@@ -471,26 +474,26 @@ int RunAnalyze(const AnalyzeArguments& arguments) {
   }
   const bool as_list =
       paths.size() > kMaxScreens && !view.json && view.csv.empty() && view.by.empty() && !view.HasFiles();
-  show::Document lines;
+  show::Document list;
   bool is_first = true;
   const auto show = [&, &view = view](const Report& report, const std::string& name,
                                       const std::string& more) {
-    if (as_list) return show::AddExperiments(report, name, lines);
+    if (as_list) return show::AddExperiments(report, name, list);
     if (!is_first && !view.quiet) std::cout << '\n';
     is_first = false;
     ShowReport(report, view, more);
   };
   for (const fs::path& folder : folders) {
-    const fs::path& written = options.output.empty() ? folder : options.output;
+    const fs::path& output_folder = options.output.empty() ? folder : options.output;
     show(AnalyzeRunDirectory(folder, options), folder.lexically_normal().string(),
-         (written / kReportPage).string());
+         (output_folder / kReportPage).string());
   }
   if (!files.empty()) {
     show(AnalyzeTraces(files, options), "",
          options.output.empty() ? "-o DIR writes the report and a table of every operator and event"
                                 : (options.output / kReportPage).string());
   }
-  if (as_list) ShowDocument(lines, view, "");
+  if (as_list) ShowDocument(list, view, "");
   return 0;
 }
 

@@ -21,9 +21,9 @@ namespace etprof {
 // memory. Throws as LoadRunDirectory.
 RunData OpenRunDirectory(const std::filesystem::path& folder);
 // Opens one results directory, or ETDumps and timeline CSVs as one run. Throws as OpenRunDirectory, and Error
-// (kUsage, with the text `one_folder`) if a results directory is among several paths.
+// (kUsage, with `single_folder_message`) if a results directory is among several paths.
 RunData OpenRun(const std::vector<std::string>& paths,
-                const std::string& one_folder = "give one results directory");
+                const std::string& single_folder_message = "give one results directory");
 
 // The modules and source lines of a program's instructions, from an .etrecord.
 struct RecordedSources {
@@ -45,7 +45,7 @@ struct ReadOptions {
   // The .etrecord to use; empty: the one next to the model. If it is given and no program is found,
   // ProfileRun throws Error (kUsage).
   std::filesystem::path etrecord = {};
-  // The user named the model: throws Error (kBadInput) if it did not write the trace.
+  // True if the user named the model. Throws Error (kBadInput) if that program did not write the trace.
   bool model_was_named = false;
 };
 

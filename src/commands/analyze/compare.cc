@@ -37,27 +37,27 @@ void SetLabels(const CompareRunsOptions& options, ExperimentData& baseline, Expe
   if (!options.name2.empty()) candidate.label = options.name2;
 }
 
-// If both inputs are experiments of one run (folders or ETDumps), they were measured interleaved: loads the
-// run with its own pairing. Absent if they are not.
+// Loads the run of both inputs, with its own pairing, if they are experiments of the same run (folders or
+// ETDumps): these were measured interleaved. Absent if they are of different runs.
 std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
-  const auto folder_of = [](const std::string& path) {
+  const auto input_folder = [](const std::string& path) {
     const fs::path canonical = Canonical(path);
     return IsFolder(canonical) ? canonical : canonical.parent_path();
   };
-  const fs::path a = folder_of(options.baseline);
-  const fs::path b = folder_of(options.candidate);
+  const fs::path a = input_folder(options.baseline);
+  const fs::path b = input_folder(options.candidate);
   const fs::path run_folder = FindParentRun(a);
   if (a == b || run_folder.empty() || run_folder != FindParentRun(b)) return std::nullopt;
   RunData run = OpenRunDirectory(run_folder);
-  const auto belongs = [&](const ExperimentData& data, const std::string& given, const fs::path& folder) {
-    if (!IsFolder(given)) return Canonical(data.etdump) == Canonical(given);
+  const auto is_input = [&](const ExperimentData& data, const std::string& input, const fs::path& folder) {
+    if (!IsFolder(input)) return Canonical(data.etdump) == Canonical(input);
     return data.name == folder.filename().string();
   };
   run.pairs.clear();
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
-    if (!belongs(run.experiments[i], options.baseline, a)) continue;
+    if (!is_input(run.experiments[i], options.baseline, a)) continue;
     for (std::size_t j = 0; j < run.experiments.size(); ++j) {
-      if (!belongs(run.experiments[j], options.candidate, b)) continue;
+      if (!is_input(run.experiments[j], options.candidate, b)) continue;
       if (run.experiments[i].threads != run.experiments[j].threads) continue;
       run.pairs.push_back({i, j, "", options.name1, options.name2, {}});
     }
@@ -67,10 +67,10 @@ std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
   std::vector<ExperimentData> used_experiments;
   std::vector<std::size_t> new_index(run.experiments.size(), 0);
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
-    const bool used = std::ranges::any_of(
+    const bool is_used = std::ranges::any_of(
         run.pairs, [&](const ComparePair& pair) { return pair.baseline == i || pair.candidate == i; });
     new_index[i] = used_experiments.size();
-    if (used) used_experiments.push_back(std::move(run.experiments[i]));
+    if (is_used) used_experiments.push_back(std::move(run.experiments[i]));
   }
   run.experiments = std::move(used_experiments);
   for (ComparePair& pair : run.pairs) {
@@ -84,33 +84,33 @@ std::optional<RunData> LoadSharedRun(const CompareRunsOptions& options) {
   return run;
 }
 
-// Opens one input. The folder of an experiment is read with the manifest of its results directory; all other
-// experiments are dropped.
+// Opens one of the two inputs. The folder of an experiment is read with the manifest of its results
+// directory, without the other experiments.
 RunData OpenInput(const std::string& path) {
   const fs::path run_folder = FindParentRun(path);
   if (run_folder.empty()) return OpenRun({path});
   RunData run = OpenRunDirectory(run_folder);
-  std::erase_if(run.experiments, [of = Canonical(path).filename()](const ExperimentData& data) {
-    return data.name != of.string();
+  std::erase_if(run.experiments, [name = Canonical(path).filename()](const ExperimentData& data) {
+    return data.name != name.string();
   });
   run.pairs.clear();
   return run;
 }
 
-RunData Join(const CompareRunsOptions& options) {
+RunData JoinRuns(const CompareRunsOptions& options) {
   RunData a = OpenInput(options.baseline);
   RunData b = OpenInput(options.candidate);
-  for (const RunData* side : {&a, &b}) RequireRunnerClock(*side, options.etdump);
+  for (const RunData* input_run : {&a, &b}) RequireRunnerClock(*input_run, options.etdump);
   RunData run;
   if (a.method == b.method) run.method = a.method;
   run.model_id = a.model_id == b.model_id ? a.model_id : "";
   run.model = a.model.filename() == b.model.filename() ? a.model : fs::path();
   if (a.platform == b.platform) run.platform = a.platform;
   if (a.schedule.margin > 0) run.schedule.margin = a.schedule.margin;
-  for (const RunData* side : {&a, &b}) {
-    const std::string& given = side == &a ? options.baseline : options.candidate;
-    for (const std::string& problem : side->problems) run.problems.push_back(given + ": " + problem);
-    for (const std::string& warning : side->warnings) run.warnings.push_back(given + ": " + warning);
+  for (const RunData* input_run : {&a, &b}) {
+    const std::string& input = input_run == &a ? options.baseline : options.candidate;
+    for (const std::string& problem : input_run->problems) run.problems.push_back(input + ": " + problem);
+    for (const std::string& warning : input_run->warnings) run.warnings.push_back(input + ": " + warning);
   }
   const std::vector<ExperimentMatch> matches = MatchExperiments(a, b);
   if (matches.empty()) {
@@ -118,17 +118,17 @@ RunData Join(const CompareRunsOptions& options) {
                                                  ExperimentNames(a), options.candidate, ExperimentNames(b)))
         .Remedy("give the folders of two experiments, or of two runs with experiments of the same names");
   }
-  for (const auto& [of_a, of_b] : matches) {
-    ExperimentData baseline = *of_a;
-    ExperimentData candidate = *of_b;
+  for (const auto& [baseline_data, candidate_data] : matches) {
+    ExperimentData baseline = *baseline_data;
+    ExperimentData candidate = *candidate_data;
     if (matches.size() == 1) SetLabels(options, baseline, candidate);
     if (baseline.label.empty()) baseline.label = baseline.name;
     if (candidate.label.empty()) candidate.label = candidate.name;
     if (baseline.label == baseline.name && candidate.label == candidate.name) {
-      const DistinctNames apart = DropCommonWords({baseline.name, candidate.name});
-      baseline.label = apart.names[0];
-      candidate.label = apart.names[1];
-      if (run.model_id.empty()) run.model_id = CommonModelName(apart);
+      const DistinctNames distinct_names = DropCommonWords({baseline.name, candidate.name});
+      baseline.label = distinct_names.names[0];
+      candidate.label = distinct_names.names[1];
+      if (run.model_id.empty()) run.model_id = CommonModelName(distinct_names);
     }
     const bool two_models = !a.model_id.empty() && !b.model_id.empty() && a.model_id != b.model_id;
     if (baseline.label == candidate.label && two_models && options.name1.empty() && options.name2.empty()) {
@@ -161,7 +161,7 @@ Report CompareRuns(const CompareRunsOptions& options) {
   std::optional<RunData> run = LoadSharedRun(options);
   if (!run && !IsFolder(options.baseline) && !IsFolder(options.candidate))
     run = MakeEtdumpRun({options.baseline, options.candidate}, {options.name1, options.name2});
-  if (!run) run = Join(options);
+  if (!run) run = JoinRuns(options);
   Report report = MakeReport(std::move(*run), {.tolerant = false, .etdump = options.etdump});
   if (options.output.empty()) return report;
   const OutputFolders folders = {.report = options.output};
@@ -195,10 +195,10 @@ std::function<int()> CompareCommand(CLI::App& app) {
   app.add_flag("--verbose", view.all)->group("");
   AddTimeScaleOption(app, options.etdump);
   return [parsed] {
-    const auto& [given, shown] = *parsed;
-    ShowReport(CompareRuns(given), shown,
-               given.output.empty() ? "-o DIR writes the whole comparison, operator by operator"
-                                    : (given.output / "comparison.md").string());
+    const auto& [run_options, run_view] = *parsed;
+    ShowReport(CompareRuns(run_options), run_view,
+               run_options.output.empty() ? "-o DIR writes the whole comparison, operator by operator"
+                                          : (run_options.output / "comparison.md").string());
     return 0;
   };
 }

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 std::vector<fs::path> UnreportedLogs(const fs::path& folder, const KernelReport& report) {
   std::set<fs::path> known;
   for (const KernelView& view : report.views) known.insert(view.log.lexically_normal());
-  std::vector<fs::path> found;
+  std::vector<fs::path> logs;
   std::error_code error;
   auto entry = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
@@ -39,19 +39,19 @@ std::vector<fs::path> UnreportedLogs(const fs::path& folder, const KernelReport&
       if (path.filename() == "previous" || entry.depth() > 6) entry.disable_recursion_pending();
     } else if (path.filename().string().ends_with(kKernelLogSuffix) &&
                !known.contains(path.lexically_normal())) {
-      found.push_back(path);
+      logs.push_back(path);
     }
   }
-  std::ranges::sort(found);
-  return found;
+  std::ranges::sort(logs);
+  return logs;
 }
 
-void Add(KernelReport&& more, KernelReport& report) {
-  if (report.model_id.empty()) report.model_id = more.model_id;
-  std::move(more.views.begin(), more.views.end(), std::back_inserter(report.views));
-  std::move(more.watched.begin(), more.watched.end(), std::back_inserter(report.watched));
-  std::move(more.evidence.begin(), more.evidence.end(), std::back_inserter(report.evidence));
-  std::move(more.notes.begin(), more.notes.end(), std::back_inserter(report.notes));
+void Append(KernelReport&& source, KernelReport& report) {
+  if (report.model_id.empty()) report.model_id = source.model_id;
+  std::move(source.views.begin(), source.views.end(), std::back_inserter(report.views));
+  std::move(source.watched.begin(), source.watched.end(), std::back_inserter(report.watched));
+  std::move(source.evidence.begin(), source.evidence.end(), std::back_inserter(report.evidence));
+  std::move(source.notes.begin(), source.notes.end(), std::back_inserter(report.notes));
 }
 
 void AddFolder(const fs::path& folder, KernelReport& report) {
@@ -83,7 +83,7 @@ void AddFolder(const fs::path& folder, KernelReport& report) {
         .InFile(folder.string())
         .Remedy("measure with --watch, or two variants (docs/concepts/kernels.md)");
   }
-  Add(std::move(folder_report), report);
+  Append(std::move(folder_report), report);
 }
 
 void AddLog(const std::string& path, const KernelsOptions& options, KernelReport& report) {
@@ -111,13 +111,14 @@ void AddLog(const std::string& path, const KernelsOptions& options, KernelReport
   report.views.push_back(std::move(view));
 }
 
-// A filter as part of a file name: in lower case, with '_' for all other characters ("gemm" for "GEMM").
+// Converts a filter to a part of a file name: lower case, with '_' for special characters ("gemm" for
+// "GEMM").
 std::string FileNameWord(const std::string& text) {
   std::string word;
   for (const char c : text) {
-    const bool upper = c >= 'A' && c <= 'Z';
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-    word += upper ? static_cast<char>(c - 'A' + 'a') : plain ? c : '_';
+    const bool is_upper = c >= 'A' && c <= 'Z';
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    word += is_upper ? static_cast<char>(c - 'A' + 'a') : is_plain ? c : '_';
   }
   return word;
 }
@@ -138,7 +139,7 @@ void WriteTables(const fs::path& folder, const KernelReport& report, const Outpu
 }
 
 // Writes what `options.output` asks for, applies the filter to the report, and returns the file to open.
-fs::path Write(const KernelsOptions& options, KernelReport& report) {
+fs::path WriteOutputs(const KernelsOptions& options, KernelReport& report) {
   const fs::path output = options.output;
   // The kit's scripts give the name of a single file.
   const bool one_file = IsStdout(output) || !IsFolder(output);
@@ -162,8 +163,8 @@ fs::path Write(const KernelsOptions& options, KernelReport& report) {
 }  // namespace
 
 KernelsResult ReadAndWriteKernels(const KernelsOptions& options) {
-  KernelsResult read;
-  KernelReport& report = read.report;
+  KernelsResult result;
+  KernelReport& report = result.report;
   report.title = options.title;
   report.model_id = options.model_id;
   for (const std::string& path : options.paths) {
@@ -181,8 +182,8 @@ KernelsResult ReadAndWriteKernels(const KernelsOptions& options) {
   } else if (report.views.size() == 2 && !report.comparison) {
     CompareOffWithOn(report);
   }
-  read.written = Write(options, report);
-  return read;
+  result.written_file = WriteOutputs(options, report);
+  return result;
 }
 
 namespace {
@@ -207,10 +208,11 @@ int RunKernels(KernelsArguments& arguments) {
   if (!options.paths.empty() && !options.compare.empty())
     throw Error(ExitCode::kUsage, "`--compare` takes the two logs itself")
         .Remedy("leave out the other paths");
-  const auto [report, written] = ReadAndWriteKernels(options);
+  const auto [report, written_file] = ReadAndWriteKernels(options);
   view.quiet = view.quiet || IsStdout(options.output);
-  const std::string more =
-      written.empty() ? "--out DIR writes a table of every microkernel and kernel_view.md" : written.string();
+  const std::string more = written_file.empty()
+                               ? "--out DIR writes a table of every microkernel and kernel_view.md"
+                               : written_file.string();
   ShowDocument(show::MakeKernelsDocument(report), view, more,
                [&report = report](std::ostream& out) { WriteJson(report, 1, out); });
   return 0;

@@ -22,7 +22,7 @@ struct KernelsOptions {
 
 struct KernelsResult {
   KernelReport report;
-  std::filesystem::path written;  // the file to open; empty: nothing was written
+  std::filesystem::path written_file;  // the file to open; empty: nothing was written
 };
 
 // Throws Error (kUsage, kBadInput) for inputs without a log, and Error (kDeviceFailed) if a file cannot be

@@ -115,7 +115,7 @@ struct ReportArguments {
   bool brief = false;
 };
 
-void ReportSeveral(const ReportArguments& arguments) {
+void ReportDevices(const ReportArguments& arguments) {
   const View& view = arguments.view;
   for (const std::string& run : arguments.runs) {
     if (!IsSuiteFolder(run)) continue;
@@ -144,12 +144,12 @@ void ReportSuite(const ReportArguments& arguments) {
 
 void RunReport(const ReportArguments& arguments) {
   const auto& [runs, out, title, view, brief] = arguments;
-  const bool several = runs.size() > 1, suite = !several && IsSuiteFolder(runs.front());
-  if ((several || suite) && (brief || !view.by.empty()))
+  const bool is_several = runs.size() > 1, is_suite = !is_several && IsSuiteFolder(runs.front());
+  if ((is_several || is_suite) && (brief || !view.by.empty()))
     throw Error(ExitCode::kUsage, fmt::format("`{}` is for one run", brief ? "--brief" : "--by"))
         .Remedy("give one run");
-  if (several) return ReportSeveral(arguments);
-  if (suite) return ReportSuite(arguments);
+  if (is_several) return ReportDevices(arguments);
+  if (is_suite) return ReportSuite(arguments);
   if (brief && view.HasFiles())
     throw Error(ExitCode::kUsage, "`--brief` is a separate form").Remedy("give its file as `--out FILE`");
   Report report = ReadReport(runs.front());

@@ -10,8 +10,9 @@
 
 namespace etprof {
 
-// Whether the value of a report's `--out` names a page (else Markdown), or a folder.
+// True if the file of a report's `--out` is an HTML page; other files are Markdown.
 bool IsPage(const std::filesystem::path& file);
+// True if the value of a report's `--out` is a folder.
 bool NamesFolder(const std::string& out);
 
 // Makes the report of a results directory, an ETDump, or a timeline CSV. If `etprof analyze` has run on the

@@ -40,9 +40,9 @@ TraceChoice ParseTraceChoice(const std::string& run) {
 }
 
 fs::path DefaultOutput(const fs::path& path, bool is_folder, bool chrome) {
-  const char* ending = chrome ? ".json" : ".pftrace";
-  if (is_folder) return path / (std::string("trace") + ending);
-  return path.parent_path() / (path.stem().string() + ending);
+  const char* extension = chrome ? ".json" : ".pftrace";
+  if (is_folder) return path / (std::string("trace") + extension);
+  return path.parent_path() / (path.stem().string() + extension);
 }
 
 }  // namespace

@@ -21,16 +21,16 @@ namespace etprof {
 Validation ValidateRun(const std::string& folder) {
   Validator validator(folder, ETPROF_VERSION);
   if (validator.locked()) return {folder, validator.foreign(), validator.Finish()};
-  // The ETDumps that the manifest names (all ETDumps if there is no manifest), with their number of warnings
-  // so far.
-  std::map<std::filesystem::path, std::size_t> known;
-  for (const ExperimentData& data : validator.run().experiments) known[data.etdump] = data.warnings.size();
+  // The number of warnings of each ETDump that the manifest names (of all ETDumps if there is no manifest).
+  std::map<std::filesystem::path, std::size_t> warning_counts;
+  for (const ExperimentData& data : validator.run().experiments)
+    warning_counts[data.etdump] = data.warnings.size();
   const TraceVisitor visit = [&](const ExperimentData& data, const Trace& trace, const Profile& profile) {
-    if (known.contains(data.etdump)) validator.CheckTrace(data, trace, profile);
+    if (warning_counts.contains(data.etdump)) validator.CheckTrace(data, trace, profile);
   };
-  const auto report_unread = [&](const ExperimentData& data, bool read) {
-    if (data.etdump.empty() || read || !known.contains(data.etdump)) return;
-    const bool has_warning = data.warnings.size() > known.at(data.etdump);
+  const auto report_if_unread = [&](const ExperimentData& data, bool was_read) {
+    if (data.etdump.empty() || was_read || !warning_counts.contains(data.etdump)) return;
+    const bool has_warning = data.warnings.size() > warning_counts.at(data.etdump);
     std::string problem = has_warning ? data.warnings.back() : "cannot be read";
     const std::string file = data.etdump.string();  // the finding names the file itself
     if (problem.starts_with(file)) problem.erase(0, file.size() + std::string_view(", ").size());
@@ -52,12 +52,12 @@ Validation ValidateRun(const std::string& folder) {
     };
     const Report report = AnalyzeAndWrite(std::move(run), folders, {}, visit);
     for (const ReportExperiment& experiment : report.experiments)
-      report_unread(report.run.experiments[experiment.index], experiment.profile.has_value());
+      report_if_unread(report.run.experiments[experiment.index], experiment.profile.has_value());
   } else {
     RunData run = validator.run();
     const auto profiles = ProfileRun(run, {.join = false}, visit);
     for (std::size_t i = 0; i < run.experiments.size(); ++i)
-      report_unread(run.experiments[i], profiles[i].has_value());
+      report_if_unread(run.experiments[i], profiles[i].has_value());
   }
   return {folder, validator.foreign(), validator.Finish()};
 }
@@ -72,30 +72,32 @@ Validation RecoverRun(const std::string& folder) {
 
 namespace {
 
-// The command that calls `validate` for each results directory, and exits with `broken` if any is broken.
-std::function<int()> ValidatingCommand(CLI::App& app, const char* aliases,
-                                       Validation (*validate)(const std::string& run), ExitCode broken) {
+// Makes a command that calls `validate` for each results directory. Its exit code is `failure_code` if any
+// directory is broken.
+std::function<int()> MakeValidateCommand(CLI::App& app, const char* aliases,
+                                         Validation (*validate)(const std::string& run),
+                                         ExitCode failure_code) {
   const auto parsed = std::make_shared<Parsed<std::vector<std::string>>>();
   auto& [runs, view] = *parsed;
   AddAlias(app, aliases, app.add_option("run", runs, "Results directories")->required());
   AddDocumentOptions(app, view, "Show the findings as JSON",
                      {show::MakeValidationDocument({{Validation()}})});
-  return [parsed, validate, broken] {
-    Validations found;
-    for (const std::string& run : parsed->options) found.runs.push_back(validate(run));
-    ShowDocument(show::MakeValidationDocument(found), parsed->view, found);
-    return static_cast<int>(found.Passes() ? ExitCode::kDone : broken);
+  return [parsed, validate, failure_code] {
+    Validations validations;
+    for (const std::string& run : parsed->options) validations.runs.push_back(validate(run));
+    ShowDocument(show::MakeValidationDocument(validations), parsed->view, validations);
+    return static_cast<int>(validations.Passes() ? ExitCode::kDone : failure_code);
   };
 }
 
 }  // namespace
 
 std::function<int()> ValidateCommand(CLI::App& app) {
-  return ValidatingCommand(app, "--run-dir,--results", ValidateRun, ExitCode::kCheckFailed);
+  return MakeValidateCommand(app, "--run-dir,--results", ValidateRun, ExitCode::kCheckFailed);
 }
 
 std::function<int()> RecoverCommand(CLI::App& app) {
-  return ValidatingCommand(app, "--run-dir", RecoverRun, ExitCode::kDeviceFailed);
+  return MakeValidateCommand(app, "--run-dir", RecoverRun, ExitCode::kDeviceFailed);
 }
 
 }  // namespace etprof
