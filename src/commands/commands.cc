@@ -83,8 +83,8 @@ const std::vector<CommandSpec>& AllCommands() {
 
 namespace {
 
-// Leaves out the options that an option excludes, the bounds of numbers, and CLI11's types of files: they
-// only make lines long. Options that exclude each other give an error that says so.
+// Omits the options that an option excludes, the bounds of numbers, and CLI11's types of files, which would
+// make the lines long. If options that exclude each other are given, the error says so.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -99,7 +99,7 @@ class HelpFormatter : public CLI::Formatter {
       if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
       if (option->get_required()) text += " (required)";
     }
-    for (const CLI::Option* needed : option->get_needs()) text += " (needs " + needed->get_name() + ")";
+    for (const CLI::Option* required : option->get_needs()) text += " (needs " + required->get_name() + ")";
     return text;
   }
 };

@@ -8,8 +8,8 @@
 namespace etprof {
 
 // Adds a command's options to its CLI11 subcommand. Returns the function that runs the command after parsing;
-// that function returns the exit code and may throw Error. Each command has one in its file, <Name>Command;
-// commands implemented in Python share models/python.cc.
+// that function returns the exit code and may throw Error. Each command defines its setup function in
+// its file, as <Name>Command; commands implemented in Python share models/python.cc.
 using CommandSetup = std::function<int()>(CLI::App&);
 
 // A row of the table of commands (commands/commands.cc).

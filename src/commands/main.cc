@@ -34,45 +34,46 @@
 namespace etprof {
 namespace {
 
-// The error for an option whose value is missing: what to give. If `problem` does not name the option, it is
-// the last one. nullopt: the problem is a different one.
-std::optional<Error> MissingValue(const CLI::App& command, int argc, const char* const* argv,
-                                  const std::string& problem) {
+// Makes the error for an option whose value is missing; its hint says what to give. If `problem` does not
+// name an option, the last option of the command line lacks its value. Returns nullopt for other problems.
+std::optional<Error> MakeMissingValueError(const CLI::App& command, int argc, const char* const* argv,
+                                           const std::string& problem) {
   std::string name = problem.substr(0, problem.find(": "));
   for (int i = argc - 1; i > 0 && name.empty(); --i) {
     if (command.get_option_no_throw(argv[i]) != nullptr) name = argv[i];
   }
   const CLI::Option* const option = command.get_option_no_throw(name);
   if (option == nullptr) return std::nullopt;
-  std::string value = option->get_type_name(), what = option->get_description();
+  std::string value = option->get_type_name(), meaning = option->get_description();
   if (const std::size_t choices = value.find(":{"); choices != std::string::npos)
-    what += ": " + value.substr(choices + 2, value.size() - choices - 3);
+    meaning += ": " + value.substr(choices + 2, value.size() - choices - 3);
   value = value.substr(0, value.find(':'));
   if (value.empty() || value == "TEXT") value = "VALUE";
-  if (what.size() > 1 && std::islower(static_cast<unsigned char>(what[1])) != 0)
-    what[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(what[0])));
+  if (meaning.size() > 1 && std::islower(static_cast<unsigned char>(meaning[1])) != 0)
+    meaning[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(meaning[0])));
   const int count = option->get_items_expected_min();
   return Error(ExitCode::kUsage, count > 1 ? fmt::format("`{}` needs {} values", name, count)
                                            : fmt::format("`{}` needs a value", name))
-      .Remedy(fmt::format("give `{} {}`: {}", name, value, what));
+      .Remedy(fmt::format("give `{} {}`: {}", name, value, meaning));
 }
 
-// The parts of `text` before, between, and after `words`, which must occur in this order; empty if a word is
-// missing.
-std::vector<std::string> SplitAround(std::string_view text, std::initializer_list<std::string_view> words) {
+// The parts of `text` before, between, and after the separators, which must occur in this order; empty if a
+// separator is missing.
+std::vector<std::string> SplitAround(std::string_view text,
+                                     std::initializer_list<std::string_view> separators) {
   std::vector<std::string> parts;
-  for (const std::string_view word : words) {
-    const std::size_t at = text.find(word);
+  for (const std::string_view separator : separators) {
+    const std::size_t at = text.find(separator);
     if (at == std::string_view::npos) return {};
     parts.emplace_back(text.substr(0, at));
-    text.remove_prefix(at + word.size());
+    text.remove_prefix(at + separator.size());
   }
   parts.emplace_back(text);
   return parts;
 }
 
 // "2" for "2.000000".
-std::string WithoutTrailingZeros(std::string number) {
+std::string DropTrailingZeros(std::string number) {
   if (number.find('.') == std::string::npos) return number;
   number.erase(number.find_last_not_of('0') + 1);
   if (number.ends_with('.')) number.pop_back();
@@ -81,79 +82,81 @@ std::string WithoutTrailingZeros(std::string number) {
 
 // Rewrites a message of CLI11: the problem, and what to do besides reading the help ("": nothing).
 std::pair<std::string, std::string> RewriteParserMessage(const std::string& message) {
-  if (const auto of = SplitAround(message, {": ", " not in {", "}"}); !of.empty()) {
-    const std::vector<std::string_view> choices = SplitAt(of[2], ',');
-    return {fmt::format("`{}` does not take `{}`", of[0], of[1]),
+  if (const auto parts = SplitAround(message, {": ", " not in {", "}"}); !parts.empty()) {
+    const std::vector<std::string_view> choices = SplitAt(parts[2], ',');
+    return {fmt::format("`{}` does not take `{}`", parts[0], parts[1]),
             fmt::format("give {}{}", choices.size() > 1 ? "one of " : "", fmt::join(choices, ", "))};
   }
-  if (const auto of = SplitAround(message, {": Value ", " not in range ", " to "}); !of.empty()) {
-    return {fmt::format("`{} {}` is not a number from {} to {}", of[0], of[1], WithoutTrailingZeros(of[2]),
-                        WithoutTrailingZeros(of[3])),
+  if (const auto parts = SplitAround(message, {": Value ", " not in range ", " to "}); !parts.empty()) {
+    return {fmt::format("`{} {}` is not a number from {} to {}", parts[0], parts[1],
+                        DropTrailingZeros(parts[2]), DropTrailingZeros(parts[3])),
             ""};
   }
-  if (const auto of = SplitAround(message, {": File does not exist: "}); !of.empty())
-    return {fmt::format("the file of `{} {}` does not exist", of[0], of[1]), "check the path"};
-  if (const auto of = SplitAround(message, {": At Most 1 "}); !of.empty())
-    return {fmt::format("`{}` is given more than once", of[0]), ""};
-  if (const auto of = SplitAround(message, {" not expected: "}); !of.empty()) {
-    // CLI11 has the words that it cannot place in reverse: "DIR -o".
-    const std::vector<std::string_view> words = SplitAt(of[1], ' ');
+  if (const auto parts = SplitAround(message, {": File does not exist: "}); !parts.empty())
+    return {fmt::format("the file of `{} {}` does not exist", parts[0], parts[1]), "check the path"};
+  if (const auto parts = SplitAround(message, {": At Most 1 "}); !parts.empty())
+    return {fmt::format("`{}` is given more than once", parts[0]), ""};
+  if (const auto parts = SplitAround(message, {" not expected: "}); !parts.empty()) {
+    // CLI11 lists the unexpected arguments in reverse order: "DIR -o".
+    const std::vector<std::string_view> arguments = SplitAt(parts[1], ' ');
     const auto option =
-        std::ranges::find_if(words, [](std::string_view word) { return word.starts_with('-'); });
-    if (option != words.end()) return {fmt::format("unknown option `{}`", *option), ""};
-    return {fmt::format("unexpected argument `{}`", of[1]), ""};
+        std::ranges::find_if(arguments, [](std::string_view argument) { return argument.starts_with('-'); });
+    if (option != arguments.end()) return {fmt::format("unknown option `{}`", *option), ""};
+    return {fmt::format("unexpected argument `{}`", parts[1]), ""};
   }
-  if (const auto of = SplitAround(message, {" excludes "}); !of.empty())
-    return {fmt::format("`{}` and `{}` do not go together", of[0], of[1]), "leave out one of them"};
-  if (const auto of = SplitAround(message, {" requires "}); !of.empty())
-    return {fmt::format("`{}` needs `{}`", of[0], of[1]), fmt::format("add `{}`", of[1])};
-  if (const auto of = SplitAround(message, {" is required"}); !of.empty())
-    return {fmt::format("`{}` is missing", of[0]), ""};
+  if (const auto parts = SplitAround(message, {" excludes "}); !parts.empty())
+    return {fmt::format("`{}` and `{}` do not go together", parts[0], parts[1]), "leave out one of them"};
+  if (const auto parts = SplitAround(message, {" requires "}); !parts.empty())
+    return {fmt::format("`{}` needs `{}`", parts[0], parts[1]), fmt::format("add `{}`", parts[1])};
+  if (const auto parts = SplitAround(message, {" is required"}); !parts.empty())
+    return {fmt::format("`{}` is missing", parts[0]), ""};
   return {message, ""};
 }
 
-// The error for a command line that does not parse: CLI11's `problem` or an unknown command, then the likely
-// intention, and where to read on.
-Error UsageError(const CLI::App& app, int argc, const char* const* argv, const CLI::ParseError& problem) {
-  std::string message = problem.what(), current, suggestion;
+// Makes the error for a command line that does not parse: CLI11's `problem` or an unknown command, the likely
+// intention, and the help to read.
+Error MakeUsageError(const CLI::App& app, int argc, const char* const* argv, const CLI::ParseError& problem) {
+  std::string message = problem.what(), current_command, suggestion;
   const std::vector<CommandFacts> facts = CommandsAndOptions();
-  std::map<std::string, std::vector<std::string>> options_of;  // keyed by command; "": etprof itself
-  for (const CommandFacts& command : facts) options_of[command.name] = command.OptionNames();
-  const std::vector<CommandSpec>& all = AllCommands();
+  std::map<std::string, std::vector<std::string>> known_options;  // keyed by command; "": etprof itself
+  for (const CommandFacts& command : facts) known_options[command.name] = command.OptionNames();
+  const std::vector<CommandSpec>& commands = AllCommands();
   for (int i = 1; i < argc && suggestion.empty(); ++i) {
     const std::string word = argv[i];
     if (word == "--") break;  // the rest belongs to another program
-    if (current.empty() && !word.starts_with("-")) {
-      if (std::ranges::find(all, word, &CommandSpec::name) == all.end()) {
+    if (current_command.empty() && !word.starts_with("-")) {
+      if (std::ranges::find(commands, word, &CommandSpec::name) == commands.end()) {
         message = fmt::format("unknown command `{}`", word);
         suggestion = FindClosest(word, CommandNames(facts));
         break;
       }
-      current = word;
+      current_command = word;
     } else if (word.starts_with("--")) {
       const std::string name = word.substr(0, word.find('='));
-      const CLI::App& command = current.empty() ? app : *app.get_subcommand(current);
-      const std::vector<std::string>& known = options_of[current];
+      const CLI::App& command = current_command.empty() ? app : *app.get_subcommand(current_command);
+      const std::vector<std::string>& known = known_options[current_command];
       if (command.get_option_no_throw(name) == nullptr && std::ranges::find(known, name) == known.end())
         suggestion = FindClosest(name, known);
     }
   }
   const bool too_few = message.ends_with(" missing") || message.find(": At least ") != std::string::npos;
-  if (!current.empty() && too_few && dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
-    if (const auto missing = MissingValue(*app.get_subcommand(current), argc, argv, message)) return *missing;
+  if (!current_command.empty() && too_few &&
+      dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
+    if (const auto missing = MakeMissingValueError(*app.get_subcommand(current_command), argc, argv, message))
+      return *missing;
   }
-  auto [what, remedy] = RewriteParserMessage(message);
+  auto [text, remedy] = RewriteParserMessage(message);
   if (!suggestion.empty()) remedy = fmt::format("did you mean `{}`?", suggestion);
   if (!remedy.empty() && !remedy.ends_with('?')) remedy += '.';
-  return Error(ExitCode::kUsage, what)
+  return Error(ExitCode::kUsage, text)
       .Remedy(fmt::format("{} `etprof {}--help`", remedy.empty() ? "see" : remedy + " See",
-                          current.empty() ? "" : current + " "));
+                          current_command.empty() ? "" : current_command + " "));
 }
 
 // Options that write files, in addition to the options of document formats.
 constexpr std::string_view kOutputOptions[] = {"--out", "--junit", "--github-summary", "--model-explorer"};
 
-// Whether the paths are the same file, or would be once they are written.
+// True if both paths name the same file, or would name it once they are written.
 bool IsSameFile(const std::string& a, const std::string& b) {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -171,7 +174,7 @@ void CheckOptionValues(const CLI::App& command) {
   std::vector<const CLI::Option*> outputs;
   for (const CLI::Option* const option : command.get_options()) {
     const std::string name = option->get_name(), type = option->get_type_name();
-    if (name == "command" || option->count() == 0) continue;  // its values are another program's arguments
+    if (name == "command" || option->count() == 0) continue;  // the arguments of another program
     // A flag without a value: its result names no file.
     if (option->get_items_expected_max() == 0 && option->results().front() == "true") continue;
     const bool is_output =
@@ -204,8 +207,8 @@ void CheckOptionValues(const CLI::App& command) {
   }
 }
 
-// Composed at start, while memory is available.
-std::string g_out_of_memory;
+// Composed at the start, while memory is available.
+std::string g_out_of_memory_message;
 std::terminate_handler g_default_terminate = nullptr;
 
 // Ends the process with main()'s message if memory ran out in a function that must not throw: nlohmann-json's
@@ -214,7 +217,7 @@ std::terminate_handler g_default_terminate = nullptr;
   try {
     if (const std::exception_ptr exception = std::current_exception()) std::rethrow_exception(exception);
   } catch (const std::bad_alloc&) {
-    WriteToStderr(g_out_of_memory);
+    WriteToStderr(g_out_of_memory_message);
     std::_Exit(static_cast<int>(ExitCode::kDeviceFailed));
   } catch (...) {
     g_default_terminate();
@@ -236,7 +239,7 @@ int Main(int argc, char** argv) {
     code = chosen();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
-      PrintError(UsageError(app, argc, argv, error));
+      PrintError(MakeUsageError(app, argc, argv, error));
       return static_cast<int>(ExitCode::kUsage);
     }
     code = app.exit(error);  // --help, --version
@@ -250,7 +253,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  etprof::g_out_of_memory = etprof::ErrorText(etprof::ToError(std::bad_alloc()));
+  etprof::g_out_of_memory_message = etprof::ErrorText(etprof::ToError(std::bad_alloc()));
   etprof::g_default_terminate = std::set_terminate(etprof::Terminate);
   int code = 0;
   try {
@@ -263,7 +266,7 @@ int main(int argc, char** argv) {
   if (etprof::MessagesLost() && code == 0) {
     code = static_cast<int>(etprof::ExitCode::kDeviceFailed);
     etprof::PrintMessage(
-        "error: Messages could not be written to the standard error\n");  // there may be room again
+        "error: Messages could not be written to the standard error\n");  // space may be free again
   }
   return code;
 }
