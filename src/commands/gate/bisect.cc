@@ -27,9 +27,9 @@ namespace {
 using Outcome = BisectionStep::Outcome;
 
 constexpr double kBuildSeconds = 24 * 3600;
-constexpr int kNeighbors = 3;               // neighbors to try for a commit that is undecided or not built
+constexpr int kMaxNeighbors = 3;            // neighbors to try for a commit that is undecided or not built
 constexpr double kErrorProbability = 0.05;  // probability of a wrong verdict in any step
-constexpr std::size_t kShortCommit = 12;
+constexpr std::size_t kShortCommitLength = 12;
 constexpr const char* kTemporaryFolder = "etprof-bisect";
 constexpr const char* kCheckout = "checkout";
 
@@ -59,12 +59,12 @@ class TemporaryWorktree {
   std::filesystem::path tree() const { return folder_.path() / kCheckout; }
 
   // Runs git in the repository and returns stdout, trimmed. Throws Error (kUsage) with git's message.
-  std::string Git(std::vector<std::string> words) const {
+  std::string Git(std::vector<std::string> arguments) const {
     std::vector<std::string> command = {"git", "-C", repository_};
-    command.insert(command.end(), words.begin(), words.end());
+    command.insert(command.end(), arguments.begin(), arguments.end());
     const ToolResult result = Run(command, 600);
     if (result.Success()) return std::string(Trimmed(result.output));
-    throw Error(ExitCode::kUsage, fmt::format("git {}: {}", words.front(), LastLine(result.errors)))
+    throw Error(ExitCode::kUsage, fmt::format("git {}: {}", arguments.front(), LastLine(result.errors)))
         .InFile(repository_)
         .Remedy("name commits of a repository: `--good A --bad B --repository DIR`");
   }
@@ -82,11 +82,12 @@ class TemporaryWorktree {
           .InFile(tree().string());
   }
 
-  // Runs the build command in the worktree. Returns why it failed; "": it succeeded.
+  // Runs the build command in the worktree. Returns the reason of a failure, or "" if the command succeeded.
   std::string Build(const std::vector<std::string>& command) const {
-    std::vector<std::string> words = {"sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh", tree().string()};
-    words.insert(words.end(), command.begin(), command.end());
-    const ToolResult result = Run(words, kBuildSeconds);
+    std::vector<std::string> shell_command = {"sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh",
+                                              tree().string()};
+    shell_command.insert(shell_command.end(), command.begin(), command.end());
+    const ToolResult result = Run(shell_command, kBuildSeconds);
     if (result.Success()) return "";
     const std::string message = LastLine(result.errors.empty() ? result.output : result.errors);
     return fmt::format("`{}` failed{}{}", command.front(), message.empty() ? "" : ": ", message);
@@ -100,10 +101,10 @@ class TemporaryWorktree {
       try {
         const std::string checkout = folder / kCheckout;
         if (std::filesystem::is_regular_file(folder / kCheckout / ".git")) {
-          const ToolResult where =
+          const ToolResult git_folder =
               RunTool({"git", "-C", checkout, "rev-parse", "--path-format=absolute", "--git-common-dir"});
-          const std::string repository(Trimmed(where.output));
-          if (where.Success())
+          const std::string repository(Trimmed(git_folder.output));
+          if (git_folder.Success())
             RunTool({"git", "--git-dir", repository, "worktree", "remove", "--force", "--force", checkout});
         }
       } catch (const std::exception&) {  // its folder is removed in any case
@@ -113,8 +114,8 @@ class TemporaryWorktree {
     }
   }
 
-  ToolResult Run(const std::vector<std::string>& words, double seconds) const {
-    return RunTool(words,
+  ToolResult Run(const std::vector<std::string>& command, double seconds) const {
+    return RunTool(command,
                    {.timeout_seconds = seconds, .interrupted = [this] { return progress_.Interrupted(); }});
   }
 
@@ -124,9 +125,9 @@ class TemporaryWorktree {
   bool added_ = false;
 };
 
-// Copies a built file, with the files that belong to a model ("net.pte.inputs"), into a folder of its own,
-// since the next build overwrites it. Returns the copy.
-std::filesystem::path CopyBuilt(const std::filesystem::path& built, const std::filesystem::path& folder) {
+// Copies a built file, with the files that belong to a model ("net.pte.inputs"), into a separate folder,
+// since the next build overwrites it. Returns the path of the copy.
+std::filesystem::path CopyBuiltFile(const std::filesystem::path& built, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   const std::string name = built.filename().string();
   for (const auto& entry : std::filesystem::directory_iterator(built.parent_path())) {
@@ -150,7 +151,7 @@ class BisectionRun {
 
   Bisection Run() {
     try {
-      return Find();
+      return FindCommit();
     } catch (const Error& error) {
       if (error.exit_code() != ExitCode::kInterrupted || bisection_.Measured() == 0) throw;
       throw Error(ExitCode::kInterrupted, "interrupted")
@@ -160,17 +161,18 @@ class BisectionRun {
   }
 
  private:
-  Bisection Find() {
+  Bisection FindCommit() {
     ListCommits();
-    const auto good = Build(bisection_.good, why_);
+    const auto good = Build(bisection_.good, build_problem_);
     if (!good) {
-      throw Error(ExitCode::kBadInput, fmt::format("the good version {} cannot be measured: {}",
-                                                   bisection_.good.substr(0, kShortCommit), why_))
+      throw Error(ExitCode::kBadInput,
+                  fmt::format("the good version {} cannot be measured: {}",
+                              bisection_.good.substr(0, kShortCommitLength), build_problem_))
           .Remedy(
               "name a commit that COMMAND builds, and what it builds (`--built-model`, `--built-runner`)");
     }
     good_ = *good;
-    // First compare the bad version with the good one.
+    // First compare the bad version with the good version.
     const Outcome bad = Measure(commits_.size() - 1, 0);
     const BisectionStep first = bisection_.steps.front();
     bisection_.growth = first.growth;
@@ -178,7 +180,7 @@ class BisectionRun {
     bisection_.high = first.high;
     if (bad == Outcome::kNotBuilt) {
       throw Error(ExitCode::kBadInput, fmt::format("the bad version {} cannot be measured: {}",
-                                                   bisection_.bad.substr(0, kShortCommit), first.why))
+                                                   bisection_.bad.substr(0, kShortCommitLength), first.why))
           .Remedy("give a version that can be built and measured");
     }
     if (bad != Outcome::kBad) {
@@ -193,7 +195,7 @@ class BisectionRun {
   }
 
   void ListCommits() {
-    const auto resolved = [&](const char* option, const std::string& name) {
+    const auto resolve = [&](const char* option, const std::string& name) {
       try {
         return checkout_.Git({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"});
       } catch (const Error& error) {
@@ -203,11 +205,11 @@ class BisectionRun {
             .Remedy("name it as git does, or the repository with `--repository DIR`");
       }
     };
-    bisection_.good = resolved("--good", options_.good);
-    bisection_.bad = resolved("--bad", options_.bad);
-    const std::string lines =
+    bisection_.good = resolve("--good", options_.good);
+    bisection_.bad = resolve("--bad", options_.bad);
+    const std::string hashes =
         checkout_.Git({"rev-list", "--reverse", "--first-parent", bisection_.good + ".." + bisection_.bad});
-    for (const std::string& commit : Words(lines)) commits_.push_back(commit);
+    for (const std::string& commit : Words(hashes)) commits_.push_back(commit);
     const std::string base =
         commits_.empty() ? "" : checkout_.Git({"merge-base", bisection_.good, bisection_.bad});
     if (commits_.empty() || base != bisection_.good) {
@@ -216,7 +218,7 @@ class BisectionRun {
           .Remedy("give `--good` an older commit of the same line");
     }
     bisection_.commits = commits_.size();
-    steps_ = 1 + static_cast<int>(std::ceil(std::log2(static_cast<double>(commits_.size()))));
+    max_steps_ = 1 + static_cast<int>(std::ceil(std::log2(static_cast<double>(commits_.size()))));
   }
 
   // Moves the last good and the first bad commit together until they are neighbors, or until no commit
@@ -226,15 +228,15 @@ class BisectionRun {
     while (bad - good > 1) {
       const std::ptrdiff_t middle = good + (bad - good) / 2;
       bool decided = false;
-      for (int tried = 0; tried <= 2 * kNeighbors && !decided; ++tried) {
-        const std::ptrdiff_t offset = tried % 2 == 1 ? (tried + 1) / 2 : -tried / 2;
-        const std::ptrdiff_t at = middle + offset;
-        if (at <= good || at >= bad || skipped_.contains(at)) continue;
-        const Outcome outcome = Measure(static_cast<std::size_t>(at), limit_);
+      for (int attempt = 0; attempt <= 2 * kMaxNeighbors && !decided; ++attempt) {
+        const std::ptrdiff_t offset = attempt % 2 == 1 ? (attempt + 1) / 2 : -attempt / 2;
+        const std::ptrdiff_t index = middle + offset;
+        if (index <= good || index >= bad || skipped_.contains(index)) continue;
+        const Outcome outcome = Measure(static_cast<std::size_t>(index), limit_);
         decided = outcome == Outcome::kGood || outcome == Outcome::kBad;
-        if (outcome == Outcome::kGood) good = at;
-        if (outcome == Outcome::kBad) bad = at;
-        if (!decided) skipped_.insert(at);
+        if (outcome == Outcome::kGood) good = index;
+        if (outcome == Outcome::kBad) bad = index;
+        if (!decided) skipped_.insert(index);
       }
       if (!decided) break;
     }
@@ -246,40 +248,41 @@ class BisectionRun {
   std::string CommitSubject(const std::string& commit) const {
     return checkout_.Git({"show", "-s", "--format=%s", commit});
   }
-  std::string CommitText(std::size_t at) const {
-    return fmt::format("{} {}", commits_[at].substr(0, kShortCommit), CommitSubject(commits_[at]));
+  std::string CommitText(std::size_t index) const {
+    return fmt::format("{} {}", commits_[index].substr(0, kShortCommitLength),
+                       CommitSubject(commits_[index]));
   }
 
-  std::optional<BuiltVersion> Build(const std::string& commit, std::string& why) {
-    progress_.Message(fmt::format("building {}", commit.substr(0, kShortCommit)));
+  std::optional<BuiltVersion> Build(const std::string& commit, std::string& problem) {
+    progress_.Message(fmt::format("building {}", commit.substr(0, kShortCommitLength)));
     checkout_.Switch(commit);
-    why = checkout_.Build(options_.command);
-    if (!why.empty()) return std::nullopt;
+    problem = checkout_.Build(options_.command);
+    if (!problem.empty()) return std::nullopt;
     BuiltVersion version;
-    const std::filesystem::path folder = folder_ / "builds" / commit.substr(0, kShortCommit);
+    const std::filesystem::path folder = folder_ / "builds" / commit.substr(0, kShortCommitLength);
     for (const auto& [built, target] :
          {std::pair(&options_.built_model, &version.model), {&options_.built_runner, &version.runner}}) {
       if (built->empty()) continue;
       const std::filesystem::path file = checkout_.tree() / *built;
       std::error_code error;
       if (!std::filesystem::is_regular_file(file, error)) {
-        why = fmt::format("`{}` left no {}", options_.command.front(), *built);
+        problem = fmt::format("`{}` left no {}", options_.command.front(), *built);
         return std::nullopt;
       }
-      *target = CopyBuilt(file, folder);
+      *target = CopyBuiltFile(file, folder);
       version.digest += Sha256HexOfFile(*target);
     }
     if (version.model.empty()) version.model = std::filesystem::absolute(options_.model).lexically_normal();
     return version;
   }
 
-  Outcome Measure(std::size_t at, double limit) {
+  Outcome Measure(std::size_t index, double limit) {
     BisectionStep step;
-    step.commit = commits_[at];
-    step.subject = CommitSubject(commits_[at]);
+    step.commit = commits_[index];
+    step.subject = CommitSubject(commits_[index]);
     step.limit = limit;
     step.measured = false;
-    const auto version = Build(commits_[at], step.why);
+    const auto version = Build(commits_[index], step.why);
     if (!version) {
       step.outcome = Outcome::kNotBuilt;
     } else if (version->digest == good_.digest) {
@@ -302,21 +305,21 @@ class BisectionRun {
   void Compare(const BuiltVersion& version, BisectionStep& step) {
     CheckOptions check;
     check.measure = options_.measure;
-    check.measure.output_root =
-        (folder_ / fmt::format("{}_{}", bisection_.steps.size() + 1, step.commit.substr(0, kShortCommit)))
-            .string();
+    check.measure.output_root = (folder_ / fmt::format("{}_{}", bisection_.steps.size() + 1,
+                                                       step.commit.substr(0, kShortCommitLength)))
+                                    .string();
     check.baseline = good_.model.string();
     check.candidate =
-        fmt::format("model={},label={}", version.model.string(), step.commit.substr(0, kShortCommit));
+        fmt::format("model={},label={}", version.model.string(), step.commit.substr(0, kShortCommitLength));
     if (!version.runner.empty()) {
       check.measure.runner = good_.runner.string();
       check.candidate += ",runner=" + version.runner.string();
     }
     check.limits.slowdown = step.limit;
-    check.limits.false_discovery = kErrorProbability / steps_;
-    const CheckOutcome checked = CheckVariants(check, progress_);
-    if (!checked.report) throw Error(ExitCode::kInterrupted, "interrupted");
-    const CheckPair& pair = checked.report->pairs.front();
+    check.limits.false_discovery = kErrorProbability / max_steps_;
+    const CheckOutcome check_outcome = CheckVariants(check, progress_);
+    if (!check_outcome.report) throw Error(ExitCode::kInterrupted, "interrupted");
+    const CheckPair& pair = check_outcome.report->pairs.front();
     if (!pair.error.empty()) {
       step.why = pair.error;
       return;
@@ -336,13 +339,13 @@ class BisectionRun {
   TemporaryWorktree checkout_;
   std::filesystem::path folder_;
   Bisection bisection_;
-  std::vector<std::string> commits_;         // the commits after the good one, up to the bad one
+  std::vector<std::string> commits_;         // the commits after the good commit, up to the bad commit
   std::set<std::ptrdiff_t> skipped_;         // indexes into commits_
   std::map<std::string, Outcome> outcomes_;  // by digest of the built files
   BuiltVersion good_;
   double limit_ = 0;
-  int steps_ = 1;
-  std::string why_;
+  int max_steps_ = 1;
+  std::string build_problem_;
 };
 
 }  // namespace

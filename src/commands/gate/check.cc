@@ -35,11 +35,11 @@ namespace etprof {
 namespace {
 
 constexpr double kSecondsPerPair = 60;
-constexpr double kSecondsPerPairOfTests = 120;  // of language models
+constexpr double kSecondsPerLanguageModelPair = 120;
 
 // --- measured now ----------------------------------------------------------------------------------------
 
-// Checks what a measurement would find out first, for experiments that need none. Throws Error (kBadInput)
+// Makes the checks of a measurement for experiments that are not measured. Throws Error (kBadInput)
 // for programs that cannot be read or lack the method, and as CheckForDevice and CheckMasks.
 void RequireMeasurable(const Config& config, Device& device) {
   for (const ExperimentConfig& experiment : config.experiments) {
@@ -56,39 +56,42 @@ void RequireMeasurable(const Config& config, Device& device) {
 
 // Removes from the configuration the pairs whose variants are identical, and the experiments that are only in
 // such pairs. Returns those pairs, which need no measurement. Throws as RequireMeasurable.
-std::vector<CheckPair> TakeEqualPairs(Config& config, Device& device, const CheckLimits& limits,
-                                      bool generate) {
+std::vector<CheckPair> RemoveEqualPairs(Config& config, Device& device, const CheckLimits& limits,
+                                        bool generate) {
   const Plan plan = MakePlan(config);
-  std::vector<CheckPair> equal;
-  std::vector<PairConfig> left;
-  std::set<std::string> taken, needed;
+  std::vector<CheckPair> equal_pairs;
+  std::vector<PairConfig> remaining_pairs;
+  std::set<std::string> equal_names, unequal_names;
   for (const UnitPair& pair : plan.pairs) {
-    const Unit &a = plan.units[pair.baseline], &b = plan.units[pair.candidate];
-    const ExperimentConfig &of_a = config.experiments[a.experiment], &of_b = config.experiments[b.experiment];
-    const bool is_equal = a.threads == b.threads && HaveEqualSettings(of_a, of_b);
-    for (const std::string& name : {of_a.name, of_b.name}) (is_equal ? taken : needed).insert(name);
+    const Unit &baseline_unit = plan.units[pair.baseline], &candidate_unit = plan.units[pair.candidate];
+    const ExperimentConfig &baseline = config.experiments[baseline_unit.experiment],
+                           &candidate = config.experiments[candidate_unit.experiment];
+    const bool is_equal =
+        baseline_unit.threads == candidate_unit.threads && HaveEqualSettings(baseline, candidate);
+    for (const std::string& name : {baseline.name, candidate.name})
+      (is_equal ? equal_names : unequal_names).insert(name);
     if (is_equal) {
-      equal.push_back(MakeEqualPair(pair, b.threads, limits, generate));
+      equal_pairs.push_back(MakeEqualPair(pair, candidate_unit.threads, limits, generate));
     } else {
-      left.push_back({{of_a.name, a.threads, pair.baseline_label},
-                      {of_b.name, b.threads, pair.candidate_label},
-                      pair.label});
+      remaining_pairs.push_back({{baseline.name, baseline_unit.threads, pair.baseline_label},
+                                 {candidate.name, candidate_unit.threads, pair.candidate_label},
+                                 pair.label});
     }
   }
-  if (equal.empty()) return equal;
+  if (equal_pairs.empty()) return equal_pairs;
   Config unmeasured = config;
   std::erase_if(unmeasured.experiments,
-                [&](const ExperimentConfig& experiment) { return !taken.contains(experiment.name); });
+                [&](const ExperimentConfig& experiment) { return !equal_names.contains(experiment.name); });
   RequireMeasurable(unmeasured, device);
-  config.pairs = std::move(left);
+  config.pairs = std::move(remaining_pairs);
   config.pairs_given = true;
   std::erase_if(config.experiments, [&](const ExperimentConfig& experiment) {
-    return taken.contains(experiment.name) && !needed.contains(experiment.name);
+    return equal_names.contains(experiment.name) && !unequal_names.contains(experiment.name);
   });
-  return equal;
+  return equal_pairs;
 }
 
-// Whether any limit needs timed launches. Only the comparison of operator names does not.
+// True if any limit needs timed launches. The comparison of operator names does not need them.
 bool NeedsTiming(const CheckLimits& limits) {
   return limits.slowdown || limits.operator_slowdown || limits.memory_growth || limits.load_slowdown ||
          limits.first_token_slowdown;
@@ -104,8 +107,8 @@ void LimitToOneTrace(Config& config) {
   }
 }
 
-// Whether an undecided item may be decided with this total number of launches. If an experiment failed, the
-// answer is no, since it would be tried again in every step.
+// True if an undecided item may be decided with this total number of launches. False if an experiment failed,
+// since every step would try it again.
 bool MoreLaunchesMayDecide(const CheckReport& check, double launches) {
   if (check.error) return false;
   return std::ranges::any_of(check.pairs, [&](const CheckPair& pair) {
@@ -125,14 +128,14 @@ double MaxLaunches(const Config& config, const ScheduleData& schedule) {
 // or the launches.
 void LimitTime(const CheckOptions& options, Config& config) {
   if (!options.budget && !options.measure.max_seconds && config.max_seconds) return;
-  const double seconds_of_pairs =
-      options.measure.max_seconds.value_or(options.generate ? kSecondsPerPairOfTests : kSecondsPerPair) *
-      double(MakePlan(config).pairs.size());
+  const double pairs_seconds = options.measure.max_seconds.value_or(
+                                   options.generate ? kSecondsPerLanguageModelPair : kSecondsPerPair) *
+                               double(MakePlan(config).pairs.size());
   if (options.budget) {
     config.max_seconds =
-        options.measure.max_seconds ? std::min(*options.budget, seconds_of_pairs) : *options.budget;
+        options.measure.max_seconds ? std::min(*options.budget, pairs_seconds) : *options.budget;
   } else if (!config.launches || options.measure.max_seconds) {
-    config.max_seconds = seconds_of_pairs;
+    config.max_seconds = pairs_seconds;
   }
 }
 
@@ -140,8 +143,8 @@ void LimitTime(const CheckOptions& options, Config& config) {
 void AddInconclusiveReasons(double launches, CheckReport& check) {
   for (CheckPair& pair : check.pairs) {
     for (CheckItem& item : pair.items) {
-      const bool is_open = item.verdict.decision == GateDecision::kInconclusive && item.estimate;
-      if (is_open && item.inconclusive_reason.empty() && !item.MayBeDecidedWith(launches))
+      const bool is_undecided = item.verdict.decision == GateDecision::kInconclusive && item.estimate;
+      if (is_undecided && item.inconclusive_reason.empty() && !item.MayBeDecidedWith(launches))
         item.inconclusive_reason =
             fmt::format("the change is too close to the limit for about {:.0f} launches", launches);
     }
@@ -155,14 +158,14 @@ void AddUnpairedNotes(const std::vector<std::string>& unpaired, CheckReport& che
 // Makes the result of a check that needs no measurement.
 CheckOutcome MakeUnmeasuredOutcome(std::vector<CheckPair> pairs, const std::string& model_id,
                                    const CheckOptions& options, const std::vector<std::string>& unpaired) {
-  CheckOutcome checked;
-  CheckReport& report = checked.report.emplace();
+  CheckOutcome outcome;
+  CheckReport& report = outcome.report.emplace();
   report.model_id = model_id;
   report.false_discovery = options.limits.false_discovery;
   report.require_conclusive = options.limits.require_conclusive;
   AddEqualPairs(std::move(pairs), report);
   AddUnpairedNotes(unpaired, report);
-  return checked;
+  return outcome;
 }
 
 // Measures until the next interim analysis and evaluates the limits, until all are decided or the time is
@@ -178,11 +181,11 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
   const std::string model_id =
       inputs.kind == InputKind::kFolders ? "" : ModelId(config.experiments.back().model);
   if (options.generate)
-    MakeGenerateConfig(config, options.tests, "--tokens");  // refuses models that it cannot measure
-  std::vector<CheckPair> equal;
-  if (!config.launches) equal = TakeEqualPairs(config, *device, options.limits, options.generate);
-  if (config.pairs.empty() && !equal.empty())
-    return MakeUnmeasuredOutcome(std::move(equal), model_id, options, unpaired);
+    MakeGenerateConfig(config, options.tests, "--tokens");  // throws for models that it cannot measure
+  std::vector<CheckPair> equal_pairs;
+  if (!config.launches) equal_pairs = RemoveEqualPairs(config, *device, options.limits, options.generate);
+  if (config.pairs.empty() && !equal_pairs.empty())
+    return MakeUnmeasuredOutcome(std::move(equal_pairs), model_id, options, unpaired);
   if (!NeedsTiming(options.limits)) LimitToOneTrace(config);
   LimitTime(options, config);
   if (options.generate) config = MakeGenerateConfig(config, options.tests, "--tokens");
@@ -192,15 +195,15 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
   // Extra runs (counters, instructions, watch) follow the last interim analysis, once.
   MeasureRequest request = options.measure;
   request.counters = request.instructions = request.watch = false;
-  CheckOutcome checked;
-  RunData& run = checked.measured.emplace();
-  // One lock for all launches: nobody else may measure between two interim analyses.
+  CheckOutcome outcome;
+  RunData& run = outcome.run.emplace();
+  // Hold one lock during all launches, so that no other process measures between two interim analyses.
   DeviceLock lock(*device, "check " + std::filesystem::path(inputs.baseline).stem().string(), progress);
   for (const int target_launches :
        launches ? std::vector<int>{*launches} : stats::MakeStopRule().interim_launches) {
     config.launches = target_launches;
     run = MeasureConfig(config, lock, request, progress, measure);
-    if (run.status == RunData::Status::kInterrupted) return checked;
+    if (run.status == RunData::Status::kInterrupted) return outcome;
     measure.resume = true;
     measure.check_load = false;  // it was checked before the first launches
     const ScheduleData& schedule = run.schedule;
@@ -216,16 +219,16 @@ CheckOutcome MeasureAndCheck(const CheckInputs& inputs, const CheckOptions& opti
       (options.measure.counters || options.measure.instructions || options.measure.watch)) {
     measure.launches = false;
     run = MeasureConfig(config, lock, options.measure, progress, measure);
-    if (run.status == RunData::Status::kInterrupted) return checked;
+    if (run.status == RunData::Status::kInterrupted) return outcome;
   }
   lock.Release();
-  checked.report = AssembleCheck(AnalyzeRunDirectory(run.folder), options.limits);
-  AddInconclusiveReasons(MaxLaunches(config, run.schedule), *checked.report);
-  AddEqualPairs(std::move(equal), *checked.report);
-  AddUnpairedNotes(unpaired, *checked.report);
+  outcome.report = AssembleCheck(AnalyzeRunDirectory(run.folder), options.limits);
+  AddInconclusiveReasons(MaxLaunches(config, run.schedule), *outcome.report);
+  AddEqualPairs(std::move(equal_pairs), *outcome.report);
+  AddUnpairedNotes(unpaired, *outcome.report);
   if (run.status == RunData::Status::kComplete)
-    checked.history_update = history.Record({run.folder.string()});
-  return checked;
+    outcome.history_update = history.Record({run.folder.string()});
+  return outcome;
 }
 
 // --- stored runs -----------------------------------------------------------------------------------------
@@ -234,37 +237,38 @@ void RefuseMismatches(const RunData& baseline, const RunData& candidate, RunData
                       const std::vector<std::string>& allowed) {
   // Texts and names of the refused mismatches, without repetition, such as "they differ in runner (baseline:
   // 1.5; candidate: 1.6)" and "neither says its device".
-  std::vector<std::string> refused, names;
+  std::vector<std::string> refused_texts, refused_names;
   for (const ComparePair& pair : joined.pairs) {
     for (const Mismatch& mismatch : FindMismatches(baseline, joined.experiments[pair.baseline], candidate,
                                                    joined.experiments[pair.candidate])) {
-      const auto& [name, a, b] = mismatch;
-      const bool unknown = a == b;
-      const std::string text = unknown
-                                   ? "says its " + name
-                                   : fmt::format("differ in {} (baseline: {}; candidate: {})", name, a, b);
+      const auto& [name, baseline_value, candidate_value] = mismatch;
+      const bool is_unknown = baseline_value == candidate_value;
+      const std::string text = is_unknown ? "says its " + name
+                                          : fmt::format("differ in {} (baseline: {}; candidate: {})", name,
+                                                        baseline_value, candidate_value);
       if (std::ranges::find(allowed, name) != allowed.end()) {
-        AppendUnique(fmt::format("accepted: {} {}", unknown ? "neither run" : "the two runs", text),
+        AppendUnique(fmt::format("accepted: {} {}", is_unknown ? "neither run" : "the two runs", text),
                      joined.warnings);
       } else {
-        AppendUnique(fmt::format("{} {}", unknown ? "neither" : "they", text), refused);
-        AppendUnique(name, names);
+        AppendUnique(fmt::format("{} {}", is_unknown ? "neither" : "they", text), refused_texts);
+        AppendUnique(name, refused_names);
       }
     }
   }
-  if (refused.empty()) return;
+  if (refused_texts.empty()) return;
   throw Error(ExitCode::kBadInput,
-              fmt::format("the two runs cannot be compared: {}", fmt::join(refused, ", ")))
+              fmt::format("the two runs cannot be compared: {}", fmt::join(refused_texts, ", ")))
       .Remedy(fmt::format("let check measure both variants now, or accept that: `--allow-mismatch {}`",
-                          fmt::join(names, ",")));
+                          fmt::join(refused_names, ",")));
 }
 
 CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options) {
-  const MeasureRequest& m = options.measure;
-  if (m.max_seconds || options.budget || m.launches || m.resume || !m.threads.empty() || m.runs ||
-      !m.FirstModelOption().empty() || !m.output_root.empty() || m.FirstDevice() != "local" ||
-      m.device_options.max_temp || m.device_options.wait_minutes || !m.device_options.power_mode.empty() ||
-      m.history.IsRequested() || options.tests != TokenTests()) {
+  const MeasureRequest& request = options.measure;
+  if (request.max_seconds || options.budget || request.launches || request.resume ||
+      !request.threads.empty() || request.runs || !request.FirstModelOption().empty() ||
+      !request.output_root.empty() || request.FirstDevice() != "local" || request.device_options.max_temp ||
+      request.device_options.wait_minutes || !request.device_options.power_mode.empty() ||
+      request.history.IsRequested() || options.tests != TokenTests()) {
     throw Error(ExitCode::kUsage, "a stored run is not measured again, so options of measuring do not apply")
         .Remedy("leave them out, or give models or configurations");
   }
@@ -272,7 +276,7 @@ CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options)
   if (!inputs.candidate.empty()) {
     const RunData candidate = OpenRunDirectory(inputs.candidate);
     RunData joined = JoinStoredRuns(run, candidate);
-    RefuseMismatches(run, candidate, joined, options.allowed);
+    RefuseMismatches(run, candidate, joined, options.allowed_mismatches);
     run = std::move(joined);
     run.schedule.drift = options.drift;
   }
@@ -295,23 +299,23 @@ CheckOutcome CheckStored(const CheckInputs& inputs, const CheckOptions& options)
 std::pair<std::string, std::string> ParseCheckInputs(const CheckOptions& options) {
   std::pair<std::string, std::string> inputs(options.baseline, options.candidate);
   for (const std::string& path : options.paths) {
-    std::string& side = inputs.first.empty() ? inputs.first : inputs.second;
-    if (!side.empty())
+    std::string& input = inputs.first.empty() ? inputs.first : inputs.second;
+    if (!input.empty())
       throw Error(ExitCode::kUsage, fmt::format("`{}` is a third input, but a check has two", path))
           .Remedy("give one baseline and one candidate");
-    side = path;
+    input = path;
   }
   return inputs;
 }
 
-CheckOutcome CheckVariants(const CheckOptions& given, WorkflowProgress& progress) {
-  CheckOptions options = given;
+CheckOutcome CheckVariants(const CheckOptions& requested, WorkflowProgress& progress) {
+  CheckOptions options = requested;
   MeasureRequest& measure = options.measure;
   measure.instructions = measure.instructions || options.max_instruction_growth;
   if (measure.instructions)
     options.limits.instruction_growth = options.max_instruction_growth.value_or(kInstructionGrowth);
   if (measure.instructions || options.max_slowdown) options.limits.slowdown = options.max_slowdown;
-  for (const std::string& name : options.allowed) {
+  for (const std::string& name : options.allowed_mismatches) {
     const std::vector<std::string>& known = MismatchNames();
     if (std::ranges::find(known, name) != known.end()) continue;
     throw Error(ExitCode::kUsage, fmt::format("--allow-mismatch `{}` is not a condition", name))
@@ -330,7 +334,7 @@ CheckOutcome CheckVariants(const CheckOptions& given, WorkflowProgress& progress
         .Remedy("add it, or leave them out");
   }
   if (inputs.kind == InputKind::kRuns) return CheckStored(inputs, options);
-  if (!options.allowed.empty() || options.drift) {
+  if (!options.allowed_mismatches.empty() || options.drift) {
     throw Error(ExitCode::kUsage,
                 fmt::format("`{}` is for two stored runs", options.drift ? "--drift" : "--allow-mismatch"))
         .Remedy("leave it out: variants that are measured now always match, and are interleaved");
@@ -353,19 +357,19 @@ int RunCheck(const CheckArguments& arguments) {
     return RunStaticCheck(arguments.options, arguments.programs, arguments.files, arguments.view);
   const CheckOutputs files = arguments.files.Resolved();
   RequireDocumentTable(show::MakeCheckDocument({}), arguments.view);
-  const CheckOutcome checked = WithProgress(CheckVariants, arguments.options);
-  if (!checked.report) return ReportInterruption(*checked.measured, "the same command with --resume");
-  const CheckReport& check = *checked.report;
+  const CheckOutcome outcome = WithProgress(CheckVariants, arguments.options);
+  if (!outcome.report) return ReportInterruption(*outcome.run, "the same command with --resume");
+  const CheckReport& check = *outcome.report;
   std::string more;
-  if (checked.measured) {
-    for (const Error& error : FindFailedExperiments(*checked.measured)) PrintError(error);
-    more = (checked.measured->folder / kReportPage).string();
+  if (outcome.run) {
+    for (const Error& error : FindFailedExperiments(*outcome.run)) PrintError(error);
+    more = (outcome.run->folder / kReportPage).string();
   }
   const show::Document document = show::MakeCheckDocument(check);
   files.Write(show::MakeTestSuite(check), document);
   ShowDocument(document, arguments.view, check, more);
   return ReportHistoryUpdates(
-      {checked.history_update}, arguments.options.measure.history.file,
+      {outcome.history_update}, arguments.options.measure.history.file,
       static_cast<int>(GateExitCode(check.decision, check.require_conclusive, check.error)));
 }
 
@@ -382,7 +386,7 @@ std::function<int()> CheckCommand(CLI::App& app) {
   AddOption(app, "--baseline PATH", options.baseline, "Baseline, as above");
   AddOption(app, "--candidate PATH|SPEC", options.candidate,
             "Candidate, as above, or how it differs from the baseline: isa=-avx2, threads=2, runner=PATH");
-  AddOption(app, "--allow-mismatch NAME", options.allowed,
+  AddOption(app, "--allow-mismatch NAME", options.allowed_mismatches,
             "Condition in which two stored runs may differ. May be repeated", CLI::IsMember(MismatchNames()))
       ->delimiter(',')
       ->expected(1)
@@ -402,10 +406,10 @@ std::function<int()> CheckCommand(CLI::App& app) {
                                         "memory, and size. No option of a measurement goes with it");
   AddThresholdsOption(app, arguments->programs);
   app.get_option("--thresholds")->needs(is_static);
-  std::vector<std::string> allowed = ViewOptionNames();
-  allowed.insert(allowed.end(), {"path", "--baseline", "--candidate", "--require-conclusive", "--thresholds",
-                                 "--junit", "--github-summary", "--help"});
-  ExcludeOthers(app, is_static, allowed);
+  std::vector<std::string> allowed_options = ViewOptionNames();
+  allowed_options.insert(allowed_options.end(), {"path", "--baseline", "--candidate", "--require-conclusive",
+                                                 "--thresholds", "--junit", "--github-summary", "--help"});
+  ExcludeOthers(app, is_static, allowed_options);
   return [arguments] { return RunCheck(*arguments); };
 }
 

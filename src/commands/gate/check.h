@@ -24,15 +24,15 @@ struct CheckOptions {
   CheckLimits limits;  // all limits except for the two below, whose defaults depend on other options
   std::optional<double> max_slowdown;  // absent: the default, or with `--instructions` no limit
   std::optional<double>
-      max_instruction_growth;        // absent: kInstructionGrowth with `--instructions`, else none
-  std::optional<double> budget;      // seconds for all pairs together
-  std::vector<std::string> allowed;  // names from MismatchNames() in which two stored runs may differ
-  std::optional<double> drift;       // as ScheduleData::drift
-  bool generate = false;             // the models are language models, measured as by `etprof generate`
-  TokenTests tests;                  // with `generate`
+      max_instruction_growth;                   // absent: kInstructionGrowth with `--instructions`, else none
+  std::optional<double> budget;                 // seconds for all pairs together
+  std::vector<std::string> allowed_mismatches;  // from MismatchNames(), for two stored runs
+  std::optional<double> drift;                  // as ScheduleData::drift
+  bool generate = false;  // the models are language models, measured as by `etprof generate`
+  TokenTests tests;       // with `generate`
 
   static constexpr auto Limit(auto member) {
-    return [member](auto& all) -> auto& { return all.limits.*member; };
+    return [member](auto& options) -> auto& { return options.limits.*member; };
   }
   static constexpr MemberInfo Growth(std::string_view meaning) {
     return {.meaning = meaning, .least = -1, .open = true, .percent = true};
@@ -68,7 +68,8 @@ struct CheckOptions {
       Growth("Maximum allowed increase of the instructions executed (with --instructions; default: 1%)"));
     v("require_conclusive", Limit(&CheckLimits::require_conclusive),
       {.meaning = "Fail if a check is inconclusive (exit code 1 instead of 5)"});
-    v("allow_mismatch", &O::allowed, {.meaning = "in what two stored runs may differ", .one = true});
+    v("allow_mismatch", &O::allowed_mismatches,
+      {.meaning = "in what two stored runs may differ", .one = true});
     v("drift", &O::drift,
       {.meaning =
            "Of two stored runs: by how much this machine's latency differs between measurements of the "
@@ -92,7 +93,7 @@ std::pair<std::string, std::string> ParseCheckInputs(const CheckOptions& options
 
 struct CheckOutcome {
   std::optional<CheckReport> report;  // absent: the check was interrupted
-  std::optional<RunData> measured;    // absent: stored runs were checked
+  std::optional<RunData> run;         // absent: stored runs were checked
   HistoryUpdate history_update;       // the result of adding the measured run to a history
 };
 

@@ -24,11 +24,11 @@ constexpr NamedValue<InputKind> kInputKinds[] = {{InputKind::kModels, "a model"}
                                                  {InputKind::kConfigs, "a configuration"},
                                                  {InputKind::kRuns, "a results directory"}};
 
-// Whether the text is a variant such as "isa=-avx2". If a file of that name exists, it is a file.
+// True if the text is a variant such as "isa=-avx2", and not the name of an existing file.
 bool IsVariant(const std::string& text) { return text.find('=') != std::string::npos && !Exists(text); }
 
-// The files in a folder and its subfolders, by their relative path.
-std::map<std::string, std::filesystem::path> FilesIn(const std::filesystem::path& folder) {
+// Finds the files in a folder and its subfolders. They are keyed by relative path.
+std::map<std::string, std::filesystem::path> FindFilesBeneath(const std::filesystem::path& folder) {
   std::map<std::string, std::filesystem::path> files;
   std::error_code error;
   std::filesystem::recursive_directory_iterator entry(
@@ -48,16 +48,16 @@ bool IsModel(const std::pair<const std::string, std::filesystem::path>& file) {
   return file.second.extension() == ".pte" || file.second.extension() == ".bpte";
 }
 
-std::map<std::string, std::filesystem::path> ModelsIn(const std::filesystem::path& folder) {
-  auto files = FilesIn(folder);
+std::map<std::string, std::filesystem::path> FindModelsBeneath(const std::filesystem::path& folder) {
+  auto files = FindFilesBeneath(folder);
   std::erase_if(files, [](const auto& file) { return !IsModel(file); });
   return files;
 }
 
-// Whether the folder has models and no files of a measurement by etprof or the kit.
+// True if the folder has models, and no files of a measurement by etprof or the SME2 profiling kit.
 bool IsFolderOfModels(const std::filesystem::path& folder) {
   if (Exists(folder / kManifestFile)) return false;
-  const auto files = FilesIn(folder);
+  const auto files = FindFilesBeneath(folder);
   return std::ranges::any_of(files, IsModel) && std::ranges::none_of(files, [](const auto& file) {
            return file.second.extension() == ".etdump" || file.second.extension() == ".csv";
          });
@@ -71,9 +71,9 @@ InputKind DetectInputKind(const std::string& text) {
   return text.ends_with(".json") ? InputKind::kConfigs : InputKind::kModels;
 }
 
-Config MakeModelsConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+Config MakeModelsConfig(const CheckInputs& inputs, const MeasureRequest& request, Device& device,
                         const DeviceProperties& properties) {
-  ExperimentConfig baseline = MakeExperimentConfig(measurement, inputs.baseline, device, properties);
+  ExperimentConfig baseline = MakeExperimentConfig(request, inputs.baseline, device, properties);
   baseline.name = "baseline";
   Variant variant;
   if (IsVariant(inputs.candidate)) {
@@ -97,26 +97,28 @@ Config MakeModelsConfig(const CheckInputs& inputs, const MeasureRequest& measure
   return config;
 }
 
-// Pairs the models that are in both folders. `unpaired` gets a message for each model that is in only one.
-Config MakeFoldersConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+// Pairs the models that are in both folders. Adds a message to `unpaired` for each model that is in only one
+// folder.
+Config MakeFoldersConfig(const CheckInputs& inputs, const MeasureRequest& request, Device& device,
                          const DeviceProperties& properties, std::vector<std::string>& unpaired) {
-  const auto of_baseline = ModelsIn(inputs.baseline), of_candidate = ModelsIn(inputs.candidate);
+  const auto baseline_models = FindModelsBeneath(inputs.baseline),
+             candidate_models = FindModelsBeneath(inputs.candidate);
   Config config;
   config.pairs_given = true;
-  for (const auto& [name, model] : of_baseline) {
-    const auto other = of_candidate.find(name);
-    if (other == of_candidate.end()) {
+  for (const auto& [name, model] : baseline_models) {
+    const auto other = candidate_models.find(name);
+    if (other == candidate_models.end()) {
       unpaired.push_back(fmt::format("{} is only in {}", name, ShortestPath(inputs.baseline)));
       continue;
     }
     const std::string label = name.substr(0, name.size() - model.extension().string().size());
-    const std::string number = std::to_string(config.pairs.size() + 1);
-    ExperimentConfig baseline = MakeExperimentConfig(measurement, model, device, properties);
+    const std::string pair_number = std::to_string(config.pairs.size() + 1);
+    ExperimentConfig baseline = MakeExperimentConfig(request, model, device, properties);
     Variant variant;
     variant.model = other->second;
     ExperimentConfig candidate = ApplyVariant(baseline, variant);
-    baseline.name = "baseline_" + number;
-    candidate.name = "candidate_" + number;
+    baseline.name = "baseline_" + pair_number;
+    candidate.name = "candidate_" + pair_number;
     baseline.label = label + " (baseline)";
     candidate.label = label + " (candidate)";
     config.pairs.push_back(
@@ -124,8 +126,8 @@ Config MakeFoldersConfig(const CheckInputs& inputs, const MeasureRequest& measur
     config.experiments.push_back(std::move(baseline));
     config.experiments.push_back(std::move(candidate));
   }
-  for (const auto& [name, model] : of_candidate) {
-    if (!of_baseline.contains(name))
+  for (const auto& [name, model] : candidate_models) {
+    if (!baseline_models.contains(name))
       unpaired.push_back(fmt::format("{} is only in {}", name, ShortestPath(inputs.candidate)));
   }
   if (config.pairs.empty()) {
@@ -138,14 +140,14 @@ Config MakeFoldersConfig(const CheckInputs& inputs, const MeasureRequest& measur
   return config;
 }
 
-Config ReadInputConfig(const std::string& path, const MeasureRequest& measurement, Device& device,
+Config ReadInputConfig(const std::string& path, const MeasureRequest& request, Device& device,
                        const DeviceProperties& properties) {
   Config config = ReadConfig(path, ContextFor(device, properties));
-  if (const std::string option = measurement.FirstModelOption(); !option.empty())
+  if (const std::string option = request.FirstModelOption(); !option.empty())
     throw Error(ExitCode::kUsage, fmt::format("`{}` is for models, and this is a configuration", option))
         .InFile(path)
         .Remedy("set it in the configuration");
-  ApplyToExperiments(measurement, config);
+  ApplyToExperiments(request, config);
   return config;
 }
 
@@ -168,10 +170,10 @@ Config JoinConfigs(const Config& baseline, const Config& candidate) {
       second.label = label + " (candidate)";
       for (const int threads : a.threads) {
         if (std::ranges::find(b.threads, threads) == b.threads.end()) continue;
-        const bool several = a.threads.size() > 1;
+        const bool has_several = a.threads.size() > 1;
         config.pairs.push_back({{first.name, threads, ""},
                                 {second.name, threads, ""},
-                                several ? fmt::format("{}, {} threads", label, threads) : label});
+                                has_several ? fmt::format("{}, {} threads", label, threads) : label});
       }
       config.experiments.push_back(std::move(first));
       config.experiments.push_back(std::move(second));
@@ -208,35 +210,35 @@ CheckInputs ParseInputs(const CheckOptions& options) {
     }
     return inputs;
   }
-  const InputKind other = DetectInputKind(inputs.candidate);
-  if (other != inputs.kind) {
+  const InputKind candidate_kind = DetectInputKind(inputs.candidate);
+  if (candidate_kind != inputs.kind) {
     throw Error(ExitCode::kUsage,
                 fmt::format("{} cannot be compared with {}", FindName(kInputKinds, inputs.kind),
-                            FindName(kInputKinds, other)))
+                            FindName(kInputKinds, candidate_kind)))
         .Remedy("give two models, two folders of models, two configurations, or two results directories");
   }
   if (inputs.kind == InputKind::kFolders) {
-    for (std::string* side : {&inputs.baseline, &inputs.candidate})
-      *side = std::filesystem::absolute(*side / std::filesystem::path()).lexically_normal().parent_path();
+    for (std::string* folder : {&inputs.baseline, &inputs.candidate})
+      *folder = std::filesystem::absolute(*folder / std::filesystem::path()).lexically_normal().parent_path();
   }
   return inputs;
 }
 
-Config MakeCheckConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+Config MakeCheckConfig(const CheckInputs& inputs, const MeasureRequest& request, Device& device,
                        std::vector<std::string>& unpaired) {
   const DeviceProperties properties = device.Properties();
   Config config;
   if (inputs.kind == InputKind::kModels) {
-    config = MakeModelsConfig(inputs, measurement, device, properties);
+    config = MakeModelsConfig(inputs, request, device, properties);
   } else if (inputs.kind == InputKind::kFolders) {
-    config = MakeFoldersConfig(inputs, measurement, device, properties, unpaired);
+    config = MakeFoldersConfig(inputs, request, device, properties, unpaired);
   } else {
-    config = ReadInputConfig(inputs.baseline, measurement, device, properties);
+    config = ReadInputConfig(inputs.baseline, request, device, properties);
     if (!inputs.candidate.empty())
-      config = JoinConfigs(config, ReadInputConfig(inputs.candidate, measurement, device, properties));
+      config = JoinConfigs(config, ReadInputConfig(inputs.candidate, request, device, properties));
     RequireDevice(config, device.Name());
   }
-  Apply(measurement, config);
+  Apply(request, config);
   config.peaks = false;  // checks do not use them
   if (config.output_root.empty()) {
     config.output_root = DefaultRunDirectory(config.experiments.back().model, properties.platform);

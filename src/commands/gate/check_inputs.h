@@ -27,9 +27,9 @@ struct CheckInputs {
 // Throws Error (kUsage, kBadInput) for inputs that are missing or of different kinds.
 CheckInputs ParseInputs(const CheckOptions& options);
 
-// The configuration to measure; every pair of its plan is a check. `unpaired` gets a message for each
-// model that is in only one of two folders. Throws Error (kBadInput) if there is nothing to check.
-Config MakeCheckConfig(const CheckInputs& inputs, const MeasureRequest& measurement, Device& device,
+// Makes the configuration to measure; every pair of its plan is a check. Adds a message to `unpaired` for
+// each model that is in only one of two folders. Throws Error (kBadInput) if there is nothing to check.
+Config MakeCheckConfig(const CheckInputs& inputs, const MeasureRequest& request, Device& device,
                        std::vector<std::string>& unpaired);
 
 }  // namespace etprof

@@ -65,12 +65,12 @@ void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options) {
             "Check the limits in this file (docs/guides/ci.md)");
 }
 
-void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& with) {
+void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& allowed_names) {
   for (CLI::Option* option : app.get_options()) {
-    const bool allowed = option == flag || std::ranges::any_of(with, [&](const std::string& name) {
-                           return option->check_name(name);
-                         });
-    if (!allowed) flag->excludes(option);
+    const bool is_allowed =
+        option == flag ||
+        std::ranges::any_of(allowed_names, [&](const std::string& name) { return option->check_name(name); });
+    if (!is_allowed) flag->excludes(option);
   }
 }
 
@@ -97,15 +97,15 @@ int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files,
   return static_cast<int>(GateExitCode(check.decision, check.require_conclusive));
 }
 
-int RunStaticCheck(const CheckOptions& given, StaticCheckOptions options, const CheckOutputs& files,
+int RunStaticCheck(const CheckOptions& check_options, StaticCheckOptions options, const CheckOutputs& files,
                    const View& view) {
-  std::tie(options.baseline, options.candidate) = ParseCheckInputs(given);
+  std::tie(options.baseline, options.candidate) = ParseCheckInputs(check_options);
   if (options.baseline.empty() || options.candidate.empty()) {
     throw Error(ExitCode::kUsage, "`--static` compares two programs")
         .Remedy(
             "run `etprof check --static A.pte B.pte`, or give the limits of one program to `etprof inspect`");
   }
-  options.require_conclusive = given.limits.require_conclusive;
+  options.require_conclusive = check_options.limits.require_conclusive;
   return RunStaticCheck(options, files, view);
 }
 

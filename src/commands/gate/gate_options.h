@@ -31,8 +31,8 @@ void AddGateFileOptions(CLI::App& app, CheckOutputs& files);
 // Adds --thresholds.
 void AddThresholdsOption(CLI::App& app, StaticCheckOptions& options);
 
-// Makes `flag` exclude all options of `app` except those named in `with`.
-void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& with);
+// Makes `flag` exclude all options of `app` except those in `allowed_names`.
+void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::string>& allowed_names);
 
 // Parses the value of an option that is a relative change above 0: "2%" is 0.02. Throws Error (kUsage).
 double ParsePositivePercentage(const char* option, const std::string& text);
@@ -42,8 +42,8 @@ ExitCode GateExitCode(GateDecision decision, bool require_conclusive, bool error
 
 // Checks the program, writes the files, shows the result, and returns the exit code.
 int RunStaticCheck(const StaticCheckOptions& options, const CheckOutputs& files, const View& view);
-// As above, for the two programs in `given`. Throws Error (kUsage) unless there are two.
-int RunStaticCheck(const CheckOptions& given, StaticCheckOptions options, const CheckOutputs& files,
+// As above, for the two programs of `check_options`. Throws Error (kUsage) unless there are two.
+int RunStaticCheck(const CheckOptions& check_options, StaticCheckOptions options, const CheckOutputs& files,
                    const View& view);
 
 }  // namespace etprof

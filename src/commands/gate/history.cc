@@ -33,9 +33,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // Runs git in the working directory and returns its output; "": git failed or is not installed.
-std::string RunGit(const std::vector<std::string>& words) {
+std::string RunGit(const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {"git"};
-  command.insert(command.end(), words.begin(), words.end());
+  command.insert(command.end(), arguments.begin(), arguments.end());
   try {
     const ToolResult result = RunTool(command, {.timeout_seconds = 10});
     return result.Success() ? std::string(Trimmed(result.output)) : "";
@@ -52,8 +52,8 @@ UnixTime ParseTime(const std::string& text) {
       .Remedy("give one such as `2026-01-31T12:00:00Z`, or seconds since 1970");
 }
 
-// The model's name in the suite if the run is a suite's cell, since two models of a suite may have the same
-// file name; "": it is not.
+// Returns the model's name in the suite if the run is a suite's cell, since two models of a suite may have
+// the same file name; "" for all other runs.
 std::string NameInSuite(const std::string& run) {
   std::error_code error;
   const fs::path folder = fs::weakly_canonical(run, error);
@@ -75,10 +75,9 @@ NamedCommit ResolveCommit(const std::string& name) {
         .Remedy("name it: `--commit SHA`, or `--commit HEAD` in its checkout");
   }
   const bool is_revision = name.front() != '-';
-  const std::string known =
+  const std::string hash =
       is_revision ? RunGit({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"}) : "";
-  if (!known.empty())
-    return {known, AsNumber<UnixTime>(RunGit({"show", "-s", "--format=%ct", known})), false};
+  if (!hash.empty()) return {hash, AsNumber<UnixTime>(RunGit({"show", "-s", "--format=%ct", hash})), false};
   if (name == "HEAD") {
     throw Error(ExitCode::kUsage, "a measurement is kept with its commit, and git knows no HEAD here")
         .Remedy("name the commit: `--commit SHA`, or run etprof in its checkout");
@@ -94,43 +93,43 @@ HistoryAdditions AddToHistory(const AddToHistoryOptions& options) {
   HistoryAdditions result;
   result.commit = commit.name;
   result.unknown_commit = commit.unknown && options.time.empty();
-  RecordOptions record{.commit = commit.name,
-                       .time = commit.time,
-                       .reference = options.reference,
-                       .local = options.device_name,
-                       .model = {}};
-  if (!options.time.empty()) record.time = ParseTime(options.time);
-  std::vector<HistoryRun> recorded;
-  bool any_local = false;
+  RecordOptions record_options{.commit = commit.name,
+                               .time = commit.time,
+                               .reference = options.reference,
+                               .local = options.device_name,
+                               .model = {}};
+  if (!options.time.empty()) record_options.time = ParseTime(options.time);
+  std::vector<HistoryRun> records;
+  bool has_local = false;
   for (const std::string& path : options.runs) {
-    record.model = NameInSuite(path);
+    record_options.model = NameInSuite(path);
     RunData run = OpenRunDirectory(path);
-    any_local = any_local || (run.device && run.device->name == "local");
-    RecordedRun new_record = MakeHistoryRun(MakeReport(std::move(run), {.join = false}), record);
-    recorded.push_back(std::move(new_record.run));
+    has_local = has_local || (run.device && run.device->name == "local");
+    RecordedRun new_record = MakeHistoryRun(MakeReport(std::move(run), {.join = false}), record_options);
+    records.push_back(std::move(new_record.run));
     result.runs.push_back({path, HistoryFile::Added::kNew, std::move(new_record.left_out), {}});
   }
-  if (!options.device_name.empty() && !any_local &&
+  if (!options.device_name.empty() && !has_local &&
       options.on_conflict == HistoryFile::CommitConflict::kRefused)
     throw Error(ExitCode::kUsage, "`--device-name` names this machine, and another device was measured")
         .Remedy("leave it out: that device has a name");
   HistoryFile history = HistoryFile::OpenToAdd(options.file);
-  for (std::size_t i = 0; i < recorded.size(); ++i) {
-    result.runs[i].added = history.Add(recorded[i], options.on_conflict);
-    result.runs[i].operator_conflicts = history.FindOperatorConflicts(recorded[i].identity);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    result.runs[i].added = history.Add(records[i], options.on_conflict);
+    result.runs[i].operator_conflicts = history.FindOperatorConflicts(records[i].identity);
   }
-  result.all = history.CountRuns();
+  result.run_count = history.CountRuns();
   return result;
 }
 
 namespace {
 
-// The full hash if git knows the commit here, else the name as given.
-std::string FullCommitName(const std::string& given) {
-  if (given.empty())
+// Returns the full hash if git knows the commit here, else the name as given.
+std::string FullCommitName(const std::string& name) {
+  if (name.empty())
     throw Error(ExitCode::kUsage, "no commit is given")
         .Remedy("name one that `etprof history` shows: `--commit SHA`");
-  return ResolveCommit(given).name;
+  return ResolveCommit(name).name;
 }
 
 HistoryFile OpenToChange(const std::string& file) {
@@ -165,13 +164,13 @@ HistoryMergeResult MergeHistories(const std::string& file, const std::vector<std
       throw Error(ExitCode::kUsage, "is the history itself").InFile(other).Remedy("name another one");
   }
   HistoryFile history = HistoryFile::OpenToAdd(file);
-  HistoryMergeResult merged;
+  HistoryMergeResult result;
   for (const std::string& other : others) {
-    HistoryFile from = HistoryFile::OpenToRead(other);
-    merged.added += history.Merge(from);
+    HistoryFile other_history = HistoryFile::OpenToRead(other);
+    result.added_runs += history.Merge(other_history);
   }
-  merged.all = history.CountRuns();
-  return merged;
+  result.all_runs = history.CountRuns();
+  return result;
 }
 
 HistoryRecorder::HistoryRecorder(const HistoryRequest& request) {
@@ -185,17 +184,17 @@ HistoryRecorder::HistoryRecorder(const HistoryRequest& request) {
 
 HistoryUpdate HistoryRecorder::Record(const std::vector<std::string>& runs,
                                       HistoryFile::CommitConflict on_conflict) const {
-  HistoryUpdate kept;
-  if (options_.file.empty() || runs.empty()) return kept;
+  HistoryUpdate update;
+  if (options_.file.empty() || runs.empty()) return update;
   AddToHistoryOptions options = options_;
   options.runs = runs;
   options.on_conflict = on_conflict;
   try {
-    kept.added = AddToHistory(options);
+    update.added = AddToHistory(options);
   } catch (const std::exception& error) {
-    kept.error = ToError(error);
+    update.error = ToError(error);
   }
-  return kept;
+  return update;
 }
 
 HistoryReport ReadHistory(const HistoryOptions& options) {
@@ -222,8 +221,8 @@ HistoryReport ReadHistory(const HistoryOptions& options) {
 void ExportHistory(const HistoryOptions& options, const std::string& format, const std::string& out,
                    const Output& write) {
   const HistoryReport history = ReadHistory(options);
-  const auto found = std::ranges::find(HistoryFormats(), format, &HistoryFormat::name);
-  write(out, [&](std::ostream& stream) { found->render(history, stream); });
+  const auto history_format = std::ranges::find(HistoryFormats(), format, &HistoryFormat::name);
+  write(out, [&](std::ostream& stream) { history_format->render(history, stream); });
 }
 
 std::vector<std::string> HistoryFormatNames() {
@@ -244,32 +243,32 @@ struct HistoryArguments {
 };
 
 // The options of each action, besides --history.
-const std::map<std::string, std::vector<std::string>>& OptionsOfActions() {
-  static const std::map<std::string, std::vector<std::string>> kOptions = [] {
-    std::map<std::string, std::vector<std::string>> all;
-    all["add"] = {"run", "--commit", "--time", "--reference", "--device-name"};
-    all["show"] = ViewOptionNames();
-    all["show"].insert(all["show"].end(),
-                       {"--model", "--device", "--experiment", "--operator", "--last", "--smallest"});
-    all["check"] = all["show"];
-    all["accept"] = {"--commit", "--reason", "--model", "--device", "--experiment"};
-    all["delete"] = {"--commit"};
-    all["merge"] = {"run"};
-    all["export"] = {"--model", "--device", "--experiment", "--last", "--format", "--out"};
-    all["check"].insert(all["check"].end(),
-                        {"--since", "--require-conclusive", "--junit", "--github-summary"});
-    return all;
+const std::map<std::string, std::vector<std::string>>& ActionOptions() {
+  static const std::map<std::string, std::vector<std::string>> kActionOptions = [] {
+    std::map<std::string, std::vector<std::string>> options;
+    options["add"] = {"run", "--commit", "--time", "--reference", "--device-name"};
+    options["show"] = ViewOptionNames();
+    options["show"].insert(options["show"].end(),
+                           {"--model", "--device", "--experiment", "--operator", "--last", "--smallest"});
+    options["check"] = options["show"];
+    options["accept"] = {"--commit", "--reason", "--model", "--device", "--experiment"};
+    options["delete"] = {"--commit"};
+    options["merge"] = {"run"};
+    options["export"] = {"--model", "--device", "--experiment", "--last", "--format", "--out"};
+    options["check"].insert(options["check"].end(),
+                            {"--since", "--require-conclusive", "--junit", "--github-summary"});
+    return options;
   }();
-  return kOptions;
+  return kActionOptions;
 }
 
 void RefuseOptionsOfOtherActions(const CLI::App& app, const std::string& action) {
-  const std::vector<std::string>& own = OptionsOfActions().at(action);
+  const std::vector<std::string>& own_options = ActionOptions().at(action);
   for (const CLI::Option* option : app.get_options()) {
-    const bool allowed =
+    const bool is_allowed =
         option->check_name("action") || option->check_name("--history") ||
-        std::ranges::any_of(own, [&](const std::string& name) { return option->check_name(name); });
-    if (allowed || option->count() == 0) continue;
+        std::ranges::any_of(own_options, [&](const std::string& name) { return option->check_name(name); });
+    if (is_allowed || option->count() == 0) continue;
     throw Error(
         ExitCode::kUsage,
         fmt::format("`{}` does not go with `etprof history {}`",
@@ -280,9 +279,9 @@ void RefuseOptionsOfOtherActions(const CLI::App& app, const std::string& action)
 }
 
 int RunAdd(const HistoryArguments& arguments) {
-  const HistoryAdditions added = AddToHistory(arguments.add);
-  ReportHistoryAdditions(added, [](const std::string& line) { Print("{}\n", line); });
-  Print("{}: {}\n", arguments.add.file, CountedText(added.all, "measurement"));
+  const HistoryAdditions additions = AddToHistory(arguments.add);
+  ReportHistoryAdditions(additions, [](const std::string& line) { Print("{}\n", line); });
+  Print("{}: {}\n", arguments.add.file, CountedText(additions.run_count, "measurement"));
   return 0;
 }
 
@@ -304,7 +303,7 @@ int RunHistory(const CLI::App& app, HistoryArguments& arguments) {
   }
   if (arguments.action == "merge") {
     const HistoryMergeResult merged = MergeHistories(file, arguments.add.runs);
-    Print("{}: {}, {} of them new\n", file, CountedText(merged.all, "measurement"), merged.added);
+    Print("{}: {}, {} of them new\n", file, CountedText(merged.all_runs, "measurement"), merged.added_runs);
     return 0;
   }
   if (arguments.action == "export") {

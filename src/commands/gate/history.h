@@ -22,7 +22,7 @@ struct AddToHistoryOptions {
   HistoryFile::CommitConflict on_conflict = HistoryFile::CommitConflict::kRefused;
 };
 
-// A commit in full if git knows it in the working directory, else the name as it was given.
+// A commit: its full hash if git knows it in the working directory, else the name that was given.
 struct NamedCommit {
   std::string name;
   std::optional<UnixTime> time;  // absent: git does not know the commit
@@ -39,20 +39,20 @@ struct HistoryAdditions {
     std::vector<SeriesKey> operator_conflicts;  // as HistoryFile::FindOperatorConflicts
   };
   std::vector<Run> runs;
-  std::string commit;           // in full where git knows it
+  std::string commit;           // NamedCommit::name
   bool unknown_commit = false;  // NamedCommit::unknown, and no time was given
-  std::int64_t all = 0;         // number of runs in the history now
+  std::int64_t run_count = 0;   // number of runs in the history after the addition
 };
 
 // Adds all of the runs, or none if one of them cannot be read. Throws Error.
 HistoryAdditions AddToHistory(const AddToHistoryOptions& options);
 
-// As HistoryFile's functions of these names. They throw Error (kBadInput) if there is no such history.
+// Call HistoryFile::Accept and HistoryFile::Delete. Throw Error (kBadInput) if there is no such history.
 std::vector<SeriesKey> AcceptInHistory(const std::string& file, const HistoryFilter& filter,
                                        const std::string& commit, const std::string& reason);
 std::int64_t DeleteFromHistory(const std::string& file, const std::string& commit);
 struct HistoryMergeResult {
-  std::int64_t added = 0, all = 0;  // runs
+  std::int64_t added_runs = 0, all_runs = 0;
 };
 // Merges all of the other histories, or none if one of them cannot be read. Creates `file` if it does not
 // exist.

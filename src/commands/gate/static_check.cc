@@ -29,7 +29,7 @@ struct StaticFile {
     if (!sources.map && sources.file_exists) AppendUnique(sources.problem, notes);
   }
 
-  StaticCheckInput Side() const {
+  StaticCheckInput MakeInput() const {
     return {&program, sources.map ? &*sources.map : nullptr, path,
             ExtractProgram(file.bytes(), path).program};
   }
@@ -58,14 +58,14 @@ StaticCheck CheckStaticFiles(const StaticCheckOptions& options) {
   StaticCheck check;
   if (options.baseline.empty()) {
     candidate.ReadSources(notes);
-    check = CheckStatic(candidate.Side(), limits);
+    check = CheckStatic(candidate.MakeInput(), limits);
   } else {
     StaticFile baseline(options.baseline);
     if (!std::ranges::equal(baseline.file.bytes(), candidate.file.bytes())) {
       baseline.ReadSources(notes);
       candidate.ReadSources(notes);
     }
-    check = CheckStatic(baseline.Side(), candidate.Side(), limits, options.require_conclusive);
+    check = CheckStatic(baseline.MakeInput(), candidate.MakeInput(), limits, options.require_conclusive);
     baseline.file.RequireUnchanged();
   }
   candidate.file.RequireUnchanged();

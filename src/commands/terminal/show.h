@@ -57,7 +57,7 @@ int ReportInterruption(const RunData& run, const std::string& resume_command);
 
 // Reports the outcome of adding measurements to a history: lines on stderr. Returns the exit code: `code`, or
 // if that is kDone and a measurement could not be added, the error's.
-int ReportHistoryUpdates(const std::vector<HistoryUpdate>& kept, const std::string& file, int code);
+int ReportHistoryUpdates(const std::vector<HistoryUpdate>& updates, const std::string& file, int code);
 // Reports added measurements: lines go to `write`, notes to stderr.
 void ReportHistoryAdditions(const HistoryAdditions& added,
                             const std::function<void(const std::string&)>& write);

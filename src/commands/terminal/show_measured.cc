@@ -97,18 +97,18 @@ void ReportHistoryAdditions(const HistoryAdditions& added,
   }
 }
 
-int ReportHistoryUpdates(const std::vector<HistoryUpdate>& kept, const std::string& file, int code) {
-  std::int64_t all = 0;
-  for (const auto& [added, error] : kept) {
+int ReportHistoryUpdates(const std::vector<HistoryUpdate>& updates, const std::string& file, int code) {
+  std::int64_t run_count = 0;
+  for (const auto& [additions, error] : updates) {
     if (error) {
       PrintError(*error);
       if (code == 0) code = static_cast<int>(error->exit_code());
     }
-    if (!added) continue;
-    ReportHistoryAdditions(*added, [](const std::string& line) { PrintMessage("{}\n", line); });
-    all = added->all;
+    if (!additions) continue;
+    ReportHistoryAdditions(*additions, [](const std::string& line) { PrintMessage("{}\n", line); });
+    run_count = additions->run_count;
   }
-  if (all > 0) PrintMessage("{}: {}\n", file, CountedText(all, "measurement"));
+  if (run_count > 0) PrintMessage("{}: {}\n", file, CountedText(run_count, "measurement"));
   return code;
 }
 
