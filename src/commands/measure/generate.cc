@@ -29,13 +29,13 @@ namespace etprof {
 namespace {
 
 constexpr double kSecondsPerVariant = 60;
-constexpr std::int64_t kLeastContext = 16;
-constexpr std::int64_t kDefaultGenerate = 128;
+constexpr std::int64_t kMinContext = 16;
+constexpr std::int64_t kDefaultGeneratedTokens = 128;
 constexpr int kDefaultDepths = 4;
 
 LanguageModel ReadLanguageModel(const std::filesystem::path& path) {
   LanguageModel model = LanguageModelOf(ReadProgramFile(path));
-  if (model.why_not.empty() && *model.context - model.encoded < kLeastContext) {
+  if (model.why_not.empty() && *model.context - model.encoded < kMinContext) {
     model.why_not = fmt::format("has room for {} only", CountedText(*model.context, "token"));
     if (model.encoded > 0) model.why_not += fmt::format(", and its encoders give up to {}", model.encoded);
   }
@@ -50,70 +50,73 @@ LanguageModel ReadLanguageModel(const std::filesystem::path& path) {
   return model;
 }
 
-// What is to be measured, with what was not given filled in.
-struct Tests {
+// The tests to measure, with all defaults filled in.
+struct ResolvedTests {
   std::vector<std::int64_t> prompts, depths, chunks;
   std::int64_t generate = 0;
 };
 
-Error NoRoom(const std::string& what, std::int64_t room) {
+Error MakeNoRoomError(const std::string& request, std::int64_t room) {
   return Error(ExitCode::kUsage,
-               fmt::format("{}: the model has room for {}", what, CountedText(room, "token")))
+               fmt::format("{}: the model has room for {}", request, CountedText(room, "token")))
       .Remedy("give smaller numbers, or export it for a longer context");
 }
 
-Tests TestsFor(const TokenTests& options, const std::vector<LanguageModel>& models, const char* generate) {
-  std::int64_t context = std::numeric_limits<std::int64_t>::max(), most = context;
+ResolvedTests ResolveTests(const TokenTests& options, const std::vector<LanguageModel>& models,
+                           const char* generate_option) {
+  std::int64_t context = std::numeric_limits<std::int64_t>::max(), max_chunk = context;
   for (const LanguageModel& model : models) {
     context = std::min(context, *model.context);
-    most = std::min(most, model.steps.front().tokens);
+    max_chunk = std::min(max_chunk, model.steps.front().tokens);
   }
-  Tests tests;
-  tests.generate = options.generate.value_or(std::min(kDefaultGenerate, context / 4));
+  ResolvedTests tests;
+  tests.generate = options.generate.value_or(std::min(kDefaultGeneratedTokens, context / 4));
   tests.prompts.assign(options.prompts.begin(), options.prompts.end());
   tests.depths.assign(options.depths.begin(), options.depths.end());
   tests.chunks.assign(options.chunks.begin(), options.chunks.end());
-  if (tests.generate > context) throw NoRoom(fmt::format("`{} {}`", generate, tests.generate), context);
-  const std::int64_t deepest = context - tests.generate;
+  if (tests.generate > context)
+    throw MakeNoRoomError(fmt::format("`{} {}`", generate_option, tests.generate), context);
+  const std::int64_t max_depth = context - tests.generate;
   if (tests.prompts.empty()) {
-    // At most one chunk, so that a prompt is one step.
-    const std::int64_t longest = std::min({std::int64_t{512}, std::max<std::int64_t>(most, 32), deepest});
-    if (longest > 128) tests.prompts.push_back(128);
-    tests.prompts.push_back(longest);
+    // A default prompt has at most one chunk, so it is one step.
+    const std::int64_t longest_prompt =
+        std::min({std::int64_t{512}, std::max<std::int64_t>(max_chunk, 32), max_depth});
+    if (longest_prompt > 128) tests.prompts.push_back(128);
+    tests.prompts.push_back(longest_prompt);
   }
   if (tests.depths.empty()) {
-    for (int i = 0; i < kDefaultDepths; ++i) tests.depths.push_back(deepest * i / (kDefaultDepths - 1));
+    for (int i = 0; i < kDefaultDepths; ++i) tests.depths.push_back(max_depth * i / (kDefaultDepths - 1));
   }
   for (std::vector<std::int64_t>* list : {&tests.prompts, &tests.depths, &tests.chunks}) {
     std::ranges::sort(*list);
     list->erase(std::unique(list->begin(), list->end()), list->end());
   }
   for (const std::int64_t prompt : tests.prompts)
-    if (prompt > context) throw NoRoom(fmt::format("`--prompt {}`", prompt), context);
+    if (prompt > context) throw MakeNoRoomError(fmt::format("`--prompt {}`", prompt), context);
   for (const std::int64_t depth : tests.depths)
-    if (depth > deepest)
-      throw NoRoom(fmt::format("`--depth {}` and {} generated", depth, CountedText(tests.generate, "token")),
-                   context);
+    if (depth > max_depth)
+      throw MakeNoRoomError(
+          fmt::format("`--depth {}` and {} generated", depth, CountedText(tests.generate, "token")), context);
   for (const std::int64_t chunk : tests.chunks) {
-    if (chunk <= most) {
-      const bool taken = std::ranges::all_of(
+    if (chunk <= max_chunk) {
+      const bool is_supported = std::ranges::all_of(
           models, [&](const LanguageModel& model) { return model.StepFor(chunk) != nullptr; });
-      if (taken) continue;
+      if (is_supported) continue;
       throw Error(ExitCode::kUsage,
                   fmt::format("`--chunk {}`: no method takes {} at once", chunk, CountedText(chunk, "token")))
           .Remedy("`etprof inspect` shows how many each takes");
     }
     throw Error(ExitCode::kUsage, fmt::format("`--chunk {}`: the model takes at most {} at once", chunk,
-                                              CountedText(most, "token")))
+                                              CountedText(max_chunk, "token")))
         .Remedy("give a smaller chunk, or export it for longer sequences");
   }
   return tests;
 }
 
-// The places of a variant's tests.
-class Places {
+// Lists the steps that a variant's tests need, each as a place: the tokens of the step and their position.
+class TestPlaces {
  public:
-  Places(const LanguageModel& model, const Tests& tests, const std::string& variant)
+  TestPlaces(const LanguageModel& model, const ResolvedTests& tests, const std::string& variant)
       : model_(model), variant_(variant) {
     std::vector<std::int64_t> chunks = tests.chunks;
     if (chunks.empty()) chunks = {model.steps.front().tokens};
@@ -123,7 +126,7 @@ class Places {
                   fmt::format("pp{}{}", prompt, chunks.size() > 1 ? fmt::format(" chunk {}", chunk) : ""));
     }
     for (const std::int64_t depth : tests.depths) {
-      // Of what grows evenly with the position the mean over the tokens is the value in their middle.
+      // Costs grow linearly with the position, so their mean over the tokens is the value at the middle.
       Add({1, depth + (tests.generate - 1) / 2}, tests.generate,
           depth == 0 ? fmt::format("tg{}", tests.generate)
                      : fmt::format("tg{} @ d{}", tests.generate, depth));
@@ -144,7 +147,7 @@ class Places {
     for (protocol::PlaceOfTest& place : places_) {
       place.chunk = chunk;
       place.cache = model.state;
-      // A step reads its weights once, and the cache of the tokens before it.
+      // A step reads all its weights, and the cache entries of the tokens before it.
       if (const TokenStep* const step = model_.StepFor(place.tokens);
           place.tokens == 1 && place.method.empty() && step != nullptr && step->weights)
         place.reads = *step->weights + model_.state_per_token.value_or(0) * place.at;
@@ -152,7 +155,7 @@ class Places {
     }
   }
 
-  const std::vector<protocol::PlaceOfTest>& all() const { return places_; }
+  const std::vector<protocol::PlaceOfTest>& places() const { return places_; }
   std::string MethodAt(const protocol::PlaceOfTest& place) const {
     return place.method.empty() ? model_.StepFor(place.tokens)->method : place.method;
   }
@@ -166,7 +169,7 @@ class Places {
     place.variant = variant_;
   }
 
-  // A step that takes embeddings is two methods, of which each has its places.
+  // Adds the embeddings of all steps that take embeddings: the embedding is a separate method.
   void AddEmbeddings() {
     const std::size_t steps = places_.size();
     for (std::size_t i = 0; i < steps; ++i) {
@@ -176,19 +179,19 @@ class Places {
     }
   }
 
-  // Full chunks, of which the middle one is measured, and what is left over.
+  // Adds a prompt: its full chunks, of which only the middle chunk is measured, and its remaining tokens.
   void AddPrompt(std::int64_t prompt, std::int64_t chunk, const std::string& test) {
-    std::int64_t at = 0;
-    const std::int64_t whole = std::min(chunk, prompt);
-    if (model_.StepFor(whole) != nullptr) {
-      const std::int64_t times = prompt / whole;
-      Add({whole, (times - 1) * whole / 2}, times, test);
-      at = times * whole;
+    std::int64_t position = 0;
+    const std::int64_t full_chunk = std::min(chunk, prompt);
+    if (model_.StepFor(full_chunk) != nullptr) {
+      const std::int64_t times = prompt / full_chunk;
+      Add({full_chunk, (times - 1) * full_chunk / 2}, times, test);
+      position = times * full_chunk;
     }
-    const std::int64_t rest = prompt - at;
-    if (rest == 0) return;
-    if (model_.StepFor(rest) != nullptr) return Add({rest, at}, 1, test);
-    Add({1, at + (rest - 1) / 2}, rest, test);
+    const std::int64_t remaining = prompt - position;
+    if (remaining == 0) return;
+    if (model_.StepFor(remaining) != nullptr) return Add({remaining, position}, 1, test);
+    Add({1, position + (remaining - 1) / 2}, remaining, test);
   }
 
   const LanguageModel& model_;
@@ -196,7 +199,7 @@ class Places {
   std::vector<protocol::PlaceOfTest> places_;
 };
 
-std::string NameAt(const std::string& experiment, const protocol::PlaceOfTest& place, int part) {
+std::string MakeExperimentName(const std::string& experiment, const protocol::PlaceOfTest& place, int part) {
   std::string name = experiment + "_";
   for (const char c : place.test)
     if (c != ' ' && c != '@') name += c;
@@ -204,34 +207,34 @@ std::string NameAt(const std::string& experiment, const protocol::PlaceOfTest& p
   return part > 0 ? fmt::format("{}_{}", name, part + 1) : name;
 }
 
-// Its part of a test, by which those of two variants are matched: the test, the method, and a number.
-using PartOfTest = std::tuple<std::string, std::string, int>;
+// A part of a test, by which the experiments of two variants are paired: the test, the method, and a number.
+using TestPart = std::tuple<std::string, std::string, int>;
 
 }  // namespace
 
-Config MakeGenerateConfig(const Config& profile, const TokenTests& given, const char* generate) {
+Config MakeGenerateConfig(const Config& profile, const TokenTests& token_tests, const char* generate_option) {
   std::vector<LanguageModel> models;
   for (const ExperimentConfig& experiment : profile.experiments)
     models.push_back(ReadLanguageModel(experiment.model));
-  const Tests tests = TestsFor(given, models, generate);
+  const ResolvedTests tests = ResolveTests(token_tests, models, generate_option);
   Config config = profile;
   config.experiments.clear();
   config.pairs.clear();
-  std::map<std::string, std::map<PartOfTest, std::string>> names;  // by experiment of the profile
-  for (std::size_t e = 0; e < profile.experiments.size(); ++e) {
-    const ExperimentConfig& experiment = profile.experiments[e];
-    const Places places(models[e], tests, experiment.label);
+  std::map<std::string, std::map<TestPart, std::string>> names;  // by experiment of the profile
+  for (std::size_t i = 0; i < profile.experiments.size(); ++i) {
+    const ExperimentConfig& experiment = profile.experiments[i];
+    const TestPlaces test_places(models[i], tests, experiment.label);
     std::map<std::pair<std::string, std::string>, int> parts;  // by test and method
-    for (const protocol::PlaceOfTest& place : places.all()) {
+    for (const protocol::PlaceOfTest& place : test_places.places()) {
       const int part = parts[{place.test, place.method}]++;
-      ExperimentConfig& at = config.experiments.emplace_back(experiment);
-      at.method = places.MethodAt(place);
-      at.place = place;
-      at.name = NameAt(experiment.name, place, part);
-      at.label = fmt::format("{}, {}{}{}", experiment.label, place.test,
-                             part > 0 ? fmt::format(" part {}", part + 1) : "",
-                             place.method.empty() || place.method == place.test ? "" : " " + place.method);
-      names[experiment.name][{place.test, place.method, part}] = at.name;
+      ExperimentConfig& test_experiment = config.experiments.emplace_back(experiment);
+      test_experiment.method = test_places.MethodAt(place);
+      test_experiment.place = place;
+      test_experiment.name = MakeExperimentName(experiment.name, place, part);
+      test_experiment.label = fmt::format(
+          "{}, {}{}{}", experiment.label, place.test, part > 0 ? fmt::format(" part {}", part + 1) : "",
+          place.method.empty() || place.method == place.test ? "" : " " + place.method);
+      names[experiment.name][{place.test, place.method, part}] = test_experiment.name;
     }
   }
   for (const PairConfig& pair : profile.pairs) {
@@ -239,24 +242,24 @@ Config MakeGenerateConfig(const Config& profile, const TokenTests& given, const 
       const auto other = names[pair.candidate.experiment].find(part);
       if (other == names[pair.candidate.experiment].end()) continue;
       const std::string& test = std::get<0>(part);
-      PairConfig at = pair;
-      at.baseline.experiment = name;
-      at.candidate.experiment = other->second;
-      for (PairSideConfig* side : {&at.baseline, &at.candidate})
-        if (!side->label.empty()) side->label += ", " + test;
-      config.pairs.push_back(std::move(at));
+      PairConfig test_pair = pair;
+      test_pair.baseline.experiment = name;
+      test_pair.candidate.experiment = other->second;
+      for (PairSideConfig* variant : {&test_pair.baseline, &test_pair.candidate})
+        if (!variant->label.empty()) variant->label += ", " + test;
+      config.pairs.push_back(std::move(test_pair));
     }
   }
-  config.pairs_given = true;  // else places would be compared with each other
+  config.pairs_given = true;  // otherwise experiments of the same variant would be paired
   if (!config.max_seconds && !config.launches)
     config.max_seconds = kSecondsPerVariant * static_cast<double>(1 + profile.experiments.size());
   return config;
 }
 
 void RequireDefaultMethodAndInputs(const MeasureRequest& request, const std::string& command) {
-  for (const auto& [given, option] :
+  for (const auto& [is_given, option] :
        {std::pair(!request.inputs.empty(), "--inputs"), {request.method != "forward", "--method"}}) {
-    if (!given) continue;
+    if (!is_given) continue;
     throw Error(ExitCode::kUsage, fmt::format("`{}` and `{}` exclude each other", option, command))
         .Remedy("it chooses methods and inputs itself; `etprof profile` takes them");
   }
@@ -266,20 +269,21 @@ MeasureJobs MakeJobs(const GenerateOptions& options) {
   for (const std::string& spec : options.vs) ParseVariant(spec);
   RequireValidRequest(options.measure);
   RequireDefaultMethodAndInputs(options.measure, "etprof generate");
-  // What is wrong with the model or the numbers is said before a device is opened.
+  // Report invalid models and tests before a device is opened.
   {
     std::vector<LanguageModel> models = {ReadLanguageModel(options.model)};
     for (const std::string& spec : options.vs)
       if (const Variant variant = ParseVariant(spec); variant.model)
         models.push_back(ReadLanguageModel(*variant.model));
-    TestsFor(options.tests, models, "--generate");
+    ResolveTests(options.tests, models, "--generate");
   }
-  const auto configure = [&options](Device& on, const DeviceProperties& what) {
-    Config profile = MakeProfileConfig(MakeExperimentConfig(options.measure, options.model, on, what),
-                                       MakeVariants(options.vs, what));
+  const auto configure = [&options](Device& device, const DeviceProperties& properties) {
+    Config profile =
+        MakeProfileConfig(MakeExperimentConfig(options.measure, options.model, device, properties),
+                          MakeVariants(options.vs, properties));
     Apply(options.measure, profile);
     if (profile.output_root.empty())
-      profile.output_root = DefaultRunDirectory(options.model, what.platform + "-generate");
+      profile.output_root = DefaultRunDirectory(options.model, properties.platform + "-generate");
     return MakeGenerateConfig(profile, options.tests);
   };
   return {{{options.measure.FirstDevice(), configure}},
@@ -290,23 +294,23 @@ MeasureJobs MakeJobs(const GenerateOptions& options) {
 namespace {
 
 struct GenerateArguments {
-  GenerateOptions options;  // its model may be the results directory of an earlier one
+  GenerateOptions options;  // `model` may be the results directory of an earlier measurement
   View view;
   std::string llama_bench;
 };
 
 void ShowGenerated(const Report& report, const GenerateArguments& arguments) {
-  const std::optional<GenerateReport> generated = MakeGenerateReport(report);
-  if (!generated) {
+  const std::optional<GenerateReport> generate_report = MakeGenerateReport(report);
+  if (!generate_report) {
     throw Error(ExitCode::kBadInput, "is not a run of `etprof generate`")
         .InFile(report.run.folder.string())
         .Remedy("run `etprof generate MODEL.pte`, or show any run with `etprof analyze`");
   }
   if (!arguments.llama_bench.empty()) {
-    Print("{}", LlamaBenchText(*generated, arguments.llama_bench));
+    Print("{}", LlamaBenchText(*generate_report, arguments.llama_bench));
     return;
   }
-  ShowDocument(show::MakeGenerateDocument(*generated), arguments.view, GenerateJson{*generated},
+  ShowDocument(show::MakeGenerateDocument(*generate_report), arguments.view, GenerateJson{*generate_report},
                (report.run.folder / "report.html").string());
 }
 

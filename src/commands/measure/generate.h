@@ -9,7 +9,7 @@
 
 namespace etprof {
 
-// Help of options that the command gives a letter, too.
+// Help of the options that also have a one-letter name.
 inline constexpr const char* kPromptHelp =
     "Tokens of a prompt; several are measured side by side (default: 128,512, as far as they fit)";
 inline constexpr const char* kGenerateHelp =
@@ -17,30 +17,33 @@ inline constexpr const char* kGenerateHelp =
 inline constexpr const char* kDepthHelp =
     "Tokens in the cache before the generated ones (default: four depths from 0 to the most)";
 
-// The tests of a language model; empty or absent: what it has room for.
+// The tests of a language model. Empty or absent members have defaults that fit into the model's context.
 struct TokenTests {
   std::vector<int> prompts, depths, chunks;
   std::optional<int> generate;
 
   bool operator==(const TokenTests&) const = default;
 
-  // Describes the options of structs that have them as `tests`. `generate` is the name of that option.
-  static void DescribeIn(auto& v, const char* generate) {
-    const auto of = [](auto member) { return [member](auto& all) -> auto& { return all.tests.*member; }; };
-    const auto list = [](std::string_view meaning, double least) {
+  // Describes the options, for structs with TokenTests as their member `tests`. `generate_key` is the key of
+  // the option for generated tokens.
+  static void DescribeIn(auto& v, const char* generate_key) {
+    const auto test_member = [](auto member) {
+      return [member](auto& options) -> auto& { return options.tests.*member; };
+    };
+    const auto list_info = [](std::string_view meaning, double least) {
       return MemberInfo{
           .meaning = meaning, .least = least, .most = protocol::kMaxTokens, .one = true, .value = "N,.."};
     };
-    v("prompt", of(&TokenTests::prompts), list(kPromptHelp, 1));
-    v(generate, of(&TokenTests::generate),
+    v("prompt", test_member(&TokenTests::prompts), list_info(kPromptHelp, 1));
+    v(generate_key, test_member(&TokenTests::generate),
       {.meaning = kGenerateHelp, .least = 1, .most = protocol::kMaxTokens, .value = "N"});
-    v("depth", of(&TokenTests::depths), list(kDepthHelp, 0));
-    v("chunk", of(&TokenTests::chunks),
-      list("Tokens of a prompt that one step takes (default: as many as the model takes)", 1));
+    v("depth", test_member(&TokenTests::depths), list_info(kDepthHelp, 0));
+    v("chunk", test_member(&TokenTests::chunks),
+      list_info("Tokens of a prompt that one step takes (default: as many as the model takes)", 1));
   }
 };
 
-// A language model, as it is or against variants.
+// Options of `etprof generate`: a language model, alone or compared with variants.
 struct GenerateOptions {
   MeasureRequest measure;
   std::string model;
@@ -59,16 +62,17 @@ struct GenerateOptions {
   }
 };
 
-// What it is to measure. Throws Error (kUsage) for tokens that the models have no room for, kBadInput for a
-// program that is no language model, with the reason.
+// Makes the jobs of the command. Throws Error: kUsage for tokens that do not fit into the models' context,
+// kBadInput for a program that is not a language model, with the reason.
 MeasureJobs MakeJobs(const GenerateOptions& options);
 
-// The experiments of a configuration, each at the places of the tests. Throws Error like MakeJobs.
-// `generate` is the name of that option.
-Config MakeGenerateConfig(const Config& profile, const TokenTests& given,
-                          const char* generate = "--generate");
+// Replaces each experiment of `profile` by the experiments that measure the tests: one for each step whose
+// time a test needs. `generate_option` names the option for generated tokens in errors. Throws Error like
+// MakeJobs.
+Config MakeGenerateConfig(const Config& profile, const TokenTests& token_tests,
+                          const char* generate_option = "--generate");
 
-// Throws Error (kUsage) for options that choose methods or inputs, which `command` does itself.
+// Throws Error (kUsage) for options that choose methods or inputs, since `command` chooses them itself.
 void RequireDefaultMethodAndInputs(const MeasureRequest& request, const std::string& command);
 
 }  // namespace etprof

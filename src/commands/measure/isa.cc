@@ -40,18 +40,18 @@ void ShowLadder(const Report& report, const std::filesystem::path& folder, const
 }
 
 int RunIsa(const IsaArguments& arguments) {
-  const std::string& what = arguments.options.model;
-  if (arguments.options.measure.history.IsRequested() && (what.empty() || IsFolder(what))) {
+  const std::string& model_or_run = arguments.options.model;
+  if (arguments.options.measure.history.IsRequested() && (model_or_run.empty() || IsFolder(model_or_run))) {
     throw Error(ExitCode::kUsage, "`--history` adds what is measured, and this measures nothing")
         .Remedy("give a model, or add an earlier run with `etprof history add RUN`");
   }
-  if (what.empty()) return ShowFeatures(arguments);
+  if (model_or_run.empty()) return ShowFeatures(arguments);
   if (arguments.widest)
     throw Error(ExitCode::kUsage, "`--widest` shows what the CPU has, and takes no model")
         .Remedy("leave out the model");
-  if (!IsFolder(what))
+  if (!IsFolder(model_or_run))
     return MeasureAndShow(MakeJobs(arguments.options), arguments.options.measure, arguments.view);
-  ShowLadder(MakeReport(OpenRunDirectory(what), {.join = false}), what, arguments.view);
+  ShowLadder(MakeReport(OpenRunDirectory(model_or_run), {.join = false}), model_or_run, arguments.view);
   return 0;
 }
 

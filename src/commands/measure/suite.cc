@@ -52,31 +52,32 @@ fs::path ArtifactsFolder(const SuiteConfig& suite, const SuiteModel& model) {
   return suite.output_root / "artifacts" / model.name;
 }
 
-// "int8" for "int8+keep", which leaves operators in float; else empty.
-std::string KeptDtype(const std::string& dtype) {
+// "int8" for "int8+keep", which leaves operators in float; empty for other data types.
+std::string BaseDtype(const std::string& dtype) {
   return dtype.ends_with(kKeepEnding) ? dtype.substr(0, dtype.size() - kKeepEnding.size()) : "";
 }
 
-// Returns the exported program of a model in a folder, named "..._<dtype>.pte" or "..._<dtype>_keep.pte";
-// empty: none, or it keeps other operators.
+// Returns the exported program of a model in a folder, named "..._<dtype>.pte" or "..._<dtype>_keep.pte".
+// Returns an empty path if there is no such program, or if it leaves other operators in float.
 fs::path FindExported(const fs::path& folder, const SuiteModel& model, const std::string& dtype) {
-  const std::string kept = KeptDtype(dtype);
-  const std::string ending = kept.empty() ? fmt::format("_{}.pte", dtype) : fmt::format("_{}_keep.pte", kept);
-  std::vector<fs::path> found;
+  const std::string base_dtype = BaseDtype(dtype);
+  const std::string ending =
+      base_dtype.empty() ? fmt::format("_{}.pte", dtype) : fmt::format("_{}_keep.pte", base_dtype);
+  std::vector<fs::path> programs;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (!entry.path().filename().string().ends_with(ending)) continue;
-    if (kept.empty() || ReadKeptPatterns(entry.path()) == model.keep) found.push_back(entry.path());
+    if (base_dtype.empty() || ReadKeptPatterns(entry.path()) == model.keep) programs.push_back(entry.path());
   }
-  return found.empty() ? fs::path() : *std::ranges::min_element(found);
+  return programs.empty() ? fs::path() : *std::ranges::min_element(programs);
 }
 
-// Returns the program of a cell; empty: it has to be exported.
+// Returns the program of a cell; empty if it has to be exported.
 fs::path FindCellProgram(const SuiteConfig& suite, const SuiteCell& cell) {
   const SuiteModel& model = suite.models[cell.model];
-  const auto given = model.programs.find(cell.dtype);
-  return given != model.programs.end() ? given->second
-                                       : FindExported(ArtifactsFolder(suite, model), model, cell.dtype);
+  const auto program = model.programs.find(cell.dtype);
+  return program != model.programs.end() ? program->second
+                                         : FindExported(ArtifactsFolder(suite, model), model, cell.dtype);
 }
 
 // Moves exported files to the model's folder, programs last, so that a program's other files exist whenever
@@ -89,28 +90,30 @@ void MoveExported(const fs::path& from, const fs::path& to) {
   for (const fs::path& file : files) fs::rename(file, to / file.filename());
 }
 
-// `kept`: the data types are those that leave operators in float, without kKeepEnding.
+// Exports a model in these data types (without kKeepEnding). With `keeps_operators`, the operators of
+// model.keep stay in float.
 void Export(const SuiteConfig& suite, const SuiteModel& model, const std::vector<std::string>& dtypes,
-            bool kept, const WorkflowProgress& progress) {
-  const fs::path folder = ArtifactsFolder(suite, model), part = folder / ".exporting";
+            bool keeps_operators, const WorkflowProgress& progress) {
+  const fs::path folder = ArtifactsFolder(suite, model), partial_folder = folder / ".exporting";
   std::error_code ignored;
-  fs::remove_all(part, ignored);  // files of an interrupted export
-  fs::create_directories(part);
-  std::vector<std::string> words = {"--model",  model.source,
-                                    "--dtype",  fmt::format("{}", fmt::join(dtypes, ",")),
-                                    "--outdir", part.string()};
-  if (kept) words.push_back(fmt::format("--keep={}", fmt::join(model.keep, ",")));
-  if (!suite.backend.empty()) words.insert(words.end(), {"--backend", suite.backend});
-  const ToolResult result = RunExport(words, progress);
-  MoveExported(part, folder);  // the export may have written some of the data types before it failed
-  fs::remove_all(part, ignored);
+  fs::remove_all(partial_folder, ignored);  // files of an interrupted export
+  fs::create_directories(partial_folder);
+  std::vector<std::string> arguments = {"--model",  model.source,
+                                        "--dtype",  fmt::format("{}", fmt::join(dtypes, ",")),
+                                        "--outdir", partial_folder.string()};
+  if (keeps_operators) arguments.push_back(fmt::format("--keep={}", fmt::join(model.keep, ",")));
+  if (!suite.backend.empty()) arguments.insert(arguments.end(), {"--backend", suite.backend});
+  const ToolResult result = RunExport(arguments, progress);
+  // The export may have written some of the data types before it failed.
+  MoveExported(partial_folder, folder);
+  fs::remove_all(partial_folder, ignored);
   if (!result.Success()) throw Error(ExitCode::kDeviceFailed, ExportFailure(result));
 }
 
-// The programs of a model that one export writes: the model's index, and whether they leave operators in
-// float.
+// Identifies the programs that a single export writes: the model's index, and whether the programs leave
+// operators in float.
 using ExportKey = std::pair<std::size_t, bool>;
-ExportKey KeyOf(const SuiteCell& cell) { return {cell.model, !KeptDtype(cell.dtype).empty()}; }
+ExportKey MakeExportKey(const SuiteCell& cell) { return {cell.model, !BaseDtype(cell.dtype).empty()}; }
 
 // Exports the missing programs before any measurement, since exporting keeps this machine busy. Returns the
 // errors.
@@ -118,9 +121,9 @@ std::map<ExportKey, std::string> ExportMissing(const SuiteConfig& suite, const s
                                                WorkflowProgress& progress) {
   std::map<ExportKey, std::vector<std::string>> missing;  // data types
   for (const SuiteCell& cell : cells) {
-    const std::string kept = KeptDtype(cell.dtype);
+    const std::string base_dtype = BaseDtype(cell.dtype);
     if (FindCellProgram(suite, cell).empty())
-      AppendUnique(kept.empty() ? cell.dtype : kept, missing[KeyOf(cell)]);
+      AppendUnique(base_dtype.empty() ? cell.dtype : base_dtype, missing[MakeExportKey(cell)]);
   }
   std::map<ExportKey, std::string> errors;
   int done = 0;
@@ -144,14 +147,14 @@ std::map<ExportKey, std::string> ExportMissing(const SuiteConfig& suite, const s
 using CellStates = std::vector<SuiteState::Cell>;
 using ChangeState = std::function<void(const std::function<void()>&)>;
 
-// Makes the states of cells, with what `old` knows about them.
+// Makes the states of cells. Cells that are in `old` continue from there.
 CellStates MakeCellStates(const SuiteConfig& suite, const std::vector<SuiteCell>& cells,
                           const CellStates& old) {
   CellStates states;
   for (const SuiteCell& cell : cells) {
     SuiteState::Cell& cell_state = states.emplace_back();
-    const auto known = std::ranges::find(old, cell.folder, &SuiteState::Cell::folder);
-    if (known != old.end()) cell_state = *known;
+    const auto stored = std::ranges::find(old, cell.folder, &SuiteState::Cell::folder);
+    if (stored != old.end()) cell_state = *stored;
     cell_state.model = suite.models[cell.model].name;
     cell_state.dtype = cell.dtype;
     cell_state.device = cell.device;
@@ -191,7 +194,7 @@ SuiteReport MakeSuiteReport(const SuiteState& state, const fs::path& folder, boo
   suite.limit = options.max_slowdown ? options.max_slowdown : state.max_slowdown;
   suite.require_conclusive = options.require_conclusive;
   int done = 0;
-  const auto read = [&](const SuiteState::Cell& stored) {
+  const auto make_cell = [&](const SuiteState::Cell& stored) {
     progress.StopWhenInterrupted();
     SuiteCellReport cell;
     cell.model = stored.model;
@@ -213,22 +216,22 @@ SuiteReport MakeSuiteReport(const SuiteState& state, const fs::path& folder, boo
     }
     return cell;
   };
-  for (const SuiteState::Cell& stored : state.cells) suite.cells.push_back(read(stored));
+  for (const SuiteState::Cell& stored : state.cells) suite.cells.push_back(make_cell(stored));
   for (const SuiteState::Cell& stored : state.confirmations)
-    suite.confirmations.push_back({.cell = read(stored)});
+    suite.confirmations.push_back({.cell = make_cell(stored)});
   DecideSuite(suite);
   return suite;
 }
 
 // --- measuring -------------------------------------------------------------------------------------------
 
-// Measures tasks, by device of `devices`, each device in its own thread. Throws Error if the state cannot be
-// written.
+// Measures the tasks of all devices (a list for each), each device in its own thread. Throws Error if the
+// state cannot be written.
 void MeasureTasks(const SuiteConfig& suite, const SuiteOptions& options,
                   std::vector<std::vector<SuiteTask>> tasks, const ChangeState& change,
                   WorkflowProgress& progress) {
   ThreadGroup threads;
-  std::mutex failed_mutex;
+  std::mutex error_mutex;
   std::optional<Error> failed;
   for (std::size_t i = 0; i < tasks.size() && !progress.Interrupted(); ++i) {
     if (tasks[i].empty()) continue;
@@ -236,7 +239,7 @@ void MeasureTasks(const SuiteConfig& suite, const SuiteOptions& options,
       try {
         SuiteDevice(suite, options, i, std::move(tasks[i]), change, progress).Run();
       } catch (const std::exception& error) {
-        const std::lock_guard lock(failed_mutex);
+        const std::lock_guard lock(error_mutex);
         failed = ToError(error);
       }
     };
@@ -246,29 +249,29 @@ void MeasureTasks(const SuiteConfig& suite, const SuiteOptions& options,
   if (failed && !progress.Interrupted()) throw Error(*failed);
 }
 
-// The suite whose devices have this share of its time.
-SuiteConfig WithShareOfTime(SuiteConfig suite, double share) {
+// Returns the suite with this share of its time limit.
+SuiteConfig ScaleTimeLimit(SuiteConfig suite, double share) {
   if (suite.max_minutes) *suite.max_minutes *= share;
   return suite;
 }
 
-// Measures the frontiers on `devices` again, which the measured cells in `state` have found.
-void Confirm(const SuiteConfig& suite, const SuiteOptions& options, const std::vector<SuiteCell>& cells,
-             const std::vector<std::string>& devices, SuiteState& state, const ChangeState& change,
-             WorkflowProgress& progress) {
-  const SuiteReport found = MakeSuiteReport(state, suite.output_root, true, options, progress);
-  const std::vector<SuiteCell> planned = PlanConfirmations(suite, cells, found);
+// Measures the frontiers on `devices` again that the measured cells in `state` have found.
+void MeasureConfirmations(const SuiteConfig& suite, const SuiteOptions& options,
+                          const std::vector<SuiteCell>& cells, const std::vector<std::string>& devices,
+                          SuiteState& state, const ChangeState& change, WorkflowProgress& progress) {
+  const SuiteReport report = MakeSuiteReport(state, suite.output_root, true, options, progress);
+  const std::vector<SuiteCell> planned = PlanConfirmations(suite, cells, report);
   change([&] {
     CellStates states = MakeCellStates(suite, planned, state.confirmations);
-    std::ranges::copy_if(state.confirmations, std::back_inserter(states), [&](const SuiteState::Cell& of) {
-      return std::ranges::find(devices, of.device) == devices.end();
+    std::ranges::copy_if(state.confirmations, std::back_inserter(states), [&](const SuiteState::Cell& cell) {
+      return std::ranges::find(devices, cell.device) == devices.end();
     });
     state.confirmations = std::move(states);
   });
   std::vector<std::vector<SuiteTask>> tasks(devices.size());
   for (std::size_t i = 0; i < planned.size(); ++i) {
-    const auto place = std::ranges::find(devices, planned[i].device) - devices.begin();
-    tasks[static_cast<std::size_t>(place)].push_back(
+    const auto device_index = std::ranges::find(devices, planned[i].device) - devices.begin();
+    tasks[static_cast<std::size_t>(device_index)].push_back(
         {&planned[i], &state.confirmations[i], FindCellProgram(suite, planned[i])});
   }
   MeasureTasks(suite, options, std::move(tasks), change, progress);
@@ -279,33 +282,35 @@ void Confirm(const SuiteConfig& suite, const SuiteOptions& options, const std::v
 struct PlannedCell {
   const SuiteCell* cell = nullptr;
   std::string state;
-  std::optional<double> least, most;  // seconds
+  std::optional<double> min_seconds, max_seconds;
 };
 
 PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, const SuiteOptions& options,
                      Device& device, const DeviceProperties& properties) {
   PlannedCell planned{&cell, "to be measured", {}, {}};
   fs::path program = FindCellProgram(suite, cell);
-  const bool missing = program.empty();
+  const bool is_missing = program.empty();
   // The time does not depend on the name.
-  if (missing) program = ArtifactsFolder(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
+  if (is_missing)
+    program = ArtifactsFolder(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
   const ProfileOptions profile = MakeCellProfileOptions(suite, cell, options, program);
   Config config = MakeCellConfig(suite, profile, device, properties);
   const Plan plan = MakePlan(config);
   if (!suite.launches || suite.max_seconds)
     config.max_seconds = suite.max_seconds.value_or(60) * double(std::max<std::size_t>(1, plan.pairs.size()));
-  if (missing) {
+  if (is_missing) {
     planned.state = "to be exported and measured";
   } else {
     CheckFiles(config);
     const StoredCell stored = ReadStoredCell(cell.folder);
-    const bool same = stored.exists && stored.hash == ConfigHash(config);
-    if (same && stored.complete) return {&cell, "measured", {}, {}};
-    if (stored.exists) planned.state = same ? "to be resumed" : "to be measured again, since it changed";
+    const bool is_same_config = stored.exists && stored.hash == ConfigHash(config);
+    if (is_same_config && stored.complete) return {&cell, "measured", {}, {}};
+    if (stored.exists)
+      planned.state = is_same_config ? "to be resumed" : "to be measured again, since it changed";
   }
   const Forecast forecast = MakeForecast(config, plan, properties);
-  planned.least = forecast.least_seconds;
-  planned.most = forecast.most_seconds;
+  planned.min_seconds = forecast.least_seconds;
+  planned.max_seconds = forecast.most_seconds;
   return planned;
 }
 
@@ -359,9 +364,9 @@ show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, 
   std::vector<show::Part>& parts = document.sections.front().parts;
   auto& totals = std::get<show::Facts>(parts.front());
   auto& table = std::get<show::Table>(parts.back());
-  double longest = 0;
-  bool bounded = true;
-  std::size_t all_unplanned = 0;
+  double longest_seconds = 0;
+  bool is_bounded = true;
+  std::size_t total_unplanned = 0;
   std::vector<show::Paragraph> problems;
   for (const std::string& name : SelectedDevices(suite, options)) {
     progress.StopWhenInterrupted();
@@ -376,7 +381,7 @@ show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, 
       unreachable = error.Message();
       problems.push_back({unreachable});
     }
-    double most = 0;
+    double device_seconds = 0;
     std::size_t count = 0, unplanned = 0;
     for (const SuiteCell& cell : cells) {
       if (cell.device != name) continue;
@@ -391,30 +396,32 @@ show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, 
         ++unplanned;
       }
       if (!device) ++unplanned;
-      most += planned.most.value_or(0);
-      bounded = bounded && (planned.most || !planned.least);
+      device_seconds += planned.max_seconds.value_or(0);
+      is_bounded = is_bounded && (planned.max_seconds || !planned.min_seconds);
       const auto seconds = [](const std::optional<double>& value) {
         return value ? show::Cell(show::Duration{1e9 * *value}) : show::Cell();
       };
       table.rows.push_back({suite.models[cell.model].name, cell.dtype, name,
                             show::Count{static_cast<std::int64_t>(cell.variants.size())}, planned.state,
-                            seconds(planned.least), seconds(planned.most)});
+                            seconds(planned.min_seconds), seconds(planned.max_seconds)});
     }
-    if (suite.max_minutes) most = std::min(most, 60 * *suite.max_minutes);
-    longest = std::max(longest, most);
-    all_unplanned += unplanned;
+    if (suite.max_minutes) device_seconds = std::min(device_seconds, 60 * *suite.max_minutes);
+    longest_seconds = std::max(longest_seconds, device_seconds);
+    total_unplanned += unplanned;
     const std::string cells_text = CountedText(count, "cell");
-    totals.Add(name, unplanned == 0 ? fmt::format("{}, at most {}", cells_text, FormatEstimatedSeconds(most))
-                     : unplanned == count ? fmt::format("{}; how long they take is not known", cells_text)
-                                          : fmt::format("{}, at most {} for {} of them", cells_text,
-                                                        FormatEstimatedSeconds(most), count - unplanned));
+    totals.Add(name, unplanned == 0
+                         ? fmt::format("{}, at most {}", cells_text, FormatEstimatedSeconds(device_seconds))
+                     : unplanned == count
+                         ? fmt::format("{}; how long they take is not known", cells_text)
+                         : fmt::format("{}, at most {} for {} of them", cells_text,
+                                       FormatEstimatedSeconds(device_seconds), count - unplanned));
   }
   document.facts = {suite.file.stem().string(), CountedText(cells.size(), "cell")};
-  document.answers = {{bounded ? fmt::format("At most {}", FormatEstimatedSeconds(longest))
-                               : std::string("No upper bound: launches were given, and no time"),
-                       all_unplanned == 0 ? "the devices measure side by side"
-                                          : fmt::format("without {} that cannot be planned",
-                                                        CountedText(all_unplanned, "cell"))}};
+  document.answers = {{is_bounded ? fmt::format("At most {}", FormatEstimatedSeconds(longest_seconds))
+                                  : std::string("No upper bound: launches were given, and no time"),
+                       total_unplanned == 0 ? "the devices measure side by side"
+                                            : fmt::format("without {} that cannot be planned",
+                                                          CountedText(total_unplanned, "cell"))}};
   if (suite.max_minutes) {
     totals.Add("time", fmt::format("{:g} min on each device; what cells leave goes to the "
                                    "least certain ones",
@@ -430,48 +437,48 @@ show::Document PlanSuite(const SuiteConfig& suite, const SuiteOptions& options, 
 SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress) {
   const std::vector<SuiteCell> cells = ListCells(suite);
   const std::vector<std::string> devices = SelectedDevices(suite, options);
-  const auto measures = [&](const SuiteCell& cell) {
+  const auto is_selected = [&](const SuiteCell& cell) {
     return std::ranges::find(devices, cell.device) != devices.end();
   };
   const HistoryRecorder history(options.history);
   const RunDirectory folder = RunDirectory::Open(suite.output_root);  // holds the lock of the folder
   SuiteState state = MakeState(suite, cells);
   std::mutex mutex;
-  const ChangeState change = [&](const std::function<void()>& set) {
+  const ChangeState change = [&](const std::function<void()>& apply) {
     const std::lock_guard lock(mutex);
-    set();
+    apply();
     WriteFileAtomically(suite.output_root / kStateFile, JsonText(ToJson(state, suite.output_root), 1) + "\n");
   };
   change([] {});
   std::vector<SuiteCell> measured_cells;
-  std::ranges::copy_if(cells, std::back_inserter(measured_cells), measures);
+  std::ranges::copy_if(cells, std::back_inserter(measured_cells), is_selected);
   const std::map<ExportKey, std::string> export_errors = ExportMissing(suite, measured_cells, progress);
   std::vector<std::vector<SuiteTask>> tasks(devices.size());
   for (std::size_t i = 0; i < cells.size() && !progress.Interrupted(); ++i) {
-    if (!measures(cells[i])) continue;
+    if (!is_selected(cells[i])) continue;
     const fs::path program = FindCellProgram(suite, cells[i]);
     if (program.empty()) {
       change([&] {
         state.cells[i].status = SuiteCellStatus::kFailed;
-        const auto error = export_errors.find(KeyOf(cells[i]));
+        const auto error = export_errors.find(MakeExportKey(cells[i]));
         state.cells[i].reason =
             "could not be exported: " +
             (error != export_errors.end() ? error->second : "the export did not write it");
       });
       continue;
     }
-    const auto place = std::ranges::find(devices, cells[i].device) - devices.begin();
-    tasks[static_cast<std::size_t>(place)].push_back({&cells[i], &state.cells[i], program});
+    const auto device_index = std::ranges::find(devices, cells[i].device) - devices.begin();
+    tasks[static_cast<std::size_t>(device_index)].push_back({&cells[i], &state.cells[i], program});
   }
   const double search_share = suite.confirm ? kSearchShareOfTime : 1;
-  MeasureTasks(WithShareOfTime(suite, search_share), options, std::move(tasks), change, progress);
+  MeasureTasks(ScaleTimeLimit(suite, search_share), options, std::move(tasks), change, progress);
   if (suite.confirm && !progress.Interrupted())
-    Confirm(WithShareOfTime(suite, 1 - search_share), options, measured_cells, devices, state, change,
-            progress);
+    MeasureConfirmations(ScaleTimeLimit(suite, 1 - search_share), options, measured_cells, devices, state,
+                         change, progress);
   if (progress.Interrupted()) return {{}, true, {}};
   SuiteOutcome outcome{MakeSuiteReport(state, suite.output_root, true, options, progress), false, {}};
   for (std::size_t i = 0; i < cells.size() && options.history.IsRequested(); ++i) {
-    if (state.cells[i].status == SuiteCellStatus::kMeasured && measures(cells[i]))
+    if (state.cells[i].status == SuiteCellStatus::kMeasured && is_selected(cells[i]))
       outcome.history_updates.push_back(
           history.Record({cells[i].folder.string()}, HistoryFile::CommitConflict::kKeepCommit));
   }
@@ -491,10 +498,13 @@ SuiteState ReadSuiteState(const fs::path& folder) {
         .Remedy("remove it, and repeat `etprof suite SUITE.json`: cells that were measured are kept");
   };
   require(json.is_object(), "it is not a JSON object");
-  const std::int64_t wrong = ReadJsonTolerantly(json, state, folder);
-  require(wrong == 0, fmt::format("wrong values: {}", wrong));
-  const auto nowhere = [](const SuiteState::Cell& of) { return of.model.empty() || of.folder.empty(); };
-  require(std::ranges::none_of(state.cells, nowhere) && std::ranges::none_of(state.confirmations, nowhere),
+  const std::int64_t invalid_values = ReadJsonTolerantly(json, state, folder);
+  require(invalid_values == 0, fmt::format("wrong values: {}", invalid_values));
+  const auto is_incomplete = [](const SuiteState::Cell& cell) {
+    return cell.model.empty() || cell.folder.empty();
+  };
+  require(std::ranges::none_of(state.cells, is_incomplete) &&
+              std::ranges::none_of(state.confirmations, is_incomplete),
           "a cell has no model or no results directory");
   return state;
 }
@@ -536,7 +546,7 @@ struct SuiteArguments {
   bool dry_run = false;
 };
 
-int Show(const SuiteReport& suite, const SuiteArguments& arguments, const CheckOutputs& files) {
+int ShowSuiteResult(const SuiteReport& suite, const SuiteArguments& arguments, const CheckOutputs& files) {
   const show::Document document = show::MakeSuiteDocument(suite);
   files.Write(show::MakeTestSuite(suite), document);
   ShowSuite(suite, document, arguments.view);
@@ -554,7 +564,7 @@ int RunSuiteCommand(const SuiteArguments& arguments) {
                                                 arguments.dry_run ? "--dry-run" : "--history"))
           .Remedy("give the suite's file");
     }
-    return Show(WithProgress(ReadSuiteFolder, options), arguments, files);
+    return ShowSuiteResult(WithProgress(ReadSuiteFolder, options), arguments, files);
   }
   const SuiteConfig suite = LoadSuite(options);
   if (arguments.dry_run) {
@@ -567,7 +577,7 @@ int RunSuiteCommand(const SuiteArguments& arguments) {
   }();
   if (!outcome.interrupted)
     return ReportHistoryUpdates(outcome.history_updates, options.history.file,
-                                Show(outcome.report, arguments, files));
+                                ShowSuiteResult(outcome.report, arguments, files));
   PrintMessage(
       "Interrupted. What was measured is in {}.\n  View:    etprof suite {}\n  Resume:  the same command\n",
       ShortestPath(suite.output_root), ShortestPath(suite.output_root));

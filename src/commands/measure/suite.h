@@ -62,7 +62,7 @@ SuiteConfig LoadSuite(const SuiteOptions& options);
 // The devices to measure on, in the order of WorkflowProgress's device indexes.
 std::vector<std::string> SelectedDevices(const SuiteConfig& suite, const SuiteOptions& options);
 
-// A plan without cells, which has the same tables.
+// A plan without cells, with all tables of a plan.
 show::Document EmptyPlan();
 // Lists the cells and how long each will take; connects to every device to read its properties. Exports,
 // measures, and writes nothing.
@@ -78,9 +78,9 @@ struct SuiteOutcome {
 // its own thread; a device is locked while one of its cells is measured (DeviceLock). If a cell fails, its
 // `reason` says why. After all cells had their time, the rest of max_minutes goes to the cells with the
 // widest intervals. Then analyzes every run, and writes suite_report.md, .html, and .json next to
-// suite_state.json. Cells are added to options.history; a cell that is there already because nothing changed
-// since an earlier commit stays with that commit. Throws Error if the folder cannot be written or is in use
-// by another etprof, and as HistoryRecorder.
+// suite_state.json. Cells are added to options.history. If the history already has a cell, since nothing
+// changed after an earlier commit, it stays with that commit. Throws Error if the folder cannot be written or
+// is in use by another etprof, and as HistoryRecorder.
 SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress);
 
 // Whether `path` is the folder of a suite.

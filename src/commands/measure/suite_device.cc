@@ -63,9 +63,9 @@ Config MakeCellConfig(const SuiteConfig& suite, const ProfileOptions& profile, D
                       const DeviceProperties& properties) {
   Config config = MakeJobs(profile).jobs.front().configure(device, properties);
   config.rounds = suite.rounds;
-  for (ExperimentConfig& experiment : config.experiments)  // a variant's own variable stays
+  for (ExperimentConfig& experiment : config.experiments)  // the variables of variants take precedence
     experiment.environment.insert(suite.environment.begin(), suite.environment.end());
-  // As in a profile of several devices, only devices that have power modes get one.
+  // As in a profile of several devices, the power mode applies only to devices with power modes.
   if (!properties.platform.starts_with("android")) config.power_mode.clear();
   return config;
 }
@@ -81,11 +81,11 @@ StoredCell ReadStoredCell(const fs::path& folder) {
         run.status == RunData::Status::kComplete &&
         std::ranges::all_of(run.experiments, [](const ExperimentData& data) { return data.error.empty(); });
     stored.seconds = run.schedule.seconds;
-    stored.waited = run.schedule.TotalWaitedSeconds();
+    stored.waited_seconds = run.schedule.TotalWaitedSeconds();
     stored.launches = run.schedule.launches;
     const double precision = run.schedule.precision > 0 ? run.schedule.precision : 0.005;
     const double confidence = run.schedule.Level();
-    const auto include = [&](const std::optional<stats::RatioEstimate>& estimate) {
+    const auto include_estimate = [&](const std::optional<stats::RatioEstimate>& estimate) {
       const double width =
           estimate ? estimate->half_width() / precision : std::numeric_limits<double>::infinity();
       stored.uncertainty = std::max(stored.uncertainty, width);
@@ -93,24 +93,24 @@ StoredCell ReadStoredCell(const fs::path& folder) {
     // Emulated CPUs do not count: more time does not make their results more certain.
     for (const ComparePair& pair : run.pairs) {
       const ExperimentData &a = run.experiments[pair.baseline], &b = run.experiments[pair.candidate];
-      if (!a.emulated && !b.emulated) include(EstimatePair(a, b, confidence));
+      if (!a.emulated && !b.emulated) include_estimate(EstimatePair(a, b, confidence));
     }
     if (!run.pairs.empty()) return stored;
     for (const ExperimentData& data : run.experiments)
-      if (!data.emulated) include(EstimateSingle(data, confidence));
+      if (!data.emulated) include_estimate(EstimateSingle(data, confidence));
   } catch (const Error&) {
     // The directory cannot be resumed: the cell is measured again, and the old files move to previous/.
   }
   return stored;
 }
 
-SuiteDevice::SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, std::size_t place,
+SuiteDevice::SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, std::size_t device_index,
                          std::vector<SuiteTask> tasks,
                          const std::function<void(const std::function<void()>&)>& change,
                          WorkflowProgress& progress)
     : suite_(suite),
       options_(options),
-      place_(place),
+      device_index_(device_index),
       tasks_(std::move(tasks)),
       change_(change),
       progress_(progress) {}
@@ -127,10 +127,10 @@ void SuiteDevice::SetStatus(SuiteTask& task, SuiteCellStatus status, const std::
     task.state->reason = reason;
     task.state->seconds += seconds;
   });
-  if (!reason.empty()) progress_.Message(place_, fmt::format("{}: {}", CellName(task), reason));
+  if (!reason.empty()) progress_.Message(device_index_, fmt::format("{}: {}", CellName(task), reason));
 }
 
-const StoredCell& SuiteDevice::Stored(SuiteTask& task) {
+const StoredCell& SuiteDevice::GetStored(SuiteTask& task) {
   if (!task.stored) {
     task.stored = ReadStoredCell(task.cell->folder);
     if (!task.hash.empty() && task.stored->hash != task.hash) task.stored->seconds = 0;
@@ -154,14 +154,15 @@ void SuiteDevice::DropOutdatedSeconds() {
       continue;  // the attempt to measure the cell reports it
     }
     task.stored.reset();
-    if (Stored(task).hash != task.hash && task.state->seconds > 0) change_([&] { task.state->seconds = 0; });
+    if (GetStored(task).hash != task.hash && task.state->seconds > 0)
+      change_([&] { task.state->seconds = 0; });
   }
 }
 
 double SuiteDevice::UsedSeconds() {
   double used = 0;
   for (SuiteTask& task : tasks_)  // the state file lacks the seconds of an interrupted cell
-    used += std::max(task.state->seconds, Stored(task).seconds);
+    used += std::max(task.state->seconds, GetStored(task).seconds);
   return used;
 }
 
@@ -172,24 +173,25 @@ double SuiteDevice::BudgetSeconds() const {
 // Seconds that the cell may use before any cell is extended: its share, by number of pairs, of the limited
 // time that is left.
 double SuiteDevice::InitialSeconds(std::size_t next) {
-  const auto pairs_of = [](const SuiteTask& task) {
+  const auto count_pairs = [](const SuiteTask& task) {
     return double(std::max<std::size_t>(1, task.cell->variants.size()));
   };
-  const double usual = suite_.max_seconds.value_or(kDefaultSecondsPerPair) * pairs_of(tasks_[next]);
-  if (!suite_.max_minutes) return usual;
-  double to_come = 0;
-  for (std::size_t i = next; i < tasks_.size(); ++i) to_come += pairs_of(tasks_[i]);
+  const double default_seconds =
+      suite_.max_seconds.value_or(kDefaultSecondsPerPair) * count_pairs(tasks_[next]);
+  if (!suite_.max_minutes) return default_seconds;
+  double remaining_pairs = 0;
+  for (std::size_t i = next; i < tasks_.size(); ++i) remaining_pairs += count_pairs(tasks_[i]);
   const double share =
-      (kInitialShareOfBudget * BudgetSeconds() - UsedSeconds()) * pairs_of(tasks_[next]) / to_come;
-  return std::min(usual, std::max(kMinSecondsOfCell, share));
+      (kInitialShareOfBudget * BudgetSeconds() - UsedSeconds()) * count_pairs(tasks_[next]) / remaining_pairs;
+  return std::min(default_seconds, std::max(kMinSecondsOfCell, share));
 }
 
 bool SuiteDevice::Open() {
   if (device_) return true;
   if (!unreachable_.empty()) return false;
-  progress_.State(place_, "connecting");
+  progress_.State(device_index_, "connecting");
   try {
-    device_ = etprof::Open(tasks_.front().cell->device, options_.device_options, progress_, place_);
+    device_ = etprof::Open(tasks_.front().cell->device, options_.device_options, progress_, device_index_);
     properties_ = device_->Properties();
     return true;
   } catch (const Error& error) {
@@ -201,28 +203,29 @@ bool SuiteDevice::Open() {
 
 void SuiteDevice::Measure(SuiteTask& task, DeviceLock& lock, double max_seconds, bool extending) {
   auto [profile, config] = Configure(task);
-  const StoredCell before = Stored(task);
-  const bool same = before.exists && before.hash == ConfigHash(config);
-  if (same && before.complete && !extending) return SetStatus(task, SuiteCellStatus::kMeasured, "");
-  if (before.exists && !same)
-    progress_.Message(place_, CellName(task) +
-                                  ": was measured with another configuration, model, or runner: "
-                                  "it is measured again");
+  const StoredCell stored_before = GetStored(task);
+  const bool is_same_config = stored_before.exists && stored_before.hash == ConfigHash(config);
+  if (is_same_config && stored_before.complete && !extending)
+    return SetStatus(task, SuiteCellStatus::kMeasured, "");
+  if (stored_before.exists && !is_same_config)
+    progress_.Message(device_index_, CellName(task) +
+                                         ": was measured with another configuration, model, or runner: "
+                                         "it is measured again");
   if (!suite_.launches || suite_.max_seconds || suite_.max_minutes) config.max_seconds = max_seconds;
   if (extending) config.peaks = false;  // the first measurement has measured them
   MeasureRequest request = profile.measure;
-  request.resume = same;
-  progress_.State(place_, CellName(task));
+  request.resume = is_same_config;
+  progress_.State(device_index_, CellName(task));
   const double start = MonotonicSeconds();
-  double waited = 0;
+  double waited_seconds = 0;
   std::string problem;
   try {
     MeasureOptions measure;
-    measure.progress = progress_.ProgressOfDevice(place_);
+    measure.progress = progress_.ProgressOfDevice(device_index_);
     measure.check_load = !extending || config.wait_minutes > 0;
     CheckExternalData(config);
     const RunData run = MeasureConfig(config, lock, request, progress_, measure);
-    waited = run.schedule.TotalWaitedSeconds() - before.waited;
+    waited_seconds = run.schedule.TotalWaitedSeconds() - stored_before.waited_seconds;
     for (const ExperimentData& data : run.experiments) {
       if (problem.empty() && !data.error.empty()) problem = data.label + ": " + data.error;
     }
@@ -231,35 +234,37 @@ void SuiteDevice::Measure(SuiteTask& task, DeviceLock& lock, double max_seconds,
     change_([&] { task.state->seconds += seconds; });
     throw;
   }
-  const double seconds = MeasuringSeconds(lock.waited_seconds() + waited, start);
+  const double seconds = MeasuringSeconds(lock.waited_seconds() + waited_seconds, start);
   if (progress_.Interrupted()) return SetStatus(task, task.state->status, "", seconds);
   SetStatus(task, problem.empty() ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, problem, seconds);
 }
 
 void SuiteDevice::Attempt(SuiteTask& task, double max_seconds, bool extending) {
-  std::optional<Error> failed;
-  bool lost = false;
+  std::optional<Error> measure_error;
+  bool is_lost = false;
   {
-    DeviceLock lock(*device_, "suite " + suite_.file.stem().string(), progress_, place_, CellName(task));
+    DeviceLock lock(*device_, "suite " + suite_.file.stem().string(), progress_, device_index_,
+                    CellName(task));
     try {
       Measure(task, lock, max_seconds, extending);
     } catch (const DeviceLost& error) {
-      failed = error;
-      lost = true;
+      measure_error = error;
+      is_lost = true;
     } catch (const std::exception& error) {
-      failed = ToError(error);
+      measure_error = ToError(error);
     }
     try {
       lock.Release();
     } catch (const Error&) {
-      lost = true;  // the connection broke, which also releases the lock
+      is_lost = true;  // the connection broke, which also releases the lock
     }
   }
-  if (lost) device_.reset();
+  if (is_lost) device_.reset();
   task.stored.reset();
-  if (failed && !progress_.Interrupted()) {
+  if (measure_error && !progress_.Interrupted()) {
     // If an extension fails, the cell keeps its earlier measurement.
-    SetStatus(task, extending ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed, failed->Message());
+    SetStatus(task, extending ? SuiteCellStatus::kMeasured : SuiteCellStatus::kFailed,
+              measure_error->Message());
   }
 }
 
@@ -269,30 +274,32 @@ void SuiteDevice::Extend() {
     SuiteTask* task = nullptr;
     bool use_all_remaining = false;  // the last step was too short for an interim analysis
   };
-  std::vector<Candidate> open;
+  std::vector<Candidate> candidates;
   for (SuiteTask& task : tasks_) {
-    if (task.state->status == SuiteCellStatus::kMeasured) open.push_back({&task});
+    if (task.state->status == SuiteCellStatus::kMeasured) candidates.push_back({&task});
   }
-  while (!open.empty() && !progress_.Interrupted() && Open()) {
-    const double left = BudgetSeconds() - UsedSeconds();
-    if (left < kMinSecondsOfCell) return;
+  while (!candidates.empty() && !progress_.Interrupted() && Open()) {
+    const double remaining_seconds = BudgetSeconds() - UsedSeconds();
+    if (remaining_seconds < kMinSecondsOfCell) return;
     std::size_t worst = 0;
     StoredCell worst_stored;
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      const StoredCell& stored = Stored(*open[i].task);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const StoredCell& stored = GetStored(*candidates[i].task);
       if (i > 0 && stored.uncertainty <= worst_stored.uncertainty) continue;
       worst = i;
       worst_stored = stored;
     }
     if (!(worst_stored.uncertainty > 1)) return;  // all cells have the requested precision
-    Candidate& candidate = open[worst];
+    Candidate& candidate = candidates[worst];
     const double step = std::max(kMaxExtension * worst_stored.seconds, kMinSecondsOfCell);
     Attempt(*candidate.task,
-            worst_stored.seconds + (candidate.use_all_remaining ? left : std::min(left, step)), true);
-    const bool grew = Stored(*candidate.task).launches > worst_stored.launches;
+            worst_stored.seconds +
+                (candidate.use_all_remaining ? remaining_seconds : std::min(remaining_seconds, step)),
+            true);
+    const bool grew = GetStored(*candidate.task).launches > worst_stored.launches;
     const bool give_up = !candidate.task->state->reason.empty() || (!grew && candidate.use_all_remaining);
     candidate.use_all_remaining = !grew;
-    if (give_up) open.erase(open.begin() + static_cast<std::ptrdiff_t>(worst));
+    if (give_up) candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(worst));
   }
 }
 
@@ -302,13 +309,13 @@ void SuiteDevice::Run() {
     SuiteTask& task = tasks_[i];
     if (!Open()) {
       // Finished cells do not need the device.
-      const StoredCell stored = Stored(task);
+      const StoredCell stored = GetStored(task);
       if (progress_.Interrupted()) break;
       stored.complete ? SetStatus(task, SuiteCellStatus::kMeasured, "")
                       : SetStatus(task, SuiteCellStatus::kFailed, unreachable_);
       continue;
     }
-    if (UsedSeconds() >= BudgetSeconds() && !Stored(task).exists) {
+    if (UsedSeconds() >= BudgetSeconds() && !GetStored(task).exists) {
       SetStatus(task, SuiteCellStatus::kSkipped, "no time was left (max_minutes)");
       continue;
     }
@@ -316,7 +323,7 @@ void SuiteDevice::Run() {
   }
   if (suite_.max_minutes && !suite_.launches) Extend();
   device_.reset();
-  progress_.State(place_, progress_.Interrupted() ? "interrupted" : "done");
+  progress_.State(device_index_, progress_.Interrupted() ? "interrupted" : "done");
 }
 
 }  // namespace etprof

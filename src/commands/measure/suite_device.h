@@ -12,8 +12,7 @@
 
 namespace etprof {
 
-// Makes the profile options of a cell, which measure into the cell's results directory. `program` is the
-// .pte.
+// Makes the profile options of a cell. They measure `program`, a .pte, into the cell's results directory.
 ProfileOptions MakeCellProfileOptions(const SuiteConfig& suite, const SuiteCell& cell,
                                       const SuiteOptions& options, const std::filesystem::path& program);
 // Makes the configuration of a cell for an open device.
@@ -23,10 +22,10 @@ Config MakeCellConfig(const SuiteConfig& suite, const ProfileOptions& profile, D
 // State of a cell's stored measurement, read from its results directory.
 struct StoredCell {
   bool exists = false;
-  bool complete = false;  // the measurement finished and no experiment failed
-  std::string hash;       // hash of the configuration
-  double seconds = 0;     // seconds of measuring
-  double waited = 0;      // additional seconds spent waiting for a quiet and cool device
+  bool complete = false;      // the measurement finished and no experiment failed
+  std::string hash;           // hash of the configuration
+  double seconds = 0;         // seconds of measuring
+  double waited_seconds = 0;  // additional seconds spent waiting for a quiet and cool device
   int launches = 0;
   // The largest half-width of its pairs, or of its experiments if it has no pair, as a multiple of the
   // requested precision; infinity without an interval.
@@ -39,7 +38,7 @@ struct SuiteTask {
   SuiteState::Cell* state = nullptr;  // changed only inside of `change`
   std::filesystem::path program;
   std::string hash = {};  // hash of the configuration to measure; empty: not known yet
-  // Cached result of SuiteDevice::Stored; absent: not read since the last measurement.
+  // Cached result of SuiteDevice::GetStored; absent: not read since the last measurement.
   std::optional<StoredCell> stored = {};
 };
 
@@ -48,7 +47,7 @@ class SuiteDevice {
  public:
   // `tasks` has at least one task, all of one device. `change` calls its argument while nobody else reads or
   // changes the suite's state, then stores the state.
-  SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, std::size_t place,
+  SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, std::size_t device_index,
               std::vector<SuiteTask> tasks, const std::function<void(const std::function<void()>&)>& change,
               WorkflowProgress& progress);
 
@@ -63,7 +62,7 @@ class SuiteDevice {
   void SetStatus(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds = 0);
   // The cached state of the task's results directory. Only measuring changes it, and reading takes longer the
   // larger the directory is.
-  static const StoredCell& Stored(SuiteTask& task);
+  static const StoredCell& GetStored(SuiteTask& task);
   // Sets the seconds of cells whose measurement is missing or outdated to 0, so that they do not count toward
   // this time budget.
   void DropOutdatedSeconds();
@@ -76,7 +75,7 @@ class SuiteDevice {
 
   const SuiteConfig& suite_;
   const SuiteOptions& options_;
-  const std::size_t place_;
+  const std::size_t device_index_;
   std::vector<SuiteTask> tasks_;
   const std::function<void(const std::function<void()>&)>& change_;
   WorkflowProgress& progress_;
