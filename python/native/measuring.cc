@@ -67,9 +67,9 @@ FinishedMeasurement MeasureAndFinish(const MeasureJobs& jobs, const MeasureReque
   progress.SetDevices(MapEach(jobs.jobs, &MeasureJob::device));
   const std::vector<DeviceMeasurement> devices = MeasureOnDevices(jobs, request, false, progress);
   progress.StopWhenInterrupted();
-  FinishedMeasurement finished = FinishMeasurement(devices, jobs.several, request.resume);
+  FinishedMeasurement finished = FinishMeasurement(devices, jobs.several_devices, request.resume);
   for (const DeviceMeasurement& device : devices) {
-    if (device.history_update.error) finished.problems.push_back({jobs.several ? device.device : "", *device.history_update.error});
+    if (device.history_update.error) finished.problems.push_back({jobs.several_devices ? device.device : "", *device.history_update.error});
   }
   const std::filesystem::path folder = finished.report ? finished.report->run.folder : finished.devices_folder.parent_path();
   ThrowIfAny(finished.problems, folder);

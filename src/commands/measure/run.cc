@@ -28,7 +28,8 @@ int RunRun(const RunArguments& arguments) {
         .Remedy("add a run that was measured before with `etprof history add RUN`");
   }
   const MeasureJobs jobs = MakeJobs(options);
-  if (analysis_only) return ShowStoredRuns(WithProgress(FindStoredRuns, jobs, request), jobs.several, view);
+  if (analysis_only)
+    return ShowStoredRuns(WithProgress(FindStoredRuns, jobs, request), jobs.several_devices, view);
   if (dry_run) return ShowPlan(MeasureAll(jobs, request, dry_run), request, view);
   return MeasureAndShow(jobs, request, view, nullptr, ResumeCommand(options));
 }

@@ -26,17 +26,20 @@ void WorkflowProgress::StopWhenInterrupted(const std::string& what) const {
 }
 
 std::unique_ptr<Device> Open(const std::string& name, const ConnectionOptions& connection,
-                             WorkflowProgress& progress, std::size_t place) {
+                             WorkflowProgress& progress, std::size_t device_index) {
   RemoteOptions options;
   options.keep = connection.keep;
-  options.notice = [&progress, place](const std::string& text) { progress.Message(place, text); };
+  options.notice = [&progress, device_index](const std::string& text) {
+    progress.Message(device_index, text);
+  };
   options.interrupted = [&progress] { return progress.Interrupted(); };
   return OpenDevice(name, options);
 }
 
 std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties) {
-  const char* given = std::getenv("ETPROF_RUNNER");
-  if (device.Name() == "local" || (given != nullptr && *given != '\0')) return DefaultRunner();
+  const char* override_path = std::getenv("ETPROF_RUNNER");
+  if (device.Name() == "local" || (override_path != nullptr && *override_path != '\0'))
+    return DefaultRunner();
   const std::string& target = properties.platform;  // platforms and targets have the same names
   const std::filesystem::path bundle = BundleFolder(target) / "etprof-runner";
   if (Exists(bundle)) return bundle;
@@ -55,18 +58,18 @@ ConfigContext ContextFor(const Device& device, const DeviceProperties& propertie
   }
 }
 
-protocol::Ready AskRunner(Device& device, const std::string& given_runner, const std::string& exec_wrapper) {
+protocol::Ready AskRunner(Device& device, const std::string& runner_path, const std::string& exec_wrapper) {
   const std::string runner =
-      given_runner.empty() ? RunnerFor(device, device.Properties()).string() : given_runner;
+      runner_path.empty() ? RunnerFor(device, device.Properties()).string() : runner_path;
   Command command;
   command.arguments = SplitCommand(exec_wrapper);
   for (const std::string& word : device.PutProgram(runner)) command.arguments.push_back(word);
   command.arguments.emplace_back("--isa-info");
   const std::unique_ptr<Process> process = device.Start(command, {});
   process->CloseInput();
-  const auto [end, text] = ReadOutput(*process, 20);
-  if (end == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
-  if (end != Process::Read::kEnd) process->Kill();
+  const auto [last_read, text] = ReadOutput(*process, 20);
+  if (last_read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
+  if (last_read != Process::Read::kEnd) process->Kill();
   const std::optional<ExitStatus> status = process->Wait(20);
   if (!status || !status->Success()) {
     throw Error(ExitCode::kDeviceFailed, "could not say what this CPU has: " + process->LastErrors())
@@ -114,8 +117,8 @@ MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progre
       throw Error(ExitCode::kInterrupted, "interrupted");
     // The request was refused (an unknown feature, CPUs that do not exist), or the runner is not an
     // etprof-runner.
-    const bool refused = failure.kind() == WorkerFailure::Kind::kRefused;
-    throw Error(refused ? ExitCode::kBadInput : ExitCode::kDeviceFailed, failure.what())
+    const bool is_refused = failure.kind() == WorkerFailure::Kind::kRefused;
+    throw Error(is_refused ? ExitCode::kBadInput : ExitCode::kDeviceFailed, failure.what())
         .InFile(experiment.runner.string());
   }
 }

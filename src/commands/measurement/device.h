@@ -69,31 +69,31 @@ struct DeviceOptions : ConnectionOptions {
   }
 };
 
-// Opens the device; slow steps are reported as messages of device `place` in `progress`, which must outlive
-// the device. Throws as OpenDevice.
+// Opens the device; slow steps are reported as messages of the device `device_index` in `progress`, which
+// must outlive the device. Throws as OpenDevice.
 std::unique_ptr<Device> Open(const std::string& name, const ConnectionOptions& connection,
-                             WorkflowProgress& progress, std::size_t place = 0);
+                             WorkflowProgress& progress, std::size_t device_index = 0);
 
 // Returns etprof-runner for a device: $ETPROF_RUNNER; for this machine the one next to etprof; for other
 // devices the one in the bundle that `etprof build` made for them. Throws Error (kBadInput) if it does not
 // exist.
 std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties);
-// Returns the context for reading a configuration on a device. The default runner is empty if there is none,
-// since every experiment may name its own.
+// Returns the context for reading a configuration on a device. The default runner is empty if the device
+// has no runner, since every experiment may name a runner.
 ConfigContext ContextFor(const Device& device, const DeviceProperties& properties);
 
 // Asks etprof-runner for the CPU features of a device, which come from cpuinfo, as XNNPACK's own choices do,
 // and for the libraries that it maps.
-// `given_runner` is a path on this machine; empty: RunnerFor the device. `exec_wrapper` is the command that
-// starts the runner. Throws Error: kBadInput for a runner that does not exist or is not an etprof-runner,
-// kDeviceFailed for one that does not run.
-protocol::Ready AskRunner(Device& device, const std::string& given_runner, const std::string& exec_wrapper);
+// `runner_path` is a path on this machine; empty: the runner of RunnerFor(). `exec_wrapper` is the command
+// that starts the runner. Throws Error: kBadInput for a runner that does not exist or is not an
+// etprof-runner, kDeviceFailed for one that does not run.
+protocol::Ready AskRunner(Device& device, const std::string& runner_path, const std::string& exec_wrapper);
 
 // Options for measuring the peaks of a device: its memory bandwidth and arithmetic throughput.
 struct PeaksOptions {
   std::string device = "local";
   ConnectionOptions connection;
-  std::string isa, cpus, runner, exec_wrapper;  // empty: no mask, any CPU, RunnerFor the device, no wrapper
+  std::string isa, cpus, runner, exec_wrapper;  // empty: no mask, any CPU, default runner, no wrapper
   int threads = 1;
 
   static void Describe(auto& v) {

@@ -13,11 +13,11 @@ namespace etprof {
 // released by the destructor.
 class DeviceLock {
  public:
-  // `what` describes the measurement to those who wait for it: "profile toy_cnn". `place` is the device's
-  // index in `progress`, which shows whom this measurement waits for, after `label`. The references must
-  // outlive the object.
-  DeviceLock(Device& device, std::string what, WorkflowProgress& progress, std::size_t place = 0,
-             std::string label = {});
+  // `description` names the measurement for processes that wait for it: "profile toy_cnn". `device_index` is
+  // the device's index in `progress`, which shows what this measurement waits for, after `label`. The
+  // references must outlive the object.
+  DeviceLock(Device& device, std::string description, WorkflowProgress& progress,
+             std::size_t device_index = 0, std::string label = {});
   ~DeviceLock();
   DeviceLock(DeviceLock&&) = delete;
 
@@ -32,9 +32,9 @@ class DeviceLock {
 
  private:
   Device& device_;
-  const std::string what_;
+  const std::string description_;
   WorkflowProgress& progress_;
-  const std::size_t place_;
+  const std::size_t device_index_;
   const std::string label_;
   bool queued_ = false, acquired_ = false;
   double waited_ = 0;

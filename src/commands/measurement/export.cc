@@ -23,11 +23,11 @@ constexpr double kExportSeconds = 4 * 3600;
 }  // namespace
 
 ToolResult RunExport(const std::vector<std::string>& options, const WorkflowProgress& progress) {
-  std::vector<std::string> words = {ExecutablePath().string(), "export"};
-  words.insert(words.end(), options.begin(), options.end());
+  std::vector<std::string> command = {ExecutablePath().string(), "export"};
+  command.insert(command.end(), options.begin(), options.end());
   const Interruption interruption{.requested = [&progress] { return progress.Interrupted(); }};
   ToolResult result =
-      RunTool(words, {.timeout_seconds = kExportSeconds, .interrupted = interruption.requested});
+      RunTool(command, {.timeout_seconds = kExportSeconds, .interrupted = interruption.requested});
   if (interruption.Ended(result.status)) throw Error(ExitCode::kInterrupted, "interrupted");
   return result;
 }
@@ -45,20 +45,20 @@ void ExportWithReleases(VersionsOptions& options, WorkflowProgress& progress) {
   for (const std::string& version : versions) {
     progress.Step("exporting with ExecuTorch " + ReleaseName(version),
                   static_cast<int>(options.programs.size()) + 1, static_cast<int>(versions.size()));
-    std::vector<std::string> words = {"--model=" + options.model,
-                                      (IsWheel(version) ? "--wheel=" : "--executorch=") + version,
-                                      "--no-check"};
-    if (!options.dtype.empty()) words.push_back("--dtype=" + options.dtype);
-    if (!options.backend.empty()) words.push_back("--backend=" + options.backend);
-    const ToolResult result = RunExport(words, progress);
+    std::vector<std::string> arguments = {"--model=" + options.model,
+                                          (IsWheel(version) ? "--wheel=" : "--executorch=") + version,
+                                          "--no-check"};
+    if (!options.dtype.empty()) arguments.push_back("--dtype=" + options.dtype);
+    if (!options.backend.empty()) arguments.push_back("--backend=" + options.backend);
+    const ToolResult result = RunExport(arguments, progress);
     const std::string path = result.output.substr(0, result.output.find('\n'));
     if (!result.Success() || !Exists(path)) {
-      std::vector<std::string> others = versions;
-      std::erase(others, version);
+      std::vector<std::string> other_versions = versions;
+      std::erase(other_versions, version);
       throw Error(ExitCode::kDeviceFailed, fmt::format("ExecuTorch {} does not export it: {}",
                                                        ReleaseName(version), ExportFailure(result)))
           .InFile(options.model)
-          .Remedy(fmt::format("compare the others: `--versions {}`", fmt::join(others, ",")));
+          .Remedy(fmt::format("compare the others: `--versions {}`", fmt::join(other_versions, ",")));
     }
     std::istringstream lines(result.errors);
     for (std::string line; std::getline(lines, line);) {

@@ -13,15 +13,15 @@
 namespace etprof {
 namespace {
 
-// Whether a ladder has no usable result: the CPU's full feature level failed, or fewer than two levels were
+// True if a ladder has no usable result: the CPU's full feature level failed, or fewer than two levels were
 // measured.
 bool LadderFailed(const Ladder& ladder) {
   const std::size_t top = ladder.levels.size() - 1;
   std::size_t measured = 0;
-  for (std::size_t l = 0; l <= top; ++l) measured += ladder.Measured({l, 0}) ? 1U : 0U;
+  for (std::size_t level = 0; level <= top; ++level) measured += ladder.Measured({level, 0}) ? 1U : 0U;
   bool full_level_failed = false;
-  for (std::size_t t = 0; t < ladder.threads.size(); ++t)
-    full_level_failed = full_level_failed || !ladder.Measured({top, t});
+  for (std::size_t thread_index = 0; thread_index < ladder.threads.size(); ++thread_index)
+    full_level_failed = full_level_failed || !ladder.Measured({top, thread_index});
   return full_level_failed || measured < 2;
 }
 
@@ -30,9 +30,9 @@ bool HasResults(const DeviceMeasurement& device) {
 }
 
 std::optional<Error> FindBroken(const std::filesystem::path& folder) {
-  const Validation found = ValidateRun(folder.string());
-  const auto broken = std::ranges::find(found.findings, Finding::Severity::kBroken, &Finding::severity);
-  if (broken == found.findings.end()) return std::nullopt;
+  const Validation validation = ValidateRun(folder.string());
+  const auto broken = std::ranges::find(validation.findings, Finding::Severity::kBroken, &Finding::severity);
+  if (broken == validation.findings.end()) return std::nullopt;
   return Error(ExitCode::kDeviceFailed, fmt::format("is broken after the measurement was resumed: {}: {}",
                                                     broken->file, broken->problem))
       .InFile(folder.string())
@@ -44,9 +44,9 @@ std::optional<Error> FindBroken(const std::filesystem::path& folder) {
 ExitCode FinishedMeasurement::exit_code() const {
   if (problems.empty()) return ExitCode::kDone;
   const ExitCode first = problems.front().error.exit_code();
-  const bool alike = std::ranges::all_of(
+  const bool all_equal = std::ranges::all_of(
       problems, [first](const DeviceProblem& problem) { return problem.error.exit_code() == first; });
-  return alike ? first : ExitCode::kDeviceFailed;
+  return all_equal ? first : ExitCode::kDeviceFailed;
 }
 
 std::vector<Error> FindFailedExperiments(const RunData& run) {
@@ -59,10 +59,10 @@ std::vector<Error> FindFailedExperiments(const RunData& run) {
   return failed;
 }
 
-std::vector<DeviceProblem> FindProblems(const std::vector<DeviceMeasurement>& devices, bool several) {
+std::vector<DeviceProblem> FindProblems(const std::vector<DeviceMeasurement>& devices, bool several_devices) {
   std::vector<DeviceProblem> problems;
   for (const DeviceMeasurement& device : devices) {
-    const std::string name = several ? device.device : "";
+    const std::string name = several_devices ? device.device : "";
     if (device.error) problems.push_back({name, *device.error});
     if (!device.run) continue;
     for (Error& error : FindFailedExperiments(*device.run)) problems.push_back({name, std::move(error)});
@@ -70,21 +70,21 @@ std::vector<DeviceProblem> FindProblems(const std::vector<DeviceMeasurement>& de
   return problems;
 }
 
-FinishedMeasurement FinishMeasurement(const std::vector<DeviceMeasurement>& devices, bool several,
+FinishedMeasurement FinishMeasurement(const std::vector<DeviceMeasurement>& devices, bool several_devices,
                                       bool resumed) {
   FinishedMeasurement finished;
-  finished.problems = FindProblems(devices, several);
+  finished.problems = FindProblems(devices, several_devices);
   std::vector<Report> reports;
   for (const DeviceMeasurement& device : devices) {
     if (!HasResults(device)) continue;
     try {
       reports.push_back(AnalyzeRunDirectory(ShortestPath(device.config.output_root)));
     } catch (const Error& error) {
-      if (!several) throw;
+      if (!several_devices) throw;
       finished.problems.push_back({device.device, error});
     }
   }
-  if (several && !reports.empty()) {
+  if (several_devices && !reports.empty()) {
     finished.devices_report = AssembleDevices(std::move(reports));
     finished.devices_folder = WriteDevices(*finished.devices_report, "");
   } else if (!reports.empty()) {
@@ -94,7 +94,7 @@ FinishedMeasurement FinishMeasurement(const std::vector<DeviceMeasurement>& devi
   if (!resumed || !finished.problems.empty()) return finished;
   for (const DeviceMeasurement& device : devices) {
     if (std::optional<Error> broken = FindBroken(ShortestPath(device.config.output_root)))
-      finished.problems.push_back({several ? device.device : "", *std::move(broken)});
+      finished.problems.push_back({several_devices ? device.device : "", *std::move(broken)});
   }
   return finished;
 }

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Set by a process that is not the etprof program: Python.
+// The path that Python has set, since the running program is not etprof.
 fs::path& ExecutableOverride() {
   static fs::path path;
   return path;
@@ -43,11 +43,13 @@ fs::path ExecutablePath() {
 }
 
 fs::path DefaultRunner() {
-  if (const char* given = std::getenv("ETPROF_RUNNER"); given != nullptr && *given != '\0') return given;
-  const fs::path beside = ExecutablePath().parent_path() / "etprof-runner";
-  if (Exists(beside)) return beside;
+  if (const char* override_path = std::getenv("ETPROF_RUNNER");
+      override_path != nullptr && *override_path != '\0')
+    return override_path;
+  const fs::path default_path = ExecutablePath().parent_path() / "etprof-runner";
+  if (Exists(default_path)) return default_path;
   throw Error(ExitCode::kBadInput, "is missing: etprof-runner belongs next to etprof")
-      .InFile(beside.string())
+      .InFile(default_path.string())
       .Remedy("run `script/bootstrap`, or set ETPROF_RUNNER");
 }
 
@@ -64,7 +66,9 @@ std::optional<fs::path> CheckoutRoot() {
 }
 
 std::string PythonProgram(const std::optional<fs::path>& checkout) {
-  if (const char* chosen = std::getenv("ETPROF_PYTHON"); chosen != nullptr && *chosen != '\0') return chosen;
+  if (const char* override_path = std::getenv("ETPROF_PYTHON");
+      override_path != nullptr && *override_path != '\0')
+    return override_path;
   if (checkout) {
     const fs::path python = *checkout / ".venv" / "bin" / "python";
     if (Exists(python)) return python.string();

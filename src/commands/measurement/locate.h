@@ -6,12 +6,12 @@
 
 namespace etprof {
 
-// Path of the etprof program: the running program, or the path that another program (Python) has set.
+// The path of the etprof program: the running program, or the path that Python has set.
 std::filesystem::path ExecutablePath();
 void SetExecutablePath(const std::filesystem::path& etprof);
 
-// Returns the last error in the stderr of an etprof process: "Problem. Remedy." of its error and hint, else
-// the last line.
+// Returns the last error in the stderr of an etprof process: "Problem. Remedy." of its error and hint, or the
+// last line if there is no error.
 std::string LastError(const std::string& text);
 
 // Returns $ETPROF_RUNNER, or the etprof-runner next to this program. Throws Error (kBadInput) if neither

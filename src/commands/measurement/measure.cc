@@ -37,15 +37,15 @@ namespace fs = std::filesystem;
 
 // --- jobs of the commands --------------------------------------------------------------------------------
 
-Config MakeJobConfig(const ProfileOptions& options, bool several, const Device& device,
+Config MakeJobConfig(const ProfileOptions& options, bool several_devices, const Device& device,
                      const DeviceProperties& properties) {
   Config config = MakeProfileConfig(MakeExperimentConfig(options.measure, options.model, device, properties),
                                     MakeVariants(options.vs, properties));
   Apply(options.measure, config);
   const fs::path folder = DefaultRunDirectory(options.model, properties.platform);
-  if (config.output_root.empty()) config.output_root = several ? folder.parent_path() : folder;
+  if (config.output_root.empty()) config.output_root = several_devices ? folder.parent_path() : folder;
   for (ExperimentConfig& experiment : config.experiments) {
-    if (several) experiment.devices = {device.Name()};
+    if (several_devices) experiment.devices = {device.Name()};
   }
   return config;
 }
@@ -65,9 +65,9 @@ Config MakeJobConfig(const RunOptions& options, const Device& device, const Devi
   return config;
 }
 
-// Completes a configuration that was read before its device was known: experiments without a runner get the
-// device's etprof-runner.
-Config WithDefaultRunner(Config config, const Device& device, const DeviceProperties& properties) {
+// Sets the device's etprof-runner for experiments without a runner, in a configuration that was read before
+// its device was known.
+Config SetDefaultRunner(Config config, const Device& device, const DeviceProperties& properties) {
   for (ExperimentConfig& experiment : config.experiments) {
     if (experiment.runner.empty()) experiment.runner = RunnerFor(device, properties);
   }
@@ -91,9 +91,9 @@ std::vector<isa::Level> LadderLevels(const protocol::IsaState& state) {
 
 Config MakeJobConfig(const LadderOptions& options, Device& device, const DeviceProperties& properties) {
   const MeasureRequest& measure = options.measure;
-  const ExperimentConfig as_given = MakeExperimentConfig(measure, options.model, device, properties);
+  const ExperimentConfig experiment = MakeExperimentConfig(measure, options.model, device, properties);
   Config config = MakeLadderConfig(
-      as_given, LadderLevels(AskRunner(device, as_given.runner.string(), measure.exec_wrapper).isa));
+      experiment, LadderLevels(AskRunner(device, experiment.runner.string(), measure.exec_wrapper).isa));
   Apply(measure, config);
   if (!config.max_seconds && !config.launches) config.max_seconds = DefaultLadderSeconds(config);
   if (config.output_root.empty())
@@ -123,21 +123,22 @@ std::string FileStem(const std::string& path) { return fs::path(path).stem().str
 
 // The remedy for missing external weights: names the .ptd files next to the program.
 std::string DataRemedy(const fs::path& model) {
-  std::vector<std::string> beside;
+  std::vector<std::string> data_files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(model.parent_path(), error)) {
-    if (entry.path().extension() == ".ptd") beside.push_back(entry.path().filename().string());
+    if (entry.path().extension() == ".ptd") data_files.push_back(entry.path().filename().string());
   }
-  if (beside.empty()) return "give the .ptd that was exported with it: `--data FILE.ptd`";
-  std::ranges::sort(beside);
-  constexpr std::size_t kShown = 3;
-  const bool more = beside.size() > kShown;
-  if (more) beside.resize(kShown);
+  if (data_files.empty()) return "give the .ptd that was exported with it: `--data FILE.ptd`";
+  std::ranges::sort(data_files);
+  constexpr std::size_t kMaxFiles = 3;
+  const bool has_more = data_files.size() > kMaxFiles;
+  if (has_more) data_files.resize(kMaxFiles);
   return fmt::format("give the .ptd that was exported with it: `--data FILE.ptd`; next to it {} {}{}",
-                     beside.size() == 1 ? "is" : "are", fmt::join(beside, ", "), more ? ", ..." : "");
+                     data_files.size() == 1 ? "is" : "are", fmt::join(data_files, ", "),
+                     has_more ? ", ..." : "");
 }
 
-// Gives the runner of each experiment the libraries of the ExecuTorch release that it asks for.
+// Sets the libraries of the experiments that name an ExecuTorch release.
 void UseRuntimes(Device& device, Config& config, const StepProgress& progress) {
   for (const ExperimentConfig& experiment : config.experiments) {
     if (!experiment.executorch.empty()) RequireUsableRelease(experiment.executorch);
@@ -155,7 +156,7 @@ void UseRuntimes(Device& device, Config& config, const StepProgress& progress) {
     }
     experiment.runtime = ExecutorchRuntime(experiment.executorch, this_machine ? *this_machine : device,
                                            experiment.runner, progress);
-    // A bundle with the release's libraries is complete: it has the runner, too.
+    // A bundle with the release's libraries also has the runner.
     if (FindBundle(experiment.runtime / experiment.runner.filename()))
       experiment.runner = experiment.runtime / experiment.runner.filename();
     if (!IsVerifiedRelease(experiment.executorch)) {
@@ -167,7 +168,7 @@ void UseRuntimes(Device& device, Config& config, const StepProgress& progress) {
 }
 
 // Reports steps as messages of the device with this index.
-StepProgress MessagesOf(WorkflowProgress& progress, std::size_t device) {
+StepProgress MakeStepProgress(WorkflowProgress& progress, std::size_t device) {
   return {[&progress, device](const std::string& text) { progress.Message(device, text); },
           [&progress] { return progress.Interrupted(); }};
 }
@@ -192,40 +193,40 @@ class ParallelMeasurement {
   ParallelMeasurement(const MeasureJobs& jobs, const MeasureRequest& request, bool dry_run,
                       WorkflowProgress& progress)
       : jobs_(jobs.jobs),
-        what_(jobs.what),
+        description_(jobs.description),
         request_(request),
         dry_run_(dry_run),
         progress_(progress),
         states_(jobs_.size()),
-        configured_(static_cast<std::ptrdiff_t>(jobs_.size())) {}
+        devices_configured_(static_cast<std::ptrdiff_t>(jobs_.size())) {}
 
   // Returns the state of every device, in the order of the jobs.
   std::vector<DeviceMeasurement> Run() {
     ThreadGroup threads;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      if (threads.Start([this, i] { RunOn(i); })) continue;
+      if (threads.Start([this, i] { RunDevice(i); })) continue;
       states_[i].device = jobs_[i].device;
       states_[i].error = Error(ExitCode::kDeviceFailed, "the system starts no more threads")
                              .Remedy("end other programs, raise `ulimit -u`, or name fewer devices at once");
-      configured_.count_down();
+      devices_configured_.count_down();
     }
-    configured_.wait();
-    std::optional<Error> failed;
+    devices_configured_.wait();
+    std::optional<Error> folder_error;
     try {
       NameFolders();
     } catch (const std::exception& error) {
-      failed = ToError(error);
+      folder_error = ToError(error);
     }
-    measure_ = !failed && !dry_run_;
-    may_measure_.count_down();
+    measure_ = !folder_error && !dry_run_;
+    folders_named_.count_down();
     threads.Join();
-    if (failed) throw *failed;
+    if (folder_error) throw *folder_error;
     return std::move(states_);
   }
 
  private:
   template <typename Step>
-  static void Guarded(DeviceMeasurement& state, Step step) {
+  static void CatchErrors(DeviceMeasurement& state, Step step) {
     try {
       step();
     } catch (const std::exception& error) {
@@ -235,81 +236,82 @@ class ParallelMeasurement {
 
   // One thread handles a device from opening to closing: a process ends with the thread that started it
   // (PR_SET_PDEATHSIG), and a connection may be reopened at any time.
-  void RunOn(std::size_t i) {
+  void RunDevice(std::size_t i) {
     DeviceMeasurement& state = states_[i];
     state.device = jobs_[i].device;
     std::unique_ptr<Device> device;
-    Guarded(state, [&] {
+    CatchErrors(state, [&] {
       progress_.State(i, "connecting");
       device = Open(state.device, request_.device_options, progress_, i);
-      Configure(jobs_[i], dry_run_, *device, state, MessagesOf(progress_, i));
+      Configure(jobs_[i], dry_run_, *device, state, MakeStepProgress(progress_, i));
       // In a measurement on several devices, only devices that have power modes get one.
       if (!state.config.power_mode.empty() && !state.properties.platform.starts_with("android")) {
         progress_.Message(i, "has no power modes: it is measured as it is");
         state.config.power_mode.clear();
       }
     });
-    configured_.count_down();
-    may_measure_.wait();
-    if (measure_ && !state.error) Guarded(state, [&] { MeasureOn(i, *device); });
+    devices_configured_.count_down();
+    folders_named_.wait();
+    if (measure_ && !state.error) CatchErrors(state, [&] { MeasureDevice(i, *device); });
     if (measure_ || state.error)
       progress_.State(i, state.Interrupted() ? "interrupted" : state.error ? "failed" : "done");
     device.reset();
   }
 
-  void MeasureOn(std::size_t i, Device& device) {
+  void MeasureDevice(std::size_t i, Device& device) {
     DeviceMeasurement& state = states_[i];
     const fs::path manifest = state.config.output_root / kManifestFile;
-    const auto before = LastWriteTime(manifest);
+    const auto modified_before = LastWriteTime(manifest);
     try {
       MeasureOptions options;
       options.progress = progress_.ProgressOfDevice(i);
-      DeviceLock lock(device, what_, progress_, i);
+      DeviceLock lock(device, description_, progress_, i);
       state.run = MeasureConfig(state.config, lock, request_, progress_, options);
       state.measured = true;
     } catch (...) {
       // If the device was lost, the launches measured before are stored.
-      const auto after = LastWriteTime(manifest);
-      state.measured = after && after != before;
+      const auto modified_after = LastWriteTime(manifest);
+      state.measured = modified_after && modified_after != modified_before;
       throw;
     }
   }
 
   // Gives a results directory to every device that could be reached.
   void NameFolders() {
-    std::vector<DevicePlatform> places;
+    std::vector<DevicePlatform> platforms;
     for (const DeviceMeasurement& state : states_) {
-      if (!state.error) places.push_back({state.device, state.platform});
+      if (!state.error) platforms.push_back({state.device, state.platform});
     }
-    const std::vector<std::string> folders = DeviceFolders(places);
-    std::size_t place = 0;
+    const std::vector<std::string> folders = DeviceFolders(platforms);
+    std::size_t next_folder = 0;
     for (DeviceMeasurement& state : states_) {
       if (state.error) continue;
       const fs::path parent = DevicesFolder(state.config);
-      state.config.output_root = parent / folders[place++];
+      state.config.output_root = parent / folders[next_folder++];
       if (!request_.resume) continue;
       // With other reachable devices, an earlier measurement may have named the folders differently.
       if (Exists(state.config.output_root / kManifestFile)) continue;
-      if (const auto earlier = FindRunOfDevice(parent, state.device)) state.config.output_root = *earlier;
+      if (const auto earlier_folder = FindRunOfDevice(parent, state.device))
+        state.config.output_root = *earlier_folder;
     }
   }
 
   const std::vector<MeasureJob>& jobs_;
-  const std::string& what_;
+  const std::string& description_;
   const MeasureRequest& request_;
   const bool dry_run_;
   WorkflowProgress& progress_;
   std::vector<DeviceMeasurement> states_;
-  std::latch configured_;      // counts down when a thread has configured its device or failed
-  std::latch may_measure_{1};  // counts down when the main thread has named the folders
-  bool measure_ = true;        // written before may_measure_ counts down
+  std::latch devices_configured_;  // counts down when a thread has configured its device or failed
+  std::latch folders_named_{1};    // counts down when the main thread has named the folders
+  bool measure_ = true;            // written before folders_named_ counts down
 };
 
-// The options live as long as the job.
+// `options` must outlive the jobs.
 template <typename Options>
-MeasureJobs MakeJobOfOneDevice(const Options& options, const std::string& command) {
-  const auto configure = [&options](Device& on, const DeviceProperties& what) {
-    return MakeJobConfig(options, on, what);
+MeasureJobs MakeSingleDeviceJobs(const Options& options, const std::string& command) {
+  const auto configure = [&options](Device& device, const DeviceProperties& properties) {
+    return MakeJobConfig(options, device, properties);
   };
   return {{{options.measure.FirstDevice(), configure}}, false, command + " " + FileStem(options.model)};
 }
@@ -319,9 +321,9 @@ MeasureJobs MakeJobOfOneDevice(const Options& options, const std::string& comman
 std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const DeviceProperties& device) {
   std::vector<Variant> variants;
   for (const std::string& spec : vs) variants.push_back(ParseVariant(spec));
-  const bool sme2 = std::ranges::any_of(
+  const bool has_sme2 = std::ranges::any_of(
       device.features, [](const std::string& feature) { return feature == "sme2" || feature == "SME2"; });
-  if (variants.empty() && sme2) variants.push_back(ParseVariant("isa=-sme,-sme2"));
+  if (variants.empty() && has_sme2) variants.push_back(ParseVariant("isa=-sme,-sme2"));
   return variants;
 }
 
@@ -331,49 +333,51 @@ MeasureJobs MakeJobs(const ProfileOptions& options) {
   for (const std::string& spec : options.vs) ParseVariant(spec);
   RequireValidRequest(options.measure);
   MeasureJobs measure_jobs{{}, devices.size() > 1, "profile " + FileStem(options.model)};
-  for (const std::string& device : devices.empty() ? std::vector<std::string>{"local"} : devices) {
-    measure_jobs.jobs.push_back(
-        {device, [&options, several = measure_jobs.several](Device& on, const DeviceProperties& what) {
-           return MakeJobConfig(options, several, on, what);
-         }});
+  for (const std::string& device_name : devices.empty() ? std::vector<std::string>{"local"} : devices) {
+    measure_jobs.jobs.push_back({device_name, [&options, several_devices = measure_jobs.several_devices](
+                                                  Device& device, const DeviceProperties& properties) {
+                                   return MakeJobConfig(options, several_devices, device, properties);
+                                 }});
   }
   return measure_jobs;
 }
 
 MeasureJobs MakeJobs(const RunOptions& options) {
   Config config = ReadConfig(options, {.default_runner = {}, .runner_of_device = true});
-  // If the configuration names several devices, each has its own folder, even if only one is selected now.
+  // If the configuration names several devices, each has its own folder, even if only one device is selected.
   MeasureJobs measure_jobs{
       {}, GroupByDevice(config, options.measure.devices).size() > 1, "run " + FileStem(options.config)};
   if (!options.only.empty()) KeepExperiments(config, options.only);
   for (DeviceGroup& group : GroupByDevice(config, options.measure.devices)) {
-    if (!measure_jobs.several) {
-      measure_jobs.jobs.push_back({group.device, [&options](Device& on, const DeviceProperties& what) {
-                                     return MakeJobConfig(options, on, what);
-                                   }});
+    if (!measure_jobs.several_devices) {
+      measure_jobs.jobs.push_back(
+          {group.device, [&options](Device& device, const DeviceProperties& properties) {
+             return MakeJobConfig(options, device, properties);
+           }});
       break;
     }
     Apply(options.measure, group.config);
     ApplyToExperiments(options.measure, group.config);
     MakePlan(group.config);
-    measure_jobs.jobs.push_back({group.device,
-                                 [device_config = group.config](Device& on, const DeviceProperties& what) {
-                                   return WithDefaultRunner(device_config, on, what);
-                                 },
-                                 DevicesFolder(group.config)});
+    measure_jobs.jobs.push_back(
+        {group.device,
+         [device_config = group.config](Device& device, const DeviceProperties& properties) {
+           return SetDefaultRunner(device_config, device, properties);
+         },
+         DevicesFolder(group.config)});
   }
   return measure_jobs;
 }
 
 MeasureJobs MakeJobs(const LadderOptions& options) {
   RequireValidRequest(options.measure);
-  return MakeJobOfOneDevice(options, "isa");
+  return MakeSingleDeviceJobs(options, "isa");
 }
 
 MeasureJobs MakeJobs(const VersionsOptions& options) {
   RequireValidRequest(options.measure);
   options.RequireValid();
-  return MakeJobOfOneDevice(options, "versions");
+  return MakeSingleDeviceJobs(options, "versions");
 }
 
 std::vector<std::string> VersionsOptions::Versions() const {
@@ -384,8 +388,8 @@ std::vector<std::string> VersionsOptions::Versions() const {
 }
 
 bool VersionsOptions::ExportsModel() const {
-  std::error_code none;
-  return fs::path(model).extension() != ".pte" && !fs::is_regular_file(model, none);
+  std::error_code ignored;
+  return fs::path(model).extension() != ".pte" && !fs::is_regular_file(model, ignored);
 }
 
 void VersionsOptions::RequireValid() const {
@@ -417,9 +421,9 @@ bool DeviceMeasurement::Interrupted() const {
 }
 
 void CheckExternalData(const Config& config) {
-  std::set<std::pair<fs::path, fs::path>> checked;
+  std::set<std::pair<fs::path, fs::path>> checked_files;
   for (const ExperimentConfig& experiment : config.experiments) {
-    if (!checked.emplace(experiment.model, experiment.data).second) continue;
+    if (!checked_files.emplace(experiment.model, experiment.data).second) continue;
     std::vector<std::string> names;
     try {
       names = ExternalNames(ReadProgramFile(experiment.model));
@@ -445,8 +449,8 @@ void CheckExternalData(const Config& config) {
 
 RunData MeasureConfig(const Config& config, DeviceLock& lock, const MeasureRequest& request,
                       WorkflowProgress& progress, MeasureOptions options) {
-  Config with_runtimes = config;
-  UseRuntimes(lock.device(), with_runtimes, MessagesOf(progress, 0));
+  Config config_with_runtimes = config;
+  UseRuntimes(lock.device(), config_with_runtimes, MakeStepProgress(progress, 0));
   options.resume = options.resume || request.resume;
   options.counters = request.counters;
   options.instructions = request.instructions;
@@ -458,7 +462,7 @@ RunData MeasureConfig(const Config& config, DeviceLock& lock, const MeasureReque
   options.etprof_version = ETPROF_VERSION;
   options.wait_for_device_seconds = request.device_options.wait_seconds;
   options.acquire_device = [&lock] { lock.Acquire(); };
-  return Measure(with_runtimes, lock.device(), options);
+  return Measure(config_with_runtimes, lock.device(), options);
 }
 
 std::vector<DeviceMeasurement> MeasureOnDevices(const MeasureJobs& jobs, const MeasureRequest& request,
@@ -471,14 +475,14 @@ std::vector<DeviceMeasurement> MeasureOnDevices(const MeasureJobs& jobs, const M
         state.history_update = history.Record({state.run->folder.string()});
     }
   };
-  if (!jobs.several) {
+  if (!jobs.several_devices) {
     const MeasureJob& job = jobs.jobs.front();
     const std::unique_ptr<Device> device = Open(job.device, request.device_options, progress);
     DeviceMeasurement& state = states.emplace_back();
     state.device = job.device;
-    Configure(job, dry_run, *device, state, MessagesOf(progress, 0));
+    Configure(job, dry_run, *device, state, MakeStepProgress(progress, 0));
     if (dry_run) return states;
-    DeviceLock lock(*device, jobs.what, progress);
+    DeviceLock lock(*device, jobs.description, progress);
     state.run = MeasureConfig(state.config, lock, request, progress, {});
     state.measured = true;
     add_to_history();
@@ -486,12 +490,12 @@ std::vector<DeviceMeasurement> MeasureOnDevices(const MeasureJobs& jobs, const M
   }
   states = ParallelMeasurement(jobs, request, dry_run, progress).Run();
   add_to_history();
-  const DeviceMeasurement& first = states.front();
-  const bool all_failed_alike = std::ranges::all_of(states, [&](const DeviceMeasurement& state) {
-    return state.error && !state.measured && state.error->Message() == first.error->Message();
+  const DeviceMeasurement& first_state = states.front();
+  const bool all_failed_equally = std::ranges::all_of(states, [&](const DeviceMeasurement& state) {
+    return state.error && !state.measured && state.error->Message() == first_state.error->Message();
   });
   const bool interrupted = std::ranges::any_of(states, &DeviceMeasurement::Interrupted);
-  if (all_failed_alike && !interrupted) throw *first.error;
+  if (all_failed_equally && !interrupted) throw *first_state.error;
   return states;
 }
 
@@ -501,7 +505,7 @@ std::vector<DeviceMeasurement> FindStoredRuns(const MeasureJobs& jobs, const Mea
   for (const MeasureJob& job : jobs.jobs) {
     DeviceMeasurement& state = states.emplace_back();
     state.device = job.device;
-    if (!jobs.several) {
+    if (!jobs.several_devices) {
       const std::unique_ptr<Device> device = Open(job.device, request.device_options, progress);
       state.properties = device->Properties();
       state.config = job.configure(*device, state.properties);

@@ -24,14 +24,14 @@ struct MeasureJob {
   // Makes the configuration when the device's properties are known; with several devices, in the thread of
   // the device. Its output_root is the results directory, or with several devices the folder that holds them.
   std::function<Config(Device&, const DeviceProperties&)> configure;
-  // For a configuration on several devices: the folder of the results directories, known before any device
-  // is.
+  // For a configuration on several devices: the folder of the results directories, which is known before
+  // the devices are.
   std::filesystem::path folder = {};
 };
 struct MeasureJobs {
   std::vector<MeasureJob> jobs;
-  bool several = false;   // each device has its own results directory, even if only one is selected now
-  std::string what = {};  // shown to those who wait for the device, as DeviceLock's `what`
+  bool several_devices = false;  // each device has its own results directory, even if one is selected
+  std::string description = {};  // as DeviceLock's `description`
 };
 
 // Options of `etprof profile`: a model, as it is or compared with variants.
@@ -85,12 +85,12 @@ struct VersionsOptions {
   MeasureRequest measure;
   std::string model;                          // a .pte, or what `etprof export --model` takes
   std::vector<std::string> versions;          // releases or wheels; empty: VerifiedReleases
-  std::string dtype, backend;                 // of the exports; empty: the exporter's default
+  std::string dtype, backend;                 // for the exports; empty: the exporter's default
   std::vector<ReleaseProgram> programs = {};  // the exports by version; empty: the model is a .pte
 
   std::vector<std::string> Versions() const;
-  bool ExportsModel() const;  // each release exports it: it is not a .pte
-  // Throws Error (kUsage) for versions, or options of exports, that are wrong.
+  bool ExportsModel() const;  // each release exports the model, which is not a .pte
+  // Throws Error (kUsage) for invalid versions and export options.
   void RequireValid() const;
 
   static void Describe(auto& v) {
@@ -117,14 +117,13 @@ std::vector<Variant> MakeVariants(const std::vector<std::string>& vs, const Devi
 
 // Runs `etprof export` with these options. Throws Error (kInterrupted, and as RunTool).
 ToolResult RunExport(const std::vector<std::string>& options, const WorkflowProgress& progress);
-// Why it failed.
+// Returns the reason why an export failed.
 std::string ExportFailure(const ToolResult& result);
 // Sets `programs` if the model is not a .pte: exports it with each release. Throws Error (kUsage as
 // RequireValid, kDeviceFailed for a release that cannot export it, kInterrupted).
 void ExportWithReleases(VersionsOptions& options, WorkflowProgress& progress);
 
-// Makes the jobs of a command. Throws Error (kUsage, kBadInput) for options that are known to be wrong before
-// a device is opened.
+// Makes the jobs of a command. Throws Error (kUsage, kBadInput) for options that are invalid on every device.
 MeasureJobs MakeJobs(const ProfileOptions& options);
 MeasureJobs MakeJobs(const RunOptions& options);
 MeasureJobs MakeJobs(const LadderOptions& options);
@@ -157,8 +156,8 @@ std::vector<DeviceMeasurement> MeasureOnDevices(const MeasureJobs& jobs, const M
 std::vector<DeviceMeasurement> FindStoredRuns(const MeasureJobs& jobs, const MeasureRequest& request,
                                               WorkflowProgress& progress);
 
-// Throws Error (kBadInput) for a program with external weights if no .ptd, or one without these weights, was
-// given. Reads the programs, so call it once before measuring.
+// Throws Error (kBadInput) for a program with external weights if no .ptd is given, or if the .ptd lacks
+// these weights. Reads the programs, so call it once before measuring.
 void CheckExternalData(const Config& config);
 
 // Measures `config` on an open device after acquiring `lock`, which stays acquired. `config`, `request`, and

@@ -93,10 +93,10 @@ struct PlannedMeasurement {
   }
 };
 
-struct PlanOfDevices {
+struct DevicesPlan {
   std::vector<PlannedMeasurement> devices;
 
-  PlanOfDevices(const std::vector<DeviceMeasurement>& measured, const MeasureRequest& request) {
+  DevicesPlan(const std::vector<DeviceMeasurement>& measured, const MeasureRequest& request) {
     for (const DeviceMeasurement& device : measured) {
       if (device.error) continue;
       Plan plan = MakePlan(device.config);
@@ -118,9 +118,9 @@ struct PlanOfDevices {
 
   static void Describe(auto& v) {
     DescribeSchemaVersion(v);
-    v("seconds", &PlanOfDevices::Seconds,
+    v("seconds", &DevicesPlan::Seconds,
       {.meaning = "of the device that takes longest: they measure side by side"});
-    v("devices", &PlanOfDevices::devices, {.meaning = "that the configuration measures on", .some = true});
+    v("devices", &DevicesPlan::devices, {.meaning = "that the configuration measures on", .some = true});
   }
 };
 
@@ -148,7 +148,7 @@ std::string LimitText(const PlannedMeasurement& planned) {
 // Explains the estimated time; the first sentence is the answer.
 std::vector<std::string> PlannedMeasurement::TimeTexts() const {
   const std::string bound = FormatEstimatedSeconds(forecast.max_seconds);
-  const std::string begun =
+  const std::string launch_rule =
       "a launch is begun only where it fits into that, as those before it tell; two are made in any case";
   switch (forecast.kind) {
     case Forecast::Kind::kStopRule:
@@ -156,12 +156,12 @@ std::vector<std::string> PlannedMeasurement::TimeTexts() const {
               fmt::format("at the soonest after about {}, once the interval is within ±{:.3g}% ({})",
                           FormatEstimatedSeconds(forecast.least_seconds), 100 * measured.config.Precision(),
                           BurstsText(*this, *forecast.first_analysis_launches)),
-              begun};
+              launch_rule};
     case Forecast::Kind::kLaunchesInTime:
       return {fmt::format("at most {} ({})", bound, LimitText(*this)),
               fmt::format("about {} at least ({})", FormatEstimatedSeconds(forecast.least_seconds),
                           BurstsText(*this, forecast.launches.most)),
-              begun};
+              launch_rule};
     case Forecast::Kind::kLaunches:
       return {fmt::format("about {} at least ({})", FormatEstimatedSeconds(forecast.least_seconds),
                           BurstsText(*this, forecast.launches.most)),
@@ -179,39 +179,39 @@ std::vector<std::string> PlannedMeasurement::TimeTexts() const {
 }
 
 // Adds the part of a limited time that is reserved for measuring the machine's peaks.
-void AddPeaksTime(const Forecast& forecast, std::vector<std::string>& words) {
+void AddPeaksTime(const Forecast& forecast, std::vector<std::string>& texts) {
   if (forecast.peaks_seconds > 0)
-    words.push_back(fmt::format("about {} of it for the machine's peaks",
+    texts.push_back(fmt::format("about {} of it for the machine's peaks",
                                 FormatEstimatedSeconds(forecast.peaks_seconds)));
   if (forecast.roofs > 0 && forecast.max_seconds > 0 &&
       forecast.peaks_seconds < kSecondsPerPeaks * static_cast<double>(forecast.roofs))
-    words.push_back(fmt::format("too short for {} of the machine's peaks: only where time is left",
+    texts.push_back(fmt::format("too short for {} of the machine's peaks: only where time is left",
                                 CountedText(forecast.roofs, "measurement")));
 }
 
 // Steps that are not part of the estimated seconds.
 std::vector<std::string> PlannedMeasurement::ExtraTimeTexts() const {
   const Config& config = measured.config;
-  std::vector<std::string> words;
+  std::vector<std::string> texts;
   if (forecast.traced > 0) {
-    words.push_back(CountedText(forecast.traced, "kernel-log run") + ", as long as the runs take");
+    texts.push_back(CountedText(forecast.traced, "kernel-log run") + ", as long as the runs take");
   }
-  if (request.counters) words.emplace_back("runs for the processor's counters");
-  if (request.instructions) words.emplace_back("runs whose instructions are counted");
-  if (request.watch) words.emplace_back("runs in which XNNPACK's calls are watched");
-  if (request.values) words.emplace_back("runs in which the operators' values are read");
+  if (request.counters) texts.emplace_back("runs for the processor's counters");
+  if (request.instructions) texts.emplace_back("runs whose instructions are counted");
+  if (request.watch) texts.emplace_back("runs in which XNNPACK's calls are watched");
+  if (request.values) texts.emplace_back("runs in which the operators' values are read");
   if (forecast.roofs > 0 && forecast.max_seconds == 0)
-    words.push_back(CountedText(forecast.roofs, "measurement") + " of the machine's peaks");
+    texts.push_back(CountedText(forecast.roofs, "measurement") + " of the machine's peaks");
   if (config.wait_minutes > 0) {
-    words.push_back(fmt::format("waiting for a quiet and cool device, at most {} before it begins",
+    texts.push_back(fmt::format("waiting for a quiet and cool device, at most {} before it begins",
                                 FormatEstimatedSeconds(60 * config.wait_minutes)));
   }
   if (config.max_temp) {
-    words.push_back(fmt::format("waiting for {} °C or less, at most {} before each round", *config.max_temp,
+    texts.push_back(fmt::format("waiting for {} °C or less, at most {} before each round", *config.max_temp,
                                 FormatEstimatedSeconds(config.max_temp_wait)));
   }
-  words.emplace_back("starting and analysis");
-  return words;
+  texts.emplace_back("starting and analysis");
+  return texts;
 }
 
 std::string LaunchesText(const Forecast& forecast) {
@@ -235,9 +235,9 @@ std::string LaunchesText(const Forecast& forecast) {
 
 std::string RoundsText(const Forecast& forecast) {
   if (forecast.rounds.most == 0) return "none: one burst after the other";
-  std::string words = RangeText(forecast.rounds) + " in a launch";
-  if (forecast.rounds.least < forecast.rounds.most) words += ", as many as time allows";
-  return words + "; of an executor_runner one long one";
+  std::string text = RangeText(forecast.rounds) + " in a launch";
+  if (forecast.rounds.least < forecast.rounds.most) text += ", as many as time allows";
+  return text + "; of an executor_runner one long one";
 }
 
 // Recorded runs of each experiment. How many runs fit is only known once a run has been timed.
@@ -295,10 +295,10 @@ show::Section DeviceSection(const PlannedMeasurement& planned) {
   add("launches", LaunchesText(planned.forecast));
   if (planned.forecast.timed > 0) add("rounds", RoundsText(planned.forecast));
   if (planned.forecast.timed > 0) add("runs", RunsText(planned));
-  std::vector<std::string> time = planned.TimeTexts();
-  AddPeaksTime(planned.forecast, time);
-  for (std::string& words : time) add("time", std::move(words));
-  for (std::string& words : planned.ExtraTimeTexts()) add("besides", std::move(words));
+  std::vector<std::string> time_texts = planned.TimeTexts();
+  AddPeaksTime(planned.forecast, time_texts);
+  for (std::string& text : time_texts) add("time", std::move(text));
+  for (std::string& text : planned.ExtraTimeTexts()) add("besides", std::move(text));
   AddPaths(planned, "runner", &ExperimentConfig::runner, facts);
   AddPaths(planned, "model", &ExperimentConfig::model, facts);
   add("into", planned.measured.config.output_root.string());
@@ -308,7 +308,7 @@ show::Section DeviceSection(const PlannedMeasurement& planned) {
 }  // namespace
 
 show::Document PlanDocument(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request) {
-  const PlanOfDevices plans(devices, request);
+  const DevicesPlan plans(devices, request);
   show::Document document;
   document.title = "etprof run --dry-run";
   document.section_kind = "device";
@@ -319,11 +319,11 @@ show::Document PlanDocument(const std::vector<DeviceMeasurement>& devices, const
 
 nlohmann::ordered_json PlanJson(const std::vector<DeviceMeasurement>& devices,
                                 const MeasureRequest& request) {
-  return ToJson(PlanOfDevices(devices, request));
+  return ToJson(DevicesPlan(devices, request));
 }
 
 nlohmann::ordered_json DryRunSchema() {
-  return MakeSchema<PlanOfDevices>(
+  return MakeSchema<DevicesPlan>(
       "`etprof run --dry-run --json`",
       "What would be measured and how long it takes (docs/concepts/measurement.md).");
 }

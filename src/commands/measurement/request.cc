@@ -16,8 +16,8 @@ std::filesystem::path Absolute(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal();
 }
 
-// Parses --inputs, with the meanings of `inputs` in a configuration.
-std::optional<protocol::InputSpec> Inputs(const std::vector<std::string>& texts) {
+// Parses --inputs, which has the same meaning as `inputs` in a configuration.
+std::optional<protocol::InputSpec> ParseInputSpec(const std::vector<std::string>& texts) {
   if (texts.empty()) return std::nullopt;
   protocol::InputSpec inputs;
   if (texts.size() == 1 && (texts[0] == "ones" || texts[0] == "random")) {
@@ -72,7 +72,7 @@ ExperimentConfig MakeExperimentConfig(const MeasureRequest& request, const std::
   if (!request.data.empty()) experiment.data = Absolute(request.data);
   for (const std::string& library : request.load) experiment.load.push_back(Absolute(library).string());
   experiment.method = request.method;
-  experiment.inputs = Inputs(request.inputs);
+  experiment.inputs = ParseInputSpec(request.inputs);
   experiment.cpu_affinity = request.cpus;
   if (!request.period.empty()) experiment.period = ParsePeriod(request.period).value_or(0);
   if (request.runs) experiment.runs = *request.runs;

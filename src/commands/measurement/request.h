@@ -12,9 +12,9 @@
 
 namespace etprof {
 
-// For Describe(): refers to a member of the MeasureRequest that an object has as `measure`.
+// For Describe(): refers to a member of the MeasureRequest `measure` of an object.
 constexpr auto MeasureMember(auto member) {
-  return [member](auto& all) -> auto& { return all.measure.*member; };
+  return [member](auto& object) -> auto& { return object.measure.*member; };
 }
 
 // Options of a measurement on the command line. Empty or absent values are taken from the configuration, or

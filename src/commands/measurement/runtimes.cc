@@ -53,31 +53,31 @@ struct RuntimeManifest {
 
 struct Release {
   std::string_view version;
-  bool has_libraries;  // for C++, which wheels have since 1.5
+  bool has_cpp_libraries;  // true since 1.5
 };
-// The releases that were tried with this runner. Before 1.3, Module and Method have another layout than in
+// The releases that were tested with this runner. Before 1.3, the layouts of Module and Method differ from
 // the runner's headers.
 constexpr Release kReleases[] = {
     {"1.3.1", false}, {"1.4.0", false}, {"1.4.1", false}, {"1.5.0", true}, {"1.5.1", true}};
 
-// Later releases have libraries for C++, which may work. Whether they do is for RequireSelfTest.
-bool MayBeLater(std::string_view version) {
+// True for versions since 1.5, which have libraries for C++. RequireSelfTest finds out whether these work.
+bool IsLaterRelease(std::string_view version) {
   int major = 0, minor = 0;
   const char* const end = version.data() + version.size();
-  const auto [dot, no_major] = std::from_chars(version.data(), end, major);
-  if (no_major != std::errc() || dot == end || *dot != '.') return false;
-  const auto [rest, no_minor] = std::from_chars(dot + 1, end, minor);
-  if (no_minor != std::errc() || std::pair(major, minor) < std::pair(1, 5)) return false;
-  return std::all_of(rest, end,
+  const auto [major_end, major_error] = std::from_chars(version.data(), end, major);
+  if (major_error != std::errc() || major_end == end || *major_end != '.') return false;
+  const auto [minor_end, minor_error] = std::from_chars(major_end + 1, end, minor);
+  if (minor_error != std::errc() || std::pair(major, minor) < std::pair(1, 5)) return false;
+  return std::all_of(minor_end, end,
                      [](char c) { return c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); });
 }
 
-// Whether the release has libraries for C++.
-bool RequireRelease(const std::string& executorch) {
+// Returns whether the release has libraries for C++. Throws as RequireUsableRelease.
+bool CheckRelease(const std::string& executorch) {
   const std::string version = PublicRelease(executorch);
   const auto release = std::ranges::find(kReleases, version, &Release::version);
-  if (release != std::end(kReleases)) return release->has_libraries;
-  if (MayBeLater(version)) return true;
+  if (release != std::end(kReleases)) return release->has_cpp_libraries;
+  if (IsLaterRelease(version)) return true;
   Error error(ExitCode::kUsage, fmt::format("ExecuTorch {} was not tried with this runner", version));
   if (IsWheel(executorch)) error.InFile(executorch);
   throw error.Remedy(fmt::format(
@@ -87,7 +87,7 @@ bool RequireRelease(const std::string& executorch) {
 }
 
 void RequireUndamaged(const fs::path& folder, const std::string& version) {
-  const auto broken = [&](const std::string& problem) {
+  const auto make_error = [&](const std::string& problem) {
     return Error(ExitCode::kBadInput, problem)
         .InFile(folder.string())
         .Remedy("remove the folder: the next measurement makes it again");
@@ -96,22 +96,22 @@ void RequireUndamaged(const fs::path& folder, const std::string& version) {
   try {
     manifest = nlohmann::json::parse(ReadTextFile(folder / kRuntimeFile)).get<RuntimeManifest>();
   } catch (const std::exception&) {
-    throw broken(fmt::format("has a {} that etprof did not write", kRuntimeFile));
+    throw make_error(fmt::format("has a {} that etprof did not write", kRuntimeFile));
   }
-  if (manifest.version != version) throw broken("holds ExecuTorch " + manifest.version);
+  if (manifest.version != version) throw make_error("holds ExecuTorch " + manifest.version);
   for (const auto& [name, sha256] : manifest.files) {
-    if (!Exists(folder / name)) throw broken("lacks " + name);
-    if (Sha256HexOfFile(folder / name) != sha256) throw broken(name + " is not as it was fetched");
+    if (!Exists(folder / name)) throw make_error("lacks " + name);
+    if (Sha256HexOfFile(folder / name) != sha256) throw make_error(name + " is not as it was fetched");
   }
 }
 
-// The architecture that a runner is for, as in the names of wheels, and its bundle.
+// The architecture of a runner, as in the names of wheels, and the bundle of the runner.
 struct RunnerTarget {
   std::string architecture;
-  std::optional<RunnerBundle> bundle;  // runners for aarch64 are in one
+  std::optional<RunnerBundle> bundle;  // absent for x86_64
 };
 
-RunnerTarget TargetOf(const fs::path& runner) {
+RunnerTarget FindRunnerTarget(const fs::path& runner) {
   const auto program = ElfFile::Open(runner);
   const std::uint64_t machine = program ? program->machine() : 0;
   if (machine == ElfFile::kX86_64) return {"x86_64", std::nullopt};
@@ -123,8 +123,8 @@ RunnerTarget TargetOf(const fs::path& runner) {
       .Remedy("for other devices, build runners with those wheels, and compare `runner=` (etprof build)");
 }
 
-// The library of the runner's own ExecuTorch that has cpuinfo and the thread pool.
-fs::path ThreadpoolOf(Device& device, const fs::path& runner, const RunnerTarget& target) {
+// Finds the library of the runner's own ExecuTorch that has cpuinfo and the thread pool.
+fs::path FindThreadpoolLibrary(Device& device, const fs::path& runner, const RunnerTarget& target) {
   if (target.bundle) return target.bundle->folder / "libexecutorch_threadpool.so";
   for (const protocol::MappedLibrary& library : AskRunner(device, runner.string(), "").libraries) {
     const fs::path path = library.path;
@@ -135,35 +135,37 @@ fs::path ThreadpoolOf(Device& device, const fs::path& runner, const RunnerTarget
       .Remedy("use the etprof-runner that belongs to this etprof");
 }
 
-// The libraries of a wheel by the names under which they lie in the runtime's folder.
-std::vector<std::pair<std::string, fs::path>> LibrariesOf(bool for_cpp, const fs::path& wheel, Device& device,
-                                                          const fs::path& runner,
-                                                          const RunnerTarget& target) {
+// Finds the libraries of a wheel. Each has the name that it gets in the runtime's folder.
+std::vector<std::pair<std::string, fs::path>> FindLibraries(bool has_cpp_libraries, const fs::path& wheel,
+                                                            Device& device, const fs::path& runner,
+                                                            const RunnerTarget& target) {
   std::vector<std::pair<std::string, fs::path>> libraries;
-  if (for_cpp) {
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(wheel / "lib", none)) {
+  if (has_cpp_libraries) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(wheel / "lib", ignored)) {
       if (entry.is_regular_file() && entry.path().filename().string().find(".so") != std::string::npos)
         libraries.emplace_back(entry.path().filename().string(), entry.path());
     }
     const std::string runtime = "libexecutorch.so";
-    if (std::ranges::find(libraries, runtime, [](const auto& each) { return each.first; }) == libraries.end())
+    if (std::ranges::find(libraries, runtime, [](const auto& library) { return library.first; }) ==
+        libraries.end())
       libraries.emplace_back(runtime, wheel / "lib" / runtime);
     return libraries;
   }
-  libraries.emplace_back("libexecutorch_cpuinfo.so", ThreadpoolOf(device, runner, target));
+  libraries.emplace_back("libexecutorch_cpuinfo.so", FindThreadpoolLibrary(device, runner, target));
   const std::string extension = fmt::format("_portable_lib.cpython-311-{}-linux-gnu.so", target.architecture);
   libraries.emplace_back(extension, wheel / "extension" / "pybindings" / extension);
   if (target.architecture == "x86_64") {
-    const char* const qnn = "libqnn_executorch_backend.so";
-    libraries.emplace_back(qnn, wheel / "backends" / "qualcomm" / qnn);
+    const char* const qnn_library = "libqnn_executorch_backend.so";
+    libraries.emplace_back(qnn_library, wheel / "backends" / "qualcomm" / qnn_library);
   }
   return libraries;
 }
 
-// The folder with the libraries that are built with the runner and complete a release without C++ libraries.
-fs::path StandInsOf(const fs::path& runner, const RunnerTarget& target) {
-  // A bundle has no other files than those to push.
+// Finds the folder with the libraries that are built with the runner and complete a release without C++
+// libraries.
+fs::path FindStandIns(const fs::path& runner, const RunnerTarget& target) {
+  // A bundle has only the files to push, so these libraries are in the folder in which its runner was built.
   fs::path built = fs::canonical(runner).parent_path();
   if (target.bundle) built = RunnerBuildFolder(CheckoutRoot().value_or(""), BundleTarget::kLinuxAarch64);
   fs::path stand_ins = built / "portable-runtime";
@@ -175,7 +177,7 @@ fs::path StandInsOf(const fs::path& runner, const RunnerTarget& target) {
                             : "use the etprof-runner that belongs to this etprof, on x86-64 Linux");
 }
 
-// Those of another etprof are replaced.
+// Copies the libraries of FindStandIns(). Replaces the copies of another etprof.
 void CopyStandIns(const fs::path& stand_ins, const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(stand_ins)) {
     const fs::path copy = folder / entry.path().filename();
@@ -184,16 +186,16 @@ void CopyStandIns(const fs::path& stand_ins, const fs::path& folder) {
   }
 }
 
-// Makes a bundle of the folder, with the runner, the loader, and the system's libraries of `bundle`.
+// Completes the folder to a bundle: adds the runner, the loader, and the system's libraries from `bundle`.
 void CompleteBundle(const RunnerBundle& bundle, const std::string& version, const fs::path& folder) {
-  // ExecuTorch's libraries, and those that stand in for PyTorch's beside them.
-  constexpr std::string_view kOfExecutorch[] = {"libexecutorch", "libcustom_ops", "libtorch", "libc10",
-                                                "_C."};
+  // The names of ExecuTorch's libraries, and of the libraries that replace PyTorch's, begin with these.
+  constexpr std::string_view kExecutorchPrefixes[] = {"libexecutorch", "libcustom_ops", "libtorch", "libc10",
+                                                      "_C."};
   for (const BundleManifest::File& file : bundle.manifest.files) {
-    const bool system = std::ranges::none_of(
-        kOfExecutorch, [&](std::string_view name) { return file.name.starts_with(name); });
+    const bool is_system_file = std::ranges::none_of(
+        kExecutorchPrefixes, [&](std::string_view prefix) { return file.name.starts_with(prefix); });
     const fs::path copy = folder / file.name;
-    if (!system || (Exists(copy) && Sha256HexOfFile(copy) == file.sha256)) continue;
+    if (!is_system_file || (Exists(copy) && Sha256HexOfFile(copy) == file.sha256)) continue;
     WriteFileAtomically(copy, ReadTextFile(bundle.folder / file.name));
     fs::permissions(copy, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
                     fs::perm_options::add);
@@ -236,15 +238,16 @@ void TestRelease(const fs::path& folder, const std::string& release, const fs::p
         .Remedy("run script/fetch-qemu");
   }
   const auto command = [&](const fs::path& bundle) {
-    std::vector<std::string> words = {emulator->path};
-    const auto start = FindBundle(bundle / runner.filename())->StartCommand(bundle.string());
-    words.insert(words.end(), start.begin(), start.end());
-    return words;
+    std::vector<std::string> arguments = {emulator->path};
+    const auto start_command = FindBundle(bundle / runner.filename())->StartCommand(bundle.string());
+    arguments.insert(arguments.end(), start_command.begin(), start_command.end());
+    return arguments;
   };
   RequireSelfTest(folder, release, command(target.bundle->folder), command(folder));
 }
 
-// A folder that is not complete yet. It is removed, and so are those that killed processes left a day ago.
+// A folder that is filled before it is renamed. The destructor removes it. The constructor removes the
+// folders that killed processes left more than a day ago.
 struct PartialFolder {
   fs::path path;
   explicit PartialFolder(fs::path partial) : path(std::move(partial)) {
@@ -275,60 +278,61 @@ bool IsVerifiedRelease(const std::string& executorch) {
   return std::ranges::find(kReleases, executorch, &Release::version) != std::end(kReleases);
 }
 
-void RequireUsableRelease(const std::string& executorch) { RequireRelease(executorch); }
+void RequireUsableRelease(const std::string& executorch) { CheckRelease(executorch); }
 
 fs::path ExecutorchRuntime(const std::string& executorch, Device& device, const fs::path& runner,
                            const StepProgress& progress) {
-  const bool for_cpp = RequireRelease(executorch);
+  const bool has_cpp_libraries = CheckRelease(executorch);
   const fs::path cache = LocalDeviceFolder();
   if (cache.empty()) {
     throw Error(ExitCode::kBadInput, "there is no folder for ExecuTorch's libraries: HOME is not set")
         .Remedy("set HOME or XDG_CACHE_HOME");
   }
-  const RunnerTarget target = TargetOf(runner);
-  const bool given = IsWheel(executorch);
+  const RunnerTarget target = FindRunnerTarget(runner);
+  const bool is_wheel = IsWheel(executorch);
   const std::string release = ReleaseName(executorch);
-  const std::string wheel_needed =
+  const std::string wheel_hint =
       fmt::format("give ExecuTorch's wheel for CPython 3.11 on Linux ({})", target.architecture);
-  if (given) {
+  if (is_wheel) {
     const std::string platform = ParseWheelName(executorch).platform;
     if (platform.find("linux") == std::string::npos || !platform.ends_with("_" + target.architecture))
-      throw Error(ExitCode::kBadInput, "is for " + platform).InFile(executorch).Remedy(wheel_needed);
+      throw Error(ExitCode::kBadInput, "is for " + platform).InFile(executorch).Remedy(wheel_hint);
   }
-  const fs::path stand_ins = for_cpp ? fs::path() : StandInsOf(runner, target);
-  const fs::path all = cache / "executorch";
-  fs::path folder = all / fmt::format("{}-linux-{}", release, target.architecture);
-  const auto complete = [&] {
+  const fs::path stand_ins = has_cpp_libraries ? fs::path() : FindStandIns(runner, target);
+  const fs::path releases_folder = cache / "executorch";
+  fs::path folder = releases_folder / fmt::format("{}-linux-{}", release, target.architecture);
+  const auto complete_folder = [&] {
     if (!stand_ins.empty()) CopyStandIns(stand_ins, folder);
     if (target.bundle) CompleteBundle(*target.bundle, release, folder);
     if (!IsVerifiedRelease(executorch)) TestRelease(folder, release, runner, target);
     return folder;
   };
-  const PartialFolder partial{all / fmt::format(".{}-{}", release, ::getpid())};
+  const PartialFolder partial{releases_folder / fmt::format(".{}-{}", release, ::getpid())};
   const fs::path wheel = partial.path / "wheel", libraries = partial.path / "libraries";
   try {
     if (Exists(folder)) {
       RequireUndamaged(folder, release);
-      return complete();
+      return complete_folder();
     }
     fs::remove_all(partial.path);
     fs::create_directories(libraries);
-    const std::string source = given ? executorch : "executorch==" + release;
-    if (given) {
+    const std::string source = is_wheel ? executorch : "executorch==" + release;
+    if (is_wheel) {
       progress.report("unpacking " + source);
       UnpackGivenWheel(source, release, wheel, progress.interrupted);
     } else {
       progress.report(fmt::format("fetching {} (18 MB)", source));
-      // The wheel is for CPython 3.11, whatever Python there is here: it is never started.
+      // The wheel is always the one for CPython 3.11, since no Python loads its extension.
       FetchWheel(PythonProgram(CheckoutRoot()), source,
                  {"--platform", "manylinux_2_28_" + target.architecture, "--python-version", "3.11",
                   "--implementation", "cp", "--abi", "cp311"},
                  wheel, progress.interrupted);
     }
     RuntimeManifest manifest{release, {}};
-    for (const auto& [name, from] : LibrariesOf(for_cpp, wheel / "executorch", device, runner, target)) {
+    for (const auto& [name, from] :
+         FindLibraries(has_cpp_libraries, wheel / "executorch", device, runner, target)) {
       if (!Exists(from)) {
-        if (given) throw Error(ExitCode::kBadInput, "lacks " + name).InFile(executorch).Remedy(wheel_needed);
+        if (is_wheel) throw Error(ExitCode::kBadInput, "lacks " + name).InFile(executorch).Remedy(wheel_hint);
         throw Error(ExitCode::kDeviceFailed, fmt::format("the wheel of {} lacks {}", source, name))
             .Remedy("check where pip fetches it from: it is not the release's wheel for Linux");
       }
@@ -337,10 +341,10 @@ fs::path ExecutorchRuntime(const std::string& executorch, Device& device, const 
     }
     std::ranges::sort(manifest.files, {}, &RuntimeManifest::File::name);
     WriteFileAtomically(libraries / kRuntimeFile, nlohmann::json(manifest).dump(1) + "\n");
-    std::error_code taken;
-    fs::rename(libraries, folder, taken);
-    if (taken) RequireUndamaged(folder, release);  // another etprof was quicker
-    return complete();
+    std::error_code rename_error;
+    fs::rename(libraries, folder, rename_error);
+    if (rename_error) RequireUndamaged(folder, release);  // another etprof has made the folder meanwhile
+    return complete_folder();
   } catch (const fs::filesystem_error& error) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("cannot be made: {}", error.code().message()))
         .InFile(folder.string())

@@ -51,7 +51,7 @@ int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const
                    const ShowAnalysis& show = nullptr,
                    const std::string& resume_command = "the same command with --resume");
 // Shows earlier measurements (FindStoredRuns), or the plan of a dry run. Returns the exit code.
-int ShowStoredRuns(const std::vector<DeviceMeasurement>& devices, bool several, const View& view);
+int ShowStoredRuns(const std::vector<DeviceMeasurement>& devices, bool several_devices, const View& view);
 int ShowPlan(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request, View view);
 int ReportInterruption(const RunData& run, const std::string& resume_command);
 

@@ -64,8 +64,8 @@ ShowAnalysis ShowsReport(const View& view) {
 
 std::vector<DeviceMeasurement> MeasureAll(const MeasureJobs& jobs, const MeasureRequest& request,
                                           bool dry_run) {
-  TerminalProgress progress(jobs.several ? MapEach(jobs.jobs, &MeasureJob::device)
-                                         : std::vector<std::string>());
+  TerminalProgress progress(jobs.several_devices ? MapEach(jobs.jobs, &MeasureJob::device)
+                                                 : std::vector<std::string>());
   return MeasureOnDevices(jobs, request, dry_run, progress);
 }
 
@@ -114,20 +114,20 @@ int ReportHistoryUpdates(const std::vector<HistoryUpdate>& updates, const std::s
 
 int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const View& view,
                    const ShowAnalysis& show, const std::string& resume_command) {
-  if (!show) RequireReportTable(view, jobs.several);
+  if (!show) RequireReportTable(view, jobs.several_devices);
   const std::vector<DeviceMeasurement> devices = MeasureAll(jobs, request);
   if (std::ranges::any_of(devices, &DeviceMeasurement::Interrupted)) {
-    return jobs.several ? ReportInterruptions(devices, resume_command)
-                        : ReportInterruption(*devices.front().run, resume_command);
+    return jobs.several_devices ? ReportInterruptions(devices, resume_command)
+                                : ReportInterruption(*devices.front().run, resume_command);
   }
-  const int code = ShowFinished(FinishMeasurement(devices, jobs.several, request.resume), view,
+  const int code = ShowFinished(FinishMeasurement(devices, jobs.several_devices, request.resume), view,
                                 show ? show : ShowsReport(view));
   return ReportHistoryUpdates(MapEach(devices, &DeviceMeasurement::history_update), request.history.file,
                               code);
 }
 
-int ShowStoredRuns(const std::vector<DeviceMeasurement>& devices, bool several, const View& view) {
-  return ShowFinished(FinishMeasurement(devices, several, false), view, ShowsReport(view));
+int ShowStoredRuns(const std::vector<DeviceMeasurement>& devices, bool several_devices, const View& view) {
+  return ShowFinished(FinishMeasurement(devices, several_devices, false), view, ShowsReport(view));
 }
 
 int ShowPlan(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request, View view) {
