@@ -31,7 +31,7 @@ struct DiffedFile {
   std::vector<const Profile*> profiles;
   std::string measured;  // name of the experiment with the times; "": none yet
 
-  DiffInput Side() const { return {&program, sources.map ? &*sources.map : nullptr, profiles}; }
+  DiffInput MakeInput() const { return {&program, sources.map ? &*sources.map : nullptr, profiles}; }
 };
 
 DiffedFile Read(const fs::path& path, std::vector<std::string>& warnings) {
@@ -66,8 +66,8 @@ class RunTimes {
         }
       }
       reports_.push_back(MakeReport(std::move(run), {.tolerant = is_folder}));
-      for (std::size_t side = 0; side < files_.size(); ++side) {
-        if (is_folder || side == etdumps_read) AddTimes(reports_.back(), path, files_[side], is_folder);
+      for (std::size_t i = 0; i < files_.size(); ++i) {
+        if (is_folder || i == etdumps_read) AddTimes(reports_.back(), path, files_[i], is_folder);
       }
       etdumps_read += is_folder ? 0 : 1;
     }
@@ -94,18 +94,18 @@ class RunTimes {
     return true;
   }
 
-  // Whether the program may be the one that ran, which a bare ETDump does not say. If another program ran,
-  // only few operators match the nodes.
+  // True if the program may have written the trace; a bare ETDump does not name its program. If another
+  // program ran, few operators match the nodes of this program.
   static bool MatchesProgram(const Profile& profile) {
-    std::size_t all = 0, mismatches = 0;
+    std::size_t operator_count = 0, mismatches = 0;
     for (std::size_t op = 0; op < profile.operators.size(); ++op) {
       const OperatorSource& source = profile.program->operators[op];
       if (profile.operators[op].key.kind != SpanKind::kBackend || !source.graph) continue;
-      ++all;
-      const bool none = source.join == OperatorSource::Join::kNone && source.candidates.empty();
-      mismatches += none || !HasType(profile.operators[op].name, source.tensors) ? 1U : 0U;
+      ++operator_count;
+      const bool is_unjoined = source.join == OperatorSource::Join::kNone && source.candidates.empty();
+      mismatches += is_unjoined || !HasType(profile.operators[op].name, source.tensors) ? 1U : 0U;
     }
-    return 5 * mismatches <= all;
+    return 5 * mismatches <= operator_count;
   }
 
   // Takes the times of the first experiment that ran this file, with all its methods.
@@ -139,17 +139,18 @@ class RunTimes {
   std::deque<Report> reports_;  // they own the profiles
 };
 
-// The ratios that `etprof accuracy` left next to the programs, a property for each output that has one.
+// Adds the signal-to-noise ratios that `etprof accuracy` wrote next to the programs: a property for each
+// output with a ratio.
 void AddNoise(const std::array<DiffedFile, 2>& files, ProgramDiff& diff, std::vector<std::string>& warnings) {
-  for (std::size_t side = 0; side < files.size(); ++side) {
-    std::optional<NoiseBudget> noise;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::optional<NoiseBudget> noise_budget;
     try {
-      noise = ReadNoiseBudget(files[side].path, files[side].sha256);
+      noise_budget = ReadNoiseBudget(files[i].path, files[i].sha256);
     } catch (const Error& error) {
       warnings.emplace_back(error.what());
     }
-    if (!noise) continue;
-    for (const OutputBudget& budget : noise->budgets) {
+    if (!noise_budget) continue;
+    for (const OutputBudget& budget : noise_budget->budgets) {
       const auto method = std::ranges::find(diff.methods, budget.method, &MethodDiff::name);
       if (method == diff.methods.end() || !budget.sqnr_db) continue;
       const std::string name = fmt::format("output {}: signal to noise ({})", budget.output,
@@ -158,7 +159,7 @@ void AddNoise(const std::array<DiffedFile, 2>& files, ProgramDiff& diff, std::ve
       if (property == method->properties.end())
         property =
             method->properties.insert(method->properties.end(), {name, ProgramProperty::Unit::kText, {}, {}});
-      (side == 0 ? property->baseline : property->candidate) =
+      (i == 0 ? property->baseline : property->candidate) =
           fmt::format("{:.1f} dB", budget.device_sqnr_db.value_or(*budget.sqnr_db));
     }
   }
@@ -173,7 +174,7 @@ DiffResult DiffFiles(const DiffFilesOptions& options) {
   if (result.warnings.size() == 2 && result.warnings[0] == result.warnings[1]) result.warnings.pop_back();
   RunTimes times(files, result.warnings);
   times.Read(options.runs);
-  result.diff = DiffPrograms(files[0].Side(), files[1].Side());
+  result.diff = DiffPrograms(files[0].MakeInput(), files[1].MakeInput());
   result.diff.same_bytes = files[0].sha256 == files[1].sha256;
   if (!result.diff.same_bytes) AddNoise(files, result.diff, result.warnings);
   return result;
@@ -189,11 +190,11 @@ std::function<int()> DiffCommand(CLI::App& app) {
             "for each, or an ETDump of A.pte and one of B.pte");
   AddDocumentOptions(app, view, "Show the differences as JSON");
   return [parsed] {
-    const auto& [given, shown] = *parsed;
-    const DiffResult result = DiffFiles(given);
-    ShowDocument(show::MakeDiffDocument(result.diff, given.baseline.string(), given.candidate.string(),
-                                        result.warnings),
-                 shown, "");
+    const auto& [diff_options, diff_view] = *parsed;
+    const DiffResult result = DiffFiles(diff_options);
+    ShowDocument(show::MakeDiffDocument(result.diff, diff_options.baseline.string(),
+                                        diff_options.candidate.string(), result.warnings),
+                 diff_view, "");
     return 0;
   };
 }

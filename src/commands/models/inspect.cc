@@ -42,7 +42,8 @@ struct ModelExplorerOptions {
   std::string by;                  // "layer", "delegate"; "": by layer if an .etrecord is found
 };
 
-// Absent: there is no .etrecord next to the model, or it cannot be read, which is reported as a message.
+// Returns the model's sources. Absent if there is no .etrecord next to the model, or if it cannot be read,
+// which is reported as a message.
 std::optional<SourceMap> FindSources(const Program& program, const ModelExplorerOptions& options,
                                      WorkflowProgress& progress) {
   RecordedSources sources = ReadSources(program, options.model, options.etrecord);
@@ -76,7 +77,7 @@ void AddTimesOfRuns(const ModelExplorerOptions& options, const Program& program,
                     ExplorerModel& model) {
   const Report& report = *model.report;
   std::string problem = "no experiment has a traced run";
-  bool any = false;
+  bool has_times = false;
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const std::optional<Profile>& profile = report.experiments[i].profile;
     for (const std::string& warning : report.run.experiments[report.experiments[i].index].warnings) {
@@ -87,10 +88,10 @@ void AddTimesOfRuns(const ModelExplorerOptions& options, const Program& program,
       problem = profile->program->problem;
     for (std::size_t method = 0; method < program.methods.size(); ++method) {
       AddTimes(report, i, program.methods[method], model.graphs[method]);
-      any = any || !model.graphs[method].experiments.empty();
+      has_times = has_times || !model.graphs[method].experiments.empty();
     }
   }
-  if (!any)
+  if (!has_times)
     throw Error(ExitCode::kBadInput, problem)
         .InFile(options.runs.front())
         .Remedy("give a run of this .pte with traced runs");
@@ -100,9 +101,9 @@ void AddTimesOfRuns(const ModelExplorerOptions& options, const Program& program,
 std::string FileNamePart(const std::string& label) {
   std::string name;
   for (const char c : label) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                       c == '.' || c == '-' || c == '_';
-    name += plain ? c : '_';
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                          c == '.' || c == '-' || c == '_';
+    name += is_plain ? c : '_';
   }
   return name.empty() ? "run" : name;
 }
@@ -127,11 +128,11 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
   ExplorerModel model;
   model.file = options.model.filename().string();
   for (const Method& method : program.methods) {
-    const auto of_method =
+    const auto method_sources =
         sources ? sources->methods.find(method.name) : decltype(sources->methods.begin()){};
-    const bool known = sources && of_method != sources->methods.end();
-    model.graphs.push_back(
-        BuildModelGraph(method, program, known ? &of_method->second : nullptr, options.by == "delegate"));
+    const bool has_method_sources = sources && method_sources != sources->methods.end();
+    model.graphs.push_back(BuildModelGraph(
+        method, program, has_method_sources ? &method_sources->second : nullptr, options.by == "delegate"));
   }
   std::optional<Report> report;
   if (!options.runs.empty()) {
@@ -156,10 +157,10 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
     write(file, render);
   };
   write(options.output, [&](std::ostream& out) { RenderExplorerGraphs(model, out); });
-  std::set<std::size_t> shown;
+  std::set<std::size_t> timed_experiments;
   for (const ModelGraph& graph : model.graphs)
-    shown.insert(graph.experiments.begin(), graph.experiments.end());
-  for (const std::size_t experiment : shown) {
+    timed_experiments.insert(graph.experiments.begin(), graph.experiments.end());
+  for (const std::size_t experiment : timed_experiments) {
     write_node_data(report->experiments[experiment].label,
                     [&](std::ostream& out) { RenderExplorerTimes(model, experiment, out); });
   }
@@ -175,8 +176,8 @@ std::vector<fs::path> WriteModelExplorer(const ModelExplorerOptions& options, Wo
 struct InspectArguments {
   std::string data;
   View view;
-  ModelExplorerOptions explorer;  // used only if it has an output
-  StaticCheckOptions limits;      // used only if there are any
+  ModelExplorerOptions explorer;  // used only if `output` is set
+  StaticCheckOptions limits;      // used only if a limit is given
   CheckOutputs files;
 
   bool HasLimits() const { return !limits.limits.limits.empty() || !limits.thresholds.empty(); }

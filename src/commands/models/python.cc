@@ -17,12 +17,12 @@
 namespace etprof {
 namespace {
 
-// Tells the exporter, by environment variables, which programs to ask: this program for what is delegated,
-// and the runner next to it for what the .pte computes.
+// Sets the environment variables that name the programs for the exporter: this program, which finds what is
+// delegated, and the runner next to it, which computes the outputs of the .pte.
 void SetProgramVariables() {
-  const std::filesystem::path own = ExecutablePath();
-  ::setenv("ETPROF", own.c_str(), 0);
-  const std::filesystem::path runner = own.parent_path() / "etprof-runner";
+  const std::filesystem::path etprof_path = ExecutablePath();
+  ::setenv("ETPROF", etprof_path.c_str(), 0);
+  const std::filesystem::path runner = etprof_path.parent_path() / "etprof-runner";
   if (Exists(runner)) ::setenv("ETPROF_RUNNER", runner.c_str(), 0);
 }
 
@@ -31,18 +31,18 @@ void SetProgramVariables() {
 [[noreturn]] void ExecPython(const std::string& module, const std::vector<std::string>& arguments) {
   const std::optional<std::filesystem::path> root = CheckoutRoot();
   const std::string python = PythonProgram(root);
-  const char* chosen = std::getenv("ETPROF_PYTHON");
-  if (root && (chosen == nullptr || *chosen == '\0')) {
+  const char* python_override = std::getenv("ETPROF_PYTHON");
+  if (root && (python_override == nullptr || *python_override == '\0')) {
     const char* inherited = std::getenv("PYTHONPATH");
     std::string path = (*root / "python").string();
     if (inherited != nullptr && *inherited != '\0') path += std::string(":") + inherited;
     ::setenv("PYTHONPATH", path.c_str(), 1);
   }
   SetProgramVariables();
-  std::vector<std::string> words = {python, "-m", module};
-  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> command = {python, "-m", module};
+  command.insert(command.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
+  for (std::string& argument : command) argv.push_back(argument.data());
   argv.push_back(nullptr);
   ::execvp(argv[0], argv.data());
   throw Error(ExitCode::kDeviceFailed, std::string("could not be started: ") + std::strerror(errno))
@@ -75,11 +75,11 @@ std::function<int()> NewModelCommand(CLI::App& app) {
             "Folder to create the package in (default: the current one)");
   return [parsed]() -> int {
     // "--" lets the name begin with a dash.
-    std::vector<std::string> words;
-    if (!parsed->output.empty()) words.push_back("--output=" + parsed->output);
-    words.insert(words.end(), {"--", parsed->name});
+    std::vector<std::string> arguments;
+    if (!parsed->output.empty()) arguments.push_back("--output=" + parsed->output);
+    arguments.insert(arguments.end(), {"--", parsed->name});
     // The package's template is part of the Python package, whose tests cover it.
-    ExecPython("etprof.new_model", words);
+    ExecPython("etprof.new_model", arguments);
   };
 }
 
