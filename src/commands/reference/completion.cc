@@ -8,15 +8,15 @@ namespace {
 
 using Paths = OptionFacts::Paths;
 
-std::string ReplaceAll(const std::string& text, char what, const std::string& by) {
+std::string ReplaceAll(const std::string& text, char character, const std::string& replacement) {
   std::string out;
-  for (const char c : text) out += c == what ? by : std::string(1, c);
+  for (const char c : text) out += c == character ? replacement : std::string(1, c);
   return out;
 }
 
-// Quotes for '...' in a POSIX shell.
+// Puts a text into '...' for a POSIX shell.
 std::string Quoted(const std::string& text) { return "'" + ReplaceAll(text, '\'', "'\\''") + "'"; }
-// Quotes for '...' in fish.
+// Puts a text into '...' for fish.
 std::string FishQuoted(const std::string& text) {
   return "'" + ReplaceAll(ReplaceAll(text, '\\', "\\\\"), '\'', "\\'") + "'";
 }
@@ -42,21 +42,21 @@ struct ShellSyntax {
 };
 
 // The shell code that completes the value of an option or a positional; empty if no values are known.
-std::string CompletionAction(const OptionFacts& option, const ShellSyntax& words) {
+std::string CompletionAction(const OptionFacts& option, const ShellSyntax& syntax) {
   std::vector<std::string> actions;
-  if (!option.ValuesToOffer().empty()) actions.push_back(words.choices(option.ValuesToOffer()));
-  if (option.paths == Paths::kFiles) actions.push_back(words.files);
-  if (option.paths == Paths::kFolders) actions.push_back(words.folders);
+  if (!option.ValuesToOffer().empty()) actions.push_back(syntax.choices(option.ValuesToOffer()));
+  if (option.paths == Paths::kFiles) actions.push_back(syntax.files);
+  if (option.paths == Paths::kFolders) actions.push_back(syntax.folders);
   return fmt::format("{}", fmt::join(actions, "; "));
 }
 
 // The arms of `case "$command $previous"` for options that take a value.
-std::string ValueArms(const std::vector<CommandFacts>& commands, const ShellSyntax& words) {
+std::string ValueArms(const std::vector<CommandFacts>& commands, const ShellSyntax& syntax) {
   std::string text;
   for (const CommandFacts& command : commands) {
     for (const OptionFacts& option : command.options) {
       if (option.names.empty() || option.value.empty()) continue;
-      const std::string action = CompletionAction(option, words);
+      const std::string action = CompletionAction(option, syntax);
       // An optional value can only follow "=".
       const std::string condition = option.value_optional ? "[[ -n $behind ]] && " : "";
       if (option.value_optional && action.empty()) continue;
@@ -68,12 +68,12 @@ std::string ValueArms(const std::vector<CommandFacts>& commands, const ShellSynt
 }
 
 // The arms of `case $command` for positionals.
-std::string PositionalArms(const std::vector<CommandFacts>& commands, const ShellSyntax& words) {
+std::string PositionalArms(const std::vector<CommandFacts>& commands, const ShellSyntax& syntax) {
   std::string text;
   for (const CommandFacts& command : commands) {
     if (command.name.empty()) continue;
     const OptionFacts* positional = FirstPositional(command);
-    const std::string action = positional != nullptr ? CompletionAction(*positional, words) : "";
+    const std::string action = positional != nullptr ? CompletionAction(*positional, syntax) : "";
     if (!action.empty()) text += fmt::format("    {}) {} ;;\n", command.name, action);
   }
   return text;
@@ -89,7 +89,7 @@ std::string ZshChoices(const std::vector<std::string>& choices) {
   return text;
 }
 
-// A colon ends the name in _describe's list.
+// Makes an entry of _describe's list, in which a colon ends the name.
 std::string ZshDescription(const std::string& name, const std::string& help) {
   return Quoted(ReplaceAll(name, ':', "\\:") + ":" + help);
 }
@@ -102,24 +102,24 @@ std::string FishNames(const OptionFacts& option) {
   return text;
 }
 
-std::string FishWords(const std::vector<std::string>& words) {
-  return words.empty() ? "" : " -a " + Quoted(fmt::format("{}", fmt::join(words, " ")));
+std::string FishArguments(const std::vector<std::string>& values) {
+  return values.empty() ? "" : " -a " + Quoted(fmt::format("{}", fmt::join(values, " ")));
 }
 
 std::string FishLine(const CommandFacts& command, const OptionFacts& option) {
-  const std::string where = command.name.empty()
-                                ? "__fish_use_subcommand"
-                                : fmt::format("__fish_seen_subcommand_from {}", command.name);
-  std::string line = fmt::format("complete -c etprof -n {}{}", Quoted(where), FishNames(option));
+  const std::string condition = command.name.empty()
+                                    ? "__fish_use_subcommand"
+                                    : fmt::format("__fish_seen_subcommand_from {}", command.name);
+  std::string line = fmt::format("complete -c etprof -n {}{}", Quoted(condition), FishNames(option));
   if (!option.value.empty()) {
     if (!option.choices.empty()) {
       line += option.value_optional ? " -f" : " -x";
-      line += FishWords(option.choices);
+      line += FishArguments(option.choices);
     } else if (option.paths == Paths::kFolders) {
       line += " -x -a '(__fish_complete_directories)'";
     } else {
       line += option.paths == Paths::kFiles ? " -r -F" : " -x";
-      line += FishWords(option.suggestions);
+      line += FishArguments(option.suggestions);
     }
   }
   return line + " -d " + FishQuoted(option.help) + "\n";
@@ -128,7 +128,7 @@ std::string FishLine(const CommandFacts& command, const OptionFacts& option) {
 }  // namespace
 
 std::string BashCompletion(const std::vector<CommandFacts>& commands) {
-  const ShellSyntax words{BashChoices, "_etprof_paths -f", "_etprof_paths -d"};
+  const ShellSyntax syntax{BashChoices, "_etprof_paths -f", "_etprof_paths -d"};
   std::string options;
   for (const CommandFacts& command : commands) {
     if (const std::vector<std::string> names = command.OptionNames(); !names.empty())
@@ -168,12 +168,12 @@ _etprof() {{
 }}
 complete -F _etprof etprof
 )sh",
-                     ValueArms(commands, words), options, BashChoices(CommandNames(commands)),
-                     PositionalArms(commands, words));
+                     ValueArms(commands, syntax), options, BashChoices(CommandNames(commands)),
+                     PositionalArms(commands, syntax));
 }
 
 std::string ZshCompletion(const std::vector<CommandFacts>& commands) {
-  const ShellSyntax words{ZshChoices, "_files", "_path_files -/"};
+  const ShellSyntax syntax{ZshChoices, "_files", "_path_files -/"};
   std::string options, described;
   for (const CommandFacts& command : commands) {
     if (!command.name.empty()) described += "      " + ZshDescription(command.name, command.summary) + "\n";
@@ -216,7 +216,7 @@ else
   compdef _etprof etprof
 fi
 )sh",
-                     ValueArms(commands, words), options, described, PositionalArms(commands, words));
+                     ValueArms(commands, syntax), options, described, PositionalArms(commands, syntax));
 }
 
 std::string FishCompletion(const std::vector<CommandFacts>& commands) {
@@ -232,12 +232,12 @@ std::string FishCompletion(const std::vector<CommandFacts>& commands) {
       if (!option.names.empty()) text += FishLine(command, option);
     }
     const OptionFacts* positional = FirstPositional(command);
-    const std::string seen = fmt::format("__fish_seen_subcommand_from {}", command.name);
+    const std::string condition = fmt::format("__fish_seen_subcommand_from {}", command.name);
     if (positional == nullptr) continue;
-    const std::string words = FishWords(positional->ValuesToOffer());
-    const std::string files = positional->paths == Paths::kFiles ? " -F" : "";
-    if (!words.empty() || !files.empty())
-      text += fmt::format("complete -c etprof -n {}{}{}\n", Quoted(seen), files, words);
+    const std::string values = FishArguments(positional->ValuesToOffer());
+    const std::string file_option = positional->paths == Paths::kFiles ? " -F" : "";
+    if (!values.empty() || !file_option.empty())
+      text += fmt::format("complete -c etprof -n {}{}{}\n", Quoted(condition), file_option, values);
   }
   return text;
 }

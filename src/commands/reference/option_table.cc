@@ -28,14 +28,15 @@ std::vector<std::string> GetChoices(const CLI::Option& option) {
     const std::size_t end = error.rfind('}');
     if (start == std::string::npos || end == std::string::npos) continue;
     const std::size_t first = start + kPrefix.size();
-    const auto words = SplitAt(std::string_view(error).substr(first, end - first), ',');
-    choices.assign(words.begin(), words.end());
+    const auto names = SplitAt(std::string_view(error).substr(first, end - first), ',');
+    choices.assign(names.begin(), names.end());
   }
   return choices;
 }
 
-bool ContainsAny(const std::string& value, std::initializer_list<const char*> words) {
-  return std::ranges::any_of(words, [&](const char* word) { return value.find(word) != std::string::npos; });
+bool ContainsAny(const std::string& value, std::initializer_list<const char*> substrings) {
+  return std::ranges::any_of(
+      substrings, [&](const char* substring) { return value.find(substring) != std::string::npos; });
 }
 
 OptionFacts MakeOptionFacts(const CLI::Option& option) {
@@ -101,9 +102,10 @@ std::vector<OptionFacts> MakeOptions(const CLI::App& app) {
 }  // namespace
 
 std::vector<std::string> CommandFacts::OptionNames() const {
-  std::vector<std::string> all;
-  for (const OptionFacts& option : options) all.insert(all.end(), option.names.begin(), option.names.end());
-  return all;
+  std::vector<std::string> names;
+  for (const OptionFacts& option : options)
+    names.insert(names.end(), option.names.begin(), option.names.end());
+  return names;
 }
 
 std::vector<std::string> CommandNames(const std::vector<CommandFacts>& commands) {

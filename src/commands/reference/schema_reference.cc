@@ -25,17 +25,17 @@ std::string Code(const Schema& value) {
 // docs/reference and docs/guides.
 std::string DescriptionToMarkdown(const std::string& text) {
   static const std::regex marks("`[^`]+`|\\*[a-z]+\\*|docs/([a-z]+/([a-z-]+)\\.md(#[a-z0-9-]+)?)");
-  std::string words;
-  auto rest = text.begin();
+  std::string markdown;
+  auto position = text.begin();
   for (std::sregex_iterator mark(text.begin(), text.end(), marks), end; mark != end; ++mark) {
-    words += EscapeMarkdown(std::string(rest, (*mark)[0].first));
-    rest = (*mark)[0].second;
-    const std::string found = mark->str();
-    words += found.front() == '`'   ? CodeCell(found.substr(1, found.size() - 2))
-             : found.front() == '*' ? found
-                                    : fmt::format("[{}](../{})", mark->str(2), mark->str(1));
+    markdown += EscapeMarkdown(std::string(position, (*mark)[0].first));
+    position = (*mark)[0].second;
+    const std::string markup = mark->str();
+    markdown += markup.front() == '`'   ? CodeCell(markup.substr(1, markup.size() - 2))
+                : markup.front() == '*' ? markup
+                                        : fmt::format("[{}](../{})", mark->str(2), mark->str(1));
   }
-  return words + EscapeMarkdown(std::string(rest, text.end()));
+  return markdown + EscapeMarkdown(std::string(position, text.end()));
 }
 
 std::string Bounds(const Schema& schema) {
@@ -50,19 +50,19 @@ std::string Bounds(const Schema& schema) {
   return bounds.empty() ? "" : fmt::format(" {}", fmt::join(bounds, ", "));
 }
 
-// The words of the tables: for JSON, or for the rows of a CSV file.
-struct TableWords {
+// The texts of the tables that differ between JSON and the rows of a CSV file.
+struct TableTexts {
   const char* key;
   std::map<std::string, std::string> types;  // names of types that differ from the schema's
-  // The file is written by users, who may leave out most keys. Tables of its parts omit keys that the whole
-  // file has, too.
+  // True if users write the file and may omit most keys. The tables of nested objects then omit the keys that
+  // the file itself has.
   bool for_writers = false;
 };
 
-// The tables of one schema.
+// Makes the tables of one schema.
 class SchemaTables {
  public:
-  SchemaTables(const Schema& schema, const TableWords& words) : schema_(schema), words_(words) {}
+  SchemaTables(const Schema& schema, const TableTexts& texts) : schema_(schema), texts_(texts) {}
 
   std::string Text() {
     std::string text = MakeTable(schema_);
@@ -75,7 +75,7 @@ class SchemaTables {
 
  private:
   std::string MakeTable(const Schema& object) {
-    table_ = fmt::format("| {} | value | meaning |\n| --- | --- | --- |\n", words_.key);
+    table_ = fmt::format("| {} | value | meaning |\n| --- | --- | --- |\n", texts_.key);
     AddMembers(object, "");
     return std::move(table_);
   }
@@ -83,11 +83,11 @@ class SchemaTables {
   void AddMembers(const Schema& object, const std::string& path) {
     const Schema required = object.value("required", Schema::array());
     for (const auto& [key, member] : object["properties"].items()) {
-      if (words_.for_writers && &object != &schema_ && schema_["properties"].value(key, Schema()) == member)
+      if (texts_.for_writers && &object != &schema_ && schema_["properties"].value(key, Schema()) == member)
         continue;
       std::string type_text = TypeText(member);
       const bool required_key = std::ranges::find(required, Schema(key)) != required.end();
-      if (required_key == words_.for_writers) type_text += required_key ? ", needed" : ", optional";
+      if (required_key == texts_.for_writers) type_text += required_key ? ", needed" : ", optional";
       if (const auto default_value = member.find("default"); default_value != member.end())
         type_text += fmt::format(" (default: {})", default_value->is_number()
                                                        ? fmt::format("`{}`", default_value->get<double>())
@@ -101,12 +101,12 @@ class SchemaTables {
   // Adds the members of nested objects that have no separate table.
   void AddNested(const Schema& member, const std::string& path) {
     if (member.contains("properties")) AddMembers(member, path + ".");
-    if (const auto any = member.find("anyOf"); any != member.end()) {
-      for (const Schema& each : *any) AddNested(each, path);
+    if (const auto alternatives = member.find("anyOf"); alternatives != member.end()) {
+      for (const Schema& alternative : *alternatives) AddNested(alternative, path);
     }
     if (const auto items = member.find("items"); items != member.end()) AddNested(*items, path + "[]");
-    const auto others = member.find("additionalProperties");
-    if (others != member.end() && others->is_object()) AddNested(*others, path + ".*");
+    const auto additional = member.find("additionalProperties");
+    if (additional != member.end() && additional->is_object()) AddNested(*additional, path + ".*");
   }
 
   std::string TypeText(const Schema& schema) const {
@@ -120,37 +120,38 @@ class SchemaTables {
       for (const Schema& name : *names) types.push_back(Code(name));
       return fmt::format("{}", fmt::join(types, ", "));
     }
-    if (const auto any = schema.find("anyOf"); any != schema.end()) {
-      for (const Schema& each : *any) {
-        if (!words_.for_writers || each != Schema{{"type", "null"}}) types.push_back(TypeText(each));
+    if (const auto alternatives = schema.find("anyOf"); alternatives != schema.end()) {
+      for (const Schema& alternative : *alternatives) {
+        if (!texts_.for_writers || alternative != Schema{{"type", "null"}})
+          types.push_back(TypeText(alternative));
       }
       return fmt::format("{}", fmt::join(types, " or "));
     }
     const Schema type = schema.value("type", Schema::array());
-    for (const Schema& each : type.is_array() ? type : Schema::array({type})) {
-      const auto name = each.get<std::string>();
-      if (words_.for_writers && name == "null") continue;
+    for (const Schema& alternative : type.is_array() ? type : Schema::array({type})) {
+      const auto name = alternative.get<std::string>();
+      if (texts_.for_writers && name == "null") continue;
       types.push_back(name == "array"                         ? "list of " + TypeText(schema["items"])
                       : name == "integer" || name == "number" ? name + Bounds(schema)
-                      : name == "string" && schema.contains("pattern") && !words_.for_writers
+                      : name == "string" && schema.contains("pattern") && !texts_.for_writers
                           ? "string, " + Code(schema["pattern"])
-                      : words_.types.contains(name) ? words_.types.at(name)
+                      : texts_.types.contains(name) ? texts_.types.at(name)
                                                     : name);
     }
     return fmt::format("{}", fmt::join(types, " or "));
   }
 
   const Schema& schema_;
-  const TableWords& words_;
+  const TableTexts& texts_;
   std::string table_;
 };
 
-std::string Sections(const std::map<std::string, Schema>& schemas, const TableWords& words) {
+std::string Sections(const std::map<std::string, Schema>& schemas, const TableTexts& texts) {
   std::string text;
   for (const auto& [name, schema] : schemas) {
     text += fmt::format(
         "\n## {}\n\n{}: {}\n\n{}", name, DescriptionToMarkdown(schema["title"].get<std::string>()),
-        DescriptionToMarkdown(schema["description"].get<std::string>()), SchemaTables(schema, words).Text());
+        DescriptionToMarkdown(schema["description"].get<std::string>()), SchemaTables(schema, texts).Text());
   }
   return text;
 }
