@@ -25,12 +25,13 @@ namespace etprof {
 
 namespace {
 
-constexpr std::size_t kShownChanges = 3;
-constexpr std::size_t kShownLogLines = 30;
+constexpr std::size_t kMaxShownChanges = 3;
+constexpr std::size_t kMaxShownLogLines = 30;
 
 RunnerPreset FindPreset(const std::string& name) {
-  const std::vector<RunnerPreset> all = RunnerPresets();
-  if (const auto found = std::ranges::find(all, name, &RunnerPreset::name); found != all.end()) return *found;
+  const std::vector<RunnerPreset> presets = RunnerPresets();
+  if (const auto found = std::ranges::find(presets, name, &RunnerPreset::name); found != presets.end())
+    return *found;
   const std::vector<std::string> names = ExecutorchPresetNames();
   const std::string suggestion = FindClosest(name, names);
   throw Error(ExitCode::kUsage, fmt::format("unknown preset `{}`", name))
@@ -38,7 +39,7 @@ RunnerPreset FindPreset(const std::string& name) {
                                  : fmt::format("did you mean `{}`?", suggestion));
 }
 
-// As the kit does: the presets of this machine, and Android's if there is an NDK.
+// Returns the presets of this machine, and Android's if there is an NDK, as the SME2 profiling kit does.
 std::vector<std::string> DefaultPresets(const BuildHost& host) {
   std::vector<std::string> names = {"native"};
   if (host.system == "Darwin") names = {"mac-arm64", "mac-arm64-sme2-off"};
@@ -46,14 +47,15 @@ std::vector<std::string> DefaultPresets(const BuildHost& host) {
   return names;
 }
 
-std::vector<RunnerPreset> ChosenPresets(const ExecutorchBuildOptions& options, const BuildHost& host) {
-  std::vector<RunnerPreset> chosen;
+std::vector<RunnerPreset> SelectPresets(const ExecutorchBuildOptions& options, const BuildHost& host) {
+  std::vector<RunnerPreset> presets;
   for (const std::string& name : options.preset.empty() ? DefaultPresets(host) : options.preset) {
     RunnerPreset preset = FindPreset(name);
     if (options.trace) preset = TraceEnabled(preset);
-    if (std::ranges::find(chosen, preset.name, &RunnerPreset::name) == chosen.end()) chosen.push_back(preset);
+    if (std::ranges::find(presets, preset.name, &RunnerPreset::name) == presets.end())
+      presets.push_back(preset);
   }
-  return chosen;
+  return presets;
 }
 
 BundleTarget FindTarget(const std::string& name) {
@@ -73,9 +75,9 @@ std::vector<std::string> PrepareCheckout(const Checkout& checkout, WorkflowProgr
     progress.Message(
         fmt::format("warning: The checkout differs from its commit {}. etprof-build.json lists how",
                     checkout.commit->substr(0, 10)));
-    const std::size_t shown = std::min(checkout.changed.size(), kShownChanges);
-    for (std::size_t i = 0; i < shown; ++i) progress.Message("  " + checkout.changed[i]);
-    if (shown < checkout.changed.size()) progress.Message("  and more");
+    const std::size_t shown_count = std::min(checkout.changed.size(), kMaxShownChanges);
+    for (std::size_t i = 0; i < shown_count; ++i) progress.Message("  " + checkout.changed[i]);
+    if (shown_count < checkout.changed.size()) progress.Message("  and more");
   }
   return InstallPresets(checkout.folder);
 }
@@ -90,7 +92,7 @@ BuildRecord BuildAndReport(const RunnerBuild& build, WorkflowProgress& progress)
     return BuildRunner(build, steps, [&progress] { return progress.Interrupted(); });
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::kDeviceFailed && Exists(build.Log())) {
-      const std::string failure = ExtractFailure(ReadTextFile(build.Log()), kShownLogLines);
+      const std::string failure = ExtractFailure(ReadTextFile(build.Log()), kMaxShownLogLines);
       for (const std::string_view line : SplitAt(failure, '\n')) progress.Message(std::string(line));
     }
     throw;
@@ -122,18 +124,18 @@ ExecutorchBuildResult BuildExecutorch(const ExecutorchBuildOptions& options,
   const Checkout checkout = ReadCheckout(options.executorch, [&progress] { return progress.Interrupted(); });
   const std::optional<std::filesystem::path> root = CheckoutRoot();
   const BuildHost host = ReadBuildHost(checkout, root ? *root / ".venv" / "bin" : std::filesystem::path());
-  const std::vector<RunnerPreset> presets = ChosenPresets(options, host);
-  ExecutorchBuildResult built;
-  built.missing = MissingRequirements(checkout, presets, options.llm, host);
-  if (!built.missing.empty()) return built;
+  const std::vector<RunnerPreset> presets = SelectPresets(options, host);
+  ExecutorchBuildResult result;
+  result.missing = MissingRequirements(checkout, presets, options.llm, host);
+  if (!result.missing.empty()) return result;
   std::vector<RunnerBuild> builds;
   for (const RunnerPreset& preset : presets)
     builds.push_back({checkout, preset, host, options.jobs, options.clean, options.llm, ETPROF_VERSION});
   if (options.dry_run) {
     for (const RunnerBuild& build : builds) {
-      for (const Command& command : BuildCommands(build)) built.commands.push_back(CommandText(command));
+      for (const Command& command : BuildCommands(build)) result.commands.push_back(CommandText(command));
     }
-    return built;
+    return result;
   }
   const std::vector<std::string> presets_of_checkout = PrepareCheckout(checkout, progress);
   for (const RunnerBuild& build : builds) {
@@ -141,10 +143,10 @@ ExecutorchBuildResult BuildExecutorch(const ExecutorchBuildOptions& options,
       progress.Message(fmt::format("warning: {} is built as the checkout's own CMakePresets.json defines it",
                                    build.preset.name));
     }
-    on_built(built.runners.emplace_back(
+    on_built(result.runners.emplace_back(
         BuiltRunner{build.Runner(), build.Log(), BuildAndReport(build, progress)}));
   }
-  return built;
+  return result;
 }
 
 namespace {
@@ -168,19 +170,19 @@ int BuildPortable(const BuildArguments& arguments) {
 }
 
 int BuildRunners(const BuildArguments& arguments) {
-  const auto each = [&](const BuiltRunner& built) {
+  const auto on_built = [&](const BuiltRunner& built) {
     if (!arguments.json) ShowFile(built.runner);
     std::fflush(stdout);
   };
-  const ExecutorchBuildResult built = WithProgress(BuildExecutorch, arguments.executorch, each);
-  for (const auto& [problem, remedy] : built.missing)
+  const ExecutorchBuildResult result = WithProgress(BuildExecutorch, arguments.executorch, on_built);
+  for (const auto& [problem, remedy] : result.missing)
     PrintError(Error(ExitCode::kBadInput, problem).Remedy(remedy));
   if (arguments.json) {
-    WriteJson(built, 2, std::cout);
+    WriteJson(result, 2, std::cout);
   } else {
-    for (const std::string& command : built.commands) Print("{}\n", command);
+    for (const std::string& command : result.commands) Print("{}\n", command);
   }
-  return built.missing.empty() ? 0 : static_cast<int>(ExitCode::kBadInput);
+  return result.missing.empty() ? 0 : static_cast<int>(ExitCode::kBadInput);
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ struct PortableRunnerOptions {
     v("jobs", &PortableRunnerOptions::jobs, kBuildJobs);
   }
 };
-// Throws Error (kUsage, kBadInput, kDeviceFailed).
-// Builds etprof-runner for a device as one folder, a bundle, that can be pushed to it.
+// Builds etprof-runner for a device as a bundle, a folder that can be pushed to the device. Throws Error
+// (kUsage, kBadInput, kDeviceFailed).
 Bundle BuildPortableRunner(const PortableRunnerOptions& options, WorkflowProgress& progress);
 
 // Options for building ExecuTorch's own executor_runner in the user's checkout.

@@ -22,16 +22,16 @@ namespace {
 void AddAdbDevices(const DevicesOptions& options, const std::function<bool()>& interrupted,
                    std::vector<std::string>& names, DeviceList& unusable) {
   try {
-    for (const AdbListing& listed : ListAdbDevices(options.answer_seconds, interrupted)) {
-      const std::string name = "adb:" + listed.serial;
-      if (listed.state == "device") {
+    for (const AdbListing& listing : ListAdbDevices(options.timeout_seconds, interrupted)) {
+      const std::string name = "adb:" + listing.serial;
+      if (listing.state == "device") {
         AppendUnique(name, names);
         continue;
       }
       DeviceSurvey device;
       device.name = name;
-      device.problem = listed.state;
-      device.remedy = listed.remedy;
+      device.problem = listing.state;
+      device.remedy = listing.remedy;
       unusable.devices.push_back(std::move(device));
     }
   } catch (const Error& error) {
@@ -40,17 +40,17 @@ void AddAdbDevices(const DevicesOptions& options, const std::function<bool()>& i
   }
 }
 
-std::vector<std::string> NamesToAsk(const DevicesOptions& options, const std::function<bool()>& interrupted,
-                                    DeviceList& unusable) {
+std::vector<std::string> SelectDevices(const DevicesOptions& options,
+                                       const std::function<bool()>& interrupted, DeviceList& unusable) {
   std::vector<std::string> names;
   // With --clean and named devices, only the named devices are cleaned.
-  if (!options.clean || options.named.empty()) {
+  if (!options.clean || options.device_names.empty()) {
     names.emplace_back("local");
     AddAdbDevices(options, interrupted, names, unusable);
   }
   const bool adb_lists_any =
       std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("adb:"); });
-  for (const std::string& name : options.named) {
+  for (const std::string& name : options.device_names) {
     if (name == "adb" && adb_lists_any) continue;
     // A device that adb lists as offline may reconnect when it is asked.
     std::erase_if(unusable.devices, [&](const DeviceSurvey& device) { return device.name == name; });
@@ -63,7 +63,7 @@ std::vector<DeviceSurvey> SurveyAll(const std::vector<std::string>& names, const
   std::vector<DeviceSurvey> devices(names.size());
   ThreadGroup threads;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto ask = [&, i] {
+    const auto survey = [&, i] {
       try {
         devices[i] = SurveyDevice(names[i], options);
       } catch (const std::exception& error) {
@@ -71,7 +71,7 @@ std::vector<DeviceSurvey> SurveyAll(const std::vector<std::string>& names, const
         devices[i].problem = error.what();
       }
     };
-    if (!threads.Start(ask)) ask();
+    if (!threads.Start(survey)) survey();
   }
   threads.Join();
   return devices;
@@ -80,13 +80,13 @@ std::vector<DeviceSurvey> SurveyAll(const std::vector<std::string>& names, const
 }  // namespace
 
 DeviceList FindDevices(const DevicesOptions& options, WorkflowProgress& progress) {
-  for (const std::string& name : options.named) CheckDeviceName(name);
+  for (const std::string& name : options.device_names) CheckDeviceName(name);
   const auto interrupted = [&progress] { return progress.Interrupted(); };
   DeviceList found;
-  const std::vector<std::string> names = NamesToAsk(options, interrupted, found);
-  std::vector<DeviceSurvey> asked = SurveyAll(names, {options.answer_seconds, options.clean, interrupted});
+  const std::vector<std::string> names = SelectDevices(options, interrupted, found);
+  std::vector<DeviceSurvey> surveys = SurveyAll(names, {options.timeout_seconds, options.clean, interrupted});
   progress.StopWhenInterrupted();
-  found.devices.insert(found.devices.begin(), asked.begin(), asked.end());
+  found.devices.insert(found.devices.begin(), surveys.begin(), surveys.end());
   return found;
 }
 
@@ -96,7 +96,8 @@ int RunDevices(const DevicesOptions& options, const View& view) {
   const DeviceList found = WithProgress(FindDevices, options);
   ShowDocument(show::MakeDeviceListDocument(found.devices, found.notes), view, found);
   const bool failed = std::ranges::any_of(found.devices, [&](const DeviceSurvey& device) {
-    return !device.Reached() && std::ranges::find(options.named, device.name) != options.named.end();
+    return !device.Reached() &&
+           std::ranges::find(options.device_names, device.name) != options.device_names.end();
   });
   return static_cast<int>(failed ? ExitCode::kDeviceFailed : ExitCode::kDone);
 }

@@ -9,19 +9,19 @@
 namespace etprof {
 
 struct DevicesOptions {
-  std::vector<std::string> named;  // in addition to this machine and the devices that adb lists
-  double answer_seconds = 10;      // devices that do not answer within this time are unreachable
-  bool clean = false;  // remove etprof's files from the devices in `named`, or from all if it is empty
+  std::vector<std::string> device_names;  // in addition to this machine and the devices that adb lists
+  double timeout_seconds = 10;            // devices that do not answer within this time are unreachable
+  bool clean = false;  // remove etprof's files from these devices, or from all if none is named
 
   static void Describe(auto& v) {
     using O = DevicesOptions;
-    v("device", &O::named,
+    v("device", &O::device_names,
       {.meaning = "Show this device, too: ssh:HOST, adb:SERIAL, adb:HOST:PORT. May be repeated",
        .one = true,
        .value = "DEVICE"});
     v("clean", &O::clean,
       {.meaning = "Remove what etprof left on the devices of --device, or on all that can be reached"});
-    v("timeout", &O::answer_seconds,
+    v("timeout", &O::timeout_seconds,
       {.meaning = "Seconds to wait for a device's answer (default: 10)",
        .least = 0.1,
        .most = 3600,

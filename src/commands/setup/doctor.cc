@@ -57,10 +57,10 @@ Check Missing(std::string name, std::string found, std::string remedy = kBootstr
 }
 
 // Returns the output of a program; absent if the program does not exist or fails.
-std::optional<std::string> RunForOutput(const std::vector<std::string>& words,
+std::optional<std::string> RunForOutput(const std::vector<std::string>& command,
                                         double seconds = kToolSeconds) {
   try {
-    const ToolRun run = RunTool({words, {}, {}}, seconds, {}, {});
+    const ToolRun run = RunTool({command, {}, {}}, seconds, {}, {});
     if (run.status.Success()) return run.output;
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::kInterrupted) throw;
@@ -68,7 +68,7 @@ std::optional<std::string> RunForOutput(const std::vector<std::string>& words,
   return std::nullopt;
 }
 
-// Checks for a program on PATH or in `folder`, of the version `least` or later.
+// Checks for a program on PATH or in `folder`, of version `min_version` or later.
 Check CheckTool(const std::string& name, const std::string& program, const std::string& remedy,
                 std::string_view min_version = kAnyVersion, const fs::path& folder = {}) {
   const std::optional<HostTool> tool = FindTool(program, min_version, folder);
@@ -79,15 +79,15 @@ Check CheckTool(const std::string& name, const std::string& program, const std::
 }
 
 // Checks for a program that prints its version after `key` if called with `option`.
-Check CheckClient(const std::string& name, std::vector<std::string> words, const char* option,
+Check CheckClient(const std::string& name, std::vector<std::string> command, const char* option,
                   const std::string& key, const std::string& remedy) {
-  const std::string program = words.front();
-  words.emplace_back(option);
-  const std::optional<std::string> printed = RunForOutput(words);
-  if (!printed) return Missing(name, program + " is not there or does not run", remedy);
-  const std::size_t at = printed->find(key);
+  const std::string program = command.front();
+  command.emplace_back(option);
+  const std::optional<std::string> output = RunForOutput(command);
+  if (!output) return Missing(name, program + " is not there or does not run", remedy);
+  const std::size_t position = output->find(key);
   const std::string version =
-      ParseVersion(std::string_view(*printed).substr(at == std::string::npos ? 0 : at));
+      ParseVersion(std::string_view(*output).substr(position == std::string::npos ? 0 : position));
   return Ok(name, fmt::format("{}, {}", version, FindProgram(program)));
 }
 
@@ -131,11 +131,11 @@ void AddRunner(std::vector<Check>& checks) {
 
 void AddSteadiness(std::vector<Check>& checks) {
   const auto remedy = [](const std::string& warning) -> std::string {
-    const auto has = [&](const char* word) { return warning.find(word) != std::string::npos; };
-    if (has("governor")) return "as root: cpupower frequency-set --governor performance";
-    if (has("battery")) return "plug it in";
-    if (has("container may use")) return "give the container more processor time (docker run --cpus)";
-    if (has("guests"))
+    const auto contains = [&](const char* word) { return warning.find(word) != std::string::npos; };
+    if (contains("governor")) return "as root: cpupower frequency-set --governor performance";
+    if (contains("battery")) return "plug it in";
+    if (contains("container may use")) return "give the container more processor time (docker run --cpus)";
+    if (contains("guests"))
       return "small differences need more launches (--max-seconds), or a machine of your own";
     return "";
   };
@@ -175,7 +175,7 @@ DoctorGroup CheckMeasuring() {
 // --- exporting ---
 
 struct PythonPackages {
-  std::string python;                           // the program that runs it
+  std::string python;                           // path of the interpreter
   std::string version;                          // empty: it does not run
   std::map<std::string, std::string> versions;  // of the installed packages
 };
@@ -183,13 +183,13 @@ struct PythonPackages {
 PythonPackages QueryPython(const std::optional<fs::path>& root) {
   PythonPackages packages;
   packages.python = PythonProgram(root);
-  const std::string question =
+  const std::string script =
       "import importlib.metadata as m, platform\n"
       "print('python', platform.python_version())\n"
       "for n in ('executorch', 'torch', 'torchao', 'numpy', 'timm', 'torchvision', 'transformers'):\n"
       "  try: print(n, m.version(n))\n"
       "  except m.PackageNotFoundError: pass\n";
-  std::istringstream lines(RunForOutput({packages.python, "-c", question}).value_or(""));
+  std::istringstream lines(RunForOutput({packages.python, "-c", script}).value_or(""));
   for (std::string name, version; lines >> name >> version;) packages.versions[name] = version;
   packages.version = packages.versions["python"];
   return packages;

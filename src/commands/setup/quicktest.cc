@@ -34,21 +34,23 @@ namespace fs = std::filesystem;
 using State = QuickTestStep::State;
 
 constexpr double kMaxStepSeconds = 180;  // time limit of one step, which normally takes seconds
-constexpr double kGraceSeconds = 10;     // for a step to end after an interrupt
+constexpr double kGraceSeconds = 10;     // time that a step has to end after an interrupt
 constexpr const char* kModelFile = "toy_cnn_xnnpack_fp32.pte";
 
-std::string Shown(const fs::path& path) { return path.lexically_proximate(fs::current_path()).string(); }
+std::string RelativePath(const fs::path& path) {
+  return path.lexically_proximate(fs::current_path()).string();
+}
 
-// Returns a model that was exported before, else the one of the tests.
+// Returns a model that was exported before, or else the model of the tests.
 fs::path StoredModel() {
-  std::vector<fs::path> places = {fs::path("out_toy_cnn") / "artifacts" / kModelFile};
+  std::vector<fs::path> candidates = {fs::path("out_toy_cnn") / "artifacts" / kModelFile};
   if (const auto root = CheckoutRoot()) {
-    places.push_back(*root / places[0]);
-    places.push_back(*root / "tests" / "data" / "toy_cnn.pte");
+    candidates.push_back(*root / candidates[0]);
+    candidates.push_back(*root / "tests" / "data" / "toy_cnn.pte");
   }
-  for (const fs::path& place : places) {
+  for (const fs::path& candidate : candidates) {
     std::error_code error;
-    if (fs::is_regular_file(place, error)) return place;
+    if (fs::is_regular_file(candidate, error)) return candidate;
   }
   throw Error(ExitCode::kBadInput, "no model: PyTorch is not installed, and no model was exported before")
       .Remedy("run `script/bootstrap`, or give a model with `--model`");
@@ -58,15 +60,15 @@ Error CheckFailure(const fs::path& file, const std::string& problem) {
   return Error(ExitCode::kCheckFailed, problem).InFile(file.string());
 }
 
-Bytes SizeOfFile(const fs::path& file) {
+Bytes GetFileSize(const fs::path& file) {
   std::error_code error;
   const auto size = fs::file_size(file, error);
   if (error) throw CheckFailure(file, "is not there");
   return static_cast<Bytes>(size);
 }
 
-nlohmann::json JsonOfFile(const fs::path& file) {
-  SizeOfFile(file);
+nlohmann::json ReadJsonFile(const fs::path& file) {
+  GetFileSize(file);
   nlohmann::json json = ParseJson(ReadTextFile(file));
   if (!json.is_object()) throw CheckFailure(file, "is not a JSON object");
   return json;
@@ -92,21 +94,21 @@ QuickTest::QuickTest(QuickTestOptions options, WorkflowProgress& progress)
 }
 
 const QuickTestStep* QuickTest::Next() {
-  struct Named {
+  struct StepSpec {
     const char* name;
     std::string (QuickTest::*action)();
   };
-  constexpr std::array<Named, 5> kSteps = {{{"export", &QuickTest::Export},
-                                            {"run", &QuickTest::Measure},
-                                            {"analyze", &QuickTest::Analyze},
-                                            {"report", &QuickTest::Report},
-                                            {"validate", &QuickTest::Validate}}};
+  constexpr std::array<StepSpec, 5> kSteps = {{{"export", &QuickTest::Export},
+                                               {"run", &QuickTest::Measure},
+                                               {"analyze", &QuickTest::Analyze},
+                                               {"report", &QuickTest::Report},
+                                               {"validate", &QuickTest::Validate}}};
   if (result_.steps.size() == kSteps.size()) return nullptr;
   const auto& [name, action] = kSteps[result_.steps.size()];
-  const bool over = !result_.Passed();
+  const bool has_failed = !result_.Passed();
   QuickTestStep& step = result_.steps.emplace_back();
   step.name = name;
-  if (over) return &step;
+  if (has_failed) return &step;
   progress_.Step(step.name, static_cast<int>(result_.steps.size()), static_cast<int>(kSteps.size()));
   const double start = MonotonicSeconds();
   try {
@@ -126,27 +128,29 @@ const QuickTestStep* QuickTest::Next() {
 std::string QuickTest::Export() {
   if (!options_.model.empty()) {
     model_ = options_.model;
-    return "not exported: " + Shown(model_);
+    return "not exported: " + RelativePath(model_);
   }
-  const DoctorGroup needs = CheckExportRequirements();
-  if (!needs.Ready()) {
-    const auto missing = std::ranges::find(needs.checks, DoctorCheck::State::kMissing, &DoctorCheck::state);
+  const DoctorGroup requirements = CheckExportRequirements();
+  if (!requirements.Ready()) {
+    const auto missing =
+        std::ranges::find(requirements.checks, DoctorCheck::State::kMissing, &DoctorCheck::state);
     model_ = StoredModel();
-    return fmt::format("not exported, since {} is {}: {}", missing->name, missing->found, Shown(model_));
+    return fmt::format("not exported, since {} is {}: {}", missing->name, missing->found,
+                       RelativePath(model_));
   }
   const fs::path artifacts = folder_ / "artifacts";
   RunEtprof({"export", "--model", "toy_cnn", "--outdir", artifacts.string()});
   model_ = artifacts / kModelFile;
-  return fmt::format("{}, {}", Shown(model_), FormatBytes(double(SizeOfFile(model_))));
+  return fmt::format("{}, {}", RelativePath(model_), FormatBytes(double(GetFileSize(model_))));
 }
 
-// The mask that turns off the widest extension of the device; "all" if it has none, so that both experiments
-// run with all features.
+// Returns the mask that turns off the widest extension of the device, or "all" if the device has no
+// extension: both experiments run with all features then.
 std::string QuickTest::ChooseIsaMask() {
   const std::vector<std::string> features =
       CpuFeatureNames(Open(options_.device, {}, progress_)->Properties());
-  const isa::FeatureSet here(features.begin(), features.end());
-  const auto widest = isa::WidestExtension(isa::DetectArchitecture(here), here);
+  const isa::FeatureSet device_features(features.begin(), features.end());
+  const auto widest = isa::WidestExtension(isa::DetectArchitecture(device_features), device_features);
   return widest ? widest->off : "all";
 }
 
@@ -172,27 +176,27 @@ std::string QuickTest::Measure() {
   RunEtprof({"run", file.string(), "--device", options_.device});
   const fs::path manifest = result_.run / kManifestFile;
   RunData run;
-  ReadManifest(JsonOfFile(manifest), run);
+  ReadManifest(ReadJsonFile(manifest), run);
   if (run.status != RunData::Status::kComplete)
     throw CheckFailure(manifest, std::string("says that the run is ") + GetName(run.status));
   for (const char* name : {"off", "on"}) {
-    bool traced = false;
+    bool has_trace = false;
     for (const auto& entry : fs::directory_iterator(result_.run / name))
-      traced = traced || (entry.path().extension() == ".etdump" && SizeOfFile(entry.path()) > 0);
-    if (!traced) throw CheckFailure(result_.run / name, "has no .etdump");
+      has_trace = has_trace || (entry.path().extension() == ".etdump" && GetFileSize(entry.path()) > 0);
+    if (!has_trace) throw CheckFailure(result_.run / name, "has no .etdump");
   }
   return fmt::format("{} against {}, 3 launches", off.isa, "all features");
 }
 
 std::string QuickTest::Analyze() {
   RunEtprof({"analyze", result_.run.string()});
-  const nlohmann::json summary = JsonOfFile(result_.run / kAnalysisFile);
+  const nlohmann::json summary = ReadJsonFile(result_.run / kAnalysisFile);
   const auto groups = summary.find("category_totals_ms");
   if (groups == summary.end() || groups->empty())
     throw CheckFailure(result_.run / kAnalysisFile, "has no category");
   std::size_t tables = 0;
   for (const auto& entry : fs::recursive_directory_iterator(result_.run)) {
-    if (entry.path().extension() == ".csv" && SizeOfFile(entry.path()) > 0) ++tables;
+    if (entry.path().extension() == ".csv" && GetFileSize(entry.path()) > 0) ++tables;
   }
   return fmt::format("{} tables", tables);
 }
@@ -200,9 +204,10 @@ std::string QuickTest::Analyze() {
 std::string QuickTest::Report() {
   RunEtprof({"report", result_.run.string()});
   for (const fs::path& file : {result_.run / kReportFile, result_.report}) {
-    if (SizeOfFile(file) == 0) throw CheckFailure(file, "is empty");
+    if (GetFileSize(file) == 0) throw CheckFailure(file, "is empty");
   }
-  return fmt::format("{}, {}", Shown(result_.report), FormatBytes(double(SizeOfFile(result_.report))));
+  return fmt::format("{}, {}", RelativePath(result_.report),
+                     FormatBytes(double(GetFileSize(result_.report))));
 }
 
 std::string QuickTest::Validate() {
@@ -212,20 +217,20 @@ std::string QuickTest::Validate() {
 
 // Runs this etprof with the given arguments and copies its output to the log. Throws Error with its exit code
 // and its last message; Error (kInterrupted).
-void QuickTest::RunEtprof(std::vector<std::string> words) {
+void QuickTest::RunEtprof(std::vector<std::string> arguments) {
   Command command;
   command.arguments = {ExecutablePath().string()};
-  command.arguments.insert(command.arguments.end(), words.begin(), words.end());
+  command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   WriteLog("$ " + CommandText(command));
   const std::unique_ptr<Process> process = StartLocalProcess(
       command, [this](std::string_view text) { log_ << text; }, [this] { return progress_.Interrupted(); });
   const double end = MonotonicSeconds() + kMaxStepSeconds;
-  std::string line, last;
+  std::string line, last_line;
   for (bool reading = true; reading;) {
     switch (process->ReadLine(line, std::max(0.0, end - MonotonicSeconds()))) {
       case Process::Read::kLine:
         WriteLog(line);
-        if (!line.empty()) last = line;
+        if (!line.empty()) last_line = line;
         break;
       case Process::Read::kEnd:
         reading = false;
@@ -238,7 +243,7 @@ void QuickTest::RunEtprof(std::vector<std::string> words) {
       case Process::Read::kTooLong:
         process->Stop(kGraceSeconds);
         throw Error(ExitCode::kDeviceFailed,
-                    fmt::format("etprof {} did not end within {:.0f} s", words[0], kMaxStepSeconds))
+                    fmt::format("etprof {} did not end within {:.0f} s", arguments[0], kMaxStepSeconds))
             .InFile(result_.log.string());
     }
   }
@@ -248,9 +253,9 @@ void QuickTest::RunEtprof(std::vector<std::string> words) {
   if (status && status->Success()) return;
   // Errors go to stderr, but `validate` prints its findings to stdout.
   std::string message = LastError(process->LastErrors());
-  if (message.empty()) message = last;
+  if (message.empty()) message = last_line;
   if (message.empty())
-    message = status ? fmt::format("etprof {} {}", words[0], status->Text()) : "it did not end";
+    message = status ? fmt::format("etprof {} {}", arguments[0], status->Text()) : "it did not end";
   const bool has_etprof_exit_code = status && status->signal == 0 && status->code >= 1 && status->code <= 5;
   throw Error(has_etprof_exit_code ? static_cast<ExitCode>(status->code) : ExitCode::kDeviceFailed, message);
 }

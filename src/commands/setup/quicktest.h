@@ -40,7 +40,7 @@ class QuickTest {
   std::string Analyze();
   std::string Report();
   std::string Validate();
-  void RunEtprof(std::vector<std::string> words);
+  void RunEtprof(std::vector<std::string> arguments);
   void WriteLog(const std::string& line);
 
   const QuickTestOptions options_;
