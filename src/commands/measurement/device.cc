@@ -21,8 +21,8 @@
 
 namespace etprof {
 
-void WorkflowProgress::StopWhenInterrupted(const std::string& what) const {
-  if (Interrupted()) throw Error(ExitCode::kInterrupted, what);
+void WorkflowProgress::StopWhenInterrupted(const std::string& message) const {
+  if (Interrupted()) throw Error(ExitCode::kInterrupted, message);
 }
 
 std::unique_ptr<Device> Open(const std::string& name, const ConnectionOptions& connection,

@@ -133,18 +133,19 @@ void RequireReportTable(const View& view, bool several_devices) {
                           fmt::join(names, ", ")));
 }
 
-void RequireDocumentTable(const show::Document& empty_results, const View& view) {
-  if (!view.csv.empty()) RequireTableId(view.csv, TableIds(empty_results));
+void RequireDocumentTable(const show::Document& empty_result, const View& view) {
+  if (!view.csv.empty()) RequireTableId(view.csv, TableIds(empty_result));
 }
 
-void AddValueCheck(const MemberInfo& about, bool whole, CLI::Option& option) {
-  if (!about.choices.empty()) {
-    const std::vector<std::string_view> choices = SplitAt(about.choices, '|');
+void AddValueCheck(const MemberInfo& info, bool is_integer, CLI::Option& option) {
+  if (!info.choices.empty()) {
+    const std::vector<std::string_view> choices = SplitAt(info.choices, '|');
     option.check(CLI::IsMember(std::vector<std::string>(choices.begin(), choices.end())));
   }
-  if (!about.most) return;
-  const double least = about.least.value_or(0), most = *about.most;
-  option.check(whole ? CLI::Range(static_cast<int>(least), static_cast<int>(most)) : CLI::Range(least, most));
+  if (!info.most) return;
+  const double least = info.least.value_or(0), most = *info.most;
+  option.check(is_integer ? CLI::Range(static_cast<int>(least), static_cast<int>(most))
+                          : CLI::Range(least, most));
 }
 
 std::string OptionName(std::string_view key) {
@@ -157,21 +158,21 @@ CLI::Option* AllowRepeats(CLI::Option* option) {
   return option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
 }
 
-std::optional<double> ReadPercentage(const std::string& option, const std::string& text, Percentage of) {
+std::optional<double> ReadPercentage(const std::string& option, const std::string& text, Percentage kind) {
   if (text.empty()) return std::nullopt;
   const std::optional<double> value = ParsePercent(text);
-  if (!value || (of == Percentage::kShare ? *value < 0 || *value > 1 : *value <= -1)) {
+  if (!value || (kind == Percentage::kShare ? *value < 0 || *value > 1 : *value <= -1)) {
     throw Error(ExitCode::kUsage, fmt::format("`{} {}` is not a percentage{}", option, text,
-                                              of == Percentage::kShare ? " from 0% to 100%" : ""))
+                                              kind == Percentage::kShare ? " from 0% to 100%" : ""))
         .Remedy(fmt::format("give one, such as `{} 2%`", option));
   }
   return value;
 }
 
-CLI::Option* ConfigureOption(std::string_view key, const MemberInfo& about, CLI::Option* option,
+CLI::Option* ConfigureOption(std::string_view key, const MemberInfo& info, CLI::Option* option,
                              CLI::App& app) {
-  if (!about.value.empty()) option->type_name(std::string(about.value));
-  if (key == "inputs" || about.value == "N,..") option->delimiter(',');
+  if (!info.value.empty()) option->type_name(std::string(info.value));
+  if (key == "inputs" || info.value == "N,..") option->delimiter(',');
   if (key == "commit" || key == "reference" || key == "device_name")
     option->needs(app.get_option("--history"));
   return option;

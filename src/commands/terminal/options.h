@@ -15,13 +15,13 @@
 // Options that several commands share.
 namespace etprof {
 
-// Adds an option or a positional. `words` is its name and the name of its value: "--max-temp C".
+// Adds an option or a positional. `name_and_value` is its name and the name of its value: "--max-temp C".
 template <typename Value>
-CLI::Option* AddOption(CLI::App& app, const std::string& words, Value& value, const std::string& help,
-                       const auto&... checks) {
-  const std::size_t blank = words.find(' ');
-  CLI::Option* const option =
-      app.add_option(words.substr(0, blank), value, help)->type_name(words.substr(blank + 1));
+CLI::Option* AddOption(CLI::App& app, const std::string& name_and_value, Value& value,
+                       const std::string& help, const auto&... checks) {
+  const std::size_t blank = name_and_value.find(' ');
+  CLI::Option* const option = app.add_option(name_and_value.substr(0, blank), value, help)
+                                  ->type_name(name_and_value.substr(blank + 1));
   (option->check(checks), ...);
   return option;
 }
@@ -32,10 +32,10 @@ CLI::Option* AllowRepeats(CLI::Option* option);
 // Name of a percentage's value in the help.
 inline constexpr const char* kPercent = "P%";
 // Parses the value of an option: "2%" is 0.02. A change may be negative: the candidate then has to be better
-// by that much. A part is from 0 to 1. Absent for "". Throws Error (kUsage).
+// by that much. A share is from 0 to 1. Absent for "". Throws Error (kUsage).
 enum class Percentage { kChange, kShare };
 std::optional<double> ReadPercentage(const std::string& option, const std::string& text,
-                                     Percentage of = Percentage::kChange);
+                                     Percentage kind = Percentage::kChange);
 
 // The value of --csv without a name.
 inline constexpr const char* kDefaultTable = "usual";
@@ -64,10 +64,10 @@ enum class ByOption { kNo, kYes };
 void AddViewOptions(CLI::App& app, View& view, const std::string& json, const std::string& csv,
                     ByOption by = ByOption::kNo);
 // Adds the same options for any other document, but --csv TABLE requires a name, and there is no --by.
-// `of_nothing` are documents of empty results, which have every table that TABLE may name; empty: the tables
-// depend on the result.
+// `empty_results` are documents of empty results, which have every table that TABLE may name. If there are
+// none, the tables depend on the result.
 void AddDocumentOptions(CLI::App& app, View& view, const std::string& json,
-                        const std::vector<show::Document>& of_nothing = {});
+                        const std::vector<show::Document>& empty_results = {});
 // The names of the options above: "--json", "--html", ..., "--csv", "--all".
 std::vector<std::string> ViewOptionNames();
 // Whether the option names a file for a document: "--html".
@@ -78,15 +78,15 @@ void RequireReportTable(const View& view, bool several_devices);
 
 // Throws Error (kUsage), before the measurement, for a table that a document of an empty result does not
 // have.
-void RequireDocumentTable(const show::Document& of_nothing, const View& view);
+void RequireDocumentTable(const show::Document& empty_result, const View& view);
 
 // The option's name: "--max-temp" for "max_temp".
 std::string OptionName(std::string_view key);
 // Sets the name of the option's value, its delimiter, and the options that it needs.
-CLI::Option* ConfigureOption(std::string_view key, const MemberInfo& about, CLI::Option* option,
+CLI::Option* ConfigureOption(std::string_view key, const MemberInfo& info, CLI::Option* option,
                              CLI::App& app);
 // Checks the range of a number, or the choices of a text.
-void AddValueCheck(const MemberInfo& about, bool whole, CLI::Option& option);
+void AddValueCheck(const MemberInfo& info, bool is_integer, CLI::Option& option);
 
 // Adds an option for each member of `options` that is described with a meaning, which becomes the help.
 // Options that the command added itself only get their checks.
@@ -95,51 +95,51 @@ struct DescribedOptions {
   CLI::App& app;
   Options& options;
 
-  void operator()(std::string_view key, const auto& member, const MemberInfo& about = {}) {
+  void operator()(std::string_view key, const auto& member, const MemberInfo& info = {}) {
     auto& value = describe::MemberValue(member, options);
     using Value = std::decay_t<decltype(value)>;
-    constexpr bool kWhole = std::is_same_v<Value, int> || std::is_same_v<Value, std::optional<int>> ||
-                            std::is_same_v<Value, std::vector<int>>;
+    constexpr bool kIsInteger = std::is_same_v<Value, int> || std::is_same_v<Value, std::optional<int>> ||
+                                std::is_same_v<Value, std::vector<int>>;
     CLI::Option* option = app.get_option_no_throw(OptionName(key));
-    if (option == nullptr && about.meaning.empty()) return;  // the command handles this member itself
-    const std::string help(about.meaning);
+    if (option == nullptr && info.meaning.empty()) return;  // the command handles this member itself
+    const std::string help(info.meaning);
     if constexpr (std::is_same_v<Value, bool>) {
       if (option == nullptr) app.add_flag(OptionName(key), value, help);
     } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, std::optional<double>>) {
-      about.percent ? AddPercent(OptionName(key), about, value) : Add(key, about, value, option, kWhole);
+      info.percent ? AddPercent(OptionName(key), info, value) : Add(key, info, value, option, kIsInteger);
     } else {
-      Add(key, about, value, option, kWhole);
+      Add(key, info, value, option, kIsInteger);
     }
   }
   void Flat(const auto& member) {
-    auto& within = describe::MemberValue(member, options);
-    DescribedOptions<std::decay_t<decltype(within)>> more{app, within};
-    std::decay_t<decltype(within)>::Describe(more);
+    auto& nested_options = describe::MemberValue(member, options);
+    DescribedOptions<std::decay_t<decltype(nested_options)>> add_nested{app, nested_options};
+    std::decay_t<decltype(nested_options)>::Describe(add_nested);
   }
 
  private:
-  void Add(std::string_view key, const MemberInfo& about, auto& value, CLI::Option* option, bool whole) {
+  void Add(std::string_view key, const MemberInfo& info, auto& value, CLI::Option* option, bool is_integer) {
     if (option == nullptr) {
-      option = ConfigureOption(key, about, app.add_option(OptionName(key), value, std::string(about.meaning)),
-                               app);
+      option =
+          ConfigureOption(key, info, app.add_option(OptionName(key), value, std::string(info.meaning)), app);
       if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::vector<std::string>>) {
         if (key == "device") AllowRepeats(option);
       }
     }
-    AddValueCheck(about, whole, *option);
+    AddValueCheck(info, is_integer, *option);
   }
-  // "" means 0, unless the value is optional.
-  void AddPercent(const std::string& name, const MemberInfo& about, auto& value) {
-    const auto parse = [name, &value,
-                        of = about.most ? Percentage::kShare : Percentage::kChange](const std::string& text) {
-      const std::optional<double> percent = ReadPercentage(name, text, of);
-      if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
-        value = percent.value_or(0);
-      } else {
-        value = percent;
-      }
-    };
-    app.add_option_function<std::string>(name, parse, std::string(about.meaning))->type_name(kPercent);
+  // An empty text is 0, or an absent value if `value` is optional.
+  void AddPercent(const std::string& name, const MemberInfo& info, auto& value) {
+    const auto parse =
+        [name, &value, kind = info.most ? Percentage::kShare : Percentage::kChange](const std::string& text) {
+          const std::optional<double> percent = ReadPercentage(name, text, kind);
+          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>) {
+            value = percent.value_or(0);
+          } else {
+            value = percent;
+          }
+        };
+    app.add_option_function<std::string>(name, parse, std::string(info.meaning))->type_name(kPercent);
   }
 };
 template <Described Options>
@@ -148,7 +148,7 @@ void AddDescribedOptions(CLI::App& app, Options& options) {
   Options::Describe(add);
 }
 
-// How commands that measure differ. Texts describe the defaults in their help.
+// How the options of commands that measure differ. The texts are the defaults in their help.
 struct MeasureTexts {
   std::string max_seconds, launches = "as many as the precision takes", threads, output_root;
   bool several_devices = false;  // --device may be repeated
@@ -159,7 +159,7 @@ void SetMeasureTexts(const MeasureTexts& texts, CLI::App& app);
 // Adds --time-scale and --delegate-time-scale: the duration of a tick of the ETDumps' clocks.
 void AddTimeScaleOption(CLI::App& app, EtdumpOptions& etdump);
 
-// Adds other names of an option, hidden in --help: those of the SME2 profiling kit.
+// Adds other names of an option, which --help does not show: the names in the SME2 profiling kit.
 void AddAlias(CLI::App& app, const std::string& names, CLI::Option* option);
 
 }  // namespace etprof

@@ -20,13 +20,13 @@ class WorkflowProgress {
   virtual void Step(const std::string&, int /*done*/ = 0, int /*total*/ = 0) {}
   // State, messages, and measurement progress of the device with this index, for measurements on several
   // devices. A state is what a device does while nothing is measured on it ("connecting"). The progress is
-  // null if nobody displays it.
+  // null if it is not displayed.
   virtual void State(std::size_t, const std::string&) {}
   virtual void Message(std::size_t, const std::string& text) { Message(text); }
   virtual Progress* ProgressOfDevice(std::size_t) { return nullptr; }
 
-  // Throws Error (kInterrupted, `what`) if the workflow is to stop.
-  void StopWhenInterrupted(const std::string& what = "interrupted") const;
+  // Throws Error (kInterrupted, with `message`) if the workflow is to stop.
+  void StopWhenInterrupted(const std::string& message = "interrupted") const;
 };
 
 }  // namespace etprof

@@ -32,18 +32,19 @@ TerminalOptions MakeTerminalOptions(const View& view, const std::string& more) {
 }
 
 void ShowBy(const Report& report, View view) {
-  const show::ReportView& by = *std::ranges::find(show::ReportViews(), view.by, &show::ReportView::name);
-  show::Document document = by.make(report);
-  view.all = view.all || by.breakdown;
+  const show::ReportView& report_view =
+      *std::ranges::find(show::ReportViews(), view.by, &show::ReportView::name);
+  show::Document document = report_view.make(report);
+  view.all = view.all || report_view.breakdown;
   (document.title.empty() ? document.title : document.facts.emplace_back()) = HeaderText(report);
-  if (document.sections.empty()) document.notes = {{std::string("nothing to show: ") + by.nothing}};
+  if (document.sections.empty()) document.notes = {{std::string("nothing to show: ") + report_view.nothing}};
   for (show::Section& section : document.sections) {
     if (section.level == show::Level::kPage)
       section.level = show::Level::kUsual;  // the user asked for this part
   }
   const std::vector<std::string> tables = TableIds(document);
   if (!view.csv.empty() && tables.empty())
-    throw Error(ExitCode::kUsage, fmt::format("--by {} has no table here: {}", view.by, by.nothing));
+    throw Error(ExitCode::kUsage, fmt::format("--by {} has no table here: {}", view.by, report_view.nothing));
   if (view.csv == kDefaultTable && tables.size() > 1) {
     throw Error(ExitCode::kUsage, fmt::format("--by {} has several tables", view.by))
         .Remedy(fmt::format("give one of them: --csv={}", fmt::join(tables, "|")));
@@ -75,7 +76,7 @@ void ShowTable(const Report& report, const std::string& table) {
 // Writes the document to the selected files; the page of a `report`, if given, has its views. Returns whether
 // the result is to be shown, too.
 bool WriteDocumentFiles(const show::Document& document, const View& view, const Report* report = nullptr) {
-  bool shows = !view.quiet;
+  bool shows_result = !view.quiet;
   for (const DocumentFormat& format : kDocumentFormats) {
     const auto file = view.files.find(format.name);
     if (file == view.files.end() || file->second.empty()) continue;
@@ -83,9 +84,9 @@ bool WriteDocumentFiles(const show::Document& document, const View& view, const 
       report != nullptr&& format.render == RenderDocumentHtml ? RenderHtml(*report, out)
                                                               : format.render(document, out);
     });
-    shows = shows && !IsStdout(file->second);
+    shows_result = shows_result && !IsStdout(file->second);
   }
-  return shows;
+  return shows_result;
 }
 
 }  // namespace
@@ -109,9 +110,9 @@ void ShowReport(const Report& report, const View& view, const std::string& more)
 }
 
 void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more) {
-  const bool shown = ShowDocument(show::MakeDevicesDocument(report), view, more,
-                                  [&](std::ostream& out) { RenderDevicesJson(report, out); });
-  if (!shown || !view.all || view.json || !view.csv.empty()) return;
+  const bool shows_result = ShowDocument(show::MakeDevicesDocument(report), view, more,
+                                         [&](std::ostream& out) { RenderDevicesJson(report, out); });
+  if (!shows_result || !view.all || view.json || !view.csv.empty()) return;
   for (const Report& run : report.runs) RenderTerminal(run, MakeTerminalOptions(view, ""), std::cout << '\n');
   FlushStdout();
 }
@@ -123,16 +124,16 @@ void ShowSuite(const SuiteReport& suite, const show::Document& document, const V
 
 bool ShowDocument(const show::Document& document, const View& view, const std::string& more,
                   const std::function<void(std::ostream&)>& json) {
-  const bool shows = WriteDocumentFiles(document, view);
-  if (shows && view.json) {
+  const bool shows_result = WriteDocumentFiles(document, view);
+  if (shows_result && view.json) {
     json ? json(std::cout) : RenderDocumentJson(document, std::cout);
-  } else if (shows && !view.csv.empty()) {
+  } else if (shows_result && !view.csv.empty()) {
     RenderDocumentCsv(document, view.Table(), std::cout);
-  } else if (shows) {
+  } else if (shows_result) {
     RenderDocumentTerminal(document, MakeTerminalOptions(view, more), std::cout);
   }
   FlushStdout();
-  return shows;
+  return shows_result;
 }
 
 void ShowFile(const std::filesystem::path& file) {

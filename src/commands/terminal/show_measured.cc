@@ -18,11 +18,12 @@
 namespace etprof {
 namespace {
 
-// Reports errors, each with its device's name unless it already has it.
+// Reports errors. Each begins with the name of its device, unless the error already names the device.
 void ReportProblems(const std::vector<DeviceProblem>& problems) {
   for (const auto& [device, error] : problems) {
-    const bool named = device.empty() || error.file() == device || error.problem().starts_with(device + " ");
-    PrintError(error, named ? "" : device + ": ");
+    const bool has_name =
+        device.empty() || error.file() == device || error.problem().starts_with(device + " ");
+    PrintError(error, has_name ? "" : device + ": ");
   }
 }
 
@@ -55,7 +56,7 @@ int ShowFinished(const FinishedMeasurement& finished, const View& view, const Sh
   return static_cast<int>(finished.exit_code());
 }
 
-ShowAnalysis ShowsReport(const View& view) {
+ShowAnalysis MakeShowReport(const View& view) {
   return
       [&view](const Report& report) { ShowReport(report, view, (report.run.folder / kReportPage).string()); };
 }
@@ -121,13 +122,13 @@ int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const
                                 : ReportInterruption(*devices.front().run, resume_command);
   }
   const int code = ShowFinished(FinishMeasurement(devices, jobs.several_devices, request.resume), view,
-                                show ? show : ShowsReport(view));
+                                show ? show : MakeShowReport(view));
   return ReportHistoryUpdates(MapEach(devices, &DeviceMeasurement::history_update), request.history.file,
                               code);
 }
 
 int ShowStoredRuns(const std::vector<DeviceMeasurement>& devices, bool several_devices, const View& view) {
-  return ShowFinished(FinishMeasurement(devices, several_devices, false), view, ShowsReport(view));
+  return ShowFinished(FinishMeasurement(devices, several_devices, false), view, MakeShowReport(view));
 }
 
 int ShowPlan(const std::vector<DeviceMeasurement>& devices, const MeasureRequest& request, View view) {

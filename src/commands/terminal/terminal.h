@@ -54,7 +54,7 @@ void Print(fmt::format_string<Values...> format, Values&&... values) {
 }
 
 // Whether the locale's character set is UTF-8, by the variables in POSIX's order (null or empty: not set). If
-// none is set, UTF-8 is assumed: containers and `adb shell` set none, and show it.
+// no variable is set, UTF-8 is assumed: containers and `adb shell` set no variable, and display UTF-8.
 bool IsUtf8Locale(const char* lc_all, const char* lc_ctype, const char* lang);
 // IsUtf8Locale for this process's environment.
 bool ShowsUtf8();
@@ -66,7 +66,7 @@ bool SupportsEscapeSequences(int descriptor);
 // Width, colors, and character set of stdout, from NO_COLOR (no-color.org), COLUMNS, and the locale.
 TerminalOptions StdoutOptions();
 
-// `text` in the terminal's character set.
+// Converts `text` to the terminal's character set.
 std::string ForTerminal(const std::string& text);
 
 // Throws Error if output to stdout was lost. If the reader of the pipe has gone (`| head`), ends the process

@@ -32,31 +32,31 @@ void OnSignal(int) {
   ::_exit(static_cast<int>(ExitCode::kInterrupted));
 }
 
-constexpr auto kDrawEvery = std::chrono::milliseconds(100);
-constexpr auto kWriteEvery = std::chrono::seconds(5);
-constexpr auto kWaitingEvery = std::chrono::seconds(30);
+constexpr auto kDrawInterval = std::chrono::milliseconds(100);
+constexpr auto kWriteInterval = std::chrono::seconds(5);
+constexpr auto kWaitingInterval = std::chrono::seconds(30);
 constexpr int kMaxLineWithoutTerminal = 200;
 
-// Whether `every` has passed since `last`; if so, sets `last` to now.
-bool IsDue(std::chrono::steady_clock::time_point& last, std::chrono::steady_clock::duration every) {
+// Returns whether `interval` has passed since `last`; if so, sets `last` to now.
+bool IsDue(std::chrono::steady_clock::time_point& last, std::chrono::steady_clock::duration interval) {
   const auto now = std::chrono::steady_clock::now();
-  if (now - last < every) return false;
+  if (now - last < interval) return false;
   last = now;
   return true;
 }
 
 constexpr double kShareShownAsAll = 0.995;  // shares from here on would print as 100%
 
-// The first launches may give almost no information.
+// The intervals of the first launches may be wider than 100%.
 std::string HalfWidthText(double percent) {
   return percent > 100 ? "±>100%" : fmt::format("±{:.2g}%", percent);
 }
 
-// A single estimate needs no name.
-std::string EstimateText(const ProgressUpdate::Estimate& estimate, bool named) {
+// With `is_named`, the text begins with the name of the candidate, which a single estimate does not need.
+std::string EstimateText(const ProgressUpdate::Estimate& estimate, bool is_named) {
   if (!estimate.estimate) return "";
   const double percent = 100 * estimate.estimate->half_width();
-  const std::string name = named ? estimate.candidate + " " : "";
+  const std::string name = is_named ? estimate.candidate + " " : "";
   if (estimate.median_ns)
     return fmt::format("{}{} {}", name, FormatMilliseconds(*estimate.median_ns), HalfWidthText(percent));
   const double ratio = estimate.estimate->ratio();
@@ -104,13 +104,13 @@ std::string ProgressText(const ProgressUpdate& update, int width) {
   }
   const std::string clean = CleanText(update), time = TimeText(update);
   for (const ProgressUpdate::Estimate& estimate : update.estimates) {
-    const std::string more = EstimateText(estimate, update.estimates.size() > 1);
-    if (more.empty()) continue;
-    if (DisplayWidth(text + " · " + more + clean + time) > width) break;
-    text += " · " + more;
+    const std::string part = EstimateText(estimate, update.estimates.size() > 1);
+    if (part.empty()) continue;
+    if (DisplayWidth(text + " · " + part + clean + time) > width) break;
+    text += " · " + part;
   }
-  for (const std::string& more : {clean, time}) {
-    if (DisplayWidth(text + more) <= width) text += more;
+  for (const std::string& part : {clean, time}) {
+    if (DisplayWidth(text + part) <= width) text += part;
   }
   return text;
 }
@@ -131,13 +131,13 @@ bool TerminalProgress::Interrupted() const { return g_interrupted; }
 
 class TerminalProgress::DeviceProgress : public Progress {
  public:
-  DeviceProgress(TerminalProgress& all, std::size_t device) : all_(all), device_(device) {}
-  void Update(const ProgressUpdate& update) override { all_.Update(device_, update); }
-  void Waiting(const std::string& text) override { all_.Waiting(device_, text); }
-  void Message(const std::string& text) override { all_.Message(device_, text); }
+  DeviceProgress(TerminalProgress& parent, std::size_t device) : parent_(parent), device_(device) {}
+  void Update(const ProgressUpdate& update) override { parent_.Update(device_, update); }
+  void Waiting(const std::string& text) override { parent_.Waiting(device_, text); }
+  void Message(const std::string& text) override { parent_.Message(device_, text); }
 
  private:
-  TerminalProgress& all_;
+  TerminalProgress& parent_;
   std::size_t device_;
 };
 
@@ -169,8 +169,8 @@ std::string TerminalProgress::EraseSequence() const {
 
 std::string TerminalProgress::WithDeviceName(std::size_t device, const std::string& text) const {
   const std::string& name = devices_[device];
-  const bool named = name.empty() || text.starts_with(name + ":") || text.starts_with(name + " ");
-  return EscapeToOneLine(named ? text : name + ": " + text);
+  const bool has_name = name.empty() || text.starts_with(name + ":") || text.starts_with(name + " ");
+  return EscapeToOneLine(has_name ? text : name + ": " + text);
 }
 
 int TerminalProgress::NameWidth() const {
@@ -181,10 +181,10 @@ int TerminalProgress::NameWidth() const {
 
 void TerminalProgress::WriteAbove(const std::string& line) {
   const std::lock_guard lock(mutex_);
-  const bool drawn = drawn_ > 0;
+  const bool was_drawn = drawn_ > 0;
   write_(EraseSequence() + line + "\n");
   drawn_ = 0;
-  if (drawn) Draw(true);
+  if (was_drawn) Draw(true);
 }
 
 void TerminalProgress::Message(const std::string& text) { WriteAbove(EscapeToOneLine(text)); }
@@ -199,7 +199,7 @@ void TerminalProgress::Step(const std::string& text, int done, int total) {
   line.text = EscapeToOneLine(text) + (total > 0 ? fmt::format(" {} of {}", done, total) : "");
   if (terminal_) return Draw(true);
   if (total == 0) line.last_written = {};  // uncounted steps are always written
-  if (IsDue(line.last_written, kWriteEvery)) write_(line.text + "\n");
+  if (IsDue(line.last_written, kWriteInterval)) write_(line.text + "\n");
 }
 
 void TerminalProgress::State(std::size_t device, const std::string& text) {
@@ -217,7 +217,7 @@ void TerminalProgress::Update(std::size_t device, const ProgressUpdate& update) 
     return Draw(update.launch_finished);
   }
   const bool is_new = update.launch_finished || !update.what.empty();
-  if (is_new && IsDue(line.last_written, kWriteEvery))
+  if (is_new && IsDue(line.last_written, kWriteInterval))
     write_(WithDeviceName(device, ProgressText(update, kMaxLineWithoutTerminal)) + "\n");
 }
 
@@ -226,19 +226,19 @@ void TerminalProgress::Waiting(std::size_t device, const std::string& text) {
   Line& line = lines_.at(device);
   line.text = EscapeToOneLine(text);
   if (terminal_) return Draw(false);
-  if (IsDue(line.last_waiting, kWaitingEvery)) write_(WithDeviceName(device, text) + "\n");
+  if (IsDue(line.last_waiting, kWaitingInterval)) write_(WithDeviceName(device, text) + "\n");
 }
 
 void TerminalProgress::Draw(bool at_once) {
   const auto now = std::chrono::steady_clock::now();
-  if (!at_once && drawn_ > 0 && now - last_drawn_ < kDrawEvery) return;
+  if (!at_once && drawn_ > 0 && now - last_drawn_ < kDrawInterval) return;
   last_drawn_ = now;
   const ScreenSize screen = screen_();
   std::string text = EraseSequence();
   drawn_ = 0;
   // The cursor cannot move above the screen's first line.
-  const auto shown = std::min(devices_.size(), static_cast<std::size_t>(std::max(1, screen.rows - 1)));
-  for (std::size_t i = 0; i < shown; ++i) {
+  const auto shown_count = std::min(devices_.size(), static_cast<std::size_t>(std::max(1, screen.rows - 1)));
+  for (std::size_t i = 0; i < shown_count; ++i) {
     const std::string name = EscapeToOneLine(devices_[i]);
     const auto blanks = static_cast<std::size_t>(NameWidth() - DisplayWidth(name));
     std::string line = name + std::string(blanks, ' ') + lines_[i].text;

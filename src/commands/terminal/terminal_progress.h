@@ -84,9 +84,9 @@ class TerminalProgress : public WorkflowProgress {
 
 // Calls a workflow with its arguments and shows its progress on stderr.
 template <typename Workflow>
-auto WithProgress(const Workflow& workflow, auto&&... given) {
+auto WithProgress(const Workflow& workflow, auto&&... arguments) {
   TerminalProgress progress;
-  return workflow(given..., progress);
+  return workflow(arguments..., progress);
 }
 
 }  // namespace etprof
