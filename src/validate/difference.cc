@@ -127,19 +127,20 @@ class ComparingBuffer : public std::streambuf {
   explicit ComparingBuffer(ByteView expected)
       : expected_(reinterpret_cast<const char*>(expected.data()), expected.size()) {}
 
-  bool same() const { return !different_ && at_ == expected_.size(); }
+  bool same() const { return !different_ && offset_ == expected_.size(); }
   std::uint64_t line() const {
-    return 1 + static_cast<std::uint64_t>(
-                   std::count(expected_.begin(), expected_.begin() + static_cast<std::ptrdiff_t>(at_), '\n'));
+    return 1 + static_cast<std::uint64_t>(std::count(
+                   expected_.begin(), expected_.begin() + static_cast<std::ptrdiff_t>(offset_), '\n'));
   }
 
  protected:
   std::streamsize xsputn(const char* text, std::streamsize count) override {
     if (different_) return count;
     const std::string_view written(text, static_cast<std::size_t>(count));
-    const std::string_view rest = expected_.substr(at_);
-    const auto [end, other] = std::mismatch(written.begin(), written.end(), rest.begin(), rest.end());
-    at_ += static_cast<std::size_t>(end - written.begin());
+    const std::string_view remaining = expected_.substr(offset_);
+    const auto [end, other] =
+        std::mismatch(written.begin(), written.end(), remaining.begin(), remaining.end());
+    offset_ += static_cast<std::size_t>(end - written.begin());
     different_ = end != written.end();
     return count;
   }
@@ -152,7 +153,7 @@ class ComparingBuffer : public std::streambuf {
 
  private:
   std::string_view expected_;
-  std::size_t at_ = 0;  // all bytes before this offset are equal
+  std::size_t offset_ = 0;  // all bytes before this offset are equal
   bool different_ = false;
 };
 

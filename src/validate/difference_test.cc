@@ -71,10 +71,11 @@ TEST(DescribeDifference, NamesTheLineInText) {
 TEST(DescribeDifference, ShortensValues) {
   std::string long_text;
   for (int i = 0; i < 40; ++i) long_text += "\u00e4";  // 2 bytes each
-  const auto found = DescribeDifference(json{{"k", long_text}}, json{{"k", "x"}});
-  EXPECT_THAT(found, Optional(testing::StartsWith("k is \"\u00e4")));
-  EXPECT_LT(found->size(), 100);
-  EXPECT_EQ(json(*found).dump().size(), found->size() + 2 + 3);  // valid UTF-8; 3 quotes are escaped
+  const auto difference = DescribeDifference(json{{"k", long_text}}, json{{"k", "x"}});
+  EXPECT_THAT(difference, Optional(testing::StartsWith("k is \"\u00e4")));
+  EXPECT_LT(difference->size(), 100);
+  EXPECT_EQ(json(*difference).dump().size(),
+            difference->size() + 2 + 3);  // valid UTF-8; 3 quotes are escaped
 }
 
 }  // namespace

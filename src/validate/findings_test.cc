@@ -14,11 +14,11 @@ TEST(Findings, AreOrderedByCheckAndLimitedPerFile) {
   findings.Warn("manifest", "manifest.json", "x");
   EXPECT_TRUE(findings.HasBroken("sums"));
   EXPECT_FALSE(findings.HasBroken("manifest"));
-  const std::vector<Finding> taken = findings.Take();
-  ASSERT_EQ(taken.size(), 7U);
-  EXPECT_EQ(taken[0].check, "manifest");
-  EXPECT_EQ(taken[5].problem, "4");
-  EXPECT_EQ(taken[6].problem, "and 4 more");
+  const std::vector<Finding> ordered = findings.Take();
+  ASSERT_EQ(ordered.size(), 7U);
+  EXPECT_EQ(ordered[0].check, "manifest");
+  EXPECT_EQ(ordered[5].problem, "4");
+  EXPECT_EQ(ordered[6].problem, "and 4 more");
 }
 
 TEST(Findings, RejectUnknownChecks) {

@@ -31,7 +31,7 @@ std::string SignedText(std::uint64_t sum) { return fmt::format("{}", static_cast
 void CheckExperiment(const json& experiment, Findings& findings) {
   const std::string name = experiment.at("label").get<std::string>();
   if (!experiment.contains("groups")) return;
-  const std::uint64_t whole = Integer(experiment.at("groups").at("total_ns"));
+  const std::uint64_t experiment_total = Integer(experiment.at("groups").at("total_ns"));
   const auto expect = [&](const char* table, std::uint64_t sum, std::uint64_t total) {
     if (sum == total) return;
     findings.Broken("sums", kFile,
@@ -41,12 +41,12 @@ void CheckExperiment(const json& experiment, Findings& findings) {
   for (const char* table : {"groups", "categories", "places"}) {
     const json& rows = experiment.at(table);
     expect(table, Sum(rows.at("rows"), "total_ns"), Integer(rows.at("total_ns")));
-    expect(table, Integer(rows.at("total_ns")), whole);
+    expect(table, Integer(rows.at("total_ns")), experiment_total);
   }
   expect(
       "operators",
       Sum(experiment.at("operators"), "total_ns") + Integer(experiment.at("operators_rest").at("total_ns")),
-      whole);
+      experiment_total);
   const json& mean = experiment.at("mean_execute_ms");
   const json& tracer = experiment.at("tracer_ms");
   const json& median = experiment.at("latency_ms").at("p50");

@@ -244,7 +244,8 @@ void Validator::CheckNamedFiles() {
   if (foreign_) return;
   inputs_missing_ = inputs_missing_ || !Exists(run_.folder / kMetricsFile);  // the reports list it
   CheckNamedFile(kConfigFile, "");
-  if (Exists(run_.folder / kReportPage)) CheckNamedFile(kReportPage, "");  // earlier versions wrote none
+  if (Exists(run_.folder / kReportPage))
+    CheckNamedFile(kReportPage, "");  // earlier versions did not write the page
   for (const char* name : {kSummaryMarkdownFile, kReportFile}) {
     if (must_have_analysis() || Exists(run_.folder / name)) {
       CheckNamedFile(name, "");
@@ -255,11 +256,11 @@ void Validator::CheckNamedFiles() {
 }
 
 void Validator::CheckHashes() {
-  std::set<std::filesystem::path> known;
+  std::set<std::filesystem::path> hashed_files;
   for (const ExperimentData& data : run_.experiments) {
     for (const auto& [file, sha256, role] : {std::tuple{data.model, data.model_sha256, "model"},
                                              std::tuple{data.runner, data.runner_sha256, "runner"}}) {
-      if (file.empty() || sha256.empty() || !known.insert(file).second || !Exists(file)) continue;
+      if (file.empty() || sha256.empty() || !hashed_files.insert(file).second || !Exists(file)) continue;
       try {
         if (Sha256HexOfFile(file) == sha256) continue;
         findings_.Warn("sha256", file.string(),
