@@ -106,7 +106,7 @@ class HelpFormatter : public CLI::Formatter {
 
 }  // namespace
 
-void AddCommands(CLI::App& root, std::function<int()>& chosen) {
+void AddCommands(CLI::App& root, std::function<int()>& run_command) {
   root.name("etprof");
   root.description("etprof: a command-line profiler for ExecuTorch");
   root.set_version_flag("--version", ETPROF_VERSION);
@@ -116,7 +116,7 @@ void AddCommands(CLI::App& root, std::function<int()>& chosen) {
     CLI::App* const subcommand = root.add_subcommand(command.name, command.summary)->group(command.group);
     subcommand->footer("Example:\n  " + command.example);
     subcommand->preparse_callback(
-        [&command, &chosen, subcommand](std::size_t) { chosen = command.setup(*subcommand); });
+        [&command, &run_command, subcommand](std::size_t) { run_command = command.setup(*subcommand); });
   }
 }
 

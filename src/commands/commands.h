@@ -24,8 +24,8 @@ struct CommandSpec {
 // Every command, in the order of the help text.
 const std::vector<CommandSpec>& AllCommands();
 
-// Adds the commands and etprof's own options to `root`. Once a command is chosen, its options are added, and
-// `chosen` is set to the function that runs it.
-void AddCommands(CLI::App& root, std::function<int()>& chosen);
+// Adds the commands and etprof's own options to `root`. Once a command is chosen, its options are added,
+// and `run_command` is set to the function that runs it.
+void AddCommands(CLI::App& root, std::function<int()>& run_command);
 
 }  // namespace etprof

@@ -63,10 +63,10 @@ std::vector<std::string> SplitAround(std::string_view text,
                                      std::initializer_list<std::string_view> separators) {
   std::vector<std::string> parts;
   for (const std::string_view separator : separators) {
-    const std::size_t at = text.find(separator);
-    if (at == std::string_view::npos) return {};
-    parts.emplace_back(text.substr(0, at));
-    text.remove_prefix(at + separator.size());
+    const std::size_t position = text.find(separator);
+    if (position == std::string_view::npos) return {};
+    parts.emplace_back(text.substr(0, position));
+    text.remove_prefix(position + separator.size());
   }
   parts.emplace_back(text);
   return parts;
@@ -134,9 +134,10 @@ Error MakeUsageError(const CLI::App& app, int argc, const char* const* argv, con
     } else if (word.starts_with("--")) {
       const std::string name = word.substr(0, word.find('='));
       const CLI::App& command = current_command.empty() ? app : *app.get_subcommand(current_command);
-      const std::vector<std::string>& known = known_options[current_command];
-      if (command.get_option_no_throw(name) == nullptr && std::ranges::find(known, name) == known.end())
-        suggestion = FindClosest(name, known);
+      const std::vector<std::string>& option_names = known_options[current_command];
+      if (command.get_option_no_throw(name) == nullptr &&
+          std::ranges::find(option_names, name) == option_names.end())
+        suggestion = FindClosest(name, option_names);
     }
   }
   const bool too_few = message.ends_with(" missing") || message.find(": At least ") != std::string::npos;
@@ -196,7 +197,7 @@ void CheckOptionValues(const CLI::App& command) {
   }
   for (const CLI::Option* const option : outputs) {
     const std::string file = option->results().front();
-    if (std::ranges::any_of(used_files, [&](const auto& other) { return IsSameFile(file, other); })) {
+    if (std::ranges::any_of(used_files, [&](const auto& used_file) { return IsSameFile(file, used_file); })) {
       throw Error(ExitCode::kUsage, fmt::format("`{}` would write over what the same command reads or writes",
                                                 option->get_name()))
           .InFile(file)
@@ -230,13 +231,13 @@ int Main(int argc, char** argv) {
   PrepareProcess();
   EscapeStdout();
   CLI::App app;
-  std::function<int()> chosen;
-  AddCommands(app, chosen);
+  std::function<int()> run_command;
+  AddCommands(app, run_command);
   int code = 0;
   try {
     app.parse(argc, argv);
     for (const CLI::App* const command : app.get_subcommands()) CheckOptionValues(*command);
-    code = chosen();
+    code = run_command();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
       PrintError(MakeUsageError(app, argc, argv, error));

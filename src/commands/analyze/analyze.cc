@@ -156,7 +156,7 @@ Trace ReadTrace(ExperimentData& data, const EtdumpOptions& etdump, AttributeOpti
   return std::move(timeline.trace);
 }
 
-// Sets the backend of delegate calls that have none, if the method has only one backend.
+// Sets the backend of delegate calls without a backend, if the method has only one backend.
 void SetBackend(const ExperimentData& data, Profile& profile) {
   if (data.backends.size() != 1) return;
   for (Operator& op : profile.operators) {
@@ -477,11 +477,11 @@ int RunAnalyze(const AnalyzeArguments& arguments) {
   show::Document list;
   bool is_first = true;
   const auto show = [&, &view = view](const Report& report, const std::string& name,
-                                      const std::string& more) {
+                                      const std::string& details) {
     if (as_list) return show::AddExperiments(report, name, list);
     if (!is_first && !view.quiet) std::cout << '\n';
     is_first = false;
-    ShowReport(report, view, more);
+    ShowReport(report, view, details);
   };
   for (const fs::path& folder : folders) {
     const fs::path& output_folder = options.output.empty() ? folder : options.output;

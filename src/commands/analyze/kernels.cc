@@ -27,8 +27,8 @@ namespace fs = std::filesystem;
 // Logs below a folder that belong to no experiment in the report, such as those of a kernel-log run without
 // an ETDump.
 std::vector<fs::path> UnreportedLogs(const fs::path& folder, const KernelReport& report) {
-  std::set<fs::path> known;
-  for (const KernelView& view : report.views) known.insert(view.log.lexically_normal());
+  std::set<fs::path> reported_logs;
+  for (const KernelView& view : report.views) reported_logs.insert(view.log.lexically_normal());
   std::vector<fs::path> logs;
   std::error_code error;
   auto entry = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, error);
@@ -38,7 +38,7 @@ std::vector<fs::path> UnreportedLogs(const fs::path& folder, const KernelReport&
     if (entry->is_directory(ignored)) {
       if (path.filename() == "previous" || entry.depth() > 6) entry.disable_recursion_pending();
     } else if (path.filename().string().ends_with(kKernelLogSuffix) &&
-               !known.contains(path.lexically_normal())) {
+               !reported_logs.contains(path.lexically_normal())) {
       logs.push_back(path);
     }
   }
@@ -210,10 +210,10 @@ int RunKernels(KernelsArguments& arguments) {
         .Remedy("leave out the other paths");
   const auto [report, written_file] = ReadAndWriteKernels(options);
   view.quiet = view.quiet || IsStdout(options.output);
-  const std::string more = written_file.empty()
-                               ? "--out DIR writes a table of every microkernel and kernel_view.md"
-                               : written_file.string();
-  ShowDocument(show::MakeKernelsDocument(report), view, more,
+  const std::string details = written_file.empty()
+                                  ? "--out DIR writes a table of every microkernel and kernel_view.md"
+                                  : written_file.string();
+  ShowDocument(show::MakeKernelsDocument(report), view, details,
                [&report = report](std::ostream& out) { WriteJson(report, 1, out); });
   return 0;
 }

@@ -288,8 +288,8 @@ class BisectionRun {
     } else if (version->digest == good_.digest) {
       step.outcome = Outcome::kGood;
       step.why = "same bytes as the good version";
-    } else if (const auto known = outcomes_.find(version->digest); known != outcomes_.end()) {
-      step.outcome = known->second;
+    } else if (const auto known_outcome = outcomes_.find(version->digest); known_outcome != outcomes_.end()) {
+      step.outcome = known_outcome->second;
       step.why = "same bytes as a step before";
     } else {
       step.measured = true;

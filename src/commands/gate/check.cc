@@ -55,7 +55,7 @@ void RequireMeasurable(const Config& config, Device& device) {
 }
 
 // Removes from the configuration the pairs whose variants are identical, and the experiments that are only in
-// such pairs. Returns those pairs, which need no measurement. Throws as RequireMeasurable.
+// such pairs. Returns the removed pairs, which need no measurement. Throws as RequireMeasurable.
 std::vector<CheckPair> RemoveEqualPairs(Config& config, Device& device, const CheckLimits& limits,
                                         bool generate) {
   const Plan plan = MakePlan(config);
@@ -316,10 +316,10 @@ CheckOutcome CheckVariants(const CheckOptions& requested, WorkflowProgress& prog
     options.limits.instruction_growth = options.max_instruction_growth.value_or(kInstructionGrowth);
   if (measure.instructions || options.max_slowdown) options.limits.slowdown = options.max_slowdown;
   for (const std::string& name : options.allowed_mismatches) {
-    const std::vector<std::string>& known = MismatchNames();
-    if (std::ranges::find(known, name) != known.end()) continue;
+    const std::vector<std::string>& conditions = MismatchNames();
+    if (std::ranges::find(conditions, name) != conditions.end()) continue;
     throw Error(ExitCode::kUsage, fmt::format("--allow-mismatch `{}` is not a condition", name))
-        .Remedy(fmt::format("give one of {}", fmt::join(known, ", ")));
+        .Remedy(fmt::format("give one of {}", fmt::join(conditions, ", ")));
   }
   const CheckInputs inputs = ParseInputs(options);
   if (options.generate) {
@@ -360,14 +360,14 @@ int RunCheck(const CheckArguments& arguments) {
   const CheckOutcome outcome = WithProgress(CheckVariants, arguments.options);
   if (!outcome.report) return ReportInterruption(*outcome.run, "the same command with --resume");
   const CheckReport& check = *outcome.report;
-  std::string more;
+  std::string details;
   if (outcome.run) {
     for (const Error& error : FindFailedExperiments(*outcome.run)) PrintError(error);
-    more = (outcome.run->folder / kReportPage).string();
+    details = (outcome.run->folder / kReportPage).string();
   }
   const show::Document document = show::MakeCheckDocument(check);
   files.Write(show::MakeTestSuite(check), document);
-  ShowDocument(document, arguments.view, check, more);
+  ShowDocument(document, arguments.view, check, details);
   return ReportHistoryUpdates(
       {outcome.history_update}, arguments.options.measure.history.file,
       static_cast<int>(GateExitCode(check.decision, check.require_conclusive, check.error)));

@@ -11,7 +11,7 @@ namespace etprof {
 
 // What a check compares.
 enum class InputKind {
-  kModels,   // two models, or one and a variant of it: measured now
+  kModels,   // two models, or a model and its variant: measured now
   kFolders,  // two folders of models, paired by name: measured now
   kConfigs,  // a configuration with pairs, or two whose experiments are paired by name: measured now
   kRuns,     // a results directory with pairs, or two: nothing is measured

@@ -161,9 +161,9 @@ class TestPlaces {
   }
 
  private:
-  void Add(const protocol::Place& at, std::int64_t times, const std::string& test) {
+  void Add(const protocol::Place& position, std::int64_t times, const std::string& test) {
     protocol::PlaceOfTest& place = places_.emplace_back();
-    static_cast<protocol::Place&>(place) = at;
+    static_cast<protocol::Place&>(place) = position;
     place.times = times;
     place.test = test;
     place.variant = variant_;
@@ -239,12 +239,12 @@ Config MakeGenerateConfig(const Config& profile, const TokenTests& token_tests, 
   }
   for (const PairConfig& pair : profile.pairs) {
     for (const auto& [part, name] : names[pair.baseline.experiment]) {
-      const auto other = names[pair.candidate.experiment].find(part);
-      if (other == names[pair.candidate.experiment].end()) continue;
+      const auto candidate_name = names[pair.candidate.experiment].find(part);
+      if (candidate_name == names[pair.candidate.experiment].end()) continue;
       const std::string& test = std::get<0>(part);
       PairConfig test_pair = pair;
       test_pair.baseline.experiment = name;
-      test_pair.candidate.experiment = other->second;
+      test_pair.candidate.experiment = candidate_name->second;
       for (PairSideConfig* variant : {&test_pair.baseline, &test_pair.candidate})
         if (!variant->label.empty()) variant->label += ", " + test;
       config.pairs.push_back(std::move(test_pair));

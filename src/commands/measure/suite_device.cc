@@ -25,8 +25,8 @@ constexpr double kMinSecondsOfCell = 1;
 // Maximum growth of a cell's time in one extension: the next interim analysis needs 1.4 times the launches.
 constexpr double kMaxExtension = 0.6;
 
-double MeasuringSeconds(double waited, double start) {
-  return std::max(0.0, MonotonicSeconds() - start - waited);
+double MeasuringSeconds(double waited_seconds, double start_seconds) {
+  return std::max(0.0, MonotonicSeconds() - start_seconds - waited_seconds);
 }
 
 }  // namespace
@@ -188,7 +188,7 @@ double SuiteDevice::InitialSeconds(std::size_t next) {
 
 bool SuiteDevice::Open() {
   if (device_) return true;
-  if (!unreachable_.empty()) return false;
+  if (!connection_error_.empty()) return false;
   progress_.State(device_index_, "connecting");
   try {
     device_ = etprof::Open(tasks_.front().cell->device, options_.device_options, progress_, device_index_);
@@ -196,7 +196,7 @@ bool SuiteDevice::Open() {
     return true;
   } catch (const Error& error) {
     device_.reset();
-    unreachable_ = error.Message();
+    connection_error_ = error.Message();
     return false;
   }
 }
@@ -312,7 +312,7 @@ void SuiteDevice::Run() {
       const StoredCell stored = GetStored(task);
       if (progress_.Interrupted()) break;
       stored.complete ? SetStatus(task, SuiteCellStatus::kMeasured, "")
-                      : SetStatus(task, SuiteCellStatus::kFailed, unreachable_);
+                      : SetStatus(task, SuiteCellStatus::kFailed, connection_error_);
       continue;
     }
     if (UsedSeconds() >= BudgetSeconds() && !GetStored(task).exists) {

@@ -60,8 +60,8 @@ class SuiteDevice {
   void Measure(SuiteTask& task, DeviceLock& lock, double max_seconds, bool extending);
   void Extend();
   void SetStatus(SuiteTask& task, SuiteCellStatus status, const std::string& reason, double seconds = 0);
-  // The cached state of the task's results directory. Only measuring changes it, and reading takes longer the
-  // larger the directory is.
+  // Returns the cached state of the task's results directory. Only measuring changes the state, and reading a
+  // large directory takes long.
   static const StoredCell& GetStored(SuiteTask& task);
   // Sets the seconds of cells whose measurement is missing or outdated to 0, so that they do not count toward
   // this time budget.
@@ -81,7 +81,7 @@ class SuiteDevice {
   WorkflowProgress& progress_;
   std::unique_ptr<Device> device_;
   DeviceProperties properties_;
-  std::string unreachable_;  // why the device cannot be reached; if set, no further attempts are made
+  std::string connection_error_;  // if not empty, no further attempts are made
 };
 
 }  // namespace etprof

@@ -74,8 +74,8 @@ struct DeviceOptions : ConnectionOptions {
 std::unique_ptr<Device> Open(const std::string& name, const ConnectionOptions& connection,
                              WorkflowProgress& progress, std::size_t device_index = 0);
 
-// Returns etprof-runner for a device: $ETPROF_RUNNER; for this machine the one next to etprof; for other
-// devices the one in the bundle that `etprof build` made for them. Throws Error (kBadInput) if it does not
+// Returns etprof-runner for a device: $ETPROF_RUNNER; for this machine the runner next to etprof; for other
+// devices the runner in the bundle that `etprof build` made for them. Throws Error (kBadInput) if it does not
 // exist.
 std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties);
 // Returns the context for reading a configuration on a device. The default runner is empty if the device
@@ -86,7 +86,7 @@ ConfigContext ContextFor(const Device& device, const DeviceProperties& propertie
 // and for the libraries that it maps.
 // `runner_path` is a path on this machine; empty: the runner of RunnerFor(). `exec_wrapper` is the command
 // that starts the runner. Throws Error: kBadInput for a runner that does not exist or is not an
-// etprof-runner, kDeviceFailed for one that does not run.
+// etprof-runner, kDeviceFailed for a runner that does not run.
 protocol::Ready AskRunner(Device& device, const std::string& runner_path, const std::string& exec_wrapper);
 
 // Options for measuring the peaks of a device: its memory bandwidth and arithmetic throughput.

@@ -244,7 +244,7 @@ class ParallelMeasurement {
       progress_.State(i, "connecting");
       device = Open(state.device, request_.device_options, progress_, i);
       Configure(jobs_[i], dry_run_, *device, state, MakeStepProgress(progress_, i));
-      // In a measurement on several devices, only devices that have power modes get one.
+      // In a measurement on several devices, the power mode applies only to devices with power modes.
       if (!state.config.power_mode.empty() && !state.properties.platform.starts_with("android")) {
         progress_.Message(i, "has no power modes: it is measured as it is");
         state.config.power_mode.clear();

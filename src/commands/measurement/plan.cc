@@ -22,14 +22,14 @@ namespace etprof {
 namespace {
 
 struct SecondsJson {
-  double least = 0;
-  std::optional<double> most;
+  double at_least = 0;
+  std::optional<double> at_most;
 
   static constexpr const char* kSchemaName = "seconds";
   static void Describe(auto& v) {
-    v("at_least", &SecondsJson::least,
+    v("at_least", &SecondsJson::at_least,
       {.meaning = "about, of models whose runs take some milliseconds at most", .least = 0});
-    v("at_most", &SecondsJson::most, {.meaning = "null: there is no bound", .least = 0});
+    v("at_most", &SecondsJson::at_most, {.meaning = "null: there is no bound", .least = 0});
   }
 };
 
@@ -109,9 +109,11 @@ struct DevicesPlan {
   SecondsJson Seconds() const {
     SecondsJson seconds{0, 0};
     for (const PlannedMeasurement& planned : devices) {
-      seconds.least = std::max(seconds.least, planned.forecast.least_seconds);
-      const std::optional<double>& most = planned.forecast.most_seconds;
-      seconds.most = seconds.most && most ? std::optional(std::max(*seconds.most, *most)) : std::nullopt;
+      seconds.at_least = std::max(seconds.at_least, planned.forecast.least_seconds);
+      const std::optional<double>& max_seconds = planned.forecast.most_seconds;
+      seconds.at_most = seconds.at_most && max_seconds
+                            ? std::optional(std::max(*seconds.at_most, *max_seconds))
+                            : std::nullopt;
     }
     return seconds;
   }
@@ -259,9 +261,9 @@ void AddPaths(const PlannedMeasurement& planned, const char* name,
   for (const Unit& unit : planned.plan.units) {
     const std::string path = ShortestPath(planned.measured.config.experiments[unit.experiment].*member);
     if (path.empty()) continue;  // the path depends on a device that is not known yet
-    auto found = std::ranges::find(paths, path, &std::pair<std::string, std::string>::first);
-    if (found == paths.end()) found = paths.insert(found, {path, ""});
-    found->second += (found->second.empty() ? "" : ", ") + unit.label;
+    auto entry = std::ranges::find(paths, path, &std::pair<std::string, std::string>::first);
+    if (entry == paths.end()) entry = paths.insert(entry, {path, ""});
+    entry->second += (entry->second.empty() ? "" : ", ") + unit.label;
   }
   for (const auto& [path, labels] : paths)
     facts.Add(name, paths.size() > 1 ? fmt::format("{} ({})", path, labels) : path);

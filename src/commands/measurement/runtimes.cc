@@ -322,7 +322,8 @@ fs::path ExecutorchRuntime(const std::string& executorch, Device& device, const 
       UnpackGivenWheel(source, release, wheel, progress.interrupted);
     } else {
       progress.report(fmt::format("fetching {} (18 MB)", source));
-      // The wheel is always the one for CPython 3.11, since no Python loads its extension.
+      // Always fetch the wheel for CPython 3.11: no Python loads its extension, so the version does not
+      // matter.
       FetchWheel(PythonProgram(CheckoutRoot()), source,
                  {"--platform", "manylinux_2_28_" + target.architecture, "--python-version", "3.11",
                   "--implementation", "cp", "--abi", "cp311"},

@@ -29,7 +29,7 @@ void RequireSelfTest(const std::filesystem::path& folder, const std::string& rel
 // folder is made from the given wheel, or from the release's wheel, which pip fetches with its configuration.
 // Reports slow steps to `progress`.
 //
-// Wheels since 1.5 have libraries for C++. Those of 1.3 and 1.4 have the same functions in one Python
+// Wheels since 1.5 have libraries for C++. The wheels of 1.3 and 1.4 have the same functions in one Python
 // extension. The libraries in `portable-runtime` next to the runner load that extension without Python and
 // PyTorch, and trace it (runner/runtimes/portable_stand_ins.cc, portable_tracer.cc).
 //

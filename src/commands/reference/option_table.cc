@@ -118,8 +118,8 @@ std::vector<std::string> CommandNames(const std::vector<CommandFacts>& commands)
 
 std::vector<CommandFacts> CommandsAndOptions() {
   CLI::App root;
-  std::function<int()> chosen;
-  AddCommands(root, chosen);
+  std::function<int()> run_command;
+  AddCommands(root, run_command);
   std::vector<CommandFacts> facts = {{"", root.get_description(), "", MakeOptions(root)}};
   for (const CommandSpec& command : AllCommands()) {
     if (command.group.empty()) continue;

@@ -82,20 +82,20 @@ std::vector<DeviceSurvey> SurveyAll(const std::vector<std::string>& names, const
 DeviceList FindDevices(const DevicesOptions& options, WorkflowProgress& progress) {
   for (const std::string& name : options.device_names) CheckDeviceName(name);
   const auto interrupted = [&progress] { return progress.Interrupted(); };
-  DeviceList found;
-  const std::vector<std::string> names = SelectDevices(options, interrupted, found);
+  DeviceList result;
+  const std::vector<std::string> names = SelectDevices(options, interrupted, result);
   std::vector<DeviceSurvey> surveys = SurveyAll(names, {options.timeout_seconds, options.clean, interrupted});
   progress.StopWhenInterrupted();
-  found.devices.insert(found.devices.begin(), surveys.begin(), surveys.end());
-  return found;
+  result.devices.insert(result.devices.begin(), surveys.begin(), surveys.end());
+  return result;
 }
 
 namespace {
 
 int RunDevices(const DevicesOptions& options, const View& view) {
-  const DeviceList found = WithProgress(FindDevices, options);
-  ShowDocument(show::MakeDeviceListDocument(found.devices, found.notes), view, found);
-  const bool failed = std::ranges::any_of(found.devices, [&](const DeviceSurvey& device) {
+  const DeviceList result = WithProgress(FindDevices, options);
+  ShowDocument(show::MakeDeviceListDocument(result.devices, result.notes), view, result);
+  const bool failed = std::ranges::any_of(result.devices, [&](const DeviceSurvey& device) {
     return !device.Reached() &&
            std::ranges::find(options.device_names, device.name) != options.device_names.end();
   });

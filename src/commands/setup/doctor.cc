@@ -387,9 +387,9 @@ DoctorGroup CheckExportRequirements() { return CheckExporting(QueryPython(Checko
 namespace {
 
 int RunDoctor(const View& view) {
-  const DoctorReport found = ExamineThisMachine();
-  ShowDocument(show::MakeDoctorDocument(found), view, found);
-  return static_cast<int>(found.Ready() ? ExitCode::kDone : ExitCode::kDeviceFailed);
+  const DoctorReport report = ExamineThisMachine();
+  ShowDocument(show::MakeDoctorDocument(report), view, report);
+  return static_cast<int>(report.Ready() ? ExitCode::kDone : ExitCode::kDeviceFailed);
 }
 
 }  // namespace

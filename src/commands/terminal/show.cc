@@ -24,9 +24,9 @@
 namespace etprof {
 namespace {
 
-TerminalOptions MakeTerminalOptions(const View& view, const std::string& more) {
+TerminalOptions MakeTerminalOptions(const View& view, const std::string& details) {
   TerminalOptions options = StdoutOptions();
-  options.more = more;
+  options.more = details;
   options.all = view.all;
   return options;
 }
@@ -95,7 +95,7 @@ std::vector<std::string> ByOptionNames() {
   return MapEach(show::ReportViews(), [](const show::ReportView& view) { return std::string(view.name); });
 }
 
-void ShowReport(const Report& report, const View& view, const std::string& more) {
+void ShowReport(const Report& report, const View& view, const std::string& details) {
   if (!view.by.empty()) return ShowBy(report, view);
   if (view.HasFiles() ? !WriteDocumentFiles(show::MakeReportDocument(report), view, &report) : view.quiet)
     return FlushStdout();
@@ -104,13 +104,13 @@ void ShowReport(const Report& report, const View& view, const std::string& more)
   } else if (view.json) {
     RenderAnalysisJson(report, std::cout);
   } else {
-    RenderTerminal(report, MakeTerminalOptions(view, more), std::cout);
+    RenderTerminal(report, MakeTerminalOptions(view, details), std::cout);
   }
   FlushStdout();
 }
 
-void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more) {
-  const bool shows_result = ShowDocument(show::MakeDevicesDocument(report), view, more,
+void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& details) {
+  const bool shows_result = ShowDocument(show::MakeDevicesDocument(report), view, details,
                                          [&](std::ostream& out) { RenderDevicesJson(report, out); });
   if (!shows_result || !view.all || view.json || !view.csv.empty()) return;
   for (const Report& run : report.runs) RenderTerminal(run, MakeTerminalOptions(view, ""), std::cout << '\n');
@@ -122,7 +122,7 @@ void ShowSuite(const SuiteReport& suite, const show::Document& document, const V
                ShortestPath(std::filesystem::path(suite.folder) / "suite_report.html"));
 }
 
-bool ShowDocument(const show::Document& document, const View& view, const std::string& more,
+bool ShowDocument(const show::Document& document, const View& view, const std::string& details,
                   const std::function<void(std::ostream&)>& json) {
   const bool shows_result = WriteDocumentFiles(document, view);
   if (shows_result && view.json) {
@@ -130,7 +130,7 @@ bool ShowDocument(const show::Document& document, const View& view, const std::s
   } else if (shows_result && !view.csv.empty()) {
     RenderDocumentCsv(document, view.Table(), std::cout);
   } else if (shows_result) {
-    RenderDocumentTerminal(document, MakeTerminalOptions(view, more), std::cout);
+    RenderDocumentTerminal(document, MakeTerminalOptions(view, details), std::cout);
   }
   FlushStdout();
   return shows_result;

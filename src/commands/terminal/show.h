@@ -20,21 +20,21 @@ namespace etprof {
 // The values that --by accepts: the names of show::ReportViews.
 std::vector<std::string> ByOptionNames();
 
-// Shows the screen, or what `view` selects instead. `more` is the path of the full report. Throws Error
-// (kUsage) for a table that does not exist.
-void ShowReport(const Report& report, const View& view, const std::string& more);
-void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& more);
+// Shows the screen, or what `view` selects instead. `details` says where to find more: the path of the full
+// report, or an option that writes it. Throws Error (kUsage) for a table that does not exist.
+void ShowReport(const Report& report, const View& view, const std::string& details);
+void ShowDevicesReport(const DevicesReport& report, const View& view, const std::string& details);
 // `document` is the document of the suite (show::MakeSuiteDocument).
 void ShowSuite(const SuiteReport& suite, const show::Document& document, const View& view);
 // Writes the document to the selected files. Unless one of them is stdout, also shows JSON if selected (from
 // `json`, else the document's), or the table view.csv, or the screen. Returns whether it showed any of these.
-bool ShowDocument(const show::Document& document, const View& view, const std::string& more,
+bool ShowDocument(const show::Document& document, const View& view, const std::string& details,
                   const std::function<void(std::ostream&)>& json = nullptr);
 // As above; the JSON has the members of `value`.
 template <Described T>
 void ShowDocument(const show::Document& document, const View& view, const T& value,
-                  const std::string& more = "") {
-  ShowDocument(document, view, more, [&](std::ostream& out) { WriteJson(value, 2, out); });
+                  const std::string& details = "") {
+  ShowDocument(document, view, details, [&](std::ostream& out) { WriteJson(value, 2, out); });
 }
 
 // Prints the path of a written file on a line of stdout, unless the file is stdout itself.
