@@ -297,8 +297,8 @@ void CheckManifest(const nb::bytes& contents) {
   }
 }
 
-// Decides several comparisons together, which controls the false discovery rate. Each has the effects of its
-// units, log(baseline / candidate).
+// Decides several comparisons together, which controls the false discovery rate. The effects of a comparison are
+// the log(baseline / candidate) of its units.
 nb::list DecideUnits(const std::vector<std::vector<double>>& effects, double q, double margin) {
   std::vector<etprof::stats::RatioEstimate> estimates;
   std::vector<std::size_t> result_index;

@@ -21,7 +21,7 @@ using Table = std::vector<std::vector<std::string>>;
 
 constexpr std::size_t kMaxShownBytes = 60;
 
-// The beginning of a text, cut between UTF-8 characters.
+// Returns the beginning of a text, cut between UTF-8 characters.
 std::string Shorten(std::string text) {
   if (text.size() <= kMaxShownBytes) return text;
   std::size_t end = kMaxShownBytes;
@@ -89,7 +89,7 @@ std::string CompareTables(const Table& stored, const Table& expected) {
   return "is laid out otherwise than etprof writes it";
 }
 
-// Line `number` (from 1); absent if the text has fewer lines.
+// Returns line `number` (from 1); absent if the text has fewer lines.
 std::optional<std::string_view> GetLine(std::string_view text, std::uint64_t number) {
   for (std::uint64_t i = 1; i < number; ++i) {
     const std::size_t end = text.find('\n');
@@ -100,7 +100,7 @@ std::optional<std::string_view> GetLine(std::string_view text, std::uint64_t num
   return text.substr(0, text.find('\n'));
 }
 
-// Shows two lines from shortly before their first difference.
+// Describes how line `number` differs: both lines, from shortly before their first difference.
 std::string CompareLines(std::string_view stored, std::string_view expected, std::uint64_t number) {
   const auto stored_line = GetLine(stored, number);
   const auto expected_line = GetLine(expected, number);

@@ -74,7 +74,7 @@ class Checker {
  private:
   void Add(const std::string& path, std::string problem) { problems_.push_back({path, std::move(problem)}); }
 
-  // `reference` is "#/$defs/name".
+  // Finds the schema of a reference such as "#/$defs/name".
   const json& ResolveReference(const std::string& reference) const {
     return root_.at(json::json_pointer(reference.substr(1)));
   }

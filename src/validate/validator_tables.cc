@@ -28,7 +28,7 @@ std::vector<std::string> KitColumns() {
   return columns;
 }
 
-// A phase of a round of a launch; the round is -1 before the first round.
+// The runs in one phase of a round of a launch; the round is -1 before the first round.
 struct RunGroup {
   std::int64_t launch = 0, round = -1;
   LatencyRow::Phase phase;

@@ -18,11 +18,11 @@ namespace etprof {
 // Receives a file that an analysis produces: its path, and a function that writes its contents.
 using FileSink =
     std::function<void(const std::filesystem::path&, const std::function<void(std::ostream&)>& contents)>;
-// The default FileSink: writes the file to disk, unless it already has these contents. So an analysis that
-// is current is left as it is, and may lie in a folder that cannot be written.
+// The default FileSink: writes the file to disk, unless it already has these contents. So an analysis
+// that is up to date is not written again, and its folder may be read-only.
 void WriteToDisk(const std::filesystem::path& file, const std::function<void(std::ostream&)>& contents);
 
-// Which files of an analysis to write, and where.
+// The files of an analysis to write, and their folders.
 struct OutputFolders {
   std::filesystem::path report;       // folder of analysis_summary.json, pipeline_summary.*, report.md
   std::filesystem::path tables = {};  // folder of the CSV files; empty: TableFolder() decides

@@ -237,7 +237,7 @@ std::size_t FileSizeOrZero(const fs::path& file) {
   return error ? 0 : size;
 }
 
-// Loads experiment `first` and those after it that fit into memory with it.
+// Loads experiment `first`, and the following experiments as far as kMaxBytesInParallel allows.
 std::vector<LoadedFile> LoadInParallel(const RunData& run, const std::vector<ExperimentData>& experiments,
                                        std::size_t first, RunPrograms& programs,
                                        const EtdumpOptions& etdump) {
@@ -266,8 +266,8 @@ void PutBaselineFirst(RunData& run) {
   std::swap(pair.baseline, pair.candidate);
 }
 
-// How many runs of a profile to keep for the timeline of report.html: at most 100, and all experiments
-// together about 300,000 spans, which take about 3 MB in the page.
+// Returns the number of a profile's runs for the timeline of report.html: at most 100, and about 300,000
+// spans for all experiments together, which take about 3 MB in the page.
 std::size_t SampleSize(const Profile& profile, std::size_t experiments) {
   constexpr std::size_t kMaxSampledRuns = 100, kMaxSpans = 300'000;
   std::size_t spans = 1;

@@ -127,7 +127,7 @@ void WriteTable(const fs::path& file, const KernelView& view, const Output& writ
   write(file, [&](std::ostream& out) { RenderKernelsCsv(view, out); });
 }
 
-// Writes the table of every log into a folder, whatever the filter.
+// Writes the table of every log into a folder. The filter does not apply to these tables.
 void WriteTables(const fs::path& folder, const KernelReport& report, const Output& write) {
   std::set<std::string> stems;
   for (const KernelView& view : report.views) {
@@ -138,7 +138,8 @@ void WriteTables(const fs::path& folder, const KernelReport& report, const Outpu
   }
 }
 
-// Writes what `options.output` asks for, applies the filter to the report, and returns the file to open.
+// Writes the files that `options.output` selects, applies the filter to the report, and returns the file to
+// open.
 fs::path WriteOutputs(const KernelsOptions& options, KernelReport& report) {
   const fs::path output = options.output;
   // The kit's scripts give the name of a single file.

@@ -52,7 +52,7 @@ class TemporaryWorktree {
   ~TemporaryWorktree() {
     try {
       if (added_) RunTool({"git", "-C", repository_, "worktree", "remove", "--force", tree().string()});
-    } catch (const std::exception&) {  // its folder is removed in any case
+    } catch (const std::exception&) {  // folder_ is removed in any case
     }
   }
 

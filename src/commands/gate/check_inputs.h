@@ -9,12 +9,12 @@
 
 namespace etprof {
 
-// What a check compares.
+// The kinds of inputs that a check compares.
 enum class InputKind {
   kModels,   // two models, or a model and its variant: measured now
   kFolders,  // two folders of models, paired by name: measured now
-  kConfigs,  // a configuration with pairs, or two whose experiments are paired by name: measured now
-  kRuns,     // a results directory with pairs, or two: nothing is measured
+  kConfigs,  // a configuration with pairs, or two configurations (experiments paired by name): measured now
+  kRuns,     // a results directory with pairs, or two results directories: nothing is measured
 };
 
 // The two inputs as the command line names them.

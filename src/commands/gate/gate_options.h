@@ -37,7 +37,8 @@ void ExcludeOthers(CLI::App& app, CLI::Option* flag, const std::vector<std::stri
 // Parses the value of an option that is a relative change above 0: "2%" is 0.02. Throws Error (kUsage).
 double ParsePositivePercentage(const char* option, const std::string& text);
 
-// The exit code of a gate. `error`: something could not be measured; a failed check takes precedence.
+// Returns the exit code of a gate. With `error`, something could not be measured, but a failed check takes
+// precedence.
 ExitCode GateExitCode(GateDecision decision, bool require_conclusive, bool error = false);
 
 // Checks the program, writes the files, shows the result, and returns the exit code.

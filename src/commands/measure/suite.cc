@@ -184,7 +184,8 @@ bool IsAnalyzed(const fs::path& run) {
   return analyzed && measured && *analyzed >= *measured;
 }
 
-// If `write` is set, runs that were measured since their last analysis are analyzed again.
+// Makes the report of a suite. With `write`, runs that were measured since their last analysis are analyzed
+// again.
 SuiteReport MakeSuiteReport(const SuiteState& state, const fs::path& folder, bool write,
                             const SuiteOptions& options, WorkflowProgress& progress) {
   SuiteReport suite;
@@ -290,7 +291,7 @@ PlannedCell PlanCell(const SuiteConfig& suite, const SuiteCell& cell, const Suit
   PlannedCell planned{&cell, "to be measured", {}, {}};
   fs::path program = FindCellProgram(suite, cell);
   const bool is_missing = program.empty();
-  // The time does not depend on the name.
+  // The time does not depend on the name of the missing program.
   if (is_missing)
     program = ArtifactsFolder(suite, suite.models[cell.model]) / ("model_" + cell.dtype + ".pte");
   const ProfileOptions profile = MakeCellProfileOptions(suite, cell, options, program);

@@ -83,7 +83,7 @@ struct SuiteOutcome {
 // is in use by another etprof, and as HistoryRecorder.
 SuiteOutcome RunSuite(const SuiteConfig& suite, const SuiteOptions& options, WorkflowProgress& progress);
 
-// Whether `path` is the folder of a suite.
+// True if `path` is the folder of a suite.
 bool IsSuiteFolder(const std::string& path);
 // Reads suite_state.json; returns an empty state if there is none. Throws Error (kBadInput).
 SuiteState ReadSuiteState(const std::filesystem::path& folder);

@@ -27,7 +27,7 @@ struct StoredCell {
   double seconds = 0;         // seconds of measuring
   double waited_seconds = 0;  // additional seconds spent waiting for a quiet and cool device
   int launches = 0;
-  // The largest half-width of its pairs, or of its experiments if it has no pair, as a multiple of the
+  // The largest half-width of the cell's pairs, or of its experiments if it has no pair, as a multiple of the
   // requested precision; infinity without an interval.
   double uncertainty = 0;
 };

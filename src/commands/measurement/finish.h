@@ -20,8 +20,8 @@ struct DeviceProblem {
 
 // The result of a command that measures, for the command line and for Python.
 struct FinishedMeasurement {
-  std::optional<Report> report;                 // a single device's; absent: nothing was measured
-  std::optional<DevicesReport> devices_report;  // several devices'; absent: no run could be analyzed
+  std::optional<Report> report;                 // report of a single device; absent: nothing was measured
+  std::optional<DevicesReport> devices_report;  // report of several devices; absent: no run could be analyzed
   std::filesystem::path devices_folder;         // the folder of devices_report
   std::vector<DeviceProblem> problems;
 

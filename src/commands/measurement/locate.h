@@ -25,8 +25,8 @@ std::filesystem::path BundleFolder(const std::string& target);
 // elsewhere.
 std::optional<std::filesystem::path> CheckoutRoot();
 
-// The Python in which PyTorch is expected: $ETPROF_PYTHON (the wheel's own command sets it), else that of the
-// environment of `checkout`, else python3.
+// The Python in which PyTorch is expected: $ETPROF_PYTHON (the wheel's own command sets it), else the Python
+// of `checkout`, else python3.
 std::string PythonProgram(const std::optional<std::filesystem::path>& checkout);
 
 }  // namespace etprof

@@ -24,8 +24,8 @@ struct MeasureJob {
   // Makes the configuration when the device's properties are known; with several devices, in the thread of
   // the device. Its output_root is the results directory, or with several devices the folder that holds them.
   std::function<Config(Device&, const DeviceProperties&)> configure;
-  // For a configuration on several devices: the folder of the results directories, which is known before
-  // the devices are.
+  // For a configuration on several devices: the folder of the results directories, known before the
+  // devices are opened.
   std::filesystem::path folder = {};
 };
 struct MeasureJobs {

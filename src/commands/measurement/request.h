@@ -137,8 +137,8 @@ struct MeasureRequest {
   std::string FirstModelOption() const;
 };
 
-// Checks what needs no device. Throws Error (kUsage) for invalid CPUs, periods, and sustained times, and for
-// repeated numbers of threads.
+// Checks the options that can be checked without a device. Throws Error (kUsage) for invalid CPUs, periods,
+// and sustained times, and for repeated numbers of threads.
 void RequireValidRequest(const MeasureRequest& request);
 
 // Makes the experiment of `model` that the request describes. Throws Error (kUsage) for invalid CPUs, Error

@@ -38,7 +38,7 @@ struct ModelExplorerOptions {
   std::filesystem::path output;  // file of the graph, ending with .json
   Output write = WriteNamedFile;
   std::vector<std::string> runs;   // a results directory, or ETDumps and timeline CSVs; empty: no times
-  std::filesystem::path etrecord;  // empty: the one next to the model
+  std::filesystem::path etrecord;  // empty: MODEL.pte.etrecord
   std::string by;                  // "layer", "delegate"; "": by layer if an .etrecord is found
 };
 

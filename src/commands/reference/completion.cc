@@ -21,7 +21,7 @@ std::string FishQuoted(const std::string& text) {
   return "'" + ReplaceAll(ReplaceAll(text, '\\', "\\\\"), '\'', "\\'") + "'";
 }
 
-// The first positional; it decides for all positionals of a command.
+// Returns the first positional, by which all positionals of a command are completed.
 const OptionFacts* FirstPositional(const CommandFacts& command) {
   for (const OptionFacts& option : command.options) {
     if (!option.positional.empty()) return &option;

@@ -18,7 +18,7 @@ inline constexpr MemberInfo kBuildJobs{
 struct PortableRunnerOptions {
   std::string target;            // "linux-aarch64", "android", "macos-arm64", "native"
   std::filesystem::path output;  // empty: build/bundles/TARGET of the checkout
-  int jobs = 0;                  // 0: as Ninja chooses
+  int jobs = 0;                  // 0: Ninja's default
 
   static void Describe(auto& v) {
     v("target", &PortableRunnerOptions::target);
@@ -36,7 +36,7 @@ struct ExecutorchBuildOptions {
   // Empty: the presets of this machine, and Android's when ANDROID_NDK is set.
   std::vector<std::string> preset;
   bool trace = false, llm = false, clean = false, dry_run = false;
-  int jobs = 0;  // 0: as Ninja chooses
+  int jobs = 0;  // 0: Ninja's default
 
   static void Describe(auto& v) {
     using B = ExecutorchBuildOptions;

@@ -156,7 +156,7 @@ Check CheckOtherLoad() {
   return Ok(name, "they use " + LoadAmountText(*load));
 }
 
-// Shows what the container and the CPU affinity let a measurement use.
+// Shows the limits that the container and the CPU affinity set.
 Check CheckResourceLimits() {
   const std::string text = LimitsText(ReadResourceLimits());
   return Ok("limits", text.empty() ? "none known" : text);
@@ -176,7 +176,7 @@ DoctorGroup CheckMeasuring() {
 
 struct PythonPackages {
   std::string python;                           // path of the interpreter
-  std::string version;                          // empty: it does not run
+  std::string version;                          // empty: Python does not run
   std::map<std::string, std::string> versions;  // of the installed packages
 };
 

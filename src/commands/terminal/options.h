@@ -26,7 +26,7 @@ CLI::Option* AddOption(CLI::App& app, const std::string& name_and_value, Value& 
   return option;
 }
 
-// Allows to repeat an option, with one value each time.
+// Allows an option to be repeated, with one value each time.
 CLI::Option* AllowRepeats(CLI::Option* option);
 
 // Name of a percentage's value in the help.
@@ -40,7 +40,7 @@ std::optional<double> ReadPercentage(const std::string& option, const std::strin
 // The value of --csv without a name.
 inline constexpr const char* kDefaultTable = "usual";
 
-// How a result is shown on stdout.
+// The options that select how a result is shown on stdout.
 struct View {
   std::string csv;            // table shown instead of the result; empty: none; may be kDefaultTable
   std::string default_table;  // the command's table for kDefaultTable
@@ -70,7 +70,7 @@ void AddDocumentOptions(CLI::App& app, View& view, const std::string& json,
                         const std::vector<show::Document>& empty_results = {});
 // The names of the options above: "--json", "--html", ..., "--csv", "--all".
 std::vector<std::string> ViewOptionNames();
-// Whether the option names a file for a document: "--html".
+// True if the option names a file for a document: "--html".
 bool IsDocumentFile(std::string_view option);
 // Throws Error (kUsage) for a table that only some reports have: only the measurement would show whether it
 // exists.
@@ -148,7 +148,7 @@ void AddDescribedOptions(CLI::App& app, Options& options) {
   Options::Describe(add);
 }
 
-// How the options of commands that measure differ. The texts are the defaults in their help.
+// The differences between the options of commands that measure. The texts are the defaults in their help.
 struct MeasureTexts {
   std::string max_seconds, launches = "as many as the precision takes", threads, output_root;
   bool several_devices = false;  // --device may be repeated

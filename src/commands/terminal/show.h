@@ -45,8 +45,8 @@ std::vector<DeviceMeasurement> MeasureAll(const MeasureJobs& jobs, const Measure
                                           bool dry_run = false);
 using ShowAnalysis = std::function<void(const Report&)>;
 // Measures, analyzes, and shows the result: the report of a single device by `show` (default: ShowReport).
-// Reports on stderr what went wrong, how to resume after Ctrl-C (`resume_command`), and what was added to a
-// history. Returns the exit code: FinishedMeasurement::exit_code, or kInterrupted.
+// Reports problems, the way to resume after Ctrl-C (`resume_command`), and additions to a history on stderr.
+// Returns the exit code: FinishedMeasurement::exit_code, or kInterrupted.
 int MeasureAndShow(const MeasureJobs& jobs, const MeasureRequest& request, const View& view,
                    const ShowAnalysis& show = nullptr,
                    const std::string& resume_command = "the same command with --resume");

@@ -43,7 +43,7 @@ std::string ErrorText(const Error& error, std::string_view prefix = "");
 // Writes ErrorText to stderr.
 void PrintError(const Error& error, std::string_view prefix = "");
 
-// Whether this process failed to write a message.
+// True if this process failed to write a message.
 bool MessagesLost() noexcept;
 
 // Formats as fmt::print does, to std::cout, which escapes control characters (EscapeStdout). Texts among
@@ -53,13 +53,13 @@ void Print(fmt::format_string<Values...> format, Values&&... values) {
   std::cout << fmt::format(format, std::forward<Values>(values)...);
 }
 
-// Whether the locale's character set is UTF-8, by the variables in POSIX's order (null or empty: not set). If
+// True if the locale's character set is UTF-8, by the variables in POSIX's order (null or empty: not set). If
 // no variable is set, UTF-8 is assumed: containers and `adb shell` set no variable, and display UTF-8.
 bool IsUtf8Locale(const char* lc_all, const char* lc_ctype, const char* lang);
 // IsUtf8Locale for this process's environment.
 bool ShowsUtf8();
 
-// Whether the file descriptor is a terminal that supports escape sequences; TERM empty or "dumb" means that
+// True if the file descriptor is a terminal that supports escape sequences; TERM empty or "dumb" means that
 // it does not.
 bool SupportsEscapeSequences(int descriptor);
 

@@ -24,7 +24,8 @@ struct ScreenSize {
 };
 ScreenSize StderrSize();
 
-// While it exists, SIGINT, SIGTERM, and SIGHUP interrupt the workflows; a second signal ends etprof at once.
+// While an InterruptionScope exists, SIGINT, SIGTERM, and SIGHUP interrupt the workflows; a second signal
+// ends etprof at once.
 class InterruptionScope {
  public:
   InterruptionScope();
@@ -37,12 +38,12 @@ class InterruptionScope {
 
 // Shows the progress of a workflow on stderr. A terminal has one line, or one per device if there are
 // several, which is redrawn. Otherwise, lines are appended: per device at most one every five seconds, or
-// every half minute while it only waits. While it exists, Ctrl-C interrupts the workflow.
+// every half minute while it only waits. While the object exists, Ctrl-C interrupts the workflow.
 class TerminalProgress : public WorkflowProgress {
  public:
   using Write = std::function<void(const std::string&)>;
   using Screen = std::function<ScreenSize()>;  // called for each drawing, since the window's size may change
-  // `devices` empty: a single device, whose name is not shown.
+  // If `devices` is empty, there is a single device, whose name is not shown.
   explicit TerminalProgress(std::vector<std::string> devices = {});
   TerminalProgress(std::vector<std::string> devices, Write write, Screen screen);
   ~TerminalProgress() override;
