@@ -81,15 +81,15 @@ class EventQueue : public PythonProgress {
     devices_ = std::move(names);
   }
   bool Interrupted() const override { return interrupted_; }
-  void Message(const std::string& text) override { Put({.kind = Event::Kind::kMessage, .device = {}, .text = text}); }
+  void Message(const std::string& text) override { Push({.kind = Event::Kind::kMessage, .device = {}, .text = text}); }
   void Message(std::size_t device, const std::string& text) override {
-    Put({.kind = Event::Kind::kMessage, .device = device, .text = text});
+    Push({.kind = Event::Kind::kMessage, .device = device, .text = text});
   }
   void Step(const std::string& text, int done, int total) override {
-    Put({.kind = Event::Kind::kStep, .device = {}, .text = text, .done = done, .total = total});
+    Push({.kind = Event::Kind::kStep, .device = {}, .text = text, .done = done, .total = total});
   }
   void State(std::size_t device, const std::string& text) override {
-    Put({.kind = Event::Kind::kState, .device = device, .text = text});
+    Push({.kind = Event::Kind::kState, .device = device, .text = text});
   }
   Progress* ProgressOfDevice(std::size_t device) override {
     const std::scoped_lock lock(mutex_);
@@ -117,7 +117,7 @@ class EventQueue : public PythonProgress {
    public:
     DeviceProgress(EventQueue& queue, std::size_t device) : queue_(queue), device_(device) {}
     void Update(const ProgressUpdate& update) override {
-      queue_.Put({.kind = Event::Kind::kMeasuring,
+      queue_.Push({.kind = Event::Kind::kMeasuring,
                   .device = device_,
                   .text = update.what,
                   .done = update.launch,
@@ -126,7 +126,7 @@ class EventQueue : public PythonProgress {
     }
     void Message(const std::string& text) override { queue_.Message(device_, text); }
     void Waiting(const std::string& text) override {
-      queue_.Put({.kind = Event::Kind::kWaiting, .device = device_, .text = text});
+      queue_.Push({.kind = Event::Kind::kWaiting, .device = device_, .text = text});
     }
 
    private:
@@ -135,7 +135,7 @@ class EventQueue : public PythonProgress {
   };
 
   // Appends an event. If Python is slow, it gets only the latest progress of each kind, but every message.
-  void Put(Event event) {
+  void Push(Event event) {
     const std::scoped_lock lock(mutex_);
     const bool is_update =
         !events_.empty() && events_.back().kind == event.kind && events_.back().device == event.device;

@@ -140,8 +140,8 @@ Error MakeUsageError(const CLI::App& app, int argc, const char* const* argv, con
         suggestion = FindClosest(name, option_names);
     }
   }
-  const bool too_few = message.ends_with(" missing") || message.find(": At least ") != std::string::npos;
-  if (!current_command.empty() && too_few &&
+  const bool lacks_values = message.ends_with(" missing") || message.find(": At least ") != std::string::npos;
+  if (!current_command.empty() && lacks_values &&
       dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
     if (const auto missing = MakeMissingValueError(*app.get_subcommand(current_command), argc, argv, message))
       return *missing;

@@ -46,9 +46,9 @@ class Fixture {
   }
 
   // Changes every value in several ways, and returns the changes that only the reader or only the schema
-  // accepts. `unread` collects the keys that the reader ignores, since their values are computed when they
-  // are written.
-  std::vector<std::string> Differences(std::set<std::string>& unread) const {
+  // accepts. `ignored_keys` collects the keys that the reader ignores, since their values are computed when
+  // they are written.
+  std::vector<std::string> Differences(std::set<std::string>& ignored_keys) const {
     std::vector<Pointer> paths;
     AddPaths(example_, Pointer(), paths);
     std::vector<std::string> differences;
@@ -60,7 +60,7 @@ class Fixture {
         reduced[path.parent_pointer()].erase(path.back());
         if (ReaderProblem(reduced).empty() && !CheckSchema(reduced, schema_).empty()) {
           skipped = path.to_string();
-          unread.insert(path.back());
+          ignored_keys.insert(path.back());
           continue;
         }
         Compare(reduced, path.to_string() + " is missing", differences);
@@ -118,9 +118,9 @@ class Fixture {
 
 template <typename T>
 void ExpectNoDifferences(const json& example, const std::set<std::string>& only_written = {}) {
-  std::set<std::string> unread;
-  EXPECT_THAT(Fixture<T>(example).Differences(unread), testing::IsEmpty());
-  EXPECT_EQ(unread, only_written);
+  std::set<std::string> ignored_keys;
+  EXPECT_THAT(Fixture<T>(example).Differences(ignored_keys), testing::IsEmpty());
+  EXPECT_EQ(ignored_keys, only_written);
 }
 
 TEST(Readers, AgreeWithTheSchemaOfSuiteStates) {
@@ -157,14 +157,14 @@ TEST(Readers, AgreeWithTheSchemaOfWatchedRuns) {
   watch.reply.threads = 1;
   protocol::WatchedOperator& op = watch.reply.operators.emplace_back();
   op.threads.emplace_back();
-  std::set<std::string> unread;
-  std::vector<std::string> differences = Fixture<WatchData>(ToJson(watch)).Differences(unread);
+  std::set<std::string> ignored_keys;
+  std::vector<std::string> differences = Fixture<WatchData>(ToJson(watch)).Differences(ignored_keys);
   // A schema cannot compare a length with a number.
   std::erase_if(differences, [](const std::string& difference) {
     return difference.ends_with(": an operator has not as many threads as the process");
   });
   EXPECT_THAT(differences, testing::IsEmpty());
-  EXPECT_THAT(unread, testing::IsEmpty());
+  EXPECT_THAT(ignored_keys, testing::IsEmpty());
 }
 
 TEST(Readers, AgreeWithTheSchemaOfManifests) {

@@ -130,8 +130,9 @@ RunData JoinRuns(const CompareRunsOptions& options) {
       candidate.label = distinct_names.names[1];
       if (run.model_id.empty()) run.model_id = CommonModelName(distinct_names);
     }
-    const bool two_models = !a.model_id.empty() && !b.model_id.empty() && a.model_id != b.model_id;
-    if (baseline.label == candidate.label && two_models && options.name1.empty() && options.name2.empty()) {
+    const bool have_different_models = !a.model_id.empty() && !b.model_id.empty() && a.model_id != b.model_id;
+    if (baseline.label == candidate.label && have_different_models && options.name1.empty() &&
+        options.name2.empty()) {
       baseline.label += ", " + a.model_id;
       candidate.label += ", " + b.model_id;
     }

@@ -143,19 +143,19 @@ void WriteTables(const fs::path& folder, const KernelReport& report, const Outpu
 fs::path WriteOutputs(const KernelsOptions& options, KernelReport& report) {
   const fs::path output = options.output;
   // The kit's scripts give the name of a single file.
-  const bool one_file = IsStdout(output) || !IsFolder(output);
-  const bool one_table = one_file && output.extension() == ".csv";
-  const bool view_alone = IsStdout(output) || (one_file && output.extension() == ".md");
-  if (one_table && report.views.size() != 1)
+  const bool is_single_file = IsStdout(output) || !IsFolder(output);
+  const bool is_single_table = is_single_file && output.extension() == ".csv";
+  const bool is_view_only = IsStdout(output) || (is_single_file && output.extension() == ".md");
+  if (is_single_table && report.views.size() != 1)
     throw Error(ExitCode::kUsage, "`--out FILE.csv` takes the microkernels of one log")
         .Remedy("give a folder");
-  if (one_table) WriteTable(output, report.views.front(), options.write);
-  if (!output.empty() && !one_table && !view_alone) WriteTables(output, report, options.write);
+  if (is_single_table) WriteTable(output, report.views.front(), options.write);
+  if (!output.empty() && !is_single_table && !is_view_only) WriteTables(output, report, options.write);
   if (!options.filter.empty()) FilterKernels(options.filter, report);
-  if (output.empty() || one_table) return output;
+  if (output.empty() || is_single_table) return output;
   const std::string name =
       options.filter.empty() ? kKernelViewFile : "kernel_view_" + FileNameWord(options.filter) + ".md";
-  const fs::path view = view_alone ? output : output / name;
+  const fs::path view = is_view_only ? output : output / name;
   options.write(
       view, [&](std::ostream& out) { RenderDocumentMarkdown(show::MakeKernelsDocument(report), 1, out); });
   return view;

@@ -144,11 +144,11 @@ void ReportSuite(const ReportArguments& arguments) {
 
 void RunReport(const ReportArguments& arguments) {
   const auto& [runs, out, title, view, brief] = arguments;
-  const bool is_several = runs.size() > 1, is_suite = !is_several && IsSuiteFolder(runs.front());
-  if ((is_several || is_suite) && (brief || !view.by.empty()))
+  const bool has_several_runs = runs.size() > 1, is_suite = !has_several_runs && IsSuiteFolder(runs.front());
+  if ((has_several_runs || is_suite) && (brief || !view.by.empty()))
     throw Error(ExitCode::kUsage, fmt::format("`{}` is for one run", brief ? "--brief" : "--by"))
         .Remedy("give one run");
-  if (is_several) return ReportDevices(arguments);
+  if (has_several_runs) return ReportDevices(arguments);
   if (is_suite) return ReportSuite(arguments);
   if (brief && view.HasFiles())
     throw Error(ExitCode::kUsage, "`--brief` is a separate form").Remedy("give its file as `--out FILE`");

@@ -142,7 +142,7 @@ Config MakeFoldersConfig(const CheckInputs& inputs, const MeasureRequest& reques
 
 Config ReadInputConfig(const std::string& path, const MeasureRequest& request, Device& device,
                        const DeviceProperties& properties) {
-  Config config = ReadConfig(path, ContextFor(device, properties));
+  Config config = ReadConfig(path, MakeConfigContext(device, properties));
   if (const std::string option = request.FirstModelOption(); !option.empty())
     throw Error(ExitCode::kUsage, fmt::format("`{}` is for models, and this is a configuration", option))
         .InFile(path)
@@ -170,10 +170,10 @@ Config JoinConfigs(const Config& baseline, const Config& candidate) {
       second.label = label + " (candidate)";
       for (const int threads : a.threads) {
         if (std::ranges::find(b.threads, threads) == b.threads.end()) continue;
-        const bool has_several = a.threads.size() > 1;
+        const bool has_several_threads = a.threads.size() > 1;
         config.pairs.push_back({{first.name, threads, ""},
                                 {second.name, threads, ""},
-                                has_several ? fmt::format("{}, {} threads", label, threads) : label});
+                                has_several_threads ? fmt::format("{}, {} threads", label, threads) : label});
       }
       config.experiments.push_back(std::move(first));
       config.experiments.push_back(std::move(second));

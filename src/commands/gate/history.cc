@@ -69,7 +69,7 @@ std::string NameInSuite(const std::string& run) {
 
 }  // namespace
 
-NamedCommit ResolveCommit(const std::string& name) {
+ResolvedCommit ResolveCommit(const std::string& name) {
   if (name.empty()) {
     throw Error(ExitCode::kUsage, "a measurement is kept with its commit, and none is given")
         .Remedy("name it: `--commit SHA`, or `--commit HEAD` in its checkout");
@@ -89,7 +89,7 @@ HistoryAdditions AddToHistory(const AddToHistoryOptions& options) {
   if (options.runs.empty())
     throw Error(ExitCode::kUsage, "no run to add")
         .Remedy("name results directories: `etprof history add RUN`");
-  const NamedCommit commit = ResolveCommit(options.commit);
+  const ResolvedCommit commit = ResolveCommit(options.commit);
   HistoryAdditions result;
   result.commit = commit.name;
   result.unknown_commit = commit.unknown && options.time.empty();
@@ -263,11 +263,11 @@ const std::map<std::string, std::vector<std::string>>& ActionOptions() {
 }
 
 void RefuseOptionsOfOtherActions(const CLI::App& app, const std::string& action) {
-  const std::vector<std::string>& own_options = ActionOptions().at(action);
+  const std::vector<std::string>& allowed_names = ActionOptions().at(action);
   for (const CLI::Option* option : app.get_options()) {
     const bool is_allowed =
         option->check_name("action") || option->check_name("--history") ||
-        std::ranges::any_of(own_options, [&](const std::string& name) { return option->check_name(name); });
+        std::ranges::any_of(allowed_names, [&](const std::string& name) { return option->check_name(name); });
     if (is_allowed || option->count() == 0) continue;
     throw Error(
         ExitCode::kUsage,

@@ -23,13 +23,13 @@ struct AddToHistoryOptions {
 };
 
 // A commit: its full hash if git knows it in the working directory, else the name that was given.
-struct NamedCommit {
+struct ResolvedCommit {
   std::string name;
   std::optional<UnixTime> time;  // absent: git does not know the commit
   bool unknown = false;  // the working directory is in a checkout in which git does not know the commit
 };
 // Throws Error (kUsage) for an empty name, and for HEAD outside of a repository.
-NamedCommit ResolveCommit(const std::string& name);
+ResolvedCommit ResolveCommit(const std::string& name);
 
 struct HistoryAdditions {
   struct Run {
@@ -39,8 +39,8 @@ struct HistoryAdditions {
     std::vector<SeriesKey> operator_conflicts;  // as HistoryFile::FindOperatorConflicts
   };
   std::vector<Run> runs;
-  std::string commit;           // NamedCommit::name
-  bool unknown_commit = false;  // NamedCommit::unknown, and no time was given
+  std::string commit;           // ResolvedCommit::name
+  bool unknown_commit = false;  // ResolvedCommit::unknown, and no time was given
   std::int64_t run_count = 0;   // number of runs in the history after the addition
 };
 

@@ -492,8 +492,8 @@ SuiteState ReadSuiteState(const fs::path& folder) {
   const fs::path file = folder / kStateFile;
   if (!Exists(file)) return state;
   const nlohmann::json json = ParseJson(ReadTextFile(file));
-  const auto require = [&](bool holds, std::string_view problem) {
-    if (holds) return;
+  const auto require = [&](bool condition, std::string_view problem) {
+    if (condition) return;
     throw Error(ExitCode::kBadInput, fmt::format("is damaged: {}", problem))
         .InFile(file.string())
         .Remedy("remove it, and repeat `etprof suite SUITE.json`: cells that were measured are kept");

@@ -281,16 +281,16 @@ void SuiteDevice::Extend() {
   while (!candidates.empty() && !progress_.Interrupted() && Open()) {
     const double remaining_seconds = BudgetSeconds() - UsedSeconds();
     if (remaining_seconds < kMinSecondsOfCell) return;
-    std::size_t worst = 0;
+    std::size_t worst_index = 0;
     StoredCell worst_stored;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const StoredCell& stored = GetStored(*candidates[i].task);
       if (i > 0 && stored.uncertainty <= worst_stored.uncertainty) continue;
-      worst = i;
+      worst_index = i;
       worst_stored = stored;
     }
     if (!(worst_stored.uncertainty > 1)) return;  // all cells have the requested precision
-    Candidate& candidate = candidates[worst];
+    Candidate& candidate = candidates[worst_index];
     const double step = std::max(kMaxExtension * worst_stored.seconds, kMinSecondsOfCell);
     Attempt(*candidate.task,
             worst_stored.seconds +
@@ -299,7 +299,7 @@ void SuiteDevice::Extend() {
     const bool grew = GetStored(*candidate.task).launches > worst_stored.launches;
     const bool give_up = !candidate.task->state->reason.empty() || (!grew && candidate.use_all_remaining);
     candidate.use_all_remaining = !grew;
-    if (give_up) candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(worst));
+    if (give_up) candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(worst_index));
   }
 }
 

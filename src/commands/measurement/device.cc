@@ -36,7 +36,7 @@ std::unique_ptr<Device> Open(const std::string& name, const ConnectionOptions& c
   return OpenDevice(name, options);
 }
 
-std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties) {
+std::filesystem::path FindRunner(const Device& device, const DeviceProperties& properties) {
   const char* override_path = std::getenv("ETPROF_RUNNER");
   if (device.Name() == "local" || (override_path != nullptr && *override_path != '\0'))
     return DefaultRunner();
@@ -50,9 +50,9 @@ std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& pr
       .Remedy(fmt::format("build it: `etprof build --target {}`", target));
 }
 
-ConfigContext ContextFor(const Device& device, const DeviceProperties& properties) {
+ConfigContext MakeConfigContext(const Device& device, const DeviceProperties& properties) {
   try {
-    return {RunnerFor(device, properties)};
+    return {FindRunner(device, properties)};
   } catch (const Error&) {
     return {};  // if the experiment names no runner either, the configuration's error says so
   }
@@ -60,7 +60,7 @@ ConfigContext ContextFor(const Device& device, const DeviceProperties& propertie
 
 protocol::Ready AskRunner(Device& device, const std::string& runner_path, const std::string& exec_wrapper) {
   const std::string runner =
-      runner_path.empty() ? RunnerFor(device, device.Properties()).string() : runner_path;
+      runner_path.empty() ? FindRunner(device, device.Properties()).string() : runner_path;
   Command command;
   command.arguments = SplitCommand(exec_wrapper);
   for (const std::string& word : device.PutProgram(runner)) command.arguments.push_back(word);
@@ -94,7 +94,7 @@ MeasuredPeaks MeasurePeaks(const PeaksOptions& options, WorkflowProgress& progre
   const DeviceProperties properties = device->Properties();
   ExperimentConfig experiment;
   experiment.runner = options.runner;
-  if (options.runner.empty()) experiment.runner = RunnerFor(*device, properties);
+  if (options.runner.empty()) experiment.runner = FindRunner(*device, properties);
   experiment.exec_wrapper = SplitCommand(options.exec_wrapper);
 
   Interruption interruption;

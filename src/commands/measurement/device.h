@@ -77,14 +77,14 @@ std::unique_ptr<Device> Open(const std::string& name, const ConnectionOptions& c
 // Returns etprof-runner for a device: $ETPROF_RUNNER; for this machine the runner next to etprof; for other
 // devices the runner in the bundle that `etprof build` made for them. Throws Error (kBadInput) if it does not
 // exist.
-std::filesystem::path RunnerFor(const Device& device, const DeviceProperties& properties);
+std::filesystem::path FindRunner(const Device& device, const DeviceProperties& properties);
 // Returns the context for reading a configuration on a device. The default runner is empty if the device
 // has no runner, since every experiment may name a runner.
-ConfigContext ContextFor(const Device& device, const DeviceProperties& properties);
+ConfigContext MakeConfigContext(const Device& device, const DeviceProperties& properties);
 
 // Asks etprof-runner for the CPU features of a device, which come from cpuinfo, as XNNPACK's own choices do,
 // and for the libraries that it maps.
-// `runner_path` is a path on this machine; empty: the runner of RunnerFor(). `exec_wrapper` is the command
+// `runner_path` is a path on this machine; empty: the runner of FindRunner(). `exec_wrapper` is the command
 // that starts the runner. Throws Error: kBadInput for a runner that does not exist or is not an
 // etprof-runner, kDeviceFailed for a runner that does not run.
 protocol::Ready AskRunner(Device& device, const std::string& runner_path, const std::string& exec_wrapper);

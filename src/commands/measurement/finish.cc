@@ -17,12 +17,12 @@ namespace {
 // measured.
 bool LadderFailed(const Ladder& ladder) {
   const std::size_t top = ladder.levels.size() - 1;
-  std::size_t measured = 0;
-  for (std::size_t level = 0; level <= top; ++level) measured += ladder.Measured({level, 0}) ? 1U : 0U;
+  std::size_t measured_levels = 0;
+  for (std::size_t level = 0; level <= top; ++level) measured_levels += ladder.Measured({level, 0}) ? 1U : 0U;
   bool full_level_failed = false;
   for (std::size_t thread_index = 0; thread_index < ladder.threads.size(); ++thread_index)
     full_level_failed = full_level_failed || !ladder.Measured({top, thread_index});
-  return full_level_failed || measured < 2;
+  return full_level_failed || measured_levels < 2;
 }
 
 bool HasResults(const DeviceMeasurement& device) {

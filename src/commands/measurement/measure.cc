@@ -56,7 +56,7 @@ Config ReadConfig(const RunOptions& options, const ConfigContext& context) {
 }
 
 Config MakeJobConfig(const RunOptions& options, const Device& device, const DeviceProperties& properties) {
-  Config config = ReadConfig(options, ContextFor(device, properties));
+  Config config = ReadConfig(options, MakeConfigContext(device, properties));
   if (!options.only.empty()) KeepExperiments(config, options.only);
   Apply(options.measure, config);
   ApplyToExperiments(options.measure, config);
@@ -69,7 +69,7 @@ Config MakeJobConfig(const RunOptions& options, const Device& device, const Devi
 // its device was known.
 Config SetDefaultRunner(Config config, const Device& device, const DeviceProperties& properties) {
   for (ExperimentConfig& experiment : config.experiments) {
-    if (experiment.runner.empty()) experiment.runner = RunnerFor(device, properties);
+    if (experiment.runner.empty()) experiment.runner = FindRunner(device, properties);
   }
   return config;
 }

@@ -56,7 +56,7 @@ struct UnitJson {
 
 struct PlannedMeasurement {
   const MeasureRequest& request;
-  const DeviceMeasurement& measured;
+  const DeviceMeasurement& measurement;
   Plan plan;
   Forecast forecast;
 
@@ -66,15 +66,16 @@ struct PlannedMeasurement {
   static constexpr const char* kSchemaName = "device";
   static void Describe(auto& v) {
     using P = const PlannedMeasurement&;
-    v("device", [](P planned) { return planned.measured.device; }, {.meaning = "as `--device` takes it"});
-    v("platform", [](P planned) { return RunPlatform(planned.measured.config, planned.measured.properties); },
+    v("device", [](P planned) { return planned.measurement.device; }, {.meaning = "as `--device` takes it"});
+    v("platform",
+      [](P planned) { return RunPlatform(planned.measurement.config, planned.measurement.properties); },
       {.meaning = "of the device"});
-    v("output_root", [](P planned) { return planned.measured.config.output_root; },
+    v("output_root", [](P planned) { return planned.measurement.config.output_root; },
       {.meaning = "the results directory"});
     v("experiments",
       [](P planned) {
         return MapEach(planned.plan.units, [&](const Unit& unit) {
-          return UnitJson{unit, planned.measured.config.experiments[unit.experiment]};
+          return UnitJson{unit, planned.measurement.config.experiments[unit.experiment]};
         });
       },
       {.meaning = "one for each number of threads", .some = true});
@@ -83,7 +84,7 @@ struct PlannedMeasurement {
       {.meaning = "of each experiment that is measured for time"});
     v("rounds", [](P planned) { return planned.forecast.rounds; },
       {.meaning = "of a launch; 0 where it is sustained"});
-    v("precision", [](P planned) { return planned.measured.config.Precision(); },
+    v("precision", [](P planned) { return planned.measurement.config.Precision(); },
       {.meaning = "relative half-width asked for", .least = 0, .open = true});
     v("seconds",
       [](P planned) { return SecondsJson{planned.forecast.least_seconds, planned.forecast.most_seconds}; },
@@ -96,8 +97,8 @@ struct PlannedMeasurement {
 struct DevicesPlan {
   std::vector<PlannedMeasurement> devices;
 
-  DevicesPlan(const std::vector<DeviceMeasurement>& measured, const MeasureRequest& request) {
-    for (const DeviceMeasurement& device : measured) {
+  DevicesPlan(const std::vector<DeviceMeasurement>& measurements, const MeasureRequest& request) {
+    for (const DeviceMeasurement& device : measurements) {
       if (device.error) continue;
       Plan plan = MakePlan(device.config);
       const Forecast forecast = MakeForecast(device.config, plan, device.properties);
@@ -140,7 +141,7 @@ std::string BurstsText(const PlannedMeasurement& planned, int launches) {
 
 // The option or rule that sets the time limit.
 std::string LimitText(const PlannedMeasurement& planned) {
-  if (planned.measured.config.max_seconds) return "max_seconds";
+  if (planned.measurement.config.max_seconds) return "max_seconds";
   const std::size_t pairs = std::max<std::size_t>(1, planned.plan.pairs.size());
   return fmt::format("{} for each pair, {}",
                      FormatEstimatedSeconds(planned.forecast.max_seconds / double(pairs)),
@@ -154,11 +155,12 @@ std::vector<std::string> PlannedMeasurement::TimeTexts() const {
       "a launch is begun only where it fits into that, as those before it tell; two are made in any case";
   switch (forecast.kind) {
     case Forecast::Kind::kStopRule:
-      return {fmt::format("at most {} ({})", bound, LimitText(*this)),
-              fmt::format("at the soonest after about {}, once the interval is within ±{:.3g}% ({})",
-                          FormatEstimatedSeconds(forecast.least_seconds), 100 * measured.config.Precision(),
-                          BurstsText(*this, *forecast.first_analysis_launches)),
-              launch_rule};
+      return {
+          fmt::format("at most {} ({})", bound, LimitText(*this)),
+          fmt::format("at the soonest after about {}, once the interval is within ±{:.3g}% ({})",
+                      FormatEstimatedSeconds(forecast.least_seconds), 100 * measurement.config.Precision(),
+                      BurstsText(*this, *forecast.first_analysis_launches)),
+          launch_rule};
     case Forecast::Kind::kLaunchesInTime:
       return {fmt::format("at most {} ({})", bound, LimitText(*this)),
               fmt::format("about {} at least ({})", FormatEstimatedSeconds(forecast.least_seconds),
@@ -170,7 +172,7 @@ std::vector<std::string> PlannedMeasurement::TimeTexts() const {
               "no upper bound: launches were given, and no max_seconds"};
     case Forecast::Kind::kSustained:
       return {fmt::format("about {} ({} for {})", FormatEstimatedSeconds(forecast.least_seconds),
-                          FormatEstimatedSeconds(double(measured.config.sustained) / 1e9),
+                          FormatEstimatedSeconds(double(measurement.config.sustained) / 1e9),
                           forecast.timed == 1
                               ? std::string("one experiment")
                               : fmt::format("each of {} experiments, one after the other", forecast.timed))};
@@ -193,7 +195,7 @@ void AddPeaksTime(const Forecast& forecast, std::vector<std::string>& texts) {
 
 // Steps that are not part of the estimated seconds.
 std::vector<std::string> PlannedMeasurement::ExtraTimeTexts() const {
-  const Config& config = measured.config;
+  const Config& config = measurement.config;
   std::vector<std::string> texts;
   if (forecast.traced > 0) {
     texts.push_back(CountedText(forecast.traced, "kernel-log run") + ", as long as the runs take");
@@ -244,9 +246,9 @@ std::string RoundsText(const Forecast& forecast) {
 
 // Recorded runs of each experiment. How many runs fit is only known once a run has been timed.
 std::string RunsText(const PlannedMeasurement& planned) {
-  if (planned.measured.config.sustained > 0) return "one after the other, as many as the time holds";
+  if (planned.measurement.config.sustained > 0) return "one after the other, as many as the time holds";
   int traced = 0;
-  for (const ExperimentConfig& experiment : planned.measured.config.experiments)
+  for (const ExperimentConfig& experiment : planned.measurement.config.experiments)
     traced = std::max(traced, experiment.runs);
   return fmt::format(
       "at least {} untraced of each experiment, then at least {} traced in each launch, {} traced in all "
@@ -259,7 +261,7 @@ void AddPaths(const PlannedMeasurement& planned, const char* name,
               std::filesystem::path ExperimentConfig::*member, show::Facts& facts) {
   std::vector<std::pair<std::string, std::string>> paths;  // each path with the labels of its experiments
   for (const Unit& unit : planned.plan.units) {
-    const std::string path = ShortestPath(planned.measured.config.experiments[unit.experiment].*member);
+    const std::string path = ShortestPath(planned.measurement.config.experiments[unit.experiment].*member);
     if (path.empty()) continue;  // the path depends on a device that is not known yet
     auto entry = std::ranges::find(paths, path, &std::pair<std::string, std::string>::first);
     if (entry == paths.end()) entry = paths.insert(entry, {path, ""});
@@ -279,7 +281,7 @@ show::Table ExperimentsTable(const PlannedMeasurement& planned) {
                      {"mode", "mode"},
                      {"traced_runs", "traced runs", true}}};
   for (const Unit& unit : planned.plan.units) {
-    const ExperimentConfig& experiment = planned.measured.config.experiments[unit.experiment];
+    const ExperimentConfig& experiment = planned.measurement.config.experiments[unit.experiment];
     table.rows.push_back({unit.label, show::Count{unit.threads},
                           experiment.isa.empty() ? "all" : experiment.isa,
                           experiment.cpu_affinity.empty() ? "any" : experiment.cpu_affinity, experiment.mode,
@@ -303,8 +305,8 @@ show::Section DeviceSection(const PlannedMeasurement& planned) {
   for (std::string& text : planned.ExtraTimeTexts()) add("besides", std::move(text));
   AddPaths(planned, "runner", &ExperimentConfig::runner, facts);
   AddPaths(planned, "model", &ExperimentConfig::model, facts);
-  add("into", planned.measured.config.output_root.string());
-  return {planned.measured.device, show::Level::kUsual, {std::move(facts), ExperimentsTable(planned)}};
+  add("into", planned.measurement.config.output_root.string());
+  return {planned.measurement.device, show::Level::kUsual, {std::move(facts), ExperimentsTable(planned)}};
 }
 
 }  // namespace

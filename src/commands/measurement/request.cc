@@ -67,7 +67,7 @@ ExperimentConfig MakeExperimentConfig(const MeasureRequest& request, const std::
   RequireValidRequest(request);
   ExperimentConfig experiment;
   experiment.model = Absolute(model);
-  experiment.runner = request.runner.empty() ? RunnerFor(device, properties) : Absolute(request.runner);
+  experiment.runner = request.runner.empty() ? FindRunner(device, properties) : Absolute(request.runner);
   experiment.exec_wrapper = SplitCommand(request.exec_wrapper);
   if (!request.data.empty()) experiment.data = Absolute(request.data);
   for (const std::string& library : request.load) experiment.load.push_back(Absolute(library).string());

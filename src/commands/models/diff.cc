@@ -85,12 +85,12 @@ class RunTimes {
   static bool HasType(const std::string& name, const OperatorTensors& tensors) {
     const auto parsed = xnnpack::ParseOperatorName(name);
     if (!parsed || parsed->data_types.empty() || tensors.outputs.empty()) return true;
-    std::string_view computes = parsed->data_types.front();
-    if (computes.starts_with('P')) computes.remove_prefix(1);  // packed
+    std::string_view data_type = parsed->data_types.front();
+    if (data_type.starts_with('P')) data_type.remove_prefix(1);  // packed
     const std::string& type = tensors.outputs.front().type.name;
-    if (computes == "F32") return type == "fp32";
-    if (computes == "F16") return type == "fp16";
-    if (computes == "QS8") return type.find("int8") != std::string::npos;
+    if (data_type == "F32") return type == "fp32";
+    if (data_type == "F16") return type == "fp16";
+    if (data_type == "QS8") return type.find("int8") != std::string::npos;
     return true;
   }
 

@@ -12,12 +12,12 @@ namespace {
 
 // The choices of an option, parsed from the error of CLI::IsMember for an invalid value: "x not in {a,b}".
 std::vector<std::string> GetChoices(const CLI::Option& option) {
-  auto& changeable = const_cast<CLI::Option&>(option);  // CLI11's get_validator() is not const
+  auto& mutable_option = const_cast<CLI::Option&>(option);  // CLI11's get_validator() is not const
   std::vector<std::string> choices;
   for (int i = 0; choices.empty(); ++i) {
     const CLI::Validator* validator = nullptr;
     try {
-      validator = changeable.get_validator(i);
+      validator = mutable_option.get_validator(i);
     } catch (const CLI::OptionNotFound&) {
       break;
     }

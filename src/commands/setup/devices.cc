@@ -48,10 +48,10 @@ std::vector<std::string> SelectDevices(const DevicesOptions& options,
     names.emplace_back("local");
     AddAdbDevices(options, interrupted, names, unusable);
   }
-  const bool adb_lists_any =
+  const bool has_adb_devices =
       std::ranges::any_of(names, [](const std::string& name) { return name.starts_with("adb:"); });
   for (const std::string& name : options.device_names) {
-    if (name == "adb" && adb_lists_any) continue;
+    if (name == "adb" && has_adb_devices) continue;
     // A device that adb lists as offline may reconnect when it is asked.
     std::erase_if(unusable.devices, [&](const DeviceSurvey& device) { return device.name == name; });
     AppendUnique(name, names);

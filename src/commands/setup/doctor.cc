@@ -317,19 +317,20 @@ DoctorGroup CheckExecutorchBuilds(const std::optional<fs::path>& root) {
 // --- devices ---
 
 // Checks for etprof-runner's bundle for a device; the remedy is the command that builds it.
-Check CheckBundle(const std::optional<fs::path>& root, BundleTarget target, CheckState when_missing) {
+Check CheckBundle(const std::optional<fs::path>& root, BundleTarget target, CheckState state_if_missing) {
   const std::string name = Name(target) + " runner";
   const std::string remedy = "make it: etprof build --target " + Name(target);
   const fs::path folder = BundleFolder(Name(target));
   if (!Exists(folder / "bundle.json"))
-    return {name, when_missing, "not built yet", root ? remedy : "run etprof of a checkout, then " + remedy};
+    return {name, state_if_missing, "not built yet",
+            root ? remedy : "run etprof of a checkout, then " + remedy};
   try {
     const std::optional<RunnerBundle> bundle = FindBundle(folder / "etprof-runner");
     if (bundle)
       return Ok(name, fmt::format("executorch {}, {}", bundle->manifest.executorch, folder.string()));
-    return {name, when_missing, folder.string() + " is not whole", remedy};
+    return {name, state_if_missing, folder.string() + " is not whole", remedy};
   } catch (const Error& error) {
-    return {name, when_missing, error.problem(), remedy};
+    return {name, state_if_missing, error.problem(), remedy};
   }
 }
 

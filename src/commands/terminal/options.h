@@ -19,9 +19,9 @@ namespace etprof {
 template <typename Value>
 CLI::Option* AddOption(CLI::App& app, const std::string& name_and_value, Value& value,
                        const std::string& help, const auto&... checks) {
-  const std::size_t blank = name_and_value.find(' ');
-  CLI::Option* const option = app.add_option(name_and_value.substr(0, blank), value, help)
-                                  ->type_name(name_and_value.substr(blank + 1));
+  const std::size_t space = name_and_value.find(' ');
+  CLI::Option* const option = app.add_option(name_and_value.substr(0, space), value, help)
+                                  ->type_name(name_and_value.substr(space + 1));
   (option->check(checks), ...);
   return option;
 }

@@ -76,7 +76,7 @@ TerminalOptions StdoutOptions() {
   return options;
 }
 
-std::string ForTerminal(const std::string& text) { return ShowsUtf8() ? text : ToAscii(text); }
+std::string EncodeForTerminal(const std::string& text) { return ShowsUtf8() ? text : ToAscii(text); }
 
 void FlushStdout() {
   std::cout.flush();

@@ -67,7 +67,7 @@ bool SupportsEscapeSequences(int descriptor);
 TerminalOptions StdoutOptions();
 
 // Converts `text` to the terminal's character set.
-std::string ForTerminal(const std::string& text);
+std::string EncodeForTerminal(const std::string& text);
 
 // Throws Error if output to stdout was lost. If the reader of the pipe has gone (`| head`), ends the process
 // silently, as SIGPIPE does.

@@ -120,11 +120,11 @@ InterruptionScope::InterruptionScope() {
   struct sigaction action {};
   action.sa_handler = OnSignal;  // without SA_RESTART, so that a wait ends at once
   sigemptyset(&action.sa_mask);  // a macro on macOS
-  for (std::size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &action, &old_[i]);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &action, &old_actions_[i]);
 }
 
 InterruptionScope::~InterruptionScope() {
-  for (std::size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &old_[i], nullptr);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &old_actions_[i], nullptr);
 }
 
 bool TerminalProgress::Interrupted() const { return g_interrupted; }
@@ -143,8 +143,8 @@ class TerminalProgress::DeviceProgress : public Progress {
 
 TerminalProgress::TerminalProgress(std::vector<std::string> devices)
     : TerminalProgress(
-          std::move(devices), [](const std::string& text) { WriteToStderr(ForTerminal(text)); }, StderrSize) {
-}
+          std::move(devices), [](const std::string& text) { WriteToStderr(EncodeForTerminal(text)); },
+          StderrSize) {}
 
 TerminalProgress::TerminalProgress(std::vector<std::string> devices, Write write, Screen screen)
     : devices_(devices.empty() ? std::vector<std::string>{""} : std::move(devices)),
@@ -160,11 +160,11 @@ TerminalProgress::TerminalProgress(std::vector<std::string> devices, Write write
 
 TerminalProgress::~TerminalProgress() {
   const std::lock_guard lock(mutex_);
-  if (drawn_ > 0) write_(EraseSequence());
+  if (drawn_lines_ > 0) write_(EraseSequence());
 }
 
 std::string TerminalProgress::EraseSequence() const {
-  return drawn_ > 0 ? fmt::format("\r\x1b[{}A\x1b[J", drawn_) : "";
+  return drawn_lines_ > 0 ? fmt::format("\r\x1b[{}A\x1b[J", drawn_lines_) : "";
 }
 
 std::string TerminalProgress::WithDeviceName(std::size_t device, const std::string& text) const {
@@ -181,9 +181,9 @@ int TerminalProgress::NameWidth() const {
 
 void TerminalProgress::WriteAbove(const std::string& line) {
   const std::lock_guard lock(mutex_);
-  const bool was_drawn = drawn_ > 0;
+  const bool was_drawn = drawn_lines_ > 0;
   write_(EraseSequence() + line + "\n");
-  drawn_ = 0;
+  drawn_lines_ = 0;
   if (was_drawn) Draw(true);
 }
 
@@ -229,25 +229,25 @@ void TerminalProgress::Waiting(std::size_t device, const std::string& text) {
   if (IsDue(line.last_waiting, kWaitingInterval)) write_(WithDeviceName(device, text) + "\n");
 }
 
-void TerminalProgress::Draw(bool at_once) {
+void TerminalProgress::Draw(bool immediately) {
   const auto now = std::chrono::steady_clock::now();
-  if (!at_once && drawn_ > 0 && now - last_drawn_ < kDrawInterval) return;
+  if (!immediately && drawn_lines_ > 0 && now - last_drawn_ < kDrawInterval) return;
   last_drawn_ = now;
   const ScreenSize screen = screen_();
   std::string text = EraseSequence();
-  drawn_ = 0;
+  drawn_lines_ = 0;
   // The cursor cannot move above the screen's first line.
   const auto shown_count = std::min(devices_.size(), static_cast<std::size_t>(std::max(1, screen.rows - 1)));
   for (std::size_t i = 0; i < shown_count; ++i) {
     const std::string name = EscapeToOneLine(devices_[i]);
-    const auto blanks = static_cast<std::size_t>(NameWidth() - DisplayWidth(name));
-    std::string line = name + std::string(blanks, ' ') + lines_[i].text;
+    const auto padding = static_cast<std::size_t>(NameWidth() - DisplayWidth(name));
+    std::string line = name + std::string(padding, ' ') + lines_[i].text;
     if (DisplayWidth(line) > screen.columns - 1) {
       line = name;  // the terminal would wrap a longer line
       if (DisplayWidth(line) > screen.columns - 1) line = fmt::format("{}", i + 1);
     }
     text += line + "\n";
-    ++drawn_;
+    ++drawn_lines_;
   }
   write_(text);
 }

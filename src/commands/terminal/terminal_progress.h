@@ -33,7 +33,7 @@ class InterruptionScope {
   InterruptionScope(InterruptionScope&&) = delete;
 
  private:
-  struct sigaction old_[3] = {};
+  struct sigaction old_actions_[3] = {};
 };
 
 // Shows the progress of a workflow on stderr. A terminal has one line, or one per device if there are
@@ -66,7 +66,7 @@ class TerminalProgress : public WorkflowProgress {
   void Update(std::size_t device, const ProgressUpdate& update);
   void Waiting(std::size_t device, const std::string& text);
   void WriteAbove(const std::string& line);
-  void Draw(bool at_once);
+  void Draw(bool immediately);
   int NameWidth() const;              // columns of the longest name and the gap to the text
   std::string EraseSequence() const;  // moves the cursor to the first drawn line and erases from there on
   std::string WithDeviceName(std::size_t device, const std::string& text) const;
@@ -79,7 +79,7 @@ class TerminalProgress : public WorkflowProgress {
   std::mutex mutex_;  // guards all members below, and the output
   std::vector<Line> lines_;
   std::vector<std::unique_ptr<Progress>> device_progresses_;
-  int drawn_ = 0;  // number of drawn lines, above the cursor
+  int drawn_lines_ = 0;  // lines above the cursor
   std::chrono::steady_clock::time_point last_drawn_;
 };
 

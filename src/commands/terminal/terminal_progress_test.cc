@@ -95,10 +95,10 @@ std::string WriteWithinInterval(const std::vector<std::string>& devices,
                                 const std::function<void(TerminalProgress&)>& write) {
   while (true) {
     Screen screen{{false, 80, 24}, ""};
-    const auto began = std::chrono::steady_clock::now();
+    const auto start = std::chrono::steady_clock::now();
     TerminalProgress progress(devices, screen.Writer(), screen.Size());
     write(progress);
-    if (std::chrono::steady_clock::now() - began < std::chrono::seconds(4)) return screen.written;
+    if (std::chrono::steady_clock::now() - start < std::chrono::seconds(4)) return screen.written;
   }
 }
 
