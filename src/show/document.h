@@ -123,9 +123,9 @@ struct Table {
   std::optional<Span> span = {};       // absent: the range of the table's own times
   int min_name_width = 16;    // width of the first column on a narrow screen before others are dropped
   bool units_by_row = false;  // if all values of a row have the same unit, the row's name shows it
-  // Of a printed table (show/formats/printed_table.h), the rows that are not shown: "and 12 more (potential
-  // saving 0.34 ms)"; "": all are shown.
-  std::string left = {};
+  // In a printed table (show/formats/printed_table.h), a text about the rows that are not shown: "and 12 more
+  // (potential saving 0.34 ms)"; "": all rows are shown.
+  std::string omitted_rows = {};
 
   // A column, the function that makes its cell for an `Of`, and whether the table has the column.
   template <typename Of>
@@ -231,8 +231,8 @@ struct RooflineChart {
   std::string note = {};                     // text below the chart; "": none
 };
 
-// Several series over the same points: on one scale where the points have places on an axis, else each on its
-// own.
+// Several series over the same points. If the points have positions on an axis, the series share one scale;
+// else each series has its own.
 struct Chart {
   struct Series {
     std::string name;
@@ -241,16 +241,16 @@ struct Chart {
   };
   // A label at the value where something begins: "+5.0%". Only pages show it.
   struct Mark {
-    std::size_t at = 0;  // index into the values
+    std::size_t index = 0;  // index into the values
     std::string text;
   };
   std::vector<Series> series;
   // Labels of the points ("c7, 2026-01-31"; the axis shows the part before the comma); empty: none
   std::vector<std::string> points = {};
   std::vector<Mark> marks = {};
-  // The place of each point on an axis with the title `axis`; empty: they follow each other. Only pages draw
-  // such a chart, next to a table of the same values.
-  std::vector<std::int64_t> at = {};
+  // The position of each point on an axis with the title `axis`; empty: points are equally spaced. Only pages
+  // draw a chart with positions, next to a table of the same values.
+  std::vector<std::int64_t> positions = {};
   std::string axis = {};
 };
 
@@ -283,8 +283,8 @@ struct Section {
 };
 
 struct Answer {
-  Text text;  // one sentence
-  Text rest;  // its precision: "95% CI [1.69, 1.83]"
+  Text text;       // one sentence
+  Text precision;  // of the answer: "95% CI [1.69, 1.83]"
   Tone tone = Tone::kPlain;
 };
 

@@ -75,12 +75,12 @@ Tone ToneOf(GateDecision decision);
 inline Cell ResultCell(GateDecision decision) { return {ResultText(decision), ToneOf(decision)}; }
 // A gate's headline, its result before `text`: "FAIL: 1 of 3 comparisons exceeds a limit".
 Answer Headline(GateDecision decision, bool require_conclusive, bool error, const std::string& text);
-// Counts of results: "2 of 7 checks fail, 1 of 7 checks could not be decided". The last result is mentioned
-// only if all others are 0.
 struct ResultCount {
   std::int64_t count;
-  const char *one, *several;  // the result in words: "fails", "fail"
+  const char *singular, *plural;  // the verb phrase of the result: "fails", "fail"
 };
+// The counts of the results: "2 of 7 checks fail, 1 of 7 checks could not be decided". The last result is
+// mentioned only if all other counts are 0.
 std::string CountedResultsText(const std::vector<ResultCount>& results, std::size_t all, const char* what);
 // Sets the outcome and the type of a case.
 void SetCaseResult(GateDecision decision, bool require_conclusive, TestSuite::Case& of);

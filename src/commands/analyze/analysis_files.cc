@@ -70,13 +70,14 @@ std::vector<std::pair<std::string, Contents>> ReportFiles(const Report& report) 
   const Contents analysis = render_once(RenderAnalysisJson);
   const Contents summary_json = render_once(RenderPipelineSummaryJson);
   const Contents summary_markdown = render_once(RenderPipelineSummaryMarkdown);
-  return {{kAnalysisFile, analysis},
-          {kSummaryFile, summary_json},
-          {kSummaryMarkdownFile, summary_markdown},
-          {model + kSummaryFile, summary_json},
-          {model + kSummaryMarkdownFile, summary_markdown},
-          {kReportFile, [&report](std::ostream& out) { RenderMarkdown(report, out); }},
-          {kReportPage, [&report, analysis](std::ostream& out) { RenderHtmlOf(report, analysis, out); }}};
+  return {
+      {kAnalysisFile, analysis},
+      {kSummaryFile, summary_json},
+      {kSummaryMarkdownFile, summary_markdown},
+      {model + kSummaryFile, summary_json},
+      {model + kSummaryMarkdownFile, summary_markdown},
+      {kReportFile, [&report](std::ostream& out) { RenderMarkdown(report, out); }},
+      {kReportPage, [&report, analysis](std::ostream& out) { RenderHtmlWithJson(report, analysis, out); }}};
 }
 
 bool HasContents(const fs::path& file, const Contents& contents) {

@@ -26,7 +26,7 @@ namespace {
 
 TerminalOptions MakeTerminalOptions(const View& view, const std::string& details) {
   TerminalOptions options = StdoutOptions();
-  options.more = details;
+  options.report_path = details;
   options.all = view.all;
   return options;
 }
@@ -37,14 +37,16 @@ void ShowBy(const Report& report, View view) {
   show::Document document = report_view.make(report);
   view.all = view.all || report_view.breakdown;
   (document.title.empty() ? document.title : document.facts.emplace_back()) = HeaderText(report);
-  if (document.sections.empty()) document.notes = {{std::string("nothing to show: ") + report_view.nothing}};
+  if (document.sections.empty())
+    document.notes = {{std::string("nothing to show: ") + report_view.empty_reason}};
   for (show::Section& section : document.sections) {
     if (section.level == show::Level::kPage)
       section.level = show::Level::kUsual;  // the user asked for this part
   }
   const std::vector<std::string> tables = TableIds(document);
   if (!view.csv.empty() && tables.empty())
-    throw Error(ExitCode::kUsage, fmt::format("--by {} has no table here: {}", view.by, report_view.nothing));
+    throw Error(ExitCode::kUsage,
+                fmt::format("--by {} has no table here: {}", view.by, report_view.empty_reason));
   if (view.csv == kDefaultTable && tables.size() > 1) {
     throw Error(ExitCode::kUsage, fmt::format("--by {} has several tables", view.by))
         .Remedy(fmt::format("give one of them: --csv={}", fmt::join(tables, "|")));

@@ -143,7 +143,7 @@ TEST(CheckJson, HoldsEverything) {
 
 TEST(CheckTerminal, ShowsEveryPairAndItsChanges) {
   const std::string text = RenderCheck([](std::ostream& out) {
-    RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()), {.more = "here"}, out);
+    RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()), {.report_path = "here"}, out);
   });
   EXPECT_THAT(text, HasSubstr("+10.0% [+9.0%, +11.0%]"));
   EXPECT_THAT(text, HasSubstr("Convolution (NHWC, F32) IGEMM #1: 1.00 ms -> 4.00 ms, +300%"));
@@ -152,20 +152,20 @@ TEST(CheckTerminal, ShowsEveryPairAndItsChanges) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("Softmax")));  // operators that pass are counted, not listed
   EXPECT_THAT(RenderCheck([](std::ostream& out) {
-                RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()), {.colors = true, .more = ""},
-                                       out);
+                RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()),
+                                       {.colors = true, .report_path = ""}, out);
               }),
               HasSubstr("\x1b[31mFAIL"));
   const std::string all = RenderCheck([](std::ostream& out) {
-    RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()), {.all = true, .more = ""}, out);
+    RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()), {.all = true, .report_path = ""}, out);
   });
   EXPECT_THAT(text, HasSubstr("1 operator passes (--all shows them)"));
   EXPECT_THAT(all, HasSubstr("Softmax"));
   EXPECT_THAT(all, Not(HasSubstr("--all")));
   for (const int width : {60, 80, 120}) {
     std::istringstream lines(RenderCheck([&](std::ostream& out) {
-      RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()), {.width = width, .all = true, .more = ""},
-                             out);
+      RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()),
+                             {.width = width, .all = true, .report_path = ""}, out);
     }));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }

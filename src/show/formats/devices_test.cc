@@ -26,7 +26,7 @@ std::string TerminalOf(const DevicesReport& report, int width = 80) {
   std::ostringstream out;
   TerminalOptions options;
   options.width = width;
-  options.more = "runs/devices_report.md";
+  options.report_path = "runs/devices_report.md";
   RenderDocumentTerminal(show::MakeDevicesDocument(report), options, out);
   return out.str();
 }

@@ -49,7 +49,7 @@ std::string RenderCsv(const show::Document& document, const std::string& table) 
 }
 
 TEST(DocumentTerminal, ShowsTheShortFormAndNamesTheRest) {
-  const std::string text = RenderScreen(MakeAllPartsDocument(), {.more = "there"});
+  const std::string text = RenderScreen(MakeAllPartsDocument(), {.report_path = "there"});
   EXPECT_THAT(text, testing::StartsWith("all <of> it · a fact\n"));
   EXPECT_THAT(text, testing::EndsWith("the answer\n"));
   EXPECT_THAT(text, AllOf(HasSubstr("usual words"), Not(HasSubstr("words of a page")), Not(HasSubstr("two")),
@@ -63,12 +63,12 @@ TEST(DocumentTerminal, ShowsTheShortFormAndNamesTheRest) {
                           HasSubstr("  known  a value"), Not(HasSubstr("three")), Not(HasSubstr("FLOP"))));
   EXPECT_THAT(text, AllOf(HasSubstr("rising      ▁▅ █  1.00 ms to 3.00 ms"), HasSubstr("note    a note"),
                           HasSubstr("report  there")));
-  EXPECT_THAT(RenderScreen(MakeAllPartsDocument(), {.colors = true, .more = ""}),
+  EXPECT_THAT(RenderScreen(MakeAllPartsDocument(), {.colors = true, .report_path = ""}),
               AllOf(HasSubstr("\x1b[31mworse"), HasSubstr("\x1b[32mthe answer")));
 }
 
 TEST(DocumentTerminal, ShowsEverythingWithAll) {
-  const std::string text = RenderScreen(MakeAllPartsDocument(), {.all = true, .more = ""});
+  const std::string text = RenderScreen(MakeAllPartsDocument(), {.all = true, .report_path = ""});
   EXPECT_THAT(text, AllOf(HasSubstr("words of a page"), HasSubstr("line 2"), HasSubstr("folded away"),
                           HasSubstr("third"), HasSubstr("two"), Not(HasSubstr("--all"))));
   EXPECT_THAT(text,
@@ -83,7 +83,7 @@ TEST(DocumentTerminal, WrappedTextIsComplete) {
       "few", "", {show::Left("name"), show::Left("where", "").WithWrapping()}, {{"x", "in " + path}}};
   document.sections = {{"", show::Level::kUsual, {std::move(table)}}};
   std::string shown;
-  std::istringstream lines(RenderScreen(document, {.width = 60, .more = ""}));
+  std::istringstream lines(RenderScreen(document, {.width = 60, .report_path = ""}));
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(DisplayWidth(line), 60);
     if (line.size() > 9) shown += line.substr(8);
@@ -98,14 +98,14 @@ TEST(DocumentTerminal, EmptyFirstColumnIsKept) {
         "cells", "", {show::Left("name"), show::Left("note"), show::Left("reason")}, {{"", note, ""}}};
     document.sections = {{"", show::Level::kUsual, {std::move(table)}}};
     for (const bool all : {false, true})
-      EXPECT_THAT(RenderScreen(document, {.all = all, .more = ""}), HasSubstr(note));
+      EXPECT_THAT(RenderScreen(document, {.all = all, .report_path = ""}), HasSubstr(note));
     EXPECT_THAT(RenderPage(document), HasSubstr(note));
   }
 }
 
 TEST(DocumentTerminal, RemedyIsBelowTheFindingAndASeparateColumnInOtherFormats) {
   const show::Document document = example::ExaminationDocument();
-  EXPECT_EQ(RenderScreen(document, {.more = ""}),
+  EXPECT_EQ(RenderScreen(document, {.report_path = ""}),
             "etprof doctor\n\n"
             "  profile\n\n"
             "  state    check       found\n"
@@ -130,7 +130,7 @@ TEST(DocumentTerminal, KeepsToItsWidth) {
   auto& table = std::get<show::Table>(document.sections[0].parts[3]);
   table.rows.push_back({std::string(90, 'n'), show::Cell(), std::string(90, 'x')});
   for (const int width : {60, 80, 120}) {
-    std::istringstream lines(RenderScreen(document, {.width = width, .all = true, .more = ""}));
+    std::istringstream lines(RenderScreen(document, {.width = width, .all = true, .report_path = ""}));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
 }
@@ -165,7 +165,7 @@ TEST(DocumentMarkdown, EmptySectionHasNoHeading) {
 TEST(DocumentTexts, EveryFormatWritesValuesInTexts) {
   const char* const texts[] = {"a part takes 0.500 of 1.500 ms (33%)", "an item of 2.500 ms", "or <0.001 ms",
                                "a note of 1.250 ms"};
-  const std::string screen = RenderScreen(MakeAllPartsDocument(), {.all = true, .more = ""});
+  const std::string screen = RenderScreen(MakeAllPartsDocument(), {.all = true, .report_path = ""});
   std::ostringstream page;
   RenderDocumentJson(MakeAllPartsDocument(), page);
   for (const std::string text : texts) {
@@ -197,7 +197,7 @@ TEST(DocumentTables, PartsAddUpAsPrinted) {
                      {{"tiny", show::Time{1}}}}};
   for (show::Row& row : table.rows) row.cells.resize(3, std::string());
   document.sections = {{"", show::Level::kUsual, {std::move(table)}}};
-  EXPECT_EQ(RenderScreen(document, {.width = 60, .more = ""}),
+  EXPECT_EQ(RenderScreen(document, {.width = 60, .report_path = ""}),
             "  part, ms    time  share\n"
             "  a          1.001    50%  ████████████████\n"
             "  b          1.000    25%  ████████\n"
@@ -214,7 +214,7 @@ TEST(DocumentCsv, EmptyTableGivesOnlyTheHeading) {
   std::get<show::Table>(document.sections[0].parts[3]).rows.clear();
   EXPECT_EQ(RenderCsv(document, "values"), "section,name,value,note\n");
   EXPECT_THAT(RenderPage(document), Not(HasSubstr("### Values")));
-  EXPECT_THAT(RenderScreen(document, {.all = true, .more = ""}), Not(HasSubstr("value  note")));
+  EXPECT_THAT(RenderScreen(document, {.all = true, .report_path = ""}), Not(HasSubstr("value  note")));
 }
 
 TEST(DocumentCsv, EveryColumnHasATitle) {
@@ -465,7 +465,7 @@ TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
     for (show::Table* const table : TablesIn(nothing_elsewhere)) table->hidden_rows_hint = "";
     EXPECT_EQ(JsonInPage(nothing_elsewhere), page);
     const std::string markdown = RenderPage(document);
-    const std::string screen = RenderScreen(document, {.width = 1000, .all = true, .more = ""});
+    const std::string screen = RenderScreen(document, {.width = 1000, .all = true, .report_path = ""});
     std::map<std::string, std::size_t> rows;  // rows of the CSV tables with this id so far
     const std::vector<ExampleTable> tables = TablesOf(document, page);
     EXPECT_FALSE(tables.empty());
@@ -513,7 +513,7 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
       }
       show::Document alone;
       alone.sections = {{"", show::Level::kUsual, {*table}}};
-      const std::string screen = RenderScreen(alone, {.width = 80, .more = ""});
+      const std::string screen = RenderScreen(alone, {.width = 80, .report_path = ""});
       std::istringstream lines(screen);
       bool any = false;
       for (std::size_t c = 1; c < table->columns.size(); ++c) any = any || decides(c);

@@ -210,7 +210,7 @@ void ExpectDocument(const Json& truth, const show::Document& document) {
   if (truth["comparisons"].empty()) return;
   const VerdictTexts words = MakeVerdictTexts(QuantityOf(truth["comparisons"][0]["latency"]));
   EXPECT_THAT(TextOf(document.answers.at(0).text, {}), testing::HasSubstr(words.verdict));
-  EXPECT_EQ(TextOf(document.answers.at(0).rest, {}), "95% CI " + words.interval);
+  EXPECT_EQ(TextOf(document.answers.at(0).precision, {}), "95% CI " + words.interval);
 }
 
 // --- CSV --------------------------------------------------------------------------------------------------

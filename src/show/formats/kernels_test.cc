@@ -75,8 +75,8 @@ TEST(RenderKernelsTerminal, FitsAndHidesControlCharacters) {
   KernelReport report = Example();
   report.views[0].label = "a\x1b[31m";
   std::ostringstream out;
-  RenderDocumentTerminal(show::MakeKernelsDocument(report), {.width = 100, .colors = false, .more = "there"},
-                         out);
+  RenderDocumentTerminal(show::MakeKernelsDocument(report),
+                         {.width = 100, .colors = false, .report_path = "there"}, out);
   EXPECT_THAT(out.str(),
               HasSubstr("38 microkernels: 1 proven to have run, 28 registered (use unknown), 9 superseded."));
   EXPECT_THAT(out.str(), Not(HasSubstr("\x1b")));

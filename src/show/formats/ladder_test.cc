@@ -43,7 +43,7 @@ std::string AnswersOf(const Report& report) {
   std::string text;
   for (const show::Answer& answer : show::LadderAnswers(report)) {
     text += TextOf(answer.text, show::LatencySpan(report)) + "|" +
-            TextOf(answer.rest, show::LatencySpan(report)) + "\n";
+            TextOf(answer.precision, show::LatencySpan(report)) + "\n";
   }
   return text;
 }

@@ -138,10 +138,10 @@ show::Table PrintedTable(const show::Table& table, std::size_t most,
     }
   }
   if (left == 0) return printed;
-  printed.left = fmt::format("and {} more", left);
+  printed.omitted_rows = fmt::format("and {} more", left);
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (table.columns[c].sums)
-      printed.left += fmt::format(" ({} {})", table.columns[c].title, scale.Text(rest[c]));
+      printed.omitted_rows += fmt::format(" ({} {})", table.columns[c].title, scale.Text(rest[c]));
   }
   return printed;
 }

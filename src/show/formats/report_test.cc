@@ -25,7 +25,7 @@ std::string Screen(const Report& report, TerminalOptions options = {}) {
 
 TEST(ReportScreen, ShowsAPair) {
   TerminalOptions options;
-  options.more = "runs/report.md";
+  options.report_path = "runs/report.md";
   EXPECT_EQ(Screen(example::MakePair(), options),
             R"(net · xnnpack fp32 · 1 thread · linux-x86_64
 
@@ -92,7 +92,7 @@ TEST(ReportScreen, KeepsToTheWidth) {
 // Content that only the long form shows, with a text that identifies each part.
 TEST(ReportScreen, AllShowsEverything) {
   const Report report = example::MakePair();
-  TerminalOptions options{.width = 120, .more = "runs/report.md"};
+  TerminalOptions options{.width = 120, .report_path = "runs/report.md"};
   const std::string one = Screen(report, options);
   options.all = true;
   const std::string all = Screen(report, options);
@@ -136,7 +136,7 @@ TEST(ReportScreen, ShowsSeveralTracesSideBySide) {
 TEST(ReportScreen, UsesAsciiWithoutUtf8) {
   TerminalOptions options;
   options.ascii = true;
-  options.more = "report.md";
+  options.report_path = "report.md";
   for (const bool all : {false, true}) {
     for (const int width : {60, 80, 120}) {
       options.all = all;

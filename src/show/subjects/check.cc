@@ -281,7 +281,7 @@ std::string CountedResultsText(const std::vector<ResultCount>& results, std::siz
     const bool last = &result == &results.back();
     if (result.count == 0 || (last && !text.empty())) continue;
     text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", result.count, CountedText(all, what),
-                        result.count == 1 ? result.one : result.several);
+                        result.count == 1 ? result.singular : result.plural);
   }
   return text;
 }

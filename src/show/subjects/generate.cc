@@ -268,18 +268,18 @@ Chart PositionChart(const GenerateReport& of) {
   Chart chart;
   chart.axis = "tokens in the cache";
   for (const GenerateSide& side : of.sides)
-    if (side.line) chart.at.insert(chart.at.end(), side.line->at.begin(), side.line->at.end());
-  std::ranges::sort(chart.at);
-  chart.at.erase(std::unique(chart.at.begin(), chart.at.end()), chart.at.end());
-  for (const std::int64_t at : chart.at) chart.points.push_back(TokensText(at));
+    if (side.line) chart.positions.insert(chart.positions.end(), side.line->at.begin(), side.line->at.end());
+  std::ranges::sort(chart.positions);
+  chart.positions.erase(std::unique(chart.positions.begin(), chart.positions.end()), chart.positions.end());
+  for (const std::int64_t at : chart.positions) chart.points.push_back(TokensText(at));
   for (const GenerateSide& side : of.sides) {
     if (!side.line) continue;
     const auto add = [&](const std::string& name, const std::vector<std::optional<double>>& values) {
-      Chart::Series series{name, std::vector<std::optional<double>>(chart.at.size()),
+      Chart::Series series{name, std::vector<std::optional<double>>(chart.positions.size()),
                            [](double ns) { return Cell(Duration{ns}); }};
       for (std::size_t i = 0; i < side.line->at.size(); ++i) {
-        const auto at = std::ranges::lower_bound(chart.at, side.line->at[i]);
-        series.values[static_cast<std::size_t>(at - chart.at.begin())] = values[i];
+        const auto at = std::ranges::lower_bound(chart.positions, side.line->at[i]);
+        series.values[static_cast<std::size_t>(at - chart.positions.begin())] = values[i];
       }
       chart.series.push_back(std::move(series));
     };
@@ -402,7 +402,7 @@ Document MakeGenerateDocument(const GenerateReport& of) {
          Level::kUsual,
          {std::move(table),
           Paragraph{"Proven: watched runs saw them called. Names of operators do not tell."}}});
-  if (Chart chart = PositionChart(of); !chart.at.empty() && !report.emulated)
+  if (Chart chart = PositionChart(of); !chart.positions.empty() && !report.emulated)
     document.sections.push_back({"Latency by position", Level::kPage, {std::move(chart)}});
   for (const GenerateSide& side : of.sides) {
     const std::string suffix = of.sides.size() > 1 ? ": " + SideName(side, of) : "";

@@ -197,7 +197,7 @@ struct MarkJson {
   const show::Chart::Mark& of;
 
   static void Describe(auto& v) {
-    v("at", &show::Chart::Mark::at, {.meaning = "index of the value that it begins with"});
+    v("at", &show::Chart::Mark::index, {.meaning = "index of the value that it begins with"});
     v("text", &show::Chart::Mark::text, {.meaning = "what begins: \"+5.0%\""});
   }
 };
@@ -212,7 +212,7 @@ struct ChartJson {
     v("points", &show::Chart::points, {.meaning = "what each of the values is of", .omit_if_empty = true});
     v("marks", [](C chart) { return MakeViews<MarkJson>(chart.marks); },
       {.meaning = "what begins with which value", .omit_if_empty = true});
-    v("at", &show::Chart::at,
+    v("at", &show::Chart::positions,
       {.meaning = "where the points are on the axis; without it they follow each other in time",
        .omit_if_empty = true});
     v("axis", &show::Chart::axis, {.meaning = "its title", .omit_if_empty = true, .with = "at"});
@@ -267,7 +267,7 @@ struct AnswerJson {
   static void Describe(auto& v) {
     using A = const show::Answer&;
     DescribeText<show::Answer>(v, {.meaning = "in one sentence"});
-    v("rest", [](A answer, const show::Document& in) { return show::TextOf(answer.rest, in.span); },
+    v("rest", [](A answer, const show::Document& in) { return show::TextOf(answer.precision, in.span); },
       {.meaning = "how sure that is", .omit_if_empty = true});
     v("tone", [](A answer) { return UnlessDefault<show::Tone::kPlain>(answer.tone); },
       {.meaning = "how to take it; no key: `plain`", .omit_if_empty = true});

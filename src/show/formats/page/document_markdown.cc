@@ -106,7 +106,8 @@ class SectionMarkdown {
       WriteRows(text);
       out_ << '\n';
       // `elsewhere` is our own Markdown: it names tables as code.
-      if (!text.left.empty()) out_ << text.left << ' ' << table.hidden_rows_hint.c_str() << "\n\n";
+      if (!text.omitted_rows.empty())
+        out_ << text.omitted_rows << ' ' << table.hidden_rows_hint.c_str() << "\n\n";
     });
   }
 
@@ -165,7 +166,7 @@ void RenderDocumentMarkdown(const show::Document& document, int depth, std::ostr
   out.Heading(show::DocumentHeading(document), depth);
   for (const show::Answer& answer : document.answers) {
     out << "**" << TextOf(answer.text, document.span) << "**";
-    if (!answer.rest.empty()) out << ' ' << TextOf(answer.rest, document.span);
+    if (!answer.precision.empty()) out << ' ' << TextOf(answer.precision, document.span);
     out << "\n\n";
   }
   if (!document.measured.empty()) out << document.measured << "\n\n";

@@ -98,7 +98,7 @@ std::vector<show::Part> SelectPageParts(std::vector<show::Part> parts, bool of_r
                                                    std::end(kTablesInOperatorsView);
     if (has_rows_elsewhere && table->rows.size() > kMaxRowsWithoutCut && (in_view || !printed_by_command)) {
       if (!in_view)
-        left = PrintedTable(*table, table->screen_rows, std::not_fn(is_folded)).left + ' ' +
+        left = PrintedTable(*table, table->screen_rows, std::not_fn(is_folded)).omitted_rows + ' ' +
                table->hidden_rows_hint;
       std::erase_if(table->rows, is_folded);
       table->rows.resize(std::min(table->rows.size(), table->screen_rows));
@@ -121,11 +121,11 @@ void WriteDocumentElement(show::Document document, bool of_report, std::ostream&
 }  // namespace
 
 void RenderHtml(const Report& report, std::ostream& out) {
-  RenderHtmlOf(report, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
+  RenderHtmlWithJson(report, [&](std::ostream& text) { RenderAnalysisJson(report, text); }, out);
 }
 
-void RenderHtmlOf(const Report& report, const std::function<void(std::ostream&)>& analysis_json,
-                  std::ostream& out) {
+void RenderHtmlWithJson(const Report& report, const std::function<void(std::ostream&)>& analysis_json,
+                        std::ostream& out) {
   // The given title, or a name if it has to state the method or covers several models; without both, the page
   // uses the model's name.
   std::string heading;

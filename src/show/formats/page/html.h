@@ -16,8 +16,8 @@ namespace etprof {
 void RenderHtml(const Report& report, std::ostream& out);
 // As RenderHtml, but `analysis_json` writes what RenderAnalysisJson would: callers that need that text for
 // other files, too, make it only once.
-void RenderHtmlOf(const Report& report, const std::function<void(std::ostream&)>& analysis_json,
-                  std::ostream& out);
+void RenderHtmlWithJson(const Report& report, const std::function<void(std::ostream&)>& analysis_json,
+                        std::ostream& out);
 
 // The title in a page that RenderHtml wrote (Report::title); "" if it has none.
 std::string ReadTitle(std::istream& page);

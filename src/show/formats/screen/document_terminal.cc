@@ -135,10 +135,10 @@ class SectionRenderer {
     if (hidden > 0)
       WriteParagraph(CountedText(hidden, "column") + " hidden: the terminal is too narrow" +
                      (hinted_ ? "" : kHowToShowAll));
-    if (screen.left.empty() || hinted_) return;
+    if (screen.omitted_rows.empty() || hinted_) return;
     out_ << '\n';
-    WriteParagraph(screen.left + (table.hidden_rows_hint.empty() ? "" : " " + table.hidden_rows_hint) +
-                   kHowToShowAll);
+    WriteParagraph(screen.omitted_rows +
+                   (table.hidden_rows_hint.empty() ? "" : " " + table.hidden_rows_hint) + kHowToShowAll);
   }
 
   void DrawPart(const show::RooflineChart& roofs) {
@@ -207,7 +207,7 @@ class SectionRenderer {
   }
 
   void DrawPart(const show::Chart& chart) {
-    if (!chart.at.empty()) return;
+    if (!chart.positions.empty()) return;
     for (const show::Chart::Series& series : chart.series) {
       std::optional<double> low, high;
       for (const std::optional<double>& value : series.values) {
@@ -305,7 +305,7 @@ class DocumentRenderer {
       }
     }
     if (left > 0) notes.push_back({"", fmt::format("and {} more{}", left, kHowToShowAll)});
-    if (!options_.more.empty()) notes.push_back({"report", options_.more});
+    if (!options_.report_path.empty()) notes.push_back({"report", options_.report_path});
     if (!options_.all && !document_.hint.empty()) notes.push_back({"", document_.hint});
     WriteLabeled(notes, options_.width, out_);
     return !notes.empty();
@@ -314,12 +314,12 @@ class DocumentRenderer {
   void WriteAnswers() {
     for (const show::Answer& answer : document_.answers) {
       const std::string text = EscapeToOneLine(TextOf(answer.text, document_.span)),
-                        rest = EscapeToOneLine(TextOf(answer.rest, document_.span));
+                        rest = EscapeToOneLine(TextOf(answer.precision, document_.span));
       if (!rest.empty() && DisplayWidth(text + rest) + 3 <= options_.width) {
-        out_ << Paint(text, ColorOf(answer.tone), options_.colors) << "   " << rest << '\n';
+        out_ << Paint(text, ToneColor(answer.tone), options_.colors) << "   " << rest << '\n';
         continue;
       }
-      WritePainted(text, ColorOf(answer.tone));
+      WritePainted(text, ToneColor(answer.tone));
       if (!rest.empty()) WriteWrapped("  ", rest, 2, options_.width, out_);
     }
   }

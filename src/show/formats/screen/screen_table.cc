@@ -15,7 +15,7 @@ constexpr int kMinBarColumns = 4, kMaxBarColumns = 16;
 
 }  // namespace
 
-std::string_view ColorOf(show::Tone tone) {
+std::string_view ToneColor(show::Tone tone) {
   return tone == show::Tone::kGood      ? sgr::kGreen
          : tone == show::Tone::kBad     ? sgr::kRed
          : tone == show::Tone::kUnsure  ? sgr::kYellow
@@ -148,7 +148,7 @@ void ScreenTable::DrawColumns(const std::vector<std::size_t>& shown, const std::
       const int rest = widths[i] - DisplayWidth(fitted);
       if (columns[i].right) blanks += rest;
       if (!fitted.empty()) {
-        text += Spaces(blanks) + Paint(fitted, ColorOf(cell.tone), options.colors);
+        text += Spaces(blanks) + Paint(fitted, ToneColor(cell.tone), options.colors);
         blanks = 0;
       }
       blanks += 2 + (columns[i].right ? 0 : rest);

@@ -37,7 +37,7 @@ struct ScreenTable : show::Table {
                    const TerminalOptions& options, std::ostream& out) const;
 };
 
-std::string_view ColorOf(show::Tone tone);
+std::string_view ToneColor(show::Tone tone);
 
 // Truncates text to `columns`; `kept_part` says which part stays.
 std::string TruncateKeeping(const std::string& text, int columns, show::Table::KeptPart kept_part);

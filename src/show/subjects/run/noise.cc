@@ -181,7 +181,7 @@ Text NoiseSummary(const OutputBudget& budget) {
 
 }  // namespace
 
-Document MakeNoiseSections(const Report& report) {
+Document MakeNoiseDocument(const Report& report) {
   Document document;
   document.title = "Noise";
   document.section_kind = "experiment";

@@ -53,9 +53,9 @@ Answer MakePairAnswer(const Report& report, const ReportComparison& pair) {
       answer.text = fmt::format("{} compared with {}: {}", candidate, baseline, words.verdict);
   }
   if (!words.interval.empty())
-    answer.rest = fmt::format("{:.0f}% CI {}", 100 * latency.estimate->confidence, words.interval);
+    answer.precision = fmt::format("{:.0f}% CI {}", 100 * latency.estimate->confidence, words.interval);
   if (const std::string efficiency = EfficiencyText(report, pair); !efficiency.empty())
-    answer.rest += (answer.rest.empty() ? "" : ", ") + efficiency;
+    answer.precision += (answer.precision.empty() ? "" : ", ") + efficiency;
   answer.tone = ToneOf(Cell(Speedup{latency}));
   return answer;
 }

@@ -15,8 +15,8 @@ Document MakeReportDocument(const Report& report);
 struct ReportView {
   const char* name;
   Document (*make)(const Report& report);
-  const char* prefix;   // put before its sections' titles in a report; "": nothing
-  const char* nothing;  // why it may be empty, and what to do
+  const char* prefix;        // put before its sections' titles in a report; "": nothing
+  const char* empty_reason;  // why the view may be empty, and what to do
   bool breakdown =
       false;  // a breakdown of the time (MakeBreakdownSections): all rows are shown, even small ones
 };

@@ -91,9 +91,9 @@ std::vector<Section> MakeMemorySections(const Report& report);
 Document MakeCountersDocument(const RunData& run);
 Document MakeInstructionsDocument(const RunData& run);
 // Of the experiments whose programs have a noise budget (etprof accuracy), each a section.
-Document MakeNoiseSections(const Report& report);
+Document MakeNoiseDocument(const Report& report);
 // Of the pairs whose values were compared, each a section.
-Document MakeValueSections(const Report& report);
+Document MakeValuesDocument(const Report& report);
 std::vector<Note> MakeValueNotes(const Report& report);  // what they say in one sentence each
 
 // One section per experiment: the code that computed each operator, by the functions that the runner saw

@@ -137,7 +137,7 @@ TEST(MakeReportDocument, AnswersWithAnInterval) {
   const Document document = MakeReportDocument(example::MakePair());
   ASSERT_EQ(document.answers.size(), 1U);
   EXPECT_EQ(TextOf(document.answers[0].text, {}), "on is 2.50x faster than off");
-  EXPECT_EQ(TextOf(document.answers[0].rest, {}), "95% CI [2.497, 2.497]");
+  EXPECT_EQ(TextOf(document.answers[0].precision, {}), "95% CI [2.497, 2.497]");
   EXPECT_EQ(document.answers[0].tone, Tone::kGood);
   EXPECT_EQ(document.measured, "10 interleaved launches x 4 rounds in 31 s");
 }
@@ -154,7 +154,7 @@ TEST(MakeReportDocument, AnswersForEveryVerdict) {
   EXPECT_EQ(TextOf(answer(stats::Verdict::kSame).text, {}), "on is as fast as off (same within ±1%)");
   EXPECT_EQ(TextOf(answer(stats::Verdict::kEmulated).text, {}),
             "on compared with off: emulated CPU: timings not meaningful");
-  EXPECT_EQ(TextOf(answer(stats::Verdict::kEmulated).rest, {}), "");
+  EXPECT_EQ(TextOf(answer(stats::Verdict::kEmulated).precision, {}), "");
   latency.estimate->log_ratio = std::log(1 / 1.0004);
   EXPECT_EQ(TextOf(answer(stats::Verdict::kSlower).text, {}), "on is 1.0004x slower than off");
   EXPECT_EQ(answer(stats::Verdict::kSlower).tone, Tone::kBad);

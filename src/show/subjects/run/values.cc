@@ -143,7 +143,7 @@ std::vector<Note> MakeValueNotes(const Report& report) {
   return notes;
 }
 
-Document MakeValueSections(const Report& report) {
+Document MakeValuesDocument(const Report& report) {
   Document document;
   document.title = "Values";
   document.section_kind = "pair";
