@@ -17,7 +17,7 @@ namespace etprof {
 // How a value is printed.
 enum class CellKind {
   kNothing,   // unknown or undefined: "—"
-  kText,      // words
+  kText,      // a text
   kDuration,  // a time in the most readable unit
   kTime,      // a time in its table's unit, which the heading of the first column names; in a text, a time in
               // the document's unit, which follows the number
@@ -25,13 +25,14 @@ enum class CellKind {
   kCount,     // a whole number
   kAmount,    // with prefixes of powers of 1000: "67.1 M"
   kNumber,    // three significant digits, then bounds (if any) and the unit
-  kShare,     // of a whole, from 0 to 1
+  kShare,     // a share of a whole, from 0 to 1
   kRatio,     // "1.84x"
-  kChange,    // relative: +0.02 is 2% more; the bounds are optional
+  kChange,    // a relative change: +0.02 is 2% more; the bounds are optional
   kSpeedup,   // how many times faster the candidate is than the baseline, by the verdict: "2.46x", "same", or
               // "—" if inconclusive. With an efficiency (speedup divided by the ratio of the threads):
               // "1.86x, 93%", or "≈1.86x, 93%" if there are too few independent runs for an interval
-  kInterval   // of a speedup: "[2.41, 2.50]"; with a unit, of a time in its table's unit: "[3.98, 4.06]"
+  kInterval   // the interval of a speedup: "[2.41, 2.50]"; with a unit, the interval of a time in its table's
+              // unit: "[3.98, 4.06]"
 };
 
 template <>
@@ -41,11 +42,11 @@ inline constexpr const char* kNames<CellKind>[] = {"nothing", "text",    "durati
 
 namespace show {
 
-// Where a part is shown.
+// The places that show a part.
 // kBrief: everywhere, including the short form of a page (for a pull request).
 // kUsual: on every screen and page; the short form folds such tables.
 // kPage: on pages, and on screens with --all.
-// kFolded: as kPage, but a page shows it only when it is unfolded.
+// kFolded: like kPage, but a page shows it only when it is unfolded.
 enum class Level { kBrief, kUsual, kPage, kFolded };
 
 // How readers should judge a value.
@@ -55,12 +56,12 @@ enum class Tone { kPlain, kGood, kBad, kUnsure, kUnknown };
 struct Value {
   CellKind kind = CellKind::kNothing;
   std::optional<double> value = {}, low = {}, high = {};  // absent: not defined
-  std::string unit = {};  // of `value` and its bounds: "ns", "bytes", a Number's own; "": none
+  std::string unit = {};  // unit of `value` and its bounds: "ns", "bytes", a Number's own; "": no unit
   std::string text = {};
-  Quantity quantity = {};                 // of a speedup or its interval
-  std::optional<double> efficiency = {};  // of a speedup; absent: not a scaling comparison
-  // In a text: the parts (ns) of which the time is the one at `part`. The parts add up as printed, as in
-  // their table. The unit is omitted, since the whole follows: "0.565 of 1.086 ms".
+  Quantity quantity = {};                 // the compared quantity; only for a speedup or its interval
+  std::optional<double> efficiency = {};  // efficiency of a speedup; absent: not a scaling comparison
+  // For a time in a text that is one of several parts: all parts (ns), and the index of this part. The parts
+  // add up as printed, as in their table. The unit is omitted, since the whole follows: "0.565 of 1.086 ms".
   std::vector<double> parts = {};
   std::size_t part = 0;
 
@@ -73,7 +74,7 @@ concept Arithmetic = std::is_arithmetic_v<T>;  // integers of any width can be c
 
 template <CellKind kKind>
 struct PlainValue : Value {
-  explicit PlainValue(Arithmetic auto of) : Value{kKind, static_cast<double>(of)} {
+  explicit PlainValue(Arithmetic auto number) : Value{kKind, static_cast<double>(number)} {
     if (kKind == CellKind::kDuration || kKind == CellKind::kTime) unit = "ns";
     if (kKind == CellKind::kSize) unit = "bytes";
   }
@@ -96,42 +97,45 @@ struct TimeBounds : Value {
 };
 struct Number : Value {
   using Bound = std::optional<double>;
-  Number(double of, std::string in, Bound from = {}, Bound to = {})
-      : Value{CellKind::kNumber, of, from, to, std::move(in)} {}
+  Number(double number, std::string number_unit, Bound low_bound = {}, Bound high_bound = {})
+      : Value{CellKind::kNumber, number, low_bound, high_bound, std::move(number_unit)} {}
 };
 struct Change : Value {
-  explicit Change(double of, std::optional<double> from = {}, std::optional<double> to = {})
-      : Value{CellKind::kChange, of, from, to} {}
+  explicit Change(double relative, std::optional<double> low_bound = {},
+                  std::optional<double> high_bound = {})
+      : Value{CellKind::kChange, relative, low_bound, high_bound} {}
 };
 struct Interval : Value {
-  explicit Interval(const Quantity& of) : Value{.kind = CellKind::kInterval, .quantity = of} {
-    const std::optional<stats::RatioEstimate> estimate = of.EstimateUnlessEmulated();
+  explicit Interval(const Quantity& compared_quantity)
+      : Value{.kind = CellKind::kInterval, .quantity = compared_quantity} {
+    const std::optional<stats::RatioEstimate> estimate = compared_quantity.EstimateUnlessEmulated();
     if (!estimate) return;
     low = estimate->low();
     high = estimate->high();
   }
 };
 struct Speedup : Interval {
-  explicit Speedup(const Quantity& of, std::optional<double> scaling = {}) : Interval(of) {
+  explicit Speedup(const Quantity& compared_quantity, std::optional<double> scaling_efficiency = {})
+      : Interval(compared_quantity) {
     kind = CellKind::kSpeedup;
-    efficiency = scaling;
-    if (low) value = of.estimate->ratio();
+    efficiency = scaling_efficiency;
+    if (low) value = compared_quantity.estimate->ratio();
   }
 };
 
 struct Cell : Value {
   Tone tone = Tone::kPlain;     // kPlain: a speedup has the tone of its verdict
   Level level = Level::kUsual;  // kPage: screens show it only with --all
-  // Of a printed table (show/formats/printed_table.h), where the column has bars: 0 to 1.
+  // In a printed table (show/formats/printed_table.h), the length of the bar from 0 to 1; absent: no bar.
   std::optional<double> bar = {};
 
   Cell() = default;
   // NOLINTBEGIN(google-explicit-constructor): a row is written as a list of values
-  Cell(Value of, Tone taken = Tone::kPlain) : Value(std::move(of)), tone(taken) {}
+  Cell(Value content, Tone cell_tone = Tone::kPlain) : Value(std::move(content)), tone(cell_tone) {}
   template <typename T>
     requires std::constructible_from<std::string, T>
-  Cell(T&& words, Tone taken = Tone::kPlain)
-      : Value{.kind = CellKind::kText, .text = std::string(std::forward<T>(words))}, tone(taken) {}
+  Cell(T&& content, Tone cell_tone = Tone::kPlain)
+      : Value{.kind = CellKind::kText, .text = std::string(std::forward<T>(content))}, tone(cell_tone) {}
   // NOLINTEND(google-explicit-constructor)
 };
 
@@ -150,7 +154,7 @@ inline Cell KnownTextCell(const std::string& text) { return text.empty() ? Cell(
 inline Cell ShareCell(Arithmetic auto part, Arithmetic auto whole) {
   return whole > 0 ? Cell(Share{static_cast<double>(part) / static_cast<double>(whole)}) : Cell();
 }
-inline bool IsNothing(const Value& of) { return of.kind == CellKind::kNothing; }
+inline bool IsNothing(const Value& value) { return value.kind == CellKind::kNothing; }
 
 }  // namespace show
 }  // namespace etprof

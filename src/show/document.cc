@@ -14,28 +14,28 @@
 namespace etprof::show {
 namespace {
 
-std::string SpeedupText(const Value& of) {
-  const Quantity& quantity = of.quantity;
+std::string SpeedupText(const Value& value) {
+  const Quantity& quantity = value.quantity;
   const auto ratio = SpeedupRatio(quantity);
-  if (!of.efficiency || !ratio) return SpeedupOrDash(quantity);
+  if (!value.efficiency || !ratio) return SpeedupOrDash(quantity);
   if (quantity.estimate && quantity.verdict == stats::Verdict::kInconclusive) return kUndefined;
-  return (quantity.estimate ? "" : "≈") + RatioText(*ratio) + ", " + PercentText(*of.efficiency);
+  return (quantity.estimate ? "" : "≈") + RatioText(*ratio) + ", " + PercentText(*value.efficiency);
 }
 
-// As TextOf, for a text whose times share one unit and number of digits.
-std::string TextInScale(const Value& of, const TimeScale& scale) {
-  if (of.kind == CellKind::kInterval && !of.unit.empty())
-    return fmt::format("[{}, {}] {}", scale.Number(*of.low), scale.Number(*of.high), scale.unit);
-  if (of.kind != CellKind::kTime) return TextOf(of);
-  if (of.parts.empty()) return scale.Text(*of.value);
+// Like TextOf, for a text whose times share one unit and number of digits.
+std::string TextInScale(const Value& value, const TimeScale& scale) {
+  if (value.kind == CellKind::kInterval && !value.unit.empty())
+    return fmt::format("[{}, {}] {}", scale.Number(*value.low), scale.Number(*value.high), scale.unit);
+  if (value.kind != CellKind::kTime) return TextOf(value);
+  if (value.parts.empty()) return scale.Text(*value.value);
   // Parts with equal remainders are rounded up in the order of a table by decreasing time.
-  std::vector<std::size_t> order(of.parts.size());
+  std::vector<std::size_t> order(value.parts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return of.parts[i]; });
-  std::vector<double> falling;
-  for (const std::size_t i : order) falling.push_back(of.parts[i]);
-  const auto place = static_cast<std::size_t>(std::ranges::find(order, of.part) - order.begin());
-  return scale.FormatUnits(RoundToUnits({falling}, scale)[place], *of.value);
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return value.parts[i]; });
+  std::vector<double> sorted_parts;
+  for (const std::size_t i : order) sorted_parts.push_back(value.parts[i]);
+  const auto position = static_cast<std::size_t>(std::ranges::find(order, value.part) - order.begin());
+  return scale.FormatUnits(RoundToUnits({sorted_parts}, scale)[position], *value.value);
 }
 
 }  // namespace
@@ -55,15 +55,15 @@ Text& Text::operator+=(const Text& more) {
   return *this;
 }
 
-Text FillPattern(std::string_view words, const std::vector<Text>& texts) {
-  Text said;
+Text FillPattern(std::string_view pattern, const std::vector<Text>& texts) {
+  Text filled;
   for (const Text& text : texts) {
-    const std::size_t at = words.find("{}");
-    said += std::string(words.substr(0, at));
-    said += text;
-    words.remove_prefix(at + 2);
+    const std::size_t placeholder = pattern.find("{}");
+    filled += std::string(pattern.substr(0, placeholder));
+    filled += text;
+    pattern.remove_prefix(placeholder + 2);
   }
-  return said + std::string(words);
+  return filled + std::string(pattern);
 }
 
 Text JoinTexts(const std::vector<Text>& texts, const char* between) {
@@ -94,44 +94,46 @@ void Section::AddUnlessEmpty(Part part) {
 
 std::vector<const Section*> AllSections(const Document& document) {
   std::vector<const Section*> sections;
-  for (const auto* some : {&document.sections, &document.appendix}) {
-    for (const Section& section : *some) sections.push_back(&section);
+  for (const auto* list : {&document.sections, &document.appendix}) {
+    for (const Section& section : *list) sections.push_back(&section);
   }
   return sections;
 }
 
-std::string TextOf(const Value& of) {
-  const double value = of.value.value_or(0);
-  switch (of.kind) {
+std::string TextOf(const Value& value) {
+  const double number = value.value.value_or(0);
+  switch (value.kind) {
     case CellKind::kNothing:
       return kUndefined;
     case CellKind::kText:
-      return of.text;
+      return value.text;
     case CellKind::kDuration:
     case CellKind::kTime:
-      return FormatDuration(value);
+      return FormatDuration(number);
     case CellKind::kSize:
-      return FormatBytes(value);
+      return FormatBytes(number);
     case CellKind::kCount:
-      return FormatCount(static_cast<std::int64_t>(value));
+      return FormatCount(static_cast<std::int64_t>(number));
     case CellKind::kAmount:
-      return FormatAmount(value);
+      return FormatAmount(number);
     case CellKind::kNumber:
-      return FormatNumber(value) +
-             (of.low && of.high ? fmt::format(" [{}, {}]", FormatNumber(*of.low), FormatNumber(*of.high))
-                                : "") +
-             (of.unit.empty() ? "" : " " + of.unit);
+      return FormatNumber(number) +
+             (value.low && value.high
+                  ? fmt::format(" [{}, {}]", FormatNumber(*value.low), FormatNumber(*value.high))
+                  : "") +
+             (value.unit.empty() ? "" : " " + value.unit);
     case CellKind::kShare:
-      return PercentText(value);
+      return PercentText(number);
     case CellKind::kRatio:
-      return RatioText(value);
+      return RatioText(number);
     case CellKind::kChange:
-      return of.low && of.high ? ChangeText(value, *of.low, *of.high) : ChangeText(value);
+      return value.low && value.high ? ChangeText(number, *value.low, *value.high) : ChangeText(number);
     case CellKind::kSpeedup:
-      return SpeedupText(of);
+      return SpeedupText(value);
     case CellKind::kInterval:
-      return of.unit.empty() ? IntervalText(of.quantity)
-                             : fmt::format("[{}, {}]", FormatDuration(*of.low), FormatDuration(*of.high));
+      return value.unit.empty()
+                 ? IntervalText(value.quantity)
+                 : fmt::format("[{}, {}]", FormatDuration(*value.low), FormatDuration(*value.high));
   }
   return "";
 }
@@ -153,9 +155,9 @@ std::string DocumentHeading(const Document& document) {
 
 std::string TextOf(const Text& text, const std::optional<Span>& span) {
   const TimeScale scale = span ? ScaleFor(span->smallest_ns, span->largest_ns) : TimeScale();
-  std::string words;
-  for (const Value& piece : text.pieces()) words += span ? TextInScale(piece, scale) : TextOf(piece);
-  return words;
+  std::string printed;
+  for (const Value& piece : text.pieces()) printed += span ? TextInScale(piece, scale) : TextOf(piece);
+  return printed;
 }
 
 std::string TextOf(const Note& note, const std::optional<Span>& span) {

@@ -17,23 +17,23 @@
 // formats. Texts are plain. The formats decide about escaping, units, digits, widths, and truncation.
 namespace etprof::show {
 
-// Words with values among them, which each format prints in its own way.
+// A text with embedded values, which each format prints in its own way.
 class Text {
  public:
   Text() = default;
-  // NOLINTBEGIN(google-explicit-constructor): most texts are words alone
-  Text(Value of) { Add(std::move(of)); }
+  // NOLINTBEGIN(google-explicit-constructor): most texts contain no values
+  Text(Value value) { Add(std::move(value)); }
   template <typename T>
     requires std::constructible_from<std::string, T>
-  Text(T&& words) {
-    Add(Cell(std::forward<T>(words)));
+  Text(T&& text) {
+    Add(Cell(std::forward<T>(text)));
   }
   // NOLINTEND(google-explicit-constructor)
 
   Text& operator+=(const Text& more);
   friend Text operator+(Text text, const Text& more) { return text += more; }
   bool empty() const { return pieces_.empty(); }
-  // Adjacent words are merged, and none are empty.
+  // Adjacent text pieces are merged, and no text piece is empty.
   const std::vector<Value>& pieces() const { return pieces_; }
 
  private:
@@ -44,19 +44,21 @@ class Text {
 // A sentence with a "{}" for each of N texts.
 template <std::size_t N>
 struct Pattern {
-  std::string_view words;
+  std::string_view text;
   // NOLINTNEXTLINE(google-explicit-constructor): a literal
-  consteval Pattern(const char* of) : words(of) {
-    std::size_t places = 0;
-    for (std::size_t at = words.find("{}"); at != words.npos; at = words.find("{}", at + 2)) ++places;
-    if (places != N) throw "the words have another number of places";
+  consteval Pattern(const char* literal) : text(literal) {
+    std::size_t placeholders = 0;
+    for (std::size_t position = text.find("{}"); position != text.npos;
+         position = text.find("{}", position + 2))
+      ++placeholders;
+    if (placeholders != N) throw "the words have another number of places";
   }
 };
-Text FillPattern(std::string_view words, const std::vector<Text>& texts);
+Text FillPattern(std::string_view pattern, const std::vector<Text>& texts);
 // Replaces each "{}" of a pattern, such as "{} in the first {}", by a text.
 template <typename... T>
 Text FormatText(Pattern<sizeof...(T)> pattern, T&&... texts) {
-  return FillPattern(pattern.words, {Text(std::forward<T>(texts))...});
+  return FillPattern(pattern.text, {Text(std::forward<T>(texts))...});
 }
 // "a, b, c"
 Text JoinTexts(const std::vector<Text>& texts, const char* between = ", ");
@@ -66,7 +68,6 @@ struct Span {
   double smallest_ns = 0, largest_ns = 0;
 };
 
-// A row of a table.
 struct Row {
   // Times of kPart rows are rounded so that, as printed, they add up to the next kSum row, whose value is the
   // sum of all kPart rows before it. A kRest row is shown only by screens: it replaces the kPart rows before
@@ -75,14 +76,15 @@ struct Row {
   std::vector<Cell> cells;
   Role role = Role::kPlain;
   int depth = 0;  // indentation of the first cell in a tree
-  // kPage: screens show it only with --all. kFolded: as kPage, and a page leaves it out if the table has
-  // `elsewhere`.
+  // kPage: screens show it only with --all. kFolded: like kPage, and a page leaves it out if the table
+  // has a `hidden_rows_hint`.
   Level level = Level::kUsual;
 
   Row() = default;
   // NOLINTBEGIN(google-explicit-constructor)
-  Row(std::initializer_list<Cell> of) : cells(of) {}
-  Row(std::vector<Cell> of, Role is = Role::kPlain, int at = 0) : cells(std::move(of)), role(is), depth(at) {}
+  Row(std::initializer_list<Cell> row_cells) : cells(row_cells) {}
+  Row(std::vector<Cell> row_cells, Role row_role = Role::kPlain, int tree_depth = 0)
+      : cells(std::move(row_cells)), role(row_role), depth(tree_depth) {}
   // NOLINTEND(google-explicit-constructor)
 };
 
@@ -103,15 +105,15 @@ struct Table {
     bool sums = false;                          // for times: the sum over the hidden rows is printed below
     Level level = Level::kUsual;                // kPage: shown only on pages, and on screens with --all
     bool wraps = false;                         // for the last column: long text wraps into further lines
-    bool decides = false;                       // a verdict or what it rests on: never dropped
+    bool decides = false;                       // a verdict, or a value that supports it: never dropped
 
-    Column& WithDropPriority(int order) { return drop_priority = order, *this; }
+    Column& WithDropPriority(int priority) { return drop_priority = priority, *this; }
     Column& Decides() { return decides = true, *this; }
-    Column& WithKeptPart(KeptPart what) { return kept_part = what, *this; }
+    Column& WithKeptPart(KeptPart part) { return kept_part = part, *this; }
     Column& WithBars() { return bars = true, *this; }
     Column& WithWrapping() { return wraps = true, *this; }
     Column& WithMaxWidth(int width) { return max_width = width, *this; }
-    Column& WithLevel(Level from) { return level = from, *this; }
+    Column& WithLevel(Level column_level) { return level = column_level, *this; }
   };
   std::string id;          // stable; tables of one id have the same columns, and are one table in CSV
   std::string title = {};  // "": none
@@ -127,21 +129,22 @@ struct Table {
   // (potential saving 0.34 ms)"; "": all rows are shown.
   std::string omitted_rows = {};
 
-  // A column, the function that makes its cell for an `Of`, and whether the table has the column.
-  template <typename Of>
+  // A column, the function that makes its cell for an element, and whether the table has the column.
+  template <typename Element>
   struct ColumnWithCells {
     Column column;
-    std::function<Cell(const Of&)> cell;
+    std::function<Cell(const Element&)> cell;
     bool is_present = true;
   };
-  // Adds the present columns, and a row for each element of `all`.
-  template <typename Of>
-  void Fill(const std::vector<ColumnWithCells<Of>>& shown, const std::vector<Of>& all) {
-    rows.resize(all.size());
-    for (const auto& [column, cell, is_present] : shown) {
+  // Adds the present columns, and a row for each of the elements.
+  template <typename Element>
+  void Fill(const std::vector<ColumnWithCells<Element>>& possible_columns,
+            const std::vector<Element>& elements) {
+    rows.resize(elements.size());
+    for (const auto& [column, cell, is_present] : possible_columns) {
       if (!is_present) continue;
       columns.push_back(column);
-      for (std::size_t i = 0; i < all.size(); ++i) rows[i].cells.push_back(cell(all[i]));
+      for (std::size_t i = 0; i < elements.size(); ++i) rows[i].cells.push_back(cell(elements[i]));
     }
   }
 };
@@ -177,10 +180,14 @@ struct List {
     std::string table = {};       // id of the table with the numbers, to which a page links
 
     // NOLINTBEGIN(google-explicit-constructor)
-    Item(const char* of) : text(of) {}
-    Item(const std::string& of) : text(of) {}
-    Item(Text of, std::vector<Text> more = {}, Level at = Level::kUsual, std::string in = "")
-        : text(std::move(of)), details(std::move(more)), level(at), table(std::move(in)) {}
+    Item(const char* item_text) : text(item_text) {}
+    Item(const std::string& item_text) : text(item_text) {}
+    Item(Text item_text, std::vector<Text> item_details = {}, Level item_level = Level::kUsual,
+         std::string table_id = "")
+        : text(std::move(item_text)),
+          details(std::move(item_details)),
+          level(item_level),
+          table(std::move(table_id)) {}
     // NOLINTEND(google-explicit-constructor)
   };
   std::string title;  // heading of the list; "": none
@@ -239,7 +246,7 @@ struct Chart {
     std::vector<std::optional<double>> values;
     Cell (*cell)(double) = nullptr;  // formats a value, for the labels of the scale
   };
-  // A label at the value where something begins: "+5.0%". Only pages show it.
+  // A label at the value at which a change begins: "+5.0%". Only pages show it.
   struct Mark {
     std::size_t index = 0;  // index into the values
     std::string text;
@@ -268,7 +275,7 @@ struct Distributions {
 
 using Part = std::variant<Paragraph, Table, List, Facts, Chart, RooflineChart, Distributions>;
 
-// Whether the part is a picture, which only screens draw; tables show the same values.
+// True if the part is a picture, which only screens draw; tables show the same values.
 inline bool IsPicture(const Part& part) {
   return std::holds_alternative<RooflineChart>(part) || std::holds_alternative<Distributions>(part);
 }
@@ -288,7 +295,7 @@ struct Answer {
   Tone tone = Tone::kPlain;
 };
 
-// What readers must know to trust the document.
+// A fact that readers must know to trust the document.
 struct Note {
   Text text;
   std::string label = "note";  // "precision", "warning"
@@ -319,8 +326,8 @@ std::vector<const Section*> AllSections(const Document& document);
 Table MakeFactsTable(const Facts& facts);
 
 // The value as text for sentences, screens, and pages; a Time as a Duration.
-std::string TextOf(const Value& of);
-// The text; `span`, the document's, determines the unit and digits of its times.
+std::string TextOf(const Value& value);
+// The text. `span` is the document's, and determines the unit and digits of its times.
 std::string TextOf(const Text& text, const std::optional<Span>& span);
 // The cell's tone; for a plain Speedup, the tone of its verdict.
 Tone ToneOf(const Cell& cell);

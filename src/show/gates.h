@@ -32,7 +32,7 @@ struct TestSuite {
   struct Case {
     std::string name;
     Outcome outcome = Outcome::kPassed;
-    std::string type;              // of a failure or an error: one word for the reason
+    std::string type;              // one word for the reason of a failure or an error
     std::string message;           // the reason, in one line
     std::string details;           // everything, in several lines
     std::vector<Line> lines = {};  // lines of the model that caused the failure
@@ -81,9 +81,9 @@ struct ResultCount {
 };
 // The counts of the results: "2 of 7 checks fail, 1 of 7 checks could not be decided". The last result is
 // mentioned only if all other counts are 0.
-std::string CountedResultsText(const std::vector<ResultCount>& results, std::size_t all, const char* what);
-// Sets the outcome and the type of a case.
-void SetCaseResult(GateDecision decision, bool require_conclusive, TestSuite::Case& of);
+std::string CountedResultsText(const std::vector<ResultCount>& results, std::size_t total, const char* noun);
+// Sets the outcome and the type of a test case.
+void SetCaseResult(GateDecision decision, bool require_conclusive, TestSuite::Case& test_case);
 // A relative change: "+4.87%", or with bounds "+4.87% [+4.20%, +5.55%]".
 std::string ChangeText(double change);
 std::string ChangeText(double change, double low, double high);
