@@ -79,20 +79,20 @@ TimeScale ScaleFor(double smallest, double largest) {
 
 std::vector<std::int64_t> RoundToUnits(const std::vector<std::vector<double>>& groups_ns,
                                        const TimeScale& scale) {
-  std::vector<std::int64_t> all;
-  double left = 0;  // what the rounded parts of the sums so far lack
+  std::vector<std::int64_t> result;
+  double remainder = 0;  // exact sum of the parts so far minus the sum of the rounded parts
   for (const std::vector<double>& group : groups_ns) {
     std::vector<double> units;
     for (const double value : group) units.push_back(value * UnitsPerNs(scale));
     if (units.empty()) continue;
-    units.front() += left;
-    left = std::reduce(units.begin(), units.end());
+    units.front() += remainder;
+    remainder = std::reduce(units.begin(), units.end());
     for (const std::int64_t rounded : stats::LargestRemainder(units)) {
-      left -= static_cast<double>(rounded);
-      all.push_back(rounded);
+      remainder -= static_cast<double>(rounded);
+      result.push_back(rounded);
     }
   }
-  return all;
+  return result;
 }
 
 double MeanPerRun(Nanoseconds total, std::int64_t runs) {
@@ -112,9 +112,11 @@ std::string RatioText(double ratio) {
   if (!std::isfinite(ratio)) return kUndefined;
   if (ratio >= 99.5) return fmt::format("{:.0f}x", ratio);
   if (ratio > 0 && ratio < 0.0995) return fmt::format("{:.2g}x", ratio);
-  constexpr double kOne = 5e-6;  // differences from 1 below this are not printed
+  constexpr double kMinPrintedDifference = 5e-6;  // smaller differences from 1 are not printed
   int decimals = 2;
-  while (std::fabs(ratio - 1) >= kOne && std::fabs(ratio - 1) < 0.5 * std::pow(10, -decimals)) ++decimals;
+  while (std::fabs(ratio - 1) >= kMinPrintedDifference &&
+         std::fabs(ratio - 1) < 0.5 * std::pow(10, -decimals))
+    ++decimals;
   return fmt::format("{:.{}f}x", ratio, decimals);
 }
 
@@ -126,9 +128,9 @@ std::string RelativeText(double relative) {
   return fmt::format("{:.2f}%", percent);
 }
 
-std::string RatioPhrase(double ratio, const char* word) {
+std::string RatioPhrase(double ratio, const char* comparative) {
   const std::string times = RatioText(ratio);
-  return times == "1.00x" ? fmt::format("{} by less than 0.001%", word) : times + ' ' + word;
+  return times == "1.00x" ? fmt::format("{} by less than 0.001%", comparative) : times + ' ' + comparative;
 }
 
 constexpr std::string_view kNoInterval = ", too few independent runs for an interval";
@@ -164,14 +166,14 @@ std::string VerdictWithBaseline(const Quantity& quantity, const std::string& bas
 }
 
 std::string UndefinedText(const Report& report) {
-  std::set<std::string_view> why;
+  std::set<std::string_view> reasons;
   for (const ReportComparison& pair : report.comparisons) {
     const stats::Verdict verdict = pair.comparison.latency.verdict;
     if (verdict == stats::Verdict::kContended) continue;
     const bool emulated = verdict == stats::Verdict::kEmulated;
-    why.insert(GetName(emulated ? verdict : stats::Verdict::kInconclusive));
+    reasons.insert(GetName(emulated ? verdict : stats::Verdict::kInconclusive));
   }
-  return why.empty() ? "" : fmt::format("{}: {}.", kUndefined, fmt::join(why, " or "));
+  return reasons.empty() ? "" : fmt::format("{}: {}.", kUndefined, fmt::join(reasons, " or "));
 }
 
 std::string SpeedupOrDash(const Quantity& quantity) {
@@ -188,13 +190,13 @@ std::string IntervalText(const Quantity& quantity) {
 }
 
 std::string PaceText(const ReportExperiment& experiment) {
-  const std::string every = fmt::format("a run every {}", FormatExactDuration(experiment.period));
+  const std::string pace = fmt::format("a run every {}", FormatExactDuration(experiment.period));
   if (experiment.late_runs == 0)
-    return fmt::format("{}, none of {} took longer", every, experiment.latency_of_all.n);
+    return fmt::format("{}, none of {} took longer", pace, experiment.latency_of_all.n);
   const double share = static_cast<double>(experiment.late_runs) /
                        static_cast<double>(std::max<std::int64_t>(1, experiment.latency_of_all.n));
-  return fmt::format("{}, {} of {} took longer ({})", every, experiment.late_runs,
-                     experiment.latency_of_all.n, PercentText(share));
+  return fmt::format("{}, {} of {} took longer ({})", pace, experiment.late_runs, experiment.latency_of_all.n,
+                     PercentText(share));
 }
 
 std::string CostVerdict(const StartupCost& cost) {
@@ -218,10 +220,10 @@ std::string SampleText(const Comparison& comparison, bool interleaved) {
   if (comparison.pairing != Pairing::kLaunches || comparison.launches == 0) return "";
   const std::string launches =
       fmt::format("{} {}launches", comparison.launches, interleaved ? "interleaved " : "");
-  const int each = comparison.rounds / comparison.launches;
-  if (each * comparison.launches != comparison.rounds)
+  const int rounds_per_launch = comparison.rounds / comparison.launches;
+  if (rounds_per_launch * comparison.launches != comparison.rounds)
     return fmt::format("{}, {} rounds", launches, comparison.rounds);
-  return fmt::format("{} x {}", launches, CountedText(each, "round"));
+  return fmt::format("{} x {}", launches, CountedText(rounds_per_launch, "round"));
 }
 
 std::string NonDefaultMethod(const Report& report) {
@@ -254,10 +256,10 @@ std::string HeaderText(const Report& report, const std::string& title) {
                              : report.backend + (report.dtype.empty() ? "" : " " + report.dtype));
   if (!report.bare && !report.experiments.empty()) {
     const int threads = report.experiments.front().threads;
-    const bool alike = std::ranges::all_of(report.experiments, [&](const ReportExperiment& experiment) {
-      return experiment.threads == threads;
-    });
-    if (alike) add(CountedText(threads, "thread"));
+    const bool same_threads = std::ranges::all_of(
+        report.experiments,
+        [&](const ReportExperiment& experiment) { return experiment.threads == threads; });
+    if (same_threads) add(CountedText(threads, "thread"));
   }
   std::string device = report.run.platform;
   if (report.run.device) {

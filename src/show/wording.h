@@ -22,40 +22,42 @@ struct TimeScale {
 
   std::string Number(double ns) const;                // "7.92"; never rounds a nonzero time to 0: "<0.01"
   std::string FormatUnits(std::int64_t units) const;  // units of the last digit: 792 -> "7.92"
-  std::string FormatUnits(std::int64_t units, double ns) const;  // as above, for `ns` rounded to `units`
-  std::string Text(double ns) const;                             // "7.92 ms"
-  std::string Text(const std::optional<double>& ns) const;       // "—" if absent
+  std::string FormatUnits(std::int64_t units,
+                          double ns) const;                 // `units` are the rounded `ns`; if 0: "<0.01"
+  std::string Text(double ns) const;                        // "7.92 ms"
+  std::string Text(const std::optional<double>& ns) const;  // "—" if absent
 };
 // The scale for times up to `largest` and totals down to `smallest` (ns): milliseconds, or microseconds if
-// the smallest total is below one; two decimals, or one from 100 on.
+// `smallest` is below a millisecond. The number of decimals depends on `largest` in that unit: three below
+// 10, two below 100, one below 10,000, else none.
 TimeScale ScaleFor(double smallest, double largest);
 
 // Rounds parts to units of the scale's last digit by largest remainder, so that they add up to each rounded
-// sum: of the first group, of the first two groups, and so on.
+// sum: the sum of the first group, of the first two groups, and so on.
 std::vector<std::int64_t> RoundToUnits(const std::vector<std::vector<double>>& groups_ns,
                                        const TimeScale& scale);
 
 // The mean over runs; 0 if there are no runs.
 double MeanPerRun(Nanoseconds total, std::int64_t runs);
 
-// Shown if the compared variants were not interleaved.
+// A warning for comparisons whose variants were not interleaved.
 inline constexpr const char* kNotInterleaved =
     "Not all of these were interleaved: drift between them can be mistaken for a difference.";
 
 std::string PercentText(double share);  // 0.214 -> "21%", 0.0042 -> "0.4%"
 std::string RatioText(double ratio);    // "1.84x", with more digits where this would read "1.00x"
 // The meaning of "—" in columns of speedups: "—: inconclusive.", "—: emulated."; "" if nothing is compared,
-// or if all is contended, which each row says.
+// or if every comparison is contended, since each row then says so.
 std::string UndefinedText(const Report& report);
 // "1.84x faster", "1.31x slower"; never "1.00x": "slower by less than 0.001%".
-std::string RatioPhrase(double ratio, const char* word);
+std::string RatioPhrase(double ratio, const char* comparative);
 std::string RelativeText(double relative);  // a half-width: 0.0042 -> "0.42%"
 
 // "1.84x faster  [1.82, 1.85]", "same  [0.996, 1.003]", "inconclusive  1.02x [0.97, 1.07]". A slowdown is
 // reported as times slower, so its interval is inverted, too.
 struct VerdictTexts {
   std::string verdict;   // "1.84x faster"
-  std::string interval;  // "[1.82, 1.85]"; empty if there is none
+  std::string interval;  // "[1.82, 1.85]"; "" if there is no interval
 };
 VerdictTexts MakeVerdictTexts(const Quantity& quantity);
 
@@ -65,15 +67,15 @@ std::string VerdictWithBaseline(const Quantity& quantity, const std::string& bas
 
 // A speedup in a table: "2.46x" (below 1: slower), "same", "contended", or "—" if inconclusive.
 std::string SpeedupOrDash(const Quantity& quantity);
-// The interval of the ratio baseline / candidate, never inverted: "[2.41, 2.50]", or "—", also if it is too
-// wide to carry information.
+// The interval of the ratio baseline / candidate, never inverted: "[2.41, 2.50]". "—" if there is no
+// interval, or if it is too wide to carry information.
 std::string IntervalText(const Quantity& quantity);
 
 // For a paced experiment: "a run every 33ms, none of 840 took longer", "..., 12 of 840 took longer (1%)".
 std::string PaceText(const ReportExperiment& experiment);
 // The change of a cost: "+29%", "same"; empty if inconclusive.
 std::string CostVerdict(const StartupCost& cost);
-// The interval of that change, from the candidate's minimum to its maximum: "[−2.9%, −1.9%]", or "—".
+// The interval of a cost's change, from the candidate's minimum to its maximum: "[−2.9%, −1.9%]", or "—".
 std::string CostInterval(const StartupCost& cost);
 
 // "10 launches x 7 rounds", "10 interleaved launches x 7 rounds"; "" if not paired.

@@ -23,7 +23,7 @@ Quantity Ratio(double low, double high, stats::Verdict verdict) {
   return quantity;
 }
 
-TEST(Words, ShowTheVerdictWithItsInterval) {
+TEST(VerdictWording, ShowTheVerdictWithItsInterval) {
   const VerdictTexts faster = MakeVerdictTexts(Ratio(1.82, 1.86, stats::Verdict::kFaster));
   EXPECT_EQ(faster.verdict, "1.84x faster");
   EXPECT_EQ(faster.interval, "[1.82, 1.86]");
@@ -31,40 +31,41 @@ TEST(Words, ShowTheVerdictWithItsInterval) {
   EXPECT_EQ(MakeVerdictTexts(Ratio(0.997, 1.004, stats::Verdict::kSame)).interval, "[0.997, 1.004]");
 }
 
-TEST(Words, InvertRatioAndIntervalOfSlowdowns) {
+TEST(VerdictWording, InvertRatioAndIntervalOfSlowdowns) {
   const VerdictTexts slower = MakeVerdictTexts(Ratio(0.5, 0.5 / 0.9, stats::Verdict::kSlower));
   EXPECT_EQ(slower.verdict, "1.90x slower");
   EXPECT_EQ(slower.interval, "[1.80, 2.00]");
 }
 
-TEST(Words, NeverPrintOneTimesSlower) {
-  for (double far = 1e-12; far < 2; far *= 1.7) {
+TEST(VerdictWording, NeverPrintOneTimesSlower) {
+  for (double distance = 1e-12; distance < 2; distance *= 1.7) {
     const std::string slower =
-        MakeVerdictTexts(Ratio(1 / (1 + far), 1 / (1 + far), stats::Verdict::kSlower)).verdict;
-    const std::string faster = MakeVerdictTexts(Ratio(1 + far, 1 + far, stats::Verdict::kFaster)).verdict;
-    for (const std::string& said : {slower, faster}) {
-      EXPECT_FALSE(said.starts_with("1x") || said.starts_with("1.0x") || said.starts_with("1.00x")) << said;
+        MakeVerdictTexts(Ratio(1 / (1 + distance), 1 / (1 + distance), stats::Verdict::kSlower)).verdict;
+    const std::string faster =
+        MakeVerdictTexts(Ratio(1 + distance, 1 + distance, stats::Verdict::kFaster)).verdict;
+    for (const std::string& text : {slower, faster}) {
+      EXPECT_FALSE(text.starts_with("1x") || text.starts_with("1.0x") || text.starts_with("1.00x")) << text;
     }
     EXPECT_TRUE(slower.find("slower") != std::string::npos && faster.find("faster") != std::string::npos);
   }
 }
 
-TEST(Words, ExplainUndefinedSpeedups) {
+TEST(VerdictWording, ExplainUndefinedSpeedups) {
   Report report;
   EXPECT_EQ(UndefinedText(report), "");
   const auto add = [&](stats::Verdict verdict) {
     report.comparisons.emplace_back().comparison.latency.verdict = verdict;
   };
   add(stats::Verdict::kContended);
-  EXPECT_EQ(UndefinedText(report), "");  // each row says it
-  add(stats::Verdict::kSame);            // of which an operator may be inconclusive
+  EXPECT_EQ(UndefinedText(report), "");  // each row says "contended"
+  add(stats::Verdict::kSame);            // operators of this pair may be inconclusive
   EXPECT_EQ(UndefinedText(report), "—: inconclusive.");
   report.comparisons.clear();
   add(stats::Verdict::kEmulated);
   EXPECT_EQ(UndefinedText(report), "—: emulated.");
 }
 
-TEST(Words, ShowNoSpeedupForInconclusiveRatios) {
+TEST(VerdictWording, ShowNoSpeedupForInconclusiveRatios) {
   const Quantity quantity = Ratio(0.95, 1.2, stats::Verdict::kInconclusive);
   EXPECT_EQ(SpeedupOrDash(quantity), kUndefined);
   EXPECT_EQ(IntervalText(quantity), "[0.95, 1.20]");
@@ -77,7 +78,7 @@ TEST(Words, ShowNoSpeedupForInconclusiveRatios) {
     EXPECT_EQ(IntervalText(Ratio(low, high, stats::Verdict::kInconclusive)), kUndefined);
 }
 
-TEST(Words, StateMissingIntervals) {
+TEST(VerdictWording, StateMissingIntervals) {
   Quantity quantity;
   quantity.baseline_ns = 2e6;
   quantity.candidate_ns = 1e6;
@@ -161,13 +162,13 @@ TEST(Numbers, HaveSensibleDigits) {
 }
 
 TEST(Tail, NeedsEnoughRunsForAQuantile) {
-  stats::Distribution few;
-  few.n = 99;
-  few.max = 7;
-  few.p99 = 6;
-  EXPECT_STREQ(TailLatency(few).name, "max");
-  few.n = 100;
-  EXPECT_STREQ(TailLatency(few).name, "p99");
+  stats::Distribution latency;
+  latency.n = 99;
+  latency.max = 7;
+  latency.p99 = 6;
+  EXPECT_STREQ(TailLatency(latency).name, "max");
+  latency.n = 100;
+  EXPECT_STREQ(TailLatency(latency).name, "p99");
 }
 
 TEST(HeaderText, NamesAMethodOtherThanForward) {
