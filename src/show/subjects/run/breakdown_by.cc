@@ -20,12 +20,13 @@ struct BreakdownSubject {
   std::string label;
 };
 
-// A row: totals over the runs of each variant. For a single experiment, only the candidate's are set.
+// A row of a breakdown: totals over the runs of each variant. For a single experiment, only the candidate's
+// totals are set.
 struct ModelPart {
   std::string name, type = {};
   int depth = 0;
   Nanoseconds baseline = 0, candidate = 0;
-  Nanoseconds baseline_own = 0, own = 0;  // for a module: time outside of its submodules
+  Nanoseconds baseline_self = 0, self = 0;  // for a module: time outside of its submodules
   std::size_t operators = 0;
   Quantity quantity = {};
 };
@@ -59,15 +60,16 @@ std::string RelativeModuleName(const std::string& path, const std::string& paren
   return path;
 }
 
-// Adds the time outside of modules: overheads, unattributed time, and truncated time.
-void AddRest(const BreakdownSubject& subject, ModelParts& parts) {
+// Adds rows for the time outside of modules: overheads, unattributed time, and truncated time.
+void AddTimeOutsideModules(const BreakdownSubject& subject, ModelParts& parts) {
   const auto modules = static_cast<std::ptrdiff_t>(parts.size());
   for (const ReportExperiment* const variant : {subject.baseline, subject.candidate}) {
     if (variant == nullptr) continue;
     for (const AdditiveRow& row : variant->by_layer.rows) {
-      const bool rest = row.name == kNotAttributed || row.name == GroupName(Group::kFrameworkOverhead) ||
-                        row.name == GroupName(Group::kDelegateOverhead) || row.name == "Clipped";
-      if (!rest || row.total == 0) continue;
+      const bool is_outside = row.name == kNotAttributed ||
+                              row.name == GroupName(Group::kFrameworkOverhead) ||
+                              row.name == GroupName(Group::kDelegateOverhead) || row.name == "Clipped";
+      if (!is_outside || row.total == 0) continue;
       auto found = std::ranges::find(parts.begin() + modules, parts.end(), row.name, &ModelPart::name);
       if (found == parts.end()) {
         parts.push_back({.name = row.name, .operators = static_cast<std::size_t>(row.operators)});
@@ -87,7 +89,7 @@ ModelParts MakeLayerParts(const BreakdownSubject& subject) {
                        .type = ShortType(layer.type),
                        .depth = layer.depth,
                        .candidate = layer.total,
-                       .own = layer.self,
+                       .self = layer.self,
                        .operators = layer.operators.size()});
     }
   } else {
@@ -95,7 +97,7 @@ ModelParts MakeLayerParts(const BreakdownSubject& subject) {
     for (const LayerDelta& layer : subject.pair->layers) {
       parents.resize(static_cast<std::size_t>(layer.depth) + 1);
       parents.back() = layer.row.name;
-      const auto own = [&](const ReportExperiment& variant) {
+      const auto self_time = [&](const ReportExperiment& variant) {
         const auto found = std::ranges::find(variant.layers, layer.row.name, &LayerRow::path);
         return found == variant.layers.end() ? 0 : found->self;
       };
@@ -105,12 +107,12 @@ ModelParts MakeLayerParts(const BreakdownSubject& subject) {
            .depth = layer.depth,
            .baseline = layer.row.baseline_total,
            .candidate = layer.row.candidate_total,
-           .baseline_own = own(*subject.baseline),
-           .own = own(*subject.candidate),
+           .baseline_self = self_time(*subject.baseline),
+           .self = self_time(*subject.candidate),
            .quantity = layer.row.quantity});
     }
   }
-  AddRest(subject, parts);
+  AddTimeOutsideModules(subject, parts);
   return parts;
 }
 
@@ -139,13 +141,16 @@ ModelParts MakeFlatParts(const BreakdownSubject& subject, By by) {
 
 std::vector<BreakdownSubject> FindBreakdownSubjects(const Report& report) {
   std::vector<BreakdownSubject> subjects;
-  const auto add = [&](BreakdownSubject one) {
-    if (one.candidate->common_runs > 0 && (one.baseline == nullptr || one.baseline->common_runs > 0))
-      subjects.push_back(std::move(one));
+  const auto add = [&](BreakdownSubject subject) {
+    if (subject.candidate->common_runs > 0 &&
+        (subject.baseline == nullptr || subject.baseline->common_runs > 0))
+      subjects.push_back(std::move(subject));
   };
-  const auto alone = [&](const ReportExperiment& one) { add({&one, nullptr, nullptr, one.label}); };
+  const auto add_experiment = [&](const ReportExperiment& experiment) {
+    add({&experiment, nullptr, nullptr, experiment.label});
+  };
   if (report.ladder) {
-    for (const std::size_t experiment : FindSubjects(report)) alone(report.experiments[experiment]);
+    for (const std::size_t i : FindSubjects(report)) add_experiment(report.experiments[i]);
     return subjects;
   }
   for (const ReportComparison& pair : report.comparisons) {
@@ -153,7 +158,7 @@ std::vector<BreakdownSubject> FindBreakdownSubjects(const Report& report) {
          fmt::format("{} and {}", pair.comparison.baseline_label, pair.comparison.candidate_label)});
   }
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
-    if (!IsInPair(report, i)) alone(report.experiments[i]);
+    if (!IsInPair(report, i)) add_experiment(report.experiments[i]);
   }
   return subjects;
 }
@@ -165,14 +170,14 @@ void FoldSmallRows(const BreakdownSubject& subject, const ModelParts& parts, std
                ? 0
                : static_cast<double>(part) / static_cast<double>(variant->groups.total);
   };
-  std::size_t left = SIZE_MAX;
-  for (double least = kMinRowShare; left > kMaxRows && least < 2; least *= 2) {
-    left = 0;
+  std::size_t shown_rows = SIZE_MAX;
+  for (double min_share = kMinRowShare; shown_rows > kMaxRows && min_share < 2; min_share *= 2) {
+    shown_rows = 0;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      const bool small = share(parts[i].candidate, subject.candidate) < least &&
-                         share(parts[i].baseline, subject.baseline) < least;
+      const bool small = share(parts[i].candidate, subject.candidate) < min_share &&
+                         share(parts[i].baseline, subject.baseline) < min_share;
       rows[i].level = small ? Level::kFolded : Level::kUsual;
-      left += small ? 0 : 1;
+      shown_rows += small ? 0 : 1;
     }
   }
 }
@@ -181,38 +186,40 @@ Table MakeBreakdownTable(const BreakdownSubject& subject, By by) {
   const ReportExperiment& candidate = *subject.candidate;
   const bool tree = by == By::kLayer, pair = subject.pair != nullptr;
   const double latency = candidate.latency.p50.value_or(candidate.MeanExecute().value_or(0));
-  const double other = pair ? subject.baseline->latency.p50.value_or(latency) : latency;
+  const double baseline_latency = pair ? subject.baseline->latency.p50.value_or(latency) : latency;
   Table table{.id = fmt::format("{}by_{}", pair ? "compared_" : "", GetBreakdownInfo(by).name),
               .hidden_rows_hint = fmt::format("in `etprof analyze --csv={}`", GetBreakdownInfo(by).table),
-              .span = Span{std::min(latency, other), std::max(latency, other)}};
-  using Of = ModelPart;
+              .span = Span{std::min(latency, baseline_latency), std::max(latency, baseline_latency)}};
   // An operator that a variant lacks has an empty cell, not 0.
-  const auto time = [](Nanoseconds Of::*of, const ReportExperiment* variant, bool blank) {
-    return [=](const Of& part) {
-      return blank && part.*of == 0 ? Cell("") : Cell(Time{MeanPerRun(part.*of, variant->common_runs)});
+  const auto time = [](Nanoseconds ModelPart::*total, const ReportExperiment* variant, bool blank_if_zero) {
+    return [=](const ModelPart& part) {
+      return blank_if_zero && part.*total == 0 ? Cell("")
+                                               : Cell(Time{MeanPerRun(part.*total, variant->common_runs)});
     };
   };
   const ModelParts parts = tree ? MakeLayerParts(subject) : MakeFlatParts(subject, by);
-  table.Fill<Of>(
+  table.Fill<ModelPart>(
       {{Left(GetBreakdownInfo(by).name, GetBreakdownInfo(by).column)
             .WithKeptPart(by == By::kSource || by == By::kDelegate ? Table::KeptPart::kEnd
                                                                    : Table::KeptPart::kName),
-        &Of::name},
-       {Left("type").WithDropPriority(3).WithMaxWidth(kTypeColumns), &Of::type, tree},
-       {Right("baseline"), time(&Of::baseline, subject.baseline, true), pair},
-       {Right(pair ? "candidate" : "time"), time(&Of::candidate, subject.candidate, pair)},
+        &ModelPart::name},
+       {Left("type").WithDropPriority(3).WithMaxWidth(kTypeColumns), &ModelPart::type, tree},
+       {Right("baseline"), time(&ModelPart::baseline, subject.baseline, true), pair},
+       {Right(pair ? "candidate" : "time"), time(&ModelPart::candidate, subject.candidate, pair)},
        {Right("share", "% of total").WithDropPriority(pair ? 4 : 0),
-        [&](const Of& part) { return ShareCell(part.candidate, candidate.groups.total); }},
-       {Right("speedup"), [](const Of& part) { return Speedup{part.quantity}; }, pair},
+        [&](const ModelPart& part) { return ShareCell(part.candidate, candidate.groups.total); }},
+       {Right("speedup"), [](const ModelPart& part) { return Speedup{part.quantity}; }, pair},
        {Left("speedup_interval", "95% CI").WithDropPriority(2),
-        [](const Of& part) { return Interval{part.quantity}; }, pair},
+        [](const ModelPart& part) { return Interval{part.quantity}; }, pair},
        {Right("baseline_own", "own, baseline").WithDropPriority(1),
-        time(&Of::baseline_own, subject.baseline, true), pair && tree},
-       {Right("candidate_own", "own, candidate").WithDropPriority(1), time(&Of::own, subject.candidate, true),
-        pair && tree},
-       {Right("own_time", "own").WithDropPriority(2), time(&Of::own, subject.candidate, true), !pair && tree},
+        time(&ModelPart::baseline_self, subject.baseline, true), pair && tree},
+       {Right("candidate_own", "own, candidate").WithDropPriority(1),
+        time(&ModelPart::self, subject.candidate, true), pair && tree},
+       {Right("own_time", "own").WithDropPriority(2), time(&ModelPart::self, subject.candidate, true),
+        !pair && tree},
        {Right("operators").WithDropPriority(1),
-        [](const Of& part) { return part.operators == 0 ? Cell("") : Cell(Count{part.operators}); }, !pair}},
+        [](const ModelPart& part) { return part.operators == 0 ? Cell("") : Cell(Count{part.operators}); },
+        !pair}},
       parts);
   for (std::size_t i = 0; i < parts.size(); ++i) table.rows[i].depth = parts[i].depth;
   FoldSmallRows(subject, parts, table.rows);
@@ -223,8 +230,8 @@ Table MakeBreakdownTable(const BreakdownSubject& subject, By by) {
 std::string AttributionText(const ReportExperiment& experiment) {
   if (!experiment.profile || !experiment.profile->program) return "";
   const ProgramJoin& program = *experiment.profile->program;
-  const std::string& why = program.problem.empty() ? program.no_sources : program.problem;
-  if (!why.empty()) return "Layers are not known: " + why + ".";
+  const std::string& reason = program.problem.empty() ? program.no_sources : program.problem;
+  if (!reason.empty()) return "Layers are not known: " + reason + ".";
   if (!experiment.attributed) return "";
   return fmt::format(
       "{:.1f}% of the operators' time belongs to a module of the model. Overheads are separate.",
@@ -234,14 +241,14 @@ std::string AttributionText(const ReportExperiment& experiment) {
 }  // namespace
 
 std::vector<Section> MakeBreakdownSections(const Report& report, By by) {
-  const std::vector<BreakdownSubject> all = FindBreakdownSubjects(report);
+  const std::vector<BreakdownSubject> subjects = FindBreakdownSubjects(report);
   std::vector<Section> sections;
-  for (const BreakdownSubject& subject : all) {
-    const bool of_modules = by == By::kLayer || by == By::kSource;
-    Section section{GetBreakdownInfo(by).title + (all.size() > 1 ? ": " + subject.label : ""),
+  for (const BreakdownSubject& subject : subjects) {
+    const bool by_module = by == By::kLayer || by == By::kSource;
+    Section section{GetBreakdownInfo(by).title + (subjects.size() > 1 ? ": " + subject.label : ""),
                     by == By::kLayer ? Level::kPage : Level::kFolded};
-    section.AddUnlessEmpty(Paragraph{of_modules ? AttributionText(*subject.candidate) : ""});
-    if (!of_modules || !subject.candidate->layers.empty())
+    section.AddUnlessEmpty(Paragraph{by_module ? AttributionText(*subject.candidate) : ""});
+    if (!by_module || !subject.candidate->layers.empty())
       section.parts.emplace_back(MakeBreakdownTable(subject, by));
     if (!section.parts.empty()) sections.push_back(std::move(section));
   }

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kScreenOperators = 20;
 
-// The order of operators: by processor time, else by cycles, else by instructions.
-double Cost(const CountersRow& row) {
+// The value by which operators are sorted: processor time, else cycles, else instructions.
+double CountersSortKey(const CountersRow& row) {
   for (const char* const counter : {"task_clock_ns", "cycles", "instructions"}) {
     if (const auto mean = row.Mean(counter)) return *mean;
   }
@@ -23,7 +23,7 @@ bool IsOfKind(const CountersRow& row, const char* kind) {
   return row.key.find(std::string("/") + kind + "/") != std::string::npos;
 }
 
-std::optional<double> Scaled(const std::optional<double>& value, double scale) {
+std::optional<double> ScaleValue(const std::optional<double>& value, double scale) {
   return value ? std::optional(*value * scale) : std::nullopt;
 }
 
@@ -42,7 +42,8 @@ struct CounterColumn {
 constexpr CounterColumn kColumns[] = {
     {"task_clock", "processor time",
      [](const CountersRow& row) { return OptionalCell<Duration>(row.Mean("task_clock_ns")); }},
-    {"ghz", "GHz", [](const CountersRow& row) { return NumberCell(Scaled(row.EffectiveFrequency(), 1e-9)); }},
+    {"ghz", "GHz",
+     [](const CountersRow& row) { return NumberCell(ScaleValue(row.EffectiveFrequency(), 1e-9)); }},
     {"instructions_per_cycle", "instructions per cycle",
      [](const CountersRow& row) { return NumberCell(row.InstructionsPerCycle()); }},
     {"cache_misses_per_1000", "cache misses per 1000",
@@ -61,18 +62,20 @@ constexpr CounterColumn kColumns[] = {
      [](const CountersRow& row) { return NumberCell(row.Mean("cpu_migrations")); }}};
 
 // The whole method, then the operators by decreasing processor time.
-std::vector<const CountersRow*> OrderRows(const std::vector<CountersRow>& all) {
+std::vector<const CountersRow*> OrderRows(const std::vector<CountersRow>& counters) {
   std::vector<const CountersRow*> rows = SortByDecreasing(
-      all, Cost, [](const CountersRow& row) { return IsOfKind(row, "kernel") || IsOfKind(row, "backend"); });
-  for (const CountersRow& row : all) {
+      counters, CountersSortKey,
+      [](const CountersRow& row) { return IsOfKind(row, "kernel") || IsOfKind(row, "backend"); });
+  for (const CountersRow& row : counters) {
     if (IsOfKind(row, "method")) rows.insert(rows.begin(), &row);
   }
   return rows;
 }
 
-// The columns for which any row has a value. On a narrow screen, the last ones are dropped first.
-Table MakeCountersTable(const std::vector<CountersRow>& all) {
-  const std::vector<const CountersRow*> rows = OrderRows(all);
+// A table of the columns for which any row has a value. On a narrow screen, the last columns are dropped
+// first.
+Table MakeCountersTable(const std::vector<CountersRow>& counters) {
+  const std::vector<const CountersRow*> rows = OrderRows(counters);
   Table table{.id = "counters", .columns = {Left("operator")}};
   table.rows.resize(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.emplace_back(rows[i]->name);
@@ -96,9 +99,9 @@ Document MakeCountersDocument(const RunData& run) {
   Document document;
   document.title = "Counters";
   document.section_kind = "experiment";
-  std::set<std::filesystem::path> seen;
+  std::set<std::filesystem::path> seen_files;
   for (const ExperimentData& data : run.experiments) {
-    if (!data.counters.empty() && seen.insert(CountersFile(data)).second)
+    if (!data.counters.empty() && seen_files.insert(CountersFile(data)).second)
       document.sections.push_back({data.label, Level::kUsual, {MakeCountersTable(data.counters)}});
   }
   document.method =

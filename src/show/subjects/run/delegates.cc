@@ -1,4 +1,3 @@
-
 #include "show/subjects/run/report_parts.h"
 
 namespace etprof::show {
@@ -44,10 +43,10 @@ Table MakeDelegateMetadataTable(const ReportExperiment& experiment) {
                           Right("instruction").WithDropPriority(1), Right("events").WithDropPriority(3),
                           Right("size"), Left("text", "metadata of the first").WithMaxWidth(40)}};
   for (const DelegateMetadata& metadata : experiment.profile->metadata) {
-    const std::string more = metadata.varies ? " (others differ)" : "";
+    const std::string suffix = metadata.varies ? " (others differ)" : "";
     table.rows.push_back({metadata.event, KnownTextCell(metadata.backend), Count{metadata.instruction},
                           Count{metadata.events}, Size{metadata.size},
-                          (metadata.text.empty() ? "no text, or a long one" : metadata.text) + more});
+                          (metadata.text.empty() ? "no text, or a long one" : metadata.text) + suffix});
   }
   return table;
 }

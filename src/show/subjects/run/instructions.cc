@@ -8,7 +8,7 @@
 namespace etprof::show {
 namespace {
 
-constexpr std::size_t kScreenCounted = 20;
+constexpr std::size_t kScreenInstructionRows = 20;
 
 struct KindColumn {
   const char *counter, *title;
@@ -23,27 +23,27 @@ constexpr KindColumn kKinds[] = {{"outer_product_instructions", "outer products"
                                  {"scalar_instructions", "scalar"}};
 
 // The whole method, its operators by decreasing count, and the instructions outside of operators.
-std::vector<InstructionsRow> OrderRows(const std::vector<InstructionsRow>& all) {
-  const InstructionsRow* const method = MethodInstructions(all);
+std::vector<InstructionsRow> OrderRows(const std::vector<InstructionsRow>& counted) {
+  const InstructionsRow* const method = MethodInstructions(counted);
   std::vector<InstructionsRow> rows;
-  for (const InstructionsRow& row : all) {
+  for (const InstructionsRow& row : counted) {
     if (&row != method) rows.push_back(row);
   }
   std::ranges::stable_sort(rows, std::greater(), &InstructionsRow::instructions);
   if (method == nullptr) return rows;
-  InstructionsRow rest = *method;
-  rest.name = "Framework overhead";
+  InstructionsRow overhead = *method;
+  overhead.name = "Framework overhead";
   for (const InstructionsRow& row : rows) {
-    rest.instructions -= row.instructions;
-    for (auto& [kind, count] : rest.kinds) count -= row.Kind(kind).value_or(0);
+    overhead.instructions -= row.instructions;
+    for (auto& [kind, count] : overhead.kinds) count -= row.Kind(kind).value_or(0);
   }
   rows.insert(rows.begin(), *method);
-  rows.push_back(std::move(rest));
+  rows.push_back(std::move(overhead));
   return rows;
 }
 
-Table MakeInstructionsTable(const std::vector<InstructionsRow>& all) {
-  const std::vector<InstructionsRow> rows = OrderRows(all);
+Table MakeInstructionsTable(const std::vector<InstructionsRow>& counted) {
+  const std::vector<InstructionsRow> rows = OrderRows(counted);
   Table table{.id = "instructions",
               .columns = {Left("operator"), Right("instructions"), Right("share", "% of all")}};
   const double whole = rows.empty() ? 0 : rows.front().instructions;
@@ -58,7 +58,7 @@ Table MakeInstructionsTable(const std::vector<InstructionsRow>& all) {
     table.columns.push_back({kind.counter, kind.title, true, drop_priority});
     for (std::size_t i = 0; i < rows.size(); ++i) table.rows[i].cells.emplace_back(Amount(count(rows[i])));
   }
-  table.screen_rows = kScreenCounted + 1;
+  table.screen_rows = kScreenInstructionRows + 1;
   table.hidden_rows_hint = "in its `_instructions.csv`";
   return table;
 }

@@ -16,7 +16,7 @@ namespace {
 using protocol::MemoryOwner;
 using protocol::MemoryReport;
 
-constexpr std::size_t kScreenCreated = 10;
+constexpr std::size_t kScreenMemoryRows = 10;
 
 constexpr NamedValue<MemoryOwner> kOwners[] = {
     {MemoryOwner::kProgram, "program file"},       {MemoryOwner::kPlanned, "planned tensors"},
@@ -38,16 +38,17 @@ Table MakeOwnersTable(const MemoryReport& memory, const ProgramJoin* join) {
       .columns = {Left("owner", "resident"), Right("loaded").WithDropPriority(3),
                   Right("first_run", "first run").WithDropPriority(2), Right("steady"),
                   Right("allocated").WithDropPriority(1), Right("at_least", "at least").WithDropPriority(4)}};
-  const auto at = [&](const char* moment) {
+  const auto find_moment = [&](const char* moment) {
     const auto found = std::ranges::find(memory.moments, moment, &protocol::MemorySnapshot::at);
     return found == memory.moments.end() ? nullptr : &*found;
   };
-  const protocol::MemorySnapshot* const moments[] = {at("loaded"), at("first_run"), at("steady")};
-  const auto add = [&](std::string_view name, auto value, Cell last, Cell estimate) {
+  const protocol::MemorySnapshot* const moments[] = {find_moment("loaded"), find_moment("first_run"),
+                                                     find_moment("steady")};
+  const auto add = [&](std::string_view name, auto value, Cell allocated, Cell estimate) {
     std::vector<Cell> cells = {std::string(name)};
     for (const protocol::MemorySnapshot* const moment : moments)
       cells.push_back(moment == nullptr ? Cell() : Size{value(*moment)});
-    cells.push_back(std::move(last));
+    cells.push_back(std::move(allocated));
     cells.push_back(std::move(estimate));
     table.rows.emplace_back(std::move(cells));
   };
@@ -66,11 +67,12 @@ Table MakeCreatedOperatorsTable(const MemoryReport& memory) {
               .columns = {Names("operator", "created operator"), Right("delegate").WithLevel(Level::kPage),
                           Left("function", "created by").WithLevel(Level::kPage), Right("bytes", "allocated"),
                           Right("largest", "largest block").WithDropPriority(3)}};
-  for (const auto* const op : SortByDecreasing(memory.operators, [](const auto& one) { return one.bytes; })) {
+  for (const auto* const op :
+       SortByDecreasing(memory.operators, [](const auto& created) { return created.bytes; })) {
     table.rows.push_back(
         {KnownTextCell(op->name), Count{op->delegate}, op->function, Size{op->bytes}, Size{op->largest}});
   }
-  table.screen_rows = kScreenCreated;
+  table.screen_rows = kScreenMemoryRows;
   table.hidden_rows_hint = "in its `_watch.json`";
   return table;
 }
@@ -98,25 +100,28 @@ Table MakeLoadTable(const protocol::LoadTimes& load) {
   return table;
 }
 
-// For several delegates: which of them share memory.
+// Shows which of several delegates share memory.
 Table MakeDelegateMemoryTable(const MemoryReport& memory) {
   Table table{.id = "delegate_memory",
               .columns = {Right("delegate"), Right("workspace"), Right("workspace_bytes", "its size"),
                           Left("shared_with", "shared with"), Left("packed_weights", "packed weights")}};
-  const auto number = [](std::int64_t of) { return of < 0 ? Cell() : Cell(Count{of}); };
+  const auto number = [](std::int64_t value) { return value < 0 ? Cell() : Cell(Count{value}); };
   for (std::size_t i = 0; i < memory.delegates.size(); ++i) {
-    const protocol::DelegateMemory& one = memory.delegates[i];
-    std::vector<std::string> others;
+    const protocol::DelegateMemory& delegate = memory.delegates[i];
+    std::vector<std::string> sharing_delegates;
     for (std::size_t j = 0; j < memory.delegates.size(); ++j) {
-      if (j != i && one.workspace >= 0 && memory.delegates[j].workspace == one.workspace)
-        others.push_back(std::to_string(j));
+      if (j != i && delegate.workspace >= 0 && memory.delegates[j].workspace == delegate.workspace)
+        sharing_delegates.push_back(std::to_string(j));
     }
     table.rows.push_back(
-        {Count{i}, number(one.workspace), one.workspace_bytes < 0 ? Cell() : Size{one.workspace_bytes},
-         others.empty() ? Cell("none") : Cell(fmt::format("{}", fmt::join(others, ", "))),
-         one.weights_cache < 0 ? Cell("its own") : Cell(fmt::format("in cache {}", one.weights_cache))});
+        {Count{i}, number(delegate.workspace),
+         delegate.workspace_bytes < 0 ? Cell() : Size{delegate.workspace_bytes},
+         sharing_delegates.empty() ? Cell("none")
+                                   : Cell(fmt::format("{}", fmt::join(sharing_delegates, ", "))),
+         delegate.weights_cache < 0 ? Cell("its own")
+                                    : Cell(fmt::format("in cache {}", delegate.weights_cache))});
   }
-  table.screen_rows = kScreenCreated;
+  table.screen_rows = kScreenMemoryRows;
   table.hidden_rows_hint = "in its `_watch.json`";
   return table;
 }
@@ -186,8 +191,9 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
         Paragraph{"Every operator allocated the same memory in both variants when it was created."});
   } else {
     Table operators{"packed_weights_change", "", columns("operator", "created operator")};
-    for (const AllocationChange& of : *changes) add(operators, of.name, of.baseline, of.candidate);
-    operators.screen_rows = kScreenCreated;
+    for (const AllocationChange& change : *changes)
+      add(operators, change.name, change.baseline, change.candidate);
+    operators.screen_rows = kScreenMemoryRows;
     section.parts.emplace_back(std::move(operators));
   }
   return section;
@@ -197,32 +203,32 @@ Section MakeMemoryChangeSection(const ReportComparison& pair, const MemoryReport
 
 std::vector<Section> MakeMemorySections(const Report& report) {
   std::vector<Section> sections;
-  for (const WatchedExperiment& experiment : report.watched) {
-    if (!experiment.memory) continue;
+  for (const WatchedExperiment& watched : report.watched) {
+    if (!watched.memory) continue;
     const ProgramJoin* join = nullptr;
-    for (const ReportExperiment& one : report.experiments) {
-      if (one.profile && one.profile->program &&
-          FindWatched(report.watched, report.run.experiments[one.index]) == &experiment)
-        join = &*one.profile->program;
+    for (const ReportExperiment& experiment : report.experiments) {
+      if (experiment.profile && experiment.profile->program &&
+          FindWatched(report.watched, report.run.experiments[experiment.index]) == &watched)
+        join = &*experiment.profile->program;
     }
-    Section section{experiment.label, Level::kUsual, {MakeOwnersTable(*experiment.memory, join)}};
-    if (experiment.memory->load) section.parts.emplace_back(MakeLoadTable(*experiment.memory->load));
-    for (const std::string& text : {FileAndPackedText(*experiment.memory), CopiesText(*experiment.memory)})
+    Section section{watched.label, Level::kUsual, {MakeOwnersTable(*watched.memory, join)}};
+    if (watched.memory->load) section.parts.emplace_back(MakeLoadTable(*watched.memory->load));
+    for (const std::string& text : {FileAndPackedText(*watched.memory), CopiesText(*watched.memory)})
       if (!text.empty()) section.parts.emplace_back(Paragraph{text});
-    if (experiment.memory->delegates.size() > 1)
-      section.parts.emplace_back(MakeDelegateMemoryTable(*experiment.memory));
-    if (!experiment.memory->operators.empty())
-      section.parts.emplace_back(MakeCreatedOperatorsTable(*experiment.memory));
+    if (watched.memory->delegates.size() > 1)
+      section.parts.emplace_back(MakeDelegateMemoryTable(*watched.memory));
+    if (!watched.memory->operators.empty())
+      section.parts.emplace_back(MakeCreatedOperatorsTable(*watched.memory));
     sections.push_back(std::move(section));
   }
   for (const ReportComparison& pair : report.comparisons) {
-    const auto memory_of = [&](std::size_t of) -> const MemoryReport* {
-      const auto& data = report.run.experiments[report.experiments[of].index];
+    const auto find_memory = [&](std::size_t experiment) -> const MemoryReport* {
+      const auto& data = report.run.experiments[report.experiments[experiment].index];
       const WatchedExperiment* const watched = FindWatched(report.watched, data);
       return watched != nullptr && watched->memory ? &*watched->memory : nullptr;
     };
-    const MemoryReport* const baseline = memory_of(pair.baseline);
-    const MemoryReport* const candidate = memory_of(pair.candidate);
+    const MemoryReport* const baseline = find_memory(pair.baseline);
+    const MemoryReport* const candidate = find_memory(pair.candidate);
     if (baseline != nullptr && candidate != nullptr && baseline != candidate)
       sections.push_back(MakeMemoryChangeSection(pair, *baseline, *candidate));
   }

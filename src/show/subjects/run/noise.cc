@@ -7,16 +7,16 @@
 namespace etprof::show {
 namespace {
 
-constexpr std::size_t kUsualNoise = 20, kFewestPoints = 4;
+constexpr std::size_t kScreenNoiseRows = 20, kMinChartPoints = 4;
 
 struct NoiseRow {
   std::string name, kind, layer;
   std::optional<double> share, sqnr_db, clipped;
-  std::optional<double> self_ns;  // of the layer's own operators
+  std::optional<double> self_ns;  // self time of the layer
 };
 
-// The time of the operators that are the module's own, not of modules in it; absent where it has none.
-std::optional<double> TimeOfModule(const ReportExperiment& experiment, const std::string& path) {
+// The time of the module's own operators, excluding its submodules; absent if no own operator has a time.
+std::optional<double> ModuleSelfTime(const ReportExperiment& experiment, const std::string& path) {
   const auto layer = std::ranges::find(experiment.layers, path, &LayerRow::path);
   if (layer == experiment.layers.end() || layer->self <= 0 || experiment.common_runs <= 0)
     return std::nullopt;
@@ -25,38 +25,40 @@ std::optional<double> TimeOfModule(const ReportExperiment& experiment, const std
 
 std::string NoiseLayerName(const std::string& path) { return path.empty() ? "(the model)" : path; }
 
-Cell DecibelsCell(const std::optional<double>& of) { return of ? Cell(Number{*of, ""}) : Cell(""); }
+Cell DecibelsCell(const std::optional<double>& decibels) {
+  return decibels ? Cell(Number{*decibels, ""}) : Cell("");
+}
 
-std::vector<NoiseRow> NoiseRows(const OutputBudget& budget, const ReportExperiment& experiment) {
+std::vector<NoiseRow> MakeNoiseRows(const OutputBudget& budget, const ReportExperiment& experiment) {
   std::vector<NoiseRow> rows;
   for (const QuantizedValue& value : budget.values) {
     rows.push_back({value.name, value.kind, NoiseLayerName(value.module), value.share, value.sqnr_db,
-                    value.clipped, TimeOfModule(experiment, value.module)});
+                    value.clipped, ModuleSelfTime(experiment, value.module)});
   }
   rows.push_back({"interaction", "", "", budget.interaction, {}, {}, {}});
   return rows;
 }
 
-Table NoiseTable(const OutputBudget& budget, const ReportExperiment& experiment) {
+Table MakeNoiseTable(const OutputBudget& budget, const ReportExperiment& experiment) {
   Table table{.id = "noise", .title = "By value"};
-  const std::vector<NoiseRow> rows = NoiseRows(budget, experiment);
-  using Of = NoiseRow;
-  table.Fill<Of>(
-      {{Left("value"), &Of::name},
-       {Left("kind").WithDropPriority(2), &Of::kind},
-       {Left("layer"), &Of::layer},
-       {Right("share", "% of noise"), [](const Of& row) { return OptionalCell<Share>(row.share); }},
-       {Right("sqnr_db", "alone, dB"), [](const Of& row) { return DecibelsCell(row.sqnr_db); }},
-       {Right("clipped").WithDropPriority(1), [](const Of& row) { return CellOrBlank<Share>(row.clipped); }},
+  const std::vector<NoiseRow> rows = MakeNoiseRows(budget, experiment);
+  table.Fill<NoiseRow>(
+      {{Left("value"), &NoiseRow::name},
+       {Left("kind").WithDropPriority(2), &NoiseRow::kind},
+       {Left("layer"), &NoiseRow::layer},
+       {Right("share", "% of noise"), [](const NoiseRow& row) { return OptionalCell<Share>(row.share); }},
+       {Right("sqnr_db", "alone, dB"), [](const NoiseRow& row) { return DecibelsCell(row.sqnr_db); }},
+       {Right("clipped").WithDropPriority(1),
+        [](const NoiseRow& row) { return CellOrBlank<Share>(row.clipped); }},
        {Right("layer_self", "layer's own time"),
-        [](const Of& row) { return CellOrBlank<Time>(row.self_ns); }}},
+        [](const NoiseRow& row) { return CellOrBlank<Time>(row.self_ns); }}},
       rows);
-  table.screen_rows = kUsualNoise;
+  table.screen_rows = kScreenNoiseRows;
   table.hidden_rows_hint = "in the `.pte.accuracy.json`";
   return table;
 }
 
-// Of the operators and values of a module, without modules in it.
+// The noise of a module's own operators and values, excluding its submodules.
 struct NoiseLayer {
   std::string path;
   double share = 0;
@@ -64,26 +66,26 @@ struct NoiseLayer {
   std::optional<double> sqnr_db, device_db, self_ns;
 };
 
-// Those with the most noise first. Only the first output of a method has the operators on the device.
-std::vector<NoiseLayer> NoiseLayers(const NoiseBudget& noise, const OutputBudget& budget,
-                                    const ReportExperiment& experiment) {
+// The layers by decreasing share of the noise, each with the lowest SQNR of its operators on the device.
+std::vector<NoiseLayer> MakeNoiseLayers(const NoiseBudget& noise, const OutputBudget& budget,
+                                        const ReportExperiment& experiment) {
   std::vector<NoiseLayer> layers;
-  const auto layer_of = [&](const std::string& path) -> NoiseLayer& {
-    const auto known = std::ranges::find(layers, path, &NoiseLayer::path);
-    if (known != layers.end()) return *known;
+  const auto find_or_add_layer = [&](const std::string& path) -> NoiseLayer& {
+    const auto found = std::ranges::find(layers, path, &NoiseLayer::path);
+    if (found != layers.end()) return *found;
     NoiseLayer& layer = layers.emplace_back();
     layer.path = path;
-    layer.self_ns = TimeOfModule(experiment, path);
+    layer.self_ns = ModuleSelfTime(experiment, path);
     return layer;
   };
   for (const QuantizedValue& value : budget.values) {
-    NoiseLayer& layer = layer_of(value.module);
+    NoiseLayer& layer = find_or_add_layer(value.module);
     layer.share += value.share.value_or(0);
     ++layer.values;
   }
   for (const DeviceOperator& op : noise.operators) {
     if (op.method != budget.method || !op.sqnr_db) continue;
-    NoiseLayer& layer = layer_of(op.module);
+    NoiseLayer& layer = find_or_add_layer(op.module);
     layer.device_db = std::min(layer.device_db.value_or(*op.sqnr_db), *op.sqnr_db);
   }
   for (NoiseLayer& layer : layers) {
@@ -93,49 +95,50 @@ std::vector<NoiseLayer> NoiseLayers(const NoiseBudget& noise, const OutputBudget
   return layers;
 }
 
-Table NoiseByLayer(const NoiseBudget& noise, const OutputBudget& budget, const ReportExperiment& experiment) {
-  const std::vector<NoiseLayer> layers = NoiseLayers(noise, budget, experiment);
+Table MakeNoiseByLayerTable(const NoiseBudget& noise, const OutputBudget& budget,
+                            const ReportExperiment& experiment) {
+  const std::vector<NoiseLayer> layers = MakeNoiseLayers(noise, budget, experiment);
   const bool has_device =
       std::ranges::any_of(layers, [](const NoiseLayer& layer) { return layer.device_db.has_value(); });
   Table table{.id = "noise_by_layer", .title = "By layer"};
-  using Of = NoiseLayer;
-  table.Fill<Of>(
-      {{Left("layer"), [](const Of& layer) { return NoiseLayerName(layer.path); }},
-       {Right("share", "% of noise"), [](const Of& layer) { return Share(layer.share); }},
-       {Right("sqnr_db", "alone, dB"), [](const Of& layer) { return DecibelsCell(layer.sqnr_db); }},
-       {Right("device_db", "the .pte, dB"), [](const Of& layer) { return DecibelsCell(layer.device_db); },
-        has_device},
-       {Right("values").WithDropPriority(1), [](const Of& layer) { return Count(layer.values); }},
-       {Right("layer_self", "own time"), [](const Of& layer) { return CellOrBlank<Time>(layer.self_ns); }}},
+  table.Fill<NoiseLayer>(
+      {{Left("layer"), [](const NoiseLayer& layer) { return NoiseLayerName(layer.path); }},
+       {Right("share", "% of noise"), [](const NoiseLayer& layer) { return Share(layer.share); }},
+       {Right("sqnr_db", "alone, dB"), [](const NoiseLayer& layer) { return DecibelsCell(layer.sqnr_db); }},
+       {Right("device_db", "the .pte, dB"),
+        [](const NoiseLayer& layer) { return DecibelsCell(layer.device_db); }, has_device},
+       {Right("values").WithDropPriority(1), [](const NoiseLayer& layer) { return Count(layer.values); }},
+       {Right("layer_self", "own time"),
+        [](const NoiseLayer& layer) { return CellOrBlank<Time>(layer.self_ns); }}},
       layers);
-  table.screen_rows = kUsualNoise;
+  table.screen_rows = kScreenNoiseRows;
   return table;
 }
 
 // The operators of the .pte that were compared with PyTorch's.
-Table DeviceTable(const NoiseBudget& noise, const std::string& method) {
+Table MakeDeviceNoiseTable(const NoiseBudget& noise, const std::string& method) {
   std::vector<DeviceOperator> rows;
   std::ranges::copy_if(noise.operators, std::back_inserter(rows),
                        [&](const DeviceOperator& op) { return op.method == method; });
   Table table{.id = "noise_on_device", .title = "Operators of the .pte against PyTorch"};
-  using Of = DeviceOperator;
-  table.Fill<Of>({{Names("operator"), &Of::name},
-                  {Left("layer"), [](const Of& op) { return NoiseLayerName(op.module); }},
-                  {Right("device_db", "the .pte, dB"),
-                   [](const Of& op) {
-                     return op.sqnr_db || !op.note.empty() ? DecibelsCell(op.sqnr_db) : Cell("identical");
-                   }},
-                  {Left("note").WithWrapping(), &Of::note}},
-                 rows);
+  table.Fill<DeviceOperator>(
+      {{Names("operator"), &DeviceOperator::name},
+       {Left("layer"), [](const DeviceOperator& op) { return NoiseLayerName(op.module); }},
+       {Right("device_db", "the .pte, dB"),
+        [](const DeviceOperator& op) {
+          return op.sqnr_db || !op.note.empty() ? DecibelsCell(op.sqnr_db) : Cell("identical");
+        }},
+       {Left("note").WithWrapping(), &DeviceOperator::note}},
+      rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!rows[i].leaves) table.rows[i].level = Level::kPage;
   }
-  table.screen_rows = kUsualNoise;
+  table.screen_rows = kScreenNoiseRows;
   return table;
 }
 
-// How the error grows along the program.
-Chart DeviceChart(const NoiseBudget& noise, const std::string& method) {
+// Shows how the error grows along the program.
+Chart MakeDeviceNoiseChart(const NoiseBudget& noise, const std::string& method) {
   Chart::Series series{"the .pte, dB", {}, [](double ratio) { return Cell(Number{ratio, "dB"}); }};
   Chart chart;
   for (const DeviceOperator& op : noise.operators) {
@@ -147,25 +150,26 @@ Chart DeviceChart(const NoiseBudget& noise, const std::string& method) {
   return chart;
 }
 
-// Whether the type or the lowering makes the error.
+// States whether the data type or the lowering causes the error.
 Text DeviceSummary(const NoiseBudget& noise) {
   if (!noise.operators_why_not.empty())
     return FormatText(" Operators were not compared with PyTorch's: {}.", noise.operators_why_not);
-  if (const DeviceOperator* const first = noise.FirstToLeave()) {
+  if (const DeviceOperator* const first_different = noise.FirstToLeave()) {
     return FormatText(
         " The first operator of the .pte that leaves PyTorch's value in the same type is {} ({}): {}.",
-        first->name, NoiseLayerName(first->module),
-        first->sqnr_db ? FormatText("{}", Number{*first->sqnr_db, "dB"}) : Text("not finite"));
+        first_different->name, NoiseLayerName(first_different->module),
+        first_different->sqnr_db ? FormatText("{}", Number{*first_different->sqnr_db, "dB"})
+                                 : Text("not finite"));
   }
-  std::int64_t compared = 0;
+  std::int64_t num_compared = 0;
   std::optional<double> lowest;
   for (const DeviceOperator& op : noise.operators) {
-    compared += op.note.empty() ? 1 : 0;
+    num_compared += op.note.empty() ? 1 : 0;
     if (op.sqnr_db) lowest = std::min(lowest.value_or(*op.sqnr_db), *op.sqnr_db);
   }
-  if (compared == 0) return {};
+  if (num_compared == 0) return {};
   Text text =
-      FormatText(" {} operators of the .pte agree with PyTorch's in the same type: ", Count(compared));
+      FormatText(" {} operators of the .pte agree with PyTorch's in the same type: ", Count(num_compared));
   text += lowest ? FormatText("the lowest has {}.", Number{*lowest, "dB"}) : Text("all are identical.");
   return text;
 }
@@ -185,10 +189,11 @@ Document MakeNoiseDocument(const Report& report) {
   Document document;
   document.title = "Noise";
   document.section_kind = "experiment";
-  std::set<std::string> seen;
+  std::set<std::string> seen_programs;
   for (const ReportExperiment& experiment : report.experiments) {
     const ExperimentData& data = report.run.experiments[experiment.index];
-    if (!experiment.noise || !seen.insert(experiment.noise->pte_sha256 + data.label).second) continue;
+    if (!experiment.noise || !seen_programs.insert(experiment.noise->pte_sha256 + data.label).second)
+      continue;
     const std::string method = experiment.profile && !experiment.profile->operators.empty()
                                    ? experiment.profile->operators.front().key.method
                                    : "";
@@ -198,12 +203,12 @@ Document MakeNoiseDocument(const Report& report) {
       if (experiment.noise->budgets.size() > 1) title += ", output " + std::to_string(budget.output);
       const NoiseBudget& noise = *experiment.noise;
       Section section{title, Level::kUsual, {Paragraph{NoiseSummary(budget) + DeviceSummary(noise)}}};
-      section.AddUnlessEmpty(NoiseByLayer(noise, budget, experiment));
-      section.AddUnlessEmpty(NoiseTable(budget, experiment));
+      section.AddUnlessEmpty(MakeNoiseByLayerTable(noise, budget, experiment));
+      section.AddUnlessEmpty(MakeNoiseTable(budget, experiment));
       if (budget.output == noise.budgets.front().output) {
-        Chart chart = DeviceChart(noise, budget.method);
-        if (chart.points.size() >= kFewestPoints) section.parts.emplace_back(std::move(chart));
-        section.AddUnlessEmpty(DeviceTable(noise, budget.method));
+        Chart chart = MakeDeviceNoiseChart(noise, budget.method);
+        if (chart.points.size() >= kMinChartPoints) section.parts.emplace_back(std::move(chart));
+        section.AddUnlessEmpty(MakeDeviceNoiseTable(noise, budget.method));
       }
       document.sections.push_back(std::move(section));
     }

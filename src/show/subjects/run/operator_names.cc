@@ -14,8 +14,8 @@ OperatorNames::OperatorNames(const Profile& profile) : profile_(profile) {
 }
 
 std::string OperatorNames::PlainName(std::size_t op) const {
-  const Operator& of = profile_.operators[op];
-  return IsOperator(of) ? of.name : of.name + " (overhead)";
+  const Operator& profiled = profile_.operators[op];
+  return IsOperator(profiled) ? profiled.name : profiled.name + " (overhead)";
 }
 
 std::string OperatorNames::Location(std::size_t op) const {
@@ -23,10 +23,10 @@ std::string OperatorNames::Location(std::size_t op) const {
   if (count_by_name_.at(name) < 2) return "";
   const std::string layer = LayerName(profile_, op).value_or("");
   const int call = profile_.operators[op].call_index;
-  std::string where = layer;
+  std::string location = layer;
   if ((layer.empty() || count_by_name_and_layer_.at({name, layer}) > 1) && call >= 0)
-    where += fmt::format("{}call {}", layer.empty() ? "" : ", ", call);
-  return where.empty() ? "" : " (" + where + ")";
+    location += fmt::format("{}call {}", layer.empty() ? "" : ", ", call);
+  return location.empty() ? "" : " (" + location + ")";
 }
 
 }  // namespace etprof

@@ -13,7 +13,7 @@ class OperatorNames {
  public:
   explicit OperatorNames(const Profile& profile);
 
-  // "Convolution (NHWC, F32) IGEMM #2". A framework span's row has the time besides its children:
+  // "Convolution (NHWC, F32) IGEMM #2". A framework span's row has the time outside of its children:
   // "DELEGATE_CALL (overhead)".
   std::string PlainName(std::size_t op) const;
   // If another operator has the same name: " (features.3, call 7)", with the layer if it is known, and the
@@ -24,7 +24,8 @@ class OperatorNames {
  private:
   const Profile& profile_;
   std::map<std::string, int> count_by_name_;  // number of operators with each plain name
-  std::map<std::pair<std::string, std::string>, int> count_by_name_and_layer_;  // the same within each layer
+  // Number of operators with each plain name in each layer.
+  std::map<std::pair<std::string, std::string>, int> count_by_name_and_layer_;
 };
 
 }  // namespace etprof

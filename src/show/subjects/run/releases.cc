@@ -14,14 +14,15 @@ namespace {
 constexpr double kMaxRounding = 1e-5;
 
 std::string OutputsText(const Report& report, const ReportComparison& pair) {
-  const auto digests_of = [&](std::size_t experiment) -> const std::vector<protocol::OutputDigest>& {
+  const auto output_digests = [&](std::size_t experiment) -> const std::vector<protocol::OutputDigest>& {
     return report.run.experiments[report.experiments[experiment].index].output_digests;
   };
-  if (!pair.outputs || digests_of(pair.baseline).empty() || digests_of(pair.candidate).empty()) return "";
+  if (!pair.outputs || output_digests(pair.baseline).empty() || output_digests(pair.candidate).empty())
+    return "";
   if (pair.outputs->equal) return "equal";
   double largest = 0;
   bool fp32 = true;
-  for (const protocol::OutputDigest& output : digests_of(pair.candidate)) {
+  for (const protocol::OutputDigest& output : output_digests(pair.candidate)) {
     largest = std::max({largest, std::abs(output.min.value_or(0)), std::abs(output.max.value_or(0))});
     fp32 = fp32 && output.info.dtype == "Float";
   }
@@ -29,53 +30,57 @@ std::string OutputsText(const Report& report, const ReportComparison& pair) {
   return fp32 && difference && *difference <= kMaxRounding * largest ? "rounding" : "different";
 }
 
-// What the exporters and the runtimes changed, where each release ran its own export.
+// Shows the effects of the exporter and of the runtime, for pairs in which each release ran its own export.
 Table MakeEffectsTable(const Report& report) {
   std::vector<const ReportComparison*> pairs;
   for (const ReportComparison& pair : report.comparisons) {
     if (pair.own_exports) pairs.push_back(&pair);
   }
   using Pair = const ReportComparison* const&;
-  // Of the same program, all that changes is the runtime's.
-  const auto runtime = [](Pair pair) -> const Quantity& {
+  // If both releases ran the same program, the runtime alone changes the latency.
+  const auto runtime_effect = [](Pair pair) -> const Quantity& {
     return pair->effects ? pair->effects->runtime : pair->comparison.latency;
   };
-  const auto changed = [&](Pair pair) {
+  const auto export_changed = [&](Pair pair) {
     return report.experiments[pair->baseline].Data(report).model_sha256 !=
            report.experiments[pair->candidate].Data(report).model_sha256;
   };
-  const auto of_effects = [](const auto& cell_of) {
-    return [=](Pair pair) { return pair->effects ? Cell(cell_of(*pair->effects)) : Cell(); };
+  const auto effect_cell = [](const auto& make_cell) {
+    return [=](Pair pair) { return pair->effects ? Cell(make_cell(*pair->effects)) : Cell(); };
   };
   Table table{.id = "release_effects", .title = "Exporter or runtime", .level = Level::kBrief};
   table.Fill<const ReportComparison*>(
       {{Left("release").WithKeptPart(Table::KeptPart::kDifference),
         [](Pair pair) { return pair->comparison.candidate_label; }},
-       {Left("export"), [=](Pair pair) { return changed(pair) ? "changed" : "unchanged"; }},
+       {Left("export"), [=](Pair pair) { return export_changed(pair) ? "changed" : "unchanged"; }},
        {Right("exporter").Decides(),
-        of_effects([](const ReleaseEffects& of) { return Speedup{of.exporter}; })},
+        effect_cell([](const ReleaseEffects& effects) { return Speedup{effects.exporter}; })},
        {Left("exporter_interval", "95% CI"),
-        of_effects([](const ReleaseEffects& of) { return Interval{of.exporter}; })},
+        effect_cell([](const ReleaseEffects& effects) { return Interval{effects.exporter}; })},
        {Right("runtime").Decides(),
-        [=](Pair pair) { return changed(pair) && !pair->effects ? Cell() : Cell(Speedup{runtime(pair)}); }},
+        [=](Pair pair) {
+          return export_changed(pair) && !pair->effects ? Cell() : Cell(Speedup{runtime_effect(pair)});
+        }},
        {Left("runtime_interval", "95% CI"),
-        [=](Pair pair) { return changed(pair) && !pair->effects ? Cell() : Cell(Interval{runtime(pair)}); }},
+        [=](Pair pair) {
+          return export_changed(pair) && !pair->effects ? Cell() : Cell(Interval{runtime_effect(pair)});
+        }},
        {Left("interaction", "interaction, 95% CI").WithLevel(Level::kPage),
-        of_effects([](const ReleaseEffects& of) { return Interval{of.interaction}; })}},
+        effect_cell([](const ReleaseEffects& effects) { return Interval{effects.interaction}; })}},
       pairs);
   return table;
 }
 
-// A release, and the pair that compares it with the one before it.
+// A release, and the pair that compares it with the release before it.
 struct ReleaseRow {
-  const ReportExperiment& of;
-  const ReportComparison* pair = nullptr;  // null: there is none before it
+  const ReportExperiment& release;
+  const ReportComparison* pair = nullptr;  // null: the first release
 };
 
 }  // namespace
 
 bool HasReleaseTable(const Report& report) {
-  // A single pair with exports of its own has more to show than two variants.
+  // The table is worth its space for several pairs, and for a pair whose releases each ran their own export.
   return (std::ranges::count(report.comparisons, true, &ReportComparison::releases) > 1 ||
           std::ranges::any_of(report.comparisons, &ReportComparison::own_exports)) &&
          report.matrices.empty();
@@ -83,23 +88,25 @@ bool HasReleaseTable(const Report& report) {
 
 std::vector<Section> MakeReleaseSections(const Report& report) {
   if (!HasReleaseTable(report)) return {};
-  std::set<std::size_t> crossed;  // experiments that ran what the other release exported
+  // Experiments in which a release ran the export of another release.
+  std::set<std::size_t> cross_experiments;
   for (const ReportComparison& pair : report.comparisons) {
-    if (pair.effects) crossed.insert({pair.effects->new_export, pair.effects->new_runtime});
+    if (pair.effects) cross_experiments.insert({pair.effects->new_export, pair.effects->new_runtime});
   }
   std::vector<ReleaseRow> rows;
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
-    if (crossed.contains(i)) continue;
+    if (cross_experiments.contains(i)) continue;
     rows.push_back({report.experiments[i]});
     for (const ReportComparison& pair : report.comparisons) {
-      if (pair.releases && pair.candidate == i && !crossed.contains(pair.baseline)) rows.back().pair = &pair;
+      if (pair.releases && pair.candidate == i && !cross_experiments.contains(pair.baseline))
+        rows.back().pair = &pair;
     }
   }
-  const auto of_pair = [](const auto& cell_of) {
-    return [=](const ReleaseRow& row) { return row.pair == nullptr ? Cell("") : Cell(cell_of(*row.pair)); };
+  const auto pair_cell = [](const auto& make_cell) {
+    return [=](const ReleaseRow& row) { return row.pair == nullptr ? Cell("") : Cell(make_cell(*row.pair)); };
   };
-  const auto change = [&](StartupCost StartupCosts::*cost) {
-    return of_pair(
+  const auto cost_change = [&](StartupCost StartupCosts::*cost) {
+    return pair_cell(
         [=](const ReportComparison& pair) { return KnownTextCell(CostVerdict(pair.costs.*cost)); });
   };
   const auto latency = [](const ReportComparison& pair) -> const Quantity& {
@@ -108,24 +115,24 @@ std::vector<Section> MakeReleaseSections(const Report& report) {
   Table table{.id = "releases", .title = "Releases", .level = Level::kBrief, .span = LatencySpan(report)};
   table.Fill<ReleaseRow>(
       {{Left("release").WithKeptPart(Table::KeptPart::kDifference),
-        [](const ReleaseRow& row) { return row.of.label; }},
-       {Right("median"), [](const ReleaseRow& row) { return OptionalCell<Time>(row.of.latency.p50); }},
+        [](const ReleaseRow& row) { return row.release.label; }},
+       {Right("median"), [](const ReleaseRow& row) { return OptionalCell<Time>(row.release.latency.p50); }},
        {Right("speedup", "").Decides(),
-        of_pair([=](const ReportComparison& pair) { return Speedup{latency(pair)}; })},
+        pair_cell([=](const ReportComparison& pair) { return Speedup{latency(pair)}; })},
        {Left("interval", "95% CI").WithLevel(Level::kPage),
-        of_pair([=](const ReportComparison& pair) { return Interval{latency(pair)}; })},
+        pair_cell([=](const ReportComparison& pair) { return Interval{latency(pair)}; })},
        {Right("first_inference", "first"),
-        [](const ReleaseRow& row) { return OptionalCell<Time>(row.of.first_run); }},
-       {Right("first_change", ""), change(&StartupCosts::first_run)},
-       {Right("load"), [](const ReleaseRow& row) { return OptionalCell<Time>(row.of.load); }},
-       {Right("load_change", ""), change(&StartupCosts::load)},
+        [](const ReleaseRow& row) { return OptionalCell<Time>(row.release.first_run); }},
+       {Right("first_change", ""), cost_change(&StartupCosts::first_run)},
+       {Right("load"), [](const ReleaseRow& row) { return OptionalCell<Time>(row.release.load); }},
+       {Right("load_change", ""), cost_change(&StartupCosts::load)},
        {Right("peak_memory", "memory"),
         [&](const ReleaseRow& row) {
-          return OptionalCell<Size>(report.run.experiments[row.of.index].PeakSinceLoad());
+          return OptionalCell<Size>(report.run.experiments[row.release.index].PeakSinceLoad());
         }},
-       {Right("memory_change", ""), change(&StartupCosts::peak_memory)},
+       {Right("memory_change", ""), cost_change(&StartupCosts::peak_memory)},
        {Left("outputs").Decides(),
-        of_pair([&](const ReportComparison& pair) { return KnownTextCell(OutputsText(report, pair)); })}},
+        pair_cell([&](const ReportComparison& pair) { return KnownTextCell(OutputsText(report, pair)); })}},
       rows);
   std::vector<Part> parts = {std::move(table)};
   if (Table effects = MakeEffectsTable(report); !effects.rows.empty()) {

@@ -18,8 +18,8 @@ constexpr std::size_t kMaxFindings = 3;
 constexpr std::size_t kMaxLadderFindings = 1;  // a ladder's answer needs the room
 constexpr std::size_t kMaxWarnings = 3;
 
-void Append(std::vector<Section> more, std::vector<Section>& sections) {
-  std::move(more.begin(), more.end(), std::back_inserter(sections));
+void Append(std::vector<Section> new_sections, std::vector<Section>& sections) {
+  std::move(new_sections.begin(), new_sections.end(), std::back_inserter(sections));
 }
 
 // The efficiency of a thread sweep whose matrix is not shown; else "".
@@ -38,22 +38,23 @@ Answer MakePairAnswer(const Report& report, const ReportComparison& pair) {
   const Comparison& comparison = pair.comparison;
   const Quantity& latency = comparison.latency;
   const std::string &candidate = comparison.candidate_label, &baseline = comparison.baseline_label;
-  const VerdictTexts words = MakeVerdictTexts(latency);
+  const VerdictTexts verdict_texts = MakeVerdictTexts(latency);
   Answer answer;
   switch (latency.verdict) {
     case stats::Verdict::kFaster:
     case stats::Verdict::kSlower:
-      answer.text = fmt::format("{} is {} than {}", candidate, words.verdict, baseline);
+      answer.text = fmt::format("{} is {} than {}", candidate, verdict_texts.verdict, baseline);
       break;
     case stats::Verdict::kSame:
       answer.text = fmt::format("{} is as fast as {} (same within ±{:g}%)", candidate, baseline,
                                 100 * SameMargin(report));
       break;
     default:
-      answer.text = fmt::format("{} compared with {}: {}", candidate, baseline, words.verdict);
+      answer.text = fmt::format("{} compared with {}: {}", candidate, baseline, verdict_texts.verdict);
   }
-  if (!words.interval.empty())
-    answer.precision = fmt::format("{:.0f}% CI {}", 100 * latency.estimate->confidence, words.interval);
+  if (!verdict_texts.interval.empty())
+    answer.precision =
+        fmt::format("{:.0f}% CI {}", 100 * latency.estimate->confidence, verdict_texts.interval);
   if (const std::string efficiency = EfficiencyText(report, pair); !efficiency.empty())
     answer.precision += (answer.precision.empty() ? "" : ", ") + efficiency;
   answer.tone = ToneOf(Cell(Speedup{latency}));
@@ -96,19 +97,19 @@ constexpr NamedValue<std::string_view> kFindingTables[] = {
 std::vector<Section> MakeFindingSections(const Report& report) {
   if (report.insights.empty()) return {};
   // Screens have few lines: warnings about the measurement replace the last finding.
-  const std::size_t shown =
+  const std::size_t screen_findings =
       report.ladder ? kMaxLadderFindings : kMaxFindings - (report.warnings.size() > 1 ? 1 : 0);
-  List list{"", {}, shown, true};
+  List list{"", {}, screen_findings, true};
   for (const Insight& insight : report.insights) {
     auto [text, details, formula] = MakeFindingTexts(report, insight);
     if (!formula.empty()) details.push_back("How: " + formula);
     const char* const table = FindName(kFindingTables, insight.kind());
-    // The other findings already state their own bounds, and a pair what is computed as fp32.
-    const bool repeats = insight.kind() == finding::UpperBounds::kKind ||
-                         (insight.kind() == finding::Fp16ComputedAsFp32::kKind &&
-                          std::ranges::find(report.comparisons, insight.experiment,
-                                            &ReportComparison::candidate) != report.comparisons.end());
-    list.items.emplace_back(std::move(text), std::move(details), repeats ? Level::kPage : Level::kUsual,
+    // Other findings already state their own bounds, and MakeStartupSections shows fp16 findings of a pair.
+    const bool is_redundant = insight.kind() == finding::UpperBounds::kKind ||
+                              (insight.kind() == finding::Fp16ComputedAsFp32::kKind &&
+                               std::ranges::find(report.comparisons, insight.experiment,
+                                                 &ReportComparison::candidate) != report.comparisons.end());
+    list.items.emplace_back(std::move(text), std::move(details), is_redundant ? Level::kPage : Level::kUsual,
                             *table != '\0'  ? table
                             : report.ladder ? "ladder_groups"
                                             : "self_times");
@@ -139,8 +140,8 @@ const ReportComparison* MostChangedPair(const Report& report) {
     const auto& estimate = pair.comparison.latency.estimate;
     return estimate ? std::fabs(estimate->log_ratio) : 0;
   };
-  const auto most = std::ranges::max_element(report.comparisons, {}, change);
-  return most == report.comparisons.end() ? nullptr : &*most;
+  const auto largest = std::ranges::max_element(report.comparisons, {}, change);
+  return largest == report.comparisons.end() ? nullptr : &*largest;
 }
 
 bool IsSinglePair(const Report& report, const Matrix& matrix) {
@@ -158,9 +159,10 @@ bool IsInMatrix(const Report& report, std::size_t experiment) {
 
 bool IsOnlyShownExperiment(const Report& report, std::size_t experiment) {
   if (!report.comparisons.empty() || report.ladder || IsInMatrix(report, experiment)) return false;
-  std::size_t alone = 0;
-  for (std::size_t i = 0; i < report.experiments.size(); ++i) alone += IsInMatrix(report, i) ? 0U : 1U;
-  return alone == 1;
+  std::size_t shown_experiments = 0;
+  for (std::size_t i = 0; i < report.experiments.size(); ++i)
+    shown_experiments += IsInMatrix(report, i) ? 0U : 1U;
+  return shown_experiments == 1;
 }
 
 bool HasTimes(const ReportExperiment& experiment) { return experiment.profile && experiment.common_runs > 0; }
@@ -206,9 +208,10 @@ Document MakeReportDocument(const Report& report) {
                           MakeOperatorSections, MakeDelegateValueSections, MakeLadderSections})
     Append(make(report), sections);
   for (const Matrix& matrix : report.matrices) {
-    std::vector<Section> of = MakeMatrixSections(report, matrix);
-    for (Section& section : of) section.level = IsSinglePair(report, matrix) ? Level::kPage : section.level;
-    Append(std::move(of), sections);
+    std::vector<Section> matrix_sections = MakeMatrixSections(report, matrix);
+    for (Section& section : matrix_sections)
+      section.level = IsSinglePair(report, matrix) ? Level::kPage : section.level;
+    Append(std::move(matrix_sections), sections);
   }
   Append(MakePayoffSections(report), sections);
   document.notes_title = "Measurement quality";
@@ -216,17 +219,18 @@ Document MakeReportDocument(const Report& report) {
   std::ranges::move(MakeQualityNotes(report), std::back_inserter(document.notes));
   document.screen_notes = kMaxWarnings;
   document.hint = "Use --all for every operator, finding, and note.";
-  if (const std::string undefined = UndefinedText(report); !undefined.empty())
-    document.hint = undefined + " " + document.hint;
+  if (const std::string legend = UndefinedText(report); !legend.empty())
+    document.hint = legend + " " + document.hint;
   std::vector<Section>& appendix = document.appendix;
   for (const auto make : {MakeConditionSections, MakePlaceSections, MakeMatrixKernelSections})
     Append(make(report), appendix);
   for (const By by : {By::kCategory, By::kKernel, By::kLayer, By::kSource, By::kDelegate}) {
-    // For a bare trace, it is obvious that layers are unknown.
-    const bool known =
-        (by != By::kLayer && by != By::kSource) ||
-        std::ranges::any_of(report.experiments, [](const auto& one) { return !one.layers.empty(); });
-    if (known || !report.bare) Append(MakeBreakdownSections(report, by), appendix);
+    // A bare trace needs no section that says that layers are unknown.
+    const bool has_layers = (by != By::kLayer && by != By::kSource) ||
+                            std::ranges::any_of(report.experiments, [](const auto& experiment) {
+                              return !experiment.layers.empty();
+                            });
+    if (has_layers || !report.bare) Append(MakeBreakdownSections(report, by), appendix);
   }
   for (const ReportView& view : ReportViews()) {
     if (view.breakdown) continue;
@@ -242,7 +246,7 @@ Document MakeReportDocument(const Report& report) {
   return document;
 }
 
-void AddExperiments(const Report& report, const std::string& from, Document& list) {
+void AddExperiments(const Report& report, const std::string& folder, Document& list) {
   if (list.sections.empty()) {
     list.section_kind = "section";
     list.screen_notes = 1;
@@ -267,14 +271,14 @@ void AddExperiments(const Report& report, const std::string& from, Document& lis
         verdict =
             Cell(VerdictWithBaseline(quantity, pair->comparison.baseline_label), ToneOf(Speedup{quantity}));
     }
-    table.rows.push_back({from.empty() ? experiment.label : from + ": " + experiment.label,
+    table.rows.push_back({folder.empty() ? experiment.label : folder + ": " + experiment.label,
                           OptionalCell<Duration>(latency.p50), tail.value ? tail.name : "",
                           CellOrBlank<Duration>(tail.value), OptionalCell<Share>(latency.cv),
                           Count{latency.n}, LargestGroup(experiment), verdict});
   }
   for (const std::string& warning : report.warnings) {
     Note note{warning, "warning"};
-    const auto is_known = [&](const Note& of) { return TextOf(of, {}) == TextOf(note, {}); };
+    const auto is_known = [&](const Note& other) { return TextOf(other, {}) == TextOf(note, {}); };
     if (std::ranges::none_of(list.notes, is_known)) list.notes.push_back(std::move(note));
   }
 }
@@ -285,20 +289,22 @@ std::string FactorsText(const ReportComparison& pair) {
   // The share in the slower variant, where these operators matter most.
   const bool slower = pair.comparison.latency.verdict == stats::Verdict::kSlower;
   const double share = slower ? factors.share_of_candidate : factors.share_of_baseline;
-  constexpr double kSame = 0.005;
-  const char* const use = factors.use() > 1 + kSame   ? "better use"
-                          : factors.use() < 1 - kSame ? "worse use"
-                                                      : "the same use";
+  constexpr double kSameMargin = 0.005;
+  const char* const use = factors.use() > 1 + kSameMargin   ? "better use"
+                          : factors.use() < 1 - kSameMargin ? "worse use"
+                                                            : "the same use";
   const std::string operators =
       fmt::format("{} in {} ({} of {})", FactorText(factors.ratio.ratio()),
                   CountedText(factors.operators, "compute-bound operator"), PercentText(share),
                   slower ? pair.comparison.candidate_label : pair.comparison.baseline_label);
-  const std::string reached =
+  const std::string shares_of_peak =
       fmt::format("{} to {}", PercentText(factors.baseline_of_peak), PercentText(factors.candidate_of_peak));
   if (factors.HasEqualPeaks())
-    return fmt::format("{} is {} of an equal peak ({}, {} of it).", operators, use, factors.dtype, reached);
+    return fmt::format("{} is {} of an equal peak ({}, {} of it).", operators, use, factors.dtype,
+                       shares_of_peak);
   return fmt::format("Of {}, {} is peak performance ({}) and {} is {} of it ({} of peak).", operators,
-                     FactorText(factors.peak()), factors.dtype, FactorText(factors.use()), use, reached);
+                     FactorText(factors.peak()), factors.dtype, FactorText(factors.use()), use,
+                     shares_of_peak);
 }
 
 }  // namespace etprof::show

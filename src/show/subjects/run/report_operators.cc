@@ -21,32 +21,33 @@ std::string RunsOn(const Operator& op) {
 }
 
 Table MakeOperatorsTable(const ReportExperiment& experiment, const std::string& suffix) {
-  const auto page = [](const char* id, const char* title, bool right, int drop_priority) {
+  const auto page_column = [](const char* id, const char* title, bool right, int drop_priority) {
     return Table::Column{
         .id = id, .title = title, .right = right, .drop_priority = drop_priority, .level = Level::kPage};
   };
-  Table table{
-      "report_operators",
-      "Most expensive operators" + suffix,
-      {Names("operator", "Operator"), page("group", "group", false, 3), page("place", "runs on", false, 2),
-       page("call", "call", true, 1), Right("mean", "self time"), Right("share", "% of total"),
-       page("p50", "p50", true, 5), page("p99", "p99", true, 4), Right("cv", "CV")}};
+  Table table{"report_operators",
+              "Most expensive operators" + suffix,
+              {Names("operator", "Operator"), page_column("group", "group", false, 3),
+               page_column("place", "runs on", false, 2), page_column("call", "call", true, 1),
+               Right("mean", "self time"), Right("share", "% of total"), page_column("p50", "p50", true, 5),
+               page_column("p99", "p99", true, 4), Right("cv", "CV")}};
   table.hidden_rows_hint = "in `--csv=operators`";
   const OperatorNames names(*experiment.profile);
   for (std::size_t i = 0; i < experiment.operators.size(); ++i) {
-    const OperatorRow& of = experiment.operators[i];
-    const Operator& op = experiment.profile->operators[of.op];
-    Row row{op.name + names.Location(of.op),
-            std::string(GroupName(op.category.group)),
-            RunsOn(op),
-            op.call_index >= 0 ? Cell(Count{op.call_index}) : Cell(),
-            Time{of.mean_self},
-            Share{of.share},
-            OptionalCell<Time>(of.self.p50),
-            of.self.n >= stats::kMinValuesForP99 ? OptionalCell<Time>(of.self.p99) : Cell(),
-            OptionalCell<Share>(of.self.cv)};
+    const OperatorRow& operator_row = experiment.operators[i];
+    const Operator& op = experiment.profile->operators[operator_row.op];
+    Row row{
+        op.name + names.Location(operator_row.op),
+        std::string(GroupName(op.category.group)),
+        RunsOn(op),
+        op.call_index >= 0 ? Cell(Count{op.call_index}) : Cell(),
+        Time{operator_row.mean_self},
+        Share{operator_row.share},
+        OptionalCell<Time>(operator_row.self.p50),
+        operator_row.self.n >= stats::kMinValuesForP99 ? OptionalCell<Time>(operator_row.self.p99) : Cell(),
+        OptionalCell<Share>(operator_row.self.cv)};
     if (i >= kTopOperators) row.level = Level::kPage;
-    if (i >= kPageOperators && of.share < kAlwaysListedShare) row.level = Level::kFolded;
+    if (i >= kPageOperators && operator_row.share < kAlwaysListedShare) row.level = Level::kFolded;
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -67,28 +68,29 @@ class PairChanges {
 
   Section MakeSection() {
     Section section{"", Level::kPage};
-    const auto has = [](stats::Verdict verdict) {
-      return [verdict](const OperatorMatch& of) { return of.quantity.verdict == verdict; };
+    const auto has_verdict = [](stats::Verdict verdict) {
+      return [verdict](const OperatorMatch& match) { return match.quantity.verdict == verdict; };
     };
-    section.AddUnlessEmpty(MakeChangedTable("Largest speedups", has(stats::Verdict::kFaster)));
-    section.AddUnlessEmpty(MakeChangedTable("Largest slowdowns", has(stats::Verdict::kSlower)));
-    const double least = kMinListedShare * MeanPerRun(comparison_.baseline_total, comparison_.baseline_runs);
+    section.AddUnlessEmpty(MakeChangedTable("Largest speedups", has_verdict(stats::Verdict::kFaster)));
+    section.AddUnlessEmpty(MakeChangedTable("Largest slowdowns", has_verdict(stats::Verdict::kSlower)));
+    const double min_saving =
+        kMinListedShare * MeanPerRun(comparison_.baseline_total, comparison_.baseline_runs);
     section.AddUnlessEmpty(MakeChangedTable(
         report_.emulated ? "Largest differences (emulated CPU: not meaningful)"
                          : "Largest inconclusive differences",
-        [&](const OperatorMatch& of) {
-          const stats::Verdict verdict = of.quantity.verdict;
-          return std::fabs(Saved(of)) >= least &&
+        [&](const OperatorMatch& match) {
+          const stats::Verdict verdict = match.quantity.verdict;
+          return std::fabs(Saved(match)) >= min_saving &&
                  (verdict == stats::Verdict::kInconclusive || verdict == stats::Verdict::kEmulated);
         }));
-    if (differs_) {
+    if (quotient_differs_) {
       section.parts.emplace_back(Paragraph{
           fmt::format("Speedups are {} and can differ slightly from the ratio of the two means shown.",
                       comparison_.pairing == Pairing::kLaunches ? "geometric means of per-launch ratios"
                                                                 : "ratios of the runs' medians")});
     }
-    section.AddUnlessEmpty(MakeOneVariantTable());
-    section.AddUnlessEmpty(MakeAllTable());
+    section.AddUnlessEmpty(MakeUnmatchedTable());
+    section.AddUnlessEmpty(MakeAllOperatorsTable());
     return section;
   }
 
@@ -101,7 +103,7 @@ class PairChanges {
   }
 
   double Saved(const OperatorMatch& match) const { return BaselineTime(match) - CandidateTime(match); }
-  // Cells of the two variants; empty if the variant does not have the operator.
+  // The times of the variants as cells; empty if the variant does not have the operator.
   Cell BaselineTimeCell(const OperatorMatch& match) const {
     return match.baseline ? Cell(Time{BaselineTime(match)}) : Cell("");
   }
@@ -128,18 +130,20 @@ class PairChanges {
             both ? Cell(Interval{match.quantity}) : Cell("")};
   }
 
-  Table MakeChangedTable(const char* title, const auto& selects) {
+  Table MakeChangedTable(const char* title, const auto& is_selected) {
     Table table = MakeEmptyTable(title);
     for (const OperatorMatch* const match : changes_) {
-      if (table.rows.size() == kMaxChangedOperators || !selects(*match)) continue;
-      // Whether the printed speedup differs from the quotient of the two printed means.
+      if (table.rows.size() == kMaxChangedOperators || !is_selected(*match)) continue;
+      // True if a printed speedup differs from the quotient of its two printed means.
       const std::string speedup = SpeedupOrDash(match->quantity);
-      differs_ = differs_ || (speedup.ends_with('x') &&
-                              speedup != RatioText(BaselineTime(*match) / CandidateTime(*match)));
-      const std::string from = baseline_names_.PlainName(*match->baseline),
-                        to = candidate_names_.FullName(*match->candidate);
-      const bool one_name = from == candidate_names_.PlainName(*match->candidate);
-      table.rows.push_back(MakeRow(one_name ? to : from + " → " + to, *match));
+      quotient_differs_ =
+          quotient_differs_ ||
+          (speedup.ends_with('x') && speedup != RatioText(BaselineTime(*match) / CandidateTime(*match)));
+      const std::string baseline_name = baseline_names_.PlainName(*match->baseline),
+                        candidate_name = candidate_names_.FullName(*match->candidate);
+      const bool same_name = baseline_name == candidate_names_.PlainName(*match->candidate);
+      table.rows.push_back(
+          MakeRow(same_name ? candidate_name : baseline_name + " → " + candidate_name, *match));
     }
     return table;
   }
@@ -168,7 +172,7 @@ class PairChanges {
   }
 
  private:
-  Table MakeOneVariantTable() const {
+  Table MakeUnmatchedTable() const {
     Table table{
         "in_one_variant",
         "Operators present in only one variant" + TitleSuffix(report_, pair_),
@@ -178,18 +182,18 @@ class PairChanges {
         comparison_.operators, [&](const OperatorMatch& match) { return std::fabs(Saved(match)); },
         [](const OperatorMatch& match) { return match.baseline.has_value() != match.candidate.has_value(); });
     for (const OperatorMatch* const match : matches) {
-      const bool before = match->baseline.has_value();
-      const std::size_t op = before ? *match->baseline : *match->candidate;
-      const Profile& profile = *report_.experiments[before ? pair_.baseline : pair_.candidate].profile;
-      table.rows.push_back({(before ? baseline_names_ : candidate_names_).FullName(op),
-                            before ? comparison_.baseline_label : comparison_.candidate_label,
+      const bool in_baseline = match->baseline.has_value();
+      const std::size_t op = in_baseline ? *match->baseline : *match->candidate;
+      const Profile& profile = *report_.experiments[in_baseline ? pair_.baseline : pair_.candidate].profile;
+      table.rows.push_back({(in_baseline ? baseline_names_ : candidate_names_).FullName(op),
+                            in_baseline ? comparison_.baseline_label : comparison_.candidate_label,
                             LayerName(profile, op).value_or(""), Time{std::fabs(Saved(*match))}});
     }
     return table;
   }
 
   // All operators, including those of one variant. Pages show the tables above instead.
-  Table MakeAllTable() const {
+  Table MakeAllOperatorsTable() const {
     Table table = MakeEmptyTable("All operators");
     table.id = "compared_operators";
     table.hidden_rows_hint = "in `--csv=comparison`";
@@ -210,7 +214,7 @@ class PairChanges {
   const Comparison& comparison_;
   OperatorNames baseline_names_, candidate_names_;
   std::vector<const OperatorMatch*> changes_;  // operators of both variants, by decreasing difference
-  bool differs_ = false;
+  bool quotient_differs_ = false;
 };
 
 Table MakePlacesTable(const ReportExperiment& experiment, const std::string& suffix) {
@@ -236,17 +240,17 @@ Table MakePortableTable(const ReportExperiment& experiment) {
                           Right("mean", "self time"), Right("share", "% of total"),
                           Left("why", "why not delegated").WithDropPriority(2)}};
   table.hidden_rows_hint = "in `--csv=operators`";
-  for (const OperatorRow& of : experiment.operators) {
+  for (const OperatorRow& operator_row : experiment.operators) {
     const Profile& profile = *experiment.profile;
-    const Operator& op = profile.operators[of.op];
+    const Operator& op = profile.operators[operator_row.op];
     if (!op.portable) continue;
     Row row{op.type,
             std::string(op.category.name),
-            LayerName(profile, of.op).value_or(""),
-            SourceLineName(profile, of.op).value_or(""),
-            Time{of.mean_self},
-            Share{of.share},
-            profile.program ? profile.program->operators[of.op].not_delegated_reason : ""};
+            LayerName(profile, operator_row.op).value_or(""),
+            SourceLineName(profile, operator_row.op).value_or(""),
+            Time{operator_row.mean_self},
+            Share{operator_row.share},
+            profile.program ? profile.program->operators[operator_row.op].not_delegated_reason : ""};
     if (table.rows.size() >= kPageOperators) row.level = Level::kFolded;
     table.rows.push_back(std::move(row));
   }
@@ -261,8 +265,8 @@ std::vector<Section> MakeOperatorSections(const Report& report) {
     for (const ReportComparison& pair : report.comparisons) {
       if (HasTimes(report.experiments[pair.baseline]) && HasTimes(report.experiments[pair.candidate])) {
         PairChanges changes(report, pair);
-        if (Table of_program = changes.MakeProgramChangesTable(); !of_program.rows.empty())
-          sections.push_back({"", Level::kUsual, {std::move(of_program)}});
+        if (Table program_changes = changes.MakeProgramChangesTable(); !program_changes.rows.empty())
+          sections.push_back({"", Level::kUsual, {std::move(program_changes)}});
         sections.push_back(changes.MakeSection());
       }
     }

@@ -13,42 +13,43 @@ namespace etprof::show {
 
 // The pair whose tables a screen shows: the pair with the largest change. Null if there is no pair.
 const ReportComparison* MostChangedPair(const Report& report);
-// Whether the matrix has two experiments and is a pair of the report, whose tables say more than its single
-// column.
+// True if the matrix has two experiments and is a pair of the report. The pair's tables then say more than
+// the matrix's single column.
 bool IsSinglePair(const Report& report, const Matrix& matrix);
-// Whether a matrix on the screen already shows the experiment.
+// True if a matrix on the screen already shows the experiment.
 bool IsInMatrix(const Report& report, std::size_t experiment);
-// Whether a screen shows the experiment's tables because it is the only one.
+// True if a screen shows the experiment's tables because it shows no other experiment.
 bool IsOnlyShownExperiment(const Report& report, std::size_t experiment);
-bool HasTimes(const ReportExperiment& experiment);  // whether it has a trace with runs
+bool HasTimes(const ReportExperiment& experiment);  // true if it has a trace with runs
 // ": on compared with off" if there are several pairs; else "".
 std::string TitleSuffix(const Report& report, const ReportComparison& pair);
 // ": on" if there are several experiments; else "".
 std::string TitleSuffix(const Report& report, const ReportExperiment& experiment);
 double SameMargin(const Report& report);  // largest relative difference that counts as the same
 
-// Pointers to the elements of `all` for which `take` is true, by decreasing `key`.
+// Pointers to the selected elements, by decreasing `key`.
 template <typename T>
-std::vector<const T*> SortByDecreasing(const std::vector<T>& all, const auto& key, const auto& take) {
+std::vector<const T*> SortByDecreasing(const std::vector<T>& elements, const auto& key,
+                                       const auto& is_selected) {
   std::vector<const T*> selected;
-  for (const T& element : all) {
-    if (take(element)) selected.push_back(&element);
+  for (const T& element : elements) {
+    if (is_selected(element)) selected.push_back(&element);
   }
   std::ranges::stable_sort(selected, std::ranges::greater(), [&](const T* element) { return key(*element); });
   return selected;
 }
 template <typename T>
-std::vector<const T*> SortByDecreasing(const std::vector<T>& all, const auto& key) {
-  return SortByDecreasing(all, key, [](const T&) { return true; });
+std::vector<const T*> SortByDecreasing(const std::vector<T>& elements, const auto& key) {
+  return SortByDecreasing(elements, key, [](const T&) { return true; });
 }
 
-std::vector<Section> MakeLatencySections(const Report& report);  // including distributions
-std::vector<Section> MakeStartupSections(
-    const Report& report);  // load, first inference, and memory of each pair
-// Whether a table shows several ExecuTorch releases, each with the one before it.
+std::vector<Section> MakeLatencySections(const Report& report);  // latencies and their distributions
+// Load, first inference, and memory of each pair.
+std::vector<Section> MakeStartupSections(const Report& report);
+// True if a table compares several ExecuTorch releases, each with the release before it.
 bool HasReleaseTable(const Report& report);
 std::vector<Section> MakeReleaseSections(const Report& report);
-std::vector<Section> MakeSelfTimeSections(const Report& report);  // by group
+std::vector<Section> MakeSelfTimeSections(const Report& report);  // times by group
 std::vector<Section> MakeOperatorSections(const Report& report);  // the most expensive operators, and changes
 // Values that delegates report and that are not host time.
 std::vector<Section> MakeDelegateValueSections(const Report& report);
@@ -70,7 +71,8 @@ std::vector<Section> MakeSustainedSections(const Report& report);
 
 // For a report with a ladder: the effect of its levels, and the fastest setting.
 std::vector<Answer> LadderAnswers(const Report& report);
-// The ladder's tables: what a screen shows, then each number of threads separately. Empty without a ladder.
+// The ladder's tables: those of the screen, then separate tables for each number of threads. Empty without a
+// ladder.
 std::vector<Section> MakeLadderSections(const Report& report);
 // A matrix of several experiments compared with one baseline, or of a thread sweep: one row per group and
 // expensive operator, one column per experiment.
@@ -79,22 +81,23 @@ std::vector<Section> MakeMatrixSections(const Report& report, const Matrix& matr
 // more than two levels, only the levels that stop: its own tables have every speedup.
 std::vector<Section> MakePayoffSections(const Report& report);
 
-// How far operators are from the machine's roofline, one section per experiment; the sections of experiments
-// that no pair or ladder highlights are folded. Empty if no roofs are known.
+// The distance of operators from the machine's roofline, one section per experiment; the sections of
+// experiments that no pair or ladder highlights are folded. Empty if no ceilings are known.
 std::vector<Section> MakeRooflineSections(const Report& report);
-// Memory by owner: one section per watched experiment, then for each pair of them which owners hold more.
+// Memory by owner: one section per watched experiment, then one section per pair of watched experiments with
+// the change of each owner's memory.
 std::vector<Section> MakeMemorySections(const Report& report);
 
-// Counters (MakeInstructionsDocument: instructions) of the run's experiments that have them, one section
-// each: the whole method, then operators by decreasing processor time. Experiments with several methods share
+// Counters (MakeInstructionsDocument: instructions), with one section per experiment that has any: the whole
+// method, then operators by decreasing processor time. Experiments with several methods share
 // a file, which is shown once.
 Document MakeCountersDocument(const RunData& run);
 Document MakeInstructionsDocument(const RunData& run);
-// Of the experiments whose programs have a noise budget (etprof accuracy), each a section.
+// Noise budgets (etprof accuracy): one section per experiment whose program has one.
 Document MakeNoiseDocument(const Report& report);
-// Of the pairs whose values were compared, each a section.
+// Compared values of operators (--values): one section per pair.
 Document MakeValuesDocument(const Report& report);
-std::vector<Note> MakeValueNotes(const Report& report);  // what they say in one sentence each
+std::vector<Note> MakeValueNotes(const Report& report);  // one note per pair of MakeValuesDocument
 
 // One section per experiment: the code that computed each operator, by the functions that the runner saw
 // called. Empty without a watched run (--watch).

@@ -17,32 +17,32 @@ constexpr double kMinDisturbedShare = 0.02;  // share of the runs
 
 // "±1.0% (avx512 on), ±5.5% (avx2 on)": each pair has its own interval.
 std::string WidthsText(const Report& report) {
-  std::vector<const ReportComparison*> known;
+  std::vector<const ReportComparison*> pairs;
   for (const ReportComparison& pair : report.comparisons) {
-    if (pair.half_width) known.push_back(&pair);
+    if (pair.half_width) pairs.push_back(&pair);
   }
-  if (known.empty()) return "";
+  if (pairs.empty()) return "";
   const auto width = [](const ReportComparison* pair) { return "±" + RelativeText(*pair->half_width); };
-  if (report.comparisons.size() == 1) return width(known.front());
+  if (report.comparisons.size() == 1) return width(pairs.front());
   // A pair is named by its candidate, or by both variants if the candidate is in several pairs.
   const auto name = [&](const ReportComparison* pair) {
     const std::string& candidate = pair->comparison.candidate_label;
-    const auto is_candidate = [&](const ReportComparison& of) {
-      return of.comparison.candidate_label == candidate;
+    const auto is_candidate = [&](const ReportComparison& other) {
+      return other.comparison.candidate_label == candidate;
     };
     return std::ranges::count_if(report.comparisons, is_candidate) == 1
                ? candidate
                : fmt::format("{} compared with {}", candidate, pair->comparison.baseline_label);
   };
   std::vector<std::string> widths;
-  if (known.size() <= kMaxNamedPairs) {
-    for (const ReportComparison* const pair : known)
+  if (pairs.size() <= kMaxNamedPairs) {
+    for (const ReportComparison* const pair : pairs)
       widths.push_back(fmt::format("{} ({})", width(pair), name(pair)));
     return fmt::format("{}", fmt::join(widths, ", "));
   }
-  const auto [least, most] =
-      std::ranges::minmax_element(known, {}, [](const ReportComparison* pair) { return *pair->half_width; });
-  return fmt::format("{} at best, {} at worst ({})", width(*least), width(*most), name(*most));
+  const auto [narrowest, widest] =
+      std::ranges::minmax_element(pairs, {}, [](const ReportComparison* pair) { return *pair->half_width; });
+  return fmt::format("{} at best, {} at worst ({})", width(*narrowest), width(*widest), name(*widest));
 }
 
 std::string PrecisionText(const Report& report) {
@@ -53,9 +53,9 @@ std::string PrecisionText(const Report& report) {
     if (const std::string widths = WidthsText(report); !widths.empty())
       text = widths + " (half-width of the 95% CI): smaller differences are not resolved.";
   } else if (report.experiments.size() == 1 && report.experiments.front().latency.cv) {
-    const stats::Distribution& only = report.experiments.front().latency;
+    const stats::Distribution& latency = report.experiments.front().latency;
     text = fmt::format("runs vary by {} (coefficient of variation); {} of {} are outliers (Tukey).",
-                       RelativeText(*only.cv), only.outliers, only.n);
+                       RelativeText(*latency.cv), latency.outliers, latency.n);
   }
   std::int64_t bursts = 0, disturbed = 0;
   for (const ReportExperiment& experiment : report.experiments) {
@@ -71,7 +71,7 @@ std::string PrecisionText(const Report& report) {
   return text;
 }
 
-// Which runs the median covers, unless it covers all untraced runs.
+// States which runs the median covers; "" if it covers all untraced runs.
 std::string RunsText(const ReportExperiment& experiment) {
   const stats::Distribution& all = experiment.latency_of_all;
   std::vector<std::string> parts;
@@ -113,7 +113,7 @@ std::string RunsText(const ReportExperiment& experiment) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-// The tail latency that users of the device see, if it differs from the clean runs.
+// The tail latency that users of the device see; empty if nearly all runs are clean.
 Text AllRunsTailText(const Report& report) {
   std::vector<Text> tails;
   bool disturbed = false;
@@ -121,8 +121,9 @@ Text AllRunsTailText(const Report& report) {
     const stats::Distribution& all = experiment.latency_of_all;
     const Tail tail = TailLatency(all);
     if (all.n == 0 || !tail.value) return {};
-    const double lost = static_cast<double>(all.n - experiment.clean_runs) / static_cast<double>(all.n);
-    disturbed = disturbed || lost > kMinDisturbedShare;
+    const double unclean_share =
+        static_cast<double>(all.n - experiment.clean_runs) / static_cast<double>(all.n);
+    disturbed = disturbed || unclean_share > kMinDisturbedShare;
     const bool several = report.experiments.size() > 1;
     tails.push_back(
         FormatText("{}{} {}", several ? experiment.label + ' ' : "", tail.name, Time{*tail.value}));
@@ -130,15 +131,15 @@ Text AllRunsTailText(const Report& report) {
   return disturbed ? FormatText("all untraced runs, clean or not: {}", JoinTexts(tails)) : Text();
 }
 
-void AddRuns(const Report& report, std::vector<Note>& notes) {
+void AddRunNotes(const Report& report, std::vector<Note>& notes) {
   std::vector<std::string> texts;
   for (const ReportExperiment& experiment : report.experiments) texts.push_back(RunsText(experiment));
   // A text that is the same for all experiments appears once.
-  const bool alike =
+  const bool all_equal =
       std::ranges::all_of(texts, [&](const std::string& text) { return text == texts.front(); });
-  for (std::size_t i = 0; i < texts.size() && (i == 0 || !alike); ++i) {
+  for (std::size_t i = 0; i < texts.size() && (i == 0 || !all_equal); ++i) {
     if (!texts[i].empty())
-      notes.push_back({alike ? texts[i] : report.experiments[i].label + ": " + texts[i], "runs"});
+      notes.push_back({all_equal ? texts[i] : report.experiments[i].label + ": " + texts[i], "runs"});
   }
   if (const Text tails = AllRunsTailText(report); !tails.empty()) notes.push_back({tails, "runs"});
   for (const ReportExperiment& experiment : report.experiments) {
@@ -151,7 +152,7 @@ void AddRuns(const Report& report, std::vector<Note>& notes) {
   }
 }
 
-void AddDisturbed(const Report& report, std::vector<Note>& notes) {
+void AddDisturbedBurstNotes(const Report& report, std::vector<Note>& notes) {
   for (const ReportExperiment& experiment : report.experiments) {
     if (experiment.disturbed_bursts == 0) continue;
     notes.push_back({fmt::format("{}: {} of {} bursts {} disturbed (outside Tukey's fences, or never "
@@ -185,16 +186,17 @@ Table MakeExperimentsTable(const Report& report) {
                           Left("cpus", "CPUs").WithDropPriority(2), Left("runner").WithDropPriority(3),
                           Left("executorch", "ExecuTorch").WithDropPriority(1),
                           Left("operator_clock", "operator clock").WithDropPriority(4)}};
-  bool any = false;
+  bool has_conditions = false;
   for (const ReportExperiment& experiment : report.experiments) {
     const ExperimentData& data = report.run.experiments[experiment.index];
-    any = any || !data.runner.empty() || !data.isa.empty() || !data.executorch_version.empty();
+    has_conditions =
+        has_conditions || !data.runner.empty() || !data.isa.empty() || !data.executorch_version.empty();
     table.rows.push_back({experiment.label, report.bare ? Cell() : Cell(Count{experiment.threads}),
                           KnownTextCell(data.isa), KnownTextCell(data.cpus),
                           KnownTextCell(data.runner.filename().string()),
                           KnownTextCell(data.executorch_version), KnownTextCell(data.operator_clock)});
   }
-  if (!any) table.rows.clear();
+  if (!has_conditions) table.rows.clear();
   return table;
 }
 
@@ -215,18 +217,18 @@ Table MakeConditionsTable(const Report& report) {
 }
 
 Table MakeMatrixKernelsTable(const ReportExperiment& experiment) {
-  using Of = MatrixKernelRow;
-  const std::vector<Of>& rows = experiment.matrix_kernels;
-  const double scaled = experiment.latency.p50.value_or(0);
-  Table table{.id = "matrix_kernels", .span = Span{scaled, scaled}};
-  table.Fill<Of>(
-      {{Left("kernels"), [](const Of& row) { return MatrixKernelsText(row.ran); }},
-       {Left("proven"), [](const Of& row) { return KnownTextCell(row.proven); },
-        std::ranges::any_of(rows, [](const Of& row) { return !row.proven.empty(); })},
-       {Right("operators").WithDropPriority(2), [](const Of& row) { return Count{row.operators.size()}; }},
-       {Right("mean", "self time"), [](const Of& row) { return Time{row.mean_ns}; }},
-       {Left("why", "why not KleidiAI's for SME2").WithMaxWidth(40), &Of::why},
-       {Left("change", "to change at export").WithDropPriority(1), &Of::change}},
+  const std::vector<MatrixKernelRow>& rows = experiment.matrix_kernels;
+  const double median = experiment.latency.p50.value_or(0);
+  Table table{.id = "matrix_kernels", .span = Span{median, median}};
+  table.Fill<MatrixKernelRow>(
+      {{Left("kernels"), [](const MatrixKernelRow& row) { return MatrixKernelsText(row.ran); }},
+       {Left("proven"), [](const MatrixKernelRow& row) { return KnownTextCell(row.proven); },
+        std::ranges::any_of(rows, [](const MatrixKernelRow& row) { return !row.proven.empty(); })},
+       {Right("operators").WithDropPriority(2),
+        [](const MatrixKernelRow& row) { return Count{row.operators.size()}; }},
+       {Right("mean", "self time"), [](const MatrixKernelRow& row) { return Time{row.mean_ns}; }},
+       {Left("why", "why not KleidiAI's for SME2").WithMaxWidth(40), &MatrixKernelRow::why},
+       {Left("change", "to change at export").WithDropPriority(1), &MatrixKernelRow::change}},
       rows);
   return table;
 }
@@ -237,8 +239,8 @@ std::vector<Note> MakeQualityNotes(const Report& report) {
   std::vector<Note> notes;
   if (const std::string precision = PrecisionText(report); !precision.empty())
     notes.push_back({precision, "precision"});
-  AddRuns(report, notes);
-  AddDisturbed(report, notes);
+  AddRunNotes(report, notes);
+  AddDisturbedBurstNotes(report, notes);
   for (const std::string& warning : report.warnings) notes.push_back({warning, "warning", Level::kBrief});
   AddTraceWarnings(report, notes);
   return notes;

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const Table& TableNamed(const Document& document, const std::string& id) {
+const Table& FindTable(const Document& document, const std::string& id) {
   for (const Section* const section : AllSections(document)) {
     for (const auto& part : section->parts) {
       if (const auto* table = std::get_if<Table>(&part); table != nullptr && table->id == id) return *table;
@@ -25,7 +25,7 @@ const Table& TableNamed(const Document& document, const std::string& id) {
   throw std::runtime_error("no table " + id);
 }
 
-const Row& RowNamed(const Table& table, const std::string& name) {
+const Row& FindRow(const Table& table, const std::string& name) {
   for (const Row& row : table.rows) {
     if (TextOf(row.cells[0]) == name) return row;
   }
@@ -48,7 +48,7 @@ TEST(MakeReportDocument, FindingsLinkToExistingTables) {
         const auto* const list = std::get_if<List>(&part);
         if (list == nullptr || !list->numbered) continue;
         for (const List::Item& item : list->items) {
-          EXPECT_NO_THROW(TableNamed(document, item.table)) << TextOf(item.text, {});
+          EXPECT_NO_THROW(FindTable(document, item.table)) << TextOf(item.text, {});
           ++findings;
         }
       }
@@ -58,7 +58,7 @@ TEST(MakeReportDocument, FindingsLinkToExistingTables) {
   }
 }
 
-TEST(MakeReportDocument, ShowsReleasesWithTheOneBefore) {
+TEST(MakeReportDocument, ComparesReleasesWithTheirPredecessors) {
   const auto make = [](std::size_t releases, const std::vector<OutputDifference>& outputs) {
     RunData run;
     for (std::size_t i = 0; i < releases; ++i) {
@@ -70,27 +70,29 @@ TEST(MakeReportDocument, ShowsReleasesWithTheOneBefore) {
     }
     return MakeReportDocument(Assemble(std::move(run), {}));
   };
-  const auto differ = [](double by) { return OutputDifference{true, false, by, by, "outputs differ"}; };
+  const auto make_difference = [](double difference) {
+    return OutputDifference{true, false, difference, difference, "outputs differ"};
+  };
   const std::vector<OutputDifference> outputs = {{true, true, {}, {}, "equal"},
-                                                 differ(3.9e-5),
-                                                 differ(4.1e-5),
+                                                 make_difference(3.9e-5),
+                                                 make_difference(4.1e-5),
                                                  {false, false, {}, {}, "the outputs of one are not known"}};
   const Document document = make(5, outputs);
-  const Table& table = TableNamed(document, "releases");
+  const Table& table = FindTable(document, "releases");
   const auto cell = [&](std::size_t row, const std::string& column) {
     for (std::size_t i = 0; i < table.columns.size(); ++i)
       if (table.columns[i].id == column) return TextOf(table.rows.at(row).cells[i]);
     throw std::runtime_error("no column " + column);
   };
-  std::vector<std::string> words, speedups;
+  std::vector<std::string> output_texts, speedups;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    words.push_back(cell(row, "outputs"));
+    output_texts.push_back(cell(row, "outputs"));
     speedups.push_back(cell(row, "speedup"));
   }
-  EXPECT_THAT(words, testing::ElementsAre("", "equal", "rounding", "different", "—"));
+  EXPECT_THAT(output_texts, testing::ElementsAre("", "equal", "rounding", "different", "—"));
   EXPECT_THAT(speedups, testing::ElementsAre("", "same", "0.83x", "1.20x", "same"));
   EXPECT_EQ(document.answers.size(), 4U);
-  EXPECT_THROW(TableNamed(make(2, outputs), "releases"), std::runtime_error);
+  EXPECT_THROW(FindTable(make(2, outputs), "releases"), std::runtime_error);
 }
 
 TEST(MakeReportDocument, ShowsWhetherTheExporterOrTheRuntimeChanged) {
@@ -107,15 +109,15 @@ TEST(MakeReportDocument, ShowsWhetherTheExporterOrTheRuntimeChanged) {
   add("3", "3", "b", 3'000'000);
   add("2", "3", "b", 3'000'000);
   add("3", "2", "a", 6'000'000);
-  add("4", "4", "c", 3'000'000);  // its program was not run by 3, nor that of 3 by it
+  add("4", "4", "c", 3'000'000);  // releases 3 and 4 did not run each other's programs
   run.pairs = {{.baseline = 0, .candidate = 1},
                {.baseline = 1, .candidate = 2},
                {.baseline = 3, .candidate = 2},
                {.baseline = 4, .candidate = 2},
                {.baseline = 2, .candidate = 5}};
   const Document document = MakeReportDocument(Assemble(std::move(run), {}));
-  const auto rows_of = [&](const std::string& id, const std::vector<std::string>& columns) {
-    const Table& table = TableNamed(document, id);
+  const auto row_texts = [&](const std::string& id, const std::vector<std::string>& columns) {
+    const Table& table = FindTable(document, id);
     std::vector<std::string> rows;
     for (const auto& row : table.rows) {
       std::string text;
@@ -127,9 +129,9 @@ TEST(MakeReportDocument, ShowsWhetherTheExporterOrTheRuntimeChanged) {
     return rows;
   };
   EXPECT_THAT(
-      rows_of("release_effects", {"release", "export", "exporter", "runtime"}),
+      row_texts("release_effects", {"release", "export", "exporter", "runtime"}),
       testing::ElementsAre("2 of 2|unchanged|—|0.83x|", "3 of 3|changed|2.00x|same|", "4 of 4|changed|—|—|"));
-  EXPECT_THAT(rows_of("releases", {"release", "speedup"}),
+  EXPECT_THAT(row_texts("releases", {"release", "speedup"}),
               testing::ElementsAre("1 of 1||", "2 of 2|0.83x|", "3 of 3|2.00x|", "4 of 4|same|"));
 }
 
@@ -179,19 +181,19 @@ TEST(MakeReportDocument, AnswersEveryPair) {
 // Groups are sorted by decreasing time of the candidate; a screen merges small groups into one row.
 TEST(MakeReportDocument, SelfTimesAreSortedAndEndWithTheMedian) {
   const Document document = MakeReportDocument(example::MakePair());
-  const Table& table = TableNamed(document, "self_times");
+  const Table& table = FindTable(document, "self_times");
   std::vector<std::string> names;
   for (const Row& row : table.rows) names.push_back(TextOf(row.cells[0]));
   EXPECT_THAT(names, testing::ElementsAre("Convolution", "GEMM", "Data Movement", "Other",
                                           "Delegate overhead", "Framework overhead", "2 smaller groups",
                                           kTracedTotal, kTracingOverhead, "Median latency"));
-  EXPECT_EQ(RowNamed(table, "Delegate overhead").level, Level::kPage);
-  EXPECT_EQ(RowNamed(table, "2 smaller groups").role, Row::Role::kRest);
-  EXPECT_EQ(RowNamed(table, "Other").level, Level::kUsual);
-  EXPECT_EQ(RowNamed(table, "Median latency").role, Row::Role::kSum);
+  EXPECT_EQ(FindRow(table, "Delegate overhead").level, Level::kPage);
+  EXPECT_EQ(FindRow(table, "2 smaller groups").role, Row::Role::kRest);
+  EXPECT_EQ(FindRow(table, "Other").level, Level::kUsual);
+  EXPECT_EQ(FindRow(table, "Median latency").role, Row::Role::kSum);
 }
 
-// The first pair's interval does not apply to the others.
+// The first pair's interval does not apply to other pairs.
 TEST(MakeReportDocument, ReportsThePrecisionOfEachPair) {
   Report report = example::MakePair();
   report.noise_floor.reset();
@@ -228,22 +230,22 @@ TEST(MakeReportDocument, NamesTheRunsOfAMedian) {
               HasSubstr("on: contended: none of 200 untraced runs"));
 }
 
-// Latencies of disturbed runs are marked where they stand.
+// Latencies of disturbed runs are marked in the latency table.
 TEST(MakeReportDocument, MarksContendedLatencies) {
   Report report = example::MakePair();
   const auto interval_column = [&](const Document& document) -> const Table::Column& {
-    return *std::ranges::find(TableNamed(document, "report_latency").columns, "interval", &Table::Column::id);
+    return *std::ranges::find(FindTable(document, "report_latency").columns, "interval", &Table::Column::id);
   };
   EXPECT_EQ(interval_column(MakeReportDocument(report)).level, Level::kPage);
   report.experiments[1].clean_runs = 0;
   const Document document = MakeReportDocument(report);
   EXPECT_EQ(interval_column(document).level, Level::kUsual);
-  const Table& table = TableNamed(document, "report_latency");
+  const Table& table = FindTable(document, "report_latency");
   EXPECT_NE(TextOf(table.rows.at(0).cells.at(2)), "contended");
   EXPECT_EQ(TextOf(table.rows.at(1).cells.at(2)), "contended");
 }
 
-// Where tracing takes a large part of a run, a screen shows no times that contradict the latency.
+// If tracing takes a large part of a run, a screen shows no times that contradict the latency.
 TEST(MakeReportDocument, LeavesOutSelfTimesThatContradictTheLatency) {
   Report report = example::MakePair();
   const auto level = [&] {
@@ -263,7 +265,7 @@ TEST(MakeReportDocument, LeavesOutSelfTimesThatContradictTheLatency) {
     candidate.latency.p50 = candidate.latency.min = traced / gap;
     EXPECT_EQ(level(), gap < 1.25 ? Level::kBrief : Level::kPage) << gap;
   }
-  // If disturbed runs are the reason, the shares still are of use.
+  // If disturbed runs cause the gap, the shares are still useful.
   candidate.latency.min = traced;
   EXPECT_EQ(level(), Level::kBrief);
 }
@@ -275,14 +277,14 @@ TEST(MakeReportDocument, MarksASingleFirstRun) {
   EXPECT_EQ(FindNote(MakeReportDocument(report), "runs"), "1 traced run, the first of its process");
 }
 
-// If one of the two is disturbed, their difference is not tracing overhead.
+// If traced or untraced runs are disturbed, their difference is not tracing overhead.
 TEST(MakeReportDocument, DisturbedRunsAreNotCalledTracingOverhead) {
   Report report = example::MakePair();
   EXPECT_EQ(TracerRowName(report.experiments[0]), "Tracing overhead");
   report.experiments[0].latency.p50 = 2 * *report.experiments[0].MeanExecute();
   EXPECT_EQ(TracerRowName(report.experiments[0]), "Mean to median");
   const Document document = MakeReportDocument(report);
-  const Table& table = TableNamed(document, "self_times");
+  const Table& table = FindTable(document, "self_times");
   EXPECT_EQ(TextOf(table.rows.at(table.rows.size() - 2).cells.front()), "Mean to median");
 }
 
@@ -294,9 +296,9 @@ TEST(MakeReportDocument, UsesTheSingularForOneRound) {
   EXPECT_THAT(MakeReportDocument(report).measured, HasSubstr("14 launches x 1 round in"));
 }
 
-// A printed speedup that differs from the quotient of the printed means is explained; others are not.
+// A printed speedup that differs from the quotient of the printed means is explained, an equal one is not.
 TEST(MakeReportDocument, ExplainsSpeedupsThatDifferFromTheQuotient) {
-  const auto explained = [](const Report& report) {
+  const auto explanation = [](const Report& report) {
     for (const Section& section : MakeReportDocument(report).sections) {
       for (const auto& part : section.parts) {
         const auto* paragraph = std::get_if<Paragraph>(&part);
@@ -307,15 +309,15 @@ TEST(MakeReportDocument, ExplainsSpeedupsThatDifferFromTheQuotient) {
     return std::string();
   };
   Report report = example::MakePair();
-  EXPECT_EQ(explained(report), "");
+  EXPECT_EQ(explanation(report), "");
   for (OperatorMatch& match : report.comparisons[0].comparison.operators) {
     if (match.quantity.verdict == stats::Verdict::kFaster) match.quantity.estimate->log_ratio += 0.1;
   }
-  EXPECT_EQ(explained(report),
+  EXPECT_EQ(explanation(report),
             "Speedups are geometric means of per-launch ratios and can differ slightly from the ratio of the "
             "two means shown.");
   report.comparisons[0].comparison.pairing = Pairing::kUnpaired;
-  EXPECT_THAT(explained(report), HasSubstr("ratios of the runs' medians"));
+  EXPECT_THAT(explanation(report), HasSubstr("ratios of the runs' medians"));
 }
 
 TEST(MakeReportDocument, DistinguishesOperatorsOfTheSameName) {
@@ -326,7 +328,7 @@ TEST(MakeReportDocument, DistinguishesOperatorsOfTheSameName) {
   profile.operators[rows[1].op].name = profile.operators[rows[0].op].name;
   const Document document = MakeReportDocument(report);
   for (const std::size_t i : {0U, 1U}) {
-    EXPECT_THAT(TextOf(TableNamed(document, "report_operators").rows[i].cells[0]),
+    EXPECT_THAT(TextOf(FindTable(document, "report_operators").rows[i].cells[0]),
                 HasSubstr("(call " + std::to_string(profile.operators[rows[i].op].call_index) + ")"));
   }
 }
@@ -349,26 +351,26 @@ TEST(MakeReportDocument, SortsOperatorsOfOneVariantByTimeAndNamesTheirLayer) {
   program.places.emplace_back().modules.push_back({"features.0", "torch.nn.Module"});
   program.operators.resize(profile.operators.size());
   for (OperatorSource& source : program.operators) source.place = 0;
-  const Table table = TableNamed(MakeReportDocument(report), "in_one_variant");
+  const Table table = FindTable(MakeReportDocument(report), "in_one_variant");
   ASSERT_GT(table.rows.size(), 2U);
   EXPECT_EQ(TextOf(FindCell(table, 0, "layer")), "features.0");
   const auto time = [&](std::size_t row) { return *FindCell(table, row, "mean").value; };
   for (std::size_t row = 1; row < table.rows.size(); ++row) EXPECT_LE(time(row), time(row - 1));
 }
 
-// For a pair, a screen shows the interval of the speedup; pages also show those of the two medians.
+// For a pair, a screen shows the interval of the speedup. Pages also show the intervals of both medians.
 TEST(MakeReportDocument, ShowsTheIntervalAndMemoryOfEachMedian) {
   Report report = example::MakePair();
   report.experiments[0].interval = LatencyInterval{4.9e6, 5.1e6, 0.95, 10};
   report.experiments[1].peak_rss = 30'600'000;
   const Document document = MakeReportDocument(report);
-  const Table& table = TableNamed(document, "report_latency");
+  const Table& table = FindTable(document, "report_latency");
   EXPECT_EQ(FindCell(table, 0, "interval").high, 5.1e6);
   EXPECT_EQ(std::ranges::find(table.columns, "interval", &Table::Column::id)->level, Level::kPage);
   EXPECT_TRUE(IsNothing(FindCell(table, 0, "peak_memory")));
   EXPECT_EQ(FindCell(table, 1, "peak_memory").value, 30.6e6);
   const Document bare = MakeReportDocument(example::MakeBare());
-  const std::vector<Table::Column>& columns = TableNamed(bare, "report_latency").columns;
+  const std::vector<Table::Column>& columns = FindTable(bare, "report_latency").columns;
   EXPECT_EQ(std::ranges::find(columns, "interval", &Table::Column::id)->level, Level::kUsual);
   EXPECT_EQ(std::ranges::find(columns, "peak_memory", &Table::Column::id), columns.end());
 }
@@ -378,14 +380,14 @@ TEST(MakeReportDocument, ShowsTheOwnTimeOfModulesInAPair) {
   report.comparisons[0].layers.resize(2);
   report.comparisons[0].layers[1].depth = 1;
   report.comparisons[0].layers[1].row.name = "block";
-  for (std::size_t side = 0; side < 2; ++side) {
-    ReportExperiment& experiment = report.experiments[side];
+  for (std::size_t variant = 0; variant < 2; ++variant) {
+    ReportExperiment& experiment = report.experiments[variant];
     experiment.layers.resize(2);
     experiment.layers[1].path = "block";
-    experiment.layers[1].self = static_cast<Nanoseconds>(side + 1) * 1000 * experiment.common_runs;
+    experiment.layers[1].self = static_cast<Nanoseconds>(variant + 1) * 1000 * experiment.common_runs;
   }
   const Document document = MakeReportDocument(report);
-  const Table& table = TableNamed(document, "compared_by_layer");
+  const Table& table = FindTable(document, "compared_by_layer");
   EXPECT_EQ(FindCell(table, 1, "baseline_own").value, 1000);
   EXPECT_EQ(FindCell(table, 1, "candidate_own").value, 2000);
   EXPECT_EQ(TextOf(FindCell(table, 0, "candidate_own")), "");
@@ -395,7 +397,7 @@ TEST(MakeReportDocument, ListsManyReportsWithOneLinePerExperiment) {
   Document list;
   AddExperiments(example::MakePair(), "runs/a", list);
   AddExperiments(example::MakeBare(), "", list);
-  const Table& table = TableNamed(list, "experiments");
+  const Table& table = FindTable(list, "experiments");
   ASSERT_EQ(table.rows.size(), 3U);
   EXPECT_EQ(TextOf(table.rows[0].cells[0]), "runs/a: off");
   EXPECT_EQ(TextOf(table.rows[0].cells[6]), "Convolution 78%");
@@ -405,7 +407,7 @@ TEST(MakeReportDocument, ListsManyReportsWithOneLinePerExperiment) {
 }
 
 // A speedup of 4x, of which 2x comes from the peak.
-Report WithFactors(double candidate_of_peak) {
+Report MakeReportWithFactors(double candidate_of_peak) {
   Report report = example::MakePair();
   SpeedupFactors& factors = report.comparisons[0].factors.emplace();
   factors.dtype = "fp32";
@@ -436,10 +438,10 @@ TEST(MakeReportDocument, ShowsPlaceTimeAndReasonOfPortableOperators) {
   profiles.emplace_back(std::move(profile));
   const Document document =
       MakeReportDocument(Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles)));
-  const Table& table = TableNamed(document, "portable");
+  const Table& table = FindTable(document, "portable");
   const auto texts = [&](const std::string& name) {
     std::string text;
-    for (const Cell& cell : RowNamed(table, name).cells) text += TextOf(cell) + "|";
+    for (const Cell& cell : FindRow(table, name).cells) text += TextOf(cell) + "|";
     return text;
   };
   EXPECT_EQ(texts("mul.Scalar_out"),
@@ -447,7 +449,7 @@ TEST(MakeReportDocument, ShowsPlaceTimeAndReasonOfPortableOperators) {
   EXPECT_THAT(texts("argmax.out"), HasSubstr("|||100 µs|"));
 }
 
-// What makes fp16 slow stands next to the verdict, and not again among the findings of a screen.
+// The reason for slow fp16 is shown next to the verdict, and not repeated in the findings of a screen.
 TEST(MakeReportDocument, ExplainsFp16NextToTheVerdict) {
   Report report = example::MakePair();
   const auto count = [&](Level level) {
@@ -478,14 +480,15 @@ TEST(MakeReportDocument, ExplainsFp16NextToTheVerdict) {
 
 TEST(FactorsText, NamesBothFactors) {
   EXPECT_EQ(
-      FactorsText(WithFactors(0.85).comparisons[0]),
+      FactorsText(MakeReportWithFactors(0.85).comparisons[0]),
       "Of 4.59x in 7 compute-bound operators (78% of off), 2.00x is peak performance (fp32) and 2.30x is "
       "better use of it (37% to 85% of peak).");
   EXPECT_THAT(
-      FactorsText(WithFactors(0.3).comparisons[0]),
+      FactorsText(MakeReportWithFactors(0.3).comparisons[0]),
       HasSubstr("2.00x is peak performance (fp32) and 0.81x is worse use of it (37% to 30% of peak)."));
-  EXPECT_THAT(FactorsText(WithFactors(0.371).comparisons[0]), HasSubstr("1.00x is the same use of it"));
-  Report equal = WithFactors(0.85);
+  EXPECT_THAT(FactorsText(MakeReportWithFactors(0.371).comparisons[0]),
+              HasSubstr("1.00x is the same use of it"));
+  Report equal = MakeReportWithFactors(0.85);
   SpeedupFactors& factors = *equal.comparisons[0].factors;
   factors.candidate_peak = factors.baseline_peak;
   factors.baseline_of_peak = 0.2;

@@ -11,7 +11,7 @@ namespace etprof::show {
 namespace {
 
 constexpr double kMinGroupShare = 0.02;  // share of the whole below which a screen merges groups into one row
-constexpr auto kVariant = Table::KeptPart::kDifference;
+constexpr auto kKeepDifference = Table::KeptPart::kDifference;
 
 // A row of a table of self times, for one variant or both.
 struct SelfTime {
@@ -20,7 +20,7 @@ struct SelfTime {
   double baseline = 0, candidate = 0;  // mean, ns
   const Quantity* quantity = nullptr;
   Row::Role role = Row::Role::kPart;
-  bool group = true;  // one or several groups, whose share of the whole is shown
+  bool group = true;  // a group or several; their share of the whole is shown
 };
 
 // The experiments in a table of self times: a pair, or only `baseline`.
@@ -51,36 +51,36 @@ struct Variants {
 
 double TotalTime(const ReportExperiment& experiment) { return experiment.MeanExecute().value_or(0); }
 
-bool IsSmall(const SelfTime& of, const Variants& variants) {
-  return of.baseline < kMinGroupShare * TotalTime(variants.baseline) &&
-         (variants.candidate == nullptr || of.candidate < kMinGroupShare * TotalTime(*variants.candidate));
+bool IsSmall(const SelfTime& time, const Variants& variants) {
+  return time.baseline < kMinGroupShare * TotalTime(variants.baseline) &&
+         (variants.candidate == nullptr || time.candidate < kMinGroupShare * TotalTime(*variants.candidate));
 }
 
-// Rows by decreasing time. A screen merges the small ones into one row. Then the sums down to the median
-// latency follow.
+// Rows by decreasing time, then the sums down to the median latency. A screen merges small rows into a single
+// row.
 std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<SelfTime> times) {
   const bool pair = variants.candidate != nullptr;
-  std::erase_if(times, [](const SelfTime& of) { return of.baseline == 0 && of.candidate == 0; });
+  std::erase_if(times, [](const SelfTime& time) { return time.baseline == 0 && time.candidate == 0; });
   std::ranges::stable_sort(times, std::greater(), pair ? &SelfTime::candidate : &SelfTime::baseline);
-  const auto is_small = [&](const SelfTime& of) { return IsSmall(of, variants); };
-  const auto small = std::ranges::count_if(times, is_small);
+  const auto is_small = [&](const SelfTime& time) { return IsSmall(time, variants); };
+  const auto small_count = std::ranges::count_if(times, is_small);
   const bool has_other = std::ranges::any_of(
-      times, [&](const SelfTime& of) { return of.name == GroupName(Group::kOther) && !is_small(of); });
-  SelfTime rest{has_other ? fmt::format("{} smaller groups", small)
-                          : fmt::format("Other ({} groups)", small)};
+      times, [&](const SelfTime& time) { return time.name == GroupName(Group::kOther) && !is_small(time); });
+  SelfTime rest{has_other ? fmt::format("{} smaller groups", small_count)
+                          : fmt::format("Other ({} groups)", small_count)};
   rest.role = Row::Role::kRest;
-  SelfTime whole{.name = kTracedTotal, .role = Row::Role::kSum, .group = false};
-  for (const SelfTime& of : times) {
-    whole.baseline += of.baseline;
-    whole.candidate += of.candidate;
-    if (!is_small(of)) continue;
-    rest.baseline += of.baseline;
-    rest.candidate += of.candidate;
+  SelfTime total{.name = kTracedTotal, .role = Row::Role::kSum, .group = false};
+  for (const SelfTime& time : times) {
+    total.baseline += time.baseline;
+    total.candidate += time.candidate;
+    if (!is_small(time)) continue;
+    rest.baseline += time.baseline;
+    rest.candidate += time.candidate;
   }
-  if (small >= 2) times.push_back(rest);
-  times.push_back(whole);
-  const bool known = variants.baseline.tracer && (!pair || variants.candidate->tracer);
-  if (known) {
+  if (small_count >= 2) times.push_back(rest);
+  times.push_back(total);
+  const bool has_tracer = variants.baseline.tracer && (!pair || variants.candidate->tracer);
+  if (has_tracer) {
     times.push_back({.name = variants.TracerRow(),
                      .baseline = *variants.baseline.tracer,
                      .candidate = pair ? *variants.candidate->tracer : 0,
@@ -91,7 +91,7 @@ std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<Sel
                      .baseline = *variants.baseline.latency.p50,
                      .candidate = pair ? *variants.candidate->latency.p50 : 0,
                      .quantity = variants.latency,
-                     .role = known ? Row::Role::kSum : Row::Role::kPlain,
+                     .role = has_tracer ? Row::Role::kSum : Row::Role::kPlain,
                      .group = false});
   }
   return times;
@@ -99,43 +99,45 @@ std::vector<SelfTime> MakeSelfTimeRows(const Variants& variants, std::vector<Sel
 
 // The columns for a pair are time, share, time, saved, speedup, interval, share.
 Table MakeSelfTimesTable(const Report& report, const Variants& variants, const std::vector<SelfTime>& times) {
-  using Of = SelfTime;
   const bool pair = variants.candidate != nullptr;
-  const auto baseline = [](const Of& of) { return Time{of.baseline}; };
-  const auto is_compared = [](const Of& of) { return of.group && of.quantity != nullptr; };
+  const auto baseline = [](const SelfTime& time) { return Time{time.baseline}; };
+  const auto is_compared = [](const SelfTime& time) { return time.group && time.quantity != nullptr; };
   Table table{.id = "self_times", .span = LatencySpan(report)};
-  table.Fill<Of>(
-      {{Left("name", "Self time"), &Of::name},
+  table.Fill<SelfTime>(
+      {{Left("name", "Self time"), &SelfTime::name},
        {Right("operators").WithDropPriority(1).WithLevel(Level::kPage),
-        [](const Of& of) { return of.operators > 0 ? Cell(Count{of.operators}) : Cell(""); }, !pair},
+        [](const SelfTime& time) { return time.operators > 0 ? Cell(Count{time.operators}) : Cell(""); },
+        !pair},
        {Right("mean"), baseline, !pair},
        {VariantColumn("baseline", variants.baseline.label), baseline, pair},
        {Right("baseline_share", "% of baseline").WithDropPriority(2).WithLevel(Level::kPage),
-        [&](const Of& of) {
-          return is_compared(of) ? ShareCell(of.baseline, TotalTime(variants.baseline)) : Cell("");
+        [&](const SelfTime& time) {
+          return is_compared(time) ? ShareCell(time.baseline, TotalTime(variants.baseline)) : Cell("");
         },
         pair},
-       {VariantColumn("candidate", variants.Subject().label), [](const Of& of) { return Time{of.candidate}; },
-        pair},
+       {VariantColumn("candidate", variants.Subject().label),
+        [](const SelfTime& time) { return Time{time.candidate}; }, pair},
        {Right("saved").WithDropPriority(1).WithLevel(Level::kPage),
-        [&](const Of& of) { return is_compared(of) ? Cell(Time{of.baseline - of.candidate}) : Cell(""); },
+        [&](const SelfTime& time) {
+          return is_compared(time) ? Cell(Time{time.baseline - time.candidate}) : Cell("");
+        },
         pair},
        {Right("speedup"),
-        [&](const Of& of) {
-          Cell speedup = CellOrBlank<Speedup>(of.quantity);
-          if (of.role == Row::Role::kPart && IsSmall(of, variants)) speedup.level = Level::kPage;
+        [&](const SelfTime& time) {
+          Cell speedup = CellOrBlank<Speedup>(time.quantity);
+          if (time.role == Row::Role::kPart && IsSmall(time, variants)) speedup.level = Level::kPage;
           return speedup;
         },
         pair},
        {Left("interval", "95% CI").WithDropPriority(3).WithLevel(Level::kPage),
-        [](const Of& of) { return CellOrBlank<Interval>(of.quantity); }, pair},
+        [](const SelfTime& time) { return CellOrBlank<Interval>(time.quantity); }, pair},
        {Right("share", "% of total").WithDropPriority(4).WithBars(),
-        [&](const Of& of) {
-          return of.group ? ShareCell(pair ? of.candidate : of.baseline, TotalTime(variants.Subject()))
-                          : Cell("");
+        [&](const SelfTime& time) {
+          return time.group ? ShareCell(pair ? time.candidate : time.baseline, TotalTime(variants.Subject()))
+                            : Cell("");
         }}},
       times);
-  const bool has_rest = std::ranges::find(times, Row::Role::kRest, &Of::role) != times.end();
+  const bool has_rest = std::ranges::find(times, Row::Role::kRest, &SelfTime::role) != times.end();
   for (std::size_t i = 0; i < times.size(); ++i) {
     table.rows[i].role = times[i].role;
     if (has_rest && times[i].group && times[i].role == Row::Role::kPart && IsSmall(times[i], variants))
@@ -171,16 +173,16 @@ std::string LegendText(const Report& report, const Variants& variants) {
 }
 
 void AddSelfTimes(const Report& report, const Variants& variants, std::vector<SelfTime> groups,
-                  const std::string& suffix, bool usual, std::vector<Section>& sections) {
+                  const std::string& suffix, bool on_screen, std::vector<Section>& sections) {
   Table table = MakeSelfTimesTable(report, variants, MakeSelfTimeRows(variants, std::move(groups)));
   table.title = "Self time by group" + suffix;
   if (variants.Disturbed()) table.columns.front().title = "Self time, contended";
   sections.push_back({"",
-                      usual && !variants.AreDistortedByTracing() ? Level::kBrief : Level::kPage,
+                      on_screen && !variants.AreDistortedByTracing() ? Level::kBrief : Level::kPage,
                       {std::move(table), Paragraph{LegendText(report, variants), Level::kPage}}});
 }
 
-// A column for each experiment.
+// Self times of all experiments, with a column for each experiment.
 Section MakeSideBySideSection(const Report& report) {
   Table table{"side_by_side", "Self time side by side", {Left("name", "Self time")}};
   table.span = LatencySpan(report);
@@ -196,110 +198,120 @@ Section MakeSideBySideSection(const Report& report) {
     table.columns[i].drop_priority = static_cast<int>(table.columns.size() - i);
   const auto add = [&](const std::string& name, Row::Role role, const auto& value) {
     std::vector<Cell> cells = {name};
-    for (const ReportExperiment* const side : variants) cells.push_back(value(*side));
+    for (const ReportExperiment* const variant : variants) cells.push_back(value(*variant));
     table.rows.push_back({std::move(cells), role});
   };
   const std::vector<AdditiveRow>& groups = variants.front()->groups.rows;
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (std::ranges::any_of(variants, [&](const auto* side) { return side->groups.rows[i].total != 0; }))
+    if (std::ranges::any_of(variants,
+                            [&](const auto* variant) { return variant->groups.rows[i].total != 0; }))
       order.push_back(i);
   }
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return groups[i].total; });
   for (const std::size_t i : order) {
-    add(groups[i].name, Row::Role::kPart, [&](const ReportExperiment& side) {
-      return Cell(Time{MeanPerRun(side.groups.rows[i].total, side.groups.runs)});
+    add(groups[i].name, Row::Role::kPart, [&](const ReportExperiment& variant) {
+      return Cell(Time{MeanPerRun(variant.groups.rows[i].total, variant.groups.runs)});
     });
   }
   add(kTracedTotal, Row::Role::kSum,
-      [](const ReportExperiment& side) { return OptionalCell<Time>(side.MeanExecute()); });
+      [](const ReportExperiment& variant) { return OptionalCell<Time>(variant.MeanExecute()); });
   add(TracerRowName(*variants.front()), Row::Role::kPart,
-      [](const ReportExperiment& side) { return OptionalCell<Time>(side.tracer); });
-  if (std::ranges::any_of(variants, [](const auto* side) { return side->run_classes.empty(); })) {
+      [](const ReportExperiment& variant) { return OptionalCell<Time>(variant.tracer); });
+  if (std::ranges::any_of(variants, [](const auto* variant) { return variant->run_classes.empty(); })) {
     add("Median latency", Row::Role::kSum,
-        [](const ReportExperiment& side) { return OptionalCell<Time>(side.latency.p50); });
+        [](const ReportExperiment& variant) { return OptionalCell<Time>(variant.latency.p50); });
   }
   return {"", Level::kUsual, {std::move(table)}};
 }
 
-// Whether the one latency of the experiment is of disturbed runs.
+// True if the experiment has a single latency, and disturbed runs determine it.
 bool IsContended(const ReportExperiment& experiment) {
   return experiment.run_classes.empty() && experiment.LatencyIsDisturbed();
 }
 
-std::string TextOf(const OutputDifference& of) {
-  if (of.equal) return "equal bit for bit";
-  if (of.largest_absolute && of.largest_relative)
-    return fmt::format("at most {:.2g} apart (relative {:.2g})", *of.largest_absolute, *of.largest_relative);
-  return of.note.empty() ? "different" : of.note;
+std::string TextOf(const OutputDifference& difference) {
+  if (difference.equal) return "equal bit for bit";
+  if (difference.largest_absolute && difference.largest_relative)
+    return fmt::format("at most {:.2g} apart (relative {:.2g})", *difference.largest_absolute,
+                       *difference.largest_relative);
+  return difference.note.empty() ? "different" : difference.note;
 }
 
 }  // namespace
 
 std::vector<Section> MakeLatencySections(const Report& report) {
   if (report.experiments.empty()) return {};
-  const auto& all = report.experiments;
-  const bool p99 =
-      std::ranges::all_of(all, [](const auto& one) { return one.latency.n >= stats::kMinValuesForP99; });
-  const bool pairs = !report.comparisons.empty();  // a screen then shows the intervals of the pairs
-  const auto page = [](const char* id, const char* title, int drop_priority) {
+  const auto& experiments = report.experiments;
+  const bool p99 = std::ranges::all_of(
+      experiments, [](const auto& experiment) { return experiment.latency.n >= stats::kMinValuesForP99; });
+  const bool has_pairs = !report.comparisons.empty();  // a screen then shows the intervals of the pairs
+  const auto page_column = [](const char* id, const char* title, int drop_priority) {
     return Right(id, title).WithDropPriority(drop_priority).WithLevel(Level::kPage);
   };
-  const bool memory = std::ranges::any_of(all, [](const auto& one) { return one.peak_rss.has_value(); });
-  const bool intervals = std::ranges::any_of(all, [](const auto& one) { return one.interval.has_value(); });
-  const bool contended = std::ranges::any_of(all, IsContended);
-  // A row: an experiment, or a class of its runs.
-  struct Of {
-    const ReportExperiment& of;
+  const bool has_memory = std::ranges::any_of(
+      experiments, [](const auto& experiment) { return experiment.peak_rss.has_value(); });
+  const bool has_intervals = std::ranges::any_of(
+      experiments, [](const auto& experiment) { return experiment.interval.has_value(); });
+  const bool any_contended = std::ranges::any_of(experiments, IsContended);
+  // A row of the table: an experiment, or a class of its runs.
+  struct LatencyTableRow {
+    const ReportExperiment& experiment;
     std::string label;
     const stats::Distribution& latency;
   };
-  std::vector<Of> rows;
-  for (const ReportExperiment& one : all) {
-    if (one.run_classes.empty()) rows.push_back({one, one.label, one.latency});
-    for (const RunClass& of : one.run_classes)
-      rows.push_back({one, fmt::format("{}, {}", one.label, of.name), of.latency});
+  std::vector<LatencyTableRow> rows;
+  for (const ReportExperiment& experiment : experiments) {
+    if (experiment.run_classes.empty()) rows.push_back({experiment, experiment.label, experiment.latency});
+    for (const RunClass& run_class : experiment.run_classes)
+      rows.push_back(
+          {experiment, fmt::format("{}, {}", experiment.label, run_class.name), run_class.latency});
   }
   using Latencies = stats::Distribution;
   // Nothing if there are too few runs for this statistic.
-  const auto time = [](std::optional<double> Latencies::*of, std::int64_t least = 0) {
-    return
-        [=](const Of& one) { return one.latency.n >= least ? OptionalCell<Time>(one.latency.*of) : Cell(); };
+  const auto time = [](std::optional<double> Latencies::*statistic, std::int64_t min_runs = 0) {
+    return [=](const LatencyTableRow& row) {
+      return row.latency.n >= min_runs ? OptionalCell<Time>(row.latency.*statistic) : Cell();
+    };
   };
   Table table{
       .id = "report_latency", .title = "Latency", .level = Level::kBrief, .span = LatencySpan(report)};
-  table.Fill<Of>(
-      {{Left("experiment", "Latency").WithKeptPart(kVariant), &Of::label},
+  table.Fill<LatencyTableRow>(
+      {{Left("experiment", "Latency").WithKeptPart(kKeepDifference), &LatencyTableRow::label},
        {Right("median"), time(&Latencies::p50)},
        {Left("interval", "95% CI")
             .WithDropPriority(9)
-            .WithLevel(pairs && !contended ? Level::kPage : Level::kUsual),
-        [&](const Of& one) {
-          return IsContended(one.of) ? Cell("contended")
-                 : one.of.interval   ? Cell(TimeBounds{one.of.interval->low, one.of.interval->high})
-                 : intervals         ? Cell()
-                                     : Cell("");  // "" everywhere hides the column
+            .WithLevel(has_pairs && !any_contended ? Level::kPage : Level::kUsual),
+        [&](const LatencyTableRow& row) {
+          return IsContended(row.experiment) ? Cell("contended")
+                 : row.experiment.interval
+                     ? Cell(TimeBounds{row.experiment.interval->low, row.experiment.interval->high})
+                 : has_intervals ? Cell()
+                                 : Cell("");  // "" everywhere hides the column
         }},
-       {page("mean", "mean", 8), time(&Latencies::mean)},
-       {page("p90", "p90", 7), time(&Latencies::p90, stats::kMinValuesForP90)},
-       {p99 ? Right("p99") : page("p99", "p99", 6), time(&Latencies::p99, stats::kMinValuesForP99)},
-       {page("min", "min", 5), time(&Latencies::min)},
-       {p99 ? page("max", "max", 6) : Right("max"), time(&Latencies::max)},
-       {page("sd", "sd", 3), time(&Latencies::sd)},
-       {page("cv", "CV", 4), [](const Of& one) { return OptionalCell<Share>(one.latency.cv); }},
-       {Right("runs"), [](const Of& one) { return Count{one.latency.n}; }},
-       {page("outliers", "outliers", 2), [](const Of& one) { return Count{one.latency.outliers}; }},
-       {page("first_inference", "first inference", 1),
-        [](const Of& one) { return OptionalCell<Time>(one.of.first_run); }},
-       {page("load", "load", 1), [](const Of& one) { return OptionalCell<Time>(one.of.load); }},
-       {page("peak_memory", "peak memory", 1),
-        [](const Of& one) { return OptionalCell<Size>(one.of.peak_rss); }, memory}},
+       {page_column("mean", "mean", 8), time(&Latencies::mean)},
+       {page_column("p90", "p90", 7), time(&Latencies::p90, stats::kMinValuesForP90)},
+       {p99 ? Right("p99") : page_column("p99", "p99", 6), time(&Latencies::p99, stats::kMinValuesForP99)},
+       {page_column("min", "min", 5), time(&Latencies::min)},
+       {p99 ? page_column("max", "max", 6) : Right("max"), time(&Latencies::max)},
+       {page_column("sd", "sd", 3), time(&Latencies::sd)},
+       {page_column("cv", "CV", 4),
+        [](const LatencyTableRow& row) { return OptionalCell<Share>(row.latency.cv); }},
+       {Right("runs"), [](const LatencyTableRow& row) { return Count{row.latency.n}; }},
+       {page_column("outliers", "outliers", 2),
+        [](const LatencyTableRow& row) { return Count{row.latency.outliers}; }},
+       {page_column("first_inference", "first inference", 1),
+        [](const LatencyTableRow& row) { return OptionalCell<Time>(row.experiment.first_run); }},
+       {page_column("load", "load", 1),
+        [](const LatencyTableRow& row) { return OptionalCell<Time>(row.experiment.load); }},
+       {page_column("peak_memory", "peak memory", 1),
+        [](const LatencyTableRow& row) { return OptionalCell<Size>(row.experiment.peak_rss); }, has_memory}},
       rows);
   std::vector<Section> sections = {{"", report.ladder ? Level::kPage : Level::kBrief, {std::move(table)}}};
   for (const LatencyPlot& plot : report.latency_plots) {
     Distributions distributions{plot.histogram.from, plot.histogram.width, {}};
     for (std::size_t i = 0; i < plot.experiments.size(); ++i) {
-      const ReportExperiment& experiment = all[plot.experiments[i]];
+      const ReportExperiment& experiment = experiments[plot.experiments[i]];
       distributions.series.push_back({experiment.label, plot.histogram.counts[i], plot.histogram.beyond[i],
                                       experiment.latency.p50, experiment.latency.max});
     }
@@ -326,10 +338,10 @@ std::vector<Section> MakeStartupSections(const Report& report) {
                  VariantColumn("candidate", comparison.candidate_label), Right("change"),
                  Left("interval", "95% CI").WithDropPriority(1).WithLevel(Level::kPage)}};
     table.units_by_row = true;
-    const auto add = [&]<typename Of>(const char* name, const StartupCost& cost, Of) {
+    const auto add = [&]<typename CostCell>(const char* name, const StartupCost& cost, CostCell) {
       if (cost.baseline && cost.candidate) {
-        table.rows.push_back({name, Of{*cost.baseline}, Of{*cost.candidate}, KnownTextCell(CostVerdict(cost)),
-                              CostInterval(cost)});
+        table.rows.push_back({name, CostCell{*cost.baseline}, CostCell{*cost.candidate},
+                              KnownTextCell(CostVerdict(cost)), CostInterval(cost)});
       }
     };
     add("Load", pair.costs.load, Duration(0));
@@ -362,10 +374,10 @@ std::vector<Section> MakeSelfTimeSections(const Report& report) {
                            &candidate = report.experiments[pair.candidate];
     if (!HasTimes(baseline) || !HasTimes(candidate)) continue;
     const Comparison& comparison = pair.comparison;
-    const bool usual = &pair == MostChangedPair(report) &&
-                       !(IsInMatrix(report, pair.baseline) && IsInMatrix(report, pair.candidate));
+    const bool on_screen = &pair == MostChangedPair(report) &&
+                           !(IsInMatrix(report, pair.baseline) && IsInMatrix(report, pair.candidate));
     AddSelfTimes(report, {baseline, &candidate, &comparison.latency}, MakeSelfTimes(comparison),
-                 TitleSuffix(report, pair), usual, sections);
+                 TitleSuffix(report, pair), on_screen, sections);
   }
   if (report.comparisons.empty() && report.matrices.empty() && report.experiments.size() > 1)
     sections.push_back(MakeSideBySideSection(report));

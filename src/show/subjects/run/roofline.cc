@@ -13,7 +13,7 @@ constexpr std::size_t kLetteredRows = 10, kPageRows = 20;
 constexpr int kLayerColumns = 16;
 
 // The rate in billions per second, with bounds from the time's interval.
-Cell Rate(double amount, const OperatorTime& time) {
+Cell RateCell(double amount, const OperatorTime& time) {
   if (amount == 0) return std::string();
   Number rate{amount / time.ns, ""};
   if (time.low && time.high) {
@@ -28,7 +28,7 @@ std::string BoundText(const RooflineRow& row) {
   return row.roof_dtype == row.dtype ? "compute" : row.roof_dtype + " compute";
 }
 
-Table RooflineTable(const ReportExperiment& experiment) {
+Table MakeRooflineTable(const ReportExperiment& experiment) {
   const Roofline& roofline = *experiment.roofline;
   Table table{
       .id = "roofline",
@@ -44,37 +44,38 @@ Table RooflineTable(const ReportExperiment& experiment) {
   for (const RooflineRow& row : roofline.rows) {
     table.rows.push_back({experiment.profile->operators[row.op].name,
                           LayerName(*experiment.profile, row.op).value_or(""), Time{row.time.ns},
-                          Rate(static_cast<double>(row.flops()), row.time),
-                          Rate(static_cast<double>(row.bytes), row.time), BoundText(row), Share{row.share()},
-                          Time{std::max(0.0, row.gap_ns())}});
+                          RateCell(static_cast<double>(row.flops()), row.time),
+                          RateCell(static_cast<double>(row.bytes), row.time), BoundText(row),
+                          Share{row.share()}, Time{std::max(0.0, row.gap_ns())}});
     if (table.rows.size() > kLetteredRows) table.rows.back().level = Level::kPage;
   }
   return table;
 }
 
 RooflineChart MakeRooflineChart(const Roofline& roofline) {
-  RooflineChart roofs{"FLOP/B", "FLOP/s", {}, {}, kLetteredRows};
-  for (const RooflineCeiling& roof : roofline.roofs) {
-    if (roof.per_second <= 0) continue;
-    if (roof.kind == RooflineCeiling::Kind::kMemory) {
-      roofs.lines.push_back({false, roof.per_second, roof.name});
+  RooflineChart chart{"FLOP/B", "FLOP/s", {}, {}, kLetteredRows};
+  for (const RooflineCeiling& ceiling : roofline.roofs) {
+    if (ceiling.per_second <= 0) continue;
+    if (ceiling.kind == RooflineCeiling::Kind::kMemory) {
+      chart.lines.push_back({false, ceiling.per_second, ceiling.name});
       continue;
     }
-    const double flops = 2 * roof.per_second;
+    const double flops = 2 * ceiling.per_second;
     const bool tera = flops >= 999.5e9;
-    roofs.lines.push_back(
-        {true, flops, fmt::format("{} {:.3g} {}", roof.name, flops / (tera ? 1e12 : 1e9), tera ? "T" : "G")});
+    chart.lines.push_back(
+        {true, flops,
+         fmt::format("{} {:.3g} {}", ceiling.name, flops / (tera ? 1e12 : 1e9), tera ? "T" : "G")});
   }
   for (const RooflineRow& row : roofline.rows) {
-    auto& point = roofs.points.emplace_back();
+    auto& point = chart.points.emplace_back();
     if (row.flops() > 0 && row.bytes > 0 && row.time.ns > 0) point = {row.intensity(), 2 * row.macs_per_s()};
   }
-  const auto left = std::ranges::count_if(roofs.points, [](const auto& point) { return !point; });
-  if (left > 0) {
-    roofs.note =
-        CountedText(left, "operator without MACs is", "operators without MACs are") + " not in the plot";
+  const auto missing_points = std::ranges::count_if(chart.points, [](const auto& point) { return !point; });
+  if (missing_points > 0) {
+    chart.note = CountedText(missing_points, "operator without MACs is", "operators without MACs are") +
+                 " not in the plot";
   }
-  return roofs;
+  return chart;
 }
 
 Text RooflineText(const Roofline& roofline) {
@@ -92,18 +93,18 @@ Text RooflineText(const Roofline& roofline) {
 
 std::vector<Section> MakeRooflineSections(const Report& report) {
   const std::vector<std::size_t> subjects = FindSubjects(report);
-  const bool any = std::ranges::any_of(
+  const bool has_subject = std::ranges::any_of(
       subjects, [&](std::size_t subject) { return report.experiments[subject].roofline.has_value(); });
   std::vector<Section> sections;
   for (std::size_t i = 0; i < report.experiments.size(); ++i) {
     const ReportExperiment& experiment = report.experiments[i];
-    const bool is_highlighted = !any || std::ranges::find(subjects, i) != subjects.end();
+    const bool is_highlighted = !has_subject || std::ranges::find(subjects, i) != subjects.end();
     if (!experiment.roofline || (!is_highlighted && report.ladder)) continue;
     const Roofline& roofline = *experiment.roofline;
     sections.push_back(
         {report.experiments.size() > 1 ? "Roofline: " + experiment.label : "Roofline",
          is_highlighted ? Level::kPage : Level::kFolded,
-         {Paragraph{RooflineText(roofline)}, MakeRooflineChart(roofline), RooflineTable(experiment),
+         {Paragraph{RooflineText(roofline)}, MakeRooflineChart(roofline), MakeRooflineTable(experiment),
           Paragraph{"Sorted by the potential saving: what an operator would save at its roofline, the lower "
                     "of compute (the fastest instructions that the mask allows) and memory (where its "
                     "tensors fit). A multiply-add is 2 FLOPs.",

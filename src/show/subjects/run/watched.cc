@@ -19,9 +19,10 @@ using Functions = std::vector<const ProvenFunction*>;
 std::string FunctionNames(const Functions& kernels) {
   std::vector<std::string> names;
   for (const ProvenFunction* const function : kernels) names.push_back(function->name);
-  const std::size_t more = names.size() > kMaxNames ? names.size() - kMaxNames : 0;
-  names.resize(names.size() - more);
-  return fmt::format("{}{}", fmt::join(names, ", "), more > 0 ? fmt::format(", and {} more", more) : "");
+  const std::size_t unnamed = names.size() > kMaxNames ? names.size() - kMaxNames : 0;
+  names.resize(names.size() - unnamed);
+  return fmt::format("{}{}", fmt::join(names, ", "),
+                     unnamed > 0 ? fmt::format(", and {} more", unnamed) : "");
 }
 
 std::int64_t CountCalls(const Functions& kernels) {
