@@ -33,16 +33,16 @@ Text UpperBoundText(const finding::UpperBound& bound) {
   return bound ? FormatText(" Upper bound if eliminated: {}.", Ratio{*bound}) : Text();
 }
 
-// One line per element; if there are too many, the first ones and the number of the others, which `more`
-// names.
-Lines FirstLines(const auto& all, const char* more, const auto& line_of) {
+// One line for each of the first elements, then a line with the number of the remaining elements: "and 3 more
+// operators" for the `noun` "more operator".
+Lines FirstLines(const auto& elements, const char* noun, const auto& make_line) {
   Lines lines;
-  for (const auto& one : all) {
+  for (const auto& element : elements) {
     if (lines.size() == kMaxEvidenceLines) {
-      lines.push_back("and " + CountedText(all.size() - lines.size(), more));
+      lines.push_back("and " + CountedText(elements.size() - lines.size(), noun));
       break;
     }
-    lines.push_back(line_of(one));
+    lines.push_back(make_line(element));
   }
   return lines;
 }
@@ -60,8 +60,8 @@ Text GapText(const TracedGap& gap) {
   return FormatText("{} {}", Share{std::fabs(gap.relative())}, gap.relative() < 0 ? "less" : "more");
 }
 
-Text LikelyCause(const finding::TracingDiscrepancy& apart) {
-  const finding::TracingCause& cause = apart.cause;
+Text LikelyCause(const finding::TracingDiscrepancy& discrepancy) {
+  const finding::TracingCause& cause = discrepancy.cause;
   const Time fastest{cause.fastest_ns};
   switch (cause.kind) {
     case finding::TracingCause::Kind::kDisturbedUntraced:
@@ -116,45 +116,47 @@ class FindingFormatter {
 
   FindingTexts operator()(const finding::BottleneckShift& shift) const {
     const auto& [from, to, grown, groups] = shift;
-    FindingTexts words;
+    FindingTexts texts;
     if (shift.Moved()) {
-      words.text = FormatText("The bottleneck moved from {} ({} of {}) to {} ({} of {}).",
+      texts.text = FormatText("The bottleneck moved from {} ({} of {}) to {} ({} of {}).",
                               GroupName(from.group), Share{from.baseline.share()}, Baseline().label,
                               GroupName(to.group), Share{to.candidate.share()}, experiment_.label);
     } else {
       // An overhead may be larger than the largest group of operators.
-      const char* const place =
+      const char* const rank =
           grown.candidate.ns > to.candidate.ns ? "still the largest group of operators" : "still the largest";
-      words.text = FormatText("{} grew from {} of an inference in {} to {} in {}. {} is {}, at {}.",
+      texts.text = FormatText("{} grew from {} of an inference in {} to {} in {}. {} is {}, at {}.",
                               GroupName(grown.group), Share{grown.baseline.share()}, Baseline().label,
-                              Share{grown.candidate.share()}, experiment_.label, GroupName(to.group), place,
+                              Share{grown.candidate.share()}, experiment_.label, GroupName(to.group), rank,
                               Share{to.candidate.share()});
     }
     for (const finding::GroupShift& group : groups) {
-      words.evidence.push_back(FormatText("{}: {} ({}) before, {} ({}) after", GroupName(group.group),
+      texts.evidence.push_back(FormatText("{}: {} ({}) before, {} ({}) after", GroupName(group.group),
                                           Time{group.baseline.ns}, Share{group.baseline.share()},
                                           Time{group.candidate.ns}, Share{group.candidate.share()}));
     }
-    words.formula =
+    texts.formula =
         "share = mean self time of the group / mean Method::execute of the same traced runs, reported where "
         "the intervals of both variants' times show that it grew; at stake: its time now";
-    return words;
+    return texts;
   }
 
-  FindingTexts operator()(const finding::Bottleneck& of) const {
-    Text text = FormatText("{}: {}, {}.{}", GroupName(of.group), GroupTimeText(of.group, of.time),
-                           CountedText(of.operators, "operator"), UpperBoundText(of.bound));
-    if (of.costliest)
-      text += FormatText(" Most expensive: {}, {}.", NameWithLayer(of.costliest->op), Time{of.costliest->ns});
+  FindingTexts operator()(const finding::Bottleneck& bottleneck) const {
+    Text text = FormatText("{}: {}, {}.{}", GroupName(bottleneck.group),
+                           GroupTimeText(bottleneck.group, bottleneck.time),
+                           CountedText(bottleneck.operators, "operator"), UpperBoundText(bottleneck.bound));
+    if (bottleneck.costliest)
+      text += FormatText(" Most expensive: {}, {}.", NameWithLayer(bottleneck.costliest->op),
+                         Time{bottleneck.costliest->ns});
     return {
-        text, EvidenceLines(of.types),
+        text, EvidenceLines(bottleneck.types),
         "share = mean self time of the group / mean Method::execute of the same traced runs; upper bound = "
         "1 / (1 - share)"};
   }
 
-  FindingTexts operator()(const finding::UpperBounds& of) const {
+  FindingTexts operator()(const finding::UpperBounds& upper_bounds) const {
     Lines bounds, evidence;
-    for (const auto& [category, time, bound] : of.categories) {
+    for (const auto& [category, time, bound] : upper_bounds.categories) {
       if (bounds.size() < 3) bounds.push_back(FormatText("{} {}", category, Ratio{bound}));
       evidence.push_back(FormatText("{}: {}, {}", category, TimePartText(time), Ratio{bound}));
     }
@@ -164,63 +166,66 @@ class FindingFormatter {
         "same traced runs; at stake: the second largest part"};
   }
 
-  FindingTexts operator()(const finding::NotDelegated& of) const {
-    const auto names = [](const finding::TypeTimes& types, std::size_t most) {
-      std::vector<std::string> shown;
-      for (const TypeTime& type : types) shown.push_back(shown.size() < most ? type.type : "...");
-      shown.resize(std::min(shown.size(), most + 1));
-      return fmt::format("{}", fmt::join(shown, ", "));
+  FindingTexts operator()(const finding::NotDelegated& not_delegated) const {
+    const auto names = [](const finding::TypeTimes& types, std::size_t max_names) {
+      std::vector<std::string> listed;
+      for (const TypeTime& type : types) listed.push_back(listed.size() < max_names ? type.type : "...");
+      listed.resize(std::min(listed.size(), max_names + 1));
+      return fmt::format("{}", fmt::join(listed, ", "));
     };
     if (experiment_.delegate_calls == 0) {
       return {
           FormatText(
               "No delegate was called: all of {} ran as ExecuTorch's own kernels ({}): {}. Export the model "
               "with a backend's partitioner, as `etprof export` does with XNNPACK's.",
-              CountedText(of.operators, "operator"), names(of.types, 3), TimePartText(of.time)),
-          EvidenceLines(of.types), "sum of the mean self times of kernels; no DELEGATE_CALL in the trace"};
+              CountedText(not_delegated.operators, "operator"), names(not_delegated.types, 3),
+              TimePartText(not_delegated.time)),
+          EvidenceLines(not_delegated.types),
+          "sum of the mean self times of kernels; no DELEGATE_CALL in the trace"};
     }
-    Text text =
-        FormatText("{} not delegated ({}): {}.", CountedText(of.operators, "operator is", "operators are"),
-                   names(of.types, 3), TimePartText(of.time));
-    if (of.boundaries_ns > 0) {
-      text += FormatText(" {} {} delegates, which takes another {} for calls and conversions.",
-                         of.operators == 1 ? "It divides the model into" : "They divide the model into",
-                         std::to_string(experiment_.delegate_calls), Time{of.boundaries_ns});
+    Text text = FormatText("{} not delegated ({}): {}.",
+                           CountedText(not_delegated.operators, "operator is", "operators are"),
+                           names(not_delegated.types, 3), TimePartText(not_delegated.time));
+    if (not_delegated.boundaries_ns > 0) {
+      text += FormatText(
+          " {} {} delegates, which takes another {} for calls and conversions.",
+          not_delegated.operators == 1 ? "It divides the model into" : "They divide the model into",
+          std::to_string(experiment_.delegate_calls), Time{not_delegated.boundaries_ns});
       // This is not called an upper bound: a network of attention gained 1.70x [1.59, 1.81] where these times
       // give 1.55x, since the operators of one delegate run faster than those of many.
-      if (of.bound)
-        text +=
-            FormatText(" If all of this took no time: {}, and more where delegates join.", Ratio{*of.bound});
+      if (not_delegated.bound)
+        text += FormatText(" If all of this took no time: {}, and more where delegates join.",
+                           Ratio{*not_delegated.bound});
     } else {
-      text += UpperBoundText(of.bound);
+      text += UpperBoundText(not_delegated.bound);
     }
-    Lines evidence = EvidenceLines(of.types);
-    if (!of.remedies.empty()) {
-      AddRemedies(of, text, evidence);
+    Lines evidence = EvidenceLines(not_delegated.types);
+    if (!not_delegated.remedies.empty()) {
+      AddRemedies(not_delegated, text, evidence);
       return {text, std::move(evidence), std::string(kNotDelegatedFormula)};
     }
-    const auto has = [&](std::string_view type) {
-      return std::ranges::find(of.types, type, &TypeTime::type) != of.types.end();
+    const auto has_type = [&](std::string_view type) {
+      return std::ranges::find(not_delegated.types, type, &TypeTime::type) != not_delegated.types.end();
     };
     // torch.export creates these operators from the softmax in scaled_dot_product_attention.
-    if (has("any.out") && has("full_like.out") && has("where.self_out")) {
+    if (has_type("any.out") && has_type("full_like.out") && has_type("where.self_out")) {
       text += FormatText(
           " These are of attention: `etprof.wrappers.attention` exports it without them "
           "(docs/guides/models.md#wrappers).");
     }
     TypeTime delegable;
-    for (const TypeTime& type : of.delegable) {
+    for (const TypeTime& type : not_delegated.delegable) {
       delegable.operators += type.operators;
       delegable.ns += type.ns;
     }
     if (delegable.operators > 0) {
-      const TypeTime& costliest = of.delegable.front();
+      const TypeTime& costliest = not_delegated.delegable.front();
       text += FormatText(
           " XNNPACK has kernels for {} ({}, {}) and took none here. {}.",
-          of.operators == 1                     ? "it"
-          : delegable.operators == of.operators ? "all of them"
-                                                : std::to_string(delegable.operators) + " of them",
-          names(of.delegable, 1), Time{delegable.ns},
+          not_delegated.operators == 1                     ? "it"
+          : delegable.operators == not_delegated.operators ? "all of them"
+                                                           : std::to_string(delegable.operators) + " of them",
+          names(not_delegated.delegable, 1), Time{delegable.ns},
           costliest.not_delegated.empty() ? fmt::format("Data type, shape, or the partitioner kept {} out",
                                                         delegable.operators == 1 ? "it" : "them")
                                           : costliest.type + ": " + costliest.not_delegated.front());
@@ -229,7 +234,7 @@ class FindingFormatter {
             std::string(kNotDelegatedFormula) + "; what XNNPACK can take is its partitioner's list"};
   }
 
-  FindingTexts operator()(const finding::DataMoved& of) const {
+  FindingTexts operator()(const finding::DataMoved& data_moved) const {
     constexpr NamedValue<Movement> kMoves[] = {{Movement::kTranspose, "transpose"},
                                                {Movement::kCopy, "copy"},
                                                {Movement::kReshape, "reshape"},
@@ -237,105 +242,107 @@ class FindingFormatter {
                                                {Movement::kOther, "other move"}};
     std::vector<std::pair<double, Text>> parts;
     for (const auto& [kind, sum] : experiment_.movement) {
-      const char* const many = kind == Movement::kCopy ? "copies" : "";
+      const char* const plural = kind == Movement::kCopy ? "copies" : "";
       parts.emplace_back(
           sum.ns,
-          FormatText("{} ({})", CountedText(sum.operators, FindName(kMoves, kind), many), Time{sum.ns}));
+          FormatText("{} ({})", CountedText(sum.operators, FindName(kMoves, kind), plural), Time{sum.ns}));
     }
-    std::ranges::stable_sort(parts, std::greater(), [](const auto& one) { return one.first; });
-    Lines lines = EvidenceLines(of.types), texts;
+    std::ranges::stable_sort(parts, std::greater(), [](const auto& part) { return part.first; });
+    Lines lines = EvidenceLines(data_moved.types), texts;
     for (const auto& [ns, part_text] : parts) {
       texts.push_back(part_text);
       lines.push_back(FormatText("of these {}", part_text));
     }
-    const bool mostly = parts.size() > 1 && parts.front().first >= of.time.ns / 2;
+    const bool mostly = parts.size() > 1 && parts.front().first >= data_moved.time.ns / 2;
     Text text = FormatText("{}: {}, {}{}.", GroupName(Group::kDataMovement),
-                           GroupTimeText(Group::kDataMovement, of.time), mostly ? "mostly " : "",
+                           GroupTimeText(Group::kDataMovement, data_moved.time), mostly ? "mostly " : "",
                            mostly ? texts.front() : JoinTexts(texts));
-    if (of.boundary_operators > 0) {
-      text +=
-          FormatText(" {} ({}) {} at a delegate boundary.", CountedText(of.boundary_operators, "operator"),
-                     Time{of.boundary_ns}, of.boundary_operators == 1 ? "sits" : "sit");
+    if (data_moved.boundary_operators > 0) {
+      text += FormatText(" {} ({}) {} at a delegate boundary.",
+                         CountedText(data_moved.boundary_operators, "operator"), Time{data_moved.boundary_ns},
+                         data_moved.boundary_operators == 1 ? "sits" : "sit");
     }
     return {
-        text + UpperBoundText(of.bound), std::move(lines),
+        text + UpperBoundText(data_moved.bound), std::move(lines),
         "sum of the mean self times of transposes, reshapes, copies and conversions / mean Method::execute "
         "of the same traced runs; upper bound = 1 / (1 - share); at a boundary: those that a delegate call "
         "begins or ends with, and those that run portable between two delegate calls"};
   }
 
-  FindingTexts operator()(const finding::DelegateOverhead& of) const {
-    const Text tracing = FormatText(" Up to {} of it may be tracing overhead.", Time{of.tracing_ns});
+  FindingTexts operator()(const finding::DelegateOverhead& overhead) const {
+    const Text tracing = FormatText(" Up to {} of it may be tracing overhead.", Time{overhead.tracing_ns});
     const bool packs = experiment_.steady_runs == 0 && experiment_.first_runs > 0;
     return {
         FormatText("Delegate overhead: {} in {}, excluding operators.{}{}",
-                   GroupTimeText(Group::kDelegateOverhead, of.time), CountedText(of.calls, "call"),
-                   of.tracing_ns > 0 ? tracing : Text(),
+                   GroupTimeText(Group::kDelegateOverhead, overhead.time),
+                   CountedText(overhead.calls, "call"), overhead.tracing_ns > 0 ? tracing : Text(),
                    packs ? " A first inference packs weights in it; steady ones do not." : ""),
-        {FormatText("{} per call", Duration{of.time.ns / static_cast<double>(of.calls)})},
+        {FormatText("{} per call", Duration{overhead.time.ns / static_cast<double>(overhead.calls)})},
         "self time of DELEGATE_CALL spans / mean Method::execute of the same traced runs; tracing overhead: "
         "mean traced - median untraced run; at stake: without tracing overhead"};
   }
 
-  FindingTexts operator()(const finding::SlowerOperators& of) const {
-    Lines evidence = FirstLines(of.operators, "more operator", [&](const auto& loss) {
+  FindingTexts operator()(const finding::SlowerOperators& slower) const {
+    Lines evidence = FirstLines(slower.operators, "more operator", [&](const auto& loss) {
       return FormatText("{}: {} before, {} after", experiment_.profile->operators[loss.op].name,
                         Time{loss.baseline_ns}, Time{loss.candidate_ns});
     });
     return {FormatText("{} slower in {}, by {} in total.",
-                       CountedText(of.operators.size(), "operator is", "operators are"),
-                       pair_->comparison.candidate_label, Time{of.lost.ns}),
+                       CountedText(slower.operators.size(), "operator is", "operators are"),
+                       pair_->comparison.candidate_label, Time{slower.lost.ns}),
             std::move(evidence),
             "sum of (candidate - baseline) mean self time over operators with the verdict slower"};
   }
 
-  FindingTexts operator()(const finding::FirstRun& of) const {
-    Text text = FormatText("First inference: {} ({} a steady-state run)", Duration{of.first_ns},
-                           fmt::format("{:.1f}x", of.first_ns / of.steady_ns));
-    if (of.load_ns) text += FormatText(", after {} to load the model", Duration{*of.load_ns});
+  FindingTexts operator()(const finding::FirstRun& first_run) const {
+    Text text = FormatText("First inference: {} ({} a steady-state run)", Duration{first_run.first_ns},
+                           fmt::format("{:.1f}x", first_run.first_ns / first_run.steady_ns));
+    if (first_run.load_ns) text += FormatText(", after {} to load the model", Duration{*first_run.load_ns});
     return {text + ".", {}, "median over launches of the first run / median of the steady runs"};
   }
 
-  FindingTexts operator()(const finding::UnknownOperators& of) const {
+  FindingTexts operator()(const finding::UnknownOperators& unknown) const {
     const std::size_t types = experiment_.unknown_operators.size();
     return {FormatText("{} not in the category table and {} as Other: {}.",
                        CountedText(types, "operator type is", "operator types are"),
-                       types == 1 ? "counts" : "count", TimePartText(of.time)),
-            EvidenceLines(of.types), "sum of the mean self times of these operators"};
+                       types == 1 ? "counts" : "count", TimePartText(unknown.time)),
+            EvidenceLines(unknown.types), "sum of the mean self times of these operators"};
   }
 
-  FindingTexts operator()(const finding::PackedKernels& of) const {
-    const ReportExperiment& with = of.with_candidate ? experiment_ : Baseline();
-    const ReportExperiment& without = of.with_candidate ? Baseline() : experiment_;
-    return {fmt::format("KleidiAI's SME kernels ran in {}, not in {}: {}.", with.label, without.label,
-                        CountedText(with.kernel_evidence.size(), "operator type")),
-            Lines(with.kernel_evidence.begin(), with.kernel_evidence.end()),
+  FindingTexts operator()(const finding::PackedKernels& packed_kernels) const {
+    const ReportExperiment& with_sme = packed_kernels.with_candidate ? experiment_ : Baseline();
+    const ReportExperiment& without_sme = packed_kernels.with_candidate ? Baseline() : experiment_;
+    return {fmt::format("KleidiAI's SME kernels ran in {}, not in {}: {}.", with_sme.label, without_sme.label,
+                        CountedText(with_sme.kernel_evidence.size(), "operator type")),
+            Lines(with_sme.kernel_evidence.begin(), with_sme.kernel_evidence.end()),
             "XNNPACK names an operator PF32, PF16 or PQS8 when it has chosen a packed kernel; where a "
             "watched run (--watch) saw what was called, that counts"};
   }
 
-  FindingTexts operator()(const finding::ProvenCode& of) const {
-    return {fmt::format("Proven: {} {} code in {}, and {} code in {}.",
-                        CountedText(of.operators, "matrix multiplication ran", "matrix multiplications ran"),
-                        fmt::join(of.candidate, " and "), experiment_.label, fmt::join(of.baseline, " and "),
-                        Baseline().label),
-            {},
-            "the runner saw these functions called (--watch); their machine code needs what is named"};
+  FindingTexts operator()(const finding::ProvenCode& proven) const {
+    return {
+        fmt::format("Proven: {} {} code in {}, and {} code in {}.",
+                    CountedText(proven.operators, "matrix multiplication ran", "matrix multiplications ran"),
+                    fmt::join(proven.candidate, " and "), experiment_.label,
+                    fmt::join(proven.baseline, " and "), Baseline().label),
+        {},
+        "the runner saw these functions called (--watch); their machine code needs what is named"};
   }
 
-  FindingTexts operator()(const finding::NamesContradicted& of) const {
-    Lines evidence = FirstLines(of.operators, "more operator", [&](std::size_t op) {
+  FindingTexts operator()(const finding::NamesContradicted& contradiction) const {
+    Lines evidence = FirstLines(contradiction.operators, "more operator", [&](std::size_t op) {
       return Text(experiment_.profile->operators[op].name);
     });
-    return {
-        fmt::format(
-            "{} than {} {}. The observed ones are reported.",
-            CountedText(of.operators.size(), "operator ran other kernels", "operators ran other kernels"),
-            of.operators.size() == 1 ? "its" : "their", of.operators.size() == 1 ? "name says" : "names say"),
-        std::move(evidence), "functions that the runner saw called (--watch), compared with XNNPACK's names"};
+    return {fmt::format("{} than {} {}. The observed ones are reported.",
+                        CountedText(contradiction.operators.size(), "operator ran other kernels",
+                                    "operators ran other kernels"),
+                        contradiction.operators.size() == 1 ? "its" : "their",
+                        contradiction.operators.size() == 1 ? "name says" : "names say"),
+            std::move(evidence),
+            "functions that the runner saw called (--watch), compared with XNNPACK's names"};
   }
 
-  FindingTexts operator()(const finding::NotOnKleidiai& of) const {
+  FindingTexts operator()(const finding::NotOnKleidiai& not_on_kleidiai) const {
     Lines evidence;
     for (const MatrixKernelRow& row : experiment_.matrix_kernels) {
       if (!row.change.empty()) {
@@ -345,33 +352,35 @@ class FindingFormatter {
     }
     return {
         FormatText("{} without KleidiAI's SME2 kernels: {}. Another export can use them; see the details.",
-                   CountedText(of.operators, "matrix multiplication", "matrix multiplications"),
-                   TimePartText(of.time)),
+                   CountedText(not_on_kleidiai.operators, "matrix multiplication", "matrix multiplications"),
+                   TimePartText(not_on_kleidiai.time)),
         std::move(evidence), "sum of the mean self times of these operators"};
   }
 
-  FindingTexts operator()(const finding::Fp16ComputedAsFp32& of) const {
+  FindingTexts operator()(const finding::Fp16ComputedAsFp32& fp16) const {
     return {FormatText(
                 "{} of fp16 computed as fp32: {}. The CPU features in use have no fp16 arithmetic, so that "
                 "fp16 saves memory and no time. Compare with fp32 or int8.",
-                CountedText(of.operators, "operator"), TimePartText(of.time)),
+                CountedText(fp16.operators, "operator"), TimePartText(fp16.time)),
             {},
             "sum of the mean self times of operators with fp16 operands, for which none of the instructions "
             "that the peaks were measured with multiplies fp16"};
   }
 
-  FindingTexts operator()(const finding::BelowRoofline& of) const {
-    Lines evidence = FirstLines(of.rows, "more operator", [&](std::size_t i) {
+  FindingTexts operator()(const finding::BelowRoofline& below_roofline) const {
+    Lines evidence = FirstLines(below_roofline.rows, "more operator", [&](std::size_t i) {
       const RooflineRow& row = experiment_.roofline->rows[i];
       return FormatText("{}: {}, {} of its {} roofline; potential saving {}", NameWithLayer(row.op),
                         Time{row.time.ns}, Share{row.share()},
                         row.bound == RooflineRow::Bound::kCompute ? "compute" : "memory", Time{row.gap_ns()});
     });
     return {FormatText("{} less than 50% of {} roofline; {} {}. Largest gap: {}.",
-                       CountedText(of.rows.size(), "operator reaches", "operators reach"),
-                       of.rows.size() == 1 ? "its" : "their",
-                       of.of_traced_runs ? "in traced runs the gap is" : "closing the gap would save up to",
-                       Time{of.gap.ns}, NameWithLayer(experiment_.roofline->rows[of.rows.front()].op)),
+                       CountedText(below_roofline.rows.size(), "operator reaches", "operators reach"),
+                       below_roofline.rows.size() == 1 ? "its" : "their",
+                       below_roofline.of_traced_runs ? "in traced runs the gap is"
+                                                     : "closing the gap would save up to",
+                       Time{below_roofline.gap.ns},
+                       NameWithLayer(experiment_.roofline->rows[below_roofline.rows.front()].op)),
             std::move(evidence),
             "sum of (time - time at the roofline) over operators below half of theirs (Williams et al., CACM "
             "2009)"};
@@ -393,50 +402,51 @@ class FindingFormatter {
 
   Lines ChangeEvidence(const finding::ConfinedOperators& operators,
                        const finding::ConditionChanges& conditions) const {
-    Lines lines = FirstLines(operators, "more operator", [&](const finding::OperatorShift& of) {
-      return FormatText("{}: {} before, {} after", NameWithLayer(of.op), Time{of.before_ns},
-                        Time{of.after_ns});
+    Lines lines = FirstLines(operators, "more operator", [&](const finding::OperatorShift& shift) {
+      return FormatText("{}: {} before, {} after", NameWithLayer(shift.op), Time{shift.before_ns},
+                        Time{shift.after_ns});
     });
     std::ranges::move(EvidenceLines(conditions), std::back_inserter(lines));
     return lines;
   }
 
-  FindingTexts operator()(const finding::LatencyStep& of) const {
-    const double change = of.after_ns / of.before_ns - 1;
+  FindingTexts operator()(const finding::LatencyStep& step) const {
+    const double change = step.after_ns / step.before_ns - 1;
     return {
         FormatText("Latency {} by {} at {} {} of {} ({}, previously {}). {}",
-                   change > 0 ? "increased" : "decreased", Share{std::fabs(change)}, SampleUnit(of.of_bursts),
-                   Count{of.from}, Count{of.last}, Time{of.after_ns}, Time{of.before_ns},
-                   CauseOfChangeText(of.operators, change > 0)),
-        ChangeEvidence(of.operators, of.conditions),
+                   change > 0 ? "increased" : "decreased", Share{std::fabs(change)},
+                   SampleUnit(step.of_bursts), Count{step.from}, Count{step.last}, Time{step.after_ns},
+                   Time{step.before_ns}, CauseOfChangeText(step.operators, change > 0)),
+        ChangeEvidence(step.operators, step.conditions),
         "the cut in time that leaves the least variance, reported if Ashman's D is 4 or more and the change "
         "is 3% or more; at stake: (high - low) x share of high"};
   }
 
-  FindingTexts operator()(const finding::LatencyTrend& of) const {
+  FindingTexts operator()(const finding::LatencyTrend& trend) const {
     return {FormatText("Latency drifted {} by {} during the measurement ({} {}s). {}",
-                       of.change > 0 ? "up" : "down", Share{std::fabs(of.change)}, Count{of.count},
-                       SampleUnit(of.of_bursts), CauseOfChangeText(of.operators, of.change > 0)),
-            ChangeEvidence(of.operators, of.conditions),
+                       trend.change > 0 ? "up" : "down", Share{std::fabs(trend.change)}, Count{trend.count},
+                       SampleUnit(trend.of_bursts), CauseOfChangeText(trend.operators, trend.change > 0)),
+            ChangeEvidence(trend.operators, trend.conditions),
             "Theil's slope over 20 stretches in the order of time, reported if Kendall's p < 0.01 and the "
             "change is 3% or more"};
   }
 
-  FindingTexts operator()(const finding::LatencyLevels& of) const {
+  FindingTexts operator()(const finding::LatencyLevels& levels) const {
     return {FormatText("Latency is bimodal: {} in {} of the {}s, {} in the others. Likely cause: two clock "
                        "frequencies or a shared CPU.",
-                       Time{of.low_ns}, Share{1 - of.share_high}, SampleUnit(of.of_bursts), Time{of.high_ns}),
-            EvidenceLines(of.conditions),
+                       Time{levels.low_ns}, Share{1 - levels.share_high}, SampleUnit(levels.of_bursts),
+                       Time{levels.high_ns}),
+            EvidenceLines(levels.conditions),
             "Otsu's split, reported if Ashman's D is 5 or more; at stake: (high - low) x share of high"};
   }
 
-  FindingTexts operator()(const finding::Contended& of) const {
-    const auto all = [](const ReportExperiment& experiment) {
+  FindingTexts operator()(const finding::Contended& contended) const {
+    const auto all_runs_text = [](const ReportExperiment& experiment) {
       return FormatText("{}: median of all runs {}, p99 {}", experiment.label,
                         Time{experiment.latency_of_all.p50.value_or(0)},
                         Time{experiment.latency_of_all.p99.value_or(0)});
     };
-    const std::string quota = of.throttled ? QuotaText(report_.run.device->limits) : "";
+    const std::string quota = contended.throttled ? QuotaText(report_.run.device->limits) : "";
     const auto& load = report_.run.other_load_during;
     const std::string cause = !quota.empty() ? quota : load ? LoadUsersText(*load) : "";
     // If no launch was clean, more launches are unlikely to help.
@@ -447,46 +457,47 @@ class FindingFormatter {
                     quota.empty() ? "Stop the other processes" : "Raise the quota",
                     experiment_.threads > 1 ? ", use fewer threads" : "",
                     more_time ? ", or allow more time (--max-seconds)" : ""),
-        {all(Baseline()), all(experiment_)},
+        {all_runs_text(Baseline()), all_runs_text(experiment_)},
         "a run is clean if its threads waited for a processor for at most 1% of its time; an interval takes "
         "clean runs of both variants in at least 6 launches"};
   }
 
-  FindingTexts operator()(const finding::CpuTimeDiscrepancy& of) const {
+  FindingTexts operator()(const finding::CpuTimeDiscrepancy& discrepancy) const {
     const stats::RatioEstimate& wall = *pair_->comparison.latency.estimate;
     return {
         fmt::format("Wall time and CPU time disagree: {:.2f}x in wall time [{:.2f}, {:.2f}], {:.2f}x in CPU "
                     "time. Likely cause: one variant waits (for memory, I/O, or another processor), or its "
                     "threads spin.",
-                    wall.ratio(), wall.low(), wall.high(), of.baseline_ns / of.candidate_ns),
-        {FormatText("{}: CPU time of a run {}", Baseline().label, Time{of.baseline_ns}),
-         FormatText("{}: CPU time of a run {}", experiment_.label, Time{of.candidate_ns})},
+                    wall.ratio(), wall.low(), wall.high(),
+                    discrepancy.baseline_ns / discrepancy.candidate_ns),
+        {FormatText("{}: CPU time of a run {}", Baseline().label, Time{discrepancy.baseline_ns}),
+         FormatText("{}: CPU time of a run {}", experiment_.label, Time{discrepancy.candidate_ns})},
         "medians over the clean runs of the processor time of all threads; reported where its ratio lies "
         "outside of the interval of the wall time's ratio by more than the interval's half-width, and by 2%"};
   }
 
-  FindingTexts operator()(const finding::CompilersDiffer& of) const {
+  FindingTexts operator()(const finding::CompilersDiffer& compilers) const {
     const auto or_unknown = [](const std::string& text) {
       return text.empty() ? "an unknown compiler" : text;
     };
-    Text text =
-        fmt::format("The runners' compilers {}: {} is built with {}, {} with {}.",
-                    of.baseline.empty() || of.candidate.empty() ? "may differ" : "differ", Baseline().label,
-                    or_unknown(of.baseline), experiment_.label, or_unknown(of.candidate));
-    if (of.portable) {
+    Text text = fmt::format(
+        "The runners' compilers {}: {} is built with {}, {} with {}.",
+        compilers.baseline.empty() || compilers.candidate.empty() ? "may differ" : "differ", Baseline().label,
+        or_unknown(compilers.baseline), experiment_.label, or_unknown(compilers.candidate));
+    if (compilers.portable) {
       text += FormatText(" Kernels outside of delegates: {}. They can differ by the compiler alone.",
-                         TimePartText(*of.portable));
+                         TimePartText(*compilers.portable));
     }
-    return {text, EvidenceLines(of.types),
+    return {text, EvidenceLines(compilers.types),
             "compilers as etprof-build.json or the files' .comment sections name them"};
   }
 
-  FindingTexts operator()(const finding::TracingDiscrepancy& of) const {
-    const TracedGap& gap = of.gap;
+  FindingTexts operator()(const finding::TracingDiscrepancy& discrepancy) const {
+    const TracedGap& gap = discrepancy.gap;
     return {
         FormatText("Traced runs take {} (mean), {} than the untraced median of {}. Operator times are from "
                    "traced runs, so no upper bounds are reported. {}",
-                   Time{gap.traced}, GapText(gap), Time{gap.untraced}, LikelyCause(of)),
+                   Time{gap.traced}, GapText(gap), Time{gap.untraced}, LikelyCause(discrepancy)),
         {FormatText("traced: fastest {}, mean {}", Time{experiment_.traced.min.value_or(gap.traced)},
                     Time{gap.traced}),
          FormatText("untraced: fastest {}, median {}", Time{experiment_.latency.min.value_or(gap.untraced)},
@@ -497,39 +508,42 @@ class FindingFormatter {
                     PercentText(kMaxTracedGap))};
   }
 
-  FindingTexts operator()(const finding::TracedSpeedupDiscrepancy& of) const {
+  FindingTexts operator()(const finding::TracedSpeedupDiscrepancy& discrepancy) const {
     const Comparison& comparison = pair_->comparison;
-    FindingTexts words;
-    words.text = FormatText(
+    FindingTexts texts;
+    texts.text = FormatText(
         "Operator and group times of {} and {} add up to {} ({} to {}), not to the measured speedup of {}.",
-        comparison.baseline_label, comparison.candidate_label, Ratio{of.ratio}, Time{of.baseline_ns},
-        Time{of.candidate_ns}, Ratio{comparison.latency.estimate->ratio()});
+        comparison.baseline_label, comparison.candidate_label, Ratio{discrepancy.ratio},
+        Time{discrepancy.baseline_ns}, Time{discrepancy.candidate_ns},
+        Ratio{comparison.latency.estimate->ratio()});
     if (comparison.latency_from_trace)
-      words.text += " The measured speedup is of medians, the sums are of means, which slow runs raise.";
-    if (of.baseline && of.candidate) {
-      const auto apart = [](const finding::TracingDiscrepancy& side) {
-        return std::fabs(side.gap.relative());
+      texts.text += " The measured speedup is of medians, the sums are of means, which slow runs raise.";
+    if (discrepancy.baseline && discrepancy.candidate) {
+      const auto gap_size = [](const finding::TracingDiscrepancy& variant) {
+        return std::fabs(variant.gap.relative());
       };
-      words.text += FormatText(
-          " Traced runs take {} time than untraced ones in {} and {} in {}. {}", GapText(of.baseline->gap),
-          comparison.baseline_label, GapText(of.candidate->gap), comparison.candidate_label,
-          LikelyCause(apart(*of.baseline) > apart(*of.candidate) ? *of.baseline : *of.candidate));
-      for (const auto& [side, traced_gap] :
-           {std::pair{&Baseline(), *of.baseline}, std::pair{&experiment_, *of.candidate}}) {
-        words.evidence.push_back(FormatText("{}: mean of traced runs {}, median of untraced runs {}. {}",
-                                            side->label, Time{traced_gap.gap.traced},
+      texts.text += FormatText(" Traced runs take {} time than untraced ones in {} and {} in {}. {}",
+                               GapText(discrepancy.baseline->gap), comparison.baseline_label,
+                               GapText(discrepancy.candidate->gap), comparison.candidate_label,
+                               LikelyCause(gap_size(*discrepancy.baseline) > gap_size(*discrepancy.candidate)
+                                               ? *discrepancy.baseline
+                                               : *discrepancy.candidate));
+      for (const auto& [variant, traced_gap] :
+           {std::pair{&Baseline(), *discrepancy.baseline}, std::pair{&experiment_, *discrepancy.candidate}}) {
+        texts.evidence.push_back(FormatText("{}: mean of traced runs {}, median of untraced runs {}. {}",
+                                            variant->label, Time{traced_gap.gap.traced},
                                             Time{traced_gap.gap.untraced}, LikelyCause(traced_gap)));
       }
     }
-    words.text += " Use the measured speedup: those of groups and operators are distorted.";
-    if (of.no_bounds)
-      words.text += fmt::format(" No upper bounds are reported for {}.", comparison.candidate_label);
-    words.formula = fmt::format(
+    texts.text += " Use the measured speedup: those of groups and operators are distorted.";
+    if (discrepancy.no_bounds)
+      texts.text += fmt::format(" No upper bounds are reported for {}.", comparison.candidate_label);
+    texts.formula = fmt::format(
         "mean Method::execute of the baseline's traced runs / of the candidate's, reported where it lies "
         "outside of the speedup's interval widened by {}; at stake: the candidate's traced mean - (the "
         "baseline's / speedup)",
         PercentText(kMaxTracedGap));
-    return words;
+    return texts;
   }
 
  private:
@@ -537,25 +551,26 @@ class FindingFormatter {
       "sum of the mean self times of native_call_ kernels; boundaries: delegate overhead without that of one "
       "call, and data movement at the edges of delegates; without both = 1 / (1 - share of both)";
 
-  // What is advised in evidence, the most of it in the text, too.
-  static void AddRemedies(const finding::NotDelegated& of, Text& text, Lines& evidence) {
-    constexpr std::size_t kMost = 2;  // changes in the text
-    for (std::size_t i = 0; i < std::min(kMost, of.remedies.size()); ++i) {
-      const finding::NotDelegated::Remedy& remedy = of.remedies[i];
+  // Adds all remedies to the evidence, and the first of them also to the text.
+  static void AddRemedies(const finding::NotDelegated& not_delegated, Text& text, Lines& evidence) {
+    constexpr std::size_t kMaxRemedies = 2;  // in the text
+    for (std::size_t i = 0; i < std::min(kMaxRemedies, not_delegated.remedies.size()); ++i) {
+      const finding::NotDelegated::Remedy& remedy = not_delegated.remedies[i];
       text += FormatText(" {}: {} of them, {}.", remedy.text, Count{remedy.operators}, Time{remedy.ns});
     }
-    if (of.remedies.size() > kMost)
-      text +=
-          FormatText(" {} in the report's details.", CountedText(of.remedies.size() - kMost, "more change"));
-    for (const finding::NotDelegated::Remedy& remedy : of.remedies)
+    if (not_delegated.remedies.size() > kMaxRemedies)
+      text += FormatText(" {} in the report's details.",
+                         CountedText(not_delegated.remedies.size() - kMaxRemedies, "more change"));
+    for (const finding::NotDelegated::Remedy& remedy : not_delegated.remedies)
       evidence.push_back(
           FormatText("{}: {}, {}", remedy.text, CountedText(remedy.operators, "operator"), Time{remedy.ns}));
-    if (!of.without_operators) return;
-    text += of.boundaries_ns > 0
-                ? FormatText(" Estimate of {}: {} without these operators, {} without the boundaries, too.",
-                             of.remedies.size() > 1 ? "all changes" : "this change",
-                             Ratio{*of.without_operators}, Ratio{*of.without_boundaries})
-                : FormatText(" Estimate: {} without these operators.", Ratio{*of.without_operators});
+    if (!not_delegated.without_operators) return;
+    text +=
+        not_delegated.boundaries_ns > 0
+            ? FormatText(" Estimate of {}: {} without these operators, {} without the boundaries, too.",
+                         not_delegated.remedies.size() > 1 ? "all changes" : "this change",
+                         Ratio{*not_delegated.without_operators}, Ratio{*not_delegated.without_boundaries})
+            : FormatText(" Estimate: {} without these operators.", Ratio{*not_delegated.without_operators});
   }
 
   const ReportExperiment& Baseline() const { return report_.experiments[pair_->baseline]; }
@@ -585,13 +600,13 @@ class FindingFormatter {
 }  // namespace
 
 FindingTexts MakeFindingTexts(const Report& report, const Insight& insight) {
-  FindingTexts words = std::visit(FindingFormatter(report, insight), insight.what);
+  FindingTexts texts = std::visit(FindingFormatter(report, insight), insight.what);
   const std::size_t subjects =
       report.comparisons.empty() ? report.experiments.size() : report.comparisons.size();
   const bool names_both = std::holds_alternative<finding::TracedSpeedupDiscrepancy>(insight.what);
   if (subjects > 1 && !names_both)
-    words.text = report.experiments[insight.experiment].label + ": " + words.text;
-  return words;
+    texts.text = report.experiments[insight.experiment].label + ": " + texts.text;
+  return texts;
 }
 
 }  // namespace etprof::show

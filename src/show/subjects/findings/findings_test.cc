@@ -24,11 +24,11 @@ struct PrintedFinding {
   double at_stake = 0;
 
   PrintedFinding(const Report& report, const Insight& insight) : at_stake(insight.at_stake) {
-    const FindingTexts words = MakeFindingTexts(report, insight);
+    const FindingTexts texts = MakeFindingTexts(report, insight);
     const Span span = LatencySpan(report);
-    text = TextOf(words.text, span);
-    for (const Text& line : words.evidence) evidence.push_back(TextOf(line, span));
-    formula = words.formula;
+    text = TextOf(texts.text, span);
+    for (const Text& line : texts.evidence) evidence.push_back(TextOf(line, span));
+    formula = texts.formula;
   }
 };
 
@@ -38,7 +38,7 @@ std::optional<PrintedFinding> FindInsight(const Report& report, std::string_view
   return PrintedFinding(report, *found);
 }
 
-Report ReportOfRuns(const std::vector<example::Inference>& runs) {
+Report MakeReportOfRuns(const std::vector<example::Inference>& runs) {
   std::vector<std::optional<Profile>> profiles;
   profiles.emplace_back(Attribute(example::MakeTrace(runs), {}));
   return Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles));
@@ -65,7 +65,7 @@ TEST(Findings, LargestGroupIsQualifiedIfAnOverheadIsLarger) {
               HasSubstr("Convolution is still the largest group of operators, at 47%"));
 }
 
-// The shares change as much, but one of the intervals includes no change.
+// The shares change, but the interval of a group's change includes zero.
 TEST(Findings, ReportNoInsignificantShift) {
   Report report = example::MakePair();
   for (DeltaRow& row : report.comparisons[0].comparison.groups) {
@@ -78,7 +78,7 @@ TEST(Findings, ReportNoInsignificantShift) {
   EXPECT_FALSE(FindInsight(report, finding::BottleneckShift::kKind));
 }
 
-// 400 us are the calls' self time. The additional time of traced runs is not the delegates'.
+// The calls' self time is 400 us. The additional time of traced runs does not belong to delegates.
 TEST(Findings, SubtractTracingOverheadFromDelegates) {
   std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs) run.overhead = 400'000;
@@ -103,7 +103,7 @@ TEST(Findings, SubtractTracingOverheadFromDelegates) {
 TEST(Findings, ExplainDelegateOverheadOfFirstRuns) {
   std::vector<example::Inference> runs = example::MakeInferences(1, 4'000'000);
   runs[0].overhead = 2'000'000;
-  const Report report = ReportOfRuns(runs);
+  const Report report = MakeReportOfRuns(runs);
   EXPECT_THAT(FindInsight(report, finding::DelegateOverhead::kKind)->text,
               HasSubstr("A first inference packs weights in it; steady ones do not."));
 }
@@ -115,7 +115,7 @@ TEST(Findings, HaveTheDigitsOfTheGroupsRow) {
     run.delegate = {{"Fully Connected (NC, F32) GEMM #1", 2'565'700},
                     {"Transpose (ND, X32) #1", 1'330'550},
                     {"Add (ND) #1", 1'189'650}};
-  const Report report = ReportOfRuns(runs);
+  const Report report = MakeReportOfRuns(runs);
   EXPECT_THAT(FindInsight(report, finding::DataMoved::kKind)->text,
               HasSubstr("Data Movement: 1.330 of 5.086 ms"));
   EXPECT_THAT(FindInsight(report, finding::Bottleneck::kKind)->text, HasSubstr("GEMM: 2.566 of 5.086 ms"));
@@ -155,17 +155,17 @@ TEST(Findings, NameDifferentCompilers) {
 TEST(Findings, NameOperatorsFarBelowTheRoofline) {
   Report report = example::MakePair();
   RooflineRow far, near;
-  const auto named = [&](const std::string& name) {
+  const auto find_operator = [&](const std::string& name) {
     const auto& operators = report.experiments[1].profile->operators;
     const auto found =
         std::find_if(operators.begin(), operators.end(), [&](const Operator& op) { return op.name == name; });
     return static_cast<std::size_t>(found - operators.begin());
   };
-  far.op = named("Fully Connected (NC, PF32) GEMM #1");
+  far.op = find_operator("Fully Connected (NC, PF32) GEMM #1");
   far.time.ns = 500'000;
   far.roof_ns = 100'000;
   far.bound = RooflineRow::Bound::kCompute;
-  near.op = named("Transpose (ND, X32) #1");
+  near.op = find_operator("Transpose (ND, X32) #1");
   near.time.ns = 300'000;
   near.roof_ns = 200'000;
   report.experiments[1].roofline.emplace().rows = {far, near};
@@ -179,21 +179,21 @@ TEST(Findings, NameOperatorsFarBelowTheRoofline) {
   EXPECT_THAT(found->evidence, ElementsAre("Fully Connected (NC, PF32) GEMM #1: 0.500 ms, 20% of its compute "
                                            "roofline; potential saving 0.400 ms"));
   EXPECT_FALSE(FindInsight(report, finding::Fp16ComputedAsFp32::kKind));
-  RooflineRow half = far;
-  half.macs = 1000;
-  half.dtype = "fp16";
-  half.roof_dtype = "fp32";
-  RooflineRow native = half;
-  native.roof_dtype = "fp16";
-  RooflineRow copied = half;
-  copied.macs = 0;
-  report.experiments[1].roofline->rows = {half, native, copied};
+  RooflineRow fp16_as_fp32 = far;
+  fp16_as_fp32.macs = 1000;
+  fp16_as_fp32.dtype = "fp16";
+  fp16_as_fp32.roof_dtype = "fp32";
+  RooflineRow native_fp16 = fp16_as_fp32;
+  native_fp16.roof_dtype = "fp16";
+  RooflineRow fp16_copy = fp16_as_fp32;
+  fp16_copy.macs = 0;
+  report.experiments[1].roofline->rows = {fp16_as_fp32, native_fp16, fp16_copy};
   report.insights = FindInsights(report);
-  const auto slow = FindInsight(report, finding::Fp16ComputedAsFp32::kKind);
-  ASSERT_TRUE(slow);
-  EXPECT_NEAR(slow->at_stake, 500'000, 1);
-  EXPECT_THAT(slow->text, HasSubstr("1 operator of fp16 computed as fp32: 0.500 of "));
-  report.experiments[1].roofline->rows = {native, copied};
+  const auto fp16_finding = FindInsight(report, finding::Fp16ComputedAsFp32::kKind);
+  ASSERT_TRUE(fp16_finding);
+  EXPECT_NEAR(fp16_finding->at_stake, 500'000, 1);
+  EXPECT_THAT(fp16_finding->text, HasSubstr("1 operator of fp16 computed as fp32: 0.500 of "));
+  report.experiments[1].roofline->rows = {native_fp16, fp16_copy};
   report.insights = FindInsights(report);
   EXPECT_FALSE(FindInsight(report, finding::Fp16ComputedAsFp32::kKind));
   report.experiments[1].roofline->rows = {near};
@@ -225,7 +225,7 @@ TEST(Findings, NamePortableOperatorsThatXnnpackCanTake) {
   // argmax is not in the partitioner's list.
   std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs) run.kernels = {{"argmax.out", 200'001}};
-  const Report other = ReportOfRuns(runs);
+  const Report other = MakeReportOfRuns(runs);
   EXPECT_THAT(FindInsight(other, finding::NotDelegated::kKind)->text,
               testing::AllOf(Not(HasSubstr("XNNPACK")), Not(HasSubstr("attention"))));
 }
@@ -234,7 +234,7 @@ TEST(Findings, NameTheSubstituteForAttention) {
   std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs)
     run.kernels = {{"any.out", 100'001}, {"full_like.out", 50'000}, {"where.self_out", 70'000}};
-  EXPECT_THAT(FindInsight(ReportOfRuns(runs), finding::NotDelegated::kKind)->text,
+  EXPECT_THAT(FindInsight(MakeReportOfRuns(runs), finding::NotDelegated::kKind)->text,
               HasSubstr("`etprof.wrappers.attention` exports it without them"));
 }
 
@@ -269,7 +269,8 @@ TEST(Findings, CountTheCostOfDividingIntoDelegates) {
   const Report report = Assemble(MakeEtdumpRun({"net.etdump"}, {}), std::move(profiles));
   const auto found = FindInsight(report, finding::NotDelegated::kKind);
   ASSERT_TRUE(found);
-  // Of 2.62 ms: 0.2, half of 0.08, and the transposes of 0.07 and 0.1 on both sides of the kernel.
+  // Of 2.62 ms, a single delegate would save the kernel's 0.2, half of the calls' 0.08, and the transposes of
+  // 0.07 and 0.1 on both sides of the kernel.
   EXPECT_THAT(found->text,
               HasSubstr("It divides the model into 2 delegates, which takes another 0.210 ms for calls and "
                         "conversions. If all of this took no time: 1.19x, and more where delegates join."));
@@ -284,7 +285,7 @@ TEST(Findings, ReportThatNothingWasDelegated) {
     run.kernels = {{"mul.out", 3'200'001}, {"linear.out", 300'001}};
     run.delegate.clear();
   }
-  const auto portable = FindInsight(ReportOfRuns(runs), finding::NotDelegated::kKind);
+  const auto portable = FindInsight(MakeReportOfRuns(runs), finding::NotDelegated::kKind);
   ASSERT_TRUE(portable);
   EXPECT_THAT(
       portable->text,
@@ -296,7 +297,7 @@ TEST(Findings, ReportThatNothingWasDelegated) {
 }
 
 // A reason stated by the program replaces the guess.
-TEST(Findings, SayWhyPortableOperatorsAreNotDelegated) {
+TEST(Findings, ExplainWhyPortableOperatorsAreNotDelegated) {
   std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs) run.kernels = {{"mul.Scalar_out", 200'001}, {"argmax.out", 100'001}};
   Profile profile = Attribute(example::MakeTrace(runs), {});
@@ -319,8 +320,9 @@ TEST(Findings, SayWhyPortableOperatorsAreNotDelegated) {
                           "argmax.out: 1 operator, 0.100 ms"));
 }
 
-// What the export advises, with its time; of operators without advice nothing is promised.
-TEST(Findings, EstimateWhatTheExportAdvises) {
+// Each hint of the export is shown with the time of its operators. Operators without a hint are not
+// estimated.
+TEST(Findings, EstimateTheEffectOfExportHints) {
   std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs)
     run.kernels = {{"any.out", 300'001},
@@ -359,7 +361,7 @@ TEST(Findings, CountTheLayoutChangesAtTheEdgesOfDelegates) {
               HasSubstr("2 operators (0.400 ms) sit at a delegate boundary."));
   std::vector<example::Inference> runs = example::MakeInferences(8, 4'000'000);
   for (example::Inference& run : runs) run.delegate.push_back({"Add (ND) #1", 1'000});
-  const Report inner = ReportOfRuns(runs);
+  const Report inner = MakeReportOfRuns(runs);
   EXPECT_THAT(FindInsight(inner, finding::DataMoved::kKind)->text,
               HasSubstr("1 operator (0.300 ms) sits at a delegate boundary."));
 }
@@ -412,7 +414,8 @@ TEST(Findings, NameTheSlowerOperatorsWithTheirSum) {
 }
 
 // The report of a pair with modified bursts of the candidate: entry i of `factors` scales burst i in time.
-Report WithBursts(const std::vector<double>& factors, std::vector<RoundConditions> conditions = {}) {
+Report MakeReportWithBursts(const std::vector<double>& factors,
+                            std::vector<RoundConditions> conditions = {}) {
   RunData run;
   run.model_id = "net";
   run.experiments = {example::MakeExperiment("on", 2'000'000)};
@@ -433,11 +436,11 @@ Report WithBursts(const std::vector<double>& factors, std::vector<RoundCondition
 TEST(Findings, ReportALatencyStepAndTheClock) {
   std::vector<double> rising;
   for (int i = 0; i < 40; ++i) rising.push_back(1 + 0.2 * i / 39);
-  const Report report = WithBursts(rising);
-  const auto noise = FindInsight(report, finding::LatencyStep::kKind);
-  ASSERT_TRUE(noise);
-  EXPECT_THAT(noise->text, HasSubstr("Latency drifted up by 18% during the measurement (40 bursts)"));
-  EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.86 GHz, then 2.61 GHz")));
+  const Report report = MakeReportWithBursts(rising);
+  const auto step = FindInsight(report, finding::LatencyStep::kKind);
+  ASSERT_TRUE(step);
+  EXPECT_THAT(step->text, HasSubstr("Latency drifted up by 18% during the measurement (40 bursts)"));
+  EXPECT_THAT(step->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.86 GHz, then 2.61 GHz")));
 }
 
 TEST(Findings, ReportTheDevicesConditions) {
@@ -454,38 +457,39 @@ TEST(Findings, ReportTheDevicesConditions) {
       conditions.push_back(round);
     }
   }
-  const Report report = WithBursts(rising, conditions);
-  const auto noise = FindInsight(report, finding::LatencyStep::kKind);
-  ASSERT_TRUE(noise);
-  EXPECT_THAT(noise->evidence, testing::IsSupersetOf({"rounds with capped clocks: 0%, then 100%",
-                                                      "skin: 31.00 degrees C, then 44.00 degrees C"}));
+  const Report report = MakeReportWithBursts(rising, conditions);
+  const auto step = FindInsight(report, finding::LatencyStep::kKind);
+  ASSERT_TRUE(step);
+  EXPECT_THAT(step->evidence, testing::IsSupersetOf({"rounds with capped clocks: 0%, then 100%",
+                                                     "skin: 31.00 degrees C, then 44.00 degrees C"}));
 }
 
 TEST(Findings, ReportBimodalLatency) {
-  const Report report = WithBursts({1, 1, 1.4});
-  const auto noise = FindInsight(report, finding::LatencyStep::kKind);
-  ASSERT_TRUE(noise);
-  EXPECT_THAT(noise->text,
+  const Report report = MakeReportWithBursts({1, 1, 1.4});
+  const auto step = FindInsight(report, finding::LatencyStep::kKind);
+  ASSERT_TRUE(step);
+  EXPECT_THAT(step->text,
               HasSubstr("Latency is bimodal: 2.000 ms in 68% of the bursts, 2.800 ms in the others"));
-  EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 3.00 GHz, then 2.14 GHz")));
+  EXPECT_THAT(step->evidence, testing::ElementsAre(HasSubstr("CPU clock: 3.00 GHz, then 2.14 GHz")));
 }
 
 TEST(Findings, ReportTheBurstAtWhichThrottlingBegins) {
   std::vector<double> factors;
   for (int i = 0; i < 40; ++i) factors.push_back((i < 26 ? 1 : 1.4) * (1 + 0.002 * (i % 3)));
-  const Report report = WithBursts(factors);
-  const auto noise = FindInsight(report, finding::LatencyStep::kKind);
-  ASSERT_TRUE(noise);
-  EXPECT_THAT(noise->text,
+  const Report report = MakeReportWithBursts(factors);
+  const auto step = FindInsight(report, finding::LatencyStep::kKind);
+  ASSERT_TRUE(step);
+  EXPECT_THAT(step->text,
               HasSubstr("Latency increased by 40% at burst 27 of 40 (2.806 ms, previously 2.004 ms). "
                         "Likely cause: thermal throttling"));
-  EXPECT_THAT(noise->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.99 GHz, then 2.14 GHz")));
-  // The data also have a trend and two levels, which are not reported again.
-  EXPECT_EQ(std::count_if(report.insights.begin(), report.insights.end(),
-                          [](const Insight& i) { return i.kind() == finding::LatencyStep::kKind; }),
-            1);
+  EXPECT_THAT(step->evidence, testing::ElementsAre(HasSubstr("CPU clock: 2.99 GHz, then 2.14 GHz")));
+  // The latencies also have a trend and two levels, which are not reported next to the step.
+  EXPECT_EQ(
+      std::count_if(report.insights.begin(), report.insights.end(),
+                    [](const Insight& insight) { return insight.kind() == finding::LatencyStep::kKind; }),
+      1);
   std::reverse(factors.begin(), factors.end());
-  const Report sped_up = WithBursts(factors);
+  const Report sped_up = MakeReportWithBursts(factors);
   EXPECT_THAT(FindInsight(sped_up, finding::LatencyStep::kKind)->text,
               HasSubstr("Latency decreased by 29% at burst 15 of 40"));
 }
@@ -504,14 +508,14 @@ TEST(Findings, ReportTheRunAtWhichThrottlingBegins) {
   launch.bursts[0].recorded.clear();
   for (int i = 0; i < 60; ++i) launch.bursts[0].recorded.push_back(i < 20 ? 2'000'000 : 2'600'000);
   const Report report = Assemble(std::move(run), std::vector<std::optional<Profile>>(1));
-  const auto noise = FindInsight(report, finding::LatencyStep::kKind);
-  ASSERT_TRUE(noise);
-  EXPECT_THAT(noise->text,
+  const auto step = FindInsight(report, finding::LatencyStep::kKind);
+  ASSERT_TRUE(step);
+  EXPECT_THAT(step->text,
               HasSubstr("Latency increased by 30% at run 24 of 63 (2.600 ms, previously 2.000 ms)"));
 }
 
 TEST(Findings, IgnoreSmallNoise) {
-  EXPECT_FALSE(FindInsight(WithBursts({1, 1.001, 0.999}), finding::LatencyStep::kKind));
+  EXPECT_FALSE(FindInsight(MakeReportWithBursts({1, 1.001, 0.999}), finding::LatencyStep::kKind));
   EXPECT_FALSE(FindInsight(example::MakePair(), finding::LatencyStep::kKind));
 }
 
@@ -527,9 +531,9 @@ TEST(Findings, AreRankedByTheTimeAtStake) {
 TEST(Findings, EachContainsANumber) {
   for (const Report& report : {example::MakePair(), example::MakeBare()}) {
     for (const Insight& insight : report.insights) {
-      const PrintedFinding words(report, insight);
-      EXPECT_NE(words.text.find_first_of("0123456789"), std::string::npos) << words.text;
-      EXPECT_FALSE(words.formula.empty()) << words.text;
+      const PrintedFinding texts(report, insight);
+      EXPECT_NE(texts.text.find_first_of("0123456789"), std::string::npos) << texts.text;
+      EXPECT_FALSE(texts.formula.empty()) << texts.text;
     }
   }
 }
@@ -620,7 +624,7 @@ TEST(Findings, ExplainSlowerTracedRuns) {
               HasSubstr("Likely cause: tracing overhead, about 1.80 µs for each of 100 events."));
 }
 
-Report WithHeadline(double ratio) {
+Report MakeReportWithSpeedup(double ratio) {
   Report report = example::MakePair();
   stats::RatioEstimate& estimate = *report.comparisons[0].comparison.latency.estimate;
   estimate.log_ratio = std::log(ratio);
@@ -630,7 +634,7 @@ Report WithHeadline(double ratio) {
 }
 
 TEST(Findings, ExplainTablesThatDoNotMatchTheSpeedup) {
-  Report report = WithHeadline(4);
+  Report report = MakeReportWithSpeedup(4);
   report.insights = FindInsights(report);
   const std::string text = FindInsight(report, finding::TracingDiscrepancy::kKind)->text;
   EXPECT_THAT(text,
@@ -642,13 +646,13 @@ TEST(Findings, ExplainTablesThatDoNotMatchTheSpeedup) {
   report.insights = FindInsights(report);
   EXPECT_THAT(FindInsight(report, finding::TracingDiscrepancy::kKind)->text,
               HasSubstr("No upper bounds are reported for on."));
-  report = WithHeadline(4);
+  report = MakeReportWithSpeedup(4);
   report.comparisons[0].comparison.latency_from_trace = true;
   for (ReportExperiment& experiment : report.experiments) experiment.latency_from_trace = true;
   report.insights = FindInsights(report);
-  const std::string of_traces = FindInsight(report, finding::TracingDiscrepancy::kKind)->text;
-  EXPECT_THAT(of_traces, HasSubstr("The measured speedup is of medians, the sums are of means"));
-  EXPECT_THAT(of_traces, Not(HasSubstr("Likely cause")));
+  const std::string traced_text = FindInsight(report, finding::TracingDiscrepancy::kKind)->text;
+  EXPECT_THAT(traced_text, HasSubstr("The measured speedup is of medians, the sums are of means"));
+  EXPECT_THAT(traced_text, Not(HasSubstr("Likely cause")));
 }
 
 TEST(Findings, AreEmptyForAnEmptyRun) { EXPECT_TRUE(Assemble({}, {}).insights.empty()); }
