@@ -25,7 +25,7 @@ Cell OutcomeCell(const BisectionStep& step) {
   return {};
 }
 
-Table StepsTable(const Bisection& bisection) {
+Table MakeBisectionStepsTable(const Bisection& bisection) {
   Table table{
       .id = "steps",
       .columns = {Left("commit"), Left("subject").WithDropPriority(1),
@@ -74,7 +74,7 @@ Document MakeBisectionDocument(const Bisection& bisection) {
       fmt::format("{} measured", CountedText(bisection.Measured(), "step"))};
   document.answers_last = true;
   document.answers = {MakeBisectionAnswer(bisection)};
-  document.sections = {{"", Level::kUsual, {StepsTable(bisection)}}};
+  document.sections = {{"", Level::kUsual, {MakeBisectionStepsTable(bisection)}}};
   if (bisection.result == Bisection::Result::kSeveral) {
     document.sections.push_back({"",
                                  Level::kUsual,

@@ -16,7 +16,7 @@ constexpr std::size_t kScreenChanges = 8;
 
 int PercentDecimals(double percent) {
   const double size = std::abs(percent);
-  return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;  // of the printed value: 9.999 prints as 10.0
+  return size < 9.995 ? 2 : size < 99.95 ? 1 : 0;  // as printed, 9.999 is 10.0
 }
 
 std::string SignedPercent(double percent, int decimals) {
@@ -39,11 +39,12 @@ std::string AllowedText(const CheckItem& item) {
 }
 
 // "Convolution (NHWC, F32) IGEMM #3 in layer1.2, model.py:142"
-std::string WithOrigin(const std::string& name, const OperatorOrigin& origin) {
+std::string AppendOrigin(const std::string& name, const OperatorOrigin& origin) {
   const std::string source = origin.Source();
-  const char* const before = origin.layer.empty() && source.empty() ? "" : " in ";
-  const char* const between = origin.layer.empty() || source.empty() ? "" : ", ";
-  return name + (origin.test.empty() ? "" : " at " + origin.test) + before + origin.layer + between + source;
+  const char* const prefix = origin.layer.empty() && source.empty() ? "" : " in ";
+  const char* const separator = origin.layer.empty() || source.empty() ? "" : ", ";
+  return name + (origin.test.empty() ? "" : " at " + origin.test) + prefix + origin.layer + separator +
+         source;
 }
 
 // Operators that pass are counted, not listed, since there are many.
@@ -51,8 +52,8 @@ bool IsListed(const CheckItem& item) {
   return item.kind != CheckItem::Kind::kOperator || item.verdict.decision != GateDecision::kPass;
 }
 
-// "12 operators pass"; "" if there are none.
-std::string PassingOperators(const CheckPair& pair) {
+// "12 operators pass"; "" if no operator passes.
+std::string PassingOperatorsText(const CheckPair& pair) {
   const auto passing =
       std::ranges::count_if(pair.items, [](const CheckItem& item) { return !IsListed(item); });
   if (passing == 0) return "";
@@ -60,14 +61,14 @@ std::string PassingOperators(const CheckPair& pair) {
 }
 
 Text ChangedOperatorText(const MovedOperator& op) {
-  return FormatText("{}: {} -> {}, {}", WithOrigin(op.name, op.origin), Duration{op.baseline_ns},
+  return FormatText("{}: {} -> {}, {}", AppendOrigin(op.name, op.origin), Duration{op.baseline_ns},
                     Duration{op.candidate_ns}, Change{op.growth, op.low, op.high});
 }
 
 Text InstructionsText(const CountedOperator& op) {
   const std::string change =
       op.baseline > 0 ? ChangeText(op.candidate / op.baseline - 1) : std::string("new");
-  return FormatText("{}: {} -> {} instructions, {}", WithOrigin(op.name, op.origin), Amount(op.baseline),
+  return FormatText("{}: {} -> {} instructions, {}", AppendOrigin(op.name, op.origin), Amount(op.baseline),
                     Amount(op.candidate), change);
 }
 
@@ -94,7 +95,7 @@ std::vector<Text> KernelChangeLines(const CheckPair& pair) {
   };
   for (const ProvenOperator& op : pair.proven) {
     if (op.baseline != op.candidate)
-      lines.push_back(fmt::format("{}: {} -> {}", WithOrigin(op.name, {.test = op.test}), text(op.baseline),
+      lines.push_back(fmt::format("{}: {} -> {}", AppendOrigin(op.name, {.test = op.test}), text(op.baseline),
                                   text(op.candidate)));
   }
   if (lines.empty() && !pair.proven.empty()) {
@@ -123,7 +124,7 @@ Table MakeChecksTable(const CheckPair& pair, bool listed) {
   for (const CheckItem& item : pair.items) {
     if (IsListed(item) != listed) continue;
     const GateDecision decision = item.verdict.decision;
-    table.rows.push_back({WithOrigin(item.name, item.origin), CheckValueCell(item, item.baseline),
+    table.rows.push_back({AppendOrigin(item.name, item.origin), CheckValueCell(item, item.baseline),
                           CheckValueCell(item, item.candidate), VerdictChangeCell(item.verdict),
                           AllowedText(item), ResultCell(decision)});
   }
@@ -133,26 +134,29 @@ Table MakeChecksTable(const CheckPair& pair, bool listed) {
 Section MakeCheckSection(const CheckPair& pair) {
   Section section{pair.name, Level::kUsual};
   section.parts.emplace_back(MakeChecksTable(pair, true));
-  if (const std::string passing = PassingOperators(pair); !passing.empty()) {
+  if (const std::string passing = PassingOperatorsText(pair); !passing.empty()) {
     Table table = MakeChecksTable(pair, false);
     table.title = passing;
     table.level = Level::kFolded;
     section.parts.emplace_back(std::move(table));
   }
-  const std::vector<Text> moved = ChangedOperatorLines(pair), counted = InstructionChangeLines(pair),
-                          proven = KernelChangeLines(pair);
+  const std::vector<Text> changed_operators = ChangedOperatorLines(pair),
+                          changed_instructions = InstructionChangeLines(pair),
+                          changed_kernels = KernelChangeLines(pair);
   section.AddUnlessEmpty(List{pair.moved.empty() ? "operators of one variant" : "operators that changed",
-                              {moved.begin(), moved.end()},
+                              {changed_operators.begin(), changed_operators.end()},
+                              kScreenChanges});
+  section.AddUnlessEmpty(List{"operators whose instructions changed",
+                              {changed_instructions.begin(), changed_instructions.end()},
                               kScreenChanges});
   section.AddUnlessEmpty(
-      List{"operators whose instructions changed", {counted.begin(), counted.end()}, kScreenChanges});
-  section.AddUnlessEmpty(List{"kernels that differ, proven", {proven.begin(), proven.end()}, kScreenChanges});
-  List open{"inconclusive"};
+      List{"kernels that differ, proven", {changed_kernels.begin(), changed_kernels.end()}, kScreenChanges});
+  List inconclusive{"inconclusive"};
   for (const CheckItem& item : pair.items) {
     if (!item.inconclusive_reason.empty() && IsListed(item))
-      open.items.emplace_back(WithOrigin(item.name, item.origin) + ": " + item.inconclusive_reason);
+      inconclusive.items.emplace_back(AppendOrigin(item.name, item.origin) + ": " + item.inconclusive_reason);
   }
-  section.AddUnlessEmpty(std::move(open));
+  section.AddUnlessEmpty(std::move(inconclusive));
   section.parts.emplace_back(pair.error.empty() ? Paragraph{PairingText(pair), Level::kPage}
                                                 : Paragraph{"error: " + pair.error});
   return section;
@@ -161,7 +165,7 @@ Section MakeCheckSection(const CheckPair& pair) {
 // "latency: 4.31 ms -> 4.52 ms, +4.87% [+4.20%, +5.55%], allowed +2%: FAIL (why not)"
 std::string ItemLine(const CheckItem& item) {
   const Cell change = VerdictChangeCell(item.verdict);
-  return fmt::format("{}: {} -> {}, {}, allowed {}: {}{}", WithOrigin(item.name, item.origin),
+  return fmt::format("{}: {} -> {}, {}, allowed {}: {}{}", AppendOrigin(item.name, item.origin),
                      TextOf(CheckValueCell(item, item.baseline)),
                      TextOf(CheckValueCell(item, item.candidate)), TextOf(change), AllowedText(item),
                      ResultText(item.verdict.decision),
@@ -184,7 +188,7 @@ std::string DecisionDetails(const CheckPair& pair) {
   for (const CheckItem& item : pair.items) {
     if (IsListed(item)) text += ItemLine(item) + "\n";
   }
-  if (const std::string passing = PassingOperators(pair); !passing.empty()) text += passing + "\n";
+  if (const std::string passing = PassingOperatorsText(pair); !passing.empty()) text += passing + "\n";
   const auto add = [&](const char* title, const std::vector<Text>& lines) {
     if (!lines.empty()) text += title;
     for (const Text& line : lines) text += "  " + TextOf(line, {}) + "\n";
@@ -195,7 +199,8 @@ std::string DecisionDetails(const CheckPair& pair) {
   return text + PairingText(pair) + "\n";
 }
 
-// The lines of the model whose operators failed; if none did, those whose operators slowed down.
+// The lines of the model whose operators failed; if no operator failed, the lines whose operators slowed
+// down.
 std::vector<TestSuite::Line> FailedModelLines(const CheckPair& pair) {
   std::vector<TestSuite::Line> lines;
   if (pair.decision != GateDecision::kFail) return lines;
@@ -216,14 +221,14 @@ std::vector<TestSuite::Line> FailedModelLines(const CheckPair& pair) {
 }
 
 TestSuite::Case MakeCheckCase(const CheckPair& pair, bool require_conclusive) {
-  TestSuite::Case of{pair.name,
-                     TestSuite::Outcome::kError,
-                     "measurement",
-                     DecisionMessage(pair),
-                     DecisionDetails(pair),
-                     FailedModelLines(pair)};
-  if (pair.error.empty()) SetCaseResult(pair.decision, require_conclusive, of);
-  return of;
+  TestSuite::Case test_case{pair.name,
+                            TestSuite::Outcome::kError,
+                            "measurement",
+                            DecisionMessage(pair),
+                            DecisionDetails(pair),
+                            FailedModelLines(pair)};
+  if (pair.error.empty()) SetCaseResult(pair.decision, require_conclusive, test_case);
+  return test_case;
 }
 
 // The number of pairs with each result: "1 of 3 comparisons exceeds a limit, 1 of 3 comparisons could not be
@@ -271,28 +276,30 @@ std::string ResultText(GateDecision decision) {
 
 Answer Headline(GateDecision decision, bool require_conclusive, bool error, const std::string& text) {
   if (IsGateError(decision, error)) return {"ERROR: " + text, "", Tone::kBad};
-  const GateDecision required = RequireConclusive(decision, require_conclusive);
-  return {ResultText(required) + ": " + text, "", ToneOf(required)};
+  const GateDecision effective_decision = RequireConclusive(decision, require_conclusive);
+  return {ResultText(effective_decision) + ": " + text, "", ToneOf(effective_decision)};
 }
 
-std::string CountedResultsText(const std::vector<ResultCount>& results, std::size_t all, const char* what) {
+std::string CountedResultsText(const std::vector<ResultCount>& results, std::size_t total, const char* noun) {
   std::string text;
   for (const ResultCount& result : results) {
     const bool last = &result == &results.back();
     if (result.count == 0 || (last && !text.empty())) continue;
-    text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", result.count, CountedText(all, what),
+    text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", result.count, CountedText(total, noun),
                         result.count == 1 ? result.singular : result.plural);
   }
   return text;
 }
 
-void SetCaseResult(GateDecision decision, bool require_conclusive, TestSuite::Case& of) {
+void SetCaseResult(GateDecision decision, bool require_conclusive, TestSuite::Case& test_case) {
   using Outcome = TestSuite::Outcome;
-  const GateDecision required = RequireConclusive(decision, require_conclusive);
-  of.outcome = required == GateDecision::kPass   ? Outcome::kPassed
-               : required == GateDecision::kFail ? Outcome::kFailure
-                                                 : Outcome::kSkipped;
-  of.type = of.outcome != Outcome::kFailure ? "" : decision == required ? "regression" : "inconclusive";
+  const GateDecision effective_decision = RequireConclusive(decision, require_conclusive);
+  test_case.outcome = effective_decision == GateDecision::kPass   ? Outcome::kPassed
+                      : effective_decision == GateDecision::kFail ? Outcome::kFailure
+                                                                  : Outcome::kSkipped;
+  test_case.type = test_case.outcome != Outcome::kFailure ? ""
+                   : decision == effective_decision       ? "regression"
+                                                          : "inconclusive";
 }
 
 Document MakeCheckDocument(const CheckReport& check) {

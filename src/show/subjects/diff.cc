@@ -26,13 +26,15 @@ Cell PropertyCell(const ProgramProperty& property, const ProgramProperty::Value&
 
 Table MakePropertiesTable(const char* id, const std::vector<ProgramProperty>& properties) {
   Table table{.id = id, .columns = {Left("property", "Property"), Right("baseline"), Right("candidate")}};
-  for (ProgramProperty of : properties) {
-    const auto is_alike = [&] {
-      return TextOf(PropertyCell(of, of.baseline)) == TextOf(PropertyCell(of, of.candidate));
+  for (ProgramProperty property : properties) {
+    const auto prints_equally = [&] {
+      return TextOf(PropertyCell(property, property.baseline)) ==
+             TextOf(PropertyCell(property, property.candidate));
     };
     // Print all digits if the rounded values look equal.
-    if (of.unit == Unit::kMacs && is_alike()) of.unit = Unit::kCount;
-    table.rows.push_back({of.name, PropertyCell(of, of.baseline), PropertyCell(of, of.candidate)});
+    if (property.unit == Unit::kMacs && prints_equally()) property.unit = Unit::kCount;
+    table.rows.push_back({property.name, PropertyCell(property, property.baseline),
+                          PropertyCell(property, property.candidate)});
   }
   return table;
 }
@@ -82,17 +84,17 @@ class MethodDiffSection {
       }
       table.rows.emplace_back(std::move(cells), role);
     };
-    Side baseline, candidate;  // sums of the rows that a screen leaves out
-    for (const OperatorDifference& of : method_.operators) {
-      add(of.change.Text(), of.baseline, of.candidate, Row::Role::kPart);
+    Side hidden_baseline, hidden_candidate;  // sums of the rows that a screen hides
+    for (const OperatorDifference& difference : method_.operators) {
+      add(difference.change.Text(), difference.baseline, difference.candidate, Row::Role::kPart);
       if (table.rows.size() <= kScreenDifferences) continue;
       table.rows.back().level = Level::kPage;
-      baseline.ns = baseline.ns.value_or(0) + of.baseline.ns.value_or(0);
-      candidate.ns = candidate.ns.value_or(0) + of.candidate.ns.value_or(0);
+      hidden_baseline.ns = hidden_baseline.ns.value_or(0) + difference.baseline.ns.value_or(0);
+      hidden_candidate.ns = hidden_candidate.ns.value_or(0) + difference.candidate.ns.value_or(0);
     }
     if (table.rows.empty()) return table;
     if (table.rows.size() > kScreenDifferences)
-      add(fmt::format("{} more", table.rows.size() - kScreenDifferences), baseline, candidate,
+      add(fmt::format("{} more", table.rows.size() - kScreenDifferences), hidden_baseline, hidden_candidate,
           Row::Role::kRest);
     if (!measured_) return table;
     add("Unchanged operators and overhead", {.ns = method_.baseline->rest_ns},
@@ -105,9 +107,9 @@ class MethodDiffSection {
     Table table{"delegates",
                 "Delegates",
                 {Left("program", "in"), Left("backend"), Right("nodes"), Names("first"), Names("last")}};
-    for (const DelegateDifference& of : method_.delegates)
-      table.rows.push_back(
-          {of.in_baseline ? "baseline" : "candidate", of.backend, Count{of.nodes}, of.first, of.last});
+    for (const DelegateDifference& delegate : method_.delegates)
+      table.rows.push_back({delegate.in_baseline ? "baseline" : "candidate", delegate.backend,
+                            Count{delegate.nodes}, delegate.first, delegate.last});
     return table;
   }
 
@@ -116,8 +118,8 @@ class MethodDiffSection {
                 "Weights with other contents",
                 {Names("operator", "Operator"), Right("baseline"), Right("candidate")}};
     table.screen_rows = kScreenWeights;
-    for (const WeightDifference& of : method_.weights)
-      table.rows.push_back({of.name, Size{of.baseline_bytes}, Size{of.candidate_bytes}});
+    for (const WeightDifference& weight : method_.weights)
+      table.rows.push_back({weight.name, Size{weight.baseline_bytes}, Size{weight.candidate_bytes}});
     return table;
   }
 
@@ -126,13 +128,14 @@ class MethodDiffSection {
 };
 
 // "1 operator inserted, 3 changed, 21 unchanged; weights: 8 equal, 2 with other contents"
-std::string Summary(const MethodDiff& method) {
+std::string MethodDiffText(const MethodDiff& method) {
   using Kind = ProgramChange::Kind;
   std::vector<std::string> parts;
   std::size_t matched_with_changes = 0;
   for (const Kind kind : AllValues<Kind>()) {
     const auto count = static_cast<std::size_t>(std::ranges::count_if(
-        method.operators, [kind](const OperatorDifference& one) { return one.change.kind == kind; }));
+        method.operators,
+        [kind](const OperatorDifference& difference) { return difference.change.kind == kind; }));
     if (kind == Kind::kMoved || kind == Kind::kChanged) matched_with_changes += count;
     if (count > 0) parts.push_back(fmt::format("{} {}", count, GetName(kind)));
   }
@@ -165,7 +168,7 @@ Document MakeDiffDocument(const ProgramDiff& diff, const std::string& baseline, 
     if (!method.in_baseline || !method.in_candidate) continue;
     if (!diff.same_bytes) {
       const std::string name = diff.methods.size() > 1 ? method.name + ": " : "";
-      document.answers.push_back({name + Summary(method), "", Tone::kPlain});
+      document.answers.push_back({name + MethodDiffText(method), "", Tone::kPlain});
     }
     if (method.dynamic) {
       document.notes.push_back(

@@ -15,7 +15,7 @@ Tone ToneOfCheck(DoctorCheck::State state) {
                                                  : Tone::kUnsure;
 }
 
-// A screen has no room for a column of remedies, so it shows each on the line below.
+// A screen has no room for a column of remedies, so it shows each remedy on the line below its check.
 Table MakeGroupChecksTable(const DoctorGroup& group) {
   Table table{.id = "checks",
               .columns = {Left("state"), Left("check"), Left("found"),
@@ -39,18 +39,18 @@ std::string MissingNames(const DoctorGroup& group) {
 
 }  // namespace
 
-Document MakeDoctorDocument(const DoctorReport& found) {
+Document MakeDoctorDocument(const DoctorReport& doctor) {
   Document document;
   document.title = "etprof doctor";
   document.section_kind = "commands";
   document.answers_last = true;
-  const std::string missing = MissingNames(found.groups.front());
+  const std::string missing = MissingNames(doctor.groups.front());
   document.answers = {missing.empty() ? Answer{"this machine can measure", "", Tone::kGood}
                                       : Answer{"this machine cannot measure: no " + missing, "", Tone::kBad}};
-  for (const DoctorGroup& group : found.groups) {
+  for (const DoctorGroup& group : doctor.groups) {
     document.sections.push_back({group.title, Level::kUsual, {MakeGroupChecksTable(group)}});
-    if (const std::string lacks = MissingNames(group); !lacks.empty())
-      document.notes.push_back({fmt::format("{} (no {})", group.title, lacks), "not ready"});
+    if (const std::string missing_in_group = MissingNames(group); !missing_in_group.empty())
+      document.notes.push_back({fmt::format("{} (no {})", group.title, missing_in_group), "not ready"});
   }
   return document;
 }

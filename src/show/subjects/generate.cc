@@ -15,19 +15,22 @@
 namespace etprof::show {
 namespace {
 
-constexpr double kWorthSayingOverLine = 0.02;
+// Generating is compared with its steps only if it takes longer by at least this share.
+constexpr double kMinShownExcess = 0.02;
 
 std::string TokensText(std::int64_t count) { return TextOf(Count{count}); }
 
 // "as it is, 2 threads"
-std::string SideName(const GenerateSide& side, const GenerateReport& of) {
-  const bool several = std::ranges::any_of(
-      of.sides, [&](const GenerateSide& other) { return other.threads != of.sides.front().threads; });
+std::string SideName(const GenerateSide& side, const GenerateReport& generate) {
+  const bool several = std::ranges::any_of(generate.sides, [&](const GenerateSide& other) {
+    return other.threads != generate.sides.front().threads;
+  });
   return several ? fmt::format("{}, {}", side.variant, CountedText(side.threads, "thread")) : side.variant;
 }
 
-const GeneratePair::Row* PairRowOf(const GenerateReport& of, std::size_t side, const std::string& test) {
-  for (const GeneratePair& pair : of.pairs) {
+const GeneratePair::Row* FindPairRow(const GenerateReport& generate, std::size_t side,
+                                     const std::string& test) {
+  for (const GeneratePair& pair : generate.pairs) {
     if (pair.candidate != side) continue;
     if (test == kFirstTokenTest) return pair.first_token ? &*pair.first_token : nullptr;
     const auto row = std::ranges::find(pair.rows, test, &GeneratePair::Row::test);
@@ -36,17 +39,17 @@ const GeneratePair::Row* PairRowOf(const GenerateReport& of, std::size_t side, c
   return nullptr;
 }
 
-void AddSpeedup(const GenerateReport& of, std::size_t side, const std::string& test,
+void AddSpeedup(const GenerateReport& generate, std::size_t side, const std::string& test,
                 std::vector<Cell>& cells) {
-  if (of.pairs.empty()) return;
-  const GeneratePair::Row* const row = PairRowOf(of, side, test);
+  if (generate.pairs.empty()) return;
+  const GeneratePair::Row* const row = FindPairRow(generate, side, test);
   cells.push_back(row != nullptr ? Cell(Speedup{row->quantity}) : Cell(""));
   cells.push_back(row != nullptr ? Cell(Interval{row->quantity}) : Cell(""));
 }
 
-// A row for each test and variant, the variants of a test together.
-Table TestTable(const GenerateReport& of) {
-  const bool several = of.sides.size() > 1, compared = !of.pairs.empty();
+// A row for each test and variant, with the variants of a test next to each other.
+Table MakeGenerateTestsTable(const GenerateReport& generate) {
+  const bool several = generate.sides.size() > 1, has_pairs = !generate.pairs.empty();
   Table table{.id = "tests"};
   table.columns = {Left("test")};
   if (several) table.columns.push_back(Left("variant"));
@@ -54,12 +57,12 @@ Table TestTable(const GenerateReport& of) {
   table.columns.push_back(Right("low", "from").WithDropPriority(2));
   table.columns.push_back(Right("high", "to").WithDropPriority(2));
   table.columns.push_back(Right("per_token", "per token"));
-  if (compared) {
+  if (has_pairs) {
     table.columns.push_back(Right("speedup"));
     table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
   }
   std::vector<std::string> names;
-  for (const GenerateSide& side : of.sides) {
+  for (const GenerateSide& side : generate.sides) {
     for (const GenerateTest& test : side.tests)
       if (!test.IsEncoder()) AppendUnique(test.name, names);
   }
@@ -67,102 +70,105 @@ Table TestTable(const GenerateReport& of) {
     return value ? Cell(Number{*value, ""}) : Cell();
   };
   for (const std::string& name : names) {
-    for (std::size_t s = 0; s < of.sides.size(); ++s) {
-      const GenerateSide& side = of.sides[s];
+    for (std::size_t s = 0; s < generate.sides.size(); ++s) {
+      const GenerateSide& side = generate.sides[s];
       const auto test = std::ranges::find(side.tests, name, &GenerateTest::name);
       if (test == side.tests.end()) continue;
       std::vector<Cell> cells = {name};
-      if (several) cells.emplace_back(SideName(side, of));
+      if (several) cells.emplace_back(SideName(side, generate));
       cells.push_back(number(test->Rate(test->ns)));
       cells.push_back(number(test->Rate(test->high)));
       cells.push_back(number(test->Rate(test->low)));
       cells.push_back(OptionalCell<Time>(test->PerToken()));
-      AddSpeedup(of, s, name, cells);
+      AddSpeedup(generate, s, name, cells);
       table.rows.emplace_back(std::move(cells));
     }
   }
   return table;
 }
 
-// Methods that run once for a text, before its first step.
-Table EncoderTable(const GenerateReport& of) {
+// Times of methods that run once per text, before its first step.
+Table MakeEncodersTable(const GenerateReport& generate) {
   Table table{.id = "encoders",
               .columns = {Left("encoder"), Left("variant"), Right("time"),
                           Right("low", "from").WithDropPriority(2), Right("high", "to").WithDropPriority(2)}};
-  if (!of.pairs.empty()) {
+  if (!generate.pairs.empty()) {
     table.columns.push_back(Right("speedup"));
     table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
   }
-  for (std::size_t s = 0; s < of.sides.size(); ++s) {
-    for (const GenerateTest& test : of.sides[s].tests) {
+  for (std::size_t s = 0; s < generate.sides.size(); ++s) {
+    for (const GenerateTest& test : generate.sides[s].tests) {
       if (!test.IsEncoder()) continue;
-      std::vector<Cell> cells = {test.name, SideName(of.sides[s], of), OptionalCell<Time>(test.ns),
-                                 OptionalCell<Time>(test.low), OptionalCell<Time>(test.high)};
-      AddSpeedup(of, s, test.name, cells);
+      std::vector<Cell> cells = {test.name, SideName(generate.sides[s], generate),
+                                 OptionalCell<Time>(test.ns), OptionalCell<Time>(test.low),
+                                 OptionalCell<Time>(test.high)};
+      AddSpeedup(generate, s, test.name, cells);
       table.rows.emplace_back(std::move(cells));
     }
   }
   return table;
 }
 
-Table FirstTokens(const GenerateReport& of) {
-  const auto encodes = [](const std::optional<FirstToken>& first) { return first && first->encode > 0; };
-  const bool encoded = std::ranges::any_of(of.sides, [&](const GenerateSide& side) {
-    return encodes(side.first_token) || encodes(side.cold_first_token);
+Table MakeFirstTokenTable(const GenerateReport& generate) {
+  const auto has_encoder_time = [](const std::optional<FirstToken>& first) {
+    return first && first->encode > 0;
+  };
+  const bool has_encoders = std::ranges::any_of(generate.sides, [&](const GenerateSide& side) {
+    return has_encoder_time(side.first_token) || has_encoder_time(side.cold_first_token);
   });
   Table table{"first_token",
               "",
               {Left("variant"), Right("prompt"), Right("total"), Right("low", "from").WithDropPriority(2),
                Right("high", "to").WithDropPriority(2), Right("load")},
               {}};
-  if (encoded) table.columns.push_back(Right("encode", "encoders"));
+  if (has_encoders) table.columns.push_back(Right("encode", "encoders"));
   for (const char* const part : {"prefill", "inputs", "argmax", "between"})
     table.columns.push_back(Right(part));
-  if (!of.pairs.empty()) {
+  if (!generate.pairs.empty()) {
     table.columns.push_back(Right("speedup"));
     table.columns.push_back(Right("interval", "95% CI").WithDropPriority(1));
   }
-  for (std::size_t s = 0; s < of.sides.size(); ++s) {
+  for (std::size_t s = 0; s < generate.sides.size(); ++s) {
     const auto add = [&](const std::optional<FirstToken>& first, const char* process,
                          const std::string& test) {
       if (!first) return;
       const auto time = [](Nanoseconds ns) { return Cell(Time{static_cast<double>(ns)}); };
-      std::vector<Cell> cells = {SideName(of.sides[s], of) + ", " + process,
+      std::vector<Cell> cells = {SideName(generate.sides[s], generate) + ", " + process,
                                  Count{first->prompt},
                                  time(first->total),
                                  OptionalCell<Time>(first->low),
                                  OptionalCell<Time>(first->high),
                                  first->load > 0 ? time(first->load) : Cell("")};
-      if (encoded) cells.push_back(time(first->encode));
+      if (has_encoders) cells.push_back(time(first->encode));
       for (const Nanoseconds part : {first->prefill, first->inputs, first->argmax, first->between})
         cells.push_back(time(part));
-      AddSpeedup(of, s, test, cells);
+      AddSpeedup(generate, s, test, cells);
       table.rows.emplace_back(std::move(cells));
     };
-    add(of.sides[s].first_token, "warm", kFirstTokenTest);
-    add(of.sides[s].cold_first_token, "cold", "");
+    add(generate.sides[s].first_token, "warm", kFirstTokenTest);
+    add(generate.sides[s].cold_first_token, "cold", "");
   }
   return table;
 }
 
-// Which kernels multiply in prefill and in decoding, the variants of a step together.
-Table KernelTable(const GenerateReport& of) {
+// Kernels of matrix products in prefill and in decoding, with the variants of a step next to each other.
+Table MakeStepKernelsTable(const GenerateReport& generate) {
   Table table{.id = "kernels", .columns = {Left("kernel").WithKeptPart(Table::KeptPart::kEnd), Left("step")}};
-  if (of.sides.size() > 1) table.columns.push_back(Left("variant"));
+  if (generate.sides.size() > 1) table.columns.push_back(Left("variant"));
   table.columns.push_back(Right("operators", "products"));
   table.columns.push_back(Left("code", "proven"));
-  const auto step_of = [](const StepKernel& kernel) { return std::pair(kernel.method, -kernel.tokens); };
+  const auto get_step = [](const StepKernel& kernel) { return std::pair(kernel.method, -kernel.tokens); };
   std::set<std::pair<std::string, std::int64_t>> steps;
-  for (const GenerateSide& side : of.sides)
-    for (const StepKernel& kernel : side.kernels) steps.insert(step_of(kernel));
+  for (const GenerateSide& side : generate.sides)
+    for (const StepKernel& kernel : side.kernels) steps.insert(get_step(kernel));
   for (const auto& step : steps) {
-    for (const GenerateSide& side : of.sides) {
+    for (const GenerateSide& side : generate.sides) {
       for (const StepKernel& kernel : side.kernels) {
-        if (step_of(kernel) != step) continue;
+        if (get_step(kernel) != step) continue;
         std::string name = kernel.tokens == 1 ? "decoding" : "prefill of " + TokensText(kernel.tokens);
         if (!kernel.method.empty()) name = kernel.tokens == 1 ? kernel.method : kernel.method + ", " + name;
         std::vector<Cell> cells = {kernel.kernel.empty() ? "XNNPACK's own" : kernel.kernel, name};
-        if (of.sides.size() > 1) cells.emplace_back(SideName(side, of));
+        if (generate.sides.size() > 1) cells.emplace_back(SideName(side, generate));
         cells.emplace_back(Count{kernel.operators});
         cells.emplace_back(kernel.code);
         table.rows.emplace_back(std::move(cells));
@@ -176,20 +182,20 @@ bool HasFloor(const DecodeLine& line) {
   return std::ranges::any_of(line.floor, [](const auto& ns) { return ns.has_value(); });
 }
 
-// What a step of one token takes by position: the parts of traced runs, which add up. By category: untraced
-// runs below.
-Table LineTable(const DecodeLine& line, const std::vector<DecodeLine::Part>& parts, const char* id,
-                const char* part_name) {
-  const bool whole = &parts == &line.parts, operators = &parts == &line.operators;
-  Table table{.id = id, .title = whole ? "" : fmt::format("By {}", part_name)};
-  if (!whole) table.level = Level::kFolded;
+// The time of a one-token step at each position, by parts of traced runs, which add up. The main table ends
+// with the times of untraced runs.
+Table MakeDecodeTable(const DecodeLine& line, const std::vector<DecodeLine::Part>& parts, const char* id,
+                      const char* part_name) {
+  const bool is_main_table = &parts == &line.parts, by_operator = &parts == &line.operators;
+  Table table{.id = id, .title = is_main_table ? "" : fmt::format("By {}", part_name)};
+  if (!is_main_table) table.level = Level::kFolded;
   table.columns = {Names(part_name)};
-  if (operators) {
+  if (by_operator) {
     table.columns.push_back(Left("key").WithLevel(Level::kPage));
     table.columns.push_back(Left("category").WithDropPriority(3));
   }
-  for (const std::int64_t at : line.at)
-    table.columns.push_back(Right(fmt::format("at_{}", at), "at " + TokensText(at)));
+  for (const std::int64_t position : line.at)
+    table.columns.push_back(Right(fmt::format("at_{}", position), "at " + TokensText(position)));
   const bool fits = line.line && line.fits;
   if (fits) {
     table.columns.push_back(Right("intercept", "at 0"));
@@ -197,94 +203,96 @@ Table LineTable(const DecodeLine& line, const std::vector<DecodeLine::Part>& par
     table.columns.push_back(Right("per_1000_tokens", "+ per 1,000"));
     table.columns.push_back(Right("per_1000_tokens_interval", "95% CI").WithDropPriority(2));
   }
-  const auto coefficients = [&](const std::optional<stats::LineEstimate>& of, std::vector<Cell>& cells) {
+  const auto add_coefficients = [&](const std::optional<stats::LineEstimate>& estimate,
+                                    std::vector<Cell>& cells) {
     if (!fits) return;
     const auto add = [&cells](const stats::MeanInterval& value, double scale) {
       cells.emplace_back(Time{scale * value.mean});
       const bool bounded = std::isfinite(value.low) && std::isfinite(value.high);
       cells.push_back(bounded ? Cell(TimeBounds{scale * value.low, scale * value.high}) : Cell());
     };
-    if (!of) return cells.resize(cells.size() + 4);
-    add(of->intercept, 1);
-    add(of->slope, 1000);
+    if (!estimate) return cells.resize(cells.size() + 4);
+    add(estimate->intercept, 1);
+    add(estimate->slope, 1000);
   };
   std::vector<double> sums(line.at.size());
   for (const DecodeLine::Part& part : parts) {
     std::vector<Cell> cells = {part.name};
-    if (operators) cells.insert(cells.end(), {Cell(part.key), Cell(part.category)});
+    if (by_operator) cells.insert(cells.end(), {Cell(part.key), Cell(part.category)});
     for (std::size_t i = 0; i < sums.size(); ++i) {
       sums[i] += part.means[i];
       cells.emplace_back(Time{part.means[i]});
     }
-    coefficients(part.line, cells);
+    add_coefficients(part.line, cells);
     table.rows.emplace_back(std::move(cells), Row::Role::kPart);
   }
   if (!parts.empty()) {
     std::vector<Cell> cells = {kTracedTotal};
-    if (operators) cells.resize(cells.size() + 2, Cell(""));
+    if (by_operator) cells.resize(cells.size() + 2, Cell(""));
     for (const double sum : sums) cells.emplace_back(Time{sum});
-    coefficients(line.traced, cells);
+    add_coefficients(line.traced, cells);
     table.rows.emplace_back(std::move(cells), Row::Role::kSum);
   }
-  if (!whole) return table;
+  if (!is_main_table) return table;
   std::vector<Cell> cells = {"Untraced"};
   for (const std::optional<double>& ns : line.ns) cells.push_back(OptionalCell<Time>(ns));
-  coefficients(line.line, cells);
+  add_coefficients(line.line, cells);
   table.rows.emplace_back(std::move(cells));
   if (HasFloor(line)) {
     cells = {"Reading memory"};
     for (const std::optional<double>& ns : line.floor) cells.push_back(OptionalCell<Time>(ns));
-    coefficients(std::nullopt, cells);
+    add_coefficients(std::nullopt, cells);
     table.rows.emplace_back(std::move(cells));
   }
   return table;
 }
 
-// The share of the measured bandwidth that the steps reach; above 1 it was measured in a worse moment.
+// States the share of the measured bandwidth that the steps reach.
 std::string FloorText(const DecodeLine& line) {
   if (!HasFloor(line)) return "";
-  std::optional<double> least, most;
+  std::optional<double> lowest, highest;
   for (std::size_t i = 0; i < line.at.size(); ++i) {
     if (!line.floor[i] || !line.ns[i] || *line.ns[i] <= 0) continue;
     const double share = *line.floor[i] / *line.ns[i];
-    least = std::min(least.value_or(share), share);
-    most = std::max(most.value_or(share), share);
+    lowest = std::min(lowest.value_or(share), share);
+    highest = std::max(highest.value_or(share), share);
   }
   std::string text =
       "Reading memory: the step's weights and the cache once, at the bandwidth that this run measured for as "
       "many bytes read again and again, with as many threads.";
-  if (!least) return text;
-  if (*most > 1)
+  if (!lowest) return text;
+  if (*highest > 1)
     return text +
            " Steps are faster than that: the bandwidth was measured in a worse moment, or caches hold "
            "some of it.";
-  return text + (PercentText(*least) == PercentText(*most)
-                     ? fmt::format(" Steps reach {} of it.", PercentText(*least))
-                     : fmt::format(" Steps reach {} to {} of it.", PercentText(*least), PercentText(*most)));
+  return text +
+         (PercentText(*lowest) == PercentText(*highest)
+              ? fmt::format(" Steps reach {} of it.", PercentText(*lowest))
+              : fmt::format(" Steps reach {} to {} of it.", PercentText(*lowest), PercentText(*highest)));
 }
 
-// The latency of a step at each position, of all variants.
-Chart PositionChart(const GenerateReport& of) {
+// The latency of a step at each position, for all variants.
+Chart MakePositionChart(const GenerateReport& generate) {
   Chart chart;
   chart.axis = "tokens in the cache";
-  for (const GenerateSide& side : of.sides)
+  for (const GenerateSide& side : generate.sides)
     if (side.line) chart.positions.insert(chart.positions.end(), side.line->at.begin(), side.line->at.end());
   std::ranges::sort(chart.positions);
   chart.positions.erase(std::unique(chart.positions.begin(), chart.positions.end()), chart.positions.end());
-  for (const std::int64_t at : chart.positions) chart.points.push_back(TokensText(at));
-  for (const GenerateSide& side : of.sides) {
+  for (const std::int64_t position : chart.positions) chart.points.push_back(TokensText(position));
+  for (const GenerateSide& side : generate.sides) {
     if (!side.line) continue;
     const auto add = [&](const std::string& name, const std::vector<std::optional<double>>& values) {
       Chart::Series series{name, std::vector<std::optional<double>>(chart.positions.size()),
                            [](double ns) { return Cell(Duration{ns}); }};
       for (std::size_t i = 0; i < side.line->at.size(); ++i) {
-        const auto at = std::ranges::lower_bound(chart.positions, side.line->at[i]);
-        series.values[static_cast<std::size_t>(at - chart.positions.begin())] = values[i];
+        const auto point = std::ranges::lower_bound(chart.positions, side.line->at[i]);
+        series.values[static_cast<std::size_t>(point - chart.positions.begin())] = values[i];
       }
       chart.series.push_back(std::move(series));
     };
-    add(SideName(side, of), side.line->ns);
-    if (HasFloor(*side.line)) add(SideName(side, of) + ", reading memory", side.line->floor);
+    add(SideName(side, generate), side.line->ns);
+    if (HasFloor(*side.line)) add(SideName(side, generate) + ", reading memory", side.line->floor);
   }
   return chart;
 }
@@ -298,7 +306,8 @@ std::string PositionLineText(const DecodeLine& line) {
     return fmt::format("No line by position: at {} the time lies {} off it, so that a slope would mislead.",
                        TokensText(line.at[line.line->misfit_at]), PercentText(*line.line->misfit));
   }
-  // A step cannot do less work with more tokens in the cache: a negative slope is an effect of the places.
+  // A step cannot do less work with more tokens in the cache: a negative slope is an artifact of the
+  // positions.
   const stats::MeanInterval& slope = line.line->slope;
   std::string text = slope.high < 0 ? "Steps are not slower at later positions."
                                     : fmt::format("Each token in the cache adds {} [{}, {}] to a step.",
@@ -312,39 +321,39 @@ std::string PositionLineText(const DecodeLine& line) {
   return text;
 }
 
-std::string GeneratedTextOf(const GeneratedText& text) {
-  std::string words = fmt::format("Generated {} after a prompt of {}, {}",
-                                  CountedText(std::ssize(text.tokens), "token"), TokensText(text.prompt),
-                                  text.same ? fmt::format("the same in all {} launches", text.launches)
-                                            : "but not the same in all launches");
+std::string GenerationText(const GeneratedText& text) {
+  std::string result = fmt::format("Generated {} after a prompt of {}, {}",
+                                   CountedText(std::ssize(text.tokens), "token"), TokensText(text.prompt),
+                                   text.same ? fmt::format("the same in all {} launches", text.launches)
+                                             : "but not the same in all launches");
   if (text.step.p50 && text.step.max) {
     const Tail tail = TailLatency(text.step);
-    words += fmt::format(": a step takes {}, {} {}", TextOf(Duration{*text.step.p50}), tail.name,
-                         TextOf(Duration{tail.value.value_or(*text.step.max)}));
+    result += fmt::format(": a step takes {}, {} {}", TextOf(Duration{*text.step.p50}), tail.name,
+                          TextOf(Duration{tail.value.value_or(*text.step.max)}));
   }
-  words += ".";
+  result += ".";
   if (text.disturbed > 0)
-    words += fmt::format(" In {} of {} launches its threads had to wait: these do not count.", text.disturbed,
-                         text.launches);
-  if (text.over_line && text.over_line->low > kWorthSayingOverLine) {
-    words += fmt::format(" Generating takes {} [{}, {}] more than its steps by themselves.",
-                         PercentText(text.over_line->mean), PercentText(text.over_line->low),
-                         PercentText(text.over_line->high));
+    result += fmt::format(" In {} of {} launches its threads had to wait: these do not count.",
+                          text.disturbed, text.launches);
+  if (text.over_line && text.over_line->low > kMinShownExcess) {
+    result += fmt::format(" Generating takes {} [{}, {}] more than its steps by themselves.",
+                          PercentText(text.over_line->mean), PercentText(text.over_line->low),
+                          PercentText(text.over_line->high));
   }
-  return words;
+  return result;
 }
 
-std::string TextsText(const GenerateReport& of, const GeneratePair& pair) {
+std::string TextDifferenceText(const GenerateReport& generate, const GeneratePair& pair) {
   if (!pair.texts) return "";
-  const std::string both =
-      fmt::format("{} and {}", SideName(of.sides[pair.baseline], of), SideName(of.sides[pair.candidate], of));
-  if (!pair.first_difference) return both + " generate the same tokens.";
-  return fmt::format("{} generate the same {} and then differ.", both,
+  const std::string names = fmt::format("{} and {}", SideName(generate.sides[pair.baseline], generate),
+                                        SideName(generate.sides[pair.candidate], generate));
+  if (!pair.first_difference) return names + " generate the same tokens.";
+  return fmt::format("{} generate the same {} and then differ.", names,
                      CountedText(*pair.first_difference, "token"));
 }
 
 // "pp512 is 1.71x faster; tg128 is same"
-Answer AnswerOf(const GenerateReport& of, const GeneratePair& pair) {
+Answer MakeGenerateAnswer(const GenerateReport& generate, const GeneratePair& pair) {
   std::string text;
   Tone tone = Tone::kPlain;
   for (const GeneratePair::Row& row : pair.rows) {
@@ -352,15 +361,15 @@ Answer AnswerOf(const GenerateReport& of, const GeneratePair& pair) {
     text +=
         fmt::format("{}{} {}", text.empty() ? "" : ", ", row.test, MakeVerdictTexts(row.quantity).verdict);
   }
-  return {fmt::format("{} over {}: {}", SideName(of.sides[pair.candidate], of),
-                      SideName(of.sides[pair.baseline], of), text),
+  return {fmt::format("{} over {}: {}", SideName(generate.sides[pair.candidate], generate),
+                      SideName(generate.sides[pair.baseline], generate), text),
           "", tone};
 }
 
 }  // namespace
 
-Document MakeGenerateDocument(const GenerateReport& of) {
-  const Report& report = *of.report;
+Document MakeGenerateDocument(const GenerateReport& generate) {
+  const Report& report = *generate.report;
   Document document;
   document.title = HeaderText(report);
   document.section_kind = "variant";
@@ -371,53 +380,55 @@ Document MakeGenerateDocument(const GenerateReport& of) {
     document.answers = {
         {"Emulated CPU: timings are not meaningful; tokens and structure are.", "", Tone::kUnknown}};
   else
-    for (const GeneratePair& pair : of.pairs) document.answers.push_back(AnswerOf(of, pair));
-  Section tests{"", Level::kBrief, {TestTable(of)}};
+    for (const GeneratePair& pair : generate.pairs)
+      document.answers.push_back(MakeGenerateAnswer(generate, pair));
+  Section tests{"", Level::kBrief, {MakeGenerateTestsTable(generate)}};
   tests.parts.emplace_back(
       Paragraph{"t/s: tokens over the time of the model's runs, in one process, from launch medians of clean "
                 "runs. pp: a "
                 "prompt from an empty cache, in chunks; tg: one token at a time, at a depth (d). Neither has "
                 "a tokenizer."});
-  for (const GeneratePair& pair : of.pairs) tests.AddUnlessEmpty(Paragraph{TextsText(of, pair)});
+  for (const GeneratePair& pair : generate.pairs)
+    tests.AddUnlessEmpty(Paragraph{TextDifferenceText(generate, pair)});
   document.sections = {std::move(tests)};
-  Section first{"Time to the first token", Level::kUsual};
-  if (Table table = FirstTokens(of); !table.rows.empty()) {
-    first.parts = {std::move(table),
-                   Paragraph{"cold: from loading the model in a new process, with its file "
-                             "in the system's cache after the first one; warm: in a process "
-                             "that ran before."}};
-    for (const GenerateSide& side : of.sides) {
+  Section first_token{"Time to the first token", Level::kUsual};
+  if (Table table = MakeFirstTokenTable(generate); !table.rows.empty()) {
+    first_token.parts = {std::move(table),
+                         Paragraph{"cold: from loading the model in a new process, with its file "
+                                   "in the system's cache after the first one; warm: in a process "
+                                   "that ran before."}};
+    for (const GenerateSide& side : generate.sides) {
       if (!side.first_token || side.first_token->features == 0) continue;
-      first.AddUnlessEmpty(Paragraph{
+      first_token.AddUnlessEmpty(Paragraph{
           fmt::format("{}: before the prompt stand {} that encoders give, whose prefill is in `prefill`.",
-                      SideName(side, of), CountedText(side.first_token->features, "embedding"))});
+                      SideName(side, generate), CountedText(side.first_token->features, "embedding"))});
     }
   }
-  if (Table table = EncoderTable(of); !table.rows.empty() && !report.emulated)
-    first.parts.emplace_back(std::move(table));
-  if (!first.parts.empty()) document.sections.push_back(std::move(first));
-  if (Table table = KernelTable(of); !table.rows.empty())
+  if (Table table = MakeEncodersTable(generate); !table.rows.empty() && !report.emulated)
+    first_token.parts.emplace_back(std::move(table));
+  if (!first_token.parts.empty()) document.sections.push_back(std::move(first_token));
+  if (Table table = MakeStepKernelsTable(generate); !table.rows.empty())
     document.sections.push_back(
         {"Kernels of matrix products",
          Level::kUsual,
          {std::move(table),
           Paragraph{"Proven: watched runs saw them called. Names of operators do not tell."}}});
-  if (Chart chart = PositionChart(of); !chart.positions.empty() && !report.emulated)
+  if (Chart chart = MakePositionChart(generate); !chart.positions.empty() && !report.emulated)
     document.sections.push_back({"Latency by position", Level::kPage, {std::move(chart)}});
-  for (const GenerateSide& side : of.sides) {
-    const std::string suffix = of.sides.size() > 1 ? ": " + SideName(side, of) : "";
+  for (const GenerateSide& side : generate.sides) {
+    const std::string suffix = generate.sides.size() > 1 ? ": " + SideName(side, generate) : "";
     Section section{"Decoding by position" + suffix, Level::kUsual};
     if (side.line && !report.emulated) {
       const DecodeLine& line = *side.line;
-      section.AddUnlessEmpty(LineTable(line, line.parts, "decode_by_position", "part"));
+      section.AddUnlessEmpty(MakeDecodeTable(line, line.parts, "decode_by_position", "part"));
       section.AddUnlessEmpty(Paragraph{PositionLineText(*side.line)});
       section.AddUnlessEmpty(Paragraph{FloorText(*side.line)});
       if (!line.operators.empty())
-        section.parts.emplace_back(LineTable(line, line.operators, "decode_by_operator", "operator"));
+        section.parts.emplace_back(MakeDecodeTable(line, line.operators, "decode_by_operator", "operator"));
       if (!line.layers.empty())
-        section.parts.emplace_back(LineTable(line, line.layers, "decode_by_layer", "layer"));
+        section.parts.emplace_back(MakeDecodeTable(line, line.layers, "decode_by_layer", "layer"));
     }
-    if (side.text) section.AddUnlessEmpty(Paragraph{GeneratedTextOf(*side.text)});
+    if (side.text) section.AddUnlessEmpty(Paragraph{GenerationText(*side.text)});
     if (!section.parts.empty()) document.sections.push_back(std::move(section));
   }
   document.notes = ToNotes(report.warnings, "warning");

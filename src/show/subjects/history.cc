@@ -26,21 +26,21 @@ std::string CommitText(const std::string& commit) {
   return is_hash ? commit.substr(0, kCommitHashDigits) : commit;
 }
 
-std::optional<double> TrendMiddle(const Trend& trend, std::size_t run, bool of_operators) {
-  if (of_operators) return trend.data.points[run].self.mean;
+std::optional<double> TrendMiddle(const Trend& trend, std::size_t run, bool self_times) {
+  if (self_times) return trend.data.points[run].self.mean;
   const auto& value = trend.runs[run].latency;
   return value ? std::optional(value->middle) : std::nullopt;
 }
 
 // "between 1f0c (old level) and 83aa (new level), most likely 83aa". `run_sd` is the standard deviation of
 // the runs that changed.
-std::string PlaceText(const Trend& trend, const TrendChange& change, std::optional<double> run_sd) {
+std::string ChangePlaceText(const Trend& trend, const TrendChange& change, std::optional<double> run_sd) {
   const auto commit = [&](std::size_t run) { return CommitText(trend.data.points[run].commit); };
   std::size_t candidates = 0;
-  std::string last = trend.data.points[change.before].commit;
+  std::string last_commit = trend.data.points[change.before].commit;
   for (std::size_t i = change.before + 1; i <= change.after; ++i) {
-    if (trend.data.points[i].commit != last) ++candidates;
-    last = trend.data.points[i].commit;
+    if (trend.data.points[i].commit != last_commit) ++candidates;
+    last_commit = trend.data.points[i].commit;
   }
   if (candidates <= 1) return "at " + commit(change.at);
   std::string text = fmt::format("after {} and not after {}, most likely at {}", commit(change.before),
@@ -48,9 +48,10 @@ std::string PlaceText(const Trend& trend, const TrendChange& change, std::option
   // A commit can be identified if a run is within a fifth of the change from its level
   // (bench/results/statistics/change_point.md). More launches reduce only the part of the spread that
   // launches explain.
-  const double fixed = std::pow(trend.between_sd.value_or(0), 2);
-  const double wanted = std::pow(std::log1p(change.growth) / 5, 2) - fixed;
-  const double factor = run_sd && wanted > 0 ? (*run_sd * *run_sd - fixed) / wanted : 0;
+  const double fixed_variance = std::pow(trend.between_sd.value_or(0), 2);
+  const double wanted_variance = std::pow(std::log1p(change.growth) / 5, 2) - fixed_variance;
+  const double factor =
+      run_sd && wanted_variance > 0 ? (*run_sd * *run_sd - fixed_variance) / wanted_variance : 0;
   if (factor > 1)
     text += fmt::format(" (measurements with {} times as many launches would narrow this down)",
                         std::ceil(factor));
@@ -66,41 +67,41 @@ constexpr NamedValue<ChangeCause> kCauses[] = {
 
 std::string ChangeSentence(const Trend& trend, const TrendChange& change, std::optional<double> run_sd) {
   std::string text = fmt::format("{} ({}) {}. Cause: {}", ChangeText(change.growth, change.low, change.high),
-                                 change.growth > 0 ? "slower" : "faster", PlaceText(trend, change, run_sd),
-                                 FindName(kCauses, change.cause));
+                                 change.growth > 0 ? "slower" : "faster",
+                                 ChangePlaceText(trend, change, run_sd), FindName(kCauses, change.cause));
   if (!change.differs.empty()) text += fmt::format(". Also different: {}", change.differs);
   if (change.accepted)
     text += change.accepted->empty() ? ". Accepted" : fmt::format(". Accepted: {}", *change.accepted);
   return text;
 }
 
-std::string SmallestText(double smallest) { return fmt::format("{:g}%", 100 * smallest); }
+std::string MinChangeText(double min_change) { return fmt::format("{:g}%", 100 * min_change); }
 
-std::string NoiseText(const Trend& trend, double smallest) {
+std::string NoiseText(const Trend& trend, double min_change) {
   if (!trend.run_sd) return "too few measurements to know their noise";
   std::string text = fmt::format("measurements of one level differ by ±{} (standard deviation)",
                                  RelativeText(*trend.run_sd));
   if (trend.between_sd && *trend.between_sd > 0 && *trend.between_sd < *trend.run_sd)
     text += fmt::format(", of which their launches do not explain ±{}", RelativeText(*trend.between_sd));
   if (trend.shows_after) {
-    text += fmt::format("; a change of {} shows after {}", SmallestText(smallest),
+    text += fmt::format("; a change of {} shows after {}", MinChangeText(min_change),
                         CountedText(*trend.shows_after, "measurement"));
   }
   return text;
 }
 
-// What a series needs in order to detect a change; "" if it already can.
-std::string MissingEvidenceText(const Trend& trend, double smallest) {
+// States what a series still needs to detect a change of `min_change`; "" if it already can.
+std::string MissingEvidenceText(const Trend& trend, double min_change) {
   if (trend.decision != GateDecision::kInconclusive) return "";
   if (trend.more_runs) {
     return fmt::format("needs at least {} to detect a change of {}",
-                       CountedText(*trend.more_runs, "more measurement"), SmallestText(smallest));
+                       CountedText(*trend.more_runs, "more measurement"), MinChangeText(min_change));
   }
   // Launches explain at least half of the variance.
   const bool launches_explain =
       trend.run_sd && 2 * std::pow(trend.between_sd.value_or(0), 2) <= std::pow(*trend.run_sd, 2);
   return fmt::format("cannot detect a change of {} with any number of such measurements: {}",
-                     SmallestText(smallest),
+                     MinChangeText(min_change),
                      launches_explain ? "measure more launches in each"
                                       : "they differ by more than their launches explain. Make the machine "
                                         "steadier, or measure a reference with them");
@@ -126,13 +127,13 @@ std::vector<Cell> ChangeCells(const Trend& trend, const TrendChange& change) {
           change.differs};
 }
 
-Table ChangesTable(const Trend& trend) {
+Table MakeTrendChangesTable(const Trend& trend) {
   Table table{.id = "changes", .columns = ChangeColumns(), .level = Level::kPage};
   for (const TrendChange& change : trend.changes) table.rows.emplace_back(ChangeCells(trend, change));
   return table;
 }
 
-Table OperatorsTable(const Trend& trend) {
+Table MakeOperatorChangesTable(const Trend& trend) {
   Table table{"operator_changes", "", ChangeColumns()};
   table.columns.insert(table.columns.begin(), {Left("operator"), Left("key").WithDropPriority(2),
                                                Right("share", "of an inference").WithDropPriority(1)});
@@ -147,7 +148,7 @@ Table OperatorsTable(const Trend& trend) {
   return table;
 }
 
-List OperatorsList(const Trend& trend) {
+List MakeOperatorChangesList(const Trend& trend) {
   List list{"Operators that changed", {}, kScreenChangedOperators};
   for (const OperatorTrend& op : trend.operators) {
     for (const TrendChange& change : op.changes) {
@@ -169,11 +170,11 @@ Cell RelativeCell(const std::optional<TrendValue>& value) {
   return value ? Cell(Number{value->middle, "", value->low, value->high}) : Cell();
 }
 
-Table RunsTable(const Trend& trend, bool of_operators) {
+Table MakeTrendRunsTable(const Trend& trend, bool self_times) {
   Table table{
       .id = "trend",
       .columns = {Left("commit"), Left("measured_at", "measured").WithDropPriority(3),
-                  Right("time", of_operators ? "self time" : "latency"),
+                  Right("time", self_times ? "self time" : "latency"),
                   Right("interval", "95% CI").WithDropPriority(6),
                   Right("relative", "/ reference").WithDropPriority(7), Right("launches").WithDropPriority(5),
                   Right("clean").WithDropPriority(4), Right("capped").WithDropPriority(2),
@@ -188,8 +189,8 @@ Table RunsTable(const Trend& trend, bool of_operators) {
     }
     const HistoryConditions& conditions = point.conditions;
     table.rows.push_back({CommitText(point.commit), FormatUtc(point.measured_at),
-                          OptionalCell<Time>(TrendMiddle(trend, i, of_operators)),
-                          of_operators ? Cell() : BoundsCell(run.latency), RelativeCell(run.relative),
+                          OptionalCell<Time>(TrendMiddle(trend, i, self_times)),
+                          self_times ? Cell() : BoundsCell(run.latency), RelativeCell(run.relative),
                           Count{run.launches}, ShareCell(run.clean_runs, run.runs),
                           ShareCell(conditions.capped_rounds, conditions.rounds),
                           conditions.celsius ? Cell(Number{*conditions.celsius, "°C"}) : Cell(), note});
@@ -197,24 +198,23 @@ Table RunsTable(const Trend& trend, bool of_operators) {
   return table;
 }
 
-Chart MakeTrendChart(const Trend& trend, bool of_operators) {
-  Chart::Series times{
-      of_operators ? "self time" : "latency", {}, [](double ns) { return Cell(Duration{ns}); }};
+Chart MakeTrendChart(const Trend& trend, bool self_times) {
+  Chart::Series times{self_times ? "self time" : "latency", {}, [](double ns) { return Cell(Duration{ns}); }};
   Chart::Series relative{"/ reference", {}, [](double ratio) { return Cell(Number{ratio, ""}); }};
   const std::size_t from = trend.runs.size() > kMaxChartPoints ? trend.runs.size() - kMaxChartPoints : 0;
   std::vector<std::string> points;
   for (std::size_t i = from; i < trend.runs.size(); ++i) {
     const TrendPoint& point = trend.data.points[i];
     points.push_back(fmt::format("{}, {}", CommitText(point.commit), FormatUtc(point.measured_at)));
-    times.values.push_back(TrendMiddle(trend, i, of_operators));
+    times.values.push_back(TrendMiddle(trend, i, self_times));
     const auto& ratio = trend.runs[i].relative;
     relative.values.push_back(ratio ? std::optional(ratio->middle) : std::nullopt);
   }
   Chart chart{{std::move(times)}, std::move(points)};
   for (const TrendChange& change : trend.changes) {
     if (change.at < from) continue;
-    const std::string size = ChangeText(change.growth);
-    chart.marks.push_back({change.at - from, change.accepted ? size + " (accepted)" : size});
+    const std::string change_text = ChangeText(change.growth);
+    chart.marks.push_back({change.at - from, change.accepted ? change_text + " (accepted)" : change_text});
   }
   if (std::ranges::any_of(relative.values, [](const auto& value) { return value.has_value(); }))
     chart.series.push_back(std::move(relative));
@@ -246,20 +246,21 @@ Section MakeTrendSection(const Trend& trend, const HistoryReport& history, bool 
   for (const TrendChange& change : trend.changes)
     changes.items.push_back({ChangeSentence(trend, change, trend.run_sd), {}, Level::kUsual, "changes"});
   if (trend.changes.empty()) {
-    const std::string need = trend.is_reference ? "" : MissingEvidenceText(trend, history.smallest);
-    changes.items.emplace_back(need.empty() ? "no change shows" : "no change shows, but the series " + need);
+    const std::string missing = trend.is_reference ? "" : MissingEvidenceText(trend, history.smallest);
+    changes.items.emplace_back(missing.empty() ? "no change shows"
+                                               : "no change shows, but the series " + missing);
   }
   section.parts.emplace_back(std::move(changes));
   if (!trend.operators.empty()) {
-    section.parts.emplace_back(OperatorsList(trend));
+    section.parts.emplace_back(MakeOperatorChangesList(trend));
   } else if (trend.tested_operators > 0) {
     section.parts.emplace_back(Paragraph{fmt::format("None of {} shows a change of its self time.",
                                                      CountedText(trend.tested_operators, "operator"))});
   }
-  if (gate) section.parts.emplace_back(OperatorsTable(trend));
+  if (gate) section.parts.emplace_back(MakeOperatorChangesTable(trend));
   section.parts.emplace_back(MakeTrendChart(trend, !history.operator_name.empty()));
-  section.parts.emplace_back(ChangesTable(trend));
-  if (!gate) section.parts.emplace_back(RunsTable(trend, !history.operator_name.empty()));
+  section.parts.emplace_back(MakeTrendChangesTable(trend));
+  if (!gate) section.parts.emplace_back(MakeTrendRunsTable(trend, !history.operator_name.empty()));
   return section;
 }
 
@@ -271,7 +272,7 @@ std::string TrendResultText(const Trend& trend, bool gate) {
                                                          : "no slowdown";
 }
 
-Table SeriesTable(const HistoryReport& history, bool gate) {
+Table MakeSeriesTable(const HistoryReport& history, bool gate) {
   Table table{.id = "series",
               .columns = {Left("name", "series"), Right("measurements", "measured").WithDropPriority(2),
                           Right("time", history.operator_name.empty() ? "latency" : "self time"),
@@ -280,16 +281,16 @@ Table SeriesTable(const HistoryReport& history, bool gate) {
   table.columns[0].kept_part = Table::KeptPart::kDifference;
   table.min_name_width = 40;
   for (const Trend& trend : history.trends) {
-    Cell last;
+    Cell last_change;
     if (!trend.changes.empty()) {
       const TrendChange& change = trend.changes.back();
-      last = Change{change.growth, change.low, change.high};
+      last_change = Change{change.growth, change.low, change.high};
     }
     const Tone tone = trend.is_reference ? Tone::kPlain : ToneOf(trend.decision);
     table.rows.push_back(
         {GetName(trend.data.key), Count{trend.runs.size()},
          OptionalCell<Time>(TrendMiddle(trend, trend.runs.size() - 1, !history.operator_name.empty())),
-         OptionalCell<Share>(trend.run_sd), Count{trend.changes.size()}, last,
+         OptionalCell<Share>(trend.run_sd), Count{trend.changes.size()}, last_change,
          Cell(TrendResultText(trend, gate), tone)});
   }
   return table;
@@ -301,13 +302,16 @@ Document MakeTrendsDocument(const HistoryReport& history, const std::string& fil
   document.section_kind = "series";
   document.facts = {file, CountedText(history.trends.size(), "series", "series")};
   if (!history.operator_name.empty()) document.facts.push_back("self time of " + history.operator_name);
-  document.sections.push_back({"", Level::kUsual, {SeriesTable(history, gate)}});
+  document.sections.push_back({"", Level::kUsual, {MakeSeriesTable(history, gate)}});
   for (const Trend& trend : history.trends)
     document.sections.push_back(MakeTrendSection(trend, history, gate));
-  if (history.trends.empty()) {  // tables without rows, so that CSV offers every id
-    const Trend none;
+  if (history.trends.empty()) {  // Tables without rows are added, so that CSV offers every id.
+    const Trend empty_trend;
     document.sections.push_back(
-        {"", Level::kUsual, {ChangesTable(none), gate ? OperatorsTable(none) : RunsTable(none, false)}});
+        {"",
+         Level::kUsual,
+         {MakeTrendChangesTable(empty_trend),
+          gate ? MakeOperatorChangesTable(empty_trend) : MakeTrendRunsTable(empty_trend, false)}});
   }
   document.notes = ToNotes(history.notes);
   document.method = fmt::format(
@@ -335,8 +339,8 @@ std::string TrendMessage(const Trend& trend, const HistoryReport& history) {
       text += (text.empty() ? "" : "; ") + ChangeSentence(trend, change, trend.run_sd);
   }
   if (!text.empty()) return text;
-  const std::string need = MissingEvidenceText(trend, history.smallest);
-  return need.empty() ? "no slowdown shows" : need;
+  const std::string missing = MissingEvidenceText(trend, history.smallest);
+  return missing.empty() ? "no slowdown shows" : missing;
 }
 
 }  // namespace
@@ -350,18 +354,18 @@ Document MakeHistoryCheckDocument(const HistoryReport& history, const std::strin
   Document document = MakeTrendsDocument(history, file, true);
   document.answers_last = true;
   const std::size_t failed = CountDecisions(history, GateDecision::kFail);
-  const std::size_t open = CountDecisions(history, GateDecision::kInconclusive);
-  const std::size_t judged = failed + open + CountDecisions(history, GateDecision::kPass);
+  const std::size_t undecided = CountDecisions(history, GateDecision::kInconclusive);
+  const std::size_t total = failed + undecided + CountDecisions(history, GateDecision::kPass);
   std::string text;
-  if (judged == 0) {
+  if (total == 0) {
     text = "no series to judge";
   } else if (failed > 0) {
-    text = fmt::format("{} of {} became slower", failed, CountedText(judged, "series", "series"));
-    if (open > 0) text += fmt::format(", {} could not be decided", open);
-  } else if (open > 0) {
-    text = fmt::format("{} of {} could not be decided", open, CountedText(judged, "series", "series"));
+    text = fmt::format("{} of {} became slower", failed, CountedText(total, "series", "series"));
+    if (undecided > 0) text += fmt::format(", {} could not be decided", undecided);
+  } else if (undecided > 0) {
+    text = fmt::format("{} of {} could not be decided", undecided, CountedText(total, "series", "series"));
   } else {
-    text = fmt::format("none of {} became slower", CountedText(judged, "series", "series"));
+    text = fmt::format("none of {} became slower", CountedText(total, "series", "series"));
   }
   document.answers = {Headline(history.decision, require_conclusive, false, text)};
   return document;
@@ -378,13 +382,13 @@ TestSuite MakeTestSuite(const HistoryReport& history, const std::string& file, b
   for (const Trend& trend : history.trends) {
     newest = std::max(newest, trend.data.points.back().measured_at);
     if (trend.is_reference) continue;
-    TestSuite::Case one{GetName(trend.data.key), TestSuite::Outcome::kPassed, "",
-                        TrendMessage(trend, history), ""};
-    SetCaseResult(trend.decision, require_conclusive, one);
-    one.details = fmt::format("{}; {}\n", RunsText(trend), NoiseText(trend, history.smallest));
+    TestSuite::Case test_case{GetName(trend.data.key), TestSuite::Outcome::kPassed, "",
+                              TrendMessage(trend, history), ""};
+    SetCaseResult(trend.decision, require_conclusive, test_case);
+    test_case.details = fmt::format("{}; {}\n", RunsText(trend), NoiseText(trend, history.smallest));
     for (const TrendChange& change : trend.changes)
-      one.details += ChangeSentence(trend, change, trend.run_sd) + "\n";
-    suite.cases.push_back(std::move(one));
+      test_case.details += ChangeSentence(trend, change, trend.run_sd) + "\n";
+    suite.cases.push_back(std::move(test_case));
   }
   if (newest > 0) suite.timestamp = FormatUtc(newest);
   suite.notes = history.notes;

@@ -24,12 +24,12 @@ constexpr std::size_t kScreenTensors = 8;  // for inputs, and for outputs
 constexpr std::size_t kScreenMissing = 8;
 constexpr std::size_t kScreenPlaces = 5;
 
-// "12 Add, 3 Conv2d", without the prefix of XNNPACK's types. `print_ones` prints counts of 1, too.
-std::string NodeCountsText(const Counts& counts, bool print_ones) {
+// "12 Add, 3 Conv2d", without the prefix of XNNPACK's types. `print_single` prints counts of 1, too.
+std::string NodeCountsText(const Counts& counts, bool print_single) {
   std::string text;
   for (const auto& [name, count] : counts) {
     if (!text.empty()) text += ", ";
-    if (count > 1 || print_ones) text += fmt::format("{} ", count);
+    if (count > 1 || print_single) text += fmt::format("{} ", count);
     text += name.starts_with("XNN") ? name.substr(3) : name;
   }
   return text;
@@ -77,11 +77,12 @@ Table MakeStepsTable(const Method& method, const MethodSummary& summary) {
   table.screen_rows = kScreenSteps;
   for (const Step& step : summary.steps) {
     const auto share = etprof::Share(step.macs, summary.facts.macs.Whole());
-    const std::string place =
+    const std::string range =
         step.first == step.last ? fmt::format("{}", step.first) : fmt::format("{}-{}", step.first, step.last);
-    const Cell none = std::string();
-    std::vector<Cell> cells = {NodeCountsText(step.what, false), place, none, OptionalCell<Amount>(step.macs),
-                               OptionalCell<Share>(share),       none,  none};
+    const Cell empty = std::string();
+    std::vector<Cell> cells = {
+        NodeCountsText(step.what, false), range, empty, OptionalCell<Amount>(step.macs),
+        OptionalCell<Share>(share),       empty, empty};
     if (step.delegate) {
       const DelegateSummary& delegate = summary.delegates[*step.delegate];
       cells[0] = fmt::format("{} #{}", method.delegates[*step.delegate].backend, *step.delegate);
@@ -114,19 +115,19 @@ void AddNotDelegated(const MethodSummary& summary, Facts& facts) {
     between += entry.between;
   }
   const auto add = [&](std::string text) { facts.Add("not delegated", std::move(text)); };
-  for (const auto& [why, counts] : by_reason)
-    add(NodeCountsText(counts, true) + (why.empty() ? "" : ": " + why));
+  for (const auto& [reason, counts] : by_reason)
+    add(NodeCountsText(counts, true) + (reason.empty() ? "" : ": " + reason));
   if (between > 0) add(fmt::format("{} of them between two delegates", between));
 }
 
 // "layers.*.attention": the path with "*" for its numbers, which equal modules share.
-std::string GeneralPath(const std::string& path) {
+std::string GeneralizePath(const std::string& path) {
   std::string general;
-  for (std::string_view rest = path; !rest.empty();) {
-    const std::string_view part = rest.substr(0, rest.find('.'));
-    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
-    const bool number = std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
-    general += (general.empty() ? "" : ".") + (number ? "*" : std::string(part));
+  for (std::string_view remaining = path; !remaining.empty();) {
+    const std::string_view part = remaining.substr(0, remaining.find('.'));
+    remaining.remove_prefix(std::min(remaining.size(), part.size() + 1));
+    const bool is_number = std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
+    general += (general.empty() ? "" : ".") + (is_number ? "*" : std::string(part));
   }
   return general.empty() ? "the model itself" : general;
 }
@@ -145,10 +146,10 @@ void AddPlaces(const Method& method, const MethodSources& sources, Facts& facts)
       if (nodes.empty()) continue;
       const SourceNode& node = *nodes.front();
       const SourceFrame* const frame = ModelFrame(node);
-      const std::string place = GeneralPath(node.modules.empty() ? "" : node.modules.back().path) +
+      const std::string place = GeneralizePath(node.modules.empty() ? "" : node.modules.back().path) +
                                 (frame == nullptr ? "" : " (" + FormatLocation(*frame) + ")");
       std::string_view kernel = method.operators[instruction.target];
-      kernel.remove_prefix(kernel.rfind(':') + 1);  // npos + 1: 0
+      kernel.remove_prefix(kernel.rfind(':') + 1);  // without a colon, npos + 1 is 0
       ++places[place][std::string(kernel.substr(0, kernel.find('.')))];
       break;
     }
@@ -157,9 +158,9 @@ void AddPlaces(const Method& method, const MethodSources& sources, Facts& facts)
   for (const auto& [place, kernels] : places) {
     Counts counts(kernels.begin(), kernels.end());
     std::ranges::stable_sort(counts, std::ranges::greater(), &Counts::value_type::second);
-    std::size_t all = 0;
-    for (const auto& [name, count] : counts) all += count;
-    lines.emplace_back(all, place + ": " + NodeCountsText(counts, true));
+    std::size_t total = 0;
+    for (const auto& [name, count] : counts) total += count;
+    lines.emplace_back(total, place + ": " + NodeCountsText(counts, true));
   }
   std::ranges::stable_sort(lines, std::ranges::greater(), &std::pair<std::size_t, std::string>::first);
   std::size_t other_operators = 0;
@@ -177,55 +178,56 @@ void AddPlaces(const Method& method, const MethodSources& sources, Facts& facts)
   }
 }
 
-// The matrix multiplications, by the kernels that they would run on a CPU with SME2.
-void AddWithSme2(const MethodSummary& summary, Facts& facts) {
+// Adds the matrix multiplications, by the kernels that they would run on a CPU with SME2.
+void AddSme2Kernels(const MethodSummary& summary, Facts& facts) {
   const std::optional<std::int64_t> macs = summary.facts.matrix_macs.Whole();
   bool first = true;
   for (const KleidiaiCount& entry : summary.kleidiai) {
     using Kernels = KleidiaiUse::Kernels;
-    std::string words =
+    std::string text =
         first ? fmt::format("{} of {} that multiply matrices", entry.count, summary.facts.matrix_operators)
               : fmt::format("{} more", entry.count);
     first = false;
     if (const auto share = etprof::Share(entry.macs, macs))
-      words += fmt::format(" ({} of MACs)", PercentText(*share));
-    words += entry.use.kernels == Kernels::kSme ? " would run KleidiAI's SME2 kernels"
-             : entry.use.kernels == Kernels::kKleidiai
-                 ? " would run KleidiAI's kernels for CPUs without SME2: "
-             : entry.use.kernels == Kernels::kUnknown ? ": not known"
-             : entry.use.kernels == Kernels::kXnnpack ? " would run XNNPACK's own: "
-                                                      : " would run portable kernels: ";
-    words += entry.use.why + (entry.use.change.empty() ? "" : "; " + entry.use.change);
-    facts.Add("with SME2", std::move(words));
+      text += fmt::format(" ({} of MACs)", PercentText(*share));
+    text += entry.use.kernels == Kernels::kSme ? " would run KleidiAI's SME2 kernels"
+            : entry.use.kernels == Kernels::kKleidiai
+                ? " would run KleidiAI's kernels for CPUs without SME2: "
+            : entry.use.kernels == Kernels::kUnknown ? ": not known"
+            : entry.use.kernels == Kernels::kXnnpack ? " would run XNNPACK's own: "
+                                                     : " would run portable kernels: ";
+    text += entry.use.why + (entry.use.change.empty() ? "" : "; " + entry.use.change);
+    facts.Add("with SME2", std::move(text));
   }
 }
 
-// The memory that a method needs in addition to the file, and the largest part of the planned memory that is
-// in use at once.
+// Adds the memory that a method needs in addition to the file, and the largest part of the planned memory
+// that is in use at once.
 void AddMemory(Bytes planned, const std::optional<PlannedPeak>& peak, std::optional<Bytes> packed,
                Bytes repacked, Facts& facts) {
-  std::string words = TextOf(Size{planned});
+  std::string planned_text = TextOf(Size{planned});
   if (peak) {
-    words += fmt::format("; peak use {} at instruction {}", TextOf(Size{peak->bytes}), peak->instruction);
+    planned_text +=
+        fmt::format("; peak use {} at instruction {}", TextOf(Size{peak->bytes}), peak->instruction);
   }
   if (peak && peak->upper_bound > 0) {
-    words +=
+    planned_text +=
         fmt::format(", {} of it for shapes that may be smaller at run time", TextOf(Size{peak->upper_bound}));
   }
-  facts.Add("planned memory", std::move(words));
+  facts.Add("planned memory", std::move(planned_text));
   if (packed && *packed > 0) {
-    std::string text = fmt::format("at least {}, once loaded by XNNPACK", TextOf(Size{*packed}));
+    std::string packed_text = fmt::format("at least {}, once loaded by XNNPACK", TextOf(Size{*packed}));
     if (repacked > 0)
-      text += fmt::format(
+      packed_text += fmt::format(
           ", {} of it for weights that another operator packs, too (XNNPACK's option weight_cache_enabled "
           "shares them)",
           TextOf(Size{repacked}));
-    facts.Add("packed weights", std::move(text));
+    facts.Add("packed weights", std::move(packed_text));
   }
 }
 
 // The tensors in use at the peak of the planned memory.
-Table PeakTable(const Method& method, const PlannedPeak& peak) {
+Table MakePlannedPeakTable(const Method& method, const PlannedPeak& peak) {
   Table table{"planned_peak",
               "Planned memory where most is in use",
               {Left("tensor"), Right("size"), Right("first", "from"), Right("last", "to"),
@@ -237,13 +239,13 @@ Table PeakTable(const Method& method, const PlannedPeak& peak) {
     return std::ranges::find(values, value) != values.end();
   };
   for (const PlannedTensor& tensor : peak.tensors) {
-    const ProgramTensor& of = *method.values[tensor.value].tensor;
+    const ProgramTensor& program_tensor = *method.values[tensor.value].tensor;
     const std::string role = is_in(method.inputs, tensor.value)    ? ", input"
                              : is_in(method.outputs, tensor.value) ? ", output"
                              : tensor.state                        ? ", state"
                                                                    : "";
-    table.rows.push_back(
-        {ShapeText(of) + role, Size{tensor.bytes}, Count{tensor.first}, Count{tensor.last}, of.type.name});
+    table.rows.push_back({ShapeText(program_tensor) + role, Size{tensor.bytes}, Count{tensor.first},
+                          Count{tensor.last}, program_tensor.type.name});
   }
   return table;
 }
@@ -251,13 +253,13 @@ Table PeakTable(const Method& method, const PlannedPeak& peak) {
 Section MakeMethodSection(const Method& method, const Program& program, const SourceMap* map) {
   const auto found = map == nullptr ? std::map<std::string, MethodSources>::const_iterator()
                                     : map->methods.find(method.name);
-  const bool known = map != nullptr && found != map->methods.end();
-  const MethodSources sources = known ? found->second : MethodSources();
+  const bool has_sources = map != nullptr && found != map->methods.end();
+  const MethodSources sources = has_sources ? found->second : MethodSources();
   const MethodSummary summary = Summarize(method, program);
   std::string macs = TextOf(OptionalCell<Amount>(summary.facts.macs.Whole()));
   if (const auto share = summary.facts.macs.ExactShare())
     macs += fmt::format(", {} of them delegated", PercentText(*share));
-  // What moves data or normalizes has no MACs, and may take most of the time.
+  // Operators that move data or normalize have no MACs, but may take most of the time.
   if (const auto share = summary.traffic.ExactShare(); share && !summary.operators.empty())
     macs += fmt::format("; of the bytes that operators read and write {}", PercentText(*share));
   Facts facts{"methods", "", {{"MACs", macs}}};
@@ -265,11 +267,11 @@ Section MakeMethodSection(const Method& method, const Program& program, const So
   const std::optional<PlannedPeak> peak = FindPlannedPeak(planned);
   AddMemory(summary.facts.planned, peak, PackedBytes(method, program), RepackedBytes(method, program), facts);
   if (const auto state = FindMethodState(planned, method, program); state && state->tensors > 0) {
-    std::string words = fmt::format("{} kept between inferences, {}", CountedText(state->tensors, "tensor"),
-                                    TextOf(Size{state->bytes}));
-    if (const auto each = state->PerToken())
-      words += fmt::format(": {} for each of {} tokens", TextOf(Size{*each}), *state->tokens);
-    facts.Add("state", std::move(words));
+    std::string state_text = fmt::format("{} kept between inferences, {}",
+                                         CountedText(state->tensors, "tensor"), TextOf(Size{state->bytes}));
+    if (const auto bytes_per_token = state->PerToken())
+      state_text += fmt::format(": {} for each of {} tokens", TextOf(Size{*bytes_per_token}), *state->tokens);
+    facts.Add("state", std::move(state_text));
   }
   if (const auto step = TokenStepOf(method); step && FindMethodState(planned, method, program)) {
     const std::string tokens =
@@ -286,13 +288,13 @@ Section MakeMethodSection(const Method& method, const Program& program, const So
     facts.Add("XNNPACK nodes", NodeCountsText(nodes, true));
   AddNotDelegated(summary, facts);
   AddPlaces(method, sources, facts);
-  AddWithSme2(summary, facts);
+  AddSme2Kernels(summary, facts);
   if (summary.dynamic) facts.Add("note", "shapes that change at run time are counted at their upper bound");
   if (summary.jumps) facts.Add("note", "the method branches: MACs count each instruction once");
   Section section{method.name,
                   Level::kUsual,
                   {std::move(facts), MakeTensorsTable(method, sources), MakeStepsTable(method, summary)}};
-  if (peak) section.parts.emplace_back(PeakTable(method, *peak));
+  if (peak) section.parts.emplace_back(MakePlannedPeakTable(method, *peak));
   return section;
 }
 
@@ -315,7 +317,7 @@ Table MakeMethodMetadataTable(const Program& program) {
   return table;
 }
 
-// How many names the program expects in a .ptd, and whether the given .ptd has them.
+// States how many names the program expects in a .ptd, and whether `data` has them.
 std::string ExternalText(const std::vector<std::string>& names, const DataFile* data) {
   const std::string expected = fmt::format("{} names of data are expected in a .ptd", names.size());
   if (data == nullptr) return expected + " (--data FILE.ptd checks whether they are there)";
@@ -365,10 +367,11 @@ Document MakeInspectDocument(const Program& program, const std::string& file, co
 }
 
 Document MakeInspectDocument(const DataFile& data, const std::string& file) {
-  Bytes all = 0;
-  for (const DataSegment& segment : data.segments) all = CheckedSum(all, segment.bytes).value_or(all);
+  Bytes data_bytes = 0;
+  for (const DataSegment& segment : data.segments)
+    data_bytes = CheckedSum(data_bytes, segment.bytes).value_or(data_bytes);
   Document document =
-      MakeFileDocument(file, data.file_bytes, {{"list", data.flatbuffer_bytes}, {"data", all}});
+      MakeFileDocument(file, data.file_bytes, {{"list", data.flatbuffer_bytes}, {"data", data_bytes}});
   Table table{.id = "data",
               .columns = {Left("name").WithKeptPart(Table::KeptPart::kEnd), Left("type"), Left("shape"),
                           Right("size")}};

@@ -69,8 +69,8 @@ Table MakeMicrokernelsTable(const KernelView& view, std::initializer_list<Kernel
   for (const KernelStatus status : statuses) {
     for (const xnnpack::LoggedKernel& kernel : view.use.kernels) {
       if (kernel.status != status) continue;
-      const xnnpack::Microkernel none;
-      const xnnpack::Microkernel& k = kernel.parsed ? *kernel.parsed : none;
+      const xnnpack::Microkernel unparsed;
+      const xnnpack::Microkernel& k = kernel.parsed ? *kernel.parsed : unparsed;
       table.rows.push_back({kernel.name, std::string(GetName(status)), kernel.parsed ? k.op : kernel.role,
                             k.DataTypes(), kernel.parsed ? k.Shape() : std::string(), k.Isa(), k.variant,
                             SmeText(kernel.parsed),
@@ -102,8 +102,8 @@ Section MakeKernelsSection(const KernelComparison& comparison) {
                                          CountedText(comparison.same.size(), "microkernel"),
                                          comparison.same.size() == 1 ? "has" : "have",
                                          CountedText(comparison.kernels.size(), "differs", "differ"))}}};
-  const auto status = [](const std::optional<KernelStatus>& of) {
-    return of ? Cell(std::string(GetName(*of))) : Cell();
+  const auto status = [](const std::optional<KernelStatus>& kernel_status) {
+    return kernel_status ? Cell(std::string(GetName(*kernel_status))) : Cell();
   };
   Table kernels{
       .id = "compared_kernels",
@@ -117,10 +117,12 @@ Section MakeKernelsSection(const KernelComparison& comparison) {
                               {"baseline_microkernel", "microkernel, " + off},
                               {"candidate_microkernel", "microkernel, " + on}},
                   .level = Level::kPage};
-  const auto proven = [](const std::string& kernel) { return kernel.empty() ? "not proven" : kernel; };
+  const auto kernel_or_unproven = [](const std::string& kernel) {
+    return kernel.empty() ? "not proven" : kernel;
+  };
   for (const auto& row : comparison.operators) {
-    operators.rows.push_back(
-        {row.baseline, row.candidate, proven(row.baseline_kernel), proven(row.candidate_kernel)});
+    operators.rows.push_back({row.baseline, row.candidate, kernel_or_unproven(row.baseline_kernel),
+                              kernel_or_unproven(row.candidate_kernel)});
   }
   section.parts.emplace_back(std::move(operators));
   return section;
@@ -140,12 +142,12 @@ Section MakeKernelsSection(const OperatorEvidence& evidence) {
   Table table{.id = "changed_operators",
               .columns = {Left("baseline", off), Left("baseline_runs_on", "runs on").WithDropPriority(1),
                           Left("candidate", on), Left("candidate_runs_on", "runs on")}};
-  const auto where = [](bool kleidiai, bool sme) {
+  const auto runs_on = [](bool kleidiai, bool sme) {
     return std::string(sme ? "KleidiAI, SME" : kleidiai ? "KleidiAI" : "");
   };
   for (const auto& row : evidence.changed) {
-    table.rows.push_back({KnownTextCell(row.baseline), where(row.baseline_kleidiai, row.baseline_sme),
-                          KnownTextCell(row.candidate), where(row.candidate_kleidiai, row.candidate_sme)});
+    table.rows.push_back({KnownTextCell(row.baseline), runs_on(row.baseline_kleidiai, row.baseline_sme),
+                          KnownTextCell(row.candidate), runs_on(row.candidate_kleidiai, row.candidate_sme)});
   }
   section.parts.emplace_back(std::move(table));
   return section;

@@ -13,7 +13,7 @@
 namespace etprof::show {
 namespace {
 
-constexpr std::size_t kScreenNamed = 20;
+constexpr std::size_t kScreenStaticOperators = 20;
 
 Cell FactCell(FactInfo::Unit unit, double value) {
   if (unit == FactInfo::Unit::kShare) return Share{value};
@@ -80,16 +80,16 @@ Table MakeItemsTable(const StaticCheck& check, const std::string& method, bool c
 }
 
 // "layer2.0 Cumsum (model.py:12): XNNPACK has no such operator"
-std::string OperatorText(const StaticOperator& of) {
-  return of.text + (of.source.empty() ? "" : fmt::format(" ({})", of.source)) +
-         (of.why.empty() ? "" : ": " + of.why);
+std::string OperatorText(const StaticOperator& op) {
+  return op.text + (op.source.empty() ? "" : fmt::format(" ({})", op.source)) +
+         (op.why.empty() ? "" : ": " + op.why);
 }
 
 void AddOperators(const char* title, const std::vector<StaticOperator>& operators, const std::string& method,
                   Section& section) {
-  List list{title, {}, kScreenNamed};
-  for (const StaticOperator& of : operators) {
-    if (of.method == method) list.items.emplace_back(OperatorText(of));
+  List list{title, {}, kScreenStaticOperators};
+  for (const StaticOperator& op : operators) {
+    if (op.method == method) list.items.emplace_back(OperatorText(op));
   }
   section.AddUnlessEmpty(std::move(list));
 }
@@ -100,11 +100,11 @@ Section MakeStaticSection(const StaticCheck& check, const std::string& method) {
     if (changes && check.baseline.empty()) continue;
     section.parts.emplace_back(MakeItemsTable(check, method, changes));
   }
-  List why{"why"};
+  List reasons{"why"};
   for (const StaticItem& item : check.items) {
-    if (item.method == method && !item.why.empty()) why.items.emplace_back(item.name + ": " + item.why);
+    if (item.method == method && !item.why.empty()) reasons.items.emplace_back(item.name + ": " + item.why);
   }
-  section.AddUnlessEmpty(std::move(why));
+  section.AddUnlessEmpty(std::move(reasons));
   AddOperators("operators that changed", check.changes, method, section);
   AddOperators("not delegated", check.not_delegated, method, section);
   AddOperators("without SME2 kernels", check.without_sme2, method, section);
@@ -114,15 +114,15 @@ Section MakeStaticSection(const StaticCheck& check, const std::string& method) {
 // The methods in the check, then "" for the whole file. An empty check has "", so that its tables exist.
 std::vector<std::string> CheckedMethods(const StaticCheck& check) {
   std::vector<std::string> methods;
-  bool is_file_fact = false;
+  bool has_file_facts = false;
   for (const StaticItem& item : check.items) {
     if (item.method.empty())
-      is_file_fact = true;
+      has_file_facts = true;
     else
       AppendUnique(item.method, methods);
   }
-  for (const StaticOperator& of : check.changes) AppendUnique(of.method, methods);
-  if (is_file_fact || methods.empty()) methods.emplace_back();
+  for (const StaticOperator& op : check.changes) AppendUnique(op.method, methods);
+  if (has_file_facts || methods.empty()) methods.emplace_back();
   return methods;
 }
 
@@ -153,7 +153,7 @@ std::string ItemDetails(const StaticCheck& check, const StaticItem& item) {
   for (const Part& part : section.parts) {
     const List& list = std::get<List>(part);
     text += list.title + ":\n";
-    for (const List::Item& of : list.items) text += "  " + TextOf(of.text, {}) + "\n";
+    for (const List::Item& list_item : list.items) text += "  " + TextOf(list_item.text, {}) + "\n";
   }
   return text;
 }
@@ -181,12 +181,12 @@ TestSuite MakeTestSuite(const StaticCheck& check) {
   suite.subject = std::filesystem::path(check.candidate).stem().string();
   suite.properties = {{"baseline", check.baseline}, {"candidate", check.candidate}};
   for (const StaticItem& item : check.items) {
-    TestSuite::Case& of = suite.cases.emplace_back();
-    of.name = item.Subject() + (item.baseline ? "" : " (limit)");
-    of.message = ItemText(item);
-    of.details = ItemDetails(check, item);
-    SetCaseResult(item.decision, check.require_conclusive, of);
-    if (item.decision == GateDecision::kFail && !item.baseline) of.type = "limit";
+    TestSuite::Case& test_case = suite.cases.emplace_back();
+    test_case.name = item.Subject() + (item.baseline ? "" : " (limit)");
+    test_case.message = ItemText(item);
+    test_case.details = ItemDetails(check, item);
+    SetCaseResult(item.decision, check.require_conclusive, test_case);
+    if (item.decision == GateDecision::kFail && !item.baseline) test_case.type = "limit";
   }
   suite.notes = check.notes;
   return suite;

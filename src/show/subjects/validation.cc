@@ -9,26 +9,27 @@ namespace etprof::show {
 namespace {
 
 // "all is well", "2 broken, 1 warning", "there is nothing to recover, all is well".
-std::string ValidityText(const Validation& of) {
-  const auto broken = of.Count(Finding::Severity::kBroken), warnings = of.Count(Finding::Severity::kWarning);
-  std::string text = !of.recovered   ? ""
-                     : *of.recovered ? "partial results are merged and analyzed, "
-                                     : "there is nothing to recover, ";
-  text += broken > 0 ? fmt::format("{} broken", broken) : of.foreign ? "can be read" : "all is well";
+std::string ValidityText(const Validation& validation) {
+  const auto broken = validation.Count(Finding::Severity::kBroken),
+             warnings = validation.Count(Finding::Severity::kWarning);
+  std::string text = !validation.recovered   ? ""
+                     : *validation.recovered ? "partial results are merged and analyzed, "
+                                             : "there is nothing to recover, ";
+  text += broken > 0 ? fmt::format("{} broken", broken) : validation.foreign ? "can be read" : "all is well";
   if (warnings > 0) text += ", " + CountedText(warnings, "warning");
   return text;
 }
 
-Tone ValidityTone(const Validation& of) {
-  return !of.Passes() ? Tone::kBad : of.findings.empty() ? Tone::kGood : Tone::kUnsure;
+Tone ValidityTone(const Validation& validation) {
+  return !validation.Passes() ? Tone::kBad : validation.findings.empty() ? Tone::kGood : Tone::kUnsure;
 }
 
-// A screen has no room for a column of problems, so it shows each on the line below.
-Table ValidationFindings(const Validation& of) {
+// A screen has no room for a column of problems, so it shows each problem on the line below its check.
+Table MakeValidationFindingsTable(const Validation& validation) {
   Table table{.id = "findings",
               .columns = {Left("severity"), Left("check"), Left("file"),
                           Left("problem").WithWrapping().WithLevel(Level::kPage)}};
-  for (const Finding& finding : of.findings) {
+  for (const Finding& finding : validation.findings) {
     const Tone tone = finding.severity == Finding::Severity::kBroken ? Tone::kBad : Tone::kUnsure;
     table.rows.push_back(
         {Cell(std::string(GetName(finding.severity)), tone), finding.check, finding.file, finding.problem});
@@ -37,14 +38,14 @@ Table ValidationFindings(const Validation& of) {
   return table;
 }
 
-Table ValidatedRuns(const Validations& validations) {
+Table MakeValidatedRunsTable(const Validations& validations) {
   Table table{.id = "runs",
               .columns = {Left("run"), Left("result"), Right("broken"), Right("warnings")},
               .level = Level::kPage};
-  for (const Validation& of : validations.runs) {
-    table.rows.push_back({of.run, Cell(ValidityText(of), ValidityTone(of)),
-                          Count{of.Count(Finding::Severity::kBroken)},
-                          Count{of.Count(Finding::Severity::kWarning)}});
+  for (const Validation& validation : validations.runs) {
+    table.rows.push_back({validation.run, Cell(ValidityText(validation), ValidityTone(validation)),
+                          Count{validation.Count(Finding::Severity::kBroken)},
+                          Count{validation.Count(Finding::Severity::kWarning)}});
   }
   return table;
 }
@@ -53,15 +54,16 @@ Table ValidatedRuns(const Validations& validations) {
 
 Document MakeValidationDocument(const Validations& validations) {
   Document document;
-  const bool recovered =
-      std::ranges::any_of(validations.runs, [](const Validation& of) { return of.recovered.has_value(); });
+  const bool recovered = std::ranges::any_of(
+      validations.runs, [](const Validation& validation) { return validation.recovered.has_value(); });
   document.title = recovered ? "etprof recover" : "etprof validate";
   document.section_kind = "results";
   document.answers_last = true;
-  document.sections = {{"", Level::kPage, {ValidatedRuns(validations)}}};
-  for (const Validation& of : validations.runs) {
-    document.sections.push_back({of.run, Level::kUsual, {ValidationFindings(of)}});
-    document.answers.push_back({of.run + ": " + ValidityText(of), "", ValidityTone(of)});
+  document.sections = {{"", Level::kPage, {MakeValidatedRunsTable(validations)}}};
+  for (const Validation& validation : validations.runs) {
+    document.sections.push_back({validation.run, Level::kUsual, {MakeValidationFindingsTable(validation)}});
+    document.answers.push_back(
+        {validation.run + ": " + ValidityText(validation), "", ValidityTone(validation)});
   }
   return document;
 }

@@ -8,12 +8,12 @@
 namespace etprof::show {
 namespace {
 
-// How far the median of the tries is below the best: an estimate of interference by other processes.
+// The share by which the median rate is below the best rate: an estimate of interference by other processes.
 Cell MedianBelowBest(const protocol::Rate& rate) {
   return rate.best > 0 ? Cell(Share{1 - rate.median / rate.best}) : Cell();
 }
 
-Table ComputeTable(const protocol::Peaks& peaks) {
+Table MakeComputePeaksTable(const protocol::Peaks& peaks) {
   Table table{.id = "compute",
               .columns = {Left("level"), Left("dtype", "type"), Right("macs_per_s", "MAC/s"),
                           Right("flops_per_s", "FLOP/s"), Right("macs_per_cycle", "MAC/cycle"),
@@ -27,7 +27,7 @@ Table ComputeTable(const protocol::Peaks& peaks) {
   return table;
 }
 
-Table MemoryTable(const protocol::Peaks& peaks) {
+Table MakeMemoryPeaksTable(const protocol::Peaks& peaks) {
   Table table{.id = "memory",
               .columns = {Left("level", "memory"), Left("access"), Right("bytes_per_s", "B/s"),
                           Right("working_set", "working set"), Right("capacity"),
@@ -49,7 +49,7 @@ Document MakePeaksDocument(const protocol::Peaks& peaks, const std::string& devi
   if (!peaks.isa.empty()) document.facts.push_back("isa " + peaks.isa);
   document.facts.push_back(fmt::format("clock {:.2f} GHz", peaks.clock_hz / 1e9));
   if (emulated) document.notes = {{"emulated CPU: timings are not meaningful", "warning"}};
-  document.sections = {{"", Level::kUsual, {ComputeTable(peaks), MemoryTable(peaks)}}};
+  document.sections = {{"", Level::kUsual, {MakeComputePeaksTable(peaks), MakeMemoryPeaksTable(peaks)}}};
   return document;
 }
 
