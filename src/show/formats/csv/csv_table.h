@@ -71,7 +71,8 @@ inline std::optional<double> MaybePercent(Nanoseconds part, Nanoseconds whole) {
                    : std::nullopt;
 }
 
-// Reads a member (`read`) of the estimate that etprof reports for a quantity; absent if it reports none.
+// Reads a member (`read`) of the estimate that etprof reports for a quantity; absent if etprof reports no
+// estimate.
 std::optional<double> ReadEstimate(const Quantity& quantity, auto read) {
   const std::optional<stats::RatioEstimate> estimate = quantity.EstimateUnlessEmulated();
   return estimate ? std::optional<double>(std::invoke(read, *estimate)) : std::nullopt;

@@ -54,12 +54,12 @@ TEST(TimelineCsv, WritesASingleRun) {
 
 TEST(TimelineCsv, KeepsEventsOfAnIncompleteRun) {
   Trace trace = example::MakeTrace(example::MakeInferences(2, 4'000'000));
-  Trace::Layout& cut = trace.layouts.back();
-  cut.name.pop_back();  // Method::execute
-  cut.source.pop_back();
-  cut.chain.pop_back();
-  cut.instruction.pop_back();
-  cut.delegate_id.pop_back();
+  Trace::Layout& layout = trace.layouts.back();
+  layout.name.pop_back();  // Method::execute
+  layout.source.pop_back();
+  layout.chain.pop_back();
+  layout.instruction.pop_back();
+  layout.delegate_id.pop_back();
   trace.blocks.back().event_count -= 1;
   const std::vector<std::string> lines = Timeline(trace);
   ASSERT_EQ(lines.size(), 1 + 15u);

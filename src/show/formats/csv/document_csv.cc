@@ -29,20 +29,21 @@ struct Field {
 };
 using Fields = std::vector<Field>;
 
-Fields MakeFields(const show::Value& of) {
-  if (of.kind == CellKind::kNothing) return {};
-  if (of.kind == CellKind::kText) return {{"", of.text}};
-  const auto number = of.unit == "ns" ? MsCell : NumberCell;
-  const bool is_interval = of.kind == CellKind::kInterval;  // of the value in a column of the same id
-  const bool is_speedup = of.kind == CellKind::kSpeedup;    // its interval has a column of its own
-  const bool has_bounds = is_interval || of.kind == CellKind::kChange;
+Fields MakeFields(const show::Value& value) {
+  if (value.kind == CellKind::kNothing) return {};
+  if (value.kind == CellKind::kText) return {{"", value.text}};
+  const auto number = value.unit == "ns" ? MsCell : NumberCell;
+  const bool is_interval =
+      value.kind == CellKind::kInterval;  // the interval of the value in the column with the same id
+  const bool is_speedup = value.kind == CellKind::kSpeedup;  // its interval has a separate column
+  const bool has_bounds = is_interval || value.kind == CellKind::kChange;
   Fields fields;
-  if (!is_interval) fields.push_back({"", number(of.value)});
-  if (is_speedup) fields.push_back({"_verdict", of.Verdict()});
-  if (of.efficiency) fields.push_back({"_efficiency", NumberCell(of.efficiency)});
-  if (has_bounds || (of.low && !is_speedup)) fields.push_back({"_low", number(of.low)});
-  if (has_bounds || (of.high && !is_speedup)) fields.push_back({"_high", number(of.high)});
-  if (!of.unit.empty()) fields.push_back({"_unit", of.unit == "ns" ? "ms" : of.unit});
+  if (!is_interval) fields.push_back({"", number(value.value)});
+  if (is_speedup) fields.push_back({"_verdict", value.Verdict()});
+  if (value.efficiency) fields.push_back({"_efficiency", NumberCell(value.efficiency)});
+  if (has_bounds || (value.low && !is_speedup)) fields.push_back({"_low", number(value.low)});
+  if (has_bounds || (value.high && !is_speedup)) fields.push_back({"_high", number(value.high)});
+  if (!value.unit.empty()) fields.push_back({"_unit", value.unit == "ns" ? "ms" : value.unit});
   return fields;
 }
 
@@ -51,7 +52,7 @@ struct CsvRow {
   show::Row row;
 };
 
-std::optional<show::Table> TableOfPart(const show::Part& part) {
+std::optional<show::Table> GetTable(const show::Part& part) {
   if (const auto* facts = std::get_if<show::Facts>(&part)) return show::MakeFactsTable(*facts);
   const auto* table = std::get_if<show::Table>(&part);
   return table == nullptr ? std::nullopt : std::optional(*table);
@@ -63,7 +64,7 @@ std::vector<std::string> TableIds(const show::Document& document) {
   std::vector<std::string> ids;
   for (const show::Section* const section : show::AllSections(document)) {
     for (const auto& part : section->parts) {
-      if (const auto table = TableOfPart(part)) AppendUnique(table->id, ids);
+      if (const auto table = GetTable(part)) AppendUnique(table->id, ids);
     }
   }
   return ids;
@@ -81,7 +82,7 @@ void RenderDocumentCsv(const show::Document& document, const std::string& id, st
   std::vector<CsvRow> rows;
   for (const show::Section* const section : show::AllSections(document)) {
     for (const auto& part : section->parts) {
-      const auto table = TableOfPart(part);
+      const auto table = GetTable(part);
       if (!table || table->id != id) continue;
       columns = table->columns;
       for (const show::Row& row : table->rows) {
@@ -101,10 +102,10 @@ void RenderDocumentCsv(const show::Document& document, const std::string& id, st
     if (suffixes[i].empty() && std::ranges::count(columns, columns[i].id, &show::Table::Column::id) == 1)
       suffixes[i].emplace_back();
   }
-  const bool titled = std::ranges::any_of(
+  const bool has_titles = std::ranges::any_of(
       show::AllSections(document), [](const show::Section* section) { return !section->title.empty(); });
   std::string section_kind = document.section_kind;
-  if (section_kind.empty() && titled) section_kind = "section";
+  if (section_kind.empty() && has_titles) section_kind = "section";
   std::vector<std::string> titles;
   if (!section_kind.empty()) titles.push_back(section_kind);
   for (std::size_t i = 0; i < columns.size(); ++i) {

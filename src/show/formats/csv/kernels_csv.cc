@@ -16,26 +16,32 @@ struct KernelCsvRow {
   int operators;
 
   static void Describe(auto& v) {
-    using Of = const KernelCsvRow&;
+    using Record = const KernelCsvRow&;
     using M = xnnpack::Microkernel;
     // A part of the kernel's name; empty if no known naming scheme fits the name.
     const auto part = [&](const char* column, auto read, std::string_view meaning) {
       v(column,
-        [read](Of of) { return of.kernel.parsed ? std::string(read(*of.kernel.parsed)) : std::string(); },
+        [read](Record record) {
+          return record.kernel.parsed ? std::string(read(*record.kernel.parsed)) : std::string();
+        },
         {.meaning = meaning, .or_null = true});
     };
-    v("model_id", [](Of of) { return of.model_id; },
+    v("model_id", [](Record record) { return record.model_id; },
       {.meaning = "the model; empty: not known", .or_null = true});
-    v("kernel_name", [](Of of) { return of.kernel.name; }, {.meaning = "as XNNPACK logs it"});
+    v("kernel_name", [](Record record) { return record.kernel.name; }, {.meaning = "as XNNPACK logs it"});
     v("category",
-      [](Of of) { return of.kernel.parsed ? xnnpack::CategoryName(of.kernel.parsed->family) : "OTHER"; },
+      [](Record record) {
+        return record.kernel.parsed ? xnnpack::CategoryName(record.kernel.parsed->family) : "OTHER";
+      },
       {.meaning =
            "GEMM, CONV (igemm), CONV_DEPTHWISE, CONV_STANDARD, CONV_POINTWISE (spmm), POOL, RESIZE, "
            "REDUCTION, ACTIVATION, ELEMENTWISE, QUANT (conversions), DATA_MOVEMENT (transposes, copies, "
            "packing), OTHER (unknown)"});
-    v("count", [](Of of) { return of.kernel.count; }, {.meaning = "how many lines registered it"});
+    v("count", [](Record record) { return record.kernel.count; },
+      {.meaning = "how many lines registered it"});
     part("dtype", [](const M& k) { return k.DataTypes(); }, "data types: `f32`, `qs8_qc8w`, `pf32`");
-    v("xnn_op", [](Of of) { return of.kernel.parsed ? of.kernel.parsed->op : of.kernel.role; },
+    v("xnn_op",
+      [](Record record) { return record.kernel.parsed ? record.kernel.parsed->op : record.kernel.role; },
       {.meaning = "operation: `gemm`, `igemm`, `dwconv`, `vadd`, `transposec`"});
     part(
         "variant", [](const M& k) { return k.variant; },
@@ -47,24 +53,25 @@ struct KernelCsvRow {
     part(
         "arch_chain", [](const M& k) { return (k.assembly ? "asm_" : "") + k.Isa(); },
         "instruction set: `avx512f`, `aarch64_neonfma`, `neonsme2`; `asm_` before it: written in assembly");
-    v("has_sme", [](Of of) { return of.kernel.parsed && of.kernel.parsed->HasSme(); },
+    v("has_sme", [](Record record) { return record.kernel.parsed && record.kernel.parsed->HasSme(); },
       {.meaning = "1: it uses SME or SME2"});
-    v("has_sme2", [](Of of) { return of.kernel.parsed && of.kernel.parsed->HasSme2(); },
+    v("has_sme2", [](Record record) { return record.kernel.parsed && record.kernel.parsed->HasSme2(); },
       {.meaning = "1: it uses SME2"});
-    v("status", [](Of of) { return of.kernel.status; },
+    v("status", [](Record record) { return record.kernel.status; },
       {.meaning = "`used`: proven, an operator ran it; `registered`: for operators that may need it; "
                   "`superseded`: another took its place"});
     v("operators", &KernelCsvRow::operators, {.meaning = "how many are proven to have run it"});
-    v("superseded_by", [](Of of) { return of.kernel.superseded_by; },
+    v("superseded_by", [](Record record) { return record.kernel.superseded_by; },
       {.meaning = "its replacement", .or_null = true});
     part("activation", [](const M& k) { return k.activation; }, "`minmax`, `relu`");
-    v("accumulators", [](Of of) { return of.kernel.parsed ? of.kernel.parsed->accumulators : std::nullopt; },
+    v("accumulators",
+      [](Record record) { return record.kernel.parsed ? record.kernel.parsed->accumulators : std::nullopt; },
       {.meaning = "sums that it keeps at once"});
-    v("config", [](Of of) { return fmt::format("{}", fmt::join(of.kernel.configs, ";")); },
+    v("config", [](Record record) { return fmt::format("{}", fmt::join(record.kernel.configs, ";")); },
       {.meaning = "the functions that registered it", .or_null = true});
     v("source",
-      [](Of of) {
-        return of.kernel.file.empty() ? "" : fmt::format("{}:{}", of.kernel.file, of.kernel.line);
+      [](Record record) {
+        return record.kernel.file.empty() ? "" : fmt::format("{}:{}", record.kernel.file, record.kernel.line);
       },
       {.meaning = "file and line of the first", .or_null = true});
   }

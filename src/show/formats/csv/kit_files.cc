@@ -19,7 +19,7 @@ namespace {
 
 using stats::Distribution;
 
-// Every operator, including the framework's spans, by decreasing time: indices into Profile::operators.
+// Indices into Profile::operators of every operator, including the framework's spans, by decreasing time.
 std::vector<std::size_t> OperatorsByDecreasingTime(const Profile& profile) {
   std::vector<std::size_t> order(profile.operators.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -33,12 +33,13 @@ std::vector<std::size_t> OperatorsByDecreasingTime(const Profile& profile) {
 // there are no runs.
 std::optional<Nanoseconds> NearestMean(Nanoseconds total, std::int64_t n) {
   if (n <= 0) return std::nullopt;
-  const Nanoseconds rest = total % n;  // has the sign of `total`, and is smaller than n
-  const std::int64_t up = (rest < 0 ? -rest : rest) >= n - (rest < 0 ? -rest : rest) ? 1 : 0;
-  return total / n + (total < 0 ? -up : up);
+  const Nanoseconds remainder = total % n;  // has the sign of `total`, and is smaller than n
+  const std::int64_t rounding =
+      (remainder < 0 ? -remainder : remainder) >= n - (remainder < 0 ? -remainder : remainder) ? 1 : 0;
+  return total / n + (total < 0 ? -rounding : rounding);
 }
 
-// An operator, or (index absent) the truncated time.
+// An operator, or the truncated time (absent index).
 struct OperatorOrClipped {
   const Profile& profile;
   std::optional<std::size_t> index;
@@ -48,13 +49,13 @@ struct OperatorOrClipped {
 
   // Reads a text of an operator; `clipped` for truncated time.
   static auto OperatorText(auto read, const char* clipped) {
-    return [=](const auto& of) { return of.index ? std::string(read(of)) : clipped; };
+    return [=](const auto& record) { return record.index ? std::string(read(record)) : clipped; };
   }
   static auto OperatorValue(auto read) {
-    return [=](const auto& of) { return of.index ? std::optional(read(of)) : std::nullopt; };
+    return [=](const auto& record) { return record.index ? std::optional(read(record)) : std::nullopt; };
   }
   static auto SelfTimeStatistic(std::optional<double> Distribution::*member) {
-    return [=](const auto& of) { return of.index ? of.sums().self.*member : std::nullopt; };
+    return [=](const auto& record) { return record.index ? record.sums().self.*member : std::nullopt; };
   }
 };
 
@@ -64,30 +65,38 @@ struct OperatorStatisticsRow : OperatorOrClipped {
   std::int64_t runs = 0;
 
   static void Describe(auto& v) {
-    using Of = const OperatorStatisticsRow&;
-    v("model_id", [](Of of) { return of.profile.model_id; }, {.meaning = kModelId});
-    v("name", OperatorText([](Of of) { return of.op().name; }, "Clipped"), {.meaning = kNameInInspector});
-    v("type", OperatorText([](Of of) { return of.op().type; }, "Clipped"), {.meaning = kOperatorType});
-    v("delegate_backend", OperatorText([](Of of) { return of.op().backend; }, ""), kOperatorBackend);
-    v("count", OperatorValue([](Of of) { return of.sums().runs; }), {.meaning = kRunsOfOperator});
-    v("total_ms", OperatorValue([](Of of) { return of.sums().total_duration; }),
+    using Record = const OperatorStatisticsRow&;
+    v("model_id", [](Record record) { return record.profile.model_id; }, {.meaning = kModelId});
+    v("name", OperatorText([](Record record) { return record.op().name; }, "Clipped"),
+      {.meaning = kNameInInspector});
+    v("type", OperatorText([](Record record) { return record.op().type; }, "Clipped"),
+      {.meaning = kOperatorType});
+    v("delegate_backend", OperatorText([](Record record) { return record.op().backend; }, ""),
+      kOperatorBackend);
+    v("count", OperatorValue([](Record record) { return record.sums().runs; }), {.meaning = kRunsOfOperator});
+    v("total_ms", OperatorValue([](Record record) { return record.sums().total_duration; }),
       {.meaning = "its duration over the common set", .scale = 1e6});
     v("avg_ms",
-      [](Of of) { return of.index ? NearestMean(of.sums().total_duration, of.sums().runs) : std::nullopt; },
+      [](Record record) {
+        return record.index ? NearestMean(record.sums().total_duration, record.sums().runs) : std::nullopt;
+      },
       {.meaning = "divided by `count`", .scale = 1e6});
-    v("pct_total", OperatorValue([](Of of) { return PercentShare{of.sums().total_duration, of.whole}; }),
+    v("pct_total",
+      OperatorValue([](Record record) { return PercentShare{record.sums().total_duration, record.whole}; }),
       {.meaning = "of all `Method::execute`; nested, does not add up"});
-    v("key", OperatorText([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kKeyAsNodeId});
-    v("category", OperatorText([](Of of) { return of.op().category.name; }, "framework"),
+    v("key", OperatorText([](Record record) { return KeyText(record.op().key); }, "clipped"),
+      {.meaning = kKeyAsNodeId});
+    v("category", OperatorText([](Record record) { return record.op().category.name; }, "framework"),
       {.meaning = kOperatorCategory});
-    v("group", OperatorText([](Of of) { return GroupName(of.op().category.group); }, "Clipped"),
+    v("group", OperatorText([](Record record) { return GroupName(record.op().category.group); }, "Clipped"),
       {.meaning = kOperatorGroup});
     v("self_total_ms", &OperatorStatisticsRow::self,
       {.meaning = "self time over the common set; the column adds up to all `Method::execute`",
        .scale = 1e6});
-    v("self_avg_ms", [](Of of) { return NearestMean(of.self, of.runs); },
+    v("self_avg_ms", [](Record record) { return NearestMean(record.self, record.runs); },
       {.meaning = "divided by `runs`", .scale = 1e6});
-    v("self_pct", [](Of of) { return PercentShare{of.self, of.whole}; }, {.meaning = kPercentOfMethod});
+    v("self_pct", [](Record record) { return PercentShare{record.self, record.whole}; },
+      {.meaning = kPercentOfMethod});
     v("runs", &OperatorStatisticsRow::runs, {.meaning = kRunsOfCommonSet});
     v("p50_ms", SelfTimeStatistic(&Distribution::p50), kMs.WithMeaning(kSelfMedian));
     v("p90_ms", SelfTimeStatistic(&Distribution::p90), kMs.WithMeaning(kP90OfRuns));
@@ -105,29 +114,39 @@ struct OperatorDetailsRow : OperatorOrClipped {
   Nanoseconds total = 0;
 
   static void Describe(auto& v) {
-    using Of = const OperatorDetailsRow&;
-    v("operator", OperatorText([](Of of) { return of.op().name; }, "Clipped"), {.meaning = kNameInInspector});
-    v("category", OperatorText([](Of of) { return of.op().category.name; }, "framework"),
+    using Record = const OperatorDetailsRow&;
+    v("operator", OperatorText([](Record record) { return record.op().name; }, "Clipped"),
+      {.meaning = kNameInInspector});
+    v("category", OperatorText([](Record record) { return record.op().category.name; }, "framework"),
       {.meaning = kOperatorCategory});
     v("total_ms", &OperatorDetailsRow::total, kSelfTotal);
-    v("avg_ms", [](Of of) { return QuotientIfDefined(of.total, of.experiment.common_runs); },
+    v("avg_ms", [](Record record) { return QuotientIfDefined(record.total, record.experiment.common_runs); },
       {.meaning = "divided by `runs`", .scale = 1e6});
-    v("pct_of_e2e", [](Of of) { return MaybePercent(of.total, of.experiment.groups.total); },
+    v("pct_of_e2e", [](Record record) { return MaybePercent(record.total, record.experiment.groups.total); },
       {.meaning = kPercentOfMethod});
-    v("event_count", OperatorValue([](Of of) { return of.sums().runs; }), {.meaning = kRunsOfOperator});
-    v("key", OperatorText([](Of of) { return KeyText(of.op().key); }, "clipped"), {.meaning = kKeyAsNodeId});
-    v("type", OperatorText([](Of of) { return of.op().type; }, "Clipped"), {.meaning = kOperatorType});
-    v("delegate_backend", OperatorText([](Of of) { return of.op().backend; }, ""), kOperatorBackend);
-    v("group", OperatorText([](Of of) { return GroupName(of.op().category.group); }, "Clipped"),
+    v("event_count", OperatorValue([](Record record) { return record.sums().runs; }),
+      {.meaning = kRunsOfOperator});
+    v("key", OperatorText([](Record record) { return KeyText(record.op().key); }, "clipped"),
+      {.meaning = kKeyAsNodeId});
+    v("type", OperatorText([](Record record) { return record.op().type; }, "Clipped"),
+      {.meaning = kOperatorType});
+    v("delegate_backend", OperatorText([](Record record) { return record.op().backend; }, ""),
+      kOperatorBackend);
+    v("group", OperatorText([](Record record) { return GroupName(record.op().category.group); }, "Clipped"),
       {.meaning = kOperatorGroup});
-    v("runs", [](Of of) { return of.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
+    v("runs", [](Record record) { return record.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
     v("median_ms", SelfTimeStatistic(&Distribution::p50), kMs.WithMeaning(kSelfMedian));
     v("max_ms", SelfTimeStatistic(&Distribution::max), kMs.WithMeaning(kMaxOfRuns));
     v("cv", SelfTimeStatistic(&Distribution::cv), {.meaning = kMeaningOfCv});
-    v("layer", [](Of of) { return of.index ? LayerName(*of.experiment.profile, *of.index) : std::nullopt; },
+    v("layer",
+      [](Record record) {
+        return record.index ? LayerName(*record.experiment.profile, *record.index) : std::nullopt;
+      },
       {.meaning = kInnermostModule});
     v("source",
-      [](Of of) { return of.index ? SourceLineName(*of.experiment.profile, *of.index) : std::nullopt; },
+      [](Record record) {
+        return record.index ? SourceLineName(*record.experiment.profile, *record.index) : std::nullopt;
+      },
       {.meaning = kSourceLine});
   }
 };
@@ -137,15 +156,15 @@ struct CategoryRow {
   const AdditiveRow& row;
 
   static void Describe(auto& v) {
-    using Of = const CategoryRow&;
-    v("category", [](Of of) { return of.row.name; }, {.meaning = "what its operators compute"});
-    v("total_ms", [](Of of) { return of.row.total; }, kSelfTotal);
-    v("avg_ms", [](Of of) { return QuotientIfDefined(of.row.total, of.categories.runs); },
+    using Record = const CategoryRow&;
+    v("category", [](Record record) { return record.row.name; }, {.meaning = "what its operators compute"});
+    v("total_ms", [](Record record) { return record.row.total; }, kSelfTotal);
+    v("avg_ms", [](Record record) { return QuotientIfDefined(record.row.total, record.categories.runs); },
       {.meaning = "divided by `runs`", .scale = 1e6});
-    v("pct_of_e2e", [](Of of) { return MaybePercent(of.row.total, of.categories.total); },
+    v("pct_of_e2e", [](Record record) { return MaybePercent(record.row.total, record.categories.total); },
       {.meaning = kPercentOfMethod});
-    v("operator_count", [](Of of) { return of.row.operators; }, {.meaning = kOperatorsOfRow});
-    v("runs", [](Of of) { return of.categories.runs; }, {.meaning = kRunsOfCommonSet});
+    v("operator_count", [](Record record) { return record.row.operators; }, {.meaning = kOperatorsOfRow});
+    v("runs", [](Record record) { return record.categories.runs; }, {.meaning = kRunsOfCommonSet});
   }
 };
 
@@ -155,32 +174,36 @@ struct E2eLatencyRow {
   std::optional<Nanoseconds> min, max;  // extremes over the runs of the common set
 
   static void Describe(auto& v) {
-    using Of = const E2eLatencyRow&;
+    using Record = const E2eLatencyRow&;
     const auto latency = [&](const char* name, auto member, std::string_view meaning) {
-      v(name, [member](Of of) { return of.experiment.latency.*member; }, kMs.WithMeaning(meaning));
+      v(
+          name, [member](Record record) { return record.experiment.latency.*member; },
+          kMs.WithMeaning(meaning));
     };
-    v("model_name", [](Of of) { return of.experiment.profile->model_id; }, {.meaning = kModelId});
-    v("num_runs", [](Of of) { return of.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
-    v("total_ms", [](Of of) { return of.experiment.groups.total; },
+    v("model_name", [](Record record) { return record.experiment.profile->model_id; }, {.meaning = kModelId});
+    v("num_runs", [](Record record) { return record.experiment.common_runs; }, {.meaning = kRunsOfCommonSet});
+    v("total_ms", [](Record record) { return record.experiment.groups.total; },
       {.meaning = "`Method::execute` over the common set", .scale = 1e6});
     v("avg_ms",
-      [](Of of) { return QuotientIfDefined(of.experiment.groups.total, of.experiment.common_runs); },
+      [](Record record) {
+        return QuotientIfDefined(record.experiment.groups.total, record.experiment.common_runs);
+      },
       {.meaning = "divided by `num_runs`", .scale = 1e6});
     v("min_ms", &E2eLatencyRow::min, kMs.WithMeaning("shortest `Method::execute` of these runs"));
     v("max_ms", &E2eLatencyRow::max, kMs.WithMeaning("longest `Method::execute` of these runs"));
-    v("experiment", [](Of of) { return of.report.run.experiments[of.experiment.index].name; },
+    v("experiment", [](Record record) { return record.report.run.experiments[record.experiment.index].name; },
       {.meaning = kExperimentName});
-    v("threads", [](Of of) { return of.experiment.threads; }, kThreadsOfPool);
-    v("latency_from", [](Of of) { return of.experiment.LatencySource(); }, kLatencySource);
-    v("latency_runs", [](Of of) { return of.experiment.latency.n; }, {.meaning = kRunsOfLatency});
+    v("threads", [](Record record) { return record.experiment.threads; }, kThreadsOfPool);
+    v("latency_from", [](Record record) { return record.experiment.LatencySource(); }, kLatencySource);
+    v("latency_runs", [](Record record) { return record.experiment.latency.n; }, {.meaning = kRunsOfLatency});
     latency("latency_median_ms", &Distribution::p50, kMedianOfLatency);
     latency("latency_mean_ms", &Distribution::mean, kMeanOfRuns);
     latency("latency_sd_ms", &Distribution::sd, kSdOfRuns);
     latency("latency_p90_ms", &Distribution::p90, kP90OfRuns);
     latency("latency_p99_ms", &Distribution::p99, kP99OfRuns);
-    v("first_run_ms", [](Of of) { return of.experiment.first_run; }, kMs.WithMeaning(kFirstRun));
-    v("load_ms", [](Of of) { return of.experiment.load; }, kMs.WithMeaning(kLoadTime));
-    v("peak_rss_bytes", [](Of of) { return of.experiment.peak_rss; }, {.meaning = kPeakRss});
+    v("first_run_ms", [](Record record) { return record.experiment.first_run; }, kMs.WithMeaning(kFirstRun));
+    v("load_ms", [](Record record) { return record.experiment.load; }, kMs.WithMeaning(kLoadTime));
+    v("peak_rss_bytes", [](Record record) { return record.experiment.peak_rss; }, {.meaning = kPeakRss});
   }
 };
 
@@ -214,56 +237,58 @@ struct RobustStatsJson {
     v("min_ms", all(&Distribution::min), kMs.WithMeaning("of these runs"));
     v("max_ms", all(&Distribution::max), kMs.WithMeaning("of these runs"));
     v.Object("percentiles",
-             [&](auto& in) {
-               in("p50", all(&Distribution::p50), kMs.WithMeaning("median"));
-               in("p75", [](J json) { return json.robust.p75; }, kMs.WithMeaning("third quartile"));
-               in("p90", all(&Distribution::p90), kMs.WithMeaning("90th percentile"));
-               in("p95", all(&Distribution::p95), kMs.WithMeaning("95th percentile"));
-               in("p99", all(&Distribution::p99), kMs.WithMeaning("99th percentile"));
+             [&](auto& object) {
+               object("p50", all(&Distribution::p50), kMs.WithMeaning("median"));
+               object("p75", [](J json) { return json.robust.p75; }, kMs.WithMeaning("third quartile"));
+               object("p90", all(&Distribution::p90), kMs.WithMeaning("90th percentile"));
+               object("p95", all(&Distribution::p95), kMs.WithMeaning("95th percentile"));
+               object("p99", all(&Distribution::p99), kMs.WithMeaning("99th percentile"));
              },
              {.meaning = "milliseconds, by linear interpolation"});
     v.Object("outliers",
-             [&](auto& in) {
-               in("count", all(&Distribution::outliers), {.meaning = "how many there are"});
-               in("percentage",
-                  [](J json) {
-                    const Distribution& of = json.robust.all;
-                    return of.n > 0 ? std::optional(100.0 * static_cast<double>(of.outliers) /
-                                                    static_cast<double>(of.n))
-                                    : std::nullopt;
-                  },
-                  {.meaning = "of `count` above"});
-               in(
+             [&](auto& object) {
+               object("count", all(&Distribution::outliers), {.meaning = "how many there are"});
+               object("percentage",
+                      [](J json) {
+                        const Distribution& latencies = json.robust.all;
+                        return latencies.n > 0
+                                   ? std::optional(100.0 * static_cast<double>(latencies.outliers) /
+                                                   static_cast<double>(latencies.n))
+                                   : std::nullopt;
+                      },
+                      {.meaning = "of `count` above"});
+               object(
                    "values", [](J json) { return json.robust.outliers; },
                    kMs.WithMeaning("milliseconds, in the order in which they were measured"));
-               in.Object("bounds",
-                         [](auto& bounds) {
-                           bounds("lower", [](J json) { return json.robust.fences.low; },
-                                  {.meaning = "null: there is none, of fewer than four runs",
-                                   .scale = 1e6,
-                                   .or_null = true});
-                           bounds("upper", [](J json) { return json.robust.fences.high; },
-                                  {.meaning = "null: there is none, of fewer than four runs",
-                                   .scale = 1e6,
-                                   .or_null = true});
-                         },
-                         {.meaning = "the fences, milliseconds"});
+               object.Object("bounds",
+                             [](auto& bounds) {
+                               bounds("lower", [](J json) { return json.robust.fences.low; },
+                                      {.meaning = "null: there is none, of fewer than four runs",
+                                       .scale = 1e6,
+                                       .or_null = true});
+                               bounds("upper", [](J json) { return json.robust.fences.high; },
+                                      {.meaning = "null: there is none, of fewer than four runs",
+                                       .scale = 1e6,
+                                       .or_null = true});
+                             },
+                             {.meaning = "the fences, milliseconds"});
              },
              {.meaning = "runs outside of Tukey's fences: 1.5 interquartile ranges beyond the quartiles"});
     v("trimmed_mean_5_ms", all(&Distribution::trimmed_mean_5),
       kMs.WithMeaning("without the lowest and the highest 5% of the runs"));
     v("trimmed_mean_10_ms", all(&Distribution::trimmed_mean_10),
       kMs.WithMeaning("without the lowest and the highest 10% of the runs"));
-    v.Object("robust_stats",
-             [&](auto& in) {
-               in("count", inside(&Distribution::n), {.meaning = "how many there are"});
-               in("mean_ms", inside(&Distribution::mean), kMs.WithMeaning("of the runs within the fences"));
-               in("median_ms", inside(&Distribution::p50), kMs.WithMeaning("of the runs within the fences"));
-               in("std_dev_ms", inside(&Distribution::sd), kMs.WithMeaning("with n - 1"));
-               in("cv_percent", [](J json) { return Percent(json.robust.inside.cv); },
-                  {.meaning = "standard deviation over mean"});
-             },
-             {.meaning = "of the runs within the fences"});
+    v.Object(
+        "robust_stats",
+        [&](auto& object) {
+          object("count", inside(&Distribution::n), {.meaning = "how many there are"});
+          object("mean_ms", inside(&Distribution::mean), kMs.WithMeaning("of the runs within the fences"));
+          object("median_ms", inside(&Distribution::p50), kMs.WithMeaning("of the runs within the fences"));
+          object("std_dev_ms", inside(&Distribution::sd), kMs.WithMeaning("with n - 1"));
+          object("cv_percent", [](J json) { return Percent(json.robust.inside.cv); },
+                 {.meaning = "standard deviation over mean"});
+        },
+        {.meaning = "of the runs within the fences"});
     v(
         "latencies_ms", [](J json) -> const auto& { return json.series.ns; },
         kMs.WithMeaning("in the order in which they were measured"));
@@ -295,20 +320,23 @@ struct ComparisonRow {
   }
 
   static void Describe(auto& v) {
-    using Of = const ComparisonRow&;
+    using Record = const ComparisonRow&;
     const auto estimate = [&](const char* name, auto read, std::string_view meaning) {
-      v(name, [read](Of of) { return ReadEstimate(of.row.quantity, read); }, {.meaning = meaning});
+      v(name, [read](Record record) { return ReadEstimate(record.row.quantity, read); },
+        {.meaning = meaning});
     };
     using E = stats::RatioEstimate;
-    v("category", [](Of of) { return of.row.name; }, {.meaning = "what its operators compute"});
+    v("category", [](Record record) { return record.row.name; }, {.meaning = "what its operators compute"});
     v("<baseline>_ms", &ComparisonRow::baseline_ns, {.meaning = "mean self time; adds up", .scale = 1e6});
     v("<candidate>_ms", &ComparisonRow::candidate_ns, kMs.WithMeaning("mean self time; adds up"));
     v("speedup", &ComparisonRow::Speedup, {.meaning = "their quotient; above 1: the candidate is faster"});
     v("<baseline>_pct",
-      [](Of of) { return MaybePercent(of.row.baseline_total, of.comparison.baseline_total); },
+      [](Record record) { return MaybePercent(record.row.baseline_total, record.comparison.baseline_total); },
       {.meaning = kPercentOfMethod});
     v("<candidate>_pct",
-      [](Of of) { return MaybePercent(of.row.candidate_total, of.comparison.candidate_total); },
+      [](Record record) {
+        return MaybePercent(record.row.candidate_total, record.comparison.candidate_total);
+      },
       {.meaning = kPercentOfMethod});
     v("delta_ms", &ComparisonRow::Delta, {.meaning = "candidate minus baseline; adds up", .scale = 1e6});
     estimate("ratio", &E::ratio,
@@ -317,7 +345,9 @@ struct ComparisonRow {
     estimate("ratio_high", &E::high, "upper bound of the ratio; empty: unbounded, or no ratio");
     estimate("p_value", &E::p_value, "two-sided, of the claim that there is no difference");
     v("verdict",
-      [](Of of) { return of.row.name == "Clipped" ? std::nullopt : std::optional(of.row.quantity.verdict); },
+      [](Record record) {
+        return record.row.name == "Clipped" ? std::nullopt : std::optional(record.row.quantity.verdict);
+      },
       {.meaning = kVerdict});
   }
 };
@@ -346,14 +376,14 @@ struct RobustComparisonJson {
   RobustSideJson a, b;
 
   std::string Text() const {
-    const VerdictTexts words = MakeVerdictTexts(comparison.latency);
+    const VerdictTexts texts = MakeVerdictTexts(comparison.latency);
     return fmt::format("{} against {}: {}{}", comparison.candidate_label, comparison.baseline_label,
-                       words.verdict, words.interval.empty() ? "" : " " + words.interval);
+                       texts.verdict, texts.interval.empty() ? "" : " " + texts.interval);
   }
   std::optional<std::string> MoreVariable() const {
-    const std::optional<double>&of_a = a.robust.inside.cv, &of_b = b.robust.inside.cv;
-    if (!of_a || !of_b || *of_a == *of_b) return std::nullopt;
-    return *of_a > *of_b ? a.name : b.name;
+    const std::optional<double>&a_cv = a.robust.inside.cv, &b_cv = b.robust.inside.cv;
+    if (!a_cv || !b_cv || *a_cv == *b_cv) return std::nullopt;
+    return *a_cv > *b_cv ? a.name : b.name;
   }
 
   static void Describe(auto& v) {
@@ -366,29 +396,31 @@ struct RobustComparisonJson {
     v("config1", [](J json) -> const auto& { return json.a; }, {.meaning = "the baseline"});
     v("config2", [](J json) -> const auto& { return json.b; }, {.meaning = "the candidate"});
     v.Object("speedup",
-             [](auto& in) {
-               in("median_based",
-                  [](J json) { return Quotient(json.a.robust.inside.p50, json.b.robust.inside.p50); },
-                  {.meaning = "of their median_ms"});
-               in("trimmed_mean_based",
-                  [](J json) {
-                    return Quotient(json.a.robust.all.trimmed_mean_5, json.b.robust.all.trimmed_mean_5);
-                  },
-                  {.meaning = "of their trimmed_mean_ms"});
-               in("description", &RobustComparisonJson::Text, {.meaning = "the verdict in words"});
+             [](auto& object) {
+               object("median_based",
+                      [](J json) { return Quotient(json.a.robust.inside.p50, json.b.robust.inside.p50); },
+                      {.meaning = "of their median_ms"});
+               object("trimmed_mean_based",
+                      [](J json) {
+                        return Quotient(json.a.robust.all.trimmed_mean_5, json.b.robust.all.trimmed_mean_5);
+                      },
+                      {.meaning = "of their trimmed_mean_ms"});
+               object("description", &RobustComparisonJson::Text, {.meaning = "the verdict in words"});
              },
              {.meaning = "config1 over config2; above 1, the candidate is faster"});
-    v.Object(
-        "variability",
-        [](auto& in) {
-          in("config1_cv", [](J json) { return Percent(json.a.robust.inside.cv); }, {.meaning = "percent"});
-          in("config2_cv", [](J json) { return Percent(json.b.robust.inside.cv); }, {.meaning = "percent"});
-          in("more_variable", &RobustComparisonJson::MoreVariable,
-             {.meaning = "name of the one with the larger of these; null: they are equal"});
-          in("cv_ratio", [](J json) { return Quotient(json.a.robust.inside.cv, json.b.robust.inside.cv); },
-             {.meaning = "config1_cv over config2_cv"});
-        },
-        {.meaning = "of the runs within Tukey's fences"});
+    v.Object("variability",
+             [](auto& object) {
+               object("config1_cv", [](J json) { return Percent(json.a.robust.inside.cv); },
+                      {.meaning = "percent"});
+               object("config2_cv", [](J json) { return Percent(json.b.robust.inside.cv); },
+                      {.meaning = "percent"});
+               object("more_variable", &RobustComparisonJson::MoreVariable,
+                      {.meaning = "name of the one with the larger of these; null: they are equal"});
+               object("cv_ratio",
+                      [](J json) { return Quotient(json.a.robust.inside.cv, json.b.robust.inside.cv); },
+                      {.meaning = "config1_cv over config2_cv"});
+             },
+             {.meaning = "of the runs within Tukey's fences"});
     v("verdict", [](J json) { return json.comparison.latency.verdict; },
       {.meaning = "of the interval, on the candidate; docs/concepts/statistics.md"});
     v("ratio", estimate(&E::ratio),
@@ -450,13 +482,13 @@ void RenderCategorySummaryCsv(const ReportExperiment& experiment, std::ostream& 
 
 void RenderOperatorDetailsCsv(const ReportExperiment& experiment, std::ostream& out) {
   CsvWriter<OperatorDetailsRow> table(out);
-  Nanoseconds rest = experiment.groups.total;
+  Nanoseconds clipped = experiment.groups.total;
   for (const std::size_t op : OperatorsByDecreasingTime(*experiment.profile)) {
     const Nanoseconds total = experiment.profile->statistics[op].total_self;
     table.Row({{*experiment.profile, op}, experiment, total});
-    rest -= total;
+    clipped -= total;
   }
-  if (rest != 0) table.Row({{*experiment.profile, std::nullopt}, experiment, rest});
+  if (clipped != 0) table.Row({{*experiment.profile, std::nullopt}, experiment, clipped});
 }
 
 void RenderOtherTopOpsCsv(const ReportExperiment& experiment, std::ostream& out) {
@@ -509,12 +541,12 @@ void RenderComparisonCsv(const ReportComparison& pair, std::ostream& out) {
 }
 
 void RenderRobustComparisonJson(const Report& report, const ReportComparison& pair, std::ostream& out) {
-  const auto side = [&](const std::string& name, std::size_t experiment) {
+  const auto make_side = [&](const std::string& name, std::size_t experiment) {
     return RobustSideJson{
         name, DescribeWithoutOutliers(CollectLatencySeries(report, report.experiments[experiment]).ns)};
   };
-  const RobustComparisonJson json{pair.comparison, side(pair.comparison.baseline_label, pair.baseline),
-                                  side(pair.comparison.candidate_label, pair.candidate)};
+  const RobustComparisonJson json{pair.comparison, make_side(pair.comparison.baseline_label, pair.baseline),
+                                  make_side(pair.comparison.candidate_label, pair.candidate)};
   WriteJson(json, 2, out);
 }
 

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 // Parses CSV without quotes: no example name has a quote in the tested columns.
-std::vector<std::vector<std::string>> RowsOf(const std::string& text) {
+std::vector<std::vector<std::string>> ParseCsvRows(const std::string& text) {
   std::vector<std::vector<std::string>> rows;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
@@ -41,10 +41,10 @@ std::vector<std::vector<std::string>> RowsOf(const std::string& text) {
 }
 
 template <typename Render, typename... Values>
-std::vector<std::vector<std::string>> Table(const Render& render, const Values&... values) {
+std::vector<std::vector<std::string>> RenderCsvRows(const Render& render, const Values&... values) {
   std::ostringstream out;
   render(values..., out);
-  return RowsOf(out.str());
+  return ParseCsvRows(out.str());
 }
 
 double Sum(const std::vector<std::vector<std::string>>& rows, std::size_t column) {
@@ -55,7 +55,7 @@ double Sum(const std::vector<std::vector<std::string>>& rows, std::size_t column
 
 TEST(CategorySummary, SharesAddUpToTheWhole) {
   const Report report = example::MakePair();
-  const auto rows = Table(RenderCategorySummaryCsv, report.experiments[0]);
+  const auto rows = RenderCsvRows(RenderCategorySummaryCsv, report.experiments[0]);
   EXPECT_THAT(rows[0], ElementsAre("category", "total_ms", "avg_ms", "pct_of_e2e", "operator_count", "runs"));
   EXPECT_EQ(rows[1][0], "CONV_STANDARD") << "the costliest comes first";
   EXPECT_NEAR(Sum(rows, 3), 100, 1e-9);
@@ -64,7 +64,7 @@ TEST(CategorySummary, SharesAddUpToTheWhole) {
 
 TEST(OperatorDetails, SeparatesOperatorsOfTheSameName) {
   const Report report = example::MakePair();
-  const auto rows = Table(RenderOperatorDetailsCsv, report.experiments[0]);
+  const auto rows = RenderCsvRows(RenderOperatorDetailsCsv, report.experiments[0]);
   EXPECT_EQ(rows.size(), 1 + report.experiments[0].profile->operators.size());
   EXPECT_NEAR(Sum(rows, 4), 100, 1e-9);
   EXPECT_THAT(rows[1][0], StartsWith("Convolution"));
@@ -79,24 +79,24 @@ TEST(OperatorDetails, EndsWithTruncatedTime) {
   report.experiments[0].profile = Attribute(trace, {});
   report.experiments[0].groups = ByGroup(*report.experiments[0].profile);
   report.experiments[0].common_runs = 1;
-  const auto rows = Table(RenderOperatorDetailsCsv, report.experiments[0]);
+  const auto rows = RenderCsvRows(RenderOperatorDetailsCsv, report.experiments[0]);
   EXPECT_EQ(rows.back()[0], "Clipped");
   EXPECT_LT(std::stod(rows.back()[2]), 0);
   EXPECT_NEAR(Sum(rows, 4), 100, 1e-9);
 }
 
 TEST(OtherTopOps, HasOnlyOperatorsWithoutCategory) {
-  EXPECT_EQ(Table(RenderOtherTopOpsCsv, example::MakePair().experiments[0]).size(), 1u);
+  EXPECT_EQ(RenderCsvRows(RenderOtherTopOpsCsv, example::MakePair().experiments[0]).size(), 1u);
   Report report = example::MakeBare();
   report.experiments[0].profile->operators[0].category = Categorize("an operator of tomorrow");
-  const auto rows = Table(RenderOtherTopOpsCsv, report.experiments[0]);
+  const auto rows = RenderCsvRows(RenderOtherTopOpsCsv, report.experiments[0]);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[1][1], "OTHER");
 }
 
 TEST(E2eLatency, CoversOnlyMethodExecute) {
   const Report report = example::MakePair();
-  const auto rows = Table(RenderE2eLatencyCsv, report, report.experiments[0]);
+  const auto rows = RenderCsvRows(RenderE2eLatencyCsv, report, report.experiments[0]);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_THAT(std::vector<std::string>(rows[0].begin(), rows[0].begin() + 6),
               ElementsAre("model_name", "num_runs", "total_ms", "avg_ms", "min_ms", "max_ms"));
@@ -108,7 +108,7 @@ TEST(E2eLatency, CoversOnlyMethodExecute) {
 
 TEST(Comparison, ColumnsAreNamedByTheVariants) {
   const Report report = example::MakePair();
-  const auto rows = Table(RenderComparisonCsv, report.comparisons[0]);
+  const auto rows = RenderCsvRows(RenderComparisonCsv, report.comparisons[0]);
   EXPECT_THAT(std::vector<std::string>(rows[0].begin(), rows[0].begin() + 6),
               ElementsAre("category", "off_ms", "on_ms", "speedup", "off_pct", "on_pct"));
   EXPECT_NEAR(Sum(rows, 4), 100, 1e-9);
@@ -135,7 +135,7 @@ TEST(KitFiles, HaveNoRatioForAnEmulatedCpu) {
   EXPECT_TRUE(nlohmann::json::parse(robust.str())["ratio"].is_null());
   int emulated = 0;
   for (const std::string& text : {kit.str(), table.str()}) {
-    const auto rows = RowsOf(text);
+    const auto rows = ParseCsvRows(text);
     const auto ratio = std::ranges::find(rows[0], "ratio") - rows[0].begin();
     const auto verdict = std::ranges::find(rows[0], "verdict") - rows[0].begin();
     for (const auto& row : rows) {

@@ -29,17 +29,17 @@ struct ExperimentCsvRow {
   const ReportExperiment& experiment;
 
   static void Describe(auto& v) {
-    using Of = const ExperimentCsvRow&;
+    using Record = const ExperimentCsvRow&;
     v("model_id",
-      [](Of of) {
-        const auto& profile = of.experiment.profile;
-        return profile && !profile->model_id.empty() ? profile->model_id : of.report.model_id;
+      [](Record record) {
+        const auto& profile = record.experiment.profile;
+        return profile && !profile->model_id.empty() ? profile->model_id : record.report.model_id;
       },
       {.meaning = kModelId});
-    v("experiment", [](Of of) { return of.report.run.experiments[of.experiment.index].name; },
+    v("experiment", [](Record record) { return record.report.run.experiments[record.experiment.index].name; },
       {.meaning = kExperimentName});
-    v("label", [](Of of) { return of.experiment.label; }, {.meaning = kExperimentLabel});
-    v("threads", [](Of of) { return of.experiment.threads; }, kThreadsOfPool);
+    v("label", [](Record record) { return record.experiment.label; }, {.meaning = kExperimentLabel});
+    v("threads", [](Record record) { return record.experiment.threads; }, kThreadsOfPool);
   }
 };
 
@@ -90,16 +90,16 @@ struct BreakdownCsvRow : ExperimentCsvRow {
 
   static void Describe(auto& v) {
     ExperimentCsvRow::Describe(v);
-    using Of = const BreakdownCsvRow&;
-    v(kColumn, [](Of of) { return of.row.name; }, {.meaning = kMeaning});
-    v("total_ms", [](Of of) { return of.row.total; }, kSelfTotal);
+    using Record = const BreakdownCsvRow&;
+    v(kColumn, [](Record record) { return record.row.name; }, {.meaning = kMeaning});
+    v("total_ms", [](Record record) { return record.row.total; }, kSelfTotal);
     v(
-        "mean_ms", [](Of of) { return QuotientIfDefined(of.row.total, of.whole.runs); },
+        "mean_ms", [](Record record) { return QuotientIfDefined(record.row.total, record.whole.runs); },
         kMs.WithMeaning(kMeanOverRuns));
-    v("pct_total", [](Of of) { return MaybePercent(of.row.total, of.whole.total); },
+    v("pct_total", [](Record record) { return MaybePercent(record.row.total, record.whole.total); },
       {.meaning = kPercentOfMethod});
-    v("operators", [](Of of) { return of.row.operators; }, {.meaning = kOperatorsOfRow});
-    v("runs", [](Of of) { return of.whole.runs; }, {.meaning = kRunsOfCommonSet});
+    v("operators", [](Record record) { return record.row.operators; }, {.meaning = kOperatorsOfRow});
+    v("runs", [](Record record) { return record.whole.runs; }, {.meaning = kRunsOfCommonSet});
   }
 };
 
@@ -112,23 +112,26 @@ struct OperatorCsvRow : ExperimentCsvRow {
 
   static void Describe(auto& v) {
     ExperimentCsvRow::Describe(v);
-    using Of = const OperatorCsvRow&;
+    using Record = const OperatorCsvRow&;
     const auto ms = [&](const char* name, auto member, std::string_view meaning) {
-      v(name, [member](Of of) { return of.row.self.*member; }, kMs.WithMeaning(meaning));
+      v(name, [member](Record record) { return record.row.self.*member; }, kMs.WithMeaning(meaning));
     };
-    v("key", [](Of of) { return KeyText(of.op().key); }, {.meaning = kKeyAsNodeId});
-    v("name", [](Of of) { return of.op().name; }, {.meaning = kNameInInspector});
-    v("type", [](Of of) { return of.op().type; }, {.meaning = kOperatorType});
-    v("delegate_backend", [](Of of) { return of.op().backend; }, kOperatorBackend);
-    v("category", [](Of of) { return of.op().category.name; }, {.meaning = kOperatorCategory});
-    v("group", [](Of of) { return GroupName(of.op().category.group); }, {.meaning = kOperatorGroup});
-    v("portable", [](Of of) { return of.op().portable; }, {.meaning = "1: a kernel that is not delegated"});
-    v("runs", [](Of of) { return of.row.runs; }, {.meaning = kRunsOfOperator});
-    v("total_ms", [](Of of) { return of.row.total_self; }, kSelfTotal);
+    v("key", [](Record record) { return KeyText(record.op().key); }, {.meaning = kKeyAsNodeId});
+    v("name", [](Record record) { return record.op().name; }, {.meaning = kNameInInspector});
+    v("type", [](Record record) { return record.op().type; }, {.meaning = kOperatorType});
+    v("delegate_backend", [](Record record) { return record.op().backend; }, kOperatorBackend);
+    v("category", [](Record record) { return record.op().category.name; }, {.meaning = kOperatorCategory});
+    v("group", [](Record record) { return GroupName(record.op().category.group); },
+      {.meaning = kOperatorGroup});
+    v("portable", [](Record record) { return record.op().portable; },
+      {.meaning = "1: a kernel that is not delegated"});
+    v("runs", [](Record record) { return record.row.runs; }, {.meaning = kRunsOfOperator});
+    v("total_ms", [](Record record) { return record.row.total_self; }, kSelfTotal);
     v(
-        "mean_ms", [](Of of) { return of.row.mean_self; },
+        "mean_ms", [](Record record) { return record.row.mean_self; },
         kMs.WithMeaning("`total_ms` over all runs of the common set: it adds up over operators"));
-    v("pct_total", [](Of of) { return MaybePercent(of.row.total_self, of.experiment.groups.total); },
+    v("pct_total",
+      [](Record record) { return MaybePercent(record.row.total_self, record.experiment.groups.total); },
       {.meaning = kPercentOfMethod});
     ms("p50_ms", &Distribution::p50, kSelfMedian);
     ms("p90_ms", &Distribution::p90, kP90OfRuns);
@@ -136,12 +139,14 @@ struct OperatorCsvRow : ExperimentCsvRow {
     ms("min_ms", &Distribution::min, kMinOfRuns);
     ms("max_ms", &Distribution::max, kMaxOfRuns);
     ms("sd_ms", &Distribution::sd, kSdOfRuns);
-    v("cv", [](Of of) { return of.row.self.cv; }, {.meaning = kMeaningOfCv});
-    v("layer", [](Of of) { return LayerName(of.profile(), of.row.op); }, {.meaning = kInnermostModule});
-    v("source", [](Of of) { return SourceLineName(of.profile(), of.row.op); }, {.meaning = kSourceLine});
-    v("macs", [](Of of) { return of.work().macs; },
+    v("cv", [](Record record) { return record.row.self.cv; }, {.meaning = kMeaningOfCv});
+    v("layer", [](Record record) { return LayerName(record.profile(), record.row.op); },
+      {.meaning = kInnermostModule});
+    v("source", [](Record record) { return SourceLineName(record.profile(), record.row.op); },
+      {.meaning = kSourceLine});
+    v("macs", [](Record record) { return record.work().macs; },
       {.meaning = "multiply-accumulates of one run; empty: not known"});
-    v("bytes", [](Of of) { return of.work().bytes; },
+    v("bytes", [](Record record) { return record.work().bytes; },
       {.meaning = "read and written by one run; empty: not known"});
   }
 };
@@ -151,24 +156,26 @@ struct DelegateValueCsvRow : ExperimentCsvRow {
 
   static void Describe(auto& v) {
     ExperimentCsvRow::Describe(v);
-    using Of = const DelegateValueCsvRow&;
-    v("delegate_backend", [](Of of) { return of.value.backend; },
+    using Record = const DelegateValueCsvRow&;
+    v("delegate_backend", [](Record record) { return record.value.backend; },
       {.meaning = "that reports it; empty: not known", .or_null = true});
-    v("instruction", [](Of of) { return of.value.instruction; }, {.meaning = "of the delegate call"});
-    v("name", [](Of of) { return of.value.name; }, {.meaning = "of the event that holds the value"});
-    v("kind", [](Of of) { return of.value.kind; },
+    v("instruction", [](Record record) { return record.value.instruction; },
+      {.meaning = "of the delegate call"});
+    v("name", [](Record record) { return record.value.name; },
+      {.meaning = "of the event that holds the value"});
+    v("kind", [](Record record) { return record.value.kind; },
       {.meaning = "what the value is (docs/concepts/kernels.md)"});
-    v("unit", [](Of of) { return of.value.unit; },
+    v("unit", [](Record record) { return record.value.unit; },
       {.meaning = "of the value; empty: not known", .or_null = true});
-    v("median", [](Of of) { return of.value.values.p50; }, {.meaning = "over `runs`, in `unit`"});
-    v("min", [](Of of) { return of.value.values.min; }, {.meaning = "over `runs`, in `unit`"});
-    v("max", [](Of of) { return of.value.values.max; }, {.meaning = "over `runs`, in `unit`"});
-    v("runs", [](Of of) { return of.value.values.n; },
+    v("median", [](Record record) { return record.value.values.p50; }, {.meaning = "over `runs`, in `unit`"});
+    v("min", [](Record record) { return record.value.values.min; }, {.meaning = "over `runs`, in `unit`"});
+    v("max", [](Record record) { return record.value.values.max; }, {.meaning = "over `runs`, in `unit`"});
+    v("runs", [](Record record) { return record.value.values.n; },
       {.meaning = "that reported it, of those that `median`, `min`, and `max` are of"});
   }
 };
 
-// A module; or (depth absent) another row of the table by layer.
+// A module, or another row of the table by layer (absent depth).
 struct LayerCsvRow : ExperimentCsvRow {
   std::string name, type;
   std::optional<int> depth;
@@ -179,7 +186,7 @@ struct LayerCsvRow : ExperimentCsvRow {
 
   static void Describe(auto& v) {
     ExperimentCsvRow::Describe(v);
-    using Of = const LayerCsvRow&;
+    using Record = const LayerCsvRow&;
     v("layer", &LayerCsvRow::name, {.meaning = "path of the module, or the name of what runs in none"});
     v("type", &LayerCsvRow::type,
       {.meaning = "class of the module; empty: not known, or no module", .or_null = true});
@@ -187,13 +194,13 @@ struct LayerCsvRow : ExperimentCsvRow {
     v("total_ms", &LayerCsvRow::total,
       {.meaning = "self time of all that runs in it, over the common set; modules are nested", .scale = 1e6});
     v(
-        "mean_ms", [](Of of) { return QuotientIfDefined(of.total, of.whole().runs); },
+        "mean_ms", [](Record record) { return QuotientIfDefined(record.total, record.whole().runs); },
         kMs.WithMeaning(kMeanOverRuns));
-    v("pct_total", [](Of of) { return MaybePercent(of.total, of.whole().total); },
+    v("pct_total", [](Record record) { return MaybePercent(record.total, record.whole().total); },
       {.meaning = "of `Method::execute`"});
     v("self_ms", &LayerCsvRow::self, {.meaning = "of `total_ms`, what is in no inner module", .scale = 1e6});
     v("operators", &LayerCsvRow::operators, {.meaning = "distinct ones that run in it"});
-    v("runs", [](Of of) { return of.whole().runs; }, {.meaning = kRunsOfCommonSet});
+    v("runs", [](Record record) { return record.whole().runs; }, {.meaning = kRunsOfCommonSet});
   }
 };
 
@@ -211,12 +218,12 @@ struct ComparisonCsvRow {
   }
 
   static void Describe(auto& v) {
-    using Of = const ComparisonCsvRow&;
-    v("baseline", [](Of of) { return of.pair.comparison.baseline_label; },
+    using Record = const ComparisonCsvRow&;
+    v("baseline", [](Record record) { return record.pair.comparison.baseline_label; },
       {.meaning = "label of the baseline"});
-    v("candidate", [](Of of) { return of.pair.comparison.candidate_label; },
+    v("candidate", [](Record record) { return record.pair.comparison.candidate_label; },
       {.meaning = "label of the candidate"});
-    v("threads", [](Of of) { return of.report.experiments[of.pair.candidate].threads; },
+    v("threads", [](Record record) { return record.report.experiments[record.pair.candidate].threads; },
       {.meaning = "of the candidate's thread pool", .least = 1});
     v("what", &ComparisonCsvRow::what,
       {.meaning = "what the row's times are of; `whole`: `Method::execute`",
@@ -230,13 +237,14 @@ struct ComparisonCsvRow {
     };
     key("baseline_key", &ComparisonCsvRow::baseline_key);
     key("candidate_key", &ComparisonCsvRow::candidate_key);
-    const MemberInfo of_row =
+    const MemberInfo time_info =
         kMs.WithMeaning("median of a latency, mean `Method::execute`, or mean self time");
-    v("baseline_ms", [](Of of) { return of.quantity.baseline_ns; }, of_row);
-    v("candidate_ms", [](Of of) { return of.quantity.candidate_ns; }, of_row);
+    v("baseline_ms", [](Record record) { return record.quantity.baseline_ns; }, time_info);
+    v("candidate_ms", [](Record record) { return record.quantity.candidate_ns; }, time_info);
     v("delta_ms", &ComparisonCsvRow::Delta, {.meaning = "candidate minus baseline", .scale = 1e6});
-    v.Flat([](Of of) { return of.quantity.EstimateUnlessEmulated(); }, {.or_null = true});
-    v("verdict", [](Of of) { return of.judged ? std::optional(of.quantity.verdict) : std::nullopt; },
+    v.Flat([](Record record) { return record.quantity.EstimateUnlessEmulated(); }, {.or_null = true});
+    v("verdict",
+      [](Record record) { return record.judged ? std::optional(record.quantity.verdict) : std::nullopt; },
       {.meaning = kVerdict});
   }
 };
@@ -270,7 +278,7 @@ void WriteDelegateValues(const Report& report, std::ostream& out) {
   }
 }
 
-// Writes the modules, each with everything that runs in it, then rows for what runs in no module.
+// Writes the modules, each with everything that runs in it, then rows for the time outside of modules.
 void WriteLayers(const Report& report, std::ostream& out) {
   CsvWriter<LayerCsvRow> rows(out);
   for (const ReportExperiment& experiment : report.experiments) {

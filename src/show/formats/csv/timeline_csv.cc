@@ -18,24 +18,24 @@ struct ClassOfMember<Value Class::*> : std::type_identity<Class> {};
 template <typename Member>
 constexpr bool kIsTimeColumn = std::is_same_v<typename ClassOfMember<Member>::type, TimelineTimes>;
 
-// The texts of a row that repeat in every run of an event's layout: the text before each column of times.
+// The texts of a row that are the same in every run with this layout: the prefix before each column of times.
 struct RowTexts {
-  std::vector<std::string> before;
+  std::vector<std::string> prefixes;
   std::int32_t op = -1;  // index into Profile::operators; -1: the event is in no run
 };
 
 struct RowTextsBuilder {
-  const TimelineEventInfo& place;
-  std::vector<std::string>& before;
+  const TimelineEventInfo& info;
+  std::vector<std::string>& prefixes;
   std::string text = {};
 
   template <typename Member>
   void operator()(const char*, Member column, const MemberInfo& = {}) {
     if constexpr (kIsTimeColumn<Member>) {
-      before.push_back(std::move(text));
+      prefixes.push_back(std::move(text));
       text = ",";
     } else {
-      Add(place.*column);
+      Add(info.*column);
       text += ',';
     }
   }
@@ -46,12 +46,12 @@ struct RowTextsBuilder {
 struct RowTimesWriter {
   CsvBuffer& out;
   const TimelineTimes& times;
-  const std::string* before;
+  const std::string* prefixes;
 
   template <typename Member>
   void operator()(const char*, Member column, const MemberInfo& about = {}) {
     if constexpr (kIsTimeColumn<Member>) {
-      out << *before++;
+      out << *prefixes++;
       describe::PutCell<0>(describe::MemberValue(column, times), about, out);
     }
   }
@@ -75,7 +75,7 @@ class TimelineWriter {
         has_runs = true;
         if (!only_run || run == *only_run) WriteRun(run, block);
       }
-      if (!only_run && (has_runs || block.name == "Execute")) WriteRest(block);
+      if (!only_run && (has_runs || block.name == "Execute")) WriteIncompleteRun(block);
     }
   }
 
@@ -94,15 +94,15 @@ class TimelineWriter {
   }
 
   // Events after the last run of a block belong to a run that was cut off.
-  void WriteRest(const Trace::Block& block) {
+  void WriteIncompleteRun(const Trace::Block& block) {
     const Trace::Layout& layout = trace_.GetLayout(block);
     std::size_t first = layout.size();
     while (first > 0 && !trace_.IsFramework(layout, first - 1, "Method::execute")) --first;
     times_ = {.origin = times_.origin};
     for (std::size_t i = first; i < layout.size(); ++i) {
-      TimelineEventInfo place = PlaceOf(layout, i, block);
-      place.type = place.name;
-      WriteRow(MakeRowTexts(place), block.first_event + i);
+      TimelineEventInfo info = MakeEventInfo(layout, i, block);
+      info.type = info.name;
+      WriteRow(MakeRowTexts(info), block.first_event + i);
     }
   }
 
@@ -110,25 +110,28 @@ class TimelineWriter {
   [[gnu::flatten]] void WriteRow(const RowTexts& texts, std::size_t event) {
     times_.start = trace_.start[event];
     times_.end = trace_.end[event];
-    RowTimesWriter row{buffer_, times_, texts.before.data()};
+    RowTimesWriter row{buffer_, times_, texts.prefixes.data()};
     TimelineRow::Describe(row);
     buffer_ << '\n';
   }
 
-  TimelineEventInfo PlaceOf(const Trace::Layout& layout, std::size_t event, const Trace::Block& block) const {
-    const auto known = [](std::int32_t value) { return value < 0 ? std::nullopt : std::optional(value); };
-    TimelineEventInfo place;
-    place.model_id = profile_.model_id;
-    place.name = trace_.GetName(layout, event);
-    place.block = block.name;
-    place.instruction = known(layout.instruction[event]);
-    place.chain = known(layout.chain[event]);
-    return place;
+  TimelineEventInfo MakeEventInfo(const Trace::Layout& layout, std::size_t event,
+                                  const Trace::Block& block) const {
+    const auto unless_negative = [](std::int32_t value) {
+      return value < 0 ? std::nullopt : std::optional(value);
+    };
+    TimelineEventInfo info;
+    info.model_id = profile_.model_id;
+    info.name = trace_.GetName(layout, event);
+    info.block = block.name;
+    info.instruction = unless_negative(layout.instruction[event]);
+    info.chain = unless_negative(layout.chain[event]);
+    return info;
   }
 
-  static RowTexts MakeRowTexts(const TimelineEventInfo& place) {
+  static RowTexts MakeRowTexts(const TimelineEventInfo& info) {
     RowTexts texts;
-    RowTextsBuilder row{place, texts.before};
+    RowTextsBuilder row{info, texts.prefixes};
     TimelineRow::Describe(row);
     return texts;
   }
@@ -144,13 +147,13 @@ class TimelineWriter {
     texts_.clear();
     for (std::size_t i = 0; i < operators.size(); ++i) {
       const Operator& op = profile_.operators[static_cast<std::size_t>(operators[i])];
-      TimelineEventInfo place = PlaceOf(layout, run.first_event + i, block);
-      place.type = op.type;
-      place.backend = op.backend;
-      place.key = KeyText(op.key);
-      place.category = op.category.name;
-      place.group = GroupName(op.category.group);
-      texts_.push_back(MakeRowTexts(place));
+      TimelineEventInfo info = MakeEventInfo(layout, run.first_event + i, block);
+      info.type = op.type;
+      info.backend = op.backend;
+      info.key = KeyText(op.key);
+      info.category = op.category.name;
+      info.group = GroupName(op.category.group);
+      texts_.push_back(MakeRowTexts(info));
       texts_.back().op = operators[i];
     }
     return texts_;
@@ -159,7 +162,7 @@ class TimelineWriter {
   const Trace& trace_;
   const Profile& profile_;
   CsvBuffer buffer_;
-  TimelineTimes times_;  // of the row being written
+  TimelineTimes times_;  // the times of the row that is written
   // The texts of the previous run, which most often equal those of the next run.
   std::vector<RowTexts> texts_;
   std::int64_t last_layout_ = -1, last_block_layout_ = -1;

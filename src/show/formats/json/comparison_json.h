@@ -14,17 +14,18 @@
 namespace etprof {
 
 // The cost of a variant's process besides its runs: load or first-run time, or memory.
-template <bool kOfMemory>
+template <bool kIsMemory>
 struct CostJson {
   const StartupCost& of;
 
-  static constexpr const char* kSchemaName = kOfMemory ? "cost_bytes" : "cost_ms";
+  static constexpr const char* kSchemaName = kIsMemory ? "cost_bytes" : "cost_ms";
   static void Describe(auto& v) {
-    constexpr std::string_view kOf =
-        kOfMemory ? "of a process: the largest of any launch" : "of a process: median over launches";
-    constexpr MemberInfo kSide{.least = 0, .scale = kOfMemory ? 1 : 1e6};
-    v(kOfMemory ? "baseline_bytes" : "baseline_ms", &StartupCost::baseline, kSide.WithMeaning(kOf));
-    v(kOfMemory ? "candidate_bytes" : "candidate_ms", &StartupCost::candidate, kSide.WithMeaning(kOf));
+    constexpr std::string_view kMeaning =
+        kIsMemory ? "of a process: the largest of any launch" : "of a process: median over launches";
+    constexpr MemberInfo kCostInfo{.least = 0, .scale = kIsMemory ? 1 : 1e6};
+    v(kIsMemory ? "baseline_bytes" : "baseline_ms", &StartupCost::baseline, kCostInfo.WithMeaning(kMeaning));
+    v(kIsMemory ? "candidate_bytes" : "candidate_ms", &StartupCost::candidate,
+      kCostInfo.WithMeaning(kMeaning));
     v("verdict", &StartupCost::verdict, {.meaning = "`faster`: the candidate needs less"});
     v.Flat(&StartupCost::estimate, {.or_null = true});
   }
@@ -46,7 +47,8 @@ struct NamedExperimentJson {
 
   static constexpr const char* kSchemaName = "matrix_side";
   static void Describe(auto& v) {
-    v("experiment", [](const NamedExperimentJson& json, const Report& in) { return json.of.Data(in).name; },
+    v("experiment",
+      [](const NamedExperimentJson& json, const Report& report) { return json.of.Data(report).name; },
       {.meaning = "its name in the configuration"});
     v("label", &ReportExperiment::label, {.meaning = "its name in reports"});
     v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .least = 1});
@@ -64,12 +66,13 @@ struct MatrixJson {
        .choices = "threads|experiments"});
     v("interleaved", &Matrix::interleaved, {.meaning = "false: drift cannot be told from an effect"});
     v("baseline",
-      [](J json, const Report& in) { return NamedExperimentJson{in.experiments[json.of.baseline]}; },
+      [](J json, const Report& report) { return NamedExperimentJson{report.experiments[json.of.baseline]}; },
       {.meaning = "with which the candidates are compared"});
     v("candidates",
-      [](J json, const Report& in) {
-        return MapEach(json.of.candidates,
-                       [&](std::size_t candidate) { return NamedExperimentJson{in.experiments[candidate]}; });
+      [](J json, const Report& report) {
+        return MapEach(json.of.candidates, [&](std::size_t candidate) {
+          return NamedExperimentJson{report.experiments[candidate]};
+        });
       },
       {.meaning = "of a thread sweep by rising threads"});
     v("latency", &Matrix::latency, {.meaning = "medians"});
@@ -168,7 +171,9 @@ struct ComparisonJson {
       return [member](J json) -> const auto& { return json.pair.*member; };
     };
     const auto experiment = [](std::size_t P::*member) {
-      return [member](J json, const Report& in) { return in.experiments[json.pair.*member].Data(in).name; };
+      return [member](J json, const Report& report) {
+        return report.experiments[json.pair.*member].Data(report).name;
+      };
     };
     v("label", pair(&P::label), {.meaning = "of the pair, as configured", .or_null = true});
     v("baseline", &Comparison::baseline_label,
@@ -190,7 +195,7 @@ struct ComparisonJson {
     v("candidate_runs", &Comparison::candidate_runs, {.meaning = "traced runs of its common set"});
     v("delta_denominator", [](J json) { return json.of.baseline_runs * json.of.candidate_runs; },
       {.meaning = "of every delta_numerator_ns: baseline_runs times candidate_runs"});
-    v.Object("whole", [](auto& in) { DescribeTotals<Comparison>(in); },
+    v.Object("whole", [](auto& object) { DescribeTotals<Comparison>(object); },
              {.meaning = "the delta_numerator_ns of the rows of each table add up to its, exactly"});
     v("groups", &Comparison::groups, {.meaning = "self times by kind of computation"});
     v("categories", &Comparison::categories, {.meaning = "self times by finer kind of computation"});

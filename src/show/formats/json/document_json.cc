@@ -17,13 +17,13 @@ inline constexpr const char* kNames<show::Row::Role>[] = {"plain", "part", "sum"
 
 namespace {
 
-// Absent for the default value, which has no key.
+// The value; absent for the default value, which has no key.
 template <auto kDefault>
 std::optional<decltype(kDefault)> UnlessDefault(decltype(kDefault) value) {
   return value == kDefault ? std::nullopt : std::optional(value);
 }
 
-constexpr MemberInfo kTextIfAny{.omit_if_empty = true};
+constexpr MemberInfo kOmittedIfEmpty{.omit_if_empty = true};
 constexpr MemberInfo kLevelMeaning{
     .meaning =
         "where it is shown: everywhere; on every screen and page (`usual`); on "
@@ -51,7 +51,7 @@ struct PrintedCellJson {
       {.meaning = "the bounds of `value`", .least = kAnyNumber, .omit_if_empty = true});
     v("high", &show::Value::high,
       {.meaning = "null: no bound", .least = kAnyNumber, .or_null = true, .omit_if_empty = true});
-    v("verdict", &show::Value::Verdict, kTextIfAny.WithMeaning("of the interval, on the candidate"));
+    v("verdict", &show::Value::Verdict, kOmittedIfEmpty.WithMeaning("of the interval, on the candidate"));
     v("efficiency", &show::Value::efficiency,
       {.meaning = "of a `speedup` over fewer threads: over the ratio of the threads", .omit_if_empty = true});
     v("tone", [](J json) { return UnlessDefault<show::Tone::kPlain>(json.of.tone); },
@@ -61,10 +61,10 @@ struct PrintedCellJson {
 };
 
 // The numbers in a text.
-std::vector<PrintedCellJson> ValuesOf(const show::Text& text, const show::Document& in) {
+std::vector<PrintedCellJson> TextValues(const show::Text& text, const show::Document& document) {
   std::vector<PrintedCellJson> values;
   for (const show::Value& piece : text.pieces()) {
-    if (piece.kind != CellKind::kText) values.push_back({PrintedCell(piece, in.span)});
+    if (piece.kind != CellKind::kText) values.push_back({PrintedCell(piece, document.span)});
   }
   return values;
 }
@@ -72,8 +72,11 @@ std::vector<PrintedCellJson> ValuesOf(const show::Text& text, const show::Docume
 // Describes the text of a T, and the numbers in it.
 template <typename T>
 void DescribeText(auto& v, const MemberInfo& about) {
-  v("text", [](const T& of, const show::Document& in) { return show::TextOf(of.text, in.span); }, about);
-  v("values", [](const T& of, const show::Document& in) { return ValuesOf(of.text, in); },
+  v(
+      "text",
+      [](const T& value, const show::Document& document) { return show::TextOf(value.text, document.span); },
+      about);
+  v("values", [](const T& value, const show::Document& document) { return TextValues(value.text, document); },
     {.meaning = "the numbers in `text`, in their order", .omit_if_empty = true});
 }
 
@@ -115,7 +118,7 @@ struct TableJson {
   static void Describe(auto& v) {
     using J = const TableJson&;
     v("id", &show::Table::id, {.meaning = "tables of one id have the same columns"});
-    v("title", &show::Table::title, kTextIfAny.WithMeaning("above it"));
+    v("title", &show::Table::title, kOmittedIfEmpty.WithMeaning("above it"));
     v("level", &show::Table::level, kLevelMeaning);
     v("columns", [](J json) { return MakeViews<ColumnJson>(json.of.columns); },
       {.meaning = "from left to right"});
@@ -143,11 +146,11 @@ struct ItemJson {
     DescribeText<Item>(v, {.meaning = "without markup"});
     v(
         "details",
-        [](const Item& item, const show::Document& in) {
+        [](const Item& item, const show::Document& document) {
           return MapEach(item.details,
-                         [&](const show::Text& detail) { return show::TextOf(detail, in.span); });
+                         [&](const show::Text& detail) { return show::TextOf(detail, document.span); });
         },
-        kTextIfAny.WithMeaning("line by line"));
+        kOmittedIfEmpty.WithMeaning("line by line"));
     v("table", &Item::table, {.meaning = "the id of the table with the numbers", .omit_if_empty = true});
   }
 };
@@ -157,7 +160,7 @@ struct ListJson {
 
   static void Describe(auto& v) {
     using J = const ListJson&;
-    v("title", &show::List::title, kTextIfAny.WithMeaning("above it"));
+    v("title", &show::List::title, kOmittedIfEmpty.WithMeaning("above it"));
     v("level", &show::List::level, kLevelMeaning);
     v("numbered", &show::List::numbered, {.meaning = "the order counts"});
     v("items", [](J json) { return MakeViews<ItemJson>(json.of.items); }, {.meaning = "from top to bottom"});
@@ -172,7 +175,7 @@ struct FactsJson {
 
   static void Describe(auto& v) {
     v("id", &show::Facts::id, {.meaning = "of the table that they are in CSV"});
-    v("title", &show::Facts::title, kTextIfAny.WithMeaning("above them"));
+    v("title", &show::Facts::title, kOmittedIfEmpty.WithMeaning("above them"));
     v("level", &show::Facts::level, kLevelMeaning);
     v("facts", &show::Facts::facts, {.meaning = "names with values; a name may repeat"});
   }
@@ -222,9 +225,9 @@ struct ChartJson {
 struct PartJson {
   const show::Part& of;
 
-  template <typename View, typename Of>
+  template <typename View, typename PartType>
   static std::optional<View> As(const PartJson& json) {
-    return MakeOptionalView<View>(std::get_if<Of>(&json.of));
+    return MakeOptionalView<View>(std::get_if<PartType>(&json.of));
   }
 
   static constexpr const char* kSchemaName = "part";
@@ -253,7 +256,7 @@ struct SectionJson {
 
   static void Describe(auto& v) {
     using J = const SectionJson&;
-    v("title", &show::Section::title, kTextIfAny.WithMeaning("above it"));
+    v("title", &show::Section::title, kOmittedIfEmpty.WithMeaning("above it"));
     v("level", &show::Section::level, kLevelMeaning);
     v("appendix", [](J json) { return UnlessDefault<false>(json.appendix); },
       {.meaning = "whether a page has it behind the notes; no key: before them", .omit_if_empty = true});
@@ -267,7 +270,8 @@ struct AnswerJson {
   static void Describe(auto& v) {
     using A = const show::Answer&;
     DescribeText<show::Answer>(v, {.meaning = "in one sentence"});
-    v("rest", [](A answer, const show::Document& in) { return show::TextOf(answer.precision, in.span); },
+    v("rest",
+      [](A answer, const show::Document& document) { return show::TextOf(answer.precision, document.span); },
       {.meaning = "how sure that is", .omit_if_empty = true});
     v("tone", [](A answer) { return UnlessDefault<show::Tone::kPlain>(answer.tone); },
       {.meaning = "how to take it; no key: `plain`", .omit_if_empty = true});
@@ -296,7 +300,7 @@ struct DocumentJson {
         return sections;
       },
       {.meaning = "from top to bottom"});
-    v("notes_title", &show::Document::notes_title, kTextIfAny.WithMeaning("of a page"));
+    v("notes_title", &show::Document::notes_title, kOmittedIfEmpty.WithMeaning("of a page"));
     v("notes",
       [](J json) {
         return MapEach(json.of.notes,

@@ -62,11 +62,11 @@ struct TracedJson {
       {.meaning = "null: the machine's roofs or the work of the operators are not known"});
     v("operators", &ReportExperiment::operators, {.meaning = "by falling time"});
     v.Object("operators_rest",
-             [](auto& in) {
-               in("name", [](J) { return "framework's spans and clipped"; }, {.meaning = "of this row"});
-               in("total_ns", &ReportExperiment::TotalOfRest,
-                  {.meaning = "over the common set: with that of `operators` it adds up to the whole",
-                   .least = kAnyNumber});
+             [](auto& object) {
+               object("name", [](J) { return "framework's spans and clipped"; }, {.meaning = "of this row"});
+               object("total_ns", &ReportExperiment::TotalOfRest,
+                      {.meaning = "over the common set: with that of `operators` it adds up to the whole",
+                       .least = kAnyNumber});
              },
              {.meaning = "what `operators` lacks"});
     v("delegate_calls", &ReportExperiment::delegate_calls, {.meaning = "in one inference"});
@@ -80,26 +80,30 @@ struct TracedJson {
     v("matrix_kernels", &ReportExperiment::matrix_kernels,
       {.meaning = "operators that multiply matrices, by the microkernels that they ran; empty where the CPU "
                   "is no Arm one"});
-    v("counters", [](J json, E in, R report) { return json.FilterOwnMethod(in.Data(report).counters); },
+    v("counters",
+      [](J json, E experiment, R report) { return json.FilterOwnMethod(experiment.Data(report).counters); },
       {.meaning = "of the method, its delegate calls and operators (docs/guides/bottlenecks.md); empty: none "
                   "were read"});
     v("instructions",
-      [](J json, E in, R report) { return json.FilterOwnMethod(in.Data(report).instructions); },
+      [](J json, E experiment, R report) {
+        return json.FilterOwnMethod(experiment.Data(report).instructions);
+      },
       {.meaning = "of the method and its operators, counted (docs/guides/instructions.md)",
        .omit_if_empty = true});
     v("watched",
-      [](J json, E in, R report) {
-        const ExperimentData& data = in.Data(report);
-        const bool own = data.watch != nullptr && data.watch->method == json.OwnMethod();
-        const auto rows = own ? FindWatchedRows(report.watched, data) : std::span<const WatchedRow>();
+      [](J json, E experiment, R report) {
+        const ExperimentData& data = experiment.Data(report);
+        const bool is_own_method = data.watch != nullptr && data.watch->method == json.OwnMethod();
+        const auto rows =
+            is_own_method ? FindWatchedRows(report.watched, data) : std::span<const WatchedRow>();
         return std::vector<WatchedRow>(rows.begin(), rows.end());
       },
       {.meaning =
            "operators by the functions that computed them, and their threads (docs/concepts/kernels.md); "
            "empty: they were not watched"});
     v("memory",
-      [](J, E in, R report) {
-        const WatchedExperiment* const watched = FindWatched(report.watched, in.Data(report));
+      [](J, E experiment, R report) {
+        const WatchedExperiment* const watched = FindWatched(report.watched, experiment.Data(report));
         return watched == nullptr ? std::nullopt : watched->memory;
       },
       {.meaning = "of a watched run, by owner (docs/concepts/kernels.md)", .omit_if_empty = true});
@@ -121,7 +125,7 @@ struct ExperimentJson {
     using R = ReportExperiment;
     using J = const ExperimentJson&;
     const auto data = [](auto member) {
-      return [member](J json, const Report& in) -> const auto& { return json.of.Data(in).*member; };
+      return [member](J json, const Report& report) -> const auto& { return json.of.Data(report).*member; };
     };
     using D = ExperimentData;
     v("name", data(&D::name), {.meaning = "its name in the configuration"});
@@ -162,29 +166,30 @@ struct ExperimentJson {
       {.meaning = "of a run, on average", .least = 0, .scale = 1e6});
     v("traced_ms", &R::traced, {.meaning = "`Method::execute` of the traced steady runs"});
     v.Object("latency_histogram",
-             [](auto& in) {
-               const auto edge = [](double stats::Histogram::*which) {
-                 return [which](J json) {
+             [](auto& object) {
+               const auto edge = [](double stats::Histogram::*member) {
+                 return [member](J json) {
                    const stats::Histogram& histogram = json.of.latency_histogram;
-                   return histogram.counts.empty() ? std::nullopt : std::optional(histogram.*which);
+                   return histogram.counts.empty() ? std::nullopt : std::optional(histogram.*member);
                  };
                };
-               in("from_ms", edge(&stats::Histogram::from), kMs.WithMeaning("where the first bin begins"));
-               in("width_ms", edge(&stats::Histogram::width),
-                  kNonNegativeMs.WithMeaning("of a bin; 0: all times on the axis are equal"));
-               in("counts", [](J json) { return json.of.latency_histogram.counts; },
-                  {.meaning = "runs, bin by bin"});
-               in("beyond", [](J json) { return json.of.latency_histogram.beyond; },
-                  {.meaning = "runs that took longer than the axis goes"});
+               object("from_ms", edge(&stats::Histogram::from),
+                      kMs.WithMeaning("where the first bin begins"));
+               object("width_ms", edge(&stats::Histogram::width),
+                      kNonNegativeMs.WithMeaning("of a bin; 0: all times on the axis are equal"));
+               object("counts", [](J json) { return json.of.latency_histogram.counts; },
+                      {.meaning = "runs, bin by bin"});
+               object("beyond", [](J json) { return json.of.latency_histogram.beyond; },
+                      {.meaning = "runs that took longer than the axis goes"});
              },
              {.meaning = "of the headline's runs, for a chart"});
     v.Object("latency_ecdf",
-             [](auto& in) {
-               in(
+             [](auto& object) {
+               object(
                    "ms", [](J json) { return MapEach(json.of.latency_ecdf, &stats::EcdfPoint::value); },
                    kMs.WithMeaning("latency, rising"));
-               in("share", [](J json) { return MapEach(json.of.latency_ecdf, &stats::EcdfPoint::share); },
-                  {.meaning = "of runs that took no longer", .least = 0});
+               object("share", [](J json) { return MapEach(json.of.latency_ecdf, &stats::EcdfPoint::share); },
+                      {.meaning = "of runs that took no longer", .least = 0});
              },
              {.meaning = "cumulative distribution of the headline's runs, in columns"});
     v("first_run_ms", &R::first_run,
@@ -197,40 +202,41 @@ struct ExperimentJson {
     v("launches", &R::launches, {.meaning = "complete or partial ones; 0: not known"});
     v("bursts", [](J json) { return json.of.bursts.size(); }, {.meaning = "that have a median"});
     v("disturbed_bursts", &R::disturbed_bursts, {.meaning = "of `bursts`; they are included"});
-    v.Object("burst_medians",
-             [](auto& in) {
-               const auto column = [](auto member) {
-                 return [member](J json) { return MapEach(json.of.bursts, member); };
-               };
-               in("launch", column(&BurstPoint::launch), {.meaning = "from 0"});
-               in("round", column(&BurstPoint::round), {.meaning = "of the launch, from 0"});
-               in("seconds", column(&BurstPoint::seconds),
-                  {.meaning = "from the start of the run's first burst to its own"});
-               in("median_ms", column(&BurstPoint::median),
-                  kNonNegativeMs.WithMeaning("of the clean runs, or of all where none is clean"));
-               in("disturbed", column(&BurstPoint::disturbed),
-                  {.meaning = "far from the experiment's other bursts, never stable, or without clean runs"});
-               in("throttled", column(&BurstPoint::throttled),
-                  {.meaning = "the device was hot, or a clock below the hardware's"});
-               in("frequency_mhz", column(&BurstPoint::mhz),
-                  {.meaning = "after the burst, of the CPU that the main thread was on", .least = 0});
-               in("temperature_c", column(&BurstPoint::celsius),
-                  {.meaning =
-                       "degrees Celsius after the burst; where the runner could not tell, before the round"});
-             },
-             {.meaning = "in columns: entry i of each is burst i"});
-    v("conditions", [](J json, const Report& in) { return show::ExperimentFacts(in, json.of).facts; },
+    v.Object(
+        "burst_medians",
+        [](auto& object) {
+          const auto column = [](auto member) {
+            return [member](J json) { return MapEach(json.of.bursts, member); };
+          };
+          object("launch", column(&BurstPoint::launch), {.meaning = "from 0"});
+          object("round", column(&BurstPoint::round), {.meaning = "of the launch, from 0"});
+          object("seconds", column(&BurstPoint::seconds),
+                 {.meaning = "from the start of the run's first burst to its own"});
+          object("median_ms", column(&BurstPoint::median),
+                 kNonNegativeMs.WithMeaning("of the clean runs, or of all where none is clean"));
+          object("disturbed", column(&BurstPoint::disturbed),
+                 {.meaning = "far from the experiment's other bursts, never stable, or without clean runs"});
+          object("throttled", column(&BurstPoint::throttled),
+                 {.meaning = "the device was hot, or a clock below the hardware's"});
+          object("frequency_mhz", column(&BurstPoint::mhz),
+                 {.meaning = "after the burst, of the CPU that the main thread was on", .least = 0});
+          object("temperature_c", column(&BurstPoint::celsius),
+                 {.meaning =
+                      "degrees Celsius after the burst; where the runner could not tell, before the round"});
+        },
+        {.meaning = "in columns: entry i of each is burst i"});
+    v("conditions", [](J json, const Report& report) { return show::ExperimentFacts(report, json.of).facts; },
       {.meaning = "how it was set up, in words"});
     v("latency_interval_ms", &R::interval, {.meaning = "of the median, over launches (at least 2)"});
     v("sustained", &R::sustained, {.meaning = "of a run with --sustained"});
     v.Object("runs",
-             [](auto& in) {
-               in("traced", &R::traced_runs, {.meaning = "all of them"});
-               in("first", &R::first_runs, {.meaning = "the first one of a process"});
-               in("warmup", &R::warmup_runs, {.meaning = "before the latency was stable"});
-               in("steady", &R::steady_runs, {.meaning = "clean ones after that"});
-               in("disturbed", &R::disturbed_runs, {.meaning = "steady, but not clean: left out"});
-               in("common_set", &R::common_runs, {.meaning = "that tables which add up are made of"});
+             [](auto& object) {
+               object("traced", &R::traced_runs, {.meaning = "all of them"});
+               object("first", &R::first_runs, {.meaning = "the first one of a process"});
+               object("warmup", &R::warmup_runs, {.meaning = "before the latency was stable"});
+               object("steady", &R::steady_runs, {.meaning = "clean ones after that"});
+               object("disturbed", &R::disturbed_runs, {.meaning = "steady, but not clean: left out"});
+               object("common_set", &R::common_runs, {.meaning = "that tables which add up are made of"});
              },
              {.meaning = "of the ETDump, by what they are"});
     v.Flat([](J json) { return MakeOptionalView<TracedJson>(json.of.profile); });

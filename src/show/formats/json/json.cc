@@ -19,7 +19,7 @@ namespace {
 
 using Totals = std::vector<std::pair<std::string, double>>;  // ns by name
 
-Totals TotalsOf(const Breakdown& breakdown) {
+Totals MakeTotals(const Breakdown& breakdown) {
   return MapEach(breakdown.rows,
                  [](const AdditiveRow& row) { return Totals::value_type(row.name, row.total); });
 }
@@ -30,32 +30,32 @@ struct EtdumpJson {
   static void Describe(auto& v) {
     using J = const EtdumpJson&;
     v("etdump", &ReportExperiment::etdump_name, {.meaning = "file name", .or_null = true});
-    v("experiment", [](J json, const Report& in) { return json.of.Data(in).name; },
+    v("experiment", [](J json, const Report& report) { return json.of.Data(report).name; },
       {.meaning = "its name in the configuration"});
     v("threads", &ReportExperiment::threads, {.meaning = "of the runner's thread pool", .least = 1});
     v("runs", [](J json) { return json.of.groups.runs; },
       {.meaning = "of the common set, which the totals are over"});
     v(
-        "category_totals_ms", [](J json) { return TotalsOf(json.of.groups); },
+        "category_totals_ms", [](J json) { return MakeTotals(json.of.groups); },
         kMs.WithMeaning("self time by group"));
     v(
-        "fine_category_totals_ms", [](J json) { return TotalsOf(json.of.categories); },
+        "fine_category_totals_ms", [](J json) { return MakeTotals(json.of.categories); },
         kMs.WithMeaning("self time by category"));
   }
 };
 
 struct PlotExperimentJson {
-  std::size_t set;
+  std::size_t index;
 
   static void Describe(auto& v) {
     using J = const PlotExperimentJson&;
     using Plot = const LatencyPlot&;
-    v.Flat([](J json, Plot in, const Report& report) {
-      return NamedExperimentJson{report.experiments[in.experiments[json.set]]};
+    v.Flat([](J json, Plot plot, const Report& report) {
+      return NamedExperimentJson{report.experiments[plot.experiments[json.index]]};
     });
-    v("counts", [](J json, Plot in) { return in.histogram.counts[json.set]; },
+    v("counts", [](J json, Plot plot) { return plot.histogram.counts[json.index]; },
       {.meaning = "runs, bin by bin"});
-    v("beyond", [](J json, Plot in) { return in.histogram.beyond[json.set]; },
+    v("beyond", [](J json, Plot plot) { return plot.histogram.beyond[json.index]; },
       {.meaning = "runs that took longer than the axis goes"});
   }
 };
@@ -90,14 +90,14 @@ const std::string& FindingKinds() {
 struct InsightJson {
   const Report& report;
   const Insight& of;
-  show::FindingTexts words = show::MakeFindingTexts(report, of);
+  show::FindingTexts texts = show::MakeFindingTexts(report, of);
 
-  std::string InWords(const show::Text& text) const { return show::TextOf(text, show::LatencySpan(report)); }
+  std::string ToText(const show::Text& text) const { return show::TextOf(text, show::LatencySpan(report)); }
 
   static void Describe(auto& v) {
     using J = const InsightJson&;
     v("kind", &Insight::kind, {.meaning = "of the finding", .choices = FindingKinds()});
-    v("text", [](J json) { return json.InWords(json.words.text); }, {.meaning = "the finding"});
+    v("text", [](J json) { return json.ToText(json.texts.text); }, {.meaning = "the finding"});
     v("at_stake_ms", &Insight::at_stake,
       {.meaning = "of one inference; findings are sorted by it, after those of kind `tracing`",
        .scale = 1e6,
@@ -106,10 +106,10 @@ struct InsightJson {
       {.meaning = "that it is of"});
     v("evidence",
       [](J json) {
-        return MapEach(json.words.evidence, [&](const show::Text& line) { return json.InWords(line); });
+        return MapEach(json.texts.evidence, [&](const show::Text& line) { return json.ToText(line); });
       },
       {.meaning = "what it is concluded from, line by line"});
-    v("formula", [](J json) { return json.words.formula; }, {.meaning = "how its numbers are computed"});
+    v("formula", [](J json) { return json.texts.formula; }, {.meaning = "how its numbers are computed"});
   }
 };
 
@@ -136,12 +136,12 @@ struct AnalysisJson {
   Totals GroupTotals() const {
     Totals sums;
     for (const EtdumpJson& etdump : Etdumps()) {
-      for (const auto& [name, total] : TotalsOf(etdump.of.groups)) {
-        const auto same = std::ranges::find(sums, name, &Totals::value_type::first);
-        if (same == sums.end()) {
+      for (const auto& [name, total] : MakeTotals(etdump.of.groups)) {
+        const auto found = std::ranges::find(sums, name, &Totals::value_type::first);
+        if (found == sums.end()) {
           sums.emplace_back(name, total);
         } else {
-          same->second += total;
+          found->second += total;
         }
       }
     }

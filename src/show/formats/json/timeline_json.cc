@@ -88,31 +88,32 @@ struct WatchedRunJson {
             MapEach(json.placed.spans, [](const Span& span) { return span.end - span.begin; }));
       },
       {.meaning = "by span two, in ns: its begin, since that of the run, and its duration"});
-    v.Object("slices",
-             [](auto& in) {
-               const auto column = [](auto member) {
-                 return [member](J json) {
-                   return MapEach(json.placed.slices, [&](const Slice& of) { return of.slice->*member; });
-                 };
-               };
-               using protocol::WatchedSlice;
-               in("thread", column(&WatchedSlice::thread), {.meaning = "of the pool, from 0"});
-               in("span", [](J json) { return MapEach(json.placed.slices, &Slice::span); },
-                  {.meaning = "index of the span in which it lies"});
-               in("times",
-                  [](J json) {
-                    const auto duration = [](const Slice& of) {
-                      return of.slice->end_ns - of.slice->begin_ns;
-                    };
-                    return InterleaveTimes(
-                        MapEach(json.placed.slices, [](const Slice& of) { return of.slice->begin_ns; }),
-                        MapEach(json.placed.slices, duration));
-                  },
-                  {.meaning = "by slice two, likewise"});
-               in("tasks", column(&WatchedSlice::tasks), {.meaning = "of the region that this thread took"});
-               in("busy", column(&WatchedSlice::busy_ns), {.meaning = "ns"});
-             },
-             {.meaning = "what one thread did in one parallel region, in order of time; in columns"});
+    v.Object(
+        "slices",
+        [](auto& object) {
+          const auto column = [](auto member) {
+            return [member](J json) {
+              return MapEach(json.placed.slices, [&](const Slice& placed) { return placed.slice->*member; });
+            };
+          };
+          using protocol::WatchedSlice;
+          object("thread", column(&WatchedSlice::thread), {.meaning = "of the pool, from 0"});
+          object("span", [](J json) { return MapEach(json.placed.slices, &Slice::span); },
+                 {.meaning = "index of the span in which it lies"});
+          object("times",
+                 [](J json) {
+                   const auto duration = [](const Slice& placed) {
+                     return placed.slice->end_ns - placed.slice->begin_ns;
+                   };
+                   return InterleaveTimes(MapEach(json.placed.slices,
+                                                  [](const Slice& placed) { return placed.slice->begin_ns; }),
+                                          MapEach(json.placed.slices, duration));
+                 },
+                 {.meaning = "by slice two, likewise"});
+          object("tasks", column(&WatchedSlice::tasks), {.meaning = "of the region that this thread took"});
+          object("busy", column(&WatchedSlice::busy_ns), {.meaning = "ns"});
+        },
+        {.meaning = "what one thread did in one parallel region, in order of time; in columns"});
     v("threads", [](J json) { return json.reply.threads; }, {.meaning = "of the runner's thread pool"});
     v("left_out", [](J json) { return json.reply.timeline->left_out; },
       {.meaning = "slices that are not here: there are too many"});
@@ -145,14 +146,14 @@ struct ExperimentTimelineJson {
 std::optional<WatchedRunJson> MakeWatchedRun(const Profile& profile, const WatchData* watch,
                                              std::vector<TimelineOperatorJson>& operators) {
   if (watch == nullptr || !watch->reply.timeline || watch->reply.timeline->spans.empty()) return std::nullopt;
-  std::map<std::string, std::size_t> index = OperatorsByKey(profile);
+  std::map<std::string, std::size_t> operator_index = OperatorsByKey(profile);
   std::vector<std::size_t> by_span;
   for (const protocol::WatchedSpan& span : watch->reply.timeline->spans) {
     const protocol::WatchedOperator& op = watch->reply.operators[static_cast<std::size_t>(span.op)];
     const std::string key = op.place.KeyText(watch->method);
-    const auto [known, added] = index.emplace(key, operators.size());
-    if (added) operators.push_back({key, op.name, op.place.kind, "", ""});
-    by_span.push_back(known->second);
+    const auto [entry, is_new] = operator_index.emplace(key, operators.size());
+    if (is_new) operators.push_back({key, op.name, op.place.kind, "", ""});
+    by_span.push_back(entry->second);
   }
   return WatchedRunJson{watch->reply, std::move(by_span)};
 }
