@@ -51,14 +51,15 @@ class MarkdownWriter {
 
 class SectionMarkdown {
  public:
-  SectionMarkdown(int depth, show::Level most, const std::optional<show::Span>& span, MarkdownWriter& out)
-      : depth_(depth), max_level_(most), span_(span), out_(out) {}
+  SectionMarkdown(int depth, show::Level level, const std::optional<show::Span>& span, MarkdownWriter& out)
+      : depth_(depth), max_level_(level), span_(span), out_(out) {}
 
   void Write(const show::Section& section) {
     if (section.level > max_level_) return;
     table_depth_ = section.title.empty() ? depth_ : depth_ + 1;
     WriteFoldable(section.level, section.title, depth_, [&] {
-      for (const auto& part : section.parts) std::visit([&](const auto& of) { WritePart(of); }, part);
+      for (const auto& part : section.parts)
+        std::visit([&](const auto& content) { WritePart(content); }, part);
     });
   }
 
@@ -71,12 +72,12 @@ class SectionMarkdown {
     if (list.level > max_level_ || list.items.empty()) return;
     if (!list.title.empty()) out_ << list.title << ":\n\n";
     const bool brief = max_level_ == show::Level::kBrief;
-    std::size_t shown = 0;
+    std::size_t num_shown = 0;
     for (const show::List::Item& item : list.items) {
-      if (brief && (item.level > show::Level::kUsual || shown == list.screen_items)) continue;
-      ++shown;
+      if (brief && (item.level > show::Level::kUsual || num_shown == list.screen_items)) continue;
+      ++num_shown;
       if (list.numbered) {
-        out_ << static_cast<int>(shown) << ". ";
+        out_ << static_cast<int>(num_shown) << ". ";
       } else {
         out_ << "- ";
       }
@@ -93,11 +94,11 @@ class SectionMarkdown {
   void WritePart(const show::Table& table) {
     const bool brief = max_level_ == show::Level::kBrief;
     if (brief && table.level > show::Level::kUsual) return;
-    // A page shows all rows, unless they are available elsewhere.
-    const bool whole = table.hidden_rows_hint.empty();
+    // A page shows all rows, unless hidden rows are available elsewhere.
+    const bool has_all_rows = table.hidden_rows_hint.empty();
     const show::Table text =
-        PrintedTable(table, whole ? SIZE_MAX : table.screen_rows, [&](const show::Row& row) {
-          return row.role != show::Row::Role::kRest && (whole || row.level != show::Level::kFolded);
+        PrintedTable(table, has_all_rows ? SIZE_MAX : table.screen_rows, [&](const show::Row& row) {
+          return row.role != show::Row::Role::kRest && (has_all_rows || row.level != show::Level::kFolded);
         });
     if (text.rows.empty()) return;
     const show::Level level =
@@ -105,7 +106,7 @@ class SectionMarkdown {
     WriteFoldable(level, table.title, table_depth_, [&] {
       WriteRows(text);
       out_ << '\n';
-      // `elsewhere` is our own Markdown: it names tables as code.
+      // `hidden_rows_hint` already is Markdown: it contains table names as code.
       if (!text.omitted_rows.empty())
         out_ << text.omitted_rows << ' ' << table.hidden_rows_hint.c_str() << "\n\n";
     });
@@ -114,9 +115,9 @@ class SectionMarkdown {
   void WriteRows(const show::Table& table) {
     std::vector<std::size_t> columns;
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      const bool has_words =
+      const bool has_text =
           std::ranges::any_of(table.rows, [&](const show::Row& row) { return !row.cells[i].text.empty(); });
-      if (has_words && (max_level_ > show::Level::kBrief || table.columns[i].level <= show::Level::kUsual))
+      if (has_text && (max_level_ > show::Level::kBrief || table.columns[i].level <= show::Level::kUsual))
         columns.push_back(i);
     }
     out_ << '|';
@@ -153,15 +154,16 @@ class SectionMarkdown {
   }
 
   int depth_;
-  int table_depth_ = 0;  // depth of the headings of tables
+  int table_depth_ = 0;  // depth of table headings
   show::Level max_level_;
-  const std::optional<show::Span>& span_;  // of the document
+  const std::optional<show::Span>& span_;  // the document's span
   MarkdownWriter& out_;
 };
 
 }  // namespace
 
-void RenderDocumentMarkdown(const show::Document& document, int depth, std::ostream& file, show::Level most) {
+void RenderDocumentMarkdown(const show::Document& document, int depth, std::ostream& file,
+                            show::Level max_level) {
   MarkdownWriter out(file);
   out.Heading(show::DocumentHeading(document), depth);
   for (const show::Answer& answer : document.answers) {
@@ -170,19 +172,19 @@ void RenderDocumentMarkdown(const show::Document& document, int depth, std::ostr
     out << "\n\n";
   }
   if (!document.measured.empty()) out << document.measured << "\n\n";
-  SectionMarkdown page(depth + 1, most, document.span, out);
+  SectionMarkdown page(depth + 1, max_level, document.span, out);
   for (const show::Section& section : document.sections) page.Write(section);
   bool has_notes = false;
   for (const show::Note& note : document.notes) {
-    if (note.level > most) continue;
-    if (!has_notes && !document.notes_title.empty() && most > show::Level::kBrief)
+    if (note.level > max_level) continue;
+    if (!has_notes && !document.notes_title.empty() && max_level > show::Level::kBrief)
       out.Heading(document.notes_title, depth + 1);
     has_notes = true;
     out << "- " << TextOf(note, document.span) << '\n';
   }
   if (has_notes) out << '\n';
   for (const show::Section& section : document.appendix) page.Write(section);
-  if (!document.method.empty() && most > show::Level::kBrief) out << document.method << "\n\n";
+  if (!document.method.empty() && max_level > show::Level::kBrief) out << document.method << "\n\n";
 }
 
 }  // namespace etprof

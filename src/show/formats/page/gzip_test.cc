@@ -10,7 +10,7 @@ namespace etprof {
 namespace {
 
 // Decompresses with zlib's own reader of gzip members.
-std::string Unpacked(const std::string& packed, std::size_t size) {
+std::string Decompress(const std::string& packed, std::size_t size) {
   std::string text(size + 1, '\0');
   z_stream stream{};
   EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
@@ -38,7 +38,7 @@ TEST(Gzip, RoundTrips) {
     std::ostringstream out;
     WriteGzip(out, [&](std::ostream& stream) { stream << text; });
     EXPECT_TRUE(out.good());
-    EXPECT_EQ(Unpacked(out.str(), size), text) << size;
+    EXPECT_EQ(Decompress(out.str(), size), text) << size;
   }
 }
 

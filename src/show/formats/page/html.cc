@@ -38,7 +38,7 @@ constexpr std::string_view kInsertionPoint = R"(<div id="app">)";
 constexpr std::string_view kReportId = "etprof-report", kTimelineId = "etprof-timeline",
                            kDocumentId = "etprof-document";
 
-// RFC 4648.
+// Writes the bytes in base64 (RFC 4648).
 void WriteBase64(const std::string& bytes, std::ostream& out) {
   using namespace boost::archive::iterators;
   using Digits = base64_from_binary<transform_width<const char*, 6, 8>>;
@@ -84,36 +84,36 @@ constexpr std::string_view kTablesInOperatorsView[] = {"report_operators", "prog
 // Returns the parts that the page shows. Long tables lose the rows that are available elsewhere, and tables
 // with only such rows are dropped. The page of a report keeps everything that a command would print: in its
 // views, else in the table itself.
-std::vector<show::Part> SelectPageParts(std::vector<show::Part> parts, bool of_report) {
+std::vector<show::Part> SelectPageParts(std::vector<show::Part> parts, bool is_report) {
   const auto is_folded = [](const show::Row& row) { return row.level == show::Level::kFolded; };
-  std::vector<show::Part> shown;
+  std::vector<show::Part> page_parts;
   for (show::Part& part : parts) {
     auto* const table = std::get_if<show::Table>(&part);
     const bool has_rows_elsewhere = table != nullptr && !table->hidden_rows_hint.empty();
     if (has_rows_elsewhere && std::ranges::all_of(table->rows, is_folded)) continue;
-    std::string left;
+    std::string omitted_rows;
     const bool printed_by_command =
-        of_report && has_rows_elsewhere && table->hidden_rows_hint.find("--csv") != std::string::npos;
+        is_report && has_rows_elsewhere && table->hidden_rows_hint.find("--csv") != std::string::npos;
     const bool in_view = printed_by_command && std::ranges::find(kTablesInOperatorsView, table->id) !=
                                                    std::end(kTablesInOperatorsView);
     if (has_rows_elsewhere && table->rows.size() > kMaxRowsWithoutCut && (in_view || !printed_by_command)) {
       if (!in_view)
-        left = PrintedTable(*table, table->screen_rows, std::not_fn(is_folded)).omitted_rows + ' ' +
-               table->hidden_rows_hint;
+        omitted_rows = PrintedTable(*table, table->screen_rows, std::not_fn(is_folded)).omitted_rows + ' ' +
+                       table->hidden_rows_hint;
       std::erase_if(table->rows, is_folded);
       table->rows.resize(std::min(table->rows.size(), table->screen_rows));
     }
     const show::Level level = table != nullptr ? table->level : show::Level::kUsual;
-    shown.push_back(std::move(part));
-    if (!left.empty()) shown.emplace_back(show::Paragraph{std::move(left), level});
+    page_parts.push_back(std::move(part));
+    if (!omitted_rows.empty()) page_parts.emplace_back(show::Paragraph{std::move(omitted_rows), level});
   }
-  return shown;
+  return page_parts;
 }
 
-void WriteDocumentElement(show::Document document, bool of_report, std::ostream& out) {
+void WriteDocumentElement(show::Document document, bool is_report, std::ostream& out) {
   for (auto* const sections : {&document.sections, &document.appendix}) {
     for (show::Section& section : *sections)
-      section.parts = SelectPageParts(std::move(section.parts), of_report);
+      section.parts = SelectPageParts(std::move(section.parts), is_report);
   }
   WriteDataElement(kDocumentId, "", [&](std::ostream& text) { RenderDocumentJson(document, text); }, out);
 }
@@ -126,8 +126,8 @@ void RenderHtml(const Report& report, std::ostream& out) {
 
 void RenderHtmlWithJson(const Report& report, const std::function<void(std::ostream&)>& analysis_json,
                         std::ostream& out) {
-  // The given title, or a name if it has to state the method or covers several models; without both, the page
-  // uses the model's name.
+  // The title if the report has one; else a name if that must state the method or cover several models.
+  // Without either attribute, the page shows the model's name.
   std::string heading;
   if (!report.title.empty()) {
     heading = fmt::format(" data-title=\"{}\"", HtmlAttribute(report.title));

@@ -14,12 +14,12 @@ namespace etprof {
 // its element. The file is self-contained. RenderDocumentHtml (show/formats.h) writes the same page for a
 // single document.
 void RenderHtml(const Report& report, std::ostream& out);
-// As RenderHtml, but `analysis_json` writes what RenderAnalysisJson would: callers that need that text for
-// other files, too, make it only once.
+// Like RenderHtml, but `analysis_json` writes what RenderAnalysisJson would: callers that also write that
+// text to other files then compute it once.
 void RenderHtmlWithJson(const Report& report, const std::function<void(std::ostream&)>& analysis_json,
                         std::ostream& out);
 
-// The title in a page that RenderHtml wrote (Report::title); "" if it has none.
+// The title in a page that RenderHtml wrote (Report::title); "" if the report has no title.
 std::string ReadTitle(std::istream& page);
 
 }  // namespace etprof

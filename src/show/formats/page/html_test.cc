@@ -10,13 +10,13 @@
 namespace etprof {
 namespace {
 
-std::size_t GetCount(const std::string& part, const std::string& text) {
+std::size_t CountOccurrences(const std::string& part, const std::string& text) {
   std::size_t count = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
   return count;
 }
 
-std::string Page(const std::string& title, const std::string& method = "forward") {
+std::string RenderHtmlPage(const std::string& title, const std::string& method = "forward") {
   Report report = example::MakePair();
   report.title = title;
   report.run.method = method;
@@ -26,29 +26,29 @@ std::string Page(const std::string& title, const std::string& method = "forward"
 }
 
 TEST(Html, ContainsTheReportOnceBeforeTheScript) {
-  const std::string page = Page("");
-  for (const char* const held : {"id=\"etprof-report\">", "id=\"etprof-document\">"})
-    EXPECT_EQ(GetCount(held, page), 1U) << held;
+  const std::string page = RenderHtmlPage("");
+  for (const char* const element : {"id=\"etprof-report\">", "id=\"etprof-document\">"})
+    EXPECT_EQ(CountOccurrences(element, page), 1U) << element;
   EXPECT_LT(page.find("id=\"etprof-report\">"), page.find("<div id=\"app\">"));
   EXPECT_TRUE(page.starts_with("<!doctype html>"));
   EXPECT_TRUE(page.ends_with("</html>\n"));
 }
 
 TEST(Html, TitleIsAnEscapedAttribute) {
-  EXPECT_EQ(Page("").find("data-title"), std::string::npos);
-  const std::string page = Page("a \"b\" <script> & \x1b[31m");
+  EXPECT_EQ(RenderHtmlPage("").find("data-title"), std::string::npos);
+  const std::string page = RenderHtmlPage("a \"b\" <script> & \x1b[31m");
   EXPECT_NE(page.find("data-title=\"a &quot;b&quot; &lt;script> &amp; \\x1b[31m\">"), std::string::npos);
 }
 
 TEST(Html, TitleNamesTheMethodUnlessItIsForward) {
   const std::string name = ModelText(example::MakePair()) + ", method decode";
-  EXPECT_NE(Page("", "decode").find(" data-name=\"" + name + "\">"), std::string::npos);
+  EXPECT_NE(RenderHtmlPage("", "decode").find(" data-name=\"" + name + "\">"), std::string::npos);
 }
 
 TEST(Html, ReadTitleReturnsTheGivenTitle) {
   for (const std::string method : {"forward", "decode"}) {
     for (const std::string title : {"", "a title", "a \"b\" <script> & &lt; &amp;quot;", ">"}) {
-      std::istringstream page(Page(title, method));
+      std::istringstream page(RenderHtmlPage(title, method));
       EXPECT_EQ(ReadTitle(page), title) << method;
     }
   }

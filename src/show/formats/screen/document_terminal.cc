@@ -21,20 +21,20 @@ constexpr int kMinLastColumn = 12, kMinVerdictColumn = 24;
 constexpr int kMaxVariantName = 14;  // columns of a variant's name in a column heading
 constexpr const char* kHowToShowAll = " (--all shows them)";
 
-// Writes labels and texts in two columns. A label that repeats the one above is left blank.
+// Writes labels and texts in two columns. A label that equals the label above is left blank.
 void WriteLabeled(const std::vector<show::Fact>& texts, int width, std::ostream& out) {
   int widest = 0;
   for (const auto& [label, text] : texts) widest = std::max(widest, DisplayWidth(EscapeToOneLine(label)));
-  std::string before;
+  std::string previous;
   for (const auto& [label, text] : texts) {
-    WriteWrapped(label == before ? "" : "  " + EscapeToOneLine(label), text, widest + 4, width, out);
-    before = label;
+    WriteWrapped(label == previous ? "" : "  " + EscapeToOneLine(label), text, widest + 4, width, out);
+    previous = label;
   }
 }
 
 class SectionRenderer {
  public:
-  // `hinted`: the document itself says how to see everything.
+  // `hinted`: true if the document itself says how to see everything.
   SectionRenderer(const TerminalOptions& options, bool hinted, const std::optional<show::Span>& span,
                   std::ostream& out)
       : options_(options), hinted_(hinted), span_(span), out_(out) {}
@@ -46,7 +46,7 @@ class SectionRenderer {
     for (const auto& part : section.parts) {
       parts.first_ = section.title.empty() && drawn.str().empty();
       const auto before = drawn.tellp();
-      std::visit([&](const auto& of) { parts.DrawPart(of); }, part);
+      std::visit([&](const auto& content) { parts.DrawPart(content); }, part);
       parts.below_table_ = std::holds_alternative<show::Table>(part) && drawn.tellp() > before;
     }
     if (drawn.str().empty()) return;
@@ -68,18 +68,18 @@ class SectionRenderer {
   void DrawPart(const show::List& list) {
     if (!IsShown(list.level)) return;
     if (!list.title.empty()) WriteParagraph(list.title + ":");
-    std::size_t shown = 0;
+    std::size_t num_shown = 0;
     for (const show::List::Item& item : list.items) {
-      if (!IsShown(item.level) || (!options_.all && shown == list.screen_items)) continue;
-      ++shown;
-      const std::string mark = list.numbered ? fmt::format("  {}.", shown) : "  ";
+      if (!IsShown(item.level) || (!options_.all && num_shown == list.screen_items)) continue;
+      ++num_shown;
+      const std::string mark = list.numbered ? fmt::format("  {}.", num_shown) : "  ";
       WriteWrapped(mark, TextOf(item.text, span_), list.numbered ? 5 : 4, options_.width, out_);
       if (!options_.all) continue;
       for (const show::Text& detail : item.details)
         WriteWrapped("       ", TextOf(detail, span_), 9, options_.width, out_);
     }
-    if (shown < list.items.size() && !hinted_)
-      WriteParagraph(fmt::format("and {} more{}", list.items.size() - shown, kHowToShowAll));
+    if (num_shown < list.items.size() && !hinted_)
+      WriteParagraph(fmt::format("and {} more{}", list.items.size() - num_shown, kHowToShowAll));
   }
 
   void DrawPart(const show::Distributions& distributions) {
@@ -98,10 +98,10 @@ class SectionRenderer {
       if (table.level == show::Level::kFolded) WriteParagraph(table.title + kHowToShowAll);
       return;
     }
-    const auto shows = [&](const show::Row& row) {
+    const auto is_shown = [&](const show::Row& row) {
       return row.role == show::Row::Role::kRest ? !options_.all : IsShown(row.level);
     };
-    ScreenTable screen{PrintedTable(table, options_.all ? SIZE_MAX : table.screen_rows, shows)};
+    ScreenTable screen{PrintedTable(table, options_.all ? SIZE_MAX : table.screen_rows, is_shown)};
     if (screen.rows.empty()) return;
     for (std::size_t i = table.columns.size(); i-- > 1;) {
       screen.columns[i].decides = table.columns[i].decides || HasSpeedups(table, i);
@@ -113,11 +113,11 @@ class SectionRenderer {
       for (std::size_t i = 0; i < screen.columns.size(); ++i) {
         const show::Table::Column& column = screen.columns[i];
         const show::Cell& cell = row.cells[i];
-        std::string words =
+        std::string text =
             options_.all || cell.level <= show::Level::kUsual ? EscapeToOneLine(cell.text) : "";
-        if (i == 0) words.insert(0, static_cast<std::size_t>(2 * row.depth), ' ');
-        if (column.max_width > 0) words = TruncateKeeping(words, column.max_width, column.kept_part);
-        row.cells[i].text = std::move(words);
+        if (i == 0) text.insert(0, static_cast<std::size_t>(2 * row.depth), ' ');
+        if (column.max_width > 0) text = TruncateKeeping(text, column.max_width, column.kept_part);
+        row.cells[i].text = std::move(text);
       }
     }
     if (!letters_.empty()) {
@@ -141,9 +141,9 @@ class SectionRenderer {
                    (table.hidden_rows_hint.empty() ? "" : " " + table.hidden_rows_hint) + kHowToShowAll);
   }
 
-  void DrawPart(const show::RooflineChart& roofs) {
+  void DrawPart(const show::RooflineChart& chart) {
     if (!first_) out_ << '\n';
-    letters_ = DrawRooflineChart(roofs, options_, out_);
+    letters_ = DrawRooflineChart(chart, options_, out_);
   }
 
   static bool HasSpeedups(const show::Table& table, std::size_t column) {
@@ -175,15 +175,15 @@ class SectionRenderer {
   // dropped leave too little room.
   void FitLastColumn(ScreenTable& table, bool wraps) const {
     if (table.columns.size() < 2 || table.columns.back().right) return;
-    int others = 2;
+    int other_columns = 2;
     for (std::size_t i = 0; i + 1 < table.columns.size(); ++i) {
       if (table.columns[i].drop_priority > 0) continue;
       int widest = DisplayWidth(table.columns[i].title);
       for (const auto& row : table.rows) widest = std::max(widest, DisplayWidth(row.cells[i].text));
-      others += (i == 0 ? std::min(widest, table.min_name_width) : widest) + 2;
+      other_columns += (i == 0 ? std::min(widest, table.min_name_width) : widest) + 2;
     }
     const int min_width = table.columns.back().decides ? kMinVerdictColumn : kMinLastColumn;
-    const int room = std::max(min_width, options_.width - others);
+    const int room = std::max(min_width, options_.width - other_columns);
     std::vector<show::Row> rows;
     for (show::Row& row : table.rows) {
       std::string& text = row.cells.back().text;
@@ -195,7 +195,7 @@ class SectionRenderer {
       std::stringstream lines;
       WriteWrapped("", text, 0, room, lines);
       for (std::string line; std::getline(lines, line);) {
-        while (!line.empty()) {  // a path may be wider than a line: all of it is shown
+        while (!line.empty()) {  // a path may be wider than a line, and is shown completely
           text = line.substr(0, BytesThatFit(line, room));
           line.erase(0, text.size());
           rows.push_back(row);
@@ -241,19 +241,19 @@ class SectionRenderer {
         line += ' ';
         continue;
       }
-      const double place = high > low ? (sum / count - low) / (high - low) : 0;
-      line += kLevels[std::clamp(static_cast<int>(place * 8), 0, 7)];
+      const double position = high > low ? (sum / count - low) / (high - low) : 0;
+      line += kLevels[std::clamp(static_cast<int>(position * 8), 0, 7)];
     }
     return line;
   }
 
   const TerminalOptions& options_;
   bool hinted_;
-  const std::optional<show::Span>& span_;  // of the document
+  const std::optional<show::Span>& span_;  // the document's span
   std::ostream& out_;
   bool first_ = false;  // nothing in the section is drawn yet, not even a title
   bool below_table_ = false;
-  std::vector<std::string> letters_;  // of the chart above, for the rows of the next table
+  std::vector<std::string> letters_;  // letters of the chart above, for the rows of the next table
 };
 
 class DocumentRenderer {
@@ -295,16 +295,16 @@ class DocumentRenderer {
   bool WriteNotes() {
     std::vector<show::Fact> notes;
     std::map<std::string, std::size_t> notes_per_label;
-    std::size_t left = 0;
+    std::size_t num_omitted = 0;
     for (const show::Note& note : document_.notes) {
       if (!options_.all && note.level > show::Level::kUsual) continue;
       if (!options_.all && notes_per_label[note.label]++ >= document_.screen_notes) {
-        ++left;
+        ++num_omitted;
       } else {
         notes.push_back({note.label, TextOf(note.text, document_.span)});
       }
     }
-    if (left > 0) notes.push_back({"", fmt::format("and {} more{}", left, kHowToShowAll)});
+    if (num_omitted > 0) notes.push_back({"", fmt::format("and {} more{}", num_omitted, kHowToShowAll)});
     if (!options_.report_path.empty()) notes.push_back({"report", options_.report_path});
     if (!options_.all && !document_.hint.empty()) notes.push_back({"", document_.hint});
     WriteLabeled(notes, options_.width, out_);
@@ -314,13 +314,13 @@ class DocumentRenderer {
   void WriteAnswers() {
     for (const show::Answer& answer : document_.answers) {
       const std::string text = EscapeToOneLine(TextOf(answer.text, document_.span)),
-                        rest = EscapeToOneLine(TextOf(answer.precision, document_.span));
-      if (!rest.empty() && DisplayWidth(text + rest) + 3 <= options_.width) {
-        out_ << Paint(text, ToneColor(answer.tone), options_.colors) << "   " << rest << '\n';
+                        precision = EscapeToOneLine(TextOf(answer.precision, document_.span));
+      if (!precision.empty() && DisplayWidth(text + precision) + 3 <= options_.width) {
+        out_ << Paint(text, ToneColor(answer.tone), options_.colors) << "   " << precision << '\n';
         continue;
       }
       WritePainted(text, ToneColor(answer.tone));
-      if (!rest.empty()) WriteWrapped("  ", rest, 2, options_.width, out_);
+      if (!precision.empty()) WriteWrapped("  ", precision, 2, options_.width, out_);
     }
   }
 
@@ -335,8 +335,8 @@ void RenderDocumentTerminal(const show::Document& document, const TerminalOption
                             std::ostream& out) {
   TerminalOptions wide_enough = options;
   wide_enough.width = std::max(kMinTerminalWidth, options.width);
-  DrawForTerminal(wide_enough, out, [&](const TerminalOptions& on, std::ostream& text) {
-    DocumentRenderer(document, on, text).Draw();
+  DrawForTerminal(wide_enough, out, [&](const TerminalOptions& terminal, std::ostream& text) {
+    DocumentRenderer(document, terminal, text).Draw();
   });
 }
 

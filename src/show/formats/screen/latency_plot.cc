@@ -15,10 +15,10 @@ namespace {
 
 constexpr int kMaxLabelWidth = 20;  // columns
 constexpr int kMaxColumns = 96;     // columns of the plot: further width would show no more detail
-constexpr int kTallRows = 3;        // per variant if there are at most kMaxTallVariants, else one
+constexpr int kTallRows = 3;        // rows per variant if there are at most kMaxTallVariants; else one row
 constexpr std::size_t kMaxTallVariants = 2;
 constexpr int kMinLabelDistance = 4;  // minimum distance of the axis labels, in columns
-constexpr int kLevels = 8;            // of a block character
+constexpr int kLevels = 8;            // heights of a block character
 
 const char* const kBlocks[kLevels + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
@@ -34,16 +34,16 @@ struct Axis {
   }
 };
 
-Axis MakeAxis(const show::Distributions& of, int room) {
-  const std::size_t bins = of.series.front().counts.size();
-  const auto most = static_cast<std::size_t>(std::max(1, room));
+Axis MakeAxis(const show::Distributions& distributions, int room) {
+  const std::size_t bins = distributions.series.front().counts.size();
+  const auto max_columns = static_cast<std::size_t>(std::max(1, room));
   Axis axis;
-  axis.from = of.from_ns;
-  axis.merged = (bins + most - 1) / most;
-  axis.stretch = axis.merged > 1 || of.bin_ns <= 0 ? 1 : most / bins;
+  axis.from = distributions.from_ns;
+  axis.merged = (bins + max_columns - 1) / max_columns;
+  axis.stretch = axis.merged > 1 || distributions.bin_ns <= 0 ? 1 : max_columns / bins;
   const std::size_t columns = axis.merged > 1 ? (bins + axis.merged - 1) / axis.merged : bins * axis.stretch;
   axis.columns = static_cast<int>(columns);
-  axis.column = of.bin_ns * static_cast<double>(axis.merged) / static_cast<double>(axis.stretch);
+  axis.column = distributions.bin_ns * static_cast<double>(axis.merged) / static_cast<double>(axis.stretch);
   return axis;
 }
 
@@ -81,25 +81,25 @@ void DrawAxis(const Axis& axis, const TimeScale& scale, int indent, int room, st
   }
   const double unit = scale.unit_ns;
   const double end = axis.from + axis.column * axis.columns;
-  const auto label_of = [&](double tick, double step) {
+  const auto format_label = [&](double tick, double step) {
     return fmt::format("{:.{}f}", tick, std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9))));
   };
   // Widen the step until the labels fit.
   double step = RoundStepUp(axis.column / unit);
-  while (step * unit / axis.column < DisplayWidth(label_of(end / unit, step)) + kMinLabelDistance &&
+  while (step * unit / axis.column < DisplayWidth(format_label(end / unit, step)) + kMinLabelDistance &&
          step * unit < end - axis.from)
     step = RoundStepUp(step * 1.5);
   std::string line, labels;
   int column = 0;
   for (double tick = std::ceil(axis.from / unit / step - 1e-9) * step; tick * unit <= end; tick += step) {
-    const int at = axis.ColumnOf(tick * unit);
-    for (; column < at; ++column) line += "─";
+    const int tick_column = axis.ColumnOf(tick * unit);
+    for (; column < tick_column; ++column) line += "─";
     line += "┴";
     ++column;
-    const std::string label = label_of(tick, step);
-    const int start = std::max(0, at - DisplayWidth(label) / 2);
-    const bool free = labels.empty() || start > DisplayWidth(labels);
-    if (!free || start + DisplayWidth(label) + 1 + DisplayWidth(scale.unit) > room) continue;
+    const std::string label = format_label(tick, step);
+    const int start = std::max(0, tick_column - DisplayWidth(label) / 2);
+    const bool has_room = labels.empty() || start > DisplayWidth(labels);
+    if (!has_room || start + DisplayWidth(label) + 1 + DisplayWidth(scale.unit) > room) continue;
     labels += Spaces(start - DisplayWidth(labels)) + label;
   }
   for (; column < axis.columns; ++column) line += "─";
@@ -109,30 +109,31 @@ void DrawAxis(const Axis& axis, const TimeScale& scale, int indent, int room, st
 
 }  // namespace
 
-void DrawDistributions(const show::Distributions& of, const TerminalOptions& options, std::ostream& out) {
-  if (of.series.empty() || of.series.front().counts.empty()) return;
+void DrawDistributions(const show::Distributions& distributions, const TerminalOptions& options,
+                       std::ostream& out) {
+  if (distributions.series.empty() || distributions.series.front().counts.empty()) return;
   double smallest = 1e300, largest = 0, slowest = 0;
   int label_width = 0;
   std::vector<std::string> labels, beyond;
-  std::int64_t all_beyond = 0;
-  for (const show::Distributions::Series& series : of.series) {
+  std::int64_t total_beyond = 0;
+  for (const show::Distributions::Series& series : distributions.series) {
     const double median = series.median_ns.value_or(0);
     smallest = std::min(smallest, median);
     largest = std::max(largest, median);
     slowest = std::max(slowest, series.largest_ns.value_or(0));
-    all_beyond += series.beyond;
+    total_beyond += series.beyond;
     labels.push_back(TruncateEnd(EscapeToOneLine(series.name), kMaxLabelWidth));
     beyond.push_back(series.beyond > 0 ? fmt::format("{} beyond", series.beyond) : "");
     label_width = std::max({label_width, DisplayWidth(labels.back()), DisplayWidth(beyond.back())});
   }
   const TimeScale scale = ScaleFor(smallest, largest);
   const int indent = 2 + label_width + 2;
-  const Axis axis = MakeAxis(of, std::min(kMaxColumns, options.width - indent - 1));
-  const int rows = of.series.size() <= kMaxTallVariants ? kTallRows : 1;
-  for (std::size_t i = 0; i < of.series.size(); ++i) {
-    const std::vector<std::int64_t> columns = CountsPerColumn(of.series[i].counts, axis);
-    const std::int64_t most = std::max<std::int64_t>(1, *std::ranges::max_element(columns));
-    const auto left = [&](int row) {
+  const Axis axis = MakeAxis(distributions, std::min(kMaxColumns, options.width - indent - 1));
+  const int rows = distributions.series.size() <= kMaxTallVariants ? kTallRows : 1;
+  for (std::size_t i = 0; i < distributions.series.size(); ++i) {
+    const std::vector<std::int64_t> columns = CountsPerColumn(distributions.series[i].counts, axis);
+    const std::int64_t max_count = std::max<std::int64_t>(1, *std::ranges::max_element(columns));
+    const auto margin = [&](int row) {
       const std::string& text = row == 0 ? labels[i] : row == 1 ? beyond[i] : "";
       return "  " + text + Spaces(label_width - DisplayWidth(text)) + "  ";
     };
@@ -140,21 +141,21 @@ void DrawDistributions(const show::Distributions& of, const TerminalOptions& opt
       std::string blocks;
       for (const std::int64_t count : columns) {
         // A count above 0 is always visible: its bar has at least the lowest level.
-        const double height = static_cast<double>(count) / static_cast<double>(most) * rows * kLevels;
+        const double height = static_cast<double>(count) / static_cast<double>(max_count) * rows * kLevels;
         const int levels = count > 0 ? std::max(1, static_cast<int>(std::lround(height))) : 0;
         blocks += kBlocks[std::clamp(levels - (rows - 1 - row) * kLevels, 0, kLevels)];
       }
-      WriteLine(left(row) + blocks, out);
+      WriteLine(margin(row) + blocks, out);
     }
-    const std::optional<double>& median = of.series[i].median_ns;
+    const std::optional<double>& median = distributions.series[i].median_ns;
     WriteLine(
-        left(rows) + (median ? MarkColumn(axis.ColumnOf(*median), scale.Text(*median), axis.columns) : ""),
+        margin(rows) + (median ? MarkColumn(axis.ColumnOf(*median), scale.Text(*median), axis.columns) : ""),
         out);
   }
   DrawAxis(axis, scale, indent, options.width - indent, out);
   std::string text = "▲ median; a column's height is its share of the variant's runs";
   if (axis.column > 0) text += ", its width " + FormatDuration(axis.column);
-  if (all_beyond > 0) {
+  if (total_beyond > 0) {
     text += fmt::format("; beyond: the runs past {}, the slowest {}",
                         scale.Text(axis.from + axis.column * axis.columns), FormatDuration(slowest));
   }

@@ -21,7 +21,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 // A report of experiments with these latencies, and one plot of them.
-Report WithLatencies(const std::vector<std::pair<std::string, std::vector<Nanoseconds>>>& experiments) {
+Report MakeReportWithLatencies(
+    const std::vector<std::pair<std::string, std::vector<Nanoseconds>>>& experiments) {
   RunData run;
   for (const auto& [label, latencies] : experiments) {
     ExperimentData data;
@@ -35,19 +36,20 @@ Report WithLatencies(const std::vector<std::pair<std::string, std::vector<Nanose
   return Assemble(std::move(run), {});
 }
 
-std::string Drawn(const Report& report, int width) {
+std::string DrawLatencies(const Report& report, int width) {
   TerminalOptions options;
   options.width = width;
   std::ostringstream out;
   for (const show::Section& section : show::MakeReportDocument(report).sections) {
     for (const auto& part : section.parts) {
-      if (const auto* of = std::get_if<show::Distributions>(&part)) DrawDistributions(*of, options, out);
+      if (const auto* distributions = std::get_if<show::Distributions>(&part))
+        DrawDistributions(*distributions, options, out);
     }
   }
   return out.str();
 }
 
-std::vector<Nanoseconds> Times(const std::vector<std::pair<Nanoseconds, int>>& counts) {
+std::vector<Nanoseconds> RepeatTimes(const std::vector<std::pair<Nanoseconds, int>>& counts) {
   std::vector<Nanoseconds> times;
   for (const auto& [time, count] : counts) times.insert(times.end(), static_cast<std::size_t>(count), time);
   return times;
@@ -56,12 +58,13 @@ std::vector<Nanoseconds> Times(const std::vector<std::pair<Nanoseconds, int>>& c
 // Ten bins of 1 ms from 1 to 11 ms, drawn five columns wide. "off" has 9, 10, and 11 ms at 1:4:2; "on" has
 // only 1 and 2 ms.
 TEST(LatencyPlot, DrawsBothVariantsOnOneAxis) {
-  Report report = WithLatencies({{"off", Times({{9'000'000, 1}, {10'000'000, 4}, {11'000'000, 2}})},
-                                 {"on", Times({{1'000'000, 2}, {2'000'000, 3}})}});
+  Report report =
+      MakeReportWithLatencies({{"off", RepeatTimes({{9'000'000, 1}, {10'000'000, 4}, {11'000'000, 2}})},
+                               {"on", RepeatTimes({{1'000'000, 2}, {2'000'000, 3}})}});
   stats::SharedHistogram& histogram = report.latency_plots.at(0).histogram;
   histogram = {1e6, 1e6, {{0, 0, 0, 0, 0, 0, 0, 0, 1, 6}, {2, 3, 0, 0, 0, 0, 0, 0, 0, 0}}, {0, 0}};
   histogram.beyond[0] = 7;
-  EXPECT_EQ(Drawn(report, 66),
+  EXPECT_EQ(DrawLatencies(report, 66),
             "  off                                                    █████\n"
             "  7 beyond                                               █████\n"
             "                                                    ▄▄▄▄▄█████\n"
@@ -81,29 +84,29 @@ TEST(LatencyPlot, DrawsBothVariantsOnOneAxis) {
 TEST(LatencyPlot, MergesBinsWhole) {
   const Report pair = example::MakePair();
   for (const int width : {60, 80, 120}) {
-    std::istringstream lines(Drawn(pair, width));
+    std::istringstream lines(DrawLatencies(pair, width));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
-  Report report = WithLatencies({{"one", {1'000'000, 4'000'000}}});
+  Report report = MakeReportWithLatencies({{"one", {1'000'000, 4'000'000}}});
   stats::SharedHistogram& histogram = report.latency_plots.at(0).histogram;
-  // Of 120 bins, the neighbors 0 and 1, and 118 and 119 have runs. 53 columns merge three bins each, so that
+  // Only the bins 0, 1, 118, and 119 of 120 have runs. 53 columns merge three bins each, so that
   // only the first and the last column have runs.
   histogram = {1e6, 25'000, {std::vector<std::int64_t>(120, 0)}, {0}};
   for (const std::size_t bin : {0u, 1u, 118u, 119u}) histogram.counts[0][bin] = 5;
-  const std::string drawn = Drawn(report, 60);
+  const std::string drawn = DrawLatencies(report, 60);
   EXPECT_THAT(drawn, HasSubstr("  one  █                                      █\n"));
   // 40 columns of 75 µs from 1.0 to 4.0 ms.
   EXPECT_THAT(drawn, HasSubstr("runs, its width 75.0 µs\n"));
 }
 
 TEST(LatencyPlot, DrawsRareRuns) {
-  Report report = WithLatencies({{"one", {1'000'000, 2'000'000}}});
+  Report report = MakeReportWithLatencies({{"one", {1'000'000, 2'000'000}}});
   report.latency_plots.at(0).histogram = {1e6, 1e6, {{100'000, 1}}, {0}};
-  EXPECT_THAT(Drawn(report, 60), HasSubstr("▁"));
+  EXPECT_THAT(DrawLatencies(report, 60), HasSubstr("▁"));
 }
 
 TEST(LatencyPlot, AcceptsASingleTime) {
-  const std::string drawn = Drawn(WithLatencies({{"one", {5'000'000, 5'000'000}}}), 80);
+  const std::string drawn = DrawLatencies(MakeReportWithLatencies({{"one", {5'000'000, 5'000'000}}}), 80);
   EXPECT_THAT(drawn,
               HasSubstr("  one  █\n       █\n       █\n       ▲ 5.000 ms\n       ┴\n       5.000 ms\n"));
 }
@@ -113,14 +116,14 @@ TEST(LatencyPlot, ManyVariantsTakeOneLineEach) {
   for (int i = 0; i < 5; ++i)
     experiments.emplace_back("level " + std::to_string(i),
                              std::vector<Nanoseconds>{i * 1'000'000 + 1'000'000});
-  const std::string drawn = Drawn(WithLatencies(experiments), 80);
+  const std::string drawn = DrawLatencies(MakeReportWithLatencies(experiments), 80);
   // Five plots with their medians, two lines of axis, two of legend.
   EXPECT_EQ(std::count(drawn.begin(), drawn.end(), '\n'), 5 * 2 + 2 + 2);
 }
 
 // --- Roofline ---------------------------------------------------------------------------------------------
 
-RooflineRow Row(std::int64_t macs, Bytes bytes, double ns) {
+RooflineRow MakeRooflineRow(std::int64_t macs, Bytes bytes, double ns) {
   RooflineRow row;
   row.macs = macs;
   row.bytes = bytes;
@@ -130,7 +133,7 @@ RooflineRow Row(std::int64_t macs, Bytes bytes, double ns) {
 }
 
 // A machine with 100 GFLOP/s, 100 GB/s from L1, and 10 GB/s from DRAM.
-Roofline Machine(std::vector<RooflineRow> rows) {
+Roofline MakeExampleRoofline(std::vector<RooflineRow> rows) {
   Roofline roofline;
   roofline.rows = std::move(rows);
   roofline.roofs = {{RooflineCeiling::Kind::kCompute, "fp32", 50e9},
@@ -139,7 +142,7 @@ Roofline Machine(std::vector<RooflineRow> rows) {
   return roofline;
 }
 
-show::Section SectionOf(const Roofline& roofline) {
+show::Section MakeRooflineSection(const Roofline& roofline) {
   Report report = example::MakeBare();
   report.experiments[0].roofline = roofline;
   return show::MakeRooflineSections(report).at(0);
@@ -157,9 +160,9 @@ Picture Draw(const Roofline& roofline, std::size_t lettered_rows, int width = 80
   options.width = width;
   std::ostringstream out;
   Picture picture;
-  auto roofs = std::get<show::RooflineChart>(SectionOf(roofline).parts.at(1));
-  roofs.lettered_rows = lettered_rows;
-  picture.letters = DrawRooflineChart(roofs, options, out);
+  auto chart = std::get<show::RooflineChart>(MakeRooflineSection(roofline).parts.at(1));
+  chart.lettered_rows = lettered_rows;
+  picture.letters = DrawRooflineChart(chart, options, out);
   picture.text = out.str();
   std::istringstream lines(ToAscii(picture.text));
   for (std::string line; std::getline(lines, line);) {
@@ -186,8 +189,9 @@ std::pair<int, int> FindMark(const Picture& picture, char mark) {
 
 // A and B differ by a factor of 100 in intensity and of 100 in speed; C is in the logarithmic middle of both.
 TEST(RooflinePlot, BothAxesAreLogarithmic) {
-  const Picture picture = Draw(Machine({Row(50'000'000, 1'000'000, 1e6), Row(500'000, 1'000'000, 1e6),
-                                        Row(5'000'000, 1'000'000, 1e6)}),
+  const Picture picture = Draw(MakeExampleRoofline({MakeRooflineRow(50'000'000, 1'000'000, 1e6),
+                                                    MakeRooflineRow(500'000, 1'000'000, 1e6),
+                                                    MakeRooflineRow(5'000'000, 1'000'000, 1e6)}),
                                3);
   EXPECT_THAT(picture.letters, ElementsAre("A", "B", "C"));
   const auto a = FindMark(picture, 'A'), b = FindMark(picture, 'B'), c = FindMark(picture, 'C');
@@ -201,28 +205,32 @@ TEST(RooflinePlot, BothAxesAreLogarithmic) {
 TEST(RooflinePlot, OperatorsAtTheirRoofLieOnIt) {
   // 100 FLOPs per byte at 100 GFLOP/s; half a FLOP per byte at 5 GFLOP/s, which is 10 GB/s; and a tenth of
   // that.
-  const Roofline roofline =
-      Machine({Row(50'000'000, 1'000'000, 1e6), Row(250'000, 1'000'000, 1e5), Row(250'000, 1'000'000, 1e6)});
-  const Picture marked = Draw(roofline, 3);
-  const auto compute = FindMark(marked, 'A'), memory = FindMark(marked, 'B'), below = FindMark(marked, 'C');
-  const std::string& top = marked.rows[marked.rows.size() - static_cast<std::size_t>(compute.second)];
-  EXPECT_THAT(top, HasSubstr("---A")) << marked.text;
-  const std::string& line = marked.rows[marked.rows.size() - static_cast<std::size_t>(memory.second)];
-  EXPECT_THAT(line, HasSubstr("B...")) << marked.text;
+  const Roofline roofline = MakeExampleRoofline({MakeRooflineRow(50'000'000, 1'000'000, 1e6),
+                                                 MakeRooflineRow(250'000, 1'000'000, 1e5),
+                                                 MakeRooflineRow(250'000, 1'000'000, 1e6)});
+  const Picture picture = Draw(roofline, 3);
+  const auto compute = FindMark(picture, 'A'), memory = FindMark(picture, 'B'),
+             below = FindMark(picture, 'C');
+  const std::string& top = picture.rows[picture.rows.size() - static_cast<std::size_t>(compute.second)];
+  EXPECT_THAT(top, HasSubstr("---A")) << picture.text;
+  const std::string& line = picture.rows[picture.rows.size() - static_cast<std::size_t>(memory.second)];
+  EXPECT_THAT(line, HasSubstr("B...")) << picture.text;
   EXPECT_EQ(below.first, memory.first);
   EXPECT_LT(below.second, memory.second);
-  EXPECT_THAT(marked.text, HasSubstr("fp32 100 G\n"));
-  EXPECT_THAT(marked.text, HasSubstr("L1"));
-  EXPECT_THAT(marked.text, HasSubstr("far"));
-  EXPECT_THAT(marked.text, HasSubstr("100 G ┤"));
-  EXPECT_THAT(marked.text, HasSubstr("  1 G ┤"));
-  EXPECT_THAT(marked.text, HasSubstr(" FLOP/B\n"));
+  EXPECT_THAT(picture.text, HasSubstr("fp32 100 G\n"));
+  EXPECT_THAT(picture.text, HasSubstr("L1"));
+  EXPECT_THAT(picture.text, HasSubstr("far"));
+  EXPECT_THAT(picture.text, HasSubstr("100 G ┤"));
+  EXPECT_THAT(picture.text, HasSubstr("  1 G ┤"));
+  EXPECT_THAT(picture.text, HasSubstr(" FLOP/B\n"));
 }
 
 TEST(RooflinePlot, PointsInOnePlaceShareALetterAndHiddenPointsHaveNone) {
   const Picture picture =
-      Draw(Machine({Row(5'000'000, 1'000'000, 1e6), Row(0, 1'000'000, 1e6), Row(5'000'000, 1'000'000, 1e6),
-                    Row(500'000, 1'000'000, 1e6), Row(50'000'000, 1'000'000, 1e7)}),
+      Draw(MakeExampleRoofline(
+               {MakeRooflineRow(5'000'000, 1'000'000, 1e6), MakeRooflineRow(0, 1'000'000, 1e6),
+                MakeRooflineRow(5'000'000, 1'000'000, 1e6), MakeRooflineRow(500'000, 1'000'000, 1e6),
+                MakeRooflineRow(50'000'000, 1'000'000, 1e7)}),
            4);
   EXPECT_THAT(picture.letters, ElementsAre("A", "", "A", "B"));
   EXPECT_THAT(picture.text, HasSubstr("•"));  // the fifth point has no letter
@@ -230,23 +238,24 @@ TEST(RooflinePlot, PointsInOnePlaceShareALetterAndHiddenPointsHaveNone) {
 }
 
 TEST(RooflinePlot, FitsTheWidthAndAcceptsNoRoof) {
-  Roofline roofline = Machine({Row(5'000'000, 1'000'000, 1e6)});
+  Roofline roofline = MakeExampleRoofline({MakeRooflineRow(5'000'000, 1'000'000, 1e6)});
   for (const int width : {60, 80, 120}) {
     std::istringstream lines(Draw(roofline, 1, width).text);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
   roofline.roofs.clear();
   EXPECT_THAT(Draw(roofline, 1).text, HasSubstr("A"));
-  roofline.rows = {Row(0, 10, 1)};
+  roofline.rows = {MakeRooflineRow(0, 10, 1)};
   EXPECT_EQ(Draw(roofline, 1).text, "");
 }
 
 // The chart is above a table whose rows begin with the letters.
 TEST(RooflineTerminal, ChartIsAboveItsTable) {
-  Roofline roofline = Machine({Row(5'000'000, 1'000'000, 1e6), Row(500'000, 1'000'000, 1e6)});
-  for (int i = 0; i < 12; ++i) roofline.rows.push_back(Row(1000, 4000, 1e5));
+  Roofline roofline = MakeExampleRoofline(
+      {MakeRooflineRow(5'000'000, 1'000'000, 1e6), MakeRooflineRow(500'000, 1'000'000, 1e6)});
+  for (int i = 0; i < 12; ++i) roofline.rows.push_back(MakeRooflineRow(1000, 4000, 1e5));
   show::Document document;
-  document.sections = {SectionOf(roofline)};
+  document.sections = {MakeRooflineSection(roofline)};
   document.sections[0].level = show::Level::kUsual;
   std::ostringstream out;
   RenderDocumentTerminal(document, {}, out);

@@ -30,7 +30,7 @@ struct Range {
   double low = 0, high = 0;  // decimal logarithms
 
   // Position of `value` in the range, from 0 (low) to 1 (high).
-  double Place(double value) const { return (std::log10(value) - low) / (high - low); }
+  double Position(double value) const { return (std::log10(value) - low) / (high - low); }
 };
 
 class PlotCanvas {
@@ -41,9 +41,9 @@ class PlotCanvas {
         columns_(columns),
         cells_(kPlotRows, std::vector<std::string>(static_cast<std::size_t>(columns), " ")) {}
 
-  std::optional<int> Column(double x) const { return At(x_.Place(x), columns_); }
+  std::optional<int> Column(double x) const { return CellIndex(x_.Position(x), columns_); }
   std::optional<int> Row(double y) const {
-    const auto row = At(y_.Place(y), kPlotRows);
+    const auto row = CellIndex(y_.Position(y), kPlotRows);
     return row ? std::optional(kPlotRows - 1 - *row) : std::nullopt;
   }
   // The value in the middle of a column.
@@ -56,26 +56,27 @@ class PlotCanvas {
   int columns() const { return columns_; }
 
   void Draw(const std::string& x_unit, std::ostream& out) {
-    std::vector<std::string> left(kPlotRows);
+    std::vector<std::string> tick_labels(kPlotRows);
     for (int power = static_cast<int>(std::ceil(y_.low)); power <= y_.high; ++power) {
-      if (const auto row = Row(std::pow(10, power))) left[static_cast<std::size_t>(*row)] = PowerText(power);
+      if (const auto row = Row(std::pow(10, power)))
+        tick_labels[static_cast<std::size_t>(*row)] = PowerText(power);
     }
-    for (std::size_t row = 0; row < left.size(); ++row) {
-      std::string line =
-          Spaces(kLeftMargin - 2 - DisplayWidth(left[row])) + left[row] + (left[row].empty() ? " │" : " ┤");
+    for (std::size_t row = 0; row < tick_labels.size(); ++row) {
+      std::string line = Spaces(kLeftMargin - 2 - DisplayWidth(tick_labels[row])) + tick_labels[row] +
+                         (tick_labels[row].empty() ? " │" : " ┤");
       for (const std::string& cell : cells_[row]) line += cell;
       WriteLine(line, out);
     }
     std::string line = Spaces(kLeftMargin - 1) + "└", labels;
     int column = 0;
     for (int power = static_cast<int>(std::ceil(x_.low)); power <= x_.high; ++power) {
-      const auto at = Column(std::pow(10, power));
-      if (!at) continue;
-      for (; column < *at; ++column) line += "─";
+      const auto tick_column = Column(std::pow(10, power));
+      if (!tick_column) continue;
+      for (; column < *tick_column; ++column) line += "─";
       line += "┴";
       ++column;
       const std::string label = PowerText(power);
-      const int start = kLeftMargin + *at - DisplayWidth(label) / 2;
+      const int start = kLeftMargin + *tick_column - DisplayWidth(label) / 2;
       if (start > DisplayWidth(labels)) labels += Spaces(start - DisplayWidth(labels)) + label;
     }
     for (; column < columns_; ++column) line += "─";
@@ -83,9 +84,9 @@ class PlotCanvas {
   }
 
  private:
-  static std::optional<int> At(double place, int cells) {
-    if (!(place >= 0) || place > 1) return std::nullopt;
-    return std::min(static_cast<int>(place * cells), cells - 1);
+  static std::optional<int> CellIndex(double position, int cells) {
+    if (!(position >= 0) || position > 1) return std::nullopt;
+    return std::min(static_cast<int>(position * cells), cells - 1);
   }
 
   Range x_, y_;
@@ -100,8 +101,9 @@ void ExtendRange(double value, Range& range) {
 
 void WriteOnCanvas(PlotCanvas& canvas, int row, int column, const std::string& text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const int at = column + static_cast<int>(i);
-    if (at >= 0 && at < canvas.columns()) canvas.Cell(row, at) = std::string(1, text[i]);
+    const int cell_column = column + static_cast<int>(i);
+    if (cell_column >= 0 && cell_column < canvas.columns())
+      canvas.Cell(row, cell_column) = std::string(1, text[i]);
   }
 }
 
@@ -111,16 +113,16 @@ void DrawLines(const std::vector<show::RooflineChart::Line>& lines, double highe
                PlotCanvas& canvas) {
   for (const show::RooflineChart::Line& line : lines) {
     if (line.level) continue;
-    bool named = false;
+    bool is_named = false;
     for (int column = 0; column < canvas.columns(); ++column) {
       const double y = canvas.XAtColumn(column) * line.y;
       if (y > highest) break;
       const auto row = canvas.Row(y);
       if (!row) continue;
       if (canvas.Cell(*row, column) == " ") canvas.Cell(*row, column) = "∙";
-      if (!named) WriteOnCanvas(canvas, *row, column, ToAscii(line.name));
-      if (!named) column += DisplayWidth(line.name) - 1;
-      named = true;
+      if (!is_named) WriteOnCanvas(canvas, *row, column, ToAscii(line.name));
+      if (!is_named) column += DisplayWidth(line.name) - 1;
+      is_named = true;
     }
   }
   for (const show::RooflineChart::Line& line : lines) {
@@ -136,17 +138,17 @@ void DrawLines(const std::vector<show::RooflineChart::Line>& lines, double highe
 
 }  // namespace
 
-std::vector<std::string> DrawRooflineChart(const show::RooflineChart& roofs, const TerminalOptions& options,
+std::vector<std::string> DrawRooflineChart(const show::RooflineChart& chart, const TerminalOptions& options,
                                            std::ostream& out) {
   double highest = 0, steepest = 0;
-  for (const show::RooflineChart::Line& line : roofs.lines) {
-    double& most = line.level ? highest : steepest;
-    most = std::max(most, line.y);
+  for (const show::RooflineChart::Line& line : chart.lines) {
+    double& maximum = line.level ? highest : steepest;
+    maximum = std::max(maximum, line.y);
   }
   // The chart covers all points and the ridge point, where the steepest line meets the highest horizontal
   // line.
   Range x{1e300, -1e300}, y{1e300, -1e300};
-  for (const auto& point : roofs.points) {
+  for (const auto& point : chart.points) {
     if (!point) continue;
     ExtendRange(point->x, x);
     ExtendRange(point->y, y);
@@ -154,31 +156,31 @@ std::vector<std::string> DrawRooflineChart(const show::RooflineChart& roofs, con
   if (x.low > x.high) return {};
   if (highest > 0) ExtendRange(highest, y);
   if (highest > 0 && steepest > 0) ExtendRange(highest / steepest, x);
-  // A margin, so that nothing lies on the frame and the name of a line fits above it; for a single point, it
-  // is a decade.
+  // Add a margin, so that nothing lies on the frame, the name of a line fits above it, and a single point has
+  // a range, too.
   for (Range* range : {&x, &y}) {
     const double margin = std::max(0.1, 2 * (range->high - range->low) / kPlotRows);
     range->low -= margin;
     range->high += margin;
   }
   PlotCanvas canvas(x, y, std::clamp(options.width - kLeftMargin - kTickRoom, 30, kMaxPlotColumns));
-  DrawLines(roofs.lines, highest, steepest, canvas);
-  std::vector<std::string> letters(std::min(roofs.lettered_rows, roofs.points.size()));
+  DrawLines(chart.lines, highest, steepest, canvas);
+  std::vector<std::string> letters(std::min(chart.lettered_rows, chart.points.size()));
   std::map<std::pair<int, int>, std::string> letter_at;
-  for (std::size_t i = 0; i < roofs.points.size(); ++i) {
-    if (!roofs.points[i]) continue;
-    const auto line = canvas.Row(roofs.points[i]->y);
-    const auto column = canvas.Column(roofs.points[i]->x);
+  for (std::size_t i = 0; i < chart.points.size(); ++i) {
+    if (!chart.points[i]) continue;
+    const auto line = canvas.Row(chart.points[i]->y);
+    const auto column = canvas.Column(chart.points[i]->x);
     if (!line || !column) continue;
-    const std::string next =
+    const std::string new_mark =
         i < letters.size() ? std::string(1, static_cast<char>('A' + letter_at.size())) : "•";
-    const std::string& mark = letter_at.try_emplace({*line, *column}, next).first->second;
+    const std::string& mark = letter_at.try_emplace({*line, *column}, new_mark).first->second;
     if (i < letters.size()) letters[i] = mark;
     canvas.Cell(*line, *column) = mark;
   }
-  out << "  " << roofs.y_unit << '\n';
-  canvas.Draw(roofs.x_unit, out);
-  if (!roofs.note.empty()) WriteWrapped("  ", roofs.note, 2, options.width, out);
+  out << "  " << chart.y_unit << '\n';
+  canvas.Draw(chart.x_unit, out);
+  if (!chart.note.empty()) WriteWrapped("  ", chart.note, 2, options.width, out);
   return letters;
 }
 

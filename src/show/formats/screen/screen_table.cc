@@ -10,7 +10,7 @@ namespace etprof {
 namespace {
 
 constexpr int kMinNameWidth = 16;
-constexpr int kMinWordsWidth = 12;  // of a column of words beside the deciding columns
+constexpr int kMinTextWidth = 12;  // minimum width of a text column next to deciding columns
 constexpr int kMinBarColumns = 4, kMaxBarColumns = 16;
 
 }  // namespace
@@ -50,7 +50,7 @@ int ScreenTable::Width() const {
 }
 
 void ScreenTable::DropColumn(std::size_t column) {
-  // The column after it, which belongs to it, takes over the title.
+  // The next column takes over the title if it belongs to the dropped column.
   if (column + 1 < columns.size() && columns[column + 1].title.empty())
     columns[column + 1].title = columns[column].title;
   EraseColumn(column);
@@ -64,23 +64,23 @@ void ScreenTable::EraseColumn(std::size_t column) {
 
 void ScreenTable::MakeRoom(int width) {
   while (Width() > width) {
-    std::size_t first = 0;
+    std::size_t dropped = 0;
     for (std::size_t i = 1; i < columns.size(); ++i) {
       const int drop_priority = columns[i].decides ? 0 : columns[i].drop_priority;
-      if (drop_priority > 0 && (first == 0 || drop_priority < columns[first].drop_priority)) first = i;
+      if (drop_priority > 0 && (dropped == 0 || drop_priority < columns[dropped].drop_priority)) dropped = i;
     }
-    if (first == 0) break;
-    DropColumn(first);
+    if (dropped == 0) break;
+    DropColumn(dropped);
   }
   if (std::ranges::none_of(columns, &Column::decides)) return;
   for (std::size_t i = columns.size(); i-- > 1;) {
-    const int over = Width() - width, widest = ColumnWidth(i);
-    if (over <= 0) return;
-    if (columns[i].right || columns[i].decides || widest <= kMinWordsWidth) continue;
-    std::vector<std::string> words;
-    for (const auto& row : rows) words.push_back(row.cells[i].text);
-    words = ShortenNames(std::move(words), std::max(kMinWordsWidth, widest - over));
-    for (std::size_t r = 0; r < rows.size(); ++r) rows[r].cells[i].text = std::move(words[r]);
+    const int excess = Width() - width, widest = ColumnWidth(i);
+    if (excess <= 0) return;
+    if (columns[i].right || columns[i].decides || widest <= kMinTextWidth) continue;
+    std::vector<std::string> texts;
+    for (const auto& row : rows) texts.push_back(row.cells[i].text);
+    texts = ShortenNames(std::move(texts), std::max(kMinTextWidth, widest - excess));
+    for (std::size_t r = 0; r < rows.size(); ++r) rows[r].cells[i].text = std::move(texts[r]);
   }
   for (std::size_t i = columns.size(); i-- > 1 && Width() > width;)
     if (!columns[i].decides) DropColumn(i);
@@ -121,12 +121,12 @@ std::size_t ScreenTable::DrawFitted(const TerminalOptions& options, std::ostream
   return hidden;
 }
 
-void ScreenTable::DrawColumns(const std::vector<std::size_t>& shown, const std::vector<int>& widest,
+void ScreenTable::DrawColumns(const std::vector<std::size_t>& column_indices, const std::vector<int>& widest,
                               const TerminalOptions& options, std::ostream& out) const {
   std::vector<int> widths = widest;
-  int others = 0;
-  for (const std::size_t i : shown) others += i == 0 ? 0 : 2 + widths[i];
-  widths[0] = std::min(widths[0], std::max(kMinNameWidth, options.width - 2 - others));
+  int other_columns = 0;
+  for (const std::size_t i : column_indices) other_columns += i == 0 ? 0 : 2 + widths[i];
+  widths[0] = std::min(widths[0], std::max(kMinNameWidth, options.width - 2 - other_columns));
   std::vector<std::string> names;
   const KeptPart kept_part = columns.front().kept_part;
   if (kept_part == show::Table::KeptPart::kDifference) {
@@ -134,32 +134,32 @@ void ScreenTable::DrawColumns(const std::vector<std::size_t>& shown, const std::
     names = ShortenNames(std::move(names), widths[0]);
   }
   // Bars use the remaining room; the largest value fills it.
-  const int bars = std::min(kMaxBarColumns, options.width - 2 - widths[0] - others - 2);
+  const int bars = std::min(kMaxBarColumns, options.width - 2 - widths[0] - other_columns - 2);
   double largest = 0;
   for (const auto& row : rows) {
     for (const show::Cell& cell : row.cells) largest = std::max(largest, cell.bar.value_or(0));
   }
-  const auto line = [&](const auto& cell_of) {
+  const auto draw_line = [&](const auto& get_cell) {
     std::string text, bar;
     int blanks = 2;  // due before the next text, so that no line ends with spaces
-    for (const std::size_t i : shown) {
-      const show::Cell cell = cell_of(i);
+    for (const std::size_t i : column_indices) {
+      const show::Cell cell = get_cell(i);
       const std::string fitted = i > 0 ? cell.text : TruncateKeeping(cell.text, widths[0], kept_part);
-      const int rest = widths[i] - DisplayWidth(fitted);
-      if (columns[i].right) blanks += rest;
+      const int padding = widths[i] - DisplayWidth(fitted);
+      if (columns[i].right) blanks += padding;
       if (!fitted.empty()) {
         text += Spaces(blanks) + Paint(fitted, ToneColor(cell.tone), options.colors);
         blanks = 0;
       }
-      blanks += 2 + (columns[i].right ? 0 : rest);
+      blanks += 2 + (columns[i].right ? 0 : padding);
       if (cell.bar && largest > 0 && bars >= kMinBarColumns) bar = Bar(*cell.bar / largest, bars);
     }
     if (!bar.empty()) text += Spaces(blanks) + bar;
     out << text << '\n';
   };
-  line([&](std::size_t i) { return show::Cell(columns[i].title, show::Tone::kUnknown); });
+  draw_line([&](std::size_t i) { return show::Cell(columns[i].title, show::Tone::kUnknown); });
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    line([&](std::size_t i) {
+    draw_line([&](std::size_t i) {
       show::Cell cell = rows[r].cells[i];
       if (i == 0 && !names.empty()) cell.text = names[r];
       return cell;

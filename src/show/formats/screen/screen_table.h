@@ -15,10 +15,10 @@ namespace etprof {
 // columns are dropped in the order of their drop priority, then names in the first column are truncated, but
 // never below 16 columns. Columns that may not be dropped and do not fit are counted; with
 // TerminalOptions::all they are drawn in further tables below, which repeat the first column. A deciding
-// column is never dropped: words of other columns are shortened and other columns dropped before it, and if
-// there is still no room, it is drawn in a further table.
+// column is never dropped: texts of other columns are shortened, then other columns are dropped. If there is
+// still no room, the deciding column is drawn in a further table.
 //
-// Texts are single lines (EscapeToOneLine). A bar is relative to the table's longest.
+// Texts are single lines (EscapeToOneLine). A bar is relative to the longest bar of the table.
 struct ScreenTable : show::Table {
   // Draws every line after two spaces, columns two spaces apart, and without trailing spaces. Returns the
   // number of hidden columns.
@@ -27,13 +27,13 @@ struct ScreenTable : show::Table {
   void EraseColumn(std::size_t column);
 
  private:
-  // Drops columns and shortens words until the deciding columns fit into `width`, if they can.
+  // Drops columns and shortens texts until the deciding columns fit into `width`, if they can.
   void MakeRoom(int width);
   int ColumnWidth(std::size_t column) const;
   int Width() const;  // with the first column at its minimum
   void DropColumn(std::size_t column);
   std::size_t DrawFitted(const TerminalOptions& options, std::ostream& out) const;
-  void DrawColumns(const std::vector<std::size_t>& shown, const std::vector<int>& widths,
+  void DrawColumns(const std::vector<std::size_t>& column_indices, const std::vector<int>& widths,
                    const TerminalOptions& options, std::ostream& out) const;
 };
 

@@ -19,7 +19,7 @@ std::size_t NextCharacter(const std::string& text, std::size_t at) {
   return at + FirstCharacter(std::string_view(text).substr(at)).length;
 }
 
-// Whether no line may end between the two words: "0.64 ms", "IGEMM #2", "[1.0, 2.0] %".
+// True if a line must not end between the two words: "0.64 ms", "IGEMM #2", "[1.0, 2.0] %".
 bool MustStayTogether(const std::string& word, std::string next) {
   static constexpr std::array<std::string_view, 11> kUnits = {"ns", "µs", "ms", "s",   "B", "kB",
                                                               "MB", "GB", "%",  "GHz", "°C"};
@@ -39,10 +39,10 @@ void DrawForTerminal(const TerminalOptions& options, std::ostream& out,
     draw(options, out);
     return;
   }
-  TerminalOptions narrower = options;
-  narrower.width -= kAsciiReserve;
+  TerminalOptions narrow_options = options;
+  narrow_options.width -= kAsciiReserve;
   std::ostringstream drawn;
-  draw(narrower, drawn);
+  draw(narrow_options, drawn);
   // The ASCII text may end with spaces: bars of less than half a column become spaces.
   std::istringstream lines(ToAscii(drawn.str()));
   for (std::string line; std::getline(lines, line);) WriteLine(line, out);
@@ -98,8 +98,8 @@ std::string ToAscii(const std::string& text) {
     const std::size_t next = NextCharacter(text, at);
     const std::string character = text.substr(at, next - at);
     at = next;
-    if (const auto known = kAsciiFor.find(character); known != kAsciiFor.end()) {
-      ascii += known->second;
+    if (const auto entry = kAsciiFor.find(character); entry != kAsciiFor.end()) {
+      ascii += entry->second;
     } else if (character.size() == 1 && static_cast<unsigned char>(character[0]) < 0x80) {
       ascii += character;
     } else {
@@ -164,17 +164,18 @@ std::vector<std::string> ShortenNames(std::vector<std::string> names, int column
         std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend()).first - a.rbegin());
     const std::size_t from = first == 0 ? std::string::npos : a.find_last_of(kSeparators, first - 1);
     const std::size_t to = a.find_first_of(kSeparators, a.size() - last);
-    const std::size_t shared = from == std::string::npos ? 0 : from + 1;
-    const std::size_t ending = to == std::string::npos ? 0 : a.size() - to;
-    common_prefix = i == 1 ? shared : std::min(common_prefix, shared);
-    common_suffix = i == 1 ? ending : std::min(common_suffix, ending);
+    const std::size_t prefix = from == std::string::npos ? 0 : from + 1;
+    const std::size_t suffix = to == std::string::npos ? 0 : a.size() - to;
+    common_prefix = i == 1 ? prefix : std::min(common_prefix, prefix);
+    common_suffix = i == 1 ? suffix : std::min(common_suffix, suffix);
   }
   for (std::string* const name : long_names) {
     if (common_prefix > 0 && common_prefix < name->size()) {
-      std::string rest = kEllipsis + name->substr(common_prefix);
-      if (DisplayWidth(rest) > columns && common_prefix + common_suffix < name->size())
-        rest = rest.substr(0, rest.size() - common_suffix) + (common_suffix > 0 ? kEllipsis : "");
-      *name = std::move(rest);
+      std::string shortened = kEllipsis + name->substr(common_prefix);
+      if (DisplayWidth(shortened) > columns && common_prefix + common_suffix < name->size())
+        shortened =
+            shortened.substr(0, shortened.size() - common_suffix) + (common_suffix > 0 ? kEllipsis : "");
+      *name = std::move(shortened);
     } else if (common_suffix > 0 && common_suffix < name->size()) {
       *name = name->substr(0, name->size() - common_suffix) + kEllipsis;
     }
@@ -211,9 +212,9 @@ void WriteWrapped(const std::string& first, const std::string& paragraph, int in
   while (at < text.size()) {
     std::size_t end = std::min(text.find(' ', at), text.size());
     while (end < text.size()) {
-      const std::size_t after = std::min(text.find(' ', end + 1), text.size());
-      if (!MustStayTogether(text.substr(at, end - at), text.substr(end + 1, after - end - 1))) break;
-      end = after;
+      const std::size_t next_end = std::min(text.find(' ', end + 1), text.size());
+      if (!MustStayTogether(text.substr(at, end - at), text.substr(end + 1, next_end - end - 1))) break;
+      end = next_end;
     }
     const std::string word = text.substr(at, end - at);
     const int word_width = DisplayWidth(word);
@@ -228,17 +229,18 @@ void WriteWrapped(const std::string& first, const std::string& paragraph, int in
       ++column;
     }
     // Break words without spaces, such as hashes; keep paths whole, so that they can be copied.
-    std::string rest = word;
-    while (indent < width && column + DisplayWidth(rest) > width && rest.find('/') == std::string::npos) {
-      const std::size_t fits = BytesThatFit(rest, width - column);
+    std::string remaining = word;
+    while (indent < width && column + DisplayWidth(remaining) > width &&
+           remaining.find('/') == std::string::npos) {
+      const std::size_t fits = BytesThatFit(remaining, width - column);
       if (fits == 0) break;
-      out << line << rest.substr(0, fits) << '\n';
-      rest.erase(0, fits);
+      out << line << remaining.substr(0, fits) << '\n';
+      remaining.erase(0, fits);
       line = Spaces(indent);
       column = indent;
     }
-    line += rest;
-    column += DisplayWidth(rest);
+    line += remaining;
+    column += DisplayWidth(remaining);
     at_start = false;
     at = end + 1;
   }
