@@ -8,14 +8,14 @@
 namespace etprof {
 namespace {
 
-// `property`: the text is a property of the command, where ':' and ',' are special.
-std::string Escaped(std::string_view text, bool property) {
-  std::string escaped;
+// Escapes the text. If it is a property of the command, ':' and ',' are special, too.
+std::string Escape(std::string_view text, bool property) {
+  std::string result;
   for (const char c : text) {
     const bool special = c == '%' || c == '\r' || c == '\n' || (property && (c == ':' || c == ','));
-    escaped += special ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
+    result += special ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
   }
-  return escaped;
+  return result;
 }
 
 // The location property of the file; "" for a file outside of the workspace.
@@ -24,7 +24,7 @@ std::string LocationProperty(const show::TestSuite::Line& line, const std::files
   const std::filesystem::path relative =
       file.is_absolute() ? file.lexically_relative(workspace.lexically_normal()) : file;
   if (relative.empty() || *relative.begin() == "..") return "";
-  return fmt::format(",file={},line={}", Escaped(relative.generic_string(), true), line.line);
+  return fmt::format(",file={},line={}", Escape(relative.generic_string(), true), line.line);
 }
 
 }  // namespace
@@ -32,15 +32,15 @@ std::string LocationProperty(const show::TestSuite::Line& line, const std::files
 void RenderGithubAnnotations(const show::TestSuite& suite, const std::filesystem::path& workspace,
                              std::ostream& out) {
   using Outcome = show::TestSuite::Outcome;
-  for (const show::TestSuite::Case& of : suite.cases) {
-    if (of.outcome == Outcome::kPassed) continue;
+  for (const show::TestSuite::Case& test_case : suite.cases) {
+    if (test_case.outcome == Outcome::kPassed) continue;
     const std::string command =
-        fmt::format("::{} title={}", of.outcome == Outcome::kSkipped ? "warning" : "error",
-                    Escaped(fmt::format("etprof {}: {}", suite.command, of.name), true));
-    out << command << "::" << Escaped(of.message, false) << "\n";
-    for (const show::TestSuite::Line& line : of.lines) {
-      const std::string place = LocationProperty(line, workspace);
-      if (!place.empty()) out << command << place << "::" << Escaped(line.text, false) << "\n";
+        fmt::format("::{} title={}", test_case.outcome == Outcome::kSkipped ? "warning" : "error",
+                    Escape(fmt::format("etprof {}: {}", suite.command, test_case.name), true));
+    out << command << "::" << Escape(test_case.message, false) << "\n";
+    for (const show::TestSuite::Line& line : test_case.lines) {
+      const std::string location = LocationProperty(line, workspace);
+      if (!location.empty()) out << command << location << "::" << Escape(line.text, false) << "\n";
     }
   }
 }

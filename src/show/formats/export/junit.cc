@@ -12,36 +12,38 @@ namespace {
 
 using Outcome = show::TestSuite::Outcome;
 
-void Set(pugi::xml_node node, const char* name, const std::string& value) {
+void AddAttribute(pugi::xml_node node, const char* name, const std::string& value) {
   node.append_attribute(name) = EscapeToOneLine(value).c_str();
 }
 void SetText(pugi::xml_node node, const std::string& text) { node.text() = EscapeLines(text).c_str(); }
 
-std::string Seconds(double seconds) { return fmt::format("{:.3f}", std::max(0.0, seconds)); }
+std::string FormatSeconds(double seconds) { return fmt::format("{:.3f}", std::max(0.0, seconds)); }
 
 void AddCounts(pugi::xml_node node, const show::TestSuite& suite) {
   const auto count = [&](Outcome outcome) {
     return std::to_string(std::ranges::count(suite.cases, outcome, &show::TestSuite::Case::outcome));
   };
-  Set(node, "tests", std::to_string(suite.cases.size()));
-  Set(node, "failures", count(Outcome::kFailure));
-  Set(node, "errors", count(Outcome::kError));
-  Set(node, "skipped", count(Outcome::kSkipped));
-  Set(node, "time", Seconds(suite.seconds));
+  AddAttribute(node, "tests", std::to_string(suite.cases.size()));
+  AddAttribute(node, "failures", count(Outcome::kFailure));
+  AddAttribute(node, "errors", count(Outcome::kError));
+  AddAttribute(node, "skipped", count(Outcome::kSkipped));
+  AddAttribute(node, "time", FormatSeconds(suite.seconds));
 }
 
-void AddCase(pugi::xml_node to, const show::TestSuite::Case& of, const show::TestSuite& suite) {
-  pugi::xml_node node = to.append_child("testcase");
-  Set(node, "name", of.name);
-  Set(node, "classname", "etprof." + suite.command + (suite.subject.empty() ? "" : "." + suite.subject));
-  Set(node, "time", Seconds(suite.seconds / static_cast<double>(suite.cases.size())));
-  if (of.outcome == Outcome::kPassed) return SetText(node.append_child("system-out"), of.details);
-  pugi::xml_node child = node.append_child(of.outcome == Outcome::kFailure ? "failure"
-                                           : of.outcome == Outcome::kError ? "error"
-                                                                           : "skipped");
-  if (of.outcome != Outcome::kSkipped) Set(child, "type", of.type);
-  Set(child, "message", of.message);
-  SetText(child, of.details);
+void AddCase(pugi::xml_node parent, const show::TestSuite::Case& test_case, const show::TestSuite& suite) {
+  pugi::xml_node node = parent.append_child("testcase");
+  AddAttribute(node, "name", test_case.name);
+  AddAttribute(node, "classname",
+               "etprof." + suite.command + (suite.subject.empty() ? "" : "." + suite.subject));
+  AddAttribute(node, "time", FormatSeconds(suite.seconds / static_cast<double>(suite.cases.size())));
+  if (test_case.outcome == Outcome::kPassed)
+    return SetText(node.append_child("system-out"), test_case.details);
+  pugi::xml_node child = node.append_child(test_case.outcome == Outcome::kFailure ? "failure"
+                                           : test_case.outcome == Outcome::kError ? "error"
+                                                                                  : "skipped");
+  if (test_case.outcome != Outcome::kSkipped) AddAttribute(child, "type", test_case.type);
+  AddAttribute(child, "message", test_case.message);
+  SetText(child, test_case.details);
 }
 
 }  // namespace
@@ -53,22 +55,22 @@ void RenderJunit(const show::TestSuite& suite, std::ostream& out) {
   declaration.append_attribute("encoding") = "UTF-8";
   pugi::xml_node suites = document.append_child("testsuites");
   const std::string command = "etprof " + suite.command;
-  Set(suites, "name", command);
+  AddAttribute(suites, "name", command);
   AddCounts(suites, suite);
   pugi::xml_node node = suites.append_child("testsuite");
-  Set(node, "name", suite.subject.empty() ? command : command + " " + suite.subject);
+  AddAttribute(node, "name", suite.subject.empty() ? command : command + " " + suite.subject);
   AddCounts(node, suite);
   std::string timestamp = suite.timestamp;
   if (timestamp.ends_with("Z")) timestamp.pop_back();  // the schema's time has no zone
-  if (!timestamp.empty()) Set(node, "timestamp", timestamp);
+  if (!timestamp.empty()) AddAttribute(node, "timestamp", timestamp);
   pugi::xml_node properties = node.append_child("properties");
   for (const auto& [name, value] : suite.properties) {
     if (value.empty()) continue;
     pugi::xml_node property = properties.append_child("property");
-    Set(property, "name", name);
-    Set(property, "value", value);
+    AddAttribute(property, "name", name);
+    AddAttribute(property, "value", value);
   }
-  for (const show::TestSuite::Case& of : suite.cases) AddCase(node, of, suite);
+  for (const show::TestSuite::Case& test_case : suite.cases) AddCase(node, test_case, suite);
   std::string notes;
   for (const std::string& note : suite.notes) notes += note + "\n";
   if (!notes.empty()) SetText(node.append_child("system-out"), notes);

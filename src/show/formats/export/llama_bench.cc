@@ -14,11 +14,11 @@ namespace {
 
 using BenchFields = nlohmann::ordered_json;
 
-std::int64_t BenchWhole(double value) { return std::llround(value); }
+std::int64_t RoundToInteger(double value) { return std::llround(value); }
 
-// In the order of llama-bench's own keys, of which this says all. The samples are apart: only JSON has them.
-BenchFields BenchFieldsOf(const Report& report, const GenerateSide& side, const GenerateTest& test,
-                          const std::vector<double>& rates) {
+// All keys of llama-bench in its order, except the samples, which only JSON has.
+BenchFields MakeBenchFields(const Report& report, const GenerateSide& side, const GenerateTest& test,
+                            const std::vector<double>& rates) {
   const ExperimentData& data = report.run.experiments[report.experiments[test.parts.front()].index];
   const stats::Distribution time = stats::Describe(test.samples), rate = stats::Describe(rates);
   std::string cpu = report.run.device ? report.run.device->cpu_model : "";
@@ -59,31 +59,31 @@ BenchFields BenchFieldsOf(const Report& report, const GenerateSide& side, const 
           {"n_gen", test.generated},
           {"n_depth", test.depth},
           {"test_time", report.run.generated_at},
-          {"avg_ns", BenchWhole(time.mean.value_or(0))},
-          {"stddev_ns", BenchWhole(time.sd.value_or(0))},
+          {"avg_ns", RoundToInteger(time.mean.value_or(0))},
+          {"stddev_ns", RoundToInteger(time.sd.value_or(0))},
           {"avg_ts", rate.mean.value_or(0)},
           {"stddev_ts", rate.sd.value_or(0)}};
 }
 
-std::string BenchQuoted(const BenchFields& value, char quote) {
+std::string QuoteBenchField(const BenchFields& value, char quote) {
   std::string text(1, quote);
   for (const char c : value.is_string() ? value.get<std::string>() : value.dump())
     text += std::string(c == quote ? 2 : 1, c);
   return text + quote;
 }
 
-std::string BenchSql(const BenchFields& value) {
+std::string FormatBenchSql(const BenchFields& value) {
   if (value.is_boolean()) return value.get<bool>() ? "1" : "0";
-  return value.is_string() ? BenchQuoted(value, '\'') : value.dump();
+  return value.is_string() ? QuoteBenchField(value, '\'') : value.dump();
 }
 
-// All fields but truth values are quoted, as llama-bench does.
-std::string BenchCsv(const BenchFields& value) {
-  return value.is_boolean() ? BenchSql(value) : BenchQuoted(value, '"');
+// Quotes all fields except Booleans, like llama-bench.
+std::string FormatBenchCsv(const BenchFields& value) {
+  return value.is_boolean() ? FormatBenchSql(value) : QuoteBenchField(value, '"');
 }
 
 template <typename Format>
-std::string BenchListed(const BenchFields& fields, Format format) {
+std::string JoinBenchFields(const BenchFields& fields, Format format) {
   std::string text;
   for (const auto& [key, value] : fields.items()) text += (text.empty() ? "" : ",") + format(key, value);
   return text;
@@ -91,32 +91,34 @@ std::string BenchListed(const BenchFields& fields, Format format) {
 
 }  // namespace
 
-std::string LlamaBenchText(const GenerateReport& of, const std::string& format) {
-  const Report& report = *of.report;
+std::string LlamaBenchText(const GenerateReport& generate, const std::string& format) {
+  const Report& report = *generate.report;
   std::string text;
-  BenchFields all = BenchFields::array();
+  BenchFields records = BenchFields::array();
   bool first = true;
-  for (const GenerateSide& side : of.sides) {
+  for (const GenerateSide& side : generate.sides) {
     for (const GenerateTest& test : side.tests) {
       if (test.samples.empty() || test.IsEncoder() || report.emulated) continue;  // no numbers
       std::vector<double> rates;
       for (const double sample : test.samples) rates.push_back(double(test.Tokens()) * 1e9 / sample);
-      BenchFields fields = BenchFieldsOf(report, side, test, rates);
+      BenchFields fields = MakeBenchFields(report, side, test, rates);
       if (format == "csv") {
-        if (first) text += BenchListed(fields, [](const auto& key, const auto&) { return key; }) + "\n";
-        text += BenchListed(fields, [](const auto&, const auto& value) { return BenchCsv(value); }) + "\n";
+        if (first) text += JoinBenchFields(fields, [](const auto& key, const auto&) { return key; }) + "\n";
+        text +=
+            JoinBenchFields(fields, [](const auto&, const auto& value) { return FormatBenchCsv(value); }) +
+            "\n";
       } else if (format == "sql") {
         if (first) {
           text += fmt::format(
               "CREATE TABLE IF NOT EXISTS llama_bench (\n  {}\n);\n\n",
-              BenchListed(fields, [](const auto& key, const auto& value) {
+              JoinBenchFields(fields, [](const auto& key, const auto& value) {
                 return key + (value.is_string() ? " TEXT" : value.is_number_float() ? " REAL" : " INTEGER");
               }));
         }
-        text +=
-            fmt::format("INSERT INTO llama_bench ({}) VALUES ({});\n",
-                        BenchListed(fields, [](const auto& key, const auto&) { return key; }),
-                        BenchListed(fields, [](const auto&, const auto& value) { return BenchSql(value); }));
+        text += fmt::format(
+            "INSERT INTO llama_bench ({}) VALUES ({});\n",
+            JoinBenchFields(fields, [](const auto& key, const auto&) { return key; }),
+            JoinBenchFields(fields, [](const auto&, const auto& value) { return FormatBenchSql(value); }));
       } else if (format == "md") {
         if (first)
           text +=
@@ -128,15 +130,15 @@ std::string LlamaBenchText(const GenerateReport& of, const std::string& format) 
                             fields["avg_ts"].get<double>(), fields["stddev_ts"].get<double>());
       } else {
         fields["samples_ns"] = BenchFields::array();
-        for (const double sample : test.samples) fields["samples_ns"].push_back(BenchWhole(sample));
+        for (const double sample : test.samples) fields["samples_ns"].push_back(RoundToInteger(sample));
         fields["samples_ts"] = rates;
         if (format == "jsonl") text += JsonText(fields) + "\n";
-        all.push_back(std::move(fields));
+        records.push_back(std::move(fields));
       }
       first = false;
     }
   }
-  return format == "json" ? JsonText(all, 2) + "\n" : text;
+  return format == "json" ? JsonText(records, 2) + "\n" : text;
 }
 
 }  // namespace etprof

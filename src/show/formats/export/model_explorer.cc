@@ -30,8 +30,8 @@ double Ms(double ns) { return std::round(ns * 1e3) / 1e9; }
 std::string MsText(double ns) { return fmt::format("{:.4f} ms", ns / 1e6); }
 
 std::string VerdictText(const Quantity& quantity) {
-  const VerdictTexts words = MakeVerdictTexts(quantity);
-  return words.verdict + (words.interval.empty() ? "" : "  " + words.interval);
+  const VerdictTexts texts = MakeVerdictTexts(quantity);
+  return texts.verdict + (texts.interval.empty() ? "" : "  " + texts.interval);
 }
 
 // Model Explorer separates groups by '/', so replace it in their names.
@@ -159,10 +159,10 @@ class GraphRenderer {
 
   void AddTime(const ModelNode& node, std::size_t experiment, Attributes& list) const {
     const std::string label = Prefix(experiment);
-    if (const auto in = node.fused_into.find(experiment); in != node.fused_into.end())
-      list.Link(label + "ran as part of", graph_.nodes[in->second].id);
-    if (const auto in = node.may_be_fused_into.find(experiment); in != node.may_be_fused_into.end())
-      list.Link(label + "this or that ran, its time is there", graph_.nodes[in->second].id);
+    if (const auto target = node.fused_into.find(experiment); target != node.fused_into.end())
+      list.Link(label + "ran as part of", graph_.nodes[target->second].id);
+    if (const auto target = node.may_be_fused_into.find(experiment); target != node.may_be_fused_into.end())
+      list.Link(label + "this or that ran, its time is there", graph_.nodes[target->second].id);
     const auto found = node.times.find(experiment);
     if (found == node.times.end()) return;
     const NodeTime& time = found->second;
@@ -170,13 +170,14 @@ class GraphRenderer {
     list.Add(label + "time", MsText(time.mean_self));
     list.Add(label + "share", PercentText(time.share));
     for (const std::size_t op : time.operators) {
-      const Operator& own = profile.operators[op];
-      const std::string which = time.operators.size() == 1 ? "" : fmt::format("{}, ", KeyText(own.key));
-      list.Add(label + which + "operator", own.name);
-      list.Add(label + which + "category",
-               fmt::format("{} ({})", own.category.name, GroupName(own.category.group)));
-      list.Add(label + which + "kernel", own.type);
-      list.Add(label + which + "key", KeyText(own.key));
+      const Operator& profiled = profile.operators[op];
+      const std::string key_prefix =
+          time.operators.size() == 1 ? "" : fmt::format("{}, ", KeyText(profiled.key));
+      list.Add(label + key_prefix + "operator", profiled.name);
+      list.Add(label + key_prefix + "category",
+               fmt::format("{} ({})", profiled.category.name, GroupName(profiled.category.group)));
+      list.Add(label + key_prefix + "kernel", profiled.type);
+      list.Add(label + key_prefix + "key", KeyText(profiled.key));
     }
   }
 
@@ -197,16 +198,16 @@ class GraphRenderer {
 
   // The attributes of each group: its type, and the sums over its nodes; the key "" is the whole graph.
   Json Groups() const {
-    struct CheckedSum {
+    struct GroupSums {
       std::string path;                                        // path of the module
       std::map<std::size_t, std::pair<double, double>> times;  // by experiment: mean ns, share
       std::optional<std::int64_t> macs = 0;
       ProgramTensor::Shape shapes = ProgramTensor::Shape::kStatic;  // the least certain shape behind `macs`
     };
-    std::map<std::string, CheckedSum> sums;
+    std::map<std::string, GroupSums> sums;
     for (const ModelNode& node : graph_.nodes) {
       for (std::size_t depth = 1; depth <= node.group.size(); ++depth) {
-        CheckedSum& sum = sums[GroupPath(node.group, depth)];
+        GroupSums& sum = sums[GroupPath(node.group, depth)];
         sum.path = fmt::format("{}", fmt::join(node.group.begin(),
                                                node.group.begin() + static_cast<std::ptrdiff_t>(depth), "."));
         for (const auto& [experiment, time] : node.times) {
@@ -256,9 +257,9 @@ class GraphRenderer {
       for (const OperatorRow& row : experiment.operators) operators += row.mean_self;
       attributes[label + "operators"] = MsText(operators);
       for (const AdditiveRow& row : experiment.groups.rows) {
-        const bool shown = row.name == GroupName(Group::kFrameworkOverhead) ||
-                           row.name == GroupName(Group::kDelegateOverhead) || row.name == "Clipped";
-        if (shown && row.total != 0)
+        const bool is_overhead = row.name == GroupName(Group::kFrameworkOverhead) ||
+                                 row.name == GroupName(Group::kDelegateOverhead) || row.name == "Clipped";
+        if (is_overhead && row.total != 0)
           attributes[label + row.name] = MsText(static_cast<double>(row.total) / runs);
       }
     }
@@ -289,9 +290,9 @@ void WriteNodeData(const ExplorerModel& model, const std::string& name, const Js
       if (!result.is_null()) results[EscapeToOneLine(node.id)] = std::move(result);
     }
     if (results.empty()) continue;
-    Json own = {{"name", EscapeToOneLine(name)}, {"results", std::move(results)}};
-    if (!colors.is_null()) own["gradient"] = colors;
-    data[EscapeToOneLine(graph.method)] = std::move(own);
+    Json entry = {{"name", EscapeToOneLine(name)}, {"results", std::move(results)}};
+    if (!colors.is_null()) entry["gradient"] = colors;
+    data[EscapeToOneLine(graph.method)] = std::move(entry);
   }
   Write(data, out);
 }
@@ -307,10 +308,11 @@ void RenderExplorerGraphs(const ExplorerModel& model, std::ostream& out) {
 void RenderExplorerTimes(const ExplorerModel& model, std::size_t experiment, std::ostream& out) {
   const Json gradient =
       Json::array({{{"stop", 0}, {"bgColor", "#ffffff"}}, {{"stop", 1}, {"bgColor", "#f4734e"}}});
-  const ReportExperiment& of = model.report->experiments[experiment];
-  const bool emulated = model.report->run.experiments[of.index].emulated;
+  const ReportExperiment& measured = model.report->experiments[experiment];
+  const bool emulated = model.report->run.experiments[measured.index].emulated;
   WriteNodeData(
-      model, of.label + ": mean self time, ms" + (emulated ? " (emulated: means nothing)" : ""), gradient,
+      model, measured.label + ": mean self time, ms" + (emulated ? " (emulated: means nothing)" : ""),
+      gradient,
       [&](const ModelNode& node) {
         const auto time = node.times.find(experiment);
         return time == node.times.end() ? Json(nullptr) : Json{{"value", Ms(time->second.mean_self)}};
@@ -343,13 +345,13 @@ std::vector<std::size_t> ExplorerComparisons(const ExplorerModel& model) {
   if (model.report == nullptr) return comparisons;
   for (std::size_t i = 0; i < model.report->comparisons.size(); ++i) {
     const ReportComparison& comparison = model.report->comparisons[i];
-    const bool known = std::ranges::any_of(model.graphs, [&](const ModelGraph& graph) {
+    const bool has_both = std::ranges::any_of(model.graphs, [&](const ModelGraph& graph) {
       const auto has = [&](std::size_t experiment) {
         return std::ranges::count(graph.experiments, experiment) > 0;
       };
       return has(comparison.baseline) && has(comparison.candidate);
     });
-    if (known) comparisons.push_back(i);
+    if (has_both) comparisons.push_back(i);
   }
   return comparisons;
 }

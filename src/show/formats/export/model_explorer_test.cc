@@ -12,14 +12,14 @@ namespace {
 using Json = nlohmann::json;
 
 template <typename Render>
-Json Parsed(const Render& render) {
+Json RenderAndParse(const Render& render) {
   std::ostringstream out;
   render(out);
   return Json::parse(out.str());
 }
 
 // A model with two nodes; the second reads from the first.
-ExplorerModel SmallModel() {
+ExplorerModel MakeSmallModel() {
   ModelGraph graph;
   graph.method = "forward";
   graph.grouping = ModelGraph::Grouping::kLayer;
@@ -49,7 +49,7 @@ std::string Attribute(const Json& node, const std::string& key) {
 }
 
 TEST(ModelExplorer, WritesGraphs) {
-  const Json json = Parsed([](std::ostream& out) { RenderExplorerGraphs(SmallModel(), out); });
+  const Json json = RenderAndParse([](std::ostream& out) { RenderExplorerGraphs(MakeSmallModel(), out); });
   EXPECT_EQ(json["label"], "model.pte");
   const Json& graph = json["graphs"][0];
   EXPECT_EQ(graph["id"], "forward");
@@ -69,23 +69,23 @@ TEST(ModelExplorer, WritesGraphs) {
 }
 
 TEST(ModelExplorer, GroupWithAnUnreadDelegateHasNoMacs) {
-  ExplorerModel model = SmallModel();
+  ExplorerModel model = MakeSmallModel();
   ModelNode call = model.graphs[0].nodes[1];
   call.id = "forward/1/delegate";
   call.kind = ModelNode::Kind::kDelegate;
   call.group = {"a/b"};
   call.work = {};
   model.graphs[0].nodes.push_back(call);
-  const Json json = Parsed([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
+  const Json json = RenderAndParse([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
   const Json& groups = json["graphs"][0]["groupNodeAttributes"];
   EXPECT_FALSE(groups["a_b"].contains("MACs"));
   EXPECT_EQ(groups["a_b/c"]["MACs"], "12");
 }
 
 TEST(ModelExplorer, SizesAreMarkedAsUpperBounds) {
-  ExplorerModel model = SmallModel();
+  ExplorerModel model = MakeSmallModel();
   for (ModelNode& node : model.graphs[0].nodes) node.shapes = ProgramTensor::Shape::kBounded;
-  const Json json = Parsed([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
+  const Json json = RenderAndParse([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
   const Json& graph = json["graphs"][0];
   EXPECT_EQ(graph["nodes"][0]["outputsMetadata"][0]["attrs"][0]["value"], "1x3 at most");
   EXPECT_EQ(Attribute(graph["nodes"][1], "MACs"), "12 at most");
@@ -93,17 +93,17 @@ TEST(ModelExplorer, SizesAreMarkedAsUpperBounds) {
 }
 
 TEST(ModelExplorer, InvalidUtf8InNamesIsReplaced) {
-  ExplorerModel model = SmallModel();
+  ExplorerModel model = MakeSmallModel();
   model.graphs[0].nodes[1].label = std::string("bad \xff\x1b[31m\0", 11);
   model.graphs[0].nodes[1].source = "\x02";
-  const Json json = Parsed([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
+  const Json json = RenderAndParse([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
   const Json& node = json["graphs"][0]["nodes"][1];
   EXPECT_EQ(node["label"], R"(bad \xff\x1b[31m\x00)");
   EXPECT_EQ(Attribute(node, "source"), R"(\x02)");
 }
 
 // A report of experiments in which the second node took these times.
-Report ReportOf(const std::vector<double>& ns) {
+Report MakeTimedReport(const std::vector<double>& ns) {
   Report report;
   for (const double mean : ns) {
     report.run.experiments.emplace_back();
@@ -124,8 +124,8 @@ Report ReportOf(const std::vector<double>& ns) {
   return report;
 }
 
-ExplorerModel Timed(const Report& report, const std::vector<double>& ns) {
-  ExplorerModel model = SmallModel();
+ExplorerModel MakeTimedModel(const Report& report, const std::vector<double>& ns) {
+  ExplorerModel model = MakeSmallModel();
   model.report = &report;
   for (std::size_t i = 0; i < ns.size(); ++i) {
     model.graphs[0].experiments.push_back(i);
@@ -135,28 +135,28 @@ ExplorerModel Timed(const Report& report, const std::vector<double>& ns) {
 }
 
 TEST(ModelExplorer, TimesAreRoundedMilliseconds) {
-  const Report report = ReportOf({303585.6});
-  const ExplorerModel model = Timed(report, {303585.6});
+  const Report report = MakeTimedReport({303585.6});
+  const ExplorerModel model = MakeTimedModel(report, {303585.6});
   std::ostringstream out;
   RenderExplorerTimes(model, 0, out);
   EXPECT_NE(out.str().find("0.3035856\n"), std::string::npos) << out.str();
-  const Json graphs = Parsed([&](std::ostream& stream) { RenderExplorerGraphs(model, stream); });
+  const Json graphs = RenderAndParse([&](std::ostream& stream) { RenderExplorerGraphs(model, stream); });
   EXPECT_EQ(Attribute(graphs["graphs"][0]["nodes"][1], "time"), "0.3036 ms");
   EXPECT_EQ(Attribute(graphs["graphs"][0]["nodes"][1], "share"), "50%");
 }
 
 TEST(ModelExplorer, EmulationIsStated) {
-  Report report = ReportOf({1000});
+  Report report = MakeTimedReport({1000});
   report.run.experiments[0].emulated = true;
-  const ExplorerModel model = Timed(report, {1000});
-  const Json data = Parsed([&](std::ostream& out) { RenderExplorerTimes(model, 0, out); });
+  const ExplorerModel model = MakeTimedModel(report, {1000});
+  const Json data = RenderAndParse([&](std::ostream& out) { RenderExplorerTimes(model, 0, out); });
   EXPECT_EQ(data["forward"]["name"], "side 0: mean self time, ms (emulated: means nothing)");
-  const Json graphs = Parsed([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
+  const Json graphs = RenderAndParse([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
   EXPECT_TRUE(graphs["graphs"][0]["groupNodeAttributes"][""].contains("emulated"));
 }
 
 TEST(ModelExplorer, RatiosHaveTheColorOfTheVerdict) {
-  Report report = ReportOf({3000, 1000});
+  Report report = MakeTimedReport({3000, 1000});
   ReportComparison pair;
   pair.baseline = 0;
   pair.candidate = 1;
@@ -169,15 +169,15 @@ TEST(ModelExplorer, RatiosHaveTheColorOfTheVerdict) {
   match.quantity.estimate->log_ratio = std::log(3);
   pair.comparison.operators = {match};
   report.comparisons = {pair};
-  ExplorerModel model = Timed(report, {3000, 1000});
+  ExplorerModel model = MakeTimedModel(report, {3000, 1000});
   const auto result = [&] {
-    return Parsed([&](std::ostream& out) {
+    return RenderAndParse([&](std::ostream& out) {
       RenderExplorerRatios(model, 0, out);
     })["forward"]["results"]["forward/0/kernel"];
   };
   EXPECT_DOUBLE_EQ(result()["value"].get<double>(), 3);
   EXPECT_EQ(result()["bgColor"], "#8fd19e");
-  const Json graphs = Parsed([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
+  const Json graphs = RenderAndParse([&](std::ostream& out) { RenderExplorerGraphs(model, out); });
   EXPECT_NE(Attribute(graphs["graphs"][0]["nodes"][1], "side 1 against side 0").find("faster"),
             std::string::npos);
   EXPECT_EQ(Attribute(graphs["graphs"][0]["nodes"][1], "side 1: time"), "0.0010 ms");
@@ -188,12 +188,12 @@ TEST(ModelExplorer, RatiosHaveTheColorOfTheVerdict) {
   match.quantity.verdict = stats::Verdict::kContended;
   match.quantity.estimate.reset();
   report.comparisons[0].comparison.operators = {match};
-  EXPECT_TRUE(Parsed([&](std::ostream& out) { RenderExplorerRatios(model, 0, out); }).empty());
+  EXPECT_TRUE(RenderAndParse([&](std::ostream& out) { RenderExplorerRatios(model, 0, out); }).empty());
   model.graphs[0].nodes[1].times[1].operators = {0};
-  EXPECT_TRUE(Parsed([&](std::ostream& out) { RenderExplorerRatios(model, 0, out); }).empty());
+  EXPECT_TRUE(RenderAndParse([&](std::ostream& out) { RenderExplorerRatios(model, 0, out); }).empty());
   // If only one variant has a time, there is no ratio; if no graph has both, there is no file.
   model.graphs[0].nodes[1].times.erase(1);
-  EXPECT_TRUE(Parsed([&](std::ostream& out) { RenderExplorerRatios(model, 0, out); }).empty());
+  EXPECT_TRUE(RenderAndParse([&](std::ostream& out) { RenderExplorerRatios(model, 0, out); }).empty());
   EXPECT_EQ(ExplorerComparisons(model).size(), 1U);
   model.graphs[0].experiments = {1};
   EXPECT_TRUE(ExplorerComparisons(model).empty());

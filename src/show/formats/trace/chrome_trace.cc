@@ -12,7 +12,7 @@ namespace etprof {
 namespace {
 
 // The text as a JSON string; bytes that are not UTF-8 become U+FFFD.
-std::string Quoted(const std::string& text) { return JsonText(nlohmann::json(text)); }
+std::string QuoteJson(const std::string& text) { return JsonText(nlohmann::json(text)); }
 
 class ChromeWriter : public TraceWriter {
  public:
@@ -39,20 +39,20 @@ class ChromeWriter : public TraceWriter {
 
   TrackId AddCounter(TrackId process, const std::string& name, const std::string& unit) override {
     const std::string text = unit.empty() ? name : name + " (" + unit + ")";
-    return NewTrack({tracks_[process].process, 0, Quoted(text)});
+    return NewTrack({tracks_[process].process, 0, QuoteJson(text)});
   }
 
   SliceId Describe(const std::string& name, const std::string& category,
                    std::vector<TraceArgument> arguments) override {
-    kinds_.push_back({fmt::format(R"({{"ph":"X","name":{},"cat":{},)", Quoted(name), Quoted(category)),
+    kinds_.push_back({fmt::format(R"({{"ph":"X","name":{},"cat":{},)", QuoteJson(name), QuoteJson(category)),
                       ArgumentsText(arguments)});
     return static_cast<SliceId>(kinds_.size() - 1);
   }
 
   void Slice(TrackId thread, int, SliceId slice, Nanoseconds start, Nanoseconds end,
-             const std::vector<TraceArgument>& more) override {
+             const std::vector<TraceArgument>& slice_arguments) override {
     const Kind& kind = kinds_[slice];
-    const std::string own = ArgumentsText(more);
+    const std::string slice_text = ArgumentsText(slice_arguments);
     StartEvent();
     Append(FMT_COMPILE(R"({}"pid":{},"tid":{},"ts":)"), kind.head, tracks_[thread].process,
            tracks_[thread].thread);
@@ -60,7 +60,7 @@ class ChromeWriter : public TraceWriter {
     Append(FMT_COMPILE(R"(,"dur":)"));
     AppendMicroseconds(end - start);
     Append(FMT_COMPILE(R"(,"args":{{{}{}{}}}}})"), kind.arguments,
-           kind.arguments.empty() || own.empty() ? "" : ",", own);
+           kind.arguments.empty() || slice_text.empty() ? "" : ",", slice_text);
   }
 
   void Value(TrackId counter, Nanoseconds time, double value) override {
@@ -81,7 +81,7 @@ class ChromeWriter : public TraceWriter {
   struct Track {
     int process = 0;
     int thread = 0;
-    std::string name;  // of a counter, quoted
+    std::string name;  // name of a counter, as JSON
   };
   struct Kind {
     std::string head, arguments;
@@ -98,21 +98,21 @@ class ChromeWriter : public TraceWriter {
     return static_cast<TrackId>(tracks_.size() - 1);
   }
 
-  void WriteMetadata(const char* what, TrackId track, const std::string& name) {
+  void WriteMetadata(const char* metadata_name, TrackId track, const std::string& name) {
     StartEvent();
-    Append(FMT_COMPILE(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})"), what,
-           tracks_[track].process, tracks_[track].thread, Quoted(name));
+    Append(FMT_COMPILE(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":{}}}}})"), metadata_name,
+           tracks_[track].process, tracks_[track].thread, QuoteJson(name));
   }
 
   static std::string ArgumentsText(const std::vector<TraceArgument>& arguments) {
     std::string text;
     for (const TraceArgument& argument : arguments) {
       if (!text.empty()) text += ',';
-      text += Quoted(argument.name) + ':';
+      text += QuoteJson(argument.name) + ':';
       if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
         text += std::to_string(*number);
       } else {
-        text += Quoted(std::get<std::string>(argument.value));
+        text += QuoteJson(std::get<std::string>(argument.value));
       }
     }
     return text;
@@ -120,9 +120,9 @@ class ChromeWriter : public TraceWriter {
 
   void AppendMicroseconds(Nanoseconds time) {
     const bool negative = time < 0;
-    const std::uint64_t size =
+    const std::uint64_t magnitude =
         negative ? 0 - static_cast<std::uint64_t>(time) : static_cast<std::uint64_t>(time);
-    Append(FMT_COMPILE("{}{}.{:03}"), negative ? "-" : "", size / 1000, size % 1000);
+    Append(FMT_COMPILE("{}{}.{:03}"), negative ? "-" : "", magnitude / 1000, magnitude % 1000);
   }
 
   void WriteHeader() {
@@ -135,10 +135,10 @@ class ChromeWriter : public TraceWriter {
   void StartEvent() {
     if (!started_) {
       WriteHeader();
-    } else if (any_) {
+    } else if (has_events_) {
       text_.push_back(',');
     }
-    any_ = true;
+    has_events_ = true;
     text_.push_back('\n');
     if (text_.size() > (std::size_t{1} << 18U)) Flush();
   }
@@ -150,7 +150,7 @@ class ChromeWriter : public TraceWriter {
 
   std::ostream& out_;
   fmt::memory_buffer text_;
-  bool started_ = false, any_ = false;
+  bool started_ = false, has_events_ = false;
   int processes_ = 0;
   std::vector<TraceArgument> attributes_;
   std::vector<Track> tracks_;

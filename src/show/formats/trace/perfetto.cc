@@ -39,17 +39,17 @@ constexpr std::int64_t kFirstProcess = 5'000'001;  // Linux assigns no process i
 // Interns strings: each is written once per packet sequence, and later packets refer to it by number.
 class StringInterner {
  public:
-  explicit StringInterner(std::uint32_t of) : field_(of) {}
+  explicit StringInterner(std::uint32_t field_number) : field_(field_number) {}
   // The number of a text. A new text is appended to `data`.
   std::uint64_t Number(const std::string& text, std::string& data) {
-    const auto [known, is_new] = numbers_.try_emplace(text, numbers_.size() + 1);
+    const auto [entry, is_new] = numbers_.try_emplace(text, numbers_.size() + 1);
     if (is_new) {
       pbf_writer writer(data);
-      pbf_writer entry(writer, field_);
-      entry.add_uint64(1, known->second);
-      entry.add_string(2, EscapeToOneLine(text));
+      pbf_writer entry_writer(writer, field_);
+      entry_writer.add_uint64(1, entry->second);
+      entry_writer.add_string(2, EscapeToOneLine(text));
     }
-    return known->second;
+    return entry->second;
   }
 
  private:
@@ -94,19 +94,19 @@ class PerfettoTrace : public TraceWriter {
     const TrackId track = NewTrack();
     pids_[track] = kFirstProcess + static_cast<std::int64_t>(pids_.size());
     std::string process;
-    pbf_writer of_process(process);
-    of_process.add_int64(1, pids_[track]);
-    of_process.add_string(6, EscapeToOneLine(name));
+    pbf_writer process_writer(process);
+    process_writer.add_int64(1, pids_[track]);
+    process_writer.add_string(6, EscapeToOneLine(name));
     return EmitTrack(track, "", std::nullopt, field::descriptor::kProcess, process);
   }
 
   TrackId AddThread(TrackId process, const std::string& name) override {
     const TrackId track = NewTrack();
     std::string thread;
-    pbf_writer of_thread(thread);
-    of_thread.add_int64(1, pids_.at(process));
-    of_thread.add_int64(2, kFirstProcess + 1'000'000 + static_cast<std::int64_t>(track));
-    of_thread.add_string(5, EscapeToOneLine(name));
+    pbf_writer thread_writer(thread);
+    thread_writer.add_int64(1, pids_.at(process));
+    thread_writer.add_int64(2, kFirstProcess + 1'000'000 + static_cast<std::int64_t>(track));
+    thread_writer.add_string(5, EscapeToOneLine(name));
     return EmitTrack(track, "", process, field::descriptor::kThread, thread);
   }
 
@@ -131,12 +131,12 @@ class PerfettoTrace : public TraceWriter {
   }
 
   void Slice(TrackId thread, int depth, SliceId slice, Nanoseconds start, Nanoseconds end,
-             const std::vector<TraceArgument>& more) override {
+             const std::vector<TraceArgument>& slice_arguments) override {
     CloseSlicesToDepth(thread, depth);
     event_ = kinds_[slice];
     pbf_writer event(event_);
     event.add_uint64(field::event::kTrack, thread);
-    AddAnnotations(more, event);
+    AddAnnotations(slice_arguments, event);
     EmitEvent(start);
     open_[thread].push_back(end);
   }
@@ -183,15 +183,15 @@ class PerfettoTrace : public TraceWriter {
     }
   }
 
-  // `kind` is the descriptor's field for the message `what`. An empty name is left out.
+  // `kind` is the descriptor's field for `message`. An empty name is left out.
   TrackId EmitTrack(TrackId track, const std::string& name, std::optional<TrackId> parent,
-                    protozero::pbf_tag_type kind, const std::string& what) {
+                    protozero::pbf_tag_type kind, const std::string& message) {
     std::string bytes;
     pbf_writer descriptor(bytes);
     descriptor.add_uint64(field::descriptor::kUuid, track);
     if (!name.empty()) descriptor.add_string(field::descriptor::kName, name);
     if (parent) descriptor.add_uint64(field::descriptor::kParent, *parent);
-    descriptor.add_message(kind, what);
+    descriptor.add_message(kind, message);
     EmitMessage(field::packet::kTrackDescriptor, bytes);
     return track;
   }

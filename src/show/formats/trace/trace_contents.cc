@@ -23,7 +23,7 @@ bool HasClocks(const RunData& run) {
   });
 }
 
-void Add(std::vector<TraceArgument>& list, const std::string& name, const std::string& text) {
+void AddIfKnown(std::vector<TraceArgument>& list, const std::string& name, const std::string& text) {
   if (!text.empty()) list.push_back({name, text});
 }
 
@@ -31,22 +31,23 @@ void Add(std::vector<TraceArgument>& list, const std::string& name, const std::s
 std::vector<TraceArgument> OperatorFacts(const Profile& profile, std::size_t index, bool on_arm) {
   const Operator& op = profile.operators[index];
   std::vector<TraceArgument> facts;
-  Add(facts, "kind", std::string(SpanKindName(op.key.kind)));
-  if (op.key.kind == SpanKind::kBackend || op.key.kind == SpanKind::kKernel) Add(facts, "kernel", op.type);
-  Add(facts, "backend", op.backend);
-  Add(facts, "category", std::string(op.category.name));
-  Add(facts, "group", std::string(GroupName(op.category.group)));
-  Add(facts, "node_id", KeyText(op.key));
+  AddIfKnown(facts, "kind", std::string(SpanKindName(op.key.kind)));
+  if (op.key.kind == SpanKind::kBackend || op.key.kind == SpanKind::kKernel)
+    AddIfKnown(facts, "kernel", op.type);
+  AddIfKnown(facts, "backend", op.backend);
+  AddIfKnown(facts, "category", std::string(op.category.name));
+  AddIfKnown(facts, "group", std::string(GroupName(op.category.group)));
+  AddIfKnown(facts, "node_id", KeyText(op.key));
   if (op.key.instruction >= 0) facts.push_back({"instruction", std::int64_t{op.key.instruction}});
   if (!profile.program) return facts;
   const OperatorSource& source = profile.program->operators[index];
   if (const auto layer = ModulePath(*profile.program, index))
-    Add(facts, "layer", layer->empty() ? "(model)" : *layer);
-  Add(facts, "source", SourceLine(*profile.program, index).value_or(""));
-  Add(facts, "shape", FormatTensors(source.tensors));
+    AddIfKnown(facts, "layer", layer->empty() ? "(model)" : *layer);
+  AddIfKnown(facts, "source", SourceLine(*profile.program, index).value_or(""));
+  AddIfKnown(facts, "shape", FormatTensors(source.tensors));
   if (source.work.macs) facts.push_back({"macs", *source.work.macs});
   if (source.work.bytes) facts.push_back({"bytes", *source.work.bytes});
-  if (source.kleidiai && on_arm) Add(facts, "matrix_kernels", GetName(source.kleidiai->kernels));
+  if (source.kleidiai && on_arm) AddIfKnown(facts, "matrix_kernels", GetName(source.kleidiai->kernels));
   return facts;
 }
 
@@ -64,7 +65,7 @@ class ExperimentWriter {
     for (const Launch& launch : data_.launches) {
       if (launch.clocks) writer_.AlignClocks(*launch.clocks);
     }
-    const std::vector<std::size_t> runs = ChosenRuns(choice);
+    const std::vector<std::size_t> runs = SelectRuns(choice);
     WriteRuns(runs, before_each_run);
     if (choice.runs == TraceChoice::Runs::kAll) {
       WriteOutsideRuns();
@@ -92,7 +93,7 @@ class ExperimentWriter {
   // No format has times before 0.
   Nanoseconds RelativeTime(Nanoseconds time) const { return std::max<Nanoseconds>(0, time - origin_); }
 
-  std::vector<std::size_t> ChosenRuns(const TraceChoice& choice) const {
+  std::vector<std::size_t> SelectRuns(const TraceChoice& choice) const {
     std::vector<std::size_t> runs;
     switch (choice.runs) {
       case TraceChoice::Runs::kAll:
@@ -121,25 +122,25 @@ class ExperimentWriter {
     const TrackId latency = writer_.AddCounter(process_, "traced latency", "ms");
     SpanPlacer placer(trace_, profile_);
     std::vector<PlacedSpan> spans;
-    std::vector<TraceArgument> more;
+    std::vector<TraceArgument> arguments;
     for (const std::size_t index : runs) {
       before_each();
       placer.Place(index, spans);
       const ProfiledRun& run = profile_.runs[index];
       for (const PlacedSpan& span : spans) {
-        more.clear();
+        arguments.clear();
         if (span.depth == 0) {
-          more = {{"run", static_cast<std::int64_t>(index)},
-                  {"phase", std::string(GetName(run.label.phase))},
-                  {"launch", std::int64_t{run.label.launch}},
-                  {"round", std::int64_t{run.label.round}}};
+          arguments = {{"run", static_cast<std::int64_t>(index)},
+                       {"phase", std::string(GetName(run.label.phase))},
+                       {"launch", std::int64_t{run.label.launch}},
+                       {"round", std::int64_t{run.label.round}}};
         }
         if (!span.as_recorded) {
-          more.push_back({"recorded_start_ns", trace_.start[span.event]});
-          more.push_back({"recorded_end_ns", trace_.end[span.event]});
+          arguments.push_back({"recorded_start_ns", trace_.start[span.event]});
+          arguments.push_back({"recorded_end_ns", trace_.end[span.event]});
         }
         writer_.Slice(thread, span.depth, slice_ids[static_cast<std::size_t>(span.op)],
-                      RelativeTime(span.start), RelativeTime(span.end), more);
+                      RelativeTime(span.start), RelativeTime(span.end), arguments);
       }
       if (!spans.empty())
         writer_.Value(latency, RelativeTime(spans.front().start), static_cast<double>(run.total) / 1e6);
@@ -147,8 +148,9 @@ class ExperimentWriter {
   }
 
   TraceWriter::SliceId DescribeOperator(std::size_t op) {
-    const Operator& own = profile_.operators[op];
-    return writer_.Describe(own.name, std::string(own.category.name), OperatorFacts(profile_, op, on_arm_));
+    const Operator& profiled = profile_.operators[op];
+    return writer_.Describe(profiled.name, std::string(profiled.category.name),
+                            OperatorFacts(profile_, op, on_arm_));
   }
 
   // Writes loading and runs that were cut off. Only their times determine how these events nest.
@@ -178,14 +180,14 @@ class ExperimentWriter {
       return a.start != b.start ? a.start < b.start : a.end > b.end;
     });
     const TrackId thread = writer_.AddThread(process_, "outside runs");
-    std::vector<Nanoseconds> open;
+    std::vector<Nanoseconds> open_ends;
     for (const Event& event : events) {
-      while (!open.empty() && open.back() <= event.start) open.pop_back();
-      const Nanoseconds end = open.empty() ? event.end : std::min(event.end, open.back());
+      while (!open_ends.empty() && open_ends.back() <= event.start) open_ends.pop_back();
+      const Nanoseconds end = open_ends.empty() ? event.end : std::min(event.end, open_ends.back());
       const auto kind = writer_.Describe(trace_.names.Text(event.name), "outside runs", {});
-      writer_.Slice(thread, static_cast<int>(open.size()), kind, RelativeTime(event.start), RelativeTime(end),
-                    {});
-      open.push_back(end);
+      writer_.Slice(thread, static_cast<int>(open_ends.size()), kind, RelativeTime(event.start),
+                    RelativeTime(end), {});
+      open_ends.push_back(end);
     }
   }
 
@@ -220,30 +222,32 @@ class ExperimentWriter {
   void WriteWatched(const WatchData& watch, const protocol::WatchedTimeline& timeline) {
     const std::map<std::string, std::size_t> index = OperatorsByKey(profile_);
     std::map<std::size_t, TraceWriter::SliceId> slice_ids;
-    const auto kind_of = [&](std::size_t of) {
-      const auto known = slice_ids.find(of);
-      if (known != slice_ids.end()) return known->second;
-      const protocol::WatchedOperator& op = watch.reply.operators[of];
+    const auto get_slice_id = [&](std::size_t op_index) {
+      const auto cached = slice_ids.find(op_index);
+      if (cached != slice_ids.end()) return cached->second;
+      const protocol::WatchedOperator& op = watch.reply.operators[op_index];
       const std::string key = op.place.KeyText(watch.method);
       const auto found = index.find(key);
-      const auto kind = found == index.end() ? writer_.Describe(op.name, op.place.kind, {{"node_id", key}})
-                                             : DescribeOperator(found->second);
-      return slice_ids.emplace(of, kind).first->second;
+      const auto slice_id = found == index.end()
+                                ? writer_.Describe(op.name, op.place.kind, {{"node_id", key}})
+                                : DescribeOperator(found->second);
+      return slice_ids.emplace(op_index, slice_id).first->second;
     };
     const TrackId process =
         writer_.AddProcess((data_.label.empty() ? data_.name : data_.label) + ", watched");
-    const TrackId whole = writer_.AddThread(process, watch.method);
-    const auto at = [&](Nanoseconds since_begin) { return RelativeTime(timeline.begin_ns + since_begin); };
+    const TrackId method_thread = writer_.AddThread(process, watch.method);
+    const auto to_time = [&](Nanoseconds offset) { return RelativeTime(timeline.begin_ns + offset); };
     const PlacedWatch placed(timeline);
     for (const PlacedWatch::Span& span : placed.spans)
-      writer_.Slice(whole, static_cast<int>(span.depth), kind_of(span.op), at(span.begin), at(span.end), {});
+      writer_.Slice(method_thread, static_cast<int>(span.depth), get_slice_id(span.op), to_time(span.begin),
+                    to_time(span.end), {});
     for (std::int64_t thread = 0; thread < watch.reply.threads; ++thread) {
       const TrackId track =
           writer_.AddThread(process, thread == 0 ? "thread 0 (caller)" : fmt::format("thread {}", thread));
       for (const auto& [span, slice] : placed.slices) {
         if (slice->thread != thread) continue;
-        writer_.Slice(track, 0, kind_of(placed.spans[span].op), at(slice->begin_ns), at(slice->end_ns),
-                      {{"tasks", slice->tasks}, {"busy_ns", slice->busy_ns}});
+        writer_.Slice(track, 0, get_slice_id(placed.spans[span].op), to_time(slice->begin_ns),
+                      to_time(slice->end_ns), {{"tasks", slice->tasks}, {"busy_ns", slice->busy_ns}});
       }
     }
   }
@@ -262,32 +266,33 @@ class ExperimentWriter {
 
 void WriteTraceAttributes(const RunData& run, const std::string& etprof_version, TraceWriter& writer) {
   std::vector<TraceArgument> attributes;
-  Add(attributes, "etprof_version", etprof_version);
-  Add(attributes, "measured_by_etprof_version", run.etprof_version);
-  Add(attributes, "generated_at", run.generated_at);
-  Add(attributes, "model_id", run.model_id);
-  Add(attributes, "model_sha256", run.model_sha256);
-  Add(attributes, "method", run.method);
-  Add(attributes, "platform", run.platform);
-  Add(attributes, "config_hash", run.config_hash);
+  AddIfKnown(attributes, "etprof_version", etprof_version);
+  AddIfKnown(attributes, "measured_by_etprof_version", run.etprof_version);
+  AddIfKnown(attributes, "generated_at", run.generated_at);
+  AddIfKnown(attributes, "model_id", run.model_id);
+  AddIfKnown(attributes, "model_sha256", run.model_sha256);
+  AddIfKnown(attributes, "method", run.method);
+  AddIfKnown(attributes, "platform", run.platform);
+  AddIfKnown(attributes, "config_hash", run.config_hash);
   if (run.device) {
-    Add(attributes, "device", run.device->name);
-    Add(attributes, "cpu_model", run.device->cpu_model);
-    Add(attributes, "topology", run.device->topology);
+    AddIfKnown(attributes, "device", run.device->name);
+    AddIfKnown(attributes, "cpu_model", run.device->cpu_model);
+    AddIfKnown(attributes, "topology", run.device->topology);
     attributes.push_back({"cores", std::int64_t{run.device->cores}});
-    Add(attributes, "os", run.device->os);
-    Add(attributes, "kernel", run.device->kernel);
-    Add(attributes, "virtualization", run.device->virtualization);
+    AddIfKnown(attributes, "os", run.device->os);
+    AddIfKnown(attributes, "kernel", run.device->kernel);
+    AddIfKnown(attributes, "virtualization", run.device->virtualization);
   }
   for (const ExperimentData& data : run.experiments) {
     const std::string name = data.label.empty() ? data.name : data.label;
     attributes.push_back({name + ".threads", std::int64_t{data.threads}});
-    Add(attributes, name + ".isa", data.isa);
-    Add(attributes, name + ".cpus", data.cpus);
-    Add(attributes, name + ".executorch_version", data.executorch_version);
-    Add(attributes, name + ".runner_sha256", data.runner_sha256);
-    if (data.emulated) Add(attributes, name + ".emulated", "timings are not meaningful");
-    if (data.trace_enabled) Add(attributes, name + ".trace_enabled", "evidence of kernels, not of time");
+    AddIfKnown(attributes, name + ".isa", data.isa);
+    AddIfKnown(attributes, name + ".cpus", data.cpus);
+    AddIfKnown(attributes, name + ".executorch_version", data.executorch_version);
+    AddIfKnown(attributes, name + ".runner_sha256", data.runner_sha256);
+    if (data.emulated) AddIfKnown(attributes, name + ".emulated", "timings are not meaningful");
+    if (data.trace_enabled)
+      AddIfKnown(attributes, name + ".trace_enabled", "evidence of kernels, not of time");
   }
   writer.Attributes(attributes);
 }

@@ -10,10 +10,10 @@
 
 namespace etprof {
 
-// The traced runs of each experiment that are written.
+// Selects the traced runs of each experiment that are written.
 struct TraceChoice {
   enum class Runs { kAll, kMedian, kOne } runs = Runs::kAll;
-  std::size_t index = 0;  // of kOne: index into Profile::runs
+  std::size_t index = 0;  // for kOne: index into Profile::runs
 };
 
 // Writes the facts of the manifest about the whole run as attributes of the trace.

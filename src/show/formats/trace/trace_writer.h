@@ -35,13 +35,13 @@ class TraceWriter {
   virtual TrackId AddThread(TrackId process, const std::string& name) = 0;
   virtual TrackId AddCounter(TrackId process, const std::string& name, const std::string& unit) = 0;
 
-  // Declares what all slices of one kind have in common; slices refer to it by id.
+  // Declares a kind of slices: their name, category, and common arguments. Slices refer to it by id.
   virtual SliceId Describe(const std::string& name, const std::string& category,
                            std::vector<TraceArgument> arguments) = 0;
   // Writes a slice. Parents come before their children, siblings in order of time, and children lie within
-  // their parents. `depth` is 0 without a parent. `more` belongs to this slice only.
+  // their parents. `depth` is 0 without a parent. `slice_arguments` belong to this slice only.
   virtual void Slice(TrackId thread, int depth, SliceId slice, Nanoseconds start, Nanoseconds end,
-                     const std::vector<TraceArgument>& more) = 0;
+                     const std::vector<TraceArgument>& slice_arguments) = 0;
   virtual void Value(TrackId counter, Nanoseconds time, double value) = 0;
 
   // Ends the file; nothing may follow.
