@@ -33,7 +33,7 @@ std::string RenderCheck(const Render& render) {
   return out.str();
 }
 
-pugi::xml_document Junit(const CheckReport& check) {
+pugi::xml_document RenderAndParseJunit(const CheckReport& check) {
   pugi::xml_document document;
   const std::string text =
       RenderCheck([&](std::ostream& out) { RenderJunit(show::MakeTestSuite(check), out); });
@@ -45,7 +45,7 @@ std::string CheckHeadline(const CheckReport& check) {
   return TextOf(show::MakeCheckDocument(check).answers.at(0).text, {});
 }
 
-TEST(CheckWords, Numbers) {
+TEST(CheckWording, Numbers) {
   EXPECT_EQ(show::ChangeText(0.02), "+2.00%");
   EXPECT_EQ(show::ChangeText(-0.25), "−25.0%");
   EXPECT_EQ(show::ChangeText(3), "+300%");
@@ -54,7 +54,7 @@ TEST(CheckWords, Numbers) {
   EXPECT_EQ(show::ChangeText(0, -1, std::numeric_limits<double>::infinity()), "+0.00% [−100%, +∞]");
 }
 
-TEST(CheckWords, Conclusions) {
+TEST(CheckWording, Conclusions) {
   CheckReport check = MakeCheck();
   EXPECT_EQ(CheckHeadline(check),
             "FAIL: 1 of 4 comparisons exceeds a limit, 1 of 4 comparisons could not be measured, 1 of 4 "
@@ -73,14 +73,15 @@ TEST(CheckWords, Conclusions) {
 }
 
 // The exit code, the JUnit file, and the JSON agree.
-TEST(CheckWords, FailedMeasurementIsAnErrorEvenWithRequireConclusive) {
+TEST(CheckWording, FailedMeasurementIsAnErrorEvenWithRequireConclusive) {
   CheckReport check = MakeCheck();
   check.pairs.erase(check.pairs.begin(), check.pairs.begin() + 3);
   check.decision = GateDecision::kInconclusive;
   check.require_conclusive = true;
   EXPECT_EQ(CheckHeadline(check), "ERROR: 1 of 1 comparison could not be measured");
   EXPECT_EQ(check.Result(), "error");
-  EXPECT_STREQ(Junit(check).select_node("//testcase/error").node().attribute("type").value(), "measurement");
+  EXPECT_STREQ(RenderAndParseJunit(check).select_node("//testcase/error").node().attribute("type").value(),
+               "measurement");
   SuiteReport suite = example::MakeSuite();
   suite.decision = GateDecision::kInconclusive;
   suite.require_conclusive = true;
@@ -89,7 +90,7 @@ TEST(CheckWords, FailedMeasurementIsAnErrorEvenWithRequireConclusive) {
 }
 
 TEST(CheckJunit, HasACaseForEachPair) {
-  const pugi::xml_document document = Junit(MakeCheck());
+  const pugi::xml_document document = RenderAndParseJunit(MakeCheck());
   const pugi::xml_node suite = document.child("testsuites").child("testsuite");
   EXPECT_EQ(suite.attribute("tests").as_int(), 4);
   EXPECT_EQ(suite.attribute("failures").as_int(), 1);
@@ -118,14 +119,14 @@ TEST(CheckJunit, HasACaseForEachPair) {
 TEST(CheckJunit, RequireConclusiveTurnsSkippedIntoFailure) {
   CheckReport check = MakeCheck();
   check.require_conclusive = true;
-  const pugi::xml_document document = Junit(check);
+  const pugi::xml_document document = RenderAndParseJunit(check);
   const pugi::xml_node suite = document.child("testsuites").child("testsuite");
   EXPECT_EQ(suite.attribute("failures").as_int(), 2);
   EXPECT_EQ(suite.attribute("skipped").as_int(), 0);
   EXPECT_STREQ(suite.select_node("testcase[3]/failure").node().attribute("type").value(), "inconclusive");
 }
 
-TEST(CheckJson, HoldsEverything) {
+TEST(CheckJson, ContainsEverything) {
   const auto json =
       nlohmann::json::parse(RenderCheck([](std::ostream& out) { WriteJson(MakeCheck(), 2, out); }));
   EXPECT_EQ(json.at("result"), "fail");
@@ -136,9 +137,9 @@ TEST(CheckJson, HoldsEverything) {
   EXPECT_NEAR(json.at("pairs").at(1).at("moved_operators").at(0).at("growth").get<double>(), 3, 1e-12);
   CheckReport infinite = MakeCheck();
   infinite.pairs[0].items[0].verdict.high = std::numeric_limits<double>::infinity();
-  const auto other =
+  const auto infinite_json =
       nlohmann::json::parse(RenderCheck([&](std::ostream& out) { WriteJson(infinite, 2, out); }));
-  EXPECT_TRUE(other.at("pairs").at(0).at("checks").at(0).at("growth_high").is_null());
+  EXPECT_TRUE(infinite_json.at("pairs").at(0).at("checks").at(0).at("growth_high").is_null());
 }
 
 TEST(CheckTerminal, ShowsEveryPairAndItsChanges) {
@@ -156,12 +157,12 @@ TEST(CheckTerminal, ShowsEveryPairAndItsChanges) {
                                        {.colors = true, .report_path = ""}, out);
               }),
               HasSubstr("\x1b[31mFAIL"));
-  const std::string all = RenderCheck([](std::ostream& out) {
+  const std::string all_text = RenderCheck([](std::ostream& out) {
     RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()), {.all = true, .report_path = ""}, out);
   });
   EXPECT_THAT(text, HasSubstr("1 operator passes (--all shows them)"));
-  EXPECT_THAT(all, HasSubstr("Softmax"));
-  EXPECT_THAT(all, Not(HasSubstr("--all")));
+  EXPECT_THAT(all_text, HasSubstr("Softmax"));
+  EXPECT_THAT(all_text, Not(HasSubstr("--all")));
   for (const int width : {60, 80, 120}) {
     std::istringstream lines(RenderCheck([&](std::ostream& out) {
       RenderDocumentTerminal(show::MakeCheckDocument(MakeCheck()),
@@ -189,7 +190,8 @@ TEST(CheckMarkdown, EveryRowHasAsManyCellsAsTheHeading) {
     ++rows;
   }
   EXPECT_EQ(rows,
-            5 * 2 + 6);  // five tables; one check per pair, one more for memory, and an operator that passes
+            5 * 2 + 6);  // five tables with a heading of two lines; one check per pair, one for memory, and
+                         // one passing operator
 }
 
 }  // namespace

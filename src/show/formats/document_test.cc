@@ -82,13 +82,13 @@ TEST(DocumentTerminal, WrappedTextIsComplete) {
   show::Table table{
       "few", "", {show::Left("name"), show::Left("where", "").WithWrapping()}, {{"x", "in " + path}}};
   document.sections = {{"", show::Level::kUsual, {std::move(table)}}};
-  std::string shown;
+  std::string joined_lines;
   std::istringstream lines(RenderScreen(document, {.width = 60, .report_path = ""}));
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(DisplayWidth(line), 60);
-    if (line.size() > 9) shown += line.substr(8);
+    if (line.size() > 9) joined_lines += line.substr(8);
   }
-  EXPECT_THAT(shown, HasSubstr(path));
+  EXPECT_THAT(joined_lines, HasSubstr(path));
 }
 
 TEST(DocumentTerminal, EmptyFirstColumnIsKept) {
@@ -152,8 +152,6 @@ TEST(DocumentMarkdown, HasEverythingThatIsNotAvailableElsewhere) {
             Not(HasSubstr("FLOP")), HasSubstr("- a note"), HasSubstr("the method")));
 }
 
-// Only JSON keeps the values in texts separate; the other formats write them in the unit and with the digits
-// of the document.
 TEST(DocumentMarkdown, EmptySectionHasNoHeading) {
   const show::Table empty{.id = "empty", .title = "no rows", .columns = {show::Left("name")}};
   show::Document document;
@@ -162,6 +160,8 @@ TEST(DocumentMarkdown, EmptySectionHasNoHeading) {
   EXPECT_EQ(RenderPage(document), "# title\n\n");
 }
 
+// Only JSON keeps the values in texts separate; the other formats write them in the unit and with the digits
+// of the document.
 TEST(DocumentTexts, EveryFormatWritesValuesInTexts) {
   const char* const texts[] = {"a part takes 0.500 of 1.500 ms (33%)", "an item of 2.500 ms", "or <0.001 ms",
                                "a note of 1.250 ms"};
@@ -287,11 +287,12 @@ TEST(MakeCountersDocument, OperatorsByProcessorTimeUnderTheWhole) {
 TEST(MakeCountersDocument, EmptyForNoCountersAndShortForMany) {
   EXPECT_TRUE(show::MakeCountersDocument({}).sections.empty());
   EXPECT_TRUE(show::MakeCountersDocument(example::MakeRunWithCounters("a", {})).sections.empty());
-  std::vector<CountersRow> many;
+  std::vector<CountersRow> counters;
   for (int i = 0; i < 26; ++i)
-    many.push_back(MakeCountersRow("forward/0/backend/" + std::to_string(i), "op" + std::to_string(i) + ".",
-                                   100 + i, 300));
-  const std::string text = RenderPage(show::MakeCountersDocument(example::MakeRunWithCounters("many", many)));
+    counters.push_back(MakeCountersRow("forward/0/backend/" + std::to_string(i),
+                                       "op" + std::to_string(i) + ".", 100 + i, 300));
+  const std::string text =
+      RenderPage(show::MakeCountersDocument(example::MakeRunWithCounters("many", counters)));
   EXPECT_THAT(text, AllOf(HasSubstr("and 5 more in its"), HasSubstr("op25."), Not(HasSubstr("op4."))));
 }
 
@@ -302,18 +303,18 @@ using read::Rows;
 struct ExampleTable {
   show::Table table;
   std::string section;
-  Json json;     // of the page, which equals RenderDocumentJson
+  Json json;     // from the page; equals the output of RenderDocumentJson
   Rows printed;  // the cells' texts on the page
   std::vector<std::string> titles;
 };
 
-Json JsonOf(const show::Document& document) {
+Json RenderJson(const show::Document& document) {
   std::ostringstream out;
   RenderDocumentJson(document, out);
   return Json::parse(out.str());
 }
 
-Json JsonInPage(const show::Document& document) {
+Json ExtractDocumentJson(const show::Document& document) {
   std::ostringstream out;
   RenderDocumentHtml(document, out);
   return Json::parse(read::ExtractPageJson(out.str(), "etprof-document"));
@@ -322,23 +323,23 @@ Json JsonInPage(const show::Document& document) {
 Rows CellTexts(const show::Table& text) {
   Rows rows;
   for (const show::Row& row : text.rows) {
-    std::vector<std::string>& words = rows.emplace_back();
-    for (const show::Cell& cell : row.cells) words.push_back(cell.text);
+    std::vector<std::string>& texts = rows.emplace_back();
+    for (const show::Cell& cell : row.cells) texts.push_back(cell.text);
   }
   return rows;
 }
 
-// The tables that have rows, without the rows that only screens show.
-std::vector<ExampleTable> TablesOf(const show::Document& document, const Json& page) {
+// Returns the tables that have rows, without the rows that only screens show.
+std::vector<ExampleTable> MakeExampleTables(const show::Document& document, const Json& page) {
   std::vector<ExampleTable> tables;
   const std::vector<const show::Section*> sections = show::AllSections(document);
   for (std::size_t s = 0; s < sections.size(); ++s) {
     const show::Section& section = *sections[s];
     for (std::size_t p = 0, pictures = 0; p < section.parts.size(); ++p) {
       pictures += show::IsPicture(section.parts[p]) ? 1U : 0U;  // no page has pictures
-      const auto* of = std::get_if<show::Table>(&section.parts[p]);
-      if (of == nullptr || of->rows.empty()) continue;
-      show::Table table = *of;
+      const auto* found = std::get_if<show::Table>(&section.parts[p]);
+      if (found == nullptr || found->rows.empty()) continue;
+      show::Table table = *found;
       const show::Table text = PrintedTable(table);
       std::erase_if(table.rows, [](const show::Row& row) { return row.role == show::Row::Role::kRest; });
       tables.push_back({std::move(table), section.title,
@@ -372,25 +373,25 @@ void ExpectInJson(const ExampleTable& example) {
 
 void ExpectInMarkdown(const ExampleTable& example, const std::string& page) {
   const show::Table& table = example.table;
-  const bool whole = table.hidden_rows_hint.empty();
+  const bool has_all_rows = table.hidden_rows_hint.empty();
   const show::Table text =
-      PrintedTable(table, whole ? SIZE_MAX : table.screen_rows,
-                   [&](const show::Row& row) { return whole || row.level != show::Level::kFolded; });
+      PrintedTable(table, has_all_rows ? SIZE_MAX : table.screen_rows,
+                   [&](const show::Row& row) { return has_all_rows || row.level != show::Level::kFolded; });
   Rows rows = CellTexts(text);
   if (rows.empty()) return;
   std::vector<std::string> titles = example.titles;
   for (std::size_t c = titles.size(); c-- > 0;) {  // pages leave out columns without texts
     if (std::ranges::any_of(rows, [&](const auto& row) { return !row[c].empty(); })) continue;
-    const auto at = static_cast<std::ptrdiff_t>(c);
-    titles.erase(titles.begin() + at);
-    for (auto& row : rows) row.erase(row.begin() + at);
+    const auto position = static_cast<std::ptrdiff_t>(c);
+    titles.erase(titles.begin() + position);
+    for (auto& row : rows) row.erase(row.begin() + position);
   }
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (int level = 0; level < text.rows[r].depth; ++level) rows[r].front().insert(0, "· ");
   }
   std::vector<Rows> found;
-  for (const read::ParsedTable& one : read::MarkdownTables(page)) {
-    if (one.header == titles) found.push_back(one.rows);
+  for (const read::ParsedTable& parsed : read::MarkdownTables(page)) {
+    if (parsed.header == titles) found.push_back(parsed.rows);
   }
   EXPECT_THAT(found, testing::Contains(rows)) << page;
 }
@@ -442,7 +443,7 @@ void ExpectInCsv(const ExampleTable& example, const read::ParsedTable& csv, std:
   }
 }
 
-std::vector<show::Table*> TablesIn(show::Document& document) {
+std::vector<show::Table*> MutableTables(show::Document& document) {
   std::vector<show::Table*> tables;
   for (auto* sections : {&document.sections, &document.appendix}) {
     for (show::Section& section : *sections) {
@@ -457,17 +458,17 @@ std::vector<show::Table*> TablesIn(show::Document& document) {
 TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
   for (show::Document document : example::Documents()) {
     SCOPED_TRACE(document.title);
-    for (show::Table* const table : TablesIn(document)) {
-      for (show::Table::Column& column : table->columns) column.max_width = 0;  // there is room for all texts
+    for (show::Table* const table : MutableTables(document)) {
+      for (show::Table::Column& column : table->columns) column.max_width = 0;  // no text is truncated
     }
-    const Json page = JsonOf(document);
-    show::Document nothing_elsewhere = document;
-    for (show::Table* const table : TablesIn(nothing_elsewhere)) table->hidden_rows_hint = "";
-    EXPECT_EQ(JsonInPage(nothing_elsewhere), page);
+    const Json page = RenderJson(document);
+    show::Document without_hints = document;
+    for (show::Table* const table : MutableTables(without_hints)) table->hidden_rows_hint = "";
+    EXPECT_EQ(ExtractDocumentJson(without_hints), page);
     const std::string markdown = RenderPage(document);
     const std::string screen = RenderScreen(document, {.width = 1000, .all = true, .report_path = ""});
     std::map<std::string, std::size_t> rows;  // rows of the CSV tables with this id so far
-    const std::vector<ExampleTable> tables = TablesOf(document, page);
+    const std::vector<ExampleTable> tables = MakeExampleTables(document, page);
     EXPECT_FALSE(tables.empty());
     for (const ExampleTable& example : tables) {
       SCOPED_TRACE(example.table.id);
@@ -485,7 +486,7 @@ TEST(Documents, EveryFormatHasEveryValueOfEveryTable) {
 
 // Speedups, verdicts, and results fit a screen of 80 columns, however long the names are.
 TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
-  std::set<std::string> decided;
+  std::set<std::string> checked_tables;
   std::vector<show::Document> documents = example::Documents();
   documents.push_back(show::MakeDevicesDocument(example::MakeDevices()));
   for (const bool threads : {false, true}) {
@@ -495,7 +496,7 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
   }
   for (show::Document& document : documents) {
     SCOPED_TRACE(document.title);
-    for (show::Table* const table : TablesIn(document)) {
+    for (show::Table* const table : MutableTables(document)) {
       const auto decides = [&](std::size_t c) {
         return table->columns[c].decides || std::ranges::any_of(table->rows, [&](const show::Row& row) {
                  return row.cells[c].kind == CellKind::kSpeedup;
@@ -507,44 +508,46 @@ TEST(Documents, NarrowScreensHaveTheDecidingColumns) {
           column.title += " of a variant with a long name";
         if (c > 0 && (decides(c) || column.right || column.title.empty())) continue;
         for (show::Row& row : table->rows) {
-          if (std::string& words = row.cells[c].text; !words.empty())
-            words += " that has a long name of its own";
+          if (std::string& text = row.cells[c].text; !text.empty())
+            text += " that has a long name of its own";
         }
       }
-      show::Document alone;
-      alone.sections = {{"", show::Level::kUsual, {*table}}};
-      const std::string screen = RenderScreen(alone, {.width = 80, .report_path = ""});
+      show::Document single;
+      single.sections = {{"", show::Level::kUsual, {*table}}};
+      const std::string screen = RenderScreen(single, {.width = 80, .report_path = ""});
       std::istringstream lines(screen);
-      bool any = false;
-      for (std::size_t c = 1; c < table->columns.size(); ++c) any = any || decides(c);
-      for (std::string line; any && std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), 80) << screen;
-      const show::Table text = PrintedTable(
+      bool has_deciding_column = false;
+      for (std::size_t c = 1; c < table->columns.size(); ++c)
+        has_deciding_column = has_deciding_column || decides(c);
+      for (std::string line; has_deciding_column && std::getline(lines, line);)
+        EXPECT_LE(DisplayWidth(line), 80) << screen;
+      const show::Table printed = PrintedTable(
           *table, table->screen_rows, [](const show::Row& row) { return row.level <= show::Level::kUsual; });
       if (table->level > show::Level::kUsual) continue;
       for (std::size_t c = 1; c < table->columns.size(); ++c) {
         if (!decides(c) || table->columns[c].level > show::Level::kUsual) continue;
         EXPECT_EQ(table->columns[c].drop_priority, 0) << table->id << ' ' << table->columns[c].id;
-        for (const show::Row& row : text.rows) {
+        for (const show::Row& row : printed.rows) {
           if (row.cells[c].level > show::Level::kUsual) continue;
           EXPECT_THAT(screen, HasSubstr(row.cells[c].text.substr(0, 20))) << table->id;
-          decided.insert(table->id);
+          checked_tables.insert(table->id);
         }
       }
     }
   }
-  EXPECT_THAT(decided, testing::IsSupersetOf({"self_times", "speedups", "verdicts", "variants", "limit",
-                                              "checks", "latency", "ladder_levels"}));
+  EXPECT_THAT(checked_tables, testing::IsSupersetOf({"self_times", "speedups", "verdicts", "variants",
+                                                     "limit", "checks", "latency", "ladder_levels"}));
 }
 
 // A command must know the allowed values of --csv before it measures, so documents of empty results have
 // every table, too.
 TEST(Documents, EmptyResultsHaveEveryTable) {
   const auto ids = [](const std::vector<show::Document>& documents) {
-    std::set<std::string> all;
+    std::set<std::string> table_ids;
     for (const show::Document& document : documents) {
-      for (const std::string& id : TableIds(document)) all.insert(id);
+      for (const std::string& id : TableIds(document)) table_ids.insert(id);
     }
-    return all;
+    return table_ids;
   };
   SuiteReport without_limit = example::MakeSuite();
   without_limit.limit.reset();
@@ -564,18 +567,18 @@ TEST(Documents, EmptyResultsHaveEveryTable) {
 TEST(DocumentHtml, LeavesOutLongTablesThatAreAvailableElsewhere) {
   show::Row folded{"folded"};
   folded.level = show::Level::kFolded;
-  show::Table few{"names", "", {{"name", "name"}}, {{"shown"}, folded}};
-  few.hidden_rows_hint = "in `--csv=names`";
-  show::Table all_folded = few, many = few;
+  show::Table short_table{"names", "", {{"name", "name"}}, {{"shown"}, folded}};
+  short_table.hidden_rows_hint = "in `--csv=names`";
+  show::Table all_folded = short_table, long_table = short_table;
   all_folded.rows = {folded};
-  many.rows.resize(300, folded);
+  long_table.rows.resize(300, folded);
   show::Document document;
-  document.sections = {{"", show::Level::kUsual, {all_folded, few, many}}};
-  const Json whole = JsonOf(document).at("sections")[0].at("parts");
-  EXPECT_EQ(whole[2].at("table").at("rows").size(), 300U);
-  const Json parts = JsonInPage(document).at("sections")[0].at("parts");
+  document.sections = {{"", show::Level::kUsual, {all_folded, short_table, long_table}}};
+  const Json unabridged = RenderJson(document).at("sections")[0].at("parts");
+  EXPECT_EQ(unabridged[2].at("table").at("rows").size(), 300U);
+  const Json parts = ExtractDocumentJson(document).at("sections")[0].at("parts");
   ASSERT_EQ(parts.size(), 3U);
-  EXPECT_EQ(parts[0], whole[1]);
+  EXPECT_EQ(parts[0], unabridged[1]);
   const Json& rows = parts[1].at("table").at("rows");
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].at("cells")[0].at("text"), "shown");
@@ -589,7 +592,7 @@ TEST(DocumentJson, MarksTheAppendixAndLinksTables) {
   document.sections = {{"", show::Level::kUsual, {std::move(list)}}};
   document.appendix = {{"behind", show::Level::kUsual, {}}};
   document.notes_title = "Quality";
-  const Json json = JsonOf(document);
+  const Json json = RenderJson(document);
   EXPECT_EQ(json.at("measured"), "in 3 s");
   EXPECT_EQ(json.at("notes_title"), "Quality");
   EXPECT_FALSE(json.at("sections")[0].contains("appendix"));
@@ -598,7 +601,7 @@ TEST(DocumentJson, MarksTheAppendixAndLinksTables) {
 }
 
 TEST(DocumentJson, HasEveryKindOfPart) {
-  const Json json = JsonOf(MakeAllPartsDocument());
+  const Json json = RenderJson(MakeAllPartsDocument());
   EXPECT_EQ(json.at("title"), "all <of> it");
   EXPECT_EQ(json.at("facts"), Json({"a fact"}));
   EXPECT_EQ(json.at("answers"), Json::array({{{"text", "the answer"}, {"tone", "good"}}}));

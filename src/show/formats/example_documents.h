@@ -64,7 +64,7 @@ inline show::Document MakeAllPartsDocument() {
                      {"bounds", show::TimeBounds{2e6, 2.25e6}, "x"},
                      {"ratio", show::Ratio{2.5}, "x"},
                      {"change", show::Change{0.1, 0.09, 0.11}, show::Cell("worse", show::Tone::kBad)}}};
-  show::Table more{"more", "More", {{"name", "name"}}, {{"folded away"}}, show::Level::kFolded};
+  show::Table folded_table{"more", "More", {{"name", "name"}}, {{"folded away"}}, show::Level::kFolded};
   using Role = show::Row::Role;
   show::Table tree{"tree",
                    "A tree",
@@ -72,11 +72,11 @@ inline show::Document MakeAllPartsDocument() {
                    {{{"above", show::Time{1.0004e6}, show::Share{0.5}}, Role::kPart},
                     {{"below", show::Time{1.0004e6}, show::Share{0.5}}, Role::kPart, 1},
                     {{"all", show::Time{2.0008e6}, show::Share{1}}, Role::kSum}}};
-  show::Table few{"few", "", {{"name", "name"}}, {{"first"}, {"second"}, {"third"}}};
-  few.screen_rows = 1;
-  show::Table hidden_rows_hint = few;
-  hidden_rows_hint.id = "elsewhere";
-  hidden_rows_hint.hidden_rows_hint = "in a file";
+  show::Table short_table{"few", "", {{"name", "name"}}, {{"first"}, {"second"}, {"third"}}};
+  short_table.screen_rows = 1;
+  show::Table table_with_hint = short_table;
+  table_with_hint.id = "elsewhere";
+  table_with_hint.hidden_rows_hint = "in a file";
   show::Table points{"points",
                      "",
                      {{"point", "point"}, {"time", "time", true}},
@@ -97,8 +97,8 @@ inline show::Document MakeAllPartsDocument() {
       {"one",
        show::Level::kUsual,
        {show::Paragraph{"usual words"}, show::Paragraph{"words of a page", show::Level::kPage},
-        show::List{"some lines", {"line 1", {"line 2", {"a detail"}}}, 1}, std::move(table), std::move(more),
-        std::move(few),
+        show::List{"some lines", {"line 1", {"line 2", {"a detail"}}}, 1}, std::move(table),
+        std::move(folded_table), std::move(short_table),
         show::Chart{{{"rising",
                       {1.0, 2.0, std::nullopt, 3.0},
                       [](double ms) { return show::Cell(show::Duration{ms * 1e6}); }}}},
@@ -108,7 +108,7 @@ inline show::Document MakeAllPartsDocument() {
         show::List{"values",
                    {{show::FormatText("an item of {}", show::Time{2.5e6}),
                      {show::FormatText("or {}", show::Time{90})}}}}}},
-      {"two", show::Level::kPage, {std::move(hidden_rows_hint)}},
+      {"two", show::Level::kPage, {std::move(table_with_hint)}},
       {"three",
        show::Level::kFolded,
        {show::RooflineChart{
@@ -184,7 +184,7 @@ inline show::Document InspectDocument() {
 
 // A list with a device that answers and a device that does not.
 inline show::Document DeviceListDocument() {
-  DeviceSurvey board, gone;
+  DeviceSurvey board, unreachable;
   board.name = "ssh:pi5";
   board.properties.platform = "linux-aarch64";
   board.properties.cores = 4;
@@ -193,10 +193,10 @@ inline show::Document DeviceListDocument() {
   board.vitals.battery_percent = 47;
   board.vitals.battery_status = "Discharging";
   board.stored.cache = 75'001;
-  gone.name = "ssh:gone";
-  gone.problem = "cannot be reached";
-  gone.remedy = "try again";
-  return show::MakeDeviceListDocument({board, gone}, {"install adb"});
+  unreachable.name = "ssh:gone";
+  unreachable.problem = "cannot be reached";
+  unreachable.remedy = "try again";
+  return show::MakeDeviceListDocument({board, unreachable}, {"install adb"});
 }
 
 inline show::Document CpuDocument() {
@@ -239,10 +239,10 @@ inline show::Document StaticCheckDocument() {
 // A history with a series of twelve runs that becomes slower, the reference that other series are relative
 // to, and a series of two runs.
 inline show::Document HistoryDocument(bool gate) {
-  TrendData base, reference, few;
+  TrendData base, reference, short_series;
   base.key = {"net <|>", "decode", "base", 2, "isa=-avx2", "local"};
   reference.key = {"fixed", "forward", "fixed", 1, "", "local"};
-  few.key = {"few", "forward", "few", 1, "", "ssh pi5"};
+  short_series.key = {"few", "forward", "few", 1, "", "ssh pi5"};
   for (int i = 0; i < 12; ++i) {
     TrendPoint point;
     point.commit = i == 11 ? std::string(40, 'a') : "c|" + std::to_string(i);
@@ -257,11 +257,11 @@ inline show::Document HistoryDocument(bool gate) {
       point.launches.push_back({launch, 1'000'000 + i, 7, 10, log});
       fixed.launches.push_back({launch, 900'000 + launch, 10, 10, std::nullopt});
     }
-    if (i < 2) few.points.push_back(fixed);
+    if (i < 2) short_series.points.push_back(fixed);
     base.points.push_back(std::move(point));
     reference.points.push_back(std::move(fixed));
   }
-  const HistoryReport history = FindTrends({base, reference, few}, "");
+  const HistoryReport history = FindTrends({base, reference, short_series}, "");
   return gate ? show::MakeHistoryCheckDocument(history, "h.sqlite", false)
               : show::MakeHistoryDocument(history, "h.sqlite");
 }

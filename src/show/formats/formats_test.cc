@@ -31,7 +31,7 @@ namespace {
 using Json = nlohmann::json;
 using read::Rows;
 
-std::string Rendered(const std::function<void(std::ostream&)>& render) {
+std::string RenderToString(const std::function<void(std::ostream&)>& render) {
   std::ostringstream out;
   render(out);
   return out.str();
@@ -44,19 +44,19 @@ struct Formats {
 
 Formats RenderAll(const Report& report) {
   Formats formats;
-  formats.json = Rendered([&](std::ostream& out) { RenderAnalysisJson(report, out); });
-  formats.html = Rendered([&](std::ostream& out) { RenderHtml(report, out); });
-  formats.markdown = Rendered([&](std::ostream& out) { RenderMarkdown(report, out); });
+  formats.json = RenderToString([&](std::ostream& out) { RenderAnalysisJson(report, out); });
+  formats.html = RenderToString([&](std::ostream& out) { RenderHtml(report, out); });
+  formats.markdown = RenderToString([&](std::ostream& out) { RenderMarkdown(report, out); });
   TerminalOptions options;
   options.width = 400;  // wide enough for every column
-  formats.screen = Rendered([&](std::ostream& out) { RenderTerminal(report, options, out); });
+  formats.screen = RenderToString([&](std::ostream& out) { RenderTerminal(report, options, out); });
   for (const std::string& name : ReportTableNames()) {
-    formats.csv[name] = Rendered([&](std::ostream& out) { RenderReportTableCsv(report, name, out); });
+    formats.csv[name] = RenderToString([&](std::ostream& out) { RenderReportTableCsv(report, name, out); });
   }
   return formats;
 }
 
-std::vector<const show::Table*> TablesOf(const show::Document& document) {
+std::vector<const show::Table*> FindTables(const show::Document& document) {
   std::vector<const show::Table*> tables;
   for (const show::Section* const section : show::AllSections(document)) {
     for (const auto& part : section->parts) {
@@ -68,11 +68,11 @@ std::vector<const show::Table*> TablesOf(const show::Document& document) {
 
 // --- Values in the JSON ------------------------------------------------------------------------------------
 
-std::optional<double> Ns(const Json& ms) {
+std::optional<double> NsFromMs(const Json& ms) {
   return ms.is_null() ? std::nullopt : std::optional(ms.get<double>() * 1e6);
 }
 
-Quantity QuantityOf(const Json& json) {
+Quantity ParseQuantity(const Json& json) {
   Quantity quantity;
   quantity.verdict = ParseEnum<stats::Verdict>(json["verdict"].get<std::string>()).value();
   if (!json["ratio"].is_null()) {
@@ -86,16 +86,16 @@ Quantity QuantityOf(const Json& json) {
 
 double Mean(const Json& total_ns, const Json& runs) { return total_ns.get<double>() / runs.get<double>(); }
 
-TimeScale ScaleOf(const Json& truth) {
+TimeScale MakeScale(const Json& truth) {
   double smallest = 1e300, largest = 0;
   for (const Json& experiment : truth["experiments"]) {
-    smallest = std::min(smallest, *Ns(experiment["latency_ms"]["p50"]));
-    largest = std::max(largest, *Ns(experiment["latency_ms"]["p50"]));
+    smallest = std::min(smallest, *NsFromMs(experiment["latency_ms"]["p50"]));
+    largest = std::max(largest, *NsFromMs(experiment["latency_ms"]["p50"]));
   }
   return ScaleFor(smallest, largest);
 }
 
-const Json& RowNamed(const Json& rows, const std::string& name) {
+const Json& FindRow(const Json& rows, const std::string& name) {
   for (const Json& row : rows) {
     if (row["name"] == name) return row;
   }
@@ -129,15 +129,15 @@ void ExpectValue(const show::Table& table, std::size_t row, const std::string& i
 void ExpectLatency(const Json& truth, const show::Table& table) {
   ASSERT_EQ(table.rows.size(), truth["experiments"].size());
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    const Json &experiment = truth["experiments"][i], &d = experiment["latency_ms"];
+    const Json &experiment = truth["experiments"][i], &latency = experiment["latency_ms"];
     for (const auto& [id, key] :
          {std::pair{"median", "p50"}, std::pair{"mean", "mean"}, std::pair{"min", "min"},
           std::pair{"max", "max"}, std::pair{"sd", "sd"}, std::pair{"cv", "cv"}, std::pair{"runs", "n"},
           std::pair{"outliers", "outliers"}})
-      ExpectValue(table, i, id, d[key]);
+      ExpectValue(table, i, id, latency[key]);
     // A quantile needs at least this many values.
-    ExpectValue(table, i, "p90", d["n"] >= 10 ? d["p90"] : Json());
-    ExpectValue(table, i, "p99", d["n"] >= 100 ? d["p99"] : Json());
+    ExpectValue(table, i, "p90", latency["n"] >= 10 ? latency["p90"] : Json());
+    ExpectValue(table, i, "p99", latency["n"] >= 100 ? latency["p99"] : Json());
     ExpectValue(table, i, "first_inference", experiment["first_run_ms"]);
     ExpectValue(table, i, "load", experiment["load_ms"]);
   }
@@ -146,7 +146,7 @@ void ExpectLatency(const Json& truth, const show::Table& table) {
 void ExpectSelfTimes(const Json& truth, const char* breakdown, const show::Table& table) {
   const bool pair = !truth["comparisons"].empty();
   const Json &before = truth["experiments"][0], &after = truth["experiments"].back();
-  std::set<std::string> named;
+  std::set<std::string> names;
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     if (table.rows[r].role != show::Row::Role::kPart) continue;
     const std::string name = show::TextOf(table.rows[r].cells[0]);
@@ -154,16 +154,16 @@ void ExpectSelfTimes(const Json& truth, const char* breakdown, const show::Table
       ExpectValue(table, r, pair ? "candidate" : "mean", after["tracer_ms"]);
       continue;
     }
-    named.insert(name);
-    const Json &a = RowNamed(before[breakdown]["rows"], name), &b = RowNamed(after[breakdown]["rows"], name);
+    names.insert(name);
+    const Json &a = FindRow(before[breakdown]["rows"], name), &b = FindRow(after[breakdown]["rows"], name);
     ExpectValue(table, r, "share", b["share"]);
     ExpectValue(table, r, pair ? "candidate" : "mean", b["mean_ms"]);
     if (!pair) continue;
     ExpectValue(table, r, "baseline", a["mean_ms"]);
-    ExpectValue(table, r, "speedup", RowNamed(truth["comparisons"][0][breakdown], name));
+    ExpectValue(table, r, "speedup", FindRow(truth["comparisons"][0][breakdown], name));
   }
   for (const Json& row : after[breakdown]["rows"])
-    EXPECT_EQ(named.contains(row["name"]), row["total_ns"] != 0) << row["name"];
+    EXPECT_EQ(names.contains(row["name"]), row["total_ns"] != 0) << row["name"];
 }
 
 void ExpectOperators(const Json& truth, const show::Table& table) {
@@ -185,7 +185,7 @@ void ExpectComparedOperators(const Json& pair, const show::Table& table) {
   EXPECT_EQ(table.rows.size(), matched);
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     const std::string name = show::TextOf(table.rows[r].cells[0]);
-    const Json& row = RowNamed(pair["operators"], name.substr(0, name.find(" (overhead)")));
+    const Json& row = FindRow(pair["operators"], name.substr(0, name.find(" (overhead)")));
     ExpectValue(table, r, "baseline", Mean(row["baseline_total_ns"], pair["baseline_runs"]), 1);
     ExpectValue(table, r, "candidate", Mean(row["candidate_total_ns"], pair["candidate_runs"]), 1);
     ExpectValue(table, r, "speedup", row);
@@ -193,10 +193,10 @@ void ExpectComparedOperators(const Json& pair, const show::Table& table) {
 }
 
 void ExpectDocument(const Json& truth, const show::Document& document) {
-  std::set<std::string> seen;
-  for (const show::Table* const table : TablesOf(document)) {
+  std::set<std::string> seen_ids;
+  for (const show::Table* const table : FindTables(document)) {
     SCOPED_TRACE(table->id);
-    seen.insert(table->id);
+    seen_ids.insert(table->id);
     EXPECT_THAT(ReportTableNames(),
                 testing::Not(testing::Contains(table->id)));  // ids are unique among all tables
     if (table->id == "report_latency") ExpectLatency(truth, *table);
@@ -205,12 +205,12 @@ void ExpectDocument(const Json& truth, const show::Document& document) {
     if (table->id == "compared_operators") ExpectComparedOperators(truth["comparisons"][0], *table);
   }
   for (const char* const id : {"report_latency", "self_times", "report_operators"})
-    EXPECT_TRUE(seen.contains(id)) << id;
-  EXPECT_EQ(seen.contains("compared_operators"), !truth["comparisons"].empty());
+    EXPECT_TRUE(seen_ids.contains(id)) << id;
+  EXPECT_EQ(seen_ids.contains("compared_operators"), !truth["comparisons"].empty());
   if (truth["comparisons"].empty()) return;
-  const VerdictTexts words = MakeVerdictTexts(QuantityOf(truth["comparisons"][0]["latency"]));
-  EXPECT_THAT(TextOf(document.answers.at(0).text, {}), testing::HasSubstr(words.verdict));
-  EXPECT_EQ(TextOf(document.answers.at(0).precision, {}), "95% CI " + words.interval);
+  const VerdictTexts texts = MakeVerdictTexts(ParseQuantity(truth["comparisons"][0]["latency"]));
+  EXPECT_THAT(TextOf(document.answers.at(0).text, {}), testing::HasSubstr(texts.verdict));
+  EXPECT_EQ(TextOf(document.answers.at(0).precision, {}), "95% CI " + texts.interval);
 }
 
 // --- CSV --------------------------------------------------------------------------------------------------
@@ -221,14 +221,14 @@ void ExpectCell(const read::ParsedTable& table, std::size_t row, const std::stri
   const auto at = std::find(table.header.begin(), table.header.end(), column);
   ASSERT_NE(at, table.header.end()) << column;
   const std::string& cell = table.rows.at(row).at(static_cast<std::size_t>(at - table.header.begin()));
-  const std::string where = fmt::format("{} of row {}: {}", column, row, cell);
+  const std::string location = fmt::format("{} of row {}: {}", column, row, cell);
   if (value.is_null()) {
-    EXPECT_EQ(cell, "") << where;
+    EXPECT_EQ(cell, "") << location;
   } else if (value.is_string()) {
-    EXPECT_EQ(cell, value.get<std::string>()) << where;
+    EXPECT_EQ(cell, value.get<std::string>()) << location;
   } else {
-    ASSERT_NE(cell, "") << where;
-    EXPECT_DOUBLE_EQ(std::stod(cell), value.get<double>()) << where;
+    ASSERT_NE(cell, "") << location;
+    EXPECT_DOUBLE_EQ(std::stod(cell), value.get<double>()) << location;
   }
 }
 
@@ -269,50 +269,50 @@ void ExpectCsv(const Json& truth, const std::map<std::string, std::string>& csv)
   EXPECT_EQ(groups.rows.size(), group);
   EXPECT_EQ(categories.rows.size(), category);
   EXPECT_EQ(operators.rows.size(), op);
-  std::size_t at = 0;
+  std::size_t csv_row = 0;
   for (const Json& pair : truth["comparisons"]) {
-    const auto expect = [&](const std::string& what, const Json& row, bool judged) {
-      ExpectCell(comparison, at, "what", what);
+    const auto expect = [&](const std::string& what, const Json& row, bool has_verdict) {
+      ExpectCell(comparison, csv_row, "what", what);
       for (const char* const column : {"ratio", "ratio_low", "ratio_high", "confidence", "p_value"})
-        ExpectCell(comparison, at, column, row[column]);
+        ExpectCell(comparison, csv_row, column, row[column]);
       if (row.contains("baseline_total_ns") && what != "operator") {
-        ExpectCell(comparison, at, "baseline_ms",
+        ExpectCell(comparison, csv_row, "baseline_ms",
                    Mean(row["baseline_total_ns"], pair["baseline_runs"]) / 1e6);
-        ExpectCell(comparison, at, "candidate_ms",
+        ExpectCell(comparison, csv_row, "candidate_ms",
                    Mean(row["candidate_total_ns"], pair["candidate_runs"]) / 1e6);
       }
-      ExpectCell(comparison, at, "verdict", judged ? row["verdict"] : Json(""));
-      ++at;
+      ExpectCell(comparison, csv_row, "verdict", has_verdict ? row["verdict"] : Json(""));
+      ++csv_row;
     };
     expect("latency", pair["latency"], true);
-    ++at;  // the whole has no verdict
+    ++csv_row;  // the row of the whole has no verdict
     for (const auto& [what, rows] :
          {std::pair{"group", "groups"}, std::pair{"category", "categories"}, std::pair{"layer", "layers"},
           std::pair{"source", "by_source"}, std::pair{"delegate", "by_delegate"},
           std::pair{"operator", "operators"}}) {
       for (const Json& row : pair[rows]) {
-        ExpectCell(comparison, at, "name", row["name"]);
+        ExpectCell(comparison, csv_row, "name", row["name"]);
         expect(what, row, row["name"] != "Clipped");
       }
     }
   }
-  EXPECT_EQ(comparison.rows.size(), at);
+  EXPECT_EQ(comparison.rows.size(), csv_row);
 }
 
 // --- The ladder -------------------------------------------------------------------------------------------
 
 void ExpectLadder(const Json& truth, const Formats& formats) {
   const Json& ladder = truth["ladder"];
-  const TimeScale scale = ScaleOf(truth);
+  const TimeScale scale = MakeScale(truth);
   Rows page, screen = {{}};
   for (std::size_t i = 0; i < ladder["levels"].size(); ++i) {
     const Json& cell = ladder["latency"]["cells"][i];
     auto& row = page.emplace_back(
-        std::vector<std::string>{ladder["levels"][i]["name"], scale.Number(Ns(cell["ms"]).value())});
-    for (const char* const over : {"over_below", "over_lowest"}) {
-      const bool known = !cell[over].is_null();
-      row.push_back(known ? SpeedupOrDash(QuantityOf(cell[over])) : "");
-      row.push_back(known ? IntervalText(QuantityOf(cell[over])) : "");
+        std::vector<std::string>{ladder["levels"][i]["name"], scale.Number(NsFromMs(cell["ms"]).value())});
+    for (const char* const speedup : {"over_below", "over_lowest"}) {
+      const bool has_speedup = !cell[speedup].is_null();
+      row.push_back(has_speedup ? SpeedupOrDash(ParseQuantity(cell[speedup])) : "");
+      row.push_back(has_speedup ? IntervalText(ParseQuantity(cell[speedup])) : "");
     }
     screen.push_back(row);
     std::erase(screen.back(), "");
@@ -327,24 +327,24 @@ void ExpectLadder(const Json& truth, const Formats& formats) {
   EXPECT_TRUE(found);
   EXPECT_THAT(read::ScreenBlocks(formats.screen), testing::Contains(screen));
   const read::ParsedTable csv = read::Csv(formats.csv.at("ladder"));
-  std::size_t at = 0;
+  std::size_t csv_row = 0;
   for (const auto& rows :
        {Json::array({ladder["latency"]}), ladder["groups"], ladder["categories"], ladder["operators"]}) {
     for (const Json& row : rows) {
       for (const Json& cell : row["cells"]) {
-        ExpectCell(csv, at, "level", cell["level"]);
-        ExpectCell(csv, at, "ms", cell["ms"]);
-        for (const std::string over : {"over_below", "over_lowest"}) {
-          const bool known = !cell[over].is_null();
-          ExpectCell(csv, at, over, known ? cell[over]["ratio"] : Json());
-          ExpectCell(csv, at, over + "_low", known ? cell[over]["ratio_low"] : Json());
-          ExpectCell(csv, at, over + "_verdict", known ? cell[over]["verdict"] : Json(""));
+        ExpectCell(csv, csv_row, "level", cell["level"]);
+        ExpectCell(csv, csv_row, "ms", cell["ms"]);
+        for (const std::string speedup : {"over_below", "over_lowest"}) {
+          const bool has_speedup = !cell[speedup].is_null();
+          ExpectCell(csv, csv_row, speedup, has_speedup ? cell[speedup]["ratio"] : Json());
+          ExpectCell(csv, csv_row, speedup + "_low", has_speedup ? cell[speedup]["ratio_low"] : Json());
+          ExpectCell(csv, csv_row, speedup + "_verdict", has_speedup ? cell[speedup]["verdict"] : Json(""));
         }
-        ++at;
+        ++csv_row;
       }
     }
   }
-  EXPECT_EQ(csv.rows.size(), at);
+  EXPECT_EQ(csv.rows.size(), csv_row);
 }
 
 // --- All formats -------------------------------------------------------------------------------------------
@@ -352,25 +352,25 @@ void ExpectLadder(const Json& truth, const Formats& formats) {
 // Expects that values that occur twice in the report are equal.
 void ExpectConsistentJson(const Json& truth) {
   for (const Json& pair : truth["comparisons"]) {
-    const auto experiment = [&](const char* side) {
-      for (const Json& one : truth["experiments"]) {
-        if (one["name"] == pair[std::string(side) + "_experiment"]) return one;
+    const auto find_experiment = [&](const char* variant) {
+      for (const Json& entry : truth["experiments"]) {
+        if (entry["name"] == pair[std::string(variant) + "_experiment"]) return entry;
       }
       return Json();
     };
-    for (const char* const side : {"baseline", "candidate"}) {
-      const Json of = experiment(side);
-      EXPECT_EQ(pair["latency"][std::string(side) + "_ms"], of["latency_ms"]["p50"]);
-      const std::string total = std::string(side) + "_total_ns";
-      EXPECT_EQ(pair["whole"][total], of["groups"]["total_ns"]);
+    for (const char* const variant : {"baseline", "candidate"}) {
+      const Json measured = find_experiment(variant);
+      EXPECT_EQ(pair["latency"][std::string(variant) + "_ms"], measured["latency_ms"]["p50"]);
+      const std::string total = std::string(variant) + "_total_ns";
+      EXPECT_EQ(pair["whole"][total], measured["groups"]["total_ns"]);
       for (const char* const breakdown : {"groups", "categories"}) {
-        for (const Json& row : of[breakdown]["rows"])
-          EXPECT_EQ(RowNamed(pair[breakdown], row["name"])[total], row["total_ns"]);
+        for (const Json& row : measured[breakdown]["rows"])
+          EXPECT_EQ(FindRow(pair[breakdown], row["name"])[total], row["total_ns"]);
       }
-      for (const Json& op : of["operators"]) {
+      for (const Json& op : measured["operators"]) {
         const auto match = std::find_if(
             pair["operators"].begin(), pair["operators"].end(),
-            [&](const Json& row) { return row.value(std::string(side) + "_key", Json()) == op["key"]; });
+            [&](const Json& row) { return row.value(std::string(variant) + "_key", Json()) == op["key"]; });
         ASSERT_NE(match, pair["operators"].end()) << op["key"];
         EXPECT_EQ((*match)[total], op["total_ns"]);
       }
@@ -400,7 +400,7 @@ TEST(Formats, AgreeOnALadder) {
 }
 
 // A pair with other numbers and such a wide spread that no two quantiles print alike.
-Report PairOf(double latency_of_candidate, Nanoseconds convolution) {
+Report MakePairWith(double latency_of_candidate, Nanoseconds convolution) {
   RunData run = example::MakePair().run;
   int i = 0;
   for (ExperimentData& data : run.experiments) {
@@ -420,11 +420,11 @@ Report PairOf(double latency_of_candidate, Nanoseconds convolution) {
   return Assemble(std::move(run), std::move(profiles));
 }
 
-// With other measurements, all formats change together.
+// The formats also agree on reports with other numbers.
 TEST(Formats, AgreeOnOtherMeasurements) {
   for (const auto& [latency, convolution] :
        {std::pair{1.25, 1'300'000}, std::pair{0.9, 990'000}, std::pair{2.6, 5'000'000}})
-    ExpectFormatsAgree(PairOf(latency, convolution));
+    ExpectFormatsAgree(MakePairWith(latency, convolution));
 }
 
 }  // namespace

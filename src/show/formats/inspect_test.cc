@@ -47,7 +47,7 @@ Program MakeProgram(int steps, std::size_t inputs) {
   return program;
 }
 
-std::string ScreenOfProgram(const Program& program, const TerminalOptions& options) {
+std::string RenderProgramScreen(const Program& program, const TerminalOptions& options) {
   std::ostringstream out;
   RenderDocumentTerminal(show::MakeInspectDocument(program, "folder/net.pte", nullptr), options, out);
   return out.str();
@@ -56,20 +56,20 @@ std::string ScreenOfProgram(const Program& program, const TerminalOptions& optio
 TEST(InspectTerminal, FitsOneScreenOrShowsAll) {
   const Program program = MakeProgram(51, 12);
   TerminalOptions options;
-  const std::string one = ScreenOfProgram(program, options);
-  EXPECT_THAT(one, HasSubstr("  and 31 more (--all shows them)\n"));
-  EXPECT_THAT(one, HasSubstr("  and 4 more (--all shows them)\n"));
-  EXPECT_THAT(one, Not(HasSubstr("[11, 7]")));
+  const std::string short_text = RenderProgramScreen(program, options);
+  EXPECT_THAT(short_text, HasSubstr("  and 31 more (--all shows them)\n"));
+  EXPECT_THAT(short_text, HasSubstr("  and 4 more (--all shows them)\n"));
+  EXPECT_THAT(short_text, Not(HasSubstr("[11, 7]")));
   options.all = true;
-  const std::string all = ScreenOfProgram(program, options);
-  EXPECT_THAT(all, HasSubstr("[11, 7]"));
-  EXPECT_THAT(all, HasSubstr("\n  SomeBackend #25   50 "));
-  EXPECT_THAT(all, Not(HasSubstr("--all")));
+  const std::string full_text = RenderProgramScreen(program, options);
+  EXPECT_THAT(full_text, HasSubstr("[11, 7]"));
+  EXPECT_THAT(full_text, HasSubstr("\n  SomeBackend #25   50 "));
+  EXPECT_THAT(full_text, Not(HasSubstr("--all")));
   // If everything is on the screen, --all is not offered.
-  EXPECT_THAT(ScreenOfProgram(MakeProgram(20, 8), {}), Not(HasSubstr("--all")));
+  EXPECT_THAT(RenderProgramScreen(MakeProgram(20, 8), {}), Not(HasSubstr("--all")));
 }
 
-// By the .etrecord and the .pte.json: names, places, and advice.
+// The .etrecord and the .pte.json know names, source locations, and hints.
 TEST(InspectTerminal, NamesWhatTheExportKnows) {
   const Program program = MakeProgram(8, 2);
   SourceMap sources;
@@ -90,19 +90,19 @@ TEST(InspectTerminal, NamesWhatTheExportKnows) {
   EXPECT_THAT(screen, HasSubstr("head (model.py:7): 1 cumsum\n"));
   EXPECT_THAT(screen, HasSubstr("Use another norm: 3 operators (net.py, line 3)\n"));
   EXPECT_THAT(screen, testing::ContainsRegex("input +ids +float32 +\\[0, 7\\]\n"));
-  EXPECT_THAT(ScreenOfProgram(program, {}), Not(HasSubstr("tensor  name")));
+  EXPECT_THAT(RenderProgramScreen(program, {}), Not(HasSubstr("tensor  name")));
 }
 
 TEST(InspectTerminal, KeepsToTheWidthAndToAscii) {
   for (const int width : {60, 80, 120}) {
     TerminalOptions options;
     options.width = width;
-    std::istringstream lines(ScreenOfProgram(MakeProgram(9, 3), options));
+    std::istringstream lines(RenderProgramScreen(MakeProgram(9, 3), options));
     for (std::string line; std::getline(lines, line);) EXPECT_LE(DisplayWidth(line), width) << line;
   }
   TerminalOptions options;
   options.ascii = true;
-  EXPECT_THAT(ScreenOfProgram(MakeProgram(9, 3), options), HasSubstr("net.pte - 123 MB\n"));
+  EXPECT_THAT(RenderProgramScreen(MakeProgram(9, 3), options), HasSubstr("net.pte - 123 MB\n"));
 }
 
 }  // namespace

@@ -16,14 +16,14 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-KernelReport Example() {
+KernelReport MakeKernelReport() {
   KernelReport report;
   report.model_id = "toy_cnn";
   report.views = {ReadKernelView(ETPROF_TEST_DATA "/toy_cnn.t1.log", "traced", "toy_cnn")};
   return report;
 }
 
-std::string Text(void (*render)(const KernelReport&, std::ostream&), const KernelReport& report) {
+std::string RenderKernelText(void (*render)(const KernelReport&, std::ostream&), const KernelReport& report) {
   std::ostringstream out;
   render(report, out);
   return out.str();
@@ -35,7 +35,7 @@ void Markdown(const KernelReport& report, std::ostream& out) {
 
 TEST(RenderKernelsCsv, HasTheKitsColumnsFirst) {
   std::ostringstream out;
-  RenderKernelsCsv(Example().views[0], out);
+  RenderKernelsCsv(MakeKernelReport().views[0], out);
   const std::string text = out.str();
   EXPECT_THAT(text, testing::StartsWith(
                         "model_id,kernel_name,category,count,dtype,xnn_op,variant,ukernel_shape,arch_chain,"
@@ -57,22 +57,22 @@ TEST(RenderKernelsCsv, HasTheKitsColumnsFirst) {
 }
 
 TEST(RenderKernelsMarkdown, SeparatesProvenFromUnproven) {
-  const std::string text = Text(Markdown, Example());
+  const std::string text = RenderKernelText(Markdown, MakeKernelReport());
   EXPECT_THAT(text, testing::StartsWith("# Kernels of toy\\_cnn\n"));
   EXPECT_THAT(text, HasSubstr("| Convolution (NHWC, F32) IGEMM \\#1 | 7x32 of 12544x32 | xnn\\_f32\\_igemm"));
   EXPECT_THAT(text, HasSubstr("Fully Connected (NC, F32) GEMM \\#2 | 1x10 of 1x10 | not proven: one of 4"));
   EXPECT_THAT(text, HasSubstr("<details><summary>Superseded</summary>"));
-  KernelReport report = Example();
+  KernelReport report = MakeKernelReport();
   report.title = "Mine";
   FilterKernels("GEMM", report);
-  const std::string filtered = Text(Markdown, report);
+  const std::string filtered = RenderKernelText(Markdown, report);
   EXPECT_THAT(filtered, testing::StartsWith("# Mine\n"));
   EXPECT_THAT(filtered, Not(HasSubstr("dwconv")));
   EXPECT_THAT(filtered, HasSubstr("gemm"));
 }
 
 TEST(RenderKernelsTerminal, FitsAndHidesControlCharacters) {
-  KernelReport report = Example();
+  KernelReport report = MakeKernelReport();
   report.views[0].label = "a\x1b[31m";
   std::ostringstream out;
   RenderDocumentTerminal(show::MakeKernelsDocument(report),
@@ -84,7 +84,7 @@ TEST(RenderKernelsTerminal, FitsAndHidesControlCharacters) {
 }
 
 TEST(RenderKernelsTerminal, NamesAreCompleteOnAPipe) {
-  const KernelReport report = Example();
+  const KernelReport report = MakeKernelReport();
   std::ostringstream out;
   RenderDocumentTerminal(show::MakeKernelsDocument(report), {}, out);
   for (const xnnpack::LoggedKernel& kernel : report.views[0].use.kernels) {
@@ -95,7 +95,7 @@ TEST(RenderKernelsTerminal, NamesAreCompleteOnAPipe) {
 }
 
 TEST(KernelsJson, IsValidJsonForAnyName) {
-  KernelReport report = Example();
+  KernelReport report = MakeKernelReport();
   report.views[0].use.kernels[0].name = "\xff\"\n";
   const nlohmann::json json = nlohmann::json::parse(JsonText(ToJson(report)));
   EXPECT_EQ(json.at("schema_version"), 1);

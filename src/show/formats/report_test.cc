@@ -89,14 +89,14 @@ TEST(ReportScreen, KeepsToTheWidth) {
   }
 }
 
-// Content that only the long form shows, with a text that identifies each part.
+// The long form shows parts that the short form lacks; a text identifies each of them.
 TEST(ReportScreen, AllShowsEverything) {
   const Report report = example::MakePair();
   TerminalOptions options{.width = 120, .report_path = "runs/report.md"};
-  const std::string one = Screen(report, options);
+  const std::string short_text = Screen(report, options);
   options.all = true;
-  const std::string all = Screen(report, options);
-  const std::vector<std::string> only_all = {
+  const std::string full_text = Screen(report, options);
+  const std::vector<std::string> only_in_full_text = {
       "5.004 ms ▲",                // the plot of the latencies
       "  Transpose (ND, X32) #2",  // every operator
       "  CONV_STANDARD",           // categories
@@ -106,16 +106,16 @@ TEST(ReportScreen, AllShowsEverything) {
       "  Delegate overhead    0.040           0.8%   0.040  0.000     same",  // speedups of rows that take
                                                                               // hardly any time
   };
-  for (const std::string& text : only_all) {
-    EXPECT_THAT(all, HasSubstr(text));
-    EXPECT_THAT(one, Not(HasSubstr(text)));
+  for (const std::string& text : only_in_full_text) {
+    EXPECT_THAT(full_text, HasSubstr(text));
+    EXPECT_THAT(short_text, Not(HasSubstr(text)));
   }
-  EXPECT_THAT(one, HasSubstr("Use --all for every operator"));
-  EXPECT_THAT(all, Not(HasSubstr("--all")));
+  EXPECT_THAT(short_text, HasSubstr("Use --all for every operator"));
+  EXPECT_THAT(full_text, Not(HasSubstr("--all")));
   EXPECT_GT(report.insights.size(), 3U);
 }
 
-// Files that are not compared have a column each; columns that do not fit are dropped.
+// Each trace that is not compared has a column; columns that do not fit are dropped.
 TEST(ReportScreen, ShowsSeveralTracesSideBySide) {
   RunData run = MakeEtdumpRun({"a.etdump", "b.etdump", "c.etdump"}, {});
   std::vector<std::optional<Profile>> profiles;
