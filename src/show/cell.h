@@ -148,6 +148,10 @@ template <typename T>
 Cell CellOrBlank(const auto& value) {
   return value ? Cell(T{*value}) : Cell("");
 }
+// A number without a unit as a cell; Nothing if absent.
+inline Cell OptionalNumberCell(const std::optional<double>& number) {
+  return number ? Cell(Number{*number, ""}) : Cell();
+}
 // A text as a cell; Nothing if it is "" (unknown).
 inline Cell KnownTextCell(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
 // The share of `part` in `whole`; Nothing if `whole` is 0.

@@ -66,9 +66,6 @@ Table MakeGenerateTestsTable(const GenerateReport& generate) {
     for (const GenerateTest& test : side.tests)
       if (!test.IsEncoder()) AppendUnique(test.name, names);
   }
-  const auto number = [](const std::optional<double>& value) {
-    return value ? Cell(Number{*value, ""}) : Cell();
-  };
   for (const std::string& name : names) {
     for (std::size_t s = 0; s < generate.sides.size(); ++s) {
       const GenerateSide& side = generate.sides[s];
@@ -76,9 +73,9 @@ Table MakeGenerateTestsTable(const GenerateReport& generate) {
       if (test == side.tests.end()) continue;
       std::vector<Cell> cells = {name};
       if (several) cells.emplace_back(SideName(side, generate));
-      cells.push_back(number(test->Rate(test->ns)));
-      cells.push_back(number(test->Rate(test->high)));
-      cells.push_back(number(test->Rate(test->low)));
+      cells.push_back(OptionalNumberCell(test->Rate(test->ns)));
+      cells.push_back(OptionalNumberCell(test->Rate(test->high)));
+      cells.push_back(OptionalNumberCell(test->Rate(test->low)));
       cells.push_back(OptionalCell<Time>(test->PerToken()));
       AddSpeedup(generate, s, name, cells);
       table.rows.emplace_back(std::move(cells));

@@ -32,8 +32,6 @@ std::optional<double> PercentOfCycles(const CountersRow& row, const char* counte
   return part && cycles && *cycles > 0 ? std::optional(100 * *part / *cycles) : std::nullopt;
 }
 
-Cell NumberCell(const std::optional<double>& value) { return value ? Cell(Number{*value, ""}) : Cell(); }
-
 struct CounterColumn {
   const char *id, *title;
   Cell (*cell)(const CountersRow&);
@@ -43,23 +41,27 @@ constexpr CounterColumn kColumns[] = {
     {"task_clock", "processor time",
      [](const CountersRow& row) { return OptionalCell<Duration>(row.Mean("task_clock_ns")); }},
     {"ghz", "GHz",
-     [](const CountersRow& row) { return NumberCell(ScaleValue(row.EffectiveFrequency(), 1e-9)); }},
+     [](const CountersRow& row) { return OptionalNumberCell(ScaleValue(row.EffectiveFrequency(), 1e-9)); }},
     {"instructions_per_cycle", "instructions per cycle",
-     [](const CountersRow& row) { return NumberCell(row.InstructionsPerCycle()); }},
+     [](const CountersRow& row) { return OptionalNumberCell(row.InstructionsPerCycle()); }},
     {"cache_misses_per_1000", "cache misses per 1000",
-     [](const CountersRow& row) { return NumberCell(row.CacheMissesPerThousand()); }},
+     [](const CountersRow& row) { return OptionalNumberCell(row.CacheMissesPerThousand()); }},
     {"branch_misses_per_1000", "branch misses per 1000",
-     [](const CountersRow& row) { return NumberCell(row.BranchMissesPerThousand()); }},
+     [](const CountersRow& row) { return OptionalNumberCell(row.BranchMissesPerThousand()); }},
     {"stalled_frontend_percent", "frontend stalls",
-     [](const CountersRow& row) { return NumberCell(PercentOfCycles(row, "stalled_cycles_frontend")); }},
+     [](const CountersRow& row) {
+       return OptionalNumberCell(PercentOfCycles(row, "stalled_cycles_frontend"));
+     }},
     {"stalled_backend_percent", "backend stalls",
-     [](const CountersRow& row) { return NumberCell(PercentOfCycles(row, "stalled_cycles_backend")); }},
+     [](const CountersRow& row) {
+       return OptionalNumberCell(PercentOfCycles(row, "stalled_cycles_backend"));
+     }},
     {"page_faults", "page faults",
-     [](const CountersRow& row) { return NumberCell(row.Mean("page_faults")); }},
+     [](const CountersRow& row) { return OptionalNumberCell(row.Mean("page_faults")); }},
     {"context_switches", "switches",
-     [](const CountersRow& row) { return NumberCell(row.Mean("context_switches")); }},
+     [](const CountersRow& row) { return OptionalNumberCell(row.Mean("context_switches")); }},
     {"cpu_migrations", "migrations",
-     [](const CountersRow& row) { return NumberCell(row.Mean("cpu_migrations")); }}};
+     [](const CountersRow& row) { return OptionalNumberCell(row.Mean("cpu_migrations")); }}};
 
 // The whole method, then the operators by decreasing processor time.
 std::vector<const CountersRow*> OrderRows(const std::vector<CountersRow>& counters) {

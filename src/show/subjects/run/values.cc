@@ -14,10 +14,6 @@ constexpr std::size_t kScreenValueRows = 20;
 bool ValueDiffers(const ValuesRow& row) { return row.state == ValuesRow::kDifferent; }
 bool ValueIsRead(const ValuesRow& row) { return row.state != ValuesRow::kNotRead; }
 
-Cell NumberOrNothingCell(const std::optional<double>& number) {
-  return number ? Cell(Number{*number, ""}) : Cell();
-}
-
 struct ValueWithLayer {
   const ValuesRow* row = nullptr;
   std::string layer;  // "": not known, or the model itself
@@ -90,9 +86,9 @@ Table MakeValuesTable(const PairValues& pair) {
         [](const ValueWithLayer& value) { return KnownTextCell(value.layer); }, has_layers},
        {Left("values"), [](const ValueWithLayer& value) { return value.row->state; }},
        {Right("sqnr_db", "apart, dB"),
-        [](const ValueWithLayer& value) { return NumberOrNothingCell(value.row->sqnr_db); }},
+        [](const ValueWithLayer& value) { return OptionalNumberCell(value.row->sqnr_db); }},
        {Right("largest_difference", "largest difference").WithDropPriority(2),
-        [](const ValueWithLayer& value) { return NumberOrNothingCell(value.row->largest); }},
+        [](const ValueWithLayer& value) { return OptionalNumberCell(value.row->largest); }},
        {Right("elements").WithDropPriority(1),
         [](const ValueWithLayer& value) { return Count(value.row->elements); }},
        {Left("note").WithWrapping(), [](const ValueWithLayer& value) { return value.row->note; }}},
@@ -127,7 +123,7 @@ Table MakeValuesByLayerTable(const PairValues& pair) {
                      {Right("differing"), [](const Layer& layer) { return Count(layer.differing); }},
                      {Right("operators"), [](const Layer& layer) { return Count(layer.read); }},
                      {Right("lowest_sqnr_db", "apart at most, dB"),
-                      [](const Layer& layer) { return NumberOrNothingCell(layer.lowest_db); }}},
+                      [](const Layer& layer) { return OptionalNumberCell(layer.lowest_db); }}},
                     layers);
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (layers[i].differing == 0) table.rows[i].level = Level::kPage;
