@@ -214,16 +214,16 @@ inline show::Document StaticCheckDocument() {
   check.baseline = "a.pte";
   check.candidate = "b.pte";
   check.decision = GateDecision::kFail;
-  const auto add = [&](const FactInfo& info, FactRange a, FactRange b, GateDecision decision) {
+  const auto add = [&](const FactInfo& info, FactRange baseline, FactRange candidate, GateDecision decision) {
     StaticItem& item = check.items.emplace_back();
     item.fact = info.key;
     item.name = info.name;
     item.method = info.is_file_fact ? "" : "forward";
     item.unit = info.unit;
     item.is_minimum = info.is_minimum;
-    item.baseline = a;
-    item.candidate = b;
-    item.allowed = a.low;
+    item.baseline = baseline;
+    item.candidate = candidate;
+    item.allowed = baseline.low;
     item.decision = decision;
   };
   for (const FactInfo& info : AllFacts()) add(info, {0.9871, 0.9871}, {0.9869, 0.9869}, GateDecision::kFail);

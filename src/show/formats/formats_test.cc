@@ -155,11 +155,12 @@ void ExpectSelfTimes(const Json& truth, const char* breakdown, const show::Table
       continue;
     }
     names.insert(name);
-    const Json &a = FindRow(before[breakdown]["rows"], name), &b = FindRow(after[breakdown]["rows"], name);
-    ExpectValue(table, r, "share", b["share"]);
-    ExpectValue(table, r, pair ? "candidate" : "mean", b["mean_ms"]);
+    const Json &before_row = FindRow(before[breakdown]["rows"], name),
+               &after_row = FindRow(after[breakdown]["rows"], name);
+    ExpectValue(table, r, "share", after_row["share"]);
+    ExpectValue(table, r, pair ? "candidate" : "mean", after_row["mean_ms"]);
     if (!pair) continue;
-    ExpectValue(table, r, "baseline", a["mean_ms"]);
+    ExpectValue(table, r, "baseline", before_row["mean_ms"]);
     ExpectValue(table, r, "speedup", FindRow(truth["comparisons"][0][breakdown], name));
   }
   for (const Json& row : after[breakdown]["rows"])

@@ -211,9 +211,10 @@ std::optional<double> Percent(const std::optional<double>& ratio) {
   return ratio ? std::optional(*ratio * 100) : std::nullopt;
 }
 
-std::optional<double> Quotient(const std::optional<double>& a, const std::optional<double>& b) {
-  if (!a || !b || *b <= 0) return std::nullopt;
-  return *a / *b;
+std::optional<double> Quotient(const std::optional<double>& numerator,
+                               const std::optional<double>& denominator) {
+  if (!numerator || !denominator || *denominator <= 0) return std::nullopt;
+  return *numerator / *denominator;
 }
 
 struct RobustStatsJson {
@@ -373,7 +374,7 @@ struct RobustSideJson {
 
 struct RobustComparisonJson {
   const Comparison& comparison;
-  RobustSideJson a, b;
+  RobustSideJson baseline, candidate;
 
   std::string Text() const {
     const VerdictTexts texts = MakeVerdictTexts(comparison.latency);
@@ -381,9 +382,10 @@ struct RobustComparisonJson {
                        texts.verdict, texts.interval.empty() ? "" : " " + texts.interval);
   }
   std::optional<std::string> MoreVariable() const {
-    const std::optional<double>&a_cv = a.robust.inside.cv, &b_cv = b.robust.inside.cv;
-    if (!a_cv || !b_cv || *a_cv == *b_cv) return std::nullopt;
-    return *a_cv > *b_cv ? a.name : b.name;
+    const std::optional<double>&baseline_cv = baseline.robust.inside.cv,
+          &candidate_cv = candidate.robust.inside.cv;
+    if (!baseline_cv || !candidate_cv || *baseline_cv == *candidate_cv) return std::nullopt;
+    return *baseline_cv > *candidate_cv ? baseline.name : candidate.name;
   }
 
   static void Describe(auto& v) {
@@ -393,16 +395,19 @@ struct RobustComparisonJson {
       return [read](J json) { return ReadEstimate(json.comparison.latency, read); };
     };
     DescribeSchemaVersion(v);
-    v("config1", [](J json) -> const auto& { return json.a; }, {.meaning = "the baseline"});
-    v("config2", [](J json) -> const auto& { return json.b; }, {.meaning = "the candidate"});
+    v("config1", [](J json) -> const auto& { return json.baseline; }, {.meaning = "the baseline"});
+    v("config2", [](J json) -> const auto& { return json.candidate; }, {.meaning = "the candidate"});
     v.Object("speedup",
              [](auto& object) {
                object("median_based",
-                      [](J json) { return Quotient(json.a.robust.inside.p50, json.b.robust.inside.p50); },
+                      [](J json) {
+                        return Quotient(json.baseline.robust.inside.p50, json.candidate.robust.inside.p50);
+                      },
                       {.meaning = "of their median_ms"});
                object("trimmed_mean_based",
                       [](J json) {
-                        return Quotient(json.a.robust.all.trimmed_mean_5, json.b.robust.all.trimmed_mean_5);
+                        return Quotient(json.baseline.robust.all.trimmed_mean_5,
+                                        json.candidate.robust.all.trimmed_mean_5);
                       },
                       {.meaning = "of their trimmed_mean_ms"});
                object("description", &RobustComparisonJson::Text, {.meaning = "the verdict in words"});
@@ -410,14 +415,16 @@ struct RobustComparisonJson {
              {.meaning = "config1 over config2; above 1, the candidate is faster"});
     v.Object("variability",
              [](auto& object) {
-               object("config1_cv", [](J json) { return Percent(json.a.robust.inside.cv); },
+               object("config1_cv", [](J json) { return Percent(json.baseline.robust.inside.cv); },
                       {.meaning = "percent"});
-               object("config2_cv", [](J json) { return Percent(json.b.robust.inside.cv); },
+               object("config2_cv", [](J json) { return Percent(json.candidate.robust.inside.cv); },
                       {.meaning = "percent"});
                object("more_variable", &RobustComparisonJson::MoreVariable,
                       {.meaning = "name of the one with the larger of these; null: they are equal"});
                object("cv_ratio",
-                      [](J json) { return Quotient(json.a.robust.inside.cv, json.b.robust.inside.cv); },
+                      [](J json) {
+                        return Quotient(json.baseline.robust.inside.cv, json.candidate.robust.inside.cv);
+                      },
                       {.meaning = "config1_cv over config2_cv"});
              },
              {.meaning = "of the runs within Tukey's fences"});

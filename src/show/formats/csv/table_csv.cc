@@ -331,11 +331,14 @@ void WriteComparisons(const Report& report, std::ostream& out) {
     const ReportExperiment& baseline_experiment = report.experiments[pair.baseline];
     const ReportExperiment& candidate_experiment = report.experiments[pair.candidate];
     for (const OperatorMatch& match : comparison.operators) {
-      const Operator* a = match.baseline ? &baseline_experiment.profile->operators[*match.baseline] : nullptr;
-      const Operator* b =
+      const Operator* baseline_operator =
+          match.baseline ? &baseline_experiment.profile->operators[*match.baseline] : nullptr;
+      const Operator* candidate_operator =
           match.candidate ? &candidate_experiment.profile->operators[*match.candidate] : nullptr;
-      rows.Row({report, pair, "operator", b != nullptr ? b->name : a->name,
-                a != nullptr ? KeyText(a->key) : "", b != nullptr ? KeyText(b->key) : "", match.quantity});
+      rows.Row({report, pair, "operator",
+                candidate_operator != nullptr ? candidate_operator->name : baseline_operator->name,
+                baseline_operator != nullptr ? KeyText(baseline_operator->key) : "",
+                candidate_operator != nullptr ? KeyText(candidate_operator->key) : "", match.quantity});
     }
     if (whole.baseline_ns && whole.candidate_ns)
       add("operator", {"Clipped", comparison.baseline_clipped, comparison.candidate_clipped, {}});
