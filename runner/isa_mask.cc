@@ -160,13 +160,13 @@ protocol::IsaState ApplyIsaMask(const std::string& spec) {
   auto* initialize = reinterpret_cast<bool (*)()>(::dlsym(RTLD_DEFAULT, "cpuinfo_initialize"));
   auto* bytes = static_cast<unsigned char*>(::dlsym(RTLD_DEFAULT, "cpuinfo_isa"));
   if (initialize == nullptr || bytes == nullptr) {
-    state.why_not = "ExecuTorch's thread-pool library exports no cpuinfo";
+    state.masking_problem = "ExecuTorch's thread-pool library exports no cpuinfo";
   } else if (!initialize()) {
-    state.why_not = "cpuinfo does not know this CPU";
+    state.masking_problem = "cpuinfo does not know this CPU";
   } else {
-    state.why_not = LayoutProblem(bytes);
+    state.masking_problem = LayoutProblem(bytes);
   }
-  state.can_mask = state.why_not.empty();
+  state.can_mask = state.masking_problem.empty();
 
   isa::FeatureSet detected;
   if (state.can_mask) {
@@ -182,7 +182,8 @@ protocol::IsaState ApplyIsaMask(const std::string& spec) {
   if (!mask.masked.empty()) {
     is_masked = true;
     if (!state.can_mask) {
-      throw Error(ExitCode::kDeviceFailed, "--isa: CPU features cannot be masked here: " + state.why_not)
+      throw Error(ExitCode::kDeviceFailed,
+                  "--isa: CPU features cannot be masked here: " + state.masking_problem)
           .Remedy("run without --isa, or with the ExecuTorch that etprof was built for");
     }
     for (const CpuinfoField& field : kFields) {

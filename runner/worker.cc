@@ -130,7 +130,7 @@ class Worker {
       try {
         memory_ = std::make_unique<MemoryWatch>();
       } catch (const Error& error) {
-        loaded_memory_.why_not = error.what();
+        loaded_memory_.problem = error.what();
       }
     }
     model_ = std::make_unique<Model>(request);
@@ -141,7 +141,7 @@ class Worker {
         loaded_memory_.operators = memory_->Created();
       } catch (const Error& error) {
         memory_.reset();
-        loaded_memory_.why_not = error.what();
+        loaded_memory_.problem = error.what();
       }
     }
     load_ = request;

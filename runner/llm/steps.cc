@@ -219,7 +219,7 @@ protocol::ReferenceReply RunReference(Model& model, const protocol::FillRequest&
   const std::int64_t count = NextChunk(model, 1, 1);
   protocol::ReferenceReply reply;
   reply.restored = state != nullptr;
-  for (std::string* digest : {&reply.first, &reply.again}) {
+  for (std::string* digest : {&reply.first, &reply.repeated}) {
     RunStep(model, TokensFrom(request.upto, count, Vocabulary(model)), request.upto);
     *digest = DigestOutputs(model.method()).at(0).sha256;
   }

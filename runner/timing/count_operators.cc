@@ -40,7 +40,7 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
   CounterSource& counters = *source;
   reply.source = counters.Kind();
   reply.threads = counters.threads();
-  reply.closed = counters.Closed();
+  reply.unavailable = counters.Closed();
   if (counters.size() == 0) return reply;
   std::vector<double> untraced_means;
   if (counters.Kind() != protocol::CounterSourceKind::kProcessor)
@@ -68,9 +68,9 @@ protocol::CountersReply CountOperators(Model& model, const protocol::CountersReq
   // A counter that never counted is closed, not 0.
   for (std::size_t i = reply.counters.size(); i-- > 0;) {
     if (reply.counters[i].share > 0) continue;
-    reply.closed.push_back({reply.counters[i].name,
-                            "something else holds the processor's counters (perf, an "
-                            "NMI watchdog: `sysctl kernel.nmi_watchdog=0`)"});
+    reply.unavailable.push_back({reply.counters[i].name,
+                                 "something else holds the processor's counters (perf, an "
+                                 "NMI watchdog: `sysctl kernel.nmi_watchdog=0`)"});
     reply.counters.erase(reply.counters.begin() + static_cast<std::ptrdiff_t>(i));
     for (protocol::OperatorCounts& counts : reply.operators)
       counts.means.erase(counts.means.begin() + static_cast<std::ptrdiff_t>(i));

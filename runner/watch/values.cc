@@ -120,16 +120,16 @@ class ValueReader {
 
   // Throws what stands for what was found wrong.
   void Fill(protocol::ValuesReply& reply) {
-    reply.why_not = wrong_;
+    reply.problem = wrong_;
     reply.checked = checked_;
     for (auto& [index, value] : values_) {
       const Capture& capture = captures_[static_cast<std::size_t>(index)];
-      if (capture.call) value.why_not = ProblemOf(calls_[*capture.call], capture);
+      if (capture.call) value.problem = ProblemOf(calls_[*capture.call], capture);
       value.dtype = capture.dtype;
-      if (value.why_not.empty()) {
+      if (value.problem.empty()) {
         value.bytes = static_cast<std::int64_t>(capture.bytes);
         value.sha256 = capture.sha256;
-        value.kept = capture.kept_elements;
+        value.stored_elements = capture.kept_elements;
       }
       reply.values.push_back(value);
     }
@@ -139,7 +139,7 @@ class ValueReader {
     std::vector<std::pair<std::string, TensorBytes>> tensors;
     for (const protocol::OperatorValue& value : reply.values) {
       const Capture& capture = captures_[static_cast<std::size_t>(value.index)];
-      if (value.kept == 0) continue;
+      if (value.stored_elements == 0) continue;
       const auto bytes = static_cast<std::int64_t>(capture.kept.size());
       tensors.emplace_back(std::to_string(value.index), TensorBytes{"U8", {bytes}, capture.kept});
     }
@@ -231,7 +231,7 @@ class ValueReader {
     capture.bytes = bytes;
     capture.sha256 = Sha256Hex({begin, bytes});
     const std::size_t elements = bytes / element;
-    const std::size_t step = (elements + protocol::kMostKeptElements - 1) / protocol::kMostKeptElements;
+    const std::size_t step = (elements + protocol::kMaxStoredElements - 1) / protocol::kMaxStoredElements;
     for (std::size_t i = 0; i < elements; i += step) {
       capture.kept.insert(capture.kept.end(), begin + i * element, begin + (i + 1) * element);
       ++capture.kept_elements;
@@ -335,17 +335,17 @@ protocol::ValuesReply ReadValues(Model& model, const protocol::ValuesRequest& re
       if (std::ranges::find(backends, "XnnpackBackend") != backends.end()) ReplaceSetups(replaced);
     } catch (const Error& error) {
       if (error.exit_code() != ExitCode::kDeviceFailed) throw;
-      reply.why_not = error.what();
+      reply.problem = error.what();
       return reply;
     }
     reader.Run();
   }
   if (reply.outputs_compared && OutputDigests(model) != expected) {
-    reply.why_not = "the outputs are others while values are read";
+    reply.problem = "the outputs are others while values are read";
     return reply;
   }
   reader.Fill(reply);
-  if (!reply.why_not.empty()) {
+  if (!reply.problem.empty()) {
     reply.values.clear();
   } else if (!request.path.empty()) {
     reader.Write(reply, request.path);

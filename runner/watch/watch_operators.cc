@@ -153,7 +153,7 @@ class RunTimeline {
     protocol::WatchedTimeline timeline;
     if (spans_.empty()) return timeline;
     timeline.begin_ns = spans_.front().span_data.begin_ns;
-    timeline.left_out = std::max<std::int64_t>(0, slices_ - protocol::WatchedTimeline::kMaxSlices);
+    timeline.omitted_slices = std::max<std::int64_t>(0, slices_ - protocol::WatchedTimeline::kMaxSlices);
     for (Span& span : spans_) {
       span.span_data.op = index.at(span.key);
       span.span_data.begin_ns -= timeline.begin_ns;
@@ -369,14 +369,14 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
     model.Run();
     return Digests(model);
   };
-  const bool memory_asked = memory != nullptr || !loaded.why_not.empty();
+  const bool memory_asked = memory != nullptr || !loaded.problem.empty();
   const auto report_memory = [&](const char* at) {
     if (memory == nullptr) return;
     try {
       loaded.moments.push_back(memory->Now(at, model));
     } catch (const Error& error) {
       loaded = {};
-      loaded.why_not = error.what();
+      loaded.problem = error.what();
       memory.reset();
     }
   };
@@ -394,7 +394,7 @@ protocol::WatchReply WatchOperators(Model& model, const protocol::WatchRequest& 
   reply.architecture = isa::ArchitectureName(isa::HostArchitecture());
   const auto refuse = [&](const std::string& why) {
     protocol::WatchReply refused;
-    refused.why_not = why;
+    refused.problem = why;
     if (memory_asked) refused.memory = loaded;
     return refused;
   };

@@ -237,12 +237,12 @@ void MeasureWatch(const ExtraRunsSetup& setup) {
     UseWorker(watch, unit_setup, WorkerCommand(unit_setup), watch_memory, [&](WorkerClient& worker) {
       reply = worker.Ask<protocol::WatchReply>("watch", protocol::WatchRequest{});
     });
-    if (!reply.why_not.empty()) return Warn(watch, reply.why_not, data);
+    if (!reply.problem.empty()) return Warn(watch, reply.problem, data);
     if (reply.unmatched_calls > 0) {
       Warn(watch, UnmatchedCallsWarning(reply.unmatched_calls), data);
     }
-    if (reply.memory && !reply.memory->why_not.empty()) {
-      Warn(watch, "memory by owner: " + reply.memory->why_not, data);
+    if (reply.memory && !reply.memory->problem.empty()) {
+      Warn(watch, "memory by owner: " + reply.memory->problem, data);
       reply.memory.reset();
     }
     data.watch = std::make_shared<const WatchData>(WatchData{unit_setup.config->method, std::move(reply)});
@@ -262,21 +262,21 @@ std::optional<VariantValues> ReadVariant(const ExtraRuns& extra_runs, const Part
   protocol::ValuesReply reply;
   UseWorker(extra_runs, own, WorkerCommand(own), false, [&](WorkerClient& worker) {
     reply = worker.Ask<protocol::ValuesReply>("values", protocol::ValuesRequest{});
-    if (!reply.why_not.empty()) return;
+    if (!reply.problem.empty()) return;
     variant.values = DescribeValues(reply, ReadProgramFile(own.model), variant.method);
     reply =
         worker.Ask<protocol::ValuesReply>("values", protocol::ValuesRequest{place, SizesOf(variant.values)});
-    if (reply.why_not.empty() && !own.device->Get(place, file)) reply.why_not = "the runner left no values";
+    if (reply.problem.empty() && !own.device->Get(place, file)) reply.problem = "the runner left no values";
   });
-  if (reply.why_not.empty()) {
+  if (reply.problem.empty()) {
     const auto is_read = [](const protocol::OperatorValue& value) {
       return value.bytes > 0 && value.place.kind == "backend";
     };
     if (reply.checked == 0 && std::ranges::any_of(reply.values, is_read))
-      reply.why_not = "no value was found where the program takes it, so none can be trusted";
+      reply.problem = "no value was found where the program takes it, so none can be trusted";
   }
-  if (!reply.why_not.empty()) {
-    Warn(extra_runs, reply.why_not, data);
+  if (!reply.problem.empty()) {
+    Warn(extra_runs, reply.problem, data);
     return std::nullopt;
   }
   if (!reply.outputs_compared)

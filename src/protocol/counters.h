@@ -59,11 +59,11 @@ struct AvailableCounter {
 
 struct UnavailableCounter {
   std::string name;
-  std::string why;
+  std::string reason;
 
   static void Describe(auto& v) {
     v("name", &UnavailableCounter::name, {.meaning = "one of kCounterNames or kEmulatorCounters"});
-    v("why", &UnavailableCounter::why, {.meaning = "and what would open it"});
+    v("why", &UnavailableCounter::reason, {.meaning = "and what would open it"});
   }
 };
 
@@ -87,7 +87,7 @@ struct CountersReply {
   int runs = 0;
   int threads = 0;
   std::vector<AvailableCounter> counters;
-  std::vector<UnavailableCounter> closed;
+  std::vector<UnavailableCounter> unavailable;
   std::int64_t unmatched_calls = 0;
   std::vector<OperatorCounts> operators;
 
@@ -97,7 +97,7 @@ struct CountersReply {
     v("runs", &CountersReply::runs, {.meaning = "that count"});
     v("threads", &CountersReply::threads, {.meaning = "that were counted: the caller and those of the pool"});
     v("counters", &CountersReply::counters, {.meaning = "that could be read"});
-    v("closed", &CountersReply::closed, {.meaning = "that could not"});
+    v("closed", &CountersReply::unavailable, {.meaning = "that could not"});
     v("unmatched_calls", &CountersReply::unmatched_calls,
       {.meaning = "delegate calls whose operators and boundaries are not equally many"});
     v("operators", &CountersReply::operators, {.meaning = "and the whole method"});

@@ -16,7 +16,7 @@ TEST(CountersJson, ReadsBackWrittenReplies) {
   reply.runs = 20;
   reply.threads = 2;
   reply.counters = {{"task_clock_ns", false, 1}, {"page_faults", true, 0.5}};
-  reply.closed = {{"cycles", "this machine has none"}};
+  reply.unavailable = {{"cycles", "this machine has none"}};
   reply.operators = {{{0, 3, "backend", 2, 0}, "Convolution (NHWC, F32) IGEMM #1", 20, {1500.5, 0}}};
   const json written = reply;
   EXPECT_EQ(json(written.get<CountersReply>()), written);

@@ -166,7 +166,7 @@ struct LoadTimes {
 };
 
 struct MemoryReport {
-  std::string why_not;  // why memory cannot be attributed here; empty: it was
+  std::string problem;  // why memory cannot be attributed here; empty: it was
   std::vector<MemorySnapshot> moments;
   std::vector<CreatedOperator> operators;
   std::optional<LoadTimes> load;          // absent in files of old runners
@@ -174,14 +174,14 @@ struct MemoryReport {
 
   static constexpr const char* kSchemaName = "memory_by_owner";
   static void Describe(auto& v) {
-    v("why_not", &MemoryReport::why_not, {.meaning = "it cannot be told; empty: it was"});
+    v("why_not", &MemoryReport::problem, {.meaning = "it cannot be told; empty: it was"});
     v("moments", &MemoryReport::moments, {.meaning = "in the order of time"});
     v("operators", &MemoryReport::operators, {.meaning = "that XNNPACK created, in order"});
     v("delegates", &MemoryReport::delegates, {.meaning = "in the order of creation", .omit_if_empty = true});
     v("load", &MemoryReport::load, {.meaning = "what loading took its time for", .omit_if_empty = true});
   }
   static void Check(const MemoryReport& report) {
-    if (report.why_not.empty() && report.moments.empty())
+    if (report.problem.empty() && report.moments.empty())
       throw std::invalid_argument("memory: \"moments\" is empty");
     if (report.load) report.load->CheckParts();
     for (std::size_t i = 0; i < report.operators.size(); ++i) {

@@ -44,7 +44,7 @@ struct IsaState {
   std::vector<std::string> masked;
   std::vector<std::string> enabled;
   bool can_mask = true;
-  std::string why_not;
+  std::string masking_problem;
 
   static void Describe(auto& v) {
     v("detected", &IsaState::detected,
@@ -52,7 +52,7 @@ struct IsaState {
     v("masked", &IsaState::masked, {.meaning = "hidden by --isa, with what needs them"});
     v("enabled", &IsaState::enabled, {.meaning = "`detected` less `masked`"});
     v("can_mask", &IsaState::can_mask, {.meaning = "features of this CPU can be hidden"});
-    v("why_not", &IsaState::why_not, {.meaning = "why they cannot; empty: they can"});
+    v("why_not", &IsaState::masking_problem, {.meaning = "why they cannot; empty: they can"});
   }
 };
 
@@ -317,12 +317,12 @@ struct FillReply {
   }
 };
 struct ReferenceReply {
-  std::string first, again;
+  std::string first, repeated;
   bool restored = false;
 
   static void Describe(auto& v) {
     v("first", &ReferenceReply::first, {.meaning = "SHA-256 of the step's logits"});
-    v("again", &ReferenceReply::again, {.meaning = "the same of the repeated step"});
+    v("again", &ReferenceReply::repeated, {.meaning = "the same of the repeated step"});
     v("restored", &ReferenceReply::restored,
       {.meaning = "the model's state accumulates: it was loaded again, and every run from now on begins with "
                   "the state after the last fill"});
@@ -345,17 +345,17 @@ struct WalkRequest {
   }
 };
 // What an experiment is of which a language model's step is measured.
-struct PlaceOfTest : Place {
+struct TestStep : Place {
   std::string variant, test;
   std::int64_t times = 1;
   std::int64_t chunk = 1;
-  std::int64_t cache = 0, reads = 0;
+  std::int64_t cache_bytes = 0, read_bytes = 0;
   std::vector<std::string> methods;
   std::optional<WalkRequest> walk;
 
   static constexpr const char* kSchemaName = "place_of_test";
   static void Describe(auto& v) {
-    using P = PlaceOfTest;
+    using P = TestStep;
     const auto about = [](std::string_view meaning, double least) {
       return MemberInfo{
           .meaning = meaning, .least = least, .most = kMaxTokens, .or_null = true, .omit_if_empty = true};
@@ -373,12 +373,12 @@ struct PlaceOfTest : Place {
       {.meaning = "that it is a part of: `pp512`, `tg128 @ d1024`", .or_null = true, .omit_if_empty = true});
     v("times", &P::times, about("how many such steps the test has", 1));
     v("chunk", &P::chunk, about("tokens at once that fill the cache before, at most", 1));
-    v("cache_bytes", &P::cache,
+    v("cache_bytes", &P::cache_bytes,
       {.meaning = "bytes that the model keeps between steps; 0: not known",
        .least = 0,
        .or_null = true,
        .omit_if_empty = true});
-    v("read_bytes", &P::reads,
+    v("read_bytes", &P::read_bytes,
       {.meaning = "bytes of weights and cache that a run reads at least; 0: not known",
        .least = 0,
        .or_null = true,

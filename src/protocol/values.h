@@ -14,7 +14,7 @@
 namespace etprof::protocol {
 
 // Of a larger value so many elements are kept, evenly spread.
-inline constexpr std::int64_t kMostKeptElements = 65'536;
+inline constexpr std::int64_t kMaxStoredElements = 65'536;
 
 struct ValueSize {
   std::int64_t index = 0;  // OperatorValue::index
@@ -41,29 +41,29 @@ struct ValuesRequest {
 struct OperatorValue {
   OperatorPlace place;
   std::string name;
-  std::int64_t index = 0;  // among all values of the run
-  std::string why_not;     // it cannot be read; empty: it can
-  std::string dtype;       // safetensors' name, of a kernel's; empty: the .pte knows
-  std::int64_t bytes = 0;  // 0: it was not read
-  std::string sha256;      // of all its bytes
-  std::int64_t kept = 0;   // elements in the file
+  std::int64_t index = 0;            // among all values of the run
+  std::string problem;               // it cannot be read; empty: it can
+  std::string dtype;                 // safetensors' name, of a kernel's; empty: the .pte knows
+  std::int64_t bytes = 0;            // 0: it was not read
+  std::string sha256;                // of all its bytes
+  std::int64_t stored_elements = 0;  // elements in the file
 
   static void Describe(auto& v) {
     using O = OperatorValue;
     v.Flat(&O::place);
     v("name", &O::name, {.meaning = "as in traces"});
     v("index", &O::index, {.meaning = "among all values of the run"});
-    v("why_not", &O::why_not, {.meaning = "it cannot be read; empty: it can"});
+    v("why_not", &O::problem, {.meaning = "it cannot be read; empty: it can"});
     v("dtype", &O::dtype,
       {.meaning = "of a kernel's output, as safetensors names it; empty: the .pte knows"});
     v("bytes", &O::bytes, {.meaning = "0: it was not read"});
     v("sha256", &O::sha256, {.meaning = "of all bytes"});
-    v("kept", &O::kept, {.meaning = "elements in the file"});
+    v("kept", &O::stored_elements, {.meaning = "elements in the file"});
   }
 };
 
 struct ValuesReply {
-  std::string why_not;            // nothing can be read; empty: it was
+  std::string problem;            // nothing can be read; empty: it was
   bool outputs_compared = false;  // equal with and without reading; false: they differ between any two runs
   std::int64_t checked = 0;  // values that were also found, byte for byte, where the program takes them from
   std::vector<OperatorValue> values;  // in the order of execution
@@ -71,7 +71,7 @@ struct ValuesReply {
   static constexpr bool kRequiresAllKeys = true;
   static void Describe(auto& v) {
     using R = ValuesReply;
-    v("why_not", &R::why_not, {.meaning = "values cannot be read; empty: they were"});
+    v("why_not", &R::problem, {.meaning = "values cannot be read; empty: they were"});
     v("outputs_compared", &R::outputs_compared,
       {.meaning = "runs with and without reading gave the same outputs; false: any two runs differ"});
     v("checked", &R::checked,

@@ -58,16 +58,16 @@ struct WatchedSpan {
 struct WatchedTimeline {
   static constexpr std::int64_t kMaxSlices = 20'000;
 
-  std::int64_t begin_ns = 0;       // of the run, CLOCK_MONOTONIC
-  std::vector<WatchedSpan> spans;  // parents before children
-  std::int64_t left_out = 0;       // number of slices beyond kMaxSlices
+  std::int64_t begin_ns = 0;        // of the run, CLOCK_MONOTONIC
+  std::vector<WatchedSpan> spans;   // parents before children
+  std::int64_t omitted_slices = 0;  // number of slices beyond kMaxSlices
 
   static constexpr const char* kSchemaName = "watched_timeline";
   static void Describe(auto& v) {
     using T = WatchedTimeline;
     v("begin_ns", &T::begin_ns, {.meaning = "of the run, of CLOCK_MONOTONIC"});
     v("spans", &T::spans, {.meaning = "parents before children"});
-    v("left_out", &T::left_out, {.meaning = "slices that are not here: there are too many"});
+    v("left_out", &T::omitted_slices, {.meaning = "slices that are not here: there are too many"});
   }
   // `operators` and `threads` are the valid numbers of both. Throws std::invalid_argument.
   void CheckIndices(std::size_t operators, std::int64_t threads) const {
@@ -199,7 +199,7 @@ struct WatchedOperator {
 };
 
 struct WatchReply {
-  std::string why_not;  // why it cannot be watched here; empty: it was
+  std::string problem;  // why it cannot be watched here; empty: it was
   int runs = 0;
   bool contended = false;  // threads waited for a CPU in each run: times are unreliable
   int threads = 0;
@@ -216,7 +216,7 @@ struct WatchReply {
   static constexpr bool kRequiresAllKeys = true;
   static void Describe(auto& v) {
     using R = WatchReply;
-    v("why_not", &R::why_not, {.meaning = "it cannot be watched; empty: it was"});
+    v("why_not", &R::problem, {.meaning = "it cannot be watched; empty: it was"});
     v("runs", &R::runs, {.meaning = "that count"});
     v("contended", &R::contended,
       {.meaning = "in each of the runs threads waited for a processor: the times say little"});

@@ -144,25 +144,26 @@ class TestPlaces {
       for (const std::string& method : {step.method, step.embedding})
         if (!method.empty()) AppendUnique(method, methods);
     methods.insert(methods.end(), model.encoders.begin(), model.encoders.end());
-    for (protocol::PlaceOfTest& place : places_) {
+    for (protocol::TestStep& place : places_) {
       place.chunk = chunk;
-      place.cache = model.state;
-      // A step reads all its weights, and the cache entries of the tokens before it.
+      place.cache_bytes =
+          model.state;  // A step reads all its weights, and the cache entries of the tokens before it.
+
       if (const TokenStep* const step = model_.StepFor(place.tokens);
           place.tokens == 1 && place.method.empty() && step != nullptr && step->weights)
-        place.reads = *step->weights + model_.state_per_token.value_or(0) * place.at;
+        place.read_bytes = *step->weights + model_.state_per_token.value_or(0) * place.at;
       if (methods.size() > 1) place.methods = methods;
     }
   }
 
-  const std::vector<protocol::PlaceOfTest>& places() const { return places_; }
-  std::string MethodAt(const protocol::PlaceOfTest& place) const {
+  const std::vector<protocol::TestStep>& places() const { return places_; }
+  std::string MethodAt(const protocol::TestStep& place) const {
     return place.method.empty() ? model_.StepFor(place.tokens)->method : place.method;
   }
 
  private:
   void Add(const protocol::Place& position, std::int64_t times, const std::string& test) {
-    protocol::PlaceOfTest& place = places_.emplace_back();
+    protocol::TestStep& place = places_.emplace_back();
     static_cast<protocol::Place&>(place) = position;
     place.times = times;
     place.test = test;
@@ -173,7 +174,7 @@ class TestPlaces {
   void AddEmbeddings() {
     const std::size_t steps = places_.size();
     for (std::size_t i = 0; i < steps; ++i) {
-      const protocol::PlaceOfTest place = places_[i];
+      const protocol::TestStep place = places_[i];
       const std::string& embedding = model_.StepFor(place.tokens)->embedding;
       if (!embedding.empty()) Add({place.tokens, place.at, embedding}, place.times, place.test);
     }
@@ -196,10 +197,10 @@ class TestPlaces {
 
   const LanguageModel& model_;
   const std::string& variant_;
-  std::vector<protocol::PlaceOfTest> places_;
+  std::vector<protocol::TestStep> places_;
 };
 
-std::string MakeExperimentName(const std::string& experiment, const protocol::PlaceOfTest& place, int part) {
+std::string MakeExperimentName(const std::string& experiment, const protocol::TestStep& place, int part) {
   std::string name = experiment + "_";
   for (const char c : place.test)
     if (c != ' ' && c != '@') name += c;
@@ -225,7 +226,7 @@ Config MakeGenerateConfig(const Config& profile, const TokenTests& token_tests, 
     const ExperimentConfig& experiment = profile.experiments[i];
     const TestPlaces test_places(models[i], tests, experiment.label);
     std::map<std::pair<std::string, std::string>, int> parts;  // by test and method
-    for (const protocol::PlaceOfTest& place : test_places.places()) {
+    for (const protocol::TestStep& place : test_places.places()) {
       const int part = parts[{place.test, place.method}]++;
       ExperimentConfig& test_experiment = config.experiments.emplace_back(experiment);
       test_experiment.method = test_places.MethodAt(place);

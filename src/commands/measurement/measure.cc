@@ -76,7 +76,7 @@ Config SetDefaultRunner(Config config, const Device& device, const DevicePropert
 
 std::vector<isa::Level> LadderLevels(const protocol::IsaState& state) {
   if (!state.can_mask) {
-    throw Error(ExitCode::kDeviceFailed, "features cannot be masked on this device: " + state.why_not)
+    throw Error(ExitCode::kDeviceFailed, "features cannot be masked on this device: " + state.masking_problem)
         .Remedy("without a mask there is only one level, which `etprof profile` measures");
   }
   const isa::FeatureSet detected(state.detected.begin(), state.detected.end());

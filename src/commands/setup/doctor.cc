@@ -118,7 +118,7 @@ void AddRunner(std::vector<Check>& checks) {
     if (isa.can_mask) {
       checks.push_back(Ok("instruction sets", "can be switched off one by one (--vs isa=...)"));
     } else {
-      checks.push_back(Warning("instruction sets", "cannot be switched off: " + isa.why_not,
+      checks.push_back(Warning("instruction sets", "cannot be switched off: " + isa.masking_problem,
                                "compare two runners instead: --vs runner=PATH"));
     }
   } catch (const Error& error) {

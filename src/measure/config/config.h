@@ -34,7 +34,7 @@ struct ExperimentSettings {
   std::string executorch;    // release whose libraries the runner gets (release.h); empty: its own
   std::string cpu_affinity;  // as CheckCpus takes it; empty: any CPU
   Nanoseconds period = 0;    // 0: back to back
-  std::optional<protocol::PlaceOfTest> place;
+  std::optional<protocol::TestStep> place;
   std::vector<std::string> load;  // libraries
   std::vector<std::string> extra_args;
   std::vector<std::string> exec_wrapper;
@@ -104,7 +104,7 @@ struct ExperimentSettings {
     v("period", DocumentedKeyOf<std::string>(&E::PeriodText),
       Key({.meaning =
                "start one run per period: `33ms` (etprof-runner only); `0`, back to back, without it"}));
-    v("place", DocumentedKeyOf<protocol::PlaceOfTest>(&E::place),
+    v("place", DocumentedKeyOf<protocol::TestStep>(&E::place),
       Key({.meaning = "of a language model: how many tokens a run takes, and at which position, in place of "
                       "`inputs` (etprof-runner only); `etprof generate` writes it"}));
     v("load", &E::load,

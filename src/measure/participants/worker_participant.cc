@@ -144,11 +144,11 @@ class WorkerParticipant : public Participant {
         *setup_.device, command, [log](std::string_view text) { log->Write(text); }, *setup_.interruption,
         setup_.timeout_seconds);
     shared_->loaded = Client().Ask<protocol::LoadReply>("load", MakeLoadRequest(setup_));
-    const std::optional<protocol::PlaceOfTest>& place = setup_.config->place;
+    const std::optional<protocol::TestStep>& place = setup_.config->place;
     if (!place) return;
     if (shared_->cold) shared_->cold_walk = Client().Ask<protocol::WalkReply>("walk", *shared_->cold);
     const auto reference = AskReference();
-    if (reference.first != reference.again) {
+    if (reference.first != reference.repeated) {
       throw WorkerFailure(
           WorkerFailure::Kind::kRefused,
           "the same step gives other logits when it is repeated, although its planned memory was put back: "
@@ -174,7 +174,7 @@ class WorkerParticipant : public Participant {
 
   void CheckState() {
     const auto reference = AskReference();
-    if (reference.first == shared_->reference && reference.again == shared_->reference) return;
+    if (reference.first == shared_->reference && reference.repeated == shared_->reference) return;
     throw WorkerFailure(
         WorkerFailure::Kind::kRefused,
         "after the runs of a process the same text gives other logits than before them: what the "

@@ -66,11 +66,11 @@ std::string UnmatchedCallsWarning(std::int64_t calls) {
 
 std::vector<std::string> DescribeCounterLimits(const protocol::CountersReply& reply) {
   std::vector<std::pair<std::string, std::vector<std::string>>> names_by_reason;
-  for (const protocol::UnavailableCounter& closed : reply.closed) {
+  for (const protocol::UnavailableCounter& closed : reply.unavailable) {
     auto known =
-        std::ranges::find(names_by_reason, closed.why, [](const auto& reason) { return reason.first; });
+        std::ranges::find(names_by_reason, closed.reason, [](const auto& reason) { return reason.first; });
     if (known == names_by_reason.end())
-      known = names_by_reason.insert(names_by_reason.end(), {closed.why, {}});
+      known = names_by_reason.insert(names_by_reason.end(), {closed.reason, {}});
     known->second.push_back(closed.name);
   }
   std::vector<std::string> remarks;

@@ -22,7 +22,8 @@ protocol::CountersReply MakeExampleReply() {
                     {"instructions", true, 0.5},
                     {"cache_misses", true, 0.5},
                     {"task_clock_ns", false, 1}};
-  reply.closed = {{"context_switches", "closed"}, {"cpu_migrations", "closed"}, {"page_faults", "other"}};
+  reply.unavailable = {
+      {"context_switches", "closed"}, {"cpu_migrations", "closed"}, {"page_faults", "other"}};
   reply.unmatched_calls = 3;
   reply.operators = {
       {{0, -1, "method", 0, 0}, "Method::execute", 20, {6e6, 9e6, 3e3, 2e6}},

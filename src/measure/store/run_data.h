@@ -292,7 +292,7 @@ struct ExperimentData {
   std::optional<protocol::IsaState> isa_state;  // absent for foreign runners
   std::string cpus;                             // as configured: "0-1", "0x80"; empty: any
   Nanoseconds period = 0;                       // from the start of one run to the next; 0: back to back
-  std::optional<protocol::PlaceOfTest> place;   // of a language model's step
+  std::optional<protocol::TestStep> place;      // of a language model's step
   std::string method;                           // empty: that of the run (RunData::method)
   std::vector<std::string> backends;            // of the method's delegates
   std::vector<protocol::TensorInfo> inputs, outputs;

@@ -76,7 +76,7 @@ void DescribeElements(const DataType& type, const XnnQuantization* quantization,
 
 // What the operator writes is what the last of its nodes does.
 void DescribeDelegated(const OperatorSource& source, const Program& program, ReadValue& read) {
-  std::string& why = read.value.why_not;
+  std::string& why = read.value.problem;
   if (source.join == OperatorSource::Join::kInserted) {
     why = "XNNPACK inserted it: its size is not in the program";
   } else if (source.join != OperatorSource::Join::kNodes || source.tensors.outputs.empty()) {
@@ -135,7 +135,7 @@ ValuesRow CompareOperators(const VariantValues& a, const ReadValue& x, const Var
   row.name = x.value.name;
   if (y.value.name != x.value.name) row.candidate_name = y.value.name;
   row.state = ValuesRow::kNotRead;
-  row.note = x.value.why_not.empty() ? y.value.why_not : x.value.why_not;
+  row.note = x.value.problem.empty() ? y.value.problem : x.value.problem;
   if (!row.note.empty()) return row;
   if (x.value.bytes != y.value.bytes || x.element_bytes != y.element_bytes || x.value.bytes == 0) {
     row.note = x.value.bytes == 0 ? "it is empty" : "the two have different sizes or types";
@@ -209,7 +209,7 @@ std::vector<ReadValue> DescribeValues(const protocol::ValuesReply& reply, const 
   }
   for (std::size_t i = 0; i < places.size(); ++i) {
     ReadValue& read = values[places[i]];
-    if (read.value.why_not.empty()) DescribeDelegated(join.operators[i], program, read);
+    if (read.value.problem.empty()) DescribeDelegated(join.operators[i], program, read);
   }
   return values;
 }
@@ -217,7 +217,7 @@ std::vector<ReadValue> DescribeValues(const protocol::ValuesReply& reply, const 
 std::vector<protocol::ValueSize> SizesOf(const std::vector<ReadValue>& values) {
   std::vector<protocol::ValueSize> sizes;
   for (const ReadValue& read : values) {
-    if (!IsBackend(read.value) || !read.value.why_not.empty()) continue;
+    if (!IsBackend(read.value) || !read.value.problem.empty()) continue;
     if (const auto bytes = CheckedProduct(ElementCount(read.shape), read.element_bytes); bytes && *bytes > 0)
       sizes.push_back({read.value.index, *bytes, read.element_bytes});
   }
@@ -232,9 +232,9 @@ void TakeReply(const protocol::ValuesReply& reply, std::vector<ReadValue>& value
   if (!std::ranges::equal(reply.values, values, same))
     throw std::invalid_argument("two runs had different operators");
   for (std::size_t i = 0; i < values.size(); ++i) {
-    std::string why = std::move(values[i].value.why_not);
+    std::string why = std::move(values[i].value.problem);
     values[i].value = reply.values[i];
-    if (!why.empty()) values[i].value.why_not = std::move(why);
+    if (!why.empty()) values[i].value.problem = std::move(why);
   }
 }
 
@@ -278,7 +278,7 @@ void SaveValues(const VariantValues& variant, const std::filesystem::path& path)
     SavedValue& saved = described.emplace_back();
     saved.key = read.value.place.KeyText(variant.method);
     saved.name = read.value.name;
-    saved.note = read.value.why_not;
+    saved.note = read.value.problem;
     saved.shape = read.shape;
     saved.scale = read.scale;
     saved.zero_point = read.zero_point;

@@ -36,7 +36,7 @@ struct VariantValues {
 };
 
 // Joins the operators to the program, which says how large their values are and what their elements mean.
-// What cannot be read says why in `why_not`.
+// What cannot be read says why in `problem`.
 std::vector<ReadValue> DescribeValues(const protocol::ValuesReply& reply, const Program& program,
                                       const std::string& method);
 // Of those in delegates that can be read.

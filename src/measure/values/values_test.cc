@@ -84,7 +84,7 @@ TEST(CompareValues, InsertedOperatorsDoNotShiftTheOthers) {
   a.Add("Softmax", {3, 4}, 1);
   ReadValue& packed = b.Add("Pack LH", {9}, 7);
   packed.node.reset();
-  packed.value.why_not = "XNNPACK inserted it";
+  packed.value.problem = "XNNPACK inserted it";
   b.Add("Fully Connected", {1, 2}, 0).value.name = "Fully Connected (NC, PF32) GEMM #1";
   b.Add("Softmax", {3, 5}, 1);
   const std::vector<ValuesRow> rows = CompareValues(a, b);
@@ -121,7 +121,7 @@ TEST(CompareValues, WhatIsNoNumberHasNoDecibels) {
   b.Add("zeros", {0, 1}, 2);
   a.Add("sizes", {0, 0}, 3);
   b.Add("sizes", {0}, 3);
-  a.Add("unread", {0, 0}, 4).value.why_not = "nothing takes its address";
+  a.Add("unread", {0, 0}, 4).value.problem = "nothing takes its address";
   b.Add("unread", {0, 0}, 4);
   const std::vector<ValuesRow> rows = CompareValues(a, b);
   EXPECT_THAT(States(rows), ElementsAre("different", "different", "different", "not read", "not read"));

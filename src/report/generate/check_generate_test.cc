@@ -39,7 +39,7 @@ std::vector<ExperimentData> Variant(const std::string& name, const std::vector<d
                                          example::At(name, "pp20", 4, 16, 1, times("pp20", 1e6)),
                                          example::At(name, "tg5", 1, 2, 5, times("tg5", 2e6)),
                                          example::At(name, "tg5 @ d10", 1, 12, 5, times("tg5 @ d10", 2.5e6))};
-  for (ExperimentData& data : variant) data.place->cache = cache;
+  for (ExperimentData& data : variant) data.place->cache_bytes = cache;
   const std::vector<double> first = times("first token", 30e6);
   for (std::size_t l = 0; l < launches.size(); ++l) {
     variant[0].launches[l].walk = example::Walk();

@@ -334,10 +334,10 @@ MeansByLaunch MeanSelfTimes(const Report& report, const std::vector<std::size_t>
 // What the bytes that a step reads at least take at the bandwidth of the memory that holds as many. The
 // bandwidth is that of this run, with the experiment's threads.
 std::optional<double> TimeOfReads(const Report& report, const ExperimentData& data) {
-  if (data.place->reads <= 0 || data.emulated || !report.run.peaks) return std::nullopt;
+  if (data.place->read_bytes <= 0 || data.emulated || !report.run.peaks) return std::nullopt;
   const PeaksEntry* const peaks = FindPeaks(*report.run.peaks, data.label);
-  const auto rate = peaks != nullptr ? BytesPerSecond(*peaks, "read", data.place->reads) : std::nullopt;
-  return rate && *rate > 0 ? std::optional(static_cast<double>(data.place->reads) * 1e9 / *rate)
+  const auto rate = peaks != nullptr ? BytesPerSecond(*peaks, "read", data.place->read_bytes) : std::nullopt;
+  return rate && *rate > 0 ? std::optional(static_cast<double>(data.place->read_bytes) * 1e9 / *rate)
                            : std::nullopt;
 }
 
@@ -403,7 +403,7 @@ void NameOperators(const Report& report, const StepParts& steps, std::vector<Dec
 // The decoding steps of a variant, a place for each method of each.
 std::optional<DecodeLine> LineOf(const Report& report, std::vector<std::size_t> places) {
   const auto place_of = [&](std::size_t experiment) {
-    const protocol::PlaceOfTest& place = *PlaceData(report, experiment).place;
+    const protocol::TestStep& place = *PlaceData(report, experiment).place;
     return std::tie(place.at, place.method);
   };
   std::ranges::stable_sort(places, [&](std::size_t a, std::size_t b) { return place_of(a) < place_of(b); });
@@ -468,7 +468,7 @@ GenerateSide& GenerateSideOf(const ReportExperiment& experiment, const Experimen
 }
 
 void AddPart(std::size_t experiment, const ExperimentData& data, GenerateSide& side) {
-  const protocol::PlaceOfTest& place = *data.place;
+  const protocol::TestStep& place = *data.place;
   auto test = std::ranges::find(side.tests, place.test, &GenerateTest::name);
   if (test == side.tests.end()) {
     test = side.tests.insert(test, GenerateTest());
@@ -557,7 +557,7 @@ std::optional<GenerateReport> MakeGenerateReport(const Report& report) {
     all[index].push_back(e);
     AddPart(e, data, side);
     if (data.place->tokens == 1 && data.place->test.starts_with("tg")) decoding[index].push_back(e);
-    if (data.place->cache > 0) side.cache = data.place->cache;
+    if (data.place->cache_bytes > 0) side.cache = data.place->cache_bytes;
     if (const auto rss = data.PeakRss()) side.peak_rss = std::max(side.peak_rss.value_or(0), *rss);
   }
   if (of.sides.empty()) return std::nullopt;

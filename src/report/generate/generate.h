@@ -12,7 +12,7 @@
 #include "report/report.h"
 #include "stats/line/line.h"
 
-// How fast a language model is: what a run of its places (protocol::PlaceOfTest) says. Times are nanoseconds.
+// How fast a language model is: what a run of its places (protocol::TestStep) says. Times are nanoseconds.
 namespace etprof {
 
 // One test of one variant: a prompt, tokens that are generated at a depth, or an encoder. All of its steps

@@ -376,8 +376,8 @@ TEST(GenerateReport, ReadingMemoryNeedsMeasuredPeaks) {
   std::vector<ExperimentData> steps = {At("a", "tg1", 1, 0, 1, {1e6, 1e6}),
                                        At("a", "tg1 @ d500", 1, 500, 1, {2e6, 2e6}),
                                        At("a", "tg1 @ d900", 1, 900, 1, {3e6, 3e6})};
-  steps[0].place->reads = 4'000'000;
-  steps[1].place->reads = 6'000'000;  // not known of the last
+  steps[0].place->read_bytes = 4'000'000;
+  steps[1].place->read_bytes = 6'000'000;  // not known of the last
   const auto floor = [&](const std::vector<std::string>& labels) {
     Report report = ReportOf(steps);
     PeaksEntry entry;

@@ -31,7 +31,7 @@ std::string ExperimentModel(const RunData& run, const ExperimentData& data) {
 // Whether both have no place, or the same one in the same test.
 bool HaveSamePlace(const ExperimentData& a, const ExperimentData& b) {
   if (!a.place || !b.place) return a.place.has_value() == b.place.has_value();
-  const auto essence = [](const protocol::PlaceOfTest& place) {
+  const auto essence = [](const protocol::TestStep& place) {
     return std::tie(place.test, place.method, place.tokens, place.at, place.times);
   };
   return essence(*a.place) == essence(*b.place);

@@ -204,7 +204,7 @@ inline show::Document CpuDocument() {
   cpu.architecture = isa::Architecture::kX86_64;
   cpu.state.detected = {"avx", "avx2"};
   cpu.state.can_mask = false;
-  cpu.state.why_not = "not here";
+  cpu.state.masking_problem = "not here";
   return show::MakeCpuFeaturesDocument(cpu);
 }
 

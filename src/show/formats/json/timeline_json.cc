@@ -115,7 +115,7 @@ struct WatchedRunJson {
         },
         {.meaning = "what one thread did in one parallel region, in order of time; in columns"});
     v("threads", [](J json) { return json.reply.threads; }, {.meaning = "of the runner's thread pool"});
-    v("left_out", [](J json) { return json.reply.timeline->left_out; },
+    v("left_out", [](J json) { return json.reply.timeline->omitted_slices; },
       {.meaning = "slices that are not here: there are too many"});
   }
 };

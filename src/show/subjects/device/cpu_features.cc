@@ -26,7 +26,8 @@ Document MakeCpuFeaturesDocument(const CpuFeatures& cpu) {
     for (const isa::Level& level : cpu.levels) names.push_back(level.name);
     facts.Add("levels", fmt::format("{} (etprof isa MODEL.pte)", fmt::join(names, ", ")));
   }
-  if (!cpu.state.can_mask) facts.Add("masking", "features cannot be disabled here: " + cpu.state.why_not);
+  if (!cpu.state.can_mask)
+    facts.Add("masking", "features cannot be disabled here: " + cpu.state.masking_problem);
   document.sections = {{"", Level::kUsual, {std::move(table)}}};
   if (!facts.facts.empty()) document.sections.push_back({"", Level::kUsual, {std::move(facts)}});
   return document;
