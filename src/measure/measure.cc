@@ -24,7 +24,7 @@
 #include "measure/conditions/load_watch.h"
 #include "measure/conditions/quiet.h"
 #include "measure/config/release.h"
-#include "measure/measure_besides.h"
+#include "measure/extra_runs.h"
 #include "measure/participants/emulation.h"
 #include "measure/participants/participants.h"
 #include "measure/participants/unpacked_program.h"

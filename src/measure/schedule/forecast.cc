@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "measure/measure_besides.h"
+#include "measure/extra_runs.h"
 #include "measure/participants/emulation.h"
 #include "measure/schedule/schedule.h"
 #include "stats/ratio/stop_rule.h"

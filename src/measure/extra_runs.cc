@@ -1,4 +1,4 @@
-#include "measure/measure_besides.h"
+#include "measure/extra_runs.h"
 
 #include <fmt/format.h>
 
