@@ -35,7 +35,7 @@ struct ExtraRuns {
 void Report(const std::string& name, const RunData& run, Progress* progress) {
   if (progress == nullptr) return;
   ProgressUpdate update;
-  update.what = name;
+  update.activity = name;
   update.seconds = run.schedule.seconds;
   update.max_seconds = run.schedule.max_seconds;
   progress->Update(update);
@@ -372,7 +372,7 @@ void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interr
       request.cpus = experiment.cpu_affinity;
       request.isa = experiment.isa;
       PeaksEntry entry;
-      entry.roofs = MeasurePeaksByRunner(device, request, interruption, kMaxPeakSeconds);
+      entry.peaks = MeasurePeaksByRunner(device, request, interruption, kMaxPeakSeconds);
       for (const std::size_t u : units) entry.experiments.push_back(plan.units[u].label);
       peaks.entries.push_back(std::move(entry));
     } catch (const WorkerFailure& failure) {

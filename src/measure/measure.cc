@@ -500,7 +500,7 @@ class Measurement {
       ExperimentData& data = run_.experiments[u];
       if (!data.inputs_from.empty()) data.inputs_from = "the first test case of " + config.model.string();
       if (!found->second.expected_outputs.empty() && Exists(SavedOutputs(u)))
-        data.from_expected = CompareWithExpected(found->second.expected_outputs, SavedOutputs(u));
+        data.difference_from_expected = CompareWithExpected(found->second.expected_outputs, SavedOutputs(u));
     }
   }
 

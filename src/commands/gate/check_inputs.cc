@@ -86,7 +86,7 @@ Config MakeModelsConfig(const CheckInputs& inputs, const MeasureRequest& request
   const VariantLabels labels = MakeVariantLabels(variant, baseline);
   const bool same_names =
       !variant.label && variant.model && ModelId(*variant.model) == ModelId(baseline.model);
-  baseline.label = same_names ? "baseline" : labels.as_given;
+  baseline.label = same_names ? "baseline" : labels.base;
   candidate.label = same_names ? "candidate" : labels.variant;
 
   Config config;

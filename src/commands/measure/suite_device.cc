@@ -117,7 +117,7 @@ SuiteDevice::SuiteDevice(const SuiteConfig& suite, const SuiteOptions& options, 
 
 std::string SuiteDevice::CellName(const SuiteTask& task) const {
   const std::string& model = suite_.models[task.cell->model].name;
-  return task.cell->of_frontier ? "frontier of " + model : SuiteProgramName(model, task.cell->dtype);
+  return task.cell->is_confirmation ? "frontier of " + model : SuiteProgramName(model, task.cell->dtype);
 }
 
 void SuiteDevice::SetStatus(SuiteTask& task, SuiteCellStatus status, const std::string& reason,

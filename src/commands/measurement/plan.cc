@@ -187,10 +187,10 @@ void AddPeaksTime(const Forecast& forecast, std::vector<std::string>& texts) {
   if (forecast.peaks_seconds > 0)
     texts.push_back(fmt::format("about {} of it for the machine's peaks",
                                 FormatEstimatedSeconds(forecast.peaks_seconds)));
-  if (forecast.roofs > 0 && forecast.max_seconds > 0 &&
-      forecast.peaks_seconds < kSecondsPerPeaks * static_cast<double>(forecast.roofs))
+  if (forecast.peak_measurements > 0 && forecast.max_seconds > 0 &&
+      forecast.peaks_seconds < kSecondsPerPeaks * static_cast<double>(forecast.peak_measurements))
     texts.push_back(fmt::format("too short for {} of the machine's peaks: only where time is left",
-                                CountedText(forecast.roofs, "measurement")));
+                                CountedText(forecast.peak_measurements, "measurement")));
 }
 
 // Steps that are not part of the estimated seconds.
@@ -204,8 +204,8 @@ std::vector<std::string> PlannedMeasurement::ExtraTimeTexts() const {
   if (request.instructions) texts.emplace_back("runs whose instructions are counted");
   if (request.watch) texts.emplace_back("runs in which XNNPACK's calls are watched");
   if (request.values) texts.emplace_back("runs in which the operators' values are read");
-  if (forecast.roofs > 0 && forecast.max_seconds == 0)
-    texts.push_back(CountedText(forecast.roofs, "measurement") + " of the machine's peaks");
+  if (forecast.peak_measurements > 0 && forecast.max_seconds == 0)
+    texts.push_back(CountedText(forecast.peak_measurements, "measurement") + " of the machine's peaks");
   if (config.wait_minutes > 0) {
     texts.push_back(fmt::format("waiting for a quiet and cool device, at most {} before it begins",
                                 FormatEstimatedSeconds(60 * config.wait_minutes)));

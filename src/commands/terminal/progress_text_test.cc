@@ -80,7 +80,7 @@ TEST(ProgressText, NamesSeveralEstimatesAndFitsTheWidth) {
 
 TEST(ProgressText, ShowsOtherActivities) {
   ProgressUpdate update = MakeUpdate();
-  update.what = "the machine's peaks, 1 of 2";
+  update.activity = "the machine's peaks, 1 of 2";
   update.estimates.clear();
   EXPECT_EQ(ProgressText(update, 80), "the machine's peaks, 1 of 2 · 26 s of 60 s max");
 }

@@ -97,9 +97,9 @@ ScreenSize StderrSize() {
 }
 
 std::string ProgressText(const ProgressUpdate& update, int width) {
-  std::string text = update.what;
+  std::string text = update.activity;
   if (text.empty()) text = LaunchText(update);
-  if (update.what.empty() && !update.launch_finished) {
+  if (update.activity.empty() && !update.launch_finished) {
     text += update.round == 0 ? ", starting" : fmt::format(", round {} of {}", update.round, update.rounds);
   }
   const std::string clean = CleanText(update), time = TimeText(update);
@@ -216,7 +216,7 @@ void TerminalProgress::Update(std::size_t device, const ProgressUpdate& update) 
     line.text = EscapeToOneLine(ProgressText(update, screen_().columns - 1 - NameWidth()));
     return Draw(update.launch_finished);
   }
-  const bool is_new = update.launch_finished || !update.what.empty();
+  const bool is_new = update.launch_finished || !update.activity.empty();
   if (is_new && IsDue(line.last_written, kWriteInterval))
     write_(WithDeviceName(device, ProgressText(update, kMaxLineWithoutTerminal)) + "\n");
 }

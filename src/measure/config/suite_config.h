@@ -157,7 +157,7 @@ struct SuiteCell {
   std::string device;
   std::vector<std::string> variants;  // variants of the suite that the rules leave
   std::filesystem::path folder;       // absolute
-  bool of_frontier = false;           // measures the settings of the model's frontier again
+  bool is_confirmation = false;       // measures the settings of the model's frontier again
 };
 
 // The cells, ordered by model, data type, and device. A cell exists if `include` is empty or one of its rules

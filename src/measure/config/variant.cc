@@ -186,7 +186,7 @@ VariantLabels MakeVariantLabels(const Variant& variant, const ExperimentConfig& 
     given.push_back(b);
   }
   VariantLabels labels{fmt::format("{}", fmt::join(other, ", ")), fmt::format("{}", fmt::join(given, ", "))};
-  if (labels.variant == labels.as_given) labels = {"other " + labels.variant, labels.as_given};
+  if (labels.variant == labels.base) labels = {"other " + labels.variant, labels.base};
   if (variant.label) labels.variant = *variant.label;
   return labels;
 }
@@ -217,7 +217,7 @@ Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Var
   std::set<std::string> names_of_given;
   for (const Variant& variant : variants) {
     labels_of.push_back(MakeVariantLabels(variant, as_given, models));
-    names_of_given.insert(labels_of.back().as_given);
+    names_of_given.insert(labels_of.back().base);
   }
   const bool only_isa = as_given.isa.empty() && std::ranges::all_of(variants, [](const Variant& variant) {
                           Variant mask;

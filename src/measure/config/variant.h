@@ -30,7 +30,7 @@ Variant ParseVariant(const std::string& spec);
 // thread"}. Models are named by what distinguishes them among all `models` of the comparison (empty: the two
 // models).
 struct VariantLabels {
-  std::string variant, as_given;
+  std::string variant, base;
 };
 VariantLabels MakeVariantLabels(const Variant& variant, const ExperimentConfig& as_given,
                                 const std::vector<std::filesystem::path>& models = {});

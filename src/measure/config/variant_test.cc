@@ -57,7 +57,7 @@ TEST(Variant, ReportsProblems) {
 TEST(Variant, LabelsNameTheDifference) {
   const auto labels = [](const char* spec) {
     const VariantLabels l = MakeVariantLabels(ParseVariant(spec), MakeGivenExperiment());
-    return l.variant + " | " + l.as_given;
+    return l.variant + " | " + l.base;
   };
   EXPECT_EQ(labels("isa=-avx512"), "avx512 off | avx512 on");
   EXPECT_EQ(labels("isa=-sme,-sme2"), "sme2 off | sme2 on");

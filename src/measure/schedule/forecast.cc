@@ -51,7 +51,7 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
     if (timed && !IsEmulated(config.experiments[plan.units[u].experiment], properties))
       with_roofs.push_back(u);
   }
-  if (config.peaks) forecast.roofs = GroupByConditions(config, plan, with_roofs).size();
+  if (config.peaks) forecast.peak_measurements = GroupByConditions(config, plan, with_roofs).size();
   if (forecast.timed == 0) return forecast;
 
   if (config.sustained > 0) {
@@ -81,7 +81,8 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
   forecast.max_seconds = AllowedSeconds(config, plan.pairs.size());
   forecast.most_seconds = forecast.max_seconds;
   const double max_peaks = std::floor(kMaxPeaksShare * forecast.max_seconds / kSecondsPerPeaks);
-  forecast.peaks_seconds = kSecondsPerPeaks * std::min(static_cast<double>(forecast.roofs), max_peaks);
+  forecast.peaks_seconds =
+      kSecondsPerPeaks * std::min(static_cast<double>(forecast.peak_measurements), max_peaks);
   forecast.least_seconds =
       std::min(forecast.max_seconds - forecast.peaks_seconds,
                bursts_of(launches.value_or(interim_launches.front()), forecast.rounds.most));

@@ -39,7 +39,7 @@ struct Forecast {
   // that fits: a launch only begins if it fits according to earlier launches, except for the first two.
   double least_seconds = 0;
   std::optional<double> most_seconds;  // absent: no upper bound
-  std::size_t roofs = 0;               // measurements of the machine's peaks after the launches
+  std::size_t peak_measurements = 0;   // measurements of the machine's peaks after the launches
   double peaks_seconds = 0;            // their part of max_seconds
 };
 

@@ -30,10 +30,10 @@ TEST(Forecast, AllowsAMinutePerPair) {
   EXPECT_DOUBLE_EQ(forecast.least_seconds, 10 * 7 * 2 * 0.05);
   config.experiments.push_back(config.experiments[1]);
   config.experiments[2].name = "third";
-  EXPECT_EQ(Of(config).most_seconds, 120);  // two pairs
-  EXPECT_EQ(Of(config).roofs, 2u);          // the third experiment has the same conditions as the second
+  EXPECT_EQ(Of(config).most_seconds, 120);      // two pairs
+  EXPECT_EQ(Of(config).peak_measurements, 2u);  // the third experiment has the same conditions as the second
   config.peaks = false;
-  EXPECT_EQ(Of(config).roofs, 0u);
+  EXPECT_EQ(Of(config).peak_measurements, 0u);
   config.experiments.resize(1);
   EXPECT_EQ(Of(config).most_seconds, 60);  // no pair
 }
@@ -103,7 +103,7 @@ TEST(Forecast, HasNoBoundForTraceEnabledRuns) {
   config.experiments[0].mode = "xnntrace";
   EXPECT_EQ(Of(config).traced, 1u);
   EXPECT_EQ(Of(config).timed, 1u);
-  EXPECT_EQ(Of(config).roofs, 1u);
+  EXPECT_EQ(Of(config).peak_measurements, 1u);
   config.experiments[1].mode = "xnntrace";
   EXPECT_EQ(Of(config).kind, Forecast::Kind::kNothingTimed);
   EXPECT_FALSE(Of(config).most_seconds.has_value());

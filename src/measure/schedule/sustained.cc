@@ -90,9 +90,9 @@ class Sustained {
   void Report(const ScheduleUnit& unit, double elapsed, const Launch& launch) const {
     if (hooks_.progress == nullptr) return;
     ProgressUpdate update;
-    update.what = fmt::format("{}, sustained", unit.data->label);
+    update.activity = fmt::format("{}, sustained", unit.data->label);
     const auto median = launch.bursts.empty() ? std::nullopt : launch.bursts.back().Median();
-    if (median) update.what += " · " + FormatDuration(static_cast<double>(*median));
+    if (median) update.activity += " · " + FormatDuration(static_cast<double>(*median));
     update.seconds = elapsed;
     update.max_seconds = Seconds();
     hooks_.progress->Update(update);

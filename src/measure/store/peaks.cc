@@ -24,7 +24,7 @@ const PeaksEntry* FindPeaks(const Peaks& peaks, std::string_view label) {
 
 std::optional<double> BestMacsPerSecond(const PeaksEntry& entry, std::string_view dtype) {
   std::optional<double> best;
-  for (const protocol::ComputePeak& peak : entry.roofs.compute) {
+  for (const protocol::ComputePeak& peak : entry.peaks.compute) {
     if (peak.dtype == dtype && peak.macs.best > best.value_or(0)) best = peak.macs.best;
   }
   return best;
@@ -39,7 +39,7 @@ std::optional<double> BytesPerSecond(const PeaksEntry& entry, std::string_view a
   const auto is_inner = [](const protocol::MemoryPeak& a, const protocol::MemoryPeak& b) {
     return a.capacity_bytes && (!b.capacity_bytes || *a.capacity_bytes < *b.capacity_bytes);
   };
-  for (const protocol::MemoryPeak& peak : entry.roofs.memory) {
+  for (const protocol::MemoryPeak& peak : entry.peaks.memory) {
     if (peak.access != access) continue;
     const bool is_better = best_peak == nullptr ||
                            (fits(peak) && (!fits(*best_peak) || is_inner(peak, *best_peak))) ||

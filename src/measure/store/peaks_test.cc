@@ -17,21 +17,21 @@ protocol::Rate MakeRate(double best) { return {best, best / 2, best / 4, 16}; }
 Peaks MakeExamplePeaks() {
   PeaksEntry on, off;
   on.experiments = {"avx on", "the same"};
-  on.roofs.threads = 2;
-  on.roofs.clock_hz = 3e9;
-  on.roofs.compute = {{"avx", "fp32", "vmulps, vaddps ymm", MakeRate(3e10)},
+  on.peaks.threads = 2;
+  on.peaks.clock_hz = 3e9;
+  on.peaks.compute = {{"avx", "fp32", "vmulps, vaddps ymm", MakeRate(3e10)},
                       {"fma3", "fp32", "vfmadd231ps ymm", MakeRate(5e10)},
                       {"sse2", "fp32", "mulps, addps", MakeRate(1e10)},
                       {"avx2", "int8", "vpmaddubsw", MakeRate(9e10)}};
   // Not sorted, since BytesPerSecond must not depend on the order.
-  on.roofs.memory = {{"DRAM", "read", MakeRate(1e10), 1 << 27, std::nullopt},
+  on.peaks.memory = {{"DRAM", "read", MakeRate(1e10), 1 << 27, std::nullopt},
                      {"L2", "read", MakeRate(8e10), 1 << 18, 1 << 19},
                      {"L1", "read", MakeRate(1.6e11), 1 << 14, 1 << 15},
                      {"L1", "copy", MakeRate(1.7e11), 1 << 14, 1 << 15}};
   off.experiments = {"avx off"};
-  off.roofs.isa = "-avx";
-  off.roofs.compute = {{"sse2", "int8", "pmaddwd", MakeRate(2e10)}};
-  off.roofs.memory = {{"DRAM", "read", MakeRate(1e10), 1 << 27, std::nullopt}};
+  off.peaks.isa = "-avx";
+  off.peaks.compute = {{"sse2", "int8", "pmaddwd", MakeRate(2e10)}};
+  off.peaks.memory = {{"DRAM", "read", MakeRate(1e10), 1 << 27, std::nullopt}};
   return {{on, off}};
 }
 

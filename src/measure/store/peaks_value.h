@@ -10,11 +10,11 @@ namespace etprof {
 // The machine peaks for those experiments of a run that share mask, threads, CPUs, and runner.
 struct PeaksEntry {
   std::vector<std::string> experiments;  // labels, ExperimentData::label
-  protocol::Peaks roofs;                 // the peaks; `cpus` is as configured
+  protocol::Peaks peaks;                 // `cpus` is as configured
 
   static void Describe(auto& v) {
     v("experiments", &PeaksEntry::experiments, {.meaning = "labels, as in the manifest", .some = true});
-    v.Flat(&PeaksEntry::roofs);
+    v.Flat(&PeaksEntry::peaks);
   }
 };
 // The contents of peaks.json.

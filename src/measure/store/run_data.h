@@ -304,7 +304,7 @@ struct ExperimentData {
   std::vector<protocol::OutputDigest> output_digests;  // of the first launch; empty: not known
   // The difference from the outputs that a bundled program expects; absent: not a bundled program, or not
   // known.
-  std::optional<OutputDifference> from_expected;
+  std::optional<OutputDifference> difference_from_expected;
   std::filesystem::path etdump;  // absolute; empty: none (yet)
   // ETDump in memory that replaces the file `etdump`: merged with the parts that a killed measurement left.
   // Null: use the file.
@@ -431,7 +431,7 @@ struct ExperimentData {
       {.meaning = "the largest resident memory of any launch"});
     v("output_digests", &ExperimentData::output_digests,
       {.meaning = "outputs of the first launch; empty: not known"});
-    v("from_expected", &ExperimentData::from_expected,
+    v("from_expected", &ExperimentData::difference_from_expected,
       {.meaning = "how the outputs of the first launch differ from those that the bundled program expects",
        .omit_if_empty = true});
     v.Converted(

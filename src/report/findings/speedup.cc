@@ -27,7 +27,7 @@ bool IsDecided(stats::Verdict verdict) {
 // The highest compute peak of the data type; absent if the tries varied too much.
 std::optional<double> SteadyPeak(const PeaksEntry& entry, const std::string& dtype) {
   const protocol::ComputePeak* best = nullptr;
-  for (const protocol::ComputePeak& peak : entry.roofs.compute) {
+  for (const protocol::ComputePeak& peak : entry.peaks.compute) {
     if (peak.dtype == dtype && (best == nullptr || peak.macs.best > best->macs.best)) best = &peak;
   }
   if (best == nullptr || best->macs.best <= 0 || best->macs.median < kMinMedianOfPeak * best->macs.best)
@@ -37,9 +37,9 @@ std::optional<double> SteadyPeak(const PeaksEntry& entry, const std::string& dty
 
 // Peaks that both variants may use were measured for both. If they differ, the machine's state differed.
 bool IsSameMachine(const PeaksEntry& a, const PeaksEntry& b) {
-  if (a.roofs.threads != b.roofs.threads || a.roofs.cpus != b.roofs.cpus) return false;
-  for (const protocol::ComputePeak& one : a.roofs.compute) {
-    for (const protocol::ComputePeak& other : b.roofs.compute) {
+  if (a.peaks.threads != b.peaks.threads || a.peaks.cpus != b.peaks.cpus) return false;
+  for (const protocol::ComputePeak& one : a.peaks.compute) {
+    for (const protocol::ComputePeak& other : b.peaks.compute) {
       if (one.level != other.level || one.dtype != other.dtype || one.instruction != other.instruction)
         continue;
       if (std::fabs(std::log(one.macs.best / other.macs.best)) > std::log1p(kPeakTolerance)) return false;

@@ -31,15 +31,15 @@ Peaks MakePeaks() {
   for (const char* label : {"off", "on"}) {
     PeaksEntry entry;
     entry.experiments = {label};
-    entry.roofs.compute = {MakeComputePeak("fma3", "fp32", 40e9)};
+    entry.peaks.compute = {MakeComputePeak("fma3", "fp32", 40e9)};
     protocol::MemoryPeak memory;
     memory.level = "DRAM";
     memory.access = "read";
     memory.bytes.best = 1e15;
-    entry.roofs.memory = {memory};
+    entry.peaks.memory = {memory};
     peaks.entries.push_back(std::move(entry));
   }
-  peaks.entries[1].roofs.compute.push_back(MakeComputePeak("avx512f", "fp32", 120e9));
+  peaks.entries[1].peaks.compute.push_back(MakeComputePeak("avx512f", "fp32", 120e9));
   return peaks;
 }
 
@@ -63,8 +63,8 @@ struct SpeedupExample {
     }
   }
 
-  std::vector<protocol::ComputePeak>& peaks_off() { return run.peaks->entries[0].roofs.compute; }
-  std::vector<protocol::ComputePeak>& peaks_on() { return run.peaks->entries[1].roofs.compute; }
+  std::vector<protocol::ComputePeak>& peaks_off() { return run.peaks->entries[0].peaks.compute; }
+  std::vector<protocol::ComputePeak>& peaks_on() { return run.peaks->entries[1].peaks.compute; }
 
   Report Make() const {
     return Assemble(run, std::vector<std::optional<Profile>>(profiles.begin(), profiles.end()));
@@ -177,8 +177,8 @@ TEST(FactorSpeedup, IsAbsentForSharedOrOtherPeaks) {
     e.run.peaks->entries[0].experiments = {"off", "on"};
   }));
   EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.peaks_on().pop_back(); }));  // above the peak
-  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.run.peaks->entries[1].roofs.threads = 2; }));
-  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.run.peaks->entries[1].roofs.cpus = "4-7"; }));
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.run.peaks->entries[1].peaks.threads = 2; }));
+  EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.run.peaks->entries[1].peaks.cpus = "4-7"; }));
   EXPECT_FALSE(HasFactors([](SpeedupExample& e) { e.run.experiments[1].threads = 2; }));
 }
 

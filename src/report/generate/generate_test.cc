@@ -383,7 +383,7 @@ TEST(GenerateReport, ReadingMemoryNeedsMeasuredPeaks) {
     PeaksEntry entry;
     entry.experiments = labels;
     // 20 GB/s within 5 MB, and 10 GB/s beyond.
-    entry.roofs.memory = {{"L3", "read", {20e9, 20e9, 20e9, 1}, 1'000'000, 5'000'000},
+    entry.peaks.memory = {{"L3", "read", {20e9, 20e9, 20e9, 1}, 1'000'000, 5'000'000},
                           {"DRAM", "read", {10e9, 10e9, 10e9, 1}, 100'000'000},
                           {"DRAM", "write", {90e9, 90e9, 90e9, 1}, 100'000'000}};
     report.run.peaks.emplace().entries.push_back(entry);

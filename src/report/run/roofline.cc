@@ -64,7 +64,7 @@ std::vector<RooflineCeiling> MakeRoofs(const std::vector<RooflineRow>& rows, con
     roofs.push_back({RooflineCeiling::Kind::kCompute, type, BestMacsPerSecond(peaks, type).value_or(0)});
   // Levels by capacity; the last level has no limit.
   std::map<Bytes, RooflineCeiling> levels;
-  for (const protocol::MemoryPeak& peak : peaks.roofs.memory) {
+  for (const protocol::MemoryPeak& peak : peaks.peaks.memory) {
     const bool is_named = peak.level != "sweep";
     const std::string name = is_named ? peak.level : FormatBytes(static_cast<double>(peak.working_set_bytes));
     const Bytes capacity = peak.capacity_bytes.value_or(std::numeric_limits<Bytes>::max());

@@ -56,7 +56,7 @@ PeaksEntry MakeMachinePeaks() {
   fma.level = "fma3";
   fma.dtype = "fp32";
   fma.macs.best = 20e9;
-  entry.roofs.compute.push_back(fma);
+  entry.peaks.compute.push_back(fma);
   for (const auto& [capacity, rate] : {std::pair{std::optional<std::int64_t>(16'384), 10e9},
                                        std::pair{std::optional<std::int64_t>(), 5e9}}) {
     protocol::MemoryPeak peak;
@@ -64,7 +64,7 @@ PeaksEntry MakeMachinePeaks() {
     peak.access = "read";
     peak.bytes.best = rate;
     peak.capacity_bytes = capacity;
-    entry.roofs.memory.push_back(peak);
+    entry.peaks.memory.push_back(peak);
   }
   return entry;
 }

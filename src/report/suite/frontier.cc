@@ -182,7 +182,7 @@ std::vector<SuiteCell> PlanConfirmations(const SuiteConfig& suite, const std::ve
     if (candidates.size() > kMaxConfirmed) candidates.resize(kMaxConfirmed);
     if (candidates.empty()) continue;
     SuiteCell confirmation = cell;
-    confirmation.of_frontier = true;
+    confirmation.is_confirmation = true;
     confirmation.folder = suite.output_root / "confirmed" / model / cell.folder.filename();
     confirmation.variants.clear();
     for (const SuiteSetting* const setting : candidates) {

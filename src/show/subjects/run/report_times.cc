@@ -357,10 +357,11 @@ std::vector<Section> MakeStartupSections(const Report& report) {
   }
   Section expected{"", Level::kBrief};
   for (const ExperimentData& data : report.run.experiments) {
-    if (!data.from_expected) continue;
-    expected.parts.emplace_back(Paragraph{fmt::format(
-        "Outputs{} and those that the bundled program expects: {}.",
-        report.run.experiments.size() == 1 ? "" : " of " + data.label, TextOf(*data.from_expected))});
+    if (!data.difference_from_expected) continue;
+    expected.parts.emplace_back(
+        Paragraph{fmt::format("Outputs{} and those that the bundled program expects: {}.",
+                              report.run.experiments.size() == 1 ? "" : " of " + data.label,
+                              TextOf(*data.difference_from_expected))});
   }
   if (!expected.parts.empty()) sections.push_back(std::move(expected));
   return sections;
