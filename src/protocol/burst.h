@@ -17,12 +17,12 @@ struct BurstRuns {
   std::vector<Nanoseconds> opening;   // wall times of the unrecorded runs, until the latency is stable
   std::vector<Nanoseconds> recorded;  // wall times of the untraced runs: the latencies
   std::vector<Nanoseconds> traced;    // wall times of the runs with the tracer on; not used as latencies
-  bool level = true;
+  bool level = true;                  // the latency stabilized; false: max_opening was reached first
 
   // For each run, how long its threads were runnable but waited for a CPU since the end of the previous run
   // (runner/timing/waiting.h). Empty: not known for any run; -1: not known for that run.
   std::vector<Nanoseconds> opening_wait, recorded_wait, traced_wait;
-  int runs_per_reading = 1;
+  int runs_per_reading = 1;  // so many consecutive recorded runs share one reading of recorded_wait
   std::vector<Nanoseconds> recorded_cpu;  // CPU time of all threads; empty, or -1 for a run: not known
 
   static void Describe(auto& v) {

@@ -1,9 +1,10 @@
 #pragma once
 
-// How etprof-runner in an emulator asks the emulator's plugin for the current counts. The runner executes
-// kEmulatorRequest, which does nothing without the plugin, and then stores to an EmulatorCounts, so that the
-// plugin learns its address. The first four instructions rotate a register by 128 bits in total, which no
-// compiler generates (Valgrind's requests begin with the same instructions: valgrind/valgrind.h).
+// The request by which etprof-runner in an emulator gets the current counts of the emulator's plugin. The
+// runner executes kEmulatorRequest, which does nothing without the plugin, and then stores to an
+// EmulatorCounts, so that the plugin learns its address. The first four instructions rotate a register by 128
+// bits in total, which no compiler generates (Valgrind's requests begin with the same instructions:
+// valgrind/valgrind.h).
 
 #include <array>
 #include <cstdint>

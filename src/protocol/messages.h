@@ -22,7 +22,7 @@
 
 namespace etprof::protocol {
 
-// The most tokens of a prompt, of a text, or of one step.
+// The maximum number of tokens of a prompt, of a text, or of one step.
 inline constexpr double kMaxTokens = 1 << 24;
 
 inline constexpr int kVersion = 2;
@@ -132,13 +132,13 @@ struct InputSpec {
   }
 };
 
-// Where a step of a language model stands: so many tokens at once, of which the first is at a position. A
-// step may take several methods (the embedding of the tokens, the decoder), each of which has a place of its
-// own.
+// The place of a language model's step in a text: the step takes `tokens` tokens at once, and the first of
+// them has position `at`. A step may run several methods (the embedding of the tokens, the decoder), and each
+// of these methods has a separate Place.
 struct Place {
   std::int64_t tokens = 1;
-  std::int64_t at = 0;
-  std::string method = {};
+  std::int64_t at = 0;      // also the number of tokens in the cache before the step
+  std::string method = {};  // empty: the method that computes the step's logits
   auto operator<=>(const Place&) const = default;
 
   static constexpr const char* kSchemaName = "place";
@@ -191,7 +191,7 @@ struct TensorInfo {
   }
 };
 
-// What a method takes and gives.
+// The inputs and outputs of a method.
 struct MethodReply {
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
@@ -284,7 +284,8 @@ struct BurstReply : BurstRuns, BurstConditions {
   }
 };
 
-// {"cmd": "select"}: another of the loaded methods, or that of a place. The reply is a MethodReply.
+// {"cmd": "select"}: selects another loaded method, or the method of a place, for the following runs. The
+// reply is a MethodReply.
 struct SelectRequest {
   std::string method;
   std::optional<Place> place;
@@ -296,8 +297,8 @@ struct SelectRequest {
   }
 };
 
-// {"cmd": "fill"}: runs tokens at the positions from 0 on, so that the cache is what a text would leave.
-// {"cmd": "reference"}: the same, and then the same step twice.
+// {"cmd": "fill"}: runs `upto` tokens at the positions from 0 on, which fills the cache as a text would.
+// {"cmd": "reference"}: does the same, and then runs the next step twice, to compare the logits of both.
 struct FillRequest {
   std::int64_t upto = 0;
   std::int64_t chunk = 1;
@@ -329,7 +330,7 @@ struct ReferenceReply {
   }
 };
 
-// {"cmd": "walk"}: generates a text, greedily.
+// {"cmd": "walk"}: generates a text. Each generated token is the token with the largest logit.
 struct WalkRequest {
   std::int64_t prompt = 0, generate = 0;
   std::int64_t chunk = 1;
@@ -344,7 +345,8 @@ struct WalkRequest {
       {.meaning = "tokens of the prompt that one step takes", .least = 1, .most = kMaxTokens});
   }
 };
-// What an experiment is of which a language model's step is measured.
+// The step of a language model that an experiment measures, and the test ("pp512", "tg128 @ d1024") that the
+// step is a part of.
 struct TestStep : Place {
   std::string variant, test;
   std::int64_t times = 1;
@@ -356,12 +358,12 @@ struct TestStep : Place {
   static constexpr const char* kSchemaName = "place_of_test";
   static void Describe(auto& v) {
     using P = TestStep;
-    const auto about = [](std::string_view meaning, double least) {
+    const auto optional_count = [](std::string_view meaning, double least) {
       return MemberInfo{
           .meaning = meaning, .least = least, .most = kMaxTokens, .or_null = true, .omit_if_empty = true};
     };
-    v("tokens", &P::tokens, about("that a run takes at once: 1 decodes, more are prefill", 1));
-    v("at", &P::at, about("the position of the first one: so many tokens are in the cache", 0));
+    v("tokens", &P::tokens, optional_count("that a run takes at once: 1 decodes, more are prefill", 1));
+    v("at", &P::at, optional_count("the position of the first one: so many tokens are in the cache", 0));
     v("method", &P::method,
       {.meaning = "that runs, if it is not the one that gives the step's logits: the embedding of tokens, an "
                   "encoder",
@@ -371,8 +373,8 @@ struct TestStep : Place {
       {.meaning = "what it has in common with its other places", .or_null = true, .omit_if_empty = true});
     v("test", &P::test,
       {.meaning = "that it is a part of: `pp512`, `tg128 @ d1024`", .or_null = true, .omit_if_empty = true});
-    v("times", &P::times, about("how many such steps the test has", 1));
-    v("chunk", &P::chunk, about("tokens at once that fill the cache before, at most", 1));
+    v("times", &P::times, optional_count("how many such steps the test has", 1));
+    v("chunk", &P::chunk, optional_count("tokens at once that fill the cache before, at most", 1));
     v("cache_bytes", &P::cache_bytes,
       {.meaning = "bytes that the model keeps between steps; 0: not known",
        .least = 0,
@@ -390,7 +392,7 @@ struct TestStep : Place {
   }
 };
 // The steps of a generation, in order. Every nanosecond of `total_ns` is in `encode_ns` or in one of the four
-// columns.
+// columns `inputs_ns`, `execute_ns`, `argmax_ns`, and `between_ns`, which have one time per step.
 struct WalkReply {
   std::int64_t total_ns = 0;
   std::vector<std::int64_t> prompt, generated;
@@ -457,7 +459,8 @@ struct OutputsReply {
   static void Describe(auto& v) { v("outputs", &OutputsReply::outputs, {.meaning = "of the last run"}); }
 };
 
-struct EtdumpRequest {  // {"cmd": "etdump"}: writes and discards what was traced since the last such request
+// {"cmd": "etdump"}: writes the runs traced since the last such request to a file, and discards them.
+struct EtdumpRequest {
   std::string path;
   std::optional<Place> place;
 

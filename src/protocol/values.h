@@ -1,8 +1,8 @@
 #pragma once
 
-// {"cmd": "values"}: one run in which the runner reads what each operator wrote, right after it ran
-// (runner/watch/values.h). The first request has no sizes: it tells which operators there are. The second one
-// says how large their values are, which the .pte knows, and where to leave them.
+// {"cmd": "values"}: one run in which the runner reads the values that each operator writes, right after the
+// operator ran (runner/watch/values.h). The first request has no sizes, and its reply lists the operators.
+// The second request has the sizes of their values, which etprof reads from the .pte, and the output file.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,8 @@
 
 namespace etprof::protocol {
 
-// Of a larger value so many elements are kept, evenly spread.
+// The maximum number of elements that are stored of one value. Of a larger value, an evenly spread sample of
+// this size is stored.
 inline constexpr std::int64_t kMaxStoredElements = 65'536;
 
 struct ValueSize {
@@ -37,15 +38,15 @@ struct ValuesRequest {
   }
 };
 
-// What an operator wrote; kernels may write several values.
+// A value that an operator wrote. Kernels may write several values.
 struct OperatorValue {
   OperatorPlace place;
   std::string name;
   std::int64_t index = 0;            // among all values of the run
-  std::string problem;               // it cannot be read; empty: it can
-  std::string dtype;                 // safetensors' name, of a kernel's; empty: the .pte knows
+  std::string problem;               // why it cannot be read; empty: it can
+  std::string dtype;                 // of a kernel's output, as safetensors names it; empty: the .pte has it
   std::int64_t bytes = 0;            // 0: it was not read
-  std::string sha256;                // of all its bytes
+  std::string sha256;                // of all bytes of the value
   std::int64_t stored_elements = 0;  // elements in the file
 
   static void Describe(auto& v) {
@@ -63,9 +64,10 @@ struct OperatorValue {
 };
 
 struct ValuesReply {
-  std::string problem;            // nothing can be read; empty: it was
-  bool outputs_compared = false;  // equal with and without reading; false: they differ between any two runs
-  std::int64_t checked = 0;  // values that were also found, byte for byte, where the program takes them from
+  std::string problem;  // why no value can be read; empty: values were read
+  // Runs with and without reading gave the same outputs; false: any two runs differ.
+  bool outputs_compared = false;
+  std::int64_t checked = 0;  // values that were also found, byte for byte, in the outputs of their delegate
   std::vector<OperatorValue> values;  // in the order of execution
 
   static constexpr bool kRequiresAllKeys = true;

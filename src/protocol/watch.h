@@ -21,7 +21,8 @@
 
 namespace etprof::protocol {
 
-// The timeline: when each operator and each thread worked in one of the watched runs.
+// The following structs are the timeline: when each operator and each thread worked in one of the watched
+// runs.
 
 // The work of one thread in one parallel region, from its first task to the end of its last. Times are
 // nanoseconds since the begin of the run.
@@ -69,7 +70,8 @@ struct WatchedTimeline {
     v("spans", &T::spans, {.meaning = "parents before children"});
     v("left_out", &T::omitted_slices, {.meaning = "slices that are not here: there are too many"});
   }
-  // `operators` and `threads` are the valid numbers of both. Throws std::invalid_argument.
+  // `operators` and `threads` are the numbers of operators and threads of the process. Throws
+  // std::invalid_argument for other indices, and for times that are out of order.
   void CheckIndices(std::size_t operators, std::int64_t threads) const {
     for (const WatchedSpan& span : spans) {
       if (span.op < 0 || span.op >= static_cast<std::int64_t>(operators))
@@ -193,13 +195,13 @@ struct WatchedOperator {
     v("functions", &O::functions, {.meaning = "that were called for it"});
     v("threads", &O::threads, {.meaning = "the caller, then those of the pool"});
   }
-  static void Check(const WatchedOperator& of) {
-    if (of.threads.size() > kMaxWatchedThreads) throw std::invalid_argument("has too many threads");
+  static void Check(const WatchedOperator& op) {
+    if (op.threads.size() > kMaxWatchedThreads) throw std::invalid_argument("has too many threads");
   }
 };
 
 struct WatchReply {
-  std::string problem;  // why it cannot be watched here; empty: it was
+  std::string problem;  // why the calls cannot be watched here; empty: they were
   int runs = 0;
   bool contended = false;  // threads waited for a CPU in each run: times are unreliable
   int threads = 0;
