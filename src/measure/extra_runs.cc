@@ -25,7 +25,7 @@
 namespace etprof {
 namespace {
 
-// A kind of extra runs.
+// A kind of extra runs, such as those of `--counters`.
 struct ExtraRuns {
   const char* name;                        // its name in warnings and in the log: "counters"
   const char* foreign_warning;             // warning for foreign runners, which cannot do it
@@ -45,10 +45,10 @@ void Warn(const ExtraRuns& extra_runs, const std::string& text, ExperimentData& 
   AppendUnique(fmt::format("{}: {}", extra_runs.name, text), data.warnings);
 }
 
-// Starts a worker with `command`, lets it load the model, and calls `ask`. With `watch_memory`, memory is
-// watched from before the load.
+// Starts a worker with `command`, lets it load the model, and calls `send_requests`. With `watch_memory`, the
+// worker watches its memory from before the load.
 void UseWorker(const ExtraRuns& extra_runs, const ParticipantSetup& setup, const Command& command,
-               bool watch_memory, const std::function<void(WorkerClient&)>& ask) {
+               bool watch_memory, const std::function<void(WorkerClient&)>& send_requests) {
   ExperimentLog log(setup.folder / (setup.stem + ".log"));
   log.Line(fmt::format("# {}: {}", extra_runs.name, CommandText(command)));
   WorkerClient worker(
@@ -57,7 +57,7 @@ void UseWorker(const ExtraRuns& extra_runs, const ParticipantSetup& setup, const
   protocol::LoadRequest load = MakeLoadRequest(setup);
   load.watch_memory = watch_memory;
   worker.Ask<protocol::LoadReply>("load", load);
-  ask(worker);
+  send_requests(worker);
   worker.Quit();
 }
 
@@ -116,16 +116,17 @@ void MeasureCounters(const ExtraRunsSetup& setup) {
 
 namespace {
 
-// Two processes that agree this well make a third one unnecessary.
-constexpr double kAgreement = 1e-4;
-// Instructions: with few, one allocation that took another path exceeds kAgreement.
-constexpr double kMinAgreement = 16;
+// The relative difference of two processes' counts up to which no third process counts.
+constexpr double kMaxCountDifference = 1e-4;
+// The same in instructions. In a small model, a single allocation on another path exceeds
+// kMaxCountDifference.
+constexpr double kMaxInstructionDifference = 16;
 constexpr int kMaxProcesses = 4;
 constexpr protocol::CountersRequest kCountOnce{.warmup = 1, .runs = 1};
 
 bool Agree(const protocol::CountersReply& a, const protocol::CountersReply& b) {
-  const double of_a = MethodInstructionCount(a), of_b = MethodInstructionCount(b);
-  return std::abs(of_a - of_b) <= std::max(kMinAgreement, kAgreement * of_a);
+  const double count_a = MethodInstructionCount(a), count_b = MethodInstructionCount(b);
+  return std::abs(count_a - count_b) <= std::max(kMaxInstructionDifference, kMaxCountDifference * count_a);
 }
 
 bool CountsInstructions(const protocol::CountersReply& reply) {
@@ -142,7 +143,7 @@ bool HasAvx512(const DeviceProperties& device) {
 
 constexpr ExtraRuns kInstructions{"instructions", "only etprof-runner counts them"};
 
-// Counts in one process after the other, until two agree.
+// Counts the instructions of an experiment in one process after the other, until two processes agree.
 class InstructionCounter {
  public:
   InstructionCounter(ParticipantSetup setup, const std::filesystem::path& plugin)
@@ -153,7 +154,7 @@ class InstructionCounter {
 
   ~InstructionCounter() {
     std::error_code ignored;
-    std::filesystem::remove(Profile(), ignored);
+    std::filesystem::remove(ProfilePath(), ignored);
   }
   InstructionCounter(InstructionCounter&&) = delete;
 
@@ -184,8 +185,8 @@ class InstructionCounter {
       Count();
       agree = Agree(replies_[replies_.size() - 2], replies_.back());
     }
-    const auto counted = agree ? replies_.end() - 2 : replies_.begin();
-    data.instructions = MergeInstructions({counted, replies_.end()}, setup_.config->method);
+    const auto first_merged = agree ? replies_.end() - 2 : replies_.begin();
+    data.instructions = MergeInstructions({first_merged, replies_.end()}, setup_.config->method);
     for (const protocol::CountersReply& reply : replies_) {
       if (reply.unmatched_calls > 0) Warn(kInstructions, UnmatchedCallsWarning(reply.unmatched_calls), data);
     }
@@ -206,14 +207,14 @@ class InstructionCounter {
         throw Error(ExitCode::kBadInput, "the processor's counters are closed there")
             .Remedy("open them (docs/guides/troubleshooting.md), or count in QEMU on this machine");
       }
-      return FindInstrument(command_, data.emulated, plugin_, Profile());
+      return FindInstrument(command_, data.emulated, plugin_, ProfilePath());
     } catch (const Error& error) {
       Warn(kInstructions, error.Message(), data);
       return std::nullopt;
     }
   }
 
-  std::filesystem::path Profile() const { return setup_.folder / (setup_.stem + ".callgrind"); }
+  std::filesystem::path ProfilePath() const { return setup_.folder / (setup_.stem + ".callgrind"); }
 
   ParticipantSetup setup_;
   const std::filesystem::path& plugin_;
@@ -252,21 +253,23 @@ void MeasureWatch(const ExtraRunsSetup& setup) {
 
 namespace {
 
-// Throws WorkerFailure; Error where the program cannot be read.
-std::optional<VariantValues> ReadVariant(const ExtraRuns& extra_runs, const ParticipantSetup& own,
-                                         ExperimentData& data) {
-  const std::filesystem::path file = own.folder / (own.stem + kReadValuesSuffix);
-  const std::string place = own.device->ReserveOutputPath(file);
+// Reads the values of one variant. Absent: they cannot be read, and `data` has a warning. Throws
+// WorkerFailure, and Error if the program cannot be read.
+std::optional<VariantValues> ReadVariantValues(const ExtraRuns& extra_runs,
+                                               const ParticipantSetup& unit_setup, ExperimentData& data) {
+  const std::filesystem::path file = unit_setup.folder / (unit_setup.stem + kReadValuesSuffix);
+  const std::string device_path = unit_setup.device->ReserveOutputPath(file);
   VariantValues variant;
-  variant.method = own.config->method;
+  variant.method = unit_setup.config->method;
   protocol::ValuesReply reply;
-  UseWorker(extra_runs, own, WorkerCommand(own), false, [&](WorkerClient& worker) {
+  UseWorker(extra_runs, unit_setup, WorkerCommand(unit_setup), false, [&](WorkerClient& worker) {
     reply = worker.Ask<protocol::ValuesReply>("values", protocol::ValuesRequest{});
     if (!reply.problem.empty()) return;
-    variant.values = DescribeValues(reply, ReadProgramFile(own.model), variant.method);
-    reply =
-        worker.Ask<protocol::ValuesReply>("values", protocol::ValuesRequest{place, SizesOf(variant.values)});
-    if (reply.problem.empty() && !own.device->Get(place, file)) reply.problem = "the runner left no values";
+    variant.values = DescribeValues(reply, ReadProgramFile(unit_setup.model), variant.method);
+    reply = worker.Ask<protocol::ValuesReply>(
+        "values", protocol::ValuesRequest{device_path, MakeValueSizes(variant.values)});
+    if (reply.problem.empty() && !unit_setup.device->Get(device_path, file))
+      reply.problem = "the runner left no values";
   });
   if (reply.problem.empty()) {
     const auto is_read = [](const protocol::OperatorValue& value) {
@@ -282,8 +285,8 @@ std::optional<VariantValues> ReadVariant(const ExtraRuns& extra_runs, const Part
   if (!reply.outputs_compared)
     Warn(extra_runs, "the outputs of any two runs differ, so it is not known whether reading changes them",
          data);
-  TakeReply(reply, variant.values);
-  TakeKept(file, variant);
+  UpdateValues(reply, variant.values);
+  ReadElements(file, variant);
   std::error_code ignored;
   std::filesystem::remove(file, ignored);
   return variant;
@@ -293,29 +296,30 @@ std::optional<VariantValues> ReadVariant(const ExtraRuns& extra_runs, const Part
 
 void MeasureValues(const ExtraRunsSetup& setup) {
   const ExtraRuns values{"values", "only etprof-runner reads them"};
-  std::map<const ExperimentData*, VariantValues> read;
+  std::map<const ExperimentData*, VariantValues> values_by_experiment;
   std::filesystem::path folder;
-  MeasureEach(values, setup, [&](const ParticipantSetup& own, ExperimentData& data) {
-    folder = own.folder;
+  MeasureEach(values, setup, [&](const ParticipantSetup& unit_setup, ExperimentData& data) {
+    folder = unit_setup.folder;
     try {
-      auto variant = ReadVariant(values, own, data);
+      auto variant = ReadVariantValues(values, unit_setup, data);
       if (variant && setup.run.pairs.empty()) SaveValues(*variant, data.FileBesideLog(kReadValuesSuffix));
-      if (variant) read.insert_or_assign(&data, std::move(*variant));
+      if (variant) values_by_experiment.insert_or_assign(&data, std::move(*variant));
     } catch (const WorkerFailure&) {
       throw;
-    } catch (const std::exception& problem) {
-      Warn(values, problem.what(), data);
+    } catch (const std::exception& error) {
+      Warn(values, error.what(), data);
     }
   });
   setup.run.values.clear();
   for (const ComparePair& pair : setup.run.pairs) {
-    const ExperimentData &a = setup.run.experiments[pair.baseline],
-                         &b = setup.run.experiments[pair.candidate];
-    const auto baseline = read.find(&a), candidate = read.find(&b);
-    if (baseline == read.end() || candidate == read.end()) continue;
+    const ExperimentData &baseline_data = setup.run.experiments[pair.baseline],
+                         &candidate_data = setup.run.experiments[pair.candidate];
+    const auto baseline = values_by_experiment.find(&baseline_data),
+               candidate = values_by_experiment.find(&candidate_data);
+    if (baseline == values_by_experiment.end() || candidate == values_by_experiment.end()) continue;
     for (ValuesRow& row : CompareValues(baseline->second, candidate->second)) {
-      row.baseline = a.label;
-      row.candidate = b.label;
+      row.baseline = baseline_data.label;
+      row.candidate = candidate_data.label;
       setup.run.values.push_back(std::move(row));
     }
   }
@@ -325,33 +329,35 @@ void MeasureValues(const ExtraRunsSetup& setup) {
 
 std::vector<std::vector<std::size_t>> GroupByConditions(const Config& config, const Plan& plan,
                                                         const std::vector<std::size_t>& units) {
-  std::vector<std::pair<PeakConditions, std::vector<std::size_t>>> known;
+  std::vector<std::pair<PeakConditions, std::vector<std::size_t>>> keyed_groups;
   for (const std::size_t u : units) {
     const ExperimentConfig& experiment = config.experiments[plan.units[u].experiment];
     const PeakConditions conditions(experiment.runner.string(), experiment.exec_wrapper,
                                     experiment.environment, plan.units[u].threads, experiment.isa,
                                     experiment.cpu_affinity);
-    const auto found = std::ranges::find(known, conditions, [](const auto& group) { return group.first; });
-    if (found == known.end()) {
-      known.push_back({conditions, {u}});
+    const auto found =
+        std::ranges::find(keyed_groups, conditions, [](const auto& group) { return group.first; });
+    if (found == keyed_groups.end()) {
+      keyed_groups.push_back({conditions, {u}});
     } else {
       found->second.push_back(u);
     }
   }
   std::vector<std::vector<std::size_t>> groups;
-  for (auto& [conditions, members] : known) groups.push_back(std::move(members));
+  for (auto& [conditions, members] : keyed_groups) groups.push_back(std::move(members));
   return groups;
 }
 
 void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interruption& interruption,
                   Progress* progress, const std::function<double()>& seconds_left,
                   const std::filesystem::path& folder, RunData& run) {
-  std::vector<std::size_t> measured;
+  std::vector<std::size_t> measured_units;
   for (std::size_t u = 0; u < plan.units.size(); ++u) {
     const ExperimentData& data = run.experiments[u];
-    if (!data.foreign && !data.emulated && !data.trace_enabled && data.error.empty()) measured.push_back(u);
+    if (!data.foreign && !data.emulated && !data.trace_enabled && data.error.empty())
+      measured_units.push_back(u);
   }
-  const auto groups = GroupByConditions(config, plan, measured);
+  const auto groups = GroupByConditions(config, plan, measured_units);
   Peaks peaks;
   for (const std::vector<std::size_t>& units : groups) {
     if (interruption.Now()) break;

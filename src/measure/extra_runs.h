@@ -11,9 +11,9 @@
 
 namespace etprof {
 
-// Extra runs of each experiment that a worker runs, in separate processes after the timed launches. If an
-// experiment cannot have them, it gets a warning with the reason and the remedy. All functions throw
-// DeviceLost, and Error if a file cannot be written.
+// Extra runs of each experiment, in separate worker processes after the timed launches. An experiment that
+// cannot have extra runs gets a warning with the reason and the remedy. All functions throw DeviceLost, and
+// Error if a file cannot be written.
 struct ExtraRunsSetup {
   const Plan& plan;
   std::function<ParticipantSetup(std::size_t unit)> make_setup;
@@ -31,11 +31,12 @@ void MeasureInstructions(const ExtraRunsSetup& setup, const std::filesystem::pat
 void MeasureCounters(const ExtraRunsSetup& setup);
 // `--watch`: lets the runner watch XNNPACK's calls. Writes `_watch.json` next to the log.
 void MeasureWatch(const ExtraRunsSetup& setup);
-// `--values`: a run in which the runner reads what each operator wrote; writes what the variants of pairs
-// have in common into `values.csv` of the results directory.
+// `--values`: makes a run in which the runner reads the value that each operator writes. Compares these
+// values between the variants of each pair, and writes the comparisons to `values.csv` of the results
+// directory. If there are no pairs, writes each experiment's values to `_values.safetensors` next to its log.
 void MeasureValues(const ExtraRunsSetup& setup);
 
-// Whether the worker failed because of an interruption. Throws DeviceLost if the connection broke.
+// True if the worker failed because of an interruption. Throws DeviceLost if the connection broke.
 bool WasInterrupted(const WorkerFailure& failure, Device& device);
 
 // Groups units that share the machine's peaks: the same runner, wrapper, environment, mask, threads, and

@@ -41,7 +41,7 @@
 namespace etprof {
 namespace {
 
-constexpr int kMaxConnectionLosses = 5;  // of the connection, before the measurement ends
+constexpr int kMaxConnectionLosses = 5;  // with one more loss of the connection, the measurement ends
 // Number of experiments up to which the connection has room for one more process.
 constexpr std::size_t kMaxExperimentsBesideShell = 6;
 constexpr double kMemoryShare = 0.8;  // share of the available memory for all workers
@@ -49,18 +49,19 @@ constexpr double kMemoryShare = 0.8;  // share of the available memory for all w
 // Returns the ExecuTorch version that exported a model, from the `.pte.json` next to it; empty: not known.
 // `text` gets the JSON of that file if it exists.
 std::string ExportVersion(const std::filesystem::path& model, std::string* text) {
-  std::filesystem::path info = model;
-  info += ".json";
+  std::filesystem::path info_file = model;
+  info_file += ".json";
   std::error_code error;
-  if (!std::filesystem::is_regular_file(info, error)) return "";
+  if (!std::filesystem::is_regular_file(info_file, error)) return "";
   try {
-    const nlohmann::json value = ParseJson(ReadTextFile(info));
-    if (!value.is_object()) return "";
-    if (text != nullptr) *text = value.dump();
-    const auto versions = value.find("versions");
-    const nlohmann::json& holder = versions != value.end() && versions->is_object() ? *versions : value;
-    const auto version = holder.find("executorch");
-    return version != holder.end() && version->is_string() ? version->get<std::string>() : "";
+    const nlohmann::json export_info = ParseJson(ReadTextFile(info_file));
+    if (!export_info.is_object()) return "";
+    if (text != nullptr) *text = export_info.dump();
+    const auto versions = export_info.find("versions");
+    const nlohmann::json& version_object =
+        versions != export_info.end() && versions->is_object() ? *versions : export_info;
+    const auto version = version_object.find("executorch");
+    return version != version_object.end() && version->is_string() ? version->get<std::string>() : "";
   } catch (const std::exception&) {
     return "";
   }
@@ -86,9 +87,9 @@ class Measurement {
       run_.device = device_.Properties();
       CheckForDevice(config_, device_.Name(), *run_.device);
       if (options_.acquire_device) {
-        const double before = MonotonicSeconds();
+        const double start = MonotonicSeconds();
         options_.acquire_device();
-        waited_before_launches_ += MonotonicSeconds() - before;
+        waited_before_launches_ += MonotonicSeconds() - start;
       }
       if (!config_.power_mode.empty()) run_.power_mode = device_.SetPowerMode(config_.power_mode);
       foreign_.clear();
@@ -101,21 +102,20 @@ class Measurement {
           .Remedy("repeat it without --resume");
     }
     const bool resumed = options_.resume && ContinueRun(hash);
-    const Quiet before = WaitForQuietDevice();  // Ctrl-C during it leaves the directory unchanged
-    waited_before_launches_ += before.waited_seconds;
+    const Quiet quiet = WaitForQuietDevice();  // Ctrl-C during it leaves the directory unchanged
+    waited_before_launches_ += quiet.waited_seconds;
     if (!resumed) {
       std::vector<std::string> names;
       for (const ExperimentConfig& experiment : config_.experiments) names.push_back(experiment.name);
-      const bool is_run = Exists(directory_.folder() / kManifestFile);
-      const std::filesystem::path moved = directory_.ArchiveOldRun(names, config_.file);
-      // If the directory held a run, moving it away is expected; otherwise the files may have been the
-      // user's.
-      if (!moved.empty() && !is_run && options_.progress != nullptr)
-        options_.progress->Message("files with the names of results were moved to " + moved.string());
+      const bool has_old_run = Exists(directory_.folder() / kManifestFile);
+      const std::filesystem::path archive = directory_.ArchiveOldRun(names, config_.file);
+      // Users expect that an old run is moved away. Without an old run, the files may have been the user's.
+      if (!archive.empty() && !has_old_run && options_.progress != nullptr)
+        options_.progress->Message("files with the names of results were moved to " + archive.string());
     }
     if (!directory_.IsFileOfRun(config_.file, kConfigFile))
       WriteFileAtomically(directory_.folder() / kConfigFile, ToJson(config_).dump(2) + "\n");
-    RecordConditionsBefore(before);
+    RecordConditionsBefore(quiet);
     WarnAboutQuota();
     WarnAboutThreads();
     run_.status = RunData::Status::kRunning;
@@ -160,9 +160,9 @@ class Measurement {
     }
   }
 
-  // Waits for the device after its connection broke. Throws DeviceLost when it does not come back.
+  // Waits for the device after its connection broke. Throws DeviceLost if the device does not come back.
   void Reconnect() {
-    if (++losses_ > kMaxConnectionLosses) {
+    if (++connection_losses_ > kMaxConnectionLosses) {
       throw DeviceLost(device_.Name(), "the connection breaks again and again",
                        "partial results are kept, and --resume continues");
     }
@@ -191,26 +191,26 @@ class Measurement {
     }
   }
 
-  // Throws Error (kInterrupted) or DeviceLost if one of these caused the failure.
+  // Throws Error (kInterrupted) or DeviceLost if an interruption or a lost connection caused the failure.
   void RequireDevice(const WorkerFailure& failure) {
     if (WasInterrupted(failure, device_)) throw Error(ExitCode::kInterrupted, "interrupted");
   }
 
   void ProbeRunners() {
     std::map<std::tuple<std::vector<std::string>, std::string, std::string>, std::optional<protocol::Ready>>
-        known;
+        ready_by_runner;
     for (const ExperimentConfig& experiment : config_.experiments) {
       const auto key = std::tuple(experiment.exec_wrapper, experiment.runner.string(), experiment.executorch);
-      if (!known.contains(key)) {
+      if (!ready_by_runner.contains(key)) {
         try {
-          known[key] = ProbeRunner(device_, MakeRunnerCommand(device_, *run_.device, experiment),
-                                   interruption_, std::min(config_.timeout_seconds, 120.0));
+          ready_by_runner[key] = ProbeRunner(device_, MakeRunnerCommand(device_, *run_.device, experiment),
+                                             interruption_, std::min(config_.timeout_seconds, 120.0));
         } catch (const WorkerFailure& failure) {
           RequireDevice(failure);
           throw Error(ExitCode::kDeviceFailed, failure.what()).InFile(experiment.runner.string());
         }
       }
-      foreign_.push_back(!known[key].has_value());
+      foreign_.push_back(!ready_by_runner[key].has_value());
       if (foreign_.back() && !experiment.isa.empty()) {
         throw Error(ExitCode::kBadInput,
                     fmt::format("experiment \"{}\" has an isa mask, which only etprof-runner can apply",
@@ -219,11 +219,12 @@ class Measurement {
             .Remedy("leave out runner_path, or build a runner for each variant");
       }
       const std::string release = ReleaseName(experiment.executorch);
-      if (!release.empty() && (foreign_.back() || known[key]->executorch_version != release)) {
-        throw Error(ExitCode::kBadInput,
-                    fmt::format("experiment \"{}\" is to run ExecuTorch {}, and its runner runs {}",
-                                experiment.name, release,
-                                foreign_.back() ? "what was linked into it" : known[key]->executorch_version))
+      if (!release.empty() && (foreign_.back() || ready_by_runner[key]->executorch_version != release)) {
+        throw Error(
+            ExitCode::kBadInput,
+            fmt::format(
+                "experiment \"{}\" is to run ExecuTorch {}, and its runner runs {}", experiment.name, release,
+                foreign_.back() ? "what was linked into it" : ready_by_runner[key]->executorch_version))
             .InFile(experiment.runner.string())
             .Remedy("leave out the runner: the etprof-runner next to etprof takes the release's libraries");
       }
@@ -251,10 +252,10 @@ class Measurement {
       WorkerClient(device_, command, {}, interruption_, std::min(config_.timeout_seconds, 120.0)).Quit();
     } catch (const WorkerFailure& failure) {
       RequireDevice(failure);
-      constexpr std::string_view kSpeaker = "etprof-runner: ";
+      constexpr std::string_view kMessagePrefix = "etprof-runner: ";
       std::string_view reason = failure.what();
-      const std::size_t at = reason.find(kSpeaker);
-      if (at != std::string_view::npos) reason.remove_prefix(at + kSpeaker.size());
+      const std::size_t at = reason.find(kMessagePrefix);
+      if (at != std::string_view::npos) reason.remove_prefix(at + kMessagePrefix.size());
       throw Error(ExitCode::kBadInput, fmt::format("experiment \"{}\": {}", experiment.name, reason))
           .Remedy("correct its `isa`. `etprof isa` shows what this CPU has");
     }
@@ -275,7 +276,7 @@ class Measurement {
     run_.executorch_dirty = provenance->dirty;
   }
 
-  // Sets everything that is known before measuring.
+  // Fills `run_` with everything that is known before the measurement.
   void InitializeRun(const std::string& hash) {
     run_.folder = directory_.folder();
     run_.generated_at = UtcNow();
@@ -348,10 +349,10 @@ class Measurement {
     for (const ComparePair& pair : run_.pairs) {
       const ExperimentData& baseline = run_.experiments[pair.baseline];
       const ExperimentData& candidate = run_.experiments[pair.candidate];
-      const std::string why = SmeNotDifferentReason(baseline, candidate);
-      if (why.empty()) continue;
+      const std::string reason = SmeNotDifferentReason(baseline, candidate);
+      if (reason.empty()) continue;
       throw Error(ExitCode::kBadInput, fmt::format("experiments `{}` and `{}` would not differ: {}",
-                                                   baseline.name, candidate.name, why))
+                                                   baseline.name, candidate.name, reason))
           .Remedy(fmt::format("build both again: `etprof build --executorch DIR --preset {} --preset {}`",
                               baseline.runner_built->preset, candidate.runner_built->preset));
     }
@@ -367,37 +368,39 @@ class Measurement {
         .progress = options_.progress};
   }
 
-  // Continues the run in the directory. Returns false if there is none.
+  // Continues the run in the directory. Returns false if the directory has no run.
   bool ContinueRun(const std::string& hash) {
     if (!Exists(directory_.folder() / kManifestFile)) return false;
     RunData old = LoadRunDirectory(directory_.folder(), /*with_bare_files=*/false);
-    const auto refuse = [&](const std::string& why) {
-      return Error(ExitCode::kBadInput, "cannot be resumed: " + why)
+    const auto refusal = [&](const std::string& reason) {
+      return Error(ExitCode::kBadInput, "cannot be resumed: " + reason)
           .InFile(directory_.folder().string())
           .Remedy("run without --resume, which moves the earlier run to previous/");
     };
-    if (old.config_hash != hash) throw refuse("it was measured with another configuration, model or runner");
-    if (old.experiments.size() != run_.experiments.size()) throw refuse("it has other experiments");
+    if (old.config_hash != hash) throw refusal("it was measured with another configuration, model or runner");
+    if (old.experiments.size() != run_.experiments.size()) throw refusal("it has other experiments");
     for (std::size_t i = 0; i < old.experiments.size(); ++i) {
-      ExperimentData& from = old.experiments[i];
-      ExperimentData& to = run_.experiments[i];
-      if (from.name != to.name || from.threads != to.threads) throw refuse("it has other experiments");
-      to.launches = std::move(from.launches);
-      to.command_line = std::move(from.command_line);
-      to.executorch_version = from.executorch_version;
-      to.operator_clock = from.operator_clock;
-      to.wait_source = from.wait_source;
-      to.isa_state = std::move(from.isa_state);
-      to.backends = std::move(from.backends);
-      to.inputs = std::move(from.inputs);
-      to.outputs = std::move(from.outputs);
-      to.inputs_from = from.inputs_from;
-      to.etdump = from.etdump;
-      to.etdump_runs = std::move(from.etdump_runs);
-      to.output_digests = std::move(from.output_digests);
-      to.warnings = std::move(from.warnings);
-      DropUnknownLatencies(directory_.folder(), plan_.units[i].stem, to.launches);
-      if (!to.launches.empty()) to.latency_csv = directory_.folder() / (plan_.units[i].stem + kLatencySuffix);
+      ExperimentData& stored = old.experiments[i];
+      ExperimentData& current = run_.experiments[i];
+      if (stored.name != current.name || stored.threads != current.threads)
+        throw refusal("it has other experiments");
+      current.launches = std::move(stored.launches);
+      current.command_line = std::move(stored.command_line);
+      current.executorch_version = stored.executorch_version;
+      current.operator_clock = stored.operator_clock;
+      current.wait_source = stored.wait_source;
+      current.isa_state = std::move(stored.isa_state);
+      current.backends = std::move(stored.backends);
+      current.inputs = std::move(stored.inputs);
+      current.outputs = std::move(stored.outputs);
+      current.inputs_from = stored.inputs_from;
+      current.etdump = stored.etdump;
+      current.etdump_runs = std::move(stored.etdump_runs);
+      current.output_digests = std::move(stored.output_digests);
+      current.warnings = std::move(stored.warnings);
+      DropUnknownLatencies(directory_.folder(), plan_.units[i].stem, current.launches);
+      if (!current.launches.empty())
+        current.latency_csv = directory_.folder() / (plan_.units[i].stem + kLatencySuffix);
     }
     run_.schedule = old.schedule;
     used_before_resume_ = old.schedule.seconds;
@@ -414,8 +417,8 @@ class Measurement {
           pair.outputs = earlier.outputs;
       }
     }
-    stored_.clear();
-    for (const ExperimentData& data : run_.experiments) stored_.push_back(data.launches.size());
+    stored_launches_.clear();
+    for (const ExperimentData& data : run_.experiments) stored_launches_.push_back(data.launches.size());
     return true;
   }
 
@@ -461,15 +464,15 @@ class Measurement {
 
   // Records the state before the measurement, and warns if the device is busy. For a resumed measurement the
   // busier moment counts.
-  void RecordConditionsBefore(const Quiet& before) {
-    if (before.waited_seconds > 0)
-      run_.schedule.quiet_seconds = run_.schedule.quiet_seconds.value_or(0) + before.waited_seconds;
-    if (!before.warning.empty()) run_.warnings.push_back(before.warning);
-    if (!before.load) return;
-    const std::string warning = LoadWarningBefore(*before.load, MaxThreads());
+  void RecordConditionsBefore(const Quiet& quiet) {
+    if (quiet.waited_seconds > 0)
+      run_.schedule.quiet_seconds = run_.schedule.quiet_seconds.value_or(0) + quiet.waited_seconds;
+    if (!quiet.warning.empty()) run_.warnings.push_back(quiet.warning);
+    if (!quiet.load) return;
+    const std::string warning = LoadWarningBefore(*quiet.load, MaxThreads());
     if (!warning.empty() && options_.progress != nullptr) options_.progress->Message("warning: " + warning);
-    if (!run_.other_load_before || run_.other_load_before->CoresUsed() <= before.load->CoresUsed())
-      run_.other_load_before = before.load;
+    if (!run_.other_load_before || run_.other_load_before->CoresUsed() <= quiet.load->CoresUsed())
+      run_.other_load_before = quiet.load;
   }
 
   std::filesystem::path SavedOutputs(std::size_t unit) const {
@@ -515,7 +518,7 @@ class Measurement {
     setup.config = &config;
     setup.model = unpacked == unpacked_.end() ? config.model : unpacked->second.program;
     setup.inputs = config.inputs;
-    // The .inputs file next to the program has no inputs for this method.
+    // The .inputs file next to the extracted program has no inputs for this method.
     if (!config.inputs && unpacked != unpacked_.end() &&
         !unpacked->second.tested_methods.contains(config.method))
       setup.inputs = protocol::InputSpec{.kind = "random", .paths = {}, .seed = 0};
@@ -524,26 +527,26 @@ class Measurement {
     setup.folder = directory_.folder();
     setup.stem = unit.stem;
     setup.data = &run_.experiments[u];
-    if (config.place) setup.shared = WorkerShared(u);
+    if (config.place) setup.shared = GetSharedWorker(u);
     if (!run_.pairs.empty() || unpacked != unpacked_.end()) setup.saved_outputs = SavedOutputs(u).string();
     return setup;
   }
 
-  // The worker that units share which differ in nothing but their place.
-  std::shared_ptr<SharedWorker> WorkerShared(std::size_t u) {
+  // The worker process of all units that differ only in their place.
+  std::shared_ptr<SharedWorker> GetSharedWorker(std::size_t u) {
     const ExperimentConfig& config = UnitConfig(u);
-    ExperimentConfig process = config;
-    process.name = process.label = process.method = "";
-    process.place.reset();
-    std::shared_ptr<SharedWorker>& shared =
-        shared_[fmt::format("{} {}", plan_.units[u].threads, ExperimentDigest(process))];
-    if (shared == nullptr) shared = std::make_shared<SharedWorker>();
-    shared->fill = std::max(shared->fill, config.place->at);
+    ExperimentConfig process_config = config;
+    process_config.name = process_config.label = process_config.method = "";
+    process_config.place.reset();
+    std::shared_ptr<SharedWorker>& worker =
+        shared_workers_[fmt::format("{} {}", plan_.units[u].threads, ExperimentDigest(process_config))];
+    if (worker == nullptr) worker = std::make_shared<SharedWorker>();
+    worker->fill_tokens = std::max(worker->fill_tokens, config.place->at);
     if (config.place->walk) {
-      shared->cold = config.place->walk;
-      shared->cold->generate = 1;
+      worker->cold_request = config.place->walk;
+      worker->cold_request->generate = 1;
     }
-    return shared;
+    return worker;
   }
 
   void MeasureTimed() {
@@ -557,7 +560,7 @@ class Measurement {
       timed_index[u] = units.size();
       const ExperimentConfig& experiment = UnitConfig(u);
       units.push_back({participants.back().get(), &run_.experiments[u], experiment.runs, experiment.warmup,
-                       experiment.period, experiment.place ? WorkerShared(u).get() : nullptr});
+                       experiment.period, experiment.place ? GetSharedWorker(u).get() : nullptr});
     }
     if (units.empty()) return;
     ScheduleHooks hooks;
@@ -574,7 +577,7 @@ class Measurement {
       run_.schedule.waited_seconds = waited_before_resume_ + watch_->waited_seconds();
     };
     hooks.reconnect = [this] { Reconnect(); };
-    hooks.enough_memory = [this](Bytes rss, std::size_t others) { return EnoughMemory(rss, others); };
+    hooks.memory_shortage = [this](Bytes rss, std::size_t others) { return MemoryShortage(rss, others); };
     hooks.progress = options_.progress;
     load_->Begin();
     if (config_.sustained > 0) {
@@ -594,7 +597,7 @@ class Measurement {
     options.max_seconds = AllowedSeconds(config_, run_.pairs.size());
     options.max_seconds_given = config_.max_seconds.has_value();
     options.precision = config_.Precision();
-    // Including the time before the first launch.
+    // The time before the first launch counts, too.
     options.seconds_used = run_.schedule.seconds + MeasuringSeconds();
     options.after_seconds = MakeForecast(config_, plan_, *run_.device).peaks_seconds;
     RunSchedule(options, units, pairs, hooks, run_.schedule, run_.warnings);
@@ -606,7 +609,7 @@ class Measurement {
     run_.other_load_during = load_->load();
   }
 
-  std::optional<std::string> EnoughMemory(Bytes rss, std::size_t others) {
+  std::optional<std::string> MemoryShortage(Bytes rss, std::size_t others) {
     const auto available = device_.AvailableMemory();
     if (!available || double(rss) * double(others) <= kMemoryShare * double(*available)) return std::nullopt;
     return fmt::format("{} more workers of {} do not fit in {} of free memory", others,
@@ -655,12 +658,12 @@ class Measurement {
 
   // Writes the launches that are not stored yet.
   void Save() {
-    stored_.resize(run_.experiments.size());
+    stored_launches_.resize(run_.experiments.size());
     for (std::size_t u = 0; u < run_.experiments.size(); ++u) {
       ExperimentData& data = run_.experiments[u];
-      for (; stored_[u] < data.launches.size(); ++stored_[u]) {
+      for (; stored_launches_[u] < data.launches.size(); ++stored_launches_[u]) {
         const std::filesystem::path path = directory_.folder() / (plan_.units[u].stem + kLatencySuffix);
-        AppendLatencies(path, data.launches[stored_[u]], data.tracer_always_on);
+        AppendLatencies(path, data.launches[stored_launches_[u]], data.tracer_always_on);
         data.latency_csv = path;
       }
     }
@@ -699,9 +702,10 @@ class Measurement {
   const MeasureOptions& options_;
   RunDirectory directory_;
   Interruption interruption_;
-  std::vector<bool> foreign_;                                    // by experiment
-  std::map<std::string, std::shared_ptr<SharedWorker>> shared_;  // by what its processes begin with
-  std::map<std::filesystem::path, UnpackedProgram> unpacked_;    // of models that are bundled programs
+  std::vector<bool> foreign_;  // by experiment
+  std::map<std::string, std::shared_ptr<SharedWorker>>
+      shared_workers_;                                         // by threads, and configuration without place
+  std::map<std::filesystem::path, UnpackedProgram> unpacked_;  // of models that are bundled programs
   RunData run_;
   VitalsReader vitals_{device_, plan_.units.size() <= kMaxExperimentsBesideShell};
   std::optional<ConditionsWatch> watch_;  // set when the device is known
@@ -710,9 +714,9 @@ class Measurement {
   double used_before_resume_ = 0;      // seconds that the resumed measurement had used
   double waited_before_launches_ = 0;  // seconds of waiting before the first launch
   double waited_before_resume_ = 0;    // seconds that the resumed measurement had waited
-  int losses_ = 0;
-  double waited_for_device_ = 0;     // seconds of waiting for a lost device
-  std::vector<std::size_t> stored_;  // number of launches on disk, by unit
+  int connection_losses_ = 0;
+  double waited_for_device_ = 0;              // seconds of waiting for a lost device
+  std::vector<std::size_t> stored_launches_;  // number of launches on disk, by unit
 };
 
 }  // namespace

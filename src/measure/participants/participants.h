@@ -27,16 +27,16 @@ class ExperimentLog {
   std::size_t written_ = 0;
 };
 
-// A worker process that several experiments share in a launch: places of one language model, which differ in
-// nothing that a process begins with.
+// A worker process that several experiments share in a launch. They measure places of one language model, and
+// all their other settings of the process are equal.
 struct SharedWorker {
   std::unique_ptr<WorkerClient> client;
-  protocol::LoadReply loaded;
-  int launch = -1, users = 0;
-  std::int64_t fill = 0;                      // tokens in the cache that the deepest place needs
-  std::string reference;                      // logits of a step, right after the load
-  std::optional<protocol::WalkRequest> cold;  // a prompt and its first token, right after the load
-  std::optional<protocol::WalkReply> cold_walk;
+  protocol::LoadReply load_reply;
+  int launch = -1, users = 0;                         // `users`: experiments that use the process now
+  std::int64_t fill_tokens = 0;                       // maximum number of tokens in the cache of any place
+  std::string reference;                              // SHA-256 of a step's logits, right after the load
+  std::optional<protocol::WalkRequest> cold_request;  // a prompt and its first token, right after the load
+  std::optional<protocol::WalkReply> cold_walk;       // the reply to `cold_request`
 };
 
 // What a participant needs to run one experiment.

@@ -39,7 +39,7 @@ class WorkerParticipant : public Participant {
     data.command_line = command.arguments;
     if (shared_->client == nullptr || shared_->launch != launch.index) Start(command, launch.index);
     ++shared_->users;
-    const protocol::LoadReply& reply = shared_->loaded;
+    const protocol::LoadReply& reply = shared_->load_reply;
     launch.load = reply.load_ns;
     launch.load_wait = reply.load_wait_ns;
     launch.rss_before_load = reply.rss_before_bytes;
@@ -143,10 +143,11 @@ class WorkerParticipant : public Participant {
     shared_->client = std::make_unique<WorkerClient>(
         *setup_.device, command, [log](std::string_view text) { log->Write(text); }, *setup_.interruption,
         setup_.timeout_seconds);
-    shared_->loaded = Client().Ask<protocol::LoadReply>("load", MakeLoadRequest(setup_));
+    shared_->load_reply = Client().Ask<protocol::LoadReply>("load", MakeLoadRequest(setup_));
     const std::optional<protocol::TestStep>& place = setup_.config->place;
     if (!place) return;
-    if (shared_->cold) shared_->cold_walk = Client().Ask<protocol::WalkReply>("walk", *shared_->cold);
+    if (shared_->cold_request)
+      shared_->cold_walk = Client().Ask<protocol::WalkReply>("walk", *shared_->cold_request);
     const auto reference = AskReference();
     if (reference.first != reference.repeated) {
       throw WorkerFailure(
@@ -162,8 +163,8 @@ class WorkerParticipant : public Participant {
           setup_.data->warnings);
     }
     shared_->reference = reference.first;
-    if (shared_->fill > 0)
-      Client().Ask<protocol::FillReply>("fill", protocol::FillRequest{shared_->fill, place->chunk});
+    if (shared_->fill_tokens > 0)
+      Client().Ask<protocol::FillReply>("fill", protocol::FillRequest{shared_->fill_tokens, place->chunk});
   }
 
   // A short text and a step after it, which the cache's other contents have no part in.

@@ -803,12 +803,12 @@ class Scheduler {
 
   bool FitsInMemory(const std::vector<std::size_t>& order) {
     const auto rss = experiments_[order[0]].launch.rss_after_load;
-    if (!hooks_.enough_memory || !rss) return true;
+    if (!hooks_.memory_shortage || !rss) return true;
     std::optional<std::string> reason;
     std::set<const void*> processes;
     for (const std::size_t u : order)
       processes.insert(units_[u].process != nullptr ? units_[u].process : &units_[u]);
-    AskDevice([&] { reason = hooks_.enough_memory(*rss, processes.size() - 1); });
+    AskDevice([&] { reason = hooks_.memory_shortage(*rss, processes.size() - 1); });
     if (!reason) return true;
     one_burst_ = true;
     fit_is_outdated_ = true;

@@ -51,7 +51,7 @@ struct ScheduleHooks {
   std::function<void(int launch, int round, int order)> before_round;
   std::function<void()> reconnect;  // after a launch whose connection broke; throws if it cannot be restored
   // Returns why `others` more workers of `rss` bytes each do not fit in memory; absent: they fit.
-  std::function<std::optional<std::string>(Bytes rss, std::size_t others)> enough_memory;
+  std::function<std::optional<std::string>(Bytes rss, std::size_t others)> memory_shortage;
   Progress* progress = nullptr;
 };
 

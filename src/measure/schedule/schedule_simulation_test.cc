@@ -279,7 +279,7 @@ void Simulate(std::uint64_t seed) {
   hooks.reconnect = [&] {
     if (++losses > kMaxLosses) throw DeviceLost("device", "it is lost");
   };
-  hooks.enough_memory = [&](Bytes, std::size_t) {
+  hooks.memory_shortage = [&](Bytes, std::size_t) {
     return random.Chance(low_memory) ? std::optional<std::string>("memory is low") : std::nullopt;
   };
   hooks.progress = &progress;

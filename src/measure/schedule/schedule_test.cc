@@ -128,7 +128,7 @@ class ScheduleTest : public testing::Test {
     hooks.save = [this] { ++saved; };
     hooks.before_round = before_round;
     hooks.reconnect = [this] { ++reconnected; };
-    hooks.enough_memory = [this](Bytes, std::size_t) { return memory; };
+    hooks.memory_shortage = [this](Bytes, std::size_t) { return memory; };
     hooks.progress = &progress;
     RunSchedule(options, units, pairs, hooks, result, warnings);
   }

@@ -15,45 +15,48 @@
 
 namespace etprof {
 
-// Of one variant.
-struct ReadValue {
+// A value that an operator of one variant wrote, with what the program says about it.
+struct DescribedValue {
   protocol::OperatorValue value;
   std::string stem;  // OperatorStem of its name
-  // What the program knows of it; absent and empty: nothing.
-  std::optional<std::size_t> node;            // of its delegate's graph, whose output it is
+  // From the program; absent or empty: the program does not say.
+  std::optional<std::size_t> node;            // node of the delegate's graph whose output it is
   std::optional<std::uint32_t> debug_handle;  // of that node in the edge program
   std::vector<std::int64_t> shape;
-  std::string dtype;           // safetensors' name
+  std::string dtype;           // as safetensors names it
   std::optional<float> scale;  // with `zero_point`, of quantized elements
   std::int32_t zero_point = 0;
-  bool has_numbers = false;  // its elements are numbers; false: their scale is not known
+  bool has_numbers = false;  // the elements' numbers are known; false: their scale is not
   std::int64_t element_bytes = 0;
 };
 struct VariantValues {
   std::string method;
-  std::vector<ReadValue> values;                        // in the order of execution
-  std::map<std::int64_t, std::vector<std::byte>> kept;  // elements, by OperatorValue::index
+  std::vector<DescribedValue> values;                       // in the order of execution
+  std::map<std::int64_t, std::vector<std::byte>> elements;  // stored bytes, by OperatorValue::index
 };
 
-// Joins the operators to the program, which says how large their values are and what their elements mean.
-// What cannot be read says why in `problem`.
-std::vector<ReadValue> DescribeValues(const protocol::ValuesReply& reply, const Program& program,
-                                      const std::string& method);
-// Of those in delegates that can be read.
-std::vector<protocol::ValueSize> SizesOf(const std::vector<ReadValue>& values);
-// Takes the second reply's digests. Throws std::invalid_argument where it has other operators.
-void TakeReply(const protocol::ValuesReply& reply, std::vector<ReadValue>& values);
+// Joins the operators to the program, which has the sizes of their values and the types of their elements. A
+// value that cannot be read has the reason in `problem`. Throws std::invalid_argument if the program does not
+// have the method.
+std::vector<DescribedValue> DescribeValues(const protocol::ValuesReply& reply, const Program& program,
+                                           const std::string& method);
+// Makes the sizes of the readable values in delegates, for the second request.
+std::vector<protocol::ValueSize> MakeValueSizes(const std::vector<DescribedValue>& values);
+// Updates the values with the second reply, which has their digests. Throws std::invalid_argument if the
+// reply has other operators.
+void UpdateValues(const protocol::ValuesReply& reply, std::vector<DescribedValue>& values);
 
-// Operators of a call are matched by their order where the call has the same ones on both sides, else by the
-// node that they compute. The rows are in the baseline's order; what only one side has is no row.
+// Compares the values of the operators that both variants have. The operators of a delegate call are matched
+// by their order if the call has the same operators in both variants, else by the node that they compute. The
+// rows are in the baseline's order. An operator that only one variant has gets no row.
 std::vector<ValuesRow> CompareValues(const VariantValues& baseline, const VariantValues& candidate);
 
 std::filesystem::path ValuesFile(const std::filesystem::path& run_directory);
 void WriteValues(const std::vector<ValuesRow>& rows, std::ostream& out);
-// A value of `_values.safetensors` (docs/reference/files.md): what the tensor named `tensor` is.
+// The description of a value in `_values.safetensors` (docs/reference/files.md).
 struct SavedValue {
   std::string key, name, tensor;
-  std::string note;  // why there is no tensor; "": there is
+  std::string note;  // why there is no tensor; empty: there is
   std::vector<std::int64_t> shape;
   std::optional<float> scale;
   std::int32_t zero_point = 0;
@@ -71,12 +74,12 @@ struct SavedValue {
     v("debug_handle", &S::debug_handle, {.meaning = "in the edge program; null: not known"});
   }
 };
-// The values of one variant, for whoever has others to compare them with (`etprof accuracy`).
+// Writes the values of one variant to a file, with which `etprof accuracy` compares other values.
 void SaveValues(const VariantValues& variant, const std::filesystem::path& path);
-// What the runner wrote beside its reply. Throws as ReadSafetensors.
-void TakeKept(const std::filesystem::path& path, VariantValues& variant);
+// Reads the elements that the runner wrote to a file. Throws as ReadSafetensors.
+void ReadElements(const std::filesystem::path& path, VariantValues& variant);
 
-// Empty where there are none. Throws Error (kBadInput) with file and line.
+// Reads `values.csv`; empty: no such file. Throws Error (kBadInput) with file and line.
 std::vector<ValuesRow> LoadValues(const std::filesystem::path& run_directory);
 
 }  // namespace etprof

@@ -8,16 +8,17 @@
 
 namespace etprof {
 
-// What an operator wrote in two variants: a row of `values.csv` (docs/guides/values.md).
+// The comparison of a value that an operator wrote in two variants: a row of `values.csv`
+// (docs/guides/values.md).
 struct ValuesRow {
   std::string baseline, candidate;          // names of the experiments
   std::string key;                          // as KeyText of the baseline's operator in the analysis
   std::string name;                         // of the baseline's operator
-  std::string candidate_name;               // of the candidate's; empty: the same
+  std::string candidate_name;               // of the candidate's operator; empty: the same
   std::string state;                        // kIdentical, kDifferent, kNotRead
   std::optional<double> sqnr_db;            // 10 log10(mean of squares of the baseline / of the differences)
-  std::optional<double> largest;            // difference of two elements
-  std::int64_t elements = 0, compared = 0;  // of `compared` are `sqnr_db` and `largest`
+  std::optional<double> largest;            // largest difference of two elements
+  std::int64_t elements = 0, compared = 0;  // `compared`: elements that `sqnr_db` and `largest` are of
   std::string note;                         // why it was not read, or why it has no decibels
 
   static constexpr const char* kIdentical = "identical";

@@ -20,36 +20,36 @@ using testing::IsEmpty;
 class Variant {
  public:
   Variant() { variant_.method = "forward"; }
-  ReadValue& Add(const std::string& name, const std::vector<float>& numbers, std::size_t node) {
+  DescribedValue& Add(const std::string& name, const std::vector<float>& numbers, std::size_t node) {
     return Add(name, "F32", std::as_bytes(std::span(numbers)), node, 4);
   }
-  ReadValue& AddQuantized(const std::string& name, const std::vector<std::int8_t>& numbers, std::size_t node,
-                          float scale, int zero_point) {
-    ReadValue& read = Add(name, "I8", std::as_bytes(std::span(numbers)), node, 1);
-    read.scale = scale;
-    read.zero_point = zero_point;
-    return read;
+  DescribedValue& AddQuantized(const std::string& name, const std::vector<std::int8_t>& numbers,
+                               std::size_t node, float scale, int zero_point) {
+    DescribedValue& described = Add(name, "I8", std::as_bytes(std::span(numbers)), node, 1);
+    described.scale = scale;
+    described.zero_point = zero_point;
+    return described;
   }
   operator const VariantValues&() const { return variant_; }  // NOLINT(google-explicit-constructor)
 
  private:
-  ReadValue& Add(const std::string& name, const std::string& dtype, std::span<const std::byte> bytes,
-                 std::size_t node, std::int64_t element) {
-    ReadValue& read = variant_.values.emplace_back();
+  DescribedValue& Add(const std::string& name, const std::string& dtype, std::span<const std::byte> bytes,
+                      std::size_t node, std::int64_t element_bytes) {
+    DescribedValue& described = variant_.values.emplace_back();
     const auto index = static_cast<std::int64_t>(variant_.values.size()) - 1;
-    read.value.place = {0, 2, "backend", index, 0};
-    read.value.name = read.stem = name;
-    read.value.index = index;
-    read.value.bytes = static_cast<std::int64_t>(bytes.size());
+    described.value.place = {0, 2, "backend", index, 0};
+    described.value.name = described.stem = name;
+    described.value.index = index;
+    described.value.bytes = static_cast<std::int64_t>(bytes.size());
     const std::vector<std::byte> copy(bytes.begin(), bytes.end());
-    read.value.sha256 = std::string(reinterpret_cast<const char*>(copy.data()), copy.size());
-    read.node = node;
-    read.dtype = dtype;
-    read.has_numbers = true;
-    read.element_bytes = element;
-    read.shape = {static_cast<std::int64_t>(bytes.size()) / element};
-    variant_.kept[index] = copy;
-    return read;
+    described.value.sha256 = std::string(reinterpret_cast<const char*>(copy.data()), copy.size());
+    described.node = node;
+    described.dtype = dtype;
+    described.has_numbers = true;
+    described.element_bytes = element_bytes;
+    described.shape = {static_cast<std::int64_t>(bytes.size()) / element_bytes};
+    variant_.elements[index] = copy;
+    return described;
   }
   VariantValues variant_;
 };
@@ -60,7 +60,7 @@ std::vector<std::string> States(const std::vector<ValuesRow>& rows) {
   return states;
 }
 
-TEST(CompareValues, TheSameIsIdenticalAndOneBitIsNamedAlone) {
+TEST(CompareValues, FindsASingleDifferentBit) {
   Variant a, b;
   a.Add("Add", {1, 2}, 0);
   a.Add("Multiply", {3, 4}, 1);
@@ -82,7 +82,7 @@ TEST(CompareValues, InsertedOperatorsDoNotShiftTheOthers) {
   Variant a, b;
   a.Add("Fully Connected", {1, 2}, 0);
   a.Add("Softmax", {3, 4}, 1);
-  ReadValue& packed = b.Add("Pack LH", {9}, 7);
+  DescribedValue& packed = b.Add("Pack LH", {9}, 7);
   packed.node.reset();
   packed.value.problem = "XNNPACK inserted it";
   b.Add("Fully Connected", {1, 2}, 0).value.name = "Fully Connected (NC, PF32) GEMM #1";
@@ -92,7 +92,7 @@ TEST(CompareValues, InsertedOperatorsDoNotShiftTheOthers) {
   EXPECT_EQ(rows[0].candidate_name, "Fully Connected (NC, PF32) GEMM #1");
 }
 
-TEST(CompareValues, QuantizedOnesByTheirScales) {
+TEST(CompareValues, AppliesTheScalesOfQuantizedElements) {
   Variant a, b, unknown;
   a.AddQuantized("Add", {10, 20}, 0, 0.5F, 10);  // 0, 5
   b.AddQuantized("Add", {0, 21}, 0, 0.25F, 0);   // 0, 5.25
@@ -102,7 +102,7 @@ TEST(CompareValues, QuantizedOnesByTheirScales) {
   b = Variant();
   b.AddQuantized("Add", {10, 20}, 0, 0.25F, 10);
   EXPECT_THAT(States(CompareValues(a, b)), ElementsAre("different"));
-  ReadValue& dynamic = unknown.AddQuantized("Add", {10, 21}, 0, 0.5F, 10);
+  DescribedValue& dynamic = unknown.AddQuantized("Add", {10, 21}, 0, 0.5F, 10);
   dynamic.has_numbers = false;
   const ValuesRow row = CompareValues(a, unknown).at(0);
   EXPECT_EQ(row.state, "different");
@@ -110,7 +110,7 @@ TEST(CompareValues, QuantizedOnesByTheirScales) {
   EXPECT_EQ(row.note, "the scale of its elements is not in the program");
 }
 
-TEST(CompareValues, WhatIsNoNumberHasNoDecibels) {
+TEST(CompareValues, OmitsDecibelsOfNanZerosAndUnreadValues) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   Variant a, b;
   a.Add("one", {1, kNan}, 0);
@@ -133,14 +133,14 @@ TEST(CompareValues, WhatIsNoNumberHasNoDecibels) {
   EXPECT_EQ(rows[4].note, "nothing takes its address");
 }
 
-TEST(CompareValues, OperatorsOfOneSideAloneAreNoRows) {
+TEST(CompareValues, OmitsOperatorsOfOnlyOneVariant) {
   Variant a, b;
   a.Add("Add", {1}, 0);
   b.Add("Subtract", {1}, 3);
   EXPECT_THAT(CompareValues(a, b), IsEmpty());
 }
 
-TEST(Values, AreReadAsTheyWereWritten) {
+TEST(Values, RoundTripThroughCsv) {
   Variant a, b;
   a.Add("Add, \"quoted\"", {1, 2}, 0);
   b.Add("Add, \"quoted\"", {1, 3}, 0);
