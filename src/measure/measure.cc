@@ -102,7 +102,7 @@ class Measurement {
           .Remedy("repeat it without --resume");
     }
     const bool resumed = options_.resume && ContinueRun(hash);
-    const Quiet quiet = WaitForQuietDevice();  // Ctrl-C during it leaves the directory unchanged
+    const QuietResult quiet = WaitForQuietDevice();  // Ctrl-C during it leaves the directory unchanged
     waited_before_launches_ += quiet.waited_seconds;
     if (!resumed) {
       std::vector<std::string> names;
@@ -430,18 +430,19 @@ class Measurement {
 
   // Reads how busy the device is, after waiting until it is quiet or the waiting time is over. Throws Error
   // (kInterrupted).
-  Quiet WaitForQuietDevice() {
+  QuietResult WaitForQuietDevice() {
     if (!options_.check_load || Interrupted()) return {};
     const CoolingOptions cooling = Cooling();
-    Quiet quiet = WaitUntilQuiet({.wait_seconds = 60 * config_.wait_minutes,
-                                  .threads = MaxThreads(),
-                                  .max_celsius = config_.max_temp,
-                                  .load = [this] { return MeasureOtherLoad(device_, run_.device->cores); },
-                                  .vitals = [this] { return vitals_.Read(/*all=*/true); },
-                                  .now = cooling.now,
-                                  .sleep = cooling.sleep,
-                                  .interrupted = cooling.interrupted,
-                                  .progress = cooling.progress});
+    QuietResult quiet =
+        WaitUntilQuiet({.wait_seconds = 60 * config_.wait_minutes,
+                        .threads = MaxThreads(),
+                        .max_celsius = config_.max_temp,
+                        .load = [this] { return MeasureOtherLoad(device_, run_.device->cores); },
+                        .vitals = [this] { return vitals_.Read(/*all=*/true); },
+                        .now = cooling.now,
+                        .sleep = cooling.sleep,
+                        .interrupted = cooling.interrupted,
+                        .progress = cooling.progress});
     if (quiet.waited_seconds > 0 && Interrupted()) throw Error(ExitCode::kInterrupted, "interrupted");
     return quiet;
   }
@@ -464,7 +465,7 @@ class Measurement {
 
   // Records the state before the measurement, and warns if the device is busy. For a resumed measurement the
   // busier moment counts.
-  void RecordConditionsBefore(const Quiet& quiet) {
+  void RecordConditionsBefore(const QuietResult& quiet) {
     if (quiet.waited_seconds > 0)
       run_.schedule.quiet_seconds = run_.schedule.quiet_seconds.value_or(0) + quiet.waited_seconds;
     if (!quiet.warning.empty()) run_.warnings.push_back(quiet.warning);

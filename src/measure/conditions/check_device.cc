@@ -20,13 +20,13 @@ namespace etprof {
 namespace {
 
 void CheckCpusExist(const ExperimentConfig& experiment, const DeviceProperties& properties) {
-  const std::vector<int> wanted = ResolveCpus(experiment.cpu_affinity, properties);
-  if (wanted.empty() || properties.cpus.empty()) return;
-  const bool any = std::ranges::any_of(wanted, [&](int cpu) {
+  const std::vector<int> chosen_cpus = ResolveCpus(experiment.cpu_affinity, properties);
+  if (chosen_cpus.empty() || properties.cpus.empty()) return;
+  const bool any_exists = std::ranges::any_of(chosen_cpus, [&](int cpu) {
     return std::ranges::any_of(properties.cpus,
                                [&](const DeviceProperties::Cpu& present) { return present.id == cpu; });
   });
-  if (any) return;
+  if (any_exists) return;
   throw Error(ExitCode::kBadInput,
               fmt::format("experiment \"{}\": none of the CPUs {} is there: {} has {}", experiment.name,
                           experiment.cpu_affinity, properties.name, properties.cpus.size()))
@@ -103,21 +103,21 @@ std::string ThreadWarning(const ExperimentConfig& experiment, int threads,
                           const DeviceProperties& properties) {
   const std::vector<int> cpus = AllowedCpus(experiment, properties);
   if (cpus.empty() || threads <= 1) return "";
-  const auto wanted = static_cast<std::size_t>(threads);
+  const auto thread_count = static_cast<std::size_t>(threads);
   const std::size_t cores = CountCores(cpus, properties);
-  const std::string on =
+  const std::string prefix =
       fmt::format("{} threads on {} (CPU {})", threads, CountedText(cpus.size(), "CPU"), CpusText(cpus));
-  if (wanted > cpus.size())
-    return fmt::format("{}: they wait for each other; use {} or fewer", on,
+  if (thread_count > cpus.size())
+    return fmt::format("{}: they wait for each other; use {} or fewer", prefix,
                        CountedText(cpus.size(), "thread"));
-  if (wanted > cores)
-    return fmt::format("{}, which are hyperthreads of {}: two threads share a core", on,
+  if (thread_count > cores)
+    return fmt::format("{}, which are hyperthreads of {}: two threads share a core", prefix,
                        CountedText(cores, "core"));
   if (!experiment.cpu_affinity.empty() && cores < cpus.size())
     return fmt::format(
         "{}, which are hyperthreads of {}: two threads may share a core in one run and not in "
         "the next; choose one CPU of each core",
-        on, CountedText(cores, "core"));
+        prefix, CountedText(cores, "core"));
   return "";
 }
 

@@ -44,8 +44,8 @@ Config ConfigOnCpus(const std::string& cpus) {
   return ConfigWith(experiment);
 }
 
-Config Started(const std::string& runner, const std::vector<std::string>& wrapper = {},
-               const std::string& isa = "") {
+Config ConfigWithRunner(const std::string& runner, const std::vector<std::string>& wrapper = {},
+                        const std::string& isa = "") {
   ExperimentConfig experiment;
   experiment.runner = runner;
   experiment.exec_wrapper = wrapper;
@@ -77,14 +77,14 @@ TEST(CheckDevice, ChecksMasks) {
 
 TEST(CheckDevice, AcceptsAnyFeatureOfAnEmulatedArchitecture) {
   // The architecture of a script is not known.
-  EXPECT_EQ(Problem(Started("/etc/passwd", {"/bin/sh"}, "-sme2")), "");
+  EXPECT_EQ(Problem(ConfigWithRunner("/etc/passwd", {"/bin/sh"}, "-sme2")), "");
 #if defined(__x86_64__)
-  DeviceProperties old = MakeX86Device();
-  old.features = {"pni"};
+  DeviceProperties old_cpu = MakeX86Device();
+  old_cpu.features = {"pni"};
   const std::string runner = std::filesystem::read_symlink("/proc/self/exe").string();
-  EXPECT_EQ(Problem(Started(runner, {"/bin/sh"}, "-avx512"), old), "");
-  EXPECT_NE(Problem(Started(runner, {"/bin/sh"}, "-avx51"), old), "");
-  EXPECT_NE(Problem(Started(runner, {}, "-avx512"), old), "");
+  EXPECT_EQ(Problem(ConfigWithRunner(runner, {"/bin/sh"}, "-avx512"), old_cpu), "");
+  EXPECT_NE(Problem(ConfigWithRunner(runner, {"/bin/sh"}, "-avx51"), old_cpu), "");
+  EXPECT_NE(Problem(ConfigWithRunner(runner, {}, "-avx512"), old_cpu), "");
 #endif
 }
 
@@ -97,12 +97,13 @@ TEST(CheckDevice, ChecksCpus) {
 }
 
 TEST(CheckDevice, ChecksPrograms) {
-  EXPECT_NE(Problem(Started("/etc/passwd")), "");
-  EXPECT_NE(Problem(Started("/etc")), "");
-  EXPECT_NE(Problem(Started("/bin/sh", {"no-such-program"})).find("no-such-program"), std::string::npos);
-  EXPECT_EQ(Problem(Started("/etc/passwd", {"sh"})), "");
+  EXPECT_NE(Problem(ConfigWithRunner("/etc/passwd")), "");
+  EXPECT_NE(Problem(ConfigWithRunner("/etc")), "");
+  EXPECT_NE(Problem(ConfigWithRunner("/bin/sh", {"no-such-program"})).find("no-such-program"),
+            std::string::npos);
+  EXPECT_EQ(Problem(ConfigWithRunner("/etc/passwd", {"sh"})), "");
   // The program only has to exist on the remote device.
-  EXPECT_EQ(Problem(Started("/etc/passwd"), MakeX86Device(), "ssh:board"), "");
+  EXPECT_EQ(Problem(ConfigWithRunner("/etc/passwd"), MakeX86Device(), "ssh:board"), "");
 }
 
 TEST(CheckDevice, AcceptsPowerModesOnAndroidOnly) {
@@ -128,7 +129,7 @@ TEST(CheckDevice, RefusesARunnerForAnotherArchitecture) {
   EXPECT_EQ(Problem(ConfigWith(experiment), arm, "ssh:board"), "");
 }
 
-Config WithThreads(std::vector<int> threads, const std::string& cpus = "") {
+Config ConfigWithThreads(std::vector<int> threads, const std::string& cpus = "") {
   ExperimentConfig experiment;
   experiment.threads = std::move(threads);
   experiment.cpu_affinity = cpus;
@@ -136,49 +137,51 @@ Config WithThreads(std::vector<int> threads, const std::string& cpus = "") {
 }
 
 TEST(ThreadWarnings, NameThreadsAndCpus) {
-  const DeviceProperties two = MakeX86Device();
-  EXPECT_THAT(ThreadWarnings(WithThreads({1, 2}), two), IsEmpty());
+  const DeviceProperties two_cpus = MakeX86Device();
+  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({1, 2}), two_cpus), IsEmpty());
   EXPECT_THAT(
-      ThreadWarnings(WithThreads({64, 64}), two),
+      ThreadWarnings(ConfigWithThreads({64, 64}), two_cpus),
       ElementsAre("64 threads on 2 CPUs (CPU 0-1): they wait for each other; use 2 threads or fewer"));
-  EXPECT_THAT(ThreadWarnings(WithThreads({2}, "1"), two),
+  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}, "1"), two_cpus),
               ElementsAre(StartsWith("2 threads on 1 CPU (CPU 1): ")));
-  EXPECT_THAT(ThreadWarnings(WithThreads({1}, "1"), two), IsEmpty());
-  DeviceProperties unknown = two;
+  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({1}, "1"), two_cpus), IsEmpty());
+  DeviceProperties unknown = two_cpus;
   unknown.cpus.clear();
-  EXPECT_THAT(ThreadWarnings(WithThreads({64}), unknown), IsEmpty());
+  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({64}), unknown), IsEmpty());
 }
 
 TEST(ThreadWarnings, ConsiderAffinityAndCpuset) {
-  DeviceProperties two = MakeX86Device();
-  two.limits.affinity = "1";
-  EXPECT_THAT(ThreadWarnings(WithThreads({2}), two), ElementsAre(StartsWith("2 threads on 1 CPU (CPU 1): ")));
+  DeviceProperties two_cpus = MakeX86Device();
+  two_cpus.limits.affinity = "1";
+  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}), two_cpus),
+              ElementsAre(StartsWith("2 threads on 1 CPU (CPU 1): ")));
   // A worker that is pinned to other CPUs leaves etprof's affinity, but never the cpuset.
-  EXPECT_THAT(ThreadWarnings(WithThreads({2}, "0-1"), two), IsEmpty());
-  two.limits.affinity.clear();
-  two.limits.cpuset = "0";
-  EXPECT_THAT(ThreadWarnings(WithThreads({2}, "0-1"), two),
+  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}, "0-1"), two_cpus), IsEmpty());
+  two_cpus.limits.affinity.clear();
+  two_cpus.limits.cpuset = "0";
+  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}, "0-1"), two_cpus),
               ElementsAre(StartsWith("2 threads on 1 CPU (CPU 0): ")));
-  two.limits.cpuset = "none that anybody knows";
-  EXPECT_THAT(ThreadWarnings(WithThreads({2}), two), IsEmpty());
+  two_cpus.limits.cpuset = "none that anybody knows";
+  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}), two_cpus), IsEmpty());
 }
 
 TEST(ThreadWarnings, ConsiderHyperthreads) {
-  DeviceProperties four = MakeX86Device();
-  four.cpus.resize(4);
+  DeviceProperties four_cpus = MakeX86Device();
+  four_cpus.cpus.resize(4);
   for (std::size_t id = 0; id < 4; ++id) {
-    four.cpus[id].id = static_cast<int>(id);
-    four.cpus[id].siblings = id % 2 == 0 ? "0,2" : "1,3";
+    four_cpus.cpus[id].id = static_cast<int>(id);
+    four_cpus.cpus[id].siblings = id % 2 == 0 ? "0,2" : "1,3";
   }
-  EXPECT_THAT(ThreadWarnings(WithThreads({2}), four), IsEmpty());
+  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}), four_cpus), IsEmpty());
   EXPECT_THAT(
-      ThreadWarnings(WithThreads({4}), four),
+      ThreadWarnings(ConfigWithThreads({4}), four_cpus),
       ElementsAre("4 threads on 4 CPUs (CPU 0-3), which are hyperthreads of 2 cores: two threads share "
                   "a core"));
-  EXPECT_THAT(ThreadWarnings(WithThreads({2}, "0,2"), four),
+  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}, "0,2"), four_cpus),
               ElementsAre(HasSubstr("hyperthreads of 1 core:")));
-  EXPECT_THAT(ThreadWarnings(WithThreads({2}, "0-2"), four), ElementsAre(HasSubstr("one CPU of each core")));
-  EXPECT_THAT(ThreadWarnings(WithThreads({2}, "0-1"), four), IsEmpty());
+  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}, "0-2"), four_cpus),
+              ElementsAre(HasSubstr("one CPU of each core")));
+  EXPECT_THAT(ThreadWarnings(ConfigWithThreads({2}, "0-1"), four_cpus), IsEmpty());
 }
 
 }  // namespace

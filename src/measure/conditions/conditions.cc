@@ -40,15 +40,15 @@ std::string Celsius(double celsius) { return fmt::format("{:.1f} °C", celsius);
 
 std::vector<int> PinnedCpus(const Config& config, const DeviceProperties& device) {
   std::set<int> used;
-  bool any = false;
+  bool any_unpinned = false;
   for (const ExperimentConfig& experiment : config.experiments) {
     if (experiment.cpu_affinity.empty()) {
-      any = true;
+      any_unpinned = true;
       continue;
     }
     for (const int cpu : ResolveCpus(experiment.cpu_affinity, device)) used.insert(cpu);
   }
-  return any ? std::vector<int>() : std::vector<int>(used.begin(), used.end());
+  return any_unpinned ? std::vector<int>() : std::vector<int>(used.begin(), used.end());
 }
 
 std::optional<DeviceVitals> ConditionsWatch::Read(bool all) {
@@ -75,9 +75,9 @@ std::string ConditionsWatch::TooHotReason(const DeviceVitals& vitals) const {
 double ConditionsWatch::WaitUntilCool(std::optional<DeviceVitals>& vitals) {
   const double start = options_.now();
   int readings = 0;
-  for (std::string why; !gave_up_ && !(options_.interrupted && options_.interrupted());) {
-    why = vitals ? TooHotReason(*vitals) : "";
-    if (why.empty()) break;
+  for (std::string reason; !gave_up_ && !(options_.interrupted && options_.interrupted());) {
+    reason = vitals ? TooHotReason(*vitals) : "";
+    if (reason.empty()) break;
     const double waited = options_.now() - start;
     const double total = waited_ + waited;
     if (waited >= options_.wait_seconds || total >= kMaxWaits * options_.wait_seconds) {
@@ -85,13 +85,13 @@ double ConditionsWatch::WaitUntilCool(std::optional<DeviceVitals>& vitals) {
       warnings_.push_back(fmt::format(
           "the device does not stay cool: {} after waiting {:.0f} s, {:.0f} s in total; the measurement "
           "continued without waiting",
-          why, waited, total));
+          reason, waited, total));
       if (options_.progress != nullptr) options_.progress->Message(warnings_.back());
       break;
     }
     if (options_.progress != nullptr) {
       options_.progress->Waiting(
-          fmt::format("waiting for the device to cool: {} ({:.0f} s in total)", why, total));
+          fmt::format("waiting for the device to cool: {} ({:.0f} s in total)", reason, total));
     }
     ++readings;
     options_.sleep(kReadIntervalSeconds);
@@ -171,25 +171,26 @@ std::vector<std::string> ConditionsWarnings(const RunData& run) {
     if (const auto celsius = conditions.vitals.Hottest())
       hottest = std::max(hottest.value_or(*celsius), *celsius);
   }
-  std::vector<std::string> texts;
+  std::vector<std::string> warnings;
   if (!capped.empty()) {
-    texts.push_back(fmt::format("{} of {} rounds ran with capped clocks{}", capped.size(), rounds.size(),
-                                lowest.empty() ? "" : " (" + lowest + ")"));
+    warnings.push_back(fmt::format("{} of {} rounds ran with capped clocks{}", capped.size(), rounds.size(),
+                                   lowest.empty() ? "" : " (" + lowest + ")"));
   }
   if (!hot.empty()) {
-    std::string how = hottest ? "up to " + Celsius(*hottest) : "";
+    std::string heat_text = hottest ? "up to " + Celsius(*hottest) : "";
     if (worst_status > 0)
-      how += (how.empty() ? "" : ", ") + ("thermal status " + ThermalStatusName(worst_status));
-    texts.push_back(fmt::format("{} of {} rounds ran hot ({})", hot.size(), rounds.size(), how));
+      heat_text += (heat_text.empty() ? "" : ", ") + ("thermal status " + ThermalStatusName(worst_status));
+    warnings.push_back(fmt::format("{} of {} rounds ran hot ({})", hot.size(), rounds.size(), heat_text));
   }
   if (run.schedule.quiet_seconds.value_or(0) >= 1) {
-    texts.push_back(
+    warnings.push_back(
         fmt::format("{:.0f} s were waited for a quiet and cool device", *run.schedule.quiet_seconds));
   }
   if (run.schedule.waited_seconds >= 1) {
-    texts.push_back(fmt::format("{:.0f} s were waited for the device to cool", run.schedule.waited_seconds));
+    warnings.push_back(
+        fmt::format("{:.0f} s were waited for the device to cool", run.schedule.waited_seconds));
   }
-  return texts;
+  return warnings;
 }
 
 }  // namespace etprof

@@ -18,10 +18,10 @@ std::vector<int> PinnedCpus(const Config& config, const DeviceProperties& device
 
 struct CoolingOptions {
   std::optional<double> max_celsius;  // limit for DeviceVitals::LimitedCelsius() before a round; absent: none
-  double wait_seconds = 300;          // maximum before one round
+  double wait_seconds = 300;          // maximum waiting time before one round
   std::function<double()> now;        // seconds of a monotonic clock
   std::function<void(double)> sleep;  // sleeps for this many seconds
-  std::function<bool()> interrupted;  // whether the user wants to stop
+  std::function<bool()> interrupted;  // true if the user wants to stop
   Progress* progress = nullptr;
 };
 
@@ -32,7 +32,7 @@ class ConditionsWatch {
   static constexpr double kMaxWaits = 6;
   // Absent: the vitals cannot be read now. `all` as for VitalsReader::Read.
   using ReadVitals = std::function<std::optional<DeviceVitals>(bool all)>;
-  // `cpus`: those that the experiments use; empty: any.
+  // `cpus`: the CPUs that the experiments use; empty: any CPU.
   ConditionsWatch(ReadVitals read, std::vector<int> cpus, CoolingOptions options)
       : read_(std::move(read)), cpus_(std::move(cpus)), options_(std::move(options)) {}
 
@@ -52,7 +52,7 @@ class ConditionsWatch {
   std::vector<int> cpus_;
   CoolingOptions options_;
   int launch_ = -1;
-  int thermal_status_ = 0;           // when all vitals were last read
+  int thermal_status_ = 0;           // from the last reading of all vitals
   bool only_from_services_ = false;  // only Android's services report the temperature
   bool gave_up_ = false;             // stopped waiting, since the device does not get cooler
   bool warned_no_sensor_ = false;

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::Test;
 
-class Messages : public Progress {
+class RecordedProgress : public Progress {
  public:
   void Update(const ProgressUpdate&) override {}
   void Message(const std::string& text) override { messages.push_back(text); }
@@ -43,28 +43,28 @@ class Cooling : public Test {
                    if (now_ >= status_ends_) status_ = 0;
                  },
              .interrupted = [this] { return interrupted_; },
-             .progress = &said_}};
+             .progress = &progress_}};
   }
   std::optional<DeviceVitals> Read(bool all) {
     ++readings_;
-    readings_of_all_ += all ? 1 : 0;
+    full_readings_ += all ? 1 : 0;
     if (lost_) return std::nullopt;
     DeviceVitals vitals;
-    if (!only_services_tell_) vitals.sources = "z0 ";
-    if (all || !only_services_tell_) vitals.cpu_celsius = celsius_;
+    if (!only_services_report_) vitals.sources = "z0 ";
+    if (all || !only_services_report_) vitals.cpu_celsius = celsius_;
     vitals.skin_celsius = skin_celsius_;
     if (all) vitals.thermal_status = status_;
     vitals.clocks = clocks_;
     return vitals;
   }
 
-  Messages said_;
+  RecordedProgress progress_;
   double now_ = 100, coldest_ = 0, status_ends_ = 1e9;
   std::optional<double> celsius_ = 50, skin_celsius_;
   std::optional<int> status_;
   std::vector<DeviceVitals::Clock> clocks_;
-  bool lost_ = false, interrupted_ = false, only_services_tell_ = false;
-  int readings_ = 0, readings_of_all_ = 0;
+  bool lost_ = false, interrupted_ = false, only_services_report_ = false;
+  int readings_ = 0, full_readings_ = 0;
 };
 
 TEST_F(Cooling, WaitsUntilTheDeviceIsCool) {
@@ -74,9 +74,9 @@ TEST_F(Cooling, WaitsUntilTheDeviceIsCool) {
   EXPECT_EQ(conditions->waited_seconds, 5);
   EXPECT_EQ(conditions->vitals.cpu_celsius, 45.0);
   EXPECT_FALSE(conditions->hot);
-  ASSERT_EQ(said_.waits.size(), 5U);
-  EXPECT_EQ(said_.waits[0], "waiting for the device to cool: 50.0 °C > 45 °C (0 s in total)");
-  EXPECT_EQ(said_.waits[4], "waiting for the device to cool: 46.0 °C > 45 °C (4 s in total)");
+  ASSERT_EQ(progress_.waits.size(), 5U);
+  EXPECT_EQ(progress_.waits[0], "waiting for the device to cool: 50.0 °C > 45 °C (0 s in total)");
+  EXPECT_EQ(progress_.waits[4], "waiting for the device to cool: 46.0 °C > 45 °C (4 s in total)");
   EXPECT_EQ(watch.BeforeRound(0, 1, 0)->waited_seconds, 0);
   EXPECT_EQ(watch.waited_seconds(), 5);
   EXPECT_TRUE(watch.warnings().empty());
@@ -88,7 +88,7 @@ TEST_F(Cooling, OnlyReadsWithoutALimit) {
   EXPECT_FALSE(watch.BeforeRound(0, 1, 0)->hot);
   watch.BeforeRound(1, 0, 0);
   EXPECT_EQ(readings_, 3);
-  EXPECT_EQ(readings_of_all_, 2);  // once per launch
+  EXPECT_EQ(full_readings_, 2);  // once per launch
 }
 
 TEST_F(Cooling, GivesUpAfterTheWaitingTime) {
@@ -134,7 +134,7 @@ TEST_F(Cooling, WithoutASkinSensorWaitsForAndroidsThermalStatus) {
   const auto conditions = watch.BeforeRound(0, 0, 0);
   EXPECT_EQ(conditions->waited_seconds, 7);
   EXPECT_FALSE(conditions->hot);
-  EXPECT_EQ(said_.waits[0], "waiting for the device to cool: thermal status light (0 s in total)");
+  EXPECT_EQ(progress_.waits[0], "waiting for the device to cool: thermal status light (0 s in total)");
 }
 
 TEST_F(Cooling, WithoutASensorItWarnsOnceAndDoesNotWait) {
@@ -143,11 +143,11 @@ TEST_F(Cooling, WithoutASensorItWarnsOnceAndDoesNotWait) {
   for (int round = 0; round < 3; ++round) EXPECT_FALSE(watch.BeforeRound(0, round, 0)->hot);
   EXPECT_EQ(now_, 100);
   EXPECT_EQ(watch.warnings().size(), 1U);
-  EXPECT_EQ(said_.messages.size(), 1U);
+  EXPECT_EQ(progress_.messages.size(), 1U);
 }
 
 TEST_F(Cooling, ReadsATemperatureThatOnlyServicesReport) {
-  only_services_tell_ = true;
+  only_services_report_ = true;
   ConditionsWatch watch = Watch(45);
   EXPECT_EQ(watch.BeforeRound(0, 0, 0)->waited_seconds, 5);
   celsius_ = 46;
@@ -209,7 +209,7 @@ TEST(ConditionsWarnings, CountRoundsNotBursts) {
   RunData run = MakeRun(2, 4);
   run.conditions[2].capped = true;
   run.conditions[2].vitals.clocks = {Clock({4, 5, 6}, 1'800'000, 3'250'000)};
-  // In another round, workers of both experiments reported a cap.
+  // In a round of the other launch, workers of both experiments reported a cap.
   for (ExperimentData& data : run.experiments) {
     data.launches[1].bursts[1].cpu_end = 3;
     data.launches[1].bursts[1].frequency_cap_khz = 2'900'000;
@@ -253,9 +253,9 @@ TEST(ConditionsJson, RoundTrips) {
   EXPECT_EQ(nlohmann::json(json.get<RoundConditions>()), json);
   PowerMode mode = {
       "app-developer", false, {{"low_power", "0", "1"}, {"animator_duration_scale", "1", "null"}}};
-  const nlohmann::json of_mode = mode;
-  EXPECT_TRUE(of_mode["settings"][1]["before"].is_null());
-  EXPECT_EQ(nlohmann::json(of_mode.get<PowerMode>()), of_mode);
+  const nlohmann::json mode_json = mode;
+  EXPECT_TRUE(mode_json["settings"][1]["before"].is_null());
+  EXPECT_EQ(nlohmann::json(mode_json.get<PowerMode>()), mode_json);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ constexpr double kMaxSnapshotShare =
     0.05;                        // maximum share of the time between snapshots that a snapshot may take
 constexpr int kMaxFailures = 2;  // failures in a row after which no more snapshots are taken
 
-int MaxThreadsOf(const RunData& run) {
+int MaxExperimentThreads(const RunData& run) {
   int max_threads = 1;
   for (const ExperimentData& data : run.experiments) max_threads = std::max(max_threads, data.threads);
   return max_threads;
@@ -20,31 +20,31 @@ int MaxThreadsOf(const RunData& run) {
 }  // namespace
 
 void LoadWatch::AfterLaunch() {
-  const double since = now_() - last_at_;
-  if (since >= kMinLoadSeconds && cost_ <= kMaxSnapshotShare * since) TakeSnapshot();
+  const double elapsed = now_() - last_snapshot_time_;
+  if (elapsed >= kMinLoadSeconds && snapshot_seconds_ <= kMaxSnapshotShare * elapsed) TakeSnapshot();
 }
 
 void LoadWatch::End() {
-  if (last_ && now_() > last_at_) TakeSnapshot();
+  if (last_snapshot_ && now_() > last_snapshot_time_) TakeSnapshot();
 }
 
 void LoadWatch::TakeSnapshot() {
   if (failures_ >= kMaxFailures) return;
   const double start = now_();
   std::optional<LoadSnapshot> snapshot = read_();
-  last_at_ = now_();
-  cost_ = last_at_ - start;
+  last_snapshot_time_ = now_();
+  snapshot_seconds_ = last_snapshot_time_ - start;
   failures_ = snapshot ? 0 : failures_ + 1;
-  if (last_ && snapshot) {
-    if (const auto more = OtherLoadBetween(*last_, *snapshot, cores_)) {
+  if (last_snapshot_ && snapshot) {
+    if (const auto load_since = OtherLoadBetween(*last_snapshot_, *snapshot, cores_)) {
       if (load_) {
-        AddLoad(*load_, *more);
+        AddLoad(*load_, *load_since);
       } else {
-        load_ = more;
+        load_ = load_since;
       }
     }
   }
-  last_ = std::move(snapshot);
+  last_snapshot_ = std::move(snapshot);
 }
 
 std::string LoadWarningBefore(const OtherLoad& load, int threads) {
@@ -53,7 +53,7 @@ std::string LoadWarningBefore(const OtherLoad& load, int threads) {
 }
 
 std::vector<std::string> LoadWarnings(const RunData& run) {
-  const int threads = MaxThreadsOf(run);
+  const int threads = MaxExperimentThreads(run);
   if (run.other_load_during && IsSignificantLoad(*run.other_load_during, threads))
     return {fmt::format("{} during the measurement: times are less certain",
                         LoadUsersText(*run.other_load_during))};

@@ -22,8 +22,8 @@ class LoadWatch {
   // Continues with the load that an interrupted measurement recorded.
   void Continue(std::optional<OtherLoad> earlier) { load_ = std::move(earlier); }
   void Begin() { TakeSnapshot(); }
-  // Takes a snapshot unless the last one took more than a twentieth of the time since, or that time is too
-  // short to measure a load.
+  // Takes a snapshot, unless the last snapshot took more than a twentieth of the time since then, or that
+  // time is too short to measure a load.
   void AfterLaunch();
   void End();
 
@@ -36,8 +36,9 @@ class LoadWatch {
   Read read_;
   std::function<double()> now_;
   int cores_;
-  std::optional<LoadSnapshot> last_;
-  double last_at_ = 0, cost_ = 0;  // seconds: when the last snapshot was taken, and how long it took
+  std::optional<LoadSnapshot> last_snapshot_;
+  // Seconds: when the last snapshot was taken, and how long it took.
+  double last_snapshot_time_ = 0, snapshot_seconds_ = 0;
   int failures_ = 0;
   std::optional<OtherLoad> load_;
 };

@@ -135,9 +135,9 @@ TEST(LoadWarnings, WarnBeforeAMeasurement) {
             "1 other process uses 1.9 of 2 cores (a). Times are less certain while that lasts.");
 }
 
-RunData ReadLoad(const std::string& list, std::int64_t& wrong) {
+RunData ReadLoad(const std::string& list, std::int64_t& wrong_entries) {
   RunData run;
-  wrong = ReadJsonTolerantly(ParseJson("{\"other_load\": " + list + "}"), run, "/run");
+  wrong_entries = ReadJsonTolerantly(ParseJson("{\"other_load\": " + list + "}"), run, "/run");
   return run;
 }
 
@@ -149,14 +149,14 @@ TEST(OtherLoadJson, RoundTrips) {
   run.other_load_before->machine_cores.reset();
   run.other_load_during = LoadOfOneProcess(0.5, "b");
   for (int i = 0; i < 10; ++i) run.other_load_during->processes.push_back({"c", 1, 0.01});
-  std::int64_t wrong = 0;
-  const RunData again = ReadLoad(WriteLoad(run), wrong);
-  EXPECT_EQ(wrong, 0);
-  ASSERT_TRUE(again.other_load_before && again.other_load_during);
-  EXPECT_FALSE(again.other_load_before->machine_cores);
-  EXPECT_EQ(again.other_load_before->process_cores, 1.5);
-  EXPECT_EQ(again.other_load_during->processes.size(), kMaxLoadNames);
-  EXPECT_EQ(again.other_load_during->processes[0].name, "b");
+  std::int64_t wrong_entries = 0;
+  const RunData restored = ReadLoad(WriteLoad(run), wrong_entries);
+  EXPECT_EQ(wrong_entries, 0);
+  ASSERT_TRUE(restored.other_load_before && restored.other_load_during);
+  EXPECT_FALSE(restored.other_load_before->machine_cores);
+  EXPECT_EQ(restored.other_load_before->process_cores, 1.5);
+  EXPECT_EQ(restored.other_load_during->processes.size(), kMaxLoadNames);
+  EXPECT_EQ(restored.other_load_during->processes[0].name, "b");
   EXPECT_EQ(WriteLoad(RunData()), "[]");
 }
 
@@ -167,10 +167,10 @@ TEST(OtherLoadJson, IgnoresImpossibleValues) {
        R"({"at": "before", "seconds": -1, "cores": 2})", R"({"at": "before", "seconds": 1, "cores": 0})",
        R"({"at": "during", "seconds": 1, "cores": 2, "machine_cores": -0.5})",
        R"({"at": "during", "seconds": 1, "cores": 2, "processes": [{"name": "a", "count": 1, "cores": -1}]})"}) {
-    std::int64_t wrong = 0;
-    const RunData run = ReadLoad("[" + std::string(entry) + "]", wrong);
+    std::int64_t wrong_entries = 0;
+    const RunData run = ReadLoad("[" + std::string(entry) + "]", wrong_entries);
     EXPECT_FALSE(run.other_load_before || run.other_load_during) << entry;
-    EXPECT_EQ(wrong, 1) << entry;
+    EXPECT_EQ(wrong_entries, 1) << entry;
   }
 }
 

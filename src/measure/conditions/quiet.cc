@@ -33,28 +33,29 @@ std::string NotQuietReason(const QuietOptions& options, const std::optional<Othe
 
 }  // namespace
 
-Quiet WaitUntilQuiet(const QuietOptions& options) {
-  Quiet result;
+QuietResult WaitUntilQuiet(const QuietOptions& options) {
+  QuietResult result;
   const double start = options.now();
-  bool waits = false;
-  for (int quiet = 0;;) {
+  bool has_waited = false;
+  for (int quiet_readings = 0;;) {
     result.load = options.load();
     if (options.wait_seconds <= 0) return result;
     const std::string reason = NotQuietReason(options, result.load, options.vitals());
-    quiet = reason.empty() ? quiet + 1 : 0;
-    if (quiet >= (waits ? kQuietReadings : 1) || (options.interrupted && options.interrupted())) break;
+    quiet_readings = reason.empty() ? quiet_readings + 1 : 0;
+    if (quiet_readings >= (has_waited ? kQuietReadings : 1) || (options.interrupted && options.interrupted()))
+      break;
     if (options.now() - start >= options.wait_seconds) {
       if (reason.empty()) break;
       result.warning = fmt::format("the device was not quiet after {:g} min of waiting: {}",
                                    options.wait_seconds / 60, reason);
       break;
     }
-    waits = true;
+    has_waited = true;
     if (!reason.empty() && options.progress != nullptr)
       options.progress->Waiting("waiting for a quiet and cool device: " + reason);
     options.sleep(kQuietReadSeconds);
   }
-  if (waits) result.waited_seconds = options.now() - start;
+  if (has_waited) result.waited_seconds = options.now() - start;
   return result;
 }
 

@@ -11,8 +11,8 @@
 namespace etprof {
 
 struct QuietOptions {
-  double wait_seconds = 0;  // maximum; 0: read the load once without waiting
-  int threads = 1;          // the maximum of the experiments
+  double wait_seconds = 0;  // maximum waiting time; 0: read the load once without waiting
+  int threads = 1;          // maximum number of threads of an experiment
   std::optional<double> max_celsius;
   // Absent: the load cannot be read, and does not delay the measurement.
   std::function<std::optional<OtherLoad>()> load;
@@ -25,8 +25,8 @@ struct QuietOptions {
 };
 
 // The result of waiting for a quiet device.
-struct Quiet {
-  std::optional<OtherLoad> load;  // when it was last read
+struct QuietResult {
+  std::optional<OtherLoad> load;  // the last reading; absent: the load cannot be read
   double waited_seconds = 0;
   std::string warning;  // why the device was still not quiet at the end; empty: it was
 };
@@ -35,6 +35,6 @@ struct Quiet {
 // max_celsius, or throttled (Android's thermal status, a CPU's cooling device). A clock limit without heat is
 // a setting, which waiting does not change. A device that was busy must be quiet in three readings in a row,
 // since builds pause, too.
-Quiet WaitUntilQuiet(const QuietOptions& options);
+QuietResult WaitUntilQuiet(const QuietOptions& options);
 
 }  // namespace etprof

@@ -22,21 +22,21 @@ OtherLoad MakeLoad(double cores) {
   return load;
 }
 
-// A fake device whose state is given for each second; the last one lasts.
+// A fake device with a given state for each second. The last state lasts.
 class QuietTest : public ::testing::Test, public Progress {
  protected:
   struct Second {
     std::optional<OtherLoad> load;
     std::optional<DeviceVitals> vitals;
   };
-  Quiet Wait(double minutes, std::optional<double> limit = {}) {
+  QuietResult Wait(double minutes, std::optional<double> limit = {}) {
     return WaitUntilQuiet({.wait_seconds = 60 * minutes,
                            .threads = 1,
                            .max_celsius = limit,
                            .load = [this] { return Now().load; },
                            .vitals =
                                [this] {
-                                 ++looks_at_vitals_;
+                                 ++vitals_readings_;
                                  return Now().vitals;
                                },
                            .now = [this] { return now_; },
@@ -59,16 +59,16 @@ class QuietTest : public ::testing::Test, public Progress {
   std::vector<std::string> waits_;
   double now_ = 0, interrupted_at_ = 1e9;
   bool interrupted_ = false;
-  int looks_at_vitals_ = 0;
+  int vitals_readings_ = 0;
 };
 
 TEST_F(QuietTest, ReadsOnceWithoutWaitingTime) {
   seconds_ = {{MakeLoad(1.9), {}}};
-  const Quiet quiet = Wait(0);
+  const QuietResult quiet = Wait(0);
   EXPECT_EQ(quiet.load->CoresUsed(), 1.9);
   EXPECT_EQ(quiet.waited_seconds, 0);
   EXPECT_EQ(quiet.warning, "");
-  EXPECT_EQ(looks_at_vitals_, 0);
+  EXPECT_EQ(vitals_readings_, 0);
 }
 
 TEST_F(QuietTest, DoesNotWaitForAQuietDevice) {
@@ -81,7 +81,7 @@ TEST_F(QuietTest, DoesNotWaitForAQuietDevice) {
 TEST_F(QuietTest, OutlastsPausesOfABuild) {
   const Second busy{MakeLoad(1.9), {}}, idle{MakeLoad(0.01), {}};
   seconds_ = {busy, busy, idle, idle, busy, idle};
-  const Quiet quiet = Wait(10);
+  const QuietResult quiet = Wait(10);
   EXPECT_EQ(quiet.waited_seconds, 7);  // quiet from the sixth second on, for three readings
   EXPECT_EQ(quiet.warning, "");
   EXPECT_LT(quiet.load->CoresUsed(), 0.1);
@@ -117,7 +117,7 @@ TEST_F(QuietTest, IgnoresClockLimitsWithoutHeat) {
 
 TEST_F(QuietTest, WarnsIfTheDeviceStaysBusy) {
   seconds_ = {{MakeLoad(1.9), {}}};
-  const Quiet quiet = Wait(2);
+  const QuietResult quiet = Wait(2);
   EXPECT_EQ(quiet.waited_seconds, 120);
   EXPECT_THAT(quiet.warning, HasSubstr("after 2 min of waiting"));
   EXPECT_THAT(quiet.warning, HasSubstr("cc1plus"));

@@ -15,7 +15,8 @@ bool HasInstructions(const protocol::OperatorPlace& place) {
   return place.kind == "method" || place.kind == "kernel" || place.kind == "backend";
 }
 
-void Add(const protocol::CountersReply& reply, const protocol::OperatorCounts& counts, InstructionsRow& row) {
+void AddCounts(const protocol::CountersReply& reply, const protocol::OperatorCounts& counts,
+               InstructionsRow& row) {
   for (std::size_t i = 0; i < reply.counters.size(); ++i) {
     const std::string& counter = reply.counters[i].name;
     const double count = counts.means[i];
@@ -40,14 +41,14 @@ std::vector<InstructionsRow> MergeInstructions(const std::vector<protocol::Count
     if (!HasInstructions(first.place)) continue;
     InstructionsRow row{first.place.KeyText(method), first.name, processes.front().source};
     row.lowest = std::numeric_limits<double>::infinity();
-    std::size_t seen = 0;
+    std::size_t processes_with_operator = 0;
     for (const protocol::CountersReply& reply : processes) {
       const auto found = std::ranges::find(reply.operators, first.place, &protocol::OperatorCounts::place);
       if (found == reply.operators.end()) continue;
-      Add(reply, *found, row);
-      ++seen;
+      AddCounts(reply, *found, row);
+      ++processes_with_operator;
     }
-    if (seen != processes.size()) continue;  // some processes took another path through the program
+    if (processes_with_operator != processes.size()) continue;  // not every process ran this operator
     row.instructions /= count;
     for (auto& [kind, sum] : row.kinds) sum /= count;
     rows.push_back(std::move(row));

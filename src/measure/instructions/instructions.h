@@ -24,7 +24,7 @@ struct InstructionsRow {
   std::string name;
   protocol::CounterSourceKind source = protocol::CounterSourceKind::kProcessor;
   double instructions = 0;         // mean over the processes that counted
-  double lowest = 0, highest = 0;  // of these processes
+  double lowest = 0, highest = 0;  // counts of a single process
   // Counts by kind (protocol::kEmulatorCounters without the first); empty: the source does not distinguish
   // kinds.
   std::map<std::string, double, std::less<>> kinds = {};
@@ -61,8 +61,8 @@ struct InstructionsRow {
 };
 
 // Merges the counts of several processes that ran the same runs into rows for the method and its operators.
-// `method` completes the keys. Spans that only contain others (delegate calls) have no row: their own
-// instructions name the delegate's operators.
+// `method` completes the keys. Spans that only contain other spans (delegate calls) have no row: their self
+// instructions are those with which the runner names the delegate's operators.
 std::vector<InstructionsRow> MergeInstructions(const std::vector<protocol::CountersReply>& processes,
                                                const std::string& method);
 

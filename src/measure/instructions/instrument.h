@@ -18,7 +18,7 @@ struct Instrument {
   void WrapCommand(Command& command) const;
 };
 
-// Whether a QEMU emulator loads plugins, which statically linked ones do not.
+// True if a QEMU emulator loads plugins. Statically linked emulators do not.
 bool HasPlugins(const std::string& emulator);
 
 // Finds an instrument for a runner of this machine that `command` starts. `plugin`: QEMU's plugin; `profile`:
