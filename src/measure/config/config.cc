@@ -32,14 +32,14 @@ using Json = nlohmann::json;
 constexpr Nanoseconds kMaxSustained = 24 * 3'600'000'000'000;
 constexpr Nanoseconds kMaxPeriod = 60'000'000'000;  // the runner's limit
 
-// Whether etprof itself writes files or folders with such a name into a results directory. Compares in lower
+// True if etprof itself writes files or folders with such a name into a results directory. Compares in lower
 // case, since some file systems treat "Report.MD" as the same name.
-bool IsReservedName(const std::string& given) {
-  const std::string name = Lower(given);
-  if (name == "previous" || name == "launches") return true;
+bool IsReservedName(const std::string& name) {
+  const std::string lower_name = Lower(name);
+  if (lower_name == "previous" || lower_name == "launches") return true;
   return std::ranges::any_of(
       std::array{".json", ".md", ".html", ".csv", ".pftrace", ".etdump", ".log", ".svg", ".gz", ".tmp"},
-      [&](const char* ending) { return name.ends_with(ending); });
+      [&](const char* ending) { return lower_name.ends_with(ending); });
 }
 
 // The maximum length of a file name in file systems, minus what etprof appends to a stem: the longest suffix
@@ -171,10 +171,10 @@ class Reader {
   }
 
   static void ReadEnvironment(JsonFields& fields, std::map<std::string, std::string>& environment) {
-    const Json* given = fields.Find("env");
-    if (given == nullptr) return;
-    if (!given->is_object()) throw fields.Wrong("env", "must be an object of texts");
-    for (const auto& [name, value] : given->items()) {
+    const Json* object = fields.Find("env");
+    if (object == nullptr) return;
+    if (!object->is_object()) throw fields.Wrong("env", "must be an object of texts");
+    for (const auto& [name, value] : object->items()) {
       if (!IsVariableName(name))
         throw fields.Wrong(
             "env", fmt::format("\"{}\" is not a name of a variable, which has letters, digits, and _", name));
@@ -192,17 +192,17 @@ class Reader {
   }
 
   void ReadPlace(const JsonFields& fields, const Json& object, ExperimentSettings& settings) const {
-    JsonFields of_place(object, source_, fields.Path("place"));
+    JsonFields place_fields(object, source_, fields.Path("place"));
     settings.place.emplace();
-    ReadKeys(of_place, *settings.place);
-    if (const Json* walk = of_place.Find("walk")) {
-      JsonFields of_walk(*walk, source_, of_place.Path("walk"));
+    ReadKeys(place_fields, *settings.place);
+    if (const Json* walk = place_fields.Find("walk")) {
+      JsonFields walk_fields(*walk, source_, place_fields.Path("walk"));
       settings.place->walk.emplace();
-      ReadKeys(of_walk, *settings.place->walk);
-      of_walk.Finish();
+      ReadKeys(walk_fields, *settings.place->walk);
+      walk_fields.Finish();
     }
-    of_place.Finish();
-    settings.inputs.reset();  // a place says what they are
+    place_fields.Finish();
+    settings.inputs.reset();  // the place determines the inputs
   }
 
   protocol::InputSpec ReadInputs(const JsonFields& fields, const std::vector<std::string>& texts) const {
@@ -342,10 +342,12 @@ void KeepExperiments(Config& config, const std::vector<std::string>& names) {
         .InFile(config.file.string())
         .Remedy(DidYouMean(name, known));
   }
-  const std::set<std::string> kept_names(names.begin(), names.end());
-  std::erase_if(config.experiments, [&](const ExperimentConfig& e) { return !kept_names.contains(e.name); });
+  const std::set<std::string> selected_names(names.begin(), names.end());
+  std::erase_if(config.experiments,
+                [&](const ExperimentConfig& e) { return !selected_names.contains(e.name); });
   std::erase_if(config.pairs, [&](const PairConfig& pair) {
-    return !kept_names.contains(pair.baseline.experiment) || !kept_names.contains(pair.candidate.experiment);
+    return !selected_names.contains(pair.baseline.experiment) ||
+           !selected_names.contains(pair.candidate.experiment);
   });
 }
 
@@ -376,10 +378,10 @@ Plan MakePlan(const Config& config) {
       plan.units.push_back(unit);
     }
   }
-  const auto timed = [&](std::size_t unit) {
+  const auto is_timed = [&](std::size_t unit) {
     return config.experiments[plan.units[unit].experiment].mode == "timing";
   };
-  const auto find = [&](const PairSideConfig& side) -> std::size_t {
+  const auto find_unit = [&](const PairSideConfig& side) -> std::size_t {
     for (std::size_t u = 0; u < plan.units.size(); ++u) {
       const Unit& unit = plan.units[u];
       if (config.experiments[unit.experiment].name == side.experiment && unit.threads == side.threads)
@@ -390,9 +392,10 @@ Plan MakePlan(const Config& config) {
                             side.experiment, side.threads))
         .Remedy("give it those threads, or leave the pair out");
   };
-  const auto add = [&](std::size_t baseline, std::size_t candidate, const PairConfig& given) {
-    if (!timed(baseline) || !timed(candidate) || baseline == candidate) return;
-    UnitPair pair{baseline, candidate, given.label, given.baseline.label, given.candidate.label};
+  const auto add_pair = [&](std::size_t baseline, std::size_t candidate, const PairConfig& pair_config) {
+    if (!is_timed(baseline) || !is_timed(candidate) || baseline == candidate) return;
+    UnitPair pair{baseline, candidate, pair_config.label, pair_config.baseline.label,
+                  pair_config.candidate.label};
     if (pair.baseline_label.empty()) pair.baseline_label = plan.units[baseline].label;
     if (pair.candidate_label.empty()) pair.candidate_label = plan.units[candidate].label;
     plan.pairs.push_back(pair);
@@ -404,7 +407,8 @@ Plan MakePlan(const Config& config) {
                           plan.units[candidate].threads, b.name, plan.units[baseline].threads));
   };
   if (config.pairs_given) {
-    for (const PairConfig& pair : config.pairs) add(find(pair.baseline), find(pair.candidate), pair);
+    for (const PairConfig& pair : config.pairs)
+      add_pair(find_unit(pair.baseline), find_unit(pair.candidate), pair);
     return plan;
   }
   for (std::size_t candidate = 0; candidate < plan.units.size(); ++candidate) {
@@ -412,12 +416,12 @@ Plan MakePlan(const Config& config) {
     for (std::size_t baseline = 0; baseline < plan.units.size(); ++baseline) {
       if (plan.units[baseline].experiment == 0 &&
           plan.units[baseline].threads == plan.units[candidate].threads) {
-        add(baseline, candidate, {});
+        add_pair(baseline, candidate, {});
       }
     }
   }
   if (plan.pairs.empty()) {  // no two experiments share a number of threads: compare the units with the first
-    for (std::size_t candidate = 1; candidate < plan.units.size(); ++candidate) add(0, candidate, {});
+    for (std::size_t candidate = 1; candidate < plan.units.size(); ++candidate) add_pair(0, candidate, {});
   }
   return plan;
 }
@@ -495,16 +499,16 @@ namespace {
 class FileDigests {
  public:
   const std::string& Get(const std::filesystem::path& path) {
-    std::string& known = known_[path];
-    if (known.empty()) known = Sha256HexOfFile(path);
-    return known;
+    std::string& digest = digests_[path];
+    if (digest.empty()) digest = Sha256HexOfFile(path);
+    return digest;
   }
 
  private:
-  std::map<std::filesystem::path, std::string> known_;
+  std::map<std::filesystem::path, std::string> digests_;
 };
 
-// The experiment's settings with digests of its files. There is no runner here if the device decides it.
+// The experiment's settings with digests of its files. The runner has no digest if it depends on the device.
 nlohmann::ordered_json ToJsonWithDigests(const ExperimentConfig& experiment, FileDigests& digests) {
   nlohmann::ordered_json item = ToJson(experiment);
   item["model_sha256"] = digests.Get(experiment.model);

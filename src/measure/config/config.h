@@ -15,13 +15,13 @@
 
 namespace etprof {
 
-// What to measure and how, as users write it in JSON, including the kit's keys. The reader (json_fields.h),
-// the keys in docs/reference/config.md, and docs/schema/config.schema.json are generated from these
-// descriptions. config.cc checks and converts values beyond that.
+// The configuration of a measurement, as users write it in JSON, including the keys of the SME2 profiling
+// kit. The reader (json_fields.h), the keys in docs/reference/config.md, and docs/schema/config.schema.json
+// are generated from these descriptions. config.cc checks and converts values beyond that.
 
 // Settings of an experiment, which a file may also have at its top for all experiments. Paths are absolute.
 struct ExperimentSettings {
-  std::vector<std::string> devices;  // as --device takes them; measured on each; empty: not given
+  std::vector<std::string> devices;  // as --device takes them; each device measures; empty: not given
   std::filesystem::path runner;      // empty only with ConfigContext::runner_of_device
   std::filesystem::path model;
   std::filesystem::path data;  // an external .ptd; empty: none
@@ -40,7 +40,7 @@ struct ExperimentSettings {
   std::vector<std::string> exec_wrapper;
   std::map<std::string, std::string> environment;
 
-  // A single device as a string.
+  // The values as a configuration file has them: a single device or file is a string, not a list.
   std::variant<std::string, std::vector<std::string>> DevicesAsWritten() const;
   std::variant<std::string, std::vector<std::string>> InputsAsWritten() const;
   std::string PeriodText() const;  // "33ms"; "": back to back
@@ -51,7 +51,7 @@ struct ExperimentSettings {
     v("runner_path", &E::runner,
       Key({.meaning = "etprof-runner, or any `executor_runner`; without it the etprof-runner next to etprof, "
                       "or of the device's bundle"}));
-    v("device", DocumentedKeyOf<std::vector<std::string>>(&E::DevicesAsWritten),
+    v("device", DocumentedMember<std::vector<std::string>>(&E::DevicesAsWritten),
       Key({.meaning = "where it is measured: local (without it), ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT, "
                       "or a list of them; `--device` overrides it (docs/reference/devices.md)",
            .pattern = kDevicePattern,
@@ -60,7 +60,7 @@ struct ExperimentSettings {
            .one = true}));
     v("data", &E::data, Key({.meaning = "external data, a .ptd file"}));
     v("method", &E::method, Key({.meaning = "the method to run"}));
-    v("inputs", DocumentedKeyOf<std::vector<std::string>>(&E::InputsAsWritten),
+    v("inputs", DocumentedMember<std::vector<std::string>>(&E::InputsAsWritten),
       Key({.meaning = "`ones`, `random`, `random:SEED`, an .inputs file, or a list of raw files, one per "
                       "tensor; without it those saved next to the model, else random",
            .some = true,
@@ -88,23 +88,23 @@ struct ExperimentSettings {
            .some = true,
            .unique = true,
            .one = true}));
-    v("isa", DocumentedKeyOf<std::vector<std::string>>(&E::isa),
+    v("isa", DocumentedMember<std::vector<std::string>>(&E::isa),
       Key({.meaning = "CPU features to mask (etprof-runner only): `-avx2`, `-sme,-sme2`, `=avx2`, or a list; "
                       "none without it",
            .one = true}));
     v("executorch", &E::executorch,
       Key({.meaning = "release whose libraries the runner gets, `1.4.1`, or the wheel of another build, "
                       "`FILE.whl`; its own without it (docs/guides/versions.md)"}));
-    v("cpu_affinity", DocumentedKeyOf<std::variant<std::string, int, std::vector<int>>>(&E::cpu_affinity),
+    v("cpu_affinity", DocumentedMember<std::variant<std::string, int, std::vector<int>>>(&E::cpu_affinity),
       Key({.meaning = "CPUs to run on: `\"0x80\"`, `\"0-3\"`, `[0, 1]`, or clusters by name, `\"big\"`, "
                       "`\"mid,big\"` (`etprof devices` lists them); any without it",
            .least = 0,
            .most = kMaxCpu,
            .some = true}));
-    v("period", DocumentedKeyOf<std::string>(&E::PeriodText),
+    v("period", DocumentedMember<std::string>(&E::PeriodText),
       Key({.meaning =
                "start one run per period: `33ms` (etprof-runner only); `0`, back to back, without it"}));
-    v("place", DocumentedKeyOf<protocol::TestStep>(&E::place),
+    v("place", DocumentedMember<protocol::TestStep>(&E::place),
       Key({.meaning = "of a language model: how many tokens a run takes, and at which position, in place of "
                       "`inputs` (etprof-runner only); `etprof generate` writes it"}));
     v("load", &E::load,
@@ -120,7 +120,7 @@ struct ExperimentSettings {
                "for another architecture, are emulated (docs/guides/boards.md#sme2-without-hardware)",
            .one = true,
            .words = true}));
-    v("env", DocumentedKeyOf<std::map<std::string, std::variant<std::string, double>>>(&E::environment),
+    v("env", DocumentedMember<std::map<std::string, std::variant<std::string, double>>>(&E::environment),
       Key({.meaning = "environment variables of the runner", .pattern = kVariablePattern}));
   }
 };
@@ -130,8 +130,8 @@ struct ExperimentConfig : ExperimentSettings {
   std::string name;   // also its folder in the results directory
   std::string label;  // empty: the name
   std::string mode = "timing";
-  std::filesystem::path runtime;  // the folder with the libraries of `executorch`; empty: not known yet
-  std::string runtime_warning;    // what makes results with these libraries less certain; empty: nothing
+  std::filesystem::path runtime;  // folder with the libraries of `executorch`; empty: not known yet
+  std::string runtime_warning;    // why results with these libraries are less certain; empty: they are not
 
   static constexpr const char* kSchemaName = "experiment";
   static constexpr bool kAllowsComments = true;
@@ -151,7 +151,7 @@ struct ExperimentConfig : ExperimentSettings {
 
 struct PairSideConfig {
   std::string experiment;
-  int threads = 0;  // 0: the experiment's first
+  int threads = 0;  // 0: the experiment's first number of threads
   std::string label;
 
   static constexpr bool kAllowsComments = true;
@@ -170,9 +170,9 @@ struct PairConfig {
   static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
     using NameOrMore = std::variant<std::string, PairSideConfig>;
-    v("baseline", DocumentedKeyOf<NameOrMore>(&PairConfig::baseline),
+    v("baseline", DocumentedMember<NameOrMore>(&PairConfig::baseline),
       {.meaning = "an experiment's name, or more of it"});
-    v("candidate", DocumentedKeyOf<NameOrMore>(&PairConfig::candidate),
+    v("candidate", DocumentedMember<NameOrMore>(&PairConfig::candidate),
       {.meaning = "an experiment's name, or more of it"});
     v("label", &PairConfig::label, Key({.meaning = "of the pair, in reports"}));
   }
@@ -183,17 +183,17 @@ struct AnalysisKeys {
 
   static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
-    v("compare_pairs", DocumentedKeyOf<std::vector<PairConfig>>(&AnalysisKeys::compare_pairs),
+    v("compare_pairs", DocumentedMember<std::vector<PairConfig>>(&AnalysisKeys::compare_pairs),
       Key({.meaning = "what to compare; without it the first experiment of a device with each other one of "
                       "the same threads"}));
   }
 };
 
 struct Config {
-  std::filesystem::path file;         // the file it was read from; empty: made by `etprof profile`
+  std::filesystem::path file;         // configuration file; empty: `etprof profile` made the configuration
   std::filesystem::path output_root;  // the results directory; empty: not given
   std::vector<ExperimentConfig> experiments;
-  std::vector<PairConfig> pairs;  // not given: the first experiment with each other one
+  std::vector<PairConfig> pairs;  // without `pairs_given`: the first experiment with each other experiment
   bool pairs_given = false;
 
   std::optional<int> launches;  // absent: the stop rule decides
@@ -221,7 +221,7 @@ struct Config {
       Key({.meaning = "the results directory; with several devices the folder that holds theirs; "
                       "`out_<model>/runs/<platform>` without it"}));
     DescribeSchedule<Config>(v);
-    v("sustained", DocumentedKeyOf<std::string>(&Config::SustainedText),
+    v("sustained", DocumentedMember<std::string>(&Config::SustainedText),
       Key({.meaning =
                "run each experiment continuously for this long, one after the other: `10min` "
                "(docs/concepts/measurement.md#runs-like-those-of-an-app); interleaved bursts without it"}));
@@ -234,9 +234,9 @@ struct Config {
            .least = 0.1,
            .most = 1e6}));
     v("seed", &Config::seed, Key({.meaning = "of the order within the rounds", .least = 0, .most = 2e9}));
-    v("experiments", DocumentedKeyOf<std::vector<ExperimentConfig>>(&Config::experiments),
+    v("experiments", DocumentedMember<std::vector<ExperimentConfig>>(&Config::experiments),
       {.meaning = "what to measure", .some = true});
-    v("analysis", DocumentedKeyOf<AnalysisKeys>(&Config::Analysis),
+    v("analysis", DocumentedMember<AnalysisKeys>(&Config::Analysis),
       Key({.meaning = "what is compared with what"}));
   }
 };
@@ -297,7 +297,8 @@ std::optional<Nanoseconds> ParseSustained(const std::string& text);
 inline constexpr const char* kSustainedRemedy = "give a length of time up to 24 h, e.g. 10min";
 inline constexpr const char* kPeriodRemedy = "give a length of time up to 1 min, e.g. 33ms, or 0 for none";
 
-// Keeps only the named experiments, and the pairs among them. Throws Error (kUsage) for an unknown name.
+// Removes all experiments except for those in `names`, and the pairs of removed experiments. Throws Error
+// (kUsage) for an unknown name.
 void KeepExperiments(Config& config, const std::vector<std::string>& names);
 
 // Lists the units and pairs of a configuration. Throws Error (kUsage) if two labels or file names collide, or
@@ -312,8 +313,8 @@ void CheckFiles(const Config& config);
 // The configuration with every default filled in, as JSON that ReadConfig reads.
 nlohmann::ordered_json ToJson(const Config& config);
 
-// The files from which inputs are read: the named ones, or the one next to the model; empty: the inputs are
-// random or ones.
+// The files from which inputs are read: the configured files, or `<model>.inputs` next to the model. Empty:
+// the inputs are random or ones.
 std::vector<std::filesystem::path> InputFiles(const ExperimentConfig& experiment);
 
 // SHA-256 of all settings of an experiment except for its name and label: two experiments with the same
@@ -325,7 +326,7 @@ std::string ExperimentDigest(const ExperimentConfig& experiment);
 // `--resume` requires the same hash.
 std::string ConfigHash(const Config& config);
 
-// Whether two experiments differ only in names, paths, and threads; files are compared by contents. Throws as
+// True if two experiments differ only in names, paths, and threads. Files are compared by contents. Throws as
 // MappedFile::Open.
 bool HaveEqualSettings(const ExperimentConfig& a, const ExperimentConfig& b);
 

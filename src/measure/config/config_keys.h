@@ -13,28 +13,28 @@
 // are of the keys in the file: the reader (json_fields.h) and docs/schema are generated from them.
 namespace etprof {
 
-// A key that a description only documents: the reader of the object handles the key, whose value has the type
-// T. The key is not written, unless a member or function of the object returns its value (`written`, which
-// the writer in core/json/json_members.h uses).
+// A key that a description only documents. The reader of the object reads the key's value, which has the type
+// T. The key is written only if a member or function of the object returns its value (`written`, which the
+// writer in core/json/json_members.h uses).
 template <typename T, typename Written = std::monostate>
-struct Raw {
+struct DocumentedKey {
   using Form = T;
   Written written = {};
 };
 template <typename T>
-inline constexpr auto kDocumentedKey = [](const auto&) { return Raw<T>(); };
+inline constexpr auto kDocumentedKey = [](const auto&) { return DocumentedKey<T>(); };
 template <typename T>
-constexpr auto DocumentedKeyOf(auto get) {
-  return [get](const auto& of) {
-    return Raw<T, std::decay_t<decltype(std::invoke(get, of))>>{std::invoke(get, of)};
+constexpr auto DocumentedMember(auto get) {
+  return [get](const auto& object) {
+    return DocumentedKey<T, std::decay_t<decltype(std::invoke(get, object))>>{std::invoke(get, object)};
   };
 }
 
 // Marks a key as optional; it may also be null.
-constexpr MemberInfo Key(MemberInfo about) {
-  about.omit_if_empty = true;
-  about.or_null = true;
-  return about;
+constexpr MemberInfo Key(MemberInfo info) {
+  info.omit_if_empty = true;
+  info.or_null = true;
+  return info;
 }
 
 constexpr std::string_view kModes = "timing|xnntrace";
@@ -46,7 +46,7 @@ constexpr double kMaxCpu = 1023;
 bool IsFolderName(const std::string& name);
 constexpr const char* kFolderNamePattern =
     "^[^\\u0000-*,-/:-<>-@\\[-^`{-\\u007f][^\\u0000-*,/:-<>-@\\[-^`{-\\u007f]{0,99}$";
-constexpr const char* kVariablePattern = "^[A-Za-z_][A-Za-z0-9_]*$";  // the same as IsVariableName
+constexpr const char* kVariablePattern = "^[A-Za-z_][A-Za-z0-9_]*$";  // accepts the same as IsVariableName
 constexpr const char* kDevicePattern = "^(local|adb|(ssh|adb):[^-].*)$";
 
 // Describes the schedule and the conditions of a measurement: members that a configuration and a suite have

@@ -175,19 +175,19 @@ TEST(Config, ReportsWrongValuesInOneLine) {
 }
 
 TEST(Config, ReadsDeviceConditions) {
-  const auto with = [](const std::string& keys) {
+  const auto make_text = [](const std::string& keys) {
     return R"({"model": "/m/a.pte", "experiments": [{"name": "a"}], )" + keys + "}";
   };
-  const Config config = Parse(with(R"("power_mode": "app-developer", "max_temp": 41.5)"));
+  const Config config = Parse(make_text(R"("power_mode": "app-developer", "max_temp": 41.5)"));
   EXPECT_EQ(config.power_mode, "app-developer");
   EXPECT_EQ(config.max_temp, 41.5);
   EXPECT_EQ(config.max_temp_wait, 300);
   EXPECT_EQ(Parse(ToJson(config).dump()).max_temp, 41.5);
   EXPECT_EQ(Parse(ToJson(config).dump()).power_mode, "app-developer");
-  EXPECT_THAT(ParseError(with(R"("power_mode": "turbo")")),
+  EXPECT_THAT(ParseError(make_text(R"("power_mode": "turbo")")),
               AllOf(HasSubstr("power_mode: unknown power mode `turbo`"), HasSubstr("unconstrained-boost")));
-  EXPECT_THAT(ParseError(with(R"("max_temp": "hot")")), HasSubstr("max_temp"));
-  EXPECT_THAT(ParseError(with(R"("max_temp": 1000)")), HasSubstr("max_temp"));
+  EXPECT_THAT(ParseError(make_text(R"("max_temp": "hot")")), HasSubstr("max_temp"));
+  EXPECT_THAT(ParseError(make_text(R"("max_temp": 1000)")), HasSubstr("max_temp"));
 }
 
 TEST(Config, ReadsCommandsAsTextsAndLists) {
@@ -220,7 +220,7 @@ TEST(Config, NormalizedFormRoundTrips) {
 TEST(Config, NamesFilesThatAreNotModels) {
   const std::filesystem::path path = std::filesystem::path(testing::TempDir()) /
                                      ("etprof_config_model_" + std::to_string(::getpid()) + ".pte");
-  const auto error_of = [&](const std::string& contents) -> std::string {
+  const auto model_error = [&](const std::string& contents) -> std::string {
     WriteFileAtomically(path, contents);
     Config config = Parse(R"({"model": "/x", "runner_path": "/bin/sh", "experiments": [{"name": "a"}]})");
     config.experiments[0].model = path;
@@ -231,12 +231,12 @@ TEST(Config, NamesFilesThatAreNotModels) {
     }
     return "no error";
   };
-  EXPECT_THAT(error_of(""), HasSubstr("is empty"));
-  EXPECT_THAT(error_of("\1\2"), HasSubstr("no ET12 identifier"));
-  EXPECT_THAT(error_of("text"), HasSubstr("is not an ExecuTorch program: it is a text file"));
-  const std::string real = ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.pte");
-  EXPECT_EQ(error_of(real), "no error");
-  EXPECT_THAT(error_of(real.substr(0, 200)), HasSubstr("is cut short"));
+  EXPECT_THAT(model_error(""), HasSubstr("is empty"));
+  EXPECT_THAT(model_error("\1\2"), HasSubstr("no ET12 identifier"));
+  EXPECT_THAT(model_error("text"), HasSubstr("is not an ExecuTorch program: it is a text file"));
+  const std::string program_text = ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.pte");
+  EXPECT_EQ(model_error(program_text), "no error");
+  EXPECT_THAT(model_error(program_text.substr(0, 200)), HasSubstr("is cut short"));
 }
 
 TEST(Config, ReadsDevicesOfExperiments) {
@@ -244,21 +244,21 @@ TEST(Config, ReadsDevicesOfExperiments) {
       {"name": "a"}, {"name": "b", "device": ["local", "adb:R5"]}]})");
   EXPECT_THAT(config.experiments[0].devices, ElementsAre("ssh:pi5"));
   EXPECT_THAT(config.experiments[1].devices, ElementsAre("local", "adb:R5"));
-  const Config again = Parse(ToJson(config).dump());
-  EXPECT_THAT(again.experiments[0].devices, ElementsAre("ssh:pi5"));
-  EXPECT_THAT(again.experiments[1].devices, ElementsAre("local", "adb:R5"));
-  // The device is not part of the hash.
-  ExperimentConfig here = config.experiments[0];
-  here.devices.clear();
-  EXPECT_EQ(ExperimentDigest(here), ExperimentDigest(config.experiments[0]));
+  const Config reparsed = Parse(ToJson(config).dump());
+  EXPECT_THAT(reparsed.experiments[0].devices, ElementsAre("ssh:pi5"));
+  EXPECT_THAT(reparsed.experiments[1].devices, ElementsAre("local", "adb:R5"));
+  // The device is not part of the digest.
+  ExperimentConfig without_device = config.experiments[0];
+  without_device.devices.clear();
+  EXPECT_EQ(ExperimentDigest(without_device), ExperimentDigest(config.experiments[0]));
 
-  const auto with = [](const std::string& device) {
+  const auto device_error = [](const std::string& device) {
     return ParseError(R"({"model": "/m/a.pte", "experiments": [{"name": "a", "device": )" + device + "}]}");
   };
-  EXPECT_THAT(with(R"("pi5")"), AllOf(HasSubstr("experiments[0].device"), HasSubstr("ssh:HOST")));
-  EXPECT_THAT(with("[]"), HasSubstr("the list is empty"));
-  EXPECT_THAT(with(R"(["local", "local"])"), HasSubstr("twice"));
-  EXPECT_THAT(with("1"), HasSubstr("device"));
+  EXPECT_THAT(device_error(R"("pi5")"), AllOf(HasSubstr("experiments[0].device"), HasSubstr("ssh:HOST")));
+  EXPECT_THAT(device_error("[]"), HasSubstr("the list is empty"));
+  EXPECT_THAT(device_error(R"(["local", "local"])"), HasSubstr("twice"));
+  EXPECT_THAT(device_error("1"), HasSubstr("device"));
 }
 
 TEST(Config, RunnerMayDependOnTheDevice) {

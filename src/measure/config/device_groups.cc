@@ -27,23 +27,23 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
 }
 
 const std::vector<std::string>& SelectDevices(const ExperimentConfig& experiment,
-                                              const std::vector<std::string>& given) {
-  if (!given.empty()) return given;
+                                              const std::vector<std::string>& device_options) {
+  if (!device_options.empty()) return device_options;
   return experiment.devices.empty() ? kThisMachine : experiment.devices;
 }
 
 // Throws Error (kUsage) for a pair without a common device: pairs are compared launch by launch, and launches
 // are on one device.
 void RequireCommonDevice(const Config& config, const PairConfig& pair,
-                         const std::vector<std::string>& given) {
-  const auto devices_of = [&](const PairSideConfig& side) -> const std::vector<std::string>& {
+                         const std::vector<std::string>& device_options) {
+  const auto side_devices = [&](const PairSideConfig& side) -> const std::vector<std::string>& {
     for (const ExperimentConfig& experiment : config.experiments) {
-      if (experiment.name == side.experiment) return SelectDevices(experiment, given);
+      if (experiment.name == side.experiment) return SelectDevices(experiment, device_options);
     }
     return kThisMachine;  // MakePlan reports the unknown name
   };
-  const std::vector<std::string>& baseline = devices_of(pair.baseline);
-  const std::vector<std::string>& candidate = devices_of(pair.candidate);
+  const std::vector<std::string>& baseline = side_devices(pair.baseline);
+  const std::vector<std::string>& candidate = side_devices(pair.candidate);
   if (std::ranges::any_of(baseline, [&](const std::string& device) { return Contains(candidate, device); }))
     return;
   throw Error(ExitCode::kUsage,
@@ -74,7 +74,7 @@ struct StoredDevice {
   std::string name, generated_at;
 
   static void Describe(auto& v) {
-    v.Object("device", [](auto& within) { within("name", &StoredDevice::name); });
+    v.Object("device", [](auto& device) { device("name", &StoredDevice::name); });
     v("generated_at", &StoredDevice::generated_at);
   }
 };
@@ -104,29 +104,30 @@ void CheckDeviceNames(const std::vector<std::string>& devices) {
           .Remedy("name each device once");
   }
   // adb accepts the name "adb" only if it lists a single device.
-  const auto other =
+  const auto serial_device =
       std::ranges::find_if(devices, [](const std::string& device) { return device.starts_with("adb:"); });
-  if (seen.contains("adb") && other != devices.end()) {
-    throw Error(ExitCode::kUsage, fmt::format("adb is the only device behind adb, and so is {}", *other))
+  if (seen.contains("adb") && serial_device != devices.end()) {
+    throw Error(ExitCode::kUsage,
+                fmt::format("adb is the only device behind adb, and so is {}", *serial_device))
         .Remedy("name each by its serial number (`etprof devices` lists them)");
   }
 }
 
-std::vector<DeviceGroup> GroupByDevice(const Config& config, const std::vector<std::string>& given) {
-  std::vector<std::string> devices = given;
+std::vector<DeviceGroup> GroupByDevice(const Config& config, const std::vector<std::string>& device_options) {
+  std::vector<std::string> devices = device_options;
   for (const ExperimentConfig& experiment : config.experiments) {
-    for (const std::string& device : SelectDevices(experiment, given)) {
+    for (const std::string& device : SelectDevices(experiment, device_options)) {
       if (!Contains(devices, device)) devices.push_back(device);
     }
   }
   CheckDeviceNames(devices);
-  for (const PairConfig& pair : config.pairs) RequireCommonDevice(config, pair, given);
+  for (const PairConfig& pair : config.pairs) RequireCommonDevice(config, pair, device_options);
   std::vector<DeviceGroup> groups;
   for (const std::string& device : devices) {
     DeviceGroup group{device, config};
     std::vector<std::string> names;
     for (const ExperimentConfig& experiment : config.experiments) {
-      if (Contains(SelectDevices(experiment, given), device)) names.push_back(experiment.name);
+      if (Contains(SelectDevices(experiment, device_options), device)) names.push_back(experiment.name);
     }
     KeepExperiments(group.config, names);
     for (ExperimentConfig& experiment : group.config.experiments) experiment.devices = {device};
@@ -162,8 +163,8 @@ std::vector<std::string> DeviceFolders(const std::vector<DevicePlatform>& device
     // ssh:10.0.0.2 and adb:10.0.0.2 may be different devices.
     if (platforms[device.platform] > 1 && short_names[folder] > 1)
       folder = ToFolderName(device.platform + "-" + device.device);
-    const std::string wanted = folder;
-    for (int i = 2; !taken.insert(folder).second; ++i) folder = fmt::format("{}-{}", wanted, i);
+    const std::string base_name = folder;
+    for (int i = 2; !taken.insert(folder).second; ++i) folder = fmt::format("{}-{}", base_name, i);
     folders.push_back(folder);
   }
   return folders;

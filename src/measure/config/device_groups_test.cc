@@ -20,9 +20,9 @@ Config ParseGroups(const std::string& keys) {
                      {.default_runner = {}, .runner_of_device = true});
 }
 
-std::string GroupError(const std::string& keys, const std::vector<std::string>& given = {}) {
+std::string GroupError(const std::string& keys, const std::vector<std::string>& device_options = {}) {
   try {
-    GroupByDevice(ParseGroups(keys), given);
+    GroupByDevice(ParseGroups(keys), device_options);
   } catch (const Error& error) {
     return error.Message();
   }
@@ -84,11 +84,11 @@ TEST(DeviceGroups, RefusePairsAcrossDevices) {
 }
 
 TEST(DeviceGroups, RefuseInvalidAndRepeatedNames) {
-  const std::string one = R"("experiments": [{"name": "x"}])";
-  EXPECT_THAT(GroupError(one, {"ssh:a", "local", "ssh:a"}), HasSubstr("`ssh:a` is named twice"));
-  EXPECT_THAT(GroupError(one, {"board"}), HasSubstr("unknown device `board`"));
-  EXPECT_THAT(GroupError(one, {"adb", "adb:R5"}), HasSubstr("serial number"));
-  EXPECT_EQ(GroupError(one, {"adb:1.2.3.4:5555", "adb:R5", "ssh:1.2.3.4"}), "no error");
+  const std::string experiment = R"("experiments": [{"name": "x"}])";
+  EXPECT_THAT(GroupError(experiment, {"ssh:a", "local", "ssh:a"}), HasSubstr("`ssh:a` is named twice"));
+  EXPECT_THAT(GroupError(experiment, {"board"}), HasSubstr("unknown device `board`"));
+  EXPECT_THAT(GroupError(experiment, {"adb", "adb:R5"}), HasSubstr("serial number"));
+  EXPECT_EQ(GroupError(experiment, {"adb:1.2.3.4:5555", "adb:R5", "ssh:1.2.3.4"}), "no error");
 }
 
 TEST(DeviceGroups, RequireDeviceRefusesOtherDevices) {

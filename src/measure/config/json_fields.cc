@@ -52,15 +52,15 @@ std::optional<std::int64_t> AsInteger(const nlohmann::json& value, std::int64_t 
 nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* remedy) {
   using nlohmann::json;
   const std::string& text = source.text;
-  const auto bad = [&](const std::string& problem) {
+  const auto make_error = [&](const std::string& problem) {
     return Error(ExitCode::kBadInput, problem).InFile(source.file.string()).Remedy(remedy);
   };
   if (text.size() > kMaxConfigBytes) {
-    throw bad(fmt::format("has {} bytes, and a configuration has {} MiB at most", text.size(),
-                          kMaxConfigBytes >> 20U));
+    throw make_error(fmt::format("has {} bytes, and a configuration has {} MiB at most", text.size(),
+                                 kMaxConfigBytes >> 20U));
   }
   if (NestsTooDeep(text, /*with_comments=*/true))
-    throw bad(fmt::format("nests deeper than {} lists and objects", kMaxJsonNesting));
+    throw make_error(fmt::format("nests deeper than {} lists and objects", kMaxJsonNesting));
   try {
     return json::parse(text, nullptr, true, /*ignore_comments=*/true);
   } catch (const json::parse_error& error) {
@@ -72,9 +72,10 @@ nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* rem
     const std::size_t colon = start == std::string::npos ? start : message.find(": ", start);
     if (colon != std::string::npos) message.erase(0, colon + 2);
     if (message.size() > 200) message = message.substr(0, 200) + "...";
-    throw bad(text.empty() ? "is empty" : "is not JSON: " + message).AtLine(static_cast<std::uint64_t>(line));
+    throw make_error(text.empty() ? "is empty" : "is not JSON: " + message)
+        .AtLine(static_cast<std::uint64_t>(line));
   } catch (const json::out_of_range&) {  // this exception has no position
-    throw bad("has a number that is larger than any that can be stored");
+    throw make_error("has a number that is larger than any that can be stored");
   }
 }
 
@@ -105,30 +106,31 @@ void JsonFields::CheckValue(const std::string& key, const std::string& prefix,
 }
 
 const nlohmann::json* JsonFields::Find(const std::string& key) {
-  known_.insert(key);
+  known_keys_.insert(key);
   const auto found = object_.find(key);
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
 
 template <typename T>
-std::optional<T> JsonFields::Take(const std::string& key, bool (nlohmann::json::*is)() const noexcept,
-                                  const char* expected) {
+std::optional<T> JsonFields::ReadAs(const std::string& key, bool (nlohmann::json::*is_type)() const noexcept,
+                                    const char* expected) {
   const nlohmann::json* value = Find(key);
   if (value == nullptr) return std::nullopt;
-  if (!(value->*is)()) throw Wrong(key, fmt::format("must be {}, but is {}", expected, DescribeType(*value)));
+  if (!(value->*is_type)())
+    throw Wrong(key, fmt::format("must be {}, but is {}", expected, DescribeType(*value)));
   return value->get<T>();
 }
 
 std::optional<bool> JsonFields::Bool(const std::string& key) {
-  return Take<bool>(key, &nlohmann::json::is_boolean, "true or false");
+  return ReadAs<bool>(key, &nlohmann::json::is_boolean, "true or false");
 }
 
 std::optional<std::string> JsonFields::Text(const std::string& key) {
-  return Take<std::string>(key, &nlohmann::json::is_string, "a text");
+  return ReadAs<std::string>(key, &nlohmann::json::is_string, "a text");
 }
 
 std::optional<double> JsonFields::Number(const std::string& key, double low, double high) {
-  const auto number = Take<double>(key, &nlohmann::json::is_number, "a number");
+  const auto number = ReadAs<double>(key, &nlohmann::json::is_number, "a number");
   if (number && !(*number >= low && *number <= high))
     throw Wrong(key, fmt::format("must be {} to {}, but is {}", low, high, Find(key)->dump()));
   return number;
@@ -177,22 +179,23 @@ std::optional<std::vector<std::string>> JsonFields::Texts(const std::string& key
   return texts;
 }
 
-void JsonFields::RequireElements(const std::string& key, const MemberInfo& about) {
+void JsonFields::RequireElements(const std::string& key, const MemberInfo& info) {
   const nlohmann::json* const list = Find(key);
   if (list == nullptr || !list->is_array()) return;
-  if (about.some && list->empty()) throw Wrong(key, "the list is empty");
+  if (info.some && list->empty()) throw Wrong(key, "the list is empty");
   std::set<nlohmann::json> seen;
   for (const nlohmann::json& element : *list) {
-    if (about.unique && !seen.insert(element).second)
+    if (info.unique && !seen.insert(element).second)
       throw Wrong(key, fmt::format("{} is there twice", element.dump()));
   }
 }
 
 void JsonFields::Finish() {
   for (const auto& [key, value] : object_.items()) {
-    if (known_.contains(key) || key.starts_with("_") || key == "description" || key == "comment") continue;
+    if (known_keys_.contains(key) || key.starts_with("_") || key == "description" || key == "comment")
+      continue;
     throw Wrong(key, "unknown key")
-        .Remedy(DidYouMean(key, known_, fmt::format("known here: {}", fmt::join(known_, ", "))));
+        .Remedy(DidYouMean(key, known_keys_, fmt::format("known here: {}", fmt::join(known_keys_, ", "))));
   }
 }
 

@@ -38,8 +38,8 @@ class JsonFields {
   // One string (with `split`: split at blanks, respecting quotes), or a list of strings.
   std::optional<std::vector<std::string>> Texts(const std::string& key, bool split);
 
-  // Throws if a list is empty or has duplicates although `about` forbids that.
-  void RequireElements(const std::string& key, const MemberInfo& about);
+  // Throws if a list is empty or has duplicates although `info` forbids that.
+  void RequireElements(const std::string& key, const MemberInfo& info);
 
   // Throws for members that were not read. Members that begin with "_", and "description" and "comment", are
   // ignored.
@@ -52,66 +52,66 @@ class JsonFields {
   std::string Path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
 
  private:
-  // Reads a member of type T. `is` checks the JSON type, which errors describe as `expected`.
+  // Reads a member of type T. `is_type` checks the JSON type, which errors describe as `expected`.
   template <typename T>
-  std::optional<T> Take(const std::string& key, bool (nlohmann::json::*is)() const noexcept,
-                        const char* expected);
+  std::optional<T> ReadAs(const std::string& key, bool (nlohmann::json::*is_type)() const noexcept,
+                          const char* expected);
 
   const nlohmann::json& object_;
   const Source& source_;
   std::string path_;
-  std::set<std::string> known_;
+  std::set<std::string> known_keys_;
 };
 
 // Parses the file as JSON with comments. Throws Error (kBadInput) with the line for invalid JSON, and for
 // sizes and nesting beyond any hand-written file. `remedy` is the remedy of the errors.
 nlohmann::json ParseConfigText(const JsonFields::Source& source, const char* remedy);
 
-// Reads the keys that a struct describes. Members without a key, or with null, keep their values. Of a
-// kDocumentedKey key only the type is checked.
+// Reads the keys that a struct describes. Members without a key, or with null, keep their values. For a
+// kDocumentedKey, only the type is checked.
 template <typename T>
 class ReadKeys {
  public:
   ReadKeys(JsonFields& fields, T& keys) : fields_(fields), keys_(keys) { T::Describe(*this); }
 
   template <typename M, typename Owner>
-  void operator()(const char* key, M Owner::*member, const MemberInfo& about = {}) {
-    Read(key, keys_.*member, about);
-    fields_.RequireElements(key, about);
+  void operator()(const char* key, M Owner::*member, const MemberInfo& info = {}) {
+    Read(key, keys_.*member, info);
+    fields_.RequireElements(key, info);
   }
-  template <typename Raw>
-  void operator()(const char* key, const Raw& raw, const MemberInfo& about = {}) {
-    typename decltype(raw(keys_))::Form read{};
-    Read(key, read, about);
-    fields_.RequireElements(key, about);
+  template <typename Getter>
+  void operator()(const char* key, const Getter& getter, const MemberInfo& info = {}) {
+    typename decltype(getter(keys_))::Form read{};
+    Read(key, read, info);
+    fields_.RequireElements(key, info);
   }
 
  private:
-  static void Take(auto&& found, auto& value) {
+  static void Assign(auto&& found, auto& value) {
     if (found) value = static_cast<std::decay_t<decltype(value)>>(*std::move(found));
   }
   template <typename M>
-  void Read(const char* key, std::optional<M>& value, const MemberInfo& about) {
-    if (fields_.Find(key) != nullptr) Read(key, value.emplace(), about);
+  void Read(const char* key, std::optional<M>& value, const MemberInfo& info) {
+    if (fields_.Find(key) != nullptr) Read(key, value.emplace(), info);
   }
   template <typename M>
-  void Read(const char* key, M& value, const MemberInfo& about) {
-    const auto bound = [](const std::optional<double>& of) { return static_cast<int>(of.value()); };
+  void Read(const char* key, M& value, const MemberInfo& info) {
+    const auto bound = [](const std::optional<double>& limit) { return static_cast<int>(limit.value()); };
     if constexpr (std::is_same_v<M, bool>) {
-      Take(fields_.Bool(key), value);
+      Assign(fields_.Bool(key), value);
     } else if constexpr (std::is_floating_point_v<M>) {
-      Take(fields_.Number(key, about.least.value(), about.most.value()), value);
+      Assign(fields_.Number(key, info.least.value(), info.most.value()), value);
     } else if constexpr (std::is_integral_v<M>) {
-      constexpr double kMaxExact = std::int64_t{1} << 53;  // of JSON's numbers
-      Take(fields_.Integer(key, static_cast<std::int64_t>(about.least.value()),
-                           static_cast<std::int64_t>(about.most.value_or(kMaxExact))),
-           value);
+      constexpr double kMaxExact = std::int64_t{1} << 53;  // largest exact integer in JSON
+      Assign(fields_.Integer(key, static_cast<std::int64_t>(info.least.value()),
+                             static_cast<std::int64_t>(info.most.value_or(kMaxExact))),
+             value);
     } else if constexpr (std::is_same_v<M, std::vector<int>>) {
-      Take(fields_.Integers(key, bound(about.least), bound(about.most)), value);
+      Assign(fields_.Integers(key, bound(info.least), bound(info.most)), value);
     } else if constexpr (std::is_same_v<M, std::vector<std::string>>) {
-      Take(fields_.Texts(key, about.words), value);
+      Assign(fields_.Texts(key, info.words), value);
     } else if constexpr (std::is_same_v<M, std::string> || std::is_same_v<M, std::filesystem::path>) {
-      Take(fields_.Text(key), value);
+      Assign(fields_.Text(key), value);
     } else {
       fields_.Find(key);  // the caller reads keys of other types
     }

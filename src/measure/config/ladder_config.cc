@@ -6,11 +6,11 @@
 
 namespace etprof {
 
-Config MakeLadderConfig(const ExperimentConfig& as_given, const std::vector<isa::Level>& levels) {
+Config MakeLadderConfig(const ExperimentConfig& base_experiment, const std::vector<isa::Level>& levels) {
   Config config;
   config.pairs_given = true;
   for (const isa::Level& level : levels) {
-    ExperimentConfig experiment = as_given;
+    ExperimentConfig experiment = base_experiment;
     experiment.name = level.name;
     experiment.label = level.name;
     experiment.isa = level.mask;
@@ -19,21 +19,21 @@ Config MakeLadderConfig(const ExperimentConfig& as_given, const std::vector<isa:
   const auto compare = [&](std::size_t baseline, std::size_t candidate, int threads) {
     config.pairs.push_back({{levels[baseline].name, threads, ""}, {levels[candidate].name, threads, ""}, ""});
   };
-  for (const int threads : as_given.threads) {
+  for (const int threads : base_experiment.threads) {
     for (std::size_t level = 1; level < levels.size(); ++level) compare(level - 1, level, threads);
     if (levels.size() > 2) compare(0, levels.size() - 1, threads);
   }
   return config;
 }
 
-Config MakeVersionsConfig(const ExperimentConfig& as_given, const std::vector<std::string>& versions,
+Config MakeVersionsConfig(const ExperimentConfig& base_experiment, const std::vector<std::string>& versions,
                           const std::vector<ReleaseProgram>& programs) {
   Config config;
   config.pairs_given = true;
   std::vector<std::string> names;
   std::ranges::transform(versions, std::back_inserter(names), ReleaseName);
-  const auto add = [&](std::size_t release, std::size_t exporter) {
-    ExperimentConfig experiment = as_given;
+  const auto add_experiment = [&](std::size_t release, std::size_t exporter) {
+    ExperimentConfig experiment = base_experiment;
     experiment.name = "executorch_" + names[release];
     experiment.label = "ExecuTorch " + names[release];
     experiment.executorch = versions[release];
@@ -46,17 +46,17 @@ Config MakeVersionsConfig(const ExperimentConfig& as_given, const std::vector<st
     return experiment.name;
   };
   const auto compare = [&](const std::string& baseline, const std::string& candidate) {
-    for (const int threads : as_given.threads)
+    for (const int threads : base_experiment.threads)
       config.pairs.push_back({{baseline, threads, ""}, {candidate, threads, ""}, ""});
   };
-  std::string before = add(0, 0);
+  std::string previous_name = add_experiment(0, 0);
   for (std::size_t i = 1; i < versions.size(); ++i) {
-    const std::string name = add(i, i);
-    compare(before, name);
-    before = name;
+    const std::string name = add_experiment(i, i);
+    compare(previous_name, name);
+    previous_name = name;
     if (programs.empty() || programs[i - 1].sha256 == programs[i].sha256) continue;
-    compare(add(i - 1, i), name);
-    compare(add(i, i - 1), name);
+    compare(add_experiment(i - 1, i), name);
+    compare(add_experiment(i, i - 1), name);
   }
   return config;
 }

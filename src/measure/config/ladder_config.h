@@ -9,10 +9,10 @@
 
 namespace etprof {
 
-// Makes the configuration of an ISA ladder: `as_given` at every level, lowest first, with all its numbers of
-// threads. Pairs are neighboring levels, and the lowest with the highest level. Experiments have the names of
-// their levels.
-Config MakeLadderConfig(const ExperimentConfig& as_given, const std::vector<isa::Level>& levels);
+// Makes the configuration of an ISA ladder: `base_experiment` at every level, lowest first, with all its
+// numbers of threads. Pairs are neighboring levels, and the lowest with the highest level. Experiments have
+// the names of their levels.
+Config MakeLadderConfig(const ExperimentConfig& base_experiment, const std::vector<isa::Level>& levels);
 
 // A program that an ExecuTorch release exported.
 struct ReleaseProgram {
@@ -20,13 +20,13 @@ struct ReleaseProgram {
   std::string sha256;
 };
 
-// Makes the configuration that compares ExecuTorch releases: `as_given` with the libraries of each, with all
-// its numbers of threads. Pairs are releases that follow each other in `versions`.
+// Makes the configuration that compares ExecuTorch releases: `base_experiment` with the libraries of each
+// release, with all its numbers of threads. Pairs are releases that follow each other in `versions`.
 //
-// With `programs`, which are the exports of these releases, each release runs its own. Where two that follow
-// each other differ, each release also runs the export of the other, and both are compared with the newer
-// release that runs its own.
-Config MakeVersionsConfig(const ExperimentConfig& as_given, const std::vector<std::string>& versions,
+// With `programs`, which are the exports of these releases, each release runs its own export. If the exports
+// of two consecutive releases differ, each of the two also runs the export of the other, and both of these
+// runs are compared with the newer release on its own export.
+Config MakeVersionsConfig(const ExperimentConfig& base_experiment, const std::vector<std::string>& versions,
                           const std::vector<ReleaseProgram>& programs = {});
 
 // The default time limit for a ladder: for each level and number of threads, the time of ten launches of a

@@ -7,13 +7,13 @@ namespace etprof {
 namespace {
 
 TEST(LadderConfig, ComparesNeighborsAndEndsForEveryNumberOfThreads) {
-  ExperimentConfig given;
-  given.model = "/m/net.pte";
-  given.runner = "/r/etprof-runner";
-  given.threads = {1, 4};
-  given.runs = 30;
+  ExperimentConfig base_experiment;
+  base_experiment.model = "/m/net.pte";
+  base_experiment.runner = "/r/etprof-runner";
+  base_experiment.threads = {1, 4};
+  base_experiment.runs = 30;
   const auto levels = isa::Ladder(isa::Architecture::kAarch64, {"dotprod", "fp16", "bf16", "sme"});
-  const Config config = MakeLadderConfig(given, levels);
+  const Config config = MakeLadderConfig(base_experiment, levels);
   std::vector<std::string> masks;
   for (const ExperimentConfig& experiment : config.experiments) {
     masks.push_back(experiment.name + " " + experiment.isa);
@@ -35,10 +35,10 @@ TEST(LadderConfig, ComparesNeighborsAndEndsForEveryNumberOfThreads) {
 }
 
 TEST(VersionsConfig, ComparesEachReleaseWithTheOneBefore) {
-  ExperimentConfig given;
-  given.model = "/m/net.pte";
-  given.threads = {1, 2};
-  const Config config = MakeVersionsConfig(given, {"1.4.1", "1.5.0", "1.4.0"});
+  ExperimentConfig base_experiment;
+  base_experiment.model = "/m/net.pte";
+  base_experiment.threads = {1, 2};
+  const Config config = MakeVersionsConfig(base_experiment, {"1.4.1", "1.5.0", "1.4.0"});
   const Plan plan = MakePlan(config);
   std::vector<std::string> pairs;
   for (const UnitPair& pair : plan.pairs) pairs.push_back(pair.baseline_label + " / " + pair.candidate_label);
@@ -50,28 +50,29 @@ TEST(VersionsConfig, ComparesEachReleaseWithTheOneBefore) {
 }
 
 TEST(VersionsConfig, RunsBothExportsWithBothReleasesWhereTheyDiffer) {
-  const ExperimentConfig given;
-  const Config config = MakeVersionsConfig(given, {"1", "2", "3"},
+  const ExperimentConfig base_experiment;
+  const Config config = MakeVersionsConfig(base_experiment, {"1", "2", "3"},
                                            {{"/1/net.pte", "a"}, {"/2/net.pte", "a"}, {"/3/net.pte", "b"}});
   std::vector<std::string> experiments, pairs;
-  for (const ExperimentConfig& each : config.experiments)
-    experiments.push_back(each.executorch + ": " + each.label + " " + each.model.string());
+  for (const ExperimentConfig& experiment : config.experiments)
+    experiments.push_back(experiment.executorch + ": " + experiment.label + " " + experiment.model.string());
   for (const UnitPair& pair : MakePlan(config).pairs)
     pairs.push_back(pair.baseline_label + " / " + pair.candidate_label);
   EXPECT_THAT(experiments,
               testing::ElementsAre("1: ExecuTorch 1 /1/net.pte", "2: ExecuTorch 2 /2/net.pte",
                                    "3: ExecuTorch 3 /3/net.pte", "2: ExecuTorch 2, exported by 3 /3/net.pte",
                                    "3: ExecuTorch 3, exported by 2 /2/net.pte"));
-  // No baseline has two candidates: they are no matrix.
+  // No baseline has two candidates, so the pairs are not a matrix.
   EXPECT_THAT(pairs, testing::ElementsAre("ExecuTorch 1 / ExecuTorch 2", "ExecuTorch 2 / ExecuTorch 3",
                                           "ExecuTorch 2, exported by 3 / ExecuTorch 3",
                                           "ExecuTorch 3, exported by 2 / ExecuTorch 3"));
 }
 
 TEST(LadderConfig, HasOnePairForTwoLevels) {
-  ExperimentConfig given;
-  given.model = "/m/net.pte";
-  const Config config = MakeLadderConfig(given, isa::Ladder(isa::Architecture::kAarch64, {"dotprod"}));
+  ExperimentConfig base_experiment;
+  base_experiment.model = "/m/net.pte";
+  const Config config =
+      MakeLadderConfig(base_experiment, isa::Ladder(isa::Architecture::kAarch64, {"dotprod"}));
   EXPECT_EQ(MakePlan(config).pairs.size(), 1u);
   EXPECT_EQ(DefaultLadderSeconds(config), 60);
 }

@@ -20,11 +20,11 @@ std::string AbsoluteRelease(const std::string& executorch) {
 WheelName ParseWheelName(const std::filesystem::path& wheel) {
   const std::string stem = wheel.stem().string();
   const auto parts = SplitAt(stem, '-');  // name, version, maybe a build number, Python, ABI, platform
-  const auto is_of_version = [](unsigned char c) {
+  const auto is_version_char = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '+';
   };
   if (parts.size() < 5 || parts.size() > 6 || parts[0] != "executorch" || parts[1].empty() ||
-      !std::ranges::all_of(parts[1], is_of_version)) {
+      !std::ranges::all_of(parts[1], is_version_char)) {
     throw Error(ExitCode::kUsage, "is not named as a wheel of ExecuTorch")
         .InFile(wheel.string())
         .Remedy("give the wheel the name it was built with: executorch-VERSION-cp311-cp311-PLATFORM.whl");

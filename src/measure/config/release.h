@@ -9,21 +9,24 @@ namespace etprof {
 
 bool IsWheel(const std::string& executorch);
 
-// A path of a wheel as an absolute one; releases as they are.
+// Returns the absolute path of a wheel, and releases unchanged.
 std::string AbsoluteRelease(const std::string& executorch);
 
-// What a wheel's file name says (PEP 427). Throws Error (kUsage) if it does not say ExecuTorch.
+// The parts of a wheel's file name (PEP 427).
 struct WheelName {
   std::string version;   // "1.6.0.dev20261101+cpu"
   std::string platform;  // "manylinux_2_28_x86_64"
 };
+// Throws Error (kUsage) if the wheel is not a wheel of ExecuTorch by its name.
 WheelName ParseWheelName(const std::filesystem::path& wheel);
 
-// The version that releases are verified by: of a wheel, without its local label ("1.6.0.dev20261101").
+// The public version, by which releases are verified. For a wheel, this is its version without the local
+// label ("1.6.0.dev20261101").
 std::string PublicRelease(const std::string& executorch);
 
-// What distinguishes it from all others. For a wheel the version and the first digits of the SHA-256, as a
-// local label (PEP 440): "1.6.0.dev20261101+cpu.3fa4c1d2". Throws as ParseWheelName and MappedFile::Open.
+// A name that distinguishes a release from all others. For a wheel, this is the version with the first digits
+// of the file's SHA-256 as a local label (PEP 440): "1.6.0.dev20261101+cpu.3fa4c1d2". Throws as
+// ParseWheelName and MappedFile::Open.
 std::string ReleaseName(const std::string& executorch);
 
 }  // namespace etprof

@@ -56,7 +56,7 @@ class SuiteReader {
       if (dtype.empty() || dtype != SafeFileName(dtype) || dtype.front() == '-')
         throw fields.Wrong("dtypes", fmt::format("\"{}\" is not a data type", dtype));
     }
-    CheckKeep(fields, suite);
+    CheckKeptOperators(fields, suite);
     fields.CheckValue("devices", kErrorPrefix, [&] { CheckDeviceNames(suite.devices); });
     fields.CheckValue("variants", kErrorPrefix, [&] { std::ranges::for_each(suite.variants, ParseVariant); });
     suite.include = ReadRules("include", fields);
@@ -107,8 +107,9 @@ class SuiteReader {
     return texts;
   }
 
-  // Kept operators need a data type, and such a data type a model.
-  static void CheckKeep(const JsonFields& fields, const SuiteConfig& suite) {
+  // A model with `keep` requires a data type with kKeepEnding, and such a data type requires a model with
+  // `keep`.
+  static void CheckKeptOperators(const JsonFields& fields, const SuiteConfig& suite) {
     const auto keeps = [](const SuiteModel& model) { return !model.keep.empty(); };
     bool used = false;
     for (const std::string& dtype : suite.dtypes) {
@@ -155,7 +156,7 @@ class SuiteReader {
     } else {
       JsonFields model_fields(json, source_, place);
       ReadKeys(model_fields, model);
-      // As `--keep` does, so that the patterns are those in the export's manifest.
+      // Split like `--keep`, so that the patterns equal those in the export's manifest.
       std::vector<std::string> patterns;
       for (const std::string& text : std::exchange(model.keep, {})) {
         for (const std::string_view pattern : SplitAt(text, ',')) {
@@ -188,9 +189,9 @@ class SuiteReader {
     for (std::size_t i = 0; i < rules->size(); ++i) {
       SuiteRule& rule = result.emplace_back();
       rule.place = fmt::format("{}[{}]", key, i);
-      JsonFields model_fields((*rules)[i], source_, rule.place);
-      ReadKeys(model_fields, rule);
-      model_fields.Finish();
+      JsonFields rule_fields((*rules)[i], source_, rule.place);
+      ReadKeys(rule_fields, rule);
+      rule_fields.Finish();
     }
     return result;
   }
@@ -219,7 +220,7 @@ SuiteConfig ParseSuite(const std::string& text, const fs::path& path) {
 
 std::vector<SuiteCell> ListCells(const SuiteConfig& suite) {
   std::vector<SuiteCell> cells;
-  std::set<std::string> used;  // places of the rules that matched something
+  std::set<std::string> matched_rules;  // `place` of each rule that matched a cell or variant
   std::set<fs::path> folders;
   const auto matches = [&](const SuiteRule& rule, const SuiteCell& cell) {
     return MatchesAny(rule.model, suite.models[cell.model].name) && MatchesAny(rule.dtype, cell.dtype) &&
@@ -229,7 +230,7 @@ std::vector<SuiteCell> ListCells(const SuiteConfig& suite) {
     const auto label = ParseVariant(variant).label;
     return MatchesAny(rule.variant, variant) || (label && MatchesAny(rule.variant, *label));
   };
-  const auto add = [&](SuiteCell cell) {
+  const auto add_cell = [&](SuiteCell cell) {
     std::vector<const SuiteRule*> including;
     for (const SuiteRule& rule : suite.include) {
       if (matches(rule, cell)) including.push_back(&rule);
@@ -238,26 +239,26 @@ std::vector<SuiteCell> ListCells(const SuiteConfig& suite) {
     bool excluded = false;
     for (const SuiteRule& rule : suite.exclude) {
       if (!rule.variant.empty() || !matches(rule, cell)) continue;
-      used.insert(rule.place);
+      matched_rules.insert(rule.place);
       excluded = true;
     }
     if (excluded) return;
     for (const SuiteRule* rule : including) {
-      if (rule->variant.empty()) used.insert(rule->place);
+      if (rule->variant.empty()) matched_rules.insert(rule->place);
     }
     for (const std::string& variant : suite.variants) {
-      bool in = suite.include.empty();
+      bool is_included = suite.include.empty();
       for (const SuiteRule* rule : including) {
         if (!rule->variant.empty() && !matches_variant(*rule, variant)) continue;
-        used.insert(rule->place);
-        in = true;
+        matched_rules.insert(rule->place);
+        is_included = true;
       }
       for (const SuiteRule& rule : suite.exclude) {
         if (rule.variant.empty() || !matches(rule, cell) || !matches_variant(rule, variant)) continue;
-        used.insert(rule.place);
-        in = false;
+        matched_rules.insert(rule.place);
+        is_included = false;
       }
-      if (in) cell.variants.push_back(variant);
+      if (is_included) cell.variants.push_back(variant);
     }
     const std::string& name = suite.models[cell.model].name;
     const std::string folder = DeviceFolderName(cell.device);
@@ -279,20 +280,21 @@ std::vector<SuiteCell> ListCells(const SuiteConfig& suite) {
       dtypes = {""};
     } else {
       for (const std::string& dtype : suite.dtypes) {
-        const bool exports = !model.source.empty() && (!dtype.ends_with(kKeepEnding) || !model.keep.empty());
-        if (exports || model.programs.contains(dtype)) dtypes.push_back(dtype);
+        const bool is_exported =
+            !model.source.empty() && (!dtype.ends_with(kKeepEnding) || !model.keep.empty());
+        if (is_exported || model.programs.contains(dtype)) dtypes.push_back(dtype);
       }
       for (const auto& [dtype, program] : model.programs) {
         if (std::ranges::find(dtypes, dtype) == dtypes.end()) dtypes.push_back(dtype);
       }
     }
     for (const std::string& dtype : dtypes) {
-      for (const std::string& device : suite.devices) add({m, dtype, device, {}, {}});
+      for (const std::string& device : suite.devices) add_cell({m, dtype, device, {}, {}});
     }
   }
   for (const auto* rules : {&suite.include, &suite.exclude}) {
     for (const SuiteRule& rule : *rules) {
-      if (used.contains(rule.place)) continue;
+      if (matched_rules.contains(rule.place)) continue;
       throw Error(ExitCode::kBadInput, fmt::format("{} matches nothing of the suite", rule.place))
           .InFile(suite.file.string())
           .Remedy("leave it out: `etprof suite FILE --dry-run` then lists the cells");

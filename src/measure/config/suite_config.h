@@ -13,10 +13,10 @@
 
 namespace etprof {
 
-// What `etprof suite` measures: models x data types x devices. Each combination is a cell with its own
-// results directory, in which the variants are compared with the unchanged model (docs/guides/suites.md). The
-// reader, the reference of keys, and docs/schema/suite.schema.json are generated from these descriptions, as
-// in config.h.
+// The suite that `etprof suite` measures: models x data types x devices. Each combination is a cell with its
+// own results directory, in which the variants are compared with the unchanged model (docs/guides/suites.md).
+// The reader, the reference of keys, and docs/schema/suite.schema.json are generated from these descriptions,
+// as in config.h.
 
 // The end of the data types that leave operators in float: "int8+keep".
 inline constexpr std::string_view kKeepEnding = "+keep";
@@ -155,7 +155,7 @@ struct SuiteCell {
   std::size_t model = 0;  // index into SuiteConfig::models
   std::string dtype;      // "": the model is one program
   std::string device;
-  std::vector<std::string> variants;  // variants of the suite that the rules leave
+  std::vector<std::string> variants;  // the suite's variants, without those that rules exclude
   std::filesystem::path folder;       // absolute
   bool is_confirmation = false;       // measures the settings of the model's frontier again
 };

@@ -33,7 +33,7 @@ std::vector<std::string> CellNames(const SuiteConfig& suite) {
   return names;
 }
 
-constexpr const char* kFull = R"({
+constexpr const char* kFullSuite = R"({
   // Two models, two types, two devices.
   "models": ["toy_cnn", {"name": "net", "model": "nets.py:Net", "method": "decode"}],
   "dtypes": ["fp32", "int8"],
@@ -44,7 +44,7 @@ constexpr const char* kFull = R"({
 })";
 
 TEST(Suite, HasAllCombinationsExceptForExcludedOnes) {
-  const SuiteConfig suite = ParsedSuite(kFull);
+  const SuiteConfig suite = ParsedSuite(kFullSuite);
   EXPECT_EQ(suite.output_root.filename(), "out_nightly");
   EXPECT_DOUBLE_EQ(suite.max_slowdown.value(), 0.02);
   EXPECT_EQ(suite.models[0].method, "forward");

@@ -54,29 +54,30 @@ StaticLimits ParseThresholds(const std::string& text, const std::filesystem::pat
   const nlohmann::json root = ParseConfigText(source, kThresholdsRemedy);
   JsonFields fields(root, source, "");
   fields.Find(kSchemaKey);  // editors use it
-  StaticLimits read;
+  StaticLimits thresholds;
   for (const FactInfo& info : AllFacts()) {
     const std::string key = info.FileKey();
     const nlohmann::json* value = fields.Find(key);
     if (value == nullptr) continue;
     const auto limit = info.Parse(LimitText(*value));
     if (!limit) throw fields.Wrong(key, fmt::format("must be {}, but is {}", info.Expects(), value->dump()));
-    read.limits[info.key] = *limit;
+    thresholds.limits[info.key] = *limit;
   }
   if (const nlohmann::json* tolerance = fields.Find("tolerance")) {
-    JsonFields within(*tolerance, source, "tolerance");
+    JsonFields tolerance_fields(*tolerance, source, "tolerance");
     for (const FactInfo& info : AllFacts()) {
-      const nlohmann::json* value = within.Find(info.key);
+      const nlohmann::json* value = tolerance_fields.Find(info.key);
       if (value == nullptr) continue;
       const auto change = ParsePercent(LimitText(*value));
       if (!change || *change < 0)
-        throw within.Wrong(info.key, fmt::format("must be a percentage from 0%, but is {}", value->dump()));
-      read.tolerances[info.key] = *change;
+        throw tolerance_fields.Wrong(info.key,
+                                     fmt::format("must be a percentage from 0%, but is {}", value->dump()));
+      thresholds.tolerances[info.key] = *change;
     }
-    within.Finish();
+    tolerance_fields.Finish();
   }
   fields.Finish();
-  return read;
+  return thresholds;
 }
 
 nlohmann::ordered_json ThresholdsSchema() {

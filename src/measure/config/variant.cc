@@ -48,7 +48,7 @@ std::string PaceText(Nanoseconds period) {
 std::string DistinguishingName(const std::filesystem::path& model,
                                const std::vector<std::filesystem::path>& models) {
   std::set<std::string> ids = {ModelId(model)};
-  for (const std::filesystem::path& other : models) ids.insert(ModelId(other));
+  for (const std::filesystem::path& other_model : models) ids.insert(ModelId(other_model));
   const auto place = std::distance(ids.begin(), ids.find(ModelId(model)));
   return DropCommonWords({ids.begin(), ids.end()}).names[static_cast<std::size_t>(place)];
 }
@@ -130,137 +130,143 @@ Variant ParseVariant(const std::string& spec) {
       variant.threads = threads;
     }
   }
-  Variant nothing;
-  nothing.label = variant.label;
-  if (variant == nothing) {
+  Variant label_only;
+  label_only.label = variant.label;
+  if (variant == label_only) {
     throw SpecError(spec, "nothing differs")
         .Remedy("give isa, threads, cpus, period, runner, model, executorch, or env");
   }
   return variant;
 }
 
-VariantLabels MakeVariantLabels(const Variant& variant, const ExperimentConfig& as_given,
+VariantLabels MakeVariantLabels(const Variant& variant, const ExperimentConfig& base_experiment,
                                 const std::vector<std::filesystem::path>& models) {
-  std::vector<std::string> other, given;
+  std::vector<std::string> variant_parts, base_parts;
   if (variant.isa) {
     const std::string hidden = HiddenFeatures(*variant.isa);
-    other.push_back(hidden.empty() ? "isa " + *variant.isa : hidden + " off");
-    given.push_back(hidden.empty() ? "default isa" : hidden + " on");
+    variant_parts.push_back(hidden.empty() ? "isa " + *variant.isa : hidden + " off");
+    base_parts.push_back(hidden.empty() ? "default isa" : hidden + " on");
   }
   if (variant.threads) {
-    other.push_back(CountedText(*variant.threads, "thread"));
-    given.push_back(CountedText(as_given.threads[0], "thread"));
+    variant_parts.push_back(CountedText(*variant.threads, "thread"));
+    base_parts.push_back(CountedText(base_experiment.threads[0], "thread"));
   }
   if (variant.cpus) {
-    other.push_back("cpus " + *variant.cpus);
-    given.push_back(as_given.cpu_affinity.empty() ? "any cpu" : "cpus " + as_given.cpu_affinity);
+    variant_parts.push_back("cpus " + *variant.cpus);
+    base_parts.push_back(base_experiment.cpu_affinity.empty() ? "any cpu"
+                                                              : "cpus " + base_experiment.cpu_affinity);
   }
   if (variant.period) {
-    other.push_back(PaceText(*variant.period));
-    given.push_back(PaceText(as_given.period));
+    variant_parts.push_back(PaceText(*variant.period));
+    base_parts.push_back(PaceText(base_experiment.period));
   }
   if (variant.executorch) {
-    other.push_back("ExecuTorch " + ReleaseName(*variant.executorch));
-    given.push_back(as_given.executorch.empty() ? "runner's own"
-                                                : "ExecuTorch " + ReleaseName(as_given.executorch));
+    variant_parts.push_back("ExecuTorch " + ReleaseName(*variant.executorch));
+    base_parts.push_back(base_experiment.executorch.empty()
+                             ? "runner's own"
+                             : "ExecuTorch " + ReleaseName(base_experiment.executorch));
   }
   if (variant.env) {
     const auto& [name, value] = *variant.env;
-    const auto before = as_given.environment.find(name);
-    other.push_back(name + "=" + value);
-    given.push_back(before == as_given.environment.end() ? "no " + name : name + "=" + before->second);
+    const auto base_value = base_experiment.environment.find(name);
+    variant_parts.push_back(name + "=" + value);
+    base_parts.push_back(base_value == base_experiment.environment.end() ? "no " + name
+                                                                         : name + "=" + base_value->second);
   }
   if (variant.model) {
-    std::vector<std::filesystem::path> all = models;
-    all.insert(all.end(), {*variant.model, as_given.model});
-    other.push_back(DistinguishingName(*variant.model, all));
-    given.push_back(DistinguishingName(as_given.model, all));
+    std::vector<std::filesystem::path> all_models = models;
+    all_models.insert(all_models.end(), {*variant.model, base_experiment.model});
+    variant_parts.push_back(DistinguishingName(*variant.model, all_models));
+    base_parts.push_back(DistinguishingName(base_experiment.model, all_models));
   }
   if (variant.runner) {
     // If runners have the same file name, add their folders' names.
-    std::string a = variant.runner->filename().string(), b = as_given.runner.filename().string();
+    std::string a = variant.runner->filename().string(), b = base_experiment.runner.filename().string();
     if (a == b)
       a = (variant.runner->parent_path().filename() / a).string(),
-      b = (as_given.runner.parent_path().filename() / b).string();
-    other.push_back(a);
-    given.push_back(b);
+      b = (base_experiment.runner.parent_path().filename() / b).string();
+    variant_parts.push_back(a);
+    base_parts.push_back(b);
   }
-  VariantLabels labels{fmt::format("{}", fmt::join(other, ", ")), fmt::format("{}", fmt::join(given, ", "))};
+  VariantLabels labels{fmt::format("{}", fmt::join(variant_parts, ", ")),
+                       fmt::format("{}", fmt::join(base_parts, ", "))};
   if (labels.variant == labels.base) labels = {"other " + labels.variant, labels.base};
   if (variant.label) labels.variant = *variant.label;
   return labels;
 }
 
-ExperimentConfig ApplyVariant(const ExperimentConfig& as_given, const Variant& variant) {
-  ExperimentConfig other = as_given;
-  if (variant.isa) other.isa = *variant.isa;
-  if (variant.cpus) other.cpu_affinity = *variant.cpus;
-  if (variant.threads) other.threads = {*variant.threads};
-  if (variant.period) other.period = *variant.period;
-  if (variant.runner) other.runner = *variant.runner;
-  if (variant.model) other.model = *variant.model;
-  if (variant.executorch) other.executorch = *variant.executorch;
-  if (variant.env) other.environment[variant.env->first] = variant.env->second;
-  return other;
+ExperimentConfig ApplyVariant(const ExperimentConfig& base_experiment, const Variant& variant) {
+  ExperimentConfig experiment = base_experiment;
+  if (variant.isa) experiment.isa = *variant.isa;
+  if (variant.cpus) experiment.cpu_affinity = *variant.cpus;
+  if (variant.threads) experiment.threads = {*variant.threads};
+  if (variant.period) experiment.period = *variant.period;
+  if (variant.runner) experiment.runner = *variant.runner;
+  if (variant.model) experiment.model = *variant.model;
+  if (variant.executorch) experiment.executorch = *variant.executorch;
+  if (variant.env) experiment.environment[variant.env->first] = variant.env->second;
+  return experiment;
 }
 
-Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Variant>& variants) {
+Config MakeProfileConfig(const ExperimentConfig& base_experiment, const std::vector<Variant>& variants) {
   Config config;
-  ExperimentConfig given = as_given;
-  std::vector<std::filesystem::path> models = {as_given.model};
+  ExperimentConfig labeled_base = base_experiment;
+  std::vector<std::filesystem::path> models = {base_experiment.model};
   for (const Variant& variant : variants) {
     if (variant.model) models.push_back(*variant.model);
   }
-  // Label the given model by the setting that all variants change, if it is the same setting; else by its
-  // own name, if there are others.
-  std::vector<VariantLabels> labels_of;
-  std::set<std::string> names_of_given;
+  // Label the base experiment by the setting that all variants change, if they change the same setting; else
+  // by its model's name, if there are several models.
+  std::vector<VariantLabels> variant_labels;
+  std::set<std::string> base_labels;
   for (const Variant& variant : variants) {
-    labels_of.push_back(MakeVariantLabels(variant, as_given, models));
-    names_of_given.insert(labels_of.back().base);
+    variant_labels.push_back(MakeVariantLabels(variant, base_experiment, models));
+    base_labels.insert(variant_labels.back().base);
   }
-  const bool only_isa = as_given.isa.empty() && std::ranges::all_of(variants, [](const Variant& variant) {
-                          Variant mask;
-                          mask.isa = variant.isa;
-                          mask.label = variant.label;
-                          return variant.isa && variant == mask;
-                        });
-  given.label = names_of_given.size() == 1 ? *names_of_given.begin()
-                : variants.empty()         ? "as it is"
-                : only_isa                 ? "all features"
-                : models.size() == 1       ? "default"
-                                           : DistinguishingName(as_given.model, models);
-  given.name = variants.empty() ? "as_is" : FolderName(given.label);
-  std::set<std::string> names = {given.name};
-  std::vector<ExperimentConfig> others;
+  const bool only_isa =
+      base_experiment.isa.empty() && std::ranges::all_of(variants, [](const Variant& variant) {
+        Variant mask;
+        mask.isa = variant.isa;
+        mask.label = variant.label;
+        return variant.isa && variant == mask;
+      });
+  labeled_base.label = base_labels.size() == 1 ? *base_labels.begin()
+                       : variants.empty()      ? "as it is"
+                       : only_isa              ? "all features"
+                       : models.size() == 1    ? "default"
+                                               : DistinguishingName(base_experiment.model, models);
+  labeled_base.name = variants.empty() ? "as_is" : FolderName(labeled_base.label);
+  std::set<std::string> names = {labeled_base.name};
+  std::vector<ExperimentConfig> variant_experiments;
   config.pairs_given = !variants.empty();
   for (std::size_t number = 0; number < variants.size(); ++number) {
     const Variant& variant = variants[number];
-    const VariantLabels& labels = labels_of[number];
-    ExperimentConfig other = ApplyVariant(as_given, variant);
-    other.label = labels.variant;
-    other.name = FolderName(labels.variant);
-    for (int i = 2; !names.insert(other.name).second; ++i)
-      other.name = fmt::format("{}_{}", FolderName(labels.variant), i);
-    for (const int threads : as_given.threads) {
-      const bool several = as_given.threads.size() > 1;
-      PairSideConfig given_side{
-          given.name, threads,
-          several ? fmt::format("{}, {}", given.label, CountedText(threads, "thread")) : given.label};
-      PairSideConfig other_side{other.name, variant.threads.value_or(threads), labels.variant};
-      if (several && !variant.threads) other_side.label += ", " + CountedText(threads, "thread");
+    const VariantLabels& labels = variant_labels[number];
+    ExperimentConfig experiment = ApplyVariant(base_experiment, variant);
+    experiment.label = labels.variant;
+    experiment.name = FolderName(labels.variant);
+    for (int i = 2; !names.insert(experiment.name).second; ++i)
+      experiment.name = fmt::format("{}_{}", FolderName(labels.variant), i);
+    for (const int threads : base_experiment.threads) {
+      const bool several_threads = base_experiment.threads.size() > 1;
+      PairSideConfig base_side{labeled_base.name, threads,
+                               several_threads
+                                   ? fmt::format("{}, {}", labeled_base.label, CountedText(threads, "thread"))
+                                   : labeled_base.label};
+      PairSideConfig variant_side{experiment.name, variant.threads.value_or(threads), labels.variant};
+      if (several_threads && !variant.threads) variant_side.label += ", " + CountedText(threads, "thread");
       const bool masked = variant.isa && !HiddenFeatures(*variant.isa).empty();
-      config.pairs.push_back(masked ? PairConfig{other_side, given_side, ""}
-                                    : PairConfig{given_side, other_side, ""});
+      config.pairs.push_back(masked ? PairConfig{variant_side, base_side, ""}
+                                    : PairConfig{base_side, variant_side, ""});
     }
-    others.push_back(std::move(other));
+    variant_experiments.push_back(std::move(experiment));
   }
   // The tables show the baseline first.
-  const bool given_last =
-      variants.size() == 1 && variants[0].isa && !HiddenFeatures(*variants[0].isa).empty();
-  if (!given_last) config.experiments.push_back(given);
-  for (ExperimentConfig& other : others) config.experiments.push_back(std::move(other));
-  if (given_last) config.experiments.push_back(given);
+  const bool base_last = variants.size() == 1 && variants[0].isa && !HiddenFeatures(*variants[0].isa).empty();
+  if (!base_last) config.experiments.push_back(labeled_base);
+  for (ExperimentConfig& experiment : variant_experiments)
+    config.experiments.push_back(std::move(experiment));
+  if (base_last) config.experiments.push_back(labeled_base);
   return config;
 }
 

@@ -10,8 +10,8 @@
 
 namespace etprof {
 
-// A variant of a model as in `etprof profile --vs SPEC`: the settings that differ from the model as it is
-// given. Example: "isa=-avx2,-fma,threads=2". The keys are isa, threads, cpus, period, runner, model,
+// A variant of a model as in `etprof profile --vs SPEC`: the settings that differ from those of the base
+// experiment. Example: "isa=-avx2,-fma,threads=2". The keys are isa, threads, cpus, period, runner, model,
 // executorch, env, and label. A comma separates keys if a key follows; otherwise it belongs to the value, so
 // that masks and CPU lists need no quotes.
 struct Variant {
@@ -26,22 +26,22 @@ struct Variant {
 // Throws Error (kUsage) for an unknown key (with a suggestion), a key without a value, or an invalid value.
 Variant ParseVariant(const std::string& spec);
 
-// The labels of the variant and of the model as given: {"avx512 off", "avx512 on"}, {"2 threads", "1
+// The labels of the variant and of the base experiment: {"avx512 off", "avx512 on"}, {"2 threads", "1
 // thread"}. Models are named by what distinguishes them among all `models` of the comparison (empty: the two
 // models).
 struct VariantLabels {
   std::string variant, base;
 };
-VariantLabels MakeVariantLabels(const Variant& variant, const ExperimentConfig& as_given,
+VariantLabels MakeVariantLabels(const Variant& variant, const ExperimentConfig& base_experiment,
                                 const std::vector<std::filesystem::path>& models = {});
 
-// Applies the variant to `as_given`, except for its name and label.
-ExperimentConfig ApplyVariant(const ExperimentConfig& as_given, const Variant& variant);
+// Applies the variant to `base_experiment`, except for its name and label.
+ExperimentConfig ApplyVariant(const ExperimentConfig& base_experiment, const Variant& variant);
 
-// Makes the configuration of a profile: `as_given` and one experiment for each variant, paired. A variant
-// that masks features is the baseline (off compared with on); other variants are candidates. The label of
-// `as_given` is the setting that all variants change ("avx512 on", "1 thread"); if they change different
-// settings, it is "all features" (if all only have masks) or "default".
-Config MakeProfileConfig(const ExperimentConfig& as_given, const std::vector<Variant>& variants);
+// Makes the configuration of a profile: `base_experiment` and one experiment for each variant, paired. A
+// variant that masks features is the baseline (off compared with on); other variants are candidates. The
+// label of `base_experiment` is the setting that all variants change ("avx512 on", "1 thread"); if they
+// change different settings, it is "all features" (if all only have masks) or "default".
+Config MakeProfileConfig(const ExperimentConfig& base_experiment, const std::vector<Variant>& variants);
 
 }  // namespace etprof

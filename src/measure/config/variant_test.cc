@@ -18,7 +18,7 @@ std::string VariantError(const std::string& spec) {
   return "no error";
 }
 
-ExperimentConfig MakeGivenExperiment() {
+ExperimentConfig MakeBaseExperiment() {
   ExperimentConfig experiment;
   experiment.model = "/m/toy_xnnpack_fp32.pte";
   experiment.runner = "/b/etprof-runner";
@@ -56,8 +56,8 @@ TEST(Variant, ReportsProblems) {
 
 TEST(Variant, LabelsNameTheDifference) {
   const auto labels = [](const char* spec) {
-    const VariantLabels l = MakeVariantLabels(ParseVariant(spec), MakeGivenExperiment());
-    return l.variant + " | " + l.base;
+    const VariantLabels variant_labels = MakeVariantLabels(ParseVariant(spec), MakeBaseExperiment());
+    return variant_labels.variant + " | " + variant_labels.base;
   };
   EXPECT_EQ(labels("isa=-avx512"), "avx512 off | avx512 on");
   EXPECT_EQ(labels("isa=-sme,-sme2"), "sme2 off | sme2 on");
@@ -72,7 +72,7 @@ TEST(Variant, LabelsNameTheDifference) {
 }
 
 TEST(Variant, MaskedVariantsAreBaselines) {
-  const Config masked = MakeProfileConfig(MakeGivenExperiment(), {ParseVariant("isa=-avx512")});
+  const Config masked = MakeProfileConfig(MakeBaseExperiment(), {ParseVariant("isa=-avx512")});
   ASSERT_EQ(masked.experiments.size(), 2u);
   EXPECT_EQ(masked.experiments[0].name, "avx512_off");
   EXPECT_EQ(masked.experiments[0].isa, "-avx512");
@@ -82,15 +82,15 @@ TEST(Variant, MaskedVariantsAreBaselines) {
   EXPECT_EQ(plan.pairs[0].baseline, 0u);
   EXPECT_EQ(plan.pairs[0].candidate_label, "avx512 on");
 
-  const Plan threads = MakePlan(MakeProfileConfig(MakeGivenExperiment(), {ParseVariant("threads=2")}));
+  const Plan threads = MakePlan(MakeProfileConfig(MakeBaseExperiment(), {ParseVariant("threads=2")}));
   EXPECT_EQ(threads.pairs[0].baseline_label, "1 thread");
   EXPECT_EQ(threads.pairs[0].candidate_label, "2 threads");
 }
 
 TEST(Variant, SeveralVariantsAndThreads) {
-  ExperimentConfig given = MakeGivenExperiment();
-  given.threads = {1, 2};
-  const Config config = MakeProfileConfig(given, {ParseVariant("isa=-avx512"), ParseVariant("isa=-avx2")});
+  ExperimentConfig base = MakeBaseExperiment();
+  base.threads = {1, 2};
+  const Config config = MakeProfileConfig(base, {ParseVariant("isa=-avx512"), ParseVariant("isa=-avx2")});
   const Plan plan = MakePlan(config);
   EXPECT_EQ(plan.units.size(), 6u);
   ASSERT_EQ(plan.pairs.size(), 4u);
@@ -98,20 +98,20 @@ TEST(Variant, SeveralVariantsAndThreads) {
   EXPECT_EQ(plan.pairs[3].candidate_label, "all features, 2 threads");
   EXPECT_EQ(config.experiments[0].label, "all features");
   EXPECT_EQ(
-      MakeProfileConfig(given, {ParseVariant("isa=-avx512"), ParseVariant("cpus=0")}).experiments[0].label,
+      MakeProfileConfig(base, {ParseVariant("isa=-avx512"), ParseVariant("cpus=0")}).experiments[0].label,
       "default");
-  // A given model with a mask of its own does not have all features.
-  given.isa = "-sse4_1";
+  // A base experiment with a mask does not have all features.
+  base.isa = "-sse4_1";
   EXPECT_EQ(
-      MakeProfileConfig(given, {ParseVariant("isa=-avx512"), ParseVariant("isa=-avx2")}).experiments[0].label,
+      MakeProfileConfig(base, {ParseVariant("isa=-avx512"), ParseVariant("isa=-avx2")}).experiments[0].label,
       "default");
 }
 
 TEST(Variant, LabelsModelsByTheirDifference) {
-  ExperimentConfig given = MakeGivenExperiment();
-  given.model = "/m/tv_resnet18_xnnpack_fp32.pte";
-  const Config config = MakeProfileConfig(given, {ParseVariant("model=/m/tv_resnet18_xnnpack_fp16.pte"),
-                                                  ParseVariant("model=/m/tv_resnet18_xnnpack_int8.pte")});
+  ExperimentConfig base = MakeBaseExperiment();
+  base.model = "/m/tv_resnet18_xnnpack_fp32.pte";
+  const Config config = MakeProfileConfig(base, {ParseVariant("model=/m/tv_resnet18_xnnpack_fp16.pte"),
+                                                 ParseVariant("model=/m/tv_resnet18_xnnpack_int8.pte")});
   std::vector<std::string> names;
   for (const ExperimentConfig& experiment : config.experiments)
     names.insert(names.end(), {experiment.label, experiment.name});
@@ -119,14 +119,14 @@ TEST(Variant, LabelsModelsByTheirDifference) {
   EXPECT_EQ(config.pairs[1].baseline.label, "fp32");
   EXPECT_EQ(config.pairs[1].candidate.label, "int8");
   const Config mixed = MakeProfileConfig(
-      given, {ParseVariant("model=/m/tv_resnet18_xnnpack_int8.pte"), ParseVariant("threads=2"),
-              ParseVariant("threads=2,model=/m/tv_resnet18_xnnpack_int8.pte")});
+      base, {ParseVariant("model=/m/tv_resnet18_xnnpack_int8.pte"), ParseVariant("threads=2"),
+             ParseVariant("threads=2,model=/m/tv_resnet18_xnnpack_int8.pte")});
   EXPECT_EQ(mixed.experiments[0].label, "fp32");
   EXPECT_EQ(mixed.experiments[3].label, "2 threads, int8");
 }
 
 TEST(Variant, MeasuresTheModelAloneWithoutVariants) {
-  const Config config = MakeProfileConfig(MakeGivenExperiment(), {});
+  const Config config = MakeProfileConfig(MakeBaseExperiment(), {});
   ASSERT_EQ(config.experiments.size(), 1u);
   EXPECT_EQ(config.experiments[0].name, "as_is");
   EXPECT_TRUE(MakePlan(config).pairs.empty());
