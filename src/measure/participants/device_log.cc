@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kShellSeconds = 30;
 
-bool Matches(const std::string& text, const std::string& pattern) {
+// True if `text` begins like `pattern`, in which "0" stands for any digit.
+bool MatchesDigits(const std::string& text, const std::string& pattern) {
   if (text.size() < pattern.size()) return false;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const bool digit = std::isdigit(static_cast<unsigned char>(text[i])) != 0;
@@ -23,11 +24,12 @@ bool Matches(const std::string& text, const std::string& pattern) {
 
 }  // namespace
 
-std::string LogTime(const std::string& printed) {
-  if (Matches(printed, "00-00 00:00:00.000")) return printed.substr(0, 18);
+std::string LogTime(const std::string& date_output) {
+  if (MatchesDigits(date_output, "00-00 00:00:00.000")) return date_output.substr(0, 18);
   // fmt's string precision counts characters, not bytes, so it is not used to cut the text.
-  return Matches(printed, "00-00 00:00:00") ? fmt::format("{}.000", std::string_view(printed).substr(0, 14))
-                                            : "";
+  return MatchesDigits(date_output, "00-00 00:00:00")
+             ? fmt::format("{}.000", std::string_view(date_output).substr(0, 14))
+             : "";
 }
 
 DeviceLog::DeviceLog(Device& device, const DeviceProperties& properties) : device_(device) {
@@ -38,11 +40,11 @@ DeviceLog::DeviceLog(Device& device, const DeviceProperties& properties) : devic
 
 std::string DeviceLog::Lines() const {
   if (since_.empty()) return "";
-  std::istringstream printed(ShellOutput(
+  std::istringstream logcat_output(ShellOutput(
       device_, fmt::format("logcat -d -v threadtime -T '{}' -s XNNPACK:V ExecuTorch:V </dev/null", since_),
       kShellSeconds));
   std::string text;
-  for (std::string line; std::getline(printed, line);) {
+  for (std::string line; std::getline(logcat_output, line);) {
     if (!line.starts_with("---------")) text += line + '\n';
   }
   return text;

@@ -6,7 +6,7 @@
 
 namespace etprof {
 
-// Reads Android's log from a point in time on. The log also belongs to others, so it is never cleared.
+// Reads Android's log from a point in time on. Never clears the log, since other programs use it, too.
 class DeviceLog {
  public:
   // Records the device's time. On a device without logcat, does nothing, and Lines() is empty.
@@ -20,8 +20,8 @@ class DeviceLog {
   std::string since_;  // "11-21 20:40:43.863", as `logcat -T` takes it; empty: the device has no such log
 };
 
-// Converts the output of `date '+%m-%d %H:%M:%S.%N'` to the format of `logcat -T`; empty: not such a time.
+// Converts the output of `date '+%m-%d %H:%M:%S.%N'` to the format of `logcat -T`; empty: not in that format.
 // Some versions of `date` do not support %N.
-std::string LogTime(const std::string& printed);
+std::string LogTime(const std::string& date_output);
 
 }  // namespace etprof

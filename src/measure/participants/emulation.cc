@@ -13,9 +13,10 @@ bool IsEmulator(const std::string& word) {
 
 bool IsEmulated(const ExperimentConfig& experiment, const DeviceProperties& device) {
   const bool wrapped = std::ranges::any_of(experiment.exec_wrapper, IsEmulator);
-  const std::string& own = device.architecture;
-  const std::string runner = ProgramArchitecture(experiment.runner.string());
-  return wrapped || (!own.empty() && !runner.empty() && own != runner);
+  const std::string& device_architecture = device.architecture;
+  const std::string runner_architecture = ProgramArchitecture(experiment.runner.string());
+  return wrapped || (!device_architecture.empty() && !runner_architecture.empty() &&
+                     device_architecture != runner_architecture);
 }
 
 std::string RunPlatform(const Config& config, const DeviceProperties& device) {

@@ -7,10 +7,10 @@
 
 namespace etprof {
 
-// Whether a word of a command line is a QEMU emulator: its file name begins with "qemu-".
+// True if a word of a command line is a QEMU emulator: its file name begins with "qemu-".
 bool IsEmulator(const std::string& word);
 
-// Whether an experiment runs on an emulated CPU, so that its times are not meaningful: its exec_wrapper
+// True if an experiment runs on an emulated CPU, so that its times are not meaningful: its exec_wrapper
 // contains a QEMU emulator (IsEmulator), or the runner is a program for another architecture than the
 // device's, which the system then emulates (binfmt_misc, Rosetta).
 bool IsEmulated(const ExperimentConfig& experiment, const DeviceProperties& device);

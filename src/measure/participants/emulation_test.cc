@@ -23,10 +23,10 @@ class Emulation : public ::testing::Test {
   // An experiment whose runner is the header of an ELF file for a machine (System V ABI, e_machine).
   ExperimentConfig Experiment(char machine, std::vector<std::string> wrapper = {}) const {
     ExperimentConfig experiment;
-    std::array<char, 20> head = {'\177', 'E', 'L', 'F'};
-    head[18] = machine;
+    std::array<char, 20> header = {'\177', 'E', 'L', 'F'};
+    header[18] = machine;
     experiment.runner = folder_ / (machine == kArm ? "runner_arm" : "runner_x86");
-    std::ofstream(experiment.runner, std::ios::binary).write(head.data(), head.size());
+    std::ofstream(experiment.runner, std::ios::binary).write(header.data(), header.size());
     experiment.exec_wrapper = std::move(wrapper);
     return experiment;
   }

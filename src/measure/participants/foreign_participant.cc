@@ -28,22 +28,22 @@ struct ForeignRun {
   bool trace_enabled = false;    // the output has log levels that only a kernel-log build has
 };
 
-// Runs one whole process. Its output goes to `log`, and to `also` if given.
+// Runs one whole process. Its output goes to `log`, and to `second_log` unless that is null.
 ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::filesystem::path& etdump,
-                      ExperimentLog& log, ExperimentLog* also, const std::string& title) {
+                      ExperimentLog& log, ExperimentLog* second_log, const std::string& title) {
   const ExperimentConfig& config = *setup.config;
   Device& device = *setup.device;
   Command command = BaseCommand(setup);
   // Some builds of XNNPACK read their log level at run time.
-  if (also != nullptr && !config.environment.contains("XNN_LOG_LEVEL"))
+  if (second_log != nullptr && !config.environment.contains("XNN_LOG_LEVEL"))
     command.environment.emplace_back("XNN_LOG_LEVEL", "5");
   std::vector<std::string>& arguments = command.arguments;
   arguments.push_back("--model_path=" + device.Put(setup.model));
   arguments.push_back(fmt::format("--num_executions={}", executions));
   arguments.push_back(fmt::format("--cpu_threads={}", setup.threads));
-  const std::string place = device.ReserveOutputPath(etdump);
-  arguments.push_back("--etdump_path=" + place);
-  // Other runners get no mask: it was refused before anything started.
+  const std::string device_path = device.ReserveOutputPath(etdump);
+  arguments.push_back("--etdump_path=" + device_path);
+  // Third-party runners have no mask here, since ProbeRunners in measure.cc refuses it.
   if (!config.isa.empty()) arguments.push_back("--isa=" + config.isa);
   for (const std::string& library : config.load) arguments.push_back("--load=" + device.Put(library));
   if (!config.data.empty()) arguments.push_back("--data_path=" + device.Put(config.data));
@@ -58,27 +58,27 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   std::filesystem::create_directories(etdump.parent_path());
   std::filesystem::remove(etdump);
 
-  std::string tail;  // end of the output so far, since a mark may be split
-  constexpr std::size_t kMaxMarkBytes = 32;
+  std::string tail;  // end of the output so far, since a marker may be in two pieces of it
+  constexpr std::size_t kMaxMarkerBytes = 32;
   bool has_xnnpack_log = false, trace_enabled = false;
   const auto write = [&](std::string_view text) {
     tail += text;
     has_xnnpack_log = has_xnnpack_log || tail.find("(XNNPACK)") != std::string::npos;
     trace_enabled = trace_enabled || xnnpack::IsTraceEnabled(tail);
-    tail.erase(0, tail.size() - std::min(tail.size(), kMaxMarkBytes));
+    tail.erase(0, tail.size() - std::min(tail.size(), kMaxMarkerBytes));
     log.Write(text);
-    if (also != nullptr) also->Write(text);
+    if (second_log != nullptr) second_log->Write(text);
   };
   log.Line(fmt::format("# {}: {}", title, CommandText(command)));
   ForeignLog parsed_log;
-  LineSplitter errors([&parsed_log](std::string_view line) { parsed_log.AddLine(line); });
+  LineSplitter error_lines([&parsed_log](std::string_view line) { parsed_log.AddLine(line); });
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   auto last_output = start;  // last output on either stream
   const ResourceLimits limits = device.Limits();
   const std::unique_ptr<Process> process = device.Start(command, [&](std::string_view text) {
     last_output = Clock::now();
-    errors.Add(text);
+    error_lines.Add(text);
     write(text);
   });
   process->CloseInput();
@@ -107,7 +107,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   const auto status = process->Wait(setup.timeout_seconds);
   if (!status)
     throw WorkerFailure(WorkerFailure::Kind::kHung, "the runner closed its output and does not end");
-  errors.End();
+  error_lines.End();
 
   if (process->Lost())
     throw WorkerFailure(WorkerFailure::Kind::kLost, "the connection was lost while the runner ran");
@@ -122,7 +122,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   run.trace_enabled = trace_enabled;
   std::string etdump_problem =
       "it wrote no ETDump: it was built without the event tracer, or died before its end";
-  if (device.Get(place, etdump)) {
+  if (device.Get(device_path, etdump)) {
     try {
       run.traced = ExecuteTimes(ReadEtdumpFile(etdump));
       etdump_problem = run.traced.empty() ? "its ETDump has no run" : "";
@@ -135,11 +135,11 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
   if (parsed_log.nan_in_output) AppendUnique("its printed outputs have NaN", setup.data->warnings);
   if (!status->Success()) {
     std::string problem = fmt::format("the runner {}", device.EndText(*status, limits));
-    const std::string last = LastError(*process);
-    if (!last.empty()) problem += ": " + last;
+    const std::string last_error = LastError(*process);
+    if (!last_error.empty()) problem += ": " + last_error;
     if (static_cast<int>(run.traced.size()) != executions) {
-      const bool by_itself = status->PossibleSignal() == 0;
-      throw WorkerFailure(by_itself ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, problem);
+      const bool exited = status->PossibleSignal() == 0;
+      throw WorkerFailure(exited ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, problem);
     }
     AppendUnique(problem + "; its ETDump was complete by then, and is used", setup.data->warnings);
   }
@@ -154,7 +154,7 @@ ForeignRun RunProcess(const ParticipantSetup& setup, int executions, const std::
 // runs are latency measurements, so their waiting is recorded and at least one recorded run is required.
 void AddRuns(const ForeignRun& run, int unrecorded, bool timed, Burst burst, Launch& launch) {
   // The system reports only the sum for the process, so distribute it over the runs by their latency.
-  const auto waited = [&](Nanoseconds latency) -> Nanoseconds {
+  const auto run_wait = [&](Nanoseconds latency) -> Nanoseconds {
     if (!run.status.run_delay || run.wall <= 0) return -1;
     return static_cast<Nanoseconds>(static_cast<double>(latency) *
                                     static_cast<double>(*run.status.run_delay) /
@@ -167,20 +167,20 @@ void AddRuns(const ForeignRun& run, int unrecorded, bool timed, Burst burst, Lau
       launch.warmup.push_back(run.times[i]);
     } else {
       burst.recorded.push_back(run.times[i]);
-      if (timed) burst.recorded_wait.push_back(waited(run.times[i]));
+      if (timed) burst.recorded_wait.push_back(run_wait(run.times[i]));
     }
   }
   if (timed && burst.recorded.empty())
-    throw WorkerFailure(WorkerFailure::Kind::kGarbage, "it ran too few times");
+    throw WorkerFailure(WorkerFailure::Kind::kInvalidReply, "it ran too few times");
   launch.peak_rss = run.status.peak_rss;
   for (std::size_t i = 0; i < run.traced.size(); ++i) {
-    const bool before = static_cast<int>(i) < unrecorded;
-    const bool clean = !timed || IsCleanRun(run.traced[i], waited(run.traced[i]));
-    const Phase phase = i == 0   ? Phase::kFirst
-                        : before ? Phase::kWarmup
-                        : clean  ? Phase::kSteady
-                                 : Phase::kDisturbed;
-    launch.traced_runs.push_back({launch.index, before ? -1 : burst.round, phase});
+    const bool is_warmup = static_cast<int>(i) < unrecorded;
+    const bool clean = !timed || IsCleanRun(run.traced[i], run_wait(run.traced[i]));
+    const Phase phase = i == 0      ? Phase::kFirst
+                        : is_warmup ? Phase::kWarmup
+                        : clean     ? Phase::kSteady
+                                    : Phase::kDisturbed;
+    launch.traced_runs.push_back({launch.index, is_warmup ? -1 : burst.round, phase});
   }
   launch.bursts.push_back(std::move(burst));
 }
@@ -202,7 +202,7 @@ class ForeignParticipant : public Participant {
     const int unrecorded = 1 + std::max(0, request.min_opening);
     const int executions = unrecorded + std::max(request.min_runs, std::min(request.max_runs, 100'000));
     ParticipantSetup setup = setup_;
-    setup.timeout_seconds = Patience(setup_.timeout_seconds);
+    setup.timeout_seconds = RequestTimeout(setup_.timeout_seconds);
     const ForeignRun run = RunProcess(setup, executions, setup_.folder / part, log_, nullptr,
                                       fmt::format("launch {}", launch.index + 1));
     if (run.trace_enabled || (device_log && HasTraceInLog(*device_log))) {
@@ -237,7 +237,8 @@ class ForeignParticipant : public Participant {
   bool checked_device_log_ = false;  // Android's log
 };
 
-// XNNPACK built for Android writes to Android's log, otherwise to the runner's output.
+// Adds Android's log to `xnntrace`, to which XNNPACK writes if it was built for Android. Does nothing if the
+// runner's output already has XNNPACK's log (`has_own_log`).
 void AddDeviceLog(const ParticipantSetup& setup, const DeviceLog& device_log, bool has_own_log,
                   ExperimentLog& xnntrace) {
   if (has_own_log) return;
@@ -261,9 +262,11 @@ void ForeignLog::AddLine(std::string_view line) {
       iterations.push_back(static_cast<Nanoseconds>(std::llround(*milliseconds * 1e6)));
   }
   for (std::size_t i = 0; i + 3 <= line.size(); ++i) {
-    const auto lower = [&](std::size_t at_i) { return std::tolower(static_cast<unsigned char>(line[at_i])); };
-    const auto letter = [&](std::size_t at_i) {
-      return std::isalnum(static_cast<unsigned char>(line[at_i])) != 0 || line[at_i] == '_';
+    const auto lower = [&](std::size_t index) {
+      return std::tolower(static_cast<unsigned char>(line[index]));
+    };
+    const auto letter = [&](std::size_t index) {
+      return std::isalnum(static_cast<unsigned char>(line[index])) != 0 || line[index] == '_';
     };
     if (lower(i) != 'n' || lower(i + 1) != 'a' || lower(i + 2) != 'n') continue;
     if ((i == 0 || !letter(i - 1)) && (i + 3 == line.size() || !letter(i + 3))) nan_in_output = true;
@@ -271,20 +274,21 @@ void ForeignLog::AddLine(std::string_view line) {
 }
 
 void LineSplitter::Add(std::string_view text) {
-  rest_ += text;
+  incomplete_line_ += text;
   std::size_t start = 0;
-  for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n', start)) {
-    on_line_(std::string_view(rest_).substr(start, end - start));
+  for (std::size_t end = incomplete_line_.find('\n'); end != std::string::npos;
+       end = incomplete_line_.find('\n', start)) {
+    on_line_(std::string_view(incomplete_line_).substr(start, end - start));
     start = end + 1;
   }
-  rest_.erase(0, start);
+  incomplete_line_.erase(0, start);
   constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20U;  // longer text is not a line of a log
-  if (rest_.size() > kMaxLineBytes) rest_.clear();
+  if (incomplete_line_.size() > kMaxLineBytes) incomplete_line_.clear();
 }
 
 void LineSplitter::End() {
-  if (!rest_.empty()) on_line_(rest_);
-  rest_.clear();
+  if (!incomplete_line_.empty()) on_line_(incomplete_line_);
+  incomplete_line_.clear();
 }
 
 std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setup) {

@@ -11,7 +11,7 @@
 
 namespace etprof {
 
-// Why a launch failed.
+// The reason why a launch failed.
 class WorkerFailure : public std::runtime_error {
  public:
   enum class Kind {
@@ -20,11 +20,11 @@ class WorkerFailure : public std::runtime_error {
     kRefused,
     kDied,
     kHung,
-    kGarbage,      // the answer is invalid
+    kInvalidReply,
     kLost,         // the connection to the device broke; the worker may be fine
     kInterrupted,  // the user wants to stop, and the worker did not finish within the grace time
   };
-  WorkerFailure(Kind kind, const std::string& what) : std::runtime_error(what), kind_(kind) {}
+  WorkerFailure(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
   Kind kind() const { return kind_; }
 
  private:
@@ -37,7 +37,7 @@ class Participant {
  public:
   virtual ~Participant() = default;
 
-  // Whether every burst is a process of its own (a foreign runner), so that a launch has only one burst.
+  // True if every burst runs in a separate process (a foreign runner), so that a launch has only one burst.
   virtual bool IsWholeProcess() const = 0;
 
   // Starts a process and loads the model. Fills load, rss_after_load.
@@ -56,13 +56,15 @@ class Participant {
 
   // Sets the seconds after which a request counts as hung, unless the configured timeout is shorter. The
   // default is that timeout.
-  void SetTimeout(double seconds) { patience_seconds_ = seconds; }
+  void SetTimeout(double seconds) { request_timeout_seconds_ = seconds; }
 
  protected:
-  double Patience(double timeout_seconds) const { return std::min(timeout_seconds, patience_seconds_); }
+  double RequestTimeout(double timeout_seconds) const {
+    return std::min(timeout_seconds, request_timeout_seconds_);
+  }
 
  private:
-  double patience_seconds_ = std::numeric_limits<double>::infinity();
+  double request_timeout_seconds_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace etprof

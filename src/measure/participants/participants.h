@@ -39,7 +39,7 @@ struct SharedWorker {
   std::optional<protocol::WalkReply> cold_walk;       // the reply to `cold_request`
 };
 
-// What a participant needs to run one experiment.
+// The settings and resources with which a participant runs one experiment.
 struct ParticipantSetup {
   Device* device = nullptr;
   Interruption* interruption = nullptr;
@@ -53,7 +53,7 @@ struct ParticipantSetup {
   std::string stem;                // Unit::stem
   ExperimentData* data = nullptr;  // outlives the participant; static facts are filled in by the first launch
   std::string saved_outputs;       // path for the first launch's outputs; empty: not saved
-  std::shared_ptr<SharedWorker> shared = {};  // null: it has a process of its own
+  std::shared_ptr<SharedWorker> shared = {};  // null: the experiment has a separate process
 };
 
 // Makes the command that starts the experiment's runner on the device: the wrapper's words first, the
@@ -74,8 +74,8 @@ protocol::LoadRequest MakeLoadRequest(const ParticipantSetup& setup);
 std::unique_ptr<Participant> MakeWorkerParticipant(const ParticipantSetup& setup);
 
 // Makes a participant for any executor_runner, started with its flags: one process per burst. Latencies come
-// from its log ("Iteration 3 of 20: 2.39 ms", on stderr from ExecuTorch's own, on stdout from others), else
-// from Method::execute in the ETDump. A crash after the ETDump is complete is a warning.
+// from its log ("Iteration 3 of 20: 2.39 ms", on stderr of ExecuTorch's own runner, on stdout of other
+// runners), else from Method::execute in the ETDump. A crash after the ETDump is complete is a warning.
 std::unique_ptr<Participant> MakeForeignParticipant(const ParticipantSetup& setup);
 
 // Makes a kernel-log run: one process with `runs` runs, whose log also goes to `_xnntrace.log`. Throws
@@ -98,7 +98,7 @@ class LineSplitter {
 
  private:
   std::function<void(std::string_view line)> on_line_;
-  std::string rest_;
+  std::string incomplete_line_;
 };
 
 }  // namespace etprof

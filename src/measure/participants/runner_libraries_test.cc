@@ -45,7 +45,7 @@ class Libraries : public ::testing::Test {
     ::unsetenv("ANDROID_NDK");
     fs::remove_all(root_);
   }
-  fs::path Make(const fs::path& file) const {
+  fs::path MakeLibrary(const fs::path& file) const {
     fs::create_directories((root_ / file).parent_path());
     std::ofstream(root_ / file) << "library";
     return root_ / file;
@@ -67,13 +67,14 @@ TEST_F(Libraries, AreFoundNextToTheRunnerAndInTheNdk) {
   ::setenv("ANDROID_NDK", (root_ / "ndk").c_str(), 1);
   EXPECT_NE(Refusal().find("neither next to it nor in"), std::string::npos) << Refusal();
   using Paths = std::vector<fs::path>;
-  const fs::path older = Make("ndk/sources/cxx-stl/llvm-libc++/libs/arm64-v8a/libc++_shared.so");
-  Make("ndk/toolchains/llvm/prebuilt/linux-x86_64/sysroot/usr/lib/x86_64-linux-android/libc++_shared.so");
+  const fs::path older = MakeLibrary("ndk/sources/cxx-stl/llvm-libc++/libs/arm64-v8a/libc++_shared.so");
+  MakeLibrary(
+      "ndk/toolchains/llvm/prebuilt/linux-x86_64/sysroot/usr/lib/x86_64-linux-android/libc++_shared.so");
   EXPECT_EQ(AndroidRunnerLibraries(root_ / "executor_runner"), Paths{older});
-  const fs::path newer = Make(
+  const fs::path newer = MakeLibrary(
       "ndk/toolchains/llvm/prebuilt/linux-x86_64/sysroot/usr/lib/aarch64-linux-android/libc++_shared.so");
   EXPECT_EQ(AndroidRunnerLibraries(root_ / "executor_runner"), Paths{newer});
-  const fs::path beside = Make("libc++_shared.so");
+  const fs::path beside = MakeLibrary("libc++_shared.so");
   EXPECT_EQ(AndroidRunnerLibraries(root_ / "executor_runner"), Paths{beside});
 }
 

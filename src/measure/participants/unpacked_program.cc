@@ -11,8 +11,8 @@
 namespace etprof {
 namespace {
 
-std::filesystem::path WriteValues(const std::filesystem::path& program, const char* ending,
-                                  const SavedValues& values) {
+std::filesystem::path WriteTensors(const std::filesystem::path& program, const char* ending,
+                                   const SavedValues& values) {
   if (values.empty()) return {};
   std::filesystem::path path = program;
   path += ending;
@@ -44,8 +44,8 @@ std::optional<UnpackedProgram> UnpackProgram(const std::filesystem::path& model,
     if (tests.count > 0) unpacked.tested_methods.insert(tests.method);
   }
   try {
-    unpacked.inputs = WriteValues(program, ".inputs", bundled.inputs);
-    unpacked.expected_outputs = WriteValues(program, ".expected", bundled.expected_outputs);
+    unpacked.inputs = WriteTensors(program, ".inputs", bundled.inputs);
+    unpacked.expected_outputs = WriteTensors(program, ".expected", bundled.expected_outputs);
   } catch (const Error&) {
     unpacked.Remove();
     throw;

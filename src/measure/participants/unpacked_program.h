@@ -7,7 +7,7 @@
 
 namespace etprof {
 
-// The parts of a bundled program as files: a runner loads a .pte and finds its inputs next to it.
+// The parts of a bundled program as files. A runner loads the .pte and finds the inputs next to it.
 struct UnpackedProgram {
   std::filesystem::path program;
   std::filesystem::path inputs;            // `program` with ".inputs"; empty: no method has test cases

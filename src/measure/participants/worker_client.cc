@@ -18,7 +18,7 @@ constexpr double kGraceSeconds = 3;
 constexpr double kEndSeconds = 5;  // for a process to end after it closed its stdout or received "quit"
 constexpr std::size_t kMaxQuotedCharacters = 300;
 
-std::string Shortened(std::string text) {
+std::string Shorten(std::string text) {
   if (text.size() > kMaxQuotedCharacters) {
     text.resize(kMaxQuotedCharacters);
     text += "...";
@@ -37,7 +37,7 @@ bool Interruption::Ended(const std::optional<ExitStatus>& status) const {
   return requested();
 }
 
-std::string LastError(const Process& process) { return Shortened(LastLine(process.LastErrors())); }
+std::string LastError(const Process& process) { return Shorten(LastLine(process.LastErrors())); }
 
 WorkerClient::WorkerClient(Device& device, const Command& command, Device::Sink log,
                            Interruption& interruption, double timeout_seconds)
@@ -63,10 +63,10 @@ void WorkerClient::ThrowEnded(const std::string& during) {
     throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + during);
   std::string text = fmt::format("the worker {} {}",
                                  status ? device_.EndText(*status, limits_) : "closed its output", during);
-  const std::string last = LastError(*process_);
-  if (!last.empty()) text += ": " + last;
-  const bool by_itself = status && status->PossibleSignal() == 0 && during == "at its start";
-  throw WorkerFailure(by_itself ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, text);
+  const std::string last_error = LastError(*process_);
+  if (!last_error.empty()) text += ": " + last_error;
+  const bool exited_at_start = status && status->PossibleSignal() == 0 && during == "at its start";
+  throw WorkerFailure(exited_at_start ? WorkerFailure::Kind::kRefused : WorkerFailure::Kind::kDied, text);
 }
 
 nlohmann::json WorkerClient::Call(const std::string& command, nlohmann::json request,
@@ -78,7 +78,7 @@ nlohmann::json WorkerClient::Call(const std::string& command, nlohmann::json req
 }
 
 nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeout_seconds) {
-  const std::string doing = command == "ready" ? "at its start" : fmt::format("during \"{}\"", command);
+  const std::string during = command == "ready" ? "at its start" : fmt::format("during \"{}\"", command);
   std::string line;
   Process::Read read = process_->ReadLine(line, timeout_seconds);
   if (read == Process::Read::kInterrupted) {
@@ -86,27 +86,28 @@ nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeou
     read = process_->ReadLine(line, kGraceSeconds);
     interruption_.wrapping_up = false;
     if (read == Process::Read::kTimeout)
-      throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + doing);
+      throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + during);
   }
   switch (read) {
     case Process::Read::kLine:
       break;
     case Process::Read::kEnd:
-      ThrowEnded(doing);
+      ThrowEnded(during);
     case Process::Read::kTimeout:
       throw WorkerFailure(WorkerFailure::Kind::kHung,
                           fmt::format("the worker did not answer within {:.4g} s {} (timeout_seconds)",
-                                      timeout_seconds, doing));
+                                      timeout_seconds, during));
     case Process::Read::kTooLong:
-      throw WorkerFailure(WorkerFailure::Kind::kGarbage, "the worker wrote a line without end " + doing);
+      throw WorkerFailure(WorkerFailure::Kind::kInvalidReply,
+                          "the worker wrote a line without end " + during);
     case Process::Read::kInterrupted:
-      throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + doing);
+      throw WorkerFailure(WorkerFailure::Kind::kInterrupted, "interrupted " + during);
   }
   nlohmann::json reply = ParseJson(line);
   if (!reply.is_object()) {
-    throw WorkerFailure(WorkerFailure::Kind::kGarbage,
+    throw WorkerFailure(WorkerFailure::Kind::kInvalidReply,
                         fmt::format("the worker answered with something that is not a JSON object {}: {}",
-                                    doing, Shortened(line)));
+                                    during, Shorten(line)));
   }
   if (const auto error = reply.find("error"); error != reply.end()) {
     throw WorkerFailure(WorkerFailure::Kind::kRefused,
@@ -114,8 +115,8 @@ nlohmann::json WorkerClient::ReadReply(const std::string& command, double timeou
   }
   const auto kind = reply.find("reply");
   if (kind == reply.end() || *kind != command) {
-    throw WorkerFailure(WorkerFailure::Kind::kGarbage,
-                        fmt::format("the worker answered something else {}: {}", doing, Shortened(line)));
+    throw WorkerFailure(WorkerFailure::Kind::kInvalidReply,
+                        fmt::format("the worker answered something else {}: {}", during, Shorten(line)));
   }
   return reply;
 }
@@ -150,7 +151,7 @@ std::optional<protocol::Ready> ProbeRunner(Device& device, const Command& start,
         throw;
       case WorkerFailure::Kind::kRefused:
       case WorkerFailure::Kind::kDied:
-      case WorkerFailure::Kind::kGarbage:
+      case WorkerFailure::Kind::kInvalidReply:
         return std::nullopt;  // the runner does not know --worker
     }
     return std::nullopt;

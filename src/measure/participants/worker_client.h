@@ -13,15 +13,15 @@
 
 namespace etprof {
 
-// Whether the user wants to stop. While `wrapping_up` is set, Now() is false, so that workers can still
-// return what they have measured.
+// Tells if the user wants to stop. While `wrapping_up` is set, Now() is false, so that workers can still
+// return their results.
 struct Interruption {
   std::function<bool()> requested;
   bool wrapping_up = false;
   bool Now() const { return !wrapping_up && requested && requested(); }
-  // Whether a process with this exit status ended because of an interruption. A signal to both processes (by
-  // a service manager or `pkill etprof`) may end the process before etprof receives its own, so this waits
-  // briefly for it.
+  // True if a process with this exit status ended because of an interruption. A signal to both processes (by
+  // a service manager or `pkill etprof`) may end the process before etprof receives its own signal, so this
+  // waits briefly for that signal.
   bool Ended(const std::optional<ExitStatus>& status) const;
 };
 
@@ -56,7 +56,7 @@ class WorkerClient {
     try {
       return reply.get<Reply>();
     } catch (const std::exception& error) {
-      throw WorkerFailure(WorkerFailure::Kind::kGarbage,
+      throw WorkerFailure(WorkerFailure::Kind::kInvalidReply,
                           std::string("the worker's answer makes no sense: ") + error.what());
     }
   }

@@ -14,12 +14,13 @@ namespace etprof {
 namespace {
 
 constexpr std::size_t kMaxLogBytes = std::size_t{64} << 20U;
-// In the first traced run after untraced runs the tracer's code and buffers are cold. This took 17 us in a
-// model of 60 us, and would be 2% of a millisecond.
+// Bursts with shorter runs begin their traced runs with a warm-up run. In the first traced run after untraced
+// runs, the tracer's code and buffers are cold. This took 17 us in a model of 60 us, and would be 2% of a
+// millisecond.
 constexpr Nanoseconds kShortRun = 1'000'000;
-constexpr std::int64_t kReferenceTokens = 8;
-constexpr int kMaxRunsOfPart = 1000;         // in a burst, of a method that gives a step its inputs
-constexpr double kMaxOutputElements = 64e6;  // larger outputs are compared by their digests only
+constexpr std::int64_t kReferenceTokens = 8;  // length of the text before the reference step
+constexpr int kMaxPartRuns = 1000;            // in a burst of a method that computes the inputs of a step
+constexpr double kMaxOutputElements = 64e6;   // larger outputs are compared by their digests only
 
 class WorkerParticipant : public Participant {
  public:
@@ -53,8 +54,8 @@ class WorkerParticipant : public Participant {
     data.isa_state = ready.isa;
     data.backends = reply.backends;
     protocol::MethodReply method = reply;
-    // A shared process has said those of the place that it began with.
-    if (const std::optional<protocol::Place> place = PlaceOfUnit())
+    // `reply` has the inputs and outputs of the place for which a shared process loaded the model.
+    if (const std::optional<protocol::Place> place = UnitPlace())
       method = Client().Ask<protocol::MethodReply>("select", protocol::SelectRequest{"", place});
     data.inputs = method.inputs;
     data.outputs = method.outputs;
@@ -67,7 +68,7 @@ class WorkerParticipant : public Participant {
   }
 
   std::optional<Nanoseconds> WarmUp(Launch& launch, int min_runs, int max_runs) override {
-    protocol::BurstRequest request = AtPlaceOfUnit({});
+    protocol::BurstRequest request = AtUnitPlace({});
     request.min_opening = min_runs;
     request.max_opening = max_runs;
     request.min_runs = 0;
@@ -86,14 +87,14 @@ class WorkerParticipant : public Participant {
     return reply.end - reply.start;
   }
 
-  void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& wanted) override {
-    protocol::BurstRequest request = AtPlaceOfUnit(wanted);
-    const bool warm_tracer = wanted.traced_runs > 0 && IsShort(launch);
+  void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& planned) override {
+    protocol::BurstRequest request = AtUnitPlace(planned);
+    const bool warm_tracer = planned.traced_runs > 0 && IsShort(launch);
     if (warm_tracer) ++request.traced_runs;
     const auto reply = Ask(request);
     if (static_cast<int>(reply.traced.size()) != request.traced_runs) {
       throw WorkerFailure(
-          WorkerFailure::Kind::kGarbage,
+          WorkerFailure::Kind::kInvalidReply,
           fmt::format("the worker traced {} runs instead of {}", reply.traced.size(), request.traced_runs));
     }
     launch.bursts.push_back({reply, reply, round, order});
@@ -135,7 +136,7 @@ class WorkerParticipant : public Participant {
     return *shared_->client;
   }
 
-  // Starts the process and loads the model. That of a language model's places fills the cache.
+  // Starts the process and loads the model. If the experiment has a place, also fills the cache.
   void Start(const Command& command, int launch) {
     Abandon();
     shared_->launch = launch;
@@ -167,12 +168,13 @@ class WorkerParticipant : public Participant {
       Client().Ask<protocol::FillReply>("fill", protocol::FillRequest{shared_->fill_tokens, place->chunk});
   }
 
-  // A short text and a step after it, which the cache's other contents have no part in.
+  // Asks for the logits of a step after a short text. Other contents of the cache do not influence them.
   protocol::ReferenceReply AskReference() {
     return Client().Ask<protocol::ReferenceReply>(
         "reference", protocol::FillRequest{kReferenceTokens, setup_.config->place->chunk});
   }
 
+  // Throws WorkerFailure if the runs have changed the logits of the reference step.
   void CheckState() {
     const auto reference = AskReference();
     if (reference.first == shared_->reference && reference.repeated == shared_->reference) return;
@@ -182,40 +184,42 @@ class WorkerParticipant : public Participant {
         "model keeps depends on more than position, so that repeated runs stand at no place");
   }
 
-  std::optional<protocol::Place> PlaceOfUnit() const { return setup_.config->place; }
-  protocol::BurstRequest AtPlaceOfUnit(protocol::BurstRequest request) const {
+  std::optional<protocol::Place> UnitPlace() const { return setup_.config->place; }
+  protocol::BurstRequest AtUnitPlace(protocol::BurstRequest request) const {
     request.period_ns = setup_.config->period;
-    request.place = PlaceOfUnit();
-    // The embedding of a token takes microseconds: a row each of some hundred thousand runs says no more.
+    request.place = UnitPlace();
+    // The embedding of a token takes microseconds. Rows of hundreds of thousands of its runs would add no
+    // information.
     if (request.place && !request.place->method.empty())
-      request.max_runs = std::min(request.max_runs, std::max(request.min_runs, kMaxRunsOfPart));
+      request.max_runs = std::min(request.max_runs, std::max(request.min_runs, kMaxPartRuns));
     return request;
   }
 
   protocol::BurstReply Ask(const protocol::BurstRequest& request) {
-    return Client().Ask<protocol::BurstReply>("burst", request, Patience(setup_.timeout_seconds));
+    return Client().Ask<protocol::BurstReply>("burst", request, RequestTimeout(setup_.timeout_seconds));
   }
 
   void Finish(Launch& launch, bool want_outputs) {
     if (!launch.traced_runs.empty()) {
       const std::filesystem::path part = setup_.folder / EtdumpPart(setup_.stem, launch.index);
       std::filesystem::create_directories(part.parent_path());
-      const std::string place = setup_.device->ReserveOutputPath(part);
+      const std::string device_path = setup_.device->ReserveOutputPath(part);
       const auto reply =
-          Client().Ask<protocol::EtdumpReply>("etdump", protocol::EtdumpRequest{place, PlaceOfUnit()});
+          Client().Ask<protocol::EtdumpReply>("etdump", protocol::EtdumpRequest{device_path, UnitPlace()});
       if (reply.blocks == 0) {
         launch.traced_runs.clear();
         AppendUnique("its ExecuTorch was built without event tracing: operators are not traced",
                      setup_.data->warnings);
-      } else if (!setup_.device->Get(place, part)) {
-        throw WorkerFailure(WorkerFailure::Kind::kGarbage, "the worker wrote no ETDump where it said it did");
+      } else if (!setup_.device->Get(device_path, part)) {
+        throw WorkerFailure(WorkerFailure::Kind::kInvalidReply,
+                            "the worker wrote no ETDump where it said it did");
       } else {
         launch.etdump_part = EtdumpPart(setup_.stem, launch.index);
       }
     }
     if (want_outputs && !launch.bursts.empty()) {
       protocol::OutputsRequest request;
-      request.place = PlaceOfUnit();
+      request.place = UnitPlace();
       if (!setup_.saved_outputs.empty() && OutputElements() <= kMaxOutputElements)
         request.save_to = setup_.device->ReserveOutputPath(setup_.saved_outputs);
       try {
@@ -291,10 +295,10 @@ void ExperimentLog::Line(const std::string& text) { Write(text + "\n"); }
 Command MakeRunnerCommand(Device& device, const DeviceProperties& properties,
                           const ExperimentConfig& experiment) {
   Command command;
-  std::vector<std::string>& words = command.arguments;
-  words = experiment.exec_wrapper;
+  std::vector<std::string>& arguments = command.arguments;
+  arguments = experiment.exec_wrapper;
   std::vector<std::filesystem::path> libraries;
-  // A runner in the folder of its libraries is a bundle's, whose loader finds them.
+  // A runner in the folder of its libraries belongs to a bundle, and the loader finds the libraries there.
   const std::filesystem::path runtime =
       experiment.runner.parent_path() == experiment.runtime ? std::filesystem::path() : experiment.runtime;
   if (properties.platform == "android") {
@@ -304,7 +308,7 @@ Command MakeRunnerCommand(Device& device, const DeviceProperties& properties,
     std::ranges::sort(libraries);
   }
   const std::vector<std::string> program = device.PutProgram(experiment.runner, libraries);
-  words.insert(words.end(), program.begin(), program.end());
+  arguments.insert(arguments.end(), program.begin(), program.end());
   std::map<std::string, std::string> environment = experiment.environment;
   const std::string folder =
       libraries.empty() ? runtime.string() : program.back().substr(0, program.back().rfind('/'));

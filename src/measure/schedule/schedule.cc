@@ -416,7 +416,8 @@ class Scheduler {
       } else {
         // Two runs show how long the others take. The first run of a process is not representative.
         if (!Cost(u)) WarmUp(u, e, 2, 2);
-        if (!Cost(u)) throw WorkerFailure(WorkerFailure::Kind::kGarbage, "the worker ran nothing to warm up");
+        if (!Cost(u))
+          throw WorkerFailure(WorkerFailure::Kind::kInvalidReply, "the worker ran nothing to warm up");
         const double seconds = limit_ ? kFirstWarmUpShare * *limit_ / double(units_.size())
                                       : std::numeric_limits<double>::infinity();
         least = units_[u].warmup.value_or(RunsWithin(seconds, Cost(u)->wall_ns, 1, kDefaultWarmup));
@@ -456,7 +457,7 @@ class Scheduler {
       if (!probe.bursts.empty()) e.cost.AddBurst(probe, seconds, /*whole_process=*/true);
       units_[u].participant->Abandon();
       if (!Cost(u))
-        throw WorkerFailure(WorkerFailure::Kind::kGarbage, "it is not known how long its runs take");
+        throw WorkerFailure(WorkerFailure::Kind::kInvalidReply, "it is not known how long its runs take");
       // The next process shows whether the process or its runs took this time.
       e.probed_seconds_per_run = seconds / 2;
     });

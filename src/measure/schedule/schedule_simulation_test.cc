@@ -177,7 +177,7 @@ class SimulatedParticipant : public Participant {
     const auto failure = failures.find({launch.index, step});
     if (failure == failures.end()) return;
     if (failure->second == WorkerFailure::Kind::kHung) {
-      const double waited = Patience(kTimeoutSeconds);
+      const double waited = RequestTimeout(kTimeoutSeconds);
       machine_.clock += waited;
       machine_.longest_request = std::max(machine_.longest_request, waited);
       if (step != Step::kBurst) machine_.longest_start = std::max(machine_.longest_start, waited);
@@ -254,9 +254,9 @@ void Simulate(std::uint64_t seed) {
     const double target = std::max(0.35, 10 * double(model.period) / 1e9);
     participants.push_back(std::make_unique<SimulatedParticipant>(machine, model, 2.5 * target));
     if (failing) {
-      constexpr WorkerFailure::Kind kKinds[] = {WorkerFailure::Kind::kDied, WorkerFailure::Kind::kHung,
-                                                WorkerFailure::Kind::kRefused, WorkerFailure::Kind::kGarbage,
-                                                WorkerFailure::Kind::kLost};
+      constexpr WorkerFailure::Kind kKinds[] = {
+          WorkerFailure::Kind::kDied, WorkerFailure::Kind::kHung, WorkerFailure::Kind::kRefused,
+          WorkerFailure::Kind::kInvalidReply, WorkerFailure::Kind::kLost};
       for (int launch = 0; launch < 3; ++launch)
         for (const Step step : {Step::kBegin, Step::kWarmUp, Step::kBurst, Step::kEnd})
           if (random.Chance(0.1)) participants.back()->failures[{launch, step}] = kKinds[random.Below(5)];

@@ -43,7 +43,7 @@ class Sustained {
     const auto runs_ns = unit.participant->WarmUp(launch, 1, 1);
     estimate.AddWarmUp(launch, 0, /*first_before=*/false, hooks_.now() - warmup_start, runs_ns);
     if (!estimate.Get())
-      throw WorkerFailure(WorkerFailure::Kind::kGarbage, "the worker ran nothing to warm up");
+      throw WorkerFailure(WorkerFailure::Kind::kInvalidReply, "the worker ran nothing to warm up");
     const double start = hooks_.now();
     int traced = 0;
     while (!hooks_.interrupted()) {

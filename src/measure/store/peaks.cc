@@ -72,7 +72,7 @@ protocol::Peaks MeasurePeaksByRunner(Device& device, const PeaksRequest& request
     }
     text += line + '\n';
     if (read == Process::Read::kTooLong || text.size() > kMaxAnswerBytes)
-      throw WorkerFailure(Kind::kGarbage, "the runner writes without end");
+      throw WorkerFailure(Kind::kInvalidReply, "the runner writes without end");
   }
   const std::optional<ExitStatus> status = process->Wait(timeout_seconds);
   if (process->Lost()) throw WorkerFailure(Kind::kLost, "the connection was lost");
