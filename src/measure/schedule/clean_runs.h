@@ -14,9 +14,9 @@ namespace etprof {
 // for at most 3 µs. Waiting between two runs counts because another process that had the processor meanwhile
 // left its data in the caches. On an idle two-core virtual machine 99% of the runs wait for less than 2 µs
 // (timer interrupts), while an interrupted run waits for a time slice of 3 to 5 ms. There is nothing in
-// between, so the limits could be three times as high or a third. The remaining waiting of clean runs biases
-// a single latency by less than 1%, and the mean of those measured by 0.1%. A run after an interrupted one is
-// as fast as the others within 0.3%, since the interrupted run has filled the caches again.
+// between, so the limits could be three times as high or a third as high. The remaining waiting of clean runs
+// biases a single latency by less than 1%, and the mean of those measured by 0.1%. A run after an interrupted
+// one is as fast as the others within 0.3%, since the interrupted run has filled the caches again.
 inline constexpr double kCleanShare = 0.01;
 inline constexpr Nanoseconds kCleanWait = 3'000;
 

@@ -44,14 +44,14 @@ double AllowedSeconds(const Config& config, std::size_t pairs) {
 
 Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProperties& properties) {
   Forecast forecast;
-  std::vector<std::size_t> with_roofs;
+  std::vector<std::size_t> peak_units;
   for (std::size_t u = 0; u < plan.units.size(); ++u) {
     const bool timed = IsTimed(config, plan.units[u]);
     ++(timed ? forecast.timed : forecast.traced);
     if (timed && !IsEmulated(config.experiments[plan.units[u].experiment], properties))
-      with_roofs.push_back(u);
+      peak_units.push_back(u);
   }
-  if (config.peaks) forecast.peak_measurements = GroupByConditions(config, plan, with_roofs).size();
+  if (config.peaks) forecast.peak_measurements = GroupByConditions(config, plan, peak_units).size();
   if (forecast.timed == 0) return forecast;
 
   if (config.sustained > 0) {
@@ -63,13 +63,15 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
     return forecast;
   }
   forecast.burst_seconds = BurstSeconds(config, plan);
-  const auto bursts_of = [&](int launches, int rounds) { return launches * rounds * forecast.burst_seconds; };
+  const auto all_bursts_seconds = [&](int launches, int rounds) {
+    return launches * rounds * forecast.burst_seconds;
+  };
   forecast.rounds = {config.rounds.value_or(1), config.rounds.value_or(kDefaultRounds)};
   if (config.launches && !config.max_seconds) {
     forecast.kind = Forecast::Kind::kLaunches;
     forecast.launches = {*config.launches, *config.launches};
     forecast.rounds.least = forecast.rounds.most;  // without a time limit nothing reduces them
-    forecast.least_seconds = bursts_of(*config.launches, forecast.rounds.most);
+    forecast.least_seconds = all_bursts_seconds(*config.launches, forecast.rounds.most);
     return forecast;
   }
   const std::vector<int> interim_launches = stats::MakeStopRule().interim_launches;
@@ -85,7 +87,7 @@ Forecast MakeForecast(const Config& config, const Plan& plan, const DeviceProper
       kSecondsPerPeaks * std::min(static_cast<double>(forecast.peak_measurements), max_peaks);
   forecast.least_seconds =
       std::min(forecast.max_seconds - forecast.peaks_seconds,
-               bursts_of(launches.value_or(interim_launches.front()), forecast.rounds.most));
+               all_bursts_seconds(launches.value_or(interim_launches.front()), forecast.rounds.most));
   return forecast;
 }
 

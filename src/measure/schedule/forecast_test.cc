@@ -15,11 +15,11 @@ Config TwoExperiments() {
   return config;
 }
 
-Forecast Of(const Config& config) { return MakeForecast(config, MakePlan(config), {}); }
+Forecast ForecastFor(const Config& config) { return MakeForecast(config, MakePlan(config), {}); }
 
 TEST(Forecast, AllowsAMinutePerPair) {
   Config config = TwoExperiments();
-  Forecast forecast = Of(config);
+  Forecast forecast = ForecastFor(config);
   EXPECT_EQ(forecast.kind, Forecast::Kind::kStopRule);
   EXPECT_EQ(forecast.most_seconds, 60);
   EXPECT_EQ(forecast.launches.least, 2);
@@ -30,68 +30,69 @@ TEST(Forecast, AllowsAMinutePerPair) {
   EXPECT_DOUBLE_EQ(forecast.least_seconds, 10 * 7 * 2 * 0.05);
   config.experiments.push_back(config.experiments[1]);
   config.experiments[2].name = "third";
-  EXPECT_EQ(Of(config).most_seconds, 120);      // two pairs
-  EXPECT_EQ(Of(config).peak_measurements, 2u);  // the third experiment has the same conditions as the second
+  EXPECT_EQ(ForecastFor(config).most_seconds, 120);  // two pairs
+  // The third experiment has the same conditions as the second.
+  EXPECT_EQ(ForecastFor(config).peak_measurements, 2u);
   config.peaks = false;
-  EXPECT_EQ(Of(config).peak_measurements, 0u);
+  EXPECT_EQ(ForecastFor(config).peak_measurements, 0u);
   config.experiments.resize(1);
-  EXPECT_EQ(Of(config).most_seconds, 60);  // no pair
+  EXPECT_EQ(ForecastFor(config).most_seconds, 60);  // no pair
 }
 
 TEST(Forecast, PlansTwoLaunchesIfAllIsEmulated) {
   Config config = TwoExperiments();
   config.experiments[1].exec_wrapper = {"qemu-x86_64"};
-  Forecast forecast = Of(config);
+  Forecast forecast = ForecastFor(config);
   EXPECT_EQ(forecast.kind, Forecast::Kind::kLaunchesInTime);
   EXPECT_EQ(forecast.launches.most, 2);
   EXPECT_DOUBLE_EQ(forecast.least_seconds, 2 * 7 * 2 * 0.05);
   config.experiments.push_back(config.experiments[0]);
   config.experiments[2].name = "third";  // the stop rule looks at its pair with the first
-  EXPECT_EQ(Of(config).kind, Forecast::Kind::kStopRule);
+  EXPECT_EQ(ForecastFor(config).kind, Forecast::Kind::kStopRule);
 }
 
 TEST(Forecast, GivenValuesAreBounds) {
   Config config = TwoExperiments();
   config.max_seconds = 3;
-  EXPECT_EQ(Of(config).most_seconds, 3);
-  // Ten launches of seven rounds would take longer. A quarter of the time is for the machine's peaks, if one
-  // of them fits into it.
-  EXPECT_EQ(Of(config).peaks_seconds, 0);
-  EXPECT_EQ(Of(config).least_seconds, 3);
+  EXPECT_EQ(ForecastFor(config).most_seconds, 3);
+  // Ten launches of seven rounds would take longer. A quarter of the time is for the machine's peaks, if a
+  // measurement of peaks fits into it.
+  EXPECT_EQ(ForecastFor(config).peaks_seconds, 0);
+  EXPECT_EQ(ForecastFor(config).least_seconds, 3);
   config.max_seconds = 7.9;
-  EXPECT_EQ(Of(config).peaks_seconds, 0);
+  EXPECT_EQ(ForecastFor(config).peaks_seconds, 0);
   config.max_seconds = 8;
-  EXPECT_EQ(Of(config).peaks_seconds, 2);
-  EXPECT_EQ(Of(config).least_seconds, 6);
+  EXPECT_EQ(ForecastFor(config).peaks_seconds, 2);
+  EXPECT_EQ(ForecastFor(config).least_seconds, 6);
   config.max_seconds = 3;
   config.launches = 4;
   config.rounds = 2;
-  Forecast forecast = Of(config);
+  Forecast forecast = ForecastFor(config);
   EXPECT_EQ(forecast.kind, Forecast::Kind::kLaunchesInTime);
   EXPECT_EQ(forecast.launches.least, 2);
   EXPECT_EQ(forecast.launches.most, 4);
   EXPECT_EQ(forecast.rounds.least, 2);
   EXPECT_DOUBLE_EQ(forecast.least_seconds, 4 * 2 * 2 * 0.05);
   config.max_seconds.reset();
-  forecast = Of(config);
+  forecast = ForecastFor(config);
   EXPECT_EQ(forecast.kind, Forecast::Kind::kLaunches);
   EXPECT_FALSE(forecast.most_seconds.has_value());
   EXPECT_EQ(forecast.launches.least, 4);
   config.rounds.reset();
-  EXPECT_EQ(Of(config).rounds.least, 7);
+  EXPECT_EQ(ForecastFor(config).rounds.least, 7);
 }
 
 TEST(Forecast, PlansTenPeriodsPerPacedBurst) {
   Config config = TwoExperiments();
   config.experiments[0].period = 33'000'000;
-  EXPECT_DOUBLE_EQ(Of(config).burst_seconds, 0.33 + 0.05);
+  EXPECT_DOUBLE_EQ(ForecastFor(config).burst_seconds, 0.33 + 0.05);
 }
 
 TEST(Forecast, AddsUpSustainedRuns) {
   Config config = TwoExperiments();
   config.experiments[0].threads = {1, 2};
   config.sustained = 600'000'000'000;
-  const Forecast forecast = Of(config);
+  const Forecast forecast = ForecastFor(config);
   EXPECT_EQ(forecast.kind, Forecast::Kind::kSustained);
   EXPECT_EQ(forecast.timed, 3u);
   EXPECT_EQ(forecast.most_seconds, 1800);
@@ -101,12 +102,12 @@ TEST(Forecast, AddsUpSustainedRuns) {
 TEST(Forecast, HasNoBoundForTraceEnabledRuns) {
   Config config = TwoExperiments();
   config.experiments[0].mode = "xnntrace";
-  EXPECT_EQ(Of(config).traced, 1u);
-  EXPECT_EQ(Of(config).timed, 1u);
-  EXPECT_EQ(Of(config).peak_measurements, 1u);
+  EXPECT_EQ(ForecastFor(config).traced, 1u);
+  EXPECT_EQ(ForecastFor(config).timed, 1u);
+  EXPECT_EQ(ForecastFor(config).peak_measurements, 1u);
   config.experiments[1].mode = "xnntrace";
-  EXPECT_EQ(Of(config).kind, Forecast::Kind::kNothingTimed);
-  EXPECT_FALSE(Of(config).most_seconds.has_value());
+  EXPECT_EQ(ForecastFor(config).kind, Forecast::Kind::kNothingTimed);
+  EXPECT_FALSE(ForecastFor(config).most_seconds.has_value());
 }
 
 }  // namespace

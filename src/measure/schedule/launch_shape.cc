@@ -25,10 +25,10 @@ int TracedRunsPerBurst(int runs, int launches, int rounds, int launch, int round
   const auto share = [](std::int64_t total, std::int64_t parts, std::int64_t part) {
     return total * (part + 1) / parts - total * part / parts;
   };
-  const std::int64_t of_launch = launch < launches
-                                     ? share(runs, launches, launch)
-                                     : (static_cast<std::int64_t>(runs) + launches - 1) / launches;
-  return static_cast<int>(share(std::max<std::int64_t>(1, of_launch), rounds, round));
+  const std::int64_t launch_runs = launch < launches
+                                       ? share(runs, launches, launch)
+                                       : (static_cast<std::int64_t>(runs) + launches - 1) / launches;
+  return static_cast<int>(share(std::max<std::int64_t>(1, launch_runs), rounds, round));
 }
 
 Nanoseconds MinBurstLength(Nanoseconds period) { return std::max(kDefaultTarget, kPacedRuns * period); }
@@ -62,45 +62,46 @@ class LaunchFitter {
     LaunchShape shape;
     shape.launches = input_.launches;
     if (!input_.launches_given) {
-      const int least = std::max(stats::kMinLaunches, input_.launches_done + 1);
-      while (shape.launches > least && !Fits(shape.launches)) --shape.launches;
+      const int min_launches = std::max(stats::kMinLaunches, input_.launches_done + 1);
+      while (shape.launches > min_launches && !Fits(shape.launches)) --shape.launches;
     }
-    const double budget = Budget(shape.launches);
+    const double budget = BurstBudget(shape.launches);
     const double target = double(input_.one_burst ? kDefaultRounds * kDefaultTarget : kDefaultTarget);
     shape.target = static_cast<Nanoseconds>(target);
-    const double least_traced = Traced(shape.launches, kMinTracedRuns);
+    const double min_traced_seconds = TracedSeconds(shape.launches, kMinTracedRuns);
     shape.rounds = input_.one_burst ? 1 : input_.rounds.value_or(kDefaultRounds);
     const auto fits = [&](int runs, double length) {
-      return shape.rounds * Round(runs, length) + least_traced <= budget;
+      return shape.rounds * RoundSeconds(runs, length) + min_traced_seconds <= budget;
     };
     const bool rounds_may_change = !input_.one_burst && !input_.rounds;
     while (rounds_may_change && shape.rounds > 1 && !fits(MinRuns(shape.launches, shape.rounds), target))
       --shape.rounds;
     shape.min_runs = MinRuns(shape.launches, shape.rounds);
-    const bool least_rounds = shape.rounds == 1 || !rounds_may_change;
-    while (shape.min_runs > 1 && least_rounds && !fits(shape.min_runs, 0)) --shape.min_runs;
-    const double length = least_rounds && !fits(shape.min_runs, target) ? 0 : target;
-    shape.round_seconds = Round(shape.min_runs, length);
+    const bool rounds_are_minimal = shape.rounds == 1 || !rounds_may_change;
+    while (shape.min_runs > 1 && rounds_are_minimal && !fits(shape.min_runs, 0)) --shape.min_runs;
+    const double length = rounds_are_minimal && !fits(shape.min_runs, target) ? 0 : target;
+    shape.round_seconds = RoundSeconds(shape.min_runs, length);
     shape.seconds = input_.fixed_seconds + shape.rounds * shape.round_seconds;
     // The remaining time is for traced runs.
-    const double each = Traced(shape.launches, 1);
-    const double left = budget + input_.fixed_seconds - shape.seconds;
-    const int affordable =
-        each > 0 ? static_cast<int>(std::clamp(left / each, 1.0, double(protocol::kMaxBurstRuns)))
-                 : protocol::kMaxBurstRuns;
-    shape.seconds += Traced(shape.launches, affordable);
-    shape.least_seconds = input_.fixed_seconds + shape.round_seconds + Traced(shape.launches, 1);
+    const double traced_run_seconds = TracedSeconds(shape.launches, 1);
+    const double remaining_seconds = budget + input_.fixed_seconds - shape.seconds;
+    const int affordable_runs = traced_run_seconds > 0
+                                    ? static_cast<int>(std::clamp(remaining_seconds / traced_run_seconds, 1.0,
+                                                                  double(protocol::kMaxBurstRuns)))
+                                    : protocol::kMaxBurstRuns;
+    shape.seconds += TracedSeconds(shape.launches, affordable_runs);
+    shape.least_seconds = input_.fixed_seconds + shape.round_seconds + TracedSeconds(shape.launches, 1);
     const double warmup_seconds = kWarmUpShare * budget / double(std::max<std::size_t>(1, planned_.size()));
-    std::size_t next = 0;
+    std::size_t planned_index = 0;
     for (const ShapeInput::Experiment& experiment : input_.experiments) {
       shape.runs.emplace_back();
       shape.warmup.push_back(experiment.warmup.value_or(1));
       shape.traced.push_back(static_cast<int>(
-          std::min<std::int64_t>(experiment.traced, std::int64_t{affordable} * shape.launches)));
+          std::min<std::int64_t>(experiment.traced, std::int64_t{affordable_runs} * shape.launches)));
       if (experiment.given_up) continue;
-      const Planned& planned = planned_[next++];
+      const Planned& planned = planned_[planned_index++];
       if (!experiment.cost) continue;
-      shape.runs.back() = Runs(planned, shape.min_runs, length);
+      shape.runs.back() = RunsInBurst(planned, shape.min_runs, length);
       if (!experiment.warmup)
         shape.warmup.back() = RunsWithin(warmup_seconds, planned.cost.wall_ns, 1, kDefaultWarmup);
     }
@@ -124,38 +125,39 @@ class LaunchFitter {
     const int bursts = launches * rounds;
     return std::max(kMinRunsPerBurst, (kMinUntracedRuns + bursts - 1) / bursts);
   }
-  // Recorded runs of a burst of `length_ns`, at least `least`; 0: just `least`.
-  static int Runs(const Planned& planned, int least, double length_ns) {
+  // Recorded runs of a burst of `length_ns`, at least `min_runs`. 0: exactly `min_runs`.
+  static int RunsInBurst(const Planned& planned, int min_runs, double length_ns) {
     const double length = length_ns > 0 ? std::max(length_ns, planned.min_length_ns) : 0;
-    return RunsWithin(length / 1e9, planned.cost.spacing_ns, least, protocol::kMaxBurstRuns);
+    return RunsWithin(length / 1e9, planned.cost.spacing_ns, min_runs, protocol::kMaxBurstRuns);
   }
   // Seconds for the bursts of one launch.
-  double Budget(int launches) const {
+  double BurstBudget(int launches) const {
     if (!input_.budget_seconds) return std::numeric_limits<double>::infinity();
     return std::max(0.0, *input_.budget_seconds / (launches - input_.launches_done) - input_.fixed_seconds);
   }
   // Seconds of one round of all experiments.
-  double Round(int least, double length_ns) const {
+  double RoundSeconds(int min_runs, double length_ns) const {
     double seconds = input_.seconds_between_rounds;
     for (const Planned& planned : planned_) {
       const RunCost& cost = planned.cost;
-      seconds +=
-          cost.request_seconds + (cost.Opening() + Runs(planned, least, length_ns)) * cost.wall_ns / 1e9;
+      seconds += cost.request_seconds +
+                 (cost.PlannedOpeningRuns() + RunsInBurst(planned, min_runs, length_ns)) * cost.wall_ns / 1e9;
     }
     return seconds;
   }
-  // Seconds for the traced runs of one launch: at least one, and at most `most`, of each experiment.
-  double Traced(int launches, int most) const {
+  // Seconds for the traced runs of one launch: at least one run and at most `max_runs` of each experiment.
+  double TracedSeconds(int launches, int max_runs) const {
     double seconds = 0;
     for (const Planned& planned : planned_) {
       if (planned.traced == 0) continue;
       seconds +=
-          std::clamp(double(planned.traced) / launches, 1.0, double(most)) * planned.cost.wall_ns / 1e9;
+          std::clamp(double(planned.traced) / launches, 1.0, double(max_runs)) * planned.cost.wall_ns / 1e9;
     }
     return seconds;
   }
   bool Fits(int launches) const {
-    return Round(MinRuns(launches, 1), 0) + Traced(launches, kMinTracedRuns) <= Budget(launches);
+    return RoundSeconds(MinRuns(launches, 1), 0) + TracedSeconds(launches, kMinTracedRuns) <=
+           BurstBudget(launches);
   }
 
   const ShapeInput& input_;

@@ -8,8 +8,8 @@
 
 namespace etprof {
 
-// How many of `runs` traced runs a burst has, so that `launches` launches of `rounds` rounds have `runs`
-// together and every launch has at least one. Later launches are like the first ones.
+// Returns the number of traced runs of a burst. `launches` launches of `rounds` rounds have `runs` traced
+// runs together, and every launch has at least one. Launches beyond `launches` have as many as the others.
 int TracedRunsPerBurst(int runs, int launches, int rounds, int launch, int round);
 
 inline constexpr int kDefaultRounds = 7;
@@ -42,17 +42,17 @@ struct LaunchShape {
 };
 struct ShapeInput {
   struct Experiment {
-    std::optional<RunCost> cost;  // absent: not known; planned with the mean of the known ones
+    std::optional<RunCost> cost;  // absent: not known; planned with the mean of known costs
     Nanoseconds period = 0;       // interval between starts of runs; 0: back to back
     std::optional<int> warmup;    // as configured
     int traced = 0;               // as configured: in all launches together
-    bool given_up = false;        // takes no more time
+    bool given_up = false;        // takes no more time, since it is not measured any more
   };
   std::vector<Experiment> experiments;
   double fixed_seconds = 0;              // starting, loading, and first runs of all experiments
   double seconds_between_rounds = 0;     // for reading the device's conditions
   std::optional<double> budget_seconds;  // for all remaining launches; absent: unlimited
-  int launches = 10;                     // wanted, including those already done
+  int launches = 10;                     // wanted launches, including `launches_done`
   int launches_done = 0;
   bool launches_given = false;  // exactly this many, whatever time they take
   std::optional<int> rounds;    // as configured

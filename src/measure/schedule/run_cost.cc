@@ -17,7 +17,7 @@ double SumOfTimes(const std::vector<Nanoseconds>& times) {
   return static_cast<double>(std::accumulate(times.begin(), times.end(), Nanoseconds{0}));
 }
 
-constexpr double kMaxOpeningSeconds = 0.25;  // seconds
+constexpr double kMaxOpeningSeconds = 0.25;
 constexpr int kDefaultOpeningRuns = 4;
 
 }  // namespace
@@ -28,7 +28,7 @@ int RunsWithin(double seconds, double spacing_ns, int low, int high) {
 
 int MaxOpeningRuns(double spacing_ns) { return RunsWithin(kMaxOpeningSeconds, spacing_ns, 1, 30); }
 
-double RunCost::Opening() const {
+double RunCost::PlannedOpeningRuns() const {
   return opening_runs.value_or(std::min(kDefaultOpeningRuns, MaxOpeningRuns(wall_ns)));
 }
 
@@ -52,19 +52,19 @@ void RunCostEstimate::AddWarmUp(const Launch& launch, std::size_t warmup_before,
   // The first run packs weights and meets page faults, so it counts only if there is no other.
   std::vector<double> runs(launch.warmup.begin() + static_cast<std::ptrdiff_t>(warmup_before),
                            launch.warmup.end());
-  double before_ns = 0;
+  double first_run_ns = 0;
   if (launch.first_run && !first_before) {
-    (runs.empty() ? runs.emplace_back() : before_ns) = static_cast<double>(*launch.first_run);
+    (runs.empty() ? runs.emplace_back() : first_run_ns) = static_cast<double>(*launch.first_run);
   }
   if (runs.empty()) return;
   const double total_ns = std::accumulate(runs.begin(), runs.end(), 0.0);
-  const std::vector<double> last(
+  const std::vector<double> last_runs(
       runs.end() - static_cast<std::ptrdiff_t>(std::min(runs.size(), kMaxWarmUpRuns)), runs.end());
   const double all_ns =
-      std::max(total_ns + before_ns, runs_ns ? static_cast<double>(*runs_ns) : wall_seconds * 1e9);
+      std::max(total_ns + first_run_ns, runs_ns ? static_cast<double>(*runs_ns) : wall_seconds * 1e9);
   samples_.clear();
-  Add(*stats::Median(std::span<const double>(last)), total_ns, runs.size(), all_ns - before_ns, wall_seconds,
-      std::nullopt);
+  Add(*stats::Median(std::span<const double>(last_runs)), total_ns, runs.size(), all_ns - first_run_ns,
+      wall_seconds, std::nullopt);
 }
 
 void RunCostEstimate::AddBurst(const Launch& launch, std::optional<double> wall_seconds, bool whole_process) {

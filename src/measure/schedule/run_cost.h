@@ -14,13 +14,13 @@ struct RunCost {
   // From the start of one run to the start of the next without disturbance. Determines the number of runs in
   // a burst.
   double spacing_ns = 1;
-  // The same under the current load; at least spacing_ns. Used for planning time.
+  // The spacing of runs under the current load; at least spacing_ns. Used for planning time.
   double wall_ns = 1;
   double request_seconds = 0;  // overhead of a burst's request; for a whole process including its start
   // Unrecorded runs in a request: the opening runs of a burst, or all runs of a whole process before the
   // recorded ones. Absent: there was no burst yet.
   std::optional<double> opening_runs;
-  double Opening() const;  // opening_runs, or the default for planning
+  double PlannedOpeningRuns() const;  // opening_runs, or the default for planning
 };
 
 // The maximum number of opening runs of a burst if runs start `spacing_ns` apart: as many as fit into a

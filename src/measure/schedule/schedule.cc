@@ -27,19 +27,19 @@ constexpr std::size_t kMinCleanRuns = 3;  // clean runs that a burst needs; fewe
 constexpr int kMaxUselessRepeats = 12;
 
 constexpr int kMaxWarmupRuns = 100;
-constexpr double kMaxWarmUpSeconds = 0.5;  // seconds; at least one run
+constexpr double kMaxWarmUpSeconds = 0.5;  // one run takes place even if it is longer
 // Share of the limit for warming up before the first launch is planned.
 constexpr double kFirstWarmUpShare = 0.01;
 // Share of the remaining time for a process whose cost is not known yet.
 constexpr double kUnknownProcessShare = 0.5;
 constexpr double kMaterialChange = 3;   // factor of change in a cost at which the launches are fitted again
-constexpr double kAllowedExcess = 0.1;  // share of the limit
-constexpr double kCutExcess = kAllowedExcess / 2;  // share of the limit at which a launch is cut short
+constexpr double kAllowedExcess = 0.1;  // share of the limit by which a measurement may exceed it
+constexpr double kCutExcess = kAllowedExcess / 2;  // excess at which a launch is cut short
 
-// A request that is still running when the time limit is over counts as hung after this multiple of its
-// expected time plus this many seconds.
-constexpr double kPatienceFactor = 10;
-constexpr double kPatienceSeconds = 5;
+// A request that is still running when the time limit is over counts as hung after kHungFactor times its
+// expected time plus kHungSeconds.
+constexpr double kHungFactor = 10;
+constexpr double kHungSeconds = 5;
 
 }  // namespace
 
@@ -63,12 +63,12 @@ std::map<int, stats::LaunchBursts> PairLaunches(const ExperimentData& baseline,
     for (const Launch& b : candidate.launches) {
       if (b.index != a.index || b.status != Launch::Status::kComplete) continue;
       stats::LaunchBursts& bursts = launches[a.index];
-      const std::map<int, double> of_candidate = b.CleanRounds();
-      for (const auto& [round, median] : a.CleanRounds()) {
-        const auto same = of_candidate.find(round);
-        if (same == of_candidate.end()) continue;
-        bursts.baseline.push_back(median);
-        bursts.candidate.push_back(same->second);
+      const std::map<int, double> candidate_rounds = b.CleanRounds();
+      for (const auto& [round, baseline_median] : a.CleanRounds()) {
+        const auto candidate_round = candidate_rounds.find(round);
+        if (candidate_round == candidate_rounds.end()) continue;
+        bursts.baseline.push_back(baseline_median);
+        bursts.candidate.push_back(candidate_round->second);
       }
     }
   }
@@ -136,7 +136,7 @@ class Scheduler {
       UpdateData();
       hooks_.save();
       launch_seconds_.push_back(hooks_.now() - start);
-      launch_start_ = Used();  // the next one, if there is one
+      launch_start_ = UsedSeconds();  // of the next launch, if there is one
       FitIfNeeded();
       UpdateData();
       Report(0, true);
@@ -149,7 +149,7 @@ class Scheduler {
                                          : "no experiment is left";
     UpdateData();
     const int wanted = MinLaunchesWanted();
-    if (AnyLeft() && !hooks_.interrupted() && data_.launches < wanted && !reported_need_) {
+    if (AnyLeft() && !hooks_.interrupted() && data_.launches < wanted && !reported_seconds_) {
       const bool given = options_.launches.has_value();
       warnings_.push_back(fmt::format(
           "only {}{} launches fit in the {:.3g} s budget{}: increase --max-seconds for a narrower "
@@ -184,10 +184,12 @@ class Scheduler {
     int useless_repeats = 0, skipped_repeats = 0;
   };
 
-  double Used() const { return options_.seconds_used + hooks_.now() - start_; }
+  double UsedSeconds() const { return options_.seconds_used + hooks_.now() - start_; }
 
-  // Whether `seconds` more would exceed the limit plus the tolerance for running requests.
-  bool OutOfTime(double seconds) const { return limit_ && Used() + seconds > *limit_ * (1 + kCutExcess); }
+  // True if `seconds` more would exceed the limit plus the tolerance for running requests.
+  bool OutOfTime(double seconds) const {
+    return limit_ && UsedSeconds() + seconds > *limit_ * (1 + kCutExcess);
+  }
 
   void SetState(std::size_t u, State state) {
     fit_is_outdated_ = fit_is_outdated_ || experiments_[u].state != state;
@@ -217,15 +219,15 @@ class Scheduler {
     return order;
   }
 
-  // Whether to end this launch now.
-  bool Stop() const { return early_end_ != EarlyEnd::kNone || hooks_.interrupted(); }
+  // True if this launch has to end now.
+  bool MustEndLaunch() const { return early_end_ != EarlyEnd::kNone || hooks_.interrupted(); }
 
   int CompleteLaunches(std::size_t u) const {
     return static_cast<int>(
         std::ranges::count(units_[u].data->launches, Launch::Status::kComplete, &Launch::status));
   }
 
-  // The complete launches of the experiment with the fewest.
+  // The number of complete launches of the experiment that has the fewest.
   int CompleteLaunches() const {
     int least = std::numeric_limits<int>::max();
     for (std::size_t u = 0; u < units_.size(); ++u)
@@ -235,7 +237,7 @@ class Scheduler {
 
   void UpdateData() {
     data_.seed = options_.seed;
-    data_.seconds = Used();
+    data_.seconds = UsedSeconds();
     data_.max_seconds = options_.max_seconds;
     data_.precision = options_.precision;
     data_.interim_confidence = options_.launches ? options_.interim_confidence : rule_.interim_confidence;
@@ -250,14 +252,15 @@ class Scheduler {
         [&](std::size_t u) { return units_[u].data->emulated; });
   }
 
-  // Calls `of_pair` and `of_single` with the estimates that the stop rule checks.
-  template <typename OfPair, typename OfSingle>
-  void ForEachMeasured(double confidence, OfPair of_pair, OfSingle of_single) const {
+  // Calls `visit_pair` and `visit_single` with the estimates that the stop rule checks.
+  template <typename VisitPair, typename VisitSingle>
+  void ForEachEstimate(double confidence, VisitPair visit_pair, VisitSingle visit_single) const {
     const Decisive<ComparePair> decisive = DecisiveNow();
     for (const ComparePair* pair : decisive.pairs)
-      of_pair(*pair, EstimatePair(*units_[pair->baseline].data, *units_[pair->candidate].data, confidence));
+      visit_pair(*pair,
+                 EstimatePair(*units_[pair->baseline].data, *units_[pair->candidate].data, confidence));
     for (const std::size_t u : decisive.singles)
-      of_single(*units_[u].data, EstimateSingle(*units_[u].data, confidence));
+      visit_single(*units_[u].data, EstimateSingle(*units_[u].data, confidence));
   }
 
   // Adds the error by waiting that the final comparison will add. The traces, which show the differing
@@ -276,25 +279,26 @@ class Scheduler {
   }
 
   // The least precise of the estimates that the stop rule checks.
-  struct Worst {
+  struct LeastPreciseEstimate {
     std::optional<stats::RatioEstimate> estimate;
     int launches = 0;
   };
-  Worst LeastPrecise() const {
-    Worst worst;
-    worst.launches = CompleteLaunches();
+  LeastPreciseEstimate LeastPrecise() const {
+    LeastPreciseEstimate least_precise;
+    least_precise.launches = CompleteLaunches();
     bool first = true;
     const auto consider = [&](const std::optional<stats::RatioEstimate>& estimate) {
-      if (first || !estimate || (worst.estimate && estimate->half_width() > worst.estimate->half_width())) {
-        worst.estimate = estimate;
+      if (first || !estimate ||
+          (least_precise.estimate && estimate->half_width() > least_precise.estimate->half_width())) {
+        least_precise.estimate = estimate;
       }
-      if (estimate) worst.launches = std::min(worst.launches, estimate->launches);
+      if (estimate) least_precise.launches = std::min(least_precise.launches, estimate->launches);
       first = false;
     };
-    ForEachMeasured(
+    ForEachEstimate(
         rule_.interim_confidence, [&](const ComparePair&, const auto& estimate) { consider(estimate); },
         [&](const ExperimentData&, const auto& estimate) { consider(estimate); });
-    return worst;
+    return least_precise;
   }
 
   // The expected duration of the next launch; 0: not known.
@@ -306,9 +310,9 @@ class Scheduler {
 
   stats::StopDecision DecideStop() const {
     if (!options_.launches && !DecisiveNow().Empty()) {
-      const Worst worst = LeastPrecise();
-      return stats::DecideStop(rule_, worst.launches, worst.estimate, options_.precision, Used(), *limit_,
-                               LaunchSeconds());
+      const LeastPreciseEstimate least_precise = LeastPrecise();
+      return stats::DecideStop(rule_, least_precise.launches, least_precise.estimate, options_.precision,
+                               UsedSeconds(), *limit_, LaunchSeconds());
     }
     // Count all complete launches, clean or not: on a busy machine there may never be enough clean ones.
     const int wanted = MinLaunchesWanted(), complete = CompleteLaunches();
@@ -318,7 +322,7 @@ class Scheduler {
       decision.stop = true;
       decision.reason = options_.launches ? fmt::format("{} launches were asked for", wanted)
                                           : "times of an emulated CPU are not meaningful";
-    } else if (limit_ && complete >= stats::kMinLaunches && Used() + LaunchSeconds() > *limit_) {
+    } else if (limit_ && complete >= stats::kMinLaunches && UsedSeconds() + LaunchSeconds() > *limit_) {
       decision.stop = true;
       decision.reason =
           fmt::format("{} launches would take longer than {:.3g} s", wanted, options_.max_seconds);
@@ -380,18 +384,18 @@ class Scheduler {
   // Sets the request's timeout: as configured within the time limit, and shortened after it. `expected`:
   // expected seconds of the request.
   void SetTimeout(std::size_t u, std::optional<double> expected) {
-    double patience = std::numeric_limits<double>::infinity();
+    double timeout_seconds = std::numeric_limits<double>::infinity();
     if (limit_ && expected)
-      patience = std::max(*limit_ - Used(), kPatienceFactor * *expected + kPatienceSeconds);
-    units_[u].participant->SetTimeout(patience);
+      timeout_seconds = std::max(*limit_ - UsedSeconds(), kHungFactor * *expected + kHungSeconds);
+    units_[u].participant->SetTimeout(timeout_seconds);
   }
 
-  void WarmUp(std::size_t u, Experiment& experiment, int least, int most) {
-    const std::size_t before = experiment.launch.warmup.size();
+  void WarmUp(std::size_t u, Experiment& experiment, int min_runs, int max_runs) {
+    const std::size_t warmup_before = experiment.launch.warmup.size();
     const bool first_before = experiment.launch.first_run.has_value();
     const double start = hooks_.now();
-    const auto runs_ns = units_[u].participant->WarmUp(experiment.launch, least, most);
-    experiment.cost.AddWarmUp(experiment.launch, before, first_before, hooks_.now() - start, runs_ns);
+    const auto runs_ns = units_[u].participant->WarmUp(experiment.launch, min_runs, max_runs);
+    experiment.cost.AddWarmUp(experiment.launch, warmup_before, first_before, hooks_.now() - start, runs_ns);
   }
 
   Experiment& BeginLaunch(std::size_t u, int index) {
@@ -410,24 +414,24 @@ class Scheduler {
     const bool begun = Try(u, [&](Experiment& e) {
       units_[u].participant->Begin(e.launch);
       if (units_[u].participant->IsWholeProcess()) return;
-      int least = 0;
+      int min_runs = 0;
       if (shape_ && shape_->runs[u]) {
-        least = shape_->warmup[u];
+        min_runs = shape_->warmup[u];
       } else {
-        // Two runs show how long the others take. The first run of a process is not representative.
+        // Two runs show how long runs take. The first run of a process is not representative.
         if (!Cost(u)) WarmUp(u, e, 2, 2);
         if (!Cost(u))
           throw WorkerFailure(WorkerFailure::Kind::kInvalidReply, "the worker ran nothing to warm up");
         const double seconds = limit_ ? kFirstWarmUpShare * *limit_ / double(units_.size())
                                       : std::numeric_limits<double>::infinity();
-        least = units_[u].warmup.value_or(RunsWithin(seconds, Cost(u)->wall_ns, 1, kDefaultWarmup));
+        min_runs = units_[u].warmup.value_or(RunsWithin(seconds, Cost(u)->wall_ns, 1, kDefaultWarmup));
       }
       const RunCost cost = *Cost(u);
-      const int done = static_cast<int>(e.launch.warmup.size()) + (e.launch.first_run ? 1 : 0);
-      const int most = std::max(least, RunsWithin(kMaxWarmUpSeconds, cost.wall_ns, 1, kMaxWarmupRuns));
-      if (done >= most) return;
-      SetTimeout(u, (most - done) * cost.wall_ns / 1e9);
-      WarmUp(u, e, std::max(1, least - done), most - done);
+      const int runs_done = static_cast<int>(e.launch.warmup.size()) + (e.launch.first_run ? 1 : 0);
+      const int max_runs = std::max(min_runs, RunsWithin(kMaxWarmUpSeconds, cost.wall_ns, 1, kMaxWarmupRuns));
+      if (runs_done >= max_runs) return;
+      SetTimeout(u, (max_runs - runs_done) * cost.wall_ns / 1e9);
+      WarmUp(u, e, std::max(1, min_runs - runs_done), max_runs - runs_done);
     });
     if (!begun) return;
     experiment.start_seconds = hooks_.now() - start;
@@ -482,7 +486,7 @@ class Scheduler {
     if (experiments_[u].burst_seconds) return *experiments_[u].burst_seconds;
     const auto cost = Cost(u);
     if (!cost || !shape_ || !shape_->runs[u]) return 0;
-    return cost->request_seconds + (cost->Opening() + *shape_->runs[u]) * cost->wall_ns / 1e9;
+    return cost->request_seconds + (cost->PlannedOpeningRuns() + *shape_->runs[u]) * cost->wall_ns / 1e9;
   }
 
   void RunBurst(std::size_t u, int round, int order, int runs, bool repeated = false) {
@@ -503,7 +507,7 @@ class Scheduler {
         request.min_runs = std::min(shape_->min_runs, request.max_runs);
         request.target_ns = shape_->target;
         if (const auto probed = std::exchange(experiment.probed_seconds_per_run, {}); limit_ && probed) {
-          const double seconds = kUnknownProcessShare * (*limit_ - Used()) / double(units_.size()) -
+          const double seconds = kUnknownProcessShare * (*limit_ - UsedSeconds()) / double(units_.size()) -
                                  *probed * (request.min_opening + 1);
           request.max_runs = RunsWithin(seconds, *probed * 1e9, 1, request.max_runs);
           request.min_runs = std::min(request.min_runs, request.max_runs);
@@ -556,17 +560,17 @@ class Scheduler {
     const std::vector<std::size_t> order = Order(index, round);
     for (const std::size_t u : order) {
       if (!experiments_[u].running) continue;
-      if (Stop() || CutIfOutOfTime(BurstSeconds(u) + EndSeconds(), round == 0)) return;
+      if (MustEndLaunch() || CutIfOutOfTime(BurstSeconds(u) + EndSeconds(), round == 0)) return;
       RunBurst(u, round, order_in_round++, *shape_->runs[u]);
     }
     for (int repeat = 0; repeat < kMaxRepeats; ++repeat) {
       for (const std::size_t u : order) {
         Experiment& experiment = experiments_[u];
         if (!experiment.running || CleanEnough(u, round)) continue;
-        if (Stop() || (limit_ && Used() + BurstSeconds(u) + EndSeconds() > *limit_)) return;
-        const bool useless = experiment.useless_repeats >= kMaxUselessRepeats &&
-                             ++experiment.skipped_repeats % kMaxUselessRepeats != 0;
-        if (useless) continue;
+        if (MustEndLaunch() || (limit_ && UsedSeconds() + BurstSeconds(u) + EndSeconds() > *limit_)) return;
+        const bool skips = experiment.useless_repeats >= kMaxUselessRepeats &&
+                           ++experiment.skipped_repeats % kMaxUselessRepeats != 0;
+        if (skips) continue;
         int runs = *shape_->runs[u];
         // Paced runs need a while until the clocks settle, so their repeats are not shorter.
         if (units_[u].period == 0) runs = std::max(std::min(runs, static_cast<int>(kMinCleanRuns)), runs / 2);
@@ -631,8 +635,8 @@ class Scheduler {
       needed = change > kMaterialChange || change < 1 / kMaterialChange;
     }
     if (shape_ && limit_ && !launch_seconds_.empty()) {
-      const int to_come = std::max(0, shape_->launches - CompleteLaunches());
-      needed = needed || Used() + to_come * LaunchSeconds() > *limit_ * (1 + kCutExcess);
+      const int remaining_launches = std::max(0, shape_->launches - CompleteLaunches());
+      needed = needed || UsedSeconds() + remaining_launches * LaunchSeconds() > *limit_ * (1 + kCutExcess);
     }
     if (needed) Fit();
   }
@@ -640,23 +644,24 @@ class Scheduler {
   // Reports the time that the launches of an interval need as soon as it is known that the limit is too short
   // for them, and again if it turns out to be longer.
   void ReportShortLimit() {
-    const int to_come = stats::kMinLaunches - CompleteLaunches();
-    if (!limit_ || !shape_ || to_come <= 0) return;
+    const int remaining_launches = stats::kMinLaunches - CompleteLaunches();
+    if (!limit_ || !shape_ || remaining_launches <= 0) return;
     // The machine may have become slower since the fit, and this launch may already have taken longer.
-    const double least = shape_->least_seconds + FixedSeconds() - fitted_fixed_seconds_;
-    const double seconds =
-        std::max(launch_start_ + to_come * least, Used() + EndSeconds() + (to_come - 1) * least) +
+    const double least_launch_seconds = shape_->least_seconds + FixedSeconds() - fitted_fixed_seconds_;
+    const double needed_seconds =
+        std::max(launch_start_ + remaining_launches * least_launch_seconds,
+                 UsedSeconds() + EndSeconds() + (remaining_launches - 1) * least_launch_seconds) +
         options_.after_seconds;
-    const double reported = reported_need_.value_or(options_.max_seconds);
-    if (seconds <= reported * (1 + kAllowedExcess)) return;
-    reported_need_ = seconds;
-    std::erase(warnings_, short_limit_);
-    short_limit_ = fmt::format(
+    const double reported = reported_seconds_.value_or(options_.max_seconds);
+    if (needed_seconds <= reported * (1 + kAllowedExcess)) return;
+    reported_seconds_ = needed_seconds;
+    std::erase(warnings_, short_limit_warning_);
+    short_limit_warning_ = fmt::format(
         "the time limit of {:.3g} s is too short: {} launches of each experiment, the least for an interval, "
         "take about {:.3g} s",
-        options_.max_seconds, stats::kMinLaunches, seconds);
-    warnings_.push_back(short_limit_);
-    if (hooks_.progress != nullptr) hooks_.progress->Message("warning: " + short_limit_);
+        options_.max_seconds, stats::kMinLaunches, needed_seconds);
+    warnings_.push_back(short_limit_warning_);
+    if (hooks_.progress != nullptr) hooks_.progress->Message("warning: " + short_limit_warning_);
   }
 
   // Initializes the costs from the stored data of a resumed measurement with `launches` launches.
@@ -666,12 +671,12 @@ class Scheduler {
       Experiment& experiment = experiments_[u];
       const bool whole = units_[u].participant->IsWholeProcess();
       for (const Launch& launch : units_[u].data->launches) {
-        Launch until;  // the launch with a single burst
-        until.first_run = launch.first_run;
-        until.warmup = launch.warmup;
+        Launch single_burst;  // like `launch`, but with a single burst
+        single_burst.first_run = launch.first_run;
+        single_burst.warmup = launch.warmup;
         for (const Burst& burst : launch.bursts) {
-          until.bursts = {burst};
-          experiment.cost.AddBurst(until, std::nullopt, whole);
+          single_burst.bursts = {burst};
+          experiment.cost.AddBurst(single_burst, std::nullopt, whole);
         }
         if (whole || !launch.load) continue;
         Nanoseconds start = *launch.load + launch.first_run.value_or(0);
@@ -681,7 +686,7 @@ class Scheduler {
       if (Cost(u) && !IsGivenUp(u)) SetState(u, State::kMeasured);
     }
     if (options_.seconds_used > 0) launch_seconds_.push_back(options_.seconds_used / launches);
-    launch_start_ = Used();
+    launch_start_ = UsedSeconds();
     FitIfNeeded();
   }
 
@@ -691,7 +696,7 @@ class Scheduler {
       experiment.launch = {};
     }
     early_end_ = EarlyEnd::kNone;
-    launch_start_ = Used();
+    launch_start_ = UsedSeconds();
     needed_for_interval_ = CompleteLaunches() < stats::kMinLaunches;
     ReportShortLimit();
     Report(0, false);
@@ -711,7 +716,7 @@ class Scheduler {
 
   // Calls a hook that accesses the device.
   template <typename Hook>
-  void AskDevice(Hook hook) {
+  void CallDeviceHook(Hook hook) {
     try {
       hook();
     } catch (const DeviceLost&) {
@@ -722,7 +727,7 @@ class Scheduler {
   void BeforeRound(int index, int round, int order) {
     if (!hooks_.before_round) return;
     const double start = hooks_.now();
-    AskDevice([&] { hooks_.before_round(index, round, order); });
+    CallDeviceHook([&] { hooks_.before_round(index, round, order); });
     seconds_between_rounds_ = hooks_.now() - start;
   }
 
@@ -731,27 +736,27 @@ class Scheduler {
   void RunInterleaved(int index) {
     const std::vector<std::size_t> order = Order(index, -1);
     for (std::size_t i = 0; i < order.size(); ++i) {
-      if (Stop() || CutIfOutOfTime(0, /*is_first_round=*/true)) break;
+      if (MustEndLaunch() || CutIfOutOfTime(0, /*is_first_round=*/true)) break;
       Begin(order[i], index);
       if (i == 0 && order.size() > 1 && experiments_[order[0]].running && !FitsInMemory(order)) {
         End(order[0]);  // not a launch: start again, with one process at a time
         if (experiments_[order[0]].launch.status == Launch::Status::kComplete)
           experiments_[order[0]].launch = {};
-        if (!Stop()) RunAlternating(index);
+        if (!MustEndLaunch()) RunAlternating(index);
         return;
       }
       // In the first launch, the costs become known one by one.
       if (!shape_ || fit_is_outdated_) Fit();
       ReportShortLimit();
     }
-    const bool any = std::ranges::any_of(experiments_, &Experiment::running);
-    for (int round = 0; any && round < shape_->rounds && !Stop(); ++round) {
+    const bool any_running = std::ranges::any_of(experiments_, &Experiment::running);
+    for (int round = 0; any_running && round < shape_->rounds && !MustEndLaunch(); ++round) {
       double seconds = EndSeconds();
       for (const std::size_t u : order)
         if (experiments_[u].running) seconds += BurstSeconds(u);
       if (CutIfOutOfTime(seconds, round == 0)) break;
       BeforeRound(index, round, 0);
-      if (Stop()) break;
+      if (MustEndLaunch()) break;
       Report(round + 1, false);
       RunRound(index, round);
     }
@@ -765,9 +770,10 @@ class Scheduler {
     int order_in_round = 0;
     for (const std::size_t u : Order(index, 0)) {
       if (experiments_[u].launch.status == Launch::Status::kFailed) continue;
-      if (Stop() || CutIfOutOfTime(StartSeconds(u) + BurstSeconds(u), /*is_first_round=*/true)) return;
+      if (MustEndLaunch() || CutIfOutOfTime(StartSeconds(u) + BurstSeconds(u), /*is_first_round=*/true))
+        return;
       BeforeRound(index, 0, order_in_round);
-      if (Stop()) return;
+      if (MustEndLaunch()) return;
       if (units_[u].participant->IsWholeProcess() && !Cost(u)) {
         Probe(u, index);
         if (!experiments_[u].running) continue;
@@ -809,7 +815,7 @@ class Scheduler {
     std::set<const void*> processes;
     for (const std::size_t u : order)
       processes.insert(units_[u].process != nullptr ? units_[u].process : &units_[u]);
-    AskDevice([&] { reason = hooks_.memory_shortage(*rss, processes.size() - 1); });
+    CallDeviceHook([&] { reason = hooks_.memory_shortage(*rss, processes.size() - 1); });
     if (!reason) return true;
     one_burst_ = true;
     fit_is_outdated_ = true;
@@ -841,13 +847,13 @@ class Scheduler {
     update.launches = std::max(next_analysis_, update.launch);
     update.round = round;
     update.rounds = shape_ ? shape_->rounds : kDefaultRounds;
-    update.seconds = Used();
+    update.seconds = UsedSeconds();
     // A caller with interim analyses of its own (interim_confidence) may add launches.
     update.launches_given = options_.launches && options_.interim_confidence == 0;
     update.max_seconds = limit_ ? options_.max_seconds : 0;
     update.launch_finished = finished;
     update.clean_share = CleanShare();
-    ForEachMeasured(
+    ForEachEstimate(
         kConfidence,
         [&](const ComparePair& pair, const auto& estimate) {
           update.estimates.push_back(
@@ -880,9 +886,9 @@ class Scheduler {
   bool needed_for_interval_ = true;  // an interval needs this launch
   double launch_start_ = 0;          // seconds used when the launch began
   double seconds_between_rounds_ = 0;
-  int next_analysis_ = 10;               // launches at the next interim analysis
-  std::optional<double> reported_need_;  // reported seconds that the launches of an interval need
-  std::string short_limit_;              // the text of that report
+  int next_analysis_ = 10;                  // launches at the next interim analysis
+  std::optional<double> reported_seconds_;  // seconds for the launches of an interval, as reported
+  std::string short_limit_warning_;         // the text of the last report
 };
 
 }  // namespace

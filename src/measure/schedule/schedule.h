@@ -38,8 +38,9 @@ struct ScheduleUnit {
   ExperimentData* data = nullptr;  // launches are appended here; `error` is set if the experiment is given up
   int runs = 100;
   std::optional<int> warmup;
-  Nanoseconds period = 0;         // as ShapeInput::Experiment::period
-  const void* process = nullptr;  // the same of units that share the processes of a launch; null: none does
+  Nanoseconds period = 0;  // as ShapeInput::Experiment::period
+  // Equal for units that share a process in a launch; null: the unit has a separate process.
+  const void* process = nullptr;
 };
 
 struct ScheduleHooks {
@@ -50,7 +51,7 @@ struct ScheduleHooks {
   // processes of the launch are idle meanwhile.
   std::function<void(int launch, int round, int order)> before_round;
   std::function<void()> reconnect;  // after a launch whose connection broke; throws if it cannot be restored
-  // Returns why `others` more workers of `rss` bytes each do not fit in memory; absent: they fit.
+  // Returns a message if `others` more workers of `rss` bytes each do not fit in memory; absent: they fit.
   std::function<std::optional<std::string>(Bytes rss, std::size_t others)> memory_shortage;
   Progress* progress = nullptr;
 };

@@ -63,11 +63,11 @@ struct Model {
 
 class SimulatedParticipant : public Participant {
  public:
-  SimulatedParticipant(Machine& machine, const Model& model, double most_burst_seconds)
-      : machine_(machine), model_(model), most_burst_seconds_(most_burst_seconds) {}
+  SimulatedParticipant(Machine& machine, const Model& model, double max_burst_seconds)
+      : machine_(machine), model_(model), max_burst_seconds_(max_burst_seconds) {}
 
   std::map<std::pair<int, Step>, WorkerFailure::Kind> failures;
-  std::vector<std::string> wrong;
+  std::vector<std::string> violations;
   int begun = 0;
   bool hung = false;
 
@@ -76,20 +76,20 @@ class SimulatedParticipant : public Participant {
   void Begin(Launch& launch) override {
     if (++begun > 2000) throw std::logic_error("the measurement does not end");
     if (model_.whole_process) return;
-    started_ = machine_.clock;
+    process_start_ = machine_.clock;
     machine_.clock += model_.start_seconds * (1 + machine_.Load());
     NoteStart();
     MayFail(launch, Step::kBegin);
-    launch.load = Nanoseconds(1e9 * (machine_.clock - started_));
+    launch.load = Nanoseconds(1e9 * (machine_.clock - process_start_));
     launch.rss_after_load = 1000;
   }
 
   std::optional<Nanoseconds> WarmUp(Launch& launch, int least, int most) override {
     if (model_.whole_process) return std::nullopt;
-    const double began = Ask();
-    if (least > 2 && !known_) wrong.emplace_back("warmed up for long before the cost was known");
+    const double start = BeginRequest();
+    if (least > 2 && !cost_known_) violations.emplace_back("warmed up for long before the cost was known");
     MayFail(launch, Step::kWarmUp);
-    const double runs_began = machine_.clock;
+    const double runs_start = machine_.clock;
     std::vector<Nanoseconds> times, waits;
     const int runs = std::min(most, std::max(least, 3));
     Run(runs, times, waits);
@@ -100,26 +100,27 @@ class SimulatedParticipant : public Participant {
         launch.first_run = time;
       }
     }
-    known_ = true;
-    Done(began);
+    cost_known_ = true;
+    EndRequest(start);
     NoteStart();
-    return model_.device_clock ? std::optional(Nanoseconds(1e9 * (machine_.clock - runs_began)))
+    return model_.device_clock ? std::optional(Nanoseconds(1e9 * (machine_.clock - runs_start)))
                                : std::nullopt;
   }
 
   void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) override {
-    if (!known_ && request.max_runs > 1) wrong.emplace_back("asked for a burst before the cost was known");
+    if (!cost_known_ && request.max_runs > 1)
+      violations.emplace_back("asked for a burst before the cost was known");
     const double recorded = request.max_runs * model_.SpacingSeconds();
-    if (recorded > most_burst_seconds_ && request.max_runs > (model_.whole_process ? 100 : kMinUntracedRuns))
-      wrong.push_back(fmt::format("a burst of {} runs takes {} s", request.max_runs, recorded));
-    const double began = Ask();
-    started_ = began;
+    if (recorded > max_burst_seconds_ && request.max_runs > (model_.whole_process ? 100 : kMinUntracedRuns))
+      violations.push_back(fmt::format("a burst of {} runs takes {} s", request.max_runs, recorded));
+    const double start = BeginRequest();
+    process_start_ = start;
     if (model_.whole_process) machine_.clock += model_.start_seconds * (1 + machine_.Load());
     MayFail(launch, Step::kBurst);
     Burst burst;
     burst.round = round;
     burst.order = order;
-    const double runs_began = machine_.clock;
+    const double runs_start = machine_.clock;
     std::vector<Nanoseconds> waits;
     if (model_.whole_process) {
       Run(1 + request.min_opening, burst.opening, waits);
@@ -134,33 +135,35 @@ class SimulatedParticipant : public Participant {
     Run(request.max_runs, burst.recorded, burst.recorded_wait);
     if (!model_.whole_process) Run(request.traced_runs, burst.traced, burst.traced_wait);
     if (model_.device_clock && !model_.whole_process) {
-      burst.start = Nanoseconds(1e9 * (1 + runs_began));
+      burst.start = Nanoseconds(1e9 * (1 + runs_start));
       burst.end = Nanoseconds(1e9 * (1 + machine_.clock));
     }
     launch.bursts.push_back(std::move(burst));
-    known_ = true;
-    Done(began);
+    cost_known_ = true;
+    EndRequest(start);
   }
 
   void End(Launch& launch, bool) override {
-    const double began = Ask();
+    const double start = BeginRequest();
     machine_.clock += model_.end_seconds * (1 + machine_.Load());
     MayFail(launch, Step::kEnd);
-    Done(began);
+    EndRequest(start);
   }
 
   void Abandon() override {}
 
  private:
-  double Ask() {
-    const double began = machine_.clock;
+  double BeginRequest() {
+    const double start = machine_.clock;
     machine_.clock += model_.request_seconds;
-    return began;
+    return start;
   }
-  void Done(double began) {
-    machine_.longest_request = std::max(machine_.longest_request, machine_.clock - began);
+  void EndRequest(double start) {
+    machine_.longest_request = std::max(machine_.longest_request, machine_.clock - start);
   }
-  void NoteStart() { machine_.longest_start = std::max(machine_.longest_start, machine_.clock - started_); }
+  void NoteStart() {
+    machine_.longest_start = std::max(machine_.longest_start, machine_.clock - process_start_);
+  }
 
   // On a busy machine every second run waits.
   void Run(int runs, std::vector<Nanoseconds>& times, std::vector<Nanoseconds>& waits) {
@@ -188,13 +191,13 @@ class SimulatedParticipant : public Participant {
 
   Machine& machine_;
   const Model model_;
-  const double most_burst_seconds_;
-  double started_ = 0;
-  bool known_ = false;
+  const double max_burst_seconds_;
+  double process_start_ = 0;
+  bool cost_known_ = false;
 };
 
 // Records the largest time that the schedule reported for the launches of an interval.
-struct NeedProgress : Progress {
+struct NeededTimeProgress : Progress {
   double needed = 0;
   void Update(const ProgressUpdate&) override {}
   void Message(const std::string& text) override {
@@ -235,8 +238,8 @@ void Simulate(std::uint64_t seed) {
   const bool limited = !options.launches || options.max_seconds_given;
   const double load = random.Chance(0.5) ? 0 : random.Within(0, 4);
   machine.load = {{0, load}};
-  const bool changes = random.Chance(0.4);
-  for (int i = random.Below(4); changes && i >= 0; --i)
+  const bool load_changes = random.Chance(0.4);
+  for (int i = random.Below(4); load_changes && i >= 0; --i)
     machine.load.emplace_back(random.Within(0, 1.5 * options.max_seconds),
                               random.Chance(0.4) ? 0 : random.Within(0, 4));
   std::ranges::sort(machine.load);
@@ -270,7 +273,7 @@ void Simulate(std::uint64_t seed) {
 
   int losses = 0;
   const double low_memory = random.Chance(0.3) ? 0.3 : 0;
-  NeedProgress progress;
+  NeededTimeProgress progress;
   ScheduleHooks hooks;
   hooks.now = [&] { return machine.clock; };
   hooks.interrupted = [] { return false; };
@@ -302,7 +305,7 @@ void Simulate(std::uint64_t seed) {
   bool hung = false, any_left = false;
   std::size_t failed = 0;
   for (int u = 0; u < count; ++u) {
-    for (const std::string& wrong : participants[std::size_t(u)]->wrong) ADD_FAILURE() << wrong;
+    for (const std::string& violation : participants[std::size_t(u)]->violations) ADD_FAILURE() << violation;
     hung = hung || participants[std::size_t(u)]->hung;
     any_left = any_left || data[std::size_t(u)].error.empty();
     for (const Launch& launch : data[std::size_t(u)].launches)
@@ -320,7 +323,7 @@ void Simulate(std::uint64_t seed) {
     double allowed =
         1.1 * std::max(options.max_seconds - options.after_seconds, progress.needed) + machine.longest_start;
     // Running requests are not aborted if the machine becomes busy or the worker hangs.
-    if (changes || hung) allowed += machine.longest_request;
+    if (load_changes || hung) allowed += machine.longest_request;
     EXPECT_LE(result.seconds, allowed)
         << "limit " << options.max_seconds << ", needed " << progress.needed << ", start "
         << machine.longest_start << ", request " << machine.longest_request << ", launches "

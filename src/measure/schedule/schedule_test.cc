@@ -14,15 +14,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A fake participant. Its runs take `latency` of a clock that only they advance. `asked` records the calls.
+// A fake participant. Its runs take `latency` of a clock that only they advance. `calls` records the calls of
+// its functions.
 class FakeParticipant : public Participant {
  public:
-  FakeParticipant(std::string name, Nanoseconds latency, double& clock, std::vector<std::string>& asked)
-      : name_(std::move(name)), latency_(latency), clock_(clock), asked_(asked) {}
+  FakeParticipant(std::string name, Nanoseconds latency, double& clock, std::vector<std::string>& calls)
+      : name_(std::move(name)), latency_(latency), clock_(clock), calls_(calls) {}
 
   bool IsWholeProcess() const override { return whole_process; }
   void Begin(Launch& launch) override {
-    asked_.push_back("begin " + name_);
+    calls_.push_back("begin " + name_);
     clock_ += 0.1;
     launch.load = 1000;
     launch.rss_after_load = 1000;
@@ -39,13 +40,13 @@ class FakeParticipant : public Participant {
     return std::nullopt;
   }
   void RunBurst(Launch& launch, int round, int order, const protocol::BurstRequest& request) override {
-    asked_.push_back(fmt::format("burst {}", name_));
+    calls_.push_back(fmt::format("burst {}", name_));
     MayFail("burst", launch);
     Burst burst;
     burst.round = round;
     burst.order = order;
     burst.start = static_cast<Nanoseconds>(clock_ * 1e9);
-    runs_asked.push_back(request.max_runs);
+    requested_runs.push_back(request.max_runs);
     for (int i = 0; i < request.min_opening; ++i) burst.opening.push_back(Run());
     for (Nanoseconds spent = 0; static_cast<int>(burst.recorded.size()) < request.max_runs;) {
       if (static_cast<int>(burst.recorded.size()) >= request.min_runs && spent >= request.target_ns) break;
@@ -65,39 +66,40 @@ class FakeParticipant : public Participant {
     if (on_burst) on_burst();
   }
   void End(Launch& launch, bool want_outputs) override {
-    asked_.push_back("end " + name_);
+    calls_.push_back("end " + name_);
     MayFail("end", launch);
     outputs_wanted += want_outputs ? 1 : 0;
   }
-  void Abandon() override { asked_.push_back("abandon " + name_); }
+  void Abandon() override { calls_.push_back("abandon " + name_); }
 
-  std::set<int> fails_in;  // indexes of launches
+  std::set<int> failing_launches;  // indices
   WorkerFailure::Kind failure = WorkerFailure::Kind::kDied;
-  std::string fails_at = "burst";
+  std::string failing_call = "burst";
   bool whole_process = false;
   int outputs_wanted = 0;
   double noise = 0;  // relative, alternating
   // How long run `run` of burst `burst` (both from 0) waits for a processor; null: not known.
   std::function<Nanoseconds(std::size_t burst, std::size_t run)> wait;
-  std::vector<int> runs_asked;  // by burst
+  std::vector<int> requested_runs;  // by burst
   std::function<void()> on_burst;
 
  private:
   Nanoseconds Run() {
     const double wave[] = {0, 1, -1, 0.5, -0.7};
     const auto time =
-        static_cast<Nanoseconds>(double(latency_) * (1 + noise * wave[(asked_.size() * 7 + launches_) % 5]));
+        static_cast<Nanoseconds>(double(latency_) * (1 + noise * wave[(calls_.size() * 7 + launches_) % 5]));
     clock_ += double(time) / 1e9;
     return time;
   }
   void MayFail(const std::string& where, const Launch& launch) {
     launches_ = static_cast<std::size_t>(launch.index);
-    if (fails_at == where && fails_in.contains(launch.index)) throw WorkerFailure(failure, "it broke");
+    if (failing_call == where && failing_launches.contains(launch.index))
+      throw WorkerFailure(failure, "it broke");
   }
   std::string name_;
   Nanoseconds latency_;
   double& clock_;
-  std::vector<std::string>& asked_;
+  std::vector<std::string>& calls_;
   std::size_t launches_ = 0;
   std::size_t bursts_ = 0;
 };
@@ -112,7 +114,7 @@ struct LastEstimates : Progress {
 class ScheduleTest : public testing::Test {
  protected:
   FakeParticipant& Add(const std::string& name, Nanoseconds latency) {
-    fakes.push_back(std::make_unique<FakeParticipant>(name, latency, clock, asked));
+    fakes.push_back(std::make_unique<FakeParticipant>(name, latency, clock, calls));
     data.push_back(std::make_unique<ExperimentData>());
     data.back()->name = data.back()->label = name;
     return *fakes.back();
@@ -128,7 +130,7 @@ class ScheduleTest : public testing::Test {
     hooks.save = [this] { ++saved; };
     hooks.before_round = before_round;
     hooks.reconnect = [this] { ++reconnected; };
-    hooks.memory_shortage = [this](Bytes, std::size_t) { return memory; };
+    hooks.memory_shortage = [this](Bytes, std::size_t) { return memory_shortage; };
     hooks.progress = &progress;
     RunSchedule(options, units, pairs, hooks, result, warnings);
   }
@@ -144,14 +146,14 @@ class ScheduleTest : public testing::Test {
   }
 
   double clock = 1000;
-  std::vector<std::string> asked;
+  std::vector<std::string> calls;
   std::vector<std::unique_ptr<FakeParticipant>> fakes;
   std::vector<std::unique_ptr<ExperimentData>> data;
   std::vector<ComparePair> pairs;
   ScheduleOptions options;
   ScheduleData result;
   std::vector<std::string> warnings;
-  std::optional<std::string> memory;
+  std::optional<std::string> memory_shortage;
   std::function<void(int, int, int)> before_round;
   int runs = 100;
   std::optional<int> warmup;
@@ -167,14 +169,15 @@ TEST_F(ScheduleTest, ReadsConditionsBeforeEachRound) {
   options.launches = 2;
   options.rounds = 2;
   before_round = [this](int launch, int round, int order) {
-    asked.push_back(fmt::format("round {} {} {}", launch, round, order));
+    calls.push_back(fmt::format("round {} {} {}", launch, round, order));
   };
   Run();
-  std::vector<std::string> what;  // without whose
-  for (const std::string& text : asked) what.push_back(text.starts_with("round") ? text : text.substr(0, 3));
-  EXPECT_EQ(what, (std::vector<std::string>{
-                      "beg", "beg", "round 0 0 0", "bur", "bur", "round 0 1 0", "bur", "bur", "end", "end",
-                      "beg", "beg", "round 1 0 0", "bur", "bur", "round 1 1 0", "bur", "bur", "end", "end"}));
+  std::vector<std::string> steps;  // without the experiments' names
+  for (const std::string& text : calls) steps.push_back(text.starts_with("round") ? text : text.substr(0, 3));
+  EXPECT_EQ(steps,
+            (std::vector<std::string>{"beg", "beg",         "round 0 0 0", "bur", "bur", "round 0 1 0", "bur",
+                                      "bur", "end",         "end",         "beg", "beg", "round 1 0 0", "bur",
+                                      "bur", "round 1 1 0", "bur",         "bur", "end", "end"}));
 }
 
 TEST_F(ScheduleTest, ReadsConditionsBeforeEachAlternatingProcess) {
@@ -210,25 +213,25 @@ TEST(TracedRuns, AddUpOverLaunches) {
   for (const int runs : {1, 5, 10, 99, 100, 1000}) {
     int total = 0;
     for (int launch = 0; launch < 10; ++launch) {
-      int of_launch = 0;
-      for (int round = 0; round < 7; ++round) of_launch += TracedRunsPerBurst(runs, 10, 7, launch, round);
-      EXPECT_GE(of_launch, 1);
-      total += of_launch;
+      int launch_runs = 0;
+      for (int round = 0; round < 7; ++round) launch_runs += TracedRunsPerBurst(runs, 10, 7, launch, round);
+      EXPECT_GE(launch_runs, 1);
+      total += launch_runs;
     }
     EXPECT_EQ(total, std::max(runs, 10)) << runs;
   }
   EXPECT_EQ(TracedRunsPerBurst(100, 10, 1, 12, 0), 10);  // launches beyond the planned ones
 }
 
-RunCost CostOf(double latency_ns) {
+RunCost MakeCost(double latency_ns) {
   return {.spacing_ns = latency_ns, .wall_ns = latency_ns, .opening_runs = {}};
 }
 
 // Two variants of a model whose runs take this long, with a budget for ten launches.
-LaunchShape Fitted(double latency_ms, double budget, double fixed = 0) {
+LaunchShape FitTwoVariants(double latency_ms, double budget, double fixed = 0) {
   ShapeInput input;
-  input.experiments = {{CostOf(latency_ms * 1e6), 0, std::nullopt, 100},
-                       {CostOf(latency_ms * 1e6), 0, std::nullopt, 100}};
+  input.experiments = {{MakeCost(latency_ms * 1e6), 0, std::nullopt, 100},
+                       {MakeCost(latency_ms * 1e6), 0, std::nullopt, 100}};
   input.budget_seconds = budget;
   input.fixed_seconds = fixed;
   return FitLaunch(input);
@@ -239,11 +242,11 @@ TEST(FitLaunch, ShrinksWithTheAvailableTime) {
     return fmt::format("{} launches, {} rounds of {} runs, {} traced, warmup {}", shape.launches,
                        shape.rounds, *shape.runs[0], shape.traced[0], shape.warmup[0]);
   };
-  EXPECT_EQ(text(Fitted(1, 60)), "10 launches, 7 rounds of 50 runs, 100 traced, warmup 10");
-  EXPECT_EQ(text(Fitted(100, 60)), "10 launches, 5 rounds of 3 runs, 50 traced, warmup 3");
-  EXPECT_EQ(text(Fitted(100, 10)), "5 launches, 1 rounds of 4 runs, 20 traced, warmup 1");
-  EXPECT_EQ(text(Fitted(1000, 60)), "2 launches, 2 rounds of 5 runs, 6 traced, warmup 1");
-  EXPECT_EQ(text(Fitted(10000, 60)), "2 launches, 1 rounds of 1 runs, 2 traced, warmup 1");
+  EXPECT_EQ(text(FitTwoVariants(1, 60)), "10 launches, 7 rounds of 50 runs, 100 traced, warmup 10");
+  EXPECT_EQ(text(FitTwoVariants(100, 60)), "10 launches, 5 rounds of 3 runs, 50 traced, warmup 3");
+  EXPECT_EQ(text(FitTwoVariants(100, 10)), "5 launches, 1 rounds of 4 runs, 20 traced, warmup 1");
+  EXPECT_EQ(text(FitTwoVariants(1000, 60)), "2 launches, 2 rounds of 5 runs, 6 traced, warmup 1");
+  EXPECT_EQ(text(FitTwoVariants(10000, 60)), "2 launches, 1 rounds of 1 runs, 2 traced, warmup 1");
 }
 
 // Priorities: untraced runs of each variant in as many launches as fit, up to ten; traced runs get the rest
@@ -252,7 +255,7 @@ TEST(FitLaunch, SlowModelsGetTheirUntracedRunsFirst) {
   // A model of 160 ms in 40 s, whose launches take 0.7 s before their first burst, and a model of 0.42 s.
   for (const auto& [latency_ms, fixed] : {std::pair(160.0, 0.7), std::pair(420.0, 1.9)}) {
     SCOPED_TRACE(latency_ms);
-    const LaunchShape shape = Fitted(latency_ms, 40, fixed);
+    const LaunchShape shape = FitTwoVariants(latency_ms, 40, fixed);
     EXPECT_GE(shape.launches * shape.rounds * *shape.runs[0], kMinUntracedRuns);
     EXPECT_GE(shape.traced[0], kMinTracedRuns * shape.launches);
     EXPECT_LE(shape.seconds * shape.launches, 40 * 1.02);
@@ -263,7 +266,7 @@ TEST(FitLaunch, SlowModelsGetTheirUntracedRunsFirst) {
 
 TEST(FitLaunch, PlansTheRemainingTimeForTheRemainingLaunches) {
   ShapeInput input;
-  input.experiments = {{CostOf(100e6), 0, std::nullopt, 30}};
+  input.experiments = {{MakeCost(100e6), 0, std::nullopt, 30}};
   input.budget_seconds = 5;
   input.launches_done = 5;
   EXPECT_EQ(FitLaunch(input).launches, 10);
@@ -275,7 +278,8 @@ TEST(FitLaunch, PlansTheRemainingTimeForTheRemainingLaunches) {
 
 TEST(FitLaunch, MakesPacedBurstsSeveralPeriodsLong) {
   ShapeInput input;
-  input.experiments = {{CostOf(1e6), 33'000'000, {}}, {CostOf(1e6), 0, {}}, {CostOf(50e6), 33'000'000, {}}};
+  input.experiments = {
+      {MakeCost(1e6), 33'000'000, {}}, {MakeCost(1e6), 0, {}}, {MakeCost(50e6), 33'000'000, {}}};
   input.budget_seconds = 600;
   LaunchShape shape = FitLaunch(input);
   // The last experiment is always late, so its latency is its pace.
@@ -382,7 +386,7 @@ TEST_F(ScheduleTest, RepeatsADisturbedBurstInItsRound) {
     EXPECT_NE(launch.bursts[0].order, launch.bursts[1].order);
     EXPECT_EQ(launch.CleanRounds().size(), 7u);
   }
-  EXPECT_LT(a.runs_asked[1], a.runs_asked[0]);
+  EXPECT_LT(a.requested_runs[1], a.requested_runs[0]);
   const auto estimate = EstimatePair(*data[0], *data[1], 0.95);
   ASSERT_TRUE(estimate);
   EXPECT_EQ(estimate->rounds, 14);
@@ -438,7 +442,7 @@ TEST_F(ScheduleTest, KeepsTheTimeLimitForSlowModels) {
     fakes.clear();
     data.clear();
     pairs.clear();
-    asked.clear();
+    calls.clear();
     result = {};
     Add("a", static_cast<Nanoseconds>(latency_ms * 1e6)).noise = 0.02;
     Add("b", static_cast<Nanoseconds>(latency_ms * 1e6)).noise = 0.02;
@@ -457,12 +461,12 @@ TEST_F(ScheduleTest, StartsAllWorkersBeforeTheFirstRound) {
   options.launches = 2;
   options.rounds = 1;
   Run();
-  EXPECT_THAT(asked[0], HasSubstr("begin"));
-  EXPECT_THAT(asked[1], HasSubstr("begin"));
-  EXPECT_THAT(asked[2], HasSubstr("burst"));
-  EXPECT_THAT(asked[3], HasSubstr("burst"));
-  EXPECT_THAT(asked[4], HasSubstr("end"));
-  EXPECT_EQ(asked.size(), 12u);
+  EXPECT_THAT(calls[0], HasSubstr("begin"));
+  EXPECT_THAT(calls[1], HasSubstr("begin"));
+  EXPECT_THAT(calls[2], HasSubstr("burst"));
+  EXPECT_THAT(calls[3], HasSubstr("burst"));
+  EXPECT_THAT(calls[4], HasSubstr("end"));
+  EXPECT_EQ(calls.size(), 12u);
 }
 
 TEST_F(ScheduleTest, StopsAtTheFirstAnalysisIfPreciseEnough) {
@@ -556,7 +560,7 @@ TEST_F(ScheduleTest, WarnsAboutFewerLaunchesThanRequested) {
 
 TEST_F(ScheduleTest, RepeatsAFailedLaunch) {
   Add("a", 5'000'000);
-  Add("b", 4'000'000).fails_in = {2};
+  Add("b", 4'000'000).failing_launches = {2};
   Pair();
   options.launches = 4;
   Run();
@@ -569,7 +573,7 @@ TEST_F(ScheduleTest, RepeatsAFailedLaunch) {
 
 TEST_F(ScheduleTest, GivesUpAnExperimentAfterTwoFailuresInARow) {
   Add("a", 5'000'000);
-  Add("b", 4'000'000).fails_in = {1, 2};
+  Add("b", 4'000'000).failing_launches = {1, 2};
   Pair();
   options.launches = 5;
   Run();
@@ -580,9 +584,9 @@ TEST_F(ScheduleTest, GivesUpAnExperimentAfterTwoFailuresInARow) {
 
 TEST_F(ScheduleTest, DoesNotRetryARefusal) {
   FakeParticipant& b = Add("b", 4'000'000);
-  b.fails_at = "begin";
+  b.failing_call = "begin";
   b.failure = WorkerFailure::Kind::kRefused;
-  b.fails_in = {0, 1, 2};
+  b.failing_launches = {0, 1, 2};
   Run();
   EXPECT_EQ(data[0]->launches.size(), 1u);
   EXPECT_EQ(result.stopped, "no experiment is left");
@@ -597,7 +601,7 @@ TEST_F(ScheduleTest, KeepsAPartialLaunchOnInterruption) {
   EXPECT_THAT(Statuses(1), ElementsAre("complete", "partial"));
   EXPECT_EQ(data[1]->launches[1].bursts.size(), 3u);
   EXPECT_EQ(result.stopped, "interrupted");
-  EXPECT_THAT(asked.back(), HasSubstr("end"));  // workers are asked for their results
+  EXPECT_THAT(calls.back(), HasSubstr("end"));  // workers are asked for their results
   EXPECT_EQ(saved, 2);
 }
 
@@ -608,10 +612,10 @@ TEST_F(ScheduleTest, DoesNotWaitForALostDeviceAfterAnInterruption) {
     result = {};
     reconnected = 0;
     FakeParticipant& a = Add("a", 5'000'000);
-    a.fails_in = {1};
+    a.failing_launches = {1};
     a.failure = WorkerFailure::Kind::kLost;
-    a.fails_at = "end";
-    a.on_burst = [&] { interrupted = stops && a.runs_asked.size() == 8; };  // the first burst of launch 1
+    a.failing_call = "end";
+    a.on_burst = [&] { interrupted = stops && a.requested_runs.size() == 8; };  // the first burst of launch 1
     options.launches = 3;
     options.rounds = 7;
     Run();
@@ -626,7 +630,7 @@ TEST_F(ScheduleTest, ResumesWithTheSameOrders) {
   options.launches = 3;
   options.rounds = 4;
   Run();
-  const auto first = asked;
+  const auto first = calls;
   options.launches = 5;
   options.seconds_used = result.seconds;
   Run();
@@ -642,25 +646,25 @@ TEST_F(ScheduleTest, ResumesWithTheSameOrders) {
   result = {};
   options.seconds_used = 0;
   Run();
-  std::vector<int> whole;
+  std::vector<int> uninterrupted;
   for (const Launch& launch : data[0]->launches) {
-    for (const Burst& burst : launch.bursts) whole.push_back(burst.order);
+    for (const Burst& burst : launch.bursts) uninterrupted.push_back(burst.order);
   }
-  EXPECT_EQ(resumed, whole);
+  EXPECT_EQ(resumed, uninterrupted);
 }
 
 TEST_F(ScheduleTest, AlternatesProcessesIfMemoryIsShort) {
   Add("a", 5'000'000);
   Add("b", 4'000'000);
   Pair();
-  memory = "1 more workers of 9 GB do not fit";
+  memory_shortage = "1 more workers of 9 GB do not fit";
   options.launches = 2;
   Run();
   EXPECT_FALSE(result.interleaved);
   EXPECT_EQ(result.rounds, 1);
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("whole processes alternate")));
   int running = 0;
-  for (const std::string& step : asked) {
+  for (const std::string& step : calls) {
     running += step.starts_with("begin") ? 1 : step.starts_with("end") ? -1 : 0;
     EXPECT_LE(running, 1);
   }
@@ -691,12 +695,12 @@ TEST_F(ScheduleTest, RunsAtLeastTheConfiguredWarmup) {
 TEST_F(ScheduleTest, LearnsTheCostOfAWorkerThatDiedInTheFirstLaunch) {
   Add("a", 5'000'000);
   FakeParticipant& b = Add("b", 4'000'000);
-  b.fails_at = "begin";
-  b.fails_in = {0};
+  b.failing_call = "begin";
+  b.failing_launches = {0};
   Pair();
   options.launches = 3;
   Run();
-  EXPECT_THAT(b.runs_asked, Each(testing::Le(20)));
+  EXPECT_THAT(b.requested_runs, Each(testing::Le(20)));
   EXPECT_EQ(data[1]->launches.size(), 4U);
 }
 
@@ -709,10 +713,10 @@ TEST_F(ScheduleTest, FitsEachExperimentIfMemoryIsShort) {
     Add("a", 50'000'000);
     Add("b", 5'000'000);
     Add("c", 20'000'000);
-    memory = "2 more workers of 9 GB do not fit";
+    memory_shortage = "2 more workers of 9 GB do not fit";
     options.launches = 2;
     Run();
-    for (const auto& fake : fakes) EXPECT_THAT(fake->runs_asked, Each(testing::Le(100)));
+    for (const auto& fake : fakes) EXPECT_THAT(fake->requested_runs, Each(testing::Le(100)));
   }
 }
 
@@ -744,7 +748,7 @@ TEST_F(ScheduleTest, PlansAResumedMeasurementWithTheRemainingTime) {
   EXPECT_LE(result.seconds, 66);
   // The memory is checked again, too.
   options.max_seconds = 600;
-  memory = "1 more workers of 9 GB do not fit";
+  memory_shortage = "1 more workers of 9 GB do not fit";
   Run();
   EXPECT_FALSE(result.interleaved);
 }

@@ -30,7 +30,8 @@ class Sustained {
     if (launch.load || launch.first_run || !launch.bursts.empty())
       unit.data->launches.push_back(std::move(launch));
     hooks_.save();
-    if (std::exchange(lost_, false) && hooks_.reconnect && !hooks_.interrupted()) hooks_.reconnect();
+    if (std::exchange(connection_lost_, false) && hooks_.reconnect && !hooks_.interrupted())
+      hooks_.reconnect();
   }
 
  private:
@@ -51,8 +52,8 @@ class Sustained {
       if (elapsed >= Seconds() && !launch.bursts.empty()) break;
       Report(unit, elapsed, launch);
       const double spacing_ns = std::max(estimate.Get()->wall_ns, static_cast<double>(unit.period));
-      const double most_ns = std::max(spacing_ns, std::min(double(kSustainedBurst), double(duration_) / 100));
-      const double length_ns = std::clamp((Seconds() - elapsed) * 1e9, spacing_ns, most_ns);
+      const double max_ns = std::max(spacing_ns, std::min(double(kSustainedBurst), double(duration_) / 100));
+      const double length_ns = std::clamp((Seconds() - elapsed) * 1e9, spacing_ns, max_ns);
       protocol::BurstRequest request;
       request.min_opening = request.max_opening = 0;
       request.min_runs = request.max_runs =
@@ -70,21 +71,21 @@ class Sustained {
   }
 
   // Stores the bursts so far; the traces are lost with the process.
-  void GiveUp(const ScheduleUnit& unit, Launch& launch, WorkerFailure::Kind kind, const std::string& why) {
+  void GiveUp(const ScheduleUnit& unit, Launch& launch, WorkerFailure::Kind kind, const std::string& reason) {
     unit.participant->Abandon();
-    lost_ = kind == WorkerFailure::Kind::kLost;
+    connection_lost_ = kind == WorkerFailure::Kind::kLost;
     launch.status = Launch::Status::kPartial;
     launch.traced_runs.clear();
     launch.etdump_part.clear();
     if (kind == WorkerFailure::Kind::kInterrupted) return;
-    launch.problem = why;
+    launch.problem = reason;
     if (launch.bursts.empty()) {
       launch.status = Launch::Status::kFailed;
-      unit.data->error = why;
+      unit.data->error = reason;
     } else {
-      unit.data->warnings.push_back(fmt::format("its sustained run ended early: {}", why));
+      unit.data->warnings.push_back(fmt::format("its sustained run ended early: {}", reason));
     }
-    if (hooks_.progress != nullptr) hooks_.progress->Message(fmt::format("{}: {}", unit.data->label, why));
+    if (hooks_.progress != nullptr) hooks_.progress->Message(fmt::format("{}: {}", unit.data->label, reason));
   }
 
   void Report(const ScheduleUnit& unit, double elapsed, const Launch& launch) const {
@@ -101,7 +102,7 @@ class Sustained {
   const Nanoseconds duration_;
   const ScheduleHooks& hooks_;
   ScheduleData& data_;
-  bool lost_ = false;  // the connection to the device broke
+  bool connection_lost_ = false;
 };
 
 }  // namespace
