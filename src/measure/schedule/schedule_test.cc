@@ -630,7 +630,6 @@ TEST_F(ScheduleTest, ResumesWithTheSameOrders) {
   options.launches = 3;
   options.rounds = 4;
   Run();
-  const auto first = calls;
   options.launches = 5;
   options.seconds_used = result.seconds;
   Run();
