@@ -66,16 +66,16 @@ std::string UnmatchedCallsWarning(std::int64_t calls) {
 
 std::vector<std::string> DescribeCounterLimits(const protocol::CountersReply& reply) {
   std::vector<std::pair<std::string, std::vector<std::string>>> names_by_reason;
-  for (const protocol::UnavailableCounter& closed : reply.unavailable) {
-    auto known =
-        std::ranges::find(names_by_reason, closed.reason, [](const auto& reason) { return reason.first; });
-    if (known == names_by_reason.end())
-      known = names_by_reason.insert(names_by_reason.end(), {closed.reason, {}});
-    known->second.push_back(closed.name);
+  for (const protocol::UnavailableCounter& unavailable : reply.unavailable) {
+    auto entry = std::ranges::find(names_by_reason, unavailable.reason,
+                                   [](const auto& reason) { return reason.first; });
+    if (entry == names_by_reason.end())
+      entry = names_by_reason.insert(names_by_reason.end(), {unavailable.reason, {}});
+    entry->second.push_back(unavailable.name);
   }
   std::vector<std::string> remarks;
-  for (const auto& [why, names] : names_by_reason)
-    remarks.push_back(fmt::format("not counted: {}: {}", fmt::join(names, ", "), why));
+  for (const auto& [reason, names] : names_by_reason)
+    remarks.push_back(fmt::format("not counted: {}: {}", fmt::join(names, ", "), reason));
   std::vector<std::string> user_only, multiplexed;
   for (const protocol::AvailableCounter& counter : reply.counters) {
     if (counter.user_only) user_only.push_back(counter.name);

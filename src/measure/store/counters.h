@@ -15,8 +15,8 @@ namespace etprof {
 // Makes the rows of a reply. The operators' keys need the name of the method.
 std::vector<CountersRow> MakeCountersRows(const protocol::CountersReply& reply, const std::string& method);
 
-// Warnings about a reply, one per line: closed counters and how to open them; counters of user space only;
-// multiplexed counters; delegate calls whose operators could not be distinguished.
+// Warnings about a reply, one per line: unavailable counters and how to open them; counters of user space
+// only; multiplexed counters; delegate calls whose operators could not be distinguished.
 std::vector<std::string> DescribeCounterLimits(const protocol::CountersReply& reply);
 // The warning that the operators of this many delegate calls could not be distinguished.
 std::string UnmatchedCallsWarning(std::int64_t calls);

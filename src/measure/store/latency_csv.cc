@@ -89,18 +89,19 @@ void AppendLatencies(const std::filesystem::path& path, const Launch& launch, bo
   std::error_code ignored;
   std::filesystem::create_directories(path.parent_path(), ignored);
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
-  const auto cannot = [&](int why) {
-    return CannotWrite(path, why).Remedy("check the folder and its free space, then continue with --resume");
+  const auto make_error = [&](int error_number) {
+    return CannotWrite(path, error_number)
+        .Remedy("check the folder and its free space, then continue with --resume");
   };
-  if (!file) throw cannot(errno);
+  if (!file) throw make_error(errno);
   struct stat status {};
   ::fstat(file.number(), &status);
   std::string text = status.st_size == 0 ? LatencyHeader() : "";
   text += LatencyRows(launch, tracer_always_on);
   int error = WriteAll(file.number(), text);
   if (error != 0 && ::ftruncate(file.number(), status.st_size) != 0) error = errno;
-  if (const int closing = file.Close(); error == 0) error = closing;
-  if (error != 0) throw cannot(error);
+  if (const int close_error = file.Close(); error == 0) error = close_error;
+  if (error != 0) throw make_error(error);
 }
 
 void ReadLatencies(const std::filesystem::path& path, std::vector<Launch>& launches,
@@ -166,18 +167,18 @@ bool DropUnknownLatencies(const std::filesystem::path& folder, const std::string
   const std::string text = ReadTextFile(folder / name);
   std::set<int> known;
   for (const Launch& launch : launches) known.insert(launch.index);
-  std::string kept;
-  bool rows = false;
+  std::string remaining_rows;
+  bool has_rows = false;
   for (std::size_t start = 0, end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
     const std::string_view line = std::string_view(text).substr(start, end + 1 - start);
     const auto launch = AsNumber<int>(line.substr(0, line.find(',')));
     if (start > 0 && (!launch || !known.contains(*launch))) continue;
-    kept += line;
-    rows = rows || start > 0;
+    remaining_rows += line;
+    has_rows = has_rows || start > 0;
   }
-  if (kept == text) return false;
-  if (rows) {
-    WriteFileAtomically(folder / name, kept);
+  if (remaining_rows == text) return false;
+  if (has_rows) {
+    WriteFileAtomically(folder / name, remaining_rows);
   } else {
     RemoveFileBeneath(folder, name);
   }

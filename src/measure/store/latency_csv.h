@@ -56,7 +56,7 @@ inline constexpr const char* kNames<LatencyRow::Phase>[] = {"first", "warmup", "
                                                             "traced"};
 
 std::string LatencyHeader();
-// Whether the text begins with the header, with or without the last two columns.
+// True if the text begins with the header, with or without the last two columns.
 bool IsLatencyCsv(std::string_view text);
 std::string LatencyRows(const Launch& launch, bool tracer_always_on);
 

@@ -80,15 +80,15 @@ void CompleteForeignRun(const nlohmann::json& manifest, RunData& run, bool with_
 }
 
 void CheckExperiment(ExperimentData& data, std::vector<std::string>& problems) {
-  const auto check = [&](std::filesystem::path& path, const char* what) {
+  const auto report_missing = [&](std::filesystem::path& path, const char* kind) {
     if (path.empty() || Exists(path)) return;
-    problems.push_back(fmt::format("{}: its {} is missing ({})", data.label, what, path.string()));
+    problems.push_back(fmt::format("{}: its {} is missing ({})", data.label, kind, path.string()));
     path.clear();
   };
-  check(data.etdump, "ETDump");
-  check(data.latency_csv, "latency file");
-  check(data.log, "log");
-  check(data.xnntrace_log, "XNNPACK log");
+  report_missing(data.etdump, "ETDump");
+  report_missing(data.latency_csv, "latency file");
+  report_missing(data.log, "log");
+  report_missing(data.xnntrace_log, "XNNPACK log");
   if (data.etdump.empty()) data.etdump_runs.clear();
   if (!data.latency_csv.empty()) {
     ReadOrReport(problems, [&] { ReadLatencies(data.latency_csv, data.launches, problems); });
@@ -97,16 +97,18 @@ void CheckExperiment(ExperimentData& data, std::vector<std::string>& problems) {
   }
 }
 
-// Finds etprof's results directories below a folder that is not itself one, such as "out_net/runs" or ".".
+// Finds etprof's results directories below a folder that is not a results directory itself, such as
+// "out_net/runs" or ".".
 std::vector<std::string> FindRunsBelow(const std::filesystem::path& folder) {
   std::vector<std::string> runs;
   std::error_code error;
-  for (std::filesystem::recursive_directory_iterator at(folder, error), end; at != end; at.increment(error)) {
+  for (std::filesystem::recursive_directory_iterator iterator(folder, error), end; iterator != end;
+       iterator.increment(error)) {
     if (error) break;
-    if (at.depth() >= 4) at.disable_recursion_pending();
-    if (at->path().filename() != kManifestFile || at.depth() == 0) continue;
+    if (iterator.depth() >= 4) iterator.disable_recursion_pending();
+    if (iterator->path().filename() != kManifestFile || iterator.depth() == 0) continue;
     RunData run;
-    run.folder = at->path().parent_path();
+    run.folder = iterator->path().parent_path();
     if (ReadManifestFile(run).contains("etprof_version"))
       runs.push_back(run.folder.lexically_relative(folder).string());
   }
@@ -218,18 +220,18 @@ void RecoverInMemory(RunData& run) {
 
 bool RecoverRunDirectory(const std::filesystem::path& folder) {
   RunData run = LoadRunDirectory(folder, /*with_bare_files=*/false);
-  const auto refuse = [&](const std::string& why) {
-    return Error(ExitCode::kBadInput, why)
+  const auto make_error = [&](const std::string& problem) {
+    return Error(ExitCode::kBadInput, problem)
         .InFile(folder.string())
         .Remedy("give a results directory of an interrupted measurement");
   };
-  if (run.config_hash.empty()) throw refuse("is not a run of etprof, so there is nothing to recover");
+  if (run.config_hash.empty()) throw make_error("is not a run of etprof, so there is nothing to recover");
   for (const ExperimentData& data : run.experiments) {
     // Experiments' names are folders that etprof writes, so they must not lead out of this folder.
     const std::filesystem::path name = data.name;
     if (name != name.filename() || name == "." || name == ".." || name.empty())
-      throw refuse(fmt::format("its manifest has an experiment named \"{}\", which is not a folder's name",
-                               data.name));
+      throw make_error(fmt::format(
+          "its manifest has an experiment named \"{}\", which is not a folder's name", data.name));
   }
   const RunDirectory directory = RunDirectory::Open(run.folder);
   // Read again under the lock, since another process may have written the directory meanwhile.

@@ -25,21 +25,21 @@ LatencyMetrics::LatencyMetrics(const ExperimentData& data) {
   all_runs = data.AllLatencies().size();
 }
 
-std::vector<RunsOfPhase> GroupRuns(const std::vector<RunLabel>& runs) {
-  std::vector<RunsOfPhase> counted;
+std::vector<PhaseRuns> GroupRuns(const std::vector<RunLabel>& runs) {
+  std::vector<PhaseRuns> groups;
   for (const RunLabel& run : runs) {
-    const bool more = !counted.empty() && counted.back().launch == run.launch &&
-                      counted.back().round == run.round && counted.back().phase == run.phase;
-    if (!more) counted.push_back({run.launch, run.round, run.phase, 0});
-    ++counted.back().runs;
+    const bool same_group = !groups.empty() && groups.back().launch == run.launch &&
+                            groups.back().round == run.round && groups.back().phase == run.phase;
+    if (!same_group) groups.push_back({run.launch, run.round, run.phase, 0});
+    ++groups.back().runs;
   }
-  return counted;
+  return groups;
 }
 
-std::vector<RunLabel> ExpandRuns(const std::vector<RunsOfPhase>& counted) {
+std::vector<RunLabel> ExpandRuns(const std::vector<PhaseRuns>& groups) {
   constexpr std::int64_t kMaxEtdumpRuns = 10'000'000;  // in one ETDump
   std::vector<RunLabel> runs;
-  for (const RunsOfPhase& entry : counted) {
+  for (const PhaseRuns& entry : groups) {
     if (entry.runs > kMaxEtdumpRuns - static_cast<std::int64_t>(runs.size()))
       throw std::invalid_argument("too many runs");
     runs.insert(runs.end(), static_cast<std::size_t>(entry.runs), {entry.launch, entry.round, entry.phase});
@@ -51,7 +51,7 @@ void Launch::SetStatus(const std::string& name) {
   status = ParseEnum<Status>(name).value_or(Status::kFailed);
 }
 
-void Launch::SetPart(const std::string& part) {
+void Launch::SetEtdumpPart(const std::string& part) {
   const std::filesystem::path path = part;
   if (path.is_absolute() || std::ranges::find(path, "..") != path.end())
     throw std::invalid_argument("it leads out of the results directory");
@@ -107,14 +107,15 @@ void SetLoads(std::vector<StoredLoad> loads, RunData& run) {
 }
 
 void ReadManifest(const nlohmann::json& manifest, RunData& run) {
-  const std::int64_t wrong = ReadJsonTolerantly(manifest, run, run.folder);
+  const std::int64_t wrong_entries = ReadJsonTolerantly(manifest, run, run.folder);
   if (run.model_id.empty()) run.model_id = run.model.stem().string();
   for (ExperimentData& data : run.experiments) {
     if (data.label.empty()) data.label = data.name;
   }
-  if (wrong > 0)
-    run.problems.push_back(fmt::format(
-        "manifest.json: {} entries are wrong (of another type, or impossible) and are excluded", wrong));
+  if (wrong_entries > 0)
+    run.problems.push_back(
+        fmt::format("manifest.json: {} entries are wrong (of another type, or impossible) and are excluded",
+                    wrong_entries));
 }
 
 }  // namespace etprof

@@ -16,33 +16,34 @@ namespace {
 // The largest differences over all tensors; absent: no tensors, or the files have different tensors.
 std::optional<TensorDifference> CompareValues(const Safetensors& a, const Safetensors& b) {
   if (a.tensors.empty() || a.tensors.size() != b.tensors.size()) return std::nullopt;
-  TensorDifference all;
-  all.identical = true;
+  TensorDifference overall;
+  overall.identical = true;
   for (const auto& [name, tensor] : a.tensors) {
     const auto other = b.tensors.find(name);
     if (other == b.tensors.end()) return std::nullopt;
     const TensorDifference current = CompareTensors(tensor, other->second);
     if (!current.problem.empty()) return std::nullopt;
-    all.identical = all.identical && current.identical;
-    all.largest = std::max(all.largest, current.largest);
-    all.largest_relative = std::max(all.largest_relative, current.largest_relative);
-    all.nan_mismatches += current.nan_mismatches;
+    overall.identical = overall.identical && current.identical;
+    overall.largest = std::max(overall.largest, current.largest);
+    overall.largest_relative = std::max(overall.largest_relative, current.largest_relative);
+    overall.nan_mismatches += current.nan_mismatches;
   }
-  return all;
+  return overall;
 }
 
-void AddLargest(const TensorDifference& all, OutputDifference& difference) {
-  if (all.nan_mismatches > 0) {
-    difference.note = fmt::format("{} elements are NaN or infinite in only one variant", all.nan_mismatches);
+void AddLargest(const TensorDifference& overall, OutputDifference& difference) {
+  if (overall.nan_mismatches > 0) {
+    difference.note =
+        fmt::format("{} elements are NaN or infinite in only one variant", overall.nan_mismatches);
     return;
   }
-  difference.largest_absolute = all.largest;
-  difference.largest_relative = all.largest_relative;
-  difference.note =
-      fmt::format("outputs differ by at most {:.2g} (relative {:.2g})", all.largest, all.largest_relative);
+  difference.largest_absolute = overall.largest;
+  difference.largest_relative = overall.largest_relative;
+  difference.note = fmt::format("outputs differ by at most {:.2g} (relative {:.2g})", overall.largest,
+                                overall.largest_relative);
 }
 
-// Absent: not known, since inputs from different places may have the same values.
+// Absent: not known. Inputs from different places may have the same values.
 std::optional<bool> HaveSameInputs(const ExperimentData& a, const ExperimentData& b) {
   if (!a.inputs_sha256.empty() && !b.inputs_sha256.empty()) return a.inputs_sha256 == b.inputs_sha256;
   if (a.inputs_from == b.inputs_from) return true;
@@ -52,24 +53,24 @@ std::optional<bool> HaveSameInputs(const ExperimentData& a, const ExperimentData
 }  // namespace
 
 std::string HashInputs(const std::vector<std::filesystem::path>& files, const std::string& method) {
-  std::string all;
+  std::string text;
   try {
     for (const std::filesystem::path& file : files) {
       if (file.extension() != ".inputs") {
-        all += Sha256HexOfFile(file) + "\n";
+        text += Sha256HexOfFile(file) + "\n";
         continue;
       }
       const Safetensors saved = ReadSafetensors(file);
       for (const auto& [name, tensor] : saved.tensors) {
         if (!name.starts_with(method + "/")) continue;
-        all += fmt::format("{} {} [{}] {}\n", name.substr(method.size()), tensor.dtype,
-                           fmt::join(tensor.shape, ","), Sha256Hex(tensor.bytes));
+        text += fmt::format("{} {} [{}] {}\n", name.substr(method.size()), tensor.dtype,
+                            fmt::join(tensor.shape, ","), Sha256Hex(tensor.bytes));
       }
     }
   } catch (const Error&) {
     return "";
   }
-  return all.empty() ? "" : Sha256HexOfText(all);
+  return text.empty() ? "" : Sha256HexOfText(text);
 }
 
 OutputDifference CompareOutputs(const ExperimentData& baseline, const ExperimentData& candidate,
@@ -103,8 +104,10 @@ OutputDifference CompareOutputs(const ExperimentData& baseline, const Experiment
     return difference;
   }
   difference.note = "outputs differ";
-  if (const std::optional<bool> same = HaveSameInputs(baseline, candidate); !same.value_or(false)) {
-    difference.note = same ? "outputs differ, and so do the inputs" : "outputs differ; the inputs may, too";
+  if (const std::optional<bool> same_inputs = HaveSameInputs(baseline, candidate);
+      !same_inputs.value_or(false)) {
+    difference.note =
+        same_inputs ? "outputs differ, and so do the inputs" : "outputs differ; the inputs may, too";
     return difference;
   }
   std::error_code error;
@@ -113,8 +116,8 @@ OutputDifference CompareOutputs(const ExperimentData& baseline, const Experiment
     return difference;
   }
   try {
-    const auto all = CompareValues(ReadSafetensors(baseline_values), ReadSafetensors(candidate_values));
-    if (all) AddLargest(*all, difference);
+    const auto overall = CompareValues(ReadSafetensors(baseline_values), ReadSafetensors(candidate_values));
+    if (overall) AddLargest(*overall, difference);
   } catch (const Error&) {
     difference.note = "outputs differ; their values could not be read";
   }
@@ -134,15 +137,15 @@ OutputDifference CompareWithExpected(const std::filesystem::path& expected_value
     const std::string& first = actual.tensors.begin()->first;
     const std::string method = first.substr(0, first.rfind('/') + 1);
     std::erase_if(expected.tensors, [&](const auto& tensor) { return !tensor.first.starts_with(method); });
-    const std::optional<TensorDifference> all = CompareValues(expected, actual);
-    difference.comparable = all.has_value();
-    difference.equal = all && all->identical;
+    const std::optional<TensorDifference> overall = CompareValues(expected, actual);
+    difference.comparable = overall.has_value();
+    difference.equal = overall && overall->identical;
     if (!difference.comparable) {
       difference.note = "outputs differ in number, type, or shape";
     } else if (difference.equal) {
       difference.note = "outputs are equal, bit for bit";
     } else {
-      AddLargest(*all, difference);
+      AddLargest(*overall, difference);
     }
   } catch (const Error&) {
     difference.note = "their values could not be read";

@@ -20,10 +20,10 @@ std::optional<std::int64_t> IntegerMedian(std::vector<std::int64_t> values) {
   return static_cast<std::int64_t>(*median);
 }
 
-// Whether run `run` of a burst is clean, by its latency and its waiting time (negative or missing: not
+// True if run `run` of a burst is clean, by its latency and its waiting time (negative or missing: not
 // known).
-bool IsCleanRunOf(const Burst& burst, const std::vector<Nanoseconds>& latencies,
-                  const std::vector<Nanoseconds>& waits, std::size_t run) {
+bool IsRunClean(const Burst& burst, const std::vector<Nanoseconds>& latencies,
+                const std::vector<Nanoseconds>& waits, std::size_t run) {
   const bool known = run < waits.size() && waits[run] >= 0;
   return !HasExcessiveSteal(burst.steal, burst.end - burst.start) &&
          IsCleanRun(latencies[run], known ? std::optional(waits[run]) : std::nullopt);
@@ -38,17 +38,17 @@ std::optional<Nanoseconds> MedianOfLaunches(const std::vector<Launch>& launches,
   return IntegerMedian(values);
 }
 
-std::optional<Bytes> LargestOfLaunches(const std::vector<Launch>& launches, const auto& value_of) {
+std::optional<Bytes> LargestOfLaunches(const std::vector<Launch>& launches, const auto& getter) {
   std::optional<Bytes> largest;
-  for (const Launch& launch : launches) largest = std::max(largest, value_of(launch));
+  for (const Launch& launch : launches) largest = std::max(largest, getter(launch));
   return largest;
 }
 
 }  // namespace
 
-bool Burst::IsClean(std::size_t run) const { return IsCleanRunOf(*this, recorded, recorded_wait, run); }
+bool Burst::IsClean(std::size_t run) const { return IsRunClean(*this, recorded, recorded_wait, run); }
 
-bool Burst::IsCleanTraced(std::size_t run) const { return IsCleanRunOf(*this, traced, traced_wait, run); }
+bool Burst::IsCleanTraced(std::size_t run) const { return IsRunClean(*this, traced, traced_wait, run); }
 
 std::vector<Nanoseconds> Burst::CleanLatencies() const {
   std::vector<Nanoseconds> clean;
@@ -214,13 +214,14 @@ const RoundConditions* FindConditions(const RunData& run, int launch, const Burs
   return found;
 }
 
-std::string SmeNotDifferentReason(const ExperimentData& one, const ExperimentData& other) {
-  if (!one.runner_built || !other.runner_built || !one.runner_built->sme ||
-      one.runner_built->sme != other.runner_built->sme ||
-      !DifferInSme2Only(one.runner_built->preset, other.runner_built->preset))
+std::string SmeNotDifferentReason(const ExperimentData& baseline, const ExperimentData& candidate) {
+  if (!baseline.runner_built || !candidate.runner_built || !baseline.runner_built->sme ||
+      baseline.runner_built->sme != candidate.runner_built->sme ||
+      !DifferInSme2Only(baseline.runner_built->preset, candidate.runner_built->preset))
     return {};
-  return fmt::format("the runners of {} and {} {} instructions of SME", one.runner_built->preset,
-                     other.runner_built->preset, *one.runner_built->sme ? "both have" : "both have no");
+  return fmt::format("the runners of {} and {} {} instructions of SME", baseline.runner_built->preset,
+                     candidate.runner_built->preset,
+                     *baseline.runner_built->sme ? "both have" : "both have no");
 }
 
 }  // namespace etprof

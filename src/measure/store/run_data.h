@@ -69,23 +69,23 @@ struct Burst : protocol::BurstRuns, protocol::BurstConditions {
 };
 
 // Consecutive runs of the same launch, round, and phase, as the manifest stores them.
-struct RunsOfPhase {
+struct PhaseRuns {
   int launch = 0, round = 0;
   Phase phase = Phase::kSteady;
   std::int64_t runs = 0;
 
   static constexpr const char* kSchemaName = "runs";
   static void Describe(auto& v) {
-    v("launch", &RunsOfPhase::launch, {.meaning = "which process, from 0"});
-    v("round", &RunsOfPhase::round, {.meaning = "-1: before the first round", .least = -1});
-    v("phase", &RunsOfPhase::phase,
+    v("launch", &PhaseRuns::launch, {.meaning = "which process, from 0"});
+    v("round", &PhaseRuns::round, {.meaning = "-1: before the first round", .least = -1});
+    v("phase", &PhaseRuns::phase,
       {.meaning = "of the process's life; `disturbed`: steady, but threads had to wait for a processor"});
-    v("runs", &RunsOfPhase::runs, {.meaning = "how many follow each other", .least = 1});
+    v("runs", &PhaseRuns::runs, {.meaning = "how many follow each other", .least = 1});
   }
 };
-std::vector<RunsOfPhase> GroupRuns(const std::vector<RunLabel>& runs);
+std::vector<PhaseRuns> GroupRuns(const std::vector<RunLabel>& runs);
 // Throws std::invalid_argument for more than 10 million runs.
-std::vector<RunLabel> ExpandRuns(const std::vector<RunsOfPhase>& counted);
+std::vector<RunLabel> ExpandRuns(const std::vector<PhaseRuns>& groups);
 inline constexpr std::string_view kRunsMeaning =
     "runs of the ETDump in its order, equal neighbours counted together";
 
@@ -109,7 +109,7 @@ struct Launch {
   std::vector<Nanoseconds> warmup;  // unrecorded runs after the first and before the first round
   std::optional<Bytes> rss_before_load, rss_after_load, peak_rss;
   std::vector<Burst> bursts;                     // by round
-  std::optional<protocol::WalkReply> walk;       // a text that it generated at its end
+  std::optional<protocol::WalkReply> walk;       // text that the process generated at its end
   std::optional<protocol::WalkReply> cold_walk;  // a prompt and its first token, right after loading
 
   // The traced runs in the order of `etdump_part`.
@@ -121,7 +121,7 @@ struct Launch {
   // Absent: not measured, or the process had to wait for a CPU meanwhile.
   std::optional<Nanoseconds> CleanLoad() const;
   std::optional<Nanoseconds> CleanFirstRun() const;
-  // For each round with clean runs, their median in ns.
+  // The median of the clean runs of each round in ns. Rounds without clean runs are omitted.
   std::map<int, double> CleanRounds() const;
   std::optional<double> CleanLatency() const;  // median of CleanRounds() in ns; absent: no clean runs
   std::optional<Bytes> PeakSinceLoad() const;  // peak_rss less rss_before_load; absent: not known
@@ -153,15 +153,15 @@ struct Launch {
     v("peak_rss_bytes", &Launch::peak_rss, {.meaning = "largest resident memory of the process"});
     v.Converted(
         "etdump_part", [](const Launch& launch) { return launch.etdump_part; },
-        [](Launch& launch, const std::string& part) { launch.SetPart(part); },
+        [](Launch& launch, const std::string& part) { launch.SetEtdumpPart(part); },
         {.meaning = "only while its ETDump is not merged", .omit_if_empty = true, .with = "traced_runs"});
     v.Converted(
         "traced_runs",
         [](const Launch& launch) {
           return launch.etdump_part.empty() ? std::nullopt : std::optional(GroupRuns(launch.traced_runs));
         },
-        [](Launch& launch, const std::optional<std::vector<RunsOfPhase>>& counted) {
-          if (counted) launch.traced_runs = ExpandRuns(*counted);
+        [](Launch& launch, const std::optional<std::vector<PhaseRuns>>& groups) {
+          if (groups) launch.traced_runs = ExpandRuns(*groups);
         },
         {.meaning = kRunsMeaning, .omit_if_empty = true, .with = "etdump_part"});
     v("bursts", &Launch::bursts, {.meaning = "by round"});
@@ -172,7 +172,7 @@ struct Launch {
   void SetStatus(const std::string& name);  // an unknown name means kFailed
   // Throws std::invalid_argument for a path that leads out of the results directory, since etprof writes and
   // removes its parts.
-  void SetPart(const std::string& part);
+  void SetEtdumpPart(const std::string& part);
 };
 template <>
 inline constexpr const char* kNames<Launch::Status>[] = {"complete", "partial", "failed"};
@@ -270,7 +270,7 @@ struct ExperimentData {
   std::string label;  // name in reports: "sme2 off"; default: `name`, with the threads if they differ
   std::string mode = "timing";  // or "xnntrace"
 
-  // What ran.
+  // The runner, the model, and their settings.
   std::filesystem::path runner;
   std::string runner_sha256;
   std::optional<RunnerBuildInfo> runner_built;  // absent: nothing is known
@@ -293,13 +293,13 @@ struct ExperimentData {
   std::string cpus;                             // as configured: "0-1", "0x80"; empty: any
   Nanoseconds period = 0;                       // from the start of one run to the next; 0: back to back
   std::optional<protocol::TestStep> place;      // of a language model's step
-  std::string method;                           // empty: that of the run (RunData::method)
+  std::string method;                           // empty: RunData::method
   std::vector<std::string> backends;            // of the method's delegates
   std::vector<protocol::TensorInfo> inputs, outputs;
   std::string inputs_from;
   std::string inputs_sha256;  // result of HashInputs; empty: not known
 
-  // What came out.
+  // The results.
   std::vector<Launch> launches;
   std::vector<protocol::OutputDigest> output_digests;  // of the first launch; empty: not known
   // The difference from the outputs that a bundled program expects; absent: not a bundled program, or not
@@ -342,7 +342,7 @@ struct ExperimentData {
   std::optional<Bytes> PeakRss() const;        // the largest of any launch
   std::optional<Bytes> PeakSinceLoad() const;  // the largest of any launch
   LatencyMetrics MetricsOfLatency() const { return LatencyMetrics(*this); }
-  // Whether the timeline CSV of an analysis (one row per event) is next to the ETDump.
+  // True if the timeline CSV of an analysis (one row per event) is next to the ETDump.
   bool HasTimelineCsv() const;
 
   // The members that both metrics.json and manifest.json have.
@@ -436,8 +436,8 @@ struct ExperimentData {
        .omit_if_empty = true});
     v.Converted(
         "etdump_runs", [](const ExperimentData& data) { return GroupRuns(data.etdump_runs); },
-        [](ExperimentData& data, const std::vector<RunsOfPhase>& counted) {
-          data.etdump_runs = ExpandRuns(counted);
+        [](ExperimentData& data, const std::vector<PhaseRuns>& groups) {
+          data.etdump_runs = ExpandRuns(groups);
         },
         {.meaning = kRunsMeaning});
     v("launches", &ExperimentData::launches, {.meaning = "processes of the experiment, in order"});
@@ -451,7 +451,7 @@ struct ExperimentData {
 // The reason if a comparison of two experiments cannot show the effect of SME2 although the presets of their
 // runners (`etprof build --executorch`) differ only in SME2: both runners have SME instructions, or neither
 // has. Empty: the runners differ, are not known, or do not have such presets.
-std::string SmeNotDifferentReason(const ExperimentData& one, const ExperimentData& other);
+std::string SmeNotDifferentReason(const ExperimentData& baseline, const ExperimentData& candidate);
 
 struct ComparePair {
   std::size_t baseline = 0, candidate = 0;                // indices into RunData::experiments
@@ -586,7 +586,7 @@ struct RunData {
 
   std::string platform;  // "linux-x86_64", "mac", "android"
   std::optional<DeviceProperties> device;
-  std::optional<PowerMode> power_mode;      // mode that the device was set to; absent: none configured
+  std::optional<PowerMode> power_mode;      // mode that the device was set to; absent: not configured
   std::vector<RoundConditions> conditions;  // in chronological order
   // The load of other processes right before the measurement, and on average from its first launch to its
   // last (over all resumptions). Absent: not known.
@@ -594,7 +594,7 @@ struct RunData {
   std::optional<ResourceLimits> limits_after;  // limits after the measurement; absent: not known
   ScheduleData schedule;
   std::optional<Peaks> peaks;     // machine peaks; absent: not measured
-  std::vector<ValuesRow> values;  // of pairs (--values); empty: none
+  std::vector<ValuesRow> values;  // compared values of pairs (--values); empty: not measured
   std::vector<ExperimentData> experiments;
   std::vector<ComparePair> pairs;
   std::vector<std::string> warnings;
@@ -619,10 +619,10 @@ struct RunData {
       {.meaning = "of that .pte", .pattern = kSha256Pattern, .or_null = true});
     v("method", &RunData::method, {.meaning = "that ran"});
     v.Object("executorch",
-             [](auto& within) {
-               within("sha", &RunData::executorch_sha, {.meaning = "its commit", .or_null = true});
-               within("dirty", &RunData::executorch_dirty,
-                      {.meaning = "it had changes of its own; null: not known"});
+             [](auto& executorch) {
+               executorch("sha", &RunData::executorch_sha, {.meaning = "its commit", .or_null = true});
+               executorch("dirty", &RunData::executorch_dirty,
+                          {.meaning = "it had changes of its own; null: not known"});
              },
              {.meaning = "the checkout that the runner was built from"});
     v("platform", &RunData::platform,
@@ -691,14 +691,14 @@ inline constexpr const char* kNames<RunData::Status>[] = {"unknown", "running", 
 // an ETDump nor a manifest. Without `with_bare_files`, ETDumps that the manifest does not name are ignored.
 RunData LoadRunDirectory(const std::filesystem::path& folder, bool with_bare_files = true);
 
-// Merges the parts that a killed measurement left, in memory only (MergePartsInMemory). Unreadable parts
-// become warnings of the experiments.
+// Merges the ETDump parts that a killed measurement left, in memory only (MergePartsInMemory). Unreadable
+// parts become warnings of the experiments.
 void RecoverInMemory(RunData& run);
 
-// Merges the parts that a killed measurement left, on disk, and removes rows of launches that the manifest
-// does not have from the latency files. Returns whether anything changed. Throws Error: kDeviceFailed if
-// another etprof process holds the directory's lock, kBadInput if this is not a run of etprof, or if a file
-// cannot be written.
+// Merges the ETDump parts that a killed measurement left, on disk, and removes rows of launches that the
+// manifest does not have from the latency files. Returns whether anything changed. Throws Error:
+// kDeviceFailed if another etprof process holds the directory's lock, kBadInput if this is not a run of
+// etprof, or if a file cannot be written.
 bool RecoverRunDirectory(const std::filesystem::path& folder);
 
 }  // namespace etprof

@@ -38,7 +38,7 @@ Error FolderError(const std::filesystem::path& folder, const std::string& proble
   return Error(ExitCode::kDeviceFailed, problem).InFile(folder.string()).Remedy(remedy);
 }
 
-// Whether two texts are equal JSON. The configuration in a manifest that was read and written again has its
+// True if two texts are equal JSON. The configuration in a manifest that was read and written again has its
 // keys in another order.
 bool SameJson(const std::string& a, const std::string& b) {
   return a == b ||
@@ -63,17 +63,17 @@ RunDirectory RunDirectory::Open(const std::filesystem::path& folder) {
   }
   double waited = 0;
   while (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0) {
-    std::array<char, 32> holder{};
-    const ssize_t length = ::pread(lock.number(), holder.data(), holder.size() - 1, 0);
-    std::string who = length > 0 ? holder.data() : "unknown";
-    while (!who.empty() && who.back() == '\n') who.pop_back();
-    const auto process = AsNumber<pid_t>(who);
+    std::array<char, 32> pid_text{};
+    const ssize_t length = ::pread(lock.number(), pid_text.data(), pid_text.size() - 1, 0);
+    std::string holder = length > 0 ? pid_text.data() : "unknown";
+    while (!holder.empty() && holder.back() == '\n') holder.pop_back();
+    const auto process = AsNumber<pid_t>(holder);
     if (process && ProcessIsGone(*process) && waited < kInheritedLockSeconds) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       waited += 0.01;
       continue;
     }
-    throw FolderError(folder, fmt::format("another etprof (process {}) is measuring into it", who),
+    throw FolderError(folder, fmt::format("another etprof (process {}) is measuring into it", holder),
                       "wait for it, or choose another --output-root");
   }
   const std::string pid = fmt::format("{}\n", ::getpid());
@@ -94,7 +94,7 @@ bool RunDirectory::IsFileOfRun(const std::filesystem::path& file, const std::str
 }
 
 std::filesystem::path RunDirectory::ArchiveOldRun(const std::vector<std::string>& experiments,
-                                                  const std::filesystem::path& keep) const {
+                                                  const std::filesystem::path& user_config) const {
   std::error_code error;
   std::set<std::string> names(experiments.begin(), experiments.end());
   for (const MovedFile& file : kMovedFiles) {
@@ -108,11 +108,11 @@ std::filesystem::path RunDirectory::ArchiveOldRun(const std::vector<std::string>
     for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
       const std::string name = entry.path().filename().string();
       for (const MovedFile& file : kMovedFiles) {
-        const bool is_view = file.match == MovedFile::Match::kKernelView && name.starts_with(file.name) &&
-                             name.ends_with(".md");
-        const bool is_models = file.match == MovedFile::Match::kAfterModel && !old.model_id.empty() &&
-                               name.starts_with(old.model_id + "_") && name.ends_with(file.name);
-        if (is_view || is_models) names.insert(name);
+        const bool is_kernel_view = file.match == MovedFile::Match::kKernelView &&
+                                    name.starts_with(file.name) && name.ends_with(".md");
+        const bool is_model_file = file.match == MovedFile::Match::kAfterModel && !old.model_id.empty() &&
+                                   name.starts_with(old.model_id + "_") && name.ends_with(file.name);
+        if (is_kernel_view || is_model_file) names.insert(name);
       }
     }
     for (const ExperimentData& experiment : old.experiments) {
@@ -121,8 +121,9 @@ std::filesystem::path RunDirectory::ArchiveOldRun(const std::vector<std::string>
         names.insert(name.string());
     }
   }
-  std::erase_if(names,
-                [&](const std::string& name) { return !Exists(folder_ / name) || IsFileOfRun(keep, name); });
+  std::erase_if(names, [&](const std::string& name) {
+    return !Exists(folder_ / name) || IsFileOfRun(user_config, name);
+  });
   if (names.empty()) return {};
   std::filesystem::path target = folder_ / "previous" / UtcNowForFileName();
   for (int i = 2; Exists(target); ++i) {
@@ -211,8 +212,9 @@ EtdumpParts CollectParts(const std::filesystem::path& folder, const std::string&
   for (const Launch& launch : data.launches) {
     const std::filesystem::path part = launch.etdump_part;
     if (part.empty()) continue;
-    const auto exclude = [&](const std::string& why) {
-      parts.warnings.push_back(fmt::format("launch {}: its ETDump is excluded: {}", launch.index + 1, why));
+    const auto exclude = [&](const std::string& reason) {
+      parts.warnings.push_back(
+          fmt::format("launch {}: its ETDump is excluded: {}", launch.index + 1, reason));
     };
     if (part != EtdumpPart(stem, launch.index)) {
       exclude(fmt::format("{} is not a name that etprof gives", part.string()));
@@ -295,24 +297,24 @@ void MergePartsInMemory(const std::filesystem::path& folder, const std::string& 
 }
 
 bool RemoveParts(const std::filesystem::path& folder, const std::string& stem, const ExperimentData& data) {
-  std::set<std::filesystem::path> listed;
-  for (const Launch& launch : data.launches) listed.insert(launch.etdump_part);
+  std::set<std::filesystem::path> listed_parts;
+  for (const Launch& launch : data.launches) listed_parts.insert(launch.etdump_part);
   const std::filesystem::path parts = std::filesystem::path(EtdumpPart(stem, 0)).parent_path();
   if (!IsFolderBeneath(folder, parts)) return false;
-  std::vector<std::filesystem::path> unlisted;
+  std::vector<std::filesystem::path> unlisted_parts;
   std::error_code error;
-  for (std::filesystem::directory_iterator at(folder / parts, error), end; !error && at != end;
-       at.increment(error)) {
-    const std::filesystem::path name = parts / at->path().filename();
+  for (std::filesystem::directory_iterator iterator(folder / parts, error), end; !error && iterator != end;
+       iterator.increment(error)) {
+    const std::filesystem::path name = parts / iterator->path().filename();
     const std::string text = name.stem().string();
     const auto index = AsNumber<int>(std::string_view(text).substr(
         text.rfind("_l") == std::string::npos ? text.size() : text.rfind("_l") + 2));
-    if (index && *index >= 0 && name == EtdumpPart(stem, *index) && !listed.contains(name) &&
+    if (index && *index >= 0 && name == EtdumpPart(stem, *index) && !listed_parts.contains(name) &&
         IsFileBeneath(folder, name))
-      unlisted.push_back(name);
+      unlisted_parts.push_back(name);
   }
-  for (const std::filesystem::path& name : unlisted) RemoveFileBeneath(folder, name);
-  return !unlisted.empty();
+  for (const std::filesystem::path& name : unlisted_parts) RemoveFileBeneath(folder, name);
+  return !unlisted_parts.empty();
 }
 
 }  // namespace etprof

@@ -20,10 +20,10 @@ class RunDirectory {
 
   // Moves the files of an earlier measurement (its manifest, reports, and the folders of its experiments and
   // of `experiments`) to previous/<UTC time>/, and leaves all other files. Returns the new folder; empty:
-  // there were no such files. `keep` (a configuration that the user wrote) stays in any case.
+  // there were no such files. `user_config` (a configuration that the user wrote) stays in any case.
   std::filesystem::path ArchiveOldRun(const std::vector<std::string>& experiments,
-                                      const std::filesystem::path& keep = {}) const;
-  // Whether `file` is `name` in this directory.
+                                      const std::filesystem::path& user_config = {}) const;
+  // True if `file` is `name` in this directory.
   bool IsFileOfRun(const std::filesystem::path& file, const std::string& name) const;
 
   // Writes manifest.json and metrics.json atomically. Returns whether their contents changed.
@@ -37,8 +37,8 @@ class RunDirectory {
   Descriptor lock_;
 };
 
-// The results directory whose manifest has an experiment with this folder; empty: `folder` is not the folder
-// of an experiment.
+// Finds the results directory whose manifest has an experiment with this folder; empty: `folder` is not the
+// folder of an experiment.
 std::filesystem::path FindParentRun(const std::filesystem::path& folder);
 
 // The parts of an experiment are the ETDumps of its launches (Launch::etdump_part). A measurement merges them

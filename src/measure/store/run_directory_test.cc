@@ -203,13 +203,13 @@ TEST_F(RunDirectoryTest, LocksTheFolder) {
 
 // A process that a killed etprof has just forked inherits its lock and holds it until it ends.
 TEST_F(RunDirectoryTest, WaitsForALockThatAKilledProcessLeft) {
-  const pid_t etprof = ::fork();
-  if (etprof == 0) {
+  const pid_t child = ::fork();
+  if (child == 0) {
     const RunDirectory directory = RunDirectory::Open(folder);
     if (::fork() == 0) ::usleep(300'000);
     ::_exit(0);
   }
-  ASSERT_EQ(::waitpid(etprof, nullptr, 0), etprof);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   EXPECT_NO_THROW(RunDirectory::Open(folder));
 }
 
@@ -242,11 +242,11 @@ TEST_F(RunDirectoryTest, MovesOnlyItsOwnFilesAway) {
 TEST_F(RunDirectoryTest, MergesPartsOnce) {
   ExperimentData data;
   data.name = "a";
-  const std::vector<RunLabel> twenty(20, RunLabel{0, 0, Phase::kSteady});
+  const std::vector<RunLabel> labels(20, RunLabel{0, 0, Phase::kSteady});
   for (int i = 0; i < 2; ++i) {
     Launch launch = MakeLaunch(i);
     launch.etdump_part = EtdumpPart("a/toy_a_t1", i);
-    launch.traced_runs = twenty;
+    launch.traced_runs = labels;
     CopyEtdump(launch.etdump_part);
     data.launches.push_back(launch);
   }
@@ -488,18 +488,18 @@ TEST_F(RunDirectoryTest, ComparesOutputs) {
   Write("b.st", SafetensorsText("F16", std::string("\x00\x3e\x00\x44", 4)));  // 1.5, 4
   EXPECT_DOUBLE_EQ(*CompareOutputs(a, b, folder / "a.st", folder / "b.st").largest_absolute, 0.5);
   // Inputs are compared by their values, not by their paths.
-  const auto digest_of = [&](const std::string& name, const std::string& bytes, const std::string& method) {
+  const auto hash_inputs = [&](const std::string& name, const std::string& bytes, const std::string& method) {
     Write(name, SafetensorsText("F32", bytes));
     return HashInputs({folder / name}, method);
   };
   a.inputs_from = "saved a";
   b.inputs_from = "saved b";
   EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ; the inputs may, too");
-  a.inputs_sha256 = digest_of("a.inputs", "12345678", "forward");
-  b.inputs_sha256 = digest_of("b.inputs", "12345678", "forward");
+  a.inputs_sha256 = hash_inputs("a.inputs", "12345678", "forward");
+  b.inputs_sha256 = hash_inputs("b.inputs", "12345678", "forward");
   EXPECT_EQ(a.inputs_sha256.size(), 64u);
   EXPECT_DOUBLE_EQ(*CompareOutputs(a, b, folder / "a.st", folder / "b.st").largest_absolute, 0.5);
-  b.inputs_sha256 = digest_of("b.inputs", "12345679", "forward");
+  b.inputs_sha256 = hash_inputs("b.inputs", "12345679", "forward");
   EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ, and so do the inputs");
   a.inputs_from = b.inputs_from;  // the same file with other contents
   EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ, and so do the inputs");

@@ -11,7 +11,7 @@
 
 namespace etprof {
 
-void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
+void AddWarnings(RunData& run, const std::vector<std::string>& condition_warnings) {
   for (ExperimentData& data : run.experiments) {
     if (!data.executorch_version.empty() && !data.export_executorch_version.empty() &&
         PublicVersion(data.executorch_version) != PublicVersion(data.export_executorch_version)) {
@@ -48,7 +48,7 @@ void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions) {
     }
   }
   for (const std::string& warning : LoadWarnings(run)) AppendUnique(warning, run.warnings);
-  for (const std::string& warning : of_conditions) AppendUnique(warning, run.warnings);
+  for (const std::string& warning : condition_warnings) AppendUnique(warning, run.warnings);
   for (const std::string& warning : ConditionsWarnings(run)) AppendUnique(warning, run.warnings);
   if (run.device) {
     // The throttling text replaces the warning about the quota.

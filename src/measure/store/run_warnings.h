@@ -11,8 +11,8 @@ namespace etprof {
 inline constexpr const char* kEmulatedRemark = "the CPU is emulated: timings are not meaningful";
 
 // Adds warnings about conditions that make a finished measurement less certain to the run and its
-// experiments, without duplicates. `of_conditions` has the warnings that were given while the measurement
-// waited for the device.
-void AddWarnings(RunData& run, const std::vector<std::string>& of_conditions);
+// experiments, without duplicates. `condition_warnings` has the warnings that were given while the
+// measurement waited for the device.
+void AddWarnings(RunData& run, const std::vector<std::string>& condition_warnings);
 
 }  // namespace etprof

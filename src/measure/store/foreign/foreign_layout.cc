@@ -28,8 +28,9 @@ std::string TraceStem(const std::filesystem::path& file) {
   const std::string stem = file.stem().string();
   if (HasEtdumpName(file)) return stem;
   if (file.extension() != ".csv") return "";
-  for (const std::string end : kTimelineSuffixes) {
-    if (stem.ends_with(end) && stem.size() > end.size()) return stem.substr(0, stem.size() - end.size());
+  for (const std::string suffix : kTimelineSuffixes) {
+    if (stem.ends_with(suffix) && stem.size() > suffix.size())
+      return stem.substr(0, stem.size() - suffix.size());
   }
   return "";
 }
@@ -94,6 +95,8 @@ std::string CommonModelName(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(shared, "_"));
 }
 
+// The model in the name of the only `<model>_pipeline_summary.json`; empty: there is not exactly one such
+// file.
 std::string SummaryModelName(const std::filesystem::path& folder) {
   std::error_code error;
   std::set<std::string> models;
@@ -117,11 +120,11 @@ class ForeignTraceAdder {
   explicit ForeignTraceAdder(RunData& run) : run_(run) {}
 
   void Add() {
-    std::set<std::filesystem::path> known;
+    std::set<std::filesystem::path> known_traces;
     for (const ExperimentData& experiment : run_.experiments)
-      known.insert(experiment.etdump.lexically_normal());
+      known_traces.insert(experiment.etdump.lexically_normal());
     std::vector<std::filesystem::path> traces = FindTraces(run_.folder);
-    std::erase_if(traces, [&](const auto& path) { return known.contains(path.lexically_normal()); });
+    std::erase_if(traces, [&](const auto& path) { return known_traces.contains(path.lexically_normal()); });
     FindModel(traces);
     std::vector<ExperimentData> found;
     for (const std::filesystem::path& path : traces) {
@@ -150,19 +153,19 @@ class ForeignTraceAdder {
   void FindModel(const std::vector<std::filesystem::path>& traces) {
     if (run_.model_id.empty()) run_.model_id = SummaryModelName(run_.folder);
     if (!run_.model_id.empty()) return;
-    std::vector<std::string> flat;
+    std::vector<std::string> flat_stems;
     for (const std::filesystem::path& path : traces) {
       std::string stem = TraceStem(path);
       TakeThreadsSuffix(stem);
       if (path.parent_path() == run_.folder) {
-        flat.push_back(std::move(stem));
+        flat_stems.push_back(std::move(stem));
       } else {
-        const std::string end = "_" + path.parent_path().filename().string();
-        if (run_.model_id.empty() && stem.size() > end.size() && stem.ends_with(end))
-          run_.model_id = stem.substr(0, stem.size() - end.size());
+        const std::string suffix = "_" + path.parent_path().filename().string();
+        if (run_.model_id.empty() && stem.size() > suffix.size() && stem.ends_with(suffix))
+          run_.model_id = stem.substr(0, stem.size() - suffix.size());
       }
     }
-    if (run_.model_id.empty()) run_.model_id = CommonModelName(flat);
+    if (run_.model_id.empty()) run_.model_id = CommonModelName(flat_stems);
   }
 
   ExperimentData MakeExperiment(const std::filesystem::path& path) const {
@@ -207,12 +210,13 @@ std::optional<std::size_t> FindPairExperiment(const nlohmann::json& pair, const 
                                               const RunData& run) {
   const auto side = pair.find(key);
   if (side == pair.end()) return std::nullopt;
-  PairSideConfig named;
-  named.threads = 1;
-  if (side->is_string()) named.experiment = side->get<std::string>();
-  if (side->is_object()) ReadJsonTolerantly(*side, named, {});
+  PairSideConfig pair_side;
+  pair_side.threads = 1;
+  if (side->is_string()) pair_side.experiment = side->get<std::string>();
+  if (side->is_object()) ReadJsonTolerantly(*side, pair_side, {});
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
-    if (run.experiments[i].name == named.experiment && run.experiments[i].threads == named.threads) return i;
+    if (run.experiments[i].name == pair_side.experiment && run.experiments[i].threads == pair_side.threads)
+      return i;
   }
   return std::nullopt;
 }
@@ -281,11 +285,11 @@ void ReadLatencyLog(ExperimentData& data) {
     launch.index = static_cast<int>(data.launches.size());
     launch.first_run = times.front();
     const std::vector<double> values(times.begin(), times.end());
-    const std::size_t first_level = std::max<std::size_t>(1, stats::FirstSteadyRun(values));
+    const std::size_t first_steady = std::max<std::size_t>(1, stats::FirstSteadyRun(values));
     Burst burst;
     burst.round = -1;
     for (std::size_t i = 1; i < times.size(); ++i)
-      (i < first_level ? launch.warmup : burst.recorded).push_back(times[i]);
+      (i < first_steady ? launch.warmup : burst.recorded).push_back(times[i]);
     if (!burst.recorded.empty()) launch.bursts.push_back(std::move(burst));
     data.launches.push_back(std::move(launch));
   }

@@ -119,15 +119,15 @@ TEST_F(ForeignLayoutTest, UsesTimelineIfEtdumpIsMissing) {
 TEST_F(ForeignLayoutTest, ReadsLatenciesFromLog) {
   CopyEtdump("net_off_t1.etdump");
   std::string log = "I 00:00:00.1 executorch:executor_runner.cpp:1] Model file is loaded.\r\n";
-  const auto add = [&](int process_runs) {
+  const auto add_process = [&](int process_runs) {
     for (int i = 1; i <= process_runs; ++i) {
       const double ms = i == 1 ? 9.5 : 2 + 0.001 * (i % 3);
       log += "I 00:00:00.2 executorch:executor_runner.cpp:2] Iteration " + std::to_string(i) + " of " +
              std::to_string(process_runs) + ": " + std::to_string(ms) + " ms\n";
     }
   };
-  add(20);
-  add(10);
+  add_process(20);
+  add_process(10);
   Write("net_off_t1_latency.log", log);
   const RunData run = LoadRunDirectory(folder);
   ASSERT_THAT(run.experiments, SizeIs(1));
