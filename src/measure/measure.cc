@@ -578,7 +578,9 @@ class Measurement {
       run_.schedule.waited_seconds = waited_before_resume_ + watch_->waited_seconds();
     };
     hooks.reconnect = [this] { Reconnect(); };
-    hooks.memory_shortage = [this](Bytes rss, std::size_t others) { return MemoryShortage(rss, others); };
+    hooks.memory_shortage = [this](Bytes rss, std::size_t more_workers) {
+      return MemoryShortage(rss, more_workers);
+    };
     hooks.progress = options_.progress;
     load_->Begin();
     if (config_.sustained > 0) {
@@ -610,10 +612,11 @@ class Measurement {
     run_.other_load_during = load_->load();
   }
 
-  std::optional<std::string> MemoryShortage(Bytes rss, std::size_t others) {
+  std::optional<std::string> MemoryShortage(Bytes rss, std::size_t more_workers) {
     const auto available = device_.AvailableMemory();
-    if (!available || double(rss) * double(others) <= kMemoryShare * double(*available)) return std::nullopt;
-    return fmt::format("{} more workers of {} do not fit in {} of free memory", others,
+    if (!available || double(rss) * double(more_workers) <= kMemoryShare * double(*available))
+      return std::nullopt;
+    return fmt::format("{} more workers of {} do not fit in {} of free memory", more_workers,
                        FormatBytes(double(rss)), FormatBytes(double(*available)));
   }
 

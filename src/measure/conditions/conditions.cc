@@ -22,14 +22,14 @@ bool Uses(const DeviceVitals::Clock& clock, const std::vector<int>& cpus) {
 }
 
 bool IsCapped(const DeviceVitals& vitals, const std::vector<int>& cpus) {
-  bool known = false;
+  bool has_clock_limits = false;
   for (const DeviceVitals::Clock& clock : vitals.clocks) {
     if (!Uses(clock, cpus)) continue;
     if (clock.Capped()) return true;
-    known = known || (clock.cap_khz && clock.hardware_max_khz);
+    has_clock_limits = has_clock_limits || (clock.cap_khz && clock.hardware_max_khz);
   }
   // Without clock data, an active cooling device of the CPUs shows that they are slowed down.
-  return !known && std::ranges::any_of(vitals.cooling, [](const auto& cooling) {
+  return !has_clock_limits && std::ranges::any_of(vitals.cooling, [](const auto& cooling) {
     return cooling.of_cpu && cooling.state > 0;
   });
 }

@@ -334,13 +334,13 @@ Config ReadConfig(const std::filesystem::path& path, const ConfigContext& contex
 }
 
 void KeepExperiments(Config& config, const std::vector<std::string>& names) {
-  std::set<std::string> known;
-  for (const ExperimentConfig& experiment : config.experiments) known.insert(experiment.name);
+  std::set<std::string> experiment_names;
+  for (const ExperimentConfig& experiment : config.experiments) experiment_names.insert(experiment.name);
   for (const std::string& name : names) {
-    if (known.contains(name)) continue;
+    if (experiment_names.contains(name)) continue;
     throw Error(ExitCode::kUsage, fmt::format("there is no experiment \"{}\"", name))
         .InFile(config.file.string())
-        .Remedy(DidYouMean(name, known));
+        .Remedy(DidYouMean(name, experiment_names));
   }
   const std::set<std::string> selected_names(names.begin(), names.end());
   std::erase_if(config.experiments,

@@ -46,7 +46,7 @@ class JsonFields {
   void Finish();
 
   Error Wrong(const std::string& key, const std::string& problem) const;
-  // Calls `check`, and turns its Error into one about the key, with `prefix` before the problem.
+  // Calls `check`, and turns its Error into an Error about the key, with `prefix` before the problem.
   void CheckValue(const std::string& key, const std::string& prefix,
                   const std::function<void()>& check) const;
   std::string Path(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }

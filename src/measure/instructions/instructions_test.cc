@@ -31,9 +31,9 @@ TEST(MergeInstructions, ReturnsMeansAndRanges) {
 }
 
 TEST(MergeInstructions, OmitsOperatorsThatOneProcessDidNotRun) {
-  protocol::CountersReply other = Reply(1000, 900);
-  other.operators.pop_back();
-  EXPECT_EQ(MergeInstructions({Reply(1000, 900), other}, "forward").size(), 1U);
+  protocol::CountersReply shorter_reply = Reply(1000, 900);
+  shorter_reply.operators.pop_back();
+  EXPECT_EQ(MergeInstructions({Reply(1000, 900), shorter_reply}, "forward").size(), 1U);
   EXPECT_TRUE(MergeInstructions({}, "forward").empty());
   EXPECT_EQ(MethodInstructions({}), nullptr);
 }

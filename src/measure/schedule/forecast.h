@@ -31,8 +31,8 @@ struct Forecast {
   std::size_t traced = 0;                      // number of kernel-log units, which run one process each
   Range launches;                              // of each timed unit
   std::optional<int> first_analysis_launches;  // kStopRule: launches until the first interim analysis
-  Range rounds;            // of a launch; 0 if sustained. An executor_runner has one round, as long as seven
-  double max_seconds = 0;  // time limit; 0: none
+  Range rounds;  // of a launch; 0: sustained. An executor_runner has one round, as long as seven rounds
+  double max_seconds = 0;    // time limit; 0: none
   double burst_seconds = 0;  // one burst of each timed unit, for models with short runs
   // Seconds from the first launch to the end of the last one. `least_seconds` is the time of the bursts
   // alone, for models whose runs take some milliseconds at most. `most_seconds` is the end of the last launch

@@ -39,21 +39,21 @@ namespace {
 class LaunchFitter {
  public:
   explicit LaunchFitter(const ShapeInput& input) : input_(input) {
-    int known = 0;
+    int known_costs = 0;
     RunCost mean;
     for (const ShapeInput::Experiment& experiment : input.experiments) {
       if (experiment.given_up || !experiment.cost) continue;
       const RunCost cost = Paced(*experiment.cost, experiment.period);
-      ++known;
-      mean.spacing_ns += (cost.spacing_ns - mean.spacing_ns) / known;
-      mean.wall_ns += (cost.wall_ns - mean.wall_ns) / known;
-      mean.request_seconds += (cost.request_seconds - mean.request_seconds) / known;
+      ++known_costs;
+      mean.spacing_ns += (cost.spacing_ns - mean.spacing_ns) / known_costs;
+      mean.wall_ns += (cost.wall_ns - mean.wall_ns) / known_costs;
+      mean.request_seconds += (cost.request_seconds - mean.request_seconds) / known_costs;
     }
     for (const ShapeInput::Experiment& experiment : input.experiments) {
       if (experiment.given_up) continue;
-      const RunCost cost = experiment.cost ? Paced(*experiment.cost, experiment.period)
-                           : known > 0     ? Paced(mean, experiment.period)
-                                           : Paced(RunCost(), experiment.period);
+      const RunCost cost = experiment.cost   ? Paced(*experiment.cost, experiment.period)
+                           : known_costs > 0 ? Paced(mean, experiment.period)
+                                             : Paced(RunCost(), experiment.period);
       planned_.push_back({cost, experiment.traced, experiment.period > 0 ? kPacedRuns * cost.spacing_ns : 0});
     }
   }

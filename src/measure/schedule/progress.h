@@ -16,9 +16,9 @@ struct ProgressUpdate {
     // Absent before two launches. For a single experiment only its half-width is meaningful.
     std::optional<stats::RatioEstimate> estimate;
   };
-  std::string activity;  // current activity if it is not a launch and round of a schedule; empty: it is
-  int launch = 0;        // current launch, counted from 1
-  int launches = 0;      // launches at the next interim analysis, or the given number
+  std::string activity;         // current activity outside of launches; empty: a launch is running
+  int launch = 0;               // current launch, counted from 1
+  int launches = 0;             // launches at the next interim analysis, or the given number
   bool launches_given = false;  // `launches` is the given number
   int round = 0;                // current round, counted from 1; 0: starting and warming up
   int rounds = 0;

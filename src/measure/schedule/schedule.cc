@@ -148,14 +148,14 @@ class Scheduler {
                     : AnyLeft()          ? decision.reason
                                          : "no experiment is left";
     UpdateData();
-    const int wanted = MinLaunchesWanted();
-    if (AnyLeft() && !hooks_.interrupted() && data_.launches < wanted && !reported_seconds_) {
-      const bool given = options_.launches.has_value();
+    const int wanted_launches = MinLaunchesWanted();
+    if (AnyLeft() && !hooks_.interrupted() && data_.launches < wanted_launches && !reported_seconds_) {
+      const bool launches_given = options_.launches.has_value();
       warnings_.push_back(fmt::format(
           "only {}{} launches fit in the {:.3g} s budget{}: increase --max-seconds for a narrower "
           "interval",
-          data_.launches, given ? fmt::format(" of {}", wanted) : "", options_.max_seconds,
-          given ? "" : fmt::format(" (recommended: {} or more)", wanted)));
+          data_.launches, launches_given ? fmt::format(" of {}", wanted_launches) : "", options_.max_seconds,
+          launches_given ? "" : fmt::format(" (recommended: {} or more)", wanted_launches)));
     }
   }
 
@@ -229,10 +229,10 @@ class Scheduler {
 
   // The number of complete launches of the experiment that has the fewest.
   int CompleteLaunches() const {
-    int least = std::numeric_limits<int>::max();
+    int fewest = std::numeric_limits<int>::max();
     for (std::size_t u = 0; u < units_.size(); ++u)
-      if (!IsGivenUp(u)) least = std::min(least, CompleteLaunches(u));
-    return least == std::numeric_limits<int>::max() ? 0 : least;
+      if (!IsGivenUp(u)) fewest = std::min(fewest, CompleteLaunches(u));
+    return fewest == std::numeric_limits<int>::max() ? 0 : fewest;
   }
 
   void UpdateData() {
@@ -315,17 +315,18 @@ class Scheduler {
                                UsedSeconds(), *limit_, LaunchSeconds());
     }
     // Count all complete launches, clean or not: on a busy machine there may never be enough clean ones.
-    const int wanted = MinLaunchesWanted(), complete = CompleteLaunches();
+    const int wanted_launches = MinLaunchesWanted(), complete_launches = CompleteLaunches();
     stats::StopDecision decision;
-    decision.next_launches = wanted;
-    if (complete >= wanted) {
+    decision.next_launches = wanted_launches;
+    if (complete_launches >= wanted_launches) {
       decision.stop = true;
-      decision.reason = options_.launches ? fmt::format("{} launches were asked for", wanted)
+      decision.reason = options_.launches ? fmt::format("{} launches were asked for", wanted_launches)
                                           : "times of an emulated CPU are not meaningful";
-    } else if (limit_ && complete >= stats::kMinLaunches && UsedSeconds() + LaunchSeconds() > *limit_) {
+    } else if (limit_ && complete_launches >= stats::kMinLaunches &&
+               UsedSeconds() + LaunchSeconds() > *limit_) {
       decision.stop = true;
       decision.reason =
-          fmt::format("{} launches would take longer than {:.3g} s", wanted, options_.max_seconds);
+          fmt::format("{} launches would take longer than {:.3g} s", wanted_launches, options_.max_seconds);
     }
     return decision;
   }
@@ -500,8 +501,8 @@ class Scheduler {
       request.traced_runs = repeated ? 0
                                      : TracedRunsPerBurst(shape_->traced[u], shape_->launches, shape_->rounds,
                                                           experiment.launch.index, round);
-      const bool whole = units_[u].participant->IsWholeProcess();
-      if (whole) {
+      const bool whole_process = units_[u].participant->IsWholeProcess();
+      if (whole_process) {
         request.min_opening = shape_->warmup[u];
         request.max_runs = std::max(std::min(shape_->min_runs, runs), std::min(runs, units_[u].runs));
         request.min_runs = std::min(shape_->min_runs, request.max_runs);
@@ -520,19 +521,19 @@ class Scheduler {
       const double seconds = hooks_.now() - start;
       if (!repeated) experiment.burst_seconds = seconds;
       ReportShortLimit();
-      experiment.cost.AddBurst(experiment.launch, seconds, whole);
+      experiment.cost.AddBurst(experiment.launch, seconds, whole_process);
     });
   }
 
-  // Whether the experiment has enough clean runs in this round.
+  // True if the experiment has enough clean runs in this round.
   bool CleanEnough(std::size_t u, int round) const {
-    std::size_t clean = 0, wanted = kMinCleanRuns;
+    std::size_t clean_runs = 0, wanted_runs = kMinCleanRuns;
     for (const Burst& burst : experiments_[u].launch.bursts) {
       if (burst.round != round) continue;
-      clean += burst.CleanLatencies().size();
-      wanted = std::min(wanted, burst.recorded.size());
+      clean_runs += burst.CleanLatencies().size();
+      wanted_runs = std::min(wanted_runs, burst.recorded.size());
     }
-    return clean >= wanted;
+    return clean_runs >= wanted_runs;
   }
 
   // Ends the launch if the time limit leaves no time for `seconds` more. The first round of the launches that
@@ -586,15 +587,15 @@ class Scheduler {
   double FixedSeconds() const {
     const auto sum = [&](std::optional<double> Experiment::*member) {
       double seconds = 0;
-      int known = 0, all = 0;
+      int known_count = 0, total_count = 0;
       for (const Experiment& experiment : experiments_) {
         if (experiment.state == State::kGivenUp) continue;
-        ++all;
+        ++total_count;
         if (!(experiment.*member)) continue;
-        ++known;
+        ++known_count;
         seconds += *(experiment.*member);
       }
-      return known > 0 ? seconds * all / known : 0;
+      return known_count > 0 ? seconds * total_count / known_count : 0;
     };
     return sum(&Experiment::start_seconds) + sum(&Experiment::end_seconds);
   }
@@ -669,16 +670,16 @@ class Scheduler {
     one_burst_ = one_burst_ || !data_.interleaved;
     for (std::size_t u = 0; u < units_.size(); ++u) {
       Experiment& experiment = experiments_[u];
-      const bool whole = units_[u].participant->IsWholeProcess();
+      const bool whole_process = units_[u].participant->IsWholeProcess();
       for (const Launch& launch : units_[u].data->launches) {
         Launch single_burst;  // like `launch`, but with a single burst
         single_burst.first_run = launch.first_run;
         single_burst.warmup = launch.warmup;
         for (const Burst& burst : launch.bursts) {
           single_burst.bursts = {burst};
-          experiment.cost.AddBurst(single_burst, std::nullopt, whole);
+          experiment.cost.AddBurst(single_burst, std::nullopt, whole_process);
         }
-        if (whole || !launch.load) continue;
+        if (whole_process || !launch.load) continue;
         Nanoseconds start = *launch.load + launch.first_run.value_or(0);
         for (const Nanoseconds run : launch.warmup) start += run;
         experiment.start_seconds = double(start) / 1e9;
@@ -739,7 +740,7 @@ class Scheduler {
       if (MustEndLaunch() || CutIfOutOfTime(0, /*is_first_round=*/true)) break;
       Begin(order[i], index);
       if (i == 0 && order.size() > 1 && experiments_[order[0]].running && !FitsInMemory(order)) {
-        End(order[0]);  // not a launch: start again, with one process at a time
+        End(order[0]);  // this was not a launch: start again with one process at a time
         if (experiments_[order[0]].launch.status == Launch::Status::kComplete)
           experiments_[order[0]].launch = {};
         if (!MustEndLaunch()) RunAlternating(index);
@@ -826,10 +827,10 @@ class Scheduler {
 
   // The share of clean runs among those recorded so far; absent: there are none.
   std::optional<double> CleanShare() const {
-    std::size_t clean = 0, all = 0;
+    std::size_t clean = 0, total = 0;
     const auto add = [&](const Launch& launch) {
       for (const Burst& burst : launch.bursts) {
-        all += burst.recorded.size();
+        total += burst.recorded.size();
         for (std::size_t run = 0; run < burst.recorded.size(); ++run) clean += burst.IsClean(run) ? 1U : 0U;
       }
     };
@@ -837,7 +838,7 @@ class Scheduler {
       std::ranges::for_each(units_[u].data->launches, add);
       add(experiments_[u].launch);
     }
-    return all > 0 ? std::optional(static_cast<double>(clean) / static_cast<double>(all)) : std::nullopt;
+    return total > 0 ? std::optional(static_cast<double>(clean) / static_cast<double>(total)) : std::nullopt;
   }
 
   void Report(int round, bool finished) {

@@ -51,8 +51,9 @@ struct ScheduleHooks {
   // processes of the launch are idle meanwhile.
   std::function<void(int launch, int round, int order)> before_round;
   std::function<void()> reconnect;  // after a launch whose connection broke; throws if it cannot be restored
-  // Returns a message if `others` more workers of `rss` bytes each do not fit in memory; absent: they fit.
-  std::function<std::optional<std::string>(Bytes rss, std::size_t others)> memory_shortage;
+  // Returns a message if `more_workers` more workers of `rss` bytes each do not fit in memory; absent: they
+  // fit.
+  std::function<std::optional<std::string>(Bytes rss, std::size_t more_workers)> memory_shortage;
   Progress* progress = nullptr;
 };
 

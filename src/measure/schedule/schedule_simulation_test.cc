@@ -84,14 +84,14 @@ class SimulatedParticipant : public Participant {
     launch.rss_after_load = 1000;
   }
 
-  std::optional<Nanoseconds> WarmUp(Launch& launch, int least, int most) override {
+  std::optional<Nanoseconds> WarmUp(Launch& launch, int min_runs, int max_runs) override {
     if (model_.whole_process) return std::nullopt;
     const double start = BeginRequest();
-    if (least > 2 && !cost_known_) violations.emplace_back("warmed up for long before the cost was known");
+    if (min_runs > 2 && !cost_known_) violations.emplace_back("warmed up for long before the cost was known");
     MayFail(launch, Step::kWarmUp);
     const double runs_start = machine_.clock;
     std::vector<Nanoseconds> times, waits;
-    const int runs = std::min(most, std::max(least, 3));
+    const int runs = std::min(max_runs, std::max(min_runs, 3));
     Run(runs, times, waits);
     for (const Nanoseconds time : times) {
       if (launch.first_run) {

@@ -15,9 +15,9 @@ namespace etprof {
 namespace {
 
 // Reads a JSON file that etprof wrote. Throws Error (kBadInput) for an invalid file, whose message names
-// `what`.
+// `contents`.
 template <typename T>
-T ReadEtprofJson(const std::filesystem::path& path, const std::string& what) {
+T ReadEtprofJson(const std::filesystem::path& path, const std::string& contents) {
   const auto damaged = [&](const std::string& problem) {
     return Error(ExitCode::kBadInput, problem).InFile(path.string()).Remedy("measure again, or remove it");
   };
@@ -26,7 +26,7 @@ T ReadEtprofJson(const std::filesystem::path& path, const std::string& what) {
   try {
     return json.get<T>();
   } catch (const std::invalid_argument& problem) {
-    throw damaged("does not hold " + what + ": " + problem.what());
+    throw damaged("does not hold " + contents + ": " + problem.what());
   }
 }
 

@@ -165,14 +165,14 @@ bool DropUnknownLatencies(const std::filesystem::path& folder, const std::string
   const std::filesystem::path name = stem + kLatencySuffix;
   if (!IsFileBeneath(folder, name)) return false;
   const std::string text = ReadTextFile(folder / name);
-  std::set<int> known;
-  for (const Launch& launch : launches) known.insert(launch.index);
+  std::set<int> known_launches;
+  for (const Launch& launch : launches) known_launches.insert(launch.index);
   std::string remaining_rows;
   bool has_rows = false;
   for (std::size_t start = 0, end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
     const std::string_view line = std::string_view(text).substr(start, end + 1 - start);
     const auto launch = AsNumber<int>(line.substr(0, line.find(',')));
-    if (start > 0 && (!launch || !known.contains(*launch))) continue;
+    if (start > 0 && (!launch || !known_launches.contains(*launch))) continue;
     remaining_rows += line;
     has_rows = has_rows || start > 0;
   }

@@ -19,9 +19,9 @@ std::optional<TensorDifference> CompareValues(const Safetensors& a, const Safete
   TensorDifference overall;
   overall.identical = true;
   for (const auto& [name, tensor] : a.tensors) {
-    const auto other = b.tensors.find(name);
-    if (other == b.tensors.end()) return std::nullopt;
-    const TensorDifference current = CompareTensors(tensor, other->second);
+    const auto counterpart = b.tensors.find(name);
+    if (counterpart == b.tensors.end()) return std::nullopt;
+    const TensorDifference current = CompareTensors(tensor, counterpart->second);
     if (!current.problem.empty()) return std::nullopt;
     overall.identical = overall.identical && current.identical;
     overall.largest = std::max(overall.largest, current.largest);

@@ -24,9 +24,9 @@ std::optional<std::int64_t> IntegerMedian(std::vector<std::int64_t> values) {
 // known).
 bool IsRunClean(const Burst& burst, const std::vector<Nanoseconds>& latencies,
                 const std::vector<Nanoseconds>& waits, std::size_t run) {
-  const bool known = run < waits.size() && waits[run] >= 0;
+  const bool has_wait = run < waits.size() && waits[run] >= 0;
   return !HasExcessiveSteal(burst.steal, burst.end - burst.start) &&
-         IsCleanRun(latencies[run], known ? std::optional(waits[run]) : std::nullopt);
+         IsCleanRun(latencies[run], has_wait ? std::optional(waits[run]) : std::nullopt);
 }
 
 template <typename Getter>

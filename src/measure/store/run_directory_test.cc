@@ -116,16 +116,16 @@ TEST_F(RunDirectoryTest, LoadsTruncatedLatencyFiles) {
   const RunData run = MakeRun(folder);
   const std::filesystem::path path = run.experiments[0].latency_csv;
   AppendLatencies(path, run.experiments[0].launches[0], false);
-  const std::string whole = ReadTextFile(path);
-  for (std::size_t length = 0; length <= whole.size(); ++length) {
-    WriteFileAtomically(path, whole.substr(0, length));
+  const std::string complete_text = ReadTextFile(path);
+  for (std::size_t length = 0; length <= complete_text.size(); ++length) {
+    WriteFileAtomically(path, complete_text.substr(0, length));
     std::vector<Launch> launches = {MakeLaunch(0)};
     launches[0].bursts[0].recorded.clear();
     launches[0].bursts[1].recorded.clear();
     std::vector<std::string> problems;
     ReadLatencies(path, launches, problems);
     EXPECT_LE(launches[0].bursts[0].recorded.size(), 3u);
-    if (length == whole.size()) {
+    if (length == complete_text.size()) {
       EXPECT_THAT(problems, IsEmpty());
       EXPECT_THAT(launches[0].bursts[1].recorded, ElementsAre(100, 110, 105));
     }
@@ -161,10 +161,10 @@ TEST_F(RunDirectoryTest, LoadsKitLayoutsWithoutJson) {
   CopyEtdump("previous/x/old.etdump");
   Write("mac_sme2_on/toy_cnn_mac_sme2_on_t1.log", "log");
   const RunData run = LoadRunDirectory(folder);
-  std::vector<std::string> found;
+  std::vector<std::string> experiments;
   for (const ExperimentData& data : run.experiments)
-    found.push_back(data.name + " " + std::to_string(data.threads));
-  EXPECT_THAT(found, ElementsAre("flat 1", "mac_sme2_off 1", "mac_sme2_off 4", "mac_sme2_on 1"));
+    experiments.push_back(data.name + " " + std::to_string(data.threads));
+  EXPECT_THAT(experiments, ElementsAre("flat 1", "mac_sme2_off 1", "mac_sme2_off 4", "mac_sme2_on 1"));
   EXPECT_EQ(run.model_id, "toy_cnn");
   EXPECT_EQ(run.status, RunData::Status::kUnknown);
   EXPECT_FALSE(run.experiments[3].log.empty());
@@ -361,9 +361,9 @@ TEST_F(RunDirectoryTest, SkipsAndCountsInvalidNumbers) {
 TEST_F(RunDirectoryTest, RejectsDeeplyNestedManifests) {
   Write("manifest.json", R"({"configuration": )" + std::string(200'000, '['));
   EXPECT_THROW(LoadRunDirectory(folder), Error);
-  std::string whole;
-  for (int i = 0; i < 200'000; ++i) whole += R"({"configuration": )";
-  Write("manifest.json", whole + "1" + std::string(200'000, '}'));
+  std::string manifest_text;
+  for (int i = 0; i < 200'000; ++i) manifest_text += R"({"configuration": )";
+  Write("manifest.json", manifest_text + "1" + std::string(200'000, '}'));
   EXPECT_THROW(LoadRunDirectory(folder), Error);
 }
 
@@ -478,9 +478,9 @@ TEST_F(RunDirectoryTest, ComparesOutputs) {
   EXPECT_TRUE(CompareOutputs(a, b, {}, {}).equal);
   b.output_digests[0].sha256 = "y";
   EXPECT_EQ(CompareOutputs(a, b, {}, {}).note, "outputs differ");
-  const float ones[] = {1.0F, 4.0F}, others[] = {1.5F, 4.0F};
-  Write("a.st", SafetensorsText("F32", std::string(reinterpret_cast<const char*>(ones), 8)));
-  Write("b.st", SafetensorsText("F32", std::string(reinterpret_cast<const char*>(others), 8)));
+  const float baseline_values[] = {1.0F, 4.0F}, candidate_values[] = {1.5F, 4.0F};
+  Write("a.st", SafetensorsText("F32", std::string(reinterpret_cast<const char*>(baseline_values), 8)));
+  Write("b.st", SafetensorsText("F32", std::string(reinterpret_cast<const char*>(candidate_values), 8)));
   const auto difference = CompareOutputs(a, b, folder / "a.st", folder / "b.st");
   EXPECT_DOUBLE_EQ(*difference.largest_absolute, 0.5);
   EXPECT_DOUBLE_EQ(*difference.largest_relative, 0.5 / 1.5);
