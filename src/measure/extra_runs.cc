@@ -32,7 +32,7 @@ struct ExtraRuns {
   const char* emulated_warning = nullptr;  // warning for emulated CPUs; null: they can do it
 };
 
-void Report(const std::string& name, const RunData& run, Progress* progress) {
+void ReportActivity(const std::string& name, const RunData& run, Progress* progress) {
   if (progress == nullptr) return;
   ProgressUpdate update;
   update.activity = name;
@@ -73,7 +73,7 @@ void MeasureEach(const ExtraRuns& extra_runs, const ExtraRunsSetup& setup,
     }
     const ParticipantSetup unit_setup = setup.make_setup(u);
     if (unit_setup.interruption->Now()) return;
-    Report(fmt::format("{}: {}", data.label, extra_runs.name), setup.run, setup.progress);
+    ReportActivity(fmt::format("{}: {}", data.label, extra_runs.name), setup.run, setup.progress);
     bool interrupted = false;
     setup.reconnecting([&] {
       try {
@@ -361,8 +361,8 @@ void MeasurePeaks(const Config& config, const Plan& plan, Device& device, Interr
   Peaks peaks;
   for (const std::vector<std::size_t>& units : groups) {
     if (interruption.Now()) break;
-    Report(fmt::format("the machine's peaks, {} of {}", peaks.entries.size() + 1, groups.size()), run,
-           progress);
+    ReportActivity(fmt::format("the machine's peaks, {} of {}", peaks.entries.size() + 1, groups.size()), run,
+                   progress);
     const Unit& unit = plan.units[units[0]];
     if (seconds_left() < kSecondsPerPeaks) {
       AppendUnique("the time limit left no time to measure the machine's peaks", run.warnings);

@@ -147,7 +147,7 @@ class Measurement {
   // a lost device.
   double MeasuringSeconds() const {
     return MonotonicSeconds() - start_ - waited_before_launches_ - waited_for_device_ -
-           (watch_ ? watch_->waited_seconds() : 0);
+           (conditions_watch_ ? conditions_watch_->waited_seconds() : 0);
   }
 
   bool Interrupted() const { return options_.interrupted && options_.interrupted(); }
@@ -287,9 +287,9 @@ class Measurement {
     run_.model = config_.experiments[0].model;
     run_.model_id = ModelId(run_.model);
     run_.method = config_.experiments[0].method;
-    watch_.emplace([this](bool all) { return vitals_.Read(all); }, PinnedCpus(config_, *run_.device),
-                   Cooling());
-    load_.emplace([this] { return TakeLoadSnapshot(device_); }, MonotonicSeconds, run_.device->cores);
+    conditions_watch_.emplace([this](bool all) { return vitals_.Read(all); },
+                              PinnedCpus(config_, *run_.device), MakeCoolingOptions());
+    load_watch_.emplace([this] { return TakeLoadSnapshot(device_); }, MonotonicSeconds, run_.device->cores);
     run_.platform = RunPlatform(config_, *run_.device);
     run_.schedule.margin = config_.margin;
     std::map<std::filesystem::path, RunnerBinary> runner_binaries;
@@ -358,7 +358,7 @@ class Measurement {
     }
   }
 
-  CoolingOptions Cooling() {
+  CoolingOptions MakeCoolingOptions() {
     return {
         .max_celsius = config_.max_temp,
         .wait_seconds = config_.max_temp_wait,
@@ -407,8 +407,8 @@ class Measurement {
     waited_before_resume_ = old.schedule.waited_seconds;
     run_.conditions = std::move(old.conditions);
     run_.other_load_before = std::move(old.other_load_before);
-    load_->Continue(std::move(old.other_load_during));
-    run_.other_load_during = load_->load();
+    load_watch_->Continue(std::move(old.other_load_during));
+    run_.other_load_during = load_watch_->load();
     run_.schedule.margin = config_.margin;
     run_.generated_at = old.generated_at;
     for (ComparePair& pair : run_.pairs) {
@@ -432,7 +432,7 @@ class Measurement {
   // (kInterrupted).
   QuietResult WaitForQuietDevice() {
     if (!options_.check_load || Interrupted()) return {};
-    const CoolingOptions cooling = Cooling();
+    const CoolingOptions cooling = MakeCoolingOptions();
     QuietResult quiet =
         WaitUntilQuiet({.wait_seconds = 60 * config_.wait_minutes,
                         .threads = MaxThreads(),
@@ -476,7 +476,7 @@ class Measurement {
       run_.other_load_before = quiet.load;
   }
 
-  std::filesystem::path SavedOutputs(std::size_t unit) const {
+  std::filesystem::path SavedOutputsPath(std::size_t unit) const {
     return directory_.folder() / (plan_.units[unit].stem + "_outputs.safetensors");
   }
 
@@ -489,38 +489,40 @@ class Measurement {
   void UnpackPrograms() {
     for (std::size_t u = 0; u < plan_.units.size(); ++u) {
       const std::filesystem::path& model = UnitConfig(u).model;
-      if (unpacked_.contains(model)) continue;
+      if (unpacked_programs_.contains(model)) continue;
       if (auto program = UnpackProgram(model, directory_.folder() / (plan_.units[u].stem + ".pte")))
-        unpacked_.emplace(model, std::move(*program));
+        unpacked_programs_.emplace(model, std::move(*program));
     }
   }
 
   void CompareWithTestCases() {
     for (std::size_t u = 0; u < run_.experiments.size(); ++u) {
       const ExperimentConfig& config = UnitConfig(u);
-      const auto found = unpacked_.find(config.model);
-      if (found == unpacked_.end() || config.inputs || !found->second.tested_methods.contains(config.method))
+      const auto found = unpacked_programs_.find(config.model);
+      if (found == unpacked_programs_.end() || config.inputs ||
+          !found->second.tested_methods.contains(config.method))
         continue;
       ExperimentData& data = run_.experiments[u];
       if (!data.inputs_from.empty()) data.inputs_from = "the first test case of " + config.model.string();
-      if (!found->second.expected_outputs.empty() && Exists(SavedOutputs(u)))
-        data.difference_from_expected = CompareWithExpected(found->second.expected_outputs, SavedOutputs(u));
+      if (!found->second.expected_outputs.empty() && Exists(SavedOutputsPath(u)))
+        data.difference_from_expected =
+            CompareWithExpected(found->second.expected_outputs, SavedOutputsPath(u));
     }
   }
 
   ParticipantSetup MakeSetup(std::size_t u) {
     const Unit& unit = plan_.units[u];
     const ExperimentConfig& config = UnitConfig(u);
-    const auto unpacked = unpacked_.find(config.model);
+    const auto unpacked = unpacked_programs_.find(config.model);
     ParticipantSetup setup;
     setup.device = &device_;
     setup.properties = &*run_.device;
     setup.interruption = &interruption_;
     setup.config = &config;
-    setup.model = unpacked == unpacked_.end() ? config.model : unpacked->second.program;
+    setup.model = unpacked == unpacked_programs_.end() ? config.model : unpacked->second.program;
     setup.inputs = config.inputs;
     // The .inputs file next to the extracted program has no inputs for this method.
-    if (!config.inputs && unpacked != unpacked_.end() &&
+    if (!config.inputs && unpacked != unpacked_programs_.end() &&
         !unpacked->second.tested_methods.contains(config.method))
       setup.inputs = protocol::InputSpec{.kind = "random", .paths = {}, .seed = 0};
     setup.threads = unit.threads;
@@ -529,7 +531,8 @@ class Measurement {
     setup.stem = unit.stem;
     setup.data = &run_.experiments[u];
     if (config.place) setup.shared = GetSharedWorker(u);
-    if (!run_.pairs.empty() || unpacked != unpacked_.end()) setup.saved_outputs = SavedOutputs(u).string();
+    if (!run_.pairs.empty() || unpacked != unpacked_programs_.end())
+      setup.saved_outputs = SavedOutputsPath(u).string();
     return setup;
   }
 
@@ -568,24 +571,24 @@ class Measurement {
     hooks.now = [this] { return MeasuringSeconds(); };
     hooks.interrupted = [this] { return Interrupted(); };
     hooks.save = [this] {
-      load_->AfterLaunch();
-      run_.other_load_during = load_->load();
+      load_watch_->AfterLaunch();
+      run_.other_load_during = load_watch_->load();
       Save();
     };
     hooks.before_round = [this](int launch, int round, int order) {
-      if (auto conditions = watch_->BeforeRound(launch, round, order))
+      if (auto conditions = conditions_watch_->BeforeRound(launch, round, order))
         run_.conditions.push_back(std::move(*conditions));
-      run_.schedule.waited_seconds = waited_before_resume_ + watch_->waited_seconds();
+      run_.schedule.waited_seconds = waited_before_resume_ + conditions_watch_->waited_seconds();
     };
     hooks.reconnect = [this] { Reconnect(); };
     hooks.memory_shortage = [this](Bytes rss, std::size_t more_workers) {
       return MemoryShortage(rss, more_workers);
     };
     hooks.progress = options_.progress;
-    load_->Begin();
+    load_watch_->Begin();
     if (config_.sustained > 0) {
       RunSustained(config_.sustained, units, hooks, run_.schedule);
-      return EndLoad();
+      return EndLoadWatch();
     }
     std::vector<ComparePair> pairs = run_.pairs;
     for (ComparePair& pair : pairs) {
@@ -604,12 +607,12 @@ class Measurement {
     options.seconds_used = run_.schedule.seconds + MeasuringSeconds();
     options.after_seconds = MakeForecast(config_, plan_, *run_.device).peaks_seconds;
     RunSchedule(options, units, pairs, hooks, run_.schedule, run_.warnings);
-    EndLoad();
+    EndLoadWatch();
   }
 
-  void EndLoad() {
-    load_->End();
-    run_.other_load_during = load_->load();
+  void EndLoadWatch() {
+    load_watch_->End();
+    run_.other_load_during = load_watch_->load();
   }
 
   std::optional<std::string> MemoryShortage(Bytes rss, std::size_t more_workers) {
@@ -681,12 +684,12 @@ class Measurement {
     } catch (const Error&) {
       // The connection is lost: the limits stay unknown.
     }
-    AddWarnings(run_, watch_->warnings());
+    AddWarnings(run_, conditions_watch_->warnings());
     CompareWithTestCases();
     for (ComparePair& pair : run_.pairs) {
       if (pair.outputs) continue;
       pair.outputs = CompareOutputs(run_.experiments[pair.baseline], run_.experiments[pair.candidate],
-                                    SavedOutputs(pair.baseline), SavedOutputs(pair.candidate));
+                                    SavedOutputsPath(pair.baseline), SavedOutputsPath(pair.candidate));
     }
     Save();
     for (std::size_t u = 0; u < run_.experiments.size(); ++u)
@@ -696,8 +699,9 @@ class Measurement {
     for (std::size_t u = 0; u < run_.experiments.size(); ++u)
       RemoveParts(directory_.folder(), plan_.units[u].stem, run_.experiments[u]);
     std::error_code error;
-    for (std::size_t u = 0; u < run_.experiments.size(); ++u) std::filesystem::remove(SavedOutputs(u), error);
-    for (const auto& [model, program] : unpacked_) program.Remove();
+    for (std::size_t u = 0; u < run_.experiments.size(); ++u)
+      std::filesystem::remove(SavedOutputsPath(u), error);
+    for (const auto& [model, program] : unpacked_programs_) program.Remove();
   }
 
   const Config& config_;
@@ -707,13 +711,13 @@ class Measurement {
   RunDirectory directory_;
   Interruption interruption_;
   std::vector<bool> foreign_;  // by experiment
-  std::map<std::string, std::shared_ptr<SharedWorker>>
-      shared_workers_;                                         // by threads, and configuration without place
-  std::map<std::filesystem::path, UnpackedProgram> unpacked_;  // of models that are bundled programs
+  // By threads, and digest of the configuration without name, method, and place.
+  std::map<std::string, std::shared_ptr<SharedWorker>> shared_workers_;
+  std::map<std::filesystem::path, UnpackedProgram> unpacked_programs_;  // of models that are bundled programs
   RunData run_;
   VitalsReader vitals_{device_, plan_.units.size() <= kMaxExperimentsBesideShell};
-  std::optional<ConditionsWatch> watch_;  // set when the device is known
-  std::optional<LoadWatch> load_;         // set when the device is known
+  std::optional<ConditionsWatch> conditions_watch_;  // set when the device is known
+  std::optional<LoadWatch> load_watch_;              // set when the device is known
   double start_ = MonotonicSeconds();
   double used_before_resume_ = 0;      // seconds that the resumed measurement had used
   double waited_before_launches_ = 0;  // seconds of waiting before the first launch

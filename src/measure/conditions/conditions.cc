@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kReadIntervalSeconds = 1;  // between two readings of the temperature
 
-bool Uses(const DeviceVitals::Clock& clock, const std::vector<int>& cpus) {
+bool UsesCpus(const DeviceVitals::Clock& clock, const std::vector<int>& cpus) {
   return cpus.empty() || clock.cpus.empty() || std::ranges::any_of(cpus, [&](int cpu) {
            return std::ranges::find(clock.cpus, cpu) != clock.cpus.end();
          });
@@ -24,7 +24,7 @@ bool Uses(const DeviceVitals::Clock& clock, const std::vector<int>& cpus) {
 bool IsCapped(const DeviceVitals& vitals, const std::vector<int>& cpus) {
   bool has_clock_limits = false;
   for (const DeviceVitals::Clock& clock : vitals.clocks) {
-    if (!Uses(clock, cpus)) continue;
+    if (!UsesCpus(clock, cpus)) continue;
     if (clock.Capped()) return true;
     has_clock_limits = has_clock_limits || (clock.cap_khz && clock.hardware_max_khz);
   }
@@ -34,7 +34,7 @@ bool IsCapped(const DeviceVitals& vitals, const std::vector<int>& cpus) {
   });
 }
 
-std::string Celsius(double celsius) { return fmt::format("{:.1f} °C", celsius); }
+std::string CelsiusText(double celsius) { return fmt::format("{:.1f} °C", celsius); }
 
 }  // namespace
 
@@ -177,7 +177,7 @@ std::vector<std::string> ConditionsWarnings(const RunData& run) {
                                    lowest.empty() ? "" : " (" + lowest + ")"));
   }
   if (!hot.empty()) {
-    std::string heat_text = hottest ? "up to " + Celsius(*hottest) : "";
+    std::string heat_text = hottest ? "up to " + CelsiusText(*hottest) : "";
     if (worst_status > 0)
       heat_text += (heat_text.empty() ? "" : ", ") + ("thermal status " + ThermalStatusName(worst_status));
     warnings.push_back(fmt::format("{} of {} rounds ran hot ({})", hot.size(), rounds.size(), heat_text));

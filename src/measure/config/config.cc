@@ -102,12 +102,12 @@ class Reader {
 
     const Json* experiments = fields.Find("experiments");
     if (experiments == nullptr || !experiments->is_array() || experiments->empty()) {
-      throw fields.Wrong("experiments", "must be a list with at least one experiment").Remedy(kRemedy);
+      throw fields.KeyError("experiments", "must be a list with at least one experiment").Remedy(kRemedy);
     }
     if (experiments->size() > kMaxExperiments) {
       throw fields
-          .Wrong("experiments",
-                 fmt::format("there are {}, and {} at most are taken", experiments->size(), kMaxExperiments))
+          .KeyError("experiments", fmt::format("there are {}, and {} at most are taken", experiments->size(),
+                                               kMaxExperiments))
           .Remedy("split the configuration");
     }
     for (std::size_t i = 0; i < experiments->size(); ++i) {
@@ -135,7 +135,7 @@ class Reader {
     const auto text = fields.Text(key);
     if (!text) return;
     const auto duration = parse(*text);
-    if (!duration) throw fields.Wrong(key, fmt::format("\"{}\" is not a duration", *text)).Remedy(remedy);
+    if (!duration) throw fields.KeyError(key, fmt::format("\"{}\" is not a duration", *text)).Remedy(remedy);
     value = *duration;
   }
 
@@ -173,16 +173,16 @@ class Reader {
   static void ReadEnvironment(JsonFields& fields, std::map<std::string, std::string>& environment) {
     const Json* object = fields.Find("env");
     if (object == nullptr) return;
-    if (!object->is_object()) throw fields.Wrong("env", "must be an object of texts");
+    if (!object->is_object()) throw fields.KeyError("env", "must be an object of texts");
     for (const auto& [name, value] : object->items()) {
       if (!IsVariableName(name))
-        throw fields.Wrong(
+        throw fields.KeyError(
             "env", fmt::format("\"{}\" is not a name of a variable, which has letters, digits, and _", name));
       if (!value.is_string() && !value.is_number())
-        throw fields.Wrong("env", fmt::format("{} must be a text", name));
+        throw fields.KeyError("env", fmt::format("{} must be a text", name));
       environment[name] = value.is_string() ? value.get<std::string>() : value.dump();
       if (environment[name].find('\0') != std::string::npos)
-        throw fields.Wrong("env", fmt::format("{} has a NUL character", name));
+        throw fields.KeyError("env", fmt::format("{} has a NUL character", name));
     }
   }
 
@@ -218,7 +218,7 @@ class Reader {
           inputs.seed = std::stoull(texts[0].substr(7), &end);
           if (end != texts[0].size() - 7) throw std::invalid_argument("seed");
         } catch (const std::exception&) {
-          throw fields.Wrong("inputs", "the seed after \"random:\" must be a whole number");
+          throw fields.KeyError("inputs", "the seed after \"random:\" must be a whole number");
         }
       }
     } else {
@@ -237,27 +237,28 @@ class Reader {
     ConvertSettings(fields, experiment);
     fields.Finish();
     if (!IsFolderName(experiment.name)) {
-      throw fields.Wrong("name", fmt::format("\"{}\" cannot be the name of a folder", experiment.name))
+      throw fields.KeyError("name", fmt::format("\"{}\" cannot be the name of a folder", experiment.name))
           .Remedy("use letters, digits, \"_\", \"-\" and \".\"");
     }
     if (IsReservedName(experiment.name)) {
       throw fields
-          .Wrong("name", fmt::format("\"{}\" is the name of what etprof writes there", experiment.name))
+          .KeyError("name", fmt::format("\"{}\" is the name of what etprof writes there", experiment.name))
           .Remedy("choose another, without a file's ending");
     }
     for (const ExperimentConfig& other : config.experiments) {
       if (other.name == experiment.name)
-        throw fields.Wrong("name", fmt::format("\"{}\" is there twice", experiment.name));
+        throw fields.KeyError("name", fmt::format("\"{}\" is there twice", experiment.name));
     }
     if (experiment.mode != "timing" && experiment.mode != "xnntrace") {
-      throw fields.Wrong("mode",
-                         fmt::format("\"{}\" is neither \"timing\" nor \"xnntrace\"", experiment.mode));
+      throw fields.KeyError("mode",
+                            fmt::format("\"{}\" is neither \"timing\" nor \"xnntrace\"", experiment.mode));
     }
     if (experiment.model.empty())
-      throw fields.Wrong("model", "no model is given, here or at the top").Remedy("give the path of a .pte");
+      throw fields.KeyError("model", "no model is given, here or at the top")
+          .Remedy("give the path of a .pte");
     if (experiment.runner.empty()) experiment.runner = context_.default_runner;
     if (experiment.runner.empty() && !context_.runner_of_device) {
-      throw fields.Wrong("runner_path", "no runner is given, and etprof-runner is not next to etprof")
+      throw fields.KeyError("runner_path", "no runner is given, and etprof-runner is not next to etprof")
           .Remedy("build it (script/bootstrap), or give the path of an executor_runner");
     }
     return experiment;
@@ -268,10 +269,10 @@ class Reader {
     const Json* pairs = fields.Find("compare_pairs");
     fields.Finish();
     if (pairs == nullptr) return;
-    if (!pairs->is_array()) throw fields.Wrong("compare_pairs", "must be a list");
+    if (!pairs->is_array()) throw fields.KeyError("compare_pairs", "must be a list");
     if (pairs->size() > kMaxPairs) {
-      throw fields.Wrong("compare_pairs",
-                         fmt::format("there are {}, and {} at most are taken", pairs->size(), kMaxPairs));
+      throw fields.KeyError("compare_pairs",
+                            fmt::format("there are {}, and {} at most are taken", pairs->size(), kMaxPairs));
     }
     config.pairs_given = true;
     for (std::size_t i = 0; i < pairs->size(); ++i) {
@@ -287,7 +288,7 @@ class Reader {
 
   PairSideConfig ReadSide(JsonFields& pair, const std::string& key, const Config& config) const {
     const Json* object = pair.Find(key);
-    if (object == nullptr) throw pair.Wrong(key, "is missing");
+    if (object == nullptr) throw pair.KeyError(key, "is missing");
     PairSideConfig side;
     if (object->is_string()) {  // the experiment's name alone
       side.experiment = object->get<std::string>();
@@ -300,14 +301,14 @@ class Reader {
       if (experiment.name != side.experiment) continue;
       if (side.threads == 0) side.threads = experiment.threads[0];
       if (std::ranges::find(experiment.threads, side.threads) == experiment.threads.end()) {
-        throw pair.Wrong(
+        throw pair.KeyError(
             key, fmt::format("experiment \"{}\" has no run with {} threads", side.experiment, side.threads));
       }
       return side;
     }
     std::set<std::string> names;
     for (const ExperimentConfig& experiment : config.experiments) names.insert(experiment.name);
-    throw pair.Wrong(key, fmt::format("there is no experiment \"{}\"", side.experiment))
+    throw pair.KeyError(key, fmt::format("there is no experiment \"{}\"", side.experiment))
         .Remedy(DidYouMean(side.experiment, names));
   }
 

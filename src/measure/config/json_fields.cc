@@ -89,7 +89,7 @@ JsonFields::JsonFields(const nlohmann::json& object, const Source& source, std::
   }
 }
 
-Error JsonFields::Wrong(const std::string& key, const std::string& problem) const {
+Error JsonFields::KeyError(const std::string& key, const std::string& problem) const {
   Error error(ExitCode::kBadInput, fmt::format("{}: {}", Path(key), problem));
   error.InFile(source_.file.string());
   if (const auto line = FindLineOfKey(source_.text, key)) error.AtLine(*line);
@@ -101,7 +101,7 @@ void JsonFields::CheckValue(const std::string& key, const std::string& prefix,
   try {
     check();
   } catch (const Error& error) {
-    throw Wrong(key, prefix + error.problem()).Remedy(error.remedy());
+    throw KeyError(key, prefix + error.problem()).Remedy(error.remedy());
   }
 }
 
@@ -117,7 +117,7 @@ std::optional<T> JsonFields::ReadAs(const std::string& key, bool (nlohmann::json
   const nlohmann::json* value = Find(key);
   if (value == nullptr) return std::nullopt;
   if (!(value->*is_type)())
-    throw Wrong(key, fmt::format("must be {}, but is {}", expected, DescribeType(*value)));
+    throw KeyError(key, fmt::format("must be {}, but is {}", expected, DescribeType(*value)));
   return value->get<T>();
 }
 
@@ -132,7 +132,7 @@ std::optional<std::string> JsonFields::Text(const std::string& key) {
 std::optional<double> JsonFields::Number(const std::string& key, double low, double high) {
   const auto number = ReadAs<double>(key, &nlohmann::json::is_number, "a number");
   if (number && !(*number >= low && *number <= high))
-    throw Wrong(key, fmt::format("must be {} to {}, but is {}", low, high, Find(key)->dump()));
+    throw KeyError(key, fmt::format("must be {} to {}, but is {}", low, high, Find(key)->dump()));
   return number;
 }
 
@@ -141,7 +141,7 @@ std::optional<std::int64_t> JsonFields::Integer(const std::string& key, std::int
   if (value == nullptr) return std::nullopt;
   const auto number = AsInteger(*value, low, high);
   if (!number)
-    throw Wrong(
+    throw KeyError(
         key, fmt::format("must be a whole number from {} to {}, but is {}", low, high, DescribeType(*value)));
   return number;
 }
@@ -153,8 +153,8 @@ std::optional<std::vector<int>> JsonFields::Integers(const std::string& key, int
   for (const nlohmann::json& item : value->is_array() ? *value : nlohmann::json::array({*value})) {
     const auto number = AsInteger(item, low, high);
     if (!number) {
-      throw Wrong(key, fmt::format("must be a whole number from {} to {} or a list of them, but has {}", low,
-                                   high, DescribeType(item)));
+      throw KeyError(key, fmt::format("must be a whole number from {} to {} or a list of them, but has {}",
+                                      low, high, DescribeType(item)));
     }
     numbers.push_back(static_cast<int>(*number));
   }
@@ -169,11 +169,11 @@ std::optional<std::vector<std::string>> JsonFields::Texts(const std::string& key
     return split ? SplitCommand(text) : std::vector<std::string>{text};
   }
   if (!value->is_array())
-    throw Wrong(key, fmt::format("must be a text or a list of texts, but is {}", DescribeType(*value)));
+    throw KeyError(key, fmt::format("must be a text or a list of texts, but is {}", DescribeType(*value)));
   std::vector<std::string> texts;
   for (const nlohmann::json& item : *value) {
     if (!item.is_string())
-      throw Wrong(key, fmt::format("must be a list of texts, but has {}", DescribeType(item)));
+      throw KeyError(key, fmt::format("must be a list of texts, but has {}", DescribeType(item)));
     texts.push_back(item.get<std::string>());
   }
   return texts;
@@ -182,11 +182,11 @@ std::optional<std::vector<std::string>> JsonFields::Texts(const std::string& key
 void JsonFields::RequireElements(const std::string& key, const MemberInfo& info) {
   const nlohmann::json* const list = Find(key);
   if (list == nullptr || !list->is_array()) return;
-  if (info.some && list->empty()) throw Wrong(key, "the list is empty");
+  if (info.some && list->empty()) throw KeyError(key, "the list is empty");
   std::set<nlohmann::json> seen;
   for (const nlohmann::json& element : *list) {
     if (info.unique && !seen.insert(element).second)
-      throw Wrong(key, fmt::format("{} is there twice", element.dump()));
+      throw KeyError(key, fmt::format("{} is there twice", element.dump()));
   }
 }
 
@@ -194,7 +194,7 @@ void JsonFields::Finish() {
   for (const auto& [key, value] : object_.items()) {
     if (known_keys_.contains(key) || key.starts_with("_") || key == "description" || key == "comment")
       continue;
-    throw Wrong(key, "unknown key")
+    throw KeyError(key, "unknown key")
         .Remedy(DidYouMean(key, known_keys_, fmt::format("known here: {}", fmt::join(known_keys_, ", "))));
   }
 }

@@ -45,7 +45,8 @@ class JsonFields {
   // ignored.
   void Finish();
 
-  Error Wrong(const std::string& key, const std::string& problem) const;
+  // An Error (kBadInput) about the value of a key, with the file, line, and path.
+  Error KeyError(const std::string& key, const std::string& problem) const;
   // Calls `check`, and turns its Error into an Error about the key, with `prefix` before the problem.
   void CheckValue(const std::string& key, const std::string& prefix,
                   const std::function<void()>& check) const;

@@ -54,7 +54,7 @@ class SuiteReader {
     ReadModels(fields, suite);
     for (const std::string& dtype : suite.dtypes) {
       if (dtype.empty() || dtype != SafeFileName(dtype) || dtype.front() == '-')
-        throw fields.Wrong("dtypes", fmt::format("\"{}\" is not a data type", dtype));
+        throw fields.KeyError("dtypes", fmt::format("\"{}\" is not a data type", dtype));
     }
     CheckKeptOperators(fields, suite);
     fields.CheckValue("devices", kErrorPrefix, [&] { CheckDeviceNames(suite.devices); });
@@ -63,7 +63,7 @@ class SuiteReader {
     suite.exclude = ReadRules("exclude", fields);
     if (!suite.cpus.empty()) fields.CheckValue("cpus", kErrorPrefix, [&] { CheckCpus(suite.cpus); });
     if (!suite.period.empty() && !ParsePeriod(suite.period)) {
-      throw fields.Wrong("period", fmt::format("\"{}\" is not a duration", suite.period))
+      throw fields.KeyError("period", fmt::format("\"{}\" is not a duration", suite.period))
           .Remedy(kPeriodRemedy);
     }
     if (!suite.power_mode.empty())
@@ -73,14 +73,14 @@ class SuiteReader {
     if (const auto slowdown = fields.Text("max_slowdown")) {
       suite.max_slowdown = ParsePercent(*slowdown);
       if (!suite.max_slowdown || *suite.max_slowdown <= -1) {
-        throw fields.Wrong("max_slowdown", fmt::format("\"{}\" is not a percentage", *slowdown))
+        throw fields.KeyError("max_slowdown", fmt::format("\"{}\" is not a percentage", *slowdown))
             .Remedy("give one, such as \"2%\"");
       }
     }
     suite.environment = Texts("env", fields);
     for (const auto& [name, value] : suite.environment) {
       if (!IsVariableName(name))
-        throw fields.Wrong("env", fmt::format("\"{}\" is not a name of a variable", name));
+        throw fields.KeyError("env", fmt::format("\"{}\" is not a name of a variable", name));
     }
     fields.Finish();
     return suite;
@@ -99,9 +99,9 @@ class SuiteReader {
     std::map<std::string, std::string> texts;
     const nlohmann::json* object = fields.Find(key);
     if (object == nullptr) return texts;
-    if (!object->is_object()) throw fields.Wrong(key, "must be an object");
+    if (!object->is_object()) throw fields.KeyError(key, "must be an object");
     for (const auto& [name, value] : object->items()) {
-      if (!value.is_string()) throw fields.Wrong(key, fmt::format("\"{}\" must be a text", name));
+      if (!value.is_string()) throw fields.KeyError(key, fmt::format("\"{}\" must be a text", name));
       texts[name] = value.get<std::string>();
     }
     return texts;
@@ -116,27 +116,27 @@ class SuiteReader {
       if (!dtype.ends_with(kKeepEnding)) continue;
       used = true;
       if (dtype != "int8+keep" && dtype != "int8dyn+keep")
-        throw fields.Wrong("dtypes", fmt::format("\"{}\" is not a data type", dtype))
+        throw fields.KeyError("dtypes", fmt::format("\"{}\" is not a data type", dtype))
             .Remedy("operators are left in float in \"int8+keep\" and \"int8dyn+keep\"");
       const auto has_program = [&](const SuiteModel& model) { return model.programs.contains(dtype); };
       if (std::ranges::none_of(suite.models, keeps) && std::ranges::none_of(suite.models, has_program))
-        throw fields.Wrong("dtypes", fmt::format("\"{}\" needs a model with `keep`", dtype))
+        throw fields.KeyError("dtypes", fmt::format("\"{}\" needs a model with `keep`", dtype))
             .Remedy("name the operators that stay in float: `etprof accuracy MODEL` finds them");
     }
     if (!used && std::ranges::any_of(suite.models, keeps))
-      throw fields.Wrong("models", "have `keep`, and no data type keeps anything")
+      throw fields.KeyError("models", "have `keep`, and no data type keeps anything")
           .Remedy("add \"int8+keep\" or \"int8dyn+keep\" to `dtypes`");
   }
 
   void ReadModels(JsonFields& fields, SuiteConfig& suite) const {
     const nlohmann::json* models = fields.Find("models");
     if (models == nullptr || !models->is_array() || models->empty())
-      throw fields.Wrong("models", "must be a list of models").Remedy(kSuiteRemedy);
+      throw fields.KeyError("models", "must be a list of models").Remedy(kSuiteRemedy);
     std::set<std::string> names;
     for (std::size_t i = 0; i < models->size(); ++i) {
       SuiteModel model = ReadModel((*models)[i], fmt::format("models[{}]", i), fields);
       if (!names.insert(model.name).second) {
-        throw fields.Wrong("models", fmt::format("has two of the name \"{}\"", model.name))
+        throw fields.KeyError("models", fmt::format("has two of the name \"{}\"", model.name))
             .Remedy("give one of them a `name`");
       }
       suite.models.push_back(std::move(model));
@@ -166,16 +166,16 @@ class SuiteReader {
       model.keep = std::move(patterns);
       for (const auto& [dtype, program] : Texts("programs", model_fields)) {
         if (dtype.empty() || dtype != SafeFileName(dtype))
-          throw model_fields.Wrong("programs", fmt::format("\"{}\" is not a data type", dtype));
+          throw model_fields.KeyError("programs", fmt::format("\"{}\" is not a data type", dtype));
         model.programs[dtype] = Resolve(program);
       }
       if (model_fields.Find("name") == nullptr) model.name = NameFromSource(model.source);
       model_fields.Finish();
       if (model.source.empty() && model.programs.empty())
-        throw model_fields.Wrong("model", "is missing: a model is exported, or has programs");
+        throw model_fields.KeyError("model", "is missing: a model is exported, or has programs");
     }
     if (!IsFolderName(model.name)) {
-      throw fields.Wrong("models", fmt::format("\"{}\" cannot be the name of a folder", model.name))
+      throw fields.KeyError("models", fmt::format("\"{}\" cannot be the name of a folder", model.name))
           .Remedy("give the model a `name` of letters, digits, and `_`");
     }
     return model;
@@ -185,7 +185,7 @@ class SuiteReader {
     std::vector<SuiteRule> result;
     const nlohmann::json* rules = fields.Find(key);
     if (rules == nullptr) return result;
-    if (!rules->is_array()) throw fields.Wrong(key, "must be a list of rules").Remedy(kSuiteRemedy);
+    if (!rules->is_array()) throw fields.KeyError(key, "must be a list of rules").Remedy(kSuiteRemedy);
     for (std::size_t i = 0; i < rules->size(); ++i) {
       SuiteRule& rule = result.emplace_back();
       rule.place = fmt::format("{}[{}]", key, i);

@@ -60,7 +60,8 @@ StaticLimits ParseThresholds(const std::string& text, const std::filesystem::pat
     const nlohmann::json* value = fields.Find(key);
     if (value == nullptr) continue;
     const auto limit = info.Parse(LimitText(*value));
-    if (!limit) throw fields.Wrong(key, fmt::format("must be {}, but is {}", info.Expects(), value->dump()));
+    if (!limit)
+      throw fields.KeyError(key, fmt::format("must be {}, but is {}", info.Expects(), value->dump()));
     thresholds.limits[info.key] = *limit;
   }
   if (const nlohmann::json* tolerance = fields.Find("tolerance")) {
@@ -70,8 +71,8 @@ StaticLimits ParseThresholds(const std::string& text, const std::filesystem::pat
       if (value == nullptr) continue;
       const auto change = ParsePercent(LimitText(*value));
       if (!change || *change < 0)
-        throw tolerance_fields.Wrong(info.key,
-                                     fmt::format("must be a percentage from 0%, but is {}", value->dump()));
+        throw tolerance_fields.KeyError(
+            info.key, fmt::format("must be a percentage from 0%, but is {}", value->dump()));
       thresholds.tolerances[info.key] = *change;
     }
     tolerance_fields.Finish();

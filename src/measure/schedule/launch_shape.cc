@@ -43,7 +43,7 @@ class LaunchFitter {
     RunCost mean;
     for (const ShapeInput::Experiment& experiment : input.experiments) {
       if (experiment.given_up || !experiment.cost) continue;
-      const RunCost cost = Paced(*experiment.cost, experiment.period);
+      const RunCost cost = ApplyPeriod(*experiment.cost, experiment.period);
       ++known_costs;
       mean.spacing_ns += (cost.spacing_ns - mean.spacing_ns) / known_costs;
       mean.wall_ns += (cost.wall_ns - mean.wall_ns) / known_costs;
@@ -51,9 +51,9 @@ class LaunchFitter {
     }
     for (const ShapeInput::Experiment& experiment : input.experiments) {
       if (experiment.given_up) continue;
-      const RunCost cost = experiment.cost   ? Paced(*experiment.cost, experiment.period)
-                           : known_costs > 0 ? Paced(mean, experiment.period)
-                                             : Paced(RunCost(), experiment.period);
+      const RunCost cost = experiment.cost   ? ApplyPeriod(*experiment.cost, experiment.period)
+                           : known_costs > 0 ? ApplyPeriod(mean, experiment.period)
+                                             : ApplyPeriod(RunCost(), experiment.period);
       planned_.push_back({cost, experiment.traced, experiment.period > 0 ? kPacedRuns * cost.spacing_ns : 0});
     }
   }
@@ -115,7 +115,8 @@ class LaunchFitter {
     double min_length_ns = 0;  // minimum length of a burst
   };
 
-  static RunCost Paced(RunCost cost, Nanoseconds period) {
+  // The cost of runs that start `period` apart.
+  static RunCost ApplyPeriod(RunCost cost, Nanoseconds period) {
     cost.spacing_ns = std::max(cost.spacing_ns, double(period));
     cost.wall_ns = std::max(cost.wall_ns, cost.spacing_ns);
     return cost;

@@ -105,7 +105,7 @@ class Scheduler {
         hooks_(hooks),
         data_(data),
         warnings_(warnings),
-        rule_(stats::MakeStopRule(kConfidence)),
+        stop_rule_(stats::MakeStopRule(kConfidence)),
         start_(hooks.now()),
         experiments_(units.size()) {
     if (!options.launches || options.max_seconds_given) limit_ = options.max_seconds - options.after_seconds;
@@ -128,7 +128,7 @@ class Scheduler {
     if (index > 0) ContinueStored(index);
 
     stats::StopDecision decision = DecideStop();
-    while (!decision.stop && AnyLeft()) {
+    while (!decision.stop && AnyExperimentLeft()) {
       if (hooks_.interrupted()) break;
       if (shape_) next_analysis_ = decision.next_launches;
       const double start = hooks_.now();
@@ -144,12 +144,13 @@ class Scheduler {
         hooks_.reconnect();
       decision = DecideStop();
     }
-    data_.stopped = hooks_.interrupted() ? "interrupted"
-                    : AnyLeft()          ? decision.reason
-                                         : "no experiment is left";
+    data_.stopped = hooks_.interrupted()  ? "interrupted"
+                    : AnyExperimentLeft() ? decision.reason
+                                          : "no experiment is left";
     UpdateData();
     const int wanted_launches = MinLaunchesWanted();
-    if (AnyLeft() && !hooks_.interrupted() && data_.launches < wanted_launches && !reported_seconds_) {
+    if (AnyExperimentLeft() && !hooks_.interrupted() && data_.launches < wanted_launches &&
+        !reported_seconds_) {
       const bool launches_given = options_.launches.has_value();
       warnings_.push_back(fmt::format(
           "only {}{} launches fit in the {:.3g} s budget{}: increase --max-seconds for a narrower "
@@ -208,7 +209,7 @@ class Scheduler {
     return cost;
   }
 
-  bool AnyLeft() const {
+  bool AnyExperimentLeft() const {
     return std::ranges::any_of(
         experiments_, [](const Experiment& experiment) { return experiment.state != State::kGivenUp; });
   }
@@ -240,7 +241,8 @@ class Scheduler {
     data_.seconds = UsedSeconds();
     data_.max_seconds = options_.max_seconds;
     data_.precision = options_.precision;
-    data_.interim_confidence = options_.launches ? options_.interim_confidence : rule_.interim_confidence;
+    data_.interim_confidence =
+        options_.launches ? options_.interim_confidence : stop_rule_.interim_confidence;
     data_.launches = CompleteLaunches();
     data_.interleaved = !one_burst_;
     if (shape_) data_.rounds = shape_->rounds;
@@ -275,7 +277,7 @@ class Scheduler {
   // The number of launches at which the stop rule may first stop.
   int MinLaunchesWanted() const {
     return options_.launches.value_or(DecisiveNow().Empty() ? stats::kMinLaunches
-                                                            : rule_.interim_launches.front());
+                                                            : stop_rule_.interim_launches.front());
   }
 
   // The least precise of the estimates that the stop rule checks.
@@ -296,7 +298,7 @@ class Scheduler {
       first = false;
     };
     ForEachEstimate(
-        rule_.interim_confidence, [&](const ComparePair&, const auto& estimate) { consider(estimate); },
+        stop_rule_.interim_confidence, [&](const ComparePair&, const auto& estimate) { consider(estimate); },
         [&](const ExperimentData&, const auto& estimate) { consider(estimate); });
     return least_precise;
   }
@@ -311,7 +313,7 @@ class Scheduler {
   stats::StopDecision DecideStop() const {
     if (!options_.launches && !DecisiveNow().Empty()) {
       const LeastPreciseEstimate least_precise = LeastPrecise();
-      return stats::DecideStop(rule_, least_precise.launches, least_precise.estimate, options_.precision,
+      return stats::DecideStop(stop_rule_, least_precise.launches, least_precise.estimate, options_.precision,
                                UsedSeconds(), *limit_, LaunchSeconds());
     }
     // Count all complete launches, clean or not: on a busy machine there may never be enough clean ones.
@@ -874,7 +876,7 @@ class Scheduler {
   const ScheduleHooks& hooks_;
   ScheduleData& data_;
   std::vector<std::string>& warnings_;
-  const stats::StopRule rule_;
+  const stats::StopRule stop_rule_;
   const double start_;
   std::optional<double> limit_;  // seconds for all launches; absent: no limit
   std::vector<Experiment> experiments_;
