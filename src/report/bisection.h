@@ -22,7 +22,7 @@ struct BisectionStep {
   std::optional<double> growth, low, high;  // relative to the good version, as in GateVerdict
   double limit = 0;                         // growth above which the commit is bad
   int launches = 0;
-  std::string why;  // one clause: the reason why it was not measured
+  std::string reason;  // one clause: the reason why it was not measured
 };
 
 struct Bisection {

@@ -157,9 +157,9 @@ struct ReportExperiment {
   // Whether the latency is of disturbed runs, since no untraced run is clean.
   bool LatencyIsDisturbed() const { return latency_of_all.n > 0 && clean_runs == 0 && !latency_from_trace; }
   // Mean over the common set, ns; 0 if there is no such row.
-  double MeanOfGroup(Group group) const;
+  double GroupMean(Group group) const;
   // The time of the common set that is not in `operators`: of the framework's spans, and truncated time.
-  Nanoseconds TotalOfRest() const;
+  Nanoseconds NonOperatorTotal() const;
   const ExperimentData& Data(const Report& report) const;
   std::optional<double> MeanExecute() const;
 };

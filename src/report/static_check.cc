@@ -153,7 +153,7 @@ class StaticChecker {
     item.candidate.low = item.candidate.high = all - static_cast<double>(missing_methods_.size());
     item.allowed = all;
     item.decision = GateDecision::kFail;
-    item.why = fmt::format("the candidate has no method `{}`", fmt::join(missing_methods_, "`, `"));
+    item.reason = fmt::format("the candidate has no method `{}`", fmt::join(missing_methods_, "`, `"));
     result_.items.push_back(std::move(item));
   }
 
@@ -168,7 +168,7 @@ class StaticChecker {
       if (info.range(facts_a, {}) == info.range(facts_b, {}) && HaveSameUnknownParts(a, b)) {
         item.decision = GateDecision::kPass;  // the number is the same, although it is not known
       } else {
-        item.why = UnknownReason(item.candidate.IsExact() ? a : b, item.fact);
+        item.reason = UnknownReason(item.candidate.IsExact() ? a : b, item.fact);
       }
     }
   }
@@ -228,7 +228,7 @@ class StaticChecker {
       item.decision = GateDecision::kFail;
       const bool is_certain = info.is_minimum ? range.high < limit : range.low > limit;
       if (!is_certain && method != nullptr)
-        item.why = "it cannot be decided: " + UnknownReason(*method, info.key);
+        item.reason = "it cannot be decided: " + UnknownReason(*method, info.key);
     }
   }
 
@@ -251,12 +251,12 @@ class StaticChecker {
       const ProgramNode& node = nodes.nodes[i];
       StaticOperator found{method.name, NodeName(node.node), nodes.match[i].line, ""};
       if (portable && !node.delegate) {
-        found.why = PortableReason(node, method);
+        found.reason = PortableReason(node, method);
         result_.not_delegated.push_back(found);
       }
       const std::optional<KleidiaiUse> use = sme2 ? FindNodeKleidiaiUse(node, method) : std::nullopt;
       if (!use || use->kernels == KleidiaiUse::Kernels::kSme) continue;
-      found.why = use->why;
+      found.reason = use->why;
       result_.without_sme2.push_back(std::move(found));
     }
   }

@@ -32,7 +32,7 @@ struct StaticItem {
   FactRange candidate;
   double allowed = 0;  // for an uncertain baseline, the bound that is certainly allowed
   GateDecision decision = GateDecision::kPass;
-  std::string why;  // one clause: why a value is not known, or fails for another reason than its number
+  std::string reason;  // one clause: why a value is not known, or fails for another reason than its number
 
   std::string Subject() const { return method.empty() ? name : method + ": " + name; }
 
@@ -59,7 +59,7 @@ struct StaticItem {
     v("allowed_is", [](const I& item) { return item.is_minimum ? "least" : "most"; },
       {.meaning = "which end of what is allowed", .choices = "least|most"});
     v("result", &I::decision, {.meaning = "`inconclusive`: the bounds do not decide it"});
-    v("why", &I::why, {.meaning = "why it is not decided by its number", .or_null = true});
+    v("why", &I::reason, {.meaning = "why it is not decided by its number", .or_null = true});
   }
 };
 template <>
@@ -70,14 +70,14 @@ struct StaticOperator {
   std::string method;
   std::string text;    // "layer1.2 Conv2d 8→8 3x3"; for changes ProgramChange::Text()
   std::string source;  // "model.py:12"; "": not known
-  std::string why;     // one clause: why it is not delegated or has no SME2 kernel; "": not known
+  std::string reason;  // one clause: why it is not delegated or has no SME2 kernel; "": not known
 
   static constexpr const char* kSchemaName = "static_operator";
   static void Describe(auto& v) {
     v("method", &StaticOperator::method, {.meaning = "that has it"});
     v("operator", &StaticOperator::text, {.meaning = "in words, with its module where that is known"});
     v("source", &StaticOperator::source, {.meaning = "line of the model", .or_null = true});
-    v("why", &StaticOperator::why,
+    v("why", &StaticOperator::reason,
       {.meaning = "why it is not delegated, or has no SME2 kernel", .or_null = true});
   }
 };

@@ -74,19 +74,19 @@ TEST(StaticCheck, DecidesWhatIsCertainForAnyPayload) {
       << "all of it is delegated";
   const StaticCheck check = CheckLimit(OpaqueProgram("x", {"aten::cumsum.out"}), "delegated", 1);
   ASSERT_EQ(check.decision, GateDecision::kFail);
-  EXPECT_EQ(check.items[0].why, "") << "one kernel that is not delegated is enough";
+  EXPECT_EQ(check.items[0].reason, "") << "one kernel that is not delegated is enough";
   ASSERT_EQ(check.not_delegated.size(), 1U);
   EXPECT_THAT(check.not_delegated[0].text, HasSubstr("Cumsum"));
-  EXPECT_EQ(check.not_delegated[0].why, "") << "what XNNPACK would say is no reason of QNN's";
+  EXPECT_EQ(check.not_delegated[0].reason, "") << "what XNNPACK would say is no reason of QNN's";
 }
 
 TEST(StaticCheck, UndecidableLimitsFailWithAReason) {
   const StaticCheck share = CheckLimit(OpaqueProgram("x", {"aten::cumsum.out"}), "delegated", 0.5);
   ASSERT_EQ(share.decision, GateDecision::kFail);
-  EXPECT_EQ(share.items[0].why, "it cannot be decided: the payload of QnnBackend cannot be read");
+  EXPECT_EQ(share.items[0].reason, "it cannot be decided: the payload of QnnBackend cannot be read");
   const StaticCheck macs = CheckLimit(OpaqueProgram("x", {"llama::sdpa.out"}), "delegated_macs", 0.5);
   ASSERT_EQ(macs.decision, GateDecision::kFail);
-  EXPECT_THAT(macs.items[0].why, HasSubstr("the MACs of llama::sdpa.out are not known"));
+  EXPECT_THAT(macs.items[0].reason, HasSubstr("the MACs of llama::sdpa.out are not known"));
   EXPECT_EQ(CheckLimit(OpaqueProgram("x"), "sme2", 0.5).decision, GateDecision::kFail);
   EXPECT_EQ(CheckLimit(OpaqueProgram("x"), "sme2", 0).decision, GateDecision::kPass);
 }
@@ -96,7 +96,7 @@ TEST(StaticCheck, OtherPayloadsAreInconclusiveUnlessTheRestDecides) {
   const StaticCheck check = Compare(a, b);
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
   EXPECT_THAT(FactsWith(check, GateDecision::kInconclusive), ElementsAre("delegated", "sme2", "macs"));
-  EXPECT_THAT(check.items[0].why, HasSubstr("QnnBackend"));
+  EXPECT_THAT(check.items[0].reason, HasSubstr("QnnBackend"));
   EXPECT_EQ(Compare(OpaqueProgram("one"), OpaqueProgram("two")).items[0].decision, GateDecision::kPass)
       << "all of both is delegated";
   const StaticCheck worse = Compare(OpaqueProgram("one"), a);
@@ -131,7 +131,7 @@ TEST(StaticCheck, DelegatedBytesHaveALargerTolerance) {
 TEST(StaticCheck, MacsOfUnreadablePayloadsAreUnknown) {
   const StaticCheck check = CheckLimit(OpaqueProgram("x"), "macs", 1e12);
   ASSERT_EQ(check.decision, GateDecision::kFail);
-  EXPECT_THAT(check.items[0].why, HasSubstr("the payload of QnnBackend cannot be read"));
+  EXPECT_THAT(check.items[0].reason, HasSubstr("the payload of QnnBackend cannot be read"));
   EXPECT_EQ(CheckLimit(OpaqueProgram("x"), "packed_weights", 0).decision, GateDecision::kPass)
       << "XNNPACK packs nothing of another backend's";
 }
@@ -159,7 +159,7 @@ TEST(StaticCheck, MissingMethodsFail) {
   const StaticCheck lost = Compare(a, b);
   EXPECT_THAT(FactsWith(lost, GateDecision::kFail), ElementsAre("methods"));
   const auto failed = std::ranges::find(lost.items, GateDecision::kFail, &StaticItem::decision);
-  EXPECT_EQ(failed->why, "the candidate has no method `decode`");
+  EXPECT_EQ(failed->reason, "the candidate has no method `decode`");
   const StaticCheck added = Compare(b, a);
   EXPECT_EQ(added.decision, GateDecision::kPass);
   EXPECT_THAT(added.notes, ElementsAre(HasSubstr("`decode` is a method of the candidate only")));

@@ -179,8 +179,9 @@ class BisectionRun {
     bisection_.low = first.low;
     bisection_.high = first.high;
     if (bad == Outcome::kNotBuilt) {
-      throw Error(ExitCode::kBadInput, fmt::format("the bad version {} cannot be measured: {}",
-                                                   bisection_.bad.substr(0, kShortCommitLength), first.why))
+      throw Error(ExitCode::kBadInput,
+                  fmt::format("the bad version {} cannot be measured: {}",
+                              bisection_.bad.substr(0, kShortCommitLength), first.reason))
           .Remedy("give a version that can be built and measured");
     }
     if (bad != Outcome::kBad) {
@@ -282,15 +283,15 @@ class BisectionRun {
     step.subject = CommitSubject(commits_[index]);
     step.limit = limit;
     step.measured = false;
-    const auto version = Build(commits_[index], step.why);
+    const auto version = Build(commits_[index], step.reason);
     if (!version) {
       step.outcome = Outcome::kNotBuilt;
     } else if (version->digest == good_.digest) {
       step.outcome = Outcome::kGood;
-      step.why = "same bytes as the good version";
+      step.reason = "same bytes as the good version";
     } else if (const auto known_outcome = outcomes_.find(version->digest); known_outcome != outcomes_.end()) {
       step.outcome = known_outcome->second;
-      step.why = "same bytes as a step before";
+      step.reason = "same bytes as a step before";
     } else {
       step.measured = true;
       Compare(*version, step);
@@ -321,7 +322,7 @@ class BisectionRun {
     if (!check_outcome.report) throw Error(ExitCode::kInterrupted, "interrupted");
     const CheckPair& pair = check_outcome.report->pairs.front();
     if (!pair.error.empty()) {
-      step.why = pair.error;
+      step.reason = pair.error;
       return;
     }
     step.launches = pair.launches;
@@ -329,7 +330,7 @@ class BisectionRun {
     step.growth = latency.verdict.growth;
     step.low = latency.verdict.low;
     step.high = latency.verdict.high;
-    step.why = latency.inconclusive_reason;
+    step.reason = latency.inconclusive_reason;
     if (latency.verdict.decision == GateDecision::kPass) step.outcome = Outcome::kGood;
     if (latency.verdict.decision == GateDecision::kFail) step.outcome = Outcome::kBad;
   }

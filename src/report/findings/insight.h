@@ -79,12 +79,12 @@ struct Bottleneck {
 
 struct UpperBounds {
   static constexpr std::string_view kKind = "amdahl";
-  struct OfCategory {
+  struct CategoryBound {
     std::string category;
     TimePart time;
     double bound = 1;
   };
-  std::vector<OfCategory> categories = {};  // most time first, at least two
+  std::vector<CategoryBound> categories = {};  // most time first, at least two
 };
 
 struct NotDelegated {
@@ -185,14 +185,14 @@ struct Fp16ComputedAsFp32 {
 struct BelowRoofline {
   static constexpr std::string_view kKind = "roofline";
   TimePart gap = {};
-  bool of_traced_runs = false;  // traced and untraced times disagree, so the gap does not bound the latency
+  bool from_traced_runs = false;  // traced and untraced times disagree, so the gap does not bound the latency
   std::vector<std::size_t> rows = {};  // indices into Roofline::rows, by decreasing gap
 };
 
 // A condition with different means over two sets of bursts.
 struct ConditionChange {
-  enum class Of { kClock, kClockCap, kTemperature, kLoad, kCappedRounds, kSkin, kCpu };
-  Of of = Of::kClock;
+  enum class Condition { kClock, kClockCap, kTemperature, kLoad, kCappedRounds, kSkin, kCpu };
+  Condition condition = Condition::kClock;
   double first = 0, second = 0;  // GHz, degrees Celsius, number of processes, or share of rounds
 };
 using ConditionChanges = std::vector<ConditionChange>;
@@ -210,7 +210,7 @@ using ConfinedOperators = std::vector<OperatorShift>;
 // no bursts. Each cause gives one finding, although a step is also a trend, and its sides are two levels.
 struct LatencyStep {
   static constexpr std::string_view kKind = "noise";
-  bool of_bursts = true;
+  bool over_bursts = true;
   std::size_t from = 0, last = 0;  // numbers of bursts or runs in their files, counted from 1
   double before_ns = 0, after_ns = 0;
   ConditionChanges conditions = {};
@@ -218,7 +218,7 @@ struct LatencyStep {
 };
 struct LatencyTrend {
   static constexpr std::string_view kKind = "noise";
-  bool of_bursts = true;
+  bool over_bursts = true;
   std::size_t count = 0;  // number of bursts or runs
   double change = 0;      // relative
   ConditionChanges conditions = {};
@@ -226,7 +226,7 @@ struct LatencyTrend {
 };
 struct LatencyLevels {
   static constexpr std::string_view kKind = "noise";
-  bool of_bursts = true;
+  bool over_bursts = true;
   double low_ns = 0, high_ns = 0, share_high = 0;
   ConditionChanges conditions = {};
 };
@@ -278,7 +278,7 @@ struct TracedSpeedupDiscrepancy {
 
 // A finding. Ordered by `at_stake`, after findings on tracing.
 struct Insight {
-  using What =
+  using Details =
       std::variant<finding::BottleneckShift, finding::Bottleneck, finding::UpperBounds, finding::NotDelegated,
                    finding::DataMoved, finding::DelegateOverhead, finding::SlowerOperators, finding::FirstRun,
                    finding::UnknownOperators, finding::PackedKernels, finding::ProvenCode,
@@ -286,13 +286,13 @@ struct Insight {
                    finding::BelowRoofline, finding::LatencyStep, finding::LatencyTrend,
                    finding::LatencyLevels, finding::Contended, finding::CpuTimeDiscrepancy,
                    finding::CompilersDiffer, finding::TracingDiscrepancy, finding::TracedSpeedupDiscrepancy>;
-  What what;
+  Details details;
   double at_stake = 0;                   // ns per inference
   std::size_t experiment = 0;            // index into Report::experiments
   std::optional<std::size_t> pair = {};  // index into Report::comparisons
 
   std::string_view kind() const {
-    return std::visit([](const auto& of) { return of.kKind; }, what);
+    return std::visit([](const auto& finding) { return finding.kKind; }, details);
   }
 };
 

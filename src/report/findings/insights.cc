@@ -61,7 +61,7 @@ Group LargestGroup(const ReportExperiment& experiment) {
   Group largest = Group::kConvolution;
   for (const Group group : kAllGroups) {
     if (group == Group::kFrameworkOverhead || group == Group::kDelegateOverhead) continue;
-    if (experiment.MeanOfGroup(group) > experiment.MeanOfGroup(largest)) largest = group;
+    if (experiment.GroupMean(group) > experiment.GroupMean(largest)) largest = group;
   }
   return largest;
 }
@@ -126,11 +126,11 @@ class Finder {
     return TakeSorted();
   }
 
-  void Add(double at_stake, Insight::What what) {
-    found_.push_back({std::move(what), at_stake, experiment_, pair_});
+  void Add(double at_stake, Insight::Details details) {
+    found_.push_back({std::move(details), at_stake, experiment_, pair_});
   }
   void Add(std::optional<Insight> found) {
-    if (found) Add(found->at_stake, std::move(found->what));
+    if (found) Add(found->at_stake, std::move(found->details));
   }
 
   void AddPair(const ReportComparison& pair) {
@@ -233,7 +233,7 @@ class Finder {
     const double candidate_ns = candidate.MeanExecute().value_or(0);
     const auto shift_of = [&](Group group) {
       return finding::GroupShift{
-          group, {baseline.MeanOfGroup(group), baseline_ns}, {candidate.MeanOfGroup(group), candidate_ns}};
+          group, {baseline.GroupMean(group), baseline_ns}, {candidate.GroupMean(group), candidate_ns}};
     };
     const auto growth_of = [](const finding::GroupShift& shift) {
       return shift.candidate.share() - shift.baseline.share();
@@ -318,7 +318,7 @@ class Finder {
   void AddBottleneck(const ReportExperiment& experiment, double whole) {
     finding::Bottleneck found{LargestGroup(experiment)};
     if (found.group == Group::kDataMovement) return;  // AddLayout has more to say about it
-    found.time = {experiment.MeanOfGroup(found.group), whole};
+    found.time = {experiment.GroupMean(found.group), whole};
     if (found.time.share() < kBottleneckShare) return;
     const auto is_in_group = [&](const Operator& op) { return op.category.group == found.group; };
     found.types = SumByType(experiment, is_in_group);
@@ -348,12 +348,12 @@ class Finder {
     }
     if (found.categories.size() < 2) return;
     std::ranges::stable_sort(found.categories, std::greater(),
-                             [](const finding::UpperBounds::OfCategory& of) { return of.time.ns; });
+                             [](const finding::UpperBounds::CategoryBound& of) { return of.time.ns; });
     Add(found.categories[1].time.ns, found);
   }
 
   void AddLayout(const ReportExperiment& experiment, double whole) {
-    finding::DataMoved found{{experiment.MeanOfGroup(Group::kDataMovement), whole}};
+    finding::DataMoved found{{experiment.GroupMean(Group::kDataMovement), whole}};
     if (found.time.share() < kMinShare) return;
     std::tie(found.boundary_operators, found.boundary_ns) = MovementAtEdges(experiment, Edges::kAll);
     found.bound = FindUpperBound(found.time, experiment);
@@ -414,7 +414,7 @@ class Finder {
     const auto calls = std::ranges::count_if(experiment.profile->operators, [](const Operator& op) {
       return op.category.group == Group::kDelegateOverhead;
     });
-    return {{experiment.MeanOfGroup(Group::kDelegateOverhead), whole}, std::max(0.0, tracer), calls};
+    return {{experiment.GroupMean(Group::kDelegateOverhead), whole}, std::max(0.0, tracer), calls};
   }
 
   void AddNamesContradicted(const ReportExperiment& experiment) {

@@ -16,7 +16,7 @@ using finding::ConditionChange;
 // the warm-up.
 struct Series {
   std::vector<double> ns;
-  bool of_bursts = true;
+  bool over_bursts = true;
   std::vector<std::size_t> number;  // number of each value in its file, counted from 1
   // By index of `ns`; unknown rounds are null; empty for a trace without a manifest.
   std::vector<std::pair<const Burst*, const RoundConditions*>> bursts;
@@ -41,7 +41,7 @@ Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
   for (const auto& [burst, round] : series.bursts) series.Push(*burst->Median(), series.ns.size());
   if (series.ns.size() == 1 && series.bursts[0].first->round < 0) {
     series = {};
-    series.of_bursts = false;
+    series.over_bursts = false;
     for (const Launch& launch : data.launches) {
       for (const Burst& burst : launch.bursts) {
         const std::size_t before = launch.warmup.size() + (launch.first_run ? 1 : 0);
@@ -49,7 +49,7 @@ Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
       }
     }
   } else if (series.ns.empty() && experiment.profile) {
-    series.of_bursts = false;
+    series.over_bursts = false;
     for (const std::size_t steady : experiment.profile->RunsInPhase(Phase::kSteady))
       series.Push(experiment.profile->runs[steady].total, steady);
   }
@@ -59,9 +59,9 @@ Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
 // Finds conditions whose means over two sets of bursts differ. `is_second(i)`: whether burst i is in the
 // second set.
 finding::ConditionChanges FindConditionChanges(const Series& series, const auto& is_second) {
-  using Of = ConditionChange::Of;
+  using Condition = ConditionChange::Condition;
   finding::ConditionChanges changes;
-  const auto compare = [&](Of of, const auto& value_of) {
+  const auto compare = [&](Condition condition, const auto& value_of) {
     double sum[2] = {0, 0};
     double n[2] = {0, 0};
     for (std::size_t i = 0; i < series.bursts.size(); ++i) {
@@ -73,25 +73,25 @@ finding::ConditionChanges FindConditionChanges(const Series& series, const auto&
     if (n[0] == 0 || n[1] == 0) return;
     const double a = sum[0] / n[0];
     const double b = sum[1] / n[1];
-    if (std::fabs(a - b) > 0.01 * std::max(std::fabs(a), std::fabs(b))) changes.push_back({of, a, b});
+    if (std::fabs(a - b) > 0.01 * std::max(std::fabs(a), std::fabs(b))) changes.push_back({condition, a, b});
   };
   const auto ghz = [](const auto& khz) {
     return khz ? std::optional(static_cast<double>(*khz) * 1e-6) : std::nullopt;
   };
-  compare(Of::kClock, [&](const Burst& b, auto) { return ghz(b.frequency_khz); });
-  compare(Of::kClockCap, [&](const Burst& b, auto) { return ghz(b.frequency_cap_khz); });
-  compare(Of::kTemperature, [](const Burst& b, auto) { return b.temperature_celsius; });
-  compare(Of::kLoad, [](const Burst& b, auto) { return b.load_average; });
+  compare(Condition::kClock, [&](const Burst& b, auto) { return ghz(b.frequency_khz); });
+  compare(Condition::kClockCap, [&](const Burst& b, auto) { return ghz(b.frequency_cap_khz); });
+  compare(Condition::kTemperature, [](const Burst& b, auto) { return b.temperature_celsius; });
+  compare(Condition::kLoad, [](const Burst& b, auto) { return b.load_average; });
   // These conditions are read before the round, those above by the worker during the round.
-  const auto compare_round = [&](Of of, const auto& value_of) {
-    compare(of, [&](const Burst&, const RoundConditions* round) -> std::optional<double> {
+  const auto compare_round = [&](Condition condition, const auto& value_of) {
+    compare(condition, [&](const Burst&, const RoundConditions* round) -> std::optional<double> {
       return round == nullptr ? std::nullopt : value_of(*round);
     });
   };
-  compare_round(Of::kCappedRounds,
+  compare_round(Condition::kCappedRounds,
                 [](const RoundConditions& r) { return std::optional<double>(r.capped ? 1 : 0); });
-  compare_round(Of::kSkin, [](const RoundConditions& r) { return r.vitals.skin_celsius; });
-  compare_round(Of::kCpu, [](const RoundConditions& r) { return r.vitals.cpu_celsius; });
+  compare_round(Condition::kSkin, [](const RoundConditions& r) { return r.vitals.skin_celsius; });
+  compare_round(Condition::kCpu, [](const RoundConditions& r) { return r.vitals.cpu_celsius; });
   return changes;
 }
 
@@ -111,8 +111,8 @@ Insight MakeStepInsight(const Series& series, const ReportExperiment& experiment
   const auto late = [&](std::size_t i) { return i >= step.index; };
   const double share =
       static_cast<double>(series.ns.size() - step.index) / static_cast<double>(series.ns.size());
-  return {finding::LatencyStep{series.of_bursts, series.number[step.index], series.number.back(), step.before,
-                               step.after, FindConditionChanges(series, late),
+  return {finding::LatencyStep{series.over_bursts, series.number[step.index], series.number.back(),
+                               step.before, step.after, FindConditionChanges(series, late),
                                FindConfinedTo(experiment, 1 - share)},
           std::fabs(step.after - step.before) * (step.after > step.before ? share : 1 - share)};
 }
@@ -124,13 +124,13 @@ std::vector<Insight> FindTrendAndLevels(const Series& series, const ReportExperi
       trend && trend->p_value < kTrendLevel && std::fabs(trend->relative_change) >= kMinTrend) {
     const auto late = [&](std::size_t i) { return 2 * i >= series.ns.size(); };
     found.push_back(
-        {finding::LatencyTrend{series.of_bursts, series.ns.size(), trend->relative_change,
+        {finding::LatencyTrend{series.over_bursts, series.ns.size(), trend->relative_change,
                                FindConditionChanges(series, late), FindConfinedTo(experiment, 0.5)},
          std::fabs(trend->relative_change) * *stats::Median(series.ns)});
   }
   if (const auto levels = stats::FindTwoLevels(series.ns)) {
     const auto slow = [&](std::size_t i) { return series.ns[i] > (levels->low + levels->high) / 2; };
-    found.push_back({finding::LatencyLevels{series.of_bursts, levels->low, levels->high, levels->share_high,
+    found.push_back({finding::LatencyLevels{series.over_bursts, levels->low, levels->high, levels->share_high,
                                             FindConditionChanges(series, slow)},
                      (levels->high - levels->low) * levels->share_high});
   }

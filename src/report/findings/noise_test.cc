@@ -29,7 +29,7 @@ TEST(Noise, OrdersLaunchesByIndexNotByClock) {
   const Report report = Assemble(std::move(run), std::move(profiles));
   const auto found = std::ranges::find(report.insights, finding::LatencyStep::kKind, &Insight::kind);
   ASSERT_NE(found, report.insights.end());
-  const auto& step = std::get<finding::LatencyStep>(found->what);
+  const auto& step = std::get<finding::LatencyStep>(found->details);
   EXPECT_LT(step.before_ns, step.after_ns);
 }
 
@@ -56,8 +56,8 @@ Report MakeDecodeReport(Nanoseconds linear_growth) {
 
 const finding::ConfinedOperators* FindConfinedOperatorsIn(const Report& report) {
   for (const Insight& insight : report.insights) {
-    if (const auto* trend = std::get_if<finding::LatencyTrend>(&insight.what)) return &trend->operators;
-    if (const auto* step = std::get_if<finding::LatencyStep>(&insight.what)) return &step->operators;
+    if (const auto* trend = std::get_if<finding::LatencyTrend>(&insight.details)) return &trend->operators;
+    if (const auto* step = std::get_if<finding::LatencyStep>(&insight.details)) return &step->operators;
   }
   return nullptr;
 }

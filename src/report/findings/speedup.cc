@@ -132,9 +132,10 @@ std::optional<SpeedupFactors> FactorSpeedup(const ExperimentPair& sides, const C
   const auto share_of_peak = [&](double ns, double peak) {
     return static_cast<double>(factors.macs) / ns * 1e9 / peak;
   };
-  factors.baseline_of_peak = share_of_peak(*baseline_ns, factors.baseline_peak);
-  factors.candidate_of_peak = share_of_peak(*candidate_ns, factors.candidate_peak);
-  if (std::max(factors.baseline_of_peak, factors.candidate_of_peak) > 1 + kPeakTolerance) return std::nullopt;
+  factors.baseline_share_of_peak = share_of_peak(*baseline_ns, factors.baseline_peak);
+  factors.candidate_share_of_peak = share_of_peak(*candidate_ns, factors.candidate_peak);
+  if (std::max(factors.baseline_share_of_peak, factors.candidate_share_of_peak) > 1 + kPeakTolerance)
+    return std::nullopt;
   return factors;
 }
 

@@ -25,7 +25,7 @@ struct SpeedupFactors {
   double share_of_baseline = 0, share_of_candidate = 0;  // share of the traced mean, 0 to 1
   stats::RatioEstimate ratio;                    // baseline time / candidate time, by the sums of self times
   double baseline_peak = 0, candidate_peak = 0;  // MACs per second
-  double baseline_of_peak = 0, candidate_of_peak = 0;  // share of the peak, 0 to 1
+  double baseline_share_of_peak = 0, candidate_share_of_peak = 0;  // share of the peak, 0 to 1
 
   static void Describe(auto& v) {
     using F = SpeedupFactors;
@@ -47,15 +47,16 @@ struct SpeedupFactors {
       {.meaning = "multiply-adds that its CPU features allow", .least = 0});
     v("candidate_peak_macs_per_s", &F::candidate_peak,
       {.meaning = "multiply-adds that its CPU features allow", .least = 0});
-    v("baseline_share_of_peak", &F::baseline_of_peak, {.meaning = "that these operators reach", .least = 0});
-    v("candidate_share_of_peak", &F::candidate_of_peak,
+    v("baseline_share_of_peak", &F::baseline_share_of_peak,
+      {.meaning = "that these operators reach", .least = 0});
+    v("candidate_share_of_peak", &F::candidate_share_of_peak,
       {.meaning = "that these operators reach", .least = 0});
   }
 
   double peak() const { return candidate_peak / baseline_peak; }
   // Peaks that differ by less than 5% explain nothing; then the speedup is due to better use of the peak.
   bool HasEqualPeaks() const { return std::fabs(std::log(peak())) < std::log1p(0.05); }
-  double use() const { return candidate_of_peak / baseline_of_peak; }
+  double use() const { return candidate_share_of_peak / baseline_share_of_peak; }
 };
 
 // Absent if the factors would be meaningless or misleading: the verdict of the latency, or that of these

@@ -93,8 +93,8 @@ TEST(FactorSpeedup, IsPeakTimesUse) {
   EXPECT_NEAR(factors->ratio.ratio(), 4, 0.02);
   EXPECT_DOUBLE_EQ(factors->peak(), 3);
   EXPECT_NEAR(factors->use(), 4.0 / 3, 0.005);
-  EXPECT_NEAR(factors->baseline_of_peak, 0.5, 0.001);
-  EXPECT_NEAR(factors->candidate_of_peak, 2.0 / 3, 0.002);
+  EXPECT_NEAR(factors->baseline_share_of_peak, 0.5, 0.001);
+  EXPECT_NEAR(factors->candidate_share_of_peak, 2.0 / 3, 0.002);
   EXPECT_NEAR(factors->peak() * factors->use(), factors->ratio.ratio(), 1e-9);
 }
 
@@ -166,8 +166,8 @@ TEST(FactorSpeedup, EqualPeaksMeanBetterUse) {
   ASSERT_TRUE(factors);
   EXPECT_TRUE(factors->HasEqualPeaks());
   EXPECT_NEAR(factors->use(), factors->ratio.ratio(), 1e-9);
-  EXPECT_NEAR(factors->baseline_of_peak, 0.2, 0.001);
-  EXPECT_NEAR(factors->candidate_of_peak, 0.8, 0.002);
+  EXPECT_NEAR(factors->baseline_share_of_peak, 0.2, 0.001);
+  EXPECT_NEAR(factors->candidate_share_of_peak, 0.8, 0.002);
 }
 
 TEST(FactorSpeedup, IsAbsentForSharedOrOtherPeaks) {

@@ -20,7 +20,7 @@ std::vector<const Insight*> FindAll(const Report& report, std::string_view kind)
 
 bool HasUpperBound(const Report& report) {
   return std::any_of(report.insights.begin(), report.insights.end(), [](const Insight& insight) {
-    const auto* bottleneck = std::get_if<finding::Bottleneck>(&insight.what);
+    const auto* bottleneck = std::get_if<finding::Bottleneck>(&insight.details);
     return insight.kind() == finding::UpperBounds::kKind || (bottleneck != nullptr && bottleneck->bound);
   });
 }
@@ -29,7 +29,7 @@ using Cause = finding::TracingCause::Kind;
 
 const finding::TracingDiscrepancy& FindDiscrepancy(const Report& report) {
   return std::get<finding::TracingDiscrepancy>(
-      FindAll(report, finding::TracingDiscrepancy::kKind).at(0)->what);
+      FindAll(report, finding::TracingDiscrepancy::kKind).at(0)->details);
 }
 
 // A report whose candidate has a traced mean of 2 144 014 ns, and these untraced median and minimum times.
@@ -130,7 +130,7 @@ TEST(Traced, ExplainsTablesThatDisagreeWithTheHeadline) {
   ASSERT_EQ(FindAll(report, finding::TracingDiscrepancy::kKind).size(), 1U);
   const Insight& finding = *FindAll(report, finding::TracingDiscrepancy::kKind)[0];
   EXPECT_EQ(&finding, &report.insights.front());
-  const auto& apart = std::get<finding::TracedSpeedupDiscrepancy>(finding.what);
+  const auto& apart = std::get<finding::TracedSpeedupDiscrepancy>(finding.details);
   EXPECT_NEAR(apart.ratio, 2.3992, 1e-4);
   EXPECT_NEAR(apart.baseline->gap.relative(), 0.028, 0.001);
   EXPECT_NEAR(apart.candidate->gap.relative(), 0.070, 0.001);
@@ -149,7 +149,7 @@ TEST(Traced, ExplainsPairsOfTracesByTheirMeans) {
   comparison.latency.estimate->log_high = std::log(4.1);
   report.insights = FindInsights(report);
   ASSERT_EQ(FindAll(report, finding::TracingDiscrepancy::kKind).size(), 1U);
-  EXPECT_FALSE(std::get<finding::TracedSpeedupDiscrepancy>(report.insights.front().what).candidate);
+  EXPECT_FALSE(std::get<finding::TracedSpeedupDiscrepancy>(report.insights.front().details).candidate);
 }
 
 // A pair's finding includes the candidate, so there is no separate finding.
@@ -160,7 +160,7 @@ TEST(Traced, ExplainsPairsOnce) {
   report.comparisons[0].comparison.latency.estimate->log_high = std::log(5.1);
   report.insights = FindInsights(report);
   ASSERT_EQ(FindAll(report, finding::TracingDiscrepancy::kKind).size(), 1U);
-  EXPECT_TRUE(std::get<finding::TracedSpeedupDiscrepancy>(report.insights.front().what).no_bounds);
+  EXPECT_TRUE(std::get<finding::TracedSpeedupDiscrepancy>(report.insights.front().details).no_bounds);
   EXPECT_FALSE(HasUpperBound(report));
 }
 

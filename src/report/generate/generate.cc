@@ -421,13 +421,13 @@ std::optional<DecodeLine> LineOf(const Report& report, std::vector<std::size_t> 
   std::vector<LaunchValues> medians;
   bool emulated = false;
   for (const std::vector<std::size_t>& step : steps) {
-    line.at.push_back(PlaceData(report, step.front()).place->at);
-    at.push_back(static_cast<double>(line.at.back()));
+    line.positions.push_back(PlaceData(report, step.front()).place->at);
+    at.push_back(static_cast<double>(line.positions.back()));
     medians.push_back(LaunchTimes(report, step, false));
-    line.floor.emplace_back();
+    line.memory_ns.emplace_back();
     for (const std::size_t part : step) {
       emulated = emulated || PlaceData(report, part).emulated;
-      if (const auto reads = TimeOfReads(report, PlaceData(report, part))) line.floor.back() = reads;
+      if (const auto reads = TimeOfReads(report, PlaceData(report, part))) line.memory_ns.back() = reads;
     }
     std::vector<double> all;
     for (const auto& [launch, median] : medians.back()) all.push_back(median);
@@ -442,7 +442,7 @@ std::optional<DecodeLine> LineOf(const Report& report, std::vector<std::size_t> 
     line.launches[launch] = stats::FitLine(at, ys);
   }
   if (launches.size() >= 2) line.line = stats::EstimateLine(at, launches, report.run.schedule.confidence);
-  line.fits = line.line && line.line->misfit.value_or(0) <= DecodeLine::kMostMisfit;
+  line.fits = line.line && line.line->misfit.value_or(0) <= DecodeLine::kMaxMisfit;
 
   line.traced = AddLineParts(report, steps, at, OperatorCategory, line.parts);
   AddLineParts(report, steps, at, OperatorKeyName, line.operators);
@@ -522,7 +522,7 @@ void CompareSides(const Report& report, std::size_t baseline, std::size_t candid
                                      a.first_token->waited_share, b.first_token->waited_share)};
   }
   if (a.text && b.text && a.text->prompt == b.text->prompt) {
-    pair.texts = true;
+    pair.texts_compared = true;
     const std::size_t common = std::min(a.text->tokens.size(), b.text->tokens.size());
     for (std::size_t i = 0; i < common && !pair.first_difference; ++i)
       if (a.text->tokens[i] != b.text->tokens[i]) pair.first_difference = static_cast<std::int64_t>(i);

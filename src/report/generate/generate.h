@@ -175,26 +175,26 @@ struct DecodeLine {
       DescribeLine(v, "", [](const Part& part) { return part.line; });
     }
   };
-  std::vector<std::int64_t> at;           // positions, rising
+  std::vector<std::int64_t> positions;    // rising
   std::vector<std::optional<double>> ns;  // of an untraced step at each
   // What reading the weights and the cache takes at the bandwidth that was measured; absent: not known.
-  std::vector<std::optional<double>> floor;
+  std::vector<std::optional<double>> memory_ns;
   std::map<int, stats::Line> launches;  // that of each launch
   std::optional<stats::LineEstimate> line;
-  bool fits = false;  // no position lies further from it than kMostMisfit
+  bool fits = false;  // no position lies further from it than kMaxMisfit
   // By category, by operator, and by layer of the model (its outermost numbered module), each of which add up
   // to the traced step. Only where all positions were traced; layers only where an .etrecord tells them.
   std::vector<Part> parts, operators, layers;
   std::optional<stats::LineEstimate> traced;  // of Method::execute: the sum of the parts'
 
-  static constexpr double kMostMisfit = 0.05;
+  static constexpr double kMaxMisfit = 0.05;
 
   static constexpr const char* kSchemaName = "decode_line";
   static void Describe(auto& v) {
     using Decode = DecodeLine;
-    v("at", &Decode::at, {.meaning = "positions"});
+    v("at", &Decode::positions, {.meaning = "positions"});
     v("ns", &Decode::ns, {.meaning = "of an untraced step at each", .least = 0});
-    v("memory_ns", &Decode::floor,
+    v("memory_ns", &Decode::memory_ns,
       {.meaning = "that reading its weights and the cache takes at the measured bandwidth; null: not known",
        .least = 0});
     v("fits", &Decode::fits, {.meaning = "a line describes them: else there is none"});
@@ -285,7 +285,7 @@ struct GeneratePair {
   std::vector<Row> rows;
   std::optional<Row> first_token;                // the time to it; absent: not measured after the same prompt
   std::optional<std::int64_t> first_difference;  // of the generated texts; absent: they are the same
-  bool texts = false;                            // both generated one after the same prompt
+  bool texts_compared = false;                   // both generated one after the same prompt
 };
 
 struct GenerateReport {
@@ -318,7 +318,7 @@ struct GenerateJson {
       v("tests", [](J json) -> const auto& { return json.of.rows; }, {.meaning = "test by test"});
       v("first_token", [](J json) { return json.of.first_token; },
         {.meaning = "the time to it; null: not measured after the same prompt"});
-      v("texts_compared", [](J json) { return json.of.texts; },
+      v("texts_compared", [](J json) { return json.of.texts_compared; },
         {.meaning = "both generated after the same prompt"});
       v("first_different_token", [](J json) { return json.of.first_difference; },
         {.meaning = "of the generated texts, from 0; null: there is none"});

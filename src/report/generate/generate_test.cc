@@ -75,7 +75,7 @@ TEST(GenerateReport, AddsUpTheMethodsOfAStep) {
   EXPECT_FALSE(encoder.PerToken());
   EXPECT_FALSE(encoder.Rate(encoder.ns));
   const DecodeLine& line = of.sides[0].line.value();
-  EXPECT_THAT(line.at, ElementsAre(2, 12));
+  EXPECT_THAT(line.positions, ElementsAre(2, 12));
   EXPECT_THAT(line.ns, ElementsAre(2.1e6, 3.1e6));
   EXPECT_NEAR(line.line->slope.mean, 1e5, 1e-3);
 }
@@ -130,7 +130,7 @@ TEST(GenerateReport, HasNoLineWhereTimesBend) {
   const DecodeLine straight = line(2e6);
   EXPECT_TRUE(straight.fits);
   EXPECT_NEAR(straight.line->slope.mean, 1000, 20);
-  EXPECT_THAT(straight.at, ElementsAre(0, 500, 1000));
+  EXPECT_THAT(straight.positions, ElementsAre(0, 500, 1000));
   const DecodeLine bent = line(4e6);
   EXPECT_FALSE(bent.fits);
   EXPECT_GT(*bent.line->misfit, 0.05);
@@ -365,7 +365,7 @@ TEST(GenerateReport, FindsTheFirstTokenThatDiffers) {
   for (Launch& launch : a.launches) launch.walk = Walk();
   for (Launch& launch : b.launches) launch.walk = Walk();
   Report report = ReportOf({a, b}, {{0, 1}});
-  EXPECT_TRUE(MakeGenerateReport(report)->pairs[0].texts);
+  EXPECT_TRUE(MakeGenerateReport(report)->pairs[0].texts_compared);
   EXPECT_FALSE(MakeGenerateReport(report)->pairs[0].first_difference);
   for (Launch& launch : b.launches) launch.walk->generated[1] = 9;
   report = ReportOf({a, b}, {{0, 1}});
@@ -388,7 +388,7 @@ TEST(GenerateReport, ReadingMemoryNeedsMeasuredPeaks) {
                           {"DRAM", "write", {90e9, 90e9, 90e9, 1}, 100'000'000}};
     report.run.peaks.emplace().entries.push_back(entry);
     if (labels.empty()) report.run.peaks.reset();
-    return MakeGenerateReport(report)->sides[0].line->floor;
+    return MakeGenerateReport(report)->sides[0].line->memory_ns;
   };
   EXPECT_THAT(floor({steps[0].label, steps[1].label, steps[2].label}), ElementsAre(2e5, 6e5, std::nullopt));
   EXPECT_THAT(floor({steps[1].label}), ElementsAre(std::nullopt, 6e5, std::nullopt));

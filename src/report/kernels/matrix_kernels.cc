@@ -50,21 +50,21 @@ void AddReason(const Profile& profile, std::size_t op, const std::optional<proto
                MatrixKernelRow& row) {
   if (row.ran == Kernels::kSme) return;
   if (row.ran == Kernels::kKleidiai) {
-    row.why = row.proven.empty() ? "dynamically quantized (QP8): the name does not say whether with SME2"
-                                 : NoSmeReason(isa);
+    row.reason = row.proven.empty() ? "dynamically quantized (QP8): the name does not say whether with SME2"
+                                    : NoSmeReason(isa);
     return;
   }
   if (!profile.program) {
-    row.why = "not known without the .pte";
+    row.reason = "not known without the .pte";
     return;
   }
   const std::optional<KleidiaiUse>& use = profile.program->operators[op].kleidiai;
   if (!use || use->kernels == Kernels::kUnknown) {
-    row.why = "not known";
+    row.reason = "not known";
   } else if (use->kernels == Kernels::kSme || use->kernels == Kernels::kKleidiai) {
-    row.why = NoSmeReason(isa);
+    row.reason = NoSmeReason(isa);
   } else {
-    row.why = use->why;
+    row.reason = use->why;
     row.change = use->change;
   }
 }
@@ -111,8 +111,8 @@ std::vector<MatrixKernelRow> FindMatrixKernels(const Profile& profile,
     }
     AddReason(profile, op, isa, row);
     auto found = std::ranges::find_if(rows, [&](const MatrixKernelRow& other) {
-      return std::tie(other.ran, other.proven, other.contradicts, other.why, other.change) ==
-             std::tie(row.ran, row.proven, row.contradicts, row.why, row.change);
+      return std::tie(other.ran, other.proven, other.contradicts, other.reason, other.change) ==
+             std::tie(row.ran, row.proven, row.contradicts, row.reason, row.change);
     });
     if (found == rows.end()) found = rows.insert(found, std::move(row));
     found->operators.push_back(op);

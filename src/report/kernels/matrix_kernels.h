@@ -22,7 +22,7 @@ struct MatrixKernelRow {
   KleidiaiUse::Kernels ran = KleidiaiUse::Kernels::kXnnpack;
   std::string proven;                  // class of their code in a watched run (--watch); "": not observed
   bool contradicts = false;            // the names contradict the observed code
-  std::string why;                     // one clause: why no SME kernels ran; "": kSme
+  std::string reason;                  // one clause: why no SME kernels ran; "": kSme
   std::string change;                  // change of the export that enables KleidiAI's kernels; "": not known
   std::vector<std::size_t> operators;  // indices into Profile::operators
   double mean_ns = 0;                  // self time per run
@@ -34,7 +34,7 @@ struct MatrixKernelRow {
     v("proven", &R::proven,
       {.meaning = "the class of their code in a watched run; null: not watched", .or_null = true});
     v("contradicts", &R::contradicts, {.meaning = "their names say otherwise than what was seen to run"});
-    v("why", &R::why,
+    v("why", &R::reason,
       {.meaning = "why not KleidiAI's for SME and SME2; null: they are, or it is not known",
        .or_null = true});
     v("change", &R::change,

@@ -48,7 +48,7 @@ TEST(FindMatrixKernels, NamesShowTheKernels) {
   EXPECT_THAT(on[0].operators,
               SizeIs(5));  // three convolutions and two fully connected layers, without packing
   EXPECT_GT(on[0].mean_ns, 0);
-  EXPECT_EQ(on[0].why, "");
+  EXPECT_EQ(on[0].reason, "");
   EXPECT_TRUE(RanOnArm(ReadModelProfile("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt));
   // Without KleidiAI's operators, only its features show that the CPU is an Arm one.
   const Profile off = ReadModelProfile("sme2_emulated/toy_cnn.sme2_off.etdump");
@@ -65,7 +65,7 @@ TEST(FindMatrixKernels, ReportsTheMachinesReason) {
     EXPECT_THAT(rows, SizeIs(1));
     EXPECT_EQ(rows.at(0).ran, Used::kXnnpack);
     EXPECT_EQ(rows.at(0).change, "");
-    return rows.at(0).why;
+    return rows.at(0).reason;
   };
   EXPECT_EQ(why(MakeIsaState(all, less)), "SME2 was masked");
   EXPECT_EQ(why(MakeIsaState(less, less)), "the CPU has no SME2");
@@ -78,13 +78,13 @@ TEST(FindMatrixKernels, ReportsTheNodesReason) {
   const auto isa = MakeIsaState({"sme", "sme2"}, {"sme", "sme2"});
   const auto rows = FindMatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_off.etdump", use), isa);
   ASSERT_THAT(rows, SizeIs(1));
-  EXPECT_EQ(rows[0].why, use.why);
+  EXPECT_EQ(rows[0].reason, use.why);
   EXPECT_EQ(rows[0].change, use.change);
   // If KleidiAI's kernels ran nevertheless, the name shows it.
   const auto ran = FindMatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_on.etdump", use), isa);
   ASSERT_THAT(ran, SizeIs(1));
   EXPECT_EQ(ran[0].ran, Used::kSme);
-  EXPECT_EQ(ran[0].why, "");
+  EXPECT_EQ(ran[0].reason, "");
 }
 
 // A watched run in which each operator of the profile called a function with this name.

@@ -412,7 +412,7 @@ void AddMatrixKernels(Report& report) {
 
 }  // namespace
 
-Nanoseconds ReportExperiment::TotalOfRest() const {
+Nanoseconds ReportExperiment::NonOperatorTotal() const {
   Nanoseconds rest = groups.total;
   for (const OperatorRow& row : operators) rest -= row.total_self;
   return rest;
@@ -422,7 +422,7 @@ const ExperimentData& ReportExperiment::Data(const Report& report) const {
   return report.run.experiments[index];
 }
 
-double ReportExperiment::MeanOfGroup(Group group) const {
+double ReportExperiment::GroupMean(Group group) const {
   const auto row = static_cast<std::size_t>(group);
   if (groups.runs == 0 || row >= groups.rows.size()) return 0;
   return static_cast<double>(groups.rows[row].total) / static_cast<double>(groups.runs);

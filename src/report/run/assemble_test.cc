@@ -45,7 +45,7 @@ TEST(Assemble, OpaqueCallsHaveNoOverhead) {
   experiment.groups.rows[static_cast<std::size_t>(Group::kDelegateOverhead)].total = experiment.groups.total;
   const auto calls = [&]() -> std::int64_t {
     for (const Insight& insight : FindInsights(report)) {
-      const auto* const of = std::get_if<finding::DelegateOverhead>(&insight.what);
+      const auto* const of = std::get_if<finding::DelegateOverhead>(&insight.details);
       if (of != nullptr && insight.experiment == 1) return of->calls;
     }
     return 0;

@@ -228,7 +228,7 @@ inline show::Document StaticCheckDocument() {
   };
   for (const FactInfo& info : AllFacts()) add(info, {0.9871, 0.9871}, {0.9869, 0.9869}, GateDecision::kFail);
   add(AllFacts()[0], {0.5, 1}, {0.5, 1}, GateDecision::kInconclusive);
-  check.items.back().why = "the payload of <Q|> cannot be read";
+  check.items.back().reason = "the payload of <Q|> cannot be read";
   check.items.push_back(check.items.front());
   check.items.back().baseline.reset();
   check.changes = {{"forward", "+ layer1 Cumsum", "model.py:12", "XNNPACK has no such operator"}};
@@ -283,7 +283,7 @@ inline show::Document BisectionDocument() {
     step.limit = 0.05;
     if (outcome == Outcome::kNotBuilt) {
       step.measured = false;
-      step.why = "`make` failed";
+      step.reason = "`make` failed";
       continue;
     }
     step.growth = 0.1;

@@ -36,7 +36,7 @@ Table MakeBisectionStepsTable(const Bisection& bisection) {
     table.rows.push_back({step.commit.substr(0, kCommitDigits), step.subject,
                           step.growth ? Cell(Change{*step.growth, step.low, step.high}) : Cell(),
                           Change{step.limit}, step.launches > 0 ? Cell(Count{step.launches}) : Cell(),
-                          OutcomeCell(step), step.why});
+                          OutcomeCell(step), step.reason});
   }
   return table;
 }
@@ -55,9 +55,9 @@ Answer MakeBisectionAnswer(const Bisection& bisection) {
       return {"the bad version is not slower than the good one", change, Tone::kGood};
     case Bisection::Result::kUndecided:
       return {FormatText("inconclusive: whether the bad version is slower is not known{}",
-                         bisection.steps.empty() || bisection.steps.front().why.empty()
+                         bisection.steps.empty() || bisection.steps.front().reason.empty()
                              ? ". Measure longer (`--max-seconds`)"
-                             : ": " + bisection.steps.front().why),
+                             : ": " + bisection.steps.front().reason),
               change, Tone::kUnsure};
   }
   return {};

@@ -176,7 +176,7 @@ Table MakeStepKernelsTable(const GenerateReport& generate) {
 }
 
 bool HasFloor(const DecodeLine& line) {
-  return std::ranges::any_of(line.floor, [](const auto& ns) { return ns.has_value(); });
+  return std::ranges::any_of(line.memory_ns, [](const auto& ns) { return ns.has_value(); });
 }
 
 // The time of a one-token step at each position, by parts of traced runs, which add up. The main table ends
@@ -191,7 +191,7 @@ Table MakeDecodeTable(const DecodeLine& line, const std::vector<DecodeLine::Part
     table.columns.push_back(Left("key").WithLevel(Level::kPage));
     table.columns.push_back(Left("category").WithDropPriority(3));
   }
-  for (const std::int64_t position : line.at)
+  for (const std::int64_t position : line.positions)
     table.columns.push_back(Right(fmt::format("at_{}", position), "at " + TokensText(position)));
   const bool fits = line.line && line.fits;
   if (fits) {
@@ -212,7 +212,7 @@ Table MakeDecodeTable(const DecodeLine& line, const std::vector<DecodeLine::Part
     add(estimate->intercept, 1);
     add(estimate->slope, 1000);
   };
-  std::vector<double> sums(line.at.size());
+  std::vector<double> sums(line.positions.size());
   for (const DecodeLine::Part& part : parts) {
     std::vector<Cell> cells = {part.name};
     if (by_operator) cells.insert(cells.end(), {Cell(part.key), Cell(part.category)});
@@ -237,7 +237,7 @@ Table MakeDecodeTable(const DecodeLine& line, const std::vector<DecodeLine::Part
   table.rows.emplace_back(std::move(cells));
   if (HasFloor(line)) {
     cells = {"Reading memory"};
-    for (const std::optional<double>& ns : line.floor) cells.push_back(OptionalCell<Time>(ns));
+    for (const std::optional<double>& ns : line.memory_ns) cells.push_back(OptionalCell<Time>(ns));
     add_coefficients(std::nullopt, cells);
     table.rows.emplace_back(std::move(cells));
   }
@@ -248,9 +248,9 @@ Table MakeDecodeTable(const DecodeLine& line, const std::vector<DecodeLine::Part
 std::string FloorText(const DecodeLine& line) {
   if (!HasFloor(line)) return "";
   std::optional<double> lowest, highest;
-  for (std::size_t i = 0; i < line.at.size(); ++i) {
-    if (!line.floor[i] || !line.ns[i] || *line.ns[i] <= 0) continue;
-    const double share = *line.floor[i] / *line.ns[i];
+  for (std::size_t i = 0; i < line.positions.size(); ++i) {
+    if (!line.memory_ns[i] || !line.ns[i] || *line.ns[i] <= 0) continue;
+    const double share = *line.memory_ns[i] / *line.ns[i];
     lowest = std::min(lowest.value_or(share), share);
     highest = std::max(highest.value_or(share), share);
   }
@@ -273,7 +273,8 @@ Chart MakePositionChart(const GenerateReport& generate) {
   Chart chart;
   chart.axis = "tokens in the cache";
   for (const GenerateSide& side : generate.sides)
-    if (side.line) chart.positions.insert(chart.positions.end(), side.line->at.begin(), side.line->at.end());
+    if (side.line)
+      chart.positions.insert(chart.positions.end(), side.line->positions.begin(), side.line->positions.end());
   std::ranges::sort(chart.positions);
   chart.positions.erase(std::unique(chart.positions.begin(), chart.positions.end()), chart.positions.end());
   for (const std::int64_t position : chart.positions) chart.points.push_back(TokensText(position));
@@ -282,26 +283,26 @@ Chart MakePositionChart(const GenerateReport& generate) {
     const auto add = [&](const std::string& name, const std::vector<std::optional<double>>& values) {
       Chart::Series series{name, std::vector<std::optional<double>>(chart.positions.size()),
                            [](double ns) { return Cell(Duration{ns}); }};
-      for (std::size_t i = 0; i < side.line->at.size(); ++i) {
-        const auto point = std::ranges::lower_bound(chart.positions, side.line->at[i]);
+      for (std::size_t i = 0; i < side.line->positions.size(); ++i) {
+        const auto point = std::ranges::lower_bound(chart.positions, side.line->positions[i]);
         series.values[static_cast<std::size_t>(point - chart.positions.begin())] = values[i];
       }
       chart.series.push_back(std::move(series));
     };
     add(SideName(side, generate), side.line->ns);
-    if (HasFloor(*side.line)) add(SideName(side, generate) + ", reading memory", side.line->floor);
+    if (HasFloor(*side.line)) add(SideName(side, generate) + ", reading memory", side.line->memory_ns);
   }
   return chart;
 }
 
 std::string PositionLineText(const DecodeLine& line) {
   if (!line.line)
-    return line.at.size() > 1
+    return line.positions.size() > 1
                ? "No line by position: too few launches have undisturbed runs at all positions."
                : "";
   if (!line.fits) {
     return fmt::format("No line by position: at {} the time lies {} off it, so that a slope would mislead.",
-                       TokensText(line.at[line.line->misfit_at]), PercentText(*line.line->misfit));
+                       TokensText(line.positions[line.line->misfit_at]), PercentText(*line.line->misfit));
   }
   // A step cannot do less work with more tokens in the cache: a negative slope is an artifact of the
   // positions.
@@ -341,7 +342,7 @@ std::string GenerationText(const GeneratedText& text) {
 }
 
 std::string TextDifferenceText(const GenerateReport& generate, const GeneratePair& pair) {
-  if (!pair.texts) return "";
+  if (!pair.texts_compared) return "";
   const std::string names = fmt::format("{} and {}", SideName(generate.sides[pair.baseline], generate),
                                         SideName(generate.sides[pair.candidate], generate));
   if (!pair.first_difference) return names + " generate the same tokens.";

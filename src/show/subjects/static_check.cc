@@ -60,7 +60,7 @@ std::string ItemText(const StaticItem& item) {
   return fmt::format("{}: {}{}, allowed {}: {}{}", item.Subject(),
                      item.baseline ? TextOf(BaselineCell(item)) + " -> " : "", TextOf(CandidateCell(item)),
                      AllowedText(item), ResultText(item.decision),
-                     item.why.empty() ? "" : fmt::format(" ({})", item.why));
+                     item.reason.empty() ? "" : fmt::format(" ({})", item.reason));
 }
 
 Table MakeItemsTable(const StaticCheck& check, const std::string& method, bool changes) {
@@ -82,7 +82,7 @@ Table MakeItemsTable(const StaticCheck& check, const std::string& method, bool c
 // "layer2.0 Cumsum (model.py:12): XNNPACK has no such operator"
 std::string OperatorText(const StaticOperator& op) {
   return op.text + (op.source.empty() ? "" : fmt::format(" ({})", op.source)) +
-         (op.why.empty() ? "" : ": " + op.why);
+         (op.reason.empty() ? "" : ": " + op.reason);
 }
 
 void AddOperators(const char* title, const std::vector<StaticOperator>& operators, const std::string& method,
@@ -102,7 +102,8 @@ Section MakeStaticSection(const StaticCheck& check, const std::string& method) {
   }
   List reasons{"why"};
   for (const StaticItem& item : check.items) {
-    if (item.method == method && !item.why.empty()) reasons.items.emplace_back(item.name + ": " + item.why);
+    if (item.method == method && !item.reason.empty())
+      reasons.items.emplace_back(item.name + ": " + item.reason);
   }
   section.AddUnlessEmpty(std::move(reasons));
   AddOperators("operators that changed", check.changes, method, section);

@@ -64,7 +64,7 @@ struct TracedJson {
     v.Object("operators_rest",
              [](auto& object) {
                object("name", [](J) { return "framework's spans and clipped"; }, {.meaning = "of this row"});
-               object("total_ns", &ReportExperiment::TotalOfRest,
+               object("total_ns", &ReportExperiment::NonOperatorTotal,
                       {.meaning = "over the common set: with that of `operators` it adds up to the whole",
                        .least = kAnyNumber});
              },

@@ -83,7 +83,7 @@ std::string JoinKinds(const std::variant<Findings...>&) {
   return fmt::format("{}", fmt::join(kinds, "|"));
 }
 const std::string& FindingKinds() {
-  static const std::string kinds = JoinKinds(Insight::What());
+  static const std::string kinds = JoinKinds(Insight::Details());
   return kinds;
 }
 

@@ -97,7 +97,7 @@ Lines EvidenceLines(const finding::ConditionChanges& changes) {
                                                                  {"CPU", "degrees C"}};
   Lines lines;
   for (const finding::ConditionChange& change : changes) {
-    const auto& [name, unit] = kConditions[static_cast<std::size_t>(change.of)];
+    const auto& [name, unit] = kConditions[static_cast<std::size_t>(change.condition)];
     const auto value = [unit = std::string_view(unit)](double number) {
       return unit == "%" ? Text(Share{number}) : Text(fmt::format("{:.2f} {}", number, unit));
     };
@@ -347,7 +347,7 @@ class FindingFormatter {
     for (const MatrixKernelRow& row : experiment_.matrix_kernels) {
       if (!row.change.empty()) {
         evidence.push_back(FormatText("{}, {}: {}; {}", CountedText(row.operators.size(), "operator"),
-                                      Time{row.mean_ns}, row.why, row.change));
+                                      Time{row.mean_ns}, row.reason, row.change));
       }
     }
     return {
@@ -377,8 +377,8 @@ class FindingFormatter {
     return {FormatText("{} less than 50% of {} roofline; {} {}. Largest gap: {}.",
                        CountedText(below_roofline.rows.size(), "operator reaches", "operators reach"),
                        below_roofline.rows.size() == 1 ? "its" : "their",
-                       below_roofline.of_traced_runs ? "in traced runs the gap is"
-                                                     : "closing the gap would save up to",
+                       below_roofline.from_traced_runs ? "in traced runs the gap is"
+                                                       : "closing the gap would save up to",
                        Time{below_roofline.gap.ns},
                        NameWithLayer(experiment_.roofline->rows[below_roofline.rows.front()].op)),
             std::move(evidence),
@@ -415,7 +415,7 @@ class FindingFormatter {
     return {
         FormatText("Latency {} by {} at {} {} of {} ({}, previously {}). {}",
                    change > 0 ? "increased" : "decreased", Share{std::fabs(change)},
-                   SampleUnit(step.of_bursts), Count{step.from}, Count{step.last}, Time{step.after_ns},
+                   SampleUnit(step.over_bursts), Count{step.from}, Count{step.last}, Time{step.after_ns},
                    Time{step.before_ns}, CauseOfChangeText(step.operators, change > 0)),
         ChangeEvidence(step.operators, step.conditions),
         "the cut in time that leaves the least variance, reported if Ashman's D is 4 or more and the change "
@@ -425,7 +425,7 @@ class FindingFormatter {
   FindingTexts operator()(const finding::LatencyTrend& trend) const {
     return {FormatText("Latency drifted {} by {} during the measurement ({} {}s). {}",
                        trend.change > 0 ? "up" : "down", Share{std::fabs(trend.change)}, Count{trend.count},
-                       SampleUnit(trend.of_bursts), CauseOfChangeText(trend.operators, trend.change > 0)),
+                       SampleUnit(trend.over_bursts), CauseOfChangeText(trend.operators, trend.change > 0)),
             ChangeEvidence(trend.operators, trend.conditions),
             "Theil's slope over 20 stretches in the order of time, reported if Kendall's p < 0.01 and the "
             "change is 3% or more"};
@@ -434,7 +434,7 @@ class FindingFormatter {
   FindingTexts operator()(const finding::LatencyLevels& levels) const {
     return {FormatText("Latency is bimodal: {} in {} of the {}s, {} in the others. Likely cause: two clock "
                        "frequencies or a shared CPU.",
-                       Time{levels.low_ns}, Share{1 - levels.share_high}, SampleUnit(levels.of_bursts),
+                       Time{levels.low_ns}, Share{1 - levels.share_high}, SampleUnit(levels.over_bursts),
                        Time{levels.high_ns}),
             EvidenceLines(levels.conditions),
             "Otsu's split, reported if Ashman's D is 5 or more; at stake: (high - low) x share of high"};
@@ -600,10 +600,10 @@ class FindingFormatter {
 }  // namespace
 
 FindingTexts MakeFindingTexts(const Report& report, const Insight& insight) {
-  FindingTexts texts = std::visit(FindingFormatter(report, insight), insight.what);
+  FindingTexts texts = std::visit(FindingFormatter(report, insight), insight.details);
   const std::size_t subjects =
       report.comparisons.empty() ? report.experiments.size() : report.comparisons.size();
-  const bool names_both = std::holds_alternative<finding::TracedSpeedupDiscrepancy>(insight.what);
+  const bool names_both = std::holds_alternative<finding::TracedSpeedupDiscrepancy>(insight.details);
   if (subjects > 1 && !names_both)
     texts.text = report.experiments[insight.experiment].label + ": " + texts.text;
   return texts;

@@ -57,10 +57,10 @@ TEST(Findings, LargestGroupIsQualifiedIfAnOverheadIsLarger) {
   Report report = example::MakePair();
   const auto found = std::ranges::find(report.insights, finding::BottleneckShift::kKind, &Insight::kind);
   ASSERT_NE(found, report.insights.end());
-  finding::BottleneckShift shift = std::get<finding::BottleneckShift>(found->what);
+  finding::BottleneckShift shift = std::get<finding::BottleneckShift>(found->details);
   shift.grown.group = Group::kFrameworkOverhead;
   shift.grown.candidate.ns = shift.to.candidate.ns + 1;
-  found->what = shift;
+  found->details = shift;
   EXPECT_THAT(PrintedFinding(report, *found).text,
               HasSubstr("Convolution is still the largest group of operators, at 47%"));
 }

@@ -297,8 +297,8 @@ std::string FactorsText(const ReportComparison& pair) {
       fmt::format("{} in {} ({} of {})", FactorText(factors.ratio.ratio()),
                   CountedText(factors.operators, "compute-bound operator"), PercentText(share),
                   slower ? pair.comparison.candidate_label : pair.comparison.baseline_label);
-  const std::string shares_of_peak =
-      fmt::format("{} to {}", PercentText(factors.baseline_of_peak), PercentText(factors.candidate_of_peak));
+  const std::string shares_of_peak = fmt::format("{} to {}", PercentText(factors.baseline_share_of_peak),
+                                                 PercentText(factors.candidate_share_of_peak));
   if (factors.HasEqualPeaks())
     return fmt::format("{} is {} of an equal peak ({}, {} of it).", operators, use, factors.dtype,
                        shares_of_peak);

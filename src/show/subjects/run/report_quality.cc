@@ -227,7 +227,7 @@ Table MakeMatrixKernelsTable(const ReportExperiment& experiment) {
        {Right("operators").WithDropPriority(2),
         [](const MatrixKernelRow& row) { return Count{row.operators.size()}; }},
        {Right("mean", "self time"), [](const MatrixKernelRow& row) { return Time{row.mean_ns}; }},
-       {Left("why", "why not KleidiAI's for SME2").WithMaxWidth(40), &MatrixKernelRow::why},
+       {Left("why", "why not KleidiAI's for SME2").WithMaxWidth(40), &MatrixKernelRow::reason},
        {Left("change", "to change at export").WithDropPriority(1), &MatrixKernelRow::change}},
       rows);
   return table;

@@ -407,7 +407,7 @@ TEST(MakeReportDocument, ListsManyReportsWithOneLinePerExperiment) {
 }
 
 // A speedup of 4x, of which 2x comes from the peak.
-Report MakeReportWithFactors(double candidate_of_peak) {
+Report MakeReportWithFactors(double candidate_share_of_peak) {
   Report report = example::MakePair();
   SpeedupFactors& factors = report.comparisons[0].factors.emplace();
   factors.dtype = "fp32";
@@ -416,8 +416,8 @@ Report MakeReportWithFactors(double candidate_of_peak) {
   factors.share_of_baseline = 0.78;
   factors.baseline_peak = 60e9;
   factors.candidate_peak = 120e9;
-  factors.baseline_of_peak = 0.37;
-  factors.candidate_of_peak = candidate_of_peak;
+  factors.baseline_share_of_peak = 0.37;
+  factors.candidate_share_of_peak = candidate_share_of_peak;
   factors.ratio.log_ratio = std::log(factors.peak() * factors.use());
   return report;
 }
@@ -491,7 +491,7 @@ TEST(FactorsText, NamesBothFactors) {
   Report equal = MakeReportWithFactors(0.85);
   SpeedupFactors& factors = *equal.comparisons[0].factors;
   factors.candidate_peak = factors.baseline_peak;
-  factors.baseline_of_peak = 0.2;
+  factors.baseline_share_of_peak = 0.2;
   EXPECT_EQ(
       FactorsText(equal.comparisons[0]),
       "4.59x in 7 compute-bound operators (78% of off) is better use of an equal peak (fp32, 20% to 85% of "
