@@ -13,9 +13,9 @@
 // Runs of language models with known numbers, for tests.
 namespace etprof::example {
 
-// A place whose runs take `ns` in each launch.
-inline ExperimentData At(const std::string& variant, const std::string& test, std::int64_t tokens,
-                         std::int64_t at, std::int64_t times, const std::vector<double>& ns) {
+// An experiment of the steps at position `at` of a test. `ns`: time of its runs, by launch.
+inline ExperimentData MakePlace(const std::string& variant, const std::string& test, std::int64_t tokens,
+                                std::int64_t at, std::int64_t times, const std::vector<double>& ns) {
   ExperimentData data;
   data.name = variant + test + std::to_string(at);
   data.label = variant + ", " + test;
@@ -38,8 +38,8 @@ inline ExperimentData At(const std::string& variant, const std::string& test, st
   return data;
 }
 
-inline Report ReportOf(std::vector<ExperimentData> experiments, std::vector<ComparePair> pairs = {},
-                       std::vector<std::optional<Profile>> profiles = {}) {
+inline Report MakePlacesReport(std::vector<ExperimentData> experiments, std::vector<ComparePair> pairs = {},
+                               std::vector<std::optional<Profile>> profiles = {}) {
   RunData run;
   run.status = RunData::Status::kComplete;
   run.schedule.launches = static_cast<int>(experiments.front().launches.size());
@@ -50,8 +50,8 @@ inline Report ReportOf(std::vector<ExperimentData> experiments, std::vector<Comp
   return Assemble(std::move(run), std::move(profiles));
 }
 
-// Two prompt steps and three generated tokens.
-inline protocol::WalkReply Walk() {
+// A walk with two prompt steps and three generated tokens.
+inline protocol::WalkReply MakeWalk() {
   protocol::WalkReply walk;
   walk.prompt = {5, 6, 7};
   walk.generated = {1, 2, 3};

@@ -20,7 +20,7 @@ const ExperimentData& PlaceData(const Report& report, std::size_t experiment) {
   return report.run.experiments[report.experiments[experiment].index];
 }
 
-// By launch: the median latency of clean runs.
+// Returns the median latency of clean runs by launch.
 LaunchValues LaunchMedians(const ExperimentData& data) {
   LaunchValues medians;
   for (const Launch& launch : data.launches) {
@@ -30,15 +30,15 @@ LaunchValues LaunchMedians(const ExperimentData& data) {
   return medians;
 }
 
-// By launch: parts together, of launches that have clean runs of each. `all` are all of their steps, else one
-// step of each.
-LaunchValues LaunchTimes(const Report& report, const std::vector<std::size_t>& parts, bool all) {
+// Returns the sums of the parts' times by launch, for launches with clean runs of all parts. A part counts
+// with all of its steps if `all_steps`, else with one step.
+LaunchValues LaunchTimes(const Report& report, const std::vector<std::size_t>& parts, bool all_steps) {
   LaunchValues times;
   bool first = true;
   for (const std::size_t part : parts) {
     const ExperimentData& data = PlaceData(report, part);
     const LaunchValues medians = LaunchMedians(data);
-    const double steps = all ? static_cast<double>(data.place->times) : 1;
+    const double steps = all_steps ? static_cast<double>(data.place->times) : 1;
     for (const auto& [launch, median] : medians)
       if (first || times.contains(launch)) times[launch] += median * steps;
     std::erase_if(times, [&](const auto& time) { return !medians.contains(time.first); });
@@ -51,8 +51,8 @@ bool IsEmulated(const Report& report, const GenerateTest& test) {
   return std::ranges::any_of(test.parts, [&](std::size_t part) { return PlaceData(report, part).emulated; });
 }
 
-// Of times of launches: the geometric mean and its interval. Absent: too few.
-std::optional<stats::MeanInterval> IntervalOfTimes(const std::vector<double>& times, double confidence) {
+// Returns the geometric mean of the launches' times and its interval; absent: too few launches.
+std::optional<stats::MeanInterval> EstimateMeanTime(const std::vector<double>& times, double confidence) {
   std::vector<double> logs;
   for (const double time : times) logs.push_back(std::log(time));
   const auto estimate = stats::EstimateRatio(std::span<const double>(logs), confidence);
@@ -65,7 +65,7 @@ void FillTimes(const Report& report, GenerateTest& test) {
   test.confidence = report.run.schedule.confidence;
   for (const auto& [launch, time] : LaunchTimes(report, test.parts, true)) test.samples.push_back(time);
   if (IsEmulated(report, test)) return;
-  const auto interval = IntervalOfTimes(test.samples, report.run.schedule.Level());
+  const auto interval = EstimateMeanTime(test.samples, report.run.schedule.Level());
   if (!interval) return;
   test.ns = interval->mean;
   test.low = interval->low;
@@ -76,28 +76,28 @@ bool AreInterleaved(const ReportComparison* pair) {
   return pair != nullptr && pair->comparison.pairing == Pairing::kLaunches;
 }
 
-// Compares values of launches as latencies are compared, by those that are undisturbed. `a` and `b` are the
-// experiments that they are from.
-Quantity CompareClean(const Report& report, std::size_t a, std::size_t b, const LaunchValues& baseline,
-                      const LaunchValues& candidate, double waited, double other_waited) {
+// Compares values of undisturbed launches in the same way as latencies. `a` and `b` are the experiments that
+// the values are from.
+Quantity CompareLaunchValues(const Report& report, std::size_t a, std::size_t b, const LaunchValues& baseline,
+                             const LaunchValues& candidate, double baseline_waited, double candidate_waited) {
   const bool paired = AreInterleaved(FindComparison(report, a, b));
   const CompareOptions options = MakeCompareOptions(report.run);
   Quantity quantity;
-  std::size_t both = std::min(baseline.size(), candidate.size());
+  std::size_t common = std::min(baseline.size(), candidate.size());
   if (paired) {
-    both = static_cast<std::size_t>(
+    common = static_cast<std::size_t>(
         std::ranges::count_if(baseline, [&](const auto& value) { return candidate.contains(value.first); }));
   }
-  const std::size_t measured =
+  const std::size_t launches =
       std::min(PlaceData(report, a).launches.size(), PlaceData(report, b).launches.size());
   quantity.estimate =
       EstimateLaunches(baseline, candidate, paired, report.run.schedule.Level(), options.drift);
-  if (!quantity.estimate || (paired && both < std::min<std::size_t>(measured, kMinCleanLaunches))) {
+  if (!quantity.estimate || (paired && common < std::min<std::size_t>(launches, kMinCleanLaunches))) {
     quantity.estimate.reset();
-    quantity.verdict = both < measured ? stats::Verdict::kContended : stats::Verdict::kInconclusive;
+    quantity.verdict = common < launches ? stats::Verdict::kContended : stats::Verdict::kInconclusive;
     return quantity;
   }
-  quantity.estimate = WithWaitingError(*quantity.estimate, waited, other_waited, 1);
+  quantity.estimate = WithWaitingError(*quantity.estimate, baseline_waited, candidate_waited, 1);
   quantity.baseline_ns = quantity.estimate->baseline();
   quantity.candidate_ns = quantity.estimate->candidate();
   quantity.verdict =
@@ -105,8 +105,9 @@ Quantity CompareClean(const Report& report, std::size_t a, std::size_t b, const 
   return quantity;
 }
 
-// A part is a whole test: its pair is one of the run's comparisons. Several parts are compared by their sums.
-Quantity Compared(const Report& report, const GenerateTest& baseline, const GenerateTest& candidate) {
+// Compares a test of two variants. A test with one part in each variant is one of the run's comparisons;
+// several parts are compared by their sums.
+Quantity CompareTests(const Report& report, const GenerateTest& baseline, const GenerateTest& candidate) {
   if (baseline.parts.size() == 1 && candidate.parts.size() == 1) {
     const ReportComparison* const pair = FindComparison(report, baseline.parts[0], candidate.parts[0]);
     const std::int64_t steps = PlaceData(report, baseline.parts[0]).place->times;
@@ -125,147 +126,149 @@ Quantity Compared(const Report& report, const GenerateTest& baseline, const Gene
     quantity.verdict = stats::Verdict::kEmulated;
     return quantity;
   }
-  const auto waited = [&](const GenerateTest& test) {
+  const auto waited_share = [&](const GenerateTest& test) {
     double share = 0;
     for (const std::size_t part : test.parts) share = std::max(share, PlaceData(report, part).WaitedShare());
     return share;
   };
-  return CompareClean(report, baseline.parts[0], candidate.parts[0],
-                      LaunchTimes(report, baseline.parts, true), LaunchTimes(report, candidate.parts, true),
-                      waited(baseline), waited(candidate));
+  return CompareLaunchValues(
+      report, baseline.parts[0], candidate.parts[0], LaunchTimes(report, baseline.parts, true),
+      LaunchTimes(report, candidate.parts, true), waited_share(baseline), waited_share(candidate));
 }
 
-std::int64_t SumOf(const std::vector<std::int64_t>& values, std::size_t from, std::size_t to) {
+std::int64_t SumRange(const std::vector<std::int64_t>& values, std::size_t from, std::size_t to) {
   std::int64_t sum = 0;
   for (std::size_t i = from; i < std::min(to, values.size()); ++i) sum += values[i];
   return sum;
 }
 
-// A walk, and how many of its steps are the prompt's.
-struct Walked {
-  const protocol::WalkReply* walk = nullptr;
+// The walk of a launch (protocol::WalkReply), split into the prompt's steps and those after it.
+struct LaunchWalk {
+  const protocol::WalkReply* reply = nullptr;
   int launch = 0;
   std::size_t prompt_steps = 0;
-  std::optional<Nanoseconds> load = 0;  // before it; absent: it was not undisturbed
+  std::optional<Nanoseconds> load = 0;  // ns of loading before the walk; absent: it was disturbed
 
-  Walked(const protocol::WalkReply& of, int of_launch) : walk(&of), launch(of_launch) {
+  LaunchWalk(const protocol::WalkReply& walk_reply, int launch_index)
+      : reply(&walk_reply), launch(launch_index) {
     std::int64_t tokens = 0;
-    while (prompt_steps < of.tokens.size() && tokens < std::ssize(of.prompt) + of.features.value_or(0))
-      tokens += of.tokens[prompt_steps++];
+    while (prompt_steps < walk_reply.tokens.size() &&
+           tokens < std::ssize(walk_reply.prompt) + walk_reply.features.value_or(0))
+      tokens += walk_reply.tokens[prompt_steps++];
   }
-  // Whether the rows have what they are said to have: a file may hold anything.
-  bool IsWhole() const {
-    const std::size_t steps = walk->tokens.size();
-    return !walk->prompt.empty() && !walk->generated.empty() && prompt_steps > 0 &&
-           steps == prompt_steps + walk->generated.size() - 1 && walk->at.size() == steps &&
-           walk->inputs_ns.size() == steps && walk->execute_ns.size() == steps &&
-           walk->argmax_ns.size() == steps && walk->between_ns.size() == steps &&
-           walk->wait_ns.size() == steps;
+  // Whether the columns have consistent lengths; they are from a file, which may contain anything.
+  bool IsComplete() const {
+    const std::size_t steps = reply->tokens.size();
+    return !reply->prompt.empty() && !reply->generated.empty() && prompt_steps > 0 &&
+           steps == prompt_steps + reply->generated.size() - 1 && reply->at.size() == steps &&
+           reply->inputs_ns.size() == steps && reply->execute_ns.size() == steps &&
+           reply->argmax_ns.size() == steps && reply->between_ns.size() == steps &&
+           reply->wait_ns.size() == steps;
   }
-  // The token is there before what is between this step and the next.
-  FirstToken First() const {
+  // The time between the last prompt step and the next step is excluded: the token is already known.
+  FirstToken MakeFirstToken() const {
     FirstToken first;
-    first.prompt = std::ssize(walk->prompt);
+    first.prompt = std::ssize(reply->prompt);
     first.steps = static_cast<std::int64_t>(prompt_steps);
-    first.features = walk->features.value_or(0);
-    first.encode = walk->encode_ns.value_or(0);
-    first.prefill = SumOf(walk->execute_ns, 0, prompt_steps);
-    first.inputs = SumOf(walk->inputs_ns, 0, prompt_steps);
-    first.argmax = SumOf(walk->argmax_ns, 0, prompt_steps);
-    first.between = SumOf(walk->between_ns, 0, prompt_steps - 1);
+    first.features = reply->features.value_or(0);
+    first.encode = reply->encode_ns.value_or(0);
+    first.prefill = SumRange(reply->execute_ns, 0, prompt_steps);
+    first.inputs = SumRange(reply->inputs_ns, 0, prompt_steps);
+    first.argmax = SumRange(reply->argmax_ns, 0, prompt_steps);
+    first.between = SumRange(reply->between_ns, 0, prompt_steps - 1);
     first.load = load.value_or(0);
     first.total = first.load + first.encode + first.prefill + first.inputs + first.argmax + first.between;
     return first;
   }
-  std::vector<double> Steps() const {
+  std::vector<double> DecodeStepTimes() const {
     std::vector<double> steps;
-    for (std::size_t i = prompt_steps; i < walk->tokens.size(); ++i)
-      steps.push_back(static_cast<double>(walk->execute_ns[i]));
+    for (std::size_t i = prompt_steps; i < reply->tokens.size(); ++i)
+      steps.push_back(static_cast<double>(reply->execute_ns[i]));
     return steps;
   }
   bool IsClean(std::size_t from, std::size_t to) const {
     const std::int64_t time =
-        SumOf(walk->execute_ns, from, to) + (from == 0 ? walk->encode_ns.value_or(0) : 0);
+        SumRange(reply->execute_ns, from, to) + (from == 0 ? reply->encode_ns.value_or(0) : 0);
     std::int64_t waited = 0;
-    for (std::size_t i = from; i < to; ++i) waited += std::max<std::int64_t>(0, walk->wait_ns[i]);
+    for (std::size_t i = from; i < to; ++i) waited += std::max<std::int64_t>(0, reply->wait_ns[i]);
     return IsCleanRun(time, waited);
   }
 };
 
-std::vector<Walked> WalksOf(const ExperimentData& data,
-                            std::optional<protocol::WalkReply> Launch::*which = &Launch::walk) {
-  std::vector<Walked> walks;
+std::vector<LaunchWalk> CollectWalks(const ExperimentData& data,
+                                     std::optional<protocol::WalkReply> Launch::*member = &Launch::walk) {
+  std::vector<LaunchWalk> walks;
   for (const Launch& launch : data.launches) {
-    const std::optional<protocol::WalkReply>& walk = launch.*which;
-    if (launch.status != Launch::Status::kComplete || !walk) continue;
-    Walked walked(*walk, launch.index);
-    if (which == &Launch::cold_walk) walked.load = launch.CleanLoad();
-    if (walked.IsWhole()) walks.push_back(walked);
+    const std::optional<protocol::WalkReply>& reply = launch.*member;
+    if (launch.status != Launch::Status::kComplete || !reply) continue;
+    LaunchWalk walk(*reply, launch.index);
+    if (member == &Launch::cold_walk) walk.load = launch.CleanLoad();
+    if (walk.IsComplete()) walks.push_back(walk);
   }
   return walks;
 }
 
-// Of the walks whose threads did not wait before the first token.
-std::optional<FirstToken> FirstTokenOf(const std::vector<Walked>& walks, double confidence) {
-  std::vector<FirstToken> firsts;
+// Describes the walks whose threads did not wait before the first token, by the walk with the median total.
+std::optional<FirstToken> DescribeFirstToken(const std::vector<LaunchWalk>& walks, double confidence) {
+  std::vector<FirstToken> first_tokens;
   LaunchValues totals;
-  std::vector<double> all;
-  for (const Walked& walked : walks) {
-    if (!walked.load || !walked.IsClean(0, walked.prompt_steps)) continue;
-    firsts.push_back(walked.First());
-    totals[walked.launch] = static_cast<double>(std::max<Nanoseconds>(1, firsts.back().total));
-    all.push_back(totals[walked.launch]);
+  std::vector<double> total_ns;
+  for (const LaunchWalk& walk : walks) {
+    if (!walk.load || !walk.IsClean(0, walk.prompt_steps)) continue;
+    first_tokens.push_back(walk.MakeFirstToken());
+    totals[walk.launch] = static_cast<double>(std::max<Nanoseconds>(1, first_tokens.back().total));
+    total_ns.push_back(totals[walk.launch]);
   }
-  if (firsts.empty()) return std::nullopt;
-  std::ranges::sort(firsts, {}, &FirstToken::total);
-  FirstToken first = firsts[(firsts.size() - 1) / 2];
-  first.launches = static_cast<int>(firsts.size());
-  first.totals = totals;
-  if (const auto interval = IntervalOfTimes(all, confidence)) {
-    first.low = interval->low;
-    first.high = interval->high;
+  if (first_tokens.empty()) return std::nullopt;
+  std::ranges::sort(first_tokens, {}, &FirstToken::total);
+  FirstToken median = first_tokens[(first_tokens.size() - 1) / 2];
+  median.launches = static_cast<int>(first_tokens.size());
+  median.totals = totals;
+  if (const auto interval = EstimateMeanTime(total_ns, confidence)) {
+    median.low = interval->low;
+    median.high = interval->high;
   }
-  return first;
+  return median;
 }
 
 void AddWalks(const Report& report, const ExperimentData& data, GenerateSide& side) {
-  const std::vector<Walked> walks = WalksOf(data);
+  const std::vector<LaunchWalk> walks = CollectWalks(data);
   if (walks.empty()) return;
   const double confidence = report.run.schedule.confidence;
   GeneratedText text;
-  text.prompt = std::ssize(walks.front().walk->prompt);
-  text.tokens = walks.front().walk->generated;
-  std::vector<double> steps, over;
-  for (const Walked& walked : walks) {
+  text.prompt = std::ssize(walks.front().reply->prompt);
+  text.tokens = walks.front().reply->generated;
+  std::vector<double> steps, excesses;
+  for (const LaunchWalk& walk : walks) {
     ++text.launches;
-    text.same = text.same && walked.walk->generated == text.tokens;
-    if (!walked.IsClean(walked.prompt_steps, walked.walk->tokens.size())) {
+    text.same = text.same && walk.reply->generated == text.tokens;
+    if (!walk.IsClean(walk.prompt_steps, walk.reply->tokens.size())) {
       ++text.disturbed;
       continue;
     }
-    const std::vector<double> of_walk = walked.Steps();
-    steps.insert(steps.end(), of_walk.begin(), of_walk.end());
-    if (!side.line || !side.line->fits || of_walk.empty()) continue;
-    const auto line = side.line->launches.find(walked.launch);
-    if (line == side.line->launches.end()) continue;
-    double expected = 0, took = 0;
-    for (std::size_t i = 0; i < of_walk.size(); ++i) {
-      expected += line->second.At(static_cast<double>(walked.walk->at[walked.prompt_steps + i]));
-      took += of_walk[i];
+    const std::vector<double> step_times = walk.DecodeStepTimes();
+    steps.insert(steps.end(), step_times.begin(), step_times.end());
+    if (!side.line || !side.line->fits || step_times.empty()) continue;
+    const auto line = side.line->launch_lines.find(walk.launch);
+    if (line == side.line->launch_lines.end()) continue;
+    double expected = 0, measured = 0;
+    for (std::size_t i = 0; i < step_times.size(); ++i) {
+      expected += line->second.At(static_cast<double>(walk.reply->at[walk.prompt_steps + i]));
+      measured += step_times[i];
     }
-    if (expected > 0) over.push_back(took / expected - 1);
+    if (expected > 0) excesses.push_back(measured / expected - 1);
   }
   side.text = text;
   if (data.emulated) return;
   side.text->step = stats::Describe(steps);
-  if (over.size() >= 2) side.text->over_line = stats::IntervalOfMean(over, confidence);
-  side.first_token = FirstTokenOf(walks, confidence);
+  if (excesses.size() >= 2) side.text->over_line = stats::IntervalOfMean(excesses, confidence);
+  side.first_token = DescribeFirstToken(walks, confidence);
   if (side.first_token) side.first_token->waited_share = data.WaitedShare();
-  side.cold_first_token = FirstTokenOf(WalksOf(data, &Launch::cold_walk), confidence);
+  side.cold_first_token = DescribeFirstToken(CollectWalks(data, &Launch::cold_walk), confidence);
 }
 
-// What the operators of a profile are summed by.
-using PartName = std::string (*)(const Profile& profile, std::size_t op);
+// Names the part to which an operator's time is added.
+using PartNameFunction = std::string (*)(const Profile& profile, std::size_t op);
 
 constexpr const char* kNoLayer = "No layer";
 
@@ -277,7 +280,7 @@ std::string OperatorKeyName(const Profile& profile, std::size_t op) {
   return KeyText(profile.operators[op].key);
 }
 
-// The outermost module with a number ("model.layers.3"), else the outermost one.
+// The outermost module with a number ("model.layers.3"), else the outermost module.
 std::string OutermostLayer(const Profile& profile, std::size_t op) {
   if (!profile.program || !profile.program->operators[op].place) return kNoLayer;
   std::string outermost;
@@ -292,48 +295,49 @@ std::string OutermostLayer(const Profile& profile, std::size_t op) {
 
 using MeansByLaunch = std::map<int, std::map<std::string, double>>;
 
-// By launch, and by `name`: the mean self time in its steady runs. The common set lacks runs that are far
-// from the others, without which intervals would be too narrow.
-MeansByLaunch MeanSelfTimes(const Profile& profile, PartName name) {
+// Returns mean self times over the steady runs, by launch and by part. The common set would give too narrow
+// intervals, since it lacks runs that are far from the others.
+MeansByLaunch MeanSelfTimes(const Profile& profile, PartNameFunction part_name) {
   MeansByLaunch sums;
   std::map<int, double> runs;
   for (const std::size_t run : profile.DescribedRuns()) {
-    const ProfiledRun& of = profile.runs[run];
-    ++runs[of.label.launch];
-    sums[of.label.launch]["Clipped"] += static_cast<double>(of.clipped);
+    const ProfiledRun& profiled_run = profile.runs[run];
+    ++runs[profiled_run.label.launch];
+    sums[profiled_run.label.launch]["Clipped"] += static_cast<double>(profiled_run.clipped);
   }
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    const std::string of_op = name(profile, op);
+    const std::string part = part_name(profile, op);
     for (const std::size_t run : profile.DescribedRuns()) {
       const Nanoseconds self = profile.Self(op)[run];
-      if (self != Profile::kAbsent) sums[profile.runs[run].label.launch][of_op] += static_cast<double>(self);
+      if (self != Profile::kAbsent) sums[profile.runs[run].label.launch][part] += static_cast<double>(self);
     }
   }
   for (auto& [launch, row] : sums)
-    for (auto& [of_row, sum] : row) sum /= runs[launch];
+    for (auto& [part, sum] : row) sum /= runs[launch];
   return sums;
 }
 
-// The same of the methods of a step together, of launches that traced each. Empty: one is not traced, or only
-// disturbed.
-MeansByLaunch MeanSelfTimes(const Report& report, const std::vector<std::size_t>& step, PartName name) {
-  MeansByLaunch all;
+// Returns the sums over the methods of a step, for launches that traced all of them. Empty: a method was not
+// traced, or only disturbed runs were.
+MeansByLaunch MeanSelfTimes(const Report& report, const std::vector<std::size_t>& step,
+                            PartNameFunction part_name) {
+  MeansByLaunch sums;
   for (std::size_t i = 0; i < step.size(); ++i) {
     const ReportExperiment& experiment = report.experiments[step[i]];
     if (!experiment.profile || experiment.TablesAreDisturbed()) return {};
-    const MeansByLaunch of_method = MeanSelfTimes(*experiment.profile, name);
-    for (const auto& [launch, row] : of_method) {
-      if (i > 0 && !all.contains(launch)) continue;
-      for (const auto& [of_row, mean] : row) all[launch][of_row] += mean;
+    const MeansByLaunch method_means = MeanSelfTimes(*experiment.profile, part_name);
+    for (const auto& [launch, row] : method_means) {
+      if (i > 0 && !sums.contains(launch)) continue;
+      for (const auto& [part, mean] : row) sums[launch][part] += mean;
     }
-    std::erase_if(all, [&](const auto& launch) { return !of_method.contains(launch.first); });
+    std::erase_if(sums, [&](const auto& launch) { return !method_means.contains(launch.first); });
   }
-  return all;
+  return sums;
 }
 
-// What the bytes that a step reads at least take at the bandwidth of the memory that holds as many. The
-// bandwidth is that of this run, with the experiment's threads.
-std::optional<double> TimeOfReads(const Report& report, const ExperimentData& data) {
+// Estimates the least time (ns) to read the bytes of a step, at the bandwidth of the memory level that holds
+// as many bytes. This run measured the bandwidth with the experiment's threads.
+std::optional<double> EstimateReadTime(const Report& report, const ExperimentData& data) {
   if (data.place->read_bytes <= 0 || data.emulated || !report.run.peaks) return std::nullopt;
   const PeaksEntry* const peaks = FindPeaks(*report.run.peaks, data.label);
   const auto rate = peaks != nullptr ? BytesPerSecond(*peaks, "read", data.place->read_bytes) : std::nullopt;
@@ -341,50 +345,51 @@ std::optional<double> TimeOfReads(const Report& report, const ExperimentData& da
                            : std::nullopt;
 }
 
-// Steps, each the experiments of its methods.
+// The experiments of each step, one per method.
 using StepParts = std::vector<std::vector<std::size_t>>;
 
-// Whether each of the maps has the launch.
+// Whether all maps contain the launch.
 bool IsInAll(int launch, const auto& maps) {
   return std::ranges::all_of(maps, [&](const auto& map) { return map.contains(launch); });
 }
 
-// The parts by `name`, launch by launch, at each position; all of them together are Method::execute, whose
-// line is returned. `at` are the positions of the steps.
+// Adds the parts of the steps by `part_name`, with their lines. Returns the line of their sum, which is
+// Method::execute.
 std::optional<stats::LineEstimate> AddLineParts(const Report& report, const StepParts& steps,
-                                                const std::vector<double>& at, PartName name,
+                                                const std::vector<double>& positions,
+                                                PartNameFunction part_name,
                                                 std::vector<DecodeLine::Part>& parts) {
   std::vector<MeansByLaunch> traced;
-  for (const std::vector<std::size_t>& step : steps) traced.push_back(MeanSelfTimes(report, step, name));
+  for (const std::vector<std::size_t>& step : steps) traced.push_back(MeanSelfTimes(report, step, part_name));
   std::map<std::string, std::vector<std::vector<double>>> rows;
   std::vector<std::vector<double>> totals;
   for (const auto& [launch, row] : traced.front()) {
     if (!IsInAll(launch, traced)) continue;
-    totals.emplace_back(at.size());
+    totals.emplace_back(positions.size());
     for (std::size_t p = 0; p < traced.size(); ++p) {
-      for (const auto& [of_row, mean] : traced[p].at(launch)) {
-        rows[of_row].resize(totals.size(), std::vector<double>(at.size()));
-        rows[of_row].back()[p] = mean;
+      for (const auto& [part, mean] : traced[p].at(launch)) {
+        rows[part].resize(totals.size(), std::vector<double>(positions.size()));
+        rows[part].back()[p] = mean;
         totals.back()[p] += mean;
       }
     }
   }
   const double confidence = report.run.schedule.confidence;
-  for (auto& [of_row, values] : rows) {
-    values.resize(totals.size(), std::vector<double>(at.size()));
-    std::vector<double> means(at.size());
+  for (auto& [part, values] : rows) {
+    values.resize(totals.size(), std::vector<double>(positions.size()));
+    std::vector<double> means(positions.size());
     for (const std::vector<double>& launch : values)
       for (std::size_t p = 0; p < means.size(); ++p)
         means[p] += launch[p] / static_cast<double>(values.size());
     if (std::ranges::all_of(means, [](double mean) { return mean == 0; })) continue;
-    parts.push_back({of_row, "", "", means, stats::EstimateLine(at, values, confidence)});
+    parts.push_back({part, "", "", means, stats::EstimateLine(positions, values, confidence)});
   }
   std::ranges::stable_sort(parts, std::ranges::greater(),
                            [](const DecodeLine::Part& part) { return part.means.back(); });
-  return totals.empty() ? std::nullopt : stats::EstimateLine(at, totals, confidence);
+  return totals.empty() ? std::nullopt : stats::EstimateLine(positions, totals, confidence);
 }
 
-// Names operators, whose parts are named by their keys.
+// Sets the names of operators, whose parts have their keys as names.
 void NameOperators(const Report& report, const StepParts& steps, std::vector<DecodeLine::Part>& parts) {
   std::map<std::string, const Operator*> operators;
   for (const std::vector<std::size_t>& step : steps)
@@ -400,14 +405,14 @@ void NameOperators(const Report& report, const StepParts& steps, std::vector<Dec
   }
 }
 
-// The decoding steps of a variant, a place for each method of each.
-std::optional<DecodeLine> LineOf(const Report& report, std::vector<std::size_t> places) {
-  const auto place_of = [&](std::size_t experiment) {
+// `places`: the experiments of a variant's decoding steps, a separate one for each method of a step.
+std::optional<DecodeLine> MakeDecodeLine(const Report& report, std::vector<std::size_t> places) {
+  const auto sort_key = [&](std::size_t experiment) {
     const protocol::TestStep& place = *PlaceData(report, experiment).place;
     return std::tie(place.at, place.method);
   };
-  std::ranges::stable_sort(places, [&](std::size_t a, std::size_t b) { return place_of(a) < place_of(b); });
-  const auto is_same = [&](std::size_t a, std::size_t b) { return place_of(a) == place_of(b); };
+  std::ranges::stable_sort(places, [&](std::size_t a, std::size_t b) { return sort_key(a) < sort_key(b); });
+  const auto is_same = [&](std::size_t a, std::size_t b) { return sort_key(a) == sort_key(b); };
   places.erase(std::unique(places.begin(), places.end(), is_same), places.end());
   StepParts steps;
   for (const std::size_t place : places) {
@@ -417,47 +422,48 @@ std::optional<DecodeLine> LineOf(const Report& report, std::vector<std::size_t> 
   }
   if (steps.size() < 2) return std::nullopt;
   DecodeLine line;
-  std::vector<double> at;
+  std::vector<double> positions;
   std::vector<LaunchValues> medians;
   bool emulated = false;
   for (const std::vector<std::size_t>& step : steps) {
     line.positions.push_back(PlaceData(report, step.front()).place->at);
-    at.push_back(static_cast<double>(line.positions.back()));
+    positions.push_back(static_cast<double>(line.positions.back()));
     medians.push_back(LaunchTimes(report, step, false));
     line.memory_ns.emplace_back();
     for (const std::size_t part : step) {
       emulated = emulated || PlaceData(report, part).emulated;
-      if (const auto reads = TimeOfReads(report, PlaceData(report, part))) line.memory_ns.back() = reads;
+      if (const auto reads = EstimateReadTime(report, PlaceData(report, part))) line.memory_ns.back() = reads;
     }
-    std::vector<double> all;
-    for (const auto& [launch, median] : medians.back()) all.push_back(median);
-    line.ns.push_back(all.empty() || emulated ? std::nullopt : stats::Median(all));
+    std::vector<double> step_medians;
+    for (const auto& [launch, median] : medians.back()) step_medians.push_back(median);
+    line.ns.push_back(step_medians.empty() || emulated ? std::nullopt : stats::Median(step_medians));
   }
   if (emulated) return line;
   std::vector<std::vector<double>> launches;
   for (const auto& [launch, median] : medians.front()) {
     if (!IsInAll(launch, medians)) continue;
-    std::vector<double>& ys = launches.emplace_back();
-    for (const LaunchValues& step : medians) ys.push_back(step.at(launch));
-    line.launches[launch] = stats::FitLine(at, ys);
+    std::vector<double>& times = launches.emplace_back();
+    for (const LaunchValues& step : medians) times.push_back(step.at(launch));
+    line.launch_lines[launch] = stats::FitLine(positions, times);
   }
-  if (launches.size() >= 2) line.line = stats::EstimateLine(at, launches, report.run.schedule.confidence);
+  if (launches.size() >= 2)
+    line.line = stats::EstimateLine(positions, launches, report.run.schedule.confidence);
   line.fits = line.line && line.line->misfit.value_or(0) <= DecodeLine::kMaxMisfit;
 
-  line.traced = AddLineParts(report, steps, at, OperatorCategory, line.parts);
-  AddLineParts(report, steps, at, OperatorKeyName, line.operators);
+  line.traced = AddLineParts(report, steps, positions, OperatorCategory, line.parts);
+  AddLineParts(report, steps, positions, OperatorKeyName, line.operators);
   NameOperators(report, steps, line.operators);
-  AddLineParts(report, steps, at, OutermostLayer, line.layers);
+  AddLineParts(report, steps, positions, OutermostLayer, line.layers);
   if (line.layers.size() < 2) line.layers.clear();
   return line;
 }
 
-// The side that an experiment belongs to.
-GenerateSide& GenerateSideOf(const ReportExperiment& experiment, const ExperimentData& data,
-                             GenerateReport& of) {
-  for (GenerateSide& side : of.sides)
+// Finds the side that an experiment belongs to, or adds it.
+GenerateSide& FindOrAddSide(const ReportExperiment& experiment, const ExperimentData& data,
+                            GenerateReport& generate) {
+  for (GenerateSide& side : generate.sides)
     if (side.variant == data.place->variant && side.threads == data.threads) return side;
-  GenerateSide& side = of.sides.emplace_back();
+  GenerateSide& side = generate.sides.emplace_back();
   side.variant = data.place->variant;
   side.threads = experiment.threads;
   side.model = data.model.stem().string();
@@ -477,17 +483,17 @@ void AddPart(std::size_t experiment, const ExperimentData& data, GenerateSide& s
   }
   test->parts.push_back(experiment);
   if (place.test == place.method) test->depth = 0;  // an encoder
-  if (!place.method.empty()) return;                // the tokens are those of the step
+  if (!place.method.empty()) return;                // the step's tokens are already counted
   const std::int64_t tokens = place.tokens * place.times;
-  const bool prompt = place.test.starts_with("pp");
-  (prompt ? test->prompt : test->generated) += tokens;
-  if (prompt) test->chunk = std::max(test->chunk, place.tokens);
-  // The steps of a part stand around its place.
+  const bool is_prompt = place.test.starts_with("pp");
+  (is_prompt ? test->prompt : test->generated) += tokens;
+  if (is_prompt) test->chunk = std::max(test->chunk, place.tokens);
+  // The place is in the middle of the part's steps.
   const std::int64_t first = place.at - (place.times - 1) * place.tokens / 2;
   test->depth = std::min(test->depth, std::max<std::int64_t>(0, first));
 }
 
-// Steps of as many tokens run the same kernels: the first that was watched tells.
+// Steps with the same number of tokens run the same kernels, so the first watched step is enough.
 void AddKernels(const Report& report, const ExperimentData& data, GenerateSide& side) {
   const std::int64_t tokens = data.place->tokens;
   const std::string& method = data.place->method;
@@ -506,20 +512,22 @@ void AddKernels(const Report& report, const ExperimentData& data, GenerateSide& 
   std::ranges::stable_sort(side.kernels, std::ranges::greater(), &StepKernel::tokens);
 }
 
-void CompareSides(const Report& report, std::size_t baseline, std::size_t candidate, GenerateReport& of) {
+void CompareSides(const Report& report, std::size_t baseline, std::size_t candidate,
+                  GenerateReport& generate) {
   GeneratePair pair;
   pair.baseline = baseline;
   pair.candidate = candidate;
-  const GenerateSide &a = of.sides[baseline], &b = of.sides[candidate];
+  const GenerateSide &a = generate.sides[baseline], &b = generate.sides[candidate];
   for (const GenerateTest& test : a.tests) {
     const auto other = std::ranges::find(b.tests, test.name, &GenerateTest::name);
-    if (other != b.tests.end()) pair.rows.push_back({test.name, Compared(report, test, *other)});
+    if (other != b.tests.end()) pair.rows.push_back({test.name, CompareTests(report, test, *other)});
   }
   if (a.first_token && b.first_token && a.first_token->prompt == b.first_token->prompt) {
-    pair.first_token = {kFirstTokenTest,
-                        CompareClean(report, a.tests.front().parts.front(), b.tests.front().parts.front(),
-                                     a.first_token->totals, b.first_token->totals,
-                                     a.first_token->waited_share, b.first_token->waited_share)};
+    pair.first_token = {
+        kFirstTokenTest,
+        CompareLaunchValues(report, a.tests.front().parts.front(), b.tests.front().parts.front(),
+                            a.first_token->totals, b.first_token->totals, a.first_token->waited_share,
+                            b.first_token->waited_share)};
   }
   if (a.text && b.text && a.text->prompt == b.text->prompt) {
     pair.texts_compared = true;
@@ -527,58 +535,60 @@ void CompareSides(const Report& report, std::size_t baseline, std::size_t candid
     for (std::size_t i = 0; i < common && !pair.first_difference; ++i)
       if (a.text->tokens[i] != b.text->tokens[i]) pair.first_difference = static_cast<std::int64_t>(i);
   }
-  of.pairs.push_back(std::move(pair));
+  generate.pairs.push_back(std::move(pair));
 }
 
 }  // namespace
 
-const GeneratePair* FindGeneratePair(const GenerateReport& of, std::size_t baseline, std::size_t candidate) {
-  const auto has = [&](std::size_t side, std::size_t experiment) {
-    return std::ranges::any_of(of.sides[side].tests, [&](const GenerateTest& test) {
+const GeneratePair* FindGeneratePair(const GenerateReport& generate, std::size_t baseline,
+                                     std::size_t candidate) {
+  const auto contains = [&](std::size_t side, std::size_t experiment) {
+    return std::ranges::any_of(generate.sides[side].tests, [&](const GenerateTest& test) {
       return std::ranges::find(test.parts, experiment) != test.parts.end();
     });
   };
-  for (const GeneratePair& pair : of.pairs)
-    if (has(pair.baseline, baseline) && has(pair.candidate, candidate)) return &pair;
+  for (const GeneratePair& pair : generate.pairs)
+    if (contains(pair.baseline, baseline) && contains(pair.candidate, candidate)) return &pair;
   return nullptr;
 }
 
 std::optional<GenerateReport> MakeGenerateReport(const Report& report) {
-  GenerateReport of;
-  of.report = &report;
-  std::map<std::size_t, std::size_t> side_of;                     // by experiment
-  std::map<std::size_t, std::vector<std::size_t>> decoding, all;  // by side
+  GenerateReport result;
+  result.report = &report;
+  std::map<std::size_t, std::size_t> side_by_experiment;                      // by experiment
+  std::map<std::size_t, std::vector<std::size_t>> decode_steps, experiments;  // by side
   for (std::size_t e = 0; e < report.experiments.size(); ++e) {
     const ExperimentData& data = PlaceData(report, e);
     if (!data.place || data.place->test.empty()) continue;
-    GenerateSide& side = GenerateSideOf(report.experiments[e], data, of);
-    const auto index = static_cast<std::size_t>(&side - of.sides.data());
-    side_of[e] = index;
-    all[index].push_back(e);
+    GenerateSide& side = FindOrAddSide(report.experiments[e], data, result);
+    const auto index = static_cast<std::size_t>(&side - result.sides.data());
+    side_by_experiment[e] = index;
+    experiments[index].push_back(e);
     AddPart(e, data, side);
-    if (data.place->tokens == 1 && data.place->test.starts_with("tg")) decoding[index].push_back(e);
+    if (data.place->tokens == 1 && data.place->test.starts_with("tg")) decode_steps[index].push_back(e);
     if (data.place->cache_bytes > 0) side.cache = data.place->cache_bytes;
     if (const auto rss = data.PeakRss()) side.peak_rss = std::max(side.peak_rss.value_or(0), *rss);
   }
-  if (of.sides.empty()) return std::nullopt;
-  for (std::size_t s = 0; s < of.sides.size(); ++s) {
-    GenerateSide& side = of.sides[s];
+  if (result.sides.empty()) return std::nullopt;
+  for (std::size_t s = 0; s < result.sides.size(); ++s) {
+    GenerateSide& side = result.sides[s];
     for (GenerateTest& test : side.tests) FillTimes(report, test);
-    side.line = LineOf(report, decoding[s]);
-    for (const std::size_t e : all[s]) {
+    side.line = MakeDecodeLine(report, decode_steps[s]);
+    for (const std::size_t e : experiments[s]) {
       AddWalks(report, PlaceData(report, e), side);
       AddKernels(report, PlaceData(report, e), side);
     }
   }
   for (const ComparePair& compared : report.run.pairs) {
-    const auto a = side_of.find(compared.baseline), b = side_of.find(compared.candidate);
-    if (a == side_of.end() || b == side_of.end() || a->second == b->second) continue;
-    const bool known = std::ranges::any_of(of.pairs, [&](const GeneratePair& pair) {
+    const auto a = side_by_experiment.find(compared.baseline),
+               b = side_by_experiment.find(compared.candidate);
+    if (a == side_by_experiment.end() || b == side_by_experiment.end() || a->second == b->second) continue;
+    const bool known = std::ranges::any_of(result.pairs, [&](const GeneratePair& pair) {
       return pair.baseline == a->second && pair.candidate == b->second;
     });
-    if (!known) CompareSides(report, a->second, b->second, of);
+    if (!known) CompareSides(report, a->second, b->second, result);
   }
-  return of;
+  return result;
 }
 
 }  // namespace etprof

@@ -12,27 +12,30 @@
 #include "report/report.h"
 #include "stats/line/line.h"
 
-// How fast a language model is: what a run of its places (protocol::TestStep) says. Times are nanoseconds.
+// The speed of a language model, from a run whose experiments are places of tests (protocol::PlaceOfTest).
+// Times are in nanoseconds.
+
 namespace etprof {
 
-// One test of one variant: a prompt, tokens that are generated at a depth, or an encoder. All of its steps
-// and their methods together.
+// A test of one variant: a prompt, tokens that are generated at a depth, or an encoder. Its time is the sum
+// over all of its steps and their methods.
 struct GenerateTest {
   std::string name;                        // "pp512", "tg128 @ d1024", "vision_encoder"
-  std::int64_t prompt = 0, generated = 0;  // tokens; one of them is 0, of an encoder both
-  std::int64_t depth = 0;                  // tokens in the cache before the first one
-  std::int64_t chunk = 0;                  // of a prompt: tokens that a step takes; else 0
-  std::vector<std::size_t> parts;  // indices into Report::experiments: its steps are such ones, one a method
-  std::optional<double> ns, low, high;  // absent: there are too few launches with clean runs
+  std::int64_t prompt = 0, generated = 0;  // tokens; at least one is 0, for an encoder both
+  std::int64_t depth = 0;                  // tokens in the cache before the test
+  std::int64_t chunk = 0;                  // tokens per step of a prompt; else 0
+  // Indices into Report::experiments: the places of its steps, a separate one for each method.
+  std::vector<std::size_t> parts;
+  std::optional<double> ns, low, high;  // absent: too few launches have clean runs
   double confidence = 0.95;
-  std::vector<double> samples;  // one a launch with clean runs of all parts
+  std::vector<double> samples;  // one per launch with clean runs of all parts
 
   std::int64_t Tokens() const { return prompt + generated; }
   bool IsEncoder() const { return Tokens() == 0; }
   std::optional<double> PerToken() const {
     return ns && !IsEncoder() ? std::optional(*ns / double(Tokens())) : std::nullopt;
   }
-  // Tokens a second in a time; absent: it is not known.
+  // Tokens per second if the test takes `time` (ns); absent: the time is not known, or for an encoder.
   std::optional<double> Rate(const std::optional<double>& time) const {
     return time && *time > 0 && !IsEncoder() ? std::optional(double(Tokens()) * 1e9 / *time) : std::nullopt;
   }
@@ -62,16 +65,16 @@ struct GenerateTest {
   }
 };
 
-// From the prompt to the first token, of one process: where its time went, exactly.
+// The time from the prompt to the first token in one process, as parts that add up exactly.
 struct FirstToken {
   std::int64_t prompt = 0, steps = 0;
-  std::int64_t features = 0;  // positions before the prompt: what the encoders gave
-  Nanoseconds load = 0;       // of a process that has just begun; else 0
+  std::int64_t features = 0;  // positions before the prompt: the encoders' outputs
+  Nanoseconds load = 0;       // of a process that has just started; else 0
   Nanoseconds encode = 0, prefill = 0, inputs = 0, argmax = 0, between = 0;
-  Nanoseconds total = 0;            // the sum of the six
-  std::optional<double> low, high;  // of the total, over the launches; absent: fewer than two
+  Nanoseconds total = 0;            // sum of the six times above
+  std::optional<double> low, high;  // interval of the total over launches; absent: fewer than two
   int launches = 0;
-  std::map<int, double> totals;  // ns, by launch: of processes that generated undisturbed
+  std::map<int, double> totals;  // ns, by launch; only of undisturbed processes
   double waited_share = 0;       // ExperimentData::WaitedShare
 
   static constexpr const char* kSchemaName = "first_token";
@@ -101,15 +104,16 @@ struct GeneratedText {
   std::int64_t prompt = 0;
   std::vector<std::int64_t> tokens;  // of the first process
   bool same = true;                  // all processes generated the same
-  int launches = 0, disturbed = 0;   // processes, and those of them whose threads had to wait
-  stats::Distribution step;          // of the steps after the first token, of undisturbed processes
-  // A step of it over what the line says of its positions; absent: there is no line, or nothing undisturbed.
+  int launches = 0, disturbed = 0;   // number of processes, and of those whose threads had to wait
+  stats::Distribution step;          // times of the steps after the first token, in undisturbed processes
+  // The relative excess of the steps' times over those that the line predicts for their positions. Absent: no
+  // line fits, or fewer than two processes were undisturbed.
   std::optional<stats::MeanInterval> over_line;
 
   static constexpr const char* kSchemaName = "generated_text";
   static void Describe(auto& v) {
     using G = GeneratedText;
-    const auto of = [](std::optional<double> stats::Distribution::*member) {
+    const auto statistic = [](std::optional<double> stats::Distribution::*member) {
       return [member](const G& text) { return text.step.*member; };
     };
     v("n_prompt", &G::prompt, {.meaning = "tokens of the prompt"});
@@ -117,10 +121,11 @@ struct GeneratedText {
     v("same_in_all_launches", &G::same, {.meaning = "all processes generated the same"});
     v("launches", &G::launches, {.meaning = "processes"});
     v("disturbed", &G::disturbed, {.meaning = "processes of them whose threads had to wait for a processor"});
-    v("step_ms_p50", of(&stats::Distribution::p50), kMs.WithMeaning("of the steps after the first token"));
-    v("step_ms_p90", of(&stats::Distribution::p90), kMs.WithMeaning("of these steps"));
-    v("step_ms_p99", of(&stats::Distribution::p99), kMs.WithMeaning("of these steps"));
-    v("step_ms_max", of(&stats::Distribution::max), kMs.WithMeaning("of these steps"));
+    v("step_ms_p50", statistic(&stats::Distribution::p50),
+      kMs.WithMeaning("of the steps after the first token"));
+    v("step_ms_p90", statistic(&stats::Distribution::p90), kMs.WithMeaning("of these steps"));
+    v("step_ms_p99", statistic(&stats::Distribution::p99), kMs.WithMeaning("of these steps"));
+    v("step_ms_max", statistic(&stats::Distribution::max), kMs.WithMeaning("of these steps"));
     v("over_line",
       [](const G& text) { return text.over_line ? std::optional(text.over_line->mean) : std::nullopt; },
       {.meaning = "their time over what the line by position says, less 1"});
@@ -133,14 +138,14 @@ struct GeneratedText {
   }
 };
 
-// Describes the line that `get` returns of an object, absent if it has none. Keys begin with `prefix`.
+// Describes the optional line that `get` returns for an object. Keys begin with `prefix`.
 void DescribeLine(auto& v, const std::string& prefix, auto get) {
-  const auto add = [&](const std::string& key, auto which) {
+  const auto add = [&](const std::string& key, auto coefficient) {
     const auto bound = [&](const char* suffix, const char* meaning, auto member) {
       v((prefix + key + suffix).c_str(),
-        [=](const auto& of) {
-          const std::optional<stats::LineEstimate> line = get(of);
-          return line ? std::optional(((*line).*which).*member) : std::nullopt;
+        [=](const auto& object) {
+          const std::optional<stats::LineEstimate> line = get(object);
+          return line ? std::optional(((*line).*coefficient).*member) : std::nullopt;
         },
         {.meaning = meaning, .least = kAnyNumber, .or_null = true});
     };
@@ -152,13 +157,13 @@ void DescribeLine(auto& v, const std::string& prefix, auto get) {
   add("slope_ns_per_token", &stats::LineEstimate::slope);
 }
 
-// What decoding costs by position: of the whole step, and of the parts that add up to it.
+// The time of a decoding step by position, for the whole step and for the parts that add up to it.
 struct DecodeLine {
   struct Part {
     std::string name;           // a category of operators, an operator, or a layer
-    std::string key, category;  // of an operator; else empty
-    std::vector<double> means;  // of traced runs at each position
-    // Over the launches, as of the whole step, so that the lines of parts add up.
+    std::string key, category;  // for operators; else empty
+    std::vector<double> means;  // ns in traced runs, by position
+    // Fitted over the same launches as the line of the whole step, so that the lines of the parts add up.
     std::optional<stats::LineEstimate> line;
 
     static constexpr const char* kSchemaName = "line_part";
@@ -176,18 +181,18 @@ struct DecodeLine {
     }
   };
   std::vector<std::int64_t> positions;    // rising
-  std::vector<std::optional<double>> ns;  // of an untraced step at each
-  // What reading the weights and the cache takes at the bandwidth that was measured; absent: not known.
+  std::vector<std::optional<double>> ns;  // of an untraced step, by position
+  // Time to read the weights and the cache at the measured bandwidth, by position; absent: not known.
   std::vector<std::optional<double>> memory_ns;
-  std::map<int, stats::Line> launches;  // that of each launch
+  std::map<int, stats::Line> launch_lines;  // by launch
   std::optional<stats::LineEstimate> line;
-  bool fits = false;  // no position lies further from it than kMaxMisfit
-  // By category, by operator, and by layer of the model (its outermost numbered module), each of which add up
-  // to the traced step. Only where all positions were traced; layers only where an .etrecord tells them.
+  bool fits = false;  // whether no position lies farther from the line than kMaxMisfit
+  // The parts by category, by operator, and by layer of the model (its outermost numbered module). Each list
+  // adds up to the traced step. Empty unless all positions were traced; layers also need an .etrecord.
   std::vector<Part> parts, operators, layers;
-  std::optional<stats::LineEstimate> traced;  // of Method::execute: the sum of the parts'
+  std::optional<stats::LineEstimate> traced;  // line of Method::execute, the sum of the parts' lines
 
-  static constexpr double kMaxMisfit = 0.05;
+  static constexpr double kMaxMisfit = 0.05;  // distance from the line / mean time
 
   static constexpr const char* kSchemaName = "decode_line";
   static void Describe(auto& v) {
@@ -211,10 +216,10 @@ struct DecodeLine {
   }
 };
 
-// What computes the matrix products of a step, as a watched run saw it (--watch).
+// A kernel that computed matrix products of a step in a watched run (--watch).
 struct StepKernel {
-  std::string method;       // an encoder, or the embedding of tokens; empty: that of the step's logits
-  std::int64_t tokens = 1;  // of the step
+  std::string method;       // an encoder, or the token embedding; empty: the method of the step's logits
+  std::int64_t tokens = 1;  // number of tokens of the step
   std::string kernel;       // KleidiAI's function; empty: XNNPACK's own
   std::string code;
   std::int64_t operators = 0;
@@ -236,15 +241,15 @@ struct StepKernel {
 struct GenerateSide {
   std::string variant;
   int threads = 1;
-  std::string model, model_file;  // its name, and the path
-  std::string isa;                // features that are masked
+  std::string model, model_file;  // name and path of the .pte
+  std::string isa;                // masked CPU features
   std::vector<std::string> backends;
   std::vector<GenerateTest> tests;
-  std::optional<FirstToken> first_token;       // of processes that ran before
-  std::optional<FirstToken> cold_first_token;  // of processes that have just begun
+  std::optional<FirstToken> first_token;       // in processes that had run the model before
+  std::optional<FirstToken> cold_first_token;  // in processes that had just started
   std::optional<GeneratedText> text;
   std::optional<DecodeLine> line;
-  std::vector<StepKernel> kernels;  // by falling number of tokens
+  std::vector<StepKernel> kernels;  // by decreasing number of tokens
   std::optional<Bytes> peak_rss, cache;
 
   static constexpr const char* kSchemaName = "generate_side";
@@ -266,12 +271,12 @@ struct GenerateSide {
   }
 };
 
-// The name of the time to the first token among tests.
+// The name of the time to the first token in tables of tests.
 inline constexpr const char* kFirstTokenTest = "first token";
 
-// A variant against another one, test by test.
+// A comparison of two variants, test by test.
 struct GeneratePair {
-  std::size_t baseline = 0, candidate = 0;  // in GenerateReport::sides
+  std::size_t baseline = 0, candidate = 0;  // indices into GenerateReport::sides
   struct Row {
     std::string test;
     Quantity quantity;
@@ -283,9 +288,9 @@ struct GeneratePair {
     }
   };
   std::vector<Row> rows;
-  std::optional<Row> first_token;                // the time to it; absent: not measured after the same prompt
-  std::optional<std::int64_t> first_difference;  // of the generated texts; absent: they are the same
-  bool texts_compared = false;                   // both generated one after the same prompt
+  std::optional<Row> first_token;                // time to the first token; absent: not after the same prompt
+  std::optional<std::int64_t> first_difference;  // token at which the texts differ; absent: they are the same
+  bool texts_compared = false;                   // both variants generated a text after the same prompt
 };
 
 struct GenerateReport {
@@ -294,52 +299,54 @@ struct GenerateReport {
   std::vector<GeneratePair> pairs;
 };
 
-// The pair that compares these experiments (indices into Report::experiments), each at a place; null: none.
-const GeneratePair* FindGeneratePair(const GenerateReport& of, std::size_t baseline, std::size_t candidate);
+// Finds the pair that compares these experiments (indices into Report::experiments); null: there is none.
+const GeneratePair* FindGeneratePair(const GenerateReport& generate, std::size_t baseline,
+                                     std::size_t candidate);
 
-// Of a run that has places; absent where it has none. It refers to the report.
+// Absent if no experiment of the run is a place of a test. The result refers to the report.
 std::optional<GenerateReport> MakeGenerateReport(const Report& report);
 
 // `etprof generate --json`.
 struct GenerateJson {
-  const GenerateReport& of;
+  const GenerateReport& generate;
 
   struct PairJson {
     const GenerateReport& report;
-    const GeneratePair& of;
+    const GeneratePair& pair;
 
     static constexpr const char* kSchemaName = "generate_pair";
     static void Describe(auto& v) {
       using J = const PairJson&;
-      v("baseline", [](J json) { return json.report.sides[json.of.baseline].variant; },
+      v("baseline", [](J json) { return json.report.sides[json.pair.baseline].variant; },
         {.meaning = "a variant"});
-      v("candidate", [](J json) { return json.report.sides[json.of.candidate].variant; },
+      v("candidate", [](J json) { return json.report.sides[json.pair.candidate].variant; },
         {.meaning = "another one"});
-      v("tests", [](J json) -> const auto& { return json.of.rows; }, {.meaning = "test by test"});
-      v("first_token", [](J json) { return json.of.first_token; },
+      v("tests", [](J json) -> const auto& { return json.pair.rows; }, {.meaning = "test by test"});
+      v("first_token", [](J json) { return json.pair.first_token; },
         {.meaning = "the time to it; null: not measured after the same prompt"});
-      v("texts_compared", [](J json) { return json.of.texts_compared; },
+      v("texts_compared", [](J json) { return json.pair.texts_compared; },
         {.meaning = "both generated after the same prompt"});
-      v("first_different_token", [](J json) { return json.of.first_difference; },
+      v("first_different_token", [](J json) { return json.pair.first_difference; },
         {.meaning = "of the generated texts, from 0; null: there is none"});
     }
   };
   static void Describe(auto& v) {
     using J = const GenerateJson&;
     DescribeSchemaVersion(v);
-    v("folder", [](J json) { return json.of.report->run.folder.string(); },
+    v("folder", [](J json) { return json.generate.report->run.folder.string(); },
       {.meaning = "the results directory"});
-    v("launches", [](J json) { return json.of.report->run.schedule.launches; },
+    v("launches", [](J json) { return json.generate.report->run.schedule.launches; },
       {.meaning = "processes of each variant"});
-    v("variants", [](J json) -> const auto& { return json.of.sides; }, {.meaning = "what was measured"});
+    v("variants", [](J json) -> const auto& { return json.generate.sides; },
+      {.meaning = "what was measured"});
     v("pairs",
       [](J json) {
         std::vector<PairJson> pairs;
-        for (const GeneratePair& pair : json.of.pairs) pairs.push_back({json.of, pair});
+        for (const GeneratePair& pair : json.generate.pairs) pairs.push_back({json.generate, pair});
         return pairs;
       },
       {.meaning = "variants that are compared"});
-    v("warnings", [](J json) -> const auto& { return json.of.report->warnings; },
+    v("warnings", [](J json) -> const auto& { return json.generate.report->warnings; },
       {.meaning = "of the measurement"});
   }
 };

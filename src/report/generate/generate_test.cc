@@ -16,20 +16,21 @@
 namespace etprof {
 namespace {
 
-using example::At;
-using example::ReportOf;
-using example::Walk;
+using example::MakePlace;
+using example::MakePlacesReport;
+using example::MakeWalk;
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAre;
 
 TEST(GenerateReport, AddsUpTheStepsOfATest) {
   // 20 tokens in two chunks of 8 and one of 4: 2 x 3 ms + 1 ms.
-  const Report report = ReportOf({At("a", "pp20", 8, 4, 2, {3e6, 3e6}), At("a", "pp20", 4, 16, 1, {1e6, 1e6}),
-                                  At("a", "tg5 @ d10", 1, 12, 5, {2e6, 2e6})});
-  const GenerateReport of = MakeGenerateReport(report).value();
-  ASSERT_EQ(of.sides.size(), 1U);
-  ASSERT_EQ(of.sides[0].tests.size(), 2U);
-  const GenerateTest& prompt = of.sides[0].tests[0];
+  const Report report = MakePlacesReport({MakePlace("a", "pp20", 8, 4, 2, {3e6, 3e6}),
+                                          MakePlace("a", "pp20", 4, 16, 1, {1e6, 1e6}),
+                                          MakePlace("a", "tg5 @ d10", 1, 12, 5, {2e6, 2e6})});
+  const GenerateReport generate = MakeGenerateReport(report).value();
+  ASSERT_EQ(generate.sides.size(), 1U);
+  ASSERT_EQ(generate.sides[0].tests.size(), 2U);
+  const GenerateTest& prompt = generate.sides[0].tests[0];
   EXPECT_THAT(prompt.samples, ElementsAre(7e6, 7e6));
   EXPECT_EQ(prompt.prompt, 20);
   EXPECT_EQ(prompt.generated, 0);
@@ -37,30 +38,31 @@ TEST(GenerateReport, AddsUpTheStepsOfATest) {
   EXPECT_EQ(prompt.chunk, 8);
   EXPECT_NEAR(*prompt.ns, 7e6, 1);
   EXPECT_NEAR(*prompt.Rate(prompt.ns), 20 / 7e-3, 0.01);
-  const GenerateTest& text = of.sides[0].tests[1];
+  const GenerateTest& text = generate.sides[0].tests[1];
   EXPECT_THAT(text.samples, ElementsAre(10e6, 10e6));
   EXPECT_EQ(text.generated, 5);
   EXPECT_EQ(text.depth, 10);
   EXPECT_NEAR(*text.PerToken(), 2e6, 1);
 }
 
-// A place of another method of a step, or of an encoder.
-ExperimentData AtMethod(const std::string& method, ExperimentData data) {
+// Moves a place to another method of a step, or to an encoder.
+ExperimentData MakeMethodPlace(const std::string& method, ExperimentData data) {
   data.place->method = method;
   data.name += method;
   return data;
 }
 
 TEST(GenerateReport, AddsUpTheMethodsOfAStep) {
-  const Report report = ReportOf({At("a", "pp20", 20, 0, 1, {6e6, 6e6}), At("a", "tg5", 1, 2, 5, {2e6, 2e6}),
-                                  At("a", "tg5 @ d10", 1, 12, 5, {3e6, 3e6}),
-                                  AtMethod("embed", At("a", "pp20", 20, 0, 1, {1e6, 1e6})),
-                                  AtMethod("embed", At("a", "tg5", 1, 2, 5, {1e5, 1e5})),
-                                  AtMethod("embed", At("a", "tg5 @ d10", 1, 12, 5, {1e5, 1e5})),
-                                  AtMethod("encoder", At("a", "encoder", 1, 0, 1, {9e6, 9e6}))});
-  const GenerateReport of = MakeGenerateReport(report).value();
-  ASSERT_EQ(of.sides.size(), 1U);
-  const std::vector<GenerateTest>& tests = of.sides[0].tests;
+  const Report report = MakePlacesReport(
+      {MakePlace("a", "pp20", 20, 0, 1, {6e6, 6e6}), MakePlace("a", "tg5", 1, 2, 5, {2e6, 2e6}),
+       MakePlace("a", "tg5 @ d10", 1, 12, 5, {3e6, 3e6}),
+       MakeMethodPlace("embed", MakePlace("a", "pp20", 20, 0, 1, {1e6, 1e6})),
+       MakeMethodPlace("embed", MakePlace("a", "tg5", 1, 2, 5, {1e5, 1e5})),
+       MakeMethodPlace("embed", MakePlace("a", "tg5 @ d10", 1, 12, 5, {1e5, 1e5})),
+       MakeMethodPlace("encoder", MakePlace("a", "encoder", 1, 0, 1, {9e6, 9e6}))});
+  const GenerateReport generate = MakeGenerateReport(report).value();
+  ASSERT_EQ(generate.sides.size(), 1U);
+  const std::vector<GenerateTest>& tests = generate.sides[0].tests;
   ASSERT_EQ(tests.size(), 4U);
   EXPECT_THAT(tests[0].samples, ElementsAre(7e6, 7e6));
   EXPECT_EQ(tests[0].prompt, 20);
@@ -74,57 +76,59 @@ TEST(GenerateReport, AddsUpTheMethodsOfAStep) {
   EXPECT_NEAR(*encoder.ns, 9e6, 1);
   EXPECT_FALSE(encoder.PerToken());
   EXPECT_FALSE(encoder.Rate(encoder.ns));
-  const DecodeLine& line = of.sides[0].line.value();
+  const DecodeLine& line = generate.sides[0].line.value();
   EXPECT_THAT(line.positions, ElementsAre(2, 12));
   EXPECT_THAT(line.ns, ElementsAre(2.1e6, 3.1e6));
   EXPECT_NEAR(line.line->slope.mean, 1e5, 1e-3);
 }
 
 TEST(GenerateReport, LeavesOutLaunchesWithoutCleanRuns) {
-  ExperimentData rest = At("a", "pp20", 4, 16, 1, {1e6, 1e6, 1e6});
-  for (Burst& burst : rest.launches[1].bursts) burst.recorded_wait.assign(5, 500'000);
-  const Report report = ReportOf({At("a", "pp20", 8, 4, 2, {3e6, 4e6, 5e6}), rest});
+  ExperimentData last_chunk = MakePlace("a", "pp20", 4, 16, 1, {1e6, 1e6, 1e6});
+  for (Burst& burst : last_chunk.launches[1].bursts) burst.recorded_wait.assign(5, 500'000);
+  const Report report = MakePlacesReport({MakePlace("a", "pp20", 8, 4, 2, {3e6, 4e6, 5e6}), last_chunk});
   EXPECT_THAT(MakeGenerateReport(report)->sides[0].tests[0].samples, ElementsAre(7e6, 11e6));
 }
 
 TEST(GenerateReport, ComparesTestsOfSeveralParts) {
-  // Ten percent more in one part of two: of 7 ms 0.6, in launches that differ by far more.
+  // One of two parts takes 10% longer: 0.6 of 7 ms. The launches differ by far more.
   Random random(3);
-  std::vector<double> whole, slower, rest, same;
+  std::vector<double> full_chunks, slow_chunks, last_chunk, same_last_chunk;
   for (int l = 0; l < 10; ++l) {
     const double launch = std::exp(0.2 * random.Normal());
     const auto noisy = [&](double ns) { return ns * launch * (1 + 0.002 * random.Normal()); };
-    whole.push_back(noisy(3e6));
-    slower.push_back(noisy(3.3e6));
-    rest.push_back(noisy(1e6));
-    same.push_back(noisy(1e6));
+    full_chunks.push_back(noisy(3e6));
+    slow_chunks.push_back(noisy(3.3e6));
+    last_chunk.push_back(noisy(1e6));
+    same_last_chunk.push_back(noisy(1e6));
   }
-  const auto compared = [](std::vector<ExperimentData> all) {
-    const Report report = ReportOf(std::move(all), {{0, 2}, {1, 3}});
-    const GenerateReport of = MakeGenerateReport(report).value();
-    EXPECT_EQ(of.pairs.size(), 1U);
-    EXPECT_EQ(of.pairs.at(0).rows.size(), 1U);
-    return of.pairs.at(0).rows.at(0).quantity;
+  const auto compare_pair = [](std::vector<ExperimentData> experiments) {
+    const Report report = MakePlacesReport(std::move(experiments), {{0, 2}, {1, 3}});
+    const GenerateReport generate = MakeGenerateReport(report).value();
+    EXPECT_EQ(generate.pairs.size(), 1U);
+    EXPECT_EQ(generate.pairs.at(0).rows.size(), 1U);
+    return generate.pairs.at(0).rows.at(0).quantity;
   };
-  const Quantity quantity = compared({At("a", "pp20", 8, 4, 2, whole), At("a", "pp20", 4, 16, 1, rest),
-                                      At("b", "pp20", 8, 4, 2, slower), At("b", "pp20", 4, 16, 1, same)});
+  const Quantity quantity = compare_pair(
+      {MakePlace("a", "pp20", 8, 4, 2, full_chunks), MakePlace("a", "pp20", 4, 16, 1, last_chunk),
+       MakePlace("b", "pp20", 8, 4, 2, slow_chunks), MakePlace("b", "pp20", 4, 16, 1, same_last_chunk)});
   EXPECT_EQ(quantity.verdict, stats::Verdict::kSlower);
   EXPECT_LT(quantity.estimate->low(), 7 / 7.6);
   EXPECT_GT(quantity.estimate->high(), 7 / 7.6);
-  ExperimentData busy = At("b", "pp20", 8, 4, 2, slower);
+  ExperimentData busy = MakePlace("b", "pp20", 8, 4, 2, slow_chunks);
   for (std::size_t l = 0; l < 6; ++l)
     for (Burst& burst : busy.launches[l].bursts) burst.recorded_wait.assign(5, 900'000);
-  EXPECT_EQ(compared({At("a", "pp20", 8, 4, 2, whole), At("a", "pp20", 4, 16, 1, rest), busy,
-                      At("b", "pp20", 4, 16, 1, same)})
+  EXPECT_EQ(compare_pair({MakePlace("a", "pp20", 8, 4, 2, full_chunks),
+                          MakePlace("a", "pp20", 4, 16, 1, last_chunk), busy,
+                          MakePlace("b", "pp20", 4, 16, 1, same_last_chunk)})
                 .verdict,
             stats::Verdict::kContended);
 }
 
 TEST(GenerateReport, HasNoLineWhereTimesBend) {
   const auto line = [](double last) {
-    const Report report =
-        ReportOf({At("a", "tg1", 1, 0, 1, {1e6, 1.01e6}), At("a", "tg1 @ d500", 1, 500, 1, {1.5e6, 1.52e6}),
-                  At("a", "tg1 @ d1000", 1, 1000, 1, {last, 1.01 * last})});
+    const Report report = MakePlacesReport({MakePlace("a", "tg1", 1, 0, 1, {1e6, 1.01e6}),
+                                            MakePlace("a", "tg1 @ d500", 1, 500, 1, {1.5e6, 1.52e6}),
+                                            MakePlace("a", "tg1 @ d1000", 1, 1000, 1, {last, 1.01 * last})});
     return *MakeGenerateReport(report)->sides[0].line;
   };
   const DecodeLine straight = line(2e6);
@@ -136,9 +140,10 @@ TEST(GenerateReport, HasNoLineWhereTimesBend) {
   EXPECT_GT(*bent.line->misfit, 0.05);
 }
 
-// Traced decoding at three positions in ten launches: products of 1 ms, and attention of 100 ns a token. Each
-// launch has its own factors.
-DecodeLine TracedLine(std::uint64_t seed, double noise, const std::function<void(Profile&)>& change = {}) {
+// Traced decoding at three positions in ten launches: products of 1 ms, and attention of 100 ns per token.
+// The times of each launch have random factors.
+DecodeLine MakeTracedLine(std::uint64_t seed, double noise,
+                          const std::function<void(Profile&)>& change = {}) {
   constexpr int kLaunches = 10;
   Random random(seed);
   std::vector<double> products, attention;
@@ -166,18 +171,18 @@ DecodeLine TracedLine(std::uint64_t seed, double noise, const std::function<void
     options.labels = example::Labels(2 * kLaunches, kLaunches);
     profiles.push_back(Attribute(example::MakeTrace(inferences), options));
     if (change) change(*profiles.back());
-    experiments.push_back(At("a", "tg1 @ d" + std::to_string(at), 1, at, 1, totals));
+    experiments.push_back(MakePlace("a", "tg1 @ d" + std::to_string(at), 1, at, 1, totals));
   }
-  const Report report = ReportOf(std::move(experiments), {}, std::move(profiles));
+  const Report report = MakePlacesReport(std::move(experiments), {}, std::move(profiles));
   return MakeGenerateReport(report).value().sides.at(0).line.value();
 }
 
-const stats::LineEstimate& LineOfPart(const DecodeLine& line, const std::string& name) {
+const stats::LineEstimate& FindPartLine(const DecodeLine& line, const std::string& name) {
   return std::ranges::find(line.parts, name, &DecodeLine::Part::name)->line.value();
 }
 
 TEST(GenerateReport, LinesOfPartsAddUp) {
-  const DecodeLine line = TracedLine(1, 0.02);
+  const DecodeLine line = MakeTracedLine(1, 0.02);
   double intercept = 0, slope = 0;
   for (const DecodeLine::Part& part : line.parts) {
     intercept += part.line->intercept.mean;
@@ -186,14 +191,14 @@ TEST(GenerateReport, LinesOfPartsAddUp) {
   }
   EXPECT_NEAR(intercept, line.traced->intercept.mean, 1e-6);
   EXPECT_NEAR(slope, line.traced->slope.mean, 1e-9);
-  EXPECT_NEAR(LineOfPart(line, "GEMM").intercept.mean, 1e6, 3e4);
-  EXPECT_NEAR(LineOfPart(line, "GEMM").slope.mean, 0, 1e-9);
-  EXPECT_NEAR(LineOfPart(line, "ATTENTION").intercept.mean, 10'000, 2);
-  EXPECT_NEAR(LineOfPart(line, "ATTENTION").slope.mean, 100, 3);
+  EXPECT_NEAR(FindPartLine(line, "GEMM").intercept.mean, 1e6, 3e4);
+  EXPECT_NEAR(FindPartLine(line, "GEMM").slope.mean, 0, 1e-9);
+  EXPECT_NEAR(FindPartLine(line, "ATTENTION").intercept.mean, 10'000, 2);
+  EXPECT_NEAR(FindPartLine(line, "ATTENTION").slope.mean, 100, 3);
 }
 
 TEST(GenerateReport, LinesOfOperatorsAddUp) {
-  const DecodeLine line = TracedLine(1, 0.02);
+  const DecodeLine line = MakeTracedLine(1, 0.02);
   ASSERT_GT(line.operators.size(), 2U);
   double intercept = 0, slope = 0;
   std::set<std::string> keys;
@@ -209,13 +214,13 @@ TEST(GenerateReport, LinesOfOperatorsAddUp) {
   ASSERT_NE(attention, line.operators.end());
   EXPECT_EQ(attention->name, "native_call_llama::custom_sdpa.out");
   EXPECT_NEAR(attention->line->slope.mean, 100, 3);
-  // Those of a category with one operator are the category's.
-  EXPECT_EQ(attention->line->slope.low, LineOfPart(line, "ATTENTION").slope.low);
-  EXPECT_TRUE(line.layers.empty());  // no .etrecord tells them
+  // If a category has one operator, both have the same line.
+  EXPECT_EQ(attention->line->slope.low, FindPartLine(line, "ATTENTION").slope.low);
+  EXPECT_TRUE(line.layers.empty());  // there is no .etrecord
 }
 
 TEST(GenerateReport, LinesOfLayersAddUp) {
-  const DecodeLine line = TracedLine(1, 0.02, [](Profile& profile) {
+  const DecodeLine line = MakeTracedLine(1, 0.02, [](Profile& profile) {
     ProgramJoin& join = profile.program.emplace();
     join.operators.resize(profile.operators.size());
     join.places = {
@@ -240,12 +245,12 @@ TEST(GenerateReport, IntervalsOfPartsCoverTheTruth) {
   constexpr int kSimulated = 400;
   int intercepts = 0, slopes = 0;
   for (int i = 0; i < kSimulated; ++i) {
-    const DecodeLine line = TracedLine(static_cast<std::uint64_t>(i), 0.02);
+    const DecodeLine line = MakeTracedLine(static_cast<std::uint64_t>(i), 0.02);
     const auto covers = [](const stats::MeanInterval& interval, double truth) {
       return interval.low <= truth && truth <= interval.high ? 1 : 0;
     };
-    intercepts += covers(LineOfPart(line, "GEMM").intercept, 1e6);
-    slopes += covers(LineOfPart(line, "ATTENTION").slope, 100);
+    intercepts += covers(FindPartLine(line, "GEMM").intercept, 1e6);
+    slopes += covers(FindPartLine(line, "ATTENTION").slope, 100);
   }
   for (const int covered : {intercepts, slopes}) {
     EXPECT_GE(covered, 0.93 * kSimulated);
@@ -254,14 +259,14 @@ TEST(GenerateReport, IntervalsOfPartsCoverTheTruth) {
 }
 
 // Steps of 1 ms at four positions in ten processes, each of which becomes 0.1% slower from burst to burst.
-// Each burst has noise of its own.
-stats::MeanInterval SlopeOfRamp(std::uint64_t seed, bool in_order) {
+// Each burst has independent noise.
+stats::MeanInterval FitSlopeOfSlowingProcesses(std::uint64_t seed, bool in_order) {
   constexpr std::size_t kPlaces = 4;
   constexpr int kLaunches = 10, kRounds = 7;
   std::vector<ExperimentData> steps;
   for (std::size_t p = 0; p < kPlaces; ++p)
-    steps.push_back(At("a", "tg1 @ d" + std::to_string(1000 * p), 1, static_cast<std::int64_t>(1000 * p), 1,
-                       std::vector<double>(kLaunches, 1e6)));
+    steps.push_back(MakePlace("a", "tg1 @ d" + std::to_string(1000 * p), 1,
+                              static_cast<std::int64_t>(1000 * p), 1, std::vector<double>(kLaunches, 1e6)));
   Random random(seed);
   for (int l = 0; l < kLaunches; ++l) {
     for (ExperimentData& step : steps) step.launches[static_cast<std::size_t>(l)].bursts.clear();
@@ -279,32 +284,32 @@ stats::MeanInterval SlopeOfRamp(std::uint64_t seed, bool in_order) {
       }
     }
   }
-  return MakeGenerateReport(ReportOf(std::move(steps)))->sides.at(0).line->line->slope;
+  return MakeGenerateReport(MakePlacesReport(std::move(steps)))->sides.at(0).line->line->slope;
 }
 
 TEST(GenerateReport, ProcessesThatBecomeSlowerHaveNoSlope) {
   constexpr int kSimulated = 200;
   int claimed = 0;
   for (std::uint64_t seed = 0; seed < kSimulated; ++seed) {
-    const stats::MeanInterval slope = SlopeOfRamp(seed, false);
+    const stats::MeanInterval slope = FitSlopeOfSlowingProcesses(seed, false);
     claimed += slope.low > 0 || slope.high < 0 ? 1 : 0;
   }
   EXPECT_LE(claimed, 0.07 * kSimulated);
   EXPECT_GE(claimed, 0.02 * kSimulated);
-  // Seven bursts of 1 us more for every 1,000 tokens.
-  const stats::MeanInterval wrong = SlopeOfRamp(1, true);
+  // In order, each position starts seven bursts later: 7 x 1 us per 1,000 tokens.
+  const stats::MeanInterval wrong = FitSlopeOfSlowingProcesses(1, true);
   EXPECT_GT(wrong.low, 6);
   EXPECT_LT(wrong.high, 8);
 }
 
 TEST(GenerateReport, AddsUpToTheFirstToken) {
-  ExperimentData data = At("a", "tg3", 1, 0, 3, {9e6, 9e6, 9e6, 9e6});
-  for (Launch& launch : data.launches) launch.walk = Walk();
+  ExperimentData data = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6, 9e6, 9e6});
+  for (Launch& launch : data.launches) launch.walk = MakeWalk();
   data.launches[1].walk->execute_ns[0] += 1'000'000;
-  data.launches[2].walk->wait_ns[0] = 5'000'000;  // not undisturbed
-  data.launches[3].walk->generated.pop_back();    // a file may hold anything
-  const GenerateReport of = MakeGenerateReport(ReportOf({data})).value();
-  const GenerateSide& side = of.sides[0];
+  data.launches[2].walk->wait_ns[0] = 5'000'000;  // disturbed
+  data.launches[3].walk->generated.pop_back();    // not a complete walk
+  const GenerateReport generate = MakeGenerateReport(MakePlacesReport({data})).value();
+  const GenerateSide& side = generate.sides[0];
   ASSERT_TRUE(side.first_token);
   const FirstToken& first = *side.first_token;
   EXPECT_EQ(first.launches, 2);
@@ -312,7 +317,7 @@ TEST(GenerateReport, AddsUpToTheFirstToken) {
   EXPECT_EQ(first.prefill, 30'000'000);
   EXPECT_EQ(first.inputs, 21);
   EXPECT_EQ(first.argmax, 101);
-  EXPECT_EQ(first.between, 7);  // what follows the token is not in it
+  EXPECT_EQ(first.between, 7);  // excludes the time after the token
   EXPECT_EQ(first.total, 30'000'129);
   EXPECT_EQ(side.text->launches, 3);
   EXPECT_TRUE(side.text->same);
@@ -320,15 +325,15 @@ TEST(GenerateReport, AddsUpToTheFirstToken) {
 }
 
 TEST(GenerateReport, AddsUpToTheColdFirstToken) {
-  ExperimentData data = At("a", "tg3", 1, 0, 3, {9e6, 9e6, 9e6, 9e6});
+  ExperimentData data = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6, 9e6, 9e6});
   for (Launch& launch : data.launches) {
     launch.load = 50'000'000 + launch.index;
     launch.load_wait = 0;
-    launch.walk = launch.cold_walk = Walk();
+    launch.walk = launch.cold_walk = MakeWalk();
   }
-  data.launches[0].load_wait = 20'000'000;  // neither of the two was undisturbed
+  data.launches[0].load_wait = 20'000'000;  // loading is disturbed here, and the walk in the next launch
   data.launches[1].cold_walk->wait_ns[1] = 5'000'000;
-  const GenerateSide side = MakeGenerateReport(ReportOf({data}))->sides.at(0);
+  const GenerateSide side = MakeGenerateReport(MakePlacesReport({data}))->sides.at(0);
   ASSERT_TRUE(side.cold_first_token);
   const FirstToken& cold = *side.cold_first_token;
   EXPECT_EQ(cold.launches, 2);
@@ -338,18 +343,18 @@ TEST(GenerateReport, AddsUpToTheColdFirstToken) {
   EXPECT_EQ(side.first_token->load, 0);
   EXPECT_EQ(side.first_token->launches, 4);
   for (Launch& launch : data.launches) launch.cold_walk.reset();
-  EXPECT_FALSE(MakeGenerateReport(ReportOf({data}))->sides.at(0).cold_first_token);
+  EXPECT_FALSE(MakeGenerateReport(MakePlacesReport({data}))->sides.at(0).cold_first_token);
 }
 
 TEST(GenerateReport, AddsTheEncodersToTheFirstToken) {
-  ExperimentData data = At("a", "tg3", 1, 0, 3, {9e6, 9e6});
+  ExperimentData data = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6});
   for (Launch& launch : data.launches) {
-    protocol::WalkReply& walk = launch.walk.emplace(Walk());
-    walk.encode_ns = 4'000'000;  // and the first step is of what they gave
+    protocol::WalkReply& walk = launch.walk.emplace(MakeWalk());
+    walk.encode_ns = 4'000'000;  // the first step takes their two outputs
     walk.features = 2;
     walk.prompt = {7};
   }
-  const GenerateSide side = MakeGenerateReport(ReportOf({data}))->sides.at(0);
+  const GenerateSide side = MakeGenerateReport(MakePlacesReport({data}))->sides.at(0);
   const FirstToken& first = side.first_token.value();
   EXPECT_EQ(first.prompt, 1);
   EXPECT_EQ(first.features, 2);
@@ -361,25 +366,27 @@ TEST(GenerateReport, AddsTheEncodersToTheFirstToken) {
 }
 
 TEST(GenerateReport, FindsTheFirstTokenThatDiffers) {
-  ExperimentData a = At("a", "tg3", 1, 0, 3, {9e6, 9e6}), b = At("b", "tg3", 1, 0, 3, {9e6, 9e6});
-  for (Launch& launch : a.launches) launch.walk = Walk();
-  for (Launch& launch : b.launches) launch.walk = Walk();
-  Report report = ReportOf({a, b}, {{0, 1}});
+  ExperimentData a = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6}),
+                 b = MakePlace("b", "tg3", 1, 0, 3, {9e6, 9e6});
+  for (Launch& launch : a.launches) launch.walk = MakeWalk();
+  for (Launch& launch : b.launches) launch.walk = MakeWalk();
+  Report report = MakePlacesReport({a, b}, {{0, 1}});
   EXPECT_TRUE(MakeGenerateReport(report)->pairs[0].texts_compared);
   EXPECT_FALSE(MakeGenerateReport(report)->pairs[0].first_difference);
   for (Launch& launch : b.launches) launch.walk->generated[1] = 9;
-  report = ReportOf({a, b}, {{0, 1}});
+  report = MakePlacesReport({a, b}, {{0, 1}});
   EXPECT_EQ(MakeGenerateReport(report)->pairs[0].first_difference, 1);
 }
 
 TEST(GenerateReport, ReadingMemoryNeedsMeasuredPeaks) {
-  std::vector<ExperimentData> steps = {At("a", "tg1", 1, 0, 1, {1e6, 1e6}),
-                                       At("a", "tg1 @ d500", 1, 500, 1, {2e6, 2e6}),
-                                       At("a", "tg1 @ d900", 1, 900, 1, {3e6, 3e6})};
+  std::vector<ExperimentData> steps = {MakePlace("a", "tg1", 1, 0, 1, {1e6, 1e6}),
+                                       MakePlace("a", "tg1 @ d500", 1, 500, 1, {2e6, 2e6}),
+                                       MakePlace("a", "tg1 @ d900", 1, 900, 1, {3e6, 3e6})};
   steps[0].place->read_bytes = 4'000'000;
-  steps[1].place->read_bytes = 6'000'000;  // not known of the last
+  steps[1].place->read_bytes = 6'000'000;  // the last step's bytes are not known
+
   const auto floor = [&](const std::vector<std::string>& labels) {
-    Report report = ReportOf(steps);
+    Report report = MakePlacesReport(steps);
     PeaksEntry entry;
     entry.experiments = labels;
     // 20 GB/s within 5 MB, and 10 GB/s beyond.
@@ -413,13 +420,14 @@ TEST(GenerateReport, NamesTheKernelsOfWatchedSteps) {
     }
     return std::make_shared<const WatchData>(std::move(watch));
   };
-  std::vector<ExperimentData> steps = {At("a", "pp8", 8, 0, 1, {3e6}), At("a", "tg1", 1, 0, 1, {1e6}),
-                                       At("a", "tg1 @ d500", 1, 500, 1, {1e6})};
-  for (ExperimentData& step : steps) step.log = step.name + ".log";  // which tells their files apart
+  std::vector<ExperimentData> steps = {MakePlace("a", "pp8", 8, 0, 1, {3e6}),
+                                       MakePlace("a", "tg1", 1, 0, 1, {1e6}),
+                                       MakePlace("a", "tg1 @ d500", 1, 500, 1, {1e6})};
+  for (ExperimentData& step : steps) step.log = step.name + ".log";  // gives each experiment its own file
   steps[0].watch = watched("kai_run_matmul_clamp_f32_mopa");
   steps[1].watch = watched("");
-  steps[2].watch = watched("kai_run_matmul_clamp_other");  // steps of as many tokens are said once
-  const std::vector<StepKernel> kernels = MakeGenerateReport(ReportOf(steps))->sides[0].kernels;
+  steps[2].watch = watched("kai_run_matmul_clamp_other");  // ignored: steps[1] has as many tokens
+  const std::vector<StepKernel> kernels = MakeGenerateReport(MakePlacesReport(steps))->sides[0].kernels;
   ASSERT_EQ(kernels.size(), 2U);
   EXPECT_EQ(kernels[0].tokens, 8);
   EXPECT_EQ(kernels[0].kernel, "kai_run_matmul_clamp_f32_mopa");
@@ -428,13 +436,13 @@ TEST(GenerateReport, NamesTheKernelsOfWatchedSteps) {
   EXPECT_EQ(kernels[1].kernel, "");
   EXPECT_EQ(kernels[1].code, kernels[0].code);
   steps[0].watch = steps[1].watch = steps[2].watch = nullptr;
-  EXPECT_TRUE(MakeGenerateReport(ReportOf(steps))->sides[0].kernels.empty());
+  EXPECT_TRUE(MakeGenerateReport(MakePlacesReport(steps))->sides[0].kernels.empty());
 }
 
 TEST(GenerateReport, IsOfRunsWithPlacesOnly) {
-  ExperimentData data = At("a", "tg3", 1, 0, 3, {9e6, 9e6});
+  ExperimentData data = MakePlace("a", "tg3", 1, 0, 3, {9e6, 9e6});
   data.place.reset();
-  EXPECT_FALSE(MakeGenerateReport(ReportOf({data})));
+  EXPECT_FALSE(MakeGenerateReport(MakePlacesReport({data})));
 }
 
 }  // namespace
