@@ -99,9 +99,9 @@ TEST(Contention, ReportsDisagreeingCpuTime) {
   EXPECT_EQ(report.experiments[1].cpu_time, 4'000'000);
   const Insight* found = FindInsight(report, finding::CpuTimeDiscrepancy::kKind);
   ASSERT_NE(found, nullptr);
-  const auto& apart = std::get<finding::CpuTimeDiscrepancy>(found->details);
-  EXPECT_EQ(apart.baseline_ns, 5'000'000);
-  EXPECT_EQ(apart.candidate_ns, 4'000'000);
+  const auto& discrepancy = std::get<finding::CpuTimeDiscrepancy>(found->details);
+  EXPECT_EQ(discrepancy.baseline_ns, 5'000'000);
+  EXPECT_EQ(discrepancy.candidate_ns, 4'000'000);
 }
 
 TEST(Contention, DoesNotReportAgreeingCpuTime) {

@@ -88,7 +88,7 @@ struct UpperBounds {
 };
 
 struct NotDelegated {
-  // What the export advises, and what it would leave out, most time first.
+  // A change that the export advises, and the operators that it would remove.
   struct Remedy {
     std::string text;
     std::int64_t operators = 0;
@@ -102,8 +102,8 @@ struct NotDelegated {
   // Additional costs of the division into delegates: the overhead of all calls but one, and data movement at
   // the boundaries of delegates.
   double boundaries_ns = 0;
-  std::vector<Remedy> remedies = {};
-  // Of all remedies: were their operators gone, and the boundaries, too.
+  std::vector<Remedy> remedies = {};  // most time first
+  // Bounds if all remedies were applied: without their operators, and also without the boundaries.
   UpperBound without_operators = {}, without_boundaries = {};
 };
 

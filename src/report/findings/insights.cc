@@ -25,7 +25,7 @@ using finding::UpperBound;
 // Parts with smaller shares of an inference are not worth acting on.
 constexpr double kMinShare = 0.02;
 constexpr double kBottleneckShare = 0.05;
-constexpr double kNearlyAll = 0.9;
+constexpr double kMaxShareWithBound = 0.9;
 constexpr double kMinLossShare = 0.001;
 // Reading the clocks takes a fraction of a microsecond, which is part of the CPU time but not of the wall
 // time.
@@ -42,8 +42,8 @@ TypeTimes SumByType(const ReportExperiment& experiment, const Keep& keep) {
     ++sum.operators;
     sum.ns += row.mean_self;
     if (!experiment.profile->program) continue;
-    const std::string& why = experiment.profile->program->operators[row.op].not_delegated_reason;
-    if (!why.empty()) AppendUnique(why, sum.not_delegated);
+    const std::string& reason = experiment.profile->program->operators[row.op].not_delegated_reason;
+    if (!reason.empty()) AppendUnique(reason, sum.not_delegated);
   }
   TypeTimes sorted;
   for (auto& [type, sum] : sums) sorted.push_back(std::move(sum));
@@ -176,21 +176,23 @@ class Finder {
   }
 
   void AddProvenCode(const ExperimentPair& sides) {
-    const auto products = [&](const ExperimentData& of, std::int64_t& count) {
+    const auto matrix_code = [&](const ExperimentData& data, std::int64_t& operators) {
       std::set<std::string> classes;
-      for (const WatchedRow& row : FindWatchedRows(report_.watched, of)) {
+      for (const WatchedRow& row : FindWatchedRows(report_.watched, data)) {
         const auto name = xnnpack::ParseOperatorName(row.name);
         if (row.code.empty() || !name || (name->kind != "GEMM" && name->kind != "IGEMM")) continue;
         classes.insert(row.code);
-        ++count;
+        ++operators;
       }
       return classes;
     };
-    std::int64_t before = 0, after = 0;
-    const std::set<std::string> first = products(sides.BaselineData(), before),
-                                second = products(sides.CandidateData(), after);
-    if (first.empty() || second.empty() || first == second) return;
-    Add(0, finding::ProvenCode{{first.begin(), first.end()}, {second.begin(), second.end()}, after});
+    std::int64_t baseline_operators = 0, candidate_operators = 0;
+    const std::set<std::string> baseline_code = matrix_code(sides.BaselineData(), baseline_operators),
+                                candidate_code = matrix_code(sides.CandidateData(), candidate_operators);
+    if (baseline_code.empty() || candidate_code.empty() || baseline_code == candidate_code) return;
+    Add(0, finding::ProvenCode{{baseline_code.begin(), baseline_code.end()},
+                               {candidate_code.begin(), candidate_code.end()},
+                               candidate_operators});
   }
 
   // Reports if the speedup in CPU time differs from that in wall time by more than its interval.
@@ -200,8 +202,8 @@ class Finder {
         *after <= 0 || sides.baseline.threads != sides.candidate.threads)
       return;
     const double margin = std::max(latency.estimate->half_width(), kMinDisagreement);
-    const double apart = std::fabs(std::log(*before / *after) - latency.estimate->log_ratio);
-    if (apart <= std::log1p(margin)) return;
+    const double difference = std::fabs(std::log(*before / *after) - latency.estimate->log_ratio);
+    if (difference <= std::log1p(margin)) return;
     Add(std::fabs(*after - sides.candidate.latency.p50.value_or(*after)),
         finding::CpuTimeDiscrepancy{*before, *after});
   }
@@ -231,30 +233,31 @@ class Finder {
     const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
     const double baseline_ns = baseline.MeanExecute().value_or(0);
     const double candidate_ns = candidate.MeanExecute().value_or(0);
-    const auto shift_of = [&](Group group) {
+    const auto make_shift = [&](Group group) {
       return finding::GroupShift{
           group, {baseline.GroupMean(group), baseline_ns}, {candidate.GroupMean(group), candidate_ns}};
     };
-    const auto growth_of = [](const finding::GroupShift& shift) {
+    const auto share_growth = [](const finding::GroupShift& shift) {
       return shift.candidate.share() - shift.baseline.share();
     };
     finding::BottleneckShift shift{
-        shift_of(LargestGroup(baseline)), shift_of(LargestGroup(candidate)), {}, {}};
+        make_shift(LargestGroup(baseline)), make_shift(LargestGroup(candidate)), {}, {}};
     // The bottleneck moves to the group whose share grew most.
     shift.grown = shift.to;
     for (const Group group : kAllGroups) {
-      finding::GroupShift insight = shift_of(group);
-      if (growth_of(insight) > growth_of(shift.grown)) shift.grown = insight;
-      if (insight.baseline.ns != 0 || insight.candidate.ns != 0) shift.groups.push_back(insight);
+      finding::GroupShift group_shift = make_shift(group);
+      if (share_growth(group_shift) > share_growth(shift.grown)) shift.grown = group_shift;
+      if (group_shift.baseline.ns != 0 || group_shift.candidate.ns != 0) shift.groups.push_back(group_shift);
     }
-    if (!shift.Moved() && growth_of(shift.grown) < 0.05) return;
-    const auto row_of = [&](const finding::GroupShift& of) {
-      const auto row = std::ranges::find_if(
-          comparison.groups, [&](const DeltaRow& insight) { return insight.name == GroupName(of.group); });
+    if (!shift.Moved() && share_growth(shift.grown) < 0.05) return;
+    const auto find_quantity = [&](const finding::GroupShift& group_shift) {
+      const auto row = std::ranges::find_if(comparison.groups, [&](const DeltaRow& delta) {
+        return delta.name == GroupName(group_shift.group);
+      });
       return row == comparison.groups.end() ? Quantity() : row->quantity;
     };
-    const auto growth = shift.Moved() ? MinRelativeGrowth(row_of(shift.to), row_of(shift.from))
-                                      : MinRelativeGrowth(row_of(shift.grown), comparison.latency);
+    const auto growth = shift.Moved() ? MinRelativeGrowth(find_quantity(shift.to), find_quantity(shift.from))
+                                      : MinRelativeGrowth(find_quantity(shift.grown), comparison.latency);
     if (!growth || *growth <= 1) return;
     Add((shift.Moved() ? shift.to : shift.grown).candidate.ns, shift);
   }
@@ -301,30 +304,30 @@ class Finder {
     // Traced times of operators are not parts of the latency if traced and untraced times disagree.
     if (!explained_experiments_.contains(index)) Add(FindTracingDiscrepancy(experiment));
     AddBottleneck(experiment, *whole);
-    AddLayout(experiment, *whole);
+    AddDataMovement(experiment, *whole);
     AddPortable(experiment, *whole);
     AddDelegates(experiment, *whole);
     AddNotOnKleidiai(experiment, *whole);
-    AddHalfAsFloat(experiment, *whole);
+    AddFp16AsFp32(experiment, *whole);
     if (!experiment.unknown_operators.empty()) {
       TypeTimes types = SumByType(experiment, [](const Operator& op) { return !op.category.known; });
       const double time = SumTimes(types);
       Add(time, finding::UnknownOperators{{time, *whole}, std::move(types)});
     }
     AddRoofline(experiment, *whole);
-    AddAmdahl(experiment, *whole);
+    AddUpperBounds(experiment, *whole);
   }
 
   void AddBottleneck(const ReportExperiment& experiment, double whole) {
     finding::Bottleneck found{LargestGroup(experiment)};
-    if (found.group == Group::kDataMovement) return;  // AddLayout has more to say about it
+    if (found.group == Group::kDataMovement) return;  // AddDataMovement reports it
     found.time = {experiment.GroupMean(found.group), whole};
     if (found.time.share() < kBottleneckShare) return;
     const auto is_in_group = [&](const Operator& op) { return op.category.group == found.group; };
     found.types = SumByType(experiment, is_in_group);
     for (const TypeTime& type : found.types) found.operators += type.operators;
     // A bound of 20x adds no information to the share.
-    if (found.time.share() < kNearlyAll) found.bound = FindUpperBound(found.time, experiment);
+    if (found.time.share() < kMaxShareWithBound) found.bound = FindUpperBound(found.time, experiment);
     // The rows are in decreasing order, so the first of the group is its most expensive operator.
     const auto costliest = std::ranges::find_if(experiment.operators, [&](const OperatorRow& row) {
       return is_in_group(experiment.profile->operators[row.op]);
@@ -336,7 +339,7 @@ class Finder {
 
   // Lists the upper bounds of all categories. The bottleneck already has the first, so at stake is the second
   // largest part.
-  void AddAmdahl(const ReportExperiment& experiment, double whole) {
+  void AddUpperBounds(const ReportExperiment& experiment, double whole) {
     const auto runs = static_cast<double>(experiment.categories.runs);
     if (runs <= 0) return;
     finding::UpperBounds found;
@@ -347,15 +350,17 @@ class Finder {
         found.categories.push_back({row.name, time, *bound});
     }
     if (found.categories.size() < 2) return;
-    std::ranges::stable_sort(found.categories, std::greater(),
-                             [](const finding::UpperBounds::CategoryBound& of) { return of.time.ns; });
+    std::ranges::stable_sort(
+        found.categories, std::greater(),
+        [](const finding::UpperBounds::CategoryBound& category) { return category.time.ns; });
     Add(found.categories[1].time.ns, found);
   }
 
-  void AddLayout(const ReportExperiment& experiment, double whole) {
+  void AddDataMovement(const ReportExperiment& experiment, double whole) {
     finding::DataMoved found{{experiment.GroupMean(Group::kDataMovement), whole}};
     if (found.time.share() < kMinShare) return;
-    std::tie(found.boundary_operators, found.boundary_ns) = MovementAtEdges(experiment, Edges::kAll);
+    std::tie(found.boundary_operators, found.boundary_ns) =
+        FindBoundaryMovement(experiment, Boundaries::kAll);
     found.bound = FindUpperBound(found.time, experiment);
     found.types =
         SumByType(experiment, [](const Operator& op) { return op.category.group == Group::kDataMovement; });
@@ -365,8 +370,9 @@ class Finder {
   // Finds layout conversions at the boundaries between backends: their number and their time (ns).
   // `kBetweenDelegates` excludes portable kernels, and conversions that a single delegate would also have at
   // its ends.
-  enum class Edges { kAll, kBetweenDelegates };
-  static std::pair<std::int64_t, double> MovementAtEdges(const ReportExperiment& experiment, Edges edges) {
+  enum class Boundaries { kAll, kBetweenDelegates };
+  static std::pair<std::int64_t, double> FindBoundaryMovement(const ReportExperiment& experiment,
+                                                              Boundaries boundaries) {
     std::pair<std::int64_t, double> found;
     const Profile& profile = *experiment.profile;
     const auto runs = static_cast<double>(experiment.groups.runs);
@@ -379,7 +385,7 @@ class Finder {
       if (op.key.kind == SpanKind::kDelegateCall) delegates.insert(op.call_index);
       if (IsOperator(op)) calls[op.call_index].push_back(i);
     }
-    const auto moves = [&](std::size_t i) {
+    const auto is_movement = [&](std::size_t i) {
       return profile.operators[i].category.group == Group::kDataMovement;
     };
     const auto add_operator = [&](std::size_t i) {
@@ -390,23 +396,23 @@ class Finder {
       if (!delegates.contains(call)) {
         const bool between = !delegates.empty() && *delegates.begin() < call && call < *delegates.rbegin();
         for (const std::size_t i : operators) {
-          if (between && moves(i) && edges == Edges::kAll) add_operator(i);
+          if (between && is_movement(i) && boundaries == Boundaries::kAll) add_operator(i);
         }
         continue;
       }
       std::size_t first = 0, end = operators.size();
-      if (edges == Edges::kAll || call != *delegates.begin()) {
-        while (first < operators.size() && moves(operators[first])) add_operator(operators[first++]);
+      if (boundaries == Boundaries::kAll || call != *delegates.begin()) {
+        while (first < operators.size() && is_movement(operators[first])) add_operator(operators[first++]);
       }
-      if (edges == Edges::kAll || call != *delegates.rbegin()) {
-        while (end > first && moves(operators[end - 1])) add_operator(operators[--end]);
+      if (boundaries == Boundaries::kAll || call != *delegates.rbegin()) {
+        while (end > first && is_movement(operators[end - 1])) add_operator(operators[--end]);
       }
     }
     return found;
   }
 
-  // The overhead of delegate calls, the part that may be due to tracing, and the number of calls.
-  static finding::DelegateOverhead OverheadOfDelegates(const ReportExperiment& experiment, double whole) {
+  // Finds the overhead of delegate calls, the part that may be due to tracing, and the number of calls.
+  static finding::DelegateOverhead FindDelegateOverhead(const ReportExperiment& experiment, double whole) {
     // Tracing costs time at the ends of spans, so it is in the self times of the calls around operators. All
     // of it is subtracted, so the rest exists without tracing, too.
     const double tracer = experiment.latency_from_trace ? 0 : -experiment.tracer.value_or(0);
@@ -439,7 +445,7 @@ class Finder {
     if (found.time.share() >= kMinShare) Add(found.time.ns, found);
   }
 
-  void AddHalfAsFloat(const ReportExperiment& experiment, double whole) {
+  void AddFp16AsFp32(const ReportExperiment& experiment, double whole) {
     if (!experiment.roofline) return;
     finding::Fp16ComputedAsFp32 found{{0, whole}};
     for (const RooflineRow& row : experiment.roofline->rows) {
@@ -459,9 +465,9 @@ class Finder {
         experiment, [](const Operator& op) { return op.portable && IsSupportedByXnnpack(op.type); });
     found.time = {SumTimes(found.types), whole};
     if (const auto calls = static_cast<double>(experiment.delegate_calls); calls > 1) {
-      const finding::DelegateOverhead overhead = OverheadOfDelegates(experiment, whole);
+      const finding::DelegateOverhead overhead = FindDelegateOverhead(experiment, whole);
       found.boundaries_ns = std::max(0.0, overhead.time.ns - overhead.tracing_ns) * (calls - 1) / calls +
-                            MovementAtEdges(experiment, Edges::kBetweenDelegates).second;
+                            FindBoundaryMovement(experiment, Boundaries::kBetweenDelegates).second;
     }
     const finding::TimePart part{found.time.ns + found.boundaries_ns, whole};
     if (part.share() >= kMinShare) found.bound = FindUpperBound(part, experiment);
@@ -472,7 +478,7 @@ class Finder {
   static void AddRemedies(const ReportExperiment& experiment, finding::NotDelegated& found) {
     if (!experiment.profile->program) return;
     std::map<std::string, finding::NotDelegated::Remedy> remedies;
-    finding::TimePart gone{0, found.time.whole_ns};
+    finding::TimePart removed{0, found.time.whole_ns};
     for (const OperatorRow& row : experiment.operators) {
       const std::string& hint = experiment.profile->program->operators[row.op].hint;
       if (hint.empty()) continue;
@@ -480,18 +486,18 @@ class Finder {
       remedy.text = hint;
       ++remedy.operators;
       remedy.ns += row.mean_self;
-      gone.ns += row.mean_self;
+      removed.ns += row.mean_self;
     }
     for (auto& [text, remedy] : remedies) found.remedies.push_back(std::move(remedy));
     std::ranges::stable_sort(found.remedies, std::ranges::greater(), &finding::NotDelegated::Remedy::ns);
     if (found.remedies.empty()) return;
-    found.without_operators = FindUpperBound(gone, experiment);
-    gone.ns += found.boundaries_ns;
-    found.without_boundaries = FindUpperBound(gone, experiment);
+    found.without_operators = FindUpperBound(removed, experiment);
+    removed.ns += found.boundaries_ns;
+    found.without_boundaries = FindUpperBound(removed, experiment);
   }
 
   void AddDelegates(const ReportExperiment& experiment, double whole) {
-    const finding::DelegateOverhead found = OverheadOfDelegates(experiment, whole);
+    const finding::DelegateOverhead found = FindDelegateOverhead(experiment, whole);
     const double overhead = found.time.ns - found.tracing_ns;
     if (found.calls > 0 && overhead / whole >= kMinShare) Add(overhead, found);
   }

@@ -21,9 +21,9 @@ struct Series {
   // By index of `ns`; unknown rounds are null; empty for a trace without a manifest.
   std::vector<std::pair<const Burst*, const RoundConditions*>> bursts;
 
-  void Push(Nanoseconds time, std::size_t before) {
+  void Push(Nanoseconds time, std::size_t index) {
     ns.push_back(static_cast<double>(time));
-    number.push_back(before + 1);
+    number.push_back(index + 1);
   }
 };
 Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
@@ -36,7 +36,7 @@ Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
       if (burst.Median()) series.bursts.emplace_back(&burst, FindConditions(run, launch.index, burst));
     }
     std::ranges::stable_sort(series.bursts.begin() + before, series.bursts.end(), {},
-                             [](const auto& of) { return of.first->start; });
+                             [](const auto& burst) { return burst.first->start; });
   }
   for (const auto& [burst, round] : series.bursts) series.Push(*burst->Median(), series.ns.size());
   if (series.ns.size() == 1 && series.bursts[0].first->round < 0) {
@@ -61,11 +61,11 @@ Series CollectSeries(const RunData& run, const ReportExperiment& experiment) {
 finding::ConditionChanges FindConditionChanges(const Series& series, const auto& is_second) {
   using Condition = ConditionChange::Condition;
   finding::ConditionChanges changes;
-  const auto compare = [&](Condition condition, const auto& value_of) {
+  const auto compare = [&](Condition condition, const auto& get_value) {
     double sum[2] = {0, 0};
     double n[2] = {0, 0};
     for (std::size_t i = 0; i < series.bursts.size(); ++i) {
-      const auto value = value_of(*series.bursts[i].first, series.bursts[i].second);
+      const auto value = get_value(*series.bursts[i].first, series.bursts[i].second);
       if (!value) continue;
       sum[is_second(i) ? 1 : 0] += static_cast<double>(*value);
       n[is_second(i) ? 1 : 0] += 1;
@@ -83,9 +83,9 @@ finding::ConditionChanges FindConditionChanges(const Series& series, const auto&
   compare(Condition::kTemperature, [](const Burst& b, auto) { return b.temperature_celsius; });
   compare(Condition::kLoad, [](const Burst& b, auto) { return b.load_average; });
   // These conditions are read before the round, those above by the worker during the round.
-  const auto compare_round = [&](Condition condition, const auto& value_of) {
+  const auto compare_round = [&](Condition condition, const auto& get_value) {
     compare(condition, [&](const Burst&, const RoundConditions* round) -> std::optional<double> {
-      return round == nullptr ? std::nullopt : value_of(*round);
+      return round == nullptr ? std::nullopt : get_value(*round);
     });
   };
   compare_round(Condition::kCappedRounds,
@@ -97,7 +97,7 @@ finding::ConditionChanges FindConditionChanges(const Series& series, const auto&
 
 // Finds the operators that changed between the traced runs before and after `cut`, a fraction of the runs in
 // order of time.
-finding::ConfinedOperators FindConfinedTo(const ReportExperiment& experiment, double cut) {
+finding::ConfinedOperators FindOperatorsConfinedTo(const ReportExperiment& experiment, double cut) {
   if (!experiment.profile) return {};
   const std::vector<std::size_t> runs = experiment.profile->DescribedRuns();
   const auto first = static_cast<std::size_t>(cut * static_cast<double>(runs.size()));
@@ -113,7 +113,7 @@ Insight MakeStepInsight(const Series& series, const ReportExperiment& experiment
       static_cast<double>(series.ns.size() - step.index) / static_cast<double>(series.ns.size());
   return {finding::LatencyStep{series.over_bursts, series.number[step.index], series.number.back(),
                                step.before, step.after, FindConditionChanges(series, late),
-                               FindConfinedTo(experiment, 1 - share)},
+                               FindOperatorsConfinedTo(experiment, 1 - share)},
           std::fabs(step.after - step.before) * (step.after > step.before ? share : 1 - share)};
 }
 
@@ -125,7 +125,7 @@ std::vector<Insight> FindTrendAndLevels(const Series& series, const ReportExperi
     const auto late = [&](std::size_t i) { return 2 * i >= series.ns.size(); };
     found.push_back(
         {finding::LatencyTrend{series.over_bursts, series.ns.size(), trend->relative_change,
-                               FindConditionChanges(series, late), FindConfinedTo(experiment, 0.5)},
+                               FindConditionChanges(series, late), FindOperatorsConfinedTo(experiment, 0.5)},
          std::fabs(trend->relative_change) * *stats::Median(series.ns)});
   }
   if (const auto levels = stats::FindTwoLevels(series.ns)) {

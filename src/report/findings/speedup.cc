@@ -38,11 +38,12 @@ std::optional<double> SteadyPeak(const PeaksEntry& entry, const std::string& dty
 // Peaks that both variants may use were measured for both. If they differ, the machine's state differed.
 bool IsSameMachine(const PeaksEntry& a, const PeaksEntry& b) {
   if (a.peaks.threads != b.peaks.threads || a.peaks.cpus != b.peaks.cpus) return false;
-  for (const protocol::ComputePeak& one : a.peaks.compute) {
-    for (const protocol::ComputePeak& other : b.peaks.compute) {
-      if (one.level != other.level || one.dtype != other.dtype || one.instruction != other.instruction)
+  for (const protocol::ComputePeak& peak_a : a.peaks.compute) {
+    for (const protocol::ComputePeak& peak_b : b.peaks.compute) {
+      if (peak_a.level != peak_b.level || peak_a.dtype != peak_b.dtype ||
+          peak_a.instruction != peak_b.instruction)
         continue;
-      if (std::fabs(std::log(one.macs.best / other.macs.best)) > std::log1p(kPeakTolerance)) return false;
+      if (std::fabs(std::log(peak_a.macs.best / peak_b.macs.best)) > std::log1p(kPeakTolerance)) return false;
     }
   }
   return true;

@@ -119,14 +119,14 @@ TEST(FactorSpeedup, InvertsForASlowerCandidate) {
 TEST(FactorSpeedup, IsAbsentWithoutADecidedVerdict) {
   Report report = SpeedupExample().Make();
   Comparison& comparison = report.comparisons[0].comparison;
-  const auto again = [&] {
+  const auto has_factors = [&] {
     return FactorSpeedup({report.run, report.experiments[0], report.experiments[1]}, comparison).has_value();
   };
-  EXPECT_TRUE(again());
+  EXPECT_TRUE(has_factors());
   for (const stats::Verdict verdict : {stats::Verdict::kSame, stats::Verdict::kInconclusive,
                                        stats::Verdict::kEmulated, stats::Verdict::kSlower}) {
     comparison.latency.verdict = verdict;
-    EXPECT_FALSE(again()) << GetName(verdict);
+    EXPECT_FALSE(has_factors()) << GetName(verdict);
   }
 }
 

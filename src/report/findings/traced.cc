@@ -78,14 +78,15 @@ std::optional<Insight> FindTracedSpeedupDiscrepancy(const Comparison& comparison
   const auto before = baseline.MeanExecute();
   const auto after = candidate.MeanExecute();
   if (!ratio || !before || !after) return std::nullopt;
-  finding::TracedSpeedupDiscrepancy apart{*ratio, *before, *after, {}, {}, TracedTimesDisagree(candidate)};
+  finding::TracedSpeedupDiscrepancy discrepancy{*ratio, *before, *after,
+                                                {},     {},      TracedTimesDisagree(candidate)};
   const auto gap_before = FindTracedGap(baseline);
   const auto gap_after = FindTracedGap(candidate);
   if (gap_before && gap_after) {
-    apart.baseline = {*gap_before, FindTracingCause(baseline, *gap_before)};
-    apart.candidate = {*gap_after, FindTracingCause(candidate, *gap_after)};
+    discrepancy.baseline = {*gap_before, FindTracingCause(baseline, *gap_before)};
+    discrepancy.candidate = {*gap_after, FindTracingCause(candidate, *gap_after)};
   }
-  return Insight{std::move(apart), std::fabs(*after - *before / comparison.latency.estimate->ratio())};
+  return Insight{std::move(discrepancy), std::fabs(*after - *before / comparison.latency.estimate->ratio())};
 }
 
 }  // namespace etprof

@@ -130,12 +130,12 @@ TEST(Traced, ExplainsTablesThatDisagreeWithTheHeadline) {
   ASSERT_EQ(FindAll(report, finding::TracingDiscrepancy::kKind).size(), 1U);
   const Insight& finding = *FindAll(report, finding::TracingDiscrepancy::kKind)[0];
   EXPECT_EQ(&finding, &report.insights.front());
-  const auto& apart = std::get<finding::TracedSpeedupDiscrepancy>(finding.details);
-  EXPECT_NEAR(apart.ratio, 2.3992, 1e-4);
-  EXPECT_NEAR(apart.baseline->gap.relative(), 0.028, 0.001);
-  EXPECT_NEAR(apart.candidate->gap.relative(), 0.070, 0.001);
+  const auto& discrepancy = std::get<finding::TracedSpeedupDiscrepancy>(finding.details);
+  EXPECT_NEAR(discrepancy.ratio, 2.3992, 1e-4);
+  EXPECT_NEAR(discrepancy.baseline->gap.relative(), 0.028, 0.001);
+  EXPECT_NEAR(discrepancy.candidate->gap.relative(), 0.070, 0.001);
   // The times of each variant agree, so its bounds apply.
-  EXPECT_FALSE(apart.no_bounds);
+  EXPECT_FALSE(discrepancy.no_bounds);
   EXPECT_TRUE(HasUpperBound(report));
 }
 
