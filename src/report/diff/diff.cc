@@ -20,19 +20,19 @@ using Unit = ProgramProperty::Unit;
 using Value = ProgramProperty::Value;
 
 template <typename T>
-Value ToPropertyValue(const T& of) {
+Value ToPropertyValue(const T& value) {
   if constexpr (std::is_arithmetic_v<T>)
-    return static_cast<std::int64_t>(of);
+    return static_cast<std::int64_t>(value);
   else if constexpr (std::is_same_v<T, std::string>)
-    return of;
+    return value;
   else
-    return of ? Value(*of) : Value();
+    return value ? Value(*value) : Value();
 }
 
-// Adds the property `of` if it differs between `a` and `b`.
-void Compare(const std::string& name, Unit unit, const auto& a, const auto& b, const auto& of,
+// Adds the property that `get` returns if it differs between `a` and `b`.
+void Compare(const std::string& name, Unit unit, const auto& a, const auto& b, const auto& get,
              std::vector<ProgramProperty>& properties) {
-  Value baseline = ToPropertyValue(of(a)), candidate = ToPropertyValue(of(b));
+  Value baseline = ToPropertyValue(get(a)), candidate = ToPropertyValue(get(b));
   if (baseline != candidate) properties.push_back({name, unit, std::move(baseline), std::move(candidate)});
 }
 
@@ -44,26 +44,26 @@ std::string XnnVersionsText(const Program& program) {
 
 std::vector<ProgramProperty> FileProperties(const Program& a, const Program& b) {
   std::vector<ProgramProperty> properties;
-  const auto add = [&](const char* name, Unit unit, const auto& of) {
-    Compare(name, unit, a, b, of, properties);
+  const auto add = [&](const char* name, Unit unit, const auto& get) {
+    Compare(name, unit, a, b, get, properties);
   };
   using P = const Program&;
-  add("program version", Unit::kCount, [](P of) { return of.version; });
+  add("program version", Unit::kCount, [](P program) { return program.version; });
   add("XNNPACK graph version", Unit::kText, XnnVersionsText);
-  add("file", Unit::kBytes, [](P of) { return of.file_bytes; });
+  add("file", Unit::kBytes, [](P program) { return program.file_bytes; });
   add("program", Unit::kBytes, InstructionBytes);
   add("delegates' payloads", Unit::kBytes, PayloadBytes);
   add("delegates' named data", Unit::kBytes, NamedDataBytes);
-  add("constants of portable kernels", Unit::kCount, [](P of) { return of.constants; });
-  add("their bytes", Unit::kBytes, [](P of) { return of.constant_bytes; });
-  add("mutable state", Unit::kBytes, [](P of) { return of.mutable_bytes; });
-  add("external data", Unit::kCount, [](P of) { return ExternalNames(of).size(); });
+  add("constants of portable kernels", Unit::kCount, [](P program) { return program.constants; });
+  add("their bytes", Unit::kBytes, [](P program) { return program.constant_bytes; });
+  add("mutable state", Unit::kBytes, [](P program) { return program.mutable_bytes; });
+  add("external data", Unit::kCount, [](P program) { return ExternalNames(program).size(); });
   return properties;
 }
 
-std::string ValueText(const Method& method, const std::vector<std::size_t>& of, std::size_t i) {
-  if (i >= of.size()) return "";
-  const ProgramValue& value = method.values[of[i]];
+std::string ValueText(const Method& method, const std::vector<std::size_t>& values, std::size_t i) {
+  if (i >= values.size()) return "";
+  const ProgramValue& value = method.values[values[i]];
   if (!value.tensor) {
     const std::optional<std::string> constant =
         method.instructions.empty() ? ConstantText(value) : std::nullopt;
@@ -78,8 +78,8 @@ std::string ValueText(const Method& method, const std::vector<std::size_t>& of, 
                                                    : " unbounded");
 }
 
-std::vector<ProgramProperty> MethodProperties(const Method& a, const Program& of_a, const Method& b,
-                                              const Program& of_b) {
+std::vector<ProgramProperty> MethodProperties(const Method& a, const Program& program_a, const Method& b,
+                                              const Program& program_b) {
   std::vector<ProgramProperty> properties;
   using Values = std::vector<std::size_t> Method::*;
   for (const auto& [role, values] :
@@ -87,21 +87,22 @@ std::vector<ProgramProperty> MethodProperties(const Method& a, const Program& of
     for (std::size_t i = 0; i < std::max((a.*values).size(), (b.*values).size()); ++i) {
       Compare(
           fmt::format("{} {}", role, i), Unit::kText, a, b,
-          [i, of = values](const Method& method) { return ValueText(method, method.*of, i); }, properties);
+          [i, member = values](const Method& method) { return ValueText(method, method.*member, i); },
+          properties);
     }
   }
-  const StaticFacts x = Summarize(a, of_a).facts, y = Summarize(b, of_b).facts;
-  const auto add = [&](const char* name, Unit unit, const auto& of) {
-    Compare(name, unit, x, y, of, properties);
+  const StaticFacts x = Summarize(a, program_a).facts, y = Summarize(b, program_b).facts;
+  const auto add = [&](const char* name, Unit unit, const auto& get) {
+    Compare(name, unit, x, y, get, properties);
   };
   using F = const StaticFacts&;
-  add("MACs", Unit::kMacs, [](F of) { return of.macs.Whole(); });
-  add("delegated MACs", Unit::kMacs, [](F of) { return of.macs.with.Exact(); });
-  add("planned memory", Unit::kBytes, [](F of) { return of.planned; });
-  add("delegates", Unit::kCount, [](F of) { return of.delegates; });
-  add("portable kernels", Unit::kCount, [](F of) { return of.operators.without.known; });
+  add("MACs", Unit::kMacs, [](F facts) { return facts.macs.Whole(); });
+  add("delegated MACs", Unit::kMacs, [](F facts) { return facts.macs.with.Exact(); });
+  add("planned memory", Unit::kBytes, [](F facts) { return facts.planned; });
+  add("delegates", Unit::kCount, [](F facts) { return facts.delegates; });
+  add("portable kernels", Unit::kCount, [](F facts) { return facts.operators.without.known; });
   Compare(
-      "instructions", Unit::kCount, a, b, [](const Method& of) { return of.instructions.size(); },
+      "instructions", Unit::kCount, a, b, [](const Method& method) { return method.instructions.size(); },
       properties);
   return properties;
 }
@@ -122,7 +123,7 @@ class NodeTimes {
   }
 
   bool IsKnown() const { return runs_ > 0; }
-  std::optional<double> Of(const ProgramNode& node) const {
+  std::optional<double> MeanTime(const ProgramNode& node) const {
     if (!IsKnown()) return std::nullopt;
     const auto found = times_.find({node.chain, node.instruction, node.graph_node});
     return found == times_.end() ? 0 : found->second / runs_;
@@ -153,11 +154,11 @@ class NodeTimes {
 
 class MethodDiffer {
  public:
-  MethodDiffer(const Method& a, const DiffInput& of_a, const Method& b, const DiffInput& of_b)
-      : a_(a, of_a), b_(b, of_b) {
+  MethodDiffer(const Method& a, const DiffInput& input_a, const Method& b, const DiffInput& input_b)
+      : a_(a, input_a), b_(b, input_b) {
     result_.name = a.name;
-    result_.dynamic = Summarize(a, *of_a.program).dynamic || Summarize(b, *of_b.program).dynamic;
-    result_.properties = MethodProperties(a, *of_a.program, b, *of_b.program);
+    result_.dynamic = Summarize(a, *input_a.program).dynamic || Summarize(b, *input_b.program).dynamic;
+    result_.properties = MethodProperties(a, *input_a.program, b, *input_b.program);
   }
 
   MethodDiff Run() {
@@ -195,14 +196,14 @@ class MethodDiffer {
     NodeTimes times;
     double listed_ns = 0;  // ns; sum of the listed nodes
 
-    Side(const Method& of, const DiffInput& side)
-        : method(of),
-          nodes(MakeProgramNodes(of, *side.program, FindMethodSources(side.sources, of))),
-          times(side.profiles, of.name) {}
+    Side(const Method& side_method, const DiffInput& input)
+        : method(side_method),
+          nodes(MakeProgramNodes(side_method, *input.program, FindMethodSources(input.sources, side_method))),
+          times(input.profiles, side_method.name) {}
 
     OperatorDifference::Side DescribeNodeAndAddTime(const ProgramNode* node) {
       if (node == nullptr) return {};
-      const auto ns = times.Of(*node);
+      const auto ns = times.MeanTime(*node);
       listed_ns += ns.value_or(0);
       return {node->work.macs, node->work.bytes, ns};
     }

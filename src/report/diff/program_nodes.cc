@@ -27,15 +27,15 @@ Bytes ConstantBytes(const XnnNode& node, const XnnGraph& graph) {
   return bytes;
 }
 
-ProgramNode MakeProgramNode(const ModelNode& of, const Instruction& instruction, const Method& method,
+ProgramNode MakeProgramNode(const ModelNode& model_node, const Instruction& instruction, const Method& method,
                             const Program& program) {
   ProgramNode node;
   node.chain = instruction.chain;
   node.instruction = instruction.index;
-  node.graph_node = of.graph_node;
-  node.work = of.work;
-  node.node.module = of.layer.value_or("");
-  if (of.kind == Kind::kKernel) {
+  node.graph_node = model_node.graph_node;
+  node.work = model_node.work;
+  node.node.module = model_node.layer.value_or("");
+  if (model_node.kind == Kind::kKernel) {
     node.node.identity = IdentifyNode(instruction, method);
     node.node.tensors = GetTensors(instruction, method);
     node.node.backend = "portable";
@@ -44,26 +44,26 @@ ProgramNode MakeProgramNode(const ModelNode& of, const Instruction& instruction,
   const Delegate& delegate = method.delegates[instruction.target];
   node.delegate = instruction.target;
   node.node.backend = delegate.backend;
-  if (of.kind == Kind::kDelegate) {
+  if (model_node.kind == Kind::kDelegate) {
     node.node.identity.kind = node.node.identity.text = "call of " + delegate.backend;
     return node;
   }
   const XnnGraph& graph = program.xnn_graphs[*delegate.graph];
-  node.node.identity = IdentifyNode(graph.nodes[*of.graph_node], graph);
-  node.node.tensors = GetTensors({*of.graph_node}, graph);
-  node.constants = ConstantBytes(graph.nodes[*of.graph_node], graph);
+  node.node.identity = IdentifyNode(graph.nodes[*model_node.graph_node], graph);
+  node.node.tensors = GetTensors({*model_node.graph_node}, graph);
+  node.constants = ConstantBytes(graph.nodes[*model_node.graph_node], graph);
   return node;
 }
 
-MatchNode MakeMatchNode(const ModelNode& of, const ProgramNode& node) {
+MatchNode MakeMatchNode(const ModelNode& model_node, const ProgramNode& node) {
   MatchNode match;
   match.kind = node.node.identity.kind;
   match.type = node.node.backend;
   for (const OperatorTensor& tensor : node.node.tensors.outputs) match.type += ' ' + tensor.type.name;
   FillMatchNode(node.node.tensors, node.node.identity, match);
-  match.placed = of.layer.has_value();
+  match.placed = model_node.layer.has_value();
   match.module = node.node.module;
-  match.line = of.source;
+  match.line = model_node.source;
   match.place = fmt::format("{} {} {}", node.chain, node.instruction, node.graph_node.value_or(0));
   match.connected = true;
   return match;
@@ -77,13 +77,16 @@ ProgramNodes MakeProgramNodes(const Method& method, const Program& program, cons
   std::vector<std::optional<std::size_t>> index_in_result(graph.nodes.size());
   auto instruction = method.instructions.begin();
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const ModelNode& of = graph.nodes[i];
-    if (of.kind != Kind::kKernel && of.kind != Kind::kDelegated && of.kind != Kind::kDelegate) continue;
-    while (instruction->chain != *of.chain || instruction->index != *of.instruction) ++instruction;
+    const ModelNode& model_node = graph.nodes[i];
+    if (model_node.kind != Kind::kKernel && model_node.kind != Kind::kDelegated &&
+        model_node.kind != Kind::kDelegate)
+      continue;
+    while (instruction->chain != *model_node.chain || instruction->index != *model_node.instruction)
+      ++instruction;
     index_in_result[i] = result.nodes.size();
-    result.nodes.push_back(MakeProgramNode(of, *instruction, method, program));
-    MatchNode& match = result.match.emplace_back(MakeMatchNode(of, result.nodes.back()));
-    for (const ModelNode::Edge& edge : of.edges)
+    result.nodes.push_back(MakeProgramNode(model_node, *instruction, method, program));
+    MatchNode& match = result.match.emplace_back(MakeMatchNode(model_node, result.nodes.back()));
+    for (const ModelNode::Edge& edge : model_node.edges)
       if (index_in_result[edge.node]) match.producers.push_back(*index_in_result[edge.node]);
   }
   return result;

@@ -57,12 +57,12 @@ class GraphBuilder {
   }
 
  private:
-  // Count the nodes before they are made, since a small file may call one delegate many times.
+  // Counts the nodes before they are made, since a small file may call a delegate many times.
   void RequireDrawable() const {
     std::size_t nodes = method_.inputs.size() + method_.outputs.size();
     for (const Instruction& instruction : method_.instructions) {
-      const bool call = instruction.kind == Instruction::Kind::kDelegate;
-      const auto graph = call ? method_.delegates[instruction.target].graph : std::nullopt;
+      const bool is_call = instruction.kind == Instruction::Kind::kDelegate;
+      const auto graph = is_call ? method_.delegates[instruction.target].graph : std::nullopt;
       nodes += graph ? program_.xnn_graphs[*graph].nodes.size() : 1;
       if (nodes <= kMaxNodes) continue;
       throw Error(ExitCode::kBadInput,

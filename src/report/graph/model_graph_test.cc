@@ -47,10 +47,10 @@ Report MakeReport(const MethodBuilder& builder,
                   const std::vector<std::vector<ExecutedInstruction>>& experiments) {
   RunData run;
   std::vector<std::optional<Profile>> profiles;
-  for (const std::vector<ExecutedInstruction>& ran : experiments) {
+  for (const std::vector<ExecutedInstruction>& executed : experiments) {
     run.experiments.emplace_back();
     run.experiments.back().name = "experiment " + std::to_string(run.experiments.size());
-    Profile profile = MakeProfile({ran, ran});
+    Profile profile = MakeProfile({executed, executed});
     profile.program = JoinProgram(profile, builder.program, builder.method, nullptr);
     profiles.emplace_back(std::move(profile));
   }

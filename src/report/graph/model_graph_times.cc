@@ -35,7 +35,7 @@ class NodeTimer {
   }
 
   void Run() {
-    node_of_.resize(profile_.operators.size());
+    node_by_operator_.resize(profile_.operators.size());
     std::vector<const OperatorRow*> rows;
     for (const OperatorRow& row : experiment_.operators) rows.push_back(&row);
     // In execution order, so that inserted operators have the same numbers in all experiments.
@@ -58,28 +58,28 @@ class NodeTimer {
 
  private:
   const OperatorSource& GetSource(std::size_t op) const { return join_.operators[op]; }
-  std::pair<int, int> InstructionOf(std::size_t op) const {
+  std::pair<int, int> GetInstruction(std::size_t op) const {
     return {profile_.operators[op].key.chain, profile_.operators[op].key.instruction};
   }
 
   // The nodes that the operator may belong to, its own first; for an instruction without a graph, the
   // instruction's node.
-  std::vector<std::size_t> NodesOf(std::size_t op) const {
+  std::vector<std::size_t> FindNodes(std::size_t op) const {
     const OperatorSource& source = GetSource(op);
     std::vector<std::size_t> nodes;
     for (const std::size_t node : source.nodes.empty() ? source.candidates : source.nodes) {
-      const auto found = delegated_.find({InstructionOf(op), node});
+      const auto found = delegated_.find({GetInstruction(op), node});
       if (found != delegated_.end()) nodes.push_back(found->second);
     }
-    if (const auto found = instruction_nodes_.find(InstructionOf(op));
+    if (const auto found = instruction_nodes_.find(GetInstruction(op));
         nodes.empty() && found != instruction_nodes_.end())
       nodes.push_back(found->second);
     return nodes;
   }
-  bool IsInProgram(std::size_t op) const { return !NodesOf(op).empty(); }
+  bool IsInProgram(std::size_t op) const { return !FindNodes(op).empty(); }
 
   std::size_t MarkFusedNodes(std::size_t op) {
-    const std::vector<std::size_t> nodes = NodesOf(op);
+    const std::vector<std::size_t> nodes = FindNodes(op);
     const bool sure = !GetSource(op).nodes.empty();
     for (std::size_t i = 1; i < nodes.size(); ++i) {
       ModelNode& other = graph_.nodes[nodes[i]];
@@ -94,7 +94,7 @@ class NodeTimer {
     const Operator& this_operator = profile_.operators[op];
     const OperatorSource& source = GetSource(op);
     const bool inserted = source.join == Join::kInserted;
-    const auto [chain, instruction] = InstructionOf(op);
+    const auto [chain, instruction] = GetInstruction(op);
     const std::string stem = OperatorStem(this_operator.name);
     const std::optional<std::size_t> consumer = ConsumerNode(op);
     const std::string place =
@@ -115,7 +115,7 @@ class NodeTimer {
       node.chain = chain;
       node.instruction = instruction;
       if (this_operator.key.kind == SpanKind::kBackend)
-        node.delegate = fmt::format("{} at instruction {}", BackendOf(instruction, chain), instruction);
+        node.delegate = fmt::format("{} at instruction {}", BackendName(instruction, chain), instruction);
       if (const auto layer = ModulePath(join_, op)) {
         node.layer = layer;
         node.layer_type = join_.places[*source.place].modules.back().type;
@@ -127,11 +127,11 @@ class NodeTimer {
     return found->second;
   }
 
-  std::string BackendOf(int instruction, int chain) const {
-    for (const Instruction& this_operator : method_.instructions) {
-      if (this_operator.index == instruction && this_operator.chain == chain &&
-          this_operator.kind == Instruction::Kind::kDelegate)
-        return method_.delegates[this_operator.target].backend;
+  std::string BackendName(int index, int chain) const {
+    for (const Instruction& instruction : method_.instructions) {
+      if (instruction.index == index && instruction.chain == chain &&
+          instruction.kind == Instruction::Kind::kDelegate)
+        return method_.delegates[instruction.target].backend;
     }
     return "delegate";
   }
@@ -149,14 +149,15 @@ class NodeTimer {
 
   std::optional<std::size_t> ConsumerNode(std::size_t op) const {
     const std::vector<std::size_t>& consumers = GetSource(op).consumers;
-    return consumers.empty() ? std::nullopt : node_of_[consumers.front()];
+    return consumers.empty() ? std::nullopt : node_by_operator_[consumers.front()];
   }
 
   // Connects the extra node without changing the program's edges.
   void ConnectExtraNode(std::size_t op, std::size_t node) {
     std::size_t input = 0;
     for (const std::size_t producer : GetSource(op).producers) {
-      if (node_of_[producer]) graph_.nodes[node].edges.push_back({*node_of_[producer], 0, input++});
+      if (node_by_operator_[producer])
+        graph_.nodes[node].edges.push_back({*node_by_operator_[producer], 0, input++});
     }
     const std::optional<std::size_t> consumer = ConsumerNode(op);
     if (consumer && *consumer != node && graph_.nodes[*consumer].kind != Kind::kInserted)
@@ -164,7 +165,7 @@ class NodeTimer {
   }
 
   void AddTime(const OperatorRow& row, std::size_t node) {
-    node_of_[row.op] = node;
+    node_by_operator_[row.op] = node;
     NodeTime& time = graph_.nodes[node].times[index_];
     time.operators.push_back(row.op);
     time.total_self += row.total_self;
@@ -181,7 +182,7 @@ class NodeTimer {
   std::map<std::string, std::size_t> by_id_;
   std::map<std::pair<std::pair<int, int>, std::size_t>, std::size_t> delegated_;  // by instruction and node
   std::map<std::pair<int, int>, std::size_t> instruction_nodes_;                  // by instruction
-  std::vector<std::optional<std::size_t>> node_of_;                               // by operator
+  std::vector<std::optional<std::size_t>> node_by_operator_;                      // by operator
   std::set<std::string> used_ids_;  // ids of extra nodes of this experiment
 };
 
