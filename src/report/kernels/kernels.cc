@@ -19,8 +19,8 @@ using xnnpack::KernelStatus;
 
 std::string LogLabel(const std::filesystem::path& log) {
   std::string stem = log.stem().string();
-  for (const std::string_view end : {"_xnntrace", "_latency", "_kernels"})
-    if (stem.size() > end.size() && stem.ends_with(end)) stem.resize(stem.size() - end.size());
+  for (const std::string_view suffix : {"_xnntrace", "_latency", "_kernels"})
+    if (stem.size() > suffix.size() && stem.ends_with(suffix)) stem.resize(stem.size() - suffix.size());
   return stem;
 }
 
@@ -96,13 +96,13 @@ KernelView ReadKernelView(const std::filesystem::path& log, std::string label, s
     ReadKernelCsv(text, log.string(), view);
     return view;
   }
-  const xnnpack::KernelLog read = xnnpack::ParseKernelLog(text);
-  view.lines = read.lines;
-  view.xnnpack_lines = read.xnnpack_lines;
-  view.cut_lines = read.cut_lines;
-  for (const xnnpack::LoggedGraph& graph : read.graphs)
+  const xnnpack::KernelLog parsed_log = xnnpack::ParseKernelLog(text);
+  view.lines = parsed_log.lines;
+  view.xnnpack_lines = parsed_log.xnnpack_lines;
+  view.cut_lines = parsed_log.cut_lines;
+  for (const xnnpack::LoggedGraph& graph : parsed_log.graphs)
     for (const xnnpack::LoggedOperator& op : graph.operators) view.graphs.push_back(op.name);
-  view.use = xnnpack::FindKernelUse(read);
+  view.use = xnnpack::FindKernelUse(parsed_log);
   return view;
 }
 
@@ -202,9 +202,9 @@ KernelReport MakeKernelReport(const RunData& run, const std::vector<std::optiona
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
     const ExperimentData& data = run.experiments[i];
     // A trace of several methods forms several experiments with one log.
-    const bool known = std::ranges::any_of(
+    const bool is_listed = std::ranges::any_of(
         report.views, [&](const KernelView& view) { return view.log == data.xnntrace_log; });
-    if (data.xnntrace_log.empty() || known) continue;
+    if (data.xnntrace_log.empty() || is_listed) continue;
     try {
       KernelView view = ReadKernelView(data.xnntrace_log, label(i),
                                        data.model.empty() ? run.model_id : data.model.stem().string());
@@ -232,17 +232,17 @@ KernelReport MakeKernelReport(const RunData& run, const std::vector<std::optiona
 void FilterKernels(const std::string& operation, KernelReport& report) {
   const std::string lower_operation = Lower(operation);
   report.filter = operation;
-  const auto has = [&](std::string_view text) {
+  const auto has_operation = [&](std::string_view text) {
     return Lower(text).find(lower_operation) != std::string::npos;
   };
   const auto kernel_has = [&](const std::optional<xnnpack::Microkernel>& parsed, const std::string& name) {
-    return parsed ? has(parsed->op) || has(xnnpack::FamilyName(parsed->family)) ||
-                        has(xnnpack::CategoryName(parsed->family))
-                  : has(name);
+    return parsed ? has_operation(parsed->op) || has_operation(xnnpack::FamilyName(parsed->family)) ||
+                        has_operation(xnnpack::CategoryName(parsed->family))
+                  : has_operation(name);
   };
   const auto operator_has = [&](const std::string& name) {
     const auto parsed = xnnpack::ParseOperatorName(name);
-    return parsed && (has(parsed->kind) || has(parsed->type));
+    return parsed && (has_operation(parsed->kind) || has_operation(parsed->type));
   };
   for (KernelView& view : report.views) {
     std::erase_if(view.use.kernels,

@@ -74,8 +74,8 @@ void AddReason(const Profile& profile, std::size_t op, const std::optional<proto
 bool MultipliesMatrices(std::string_view name) {
   const auto parsed = xnnpack::ParseOperatorName(name);
   if (!parsed) return false;
-  for (const char* one : {"Convolution", "Deconvolution", "Fully Connected", "Batch Matrix Multiply"})
-    if (parsed->type == one) return true;
+  for (const char* type : {"Convolution", "Deconvolution", "Fully Connected", "Batch Matrix Multiply"})
+    if (parsed->type == type) return true;
   return false;
 }
 
@@ -124,19 +124,19 @@ std::vector<MatrixKernelRow> FindMatrixKernels(const Profile& profile,
 }
 
 std::vector<std::string> ListSmeOperators(const Profile& profile, std::span<const MatrixKernelRow> rows) {
-  std::map<std::size_t, bool> watched_by_key;  // observed operators; true: with SME
+  std::map<std::size_t, bool> observed_sme;  // by observed operator: whether it ran with SME
   for (const MatrixKernelRow& row : rows) {
     for (const std::size_t op : row.operators)
-      if (!row.proven.empty()) watched_by_key[op] = row.ran == Kernels::kSme;
+      if (!row.proven.empty()) observed_sme[op] = row.ran == Kernels::kSme;
   }
   std::map<std::string, std::int64_t> types;
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    const Operator& this_operator = profile.operators[op];
-    const auto name = xnnpack::ParseOperatorName(this_operator.type);
-    const auto proof = watched_by_key.find(op);
-    const bool named = name && xnnpack::NeedsSme(*name);
-    if (IsOperator(this_operator) && (proof == watched_by_key.end() ? named : proof->second))
-      ++types[this_operator.type];
+    const Operator& profiled_operator = profile.operators[op];
+    const auto name = xnnpack::ParseOperatorName(profiled_operator.type);
+    const auto proof = observed_sme.find(op);
+    const bool name_implies_sme = name && xnnpack::NeedsSme(*name);
+    if (IsOperator(profiled_operator) && (proof == observed_sme.end() ? name_implies_sme : proof->second))
+      ++types[profiled_operator.type];
   }
   std::vector<std::string> evidence;
   for (const auto& [type, count] : types)

@@ -60,16 +60,16 @@ TEST(FindMatrixKernels, NamesShowTheKernels) {
 TEST(FindMatrixKernels, ReportsTheMachinesReason) {
   const Profile off = MakeJoinedProfile("sme2_emulated/toy_cnn.sme2_off.etdump", {Used::kSme, "", ""});
   const std::vector<std::string> all = {"dotprod", "fp16", "sme", "sme2"}, less = {"dotprod", "fp16"};
-  const auto why = [&](const protocol::IsaState& isa) {
+  const auto reason = [&](const protocol::IsaState& isa) {
     const auto rows = FindMatrixKernels(off, isa);
     EXPECT_THAT(rows, SizeIs(1));
     EXPECT_EQ(rows.at(0).ran, Used::kXnnpack);
     EXPECT_EQ(rows.at(0).change, "");
     return rows.at(0).reason;
   };
-  EXPECT_EQ(why(MakeIsaState(all, less)), "SME2 was masked");
-  EXPECT_EQ(why(MakeIsaState(less, less)), "the CPU has no SME2");
-  EXPECT_EQ(why(MakeIsaState(all, all)), "by its types it could: why it did not is not known");
+  EXPECT_EQ(reason(MakeIsaState(all, less)), "SME2 was masked");
+  EXPECT_EQ(reason(MakeIsaState(less, less)), "the CPU has no SME2");
+  EXPECT_EQ(reason(MakeIsaState(all, all)), "by its types it could: why it did not is not known");
 }
 
 TEST(FindMatrixKernels, ReportsTheNodesReason) {
@@ -97,7 +97,7 @@ WatchData MakeWatchData(const Profile& profile, const std::string& function) {
   watch.reply.functions = {{function, 0x1000, 4, "20cc224e", sme ? "00008180" : ""}};
   for (const Operator& op : profile.operators) {
     if (op.key.kind != SpanKind::kBackend) continue;
-    protocol::WatchedOperator seen{
+    protocol::WatchedOperator watched{
         {op.key.chain, op.key.instruction, "backend", op.key.ordinal, op.key.occurrence},
         op.name,
         1,
@@ -106,7 +106,7 @@ WatchData MakeWatchData(const Profile& profile, const std::string& function) {
         1,
         {{0, false, {1}}},
         {{}}};
-    watch.reply.operators.push_back(seen);
+    watch.reply.operators.push_back(watched);
   }
   return watch;
 }

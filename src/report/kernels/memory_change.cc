@@ -18,8 +18,9 @@ std::optional<std::vector<AllocationChange>> ChangedAllocations(const protocol::
     const protocol::CreatedOperator &before = baseline.operators[i], &after = candidate.operators[i];
     if (before.bytes != after.bytes) changes.push_back({after.NameOrFunction(), before.bytes, after.bytes});
   }
-  std::ranges::stable_sort(changes, std::ranges::greater(),
-                           [](const AllocationChange& of) { return std::abs(of.candidate - of.baseline); });
+  std::ranges::stable_sort(changes, std::ranges::greater(), [](const AllocationChange& change) {
+    return std::abs(change.candidate - change.baseline);
+  });
   return changes;
 }
 

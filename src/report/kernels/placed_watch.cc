@@ -5,15 +5,15 @@
 namespace etprof {
 
 PlacedWatch::PlacedWatch(const protocol::WatchedTimeline& timeline) {
-  std::vector<Nanoseconds> open;
+  std::vector<Nanoseconds> open_ends;
   for (const protocol::WatchedSpan& span : timeline.spans) {
-    while (!open.empty() && open.back() <= span.begin_ns) open.pop_back();
-    const Nanoseconds end = open.empty() ? span.end_ns : std::min(span.end_ns, open.back());
+    while (!open_ends.empty() && open_ends.back() <= span.begin_ns) open_ends.pop_back();
+    const Nanoseconds end = open_ends.empty() ? span.end_ns : std::min(span.end_ns, open_ends.back());
     for (const protocol::WatchedSlice& slice : span.slices) slices.push_back({spans.size(), &slice});
-    spans.push_back({static_cast<std::size_t>(span.op), open.size(), span.begin_ns, end});
-    open.push_back(end);
+    spans.push_back({static_cast<std::size_t>(span.op), open_ends.size(), span.begin_ns, end});
+    open_ends.push_back(end);
   }
-  std::ranges::stable_sort(slices, {}, [](const Slice& of) { return of.slice->begin_ns; });
+  std::ranges::stable_sort(slices, {}, [](const Slice& slice) { return slice.slice->begin_ns; });
 }
 
 std::map<std::string, std::size_t> OperatorsByKey(const Profile& profile) {

@@ -96,7 +96,7 @@ struct WatchedRow {
   // The functions that computed the operator: the callees of tasks with the highest class, else the tasks
   // themselves.
   std::vector<const ProvenFunction*> Kernels() const;
-  // The one of them that says most: KleidiAI's that computes, else the first. Null: not observed.
+  // The most informative of Kernels(): a KleidiAI kernel that computes, else the first. Null: not observed.
   const ProvenFunction* Kernel() const;
 
   static constexpr const char* kSchemaName = "watched_row";
