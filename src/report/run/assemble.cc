@@ -113,8 +113,8 @@ void AddBursts(const RunData& run, const ExperimentData& data, ReportExperiment&
 }
 
 Movement MovementKind(const Operator& op) {
-  const auto begins = [&](std::initializer_list<const char*> with) {
-    return std::ranges::any_of(with, [&](const char* start) { return op.type.starts_with(start); });
+  const auto begins = [&](std::initializer_list<const char*> prefixes) {
+    return std::ranges::any_of(prefixes, [&](const char* prefix) { return op.type.starts_with(prefix); });
   };
   if (op.category.name == "QUANT") return Movement::kConversion;
   if (op.category.name == "RESHAPE") return Movement::kReshape;
@@ -159,7 +159,7 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
   out.steady_runs = static_cast<std::int64_t>(steady.size());
   out.disturbed_runs = static_cast<std::int64_t>(profile.RunsInPhase(Phase::kDisturbed).size());
   out.warmup_runs = out.traced_runs - out.first_runs - out.steady_runs - out.disturbed_runs;
-  const auto totals_of = [&](const std::vector<std::size_t>& runs) {
+  const auto get_totals = [&](const std::vector<std::size_t>& runs) {
     std::vector<double> totals;
     for (const std::size_t run : runs) totals.push_back(static_cast<double>(profile.runs[run].total));
     return totals;
@@ -174,12 +174,12 @@ void AddProfile(ReportExperiment& out, bool trace_enabled) {
     } else {
       out.latency.n = out.traced.n;
     }
-    const std::vector<double> totals = totals_of(profile.DescribedRuns());
+    const std::vector<double> totals = get_totals(profile.DescribedRuns());
     out.latency_histogram = stats::MakeHistogram(totals);
     out.latency_ecdf = stats::MakeEcdf(totals);
     out.latency_from_trace = true;
   }
-  if (!out.first_run) out.first_run = stats::Median(totals_of(first));
+  if (!out.first_run) out.first_run = stats::Median(get_totals(first));
   if (!out.load && profile.load_method) out.load = static_cast<double>(*profile.load_method);
   out.groups = ByGroup(profile);
   out.categories = ByCategory(profile);
@@ -261,13 +261,13 @@ void AddComparisons(Report& report) {
     if (pair.baseline >= report.experiments.size() || pair.candidate >= report.experiments.size()) continue;
     const ExperimentPair sides{run, report.experiments[pair.baseline], report.experiments[pair.candidate]};
     const ReportExperiment &baseline = sides.baseline, &candidate = sides.candidate;
-    const std::string why = baseline.latency.n == 0 ? baseline.label + " has no times"
-                            : candidate.latency.n == 0
-                                ? candidate.label + " has no times"
-                                : SmeNotDifferentReason(sides.BaselineData(), sides.CandidateData());
-    if (!why.empty()) {
+    const std::string reason = baseline.latency.n == 0 ? baseline.label + " has no times"
+                               : candidate.latency.n == 0
+                                   ? candidate.label + " has no times"
+                                   : SmeNotDifferentReason(sides.BaselineData(), sides.CandidateData());
+    if (!reason.empty()) {
       report.warnings.push_back("no comparison of " + baseline.label + " and " + candidate.label + ": " +
-                                why);
+                                reason);
       continue;
     }
     ReportComparison result;
@@ -380,19 +380,18 @@ void PairOffWithOn(RunData& run) {
   }
 }
 
-// The model of timeline CSVs without a manifest, which have it in each row; "" if it is missing or there are
-// several.
-std::string ModelOfTimelines(const RunData& run, const std::vector<std::optional<Profile>>& profiles) {
+// The model of timeline CSVs without a manifest, from their rows; "" if it is missing or there are several.
+std::string FindTimelineModel(const RunData& run, const std::vector<std::optional<Profile>>& profiles) {
   std::set<std::string> models;
   for (std::size_t i = 0; i < run.experiments.size(); ++i) {
     const ExperimentData& data = run.experiments[i];
-    const bool alone = IsTimelineCsv(data.etdump) && data.model.empty();
-    models.insert(alone && i < profiles.size() && profiles[i] ? profiles[i]->model_id : "");
+    const bool has_no_manifest = IsTimelineCsv(data.etdump) && data.model.empty();
+    models.insert(has_no_manifest && i < profiles.size() && profiles[i] ? profiles[i]->model_id : "");
   }
   return models.size() == 1 ? *models.begin() : "";
 }
 
-// Adds the rows to all experiments if one of them shows that the CPU is an Arm one.
+// Finds the matrix kernels of all experiments if an experiment shows that the CPU is an Arm CPU.
 void AddMatrixKernels(Report& report) {
   const auto isa = [&](const ReportExperiment& experiment) {
     return report.run.experiments[experiment.index].isa_state;
@@ -467,7 +466,7 @@ Report Assemble(RunData run, std::vector<std::optional<Profile>> profiles) {
   Report report;
   report.run = std::move(run);
   PairOffWithOn(report.run);
-  if (std::string model = ModelOfTimelines(report.run, profiles); !model.empty())
+  if (std::string model = FindTimelineModel(report.run, profiles); !model.empty())
     report.run.model_id = std::move(model);
   profiles.resize(report.run.experiments.size());
   for (std::size_t i = 0; i < report.run.experiments.size(); ++i) {
@@ -516,10 +515,10 @@ RunData MakeEtdumpRun(const std::vector<std::filesystem::path>& files,
     run.model_id = run.experiments.front().name;
   std::vector<std::string> names;
   for (const ExperimentData& data : run.experiments) names.push_back(data.name);
-  const DistinctNames apart = DropCommonWords(names);
-  if (run.model_id.empty()) run.model_id = CommonModelName(apart);
+  const DistinctNames distinct = DropCommonWords(names);
+  if (run.model_id.empty()) run.model_id = CommonModelName(distinct);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (run.experiments[i].label == names[i]) run.experiments[i].label = apart.names[i];
+    if (run.experiments[i].label == names[i]) run.experiments[i].label = distinct.names[i];
   }
   if (files.size() == 2) {
     run.pairs.push_back({.baseline = 0, .candidate = 1});

@@ -45,8 +45,8 @@ TEST(Assemble, OpaqueCallsHaveNoOverhead) {
   experiment.groups.rows[static_cast<std::size_t>(Group::kDelegateOverhead)].total = experiment.groups.total;
   const auto calls = [&]() -> std::int64_t {
     for (const Insight& insight : FindInsights(report)) {
-      const auto* const of = std::get_if<finding::DelegateOverhead>(&insight.details);
-      if (of != nullptr && insight.experiment == 1) return of->calls;
+      const auto* const overhead = std::get_if<finding::DelegateOverhead>(&insight.details);
+      if (overhead != nullptr && insight.experiment == 1) return overhead->calls;
     }
     return 0;
   };
@@ -220,24 +220,24 @@ TEST(Assemble, JudgesReleasesTogetherAndOtherPairsAlone) {
 }
 
 // Two releases that export different programs, in all four combinations. The newer export takes `exporter`
-// times as long, the newer runtime `runtime` times, and both together `both` times more than that. All have
-// noise of 1% between their launches, which is a different one for each combination.
-Report AssembleExports(double exporter, double runtime, double both = 1) {
+// times as long, the newer runtime `runtime` times, and both together `interaction` times more than that. All
+// have noise of 1% between their launches, which is a different one for each combination.
+Report AssembleExports(double exporter, double runtime, double interaction = 1) {
   std::mt19937 generator(1);
   std::normal_distribution<double> noise(0, 0.01);
   RunData run;
   for (const auto& [release, exported, factor] :
-       {std::tuple("1.4.1", "1.4.1", 1.0), std::tuple("1.5.0", "1.5.0", exporter * runtime * both),
+       {std::tuple("1.4.1", "1.4.1", 1.0), std::tuple("1.5.0", "1.5.0", exporter * runtime * interaction),
         std::tuple("1.4.1", "1.5.0", exporter), std::tuple("1.5.0", "1.4.1", runtime)}) {
     ExperimentData data = example::MakeExperiment(std::string(release) + exported, 5'000'000);
     data.executorch_version = release;
     data.export_executorch_version = std::string(exported) + "+cpu";
     data.model_sha256 = exported;
     for (Launch& launch : data.launches) {
-      const double slower = factor * std::exp(noise(generator));
+      const double launch_factor = factor * std::exp(noise(generator));
       for (Burst& burst : launch.bursts) {
         for (Nanoseconds& latency : burst.recorded)
-          latency = static_cast<Nanoseconds>(static_cast<double>(latency) * slower);
+          latency = static_cast<Nanoseconds>(static_cast<double>(latency) * launch_factor);
       }
     }
     run.experiments.push_back(std::move(data));
@@ -261,14 +261,14 @@ TEST(Assemble, AttributesAChangeToTheExporterOrTheRuntime) {
     }
   };
   struct Case {
-    double exporter, runtime, both;
-    std::optional<Verdict> of_exporter, of_runtime, of_interaction;
+    double exporter, runtime, interaction;
+    std::optional<Verdict> exporter_verdict, runtime_verdict, interaction_verdict;
   };
-  for (const Case& each :
+  for (const Case& test_case :
        {Case{0.8, 1, 1, Verdict::kFaster, {}, {}}, Case{1, 1.2, 1, {}, Verdict::kSlower, {}},
         Case{0.8, 1.25, 1, Verdict::kFaster, Verdict::kSlower, {}},
         Case{1.5, 1, 0.64, Verdict::kSlower, Verdict::kFaster, Verdict::kFaster}}) {
-    const Report report = AssembleExports(each.exporter, each.runtime, each.both);
+    const Report report = AssembleExports(test_case.exporter, test_case.runtime, test_case.interaction);
     ASSERT_EQ(report.comparisons.size(), 3U);
     const ReportComparison& pair = report.comparisons[0];
     EXPECT_TRUE(pair.releases);
@@ -276,10 +276,10 @@ TEST(Assemble, AttributesAChangeToTheExporterOrTheRuntime) {
     ASSERT_TRUE(pair.effects);
     EXPECT_EQ(pair.effects->new_export, 2U);
     EXPECT_EQ(pair.effects->new_runtime, 3U);
-    const double half = std::sqrt(each.both);  // main effects are averages over the other factor
-    expect(pair.effects->exporter, 1 / (each.exporter * half), each.of_exporter);
-    expect(pair.effects->runtime, 1 / (each.runtime * half), each.of_runtime);
-    expect(pair.effects->interaction, 1 / each.both, each.of_interaction);
+    const double half = std::sqrt(test_case.interaction);  // main effects are averages over the other factor
+    expect(pair.effects->exporter, 1 / (test_case.exporter * half), test_case.exporter_verdict);
+    expect(pair.effects->runtime, 1 / (test_case.runtime * half), test_case.runtime_verdict);
+    expect(pair.effects->interaction, 1 / test_case.interaction, test_case.interaction_verdict);
     EXPECT_FALSE(report.comparisons[1].own_exports);
     EXPECT_FALSE(report.comparisons[2].own_exports);
     EXPECT_TRUE(report.matrices.empty());
@@ -310,7 +310,7 @@ TEST(Assemble, AttributesNothingWithoutAllFourCombinations) {
 }
 
 TEST(Assemble, RefusesRunnersThatShouldDifferInSme2) {
-  const auto of = [](const char* preset, std::optional<bool> off, std::optional<bool> on) {
+  const auto assemble_runners = [](const char* preset, std::optional<bool> off, std::optional<bool> on) {
     RunData run;
     run.experiments = {example::MakeExperiment("off", 5'000'000), example::MakeExperiment("on", 2'000'000)};
     run.experiments[0].runner_built = RunnerBuildInfo{"android-arm64-v9a-sme2-off", "", off};
@@ -319,17 +319,17 @@ TEST(Assemble, RefusesRunnersThatShouldDifferInSme2) {
     run.pairs[0].candidate = 1;
     return Assemble(std::move(run), {});
   };
-  const Report refused = of("android-arm64-v9a", false, false);
+  const Report refused = assemble_runners("android-arm64-v9a", false, false);
   EXPECT_THAT(refused.comparisons, IsEmpty());
   EXPECT_THAT(refused.warnings,
               Contains("no comparison of off and on: the runners of android-arm64-v9a-sme2-off and "
                        "android-arm64-v9a both have no instructions of SME"));
-  EXPECT_THAT(of("android-arm64-v9a", true, true).comparisons, IsEmpty());
-  EXPECT_THAT(of("android-arm64-v9a", false, true).comparisons, SizeIs(1));
-  // Runners are not refused if nothing is known of them, or if they need not differ.
-  EXPECT_THAT(of("android-arm64-v9a", std::nullopt, std::nullopt).comparisons, SizeIs(1));
-  EXPECT_THAT(of("android-arm64-v9a-sme2-off", false, false).comparisons, SizeIs(1));
-  EXPECT_THAT(of("", false, false).comparisons, SizeIs(1));
+  EXPECT_THAT(assemble_runners("android-arm64-v9a", true, true).comparisons, IsEmpty());
+  EXPECT_THAT(assemble_runners("android-arm64-v9a", false, true).comparisons, SizeIs(1));
+  // Runners are not refused if their instructions are not known, or if they need not differ.
+  EXPECT_THAT(assemble_runners("android-arm64-v9a", std::nullopt, std::nullopt).comparisons, SizeIs(1));
+  EXPECT_THAT(assemble_runners("android-arm64-v9a-sme2-off", false, false).comparisons, SizeIs(1));
+  EXPECT_THAT(assemble_runners("", false, false).comparisons, SizeIs(1));
 }
 
 TEST(Assemble, ParsesBackendAndDataType) {

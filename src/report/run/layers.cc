@@ -22,16 +22,16 @@ class LayerTree {
   // Returns the row of the innermost of these modules, which is added if new.
   std::size_t Find(const std::vector<SourceModule>& modules) {
     if (rows_.empty()) Add("", "", 0, 0);
-    std::size_t at = 0;
+    std::size_t row = 0;
     for (const SourceModule& module : modules) {
       if (module.path.empty()) {
         rows_[0].type = module.type;
         continue;
       }
       const auto found = index_.find(module.path);
-      at = found != index_.end() ? found->second : Add(module.path, module.type, at, rows_[at].depth + 1);
+      row = found != index_.end() ? found->second : Add(module.path, module.type, row, rows_[row].depth + 1);
     }
-    return at;
+    return row;
   }
 
   std::vector<LayerRow>& rows() { return rows_; }
@@ -120,19 +120,19 @@ std::vector<LayerDelta> CompareLayers(const ExperimentPair& sides) {
   };
   const ModulePrefixes prefixes =
       FindWrapperPrefixes(paths(sides.baseline.layers), paths(sides.candidate.layers));
-  const auto without = [](const std::string& path, const std::string& prefix) {
+  const auto remove_prefix = [](const std::string& path, const std::string& prefix) {
     return prefix.starts_with(path + '.') ? "" : WithoutPrefix(path, prefix);
   };
   std::vector<LayerDelta> layers;
   std::vector<OperatorSet> sets;
   std::map<std::string, std::vector<std::size_t>> index;  // rows by the path without the prefix
   for (const LayerRow& row : sides.candidate.layers) {
-    index[without(row.path, prefixes.candidate)].push_back(sets.size());
+    index[remove_prefix(row.path, prefixes.candidate)].push_back(sets.size());
     sets.push_back({row.path, {}, row.operators});
     layers.push_back({row.depth, row.type, {}});
   }
   for (const LayerRow& row : sides.baseline.layers) {
-    const auto found = index.find(without(row.path, prefixes.baseline));
+    const auto found = index.find(remove_prefix(row.path, prefixes.baseline));
     if (found == index.end()) {
       sets.push_back({row.path, row.operators, {}});
       layers.push_back({row.depth, row.type, {}});
@@ -149,14 +149,14 @@ std::vector<LayerDelta> CompareLayers(const ExperimentPair& sides) {
   return layers;
 }
 
-std::vector<DeltaRow> CompareByName(const ExperimentPair& sides, OperatorNameFunction name_of) {
+std::vector<DeltaRow> CompareByName(const ExperimentPair& sides, OperatorNameFunction get_name) {
   if (!sides.baseline.profile || !sides.candidate.profile) return {};
   std::vector<OperatorSet> sets;
   std::map<std::string, std::size_t> index;
   for (const bool is_candidate : {true, false}) {
     const Profile& profile = is_candidate ? *sides.candidate.profile : *sides.baseline.profile;
     for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-      const auto name = name_of(profile, op);
+      const auto name = get_name(profile, op);
       if (!name) continue;
       const auto [place, is_new] = index.try_emplace(*name, sets.size());
       if (is_new) sets.push_back({*name, {}, {}});

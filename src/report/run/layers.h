@@ -60,9 +60,9 @@ struct LayerDelta {
 };
 std::vector<LayerDelta> CompareLayers(const ExperimentPair& sides);
 
-// Compares groups of operators with the same `name_of` (argument: index into the profile's operators).
-// Operators without a name are left out.
+// Compares groups of operators with the same name by `get_name` (argument: index into the profile's
+// operators). Operators without a name are left out.
 using OperatorNameFunction = std::optional<std::string> (*)(const Profile& profile, std::size_t op);
-std::vector<DeltaRow> CompareByName(const ExperimentPair& sides, OperatorNameFunction name_of);
+std::vector<DeltaRow> CompareByName(const ExperimentPair& sides, OperatorNameFunction get_name);
 
 }  // namespace etprof

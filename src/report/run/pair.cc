@@ -40,22 +40,23 @@ Side MakeSide(const RunData& run, const ReportExperiment& experiment, const std:
 constexpr std::size_t kMinLaunches = 5;
 
 // The logarithms of the values by launch.
-std::map<int, double> CollectLogs(const ExperimentData& data, const auto& value_of) {
+std::map<int, double> CollectLogs(const ExperimentData& data, const auto& get_value) {
   std::map<int, double> logs;
   for (const Launch& launch : data.launches) {
-    const std::optional<std::int64_t> value = std::invoke(value_of, launch);
+    const std::optional<std::int64_t> value = std::invoke(get_value, launch);
     if (launch.status != Launch::Status::kFailed && value && *value > 0)
       logs[launch.index] = std::log(static_cast<double>(*value));
   }
   return logs;
 }
 
-void CompareCost(const ExperimentPair& sides, const auto& value_of, StartupCost& cost) {
+void CompareCost(const ExperimentPair& sides, const auto& get_value, StartupCost& cost) {
   const ExperimentData &baseline = sides.BaselineData(), &candidate = sides.CandidateData();
-  const std::map<int, double> before = CollectLogs(baseline, value_of);
+  const std::map<int, double> before = CollectLogs(baseline, get_value);
   std::vector<double> effects;
-  for (const auto& [launch, log] : CollectLogs(candidate, value_of)) {
-    if (const auto same = before.find(launch); same != before.end()) effects.push_back(same->second - log);
+  for (const auto& [launch, log] : CollectLogs(candidate, get_value)) {
+    if (const auto baseline_log = before.find(launch); baseline_log != before.end())
+      effects.push_back(baseline_log->second - log);
   }
   // The first process of a launch finds colder caches. The order is random, which needs several launches to
   // even out.
@@ -78,11 +79,11 @@ bool ExperimentPair::DifferInRelease() const {
 }
 
 bool ExperimentPair::RanOwnExports() const {
-  const auto own = [](const ExperimentData& data) {
+  const auto ran_own_export = [](const ExperimentData& data) {
     return !data.export_executorch_version.empty() &&
            PublicVersion(data.export_executorch_version) == PublicVersion(data.executorch_version);
   };
-  return own(BaselineData()) && own(CandidateData());
+  return ran_own_export(BaselineData()) && ran_own_export(CandidateData());
 }
 
 CompareOptions MakeCompareOptions(const RunData& run) {
@@ -91,8 +92,8 @@ CompareOptions MakeCompareOptions(const RunData& run) {
   if (run.schedule.confidence > 0) options.confidence = run.schedule.confidence;
   options.interim_confidence = run.schedule.interim_confidence;
   // A measurement interleaves its experiments, even if the launches of a trace's runs are not known.
-  const bool one_measurement = run.schedule.launches > 0;
-  options.drift = run.schedule.drift.value_or(one_measurement ? 0 : options.drift);
+  const bool is_one_measurement = run.schedule.launches > 0;
+  options.drift = run.schedule.drift.value_or(is_one_measurement ? 0 : options.drift);
   options.seed = run.schedule.seed != 0 ? run.schedule.seed : 1;
   return options;
 }
@@ -153,8 +154,9 @@ StartupCosts CompareStartupCosts(const ExperimentPair& sides, bool paired) {
   costs.first_run = {baseline.first_run, candidate.first_run};
   // Releases have libraries of different sizes, which are not what a model takes.
   const bool releases = sides.DifferInRelease();
-  const auto peak = [&](const ReportExperiment& of, const ExperimentData& data) -> std::optional<double> {
-    const std::optional<Bytes> bytes = releases ? data.PeakSinceLoad() : of.peak_rss;
+  const auto peak = [&](const ReportExperiment& experiment,
+                        const ExperimentData& data) -> std::optional<double> {
+    const std::optional<Bytes> bytes = releases ? data.PeakSinceLoad() : experiment.peak_rss;
     return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
   };
   costs.peak_memory.baseline = peak(baseline, sides.BaselineData());

@@ -20,9 +20,9 @@ struct ExperimentPair {
   const ExperimentData& BaselineData() const { return run.experiments[baseline.index]; }
   const ExperimentData& CandidateData() const { return run.experiments[candidate.index]; }
   // Whether the variants ran with different ExecuTorch releases, and nothing else differs, except that each
-  // may have run what it exported.
+  // may have run its own export.
   bool DifferInRelease() const;
-  // Whether each ran what its ExecuTorch release exported.
+  // Whether each variant ran a program that its own ExecuTorch release exported.
   bool RanOwnExports() const;
 };
 

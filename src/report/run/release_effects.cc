@@ -37,26 +37,26 @@ struct SimpleEffect {
   }
 };
 
-// The sum of two effects, each times its factor, with the launch as the unit: all four experiments were
-// interleaved in it.
-Quantity Combine(const CompareOptions& options, const SimpleEffect& one, double factor_of_one,
-                 const SimpleEffect& other, double factor_of_other) {
+// The sum of two effects, each times its factor. The unit is the launch, in which all four experiments were
+// interleaved.
+Quantity Combine(const CompareOptions& options, const SimpleEffect& a, double a_factor, const SimpleEffect& b,
+                 double b_factor) {
   Quantity sum;
-  for (const SimpleEffect* effect : {&one, &other}) {
+  for (const SimpleEffect* effect : {&a, &b}) {
     const stats::Verdict verdict = effect->latency.verdict;
     if (verdict == stats::Verdict::kEmulated || verdict == stats::Verdict::kContended) sum.verdict = verdict;
     if (!effect->latency.estimate) return sum;
   }
   std::vector<double> effects;
-  for (const auto& [launch, effect] : one.launches) {
-    if (const auto same = other.launches.find(launch); same != other.launches.end())
-      effects.push_back(factor_of_one * effect + factor_of_other * same->second);
+  for (const auto& [launch, effect] : a.launches) {
+    if (const auto b_effect = b.launches.find(launch); b_effect != b.launches.end())
+      effects.push_back(a_factor * effect + b_factor * b_effect->second);
   }
   sum.estimate = stats::EstimateRatio(effects, options.confidence);
   if (!sum.estimate) return sum;
-  sum.estimate = stats::WithSystematicError(
-      *sum.estimate, std::abs(factor_of_one) * one.latency.estimate->systematic_error +
-                         std::abs(factor_of_other) * other.latency.estimate->systematic_error);
+  sum.estimate = stats::WithSystematicError(*sum.estimate,
+                                            std::abs(a_factor) * a.latency.estimate->systematic_error +
+                                                std::abs(b_factor) * b.latency.estimate->systematic_error);
   if (options.interim_confidence > 0) {
     sum.estimate = stats::WithConfidence(*sum.estimate, options.interim_confidence);
     sum.estimate->confidence = options.confidence;

@@ -76,10 +76,10 @@ TEST(Roofline, ExcludesOperatorsBelowTheClocksResolution) {
   // The add takes 10 µs in two of five launches, and 0 in the others.
   const Profile profile = MakeRunsProfile({1, 0, 0, 1, 0});
   EXPECT_FALSE(MakeRoofline(profile, MakeMachinePeaks()).has_value());
-  const std::vector<RooflineRow> most = rows({1, 0, 1, 1, 1});
-  ASSERT_EQ(most.size(), 2U);
-  EXPECT_EQ(most[0].time.ns, 100e3);
-  EXPECT_FALSE(most[0].time.low.has_value());
+  const std::vector<RooflineRow> unresolved_add = rows({1, 0, 1, 1, 1});
+  ASSERT_EQ(unresolved_add.size(), 2U);
+  EXPECT_EQ(unresolved_add[0].time.ns, 100e3);
+  EXPECT_FALSE(unresolved_add[0].time.low.has_value());
 }
 
 TEST(Roofline, FindsTheRoofOfEachOperator) {
@@ -150,11 +150,11 @@ TEST(Roofline, FindsTheDataTypeOfTheOperands) {
 
 // The name of a portable kernel has no type, but its output does.
 TEST(Roofline, PortableKernelsUseTheTypeOfTheOutput) {
-  const auto type = [](const std::string& written, const std::string& name = "native_call_addmm.out") {
+  const auto type = [](const std::string& output_type, const std::string& name = "native_call_addmm.out") {
     Operator op;
     op.name = name;
     OperatorTensors tensors;
-    tensors.outputs.push_back({{written, {}}, {}, false});
+    tensors.outputs.push_back({{output_type, {}}, {}, false});
     return ComputeType(op, tensors);
   };
   EXPECT_EQ(type("float32"), "fp32");

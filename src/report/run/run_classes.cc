@@ -37,26 +37,27 @@ std::string RangeText(const std::vector<std::size_t>& runs) {
 // Classes by the operators that ran, the largest class first.
 std::vector<RunClass> ClassifyByOperators(const Profile& profile, const std::vector<std::size_t>& runs) {
   std::map<std::uint32_t, std::set<std::int32_t>> operators_by_layout;  // by layout
-  std::map<std::set<std::int32_t>, std::vector<std::size_t>> members;
+  std::map<std::set<std::int32_t>, std::vector<std::size_t>> runs_by_operators;
   for (const std::size_t run : runs) {
     const std::uint32_t layout = profile.runs[run].layout;
-    const auto [known, is_new] = operators_by_layout.try_emplace(layout);
-    if (is_new) known->second = {profile.layouts[layout].begin(), profile.layouts[layout].end()};
-    members[known->second].push_back(run);
+    const auto [entry, is_new] = operators_by_layout.try_emplace(layout);
+    if (is_new) entry->second = {profile.layouts[layout].begin(), profile.layouts[layout].end()};
+    runs_by_operators[entry->second].push_back(run);
   }
-  if (members.size() == 1 || members.size() > kMaxClasses) return {};
+  if (runs_by_operators.size() == 1 || runs_by_operators.size() > kMaxClasses) return {};
   std::vector<RunClass> classes;
-  for (const auto& [operators, of] : members) {
+  for (const auto& [operators, members] : runs_by_operators) {
     const auto count = std::ranges::count_if(operators, [&](std::int32_t op) {
       return IsOperator(profile.operators[static_cast<std::size_t>(op)]);
     });
-    std::string name =
-        fmt::format("{} ({})", CountedText(count, "operator"),
-                    of.back() - of.front() + 1 == of.size() ? RangeText(of) : CountedText(of.size(), "run"));
-    classes.push_back(MakeRunClass(profile, std::move(name), of));
+    std::string name = fmt::format("{} ({})", CountedText(count, "operator"),
+                                   members.back() - members.front() + 1 == members.size()
+                                       ? RangeText(members)
+                                       : CountedText(members.size(), "run"));
+    classes.push_back(MakeRunClass(profile, std::move(name), members));
   }
   std::ranges::stable_sort(classes, std::ranges::greater(),
-                           [](const RunClass& of) { return of.runs.size(); });
+                           [](const RunClass& run_class) { return run_class.runs.size(); });
   return classes;
 }
 
@@ -110,8 +111,8 @@ finding::ConfinedOperators FindConfined(std::vector<finding::OperatorShift> shif
   const auto [before, after] = SumShifts(shifts);
   if (before <= 0 || after == before) return {};
   const double sign = after > before ? 1 : -1;
-  std::ranges::stable_sort(shifts, std::ranges::greater(), [sign](const finding::OperatorShift& of) {
-    return sign * (of.after_ns - of.before_ns);
+  std::ranges::stable_sort(shifts, std::ranges::greater(), [sign](const finding::OperatorShift& shift) {
+    return sign * (shift.after_ns - shift.before_ns);
   });
   constexpr double kMaxRestChange = 0.2;     // fraction of the total relative change
   constexpr double kMaxConfinedShare = 0.5;  // fraction of the time before
@@ -136,16 +137,16 @@ bool HaveDifferentFactors(const std::vector<finding::OperatorShift>& shifts) {
   constexpr double kMinOperatorShareOfTime = 0.05;
   constexpr double kMinFactorRatio = 2.5;
   const auto [before, after] = SumShifts(shifts);
-  double least = INFINITY, most = 0;
+  double min_factor = INFINITY, max_factor = 0;
   for (const finding::OperatorShift& shift : shifts) {
     if (shift.before_ns < kMinOperatorShareOfTime * before &&
         shift.after_ns < kMinOperatorShareOfTime * after)
       continue;
     if (shift.before_ns <= 0 || shift.after_ns <= 0) continue;
-    least = std::min(least, shift.after_ns / shift.before_ns);
-    most = std::max(most, shift.after_ns / shift.before_ns);
+    min_factor = std::min(min_factor, shift.after_ns / shift.before_ns);
+    max_factor = std::max(max_factor, shift.after_ns / shift.before_ns);
   }
-  return most > kMinFactorRatio * least;
+  return max_factor > kMinFactorRatio * min_factor;
 }
 
 }  // namespace
@@ -177,15 +178,15 @@ std::vector<RunClass> FindRunClasses(const Profile& profile) {
   }
   // Use logarithms, so that a disturbed run of many times the usual length does not form its own level.
   std::vector<double> logs;
-  const double least = *std::ranges::min_element(series);
-  for (const double value : series) logs.push_back(1 + std::log(value / least));
-  if (const auto levels = least > 0 ? stats::FindTwoLevels(logs) : std::nullopt) {
+  const double min_time = *std::ranges::min_element(series);
+  for (const double value : series) logs.push_back(1 + std::log(value / min_time));
+  if (const auto levels = min_time > 0 ? stats::FindTwoLevels(logs) : std::nullopt) {
     const auto is_slow = [&](std::size_t i) { return logs[i] > (levels->low + levels->high) / 2; };
     if (levels->high - levels->low >= std::log1p(kMinChange) && is_other_work(is_slow)) {
       std::vector<std::size_t> fast, slow;
       for (std::size_t i = 0; i < runs.size(); ++i) (is_slow(i) ? slow : fast).push_back(runs[i]);
-      const auto make_class = [&](const char* which, const std::vector<std::size_t>& members) {
-        return MakeRunClass(profile, fmt::format("{} ({})", which, CountedText(members.size(), "run")),
+      const auto make_class = [&](const char* speed, const std::vector<std::size_t>& members) {
+        return MakeRunClass(profile, fmt::format("{} ({})", speed, CountedText(members.size(), "run")),
                             members);
       };
       return {make_class("faster", fast), make_class("slower", slow)};

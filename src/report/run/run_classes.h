@@ -20,9 +20,9 @@ struct RunClass {
   static constexpr const char* kSchemaName = "run_class";
   static void Describe(auto& v) {
     v("name", &RunClass::name, {.meaning = "which of the runs it has, in words"});
-    v("first_run", [](const RunClass& of) { return of.runs.front() + 1; },
+    v("first_run", [](const RunClass& run_class) { return run_class.runs.front() + 1; },
       {.meaning = "number of its first run in the trace, from 1 on"});
-    v("last_run", [](const RunClass& of) { return of.runs.back() + 1; },
+    v("last_run", [](const RunClass& run_class) { return run_class.runs.back() + 1; },
       {.meaning = "number of its last run in the trace"});
     v("latency_ms", &RunClass::latency, {.meaning = "of its runs"});
   }

@@ -22,12 +22,12 @@ struct RunTimes {
   bool has_attention = true;
 };
 
-// A report on a trace of runs whose operators take `times_of(run)`, counted from 0.
-Report MakeReportOfRuns(std::size_t runs, const std::function<RunTimes(std::size_t)>& times_of) {
+// A report on a trace of runs whose operators take `get_times(run)`, counted from 0.
+Report MakeReportOfRuns(std::size_t runs, const std::function<RunTimes(std::size_t)>& get_times) {
   TraceBuilder builder;
   Nanoseconds at = 0;
   for (std::size_t run = 0; run < runs; ++run) {
-    const RunTimes times = times_of(run);
+    const RunTimes times = get_times(run);
     Nanoseconds end = at + 10 + times.linear;
     builder.Block("Execute")
         .Framework(0, "native_call_linear.out", at + 10, end)
@@ -48,7 +48,7 @@ Report MakeReportOfRuns(std::size_t runs, const std::function<RunTimes(std::size
 
 std::vector<std::string> ListClassNames(const Report& report) {
   std::vector<std::string> names;
-  for (const RunClass& of : report.experiments[0].run_classes) names.push_back(of.name);
+  for (const RunClass& run_class : report.experiments[0].run_classes) names.push_back(run_class.name);
   return names;
 }
 

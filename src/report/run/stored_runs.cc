@@ -28,16 +28,16 @@ std::string ExperimentModel(const RunData& run, const ExperimentData& data) {
   return data.foreign ? "" : run.model_id;
 }
 
-// Whether both have no place, or the same one in the same test.
+// Whether both experiments have no place, or the same place in the same test.
 bool HaveSamePlace(const ExperimentData& a, const ExperimentData& b) {
   if (!a.place || !b.place) return a.place.has_value() == b.place.has_value();
-  const auto essence = [](const protocol::TestStep& place) {
+  const auto key = [](const protocol::TestStep& place) {
     return std::tie(place.test, place.method, place.tokens, place.at, place.times);
   };
-  return essence(*a.place) == essence(*b.place);
+  return key(*a.place) == key(*b.place);
 }
 
-// Whether an experiment of the run is a part of the same test and has no match.
+// Whether an experiment of the run without a match belongs to the same test as `part`.
 bool HasUnmatchedPart(const RunData& run, const ExperimentData& part,
                       const std::vector<ExperimentMatch>& matches) {
   if (!part.place) return false;
@@ -75,21 +75,21 @@ const std::vector<std::string>& MismatchNames() {
 std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const ExperimentData& baseline,
                                      const RunData& candidate_run, const ExperimentData& candidate) {
   std::vector<Mismatch> found;
-  const auto differ = [&](const char* name, const std::string& a, const std::string& b) {
+  const auto add_mismatch = [&](const char* name, const std::string& a, const std::string& b) {
     found.push_back({name, a.empty() ? kUnknown : a, b.empty() ? kUnknown : b});
   };
   // If the value is missing in both runs, it is not known to be equal.
   const auto must_be_known = [&](const char* name, const std::string& a, const std::string& b) {
-    if (a.empty() || b.empty() || a != b) differ(name, a, b);
+    if (a.empty() || b.empty() || a != b) add_mismatch(name, a, b);
   };
   const auto may_be_unknown = [&](const char* name, const std::string& a, const std::string& b,
                                   const char* empty) {
-    if (a != b) differ(name, a.empty() ? empty : a, b.empty() ? empty : b);
+    if (a != b) add_mismatch(name, a.empty() ? empty : a, b.empty() ? empty : b);
   };
   const std::string model_a = ExperimentModel(baseline_run, baseline);
   const std::string model_b = ExperimentModel(candidate_run, candidate);
   if (!model_a.empty() && !model_b.empty() && RemoveBackendSuffix(model_a) != RemoveBackendSuffix(model_b))
-    differ("model", model_a, model_b);
+    add_mismatch("model", model_a, model_b);
   must_be_known("device", DeviceText(baseline_run), DeviceText(candidate_run));
   if (!baseline.runner_sha256.empty() && !candidate.runner_sha256.empty()) {
     must_be_known("runner", baseline.runner_sha256.substr(0, 12), candidate.runner_sha256.substr(0, 12));
@@ -98,9 +98,9 @@ std::vector<Mismatch> FindMismatches(const RunData& baseline_run, const Experime
   }
   may_be_unknown("isa", baseline.isa, candidate.isa, "all features");
   if (baseline.threads != candidate.threads)
-    differ("threads", fmt::format("{}", baseline.threads), fmt::format("{}", candidate.threads));
+    add_mismatch("threads", fmt::format("{}", baseline.threads), fmt::format("{}", candidate.threads));
   if (baseline.period != candidate.period)
-    differ("period", FormatExactDuration(baseline.period), FormatExactDuration(candidate.period));
+    add_mismatch("period", FormatExactDuration(baseline.period), FormatExactDuration(candidate.period));
   may_be_unknown("cpus", baseline.cpus, candidate.cpus, "any");
   may_be_unknown("governor", GovernorText(baseline_run.device), GovernorText(candidate_run.device), kUnknown);
   may_be_unknown("power", baseline_run.device ? baseline_run.device->power_mode : "",
@@ -123,9 +123,10 @@ std::vector<ExperimentMatch> MatchExperiments(const RunData& baseline, const Run
       found.emplace_back(&a, &b);
     }
   }
-  // The steps of a test count together.
-  std::erase_if(found, [&, all = found](const ExperimentMatch& match) {
-    return HasUnmatchedPart(baseline, *match.first, all) || HasUnmatchedPart(candidate, *match.second, all);
+  // A test is only compared if all of its experiments have a match.
+  std::erase_if(found, [&, matches = found](const ExperimentMatch& match) {
+    return HasUnmatchedPart(baseline, *match.first, matches) ||
+           HasUnmatchedPart(candidate, *match.second, matches);
   });
   return found;
 }
@@ -148,9 +149,9 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
   run.schedule.interim_confidence =
       std::max(baseline.schedule.interim_confidence, candidate.schedule.interim_confidence);
   for (const RunData* side : {&baseline, &candidate}) {
-    const std::string of = side == &baseline ? "baseline: " : "candidate: ";
-    for (const std::string& problem : side->problems) run.problems.push_back(of + problem);
-    for (const std::string& warning : side->warnings) run.warnings.push_back(of + warning);
+    const std::string prefix = side == &baseline ? "baseline: " : "candidate: ";
+    for (const std::string& problem : side->problems) run.problems.push_back(prefix + problem);
+    for (const std::string& warning : side->warnings) run.warnings.push_back(prefix + warning);
   }
   const auto measured_at = [](const RunData& side) {
     return side.generated_at.empty() ? std::string("at a time not known") : side.generated_at;
@@ -205,8 +206,8 @@ RunData JoinStoredRuns(RunData baseline, RunData candidate) {
   return run;
 }
 
-std::string CommonModelName(const DistinctNames& apart) {
-  return apart.shared.substr(0, apart.shared.size() - (apart.shared.empty() ? 0 : 1));
+std::string CommonModelName(const DistinctNames& names) {
+  return names.shared.substr(0, names.shared.size() - (names.shared.empty() ? 0 : 1));
 }
 
 }  // namespace etprof

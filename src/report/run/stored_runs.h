@@ -45,6 +45,6 @@ void RemoveRounds(ExperimentData& data);
 
 // The model of experiments, from their names: "toy_cnn" for "toy_cnn.sme2_off" and "toy_cnn.sme2_on"; "" if
 // the names have no common part.
-std::string CommonModelName(const DistinctNames& apart);
+std::string CommonModelName(const DistinctNames& names);
 
 }  // namespace etprof
