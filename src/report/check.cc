@@ -25,14 +25,14 @@ constexpr double kQuotientRounding =
     1e-12;  // rounding error of a quotient of counts, so that 1100 of 1000 is not more than 10% above
 constexpr double kConfidence = 0.95;  // of the unadjusted estimates; the gate uses its own level
 
-// The values of a process; if experiments share it, the largest.
+// Returns the values by launch; if several experiments ran in the launch's process, their largest value.
 LaunchValues CollectValues(const std::vector<const ExperimentData*>& experiments, const auto& value) {
   LaunchValues values;
   for (const ExperimentData* data : experiments) {
     for (const Launch& launch : data->launches) {
       if (launch.status != Launch::Status::kComplete) continue;
-      if (const auto of_launch = std::invoke(value, launch); of_launch && *of_launch > 0)
-        values[launch.index] = std::max(values[launch.index], static_cast<double>(*of_launch));
+      if (const auto launch_value = std::invoke(value, launch); launch_value && *launch_value > 0)
+        values[launch.index] = std::max(values[launch.index], static_cast<double>(*launch_value));
     }
   }
   return values;
@@ -76,7 +76,7 @@ void MakeNamesUnique(std::vector<CheckPair>& pairs) {
 class CheckAssembler {
  public:
   CheckAssembler(const Report& report, const CheckLimits& limits)
-      : report_(report), limits_(limits), generated_(MakeGenerateReport(report)) {}
+      : report_(report), limits_(limits), generate_report_(MakeGenerateReport(report)) {}
 
   CheckReport Run() {
     result_.model_id = report_.model_id;
@@ -105,30 +105,30 @@ class CheckAssembler {
   // result.
   struct Part {
     ExperimentPair sides;
-    const Comparison* comparison;  // null: there is none
-    const GeneratePair* tests;     // of a language model; else null
-    std::string test;              // likewise; else empty
+    const Comparison* comparison;  // null: not compared
+    const GeneratePair* tests;     // for language models; else null
+    std::string test;              // name of the language model's test; else empty
     std::size_t pair;              // index into the pairs of the result
   };
 
   void AddPart(const ComparePair& pair) {
     const ReportComparison* const compared = FindComparison(report_, pair.baseline, pair.candidate);
     const GeneratePair* const tests =
-        generated_ ? FindGeneratePair(*generated_, pair.baseline, pair.candidate) : nullptr;
+        generate_report_ ? FindGeneratePair(*generate_report_, pair.baseline, pair.candidate) : nullptr;
     const ExperimentPair sides{report_.run, report_.experiments[pair.baseline],
                                report_.experiments[pair.candidate]};
     const ExperimentData &a = sides.BaselineData(), &b = sides.CandidateData();
-    const auto known = tests == nullptr ? parts_.end() : std::ranges::find(parts_, tests, &Part::tests);
-    const std::size_t index = known != parts_.end() ? known->pair : result_.pairs.size();
-    if (known == parts_.end()) {
-      CheckPair& added = result_.pairs.emplace_back();
-      const auto label = [](const ExperimentData& data, const std::string& given) {
-        return given.empty() ? data.label : given;
+    const auto existing = tests == nullptr ? parts_.end() : std::ranges::find(parts_, tests, &Part::tests);
+    const std::size_t index = existing != parts_.end() ? existing->pair : result_.pairs.size();
+    if (existing == parts_.end()) {
+      CheckPair& new_pair = result_.pairs.emplace_back();
+      const auto label = [](const ExperimentData& data, const std::string& pair_label) {
+        return pair_label.empty() ? data.label : pair_label;
       };
-      added.baseline_label = tests ? a.place->variant : label(a, pair.baseline_label);
-      added.candidate_label = tests ? b.place->variant : label(b, pair.candidate_label);
-      added.name = PairName(pair.label, added);
-      added.threads = b.threads;
+      new_pair.baseline_label = tests ? a.place->variant : label(a, pair.baseline_label);
+      new_pair.candidate_label = tests ? b.place->variant : label(b, pair.candidate_label);
+      new_pair.name = PairName(pair.label, new_pair);
+      new_pair.threads = b.threads;
     }
     CheckPair& out = result_.pairs[index];
     for (const ExperimentData* side : {&a, &b}) {
@@ -153,7 +153,7 @@ class CheckAssembler {
     return "";
   }
 
-  // Why the latencies of two experiments cannot be checked; empty: they can.
+  // Returns the reason why the latencies of two experiments cannot be checked; empty: they can.
   static std::string Refusal(const Part& part) {
     std::string refusal = RefusalReason(part.sides);
     if (refusal.empty() && part.comparison != nullptr &&
@@ -206,7 +206,8 @@ class CheckAssembler {
   void AddTests(const std::vector<const Part*>& parts) {
     const GeneratePair& tests = *parts.front()->tests;
     const std::size_t pair = parts.front()->pair;
-    const GenerateSide &a = generated_->sides[tests.baseline], &b = generated_->sides[tests.candidate];
+    const GenerateSide &a = generate_report_->sides[tests.baseline],
+                       &b = generate_report_->sides[tests.candidate];
     for (const GeneratePair::Row& row : tests.rows) {
       if (!limits_.slowdown) break;
       std::string refusal;
@@ -214,9 +215,9 @@ class CheckAssembler {
         if (part->test == row.test && refusal.empty()) refusal = Refusal(*part);
       if (refusal.empty() && row.quantity.verdict == stats::Verdict::kContended)
         refusal = "contended: too few processes ran all of its steps undisturbed";
-      const bool prompt = !row.test.starts_with("tg");  // an encoder belongs to it
+      const bool is_prompt = !row.test.starts_with("tg");  // encoders count as prompts
       AddQuantity(pair,
-                  {.kind = prompt ? CheckItem::Kind::kPrefill : CheckItem::Kind::kDecode,
+                  {.kind = is_prompt ? CheckItem::Kind::kPrefill : CheckItem::Kind::kDecode,
                    .name = row.test,
                    .limit = *limits_.slowdown},
                   row.quantity, refusal);
@@ -326,11 +327,11 @@ class CheckAssembler {
   void AddOperators(const Part& part) {
     const std::string refusal = Refusal(part);
     const Comparison& compared = *part.comparison;
-    bool known = false;
+    bool has_common_operator = false;
     for (const OperatorMatch& match : compared.operators) {
       const Operator* op = FindOperator(match, part);
       if (op == nullptr || !match.baseline || !match.candidate || !IsOperator(*op)) continue;
-      known = true;
+      has_common_operator = true;
       const double share = std::max(Share(match.baseline_total, compared.baseline_total),
                                     Share(match.candidate_total, compared.candidate_total));
       if (share < limits_.min_operator_share) continue;
@@ -343,7 +344,7 @@ class CheckAssembler {
                    .limit = *limits_.operator_slowdown},
                   match.quantity, too_short ? "it is too short for a clock of whole microseconds" : refusal);
     }
-    if (!known) {
+    if (!has_common_operator) {
       AddItem(part.pair,
               {.kind = CheckItem::Kind::kOperator,
                .name = "operators",
@@ -443,12 +444,12 @@ class CheckAssembler {
     for (const Part& part : parts_) {
       if (part.comparison == nullptr || !RefusalReason(part.sides).empty()) continue;
       CheckPair& pair = result_.pairs[part.pair];
-      const std::size_t before = tested_operators.size();
-      bool both = false;
+      const std::size_t tested_before = tested_operators.size();
+      bool has_common_operator = false;
       for (const OperatorMatch& match : part.comparison->operators) {
         const Operator* op = FindOperator(match, part);
         if (op == nullptr || !IsOperator(*op)) continue;
-        both = both || (match.baseline && match.candidate);
+        has_common_operator = has_common_operator || (match.baseline && match.candidate);
         if (match.baseline && match.candidate && match.quantity.estimate) {
           estimates.push_back(*match.quantity.estimate);
           tested_operators.emplace_back(&part, &match);
@@ -458,7 +459,7 @@ class CheckAssembler {
           AddUnmatchedOperator(pair.only_candidate, *op, match, part.test, match.quantity.candidate_ns);
         }
       }
-      if (both && tested_operators.size() == before && pair.launches > 1) {
+      if (has_common_operator && tested_operators.size() == tested_before && pair.launches > 1) {
         AppendUnique(fmt::format("{}: it is not known which operators changed, since too few of their runs "
                                  "were clean or traced",
                                  pair.name + (part.test.empty() ? "" : ", " + part.test)),
@@ -523,7 +524,7 @@ class CheckAssembler {
 
   const Report& report_;
   const CheckLimits& limits_;
-  std::optional<GenerateReport> generated_;
+  std::optional<GenerateReport> generate_report_;
   CheckReport result_;
   std::vector<Part> parts_;
 };

@@ -20,8 +20,8 @@ struct CheckLimits {
   std::optional<double> operator_slowdown;  // self time of each operator that both variants have
   double min_operator_share =
       0.01;  // operators with a smaller share of Method::execute in both variants are not checked
-  std::optional<double> first_token_slowdown;  // of a language model; absent: `slowdown`
-  std::optional<double> cache_growth = 0;      // of a language model: what it keeps between steps
+  std::optional<double> first_token_slowdown;  // time to a language model's first token; absent: `slowdown`
+  std::optional<double> cache_growth = 0;      // size of a language model's cache
   std::optional<double> memory_growth;         // peak memory of a launch
   std::optional<double> load_slowdown;         // time to load program and method
   std::optional<double> instruction_growth;    // counted instructions of a run
@@ -35,7 +35,7 @@ struct CheckLimits {
 
 // The place of an operator in the model, as far as the .etrecord of the program contains it.
 struct OperatorOrigin {
-  std::string test = {};   // of a language model: "pp512"
+  std::string test = {};   // test of a language model that ran it: "pp512"
   std::string layer = {};  // path of the module: "layer1.2"
   std::optional<SourceFrame> frame = {};
 
@@ -273,7 +273,7 @@ CheckReport AssembleCheck(const Report& report, const CheckLimits& limits);
 // to be measured: the growth is 0, compared with each limit.
 // `generate`: the checks are those of a language model.
 CheckPair MakeEqualPair(const UnitPair& pair, int threads, const CheckLimits& limits, bool generate);
-// Adds such pairs, which take part in the decision.
+// Adds pairs from MakeEqualPair, which take part in the decision.
 void AddEqualPairs(std::vector<CheckPair> pairs, CheckReport& check);
 
 }  // namespace etprof

@@ -227,17 +227,17 @@ TEST(Check, ShownTimesMatchTheGrowth) {
   const std::vector<std::optional<Profile>> copy = profiles;
   expect_all_agree(Assemble(std::move(run), std::move(profiles)));
   // Without rounds, launches are compared by Welch's estimate, and operators by the bootstrap.
-  RunData apart[2] = {stored, stored};
+  RunData separate_runs[2] = {stored, stored};
   for (int side = 0; side < 2; ++side) {
-    apart[side].pairs.clear();
-    apart[side].experiments = {stored.experiments[static_cast<std::size_t>(side)]};
-    apart[side].experiments[0].name = "as_is";
+    separate_runs[side].pairs.clear();
+    separate_runs[side].experiments = {stored.experiments[static_cast<std::size_t>(side)]};
+    separate_runs[side].experiments[0].name = "as_is";
   }
   std::vector<std::optional<Profile>> without_rounds = copy;
   for (std::optional<Profile>& profile : without_rounds) {
-    for (auto& of_run : profile->runs) of_run.label.round = -1;
+    for (auto& profiled_run : profile->runs) profiled_run.label.round = -1;
   }
-  expect_all_agree(Assemble(JoinStoredRuns(apart[0], apart[1]), std::move(without_rounds)));
+  expect_all_agree(Assemble(JoinStoredRuns(separate_runs[0], separate_runs[1]), std::move(without_rounds)));
 }
 
 TEST(Check, SkipsSmallOperators) {
@@ -311,10 +311,10 @@ TEST(Check, NoPairsAreInconclusive) {
 // A measurement with interim analyses is decided at the level of one analysis.
 TEST(Check, InterimAnalysesWidenTheInterval) {
   Report report = MakeExample(0, 1);
-  const CheckReport once = AssembleCheck(report, {});
+  const CheckReport without_interim = AssembleCheck(report, {});
   report.run.schedule.interim_confidence = 1 - 0.05 * kInterimShare;
-  const CheckReport looked = AssembleCheck(report, {});
-  EXPECT_GT(*looked.pairs[0].items[0].verdict.high, *once.pairs[0].items[0].verdict.high);
+  const CheckReport with_interim = AssembleCheck(report, {});
+  EXPECT_GT(*with_interim.pairs[0].items[0].verdict.high, *without_interim.pairs[0].items[0].verdict.high);
 }
 
 TEST(Check, StoredRunsAreUnpairedAndIncludeDrift) {

@@ -77,8 +77,9 @@ inline std::vector<Inference> MakeInferences(int runs, Nanoseconds convolution,
 // Labels of `runs` traced runs, two per round, all steady.
 inline std::vector<RunLabel> Labels(int runs, int launches) {
   std::vector<RunLabel> labels;
-  const int each = runs / launches;
-  for (int i = 0; i < runs; ++i) labels.push_back({i / each, (i % each) / 2, Phase::kSteady});
+  const int runs_per_launch = runs / launches;
+  for (int i = 0; i < runs; ++i)
+    labels.push_back({i / runs_per_launch, (i % runs_per_launch) / 2, Phase::kSteady});
   return labels;
 }
 

@@ -132,8 +132,8 @@ struct ReportExperiment {
   std::int64_t disturbed_bursts = 0;  // number of disturbed entries of `bursts`
 
   std::optional<Profile> profile;            // absent: no ETDump, or it cannot be read
-  std::shared_ptr<const NoiseBudget> noise;  // of its program (etprof accuracy); null: not known
-  CheckedSqnr sqnr;                          // of its program (etprof export); empty: not known
+  std::shared_ptr<const NoiseBudget> noise;  // noise budget of the program (etprof accuracy); null: not known
+  CheckedSqnr sqnr;                          // of the program (etprof export); empty: not known
   std::int64_t traced_runs = 0, first_runs = 0, warmup_runs = 0, steady_runs = 0, disturbed_runs = 0,
                common_runs = 0;
   Breakdown groups, categories, places;  // empty without a profile
@@ -158,7 +158,7 @@ struct ReportExperiment {
   bool LatencyIsDisturbed() const { return latency_of_all.n > 0 && clean_runs == 0 && !latency_from_trace; }
   // Mean over the common set, ns; 0 if there is no such row.
   double GroupMean(Group group) const;
-  // The time of the common set that is not in `operators`: of the framework's spans, and truncated time.
+  // The time of the common set that is not in `operators`: the framework's spans and truncated time.
   Nanoseconds NonOperatorTotal() const;
   const ExperimentData& Data(const Report& report) const;
   std::optional<double> MeanExecute() const;
@@ -181,7 +181,7 @@ struct ReleaseEffects {
   // Indices into Report::experiments: the older runtime with the newer export, and the newer runtime with the
   // older one.
   std::size_t new_export = 0, new_runtime = 0;
-  Quantity exporter, runtime;  // without times of their own
+  Quantity exporter, runtime;  // ratios without times
   Quantity interaction;        // the runtime's effect on the newer export over that on the older one
 
   static constexpr const char* kSchemaName = "release_effects";
@@ -203,7 +203,7 @@ struct ReportComparison {
   bool same_configuration = false;  // an A/A pair, so half_width is this machine's noise floor
   bool releases = false;            // two ExecuTorch releases, and nothing else differs but their exports
   bool own_exports = false;         // two ExecuTorch releases, and each ran what it exported
-  std::optional<ReleaseEffects> effects;  // if these differ, and were also run with the other runtime
+  std::optional<ReleaseEffects> effects;  // if the exports differ, and each also ran with the other runtime
   std::optional<OutputDifference> outputs;
   StartupCosts costs;
   std::vector<LayerDelta> layers;  // if the model's modules are known

@@ -26,7 +26,7 @@ bool IsUnknownKernel(const Instruction& instruction, const Method& method) {
   return instruction.kind == Instruction::Kind::kKernel && !CountMacs(instruction, method);
 }
 
-// A clause on what etprof does not know of the method.
+// Returns one clause about the parts of the method that are not known.
 std::string UnknownReason(const Method& method, const std::string& fact) {
   std::vector<std::string> backends, kernels;
   for (const Instruction& instruction : method.instructions) {
@@ -148,10 +148,10 @@ class StaticChecker {
     StaticItem item;
     item.fact = item.name = "methods";
     item.is_minimum = true;
-    const auto all = static_cast<double>(baseline_->program->methods.size());
-    item.baseline = {all, all};
-    item.candidate.low = item.candidate.high = all - static_cast<double>(missing_methods_.size());
-    item.allowed = all;
+    const auto num_methods = static_cast<double>(baseline_->program->methods.size());
+    item.baseline = {num_methods, num_methods};
+    item.candidate.low = item.candidate.high = num_methods - static_cast<double>(missing_methods_.size());
+    item.allowed = num_methods;
     item.decision = GateDecision::kFail;
     item.reason = fmt::format("the candidate has no method `{}`", fmt::join(missing_methods_, "`, `"));
     result_.items.push_back(std::move(item));
@@ -181,8 +181,8 @@ class StaticChecker {
         texts.push_back(ConstantText(method.values[output]).value_or("not known"));
       return fmt::format("{}", fmt::join(texts, ", "));
     };
-    if (const std::string was = constants(a), is = constants(b); was != is)
-      result_.notes.push_back(fmt::format("`{}` changed from {} to {}", a.name, was, is));
+    if (const std::string before = constants(a), after = constants(b); before != after)
+      result_.notes.push_back(fmt::format("`{}` changed from {} to {}", a.name, before, after));
   }
 
   bool HaveSameUnknownParts(const Method& a, const Method& b) const {
@@ -208,8 +208,9 @@ class StaticChecker {
     const ProgramDiff diff = DiffPrograms({baseline_->program, baseline_->sources, {}},
                                           {candidate_.program, candidate_.sources, {}});
     for (const MethodDiff& method : diff.methods) {
-      for (const OperatorDifference& of : method.operators)
-        result_.changes.push_back({method.name, of.change.Text(), of.line, of.portable_reason});
+      for (const OperatorDifference& difference : method.operators)
+        result_.changes.push_back(
+            {method.name, difference.change.Text(), difference.line, difference.portable_reason});
     }
   }
 
@@ -249,15 +250,15 @@ class StaticChecker {
         MakeProgramNodes(method, *candidate_.program, FindMethodSources(candidate_.sources, method));
     for (std::size_t i = 0; i < nodes.nodes.size(); ++i) {
       const ProgramNode& node = nodes.nodes[i];
-      StaticOperator found{method.name, NodeName(node.node), nodes.match[i].line, ""};
+      StaticOperator explained{method.name, NodeName(node.node), nodes.match[i].line, ""};
       if (portable && !node.delegate) {
-        found.reason = PortableReason(node, method);
-        result_.not_delegated.push_back(found);
+        explained.reason = PortableReason(node, method);
+        result_.not_delegated.push_back(explained);
       }
       const std::optional<KleidiaiUse> use = sme2 ? FindNodeKleidiaiUse(node, method) : std::nullopt;
       if (!use || use->kernels == KleidiaiUse::Kernels::kSme) continue;
-      found.reason = use->why;
-      result_.without_sme2.push_back(std::move(found));
+      explained.reason = use->why;
+      result_.without_sme2.push_back(std::move(explained));
     }
   }
 

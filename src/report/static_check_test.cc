@@ -43,17 +43,17 @@ struct OpaqueProgram {
     instruction.target = target;
     instruction.index = static_cast<int>(method().instructions.size()) - 1;
   }
-  StaticCheckInput Side() const { return {&program, nullptr, "a.pte", file}; }
+  StaticCheckInput Input() const { return {&program, nullptr, "a.pte", file}; }
 };
 
 StaticCheck Compare(const OpaqueProgram& a, const OpaqueProgram& b, const StaticLimits& limits = {}) {
-  return CheckStatic(a.Side(), b.Side(), limits, false);
+  return CheckStatic(a.Input(), b.Input(), limits, false);
 }
 StaticCheck CheckLimit(const OpaqueProgram& program, const std::string& fact, double limit) {
-  return CheckStatic(program.Side(), {{{fact, limit}}, {}});
+  return CheckStatic(program.Input(), {{{fact, limit}}, {}});
 }
 
-std::vector<std::string> FactsWith(const StaticCheck& check, GateDecision decision) {
+std::vector<std::string> FactsWithDecision(const StaticCheck& check, GateDecision decision) {
   std::vector<std::string> facts;
   for (const StaticItem& item : check.items) {
     if (item.decision == decision) facts.push_back(item.fact);
@@ -95,12 +95,13 @@ TEST(StaticCheck, OtherPayloadsAreInconclusiveUnlessTheRestDecides) {
   const OpaqueProgram a("one", {"aten::cumsum.out"}), b("two", {"aten::cumsum.out"});
   const StaticCheck check = Compare(a, b);
   EXPECT_EQ(check.decision, GateDecision::kInconclusive);
-  EXPECT_THAT(FactsWith(check, GateDecision::kInconclusive), ElementsAre("delegated", "sme2", "macs"));
+  EXPECT_THAT(FactsWithDecision(check, GateDecision::kInconclusive),
+              ElementsAre("delegated", "sme2", "macs"));
   EXPECT_THAT(check.items[0].reason, HasSubstr("QnnBackend"));
   EXPECT_EQ(Compare(OpaqueProgram("one"), OpaqueProgram("two")).items[0].decision, GateDecision::kPass)
       << "all of both is delegated";
   const StaticCheck worse = Compare(OpaqueProgram("one"), a);
-  EXPECT_THAT(FactsWith(worse, GateDecision::kFail), ElementsAre("delegated", "portable"));
+  EXPECT_THAT(FactsWithDecision(worse, GateDecision::kFail), ElementsAre("delegated", "portable"));
 }
 
 TEST(StaticCheck, AllowsATolerance) {
@@ -109,20 +110,21 @@ TEST(StaticCheck, AllowsATolerance) {
   b.method().planned_buffers = {10'050};
   EXPECT_EQ(Compare(a, b).decision, GateDecision::kPass);
   b.method().planned_buffers = {10'101};
-  EXPECT_THAT(FactsWith(Compare(a, b), GateDecision::kFail), ElementsAre("planned"));
+  EXPECT_THAT(FactsWithDecision(Compare(a, b), GateDecision::kFail), ElementsAre("planned"));
   EXPECT_EQ(Compare(a, b, {{}, {{"planned", 0.02}}}).decision, GateDecision::kPass);
   EXPECT_EQ(Compare(b, a).decision, GateDecision::kPass) << "less is not worse";
   b = a;
   b.program.file_bytes = 101'001;
-  EXPECT_THAT(FactsWith(Compare(a, b), GateDecision::kFail), ElementsAre("file_size"));
+  EXPECT_THAT(FactsWithDecision(Compare(a, b), GateDecision::kFail), ElementsAre("file_size"));
 }
 
 TEST(StaticCheck, DelegatedBytesHaveALargerTolerance) {
   const OpaqueProgram a(std::string(1000, 'x'));
-  EXPECT_THAT(FactsWith(Compare(a, OpaqueProgram(std::string(1050, 'x'))), GateDecision::kFail), IsEmpty());
+  EXPECT_THAT(FactsWithDecision(Compare(a, OpaqueProgram(std::string(1050, 'x'))), GateDecision::kFail),
+              IsEmpty());
   const OpaqueProgram larger(std::string(1051, 'x'));
-  EXPECT_THAT(FactsWith(Compare(a, larger), GateDecision::kFail), ElementsAre("delegated_bytes"));
-  EXPECT_THAT(FactsWith(Compare(a, larger, {{}, {{"delegated_bytes", 0.06}}}), GateDecision::kFail),
+  EXPECT_THAT(FactsWithDecision(Compare(a, larger), GateDecision::kFail), ElementsAre("delegated_bytes"));
+  EXPECT_THAT(FactsWithDecision(Compare(a, larger, {{}, {{"delegated_bytes", 0.06}}}), GateDecision::kFail),
               IsEmpty());
   EXPECT_EQ(CheckLimit(a, "delegated_bytes", 999).decision, GateDecision::kFail);
   EXPECT_EQ(CheckLimit(a, "delegated_bytes", 1000).decision, GateDecision::kPass);
@@ -143,7 +145,7 @@ TEST(StaticCheck, ChecksEachMethod) {
   OpaqueProgram b = a;
   b.program.methods[1].delegates.push_back(b.method().delegates[0]);
   const StaticCheck worse = Compare(a, b);
-  ASSERT_THAT(FactsWith(worse, GateDecision::kFail), ElementsAre("delegates"));
+  ASSERT_THAT(FactsWithDecision(worse, GateDecision::kFail), ElementsAre("delegates"));
   const auto failed = std::ranges::find(worse.items, GateDecision::kFail, &StaticItem::decision);
   EXPECT_EQ(failed->Subject(), "decode: delegates");
   EXPECT_EQ(CheckLimit(b, "delegates", 1).items[0].decision, GateDecision::kPass);
@@ -157,7 +159,7 @@ TEST(StaticCheck, MissingMethodsFail) {
   a.program.methods[1].name = "decode";
   const OpaqueProgram b("x");
   const StaticCheck lost = Compare(a, b);
-  EXPECT_THAT(FactsWith(lost, GateDecision::kFail), ElementsAre("methods"));
+  EXPECT_THAT(FactsWithDecision(lost, GateDecision::kFail), ElementsAre("methods"));
   const auto failed = std::ranges::find(lost.items, GateDecision::kFail, &StaticItem::decision);
   EXPECT_EQ(failed->reason, "the candidate has no method `decode`");
   const StaticCheck added = Compare(b, a);
@@ -170,18 +172,18 @@ TEST(StaticCheck, LimitsApplyToTheCandidateOnly) {
   const StaticCheck check = Compare(a, OpaqueProgram("x"), {{{"portable", 0}}, {}});
   EXPECT_EQ(check.decision, GateDecision::kPass);
   const StaticCheck fails = Compare(a, a, {{{"portable", 0}}, {}});
-  ASSERT_THAT(FactsWith(fails, GateDecision::kFail), ElementsAre("portable"));
+  ASSERT_THAT(FactsWithDecision(fails, GateDecision::kFail), ElementsAre("portable"));
   EXPECT_FALSE(std::ranges::find(fails.items, GateDecision::kFail, &StaticItem::decision)->baseline);
 }
 
 TEST(StaticCheck, NotesBranchesAndDynamicShapes) {
   OpaqueProgram program("x", {"aten::mm.out"});
-  EXPECT_THAT(CheckStatic(program.Side(), {}).notes, IsEmpty());
+  EXPECT_THAT(CheckStatic(program.Input(), {}).notes, IsEmpty());
   program.Add(Instruction::Kind::kJumpFalse, 0);
   ProgramValue& value = program.method().values.emplace_back();
   value.tensor.emplace();
   value.tensor->dynamism = ProgramTensor::Shape::kBounded;
-  EXPECT_THAT(CheckStatic(program.Side(), {}).notes,
+  EXPECT_THAT(CheckStatic(program.Input(), {}).notes,
               ElementsAre("`forward` branches: shares count each instruction once, however often it runs",
                           "shapes of `forward` change at run time: they count at their upper bound"));
 }
