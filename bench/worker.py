@@ -1,4 +1,4 @@
-"""Talks to `etprof-runner --worker` (src/protocol/messages.h): one JSON object a line."""
+"""Talks to `etprof-runner --worker` (src/protocol/messages.h): one JSON object per line."""
 
 from __future__ import annotations
 

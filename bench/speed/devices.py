@@ -22,12 +22,12 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "devices"))
 from lab import Lab  # noqa: E402
 
-SLEEPS = {"one": 0.6, "two": 0.7, "three": 0.8}  # seconds a burst: long beside the workers' own start
+SLEEPS = {"one": 0.6, "two": 0.7, "three": 0.8}  # seconds per burst; long compared with the start of a worker
 DATA = ROOT / "tests" / "data"
 
 
-def configuration(folder: Path) -> Path:
-    """An experiment for each board."""
+def write_config(folder: Path) -> Path:
+    """Writes a configuration with an experiment for each board, and returns its path."""
     experiments = [
         {
             "name": name,
@@ -50,18 +50,18 @@ def configuration(folder: Path) -> Path:
     return path
 
 
-def seconds(lab: Lab, config: Path, *arguments: str) -> float:
-    """Wall time of a run, which has to succeed."""
+def time_run(lab: Lab, config: Path, *arguments: str) -> float:
+    """Returns the wall time in seconds of a run, which must succeed."""
     begin = time.monotonic()
-    done = lab.run([ROOT / "build" / "etprof", "run", config, *arguments], timeout=600)
-    took = time.monotonic() - begin
-    if done.returncode != 0:
-        sys.exit(done.stderr)
-    return took
+    process = lab.run([ROOT / "build" / "etprof", "run", config, *arguments], timeout=600)
+    elapsed = time.monotonic() - begin
+    if process.returncode != 0:
+        sys.exit(process.stderr)
+    return elapsed
 
 
 def measure(repeats: int) -> list[dict[str, float]]:
-    """One row a repeat: seconds of each board alone, and of all at once ("all")."""
+    """Returns one row per repeat: seconds of each board alone, and of all at once ("all")."""
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -69,11 +69,11 @@ def measure(repeats: int) -> list[dict[str, float]]:
         try:
             for board in SLEEPS:
                 lab.ssh(board)
-            config = configuration(folder)
-            seconds(lab, config)  # pushes what the boards keep
+            config = write_config(folder)
+            time_run(lab, config)  # pushes the files that the boards cache
             for _ in range(repeats):
-                row = {board: seconds(lab, config, "--only", board) for board in SLEEPS}
-                rows.append(row | {"all": seconds(lab, config)})
+                row = {board: time_run(lab, config, "--only", board) for board in SLEEPS}
+                rows.append(row | {"all": time_run(lab, config)})
         finally:
             lab.close()
     return rows
@@ -82,7 +82,7 @@ def measure(repeats: int) -> list[dict[str, float]]:
 def report(rows: list[dict[str, float]]) -> str:
     """The result as Markdown."""
     ratios = [row["all"] / max(row[board] for board in SLEEPS) for row in rows]
-    after_each_other = [row["all"] / sum(row[board] for board in SLEEPS) for row in rows]
+    sequential_ratios = [row["all"] / sum(row[board] for board in SLEEPS) for row in rows]
     lines = [
         "# Three devices at once against the slowest of them alone",
         "",
@@ -90,7 +90,7 @@ def report(rows: list[dict[str, float]]) -> str:
         f"{', '.join(f'{sleep:.2f}' for sleep in SLEEPS.values())} s a burst (`bench/speed/devices.py`).",
         "",
         f"All at once took {statistics.median(ratios):.3f} times as long as the slowest alone (median; at most "
-        f"{max(ratios):.3f}; asked for: at most 1.2), and {statistics.median(after_each_other):.3f} times as long as one after the "
+        f"{max(ratios):.3f}; asked for: at most 1.2), and {statistics.median(sequential_ratios):.3f} times as long as one after the "
         "other.",
         "",
         "| " + " | ".join(f"{board} alone, s" for board in SLEEPS) + " | all at once, s | ratio to the slowest |",

@@ -37,20 +37,20 @@ CLASSES = 20
 DAYS = 5
 MODELS = ("mobilenet_v3_small", "vit_tiny")
 DEVICE_SD, LAUNCH_SD = 0.02, 0.01
-# log(1.4 / 1.5) by class: a quarter became 3% slower, a quarter 3% faster, the others are as they were.
+# log(1.4 / 1.5) by class: a quarter became 3% slower, a quarter 3% faster, the others did not change.
 EFFECTS = [(-0.03, 0.03, 0.0, 0.0)[i % 4] for i in range(CLASSES)]
 BATCH = 5000  # runs
-TIMES = 5  # of each query, of which the fastest is told: other work may share the machine
+TIMES = 5  # calls of each query; the fastest counts, since other work may share the machine
 
 
-def seconds(call: Callable, times: int = 1) -> tuple[str, object]:
-    """Wall and processor time of the fastest of some calls as two cells, and what it returned."""
-    took = []
+def time_fastest(call: Callable, times: int = 1) -> tuple[str, object]:
+    """Returns wall and processor time of the fastest call as two cells of a table, and its result."""
+    durations = []
     for _ in range(times):
         wall, processor = time.perf_counter(), time.process_time()
         result = call()
-        took.append((time.perf_counter() - wall, time.process_time() - processor))
-    wall, processor = min(took)
+        durations.append((time.perf_counter() - wall, time.process_time() - processor))
+    wall, processor = min(durations)
     return f"{wall:.2f} s | {processor:.2f} s", result
 
 
@@ -59,9 +59,9 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def coded(codes: np.ndarray, words: list[str]) -> pa.Array:
-    """Texts that repeat."""
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(words))
+def dictionary_array(codes: np.ndarray, texts: list[str]) -> pa.Array:
+    """Makes a dictionary-encoded array of texts."""
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(texts))
 
 
 def batch(first: int, devices_per_class: int, model: str) -> dict[str, pa.Table]:
@@ -71,10 +71,10 @@ def batch(first: int, devices_per_class: int, model: str) -> dict[str, pa.Table]
     cell = run // 2 % (CLASSES * devices_per_class)  # a device runs both versions
     order = np.lexsort((run, run % 2, cell // devices_per_class))
     run, cell = run[order], cell[order]
-    kind, is_new = cell // devices_per_class, run % 2 == 1
-    of_device = np.random.default_rng(1)
-    level = of_device.normal(15, 0.3, CLASSES * devices_per_class)
-    effect = np.repeat(EFFECTS, devices_per_class) + of_device.normal(0, DEVICE_SD, level.size)
+    class_index, is_new = cell // devices_per_class, run % 2 == 1
+    device_rng = np.random.default_rng(1)
+    level = device_rng.normal(15, 0.3, CLASSES * devices_per_class)
+    effect = np.repeat(EFFECTS, devices_per_class) + device_rng.normal(0, DEVICE_SD, level.size)
     log_ns = level[cell] - np.where(is_new, effect[cell], 0)
     launch_ns = np.exp(np.repeat(log_ns, LAUNCHES) + rng.normal(0, LAUNCH_SD, BATCH * LAUNCHES))
     digests = [f"{model}-{i:09}".rjust(32, "0") for i in run]
@@ -83,55 +83,57 @@ def batch(first: int, devices_per_class: int, model: str) -> dict[str, pa.Table]
     self_ns = (launch_ns[:, None] * rng.dirichlet(np.ones(OPERATORS) * 20, BATCH * LAUNCHES)).astype(np.int64) * 5
 
     def repeated(times: int) -> dict[str, pa.Array]:
-        one = coded(np.zeros(BATCH * times), ["main"])
+        constant = dictionary_array(np.zeros(BATCH * times), ["main"])
         return {
-            "run": coded(np.repeat(np.arange(BATCH), times), digests),
-            "experiment": one,
-            "label": one,
-            "device": coded(np.repeat(cell, times), devices),
-            "device_class": coded(np.repeat(kind, times), classes),
-            "version": coded(np.repeat(is_new, times), versions),
+            "run": dictionary_array(np.repeat(np.arange(BATCH), times), digests),
+            "experiment": constant,
+            "label": constant,
+            "device": dictionary_array(np.repeat(cell, times), devices),
+            "device_class": dictionary_array(np.repeat(class_index, times), classes),
+            "version": dictionary_array(np.repeat(is_new, times), versions),
             "emulated": pa.array(np.zeros(BATCH * times, bool)),
             "launch": pa.array(
                 np.tile(np.arange(LAUNCHES, dtype=np.int32).repeat(max(1, times // LAUNCHES)), BATCH)[: BATCH * times]
             ),
         }
 
-    def table(described: schema.Table, times: int, columns: dict) -> pa.Table:
-        have = repeated(times) | columns
+    def table(table_schema: schema.Table, times: int, columns: dict) -> pa.Table:
+        known_columns = repeated(times) | columns
         rows = BATCH * times
         arrays = {}
-        for column in described.columns:
-            nothing = np.zeros(rows, np.int64)
+        for column in table_schema.columns:
+            zeros = np.zeros(rows, np.int64)
             text = column.type == "string"
-            arrays[column.name] = have.get(column.name, coded(nothing, ["x"]) if text else pa.array(nothing))
+            arrays[column.name] = known_columns.get(
+                column.name, dictionary_array(zeros, ["x"]) if text else pa.array(zeros)
+            )
         return pa.table(arrays)
 
     rows = BATCH * LAUNCHES
     latencies = (launch_ns[:, None] * rng.lognormal(0, 0.02, (rows, 20))).astype(np.int64)
     buckets = np.sort(np.ceil(np.log(latencies) / schema.LOG_GAMMA).astype(np.int32), axis=1)
-    begins = np.concatenate([np.ones((rows, 1), bool), np.diff(buckets, axis=1) > 0], axis=1)
-    at = np.flatnonzero(begins.reshape(-1))
-    offsets = np.concatenate([[0], np.cumsum(begins.sum(axis=1))]).astype(np.int32)
-    counts = np.diff(np.append(at, begins.size))
+    is_start = np.concatenate([np.ones((rows, 1), bool), np.diff(buckets, axis=1) > 0], axis=1)
+    starts = np.flatnonzero(is_start.reshape(-1))
+    offsets = np.concatenate([[0], np.cumsum(is_start.sum(axis=1))]).astype(np.int32)
+    counts = np.diff(np.append(starts, is_start.size))
     launches = {
         "runs": pa.array(np.full(rows, 20)),
         "latency_ns": pa.array(latencies.sum(axis=1)),
         "median_ns": pa.array(np.median(latencies, axis=1)),
         "min_ns": pa.array(latencies.min(axis=1)),
         "max_ns": pa.array(latencies.max(axis=1)),
-        "buckets": pa.ListArray.from_arrays(offsets, pa.array(buckets.reshape(-1)[at])),
+        "buckets": pa.ListArray.from_arrays(offsets, pa.array(buckets.reshape(-1)[starts])),
         "counts": pa.ListArray.from_arrays(offsets, pa.array(counts)),
         "traced_runs": pa.array(np.full(rows, 5)),
         "traced_ns": pa.array(self_ns.sum(axis=1)),
         "disturbed": pa.array(np.zeros(rows, bool)),
     }
     names = [f"Convolution (NHWC, F32) IGEMM #{i}" for i in range(OPERATORS)]
-    which = np.tile(np.arange(OPERATORS), rows)
+    operator_index = np.tile(np.arange(OPERATORS), rows)
     operators = {
-        "key": coded(which, [f"forward/{i // 20}/backend/{i % 20}" for i in range(OPERATORS)]),
-        "name": coded(which, names),
-        "type": coded(which % 6, [f"Type {i}" for i in range(6)]),
+        "key": dictionary_array(operator_index, [f"forward/{i // 20}/backend/{i % 20}" for i in range(OPERATORS)]),
+        "name": dictionary_array(operator_index, names),
+        "type": dictionary_array(operator_index % 6, [f"Type {i}" for i in range(6)]),
         "runs": pa.array(np.full(rows * OPERATORS, 5)),
         "self_ns": pa.array(self_ns.reshape(-1)),
     }
@@ -149,27 +151,27 @@ def batch(first: int, devices_per_class: int, model: str) -> dict[str, pa.Table]
     }
 
 
-def write_all(fleet: store.Fleet, runs: int) -> tuple[int, float, float, float]:
-    """Operator rows, wall and processor seconds of writing, and seconds of making the rows, which do not count."""
+def write_batches(fleet: store.Fleet, runs: int) -> tuple[int, float, float, float]:
+    """Writes all runs. Returns operator rows, wall and processor seconds of writing, and seconds of making the rows."""
     devices_per_class = max(5, runs // 2 // len(MODELS) // CLASSES // DAYS)
-    rows, writing, processor, making = 0, 0.0, 0.0, 0.0
+    rows, writing, processor, generating = 0, 0.0, 0.0, 0.0
     firsts = range(0, runs, 2 * BATCH)
     with ThreadPoolExecutor(2) as pool:
         for i, first in enumerate(firsts):
             begin = time.perf_counter()
             day = f"2026-11-{i * DAYS // len(firsts) + 1:02}"
-            made = [(model, batch(first // len(MODELS), devices_per_class, model)) for model in MODELS]
-            making += time.perf_counter() - begin
-            begin, used = time.perf_counter(), time.process_time()
-            list(pool.map(lambda one, day=day: fleet.write((day, one[0]), one[1]), made))
+            batches = [(model, batch(first // len(MODELS), devices_per_class, model)) for model in MODELS]
+            generating += time.perf_counter() - begin
+            begin, processor_begin = time.perf_counter(), time.process_time()
+            list(pool.map(lambda model_tables, day=day: fleet.write((day, model_tables[0]), model_tables[1]), batches))
             writing += time.perf_counter() - begin
-            processor += time.process_time() - used
-            rows += sum(tables["operators"].num_rows for _, tables in made)
-    return rows, writing, processor, making
+            processor += time.process_time() - processor_begin
+            rows += sum(tables["operators"].num_rows for _, tables in batches)
+    return rows, writing, processor, generating
 
 
-def by_clickhouse(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]] | None:
-    """ClickHouse in this process, of the package chdb (560 MB, so no requirement); None: it is not installed."""
+def connect_clickhouse(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]] | None:
+    """Returns a query function of ClickHouse in this process. None: chdb (560 MB, so no requirement) is not installed."""
     if importlib.util.find_spec("chdb") is None:
         return None
     import chdb
@@ -184,8 +186,8 @@ def by_clickhouse(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]] |
     return ask
 
 
-def by_spark(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]] | None:
-    """Spark, a local one; None: it or Java is not installed."""
+def connect_spark(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]] | None:
+    """Returns a query function of a local Spark; None: Spark or Java is not installed."""
     if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
         return None
     from pyspark.sql import SparkSession
@@ -199,8 +201,8 @@ def by_spark(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]] | None
     return ask
 
 
-def by_pyarrow(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]]:
-    """Arrow's datasets."""
+def connect_pyarrow(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]]:
+    """Returns a query function of Arrow's datasets."""
 
     def ask(name: str, number: str) -> tuple[int, int]:
         table = ds.dataset(fleet.files()[name]).to_table(columns=[number])
@@ -209,8 +211,8 @@ def by_pyarrow(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]]:
     return ask
 
 
-def by_polars(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]]:
-    """Polars, lazily."""
+def connect_polars(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]]:
+    """Returns a query function of lazy Polars frames."""
 
     def ask(name: str, number: str) -> tuple[int, int]:
         total = pl.col(number).cast(pl.Int64).sum().alias("sum")
@@ -219,59 +221,68 @@ def by_polars(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]]:
     return ask
 
 
-def by_duckdb(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]]:
-    """DuckDB, as `etprof fleet query` asks it."""
+def connect_duckdb(fleet: store.Fleet) -> Callable[[str, str], tuple[int, int]]:
+    """Returns a query function of DuckDB, which `etprof fleet query` uses, too."""
     return lambda name, number: query.ask(fleet, f"FROM {name} SELECT count(*), sum({number})::BIGINT").rows[0]
 
 
 ENGINES = {
-    "DuckDB": by_duckdb,
-    "Polars": by_polars,
-    "pyarrow": by_pyarrow,
-    "Spark": by_spark,
-    "ClickHouse": by_clickhouse,
+    "DuckDB": connect_duckdb,
+    "Polars": connect_polars,
+    "pyarrow": connect_pyarrow,
+    "Spark": connect_spark,
+    "ClickHouse": connect_clickhouse,
 }
 
 
-def agreement(fleet: store.Fleet) -> list[str]:
-    """Rows and sums of each table by each engine that is installed."""
-    engines = {name: made for name, make in ENGINES.items() if (made := make(fleet)) is not None}
+def compare_engines(fleet: store.Fleet) -> list[str]:
+    """Compares the rows and sums of each table between the installed engines."""
+    engines = {name: ask for name, connect in ENGINES.items() if (ask := connect(fleet)) is not None}
     lines = []
     for name, number in (("runs", "launches"), ("launches", "latency_ns"), ("operators", "self_ns")):
-        told = {engine: ask(name, number) for engine, ask in engines.items()}
-        same = len(set(told.values())) == 1
+        answers = {engine: ask(name, number) for engine, ask in engines.items()}
+        same = len(set(answers.values())) == 1
         lines.append(
-            f"- {name}: {told['DuckDB'][0]} rows, "
-            + (f"the same sums by {', '.join(told)}" if same else f"OTHER SUMS {told}")
+            f"- {name}: {answers['DuckDB'][0]} rows, "
+            + (f"the same sums by {', '.join(answers)}" if same else f"OTHER SUMS {answers}")
         )
     return lines
 
 
-def right_verdicts(judged: list[verdict.ClassVerdict]) -> str:
-    """How many classes were called what they are, and how many intervals cover the truth."""
+def describe_verdicts(class_verdicts: list[verdict.ClassVerdict]) -> str:
+    """Counts the right and wrong verdicts, and the intervals that cover the truth."""
     truth = {f"class{i:02}": effect for i, effect in enumerate(EFFECTS)}
     right = {-0.03: "slower", 0.03: "faster", 0.0: "same"}
-    hits = sum(one.verdict == right[truth[one.device_class]] for one in judged)
-    wrong = sum(one.verdict not in (right[truth[one.device_class]], "inconclusive") for one in judged)
-    cover = sum(one.ratio_low <= np.exp(truth[one.device_class]) <= one.ratio_high for one in judged)
-    return f"{hits} of {len(judged)} classes as they are, {wrong} wrong; {cover} intervals cover the truth"
+    hits = sum(class_verdict.verdict == right[truth[class_verdict.device_class]] for class_verdict in class_verdicts)
+    wrong = sum(
+        class_verdict.verdict not in (right[truth[class_verdict.device_class]], "inconclusive")
+        for class_verdict in class_verdicts
+    )
+    cover = sum(
+        class_verdict.ratio_low <= np.exp(truth[class_verdict.device_class]) <= class_verdict.ratio_high
+        for class_verdict in class_verdicts
+    )
+    return f"{hits} of {len(class_verdicts)} classes as they are, {wrong} wrong; {cover} intervals cover the truth"
 
 
 def coverage(classes: int = 20_000, truth: float = 0.02) -> str:
-    """How often the interval of a class covers its truth, each class judged alone."""
+    """Returns how often the interval of a class covers the truth, if each class is decided alone."""
     rng = np.random.default_rng(1)
-    said = []
+    texts = []
     for devices in (3, 10, 100):
         effects = truth + rng.normal(0, DEVICE_SD, (classes, devices))
         effects += rng.normal(0, LAUNCH_SD * np.sqrt(2 / LAUNCHES), effects.shape)
-        judged = [_native.judge_units([units], 0.05, 0.01)[0] for units in effects.tolist()]
-        covered = sum(one["ratio_low"] <= np.exp(truth) <= one["ratio_high"] for one in judged)
-        said.append(f"{covered / classes:.1%} with {devices} devices")
-    return ", ".join(said)
+        class_verdicts = [_native.judge_units([units], 0.05, 0.01)[0] for units in effects.tolist()]
+        covered = sum(
+            class_verdict["ratio_low"] <= np.exp(truth) <= class_verdict["ratio_high"]
+            for class_verdict in class_verdicts
+        )
+        texts.append(f"{covered / classes:.1%} with {devices} devices")
+    return ", ".join(texts)
 
 
-def added(run: Path, folder: Path, copies: int = 200) -> str:
-    """How fast results directories are parsed and added: copies of one, at other times."""
+def measure_adding(run: Path, folder: Path, copies: int = 200) -> str:
+    """Measures how fast results directories are parsed and added. They are copies of `run` with different times."""
     manifest = json.loads((run / "manifest.json").read_text())
     folders = []
     for i in range(copies):
@@ -280,26 +291,28 @@ def added(run: Path, folder: Path, copies: int = 200) -> str:
         for part in run.iterdir():
             if part.name != "manifest.json":
                 (copy / part.name).symlink_to(part.resolve())
-        when = f"2026-11-01T{i // 3600:02}:{i // 60 % 60:02}:{i % 60:02}Z"
-        (copy / "manifest.json").write_text(json.dumps(manifest | {"generated_at": when}))
+        generated_at = f"2026-11-01T{i // 3600:02}:{i // 60 % 60:02}:{i % 60:02}Z"
+        (copy / "manifest.json").write_text(json.dumps(manifest | {"generated_at": generated_at}))
         folders.append(copy)
     fleet = store.Fleet(str(folder / "fleet"), create=True)
     begin = time.perf_counter()
-    done = ingest.add(fleet, folders)
-    took = time.perf_counter() - begin
-    return f"{copies} results directories in {took:.1f} s: {copies / took:.0f}/s, {done.operators / took:,.0f} operator rows/s"
+    summary = ingest.add(fleet, folders)
+    elapsed = time.perf_counter() - begin
+    return f"{copies} results directories in {elapsed:.1f} s: {copies / elapsed:.0f}/s, {summary.operators / elapsed:,.0f} operator rows/s"
 
 
 def report(options: argparse.Namespace, root: Path) -> list[str]:
-    """Do it, and say it."""
-    others = os.getloadavg()[0]
-    load = f" Other work shared the machine: {others:.1f} processes before it began." if others > 0.5 else ""
+    """Measures everything, and returns the lines of the report."""
+    load_average = os.getloadavg()[0]
+    load = (
+        f" Other work shared the machine: {load_average:.1f} processes before it began." if load_average > 0.5 else ""
+    )
     fleet = store.Fleet(str(root / "fleet"), create=True)
-    rows, writing, processor, making = write_all(fleet, options.runs)
+    rows, writing, processor, generating = write_batches(fleet, options.runs)
     size = sum(file.stat().st_size for file in root.rglob("*.parquet"))
     written_mib = peak_mib()
-    before = len(fleet.batches())
-    compacting, compacted = seconds(fleet.compact)
+    batches_before = len(fleet.batches())
+    compacting, compacted = time_fastest(fleet.compact)
     compacted_mib = peak_mib()
     lines = [
         f"{options.runs} runs, {options.runs * LAUNCHES} launches, {rows} operator rows on {os.cpu_count()} cores, "
@@ -308,23 +321,23 @@ def report(options: argparse.Namespace, root: Path) -> list[str]:
         "| what | wall time | processor time | |",
         "| --- | ---: | ---: | --- |",
         f"| write | {writing:.2f} s | {processor:.2f} s | {rows / writing / 1e6:.2f} million operator rows/s, {size / rows:.1f} bytes per operator row |",
-        f"| compact | {compacting} | {before} batches became {compacted.after} |",
+        f"| compact | {compacting} | {batches_before} batches became {compacted.after} |",
     ]
     for name in query.names():
-        took, answer = seconds(lambda name=name: query.ask(fleet, query.text_of(name)), TIMES)
-        lines.append(f"| query {name} | {took} | {len(answer.rows)} rows |")
-    took, judged = seconds(lambda: verdict.judge(fleet, verdict.Question("1.4", "1.5")), TIMES)
+        cells, answer = time_fastest(lambda name=name: query.ask(fleet, query.text_of(name)), TIMES)
+        lines.append(f"| query {name} | {cells} | {len(answer.rows)} rows |")
+    cells, class_verdicts = time_fastest(lambda: verdict.judge(fleet, verdict.Question("1.4", "1.5")), TIMES)
     lines += [
-        f"| verdict | {took} | {right_verdicts(judged)} |",
+        f"| verdict | {cells} | {describe_verdicts(class_verdicts)} |",
         "",
         f"Peak memory: {written_mib:.0f} MiB after writing, {compacted_mib:.0f} MiB after compacting, "
-        f"{peak_mib():.0f} MiB at the end. (Making the rows took {making:.1f} s, which is not counted.)",
+        f"{peak_mib():.0f} MiB at the end. (Making the rows took {generating:.1f} s, which is not counted.)",
         "",
     ]
     lines += [f"Of 20000 intervals at 95% of simulated classes, these cover the truth: {coverage()}.", ""]
-    lines += agreement(fleet)
+    lines += compare_engines(fleet)
     if options.run:
-        lines += ["", "Parsed and added: " + added(options.run, root / "copies") + "."]
+        lines += ["", "Parsed and added: " + measure_adding(options.run, root / "copies") + "."]
     return [*lines, ""]
 
 

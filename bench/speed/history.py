@@ -23,8 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODELS, DEVICES, EXPERIMENTS, LAUNCHES, OPERATORS = 20, 4, 5, 10, 12
 
 
-def measured(folder: pathlib.Path, etprof: str) -> pathlib.Path:
-    """A results directory of two launches."""
+def measure_run(folder: pathlib.Path, etprof: str) -> pathlib.Path:
+    """Measures two launches, and returns the results directory."""
     config = folder / "config.json"
     experiment = {"name": "base", "runner_path": str(ROOT / "tests/measure/fake_worker.py"), "runs": 10}
     experiment["env"] = {"FAKE_STATE": str(folder / "state")}
@@ -36,12 +36,12 @@ def measured(folder: pathlib.Path, etprof: str) -> pathlib.Path:
 
 
 def fill(file: pathlib.Path, runs: int) -> None:
-    """Adds that many runs. Every tenth series has a step of 3% in its last quarter."""
+    """Adds `runs` runs. Every tenth series has a step of 3% in its last quarter."""
     database = sqlite3.connect(file)
     database.execute("PRAGMA synchronous = OFF")
     database.execute("PRAGMA journal_mode = MEMORY")
     database.execute("PRAGMA cache_size = -400000")
-    draw = random.Random(1)  # noqa: S311 (not for secrets)
+    generator = random.Random(1)  # noqa: S311 (not for secrets)
     series = [(m, d, e) for m in range(MODELS) for d in range(DEVICES) for e in range(EXPERIMENTS)]
     database.executemany(
         "INSERT INTO series VALUES(?, ?, 'forward', ?, 1, '', ?)",
@@ -51,26 +51,26 @@ def fill(file: pathlib.Path, runs: int) -> None:
         "INSERT INTO operator VALUES(?, ?, ?)",
         [(1000 + i, f"forward/{i}/kernel/0", f"op {i}") for i in range(OPERATORS)],
     )
-    each = runs // len(series)
+    runs_per_series = runs // len(series)
     machine, artifact = 1, 1
     levels = [math.log(1e6 * (1 + m)) for m, _, _ in series]
-    made = 0
-    for hour in range(each):
+    run_count = 0
+    for hour in range(runs_per_series):
         run_rows, result_rows, launch_rows, operator_rows = [], [], [], []
         for i in range(len(series)):
-            made += 1
-            ident, moment = 1000 + made, 1_600_000_000 + 3600 * hour
-            step = 0.03 if i % 10 == 3 and hour >= each - 50 else 0.0
-            level = levels[i] + step + draw.gauss(0, 0.004)
-            run_rows.append((ident, f"made {made}", f"c{hour:08x}", moment, moment + 60, machine, LAUNCHES))
-            result_rows.append((ident, 100 + i, ident, moment, moment + 60, artifact, 20))
-            times = [round(math.exp(level + draw.gauss(0, 0.01))) for _ in range(LAUNCHES)]
-            launch_rows += [(ident, n, times[n], 90, 100, times[n]) for n in range(LAUNCHES)]
+            run_count += 1
+            run_id, timestamp = 1000 + run_count, 1_600_000_000 + 3600 * hour
+            step = 0.03 if i % 10 == 3 and hour >= runs_per_series - 50 else 0.0
+            level = levels[i] + step + generator.gauss(0, 0.004)
+            run_rows.append((run_id, f"made {run_count}", f"c{hour:08x}", timestamp, timestamp + 60, machine, LAUNCHES))
+            result_rows.append((run_id, 100 + i, run_id, timestamp, timestamp + 60, artifact, 20))
+            times = [round(math.exp(level + generator.gauss(0, 0.01))) for _ in range(LAUNCHES)]
+            launch_rows += [(run_id, n, times[n], 90, 100, times[n]) for n in range(LAUNCHES)]
             total = round(20 * math.exp(level) / OPERATORS)
             for n in range(OPERATORS):
-                parts = [round(time / OPERATORS + draw.gauss(0, 1000)) for time in times]
+                parts = [round(time / OPERATORS + generator.gauss(0, 1000)) for time in times]
                 operator_rows.append(
-                    (ident, 1000 + n, total + draw.randrange(1000), json.dumps(parts, separators=(",", ":")))
+                    (run_id, 1000 + n, total + generator.randrange(1000), json.dumps(parts, separators=(",", ":")))
                 )
         database.executemany(
             "INSERT INTO run(id, identity, commit_name, time, measured_at, etprof_version, reference, machine, launches, "
@@ -84,8 +84,8 @@ def fill(file: pathlib.Path, runs: int) -> None:
     database.close()
 
 
-def timed(command: list[str], codes: tuple[int, ...] = (0,)) -> tuple[float, float, float]:
-    """The middle of five runs: seconds of wall clock, of processor time, and the largest peak memory in MB."""
+def time_command(command: list[str], codes: tuple[int, ...] = (0,)) -> tuple[float, float, float]:
+    """Returns the medians of five calls: wall-clock seconds and processor seconds; and the largest peak memory (MB)."""
     walls, processor, memory = [], [], 0.0
     for _ in range(5):
         begin = time.monotonic()
@@ -102,7 +102,7 @@ def timed(command: list[str], codes: tuple[int, ...] = (0,)) -> tuple[float, flo
 
 
 def main() -> None:
-    """Makes the file, asks, and writes the result."""
+    """Makes the file, times the queries, and writes the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1_000_000)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench/results/speed/history.md")
@@ -116,29 +116,35 @@ def main() -> None:
     try:
         file = folder / "history.sqlite"
         etprof = [arguments.etprof, "history"]
-        first = measured(folder, arguments.etprof)
+        first = measure_run(folder, arguments.etprof)
         subprocess.run(
             [*etprof, "add", first, "--commit", "c", "--history", file], check=True, stdout=subprocess.DEVNULL
         )
         begin = time.monotonic()
-        # In a process of its own: what it needs would count as its children's peak memory.
+        # In a separate process, since its memory would count as peak memory of later child processes.
         subprocess.run([sys.executable, __file__, "--runs", str(arguments.runs), "--fill", file], check=True)
         seconds = time.monotonic() - begin
         with sqlite3.connect(file) as database:
             runs = database.execute("SELECT count(*) FROM run").fetchone()[0]
         database.close()
-        shown = ["--model", "model_07", "--history", str(file)]
-        one = [*shown, "--device", "device_1", "--experiment", "variant_3"]
+        show_options = ["--model", "model_07", "--history", str(file)]
+        series_options = [*show_options, "--device", "device_1", "--experiment", "variant_3"]
         lines = [
-            ("trends of one model (20 series, the last 200 runs of each)", timed([*etprof, "show", *shown])),
-            ("one series of it, the last 200 runs", timed([*etprof, "show", *one])),
-            ("one series of it, all runs", timed([*etprof, "show", *one, "--last", "0"])),
-            ("self time of an operator in that series", timed([*etprof, "show", *one, "--operator", "op 3"])),
-            ("check of one model", timed([*etprof, "check", *shown], (0, 1, 5))),
+            (
+                "trends of one model (20 series, the last 200 runs of each)",
+                time_command([*etprof, "show", *show_options]),
+            ),
+            ("one series of it, the last 200 runs", time_command([*etprof, "show", *series_options])),
+            ("one series of it, all runs", time_command([*etprof, "show", *series_options, "--last", "0"])),
+            (
+                "self time of an operator in that series",
+                time_command([*etprof, "show", *series_options, "--operator", "op 3"]),
+            ),
+            ("check of one model", time_command([*etprof, "check", *show_options], (0, 1, 5))),
         ]
         adds = []
         for number in range(3):
-            run = measured(folder, arguments.etprof)
+            run = measure_run(folder, arguments.etprof)
             begin = time.monotonic()
             command = [*etprof, "add", run, "--commit", f"n{number}", "--history", file]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

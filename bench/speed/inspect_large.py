@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from processes import cache, timed
+from processes import cache, measure_process
 
 ROOT = Path(__file__).resolve().parents[2]
 ETPROF = ROOT / "build" / "etprof"
@@ -28,8 +28,8 @@ class Large:
     def get_example_inputs(self):
         return (torch.rand(1, {width}),)
 """
-# What reads a program today: ExecuTorch's own deserialization.
-TODAY = """
+# ExecuTorch's own deserialization of a program, for comparison.
+DESERIALIZE = """
 import sys
 from executorch.exir._serialize._program import deserialize_pte_binary
 print(len(deserialize_pte_binary(open(sys.argv[1], "rb").read()).program.execution_plan))
@@ -63,10 +63,10 @@ def main() -> None:
             commands = {
                 "`etprof inspect`": [ETPROF, "inspect", pte],
                 "`etprof inspect --json`": [ETPROF, "inspect", pte, "--json"],
-                "ExecuTorch's `deserialize_pte_binary` (Python)": [sys.executable, "-c", TODAY, pte],
+                "ExecuTorch's `deserialize_pte_binary` (Python)": [sys.executable, "-c", DESERIALIZE, pte],
             }
             for name, command in commands.items():
-                runs = [timed(command) for _ in range(options.times if command[0] == ETPROF else 2)]
+                runs = [measure_process(command) for _ in range(options.times if command[0] == ETPROF else 2)]
                 wall, memory = (statistics.median(column) for column in zip(*runs, strict=True))
                 lines.append(
                     f"| {backend} | {megabytes:.0f} | {name} | {wall * 1e3:,.1f} ms | {memory / 1e6:,.1f} MB |"

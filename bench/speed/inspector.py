@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from processes import cache, timed
+from processes import cache, measure_process
 
 ROOT = Path(__file__).resolve().parents[2]
 INSPECT = """
@@ -30,14 +30,14 @@ print(len(frame))
 
 
 def count_events(etdump: Path, folder: Path) -> int:
-    """Rows of the timeline: the events of the Execute blocks."""
+    """Counts the events of the Execute blocks, which are the rows of the timeline."""
     subprocess.run([ROOT / "build/etprof", "analyze", etdump, "-o", folder, "-q"], check=True)
     with next(folder.glob("*_exec_all_runs_timeline.csv")).open("rb") as file:
         return sum(1 for _ in file) - 1
 
 
 def main() -> None:
-    """Measure both and write the table."""
+    """Measures both, and writes the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("etdump", type=Path)
     parser.add_argument("--out", type=Path)
@@ -50,37 +50,37 @@ def main() -> None:
         )
     size = options.etdump.stat().st_size
     cache(options.etdump)
-    memory = Path("/dev/shm")  # noqa: S108  a memory file system is what is meant
+    memory = Path("/dev/shm")  # noqa: S108  a memory file system is intended
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
         folder = Path(name)
         events = count_events(options.etdump, folder)
         analyze = [ROOT / "build/etprof", "analyze", options.etdump, "-o", folder, "-q"]
 
         def launches(*arguments: str) -> list[tuple[float, int]]:
-            return [timed([*analyze, *arguments]) for _ in range(options.times)]
+            return [measure_process([*analyze, *arguments]) for _ in range(options.times)]
 
-        ours = launches("--no-timeline")
-        with_rows = launches()
+        etprof_runs = launches("--no-timeline")
+        csv_runs = launches()
         passes = subprocess.run([passes_program, options.etdump], capture_output=True, text=True, check=True).stdout
-        theirs = timed([sys.executable, "-c", INSPECT, options.etdump])
-        more = launches("--no-timeline")  # after it too: the machine drifts
+        inspector_run = measure_process([sys.executable, "-c", INSPECT, options.etdump])
+        later_etprof_runs = launches("--no-timeline")  # again afterwards, since the machine drifts
         cache(options.etdump, page_by_page=True)
-        single = statistics.median(wall for wall, _ in launches("--no-timeline"))
+        page_by_page_seconds = statistics.median(wall for wall, _ in launches("--no-timeline"))
         cache(options.etdump)
-    seconds = statistics.median(wall for wall, _ in ours + more)
-    rows = statistics.median(wall for wall, _ in with_rows)
+    seconds = statistics.median(wall for wall, _ in etprof_runs + later_etprof_runs)
+    csv_seconds = statistics.median(wall for wall, _ in csv_runs)
     lines = [
         f"## {events / 1e6:.2f} million events, {size / 2**20:.0f} MiB, one run of the bench",
         "",
         "| what | wall time | peak memory | |",
         "| --- | ---: | ---: | --- |",
-        f"| Inspector(...).to_dataframe(), a process | {theirs[0]:.1f} s | {theirs[1] / 2**20:.0f} MiB | |",
-        f"| etprof analyze -o DIR --no-timeline, a process | {1000 * seconds:.0f} ms | {max(m for _, m in ours) / 2**20:.0f} MiB "
-        f"({max(m for _, m in ours) / size:.2f} times the file) | {theirs[0] / seconds:.0f} times less |",
-        f"| the same, of a file that came into the page cache page by page | {1000 * single:.0f} ms | | "
-        f"{theirs[0] / single:.0f} times less |",
-        f"| etprof analyze -o DIR, with a row of CSV an event, to a memory file system | {1000 * rows:.0f} ms | "
-        f"{max(m for _, m in with_rows) / 2**20:.0f} MiB | |",
+        f"| Inspector(...).to_dataframe(), a process | {inspector_run[0]:.1f} s | {inspector_run[1] / 2**20:.0f} MiB | |",
+        f"| etprof analyze -o DIR --no-timeline, a process | {1000 * seconds:.0f} ms | {max(m for _, m in etprof_runs) / 2**20:.0f} MiB "
+        f"({max(m for _, m in etprof_runs) / size:.2f} times the file) | {inspector_run[0] / seconds:.0f} times less |",
+        f"| the same, of a file that came into the page cache page by page | {1000 * page_by_page_seconds:.0f} ms | | "
+        f"{inspector_run[0] / page_by_page_seconds:.0f} times less |",
+        f"| etprof analyze -o DIR, with a row of CSV an event, to a memory file system | {1000 * csv_seconds:.0f} ms | "
+        f"{max(m for _, m in csv_runs) / 2**20:.0f} MiB | |",
         "",
         passes,
     ]

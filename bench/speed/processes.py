@@ -1,4 +1,4 @@
-"""What benchmarks of whole processes share."""
+"""Shared functions of benches that measure whole processes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 
 def cache(path: Path, *, page_by_page: bool = False) -> None:
-    """Into the page cache, anew: as reading it from its beginning to its end leaves it, or page by page.
+    """Reads a file into the page cache again, from its beginning to its end or page by page.
 
-    Page by page is how file systems without large folios keep all files, and each page is mapped by itself. Where none can
-    be had anew (macOS), it stays as it is. In pieces: a process's peak memory begins with that of the one that started it.
+    File systems without large folios cache all files page by page, and map each page separately. On macOS, cached pages
+    cannot be dropped, so they stay. The file is read in pieces, since a child process inherits the peak memory of this one.
     """
     with path.open("rb") as file:
         if sys.platform == "linux":
@@ -23,15 +23,15 @@ def cache(path: Path, *, page_by_page: bool = False) -> None:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             if page_by_page:
                 with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages:
-                    pages.madvise(mmap.MADV_RANDOM)  # nothing is read ahead
+                    pages.madvise(mmap.MADV_RANDOM)  # no read-ahead
                     for at in range(0, len(pages), mmap.PAGESIZE):
                         pages[at]
         while file.read(1 << 20):
             pass
 
 
-def timed(command: Sequence[object]) -> tuple[float, int]:
-    """Wall seconds and peak memory in bytes of one process; the pages of a file that it maps and touches count."""
+def measure_process(command: Sequence[object]) -> tuple[float, int]:
+    """Returns wall seconds and peak memory (bytes) of a process. Pages of mapped files count if it touches them."""
     before = time.monotonic()
     process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

@@ -18,15 +18,15 @@ import numpy as np
 from processes import cache
 
 
-def seconds(call) -> tuple[float, object]:
-    """Wall time of a call, and what it returned."""
+def time_call(call) -> tuple[float, object]:
+    """Returns the wall time (s) of a call, and its result."""
     begin = time.perf_counter()
     result = call()
     return time.perf_counter() - begin, result
 
 
 def same_values(ours, theirs) -> bool:
-    """Whether every number of the two frames is the same, but for what Inspector's doubles lose (1e-9 ms)."""
+    """Whether all numbers of the two frames are equal, within the rounding of Inspector's doubles (1e-9 ms)."""
     numbers = [column for column in theirs.columns if theirs[column].dtype.kind == "f"]
     return (
         list(ours.columns) == list(theirs.columns)
@@ -37,7 +37,7 @@ def same_values(ours, theirs) -> bool:
 
 
 def main() -> None:
-    """Measure both and write the table."""
+    """Measures both, and writes the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("etdump", type=Path)
     parser.add_argument("--out", type=Path)
@@ -57,12 +57,12 @@ def main() -> None:
         return etprof.read_etdump(options.etdump).to_pandas()
 
     events = len(etprof.read_etdump(options.etdump))
-    before = [seconds(read)[0] for _ in range(options.times)]
-    theirs_s, theirs = seconds(lambda: Inspector(etdump_path=str(options.etdump)).to_dataframe())
-    after = [seconds(read) for _ in range(options.times)]  # after it too: the machine drifts
-    ours_s = statistics.median(before + [one for one, _ in after])
+    before = [time_call(read)[0] for _ in range(options.times)]
+    theirs_s, theirs = time_call(lambda: Inspector(etdump_path=str(options.etdump)).to_dataframe())
+    after = [time_call(read) for _ in range(options.times)]  # again afterwards, since the machine drifts
+    ours_s = statistics.median(before + [wall for wall, _ in after])
     columns_s = statistics.median(
-        seconds(lambda: etprof.read_etdump(options.etdump).duration_ns.sum())[0] for _ in range(options.times)
+        time_call(lambda: etprof.read_etdump(options.etdump).duration_ns.sum())[0] for _ in range(options.times)
     )
     same = "the same values" if same_values(after[-1][1], theirs) else "OTHER VALUES"
     lines = [

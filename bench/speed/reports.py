@@ -12,13 +12,13 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from processes import cache, timed
+from processes import cache, measure_process
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def main() -> None:
-    """Measure in turns and write the table."""
+    """Measures the cases interleaved, and writes the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("etdump", type=Path)
     parser.add_argument("--out", type=Path)
@@ -26,17 +26,17 @@ def main() -> None:
     options = parser.parse_args()
     cache(options.etdump)
     etprof = ROOT / "build/etprof"
-    memory = Path("/dev/shm")  # noqa: S108  a memory file system is what is meant
+    memory = Path("/dev/shm")  # noqa: S108  a memory file system is intended
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
         folder = Path(name)
-        # The first reads, analyses and shows a screen: what all others do, too.
+        # The first case reads, analyzes, and shows a screen, as all other cases do, too.
         cases = {
             "analysis alone": ([etprof, "analyze", options.etdump], None),
             "report.html": ([etprof, "report", options.etdump, "--out", folder / "r.html"], folder / "r.html"),
             "report.md": ([etprof, "report", options.etdump, "--out", folder / "r.md"], folder / "r.md"),
             **{
-                f"trace, {form}": ([etprof, "trace", options.etdump, "-o", folder / file], folder / file)
-                for form, file in {
+                f"trace, {format_name}": ([etprof, "trace", options.etdump, "-o", folder / file], folder / file)
+                for format_name, file in {
                     "Perfetto": "t.pftrace",
                     "Perfetto, gzip": "t.pftrace.gz",
                     "Chrome JSON": "t.json",
@@ -47,8 +47,8 @@ def main() -> None:
         seconds = {case: [] for case in cases}
         for _ in range(options.times):
             for case, (command, _) in cases.items():
-                seconds[case].append(timed(command)[0])
-        alone = statistics.median(seconds["analysis alone"])
+                seconds[case].append(measure_process(command)[0])
+        analysis_seconds = statistics.median(seconds["analysis alone"])
         lines = [
             f"An ETDump of {options.etdump.stat().st_size / 1e6:.0f} MB, whole processes in turns, {options.times} times,"
             " medians. Output to a memory file system.",
@@ -59,7 +59,9 @@ def main() -> None:
         for case, (_, file) in cases.items():
             median = statistics.median(seconds[case])
             size = f"{file.stat().st_size / 1e6:.1f} MB" if file else ""
-            lines.append(f"| {case} | {median:.2f} s | {f'{median - alone:.2f} s' if file else ''} | {size} |")
+            lines.append(
+                f"| {case} | {median:.2f} s | {f'{median - analysis_seconds:.2f} s' if file else ''} | {size} |"
+            )
     text = "\n".join(lines) + "\n"
     print(text)
     if options.out:

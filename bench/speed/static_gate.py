@@ -22,7 +22,7 @@ from test_static_gate import WORSE, Exports  # noqa: E402 - found by the path ab
 
 
 def processor_ms(baseline: Path, candidate: Path) -> float:
-    """User and system time of one process, whatever it finds."""
+    """Returns user and system time (ms) of one check, whether it passes or fails."""
     command = [ROOT / "build/etprof", "check", "--static", baseline, candidate]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -32,7 +32,7 @@ def processor_ms(baseline: Path, candidate: Path) -> float:
 
 
 def main() -> None:
-    """Measure each pair, and its baseline against itself."""
+    """Measures each pair, and its baseline against itself."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="*", type=Path)
     parser.add_argument("--out", type=Path)
@@ -41,8 +41,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         exports = Exports(Path(folder))
         pairs = [(name, exports[pair[0]], exports[pair[1]]) for name, pair in WORSE.items()]
-        own = arguments.programs
-        pairs += [(f"{a.stem}, {b.stem}", a, b) for a, b in zip(own[::2], own[1::2], strict=True)]
+        given_programs = arguments.programs
+        pairs += [(f"{a.stem}, {b.stem}", a, b) for a, b in zip(given_programs[::2], given_programs[1::2], strict=True)]
         lines = [
             "# The static gate\n",
             f"One run of `bench/speed/static_gate.py`: milliseconds of processor time (user and system) of a whole process,\n"
@@ -55,8 +55,8 @@ def main() -> None:
                 cache(path)
             megabytes = (baseline.stat().st_size + candidate.stat().st_size) / 1e6
             row = [name, f"{megabytes:.2f}"]
-            for other in (candidate, baseline):
-                times = [processor_ms(baseline, other) for _ in range(arguments.times)]
+            for compared in (candidate, baseline):
+                times = [processor_ms(baseline, compared) for _ in range(arguments.times)]
                 row += [f"{statistics.median(times):.1f}", f"{max(times):.1f}"]
             lines.append(f"| {' | '.join(row)} |")
     text = "\n".join(lines) + "\n"

@@ -27,8 +27,8 @@ ETPROF = ROOT / "build" / "etprof"
 MODELS = ["toy_cnn", "mobilenet_v3_small", "image_encoder", "transformer_layer", "vit_block", "stateful_decoder=decode"]
 
 
-def complete(root: Path) -> dict[tuple[str, str, int], str]:
-    """Every complete launch that is stored, with its latencies' text."""
+def read_complete_launches(root: Path) -> dict[tuple[str, str, int], str]:
+    """Returns the bursts of every stored complete launch as text."""
     stored = {}
     for path in sorted((root / "runs").glob("*/*/*/manifest.json")):
         manifest = json.loads(path.read_text())
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def measure(lab: Lab, folder: Path, options: argparse.Namespace) -> None:
-    """Runs the suite to its end, with kills, and writes down what was lost."""
+    """Runs the suite to its end, with kills, and reports lost launches."""
     board = lab.ssh("board")
     phone = lab.adb("phone", abi="x86_64")
     phone.connect()
@@ -84,31 +84,31 @@ def measure(lab: Lab, folder: Path, options: argparse.Namespace) -> None:
     root = folder / "out"
     environment = {**lab.environment, "ETPROF_DEVICE_DIR": str(folder)}
     start = time.monotonic()
-    # Exports take the longest and are made once: the moments are spread over the measuring.
-    chance = random.Random(24)  # noqa: S311
+    # Exports take longest and are made once, so the suite is only killed after the first cell has begun.
+    generator = random.Random(24)  # noqa: S311
     lost = kills = measured_twice = 0
-    before: dict[tuple[str, str, int], str] = {}
+    stored_before: dict[tuple[str, str, int], str] = {}
     finished: dict[str, int] = {}
-    code = None
-    while code is None:
+    exit_code = None
+    while exit_code is None:
         process = subprocess.Popen(lab.command([ETPROF, "suite", path]), env=environment, stdout=subprocess.DEVNULL)
         while process.poll() is None and not (root / "runs").exists():
             time.sleep(0.2)
         try:
-            code = process.wait(chance.uniform(1, options.between) if kills < options.kills else None)
+            exit_code = process.wait(generator.uniform(1, options.between) if kills < options.kills else None)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.wait()
             kills += 1
-        now = complete(root)
-        lost += sum(now.get(key) != value for key, value in before.items())
+        stored_now = read_complete_launches(root)
+        lost += sum(stored_now.get(key) != value for key, value in stored_before.items())
         for manifest in (root / "runs").glob("*/*/*/manifest.json"):
             if json.loads(manifest.read_text())["status"] == "complete":
                 key, stamp = str(manifest.parent.relative_to(root)), manifest.stat().st_mtime_ns
                 measured_twice += finished.setdefault(key, stamp) != stamp
-        before = now
+        stored_before = stored_now
     report = json.loads((root / "suite_report.json").read_text())
-    status = [cell["status"] for cell in report["cells"]]
+    statuses = [cell["status"] for cell in report["cells"]]
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     lines = [
         "# A suite that is killed",
@@ -118,12 +118,12 @@ def measure(lab: Lab, folder: Path, options: argparse.Namespace) -> None:
         "",
         "| | |",
         "| --- | --- |",
-        f"| cells measured | {status.count('measured')} of {len(status)} |",
+        f"| cells measured | {statuses.count('measured')} of {len(statuses)} |",
         f"| killed with SIGKILL | {kills} times |",
-        f"| complete launches at the end | {len(before)} |",
+        f"| complete launches at the end | {len(stored_before)} |",
         f"| of those stored before a kill: lost or changed after it | {lost} |",
         f"| finished cells that were measured again | {measured_twice} |",
-        f"| exit code of the last one | {code} |",
+        f"| exit code of the last one | {exit_code} |",
         f"| minutes, with exports | {(time.monotonic() - start) / 60:.0f} |",
         f"| peak memory of the largest process (exports included) | {peak:.0f} MB |",
     ]
