@@ -30,8 +30,8 @@ CALLED = ("faster", "slower")
 TABLES = ("operators", "groups", "layers")
 
 
-def copy_of(model: Path, folder: Path, name: str) -> Path:
-    """A copy of the model, with its .inputs and .etrecord, as NAME/NAME.pte."""
+def copy_model(model: Path, folder: Path, name: str) -> Path:
+    """Copies the model, with its .inputs and .etrecord, to NAME/NAME.pte."""
     copy = folder / name / f"{name}.pte"
     copy.parent.mkdir()
     for file in model.parent.glob(f"{model.name}*"):
@@ -39,21 +39,21 @@ def copy_of(model: Path, folder: Path, name: str) -> Path:
     return copy
 
 
-def experiments_of(model: Path, folder: Path, copies: bool, number: int) -> list[dict]:
-    """Two equal ones; of copies, their names differ by 4 to 46 characters, and by others for the next `number`."""
+def make_experiments(model: Path, folder: Path, copies: bool, number: int) -> list[dict]:
+    """Makes two equal experiments. The names of copies differ by 4 to 46 characters, depending on `number`."""
     if not copies:
         return [{"name": name, "model": str(model)} for name in ("a", "a_again")]
     first = 37 * number % 50
     second = (first + 4 + 6 * (number % 7)) % 50
     names = ["a" * (1 + first), "b" * (1 + second)]
-    return [{"name": name, "model": str(copy_of(model, folder, name))} for name in names]
+    return [{"name": name, "model": str(copy_model(model, folder, name))} for name in names]
 
 
 def measure_once(model: Path, folder: Path, settings: dict, number: int) -> dict:
-    """The A/A run of this number: verdict, ratio, half-width (relative), launches, seconds, and the rows of each table that are called."""
+    """Measures A/A: verdict, ratio, relative half-width, launches, seconds, and rows of each table called faster or slower."""
     config = {
         "output_root": str(folder / "run"),
-        "experiments": experiments_of(model, folder, settings["copies"], number),
+        "experiments": make_experiments(model, folder, settings["copies"], number),
     }
     for key in ("max_seconds", "precision"):
         if settings[key] is not None:
@@ -87,7 +87,7 @@ def headline_called(result: dict) -> bool:
 
 
 def called_lines(results: list[dict]) -> list[str]:
-    """How many comparisons call something faster or slower, by table, as Markdown."""
+    """Returns how many comparisons call something faster or slower, by table, as Markdown."""
     number = len(results)
     anything = sum(headline_called(result) or any(result["called"].values()) for result in results)
     rows = [["headline", sum(map(headline_called, results)), number, sum(map(headline_called, results))]]
@@ -167,7 +167,7 @@ def main() -> None:
                 + (f", called: {called}" if called else ""),
                 flush=True,
             )
-            if arguments.out:  # written as it grows, so that an interrupted bench keeps what it has
+            if arguments.out:  # written after each result, so that an interrupted bench keeps its results
                 arguments.out.write_text("\n".join([*reports, report(model, results, settings)]))
         reports.append(report(model, results, settings))
     print("\n".join(reports))

@@ -24,8 +24,8 @@ LOADS = ("idle", "memory copier", "2 busy loops")
 LIMITS = ("2%", "5%")
 
 
-def launches(folder: Path) -> list[float]:
-    """The logarithm of the median clean latency of each launch."""
+def launch_logs(folder: Path) -> list[float]:
+    """Returns the logarithm of the median clean latency of each launch."""
     manifest = json.loads((folder / "manifest.json").read_text())
     medians = []
     for launch in manifest["results"][0]["launches"]:
@@ -35,13 +35,13 @@ def launches(folder: Path) -> list[float]:
     return medians
 
 
-def shares(results: list[str]) -> str:
-    """How many failed, passed, and were inconclusive, in percent."""
+def format_shares(results: list[str]) -> str:
+    """Formats the percentages of failed, passed, and inconclusive checks."""
     return " / ".join(f"{100 * results.count(name) / len(results):.1f}" for name in ("fail", "pass", "inconclusive"))
 
 
 def main() -> None:
-    """Runs all, and writes the table."""
+    """Measures under all loads, and writes the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--times", type=int, default=30)
     parser.add_argument("--max-seconds", type=float, default=3)
@@ -58,13 +58,13 @@ def main() -> None:
                 stored = [
                     profile(prefix, model, options.max_seconds, folder / f"{load}{i}") for i in range(options.times)
                 ]
-            values = [launches(run) for run in stored]
-            between = statistics.stdev(map(statistics.mean, values))
-            within = math.sqrt(statistics.mean(statistics.variance(v) / len(v) for v in values))
+            logs_by_run = [launch_logs(run) for run in stored]
+            between = statistics.stdev(map(statistics.mean, logs_by_run))
+            within = math.sqrt(statistics.mean(statistics.variance(v) / len(v) for v in logs_by_run))
             row = [load, f"{100 * between:.2f}%", f"{100 * within:.2f}%"]
             for limit, drift in itertools.product(LIMITS, (["--drift", "0%"], [])):
                 pairs = itertools.combinations(stored, 2)
-                row.append(shares([check([], a, b, "--max-slowdown", limit, *drift) for a, b in pairs]))
+                row.append(format_shares([check([], a, b, "--max-slowdown", limit, *drift) for a, b in pairs]))
             rows.append(row)
             print(*row, file=sys.stderr)
     header = ["load", "differ by", "launches explain"]

@@ -27,7 +27,7 @@ BURST = {"cmd": "burst", "target_ns": 50_000_000, "min_runs": 3, "min_opening": 
 
 
 def measure(model: Path, mask: str, blocks: int, bursts: int) -> list[dict]:
-    """One row a block: medians in ns of the long run and of the bursts, opening runs, and the first run of each burst."""
+    """Returns one row per block: medians in ns of the long run and of the bursts, opening runs, and the first run of each burst."""
     runner = ROOT / "build" / "etprof-runner"
     rows = []
     with Worker(runner, model) as measured, Worker(runner, model, isa=mask) as other:

@@ -44,15 +44,15 @@ class Net(torch.nn.Module):
     def get_example_inputs(self):
         return (torch.randn(1, 16, SIDE, SIDE),)
 """
-# A further convolution: its channels, its size, its stride, and its padding.
+# An additional convolution: output channels, kernel size, stride, and padding.
 CHANGES = {"A/A": None, "+1%": (14, 1), "+3%": (43, 1), "+10%": (16, 3, 1, 1)}
 LOADS = ("idle", "1 busy loop", "2 busy loops", "4 busy loops", "memory copier", "random stops")
-LIMIT = 0.02  # of check, by its default, for time; the same is asked of counts
+LIMIT = 0.02  # check's default for time; also used for instructions
 CODES = {0: "pass", 1: "fail", 5: "inconclusive"}
 
 
 def export(folder: Path, side: int) -> dict[str, Path]:
-    """The base and its copies, by change."""
+    """Exports the base and its copies; returns them by change."""
     models = {}
     for change, extra in CHANGES.items():
         out = folder / f"{side}{change.replace('/', '')}"
@@ -62,33 +62,33 @@ def export(folder: Path, side: int) -> dict[str, Path]:
         command = [ETPROF, "export", "--model", f"{source}:Net", "--no-check", "--outdir", out]
         subprocess.run(command, check=True, capture_output=True)
         models[change] = next(out.glob("*.pte"))
-    # A/A compares other bytes that compute the same: equal files would not be measured.
+    # The files of A/A differ in trailing bytes, since equal files would not be measured.
     models["base"] = folder / f"base{side}.pte"
     models["base"].write_bytes(models["A/A"].read_bytes() + bytes(16))
     return models
 
 
 def macs(model: Path) -> int:
-    """Multiply-accumulates of an inference."""
-    done = subprocess.run([ETPROF, "inspect", model, "--json"], check=True, capture_output=True)
-    return json.loads(done.stdout)["methods"][0]["macs"]
+    """Returns the multiply-accumulates of an inference."""
+    process = subprocess.run([ETPROF, "inspect", model, "--json"], check=True, capture_output=True)
+    return json.loads(process.stdout)["methods"][0]["macs"]
 
 
 def check(prefix: list, *arguments) -> str:
-    """The result of `etprof check`, started by `prefix`."""
-    done = subprocess.run([*prefix, ETPROF, "check", *arguments], capture_output=True, text=True)
-    if done.returncode not in CODES:
-        sys.exit(done.stderr)
-    return CODES[done.returncode]
+    """Returns the result of `etprof check`. `prefix`: command that starts it."""
+    process = subprocess.run([*prefix, ETPROF, "check", *arguments], capture_output=True, text=True)
+    if process.returncode not in CODES:
+        sys.exit(process.stderr)
+    return CODES[process.returncode]
 
 
-def by_time(prefix, base, candidate, seconds, folder) -> str:
-    """Both measured now, interleaved."""
+def check_time(prefix, base, candidate, seconds, folder) -> str:
+    """Measures both now, interleaved."""
     return check(prefix, base, candidate, "--max-seconds", str(seconds), "--output-root", folder / "time")
 
 
-def by_count(prefix, base, candidate, _, folder) -> str:
-    """The instructions of both."""
+def check_instructions(prefix, base, candidate, _, folder) -> str:
+    """Counts the instructions of both."""
     limit = f"{100 * LIMIT:g}%"
     return check(
         prefix, base, candidate, "--instructions", "--max-instruction-growth", limit, "--output-root", folder / "count"
@@ -96,23 +96,23 @@ def by_count(prefix, base, candidate, _, folder) -> str:
 
 
 def profile(prefix: list, model: Path, seconds: float, folder: Path) -> Path:
-    """A measurement of one side alone, stored in the folder."""
+    """Measures one side alone, and stores the measurement in the folder."""
     command = [*prefix, ETPROF, "profile", model, "--max-seconds", str(seconds), "--no-peaks"]
     subprocess.run([*command, "--output-root", folder], check=True, capture_output=True)
     return folder
 
 
-def stored(prefix, base, candidate, seconds, folder) -> str:
-    """One measured after the other, then compared."""
+def check_stored(prefix, base, candidate, seconds, folder) -> str:
+    """Measures one side after the other, then compares the stored measurements."""
     sides = [profile(prefix, model, seconds / 2, folder / name) for name, model in (("a", base), ("b", candidate))]
     return check(prefix, *sides, "--allow-mismatch", "model")
 
 
-METHODS = {"check": by_time, "check --instructions": by_count, "stored": stored}
+METHODS = {"check": check_time, "check --instructions": check_instructions, "stored": check_stored}
 
 
 def main() -> None:
-    """Runs all, and writes the table."""
+    """Measures all combinations, and writes the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--max-seconds", type=float, default=10)
@@ -130,18 +130,18 @@ def main() -> None:
             truth = {change: macs(models[change]) / macs(models["base"]) - 1 for change in CHANGES}
             for load in options.loads.split(","):
                 for method in options.methods.split(","):
-                    found = collections.defaultdict(collections.Counter)
-                    took = []
+                    counts_by_change = collections.defaultdict(collections.Counter)
+                    durations = []
                     for change in CHANGES:
                         for _ in range(options.times):
-                            began = time.monotonic()
+                            begin = time.monotonic()
                             with conditions[load]() as prefix:
                                 result = METHODS[method](
                                     prefix, models["base"], models[change], options.max_seconds, folder
                                 )
-                            took.append(time.monotonic() - began)
-                            found[change][result] += 1
-                    rows.append((side, truth, load, method, found, statistics.median(took)))
+                            durations.append(time.monotonic() - begin)
+                            counts_by_change[change][result] += 1
+                    rows.append((side, truth, load, method, counts_by_change, statistics.median(durations)))
                     print(*rows[-1], file=sys.stderr)
     text = table(rows, options)
     if options.out:
@@ -169,13 +169,17 @@ def table(rows, options) -> str:
     header += [f"{change} ({100 * growth:+.1f}% MACs)" for change, growth in rows[0][1].items()]
     header += ["decided", "false", "median seconds"]
     lines += ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
-    for side, truth, load, method, found, seconds in rows:
-        decided = sum(count["pass"] + count["fail"] for count in found.values())
-        false = sum(count["pass" if truth[change] > LIMIT else "fail"] for change, count in found.items())
-        counts = [f"{c['pass']} / {c['fail']} / {c['inconclusive']}" for c in found.values()]
+    for side, truth, load, method, counts_by_change, seconds in rows:
+        decided = sum(count["pass"] + count["fail"] for count in counts_by_change.values())
+        false_decisions = sum(
+            count["pass" if truth[change] > LIMIT else "fail"] for change, count in counts_by_change.items()
+        )
+        counts = [f"{c['pass']} / {c['fail']} / {c['inconclusive']}" for c in counts_by_change.values()]
         share = f"{decided} of {len(CHANGES) * options.times}"
         lines.append(
-            f"| {side} | {load} | {method} | " + " | ".join(counts) + f" | {share} | {false} | {seconds:.1f} |"
+            f"| {side} | {load} | {method} | "
+            + " | ".join(counts)
+            + f" | {share} | {false_decisions} | {seconds:.1f} |"
         )
     return "\n".join(lines) + "\n"
 

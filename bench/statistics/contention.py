@@ -28,7 +28,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ETPROF = ROOT / "build" / "etprof"
-# A square image of so many pixels makes the example model take about so many milliseconds.
+# Side of a square image, by the approximate latency of the example model.
 SIDES = {"0.1 ms": 48, "1 ms": 160, "5 ms": 352, "50 ms": 1088}
 QUIET = "idle"
 CALLED = ("faster", "slower")
@@ -36,7 +36,7 @@ CALLED = ("faster", "slower")
 
 @contextlib.contextmanager
 def processes(count: int, *command: str):
-    """`count` processes of a command, killed at the end."""
+    """Runs `count` processes of a command, which are killed at the end."""
     started = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(count)]
     try:
         yield []
@@ -46,13 +46,13 @@ def processes(count: int, *command: str):
             process.wait()
 
 
-def loops(count: int):
-    """Processes that compute and never rest."""
+def busy_loops(count: int):
+    """Runs processes that always compute."""
     return processes(count, "sh", "-c", "while :; do :; done")
 
 
-def copier():
-    """A process that copies memory, more than the caches hold, without a rest."""
+def memory_copier():
+    """Runs a process that always copies memory, more than fits into the caches."""
     code = (
         "import ctypes\nn = 192 << 20\na = ctypes.create_string_buffer(n)\nb = ctypes.create_string_buffer(n)\n"
         "while True: ctypes.memmove(a, b, n)"
@@ -62,13 +62,13 @@ def copier():
 
 @contextlib.contextmanager
 def half_a_processor():
-    """A control group whose quota is half a processor; yields what starts a command within it."""
-    first, second = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
-    old = (first / "cpu.cfs_quota_us").exists() or (first / "cpu.cfs_period_us").exists()
-    group = (first if old else second) / f"etprof-bench-{os.getpid()}"
+    """Makes a cgroup with a quota of half a processor; yields the prefix of a command that runs in it."""
+    v1_root, v2_root = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
+    is_v1 = (v1_root / "cpu.cfs_quota_us").exists() or (v1_root / "cpu.cfs_period_us").exists()
+    group = (v1_root if is_v1 else v2_root) / f"etprof-bench-{os.getpid()}"
     group.mkdir()
     try:
-        if old:
+        if is_v1:
             (group / "cpu.cfs_period_us").write_text("100000")
             (group / "cpu.cfs_quota_us").write_text("50000")
         else:
@@ -82,55 +82,55 @@ def half_a_processor():
             time.sleep(0.1)
 
 
-def workers() -> list[int]:
-    """The process numbers of all etprof-runner --worker."""
-    found = []
+def find_workers() -> list[int]:
+    """Returns the process ids of all `etprof-runner --worker`."""
+    pids = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
                 if b"etprof-runner\0--worker" in (entry / "cmdline").read_bytes():
-                    found.append(int(entry.name))
-    return found
+                    pids.append(int(entry.name))
+    return pids
 
 
 @contextlib.contextmanager
 def stopped_at_random():
-    """Workers are stopped for 2 to 20 ms, about ten times a second."""
-    ended = threading.Event()
+    """Stops each worker for 2 to 20 ms, about ten times per second."""
+    stop_event = threading.Event()
     generator = random.Random(1)  # noqa: S311 - no secret
 
-    def stop_some() -> None:
-        while not ended.is_set():
-            for worker in workers():
+    def stop_workers() -> None:
+        while not stop_event.is_set():
+            for worker in find_workers():
                 with contextlib.suppress(OSError):
                     os.kill(worker, signal.SIGSTOP)
                     time.sleep(generator.uniform(0.002, 0.02))
                     os.kill(worker, signal.SIGCONT)
-            ended.wait(generator.uniform(0.02, 0.15))
+            stop_event.wait(generator.uniform(0.02, 0.15))
 
-    thread = threading.Thread(target=stop_some)
+    thread = threading.Thread(target=stop_workers)
     thread.start()
     try:
         yield []
     finally:
-        ended.set()
+        stop_event.set()
         thread.join()
 
 
 @contextlib.contextmanager
 def one_processor():
-    """Everything on CPU 0, beside one busy loop."""
+    """Runs everything on CPU 0, next to one busy loop."""
     with processes(1, "taskset", "-c", "0", "sh", "-c", "while :; do :; done"):
         yield ["taskset", "-c", "0"]
 
 
 CONDITIONS = {
-    QUIET: lambda: loops(0),
-    "1 busy loop": lambda: loops(1),
-    "2 busy loops": lambda: loops(2),
-    "3 busy loops": lambda: loops(3),
-    "4 busy loops": lambda: loops(4),
-    "memory copier": copier,
+    QUIET: lambda: busy_loops(0),
+    "1 busy loop": lambda: busy_loops(1),
+    "2 busy loops": lambda: busy_loops(2),
+    "3 busy loops": lambda: busy_loops(3),
+    "4 busy loops": lambda: busy_loops(4),
+    "memory copier": memory_copier,
     "half a processor": half_a_processor,
     "random stops": stopped_at_random,
     "one processor, 1 busy loop": one_processor,
@@ -138,7 +138,7 @@ CONDITIONS = {
 
 
 def export(folder: Path, sides: dict[str, int]) -> dict[str, Path]:
-    """The models of those sides, by name."""
+    """Exports the models with images of these sides, by name."""
     models = {}
     for name, side in sides.items():
         out = folder / str(side)
@@ -162,14 +162,14 @@ def export(folder: Path, sides: dict[str, int]) -> dict[str, Path]:
     return models
 
 
-def widest() -> str:
-    """A mask that takes this CPU's widest extension away."""
+def widest_extension_mask() -> str:
+    """Returns the mask that disables this CPU's widest extension."""
     report = json.loads(subprocess.run([ETPROF, "isa", "--json"], check=True, capture_output=True).stdout)
     return report["widest"]["off"]
 
 
 def measure(etprof: Path, model: Path, pair: str, mask: str, condition: str, seconds: float, folder: Path) -> dict:
-    """One measurement under a condition: verdict, ratio and interval of its headline."""
+    """Measures a pair under a condition: verdict, ratio, and interval of the latency."""
     experiments = [{"name": "a", "isa": mask} if pair == "A/B" else {"name": "a"}, {"name": "b"}]
     config = folder / "config.json"
     config.write_text(
@@ -200,8 +200,8 @@ def measure(etprof: Path, model: Path, pair: str, mask: str, condition: str, sec
     return {key: latency[key] for key in ("verdict", "ratio", "ratio_low", "ratio_high")}
 
 
-def truth_of(results: list[dict]) -> tuple[float, float]:
-    """What the idle measurements say together: the mean of their logarithms, give or take the spread of the mean."""
+def estimate_truth(results: list[dict]) -> tuple[float, float]:
+    """Returns an interval of the true ratio: mean of the idle measurements' logarithms, plus or minus twice its error."""
     logs = [math.log(result["ratio"]) for result in results if result["ratio"] is not None]
     if not logs:
         return math.nan, math.nan
@@ -210,8 +210,8 @@ def truth_of(results: list[dict]) -> tuple[float, float]:
     return math.exp(mean - spread), math.exp(mean + spread)
 
 
-def kind_of(result: dict, pair: str, truth: tuple[float, float]) -> str:
-    """right, wrong, or the verdict that says that nothing is known."""
+def classify(result: dict, pair: str, truth: tuple[float, float]) -> str:
+    """Returns right, wrong, or the verdict of a measurement without a ratio."""
     if result["ratio"] is None:
         return result["verdict"]
     low, high = (1.0, 1.0) if pair == "A/A" else truth
@@ -223,55 +223,55 @@ def kind_of(result: dict, pair: str, truth: tuple[float, float]) -> str:
 
 
 def table(results: list[dict]) -> list[str]:
-    """By condition, as Markdown."""
+    """Returns counts by condition as Markdown."""
     lines = [
         "| interference | measurements | right | wrong | contended | A/A called | decided |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for condition in [*CONDITIONS, "all"]:
-        some = [result for result in results if condition in ("all", result["condition"])]
-        if not some:
+        matching = [result for result in results if condition in ("all", result["condition"])]
+        if not matching:
             continue
-        kinds = collections.Counter(result["kind"] for result in some)
-        called = sum(result["pair"] == "A/A" and result["verdict"] in CALLED for result in some)
-        decided = sum(result["ratio"] is not None for result in some) / len(some)
+        kinds = collections.Counter(result["kind"] for result in matching)
+        called = sum(result["pair"] == "A/A" and result["verdict"] in CALLED for result in matching)
+        decided = sum(result["ratio"] is not None for result in matching) / len(matching)
         lines.append(
-            f"| {condition} | {len(some)} | {kinds['right']} | {kinds['wrong']} | {kinds['contended']} | {called} | {decided:.0%} |"
+            f"| {condition} | {len(matching)} | {kinds['right']} | {kinds['wrong']} | {kinds['contended']} | {called} | {decided:.0%} |"
         )
     return lines
 
 
 def details(results: list[dict]) -> list[str]:
-    """A/B by model and condition, as Markdown."""
+    """Returns the ratios of A/B by model and condition as Markdown."""
     lines = ["| model | interference | A/B ratios |", "| --- | --- | --- |"]
     for name in SIDES:
         for condition in CONDITIONS:
-            some = [r for r in results if (r["model"], r["condition"], r["pair"]) == (name, condition, "A/B")]
-            if some:
+            matching = [r for r in results if (r["model"], r["condition"], r["pair"]) == (name, condition, "A/B")]
+            if matching:
                 texts = [
                     r["verdict"]
                     if r["ratio"] is None
                     else f"{r['ratio']:.2f} [{r['ratio_low']:.2f}, {r['ratio_high']:.2f}]"
-                    for r in some
+                    for r in matching
                 ]
                 lines.append(f"| {name} | {condition} | {'; '.join(texts)} |")
     return lines
 
 
 def document(results: dict[str, list[dict]], conditions: str) -> list[str]:
-    """All of it, as Markdown; judges the results."""
+    """Classifies the results, and returns the document as Markdown."""
     text = ["# Measuring on a busy machine", "", __doc__.split("\n\n")[1].replace("\n", " "), ""]
-    everything = [result for of_build in results.values() for result in of_build]
-    for build, of_build in results.items():
-        for result in of_build:
+    all_results = [result for build_results in results.values() for result in build_results]
+    for build, build_results in results.items():
+        for result in build_results:
             idle = [
-                one
-                for one in everything
-                if (one["model"], one["pair"], one["condition"]) == (result["model"], result["pair"], QUIET)
+                other
+                for other in all_results
+                if (other["model"], other["pair"], other["condition"]) == (result["model"], result["pair"], QUIET)
             ]
-            result["kind"] = kind_of(result, result["pair"], truth_of(idle))
+            result["kind"] = classify(result, result["pair"], estimate_truth(idle))
         title = "This etprof" if build == "this" else "Before"
-        text += [f"## {title}", "", *table(of_build), "", *details(of_build), ""]
+        text += [f"## {title}", "", *table(build_results), "", *details(build_results), ""]
     return [*text, conditions]
 
 
@@ -285,24 +285,32 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--json", type=Path, help="where to put every measurement")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started for it ends
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the load's processes end, too
     builds = {"this": ETPROF} | ({"before": options.before.resolve()} if options.before else {})
     results = collections.defaultdict(list)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
         models = export(Path(temporary), SIDES)
-        mask = widest()
+        mask = widest_extension_mask()
         generator = random.Random(1)  # noqa: S311 - no secret
-        for turn in range(options.times):
-            measured = [build for build in builds if build == "this" or turn < options.before_times]
-            plan = [(m, p, c, b) for m in models for p in ("A/A", "A/B") for c in CONDITIONS for b in measured]
+        for repetition in range(options.times):
+            measured_builds = [build for build in builds if build == "this" or repetition < options.before_times]
+            plan = [(m, p, c, b) for m in models for p in ("A/A", "A/B") for c in CONDITIONS for b in measured_builds]
             generator.shuffle(plan)
             for model, pair, condition, build in plan:
                 folder = Path(tempfile.mkdtemp(dir=temporary))
                 result = measure(builds[build], models[model], pair, mask, condition, options.max_seconds, folder)
                 results[build].append({"model": model, "pair": pair, "condition": condition, **result})
                 print(
-                    turn, build, model, pair, condition, result["verdict"], result["ratio"], file=sys.stderr, flush=True
+                    repetition,
+                    build,
+                    model,
+                    pair,
+                    condition,
+                    result["verdict"],
+                    result["ratio"],
+                    file=sys.stderr,
+                    flush=True,
                 )
     if options.json:
         options.json.write_text(json.dumps(results))

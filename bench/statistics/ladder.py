@@ -21,7 +21,7 @@ ETPROF = Path(os.environ.get("ETPROF", ROOT / "build" / "etprof"))
 
 
 def measure(folder: Path, *arguments: str) -> dict:
-    """analysis_summary.json of one measurement."""
+    """Returns the analysis_summary.json of a measurement."""
     subprocess.run(
         [ETPROF, *arguments, "--output-root", folder],
         check=True,
@@ -32,21 +32,21 @@ def measure(folder: Path, *arguments: str) -> dict:
 
 
 def measure_once(model: Path, folder: Path, settings: argparse.Namespace) -> dict | None:
-    """Ratio, low and high of the ladder's ends and of the A/B; above 1: the CPU as it is is faster.
+    """Returns ratio, low, and high of the ladder's ends and of the A/B. Above 1, the CPU with all features is faster.
 
-    None where either is contended: another process left too few clean runs for a ratio.
+    None if either is contended: other processes left too few clean runs for a ratio.
     """
     threads = ["--threads", str(settings.threads)]
     ladder = measure(folder / "ladder", "isa", str(model), *threads, "--max-seconds", str(settings.ladder_seconds))[
         "ladder"
     ]
-    ends = ladder["latency"]["cells"][-1]["over_lowest"]
+    ladder_latency = ladder["latency"]["cells"][-1]["over_lowest"]
     ab = measure(
         folder / "ab", "profile", str(model), *threads, "--vs", "isa=none", "--max-seconds", str(settings.ab_seconds)
     )
-    # "none" is the candidate there, so it is turned over.
-    other = ab["comparisons"][0]["latency"]
-    if "contended" in (ends["verdict"], other["verdict"]):
+    # "none" is the candidate of the A/B, so its ratio is inverted.
+    ab_latency = ab["comparisons"][0]["latency"]
+    if "contended" in (ladder_latency["verdict"], ab_latency["verdict"]):
         return None
     steps = {
         cell["level"]: cell["over_below"]["ratio"] if cell["over_below"]["verdict"] in ("faster", "slower") else None
@@ -55,20 +55,20 @@ def measure_once(model: Path, folder: Path, settings: argparse.Namespace) -> dic
     return {
         "levels": [level["name"] for level in ladder["levels"]],
         "steps": steps,
-        "ladder": (ends["ratio"], ends["ratio_low"], ends["ratio_high"]),
-        "ab": (1 / other["ratio"], 1 / other["ratio_high"], 1 / other["ratio_low"]),
+        "ladder": (ladder_latency["ratio"], ladder_latency["ratio_low"], ladder_latency["ratio_high"]),
+        "ab": (1 / ab_latency["ratio"], 1 / ab_latency["ratio_high"], 1 / ab_latency["ratio_low"]),
     }
 
 
-def overlap(result: dict) -> bool:
-    """Whether the two intervals have anything in common."""
+def intervals_overlap(result: dict) -> bool:
+    """Whether the two intervals overlap."""
     return max(result["ladder"][1], result["ab"][1]) <= min(result["ladder"][2], result["ab"][2])
 
 
 def report(model: Path, results: list[dict], settings: argparse.Namespace) -> str:
     """The result as Markdown."""
     levels = results[0]["levels"]
-    agree = sum(map(overlap, results))
+    agree = sum(map(intervals_overlap, results))
     lines = [
         f"## {model.stem}, {settings.threads} thread{'s' if settings.threads > 1 else ''}: "
         f"{levels[0]} to {levels[-1]}, {len(results)} times",
@@ -82,7 +82,9 @@ def report(model: Path, results: list[dict], settings: argparse.Namespace) -> st
     for result in results:
         cells = ["{:.3f}x [{:.3f}, {:.3f}]".format(*result[side]) for side in ("ladder", "ab")]
         steps = ", ".join(f"{name} {ratio:.2f}x" for name, ratio in result["steps"].items() if ratio is not None)
-        lines.append(f"| {cells[0]} | {cells[1]} | {'yes' if overlap(result) else 'no'} | {steps or 'none certain'} |")
+        lines.append(
+            f"| {cells[0]} | {cells[1]} | {'yes' if intervals_overlap(result) else 'no'} | {steps or 'none certain'} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -106,7 +108,7 @@ def main() -> None:
         results.append(result)
         print(f"{number + 1}/{settings.times} {results[-1]['ladder']} {results[-1]['ab']}", flush=True)
         text = report(settings.model, results, settings)
-        if settings.out:  # written as it grows, so that an interrupted bench keeps what it has
+        if settings.out:  # written after each result, so that an interrupted bench keeps its results
             settings.out.write_text(text)
     print(text if results else "contended each time: measure when nothing else runs")
 

@@ -21,7 +21,7 @@ def record(model: Path, folder: Path, seconds: float, cpus: str | None) -> list[
         "model": str(model.resolve()),
         "output_root": str(folder / "run"),
         "max_seconds": seconds,
-        "precision": 1e-6,  # never reached: all the time is used
+        "precision": 1e-6,  # never reached, so that all the time is used
         "experiments": [{"name": "a"}, {"name": "a_again"}],
     }
     if cpus is not None:

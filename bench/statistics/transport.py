@@ -25,7 +25,7 @@ from lab import Lab  # noqa: E402
 
 
 def measure_once(lab: Lab, model: Path, folder: Path, max_seconds: float | None) -> dict:
-    """One run: the verdict and ratio of ssh against local, its half-width (relative), launches."""
+    """Measures once: verdict, ratio (local / ssh), relative half-width, and launches."""
     ssh = ["ssh", "-F", str(lab.ssh_config), "board"]
     config = {
         "model": str(model),
@@ -36,9 +36,9 @@ def measure_once(lab: Lab, model: Path, folder: Path, max_seconds: float | None)
         config["max_seconds"] = max_seconds
     path = folder / "transport.json"
     path.write_text(json.dumps(config))
-    done = lab.run([ROOT / "build" / "etprof", "run", path], timeout=1200)
-    if done.returncode != 0:
-        sys.exit(done.stderr)
+    process = lab.run([ROOT / "build" / "etprof", "run", path], timeout=1200)
+    if process.returncode != 0:
+        sys.exit(process.stderr)
     summary = json.loads((folder / "run" / "analysis_summary.json").read_text())["comparisons"][0]
     latency = summary["latency"]
     return {
