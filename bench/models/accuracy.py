@@ -16,7 +16,7 @@ from etprof import accuracy, programs
 from etprof.export import Request, export_model
 
 MODELS = {"transformer_layer": ["add"], "vit_block": ["add", "cat"]}
-SECONDS = 60  # of each pair
+SECONDS = 60  # per pair
 _TEXT = """# What a few operators in float gain and cost
 
 Static int8 (XNNPACK), calibrated on the example input alone, random weights, one thread. The
@@ -26,9 +26,9 @@ one interleaved measurement.
 """
 
 
-def ratios(done: accuracy.Export) -> str:
-    """Of the .pte: on the example, which calibrated it, and the least and the most of the held-out inputs."""
-    example, *others = (case.outputs[0].sqnr_db for case in done.check.cases)
+def ratios(export: accuracy.Export) -> str:
+    """Formats the SQNR of the .pte on the example, which calibrated it, and its range on the held-out inputs."""
+    example, *others = (case.outputs[0].sqnr_db for case in export.check.cases)
     return f"{example:.1f} dB | {min(others):.1f} to {max(others):.1f} dB" if others else f"{example:.1f} dB |"
 
 
@@ -40,37 +40,37 @@ def speed(latency: dict) -> str:
 
 
 def rows(model: str, keep: list[str], folder: Path) -> list[str]:
-    """The table's: int8 as it is, with what is kept, and fp32."""
+    """Returns rows of the table: int8 unchanged, int8 with kept operators, and fp32."""
     base = Request(model, quantize="static", outdir=folder)
-    done, (studied,) = accuracy.study(base)
-    kept = export_model(Request(model, quantize="static", outdir=folder, keep=keep))
-    exact = export_model(Request(model, outdir=folder))
-    freed = studied.freed(nodes(studied, keep))
-    emulated = [studied.emulation.sqnr_db(studied.inputs, off)[0] for off in (frozenset(), freed)]
-    others = [kept.paths[0], exact.paths[0]]
+    int8, (study,) = accuracy.study(base)
+    with_keep = export_model(Request(model, quantize="static", outdir=folder, keep=keep))
+    fp32 = export_model(Request(model, outdir=folder))
+    kept_nodes = study.freed(nodes(study, keep))
+    emulated = [study.emulation.sqnr_db(study.inputs, float_nodes)[0] for float_nodes in (frozenset(), kept_nodes)]
+    others = [with_keep.paths[0], fp32.paths[0]]
     program = programs.etprof()
-    words = [word for other in others for word in ("--vs", f"model={other}")]
-    command = [program, "profile", done.paths[0], *words, "--json", "--no-peaks", "--output-root", folder / "run"]
-    found = subprocess.run([*command, "--max-seconds", str(2 * SECONDS)], capture_output=True, check=True)
-    latencies = [pair["latency"] for pair in json.loads(found.stdout)["comparisons"]]
+    options = [word for other in others for word in ("--vs", f"model={other}")]
+    command = [program, "profile", int8.paths[0], *options, "--json", "--no-peaks", "--output-root", folder / "run"]
+    process = subprocess.run([*command, "--max-seconds", str(2 * SECONDS)], capture_output=True, check=True)
+    latencies = [pair["latency"] for pair in json.loads(process.stdout)["comparisons"]]
     return [
-        f"| {model}, int8 | {emulated[0]:.1f} dB | {ratios(done)} | {latencies[0]['baseline_ms']:.3f} ms | |",
-        f"| with `--keep {' '.join(keep)}` | {emulated[1]:.1f} dB | {ratios(kept)} | "
+        f"| {model}, int8 | {emulated[0]:.1f} dB | {ratios(int8)} | {latencies[0]['baseline_ms']:.3f} ms | |",
+        f"| with `--keep {' '.join(keep)}` | {emulated[1]:.1f} dB | {ratios(with_keep)} | "
         f"{latencies[0]['candidate_ms']:.3f} ms | {speed(latencies[0])} |",
-        f"| fp32 | | {exact.check.cases[0].outputs[0].sqnr_db:.1f} dB | | {latencies[1]['candidate_ms']:.3f} ms | "
+        f"| fp32 | | {fp32.check.cases[0].outputs[0].sqnr_db:.1f} dB | | {latencies[1]['candidate_ms']:.3f} ms | "
         f"{speed(latencies[1])} |",
     ]
 
 
-def nodes(studied: accuracy.Studied, keep: list[str]) -> frozenset[str]:
-    """What the patterns choose."""
+def nodes(study: accuracy.Studied, keep: list[str]) -> frozenset[str]:
+    """Returns the nodes that the patterns match."""
     from etprof.exporting.keep import chosen
 
-    return chosen("", studied.emulation.module, keep)
+    return chosen("", study.emulation.module, keep)
 
 
 def main() -> None:
-    """Print the page."""
+    """Prints the page."""
     folder = Path(sys.argv[1])
     print(_TEXT)
     print("| model | emulated | example | held-out inputs | latency | speed |")

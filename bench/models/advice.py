@@ -21,7 +21,7 @@ from pathlib import Path
 
 import models
 
-# Architectures of which one data type is changed as advised.
+# Architectures, with the data type in which the advice is applied.
 CHOSEN = {
     "HfWhisperEncoder": "fp32",
     "HfSiglipVision": "fp32",
@@ -94,15 +94,15 @@ class Changed{name}(Plain{name}):
 """
 
 
-def codes(pte: Path) -> list[str]:
-    """The code of each hint; what puts a module around the model stands last."""
+def hint_codes(pte: Path) -> list[str]:
+    """Returns the code of each hint; hints that wrap the model come last."""
     hints = json.loads(pte.with_name(f"{pte.name}.json").read_text())["hints"]["forward"]
-    found = [match[1] for hint in hints if (match := re.match(r"Use `(wrappers\.\w+\(model, .*?\))`", hint["text"]))]
-    return sorted(found, key=lambda code: "Substitute" in code)
+    codes = [match[1] for hint in hints if (match := re.match(r"Use `(wrappers\.\w+\(model, .*?\))`", hint["text"]))]
+    return sorted(codes, key=lambda code: "Substitute" in code)
 
 
-def written(name: str, advised: Sequence[str], folder: Path, small: bool) -> Path:
-    """A file with the class as it is, and with the one in which the advice is followed."""
+def write_models(name: str, advised: Sequence[str], folder: Path, small: bool) -> Path:
+    """Writes a file with the unchanged class and a class that follows the advice."""
     larger = {} if small else LARGER.get(name, {})
     file = folder / f"advice_{name.lower()}.py"
     file.write_text(
@@ -118,48 +118,50 @@ def written(name: str, advised: Sequence[str], folder: Path, small: bool) -> Pat
 
 
 def row(name: str, kind: str, folder: Path, settings: argparse.Namespace) -> list[str] | None:
-    """A row of the table; None: nothing that is code was advised."""
-    pte = models.export(f"{written(name, (), folder, settings.small)}:Plain{name}", kind, folder)
+    """Returns a row of the table; None: no hint has code."""
+    pte = models.export(f"{write_models(name, (), folder, settings.small)}:Plain{name}", kind, folder)
     if isinstance(pte, str):
         return [name, kind, "—", pte, *["—"] * (len(HEADER) - 4)]
-    if not (advised := codes(pte)):
+    if not (advised := hint_codes(pte)):
         return None
-    said = ", ".join(sorted(set(re.findall(r"wrappers\.(?:attention|(?!Substitute|replace)\w+)", " ".join(advised)))))
+    advice_text = ", ".join(
+        sorted(set(re.findall(r"wrappers\.(?:attention|(?!Substitute|replace)\w+)", " ".join(advised))))
+    )
     with tempfile.TemporaryDirectory() as scratch:
-        after = models.export(f"{written(name, advised, folder, settings.small)}:Changed{name}", kind, folder)
+        after = models.export(f"{write_models(name, advised, folder, settings.small)}:Changed{name}", kind, folder)
         if isinstance(after, str):
-            return [name, kind, said, after, *["—"] * (len(HEADER) - 4)]
-        manifests = [json.loads(one.with_name(f"{one.name}.json").read_text()) for one in (pte, after)]
+            return [name, kind, advice_text, after, *["—"] * (len(HEADER) - 4)]
+        manifests = [json.loads(entry.with_name(f"{entry.name}.json").read_text()) for entry in (pte, after)]
         operators, delegates = (
-            [counted(manifest["delegation"][0]) for manifest in manifests]
-            for counted in (lambda one: one["other_operators"], lambda one: sum(one["delegates"].values()))
+            [count(manifest["delegation"][0]) for manifest in manifests]
+            for count in (lambda entry: entry["other_operators"], lambda entry: sum(entry["delegates"].values()))
         )
-        alone = profiled([pte], settings, Path(scratch) / "alone")
+        alone = profile([pte], settings, Path(scratch) / "alone")
         texts = [finding["text"] for finding in alone["insights"] if finding["kind"] == "portable"]
         estimate = next((match for text in texts if (match := _ESTIMATE.search(text))), None)
-        (comparison,) = profiled([pte, "--vs", f"model={after}"], settings, Path(scratch) / "pair")["comparisons"]
+        (comparison,) = profile([pte, "--vs", f"model={after}"], settings, Path(scratch) / "pair")["comparisons"]
     latency = comparison["latency"]
-    known = latency["ratio"] is not None
+    has_ratio = latency["ratio"] is not None
     return [
         name,
         kind,
-        said,
+        advice_text,
         f"{operators[0]}, {operators[1]}",
         f"{delegates[0]}, {delegates[1]}",
         ", ".join(manifest["check"]["verdict"] for manifest in manifests),
         f"{estimate[1]}x" if estimate else "—",
         f"{estimate[2]}x" if estimate and estimate[2] else "—",
-        "{ratio:.2f}x [{ratio_low:.2f}, {ratio_high:.2f}]".format(**latency) if known else latency["verdict"],
+        "{ratio:.2f}x [{ratio_low:.2f}, {ratio_high:.2f}]".format(**latency) if has_ratio else latency["verdict"],
     ]
 
 
-def profiled(command: Sequence[object], settings: argparse.Namespace, folder: Path) -> dict:
-    """The analysis of one measurement."""
+def profile(command: Sequence[object], settings: argparse.Namespace, folder: Path) -> dict:
+    """Measures, and returns the analysis."""
     options = ["--threads", settings.threads, "--max-seconds", settings.seconds, "--no-peaks", "--output-root", folder]
-    line = list(map(str, [models.ETPROF, "profile", *command, *options]))
-    done = subprocess.run(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        print(done.stderr, file=sys.stderr)
+    words = list(map(str, [models.ETPROF, "profile", *command, *options]))
+    process = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    if process.returncode != 0:
+        print(process.stderr, file=sys.stderr)
         return {"insights": [], "comparisons": [{"latency": {"ratio": None, "verdict": "does not run"}}]}
     return json.loads((folder / "analysis_summary.json").read_text())
 
@@ -194,11 +196,11 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         for name in settings.models or CHOSEN:
-            if (made := row(name, CHOSEN[name], settings.folder or Path(scratch), settings)) is None:
+            if (cells := row(name, CHOSEN[name], settings.folder or Path(scratch), settings)) is None:
                 continue
-            rows.append(made)
-            print(*made, sep=" | ", flush=True)
-            if settings.out:  # written as it grows, so that an interrupted bench keeps what it has
+            rows.append(cells)
+            print(*cells, sep=" | ", flush=True)
+            if settings.out:  # written after each row, so that an interrupted bench keeps its results
                 settings.out.write_text(report(rows, settings))
 
 

@@ -20,25 +20,27 @@ class _Network:
     """A class that `etprof export` takes."""
 
     inputs: tuple[torch.Tensor, ...] = ()
-    weights_kept = False  # of what no calibration reaches, such as a cache
-    types: tuple[str, ...] = ("fp32", "fp16", "int8")  # that make sense
-    options: dict = {}  # noqa: RUF012 - of network()
-    few: dict | None = None  # those that differ where it has few layers; None: its library makes no smaller one
+    skips_calibration = False  # for networks that cannot be calibrated, such as those with a cache
+    types: tuple[str, ...] = ("fp32", "fp16", "int8")  # supported data types
+    options: dict = {}  # noqa: RUF012 - options of network()
+    small_options: dict | None = None  # options that differ with few layers; None: the library has no smaller network
 
     def network(self) -> nn.Module:
         raise NotImplementedError
 
     def get_eager_model(self) -> nn.Module:
         with seeded():
-            made = self.network().eval()
-            if self.weights_kept:
-                return made
-            # Of more than one, so that a channel's variance over a small map is none of chance.
+            network = self.network().eval()
+            if self.skips_calibration:
+                return network
+            # Calibrate with several images, since a channel's variance over one small map is random.
             batch = [
-                torch.cat([one, *(torch.randn_like(one) for _ in range(7))]) if one.is_floating_point() else one
-                for one in self.example()
+                torch.cat([tensor, *(torch.randn_like(tensor) for _ in range(7))])
+                if tensor.is_floating_point()
+                else tensor
+                for tensor in self.example()
             ]
-            return wrappers.calibrated(made, *batch)
+            return wrappers.calibrated(network, *batch)
 
     def get_example_inputs(self) -> tuple[torch.Tensor, ...]:
         with seeded():
@@ -63,7 +65,7 @@ class _Timm(_Network):
 
 class TimmRepvit(_Timm):
     name = "repvit_m1"
-    few = {"embed_dim": (16, 32), "depth": (1, 1)}  # noqa: RUF012
+    small_options = {"embed_dim": (16, 32), "depth": (1, 1)}  # noqa: RUF012
 
 
 class TimmMobilenetv3(_Timm):
@@ -73,12 +75,12 @@ class TimmMobilenetv3(_Timm):
 class TimmVit(_Timm):
     name = "vit_tiny_patch16_224"
     options = {"img_size": 64, "depth": 2}  # noqa: RUF012
-    few = {"depth": 1}  # noqa: RUF012
+    small_options = {"depth": 1}  # noqa: RUF012
 
 
 class TimmConvnext(_Timm):
     name = "convnext_atto"
-    few = {"depths": (1, 1, 1, 1), "dims": (8, 16, 24, 32)}  # noqa: RUF012
+    small_options = {"depths": (1, 1, 1, 1), "dims": (8, 16, 24, 32)}  # noqa: RUF012
 
 
 class TimmEfficientnet(_Timm):
@@ -88,7 +90,7 @@ class TimmEfficientnet(_Timm):
 class TimmLevit(_Timm):
     name = "levit_128s"
     options = {"img_size": 224}  # noqa: RUF012
-    few = {"img_size": 64, "embed_dim": (32,), "num_heads": (2,), "depth": (1,)}  # noqa: RUF012
+    small_options = {"img_size": 64, "embed_dim": (32,), "num_heads": (2,), "depth": (1,)}  # noqa: RUF012
 
     def example(self) -> tuple[torch.Tensor, ...]:
         return (_image(self.options["img_size"]),)
@@ -122,7 +124,7 @@ class TimmEdgenext(_Timm):
 
 class TvResnet18(_Network):
     options = {"layers": [2, 2, 2, 2]}  # noqa: RUF012
-    few = {"layers": [1, 1, 1, 1]}  # noqa: RUF012
+    small_options = {"layers": [1, 1, 1, 1]}  # noqa: RUF012
 
     def network(self) -> nn.Module:
         from torchvision.models import resnet
@@ -132,7 +134,7 @@ class TvResnet18(_Network):
 
 class TvMobilenetV3Small(_Network):
     options = {"arch": "mobilenet_v3_small"}  # noqa: RUF012
-    few = {"blocks": 3}  # noqa: RUF012
+    small_options = {"blocks": 3}  # noqa: RUF012
 
     def network(self) -> nn.Module:
         from torchvision.models import mobilenetv3
@@ -142,7 +144,7 @@ class TvMobilenetV3Small(_Network):
 
 
 class TvMobilenetV2(_Network):
-    few = {"inverted_residual_setting": [[1, 16, 1, 1], [6, 24, 2, 2]]}  # noqa: RUF012
+    small_options = {"inverted_residual_setting": [[1, 16, 1, 1], [6, 24, 2, 2]]}  # noqa: RUF012
 
     def network(self) -> nn.Module:
         import torchvision
@@ -159,7 +161,7 @@ class TvSqueezenet(_Network):
 
 class TvShufflenet(_Network):
     options = {"stages_repeats": [4, 8, 4]}  # noqa: RUF012
-    few = {"stages_repeats": [2, 1, 1]}  # noqa: RUF012
+    small_options = {"stages_repeats": [2, 1, 1]}  # noqa: RUF012
 
     def network(self) -> nn.Module:
         import torchvision
@@ -206,17 +208,17 @@ class TvLraspp(_Tv):
 class TvSsdlite(_Network):
     """A detector with its post-processing, which no export takes."""
 
-    weights_kept = True
+    skips_calibration = True
     types = ("fp32",)
     options = {"side": 320}  # noqa: RUF012
-    few = {"side": 32}  # noqa: RUF012
+    small_options = {"side": 32}  # noqa: RUF012
 
     def network(self) -> nn.Module:
         from torchvision.models import detection
 
         if self.options["side"] == 320:
             return detection.ssdlite320_mobilenet_v3_large(weights=None, weights_backbone=None)
-        # The same detector on another backbone.
+        # The same detector on a small backbone.
         backbone = nn.Conv2d(3, 8, 3, stride=8)
         backbone.out_channels = [8]
         anchors = detection.anchor_utils.DefaultBoxGenerator([[2]])
@@ -232,7 +234,7 @@ _SIZES = {"vocab_size": 256, "num_attention_heads": 4, "hidden_size": 64}
 
 class _Layers(_Network):
     options = {"num_hidden_layers": 2}  # noqa: RUF012
-    few = {"num_hidden_layers": 1}  # noqa: RUF012
+    small_options = {"num_hidden_layers": 1}  # noqa: RUF012
 
 
 class _Tokens(_Layers):
@@ -276,7 +278,7 @@ class HfLlama(_Tokens):
 
 
 class HfLlamaStaticCache(_Layers):
-    weights_kept = True
+    skips_calibration = True
     types = _TOKEN_TYPES
 
     def network(self) -> nn.Module:
@@ -313,7 +315,7 @@ class HfVit(_Layers):
 
 
 class _Hf(_Layers):
-    """A class of transformers by name, made of its configuration."""
+    """A network of transformers, made from the names of its class and its configuration."""
 
     config = ""
     network_class = ""
@@ -324,16 +326,16 @@ class _Hf(_Layers):
         import transformers
 
         config = getattr(transformers, self.config)(**self.sizes, **self.options)
-        return wrappers.Select(self.of(getattr(transformers, self.network_class)(config)), self.selected)
+        return wrappers.Select(self.exported_part(getattr(transformers, self.network_class)(config)), self.selected)
 
-    def of(self, network: nn.Module) -> nn.Module:
-        """The part of it that is exported."""
+    def exported_part(self, network: nn.Module) -> nn.Module:
+        """Returns the part of the network that is exported."""
         return network
 
 
 class _HfTokens(_Hf):
     types = ("fp32",)
-    few = None
+    small_options = None
     length = 16
     sizes = {**_SIZES, "intermediate_size": 128, "max_position_embeddings": 32}  # noqa: RUF012
 
@@ -381,7 +383,7 @@ class HfT5Encoder(_HfTokens):
 
 class HfWhisperEncoder(_Hf):
     types = ("fp32", "fp16")
-    few = None
+    small_options = None
     config, network_class = "WhisperConfig", "WhisperModel"
     options = {"encoder_layers": 2, "decoder_layers": 1}  # noqa: RUF012
     sizes = {  # noqa: RUF012
@@ -395,7 +397,7 @@ class HfWhisperEncoder(_Hf):
         "pad_token_id": 0,
     }
 
-    def of(self, network: nn.Module) -> nn.Module:
+    def exported_part(self, network: nn.Module) -> nn.Module:
         return network.encoder
 
     def example(self) -> tuple[torch.Tensor, ...]:
@@ -404,7 +406,7 @@ class HfWhisperEncoder(_Hf):
 
 class _HfImages(_Hf):
     types = ("fp32",)
-    few = None
+    small_options = None
 
     def example(self) -> tuple[torch.Tensor, ...]:
         return (_image(self.sizes.get("image_size", 64)),)
@@ -433,17 +435,17 @@ class HfDinov2(_HfImages):
     sizes = {"hidden_size": 64, "num_attention_heads": 4, "image_size": 64, "patch_size": 16}  # noqa: RUF012
 
 
-_all = {
+_networks = {
     name: network
     for name, network in globals().items()
     if isinstance(network, type) and issubclass(network, _Network) and not name.startswith("_")
 }
-# What is exported of each.
-TYPES = {name: network.types for name, network in _all.items()}
-# The same with few layers: of TvResnet18 it is SmallTvResnet18.
+# The data types in which each is exported.
+TYPES = {name: network.types for name, network in _networks.items()}
+# The same networks with few layers: SmallTvResnet18 for TvResnet18.
 SMALL = {
-    f"Small{name}": type(f"Small{name}", (network,), {"options": {**network.options, **network.few}})
-    for name, network in _all.items()
-    if network.few is not None
+    f"Small{name}": type(f"Small{name}", (network,), {"options": {**network.options, **network.small_options}})
+    for name, network in _networks.items()
+    if network.small_options is not None
 }
 globals().update(SMALL)

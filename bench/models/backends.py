@@ -19,8 +19,8 @@ BACKENDS = ["xnnpack", "openvino", "portable"]  # the first is the baseline
 GROUPS = ["Convolution", "GEMM", "Data Movement", "Elementwise", "Other", "Delegate overhead"]
 
 
-def measured(model: str, seconds: int, threads: int, folder: Path) -> dict[str, Any]:
-    """The summary of a run of all backends."""
+def measure(model: str, seconds: int, threads: int, folder: Path) -> dict[str, Any]:
+    """Measures all backends in one run, and returns its summary."""
     for backend in BACKENDS:
         export = [ETPROF, "export", model, "--backend", backend, "--outdir", folder, "--name", model]
         subprocess.run(export, check=True, capture_output=True)
@@ -38,20 +38,24 @@ def measured(model: str, seconds: int, threads: int, folder: Path) -> dict[str, 
 
 
 def rows(model: str, summary: dict[str, Any]) -> list[str]:
-    """A line of Markdown for each backend."""
+    """Returns a line of Markdown for each backend."""
     lines = []
-    compared = {one["candidate"]: one for one in summary["comparisons"] if one["baseline"] == BACKENDS[0]}
+    compared = {
+        comparison["candidate"]: comparison
+        for comparison in summary["comparisons"]
+        if comparison["baseline"] == BACKENDS[0]
+    }
     first = compared[BACKENDS[1]]
     for backend in BACKENDS:
-        one = compared.get(backend, first)
+        comparison = compared.get(backend, first)
         side = "candidate_ms" if backend in compared else "baseline_ms"
-        latency = one["latency"]
+        latency = comparison["latency"]
         ratio = "baseline"
         if backend in compared:
             ratio = latency["verdict"]
             if latency["ratio"] is not None:
                 ratio += f", {latency['ratio']:.3g}x [{latency['ratio_low']:.3g}, {latency['ratio_high']:.3g}]"
-        groups = {group["name"]: group[side] for group in one["groups"]}
+        groups = {group["name"]: group[side] for group in comparison["groups"]}
         times = [latency[side], *(groups.get(name) for name in GROUPS)]
         texts = [f"{time:.3f}" if time else "" for time in times]
         lines.append(f"| {model} | {backend} | {texts[0]} | {ratio} | {' | '.join(texts[1:])} |")
@@ -59,7 +63,7 @@ def rows(model: str, summary: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    """Measure each model, and write the table."""
+    """Measures each model, and writes the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=["mobilenet_v3_small", "transformer_layer", "vit_block"])
     parser.add_argument("--seconds", type=int, default=60)
@@ -78,7 +82,7 @@ def main() -> None:
     ]
     with tempfile.TemporaryDirectory() as folder:
         for model in arguments.models:
-            lines += rows(model, measured(model, arguments.seconds, arguments.threads, Path(folder)))
+            lines += rows(model, measure(model, arguments.seconds, arguments.threads, Path(folder)))
     text = "\n".join(lines) + "\n"
     print(text)
     if arguments.out:

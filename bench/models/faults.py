@@ -18,10 +18,10 @@ import torch
 from etprof.exporting import find, held_out, inputs, lower, noise
 from etprof.exporting.find import BuiltModel
 
-SCALE = 300.0  # of one channel
-WEIGHT = 50.0  # of an input that is always 0
-_RANGES = (0.3, 0.1, 0.03, 0.01, 0.003)  # of what an activation needs
-_WORSE = 10.0  # noise of the output with a range that is broken
+SCALE = 300.0  # factor of one channel
+WEIGHT = 50.0  # weights of an input that is always 0
+_RANGES = (0.3, 0.1, 0.03, 0.01, 0.003)  # fractions of the range that an activation needs
+_WORSE = 10.0  # factor of the output's noise if a range is broken
 
 
 @dataclass(frozen=True)
@@ -70,121 +70,124 @@ clip what it does.
 | --- | --- | --- | --- | --- | --- |"""
 
 
-def scale_channel(model: torch.nn.Module, of: Layers) -> None:
-    """The outputs stay the same."""
-    number = of.first + _CHANNEL
-    maker = model.get_submodule(of.norm or of.maker)
+def scale_channel(model: torch.nn.Module, layers: Layers) -> None:
+    """Scales a channel and the weights that read it, so that the outputs stay the same."""
+    number = layers.first + _CHANNEL
+    maker = model.get_submodule(layers.norm or layers.maker)
     maker.weight[number] *= SCALE
     maker.bias[number] *= SCALE
-    reader = model.get_submodule(of.reader)
+    reader = model.get_submodule(layers.reader)
     depthwise = getattr(reader, "groups", 1) > 1
     (reader.weight[_CHANNEL] if depthwise else reader.weight[:, _CHANNEL]).div_(SCALE)
 
 
-def weigh_nothing(model: torch.nn.Module, of: Layers) -> None:
-    """A channel becomes 0, which the activations between the two keep, and its weights are large."""
-    maker = model.get_submodule(of.norm or of.maker)
+def weight_dead_channel(model: torch.nn.Module, layers: Layers) -> None:
+    """Sets a channel to 0, which the activations between the two layers keep, and sets large weights for it."""
+    maker = model.get_submodule(layers.norm or layers.maker)
     maker.weight[_CHANNEL] = 0
     maker.bias[_CHANNEL] = 0
-    model.get_submodule(of.reader).weight[:, _CHANNEL] = WEIGHT
+    model.get_submodule(layers.reader).weight[:, _CHANNEL] = WEIGHT
 
 
-def emulation_of(built: BuiltModel) -> noise.Emulation:
-    """Of the model in static int8, calibrated on the example inputs."""
-    found: list[noise.Emulation] = []
+def emulate(built: BuiltModel) -> noise.Emulation:
+    """Emulates the model in static int8, calibrated on the example inputs."""
+    emulations: list[noise.Emulation] = []
     program = lower.trace(built)
     flat = inputs.flatten(built.args, built.kwargs)
-    lower.quantize(program, built, "static", [flat], None, lambda module, _freed: found.append(noise.Emulation(module)))
-    return found[0]
+    lower.quantize(
+        program, built, "static", [flat], None, lambda module, _freed: emulations.append(noise.Emulation(module))
+    )
+    return emulations[0]
 
 
 def held_out_inputs(built: BuiltModel) -> list[noise.Inputs]:
-    """Drawn from other seeds."""
+    """Returns inputs that are drawn from other seeds."""
     return [(case.args, case.kwargs) for case in held_out.cases("forward", built, 2)]
 
 
-def between(emulation: noise.Emulation, of: Layers) -> set[str]:
-    """The values that the reader computes from, and that are computed from the maker."""
+def between(emulation: noise.Emulation, layers: Layers) -> set[str]:
+    """Returns the values that are computed from the maker and that the reader is computed from."""
     nodes = list(emulation.module.graph.nodes)
     after: set[torch.fx.Node] = set()
     for node in nodes:
-        if is_of(node, of.maker) or any(one in after for one in node.all_input_nodes):
+        if is_operator_of(node, layers.maker) or any(source in after for source in node.all_input_nodes):
             after.add(node)
     before: set[torch.fx.Node] = set()
     for node in reversed(nodes):
-        if any(is_of(user, of.reader) or user in before for user in node.users):
+        if any(is_operator_of(user, layers.reader) or user in before for user in node.users):
             before.add(node)
     return {node.name for node in after & before}
 
 
-def is_of(node: torch.fx.Node, path: str) -> bool:
-    """Whether it is the operator of a layer."""
+def is_operator_of(node: torch.fx.Node, path: str) -> bool:
+    """Whether the node is the operator of a layer."""
     return noise.operator_of(node) in ("conv2d", "linear") and noise.module_of(node) == path
 
 
-def by_own_error(emulation: noise.Emulation, given: list[noise.Inputs]) -> list[str]:
-    """Values, those that are farthest from fp32's first."""
-    (args, kwargs), *_ = given
+def rank_by_own_error(emulation: noise.Emulation, samples: list[noise.Inputs]) -> list[str]:
+    """Returns the values by decreasing distance from those of fp32."""
+    (args, kwargs), *_ = samples
     exact, quantized = (emulation._values(args, kwargs, on) for on in ((), emulation.sites))
 
     def ratio(site: noise.Site) -> float:
-        one, other = exact[site.quantizer.args[0]].double(), quantized[site.quantizer].double()
-        return float(one.square().sum() / (one - other).square().sum().clamp(min=1e-300))
+        expected, actual = exact[site.quantizer.args[0]].double(), quantized[site.quantizer].double()
+        return float(expected.square().sum() / (expected - actual).square().sum().clamp(min=1e-300))
 
     return [site.name for site in sorted(emulation.sites, key=ratio)]
 
 
-def row(model: str, fault: str, emulation: noise.Emulation, given: list[noise.Inputs], truth: set[str]) -> str:
-    """Of the table."""
-    budget = emulation.budget(given)
+def row(model: str, fault: str, emulation: noise.Emulation, samples: list[noise.Inputs], truth: set[str]) -> str:
+    """Returns a row of the table."""
+    budget = emulation.budget(samples)
     output = budget.worst
     number = budget.by_share(output)[0]
     first = budget.sites[number]
-    place = by_own_error(emulation, given).index(first.name) + 1
+    rank = rank_by_own_error(emulation, samples).index(first.name) + 1
     share = budget.outputs[output].share(number)
     named = f"{first.kind} {first.name}"
     return (
         f"| {model} | {fault} | {named} | {'yes' if first.name in truth else 'NO: ' + ' or '.join(sorted(truth))} | "
-        f"{100 * share:.0f}% | {place} of {len(budget.sites)} |"
+        f"{100 * share:.0f}% | {rank} of {len(budget.sites)} |"
     )
 
 
 def rows(model: str) -> list[str]:
-    """Of a model."""
-    built: Callable[[], BuiltModel] = functools.partial(find.build_model, find.find_model(model))
+    """Returns the rows of a model."""
+    build: Callable[[], BuiltModel] = functools.partial(find.build_model, find.find_model(model))
     lines = []
-    one, given = built(), held_out_inputs(built())
-    expected = one.module(*given[0][0])
-    scale_channel(one.module, SCALED[model])
-    same = one.module(*given[0][0])
+    model_copy, samples = build(), held_out_inputs(build())
+    expected = model_copy.module(*samples[0][0])
+    scale_channel(model_copy.module, SCALED[model])
+    same = model_copy.module(*samples[0][0])
     pairs = zip(expected, same, strict=True) if isinstance(expected, tuple) else [(expected, same)]
     if not all(torch.allclose(a, b, rtol=1e-3, atol=1e-4 * float(a.abs().max())) for a, b in pairs):
         raise ValueError(f"{model}: its outputs changed")
-    emulation = emulation_of(one)
-    lines.append(row(model, "channel", emulation, given, between(emulation, SCALED[model])))
-    one = built()
-    weigh_nothing(one.module, DEAD[model])
-    emulation = emulation_of(one)
+    emulation = emulate(model_copy)
+    lines.append(row(model, "channel", emulation, samples, between(emulation, SCALED[model])))
+    model_copy = build()
+    weight_dead_channel(model_copy.module, DEAD[model])
+    emulation = emulate(model_copy)
     weights = {
         site.name
         for site in emulation.sites
-        if site.kind == "weight" and any(is_of(reader, DEAD[model].reader) for reader in noise._readers(site.quantizer))
+        if site.kind == "weight"
+        and any(is_operator_of(reader, DEAD[model].reader) for reader in noise._readers(site.quantizer))
     }
-    lines.append(row(model, "weight", emulation, given, weights))
-    emulation = emulation_of(built())
-    lines.append(row(model, "range", emulation, given, {break_a_range(emulation, given)}))
+    lines.append(row(model, "weight", emulation, samples, weights))
+    emulation = emulate(build())
+    lines.append(row(model, "range", emulation, samples, {break_a_range(emulation, samples)}))
     return lines
 
 
-def break_a_range(emulation: noise.Emulation, given: list[noise.Inputs]) -> str:
-    """The value whose range was cut, so far that it matters: the first for which it can, from the middle on."""
-    clean = emulation.sqnr_db(given, ())
+def break_a_range(emulation: noise.Emulation, samples: list[noise.Inputs]) -> str:
+    """Cuts the range of an activation so far that the output gets noisy, from the middle on; returns the activation."""
+    clean = emulation.sqnr_db(samples, ())
     activations = [site for site in emulation.sites if site.kind == "activation" and site.low is not None]
     for broken in activations[len(activations) // 2 :]:
         scale = broken.quantizer.args[1]
-        for part in _RANGES:
-            broken.quantizer.update_arg(1, scale * part)
-            worse = emulation.sqnr_db(given, ())
+        for fraction in _RANGES:
+            broken.quantizer.update_arg(1, scale * fraction)
+            worse = emulation.sqnr_db(samples, ())
             if any(clean[output] - worse[output] >= 10 * math.log10(_WORSE) for output in clean):
                 return broken.name
         broken.quantizer.update_arg(1, scale)
@@ -192,7 +195,7 @@ def break_a_range(emulation: noise.Emulation, given: list[noise.Inputs]) -> str:
 
 
 def main() -> None:
-    """Print the page."""
+    """Prints the page."""
     print(_TEXT)
     with torch.no_grad():
         for model in sys.argv[1:] or SCALED:

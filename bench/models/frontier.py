@@ -24,34 +24,34 @@ better in latency, SQNR, and peak memory, and measurably better in one.
 """
 
 
-def number(value: float | None, form: str) -> str:
-    """A cell."""
+def format_number(value: float | None, form: str) -> str:
+    """Formats a cell."""
     return "—" if value is None else form.format(value)
 
 
 def speedup(pair: dict) -> str:
-    """Of a confirmed setting against the model as it is."""
+    """Formats the speedup of a confirmed setting over the unchanged model."""
     if pair["ratio"] is None:
         return pair["verdict"]
     return f"{pair['verdict']}, {pair['ratio']:.2f}x [{pair['ratio_low']:.2f}, {pair['ratio_high']:.2f}]"
 
 
 def settings(report: dict) -> list[str]:
-    """The table of all settings."""
+    """Returns the table of all settings."""
     lines = ["| model | setting | latency | SQNR | peak memory | load | frontier |", "|---|---|--:|--:|--:|--:|---|"]
     for cell in report["cells"]:
-        for of in cell["settings"]:
-            place = f"no: {of['dominated_by']}" if of["dominated_by"] else of["frontier"]
+        for setting in cell["settings"]:
+            place = f"no: {setting['dominated_by']}" if setting["dominated_by"] else setting["frontier"]
             lines.append(
-                f"| {cell['model']} | {cell['dtype']}, {of['label']} | {number(of['latency_ms'], '{:.3f} ms')} | "
-                f"{number(of['sqnr_db'], '{:.1f} dB')} | {number(of['peak_memory_bytes'] and of['peak_memory_bytes'] / 1e6, '{:.1f} MB')} | "
-                f"{number(of['load_ms'], '{:.2f} ms')} | {place} |"
+                f"| {cell['model']} | {cell['dtype']}, {setting['label']} | {format_number(setting['latency_ms'], '{:.3f} ms')} | "
+                f"{format_number(setting['sqnr_db'], '{:.1f} dB')} | {format_number(setting['peak_memory_bytes'] and setting['peak_memory_bytes'] / 1e6, '{:.1f} MB')} | "
+                f"{format_number(setting['load_ms'], '{:.2f} ms')} | {place} |"
             )
     return lines
 
 
 def confirmed(report: dict) -> list[str]:
-    """What the launches that did not find the frontier say."""
+    """Returns the table of the launches that confirm the frontier, which are not those that found it."""
     lines = [
         "",
         "## Measured again",
@@ -59,16 +59,18 @@ def confirmed(report: dict) -> list[str]:
         "| model | setting | latency | against the model as it is |",
         "|---|---|--:|---|",
     ]
-    words = []
-    for of in report["confirmations"]:
-        for index, setting in enumerate(of["settings"]):
-            speed = speedup(of["pairs"][index - 1]) if index else ""
+    sentences = []
+    for confirmation in report["confirmations"]:
+        for index, setting in enumerate(confirmation["settings"]):
+            speed = speedup(confirmation["pairs"][index - 1]) if index else ""
             lines.append(
-                f"| {of['model']} | {setting['label']} | {number(setting['latency_ms'], '{:.3f} ms')} | {speed} |"
+                f"| {confirmation['model']} | {setting['label']} | {format_number(setting['latency_ms'], '{:.3f} ms')} | {speed} |"
             )
-        tied = f" Not measurably slower: {', '.join(of['tied'])}." if of["tied"] else ""
-        words.append(f"{of['model']}: {of['fastest'] or 'nothing'} is confirmed as fastest.{tied}")
-    return [*lines, "", *words]
+        tied = f" Not measurably slower: {', '.join(confirmation['tied'])}." if confirmation["tied"] else ""
+        sentences.append(
+            f"{confirmation['model']}: {confirmation['fastest'] or 'nothing'} is confirmed as fastest.{tied}"
+        )
+    return [*lines, "", *sentences]
 
 
 def main(folder: Path, seconds: float) -> None:
@@ -81,10 +83,10 @@ def main(folder: Path, seconds: float) -> None:
             {"models": MODELS, **keys, "max_seconds": seconds, "peaks": False, "output_root": str(folder / "suite")}
         )
     )
-    done = subprocess.run([programs.etprof(), "suite", suite, "--json"], capture_output=True, check=False, text=True)
-    if done.returncode != 0:
-        sys.exit(done.stderr)
-    report = json.loads(done.stdout)
+    process = subprocess.run([programs.etprof(), "suite", suite, "--json"], capture_output=True, check=False, text=True)
+    if process.returncode != 0:
+        sys.exit(process.stderr)
+    report = json.loads(process.stdout)
     print(_TEXT, *settings(report), *confirmed(report), sep="\n")
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import llm_steps
 
-# Of llm_steps.EXPORTS, in its order, and optimum's.
+# Names of the exports of llm_steps.EXPORTS, in its order, and of optimum's export.
 NAMES = {"0": "custom SDPA", "1": "plain", "2": "8da4w", "optimum": "optimum"}
 TESTS = ["-p", "128", "-n", "32", "-d", "0,1024,2000"]
 # The versions of transformers and what it needs that optimum-executorch 1.1 was made for.
@@ -64,7 +64,7 @@ open("optimum.pte", "wb").write(program.buffer)
 
 
 def export_optimum(folder: Path, packages: Path | None) -> None:
-    """Writes optimum.pte, of the checkpoint that llm_steps.export left."""
+    """Writes optimum.pte from the checkpoint that llm_steps.export made."""
     if packages is None:
         packages = folder / "packages"
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(packages), *PACKAGES]
@@ -74,55 +74,55 @@ def export_optimum(folder: Path, packages: Path | None) -> None:
     subprocess.run(command, cwd=folder, check=True, capture_output=True, env=env)
 
 
-def measured(folder: Path, seconds: int) -> dict[str, Any]:
-    """What `etprof generate --json` says: the first export against the others."""
-    words: list[str] = []
+def measure(folder: Path, seconds: int) -> dict[str, Any]:
+    """Compares the first export with the others, and returns the JSON of `etprof generate`."""
+    variants: list[str] = []
     for number, name in list(NAMES.items())[1:]:
-        words += ["--vs", f"model={folder / number}.pte,label={name}"]
-    command = [llm_steps.ETPROF, "generate", folder / "0.pte", *words, *TESTS, "--json"]
+        variants += ["--vs", f"model={folder / number}.pte,label={name}"]
+    command = [llm_steps.ETPROF, "generate", folder / "0.pte", *variants, *TESTS, "--json"]
     command += ["--max-seconds", str(seconds), "--output-root", folder / "run"]
-    done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
-    result = json.loads(done.stdout)
+    process = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
+    result = json.loads(process.stdout)
     for variant in result["variants"]:
         variant["variant"] = NAMES.get(variant["variant"], variant["variant"])
     return result
 
 
 def number(value: float) -> str:
-    """Three digits, or all before the point."""
+    """Formats a number with three digits, or all before the decimal point."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Bounds as text; "" where there are none."""
+    """Formats bounds; "": there are none."""
     return "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
 
 
 def tests(result: dict[str, Any]) -> list[str]:
-    """The prompts and the generated tokens, in Markdown."""
+    """Returns the table of prompts and generated tokens as Markdown."""
     ratios = {(pair["candidate"], test["test"]): test for pair in result["pairs"] for test in pair["tests"]}
     lines = ["| test | export | t/s | ms/token | against custom SDPA |", "| --- | --- | ---: | ---: | --- |"]
     names = [test["test"] for test in result["variants"][0]["tests"]]
     for name in names:
         for variant in result["variants"]:
-            test = next(one for one in variant["tests"] if one["test"] == name)
+            test = next(entry for entry in variant["tests"] if entry["test"] == name)
             ratio = ratios.get((variant["variant"], name))
-            against = "baseline"
+            speedup = "baseline"
             if ratio is not None:
-                against = ratio["verdict"]
+                speedup = ratio["verdict"]
                 if ratio["ratio"] is not None:
-                    against += f", {ratio['ratio']:.3g}x [{ratio['ratio_low']:.3g}, {ratio['ratio_high']:.3g}]"
+                    speedup += f", {ratio['ratio']:.3g}x [{ratio['ratio_low']:.3g}, {ratio['ratio_high']:.3g}]"
             rate = "—"
             if test["tokens_per_second"] is not None:
                 rate = number(test["tokens_per_second"])
                 rate += interval(test["tokens_per_second_low"], test["tokens_per_second_high"])
-            each = "—" if test["ms_per_token"] is None else f"{test['ms_per_token']:.3f}"
-            lines.append(f"| {name} | {variant['variant']} | {rate} | {each} | {against} |")
+            ms_per_token = "—" if test["ms_per_token"] is None else f"{test['ms_per_token']:.3f}"
+            lines.append(f"| {name} | {variant['variant']} | {rate} | {ms_per_token} | {speedup} |")
     return lines
 
 
 def texts(result: dict[str, Any]) -> list[str]:
-    """The first token, the lines by position, memory, and the text, in Markdown."""
+    """Returns the table of first tokens, lines by position, memory, and texts as Markdown."""
     lines = ["| export | first token, ms | at 0, ms | + per 1,000 tokens, ms | largest misfit | memory, MB | text |"]
     lines.append("| --- | --- | --- | --- | ---: | ---: | --- |")
     differs = {pair["candidate"]: pair["first_different_token"] for pair in result["pairs"]}
@@ -164,7 +164,7 @@ def main() -> None:
         else:
             for name in NAMES:
                 (folder / f"{name}.pte").symlink_to((arguments.models / f"{name}.pte").resolve())
-        result = measured(folder, arguments.seconds)
+        result = measure(folder, arguments.seconds)
     text = [
         "# Generating with four exports",
         "",

@@ -28,59 +28,59 @@ class ExternalValue(ctypes.Structure):
 
 
 def xnnpack() -> ctypes.CDLL:
-    """The XNNPACK of the installed ExecuTorch."""
+    """Loads the XNNPACK of the installed ExecuTorch."""
     folder = Path(importlib.util.find_spec("executorch").submodule_search_locations[0]) / "lib"
     for name in ("libexecutorch_threadpool.so", "libexecutorch.so"):
         ctypes.CDLL(str(folder / name), mode=ctypes.RTLD_GLOBAL)
     return ctypes.CDLL(str(folder / "libexecutorch_backend_xnnpack.so"))
 
 
-def must(status: int) -> None:
+def require_success(status: int) -> None:
     """Ends the bench if XNNPACK refused something."""
     if status != 0:
         sys.exit(f"XNNPACK failed with {status}")
 
 
 def make_runtime(xnn: ctypes.CDLL, flags: int) -> tuple[ctypes.c_void_p, list]:
-    """A runtime of OPERATORS operators in a row, each of 16 elements, and what must live as long."""
+    """Makes a runtime of OPERATORS chained operators with 16 elements each. Returns also the objects that it refers to."""
     graph, workspace, runtime = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-    unsigned, size, by = ctypes.c_uint32, ctypes.c_size_t, ctypes.byref
-    must(xnn.xnn_create_subgraph(unsigned(2), unsigned(0), by(graph)))
+    unsigned, size, byref = ctypes.c_uint32, ctypes.c_size_t, ctypes.byref
+    require_success(xnn.xnn_create_subgraph(unsigned(2), unsigned(0), byref(graph)))
     shape = (size * 1)(16)
 
     def value(external: int, kind: int) -> unsigned:
-        made = unsigned()
-        words = (unsigned(external), unsigned(kind), by(made))
-        must(xnn.xnn_define_tensor_value(graph, 1, size(1), shape, None, *words))
-        return made
+        value_id = unsigned()
+        definition = (unsigned(external), unsigned(kind), byref(value_id))
+        require_success(xnn.xnn_define_tensor_value(graph, 1, size(1), shape, None, *definition))
+        return value_id
 
     source = value(0, 1)
     for index in range(OPERATORS):
         target = value(1, 2) if index == OPERATORS - 1 else value(0xFFFFFFFF, 0)
-        must(xnn.xnn_define_unary(graph, 1 if index % 2 else 16, None, source, target, unsigned(0)))
+        require_success(xnn.xnn_define_unary(graph, 1 if index % 2 else 16, None, source, target, unsigned(0)))
         source = target
-    must(xnn.xnn_create_workspace(by(workspace)))
-    must(xnn.xnn_create_runtime_v4(graph, None, workspace, None, unsigned(flags), by(runtime)))
-    must(xnn.xnn_reshape_runtime(runtime))
+    require_success(xnn.xnn_create_workspace(byref(workspace)))
+    require_success(xnn.xnn_create_runtime_v4(graph, None, workspace, None, unsigned(flags), byref(runtime)))
+    require_success(xnn.xnn_reshape_runtime(runtime))
     buffers = [(ctypes.c_float * 64)() for _ in range(2)]
     values = (ExternalValue * 2)(*((i, ctypes.addressof(buffer)) for i, buffer in enumerate(buffers)))
-    must(xnn.xnn_setup_runtime_v2(runtime, size(2), values))
+    require_success(xnn.xnn_setup_runtime_v2(runtime, size(2), values))
     return runtime, [graph, workspace, buffers, values]
 
 
 def idle_tracer_ns() -> list[float]:
-    """What the flag costs each operator, ns: one estimate for each tenth of the runs."""
+    """Returns the cost of the flag in ns per operator: one estimate per tenth of the runs."""
     xnn = xnnpack()
-    must(xnn.xnn_initialize(None))
-    kept = [make_runtime(xnn, flags) for flags in (0, BASIC_PROFILING)]
+    require_success(xnn.xnn_initialize(None))
+    runtimes = [make_runtime(xnn, flags) for flags in (0, BASIC_PROFILING)]
     times: list[list[int]] = [[], []]
     for run in range(RUNS):
-        for which in (0, 1) if run % 2 else (1, 0):
+        for index in (0, 1) if run % 2 else (1, 0):
             start = time.perf_counter_ns()
-            xnn.xnn_invoke_runtime(kept[which][0])
-            times[which].append(time.perf_counter_ns() - start)
+            xnn.xnn_invoke_runtime(runtimes[index][0])
+            times[index].append(time.perf_counter_ns() - start)
     tenth = RUNS // 10
-    parts = [[each[i : i + tenth] for each in times] for i in range(0, RUNS, tenth)]
+    parts = [[durations[i : i + tenth] for durations in times] for i in range(0, RUNS, tenth)]
     return [(statistics.median(on) - statistics.median(off)) / OPERATORS for off, on in parts]
 
 

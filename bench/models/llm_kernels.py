@@ -28,19 +28,19 @@ QEMU = f"{llm_steps.ROOT / 'build' / 'tools' / 'qemu-aarch64'} -cpu max"
 BUNDLE = llm_steps.ROOT / "build" / "bundles" / "linux-aarch64"
 
 
-def watched(model: Path, folder: Path) -> list[dict[str, Any]]:
-    """Two variants of a run, with all features and then without SME, with the kernels that were seen."""
-    words = [*TESTS, "--vs", "isa=-sme,-sme2", "--watch", "--launches", "2", "--runs", "1", "--warmup", "1"]
-    words += ["--runner", BUNDLE / "etprof-runner", "--exec-wrapper", QEMU, "--output-root", folder, "--json"]
-    command = [llm_steps.ETPROF, "generate", model, *words]
-    done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
-    return sorted(json.loads(done.stdout)["variants"], key=lambda variant: variant["isa"] is not None)
+def measure_watched(model: Path, folder: Path) -> list[dict[str, Any]]:
+    """Returns the variants of a watched run with their kernels: with all features, then without SME."""
+    options = [*TESTS, "--vs", "isa=-sme,-sme2", "--watch", "--launches", "2", "--runs", "1", "--warmup", "1"]
+    options += ["--runner", BUNDLE / "etprof-runner", "--exec-wrapper", QEMU, "--output-root", folder, "--json"]
+    command = [llm_steps.ETPROF, "generate", model, *options]
+    process = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
+    return sorted(json.loads(process.stdout)["variants"], key=lambda variant: variant["isa"] is not None)
 
 
 def cell(variant: dict[str, Any], tokens: int) -> str:
-    """The kernels of a variant's step, as a cell in Markdown."""
-    kernels = [one for one in variant["kernels"] if one["tokens"] == tokens]
-    names = [(one["operators"], one["kernel"] or f"XNNPACK's own ({one['code']})") for one in kernels]
+    """Returns the kernels of a variant's step as a Markdown cell."""
+    kernels = [kernel for kernel in variant["kernels"] if kernel["tokens"] == tokens]
+    names = [(kernel["operators"], kernel["kernel"] or f"XNNPACK's own ({kernel['code']})") for kernel in kernels]
     return "<br>".join(f"{count} x `{name.removeprefix('kai_run_')}`" for count, name in names)
 
 
@@ -50,26 +50,26 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--models", type=Path, help="folder with 0.pte, 1.pte, 2.pte of an earlier export")
     parser.add_argument("--out", type=Path, default=llm_steps.ROOT / "bench" / "results" / "models" / "llm_kernels.md")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     lines = ["| export | step | with SME2 | without |", "| --- | --- | --- | --- |"]
     with tempfile.TemporaryDirectory() as temporary:
-        folder = given.models or Path(temporary)
-        if not given.models:
+        folder = arguments.models or Path(temporary)
+        if not arguments.models:
             llm_steps.EXPORTS = {name: [llm_steps.SDPA, *options] for name, options in EXPORTS.items()}
-            llm_steps.export(given.layers, folder)
+            llm_steps.export(arguments.layers, folder)
         for number, name in enumerate(EXPORTS):
-            variants = watched(folder / f"{number}.pte", Path(temporary) / f"run{number}")
+            variants = measure_watched(folder / f"{number}.pte", Path(temporary) / f"run{number}")
             for tokens, step in {32: "prefill of 32 tokens", 1: "decoding"}.items():
                 lines.append(f"| {name} | {step} | {cell(variants[0], tokens)} | {cell(variants[1], tokens)} |")
     text = f"""# Kernels of prefill and decoding
 
-The matrix products of a Llama with --layers {given.layers} in three exports, on QEMU's CPU with SME2 and with SME and
+The matrix products of a Llama with --layers {arguments.layers} in three exports, on QEMU's CPU with SME2 and with SME and
 SME2 masked, as `etprof generate --watch` saw them called: `bench/models/llm_kernels.py`. In prefill the product that
 gives the logits has one token.
 
 {chr(10).join(lines)}
 """
-    given.out.write_text(text)
+    arguments.out.write_text(text)
     print(text)
 
 

@@ -28,7 +28,7 @@ EXPORTS = {
     "int8 cache": [SDPA, "model.quantize_kv_cache=True"],
 }
 STEPS = {"decode at 0": (1, 0), "decode at 1,024": (1, 1024), "decode at 2,040": (1, 2040), "prefill of 128": (128, 0)}
-# export_llm and the checkpoint run in a process of their own. A torchvision for another device breaks the import.
+# export_llm and the checkpoint run in separate processes. A torchvision for another device breaks the import.
 EXPORT = """
 import sys
 sys.modules["torchvision"] = None
@@ -48,34 +48,36 @@ torch.save(model.state_dict(), "checkpoint.pth")
 """
 
 
-def python(code: str, folder: Path, *words: str) -> None:
-    """Runs code in a process of its own."""
-    subprocess.run([sys.executable, "-c", code, *words], cwd=folder, check=True, capture_output=True)
+def run_python(code: str, folder: Path, *arguments: str) -> None:
+    """Runs code in a separate process."""
+    subprocess.run([sys.executable, "-c", code, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 def export(layers: int, folder: Path) -> None:
-    """Writes 0.pte to 3.pte, as EXPORTS."""
+    """Writes 0.pte to 3.pte, in the order of EXPORTS."""
     (folder / "params.json").write_text(json.dumps(LLAMA | {"n_layers": layers}))
-    python(CHECKPOINT, folder)
+    run_python(CHECKPOINT, folder)
     for number, options in enumerate(EXPORTS.values()):
-        words = ["base.model_class=stories110m", "base.checkpoint=checkpoint.pth", "base.params=params.json"]
-        words += ["model.use_kv_cache=True", "backend.xnnpack.enabled=True", "export.max_seq_length=512"]
-        words += [f"export.max_context_length={CONTEXT}", f"export.output_name={number}.pte", *options]
-        python(EXPORT, folder, *words)
+        settings = ["base.model_class=stories110m", "base.checkpoint=checkpoint.pth", "base.params=params.json"]
+        settings += ["model.use_kv_cache=True", "backend.xnnpack.enabled=True", "export.max_seq_length=512"]
+        settings += [f"export.max_context_length={CONTEXT}", f"export.output_name={number}.pte", *options]
+        run_python(EXPORT, folder, *settings)
 
 
 def write_inputs(path: Path, tokens: int, position: int) -> None:
-    """An .inputs file of random tokens at a position."""
+    """Writes an .inputs file with random tokens at a position."""
     import torch
     from safetensors.torch import save_file
 
     torch.manual_seed(tokens)
-    drawn = torch.randint(0, LLAMA["vocab_size"], (1, tokens))
-    save_file({"forward/0": drawn, "forward/1": torch.tensor([position])}, path, metadata={"format": "etprof-inputs-1"})
+    token_ids = torch.randint(0, LLAMA["vocab_size"], (1, tokens))
+    save_file(
+        {"forward/0": token_ids, "forward/1": torch.tensor([position])}, path, metadata={"format": "etprof-inputs-1"}
+    )
 
 
-def measured(seconds: int, folder: Path) -> dict[str, Any]:
-    """The summary of one run of all exports and steps."""
+def measure(seconds: int, folder: Path) -> dict[str, Any]:
+    """Measures all exports and steps in one run, and returns its summary."""
     experiments = []
     for step, (name, place) in enumerate(STEPS.items()):
         write_inputs(folder / f"{step}.inputs", *place)
@@ -100,27 +102,31 @@ def measured(seconds: int, folder: Path) -> dict[str, Any]:
     return json.loads((folder / "run" / "analysis_summary.json").read_text())
 
 
-def state_of(pte: Path) -> dict[str, Any]:
-    """What `etprof inspect` says of the method forward."""
+def inspect_forward(pte: Path) -> dict[str, Any]:
+    """Returns the JSON of `etprof inspect` for the method forward."""
     document = json.loads(subprocess.run([ETPROF, "inspect", pte, "--json"], check=True, capture_output=True).stdout)
     return next(method for method in document["methods"] if method["name"] == "forward")
 
 
-def attention(experiment: dict[str, Any]) -> float:
-    """Mean self time of a traced run in what attends and what changes the cache, ms."""
+def attention_ms(experiment: dict[str, Any]) -> float:
+    """Returns the mean self time of attention and of cache updates in a traced run, ms."""
     names = ("sdpa", "update_cache", "index_put", "native_call_copy_")
-    return sum(one["self_ms"]["mean"] for one in experiment["operators"] if any(name in one["name"] for name in names))
+    return sum(
+        operator["self_ms"]["mean"]
+        for operator in experiment["operators"]
+        if any(name in operator["name"] for name in names)
+    )
 
 
 def tables(summary: dict[str, Any], folder: Path) -> list[str]:
-    """Two tables in Markdown: steps, and exports."""
-    of = {one["name"]: one for one in summary["experiments"]}
-    compared = {(one["candidate"]): one["latency"] for one in summary["comparisons"]}
+    """Returns the tables of steps and of exports as Markdown."""
+    experiment_by_name = {entry["name"]: entry for entry in summary["experiments"]}
+    compared = {(entry["candidate"]): entry["latency"] for entry in summary["comparisons"]}
     lines = ["| step | export | latency, ms | against custom SDPA | kernels of attention and cache, ms (traced) |"]
     lines.append("| --- | --- | ---: | --- | ---: |")
     for step, place in enumerate(STEPS):
         for number, kind in enumerate(EXPORTS):
-            experiment = of[f"{step}_{number}"]
+            experiment = experiment_by_name[f"{step}_{number}"]
             latency = compared.get(experiment["label"])
             ratio = "baseline" if number == 0 else "—"
             if number > 0 and latency:
@@ -128,17 +134,17 @@ def tables(summary: dict[str, Any], folder: Path) -> list[str]:
                 if latency["ratio"] is not None:
                     ratio += f", {latency['ratio']:.3g}x [{latency['ratio_low']:.3g}, {latency['ratio_high']:.3g}]"
             median = experiment["latency_ms"]["p50"]
-            lines.append(f"| {place} | {kind} | {median:.3f} | {ratio} | {attention(experiment):.3f} |")
+            lines.append(f"| {place} | {kind} | {median:.3f} | {ratio} | {attention_ms(experiment):.3f} |")
     lines += ["", "| export | file, MB | planned, MB | cache, bytes a token | 1,000 tokens more, ms |"]
     lines.append("| --- | ---: | ---: | ---: | ---: |")
     last, first = STEPS["decode at 2,040"][1], STEPS["decode at 0"][1]
     for number, kind in enumerate(EXPORTS):
-        method = state_of(folder / f"{number}.pte")
-        at = [of[f"{step}_{number}"]["latency_ms"]["p50"] for step in (0, 2)]
+        method = inspect_forward(folder / f"{number}.pte")
+        latencies = [experiment_by_name[f"{step}_{number}"]["latency_ms"]["p50"] for step in (0, 2)]
         size = (folder / f"{number}.pte").stat().st_size / 1e6
         lines.append(
             f"| {kind} | {size:.1f} | {method['planned_bytes'] / 1e6:.1f} | {method['state']['bytes_per_token']:,} | "
-            f"{(at[1] - at[0]) / (last - first) * 1000:.3f} |"
+            f"{(latencies[1] - latencies[0]) / (last - first) * 1000:.3f} |"
         )
     return lines
 
@@ -153,7 +159,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         export(arguments.layers, folder)
-        summary = measured(arguments.seconds, folder)
+        summary = measure(arguments.seconds, folder)
         text = [
             "# Steps of a language model",
             "",

@@ -54,29 +54,29 @@ NOTES = [
 
 
 def example_models() -> list[str]:
-    """The names of etprof's own models; ExecuTorch's examples are not among them."""
+    """Returns the names of etprof's example models, without those of ExecuTorch."""
     from etprof import models
 
     return models.model_names()
 
 
 def export(model: str, variant: str, folder: Path) -> Path | str:
-    """The .pte, whatever its check says; why there is none."""
+    """Returns the .pte, even if its check fails, or the error as text."""
     from etprof.exporting import find
 
     pte = folder / f"{find.default_name(model)}_xnnpack_{variant}.pte"
     if pte.is_file():
         return pte
     command = [ETPROF, "export", model, *VARIANTS[variant], "--outdir", folder]
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode in (0, 1, 5):
+    process = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    if process.returncode in (0, 1, 5):
         return pte
-    print(done.stderr, file=sys.stderr)
-    return next((line for line in done.stderr.splitlines() if line.startswith("error: ")), "error: it says nothing")
+    print(process.stderr, file=sys.stderr)
+    return next((line for line in process.stderr.splitlines() if line.startswith("error: ")), "error: it says nothing")
 
 
 def flops(model: str) -> dict[str, float]:
-    """By method: the MACs that PyTorch's counter finds in the eager model, or nothing where it does not run."""
+    """Returns the MACs of the eager model by PyTorch's counter, by method."""
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
@@ -85,68 +85,75 @@ def flops(model: str) -> dict[str, float]:
 
     counts = {}
     for name, method in find.build_methods(find.find_model(model)).items():
-        # It does not know the attention kernel that PyTorch has for CPUs.
+        # The counter does not support PyTorch's attention kernel for CPUs.
         with FlopCounterMode(display=False) as counter, torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
             method.module(*method.args, **method.kwargs)
         counts[name] = counter.get_total_flops() / 2
     return counts
 
 
-def measured(pte: Path, method: str, extension: str, settings: argparse.Namespace, folder: Path) -> tuple[str, str]:
-    """The latency with the extension, and how many times as long it is without."""
+def measure(pte: Path, method: str, extension: str, settings: argparse.Namespace, folder: Path) -> tuple[str, str]:
+    """Returns the latency with the extension, and the ratio of the latencies without and with it."""
     command = [
         *(ETPROF, "profile", pte, "--method", method, "--threads", str(settings.threads), "--no-peaks"),
         *("--max-seconds", str(settings.seconds), "--output-root", folder, "--vs", f"isa=-{extension}"),
     ]
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
-        print(done.stderr, file=sys.stderr)
+    process = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    if process.returncode != 0:
+        print(process.stderr, file=sys.stderr)
         return "does not run", "—"
     comparison = json.loads((folder / "analysis_summary.json").read_text())["comparisons"][0]
     if comparison["candidate"] != f"{extension} on":
         sys.exit(f"the candidate is {comparison['candidate']}, not {extension} on")
     latency = comparison["latency"]
-    # A machine that is too busy gives no ratio.
-    known = latency["ratio"] is not None
-    ratio = "{ratio:.2f}x [{ratio_low:.2f}, {ratio_high:.2f}]".format(**latency) if known else latency["verdict"]
+    # On a busy machine there may be no ratio.
+    has_ratio = latency["ratio"] is not None
+    ratio = "{ratio:.2f}x [{ratio_low:.2f}, {ratio_high:.2f}]".format(**latency) if has_ratio else latency["verdict"]
     return "—" if latency["candidate_ms"] is None else f"{latency['candidate_ms']:.3g} ms", ratio
 
 
-def rows_of(model: str, variant: str, extension: str, settings: argparse.Namespace, folder: Path) -> list[list[str]]:
-    """A row for each method."""
+def measure_model(
+    model: str, variant: str, extension: str, settings: argparse.Namespace, folder: Path
+) -> list[list[str]]:
+    """Returns a row for each method."""
     pte = export(model, variant, folder)
     if isinstance(pte, str):
         return [[model.rpartition(":")[2], variant, f"not exported: {pte}", *["—"] * (len(HEADER) - 3)]]
     manifest = json.loads(pte.with_name(f"{pte.name}.json").read_text())
-    counted = flops(model)
-    return [row_of(pte, manifest, method, counted[method], extension, settings) for method in manifest["methods"]]
+    macs_by_method = flops(model)
+    return [
+        measure_method(pte, manifest, method, macs_by_method[method], extension, settings)
+        for method in manifest["methods"]
+    ]
 
 
-def multiply_adds(pte: Path, method: str) -> int | None:
-    """What `etprof inspect` counts."""
-    done = subprocess.run([ETPROF, "inspect", "--json", pte], capture_output=True, text=True, check=True)
-    return next(one["macs"] for one in json.loads(done.stdout)["methods"] if one["name"] == method)
+def count_macs(pte: Path, method: str) -> int | None:
+    """Returns the MACs that `etprof inspect` counts."""
+    process = subprocess.run([ETPROF, "inspect", "--json", pte], capture_output=True, text=True, check=True)
+    return next(entry["macs"] for entry in json.loads(process.stdout)["methods"] if entry["name"] == method)
 
 
-def row_of(
-    pte: Path, manifest: dict, method: str, counted: float, extension: str, settings: argparse.Namespace
+def measure_method(
+    pte: Path, manifest: dict, method: str, eager_macs: float, extension: str, settings: argparse.Namespace
 ) -> list[str]:
-    """Of one method of one export."""
-    macs = multiply_adds(pte, method)
-    delegation = next(one for one in manifest["delegation"] if one["method"] == method)
-    cases = [one for one in manifest["check"]["cases"] if one["method"] == method and one["inputs"] == "example"]
+    """Returns the row of a method of an export."""
+    macs = count_macs(pte, method)
+    delegation = next(entry for entry in manifest["delegation"] if entry["method"] == method)
+    cases = [
+        entry for entry in manifest["check"]["cases"] if entry["method"] == method and entry["inputs"] == "example"
+    ]
     outputs = [output for case in cases for output in case["outputs"]]
     differences = [output["max_abs_diff"] for output in outputs if output["max_abs_diff"] is not None]
     noise = [output["sqnr_db"] for output in outputs if output["sqnr_db"] is not None]
     with tempfile.TemporaryDirectory() as folder:
-        latency, ratio = measured(pte, method, extension, settings, Path(folder))
+        latency, ratio = measure(pte, method, extension, settings, Path(folder))
     share = delegation["delegated_share_of_macs"]
     several = len(manifest["methods"]) > 1
     return [
         f"{manifest['model']}, {method}" if several else manifest["model"],
         manifest["dtype"],
         manifest["check"]["verdict"] if manifest["check"]["why"] is None else f"fail: {manifest['check']['why']}",
-        f"{macs / 1e6:.4g} M ({counted / macs:.3f})" if macs else "—",
+        f"{macs / 1e6:.4g} M ({eager_macs / macs:.3f})" if macs else "—",
         f"{100 * share:.1f} %" if share is not None else "—",
         str(sum(delegation["delegates"].values())),
         f"{max(differences):.2g}" if differences else "—",
@@ -156,8 +163,8 @@ def row_of(
     ]
 
 
-def exported(model: str, variants: Sequence[str], folder: Path) -> None:
-    """All data types in one process, which builds the model once."""
+def export_all(model: str, variants: Sequence[str], folder: Path) -> None:
+    """Exports all data types in one process, which builds the model once."""
     if {*variants} <= {"fp32", "fp16", "bf16", "int8"}:
         command = [ETPROF, "export", model, "--dtype", ",".join(variants), "--outdir", folder]
         subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
@@ -196,21 +203,21 @@ def main() -> None:
     if not extension:
         sys.exit("this CPU has no extension to switch off")
     rows: list[list[str]] = []
-    chosen = settings.models or example_models()
-    types = dict.fromkeys(chosen, settings.types or list(VARIANTS))
+    model_names = settings.models or example_models()
+    types = dict.fromkeys(model_names, settings.types or list(VARIANTS))
     if settings.libraries:
         from architectures import TYPES
 
-        chosen = [f"{ROOT / 'bench/models/architectures.py'}:{name}" for name in settings.models or TYPES]
-        types = {model: settings.types or TYPES[model.rpartition(":")[2]] for model in chosen}
+        model_names = [f"{ROOT / 'bench/models/architectures.py'}:{name}" for name in settings.models or TYPES]
+        types = {model: settings.types or TYPES[model.rpartition(":")[2]] for model in model_names}
     with tempfile.TemporaryDirectory() as scratch:
         folder = settings.folder or Path(scratch)
-        for model in chosen:
-            exported(model, types[model], folder)
+        for model in model_names:
+            export_all(model, types[model], folder)
             for variant in types[model]:
-                rows += rows_of(model, variant, extension, settings, folder)
+                rows += measure_model(model, variant, extension, settings, folder)
                 print(*rows[-1], sep=" | ", flush=True)
-                if settings.out:  # written as it grows, so that an interrupted bench keeps what it has
+                if settings.out:  # written after each row, so that an interrupted bench keeps its results
                     settings.out.write_text(report(rows, extension, settings))
 
 

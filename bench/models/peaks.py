@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def amount(value: float) -> str:
-    """Three significant digits and a prefix: "50.8 G"."""
+    """Formats three significant digits and a prefix: "50.8 G"."""
     prefixes = ["", "k", "M", "G", "T"]
     place = 0
     while value >= 999.5 and place + 1 < len(prefixes):
@@ -26,38 +26,38 @@ def amount(value: float) -> str:
 
 
 def rates(launch: dict) -> dict[tuple[str, ...], tuple[float, float]]:
-    """Of each kernel: the best try, and the median of the tries."""
-    found = {("clock", "", "Hz"): (launch["clock_hz"], launch["clock_hz"])}
+    """Returns the best and the median rate of the tries, by kernel."""
+    by_kernel = {("clock", "", "Hz"): (launch["clock_hz"], launch["clock_hz"])}
     for peak in launch["compute"]:
-        found[peak["level"], f"{peak['dtype']}, {peak['instruction']}", "MAC/s"] = (
+        by_kernel[peak["level"], f"{peak['dtype']}, {peak['instruction']}", "MAC/s"] = (
             peak["macs_per_s"],
             peak["median_macs_per_s"],
         )
     for peak in launch["memory"]:
-        found[peak["level"], peak["access"], "B/s"] = (peak["bytes_per_s"], peak["median_bytes_per_s"])
-    return found
+        by_kernel[peak["level"], peak["access"], "B/s"] = (peak["bytes_per_s"], peak["median_bytes_per_s"])
+    return by_kernel
 
 
 def table(launches: list[dict]) -> list[str]:
-    """One row a kernel: the best of all launches, and how far the launches' bests lie apart."""
+    """Returns one row per kernel: the best rate of all launches, and the spread of the launches' best rates."""
     per_launch = [rates(launch) for launch in launches]
     rows = [
         "| level | what | best | of all launches' bests: median | least | spread (least below best) | tries below: median |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for key in per_launch[0]:
-        bests = sorted(found[key][0] for found in per_launch)
-        below = statistics.median(1 - found[key][1] / found[key][0] for found in per_launch)
-        level, what, unit = key
+        bests = sorted(launch_rates[key][0] for launch_rates in per_launch)
+        below = statistics.median(1 - launch_rates[key][1] / launch_rates[key][0] for launch_rates in per_launch)
+        level, kernel, unit = key
         rows.append(
-            f"| {level} | {what} | {amount(bests[-1])}{unit} | {amount(statistics.median(bests))}{unit} "
+            f"| {level} | {kernel} | {amount(bests[-1])}{unit} | {amount(statistics.median(bests))}{unit} "
             f"| {amount(bests[0])}{unit} | {1 - bests[0] / bests[-1]:.1%} | {below:.1%} |"
         )
     return rows
 
 
 def measure(runner: Path, threads: int, launches: int) -> list[dict]:
-    """What each launch says."""
+    """Returns the output of each launch."""
     command = [runner, "--measure-peaks", f"--cpu_threads={threads}"]
     return [
         json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(launches)
@@ -82,9 +82,14 @@ def main() -> None:
         "",
     ]
     for threads in map(int, arguments.threads.split(",")):
-        found = measure(arguments.runner, threads, arguments.launches)
-        seconds = statistics.median(launch["took_ns"] for launch in found) / 1e9
-        lines += [f"## {threads} thread{'s' if threads > 1 else ''}, {seconds:.1f} s a launch", "", *table(found), ""]
+        measured = measure(arguments.runner, threads, arguments.launches)
+        seconds = statistics.median(launch["took_ns"] for launch in measured) / 1e9
+        lines += [
+            f"## {threads} thread{'s' if threads > 1 else ''}, {seconds:.1f} s a launch",
+            "",
+            *table(measured),
+            "",
+        ]
     arguments.out.write_text("\n".join(lines), encoding="utf-8")
 
 

@@ -28,11 +28,11 @@ class Large:
 
 
 def run(*command: object) -> str:
-    """What it prints; ends the program where it fails."""
-    done = subprocess.run([*map(str, command)], check=False, capture_output=True, text=True, cwd=ROOT)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
-    return done.stdout
+    """Returns the output of the command; exits if it fails."""
+    process = subprocess.run([*map(str, command)], check=False, capture_output=True, text=True, cwd=ROOT)
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{process.stderr}")
+    return process.stdout
 
 
 def main() -> None:

@@ -26,8 +26,8 @@ error of those before it.
 | --- | --- | --- | --- | --- | --- |"""
 
 
-def measured(pte: Path, mask: str, exact: bool) -> list[in_place.DeviceOperator]:
-    """The operators under a mask."""
+def read_values(pte: Path, mask: str, exact: bool) -> list[in_place.DeviceOperator]:
+    """Returns the operators with their values under a mask."""
     build = Path(__file__).resolve().parents[2] / "build"
     config = {
         "runner_path": str(build / "bundles" / "linux-aarch64" / "etprof-runner"),
@@ -40,29 +40,31 @@ def measured(pte: Path, mask: str, exact: bool) -> list[in_place.DeviceOperator]
 
 
 def kind(name: str) -> str:
-    """Of an operator's name: without the type, which SME2 changes."""
+    """Returns an operator's name without the type, which SME2 changes."""
     return name.partition(" (")[0]
 
 
-def cells(one: in_place.DeviceOperator | None) -> str:
-    """A ratio."""
-    if one is None or one.note:
+def format_cell(operator: in_place.DeviceOperator | None) -> str:
+    """Formats the SQNR of an operator."""
+    if operator is None or operator.note:
         return ""
-    return "identical" if one.sqnr_db is None else f"{one.sqnr_db:.1f} dB"
+    return "identical" if operator.sqnr_db is None else f"{operator.sqnr_db:.1f} dB"
 
 
 def main() -> None:
-    """Print the page."""
+    """Prints the page."""
     folder = Path(sys.argv[1])
     columns: dict[str, dict[tuple[str, str], in_place.DeviceOperator]] = {}
     for dtype, request in {"fp16": {"dtype": "fp16"}, "int8": {"quantize": "static"}}.items():
         pte = export_model(Request(MODEL, outdir=folder, check=False, **request)).paths[0]
         for name, mask in MASKS.items():
-            found = measured(pte, mask, exact=dtype == "fp16")
-            columns[f"{dtype}, {name}"] = {(kind(one.operator), one.module): one for one in found if not one.note}
+            operators = read_values(pte, mask, exact=dtype == "fp16")
+            columns[f"{dtype}, {name}"] = {
+                (kind(operator.operator), operator.module): operator for operator in operators if not operator.note
+            }
     print(_TEXT)
     for key in columns["fp16, NEON"]:
-        ratios = " | ".join(cells(column.get(key)) for column in columns.values())
+        ratios = " | ".join(format_cell(column.get(key)) for column in columns.values())
         print(f"| {key[0]} | {key[1]} | {ratios} |")
     print("\nReproduce: `PYTHONPATH=python python bench/models/sme2_values.py FOLDER`")
 

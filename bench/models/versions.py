@@ -33,86 +33,96 @@ tracer."""
 
 
 def export(model: str, folder: Path) -> Path:
-    """The model's .pte for XNNPACK."""
+    """Exports the model for XNNPACK, and returns the .pte."""
     name, _, quantized = model.partition(":")
-    words = ["--quantize", "static"] if quantized else []
-    subprocess.run([ETPROF, "export", name, *words, "--outdir", folder], check=False, capture_output=True)
+    options = ["--quantize", "static"] if quantized else []
+    subprocess.run([ETPROF, "export", name, *options, "--outdir", folder], check=False, capture_output=True)
     (pte,) = folder.glob("*.pte")
     return pte
 
 
-def summary_of(command: str, pte: Path, options: list[str], seconds: int) -> dict[str, Any]:
-    """The analysis_summary.json of a measurement, with its manifest."""
+def measure_summary(command: str, pte: Path, options: list[str], seconds: int) -> dict[str, Any]:
+    """Measures, and returns the analysis_summary.json with the manifest."""
     with tempfile.TemporaryDirectory() as folder:
-        words = [ETPROF, command, pte, *options, "--no-peaks", "--max-seconds", str(seconds), "--output-root", folder]
-        subprocess.run(list(map(str, words)), check=True, stdout=subprocess.DEVNULL)
-        return read(Path(folder))
+        arguments = [
+            ETPROF,
+            command,
+            pte,
+            *options,
+            "--no-peaks",
+            "--max-seconds",
+            str(seconds),
+            "--output-root",
+            folder,
+        ]
+        subprocess.run(list(map(str, arguments)), check=True, stdout=subprocess.DEVNULL)
+        return read_results(Path(folder))
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """The analysis_summary.json of a results directory, with its manifest."""
+def read_results(folder: Path) -> dict[str, Any]:
+    """Returns the analysis_summary.json of a results directory, with its manifest."""
     manifest = json.loads((folder / "manifest.json").read_text())
     return json.loads((folder / "analysis_summary.json").read_text()) | {"manifest": manifest}
 
 
-def verdict_of(latency: dict[str, Any]) -> str:
-    """The verdict and its interval, as: slower, 0.97x [0.96, 0.98]."""
+def format_verdict(latency: dict[str, Any]) -> str:
+    """Formats a verdict and its interval: "slower, 0.97x [0.96, 0.98]"."""
     if latency["ratio"] is None:
         return latency["verdict"]
     return "{verdict}, {ratio:.3f}x [{ratio_low:.3f}, {ratio_high:.3f}]".format(**latency)
 
 
-def outputs_of(pair: dict[str, Any] | None) -> str:
-    """How the outputs of a pair of releases differ."""
+def format_outputs(pair: dict[str, Any] | None) -> str:
+    """Formats the difference between the outputs of two releases."""
     if pair is None or pair["outputs"] is None:
         return ""
     outputs = pair["outputs"]
     return "equal" if outputs["equal"] else f"differ by {outputs['largest_absolute']:.2g}"
 
 
-def rows_of(model: str, seconds: int) -> list[str]:
-    """A line for each release that runs the model."""
+def measure_model(model: str, seconds: int) -> list[str]:
+    """Measures a model, and returns a line for each release."""
     with tempfile.TemporaryDirectory() as folder:
-        summary = summary_of("versions", export(model, Path(folder)), [], seconds)
+        summary = measure_summary("versions", export(model, Path(folder)), [], seconds)
     compared = {pair["candidate"]: pair for pair in summary["comparisons"]}
     stored = {pair["candidate"]["experiment"]: pair for pair in summary["manifest"]["pairs"]}
-    launches = {one["experiment"]: one["launches"] for one in summary["manifest"]["results"]}
-    lines, before = [], None
+    launches = {result["experiment"]: result["launches"] for result in summary["manifest"]["results"]}
+    lines, operators_before = [], None
     for experiment in summary["experiments"]:
         label, pair = experiment["label"], compared.get(experiment["label"])
         groups, operators = experiment["groups"], {(op["key"], op["name"]) for op in experiment["operators"]}
         if sum(row["total_ns"] for row in groups["rows"]) != groups["total_ns"]:
             raise SystemExit(f"{model}, {label}: the operators do not add up")
-        matched = "" if before is None else f"{len(operators & before)} of {len(operators)}"
+        matched = "" if operators_before is None else f"{len(operators & operators_before)} of {len(operators)}"
         memory = max(
             launch["peak_rss_bytes"] - launch["rss_before_load_bytes"] for launch in launches[experiment["name"]]
         )
         cells = [
             f"{experiment['latency_ms']['p50']:.3f}",
-            "" if pair is None else verdict_of(pair["latency"]),
+            "" if pair is None else format_verdict(pair["latency"]),
             f"{groups['total_ns'] / groups['runs'] / 1e6:.3f}",
             f"{experiment['first_run_ms']:.2f}",
             f"{experiment['load_ms']:.2f}",
             f"{memory / 1e6:.1f}",
-            outputs_of(stored.get(experiment["name"])),
+            format_outputs(stored.get(experiment["name"])),
             matched,
         ]
         lines.append(f"| {model} | {label.removeprefix('ExecuTorch ')} | {' | '.join(cells)} |")
-        before = operators
-    failed = [one for one in summary["manifest"]["results"] if one["error"]]
-    lines += [f"| {model} | {one['label']} | does not run: {one['error']} |" for one in failed]
+        operators_before = operators
+    failed = [result for result in summary["manifest"]["results"] if result["error"]]
+    lines += [f"| {model} | {result['label']} | does not run: {result['error']} |" for result in failed]
     return lines
 
 
 def same_with_itself(times: int, seconds: int) -> list[str]:
-    """How often releases without a difference were found to differ."""
+    """Counts how often releases without a difference were found to differ."""
     pte = ROOT / "tests" / "data" / "toy_cnn.pte"
     lines = ["| compared | times | verdicts | largest half-width |", "|---|--:|---|--:|"]
     for name, command, options in (
         ("1.5.1 and a copy of it", "profile", ["--vs", "executorch=1.5.1"]),
         ("1.4.0 and 1.4.1", "versions", ["--versions", "1.4.0,1.4.1"]),
     ):
-        pairs = [summary_of(command, pte, options, seconds)["comparisons"][0] for _ in range(times)]
+        pairs = [measure_summary(command, pte, options, seconds)["comparisons"][0] for _ in range(times)]
         verdicts = collections.Counter(pair["latency"]["verdict"] for pair in pairs)
         widths = [pair["half_width"] for pair in pairs if pair["half_width"] is not None]
         counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
@@ -152,7 +162,7 @@ def main() -> None:
     else:
         lines += [TABLE, "|---|---|--:|---|--:|--:|--:|--:|---|--:|"]
         for model in settings.models:
-            lines += rows_of(model, settings.seconds)
+            lines += measure_model(model, settings.seconds)
     text = "\n".join(lines) + "\n"
     print(text)
     if settings.out:

@@ -26,8 +26,8 @@ RUNNER = ROOT / "build" / "etprof-runner"
 ETPROF = ROOT / "build" / "etprof"
 RUNS = 30
 
-# Between XNNPACK and its thread pool: the tasks of one function take turns. Every function of the pool takes the pool, the
-# task's function and its context first, and then integers.
+# A library between XNNPACK and its thread pool, which serializes the tasks of one function. Every function of the pool
+# takes the pool, the task's function, and its context first, and then integers.
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -53,8 +53,8 @@ static void in_turn(W inner, W a, W b, W c, W d, W e, W f, W g, W h, W i) {
 """
 
 
-def overhead(model: Path, threads: int) -> tuple[float, float, bool]:
-    """Milliseconds of a traced and of a watched run of one process, and whether the watched ones were contended."""
+def measure_overhead(model: Path, threads: int) -> tuple[float, float, bool]:
+    """Returns milliseconds of a traced and a watched run in one process, and whether the watched runs were contended."""
     with Worker(RUNNER, model, threads=threads) as worker:
         worker.ask(cmd="burst", max_runs=10)
         traced = statistics.mean(worker.ask(cmd="burst", min_runs=1, max_runs=1, traced_runs=RUNS)["traced_ns"])
@@ -65,8 +65,8 @@ def overhead(model: Path, threads: int) -> tuple[float, float, bool]:
     return traced / 1e6, method["time_ns"] / method["runs"] / 1e6, reply["contended"]
 
 
-def causes(model: Path, function: str | None, folder: Path) -> dict[str, str | None] | None:
-    """Of each operator with at least 4 tasks, by etprof: the cause; None where the runs were contended."""
+def find_causes(model: Path, function: str | None, folder: Path) -> dict[str, str | None] | None:
+    """Returns the cause that etprof finds, by operator with tasks; None: the runs were contended."""
     shim = None
     if function:
         source = folder / "shim.c"
@@ -74,10 +74,10 @@ def causes(model: Path, function: str | None, folder: Path) -> dict[str, str | N
         shim = folder / f"{function}.so"
         compiler = shutil.which("cc") or sys.exit("there is no C compiler")
         subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", shim, source, "-ldl", "-lpthread"], check=True)
-    out = folder / (function or "plain")
+    results = folder / (function or "plain")
     config = {
         "model": str(model),
-        "output_root": str(out),
+        "output_root": str(results),
         "launches": 2,
         "rounds": 1,
         "runs": 2,
@@ -89,15 +89,15 @@ def causes(model: Path, function: str | None, folder: Path) -> dict[str, str | N
         [ETPROF, "run", folder / "config.json", "--watch", "--no-peaks"], check=True, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    done = subprocess.run([ETPROF, "kernels", out, "--json"], check=True, capture_output=True, text=True)
-    (watched,) = json.loads(done.stdout)["watched"]
+    process = subprocess.run([ETPROF, "kernels", results, "--json"], check=True, capture_output=True, text=True)
+    (watched,) = json.loads(process.stdout)["watched"]
     if watched["contended"]:
         return None
     return {op["name"]: op["threads"]["cause"] for op in watched["operators"] if op["threads"]["regions"]}
 
 
-def against(before: Path, now: Path, model: Path, folder: Path) -> str:
-    """Verdict and interval of a runner without watching against one that could watch, and does not."""
+def compare_runners(before: Path, now: Path, model: Path, folder: Path) -> str:
+    """Compares a runner that cannot watch with one that can, but does not: verdict and interval."""
     runners = {"before": before, "now": now}
     config = {
         "model": str(model),
@@ -120,7 +120,7 @@ def against(before: Path, now: Path, model: Path, folder: Path) -> str:
 
 
 def main() -> None:
-    """Markdown on stdout."""
+    """Measures, and prints Markdown."""
     parser = argparse.ArgumentParser()
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--before", type=Path)
@@ -131,7 +131,7 @@ def main() -> None:
     print("| model | threads | traced, ms | watched, ms | ratio |\n| --- | --- | --- | --- | --- |")
     for model in options.models:
         for threads in (1, 2):
-            traced, watched, contended = overhead(model, threads)
+            traced, watched, contended = measure_overhead(model, threads)
             note = " (contended)" if contended else ""
             print(f"| {model.stem} | {threads} | {traced:.3f} | {watched:.3f} | {watched / traced:.2f}{note} |")
     print("\n## A unit that two threads share\n")
@@ -140,11 +140,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for function in (None, "pthreadpool_parallelize_3d_tile_1d_dynamic", "pthreadpool_parallelize_4d_tile_2d_dynamic",
                          "pthreadpool_parallelize_3d_tile_2d_dynamic", "pthreadpool_parallelize_2d_tile_2d_dynamic"):  # fmt: skip
-            found = causes(options.models[0], function, Path(folder))
-            if found is None:
+            causes = find_causes(options.models[0], function, Path(folder))
+            if causes is None:
                 print(f"- {function or 'no mutex'}: contended, no cause is named")
                 continue
-            named = ", ".join(f"{name}: {cause}" for name, cause in found.items() if cause) or "none"
+            named = ", ".join(f"{name}: {cause}" for name, cause in causes.items() if cause) or "none"
             print(f"- {function or 'no mutex'}: {named}")
     if options.before is None:
         return
@@ -153,7 +153,9 @@ def main() -> None:
     print("| model | latency |\n| --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
         for model in options.models:
-            print(f"| {model.stem} | {against(options.before, options.runner, model, Path(folder) / model.stem)} |")
+            print(
+                f"| {model.stem} | {compare_runners(options.before, options.runner, model, Path(folder) / model.stem)} |"
+            )
 
 
 if __name__ == "__main__":
