@@ -89,7 +89,7 @@ Result Simulate(const std::vector<double>& effects, const SeriesPlan& plan, doub
 
 // Counts what checks of a series, its reference, and its operators find.
 struct CheckCounts {
-  int reports = 0, latencies = 0, operators = 0, any = 0, found = 0, at_right_run = 0, others = 0;
+  int reports = 0, latencies = 0, operators = 0, any = 0, found = 0, at_right_run = 0, other_operators = 0;
 };
 
 // The machine drifts by 3 % from run to run, which the reference compensates. The noise of operators is that
@@ -111,26 +111,26 @@ std::vector<TrendData> DrawTrends(const std::vector<double>& effects, const Seri
     point.commit = fmt::format("c{}", i);
     point.time = point.measured_at = static_cast<UnixTime>(i);
     point.reference = "fixed";
-    TrendPoint other = point;
+    TrendPoint reference_point = point;
     const double machine = 16 + 0.03 * normal(random);
     for (std::size_t l = 0; l < base_series[i].logs.size(); ++l) {
       const double level = machine + reference_series[i].logs[l], relative = base_series[i].logs[l];
       point.launches.push_back({static_cast<int>(l), ns(level + relative), 10, 10, relative, ns(level)});
-      other.launches.push_back({static_cast<int>(l), ns(level), 10, 10, std::nullopt, ns(level)});
+      reference_point.launches.push_back({static_cast<int>(l), ns(level), 10, 10, std::nullopt, ns(level)});
       point.reference_traced.push_back(ns(level));
     }
     base.points.push_back(std::move(point));
-    reference.points.push_back(std::move(other));
+    reference.points.push_back(std::move(reference_point));
   }
   for (int op = 0; op < operators; ++op) {
     const std::vector<stats::RunLaunches> op_launches = draw();
     OperatorTimes times{fmt::format("{}", op), "op", 1.0 / operators, {}};
     for (std::size_t i = 0; i < op_launches.size(); ++i) {
       SelfTime self;
-      const double slower = op == 0 && static_cast<int>(i) >= plan.changed_run ? std::log1p(step) : 0;
+      const double slowdown = op == 0 && static_cast<int>(i) >= plan.changed_run ? std::log1p(step) : 0;
       for (std::size_t l = 0; l < op_launches[i].logs.size(); ++l) {
         const double log = std::log(static_cast<double>(base.points[i].reference_traced[l]) / operators) +
-                           slower + std::sqrt(0.5) * (op_launches[i].logs[l] + shared[i].logs[l]);
+                           slowdown + std::sqrt(0.5) * (op_launches[i].logs[l] + shared[i].logs[l]);
         self.by_launch.push_back(ns(log));
       }
       self.mean = static_cast<double>(self.by_launch.front());
@@ -147,19 +147,19 @@ CheckCounts CheckOperators(const std::vector<double>& effects, const SeriesPlan&
   for (int i = 0; i < reports; ++i) {
     const HistoryReport report = FindTrends(DrawTrends(effects, plan, operators, step, random), "");
     const Trend& base = report.trends[0];
-    const bool latency = !base.changes.empty() || !report.trends[1].changes.empty();
-    bool other = false;
+    const bool latency_changed = !base.changes.empty() || !report.trends[1].changes.empty();
+    bool has_other_operator = false;
     for (const OperatorTrend& op : base.operators) {
-      other = other || op.key != "0" || step == 0;
+      has_other_operator = has_other_operator || op.key != "0" || step == 0;
       if (op.key != "0" || step == 0) continue;
       ++result.found;
       result.at_right_run += op.changes[0].at == static_cast<std::size_t>(plan.changed_run) ? 1 : 0;
     }
     ++result.reports;
-    result.latencies += latency ? 1 : 0;
+    result.latencies += latency_changed ? 1 : 0;
     result.operators += base.operators.empty() ? 0 : 1;
-    result.any += latency || !base.operators.empty() ? 1 : 0;
-    result.others += other ? 1 : 0;
+    result.any += latency_changed || !base.operators.empty() ? 1 : 0;
+    result.other_operators += has_other_operator ? 1 : 0;
   }
   return result;
 }
@@ -246,7 +246,7 @@ void PrintOperators(const std::vector<std::string>& files, int runs, int changed
                Percent(no_step.any, no_step.reports), Percent(no_step.latencies, no_step.reports),
                Percent(no_step.operators, no_step.reports), Percent(with_step.found, with_step.reports),
                Percent(with_step.at_right_run, with_step.found),
-               Percent(with_step.others, with_step.reports));
+               Percent(with_step.other_operators, with_step.reports));
   }
 }
 

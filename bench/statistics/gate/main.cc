@@ -35,8 +35,8 @@ void PrintLevels(int measurements) {
   std::normal_distribution<double> normal;
   for (int i = 0; i < measurements; ++i) {
     double sum = 0, sum_of_squares = 0, n = 0, smallest_p = 1;
-    for (const int look : interim_launches) {
-      for (; n < look; ++n) {
+    for (const int analysis_launches : interim_launches) {
+      for (; n < analysis_launches; ++n) {
         const double x = normal(random);
         sum += x;
         sum_of_squares += x * x;
@@ -69,14 +69,15 @@ Outcome Measure(int claims, double growth, int measurements) {
   for (int i = 0; i < measurements; ++i) {
     std::vector<std::vector<double>> effects(static_cast<std::size_t>(claims));
     std::array<int, 3> decisions{};
-    for (const int look : interim_launches) {
-      std::vector<GateClaim> claims_at_look;
+    for (const int analysis_launches : interim_launches) {
+      std::vector<GateClaim> analyzed_claims;
       for (std::vector<double>& claim_effects : effects) {
-        while (claim_effects.size() < static_cast<std::size_t>(look)) claim_effects.push_back(effect(random));
-        claims_at_look.push_back({etprof::stats::EstimateRatio(claim_effects, kConfidence), kLimit});
+        while (claim_effects.size() < static_cast<std::size_t>(analysis_launches))
+          claim_effects.push_back(effect(random));
+        analyzed_claims.push_back({etprof::stats::EstimateRatio(claim_effects, kConfidence), kLimit});
       }
       decisions = {};
-      for (const GateVerdict& verdict : etprof::DecideClaims(claims_at_look, {0.05, etprof::kInterimShare}))
+      for (const GateVerdict& verdict : etprof::DecideClaims(analyzed_claims, {0.05, etprof::kInterimShare}))
         ++decisions[static_cast<std::size_t>(verdict.decision)];
       if (decisions[static_cast<std::size_t>(GateDecision::kInconclusive)] == 0) break;
     }

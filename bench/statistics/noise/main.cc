@@ -118,7 +118,7 @@ void PrintKitMethod(const Recording& recording) {
                recording.seconds_per_launch);
   }
   const double careful_threshold = etprof::bench::ThresholdForFalseClaims(log_ratios, kAllowedFalseShare);
-  const auto found = [&](double effect) {
+  const auto found_share = [&](double effect) {
     const Claims claims = etprof::bench::DecideByThreshold(log_ratios, effect, careful_threshold);
     return FormatShare(claims.slower, claims.measurements);
   };
@@ -126,8 +126,8 @@ void PrintKitMethod(const Recording& recording) {
       "\nTo claim a difference in at most {:.0f} of 100 measurements where there is none, this way would "
       "need a threshold of {:.1f} % instead of {:.0f} %. It would then find {} of the candidates that are "
       "2 % slower and {} of those that are 5 % slower.\n",
-      100 * kAllowedFalseShare, 100 * std::expm1(careful_threshold), 100 * kSettings.margin, found(0.02),
-      found(0.05));
+      100 * kAllowedFalseShare, 100 * std::expm1(careful_threshold), 100 * kSettings.margin,
+      found_share(0.02), found_share(0.05));
 }
 
 // The model of noise_toy_cnn.csv is toy_cnn.

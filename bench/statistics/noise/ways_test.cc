@@ -48,15 +48,15 @@ TEST(SequentialLogRatios, ComparesEachProcessWithEachOfTheNextLaunch) {
 
 TEST(DecideByThreshold, CountsEachMeasurementOnce) {
   const std::vector<double> noise = {0.02, -0.02, 0.005, -0.005, 0.012, 0};
-  const Claims none = DecideAtOnePercent(noise, 0);
-  EXPECT_EQ(none.measurements, 6);
-  EXPECT_EQ(none.faster, 2);
-  EXPECT_EQ(none.slower, 1);
-  EXPECT_EQ(none.same, 3);
-  EXPECT_EQ(none.false_claims(), 3) << "both directions are false";
-  EXPECT_EQ(none.wrong_side, 5) << "all but the one that is exactly 1";
-  EXPECT_NEAR(none.ErrorQuantile(1), std::expm1(0.02), 1e-12);
-  EXPECT_NEAR(none.ErrorQuantile(0.5), std::expm1(0.0085), 1e-12);
+  const Claims no_effect = DecideAtOnePercent(noise, 0);
+  EXPECT_EQ(no_effect.measurements, 6);
+  EXPECT_EQ(no_effect.faster, 2);
+  EXPECT_EQ(no_effect.slower, 1);
+  EXPECT_EQ(no_effect.same, 3);
+  EXPECT_EQ(no_effect.false_claims(), 3) << "both directions are false";
+  EXPECT_EQ(no_effect.wrong_side, 5) << "all but the one that is exactly 1";
+  EXPECT_NEAR(no_effect.ErrorQuantile(1), std::expm1(0.02), 1e-12);
+  EXPECT_NEAR(no_effect.ErrorQuantile(0.5), std::expm1(0.0085), 1e-12);
 
   const Claims slower = DecideAtOnePercent(noise, 0.0075);  // moved by -0.00747
   EXPECT_EQ(slower.faster, 1) << "0.0125";
@@ -65,7 +65,7 @@ TEST(DecideByThreshold, CountsEachMeasurementOnce) {
   EXPECT_EQ(slower.false_claims(), 1) << "slower is what it is";
   EXPECT_EQ(slower.wrong_side, 2) << "0.0125 and 0.0045";
   EXPECT_EQ(slower.inconclusive, 0);
-  EXPECT_THAT(slower.errors, Pointwise(DoubleNear(1e-12), none.errors))
+  EXPECT_THAT(slower.errors, Pointwise(DoubleNear(1e-12), no_effect.errors))
       << "noise has the same size whatever the effect";
 }
 
