@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kQuotientRounding =
     1e-12;  // rounding error of a quotient of counts, so that 1100 of 1000 is not more than 10% above
-constexpr double kConfidence = 0.95;  // of the unadjusted estimates; the gate uses its own level
+constexpr double kConfidence = 0.95;  // confidence of the unadjusted estimates; the gate uses its own level
 
 // Returns the values by launch; if several experiments ran in the launch's process, their largest value.
 LaunchValues CollectValues(const std::vector<const ExperimentData*>& experiments, const auto& value) {
@@ -281,10 +281,10 @@ class CheckAssembler {
     result_.pairs[part.pair].items.push_back(std::move(item));
   }
 
-  // Calls `each` with the part, the match, the baseline's operator, and its rows in both variants, for each
+  // Calls `visit` with the part, the match, the baseline's operator, and its rows in both variants, for each
   // operator for which both variants have a row. `rows`: pointers to rows of an experiment, which have a
   // `key`.
-  void ForEachMatchedRows(const auto& rows, const auto& each) const {
+  void ForEachMatchedRows(const auto& rows, const auto& visit) const {
     for (const Part& part : parts_) {
       const auto& baseline_profile = part.sides.baseline.profile;
       const auto& candidate_profile = part.sides.candidate.profile;
@@ -300,7 +300,7 @@ class CheckAssembler {
         const Operator& op = baseline_profile->operators[*match.baseline];
         const auto a = before.find(KeyText(op.key));
         const auto b = after.find(KeyText(candidate_profile->operators[*match.candidate].key));
-        if (a != before.end() && b != after.end()) each(part, match, op, *a->second, *b->second);
+        if (a != before.end() && b != after.end()) visit(part, match, op, *a->second, *b->second);
       }
     }
   }

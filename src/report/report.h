@@ -109,8 +109,8 @@ struct ReportExperiment {
   std::optional<double> cpu_time;  // ns; processor time of all threads, median over the clean runs
   std::optional<double>
       cpu_of_busiest;                  // ns per untraced or traced run; processor time of the busiest thread
-  stats::Histogram latency_histogram;  // ns; of the headline's runs
-  std::vector<stats::EcdfPoint> latency_ecdf;  // of the headline's runs
+  stats::Histogram latency_histogram;  // ns; runs of the headline latency
+  std::vector<stats::EcdfPoint> latency_ecdf;  // runs of the headline latency
   // Not empty: the runs do different work, so no single latency describes them, and `latency` is only
   // meaningful as a count.
   std::vector<RunClass> run_classes;
@@ -122,7 +122,7 @@ struct ReportExperiment {
   std::int64_t late_runs = 0;               // number of runs of `latency_of_all` longer than the period
   std::optional<Sustained> sustained;       // only for sustained runs
   bool tracer_always_on = false;            // no untraced runs are possible, so `latency` includes tracing
-  std::optional<LatencyInterval> interval;  // of the median, over at least 2 launches
+  std::optional<LatencyInterval> interval;  // interval of the median; absent: fewer than 2 launches
   stats::Distribution traced;               // Method::execute of the traced steady runs
   std::optional<double> first_run;          // ns; median over launches, or from the trace if not measured
   std::optional<double> load;               // ns; median over launches, or from the trace if not measured
@@ -133,7 +133,7 @@ struct ReportExperiment {
 
   std::optional<Profile> profile;            // absent: no ETDump, or it cannot be read
   std::shared_ptr<const NoiseBudget> noise;  // noise budget of the program (etprof accuracy); null: not known
-  CheckedSqnr sqnr;                          // of the program (etprof export); empty: not known
+  CheckedSqnr sqnr;                          // SQNR of the program (etprof export); empty: not known
   std::int64_t traced_runs = 0, first_runs = 0, warmup_runs = 0, steady_runs = 0, disturbed_runs = 0,
                common_runs = 0;
   Breakdown groups, categories, places;  // empty without a profile
@@ -175,14 +175,14 @@ struct StartupCosts {
   StartupCost load, first_run, peak_memory;
 };
 
-// What a release changes by its exporter and by its runtime: main effects on the latency over both exports
-// and both runtimes, which were interleaved.
+// The effects of a release's exporter and of its runtime: main effects on the latency over both exports and
+// both runtimes, which were interleaved.
 struct ReleaseEffects {
   // Indices into Report::experiments: the older runtime with the newer export, and the newer runtime with the
-  // older one.
+  // older export.
   std::size_t new_export = 0, new_runtime = 0;
   Quantity exporter, runtime;  // ratios without times
-  Quantity interaction;        // the runtime's effect on the newer export over that on the older one
+  Quantity interaction;        // the runtime's effect on the newer export over its effect on the older export
 
   static constexpr const char* kSchemaName = "release_effects";
   static void Describe(auto& v) {
@@ -214,7 +214,7 @@ struct ReportComparison {
 
 // A time of a candidate compared with a baseline.
 struct MatrixCell : Quantity {
-  std::optional<double> efficiency;  // of a thread sweep
+  std::optional<double> efficiency;  // only in a thread sweep
 
   static void Describe(auto& v) {
     Quantity::Describe(v);
@@ -227,7 +227,7 @@ struct MatrixRow {
   std::string name;
   std::optional<std::size_t> op = {};  // for operators: index into the baseline's Profile::operators
   std::optional<std::string> key = {};
-  std::optional<double> baseline_ns = {};  // known also if no candidate has such a time
+  std::optional<double> baseline_ns = {};  // present even if no candidate has such a time
   std::vector<MatrixCell> against = {};    // by candidate
 
   static constexpr const char* kSchemaName = "matrix_row";

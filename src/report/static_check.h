@@ -32,7 +32,7 @@ struct StaticItem {
   FactRange candidate;
   double allowed = 0;  // for an uncertain baseline, the bound that is certainly allowed
   GateDecision decision = GateDecision::kPass;
-  std::string reason;  // one clause: why a value is not known, or fails for another reason than its number
+  std::string reason;  // one clause: reason why a value is not known, or fails regardless of its number
 
   std::string Subject() const { return method.empty() ? name : method + ": " + name; }
 

@@ -247,25 +247,25 @@ class MethodDiffer {
       const auto& b = b_.nodes.nodes[*pair.candidate].delegate;
       if (a && b) ++shared[*a][*b];
     }
-    std::set<std::size_t> used;
+    std::set<std::size_t> matched;
     for (const auto& [a, nodes] : nodes_of_a) {
       const auto partners = shared.find(a);
       std::optional<std::size_t> partner;
       if (partners != shared.end()) {
         for (const auto& [b, count] : partners->second) {
-          if (!used.contains(b) && (!partner || count > partners->second.at(*partner))) partner = b;
+          if (!matched.contains(b) && (!partner || count > partners->second.at(*partner))) partner = b;
         }
       }
       const bool same = partner && nodes == nodes_of_b.at(*partner) &&
                         partners->second.at(*partner) == nodes &&
                         a_.method.delegates[a].backend == b_.method.delegates[*partner].backend;
-      if (partner) used.insert(*partner);
+      if (partner) matched.insert(*partner);
       if (same) continue;
       AddDelegate(a_, a, nodes);
       if (partner) AddDelegate(b_, *partner, nodes_of_b.at(*partner));
     }
     for (const auto& [b, nodes] : nodes_of_b) {
-      if (!used.contains(b)) AddDelegate(b_, b, nodes);
+      if (!matched.contains(b)) AddDelegate(b_, b, nodes);
     }
   }
 

@@ -497,10 +497,10 @@ void AddPart(std::size_t experiment, const ExperimentData& data, GenerateSide& s
 void AddKernels(const Report& report, const ExperimentData& data, GenerateSide& side) {
   const std::int64_t tokens = data.place->tokens;
   const std::string& method = data.place->method;
-  const bool known = std::ranges::any_of(side.kernels, [&](const StepKernel& kernel) {
+  const bool is_listed = std::ranges::any_of(side.kernels, [&](const StepKernel& kernel) {
     return kernel.tokens == tokens && kernel.method == method;
   });
-  if (known) return;
+  if (is_listed) return;
   std::map<std::pair<std::string, std::string>, std::int64_t> counts;
   for (const WatchedRow& row : FindWatchedRows(report.watched, data)) {
     const ProvenFunction* const kernel = row.Kernel();
@@ -583,10 +583,10 @@ std::optional<GenerateReport> MakeGenerateReport(const Report& report) {
     const auto a = side_by_experiment.find(compared.baseline),
                b = side_by_experiment.find(compared.candidate);
     if (a == side_by_experiment.end() || b == side_by_experiment.end() || a->second == b->second) continue;
-    const bool known = std::ranges::any_of(result.pairs, [&](const GeneratePair& pair) {
+    const bool is_compared = std::ranges::any_of(result.pairs, [&](const GeneratePair& pair) {
       return pair.baseline == a->second && pair.candidate == b->second;
     });
-    if (!known) CompareSides(report, a->second, b->second, result);
+    if (!is_compared) CompareSides(report, a->second, b->second, result);
   }
   return result;
 }

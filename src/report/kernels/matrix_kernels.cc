@@ -21,9 +21,9 @@ bool Contains(const std::vector<std::string>& features, std::string_view feature
 
 // Whether the CPU has a known Arm feature; each Arm CPU has at least one.
 bool IsArm(const protocol::IsaState& isa) {
-  const auto& known = isa::Features(isa::Architecture::kAarch64);
+  const auto& features = isa::Features(isa::Architecture::kAarch64);
   return std::ranges::any_of(
-      known, [&](const isa::Feature& feature) { return Contains(isa.detected, feature.name); });
+      features, [&](const isa::Feature& feature) { return Contains(isa.detected, feature.name); });
 }
 
 // The kernels of an operator by its name; absent: the operator does not multiply matrices.

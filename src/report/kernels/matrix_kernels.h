@@ -22,7 +22,7 @@ struct MatrixKernelRow {
   KleidiaiUse::Kernels ran = KleidiaiUse::Kernels::kXnnpack;
   std::string proven;                  // class of their code in a watched run (--watch); "": not observed
   bool contradicts = false;            // the names contradict the observed code
-  std::string reason;                  // one clause: why no SME kernels ran; "": kSme
+  std::string reason;                  // one clause: reason why no SME kernels ran; "": kSme
   std::string change;                  // change of the export that enables KleidiAI's kernels; "": not known
   std::vector<std::size_t> operators;  // indices into Profile::operators
   double mean_ns = 0;                  // self time per run

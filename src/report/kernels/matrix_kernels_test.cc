@@ -50,7 +50,7 @@ TEST(FindMatrixKernels, NamesShowTheKernels) {
   EXPECT_GT(on[0].mean_ns, 0);
   EXPECT_EQ(on[0].reason, "");
   EXPECT_TRUE(RanOnArm(ReadModelProfile("sme2_emulated/toy_cnn.sme2_on.etdump"), std::nullopt));
-  // Without KleidiAI's operators, only its features show that the CPU is an Arm one.
+  // Without KleidiAI's operators, only the features show that the CPU is an Arm CPU.
   const Profile off = ReadModelProfile("sme2_emulated/toy_cnn.sme2_off.etdump");
   EXPECT_FALSE(RanOnArm(off, std::nullopt));
   EXPECT_FALSE(RanOnArm(off, MakeIsaState({"avx2", "avx512fp16"}, {"avx2"})));

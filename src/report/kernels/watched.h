@@ -56,7 +56,8 @@ struct ThreadUse {
   std::int64_t regions = 0;                   // number of parallel regions
   std::vector<protocol::WatchedThread> threads;
   std::int64_t runs = 0;
-  std::int64_t fastest_parallel_ns = 0, fastest_alone_ns = 0;  // of the fastest run, see WatchedOperator
+  std::int64_t fastest_parallel_ns = 0,
+               fastest_alone_ns = 0;  // times of the fastest run, see WatchedOperator
 
   std::int64_t Tasks() const;
   std::int64_t BusyNs() const;

@@ -23,10 +23,10 @@ namespace {
 
 // The backend and data type of "<model>_<backend>_<dtype>", the names of export; "" for other names.
 std::pair<std::string, std::string> ParseBackendAndType(const std::string& model_id) {
-  const std::string rest = model_id.substr(RemoveBackendSuffix(model_id).size());
-  const std::size_t at = rest.find('_', 1);
+  const std::string suffix = model_id.substr(RemoveBackendSuffix(model_id).size());
+  const std::size_t at = suffix.find('_', 1);
   if (at == std::string::npos) return {};
-  return {rest.substr(1, at - 1), rest.substr(at + 1)};
+  return {suffix.substr(1, at - 1), suffix.substr(at + 1)};
 }
 
 // The resolution of the clock of the latencies in ns: the smallest step between latencies if some of them are
