@@ -34,13 +34,14 @@ constexpr std::int64_t kDefaultGeneratedTokens = 128;
 constexpr int kDefaultDepths = 4;
 
 LanguageModel ReadLanguageModel(const std::filesystem::path& path) {
-  LanguageModel model = LanguageModelOf(ReadProgramFile(path));
-  if (model.why_not.empty() && *model.context - model.encoded < kMinContext) {
-    model.why_not = fmt::format("has room for {} only", CountedText(*model.context, "token"));
-    if (model.encoded > 0) model.why_not += fmt::format(", and its encoders give up to {}", model.encoded);
+  LanguageModel model = FindLanguageModel(ReadProgramFile(path));
+  if (model.rejection.empty() && *model.context - model.encoder_positions < kMinContext) {
+    model.rejection = fmt::format("has room for {} only", CountedText(*model.context, "token"));
+    if (model.encoder_positions > 0)
+      model.rejection += fmt::format(", and its encoders give up to {}", model.encoder_positions);
   }
-  if (!model.why_not.empty()) {
-    throw Error(ExitCode::kBadInput, "is no language model that can generate: " + model.why_not)
+  if (!model.rejection.empty()) {
+    throw Error(ExitCode::kBadInput, "is no language model that can generate: " + model.rejection)
         .InFile(path.string())
         .Remedy(
             "measure its methods one by one, with inputs for each: `etprof profile --method NAME --inputs "
@@ -132,7 +133,7 @@ class TestPlaces {
                      : fmt::format("tg{} @ d{}", tests.generate, depth));
     }
     protocol::WalkRequest& walk = places_.front().walk.emplace();
-    const std::int64_t room = *model.context - model.encoded;
+    const std::int64_t room = *model.context - model.encoder_positions;
     walk.prompt = std::min(tests.prompts.back(), room - 1);
     walk.generate = std::min(tests.generate, room - walk.prompt);
     walk.chunk = chunks.back();
@@ -141,7 +142,7 @@ class TestPlaces {
     for (const std::string& encoder : model.encoders) Add({1, 0, encoder}, 1, encoder);
     std::vector<std::string> methods;
     for (const TokenStep& step : model.steps)
-      for (const std::string& method : {step.method, step.embedding})
+      for (const std::string& method : {step.method, step.embedding_method})
         if (!method.empty()) AppendUnique(method, methods);
     methods.insert(methods.end(), model.encoders.begin(), model.encoders.end());
     for (protocol::TestStep& place : places_) {
@@ -175,7 +176,7 @@ class TestPlaces {
     const std::size_t steps = places_.size();
     for (std::size_t i = 0; i < steps; ++i) {
       const protocol::TestStep place = places_[i];
-      const std::string& embedding = model_.StepFor(place.tokens)->embedding;
+      const std::string& embedding = model_.StepFor(place.tokens)->embedding_method;
       if (!embedding.empty()) Add({place.tokens, place.at, embedding}, place.times, place.test);
     }
   }

@@ -38,7 +38,7 @@ std::string InputsText(const Method& method) {
 // The inputs of a method that may be a step.
 struct StepInputs {
   const ProgramTensor *tokens = nullptr, *position = nullptr, *rows = nullptr;
-  std::string why_not;  // they are others; empty: they are a step's
+  std::string rejection;  // they are others; empty: they are a step's
   const ProgramTensor& First() const { return tokens != nullptr ? *tokens : *rows; }
 };
 
@@ -63,7 +63,7 @@ StepInputs StepInputsOf(const Method& method) {
     if (place != nullptr) *place = tensor;
   }
   if (!others && found.tokens != nullptr && found.position == nullptr && found.rows == nullptr) {
-    found.why_not =
+    found.rejection =
         "takes tokens without a position: it keeps no cache, and computes the whole text for each token";
     return found;
   }
@@ -73,7 +73,7 @@ StepInputs StepInputsOf(const Method& method) {
       step && !found.position->shape.empty() &&
       (found.position->shape[0] == 1 || found.position->shape[0] >= found.First().shape[1]);
   if (!positions)
-    found.why_not = fmt::format("takes {}, not tokens [1, n] and a position", InputsText(method));
+    found.rejection = fmt::format("takes {}, not tokens [1, n] and a position", InputsText(method));
   return found;
 }
 
@@ -94,7 +94,7 @@ const ProgramTensor* GivenRows(const Method& method, bool of_tokens) {
 // none, in one clause; empty: they are there, or not needed.
 std::string FindGivers(const Program& program, LanguageModel& model) {
   for (TokenStep& step : model.steps) {
-    if (!step.embeddings && !step.features) continue;
+    if (!step.takes_embeddings && !step.takes_features) continue;
     const Method& method = *std::ranges::find(program.methods, step.method, &Method::name);
     const ProgramTensor& rows = *StepInputsOf(method).rows;
     std::string tokens_encoder;
@@ -104,34 +104,34 @@ std::string FindGivers(const Program& program, LanguageModel& model) {
           std::ranges::find(model.steps, giver.name, &TokenStep::method) != model.steps.end())
         continue;
       const ProgramTensor* const of_tokens = GivenRows(giver, true);
-      if (step.embeddings && of_tokens != nullptr && AreRows(*of_tokens) &&
+      if (step.takes_embeddings && of_tokens != nullptr && AreRows(*of_tokens) &&
           of_tokens->shape.back() == rows.shape.back() && of_tokens->type.name == rows.type.name) {
         const ProgramTensor& taken = *TensorAt(giver, giver.inputs, 0);
         const bool enough = taken.HasDynamicShape() ? taken.shape[1] >= step.tokens
                                                     : !step.dynamic && taken.shape[1] == step.tokens;
         if (!enough) continue;
-        step.embedding = giver.name;
+        step.embedding_method = giver.name;
         fed = true;
         continue;
       }
-      if (step.features && of_tokens != nullptr) tokens_encoder = giver.name;
+      if (step.takes_features && of_tokens != nullptr) tokens_encoder = giver.name;
       const ProgramTensor* const encoded = GivenRows(giver, false);
       if (encoded == nullptr || encoded->shape.back() != rows.shape.back() ||
           encoded->type.name != rows.type.name)
         continue;
-      if (step.features) {
+      if (step.takes_features) {
         if (ElementCount(encoded->shape) != ElementCount(rows.shape) || fed) continue;
         fed = true;
       }
       if (std::ranges::find(model.encoders, giver.name) != model.encoders.end()) continue;
       model.encoders.push_back(giver.name);
-      if (step.embeddings)
-        model.encoded +=
+      if (step.takes_embeddings)
+        model.encoder_positions +=
             ElementCount(encoded->shape).value_or(0) / std::max<std::int64_t>(1, rows.shape.back());
     }
     if (fed) continue;
     const std::string shape = fmt::format("{} [{}]", rows.type.name, fmt::join(rows.shape, ", "));
-    if (step.embeddings)
+    if (step.takes_embeddings)
       return fmt::format("'{}' takes embeddings, {}, and no method gives those of as many tokens",
                          step.method, shape);
     if (!tokens_encoder.empty())
@@ -156,22 +156,22 @@ bool SharesState(const Program& program, const LanguageModel& model) {
 
 }  // namespace
 
-std::optional<TokenStep> TokenStepOf(const Method& method, std::string* why) {
+std::optional<TokenStep> FindTokenStep(const Method& method, std::string* why) {
   const auto none = [&](std::string reason) {
     if (why != nullptr) *why = std::move(reason);
     return std::nullopt;
   };
   const StepInputs inputs = StepInputsOf(method);
-  if (!inputs.why_not.empty()) return none(inputs.why_not);
+  if (!inputs.rejection.empty()) return none(inputs.rejection);
   const ProgramTensor& tokens = inputs.First();
   const ProgramTensor* const logits = TensorAt(method, method.outputs, 0);
   TokenStep step;
   step.method = method.name;
   step.tokens = tokens.shape[1];
   step.dynamic = tokens.HasDynamicShape();
-  step.position_of_each = inputs.position->shape[0] > 1;
-  step.embeddings = inputs.tokens == nullptr;
-  step.features = !step.embeddings && inputs.rows != nullptr;
+  step.per_token_positions = inputs.position->shape[0] > 1;
+  step.takes_embeddings = inputs.tokens == nullptr;
+  step.takes_features = !step.takes_embeddings && inputs.rows != nullptr;
   const bool real =
       logits != nullptr && IsReal(*logits) && !logits->shape.empty() && logits->shape.back() > 1;
   if (!real) return none("does not give logits as its first output");
@@ -179,7 +179,7 @@ std::optional<TokenStep> TokenStepOf(const Method& method, std::string* why) {
   const std::int64_t rows = ElementCount(logits->shape).value_or(0) / step.vocabulary;
   if (rows != 1 && rows != step.tokens)
     return none("gives as its first output no logits of the last token, or of each");
-  step.logits_of_each = rows > 1;
+  step.per_token_logits = rows > 1;
   return step;
 }
 
@@ -192,7 +192,7 @@ const TokenStep* LanguageModel::StepFor(std::int64_t tokens) const {
   return best;
 }
 
-LanguageModel LanguageModelOf(const Program& program) {
+LanguageModel FindLanguageModel(const Program& program) {
   LanguageModel model;
   std::string reasons;
   bool branches = false;
@@ -201,7 +201,7 @@ LanguageModel LanguageModelOf(const Program& program) {
       model.layers = method.values[method.outputs.front()].integer;
     if (method.IsMetadata()) continue;
     std::string why;
-    const auto step = TokenStepOf(method, &why);
+    const auto step = FindTokenStep(method, &why);
     if (!step) {
       reasons += fmt::format("{}'{}' {}", reasons.empty() ? "" : "; ", method.name, why);
       continue;
@@ -212,7 +212,7 @@ LanguageModel LanguageModelOf(const Program& program) {
     if (const auto whole = FindMethodState(planned, method, program))
       model.state = std::max(model.state, whole->bytes);
     // What it keeps of an encoder's rows does not grow with the tokens.
-    if (step->features) {
+    if (step->takes_features) {
       const std::int64_t rows = StepInputsOf(method).rows->shape[1];
       for (PlannedTensor& tensor : planned)
         if (rows > 1 && std::ranges::count(method.values[tensor.value].tensor->shape, rows) > 0)
@@ -244,21 +244,21 @@ LanguageModel LanguageModelOf(const Program& program) {
   std::ranges::stable_sort(model.steps, std::ranges::greater(), &TokenStep::tokens);
   std::string missing = FindGivers(program, model);
   if (model.steps.empty()) {
-    model.why_not = reasons.empty() ? "has no methods that compute anything" : reasons;
+    model.rejection = reasons.empty() ? "has no methods that compute anything" : reasons;
   } else if (std::ranges::none_of(model.steps,
                                   [](const TokenStep& one) { return one.dynamic || one.tokens == 1; })) {
-    model.why_not = fmt::format("takes exactly {} tokens at once, and generating takes one at a time",
-                                model.steps.back().tokens);
+    model.rejection = fmt::format("takes exactly {} tokens at once, and generating takes one at a time",
+                                  model.steps.back().tokens);
   } else if (!missing.empty()) {
-    model.why_not = std::move(missing);
+    model.rejection = std::move(missing);
   } else if (branches) {
-    model.why_not = "has branches, so that it is not known what it keeps between inferences";
+    model.rejection = "has branches, so that it is not known what it keeps between inferences";
   } else if (!model.context) {
-    model.why_not = model.state > 0
-                        ? "keeps a state of which it is not known for how many tokens it has room"
-                        : "keeps nothing between inferences, so that a position means nothing to it";
+    model.rejection = model.state > 0
+                          ? "keeps a state of which it is not known for how many tokens it has room"
+                          : "keeps nothing between inferences, so that a position means nothing to it";
   } else if (!SharesState(program, model)) {
-    model.why_not =
+    model.rejection =
         "its methods keep a state each, so that decoding sees nothing of a prompt (export them with "
         "MemoryPlanningPass(share_mutable_buffers=True))";
   }

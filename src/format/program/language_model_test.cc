@@ -40,13 +40,13 @@ Program Decoder() {
 }
 
 TEST(LanguageModel, IsFoundInTheProgramAlone) {
-  const LanguageModel model = LanguageModelOf(Decoder());
-  ASSERT_EQ(model.why_not, "");
+  const LanguageModel model = FindLanguageModel(Decoder());
+  ASSERT_EQ(model.rejection, "");
   ASSERT_EQ(model.steps.size(), 1U);
   EXPECT_EQ(model.steps[0].tokens, 64);
   EXPECT_TRUE(model.steps[0].dynamic);
-  EXPECT_FALSE(model.steps[0].position_of_each);
-  EXPECT_FALSE(model.steps[0].logits_of_each);
+  EXPECT_FALSE(model.steps[0].per_token_positions);
+  EXPECT_FALSE(model.steps[0].per_token_logits);
   EXPECT_EQ(model.steps[0].vocabulary, 100);
   EXPECT_EQ(model.context, 128);  // no metadata: what the two tensors have in common
   EXPECT_EQ(model.state, 2 * 128 * 4 * 4);
@@ -57,17 +57,17 @@ TEST(LanguageModel, TakesPositionsAndLogitsOfEachToken) {
   Program program = Decoder();
   program.methods[0].values[1].tensor->shape = {64};
   program.methods[0].values[4].tensor->shape = {1, 64, 100};
-  const LanguageModel model = LanguageModelOf(program);
-  ASSERT_EQ(model.why_not, "");
-  EXPECT_TRUE(model.steps[0].position_of_each);
-  EXPECT_TRUE(model.steps[0].logits_of_each);
+  const LanguageModel model = FindLanguageModel(program);
+  ASSERT_EQ(model.rejection, "");
+  EXPECT_TRUE(model.steps[0].per_token_positions);
+  EXPECT_TRUE(model.steps[0].per_token_logits);
 }
 
 TEST(LanguageModel, SaysWhyAProgramIsNone) {
   const auto why = [](auto change) {
     Program program = Decoder();
     change(program.methods[0]);
-    return LanguageModelOf(program).why_not;
+    return FindLanguageModel(program).rejection;
   };
   EXPECT_THAT(why([](Method& m) { m.inputs = {0}; }), HasSubstr("without a position"));
   EXPECT_THAT(why([](Method& m) { m.values[0] = TensorValue({1, 64, 8}, "float32", 32, true); }),
@@ -84,7 +84,7 @@ TEST(LanguageModel, SaysWhyAProgramIsNone) {
   EXPECT_THAT(why([](Method& m) { m.instructions[0].arguments = {0, 1, 4}; }), HasSubstr("keeps nothing"));
   EXPECT_THAT(why([](Method& m) { m.instructions.push_back({Instruction::Kind::kJumpFalse, 0, 1, 0, {}}); }),
               HasSubstr("branches"));
-  EXPECT_THAT(LanguageModelOf(Program()).why_not, HasSubstr("no methods"));
+  EXPECT_THAT(FindLanguageModel(Program()).rejection, HasSubstr("no methods"));
 }
 
 // A method that computes `outputs` of `inputs`, without a state.
@@ -113,14 +113,14 @@ Program Multimodal() {
 }
 
 TEST(LanguageModel, HasStepsOfAnEmbeddingAndADecoder) {
-  const LanguageModel model = LanguageModelOf(Multimodal());
-  ASSERT_EQ(model.why_not, "");
+  const LanguageModel model = FindLanguageModel(Multimodal());
+  ASSERT_EQ(model.rejection, "");
   ASSERT_EQ(model.steps.size(), 1U);
-  EXPECT_TRUE(model.steps[0].embeddings);
-  EXPECT_FALSE(model.steps[0].features);
-  EXPECT_EQ(model.steps[0].embedding, "token_embedding");
+  EXPECT_TRUE(model.steps[0].takes_embeddings);
+  EXPECT_FALSE(model.steps[0].takes_features);
+  EXPECT_EQ(model.steps[0].embedding_method, "token_embedding");
   EXPECT_EQ(model.encoders, std::vector<std::string>{"vision_encoder"});
-  EXPECT_EQ(model.encoded, 16);
+  EXPECT_EQ(model.encoder_positions, 16);
   EXPECT_EQ(model.context, 128);
   EXPECT_EQ(model.StepFor(64), model.steps.data());
   EXPECT_EQ(model.StepFor(65), nullptr);
@@ -130,7 +130,7 @@ TEST(LanguageModel, NeedsWhatItsStepsTake) {
   const auto why = [](auto change) {
     Program program = Multimodal();
     change(program);
-    return LanguageModelOf(program).why_not;
+    return FindLanguageModel(program).rejection;
   };
   const char* const none =
       "takes embeddings, float32 [1, 64, 8], and no method gives those of as many tokens";
@@ -169,22 +169,22 @@ Program Whisper() {
 }
 
 TEST(LanguageModel, TakesWhatAnEncoderGives) {
-  const LanguageModel model = LanguageModelOf(Whisper());
-  ASSERT_EQ(model.why_not, "");
-  EXPECT_TRUE(model.steps[0].features);
-  EXPECT_FALSE(model.steps[0].embeddings);
+  const LanguageModel model = FindLanguageModel(Whisper());
+  ASSERT_EQ(model.rejection, "");
+  EXPECT_TRUE(model.steps[0].takes_features);
+  EXPECT_FALSE(model.steps[0].takes_embeddings);
   EXPECT_EQ(model.encoders, std::vector<std::string>{"encoder"});
-  EXPECT_EQ(model.encoded, 0);
+  EXPECT_EQ(model.encoder_positions, 0);
   EXPECT_EQ(model.context, 128);  // not the 24 of the encoder's rows
   EXPECT_EQ(model.state, 2 * (128 + 24) * 4 * 4);
   EXPECT_EQ(model.state_per_token, 2 * 4 * 4);
   Program program = Whisper();
   program.methods.pop_back();
-  EXPECT_THAT(LanguageModelOf(program).why_not,
+  EXPECT_THAT(FindLanguageModel(program).rejection,
               HasSubstr("takes float32 [1, 24, 8] besides tokens and a position, and no encoder gives that"));
   program = Whisper();
   program.methods[1].values[0] = TensorValue({1, 24}, "int64", 64, true);  // T5
-  EXPECT_THAT(LanguageModelOf(program).why_not, HasSubstr("its encoder 'encoder' takes tokens"));
+  EXPECT_THAT(FindLanguageModel(program).rejection, HasSubstr("its encoder 'encoder' takes tokens"));
 }
 
 TEST(LanguageModel, PrefillAndDecodeShareTheirState) {
@@ -193,14 +193,14 @@ TEST(LanguageModel, PrefillAndDecodeShareTheirState) {
   program.methods[0].name = "prefill";
   program.methods[1].name = "decode";
   program.methods[1].values[0] = TensorValue({1, 1}, "int64", 64);
-  EXPECT_THAT(LanguageModelOf(program).why_not, HasSubstr("decoding sees nothing of a prompt"));
+  EXPECT_THAT(FindLanguageModel(program).rejection, HasSubstr("decoding sees nothing of a prompt"));
   program.methods[0].planned_buffers = program.methods[1].planned_buffers = {0, 4096};
-  EXPECT_EQ(LanguageModelOf(program).why_not, "");
+  EXPECT_EQ(FindLanguageModel(program).rejection, "");
   // Two variants of a model, each of which does both.
   program = Decoder();
   program.methods.push_back(program.methods[0]);
   program.methods[1].name = "lora_forward";
-  EXPECT_EQ(LanguageModelOf(program).why_not, "");
+  EXPECT_EQ(FindLanguageModel(program).rejection, "");
 }
 
 }  // namespace

@@ -273,16 +273,16 @@ Section MakeMethodSection(const Method& method, const Program& program, const So
       state_text += fmt::format(": {} for each of {} tokens", TextOf(Size{*bytes_per_token}), *state->tokens);
     facts.Add("state", std::move(state_text));
   }
-  if (const auto step = TokenStepOf(method); step && FindMethodState(planned, method, program)) {
+  if (const auto step = FindTokenStep(method); step && FindMethodState(planned, method, program)) {
     const std::string tokens =
         CountedText(step->tokens, "token") + (step->dynamic && step->tokens > 1 ? " or fewer" : "");
-    facts.Add(
-        "language model",
-        fmt::format("a step takes {}{} and {}{}, and gives the logits of {} over a vocabulary of {}",
-                    step->embeddings ? "the embeddings of " : "", tokens,
-                    step->position_of_each ? "their positions" : "a position",
-                    step->features ? ", with what an encoder gives" : "",
-                    step->logits_of_each ? "each token" : "the last token", TextOf(Count{step->vocabulary})));
+    facts.Add("language model",
+              fmt::format("a step takes {}{} and {}{}, and gives the logits of {} over a vocabulary of {}",
+                          step->takes_embeddings ? "the embeddings of " : "", tokens,
+                          step->per_token_positions ? "their positions" : "a position",
+                          step->takes_features ? ", with what an encoder gives" : "",
+                          step->per_token_logits ? "each token" : "the last token",
+                          TextOf(Count{step->vocabulary})));
   }
   if (const Counts nodes = CountNodes(summary); !nodes.empty())
     facts.Add("XNNPACK nodes", NodeCountsText(nodes, true));

@@ -201,7 +201,7 @@ struct MethodJson {
     v("state", [](J json) { return FindMethodState(json.planned, json.of, json.program); },
       {.meaning = "what it keeps from one inference to the next, such as a cache; null: not known, as where "
                   "it branches"});
-    v("token_step", [](J json) { return TokenStepOf(json.of); },
+    v("token_step", [](J json) { return FindTokenStep(json.of); },
       {.meaning = "of a language model, which takes tokens and a position; null: it is no such step"});
     v("instructions", [](J json) { return MakeViews<InstructionJson>(json.of.instructions); },
       {.meaning = "in order"});
