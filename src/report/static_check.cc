@@ -257,7 +257,7 @@ class StaticChecker {
       }
       const std::optional<KleidiaiUse> use = sme2 ? FindNodeKleidiaiUse(node, method) : std::nullopt;
       if (!use || use->kernels == KleidiaiUse::Kernels::kSme) continue;
-      explained.reason = use->why;
+      explained.reason = use->reason;
       result_.without_sme2.push_back(std::move(explained));
     }
   }

@@ -17,7 +17,7 @@ constexpr double kSizeTolerance = 0.01;
 constexpr double kWorkTolerance = 0.05;
 
 double LowerBound(const Tally& tally) { return static_cast<double>(tally.known); }
-double UpperBound(const Tally& tally) { return tally.more ? kUnbounded : LowerBound(tally); }
+double UpperBound(const Tally& tally) { return tally.has_unknown ? kUnbounded : LowerBound(tally); }
 
 FactRange ToRange(const Tally& tally) { return {LowerBound(tally), UpperBound(tally)}; }
 FactRange Exactly(std::int64_t number) { return {static_cast<double>(number), static_cast<double>(number)}; }
@@ -39,7 +39,9 @@ constexpr FactInfo kFacts[] = {
     {"portable", "portable operators", "max-portable",
      "Maximum number of calls of operators that are not delegated, in each method", Unit::kCount, false,
      false, 0,
-     [](const StaticFacts& facts, const FileFacts&) { return Exactly(facts.operators.without.known); }},
+     [](const StaticFacts& facts, const FileFacts&) {
+       return Exactly(facts.operators.without_property.known);
+     }},
     {"macs", "MACs", "max-macs", "Maximum number of multiply-accumulates (MACs) of each method", Unit::kCount,
      false, false, kWorkTolerance,
      [](const StaticFacts& facts, const FileFacts&) { return ToRange(facts.AllMacs()); }},
@@ -82,13 +84,13 @@ std::optional<double> ParseBytes(const std::string& text) {
 void Tally::Add(std::optional<std::int64_t> count) {
   const auto sum = CheckedSum(known, count);
   known = sum.value_or(known);
-  more = more || !sum;
+  has_unknown = has_unknown || !sum;
 }
 
-std::optional<std::int64_t> Tally::Exact() const { return more ? std::nullopt : std::optional(known); }
+std::optional<std::int64_t> Tally::Exact() const { return has_unknown ? std::nullopt : std::optional(known); }
 
 std::optional<std::int64_t> Split::Whole() const {
-  return CheckedSum(CheckedSum(with.Exact(), without.Exact()), unknown.Exact());
+  return CheckedSum(CheckedSum(with_property.Exact(), without_property.Exact()), unknown.Exact());
 }
 
 std::optional<double> Split::ExactShare() const {
@@ -99,11 +101,11 @@ std::optional<double> Split::ExactShare() const {
 
 FactRange Split::Share() const {
   // The lowest share: as little as possible has the property, and as much as possible does not.
-  const double most_without = UpperBound(without) + UpperBound(unknown);
-  const double least_with = LowerBound(with);
+  const double most_without = UpperBound(without_property) + UpperBound(unknown);
+  const double least_with = LowerBound(with_property);
   const double low = most_without == 0 ? 1 : least_with / (least_with + most_without);
-  const double most_with = UpperBound(with) + UpperBound(unknown);
-  const double least_without = LowerBound(without);
+  const double most_with = UpperBound(with_property) + UpperBound(unknown);
+  const double least_without = LowerBound(without_property);
   double high = 1;
   if (least_without > 0) {
     // The share can be arbitrarily close to 1, but not 1.
@@ -113,10 +115,10 @@ FactRange Split::Share() const {
 }
 
 Tally StaticFacts::AllMacs() const {
-  Tally all = macs.with;
-  for (const Tally& part : {macs.without, macs.unknown}) {
+  Tally all = macs.with_property;
+  for (const Tally& part : {macs.without_property, macs.unknown}) {
     all.Add(part.known);
-    if (part.more) all.Add(std::nullopt);
+    if (part.has_unknown) all.Add(std::nullopt);
   }
   return all;
 }

@@ -16,7 +16,7 @@ namespace etprof {
 // A sum whose terms may be partly unknown.
 struct Tally {
   std::int64_t known = 0;
-  bool more = false;  // there are unknown terms, of any size
+  bool has_unknown = false;  // there are unknown terms, of any size
 
   void Add(std::optional<std::int64_t> count);  // absent: unknown
   std::optional<std::int64_t> Exact() const;
@@ -33,10 +33,10 @@ struct FactRange {
 
 // Amounts with a property, without the property, and for which that is unknown.
 struct Split {
-  Tally with, without, unknown;
+  Tally with_property, without_property, unknown;
 
   std::optional<std::int64_t> Whole() const;  // absent: unknown
-  // The share of `with` in the whole; absent if it is unknown or the whole is 0.
+  // The share of `with_property` in the whole; absent if it is unknown or the whole is 0.
   std::optional<double> ExactShare() const;
   // The share with its bounds. If the whole is 0, the share is 1, because nothing lacks the property.
   FactRange Share() const;

@@ -42,18 +42,18 @@ TEST(StaticFacts, SharesOfUnknownAmountsHaveBounds) {
   EXPECT_EQ(MakeSplit(2, 1, 1).Share(), (FactRange{0.5, 0.75}));
   EXPECT_FALSE(MakeSplit(2, 1, 1).ExactShare());
   Split more = MakeSplit(3, 1);
-  more.with.more = true;  // a payload that cannot be read
+  more.with_property.has_unknown = true;  // a payload that cannot be read
   EXPECT_EQ(more.Share().low, 0.75);
   EXPECT_LT(more.Share().high, 1) << "one portable operator is enough";
   EXPECT_GT(more.Share().high, 0.999999);
   EXPECT_FALSE(more.Whole());
-  more.without = {};
+  more.without_property = {};
   EXPECT_EQ(more.Share(), (FactRange{1, 1})) << "all is delegated, however much that is";
   Split lacks = MakeSplit(3, 1);
-  lacks.without.more = true;  // a kernel with unknown MACs
+  lacks.without_property.has_unknown = true;  // a kernel with unknown MACs
   EXPECT_EQ(lacks.Share(), (FactRange{0, 0.75}));
   Split nothing = MakeSplit(0, 0);
-  nothing.unknown.more = true;
+  nothing.unknown.has_unknown = true;
   EXPECT_EQ(nothing.Share(), (FactRange{0, 1}));
 }
 

@@ -61,7 +61,7 @@ std::vector<Step> MakeSteps(const Method& method, const std::vector<std::optiona
   std::vector<Step> steps;
   std::map<std::string, std::size_t> what;
   const auto finish_step = [&] {
-    if (!what.empty()) steps.back().what = SortByCount(what);
+    if (!what.empty()) steps.back().instruction_counts = SortByCount(what);
     what.clear();
   };
   for (std::size_t i = 0; i < method.instructions.size(); ++i) {
@@ -95,7 +95,7 @@ void Count(const Instruction& kernel, const Method& method, std::optional<std::i
   const std::string& name = method.operators[kernel.target];
   const std::string why = NotDelegatedReason(kernel, method);
   auto found = std::ranges::find_if(
-      operators, [&](const PortableOperator& one) { return one.name == name && one.why == why; });
+      operators, [&](const PortableOperator& one) { return one.name == name && one.reason == why; });
   if (found == operators.end()) found = operators.insert(found, {name, why, 0, 0, 0});
   ++found->calls;
   if (between) ++found->between;
@@ -112,7 +112,10 @@ void Count(std::optional<KleidiaiUse> use, std::optional<std::int64_t> macs, Met
     return;
   }
   const bool without = use->kernels == Kernels::kXnnpack || use->kernels == Kernels::kPortable;
-  (use->kernels == Kernels::kSme ? split.with : without ? split.without : split.unknown).Add(macs);
+  (use->kernels == Kernels::kSme ? split.with_property
+   : without                     ? split.without_property
+                                 : split.unknown)
+      .Add(macs);
   ++summary.facts.matrix_operators;
   std::vector<KleidiaiCount>& counts = summary.kleidiai;
   auto found = std::ranges::find(counts, *use, &KleidiaiCount::use);
@@ -159,9 +162,9 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       DelegateSummary& delegate = summary.delegates[instruction.target];
       ++delegate.calls;
       macs.push_back(delegate.macs);
-      facts.operators.with.Add(delegate.nodes);
-      facts.macs.with.Add(macs.back());
-      summary.traffic.with.Add(TrafficOf(FindGraph(instruction, method, program)));
+      facts.operators.with_property.Add(delegate.nodes);
+      facts.macs.with_property.Add(macs.back());
+      summary.traffic.with_property.Add(TrafficOf(FindGraph(instruction, method, program)));
       if (const XnnGraph* graph = FindGraph(instruction, method, program)) {
         for (const XnnNode& node : graph->nodes) Count(FindKleidiaiUse(node, *graph), node.macs, summary);
       } else {
@@ -170,19 +173,19 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       continue;
     }
     macs.push_back(CountMacs(instruction, method));
-    facts.macs.without.Add(macs.back());
+    facts.macs.without_property.Add(macs.back());
     if (instruction.kind == Instruction::Kind::kKernel) {
       const auto found = calls.find(instruction.chain);
       const bool between = found != calls.end() && found->second.first < instruction.index &&
                            instruction.index < found->second.second;
       Count(instruction, method, macs.back(), between, summary.operators);
       Count(FindKleidiaiUse(instruction, method), macs.back(), summary);
-      facts.operators.without.Add(1);
-      summary.traffic.without.Add(Signed(ComputeWork(instruction, method).bytes));
+      facts.operators.without_property.Add(1);
+      summary.traffic.without_property.Add(Signed(ComputeWork(instruction, method).bytes));
     }
   }
   std::ranges::stable_sort(summary.operators, [](const PortableOperator& a, const PortableOperator& b) {
-    return std::tie(b.calls, a.name, a.why) < std::tie(a.calls, b.name, b.why);
+    return std::tie(b.calls, a.name, a.reason) < std::tie(a.calls, b.name, b.reason);
   });
   std::ranges::stable_sort(summary.kleidiai, [](const KleidiaiCount& a, const KleidiaiCount& b) {
     return std::tuple(a.use.kernels, -a.macs.value_or(0)) < std::tuple(b.use.kernels, -b.macs.value_or(0));

@@ -30,14 +30,14 @@ struct DelegateSummary {
 struct Step {
   std::size_t first = 0, last = 0;      // indices into Method::instructions
   std::optional<std::size_t> delegate;  // index into Method::delegates
-  Counts what;                          // not delegated: operators and the runtime's own instructions
+  Counts instruction_counts;            // not delegated: operators and the runtime's own instructions
   std::optional<std::int64_t> macs;
 };
 
 // A portable kernel, and the reason why it is not delegated.
 struct PortableOperator {
-  std::string name;  // "aten::add.out"
-  std::string why;   // one clause; "": unknown (delegable.h). Each reason is a separate entry
+  std::string name;    // "aten::add.out"
+  std::string reason;  // one clause; "": unknown (delegable.h). Each reason is a separate entry
   std::size_t calls = 0;
   std::size_t between = 0;           // calls with a delegate call before and after them
   std::optional<std::int64_t> macs;  // of all its calls
@@ -46,7 +46,7 @@ struct PortableOperator {
     v("name", &PortableOperator::name, {.meaning = "name and overload: \"aten::add.out\""});
     v("calls", &PortableOperator::calls, {.meaning = "instructions that call it", .least = 1});
     v("macs", &PortableOperator::macs, {.meaning = "of all calls"});
-    v("why_not_delegated", &PortableOperator::why, {.meaning = "null: not known", .or_null = true});
+    v("why_not_delegated", &PortableOperator::reason, {.meaning = "null: not known", .or_null = true});
     v("between_delegates", &PortableOperator::between,
       {.meaning = "calls with a delegate before them and one after"});
   }

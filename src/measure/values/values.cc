@@ -81,7 +81,7 @@ void DescribeDelegated(const OperatorSource& source, const Program& program, Des
   if (source.join == OperatorSource::Join::kInserted) {
     problem = "XNNPACK inserted it: its size is not in the program";
   } else if (source.join != OperatorSource::Join::kNodes || source.tensors.outputs.empty()) {
-    problem = source.why.empty() ? "several nodes of the delegate's graph fit it" : source.why;
+    problem = source.reason.empty() ? "several nodes of the delegate's graph fit it" : source.reason;
   } else if (source.tensors.shapes != ProgramTensor::Shape::kStatic) {
     problem = "its shape changes at run time";
   }

@@ -97,10 +97,10 @@ std::vector<ProgramProperty> MethodProperties(const Method& a, const Program& pr
   };
   using F = const StaticFacts&;
   add("MACs", Unit::kMacs, [](F facts) { return facts.macs.Whole(); });
-  add("delegated MACs", Unit::kMacs, [](F facts) { return facts.macs.with.Exact(); });
+  add("delegated MACs", Unit::kMacs, [](F facts) { return facts.macs.with_property.Exact(); });
   add("planned memory", Unit::kBytes, [](F facts) { return facts.planned; });
   add("delegates", Unit::kCount, [](F facts) { return facts.delegates; });
-  add("portable kernels", Unit::kCount, [](F facts) { return facts.operators.without.known; });
+  add("portable kernels", Unit::kCount, [](F facts) { return facts.operators.without_property.known; });
   Compare(
       "instructions", Unit::kCount, a, b, [](const Method& method) { return method.instructions.size(); },
       properties);

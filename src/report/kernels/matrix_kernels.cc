@@ -64,7 +64,7 @@ void AddReason(const Profile& profile, std::size_t op, const std::optional<proto
   } else if (use->kernels == Kernels::kSme || use->kernels == Kernels::kKleidiai) {
     row.reason = NoSmeReason(isa);
   } else {
-    row.reason = use->why;
+    row.reason = use->reason;
     row.change = use->change;
   }
 }

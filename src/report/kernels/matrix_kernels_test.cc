@@ -78,7 +78,7 @@ TEST(FindMatrixKernels, ReportsTheNodesReason) {
   const auto isa = MakeIsaState({"sme", "sme2"}, {"sme", "sme2"});
   const auto rows = FindMatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_off.etdump", use), isa);
   ASSERT_THAT(rows, SizeIs(1));
-  EXPECT_EQ(rows[0].reason, use.why);
+  EXPECT_EQ(rows[0].reason, use.reason);
   EXPECT_EQ(rows[0].change, use.change);
   // If KleidiAI's kernels ran nevertheless, the name shows it.
   const auto ran = FindMatrixKernels(MakeJoinedProfile("sme2_emulated/toy_q8.sme2_on.etdump", use), isa);

@@ -80,9 +80,13 @@ Table MakeStepsTable(const Method& method, const MethodSummary& summary) {
     const std::string range =
         step.first == step.last ? fmt::format("{}", step.first) : fmt::format("{}-{}", step.first, step.last);
     const Cell empty = std::string();
-    std::vector<Cell> cells = {
-        NodeCountsText(step.what, false), range, empty, OptionalCell<Amount>(step.macs),
-        OptionalCell<Share>(share),       empty, empty};
+    std::vector<Cell> cells = {NodeCountsText(step.instruction_counts, false),
+                               range,
+                               empty,
+                               OptionalCell<Amount>(step.macs),
+                               OptionalCell<Share>(share),
+                               empty,
+                               empty};
     if (step.delegate) {
       const DelegateSummary& delegate = summary.delegates[*step.delegate];
       cells[0] = fmt::format("{} #{}", method.delegates[*step.delegate].backend, *step.delegate);
@@ -111,7 +115,7 @@ void AddNotDelegated(const MethodSummary& summary, Facts& facts) {
   std::map<std::string, Counts> by_reason;
   std::size_t between = 0;
   for (const PortableOperator& entry : summary.operators) {
-    by_reason[entry.why].emplace_back(entry.name, entry.calls);
+    by_reason[entry.reason].emplace_back(entry.name, entry.calls);
     between += entry.between;
   }
   const auto add = [&](std::string text) { facts.Add("not delegated", std::move(text)); };
@@ -142,7 +146,7 @@ void AddPlaces(const Method& method, const MethodSources& sources, Facts& facts)
         handles == sources.instructions.end())
       continue;
     for (const std::uint32_t handle : handles->second) {
-      const std::vector<const SourceNode*> nodes = sources.Of(handle);
+      const std::vector<const SourceNode*> nodes = sources.FindNodes(handle);
       if (nodes.empty()) continue;
       const SourceNode& node = *nodes.front();
       const SourceFrame* const frame = ModelFrame(node);
@@ -196,7 +200,7 @@ void AddSme2Kernels(const MethodSummary& summary, Facts& facts) {
             : entry.use.kernels == Kernels::kUnknown ? ": not known"
             : entry.use.kernels == Kernels::kXnnpack ? " would run XNNPACK's own: "
                                                      : " would run portable kernels: ";
-    text += entry.use.why + (entry.use.change.empty() ? "" : "; " + entry.use.change);
+    text += entry.use.reason + (entry.use.change.empty() ? "" : "; " + entry.use.change);
     facts.Add("with SME2", std::move(text));
   }
 }

@@ -148,7 +148,7 @@ TEST(ProgramReader, ReadsTheRuntimesOwnInstructions) {
   EXPECT_THAT(read.methods[0].instructions[1].arguments, ElementsAre(1, 0));
   const MethodSummary summary = Summarize(read.methods[0], read);
   ASSERT_EQ(summary.steps.size(), 1U);  // none of them is delegated
-  EXPECT_EQ(summary.steps[0].what.size(), 4U);
+  EXPECT_EQ(summary.steps[0].instruction_counts.size(), 4U);
   ASSERT_EQ(summary.operators.size(), 1U);
   EXPECT_EQ(summary.operators[0].name, "aten::relu.out");
   EXPECT_EQ(summary.operators[0].calls, 1U);

@@ -70,15 +70,15 @@ TEST(Etrecord, ReadsSourcesOfInstructions) {
     const MethodSources& forward = map.methods.at("forward");
     EXPECT_THAT(forward.instructions.at(0), ElementsAre(7));
     EXPECT_THAT(forward.instructions.at(3), ElementsAre(7, 9));
-    ASSERT_EQ(forward.Of(7).size(), 2U);
-    const SourceNode& conv = *forward.Of(7)[0];
+    ASSERT_EQ(forward.FindNodes(7).size(), 2U);
+    const SourceNode& conv = *forward.FindNodes(7)[0];
     EXPECT_EQ(conv.target, "aten.convolution.default");
     EXPECT_THAT(conv.modules, ElementsAre(SourceModule{"", "model.Net"},
                                           SourceModule{"features", "torch.nn.modules.conv.Conv2d"}));
     ASSERT_EQ(conv.frames.size(), 2U);
     ASSERT_NE(ModelFrame(conv), nullptr);
     EXPECT_EQ(*ModelFrame(conv), (SourceFrame{"model.py", 12, "forward", "return self.features(x)"}));
-    EXPECT_TRUE(forward.Of(9).empty());
+    EXPECT_TRUE(forward.FindNodes(9).empty());
   }
 }
 
@@ -129,7 +129,7 @@ TEST(Etrecord, ReadsOnlyTheNodesOfTheGraph) {
   const MethodSources& forward = map.methods.at("forward");
   ASSERT_EQ(forward.nodes.size(), 1U);
   EXPECT_EQ(forward.nodes[0].name, "c");
-  EXPECT_EQ(forward.Of(5).size(), 1U);
+  EXPECT_EQ(forward.FindNodes(5).size(), 1U);
 }
 
 TEST(Etrecord, TakesLinearTime) {

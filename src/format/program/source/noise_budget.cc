@@ -11,8 +11,8 @@
 
 namespace etprof {
 
-const DeviceOperator* NoiseBudget::FirstToLeave() const {
-  const auto first = std::ranges::find_if(operators, &DeviceOperator::leaves);
+const DeviceOperator* NoiseBudget::FindFirstDeviation() const {
+  const auto first = std::ranges::find_if(operators, &DeviceOperator::deviates);
   return first == operators.end() ? nullptr : &*first;
 }
 

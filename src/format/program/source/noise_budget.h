@@ -87,7 +87,7 @@ struct OutputBudget {
 struct DeviceOperator {
   std::string method, key, name, module, source;
   std::optional<double> sqnr_db;
-  bool leaves = false;
+  bool deviates = false;
   std::string note;  // why it was not compared; "": it was
 
   static constexpr const char* kSchemaName = "device_operator";
@@ -102,7 +102,7 @@ struct DeviceOperator {
     v("sqnr_db", &D::sqnr_db,
       {.meaning = "PyTorch's power over that of the difference; null: nothing differs, or see `note`",
        .least = kAnyNumber});
-    v("leaves", &D::leaves,
+    v("leaves", &D::deviates,
       {.meaning =
            "whether it has less than `least_db`, or an element that is finite in one of the two only"});
     v("note", &D::note, {.meaning = "why it was not compared; empty: it was"});
@@ -115,10 +115,10 @@ struct NoiseBudget {
   std::vector<OutputBudget> budgets;
   double least_db = 0;
   std::vector<DeviceOperator> operators;
-  std::string operators_why_not;
+  std::string no_operators_reason;
 
   // The first operator whose value leaves PyTorch's; null: none does.
-  const DeviceOperator* FirstToLeave() const;
+  const DeviceOperator* FindFirstDeviation() const;
 
   static constexpr bool kRequiresAllKeys = true;
   static void Describe(auto& v) {
@@ -134,7 +134,8 @@ struct NoiseBudget {
       {.meaning = "asked of `operators`: what an output of the program must have", .least = 0});
     v("operators", &N::operators,
       {.meaning = "of the .pte on the example inputs, in the order of execution; empty: they were not read"});
-    v("operators_why_not", &N::operators_why_not, {.meaning = "why no operator was read; empty: they were"});
+    v("operators_why_not", &N::no_operators_reason,
+      {.meaning = "why no operator was read; empty: they were"});
   }
 };
 

@@ -32,7 +32,7 @@ const std::array<NodeTargets, 5>& GetNodeTargets() {
 std::optional<std::string> FindContradiction(const XnnNode& node, const MethodSources& sources) {
   const auto kind = std::ranges::find(GetNodeTargets(), node.type, &NodeTargets::node);
   if (kind == GetNodeTargets().end() || !node.debug_handle) return std::nullopt;
-  const std::vector<const SourceNode*> recorded = sources.Of(*node.debug_handle);
+  const std::vector<const SourceNode*> recorded = sources.FindNodes(*node.debug_handle);
   const auto matches = [&](const SourceNode* source) {
     return std::ranges::any_of(
         kind->targets, [&](std::string_view part) { return source->target.find(part) != std::string::npos; });

@@ -43,7 +43,7 @@ const ExportHint* MethodSources::FindHint(const std::vector<std::uint32_t>& of) 
   return nullptr;
 }
 
-std::vector<const SourceNode*> MethodSources::Of(std::uint32_t handle) const {
+std::vector<const SourceNode*> MethodSources::FindNodes(std::uint32_t handle) const {
   std::vector<const SourceNode*> found;
   if (const auto entry = handles.find(handle); entry != handles.end()) {
     for (const std::size_t node : entry->second) found.push_back(&nodes[node]);

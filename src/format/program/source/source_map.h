@@ -55,7 +55,7 @@ struct MethodSources {
   // The first hint for one of these debug handles; null: none.
   const ExportHint* FindHint(const std::vector<std::uint32_t>& handles) const;
   // The nodes with a debug handle; empty if the record does not contain it.
-  std::vector<const SourceNode*> Of(std::uint32_t handle) const;
+  std::vector<const SourceNode*> FindNodes(std::uint32_t handle) const;
 };
 
 struct SourceMap {

@@ -18,7 +18,7 @@ struct KleidiaiUse {
     kPortable,  // none: it is not delegated
     kUnknown,
   } kernels = Kernels::kUnknown;
-  std::string why;     // one clause; empty for kSme
+  std::string reason;  // one clause; empty for kSme
   std::string change;  // a change of the export with which kSme applies: one clause; "": none is known
   bool operator==(const KleidiaiUse&) const = default;
 
@@ -27,7 +27,7 @@ struct KleidiaiUse {
     v("kernels", &KleidiaiUse::kernels,
       {.meaning = "`sme`: KleidiAI's for SME and SME2; `kleidiai`: KleidiAI's that other Arm CPUs have, too; "
                   "`xnnpack`: its own; `portable`: none"});
-    v("why", &KleidiaiUse::why, {.meaning = "of all but `sme`: why not those", .or_null = true});
+    v("why", &KleidiaiUse::reason, {.meaning = "of all but `sme`: why not those", .or_null = true});
     v("change", &KleidiaiUse::change,
       {.meaning = "of the export, so that they run; null: none is known", .or_null = true});
   }

@@ -69,7 +69,7 @@ class Joiner {
     ProgramJoin refused;
     refused.operators.resize(profile_.operators.size());
     refused.problem = std::move(result_.problem);
-    for (OperatorSource& source : refused.operators) source.why = refused.problem;
+    for (OperatorSource& source : refused.operators) source.reason = refused.problem;
     return refused;
   }
 
@@ -131,7 +131,7 @@ class Joiner {
     }
     const Delegate& delegate = method_.delegates[instruction->target];
     const auto set_reason = [&](const std::string& why) {
-      for (const std::size_t op : operators) result_.operators[op].why = why;
+      for (const std::size_t op : operators) result_.operators[op].reason = why;
     };
     if (delegate.backend == delegates::kOpenvino.backend) {
       for (const std::size_t op : operators) {
@@ -165,7 +165,7 @@ class Joiner {
       return;
     }
     if (!op.node) {
-      source.why = "no node of the delegate's graph fits it";
+      source.reason = "no node of the delegate's graph fits it";
       return;
     }
     source.join = Join::kNodes;
@@ -194,7 +194,7 @@ class Joiner {
         source.graph = in_graph;
         source.identity = std::move(identity);
         source.candidates = op.candidates;
-        source.why = "several nodes of the delegate's graph fit it equally well";
+        source.reason = "several nodes of the delegate's graph fit it equally well";
         return;
       }
       if (ComputeWork({candidate}, graph) != ComputeWork({*op.node}, graph)) source.work = Work{};

@@ -234,7 +234,7 @@ TEST(JoinProgram, DoesNotJoinAmbiguousOperators) {
   const ProgramJoin join = JoinProgram(profile, program, program.methods[0], &sources);
   const OperatorSource& abs = FindSource(profile, join, "Abs (NC) #1");
   EXPECT_EQ(abs.join, Join::kNone);
-  EXPECT_THAT(abs.why, HasSubstr("equally well"));
+  EXPECT_THAT(abs.reason, HasSubstr("equally well"));
   EXPECT_FALSE(abs.place.has_value());
 }
 

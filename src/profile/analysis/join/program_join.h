@@ -28,7 +28,7 @@ std::vector<std::string> OperatorKeys(const Profile& profile, const std::vector<
 // How an operator of a profile is joined to the program that ran.
 struct OperatorSource {
   enum class Join : std::uint8_t {
-    kNone,       // not joined; the reason is `why`
+    kNone,       // not joined; the reason is `reason`
     kFramework,  // not an operator: calls, and the method itself
     kKernel,     // an instruction of the method
     kNodes,      // nodes of its delegate's graph
@@ -54,7 +54,7 @@ struct OperatorSource {
   // Indices into Profile::operators, ascending: the operators that write its inputs, and those that read its
   // outputs, as far as certain.
   std::vector<std::size_t> producers, consumers;
-  std::string why;                   // if kNone: the reason, one clause
+  std::string reason;                // if kNone: the reason, one clause
   std::string hint;                  // if kKernel: what `etprof export` advises for it; "": nothing
   std::string not_delegated_reason;  // if kKernel: one clause; "": not known (format/program/xnn/delegable.h)
 
@@ -71,7 +71,7 @@ struct OperatorSource {
     v("join", &S::join,
       {.meaning = "what of the program it is: nodes of a delegate's graph, inserted by XNNPACK for the next "
                   "operator, an instruction"});
-    v("why", &S::why, {.meaning = "of none: why", .or_null = true});
+    v("why", &S::reason, {.meaning = "of none: why", .or_null = true});
     v("why_not_delegated", &S::not_delegated_reason,
       {.meaning = "of an instruction: why it is in no XNNPACK delegate, as far as the program shows it",
        .or_null = true});

@@ -122,7 +122,7 @@ const XnnNode* SourcePlaces::FindNeighbor(const XnnNode& node, const XnnGraph& g
 std::optional<std::size_t> SourcePlaces::FindHandlePlace(const std::vector<std::uint32_t>& handles) {
   std::vector<const SourceNode*> nodes;
   for (const std::uint32_t handle : handles) {
-    const std::vector<const SourceNode*> handle_nodes = sources_->Of(handle);
+    const std::vector<const SourceNode*> handle_nodes = sources_->FindNodes(handle);
     nodes.insert(nodes.end(), handle_nodes.begin(), handle_nodes.end());
   }
   return FindCommonPlace(nodes);

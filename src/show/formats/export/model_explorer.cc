@@ -145,7 +145,7 @@ class GraphRenderer {
     add_work("bytes written", node.work.written);
     if (node.kleidiai) {
       list.Add("with SME2", MatrixKernelsText(node.kleidiai->kernels));
-      list.Add("why not KleidiAI", node.kleidiai->why);
+      list.Add("why not KleidiAI", node.kleidiai->reason);
     }
     return list.Take();
   }

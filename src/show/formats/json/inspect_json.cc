@@ -181,7 +181,7 @@ struct MethodJson {
       {.meaning = "it has a branch, so that not every instruction runs once"});
     v("macs", [](J json) { return json.summary.facts.macs.Whole(); },
       {.meaning = "multiply-accumulates of all instructions, each once; null: not known"});
-    v("delegated_macs", [](J json) { return json.summary.facts.macs.with.Exact(); },
+    v("delegated_macs", [](J json) { return json.summary.facts.macs.with_property.Exact(); },
       {.meaning = "of `macs`, in delegates"});
     v("delegated_share_of_bytes", [](J json) { return json.summary.traffic.ExactShare(); },
       {.meaning = "of what operators read and write at least; null: not known", .least = 0, .most = 1});

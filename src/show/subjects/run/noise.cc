@@ -131,7 +131,7 @@ Table MakeDeviceNoiseTable(const NoiseBudget& noise, const std::string& method) 
        {Left("note").WithWrapping(), &DeviceOperator::note}},
       rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!rows[i].leaves) table.rows[i].level = Level::kPage;
+    if (!rows[i].deviates) table.rows[i].level = Level::kPage;
   }
   table.screen_rows = kScreenNoiseRows;
   return table;
@@ -152,9 +152,9 @@ Chart MakeDeviceNoiseChart(const NoiseBudget& noise, const std::string& method) 
 
 // States whether the data type or the lowering causes the error.
 Text DeviceSummary(const NoiseBudget& noise) {
-  if (!noise.operators_why_not.empty())
-    return FormatText(" Operators were not compared with PyTorch's: {}.", noise.operators_why_not);
-  if (const DeviceOperator* const first_different = noise.FirstToLeave()) {
+  if (!noise.no_operators_reason.empty())
+    return FormatText(" Operators were not compared with PyTorch's: {}.", noise.no_operators_reason);
+  if (const DeviceOperator* const first_different = noise.FindFirstDeviation()) {
     return FormatText(
         " The first operator of the .pte that leaves PyTorch's value in the same type is {} ({}): {}.",
         first_different->name, NoiseLayerName(first_different->module),
