@@ -57,19 +57,19 @@ class Finder {
   }
 
   ChangePoints Run() {
-    ChangePoints found;
+    ChangePoints change_points;
     if (values_.size() >= kMinSeriesRuns) {
-      found.p_value = SplitStretch({0, values_.size(), options_.level}, options_.p_value);
+      change_points.p_value = SplitStretch({0, values_.size(), options_.level}, options_.p_value);
       std::ranges::sort(changes_, {}, &LevelChange::at);
       for (std::size_t i = 0; i < changes_.size(); ++i) {
         const std::size_t from = i == 0 ? 0 : changes_[i - 1].at;
         RefineChange(changes_[i], from, i + 1 < changes_.size() ? changes_[i + 1].at : values_.size());
       }
     }
-    SetSpread(found);
-    found.changes = std::move(changes_);
-    found.runs = std::move(values_);
-    return found;
+    SetSpread(change_points);
+    change_points.changes = std::move(changes_);
+    change_points.runs = std::move(values_);
+    return change_points;
   }
 
   // The best split of runs [from, to), and the gains of permuted runs.
@@ -78,9 +78,9 @@ class Finder {
     double gain = 0;
     bool exceeds_rounding = false;  // the gain is more than rounding error
     std::vector<RunValue> shuffled;
-    int draws = 0, as_large = 0;  // permutations, and those with at least the same gain
+    int draws = 0, large_draws = 0;  // permutations so far, and those with at least this gain
 
-    double PValue() const { return (1.0 + as_large) / (1.0 + draws); }
+    double PValue() const { return (1.0 + large_draws) / (1.0 + draws); }
   };
   Split BestSplitIn(std::size_t from, std::size_t to) const {
     Split split;
@@ -108,23 +108,24 @@ class Finder {
   }
   bool SeriesMayBeDrift() { return MayBeDrift(0, values_.size()); }
 
-  // Draws permutations until there are `draws` of them, or at least `min_draws` of which `min_large` have a
-  // gain as large as the runs (Besag & Clifford, "Sequential Monte Carlo p-Values", Biometrika 78, 1991).
-  // `visit` gets the gain of each.
+  // Draws permutations until there are `draws` of them, or at least `min_draws` of which `min_large_draws`
+  // have a gain as large as the runs (Besag & Clifford, "Sequential Monte Carlo p-Values", Biometrika 78,
+  // 1991). Calls `visit` with the gain of each permutation.
   template <typename Visit>
-  void Draw(Split& split, int draws, int min_large, int min_draws, Visit&& visit) {
+  void Draw(Split& split, int draws, int min_large_draws, int min_draws, Visit&& visit) {
     const WeightedMean mean = ComputeWeightedMean(split.shuffled);
-    for (; split.draws < draws && (split.as_large < min_large || split.draws < min_draws); ++split.draws) {
+    for (; split.draws < draws && (split.large_draws < min_large_draws || split.draws < min_draws);
+         ++split.draws) {
       random_.Shuffle(std::span(split.shuffled));
       const double gain = LargestGain(split.shuffled, mean, split.from, kMinSideRuns);
-      split.as_large += gain >= split.gain * (1 - 1e-9) ? 1 : 0;
+      split.large_draws += gain >= split.gain * (1 - 1e-9) ? 1 : 0;
       visit(gain);
     }
   }
 
  private:
-  // Sets the weights of the runs. Except for a few, neighbors have the same level, so their differences show
-  // the spread of the runs (Rice, Annals of Statistics 12, 1984). The launches explain a part of that spread.
+  // Sets the weights of the runs. Most neighbors have the same level, so their differences show the spread of
+  // the runs (Rice, Annals of Statistics 12, 1984). The launches explain a part of that spread.
   void SetWeights(const std::vector<double>& variances, const std::vector<double>& sizes) {
     if (values_.size() < 3 || variances.empty()) return;
     std::vector<double> steps;
@@ -169,12 +170,12 @@ class Finder {
   template <typename Visit>
   void ForEachGain(std::span<const RunValue> values, const WeightedMean& mean, std::size_t from,
                    std::size_t min_side, Visit&& visit) const {
-    double left = 0, off = 0;
+    double left_weight = 0, deviation_sum = 0;
     for (std::size_t k = 1; k + min_side <= values.size(); ++k) {
-      left += values[k - 1].weight;
-      off += values[k - 1].weight * (values[k - 1].log - mean.mean);
+      left_weight += values[k - 1].weight;
+      deviation_sum += values[k - 1].weight * (values[k - 1].log - mean.mean);
       if (k >= min_side && MaySplit(from + k))
-        visit(k, off * off * mean.weights / (left * (mean.weights - left)));
+        visit(k, deviation_sum * deviation_sum * mean.weights / (left_weight * (mean.weights - left_weight)));
     }
   }
   // The gain of each place; 0 where no split is allowed.
@@ -203,25 +204,26 @@ class Finder {
   static bool IsRounding(double gain, std::span<const RunValue> values) {
     double largest = 0;
     for (const RunValue& value : values) largest = std::max(largest, std::abs(value.log));
-    const double one = 1e-12 * std::max(1.0, largest);
-    return gain <= one * one * static_cast<double>(values.size());
+    const double rounding = 1e-12 * std::max(1.0, largest);
+    return gain <= rounding * rounding * static_cast<double>(values.size());
   }
 
   // Splits the stretch recursively. Returns the p-value of its best split.
-  double SplitStretch(const Stretch& stretch, std::optional<double> known = std::nullopt) {
+  double SplitStretch(const Stretch& stretch, std::optional<double> known_p_value = std::nullopt) {
     Split split = BestSplitIn(stretch.from, stretch.to);
-    std::vector<double> largest;
-    if (!known && split.exceeds_rounding) {
+    std::vector<double> largest_gains;
+    if (!known_p_value && split.exceeds_rounding) {
       const int permutations = std::max(options_.permutations, static_cast<int>(20 / stretch.level));
       // When the split cannot reach the level any more, a few more permutations give the critical value.
       Draw(split, permutations, static_cast<int>(stretch.level * (1 + permutations)), options_.permutations,
-           [&](double gain) { largest.push_back(gain); });
+           [&](double gain) { largest_gains.push_back(gain); });
     }
-    double p_value = known.value_or(split.PValue());
+    double p_value = known_p_value.value_or(split.PValue());
     if (!split.exceeds_rounding) return p_value;
-    if (!known && p_value <= stretch.level && MayBeDrift(stretch.from, stretch.to)) p_value = 1;
+    if (!known_p_value && p_value <= stretch.level && MayBeDrift(stretch.from, stretch.to)) p_value = 1;
     if (p_value > stretch.level) {
-      if (stretch.to == values_.size() && !largest.empty()) SetCriticalValue(std::move(largest), split);
+      if (stretch.to == values_.size() && !largest_gains.empty())
+        SetCriticalValue(std::move(largest_gains), split);
       return p_value;
     }
     LevelChange change;
@@ -233,15 +235,16 @@ class Finder {
     return p_value;
   }
 
-  void SetCriticalValue(std::vector<double> largest, const Split& split) {
+  void SetCriticalValue(std::vector<double> largest_gains, const Split& split) {
     const std::size_t count = split.shuffled.size();
     const auto rank = static_cast<std::ptrdiff_t>(
-        std::min(largest.size() - 1,
-                 static_cast<std::size_t>((1 - options_.level) * static_cast<double>(largest.size()))));
-    std::nth_element(largest.begin(), largest.begin() + rank, largest.end());
-    const double gain = largest[static_cast<std::size_t>(rank)];
-    const double rest = SumOfSquares(split.shuffled) - gain;
-    if (count > 2 && rest > 0) critical_t_ = std::sqrt(gain / (rest / static_cast<double>(count - 2)));
+        std::min(largest_gains.size() - 1,
+                 static_cast<std::size_t>((1 - options_.level) * static_cast<double>(largest_gains.size()))));
+    std::nth_element(largest_gains.begin(), largest_gains.begin() + rank, largest_gains.end());
+    const double gain = largest_gains[static_cast<std::size_t>(rank)];
+    const double residual_squares = SumOfSquares(split.shuffled) - gain;
+    if (count > 2 && residual_squares > 0)
+      critical_t_ = std::sqrt(gain / (residual_squares / static_cast<double>(count - 2)));
   }
 
   void RefineChange(LevelChange& change, std::size_t from, std::size_t to) {
@@ -257,76 +260,76 @@ class Finder {
     WidenSize(change, from, change.at, to);
     // Permutes the residuals of the runs and adds the step at each place in question.
     std::vector<RunValue> residuals(values.begin(), values.end());
-    const double left = MeanOf(from, change.at), right = MeanOf(change.at, to);
+    const double left = ComputeMean(from, change.at), right = ComputeMean(change.at, to);
     const auto count = static_cast<double>(values.size());
     const double correction = count > 2 ? std::sqrt(count / (count - 2)) : 1;  // for two estimated levels
     for (std::size_t i = 0; i < residuals.size(); ++i)
       residuals[i].log = correction * (residuals[i].log - (from + i < change.at ? left : right));
-    const int max_as_large =
+    const int max_large_draws =
         static_cast<int>(kPlaceLevelFactor * (1 - options_.confidence) * (kIntervalPermutations + 1));
     std::vector<RunValue> simulated;
     for (std::size_t k = 1; k < values.size(); ++k) {
       if (!MaySplit(from + k)) continue;
       const double shortfall = best - gains[k];
-      int count_as_large = 0;  // the place is accepted as soon as there are enough
-      for (int i = 0; i < kIntervalPermutations && count_as_large < max_as_large &&
-                      (count_as_large > 0 || i < kMinPlaceDraws);
+      int large_draws = 0;  // the place is accepted as soon as there are enough
+      for (int i = 0; i < kIntervalPermutations && large_draws < max_large_draws &&
+                      (large_draws > 0 || i < kMinPlaceDraws);
            ++i) {
         random_.Shuffle(std::span(residuals));
         simulated = residuals;
         for (std::size_t j = 0; j < simulated.size(); ++j) simulated[j].log += j < k ? left : right;
-        double largest = 0, here = 0;
+        double largest = 0, gain_at_place = 0;
         ForEachGain(simulated, ComputeWeightedMean(simulated), from, 1, [&](std::size_t place, double gain) {
           largest = std::max(largest, gain);
-          if (place == k) here = gain;
+          if (place == k) gain_at_place = gain;
         });
-        count_as_large += largest - here >= shortfall * (1 - 1e-9) ? 1 : 0;
+        large_draws += largest - gain_at_place >= shortfall * (1 - 1e-9) ? 1 : 0;
       }
-      if (count_as_large < max_as_large) continue;
+      if (large_draws < max_large_draws) continue;
       change.earliest = std::min(change.earliest, from + k);
       change.latest = std::max(change.latest, from + k);
       WidenSize(change, from, from + k, to);
     }
   }
 
-  double MeanOf(std::size_t from, std::size_t to) const {
+  double ComputeMean(std::size_t from, std::size_t to) const {
     return ComputeWeightedMean(std::span(values_).subspan(from, to - from)).mean;
   }
   double StepSize(std::size_t from, std::size_t at, std::size_t to) const {
-    return MeanOf(at, to) - MeanOf(from, at);
+    return ComputeMean(at, to) - ComputeMean(from, at);
   }
 
   void WidenSize(LevelChange& change, std::size_t from, std::size_t at, std::size_t to) const {
     if (at - from < kMinSideRuns || to - at < kMinSideRuns || to - from < 3) return;
-    const std::span<const RunValue> all(values_.data() + from, to - from);
-    const double squares = SumOfSquares(all.first(at - from)) + SumOfSquares(all.subspan(at - from));
+    const std::span<const RunValue> runs(values_.data() + from, to - from);
+    const double squares = SumOfSquares(runs.first(at - from)) + SumOfSquares(runs.subspan(at - from));
     const auto freedom = static_cast<double>(to - from - 2);
     const double error = std::sqrt(squares / freedom *
-                                   (1 / ComputeWeightedMean(all.first(at - from)).weights +
-                                    1 / ComputeWeightedMean(all.subspan(at - from)).weights));
-    const double half = error == 0 ? 0 : CriticalValue(options_.confidence, freedom) * error;
+                                   (1 / ComputeWeightedMean(runs.first(at - from)).weights +
+                                    1 / ComputeWeightedMean(runs.subspan(at - from)).weights));
+    const double half_width = error == 0 ? 0 : CriticalValue(options_.confidence, freedom) * error;
     const double size = StepSize(from, at, to);
-    const bool first = change.log_low == 0 && change.log_high == 0;
-    change.log_low = first ? size - half : std::min(change.log_low, size - half);
-    change.log_high = first ? size + half : std::max(change.log_high, size + half);
+    const bool is_first = change.log_low == 0 && change.log_high == 0;
+    change.log_low = is_first ? size - half_width : std::min(change.log_low, size - half_width);
+    change.log_high = is_first ? size + half_width : std::max(change.log_high, size + half_width);
   }
 
-  void SetSpread(ChangePoints& found) const {
+  void SetSpread(ChangePoints& change_points) const {
     double squares = 0;
     std::size_t from = 0;
     for (std::size_t i = 0; i <= changes_.size(); ++i) {
       const std::size_t to = i < changes_.size() ? changes_[i].at : values_.size();
       if (to > from) squares += SumOfSquares(std::span(values_).subspan(from, to - from));
-      found.last_runs = to - from;
+      change_points.last_runs = to - from;
       from = to;
     }
     const std::size_t levels = changes_.size() + 1;
     if (values_.size() > levels + 1) {
       const double variance = squares / static_cast<double>(values_.size() - levels);
-      found.run_sd = std::sqrt(variance);
-      if (launch_variance_) found.between_sd = std::sqrt(std::max(0.0, variance - *launch_variance_));
+      change_points.run_sd = std::sqrt(variance);
+      if (launch_variance_) change_points.between_sd = std::sqrt(std::max(0.0, variance - *launch_variance_));
     }
-    found.critical_t = critical_t_;
+    change_points.critical_t = critical_t_;
   }
 
   const ChangePointOptions& options_;
@@ -334,7 +337,7 @@ class Finder {
   std::vector<RunValue> values_;
   std::vector<std::int64_t> groups_;
   std::vector<LevelChange> changes_;
-  std::optional<double> launch_variance_;  // mean variance of a run's value that its launches explain
+  std::optional<double> launch_variance_;  // mean part of a run's variance that its launches explain
   std::optional<double> critical_t_;
 };
 
@@ -351,9 +354,9 @@ InterquartileMean ComputeInterquartileMean(std::span<const double> logs) {
   std::ranges::sort(sorted);
   const std::size_t cut = sorted.size() < 4 ? 0 : sorted.size() / 4;
   const std::span<const double> middle(sorted.data() + cut, sorted.size() - 2 * cut);
-  const auto kept = static_cast<double>(middle.size());
+  const auto middle_count = static_cast<double>(middle.size());
   InterquartileMean mean;
-  mean.log = std::accumulate(middle.begin(), middle.end(), 0.0) / kept;
+  mean.log = std::accumulate(middle.begin(), middle.end(), 0.0) / middle_count;
   if (sorted.size() < 2) return mean;
   const double low = middle.front(), high = middle.back();
   for (double& log : sorted) log = std::clamp(log, low, high);
@@ -361,8 +364,8 @@ InterquartileMean ComputeInterquartileMean(std::span<const double> logs) {
   const double center = std::accumulate(sorted.begin(), sorted.end(), 0.0) / count;
   double squares = 0;
   for (const double log : sorted) squares += (log - center) * (log - center);
-  mean.standard_error = std::sqrt(squares / (count - 1) / count) / (kept / count);
-  mean.degrees_of_freedom = kept - 1;
+  mean.standard_error = std::sqrt(squares / (count - 1) / count) / (middle_count / count);
+  mean.degrees_of_freedom = middle_count - 1;
   return mean;
 }
 
@@ -378,51 +381,51 @@ std::vector<double> ChangePValues(std::span<const std::vector<RunLaunches>> seri
   struct SeriesTest {
     Finder finder;
     Finder::Split split;
-    // The p-value is exact enough without the other series.
-    bool IsDecided() const { return !split.exceeds_rounding || split.as_large >= kMinLargeDraws; }
+    // True if the p-value is exact enough without further permutations.
+    bool IsDecided() const { return !split.exceeds_rounding || split.large_draws >= kMinLargeDraws; }
   };
-  std::vector<SeriesTest> all;
+  std::vector<SeriesTest> tests;
   for (const std::vector<RunLaunches>& runs : series) {
     Finder finder(runs, options);
     Finder::Split split = finder.BestSplitOfSeries();
-    all.push_back({std::move(finder), std::move(split)});
+    tests.push_back({std::move(finder), std::move(split)});
   }
-  std::vector<double> p_values(all.size(), 1), adjusted(all.size(), 1);
+  std::vector<double> p_values(tests.size(), 1), adjusted(tests.size(), 1);
   const auto needs_draws = [&](std::size_t i) {
-    return !all[i].IsDecided() && adjusted[i] > kDecidedRateFactor * rate;
+    return !tests[i].IsDecided() && adjusted[i] > kDecidedRateFactor * rate;
   };
   // A single changed series among all must be able to reach significance.
-  const auto max_draws = static_cast<int>(std::min(kMaxDraws, 10 * static_cast<double>(all.size()) / rate));
+  const auto max_draws = static_cast<int>(std::min(kMaxDraws, 10 * static_cast<double>(tests.size()) / rate));
   for (int draws = 0; draws < max_draws;) {
     draws = std::min(max_draws, draws == 0 ? options.permutations : 4 * draws);
-    ParallelFor(all.size(), 0, [&](std::size_t i) {  // in any order: each series has its own generator
-      if (needs_draws(i)) all[i].finder.Draw(all[i].split, draws, kMinLargeDraws, 0, [](double) {});
-      p_values[i] = all[i].split.PValue();
+    ParallelFor(tests.size(), 0, [&](std::size_t i) {  // in any order: each series has its own generator
+      if (needs_draws(i)) tests[i].finder.Draw(tests[i].split, draws, kMinLargeDraws, 0, [](double) {});
+      p_values[i] = tests[i].split.PValue();
     });
     adjusted = BenjaminiHochberg(p_values);
   }
-  ParallelFor(all.size(), 0, [&](std::size_t i) {
-    if (adjusted[i] <= rate && all[i].finder.SeriesMayBeDrift()) p_values[i] = 1;
+  ParallelFor(tests.size(), 0, [&](std::size_t i) {
+    if (adjusted[i] <= rate && tests[i].finder.SeriesMayBeDrift()) p_values[i] = 1;
   });
   return p_values;
 }
 
-std::optional<std::size_t> RunsToDetect(const ChangePoints& found, double log_size, double level,
+std::optional<std::size_t> RunsToDetect(const ChangePoints& change_points, double log_size, double level,
                                         std::size_t max_runs) {
-  if (!found.run_sd || found.last_runs < kMinSideRuns) return std::nullopt;
+  if (!change_points.run_sd || change_points.last_runs < kMinSideRuns) return std::nullopt;
   constexpr double kPower = 1.2816;  // 90% quantile of the normal distribution
-  const double critical = found.critical_t.value_or(3.5) + kPower;
-  const auto before = static_cast<double>(found.last_runs);
+  const double critical_t_with_power = change_points.critical_t.value_or(3.5) + kPower;
+  const auto before = static_cast<double>(change_points.last_runs);
   double log_orders = 0;
-  for (std::size_t more = 1; more <= max_runs; ++more) {
-    const auto after = static_cast<double>(more);
+  for (std::size_t new_runs = 1; new_runs <= max_runs; ++new_runs) {
+    const auto after = static_cast<double>(new_runs);
     log_orders += std::log((before + after) / after);
     // The probability that a random order has a split as good as the best: that order or its mirror image.
-    if (more < kMinSideRuns || std::log(2.0) - log_orders > std::log(level)) continue;
+    if (new_runs < kMinSideRuns || std::log(2.0) - log_orders > std::log(level)) continue;
     const double t = std::abs(log_size) * std::sqrt(before * after / (before + after));
     // The t that the drift test needs for the same power if the runs do not drift.
-    const double test_drift = 7 + 50 / (before + after);
-    if (t >= *found.run_sd * std::max(critical, test_drift)) return more;
+    const double drift_t = 7 + 50 / (before + after);
+    if (t >= *change_points.run_sd * std::max(critical_t_with_power, drift_t)) return new_runs;
   }
   return std::nullopt;
 }

@@ -20,7 +20,7 @@ struct RunLaunches {
 
 struct ChangePointOptions {
   double level = 0.05;       // chance of a false change anywhere in the series
-  double confidence = 0.95;  // of the intervals of place and size
+  double confidence = 0.95;  // confidence level of the intervals of place and size
   int permutations = 999;
   std::uint64_t seed = 1;
   bool test_drift = true;  // a split must also pass DriftPValue
@@ -33,7 +33,7 @@ struct LevelChange {
   std::size_t earliest = 0, latest = 0;  // 95% interval of `at`, both ends included
   double log_size = 0;                   // new level - old level
   double log_low = 0, log_high = 0;
-  double p_value = 1;  // of the split that found this change
+  double p_value = 1;  // p-value of the split that found this change
 };
 
 // The interquartile mean of launches (a 25% trimmed mean), which is robust to outliers; for fewer than four
@@ -50,13 +50,13 @@ InterquartileMean ComputeInterquartileMean(std::span<const double> logs);
 // The value of a run: the interquartile mean of its launches.
 struct RunValue {
   double log = 0;
-  double weight = 1;  // in the mean of several runs; 1 on average
+  double weight = 1;  // weight in the mean of several runs; 1 on average
 };
 
 struct ChangePoints {
   std::vector<LevelChange> changes;  // by `at`
   std::vector<RunValue> runs;
-  double p_value = 1;  // of the first split, for the hypothesis of no change at all
+  double p_value = 1;  // p-value of the first split, for the hypothesis of no change at all
   // The standard deviation of runs around their level (log scale), and the part of it that the spread of
   // their launches does not explain. Absent for too few runs; `between_sd` is also absent if all runs have a
   // single launch.
@@ -100,7 +100,7 @@ std::vector<double> ChangePValues(std::span<const std::vector<RunLaunches>> seri
 
 // The number of runs at a new level until a change of `log_size` after the last change is detected with a
 // probability of 90%, at most `max_runs`. Absent if more are needed, or if there are too few runs to know.
-std::optional<std::size_t> RunsToDetect(const ChangePoints& found, double log_size, double level,
+std::optional<std::size_t> RunsToDetect(const ChangePoints& change_points, double log_size, double level,
                                         std::size_t max_runs = 1000);
 
 }  // namespace etprof::stats

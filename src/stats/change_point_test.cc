@@ -52,9 +52,9 @@ TEST(InterquartileMean, MatchesScipy) {
 
 TEST(ChangePoints, FindsAStepAtItsPlaceWithItsSize) {
   CommitSeries series;
-  const ChangePoints found = FindChangePoints(series.Stepped(30, 18, 0.05));
-  ASSERT_EQ(found.changes.size(), 1U);
-  const LevelChange& change = found.changes[0];
+  const ChangePoints change_points = FindChangePoints(series.Stepped(30, 18, 0.05));
+  ASSERT_EQ(change_points.changes.size(), 1U);
+  const LevelChange& change = change_points.changes[0];
   EXPECT_EQ(change.at, 18U);
   EXPECT_LE(change.earliest, 18U);
   EXPECT_GE(change.latest, 18U);
@@ -63,36 +63,37 @@ TEST(ChangePoints, FindsAStepAtItsPlaceWithItsSize) {
   EXPECT_GT(change.log_high, 0.05);
   EXPECT_GT(change.log_low, 0.03);
   EXPECT_LT(change.p_value, 0.01);
-  EXPECT_EQ(found.last_runs, 12U);
-  EXPECT_NEAR(*found.run_sd, std::hypot(0.003, 0.02 / std::sqrt(20.0)), 0.002);
+  EXPECT_EQ(change_points.last_runs, 12U);
+  EXPECT_NEAR(*change_points.run_sd, std::hypot(0.003, 0.02 / std::sqrt(20.0)), 0.002);
 }
 
 TEST(ChangePoints, BetweenSdExcludesTheSpreadOfLaunches) {
   CommitSeries steady{.launch_sd = 0.003, .between_sd = 0.03};
-  const ChangePoints all = FindChangePoints(steady.Stepped(40, 40, 0));
-  EXPECT_NEAR(*all.between_sd, *all.run_sd, 0.01 * *all.run_sd) << "launches explain a thousandth";
+  const ChangePoints steady_result = FindChangePoints(steady.Stepped(40, 40, 0));
+  EXPECT_NEAR(*steady_result.between_sd, *steady_result.run_sd, 0.01 * *steady_result.run_sd)
+      << "launches explain a thousandth";
   CommitSeries noisy{.launch_sd = 0.05, .between_sd = 0};
-  const ChangePoints none = FindChangePoints(noisy.Stepped(40, 40, 0));
-  EXPECT_LT(*none.between_sd, 0.6 * *none.run_sd);
+  const ChangePoints noisy_result = FindChangePoints(noisy.Stepped(40, 40, 0));
+  EXPECT_LT(*noisy_result.between_sd, 0.6 * *noisy_result.run_sd);
 }
 
 TEST(ChangePoints, FindsSeveralChanges) {
   CommitSeries series;
   std::vector<RunLaunches> runs;
   for (int i = 0; i < 60; ++i) runs.push_back(series.Next(i < 20 ? 0 : i < 40 ? 0.08 : 0.03, i));
-  const ChangePoints found = FindChangePoints(runs);
-  ASSERT_EQ(found.changes.size(), 2U);
-  EXPECT_EQ(found.changes[0].at, 20U);
-  EXPECT_EQ(found.changes[1].at, 40U);
-  EXPECT_GT(found.changes[0].log_low, 0);
-  EXPECT_LT(found.changes[1].log_high, 0);
+  const ChangePoints change_points = FindChangePoints(runs);
+  ASSERT_EQ(change_points.changes.size(), 2U);
+  EXPECT_EQ(change_points.changes[0].at, 20U);
+  EXPECT_EQ(change_points.changes[1].at, 40U);
+  EXPECT_GT(change_points.changes[0].log_low, 0);
+  EXPECT_LT(change_points.changes[1].log_high, 0);
 }
 
 TEST(ChangePoints, NeedEightRuns) {
   CommitSeries series;
-  const ChangePoints found = FindChangePoints(series.Stepped(7, 4, 1));
-  EXPECT_THAT(found.changes, testing::IsEmpty());
-  EXPECT_EQ(found.p_value, 1);
+  const ChangePoints change_points = FindChangePoints(series.Stepped(7, 4, 1));
+  EXPECT_THAT(change_points.changes, testing::IsEmpty());
+  EXPECT_EQ(change_points.p_value, 1);
   EXPECT_THAT(FindChangePoints({}).changes, testing::IsEmpty());
   EXPECT_EQ(FindChangePoints({}).run_sd, std::nullopt);
   EXPECT_EQ(RunsToDetect(FindChangePoints({}), 0.02, 0.05), std::nullopt);
@@ -103,22 +104,22 @@ TEST(ChangePoints, AreExactWithoutSpread) {
   for (int i = 0; i < 12; ++i) runs.push_back({{14.1, 14.1, 14.1}, i});
   EXPECT_THAT(FindChangePoints(runs).changes, testing::IsEmpty());
   for (std::size_t i = 6; i < 12; ++i) runs[i].logs = {14.2, 14.2, 14.2};
-  const ChangePoints found = FindChangePoints(runs);
-  ASSERT_EQ(found.changes.size(), 1U);
-  EXPECT_EQ(found.changes[0].at, 6U);
-  EXPECT_EQ(found.changes[0].earliest, 6U);
-  EXPECT_EQ(found.changes[0].latest, 6U);
-  EXPECT_NEAR(found.changes[0].log_low, 0.1, 1e-9);
+  const ChangePoints change_points = FindChangePoints(runs);
+  ASSERT_EQ(change_points.changes.size(), 1U);
+  EXPECT_EQ(change_points.changes[0].at, 6U);
+  EXPECT_EQ(change_points.changes[0].earliest, 6U);
+  EXPECT_EQ(change_points.changes[0].latest, 6U);
+  EXPECT_NEAR(change_points.changes[0].log_low, 0.1, 1e-9);
 }
 
 TEST(ChangePoints, LieBetweenGroups) {
   CommitSeries series;
   std::vector<RunLaunches> runs;
   for (int i = 0; i < 30; ++i) runs.push_back(series.Next(i < 16 ? 0 : 0.1, i / 5));
-  const ChangePoints found = FindChangePoints(runs);
-  ASSERT_EQ(found.changes.size(), 1U);
-  EXPECT_EQ(found.changes[0].at, 15U);
-  EXPECT_EQ(found.changes[0].earliest % 5, 0U);
+  const ChangePoints change_points = FindChangePoints(runs);
+  ASSERT_EQ(change_points.changes.size(), 1U);
+  EXPECT_EQ(change_points.changes[0].at, 15U);
+  EXPECT_EQ(change_points.changes[0].earliest % 5, 0U);
 }
 
 TEST(ChangePoints, IgnoreAnOutlyingRun) {
@@ -137,40 +138,41 @@ TEST(ChangePoints, RefusesInvalidArguments) {
 
 TEST(RunsToDetect, LargerChangesNeedFewerRuns) {
   CommitSeries series;
-  const ChangePoints found = FindChangePoints(series.Stepped(30, 99, 0));
-  const auto small = RunsToDetect(found, 0.01, 0.05), large = RunsToDetect(found, 0.05, 0.05);
+  const ChangePoints change_points = FindChangePoints(series.Stepped(30, 99, 0));
+  const auto small = RunsToDetect(change_points, 0.01, 0.05), large = RunsToDetect(change_points, 0.05, 0.05);
   ASSERT_TRUE(small && large);
   EXPECT_EQ(*large, 2U);
   EXPECT_GT(*small, *large);
-  EXPECT_EQ(RunsToDetect(found, 1e-5, 0.05), std::nullopt);
+  EXPECT_EQ(RunsToDetect(change_points, 1e-5, 0.05), std::nullopt);
 }
 
 TEST(ChangePValues, OneOfManyIsSignificant) {
   CommitSeries series;
-  std::vector<std::vector<RunLaunches>> all;
-  for (int i = 0; i < 60; ++i) all.push_back(series.Stepped(30, i == 17 ? 18 : 99, 0.05));
-  const std::vector<double> p_values = ChangePValues(all, 0.01);
+  std::vector<std::vector<RunLaunches>> all_series;
+  for (int i = 0; i < 60; ++i) all_series.push_back(series.Stepped(30, i == 17 ? 18 : 99, 0.05));
+  const std::vector<double> p_values = ChangePValues(all_series, 0.01);
   ASSERT_EQ(p_values.size(), 60U);
   // The smallest p-value that the draws can give.
   EXPECT_LE(p_values[17], 0.25 * 0.01 / 60);
   const std::vector<double> adjusted = BenjaminiHochberg(p_values);
   for (std::size_t i = 0; i < 60; ++i) EXPECT_EQ(adjusted[i] <= 0.01, i == 17) << i;
   // The place is the same whether or not the first split is tested again.
-  const ChangePoints known = FindChangePoints(all[17], {.level = 0.01 / 60, .p_value = p_values[17]});
-  ASSERT_EQ(known.changes.size(), 1U);
-  EXPECT_EQ(known.changes[0].at, FindChangePoints(all[17]).changes[0].at);
-  EXPECT_EQ(known.p_value, p_values[17]);
-  EXPECT_EQ(known.changes[0].p_value, p_values[17]);
+  const ChangePoints with_known_p_value =
+      FindChangePoints(all_series[17], {.level = 0.01 / 60, .p_value = p_values[17]});
+  ASSERT_EQ(with_known_p_value.changes.size(), 1U);
+  EXPECT_EQ(with_known_p_value.changes[0].at, FindChangePoints(all_series[17]).changes[0].at);
+  EXPECT_EQ(with_known_p_value.p_value, p_values[17]);
+  EXPECT_EQ(with_known_p_value.changes[0].p_value, p_values[17]);
   // A series with a known p-value above the level is not split.
-  EXPECT_THAT(FindChangePoints(all[17], {.p_value = 0.5}).changes, testing::IsEmpty());
+  EXPECT_THAT(FindChangePoints(all_series[17], {.p_value = 0.5}).changes, testing::IsEmpty());
 }
 
 // If all series changed, each needs fewer permutations, by a factor of the number of series.
 TEST(ChangePValues, ManyChangedSeriesNeedFewerPermutations) {
   CommitSeries series;
-  std::vector<std::vector<RunLaunches>> all;
-  for (int i = 0; i < 60; ++i) all.push_back(series.Stepped(30, 18, 0.05));
-  for (const double p_value : ChangePValues(all, 0.01)) {
+  std::vector<std::vector<RunLaunches>> all_series;
+  for (int i = 0; i < 60; ++i) all_series.push_back(series.Stepped(30, 18, 0.05));
+  for (const double p_value : ChangePValues(all_series, 0.01)) {
     EXPECT_LE(p_value, 0.25 * 0.01);
     EXPECT_GT(p_value, 0.25 * 0.01 / 60);
   }
@@ -179,9 +181,9 @@ TEST(ChangePValues, ManyChangedSeriesNeedFewerPermutations) {
 // If nothing changed, p-values are uniform: at most a tenth of them is below 0.1.
 TEST(ChangePValues, AreUniformWithoutChange) {
   CommitSeries series;
-  std::vector<std::vector<RunLaunches>> all;
-  for (int i = 0; i < 1000; ++i) all.push_back(series.Stepped(12, 99, 0));
-  const std::vector<double> p_values = ChangePValues(all, 0.05);
+  std::vector<std::vector<RunLaunches>> all_series;
+  for (int i = 0; i < 1000; ++i) all_series.push_back(series.Stepped(12, 99, 0));
+  const std::vector<double> p_values = ChangePValues(all_series, 0.05);
   for (const double level : {0.02, 0.1, 0.5}) {
     const auto below = std::ranges::count_if(p_values, [&](double p_value) { return p_value <= level; });
     EXPECT_LE(static_cast<double>(below), 1000 * level + 2 * std::sqrt(1000 * level * (1 - level))) << level;
@@ -193,29 +195,29 @@ TEST(ChangePValues, AreUniformWithoutChange) {
 // (bench/statistics/change_point has longer series and recorded noise).
 TEST(ChangePoints, KeepTheirErrorRates) {
   constexpr int kSeries = 300;
-  int false_alarms = 0, detected = 0, right = 0, interval_covers = 0, covered = 0;
+  int false_alarms = 0, detected = 0, correct_places = 0, covered_places = 0, covered_sizes = 0;
   CommitSeries series;
   for (int i = 0; i < kSeries; ++i) {
     ChangePointOptions options;
     options.permutations = 199;
     options.seed = static_cast<std::uint64_t>(i);
     false_alarms += FindChangePoints(series.Stepped(24, 99, 0), options).changes.empty() ? 0 : 1;
-    const ChangePoints found = FindChangePoints(series.Stepped(24, 14, 0.025), options);
-    if (found.changes.size() != 1) continue;
-    const LevelChange& change = found.changes[0];
+    const ChangePoints change_points = FindChangePoints(series.Stepped(24, 14, 0.025), options);
+    if (change_points.changes.size() != 1) continue;
+    const LevelChange& change = change_points.changes[0];
     ++detected;
-    right += change.at == 14 ? 1 : 0;
-    interval_covers += change.earliest <= 14 && 14 <= change.latest ? 1 : 0;
-    covered += change.log_low <= 0.025 && 0.025 <= change.log_high ? 1 : 0;
+    correct_places += change.at == 14 ? 1 : 0;
+    covered_places += change.earliest <= 14 && 14 <= change.latest ? 1 : 0;
+    covered_sizes += change.log_low <= 0.025 && 0.025 <= change.log_high ? 1 : 0;
   }
   EXPECT_LE(false_alarms, 0.05 * kSeries + 8);  // two standard deviations
   EXPECT_GE(detected, 0.85 * kSeries);          // for steps of four standard deviations of a run
-  EXPECT_GE(right, 0.9 * detected);
-  EXPECT_GE(interval_covers, 0.95 * detected - 8);
-  EXPECT_GE(covered, 0.95 * detected - 8);
+  EXPECT_GE(correct_places, 0.9 * detected);
+  EXPECT_GE(covered_places, 0.95 * detected - 8);
+  EXPECT_GE(covered_sizes, 0.95 * detected - 8);
   RecordProperty("false_alarms", false_alarms);
-  RecordProperty("right", right);
-  RecordProperty("held", interval_covers);
+  RecordProperty("right", correct_places);
+  RecordProperty("held", covered_places);
 }
 
 }  // namespace

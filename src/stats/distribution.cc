@@ -24,10 +24,10 @@ std::size_t TrimCount(std::size_t n, double share) {
 // outwards.
 class TrimmedMeans {
  public:
-  // `whole`: the values are integers below 2^32, whose sums are exact without compensation.
-  TrimmedMeans(std::span<const double> sorted, bool whole)
+  // `are_integers`: all values are integers below 2^32, whose sums are exact without compensation.
+  TrimmedMeans(std::span<const double> sorted, bool are_integers)
       : sorted_(sorted),
-        whole_(whole),
+        are_integers_(are_integers),
         origin_(sorted[sorted.size() / 2]),
         low_(sorted.size() / 2),
         high_(low_) {}
@@ -38,25 +38,25 @@ class TrimmedMeans {
     Add(sorted_.subspan(high_, sorted_.size() - cut - high_));
     low_ = cut;
     high_ = sorted_.size() - cut;
-    const double sum = whole_ ? static_cast<double>(whole_sum_) : sum_.Value();
+    const double sum = are_integers_ ? static_cast<double>(integer_sum_) : sum_.Value();
     return origin_ + sum / static_cast<double>(high_ - low_);
   }
 
  private:
   void Add(std::span<const double> values) {
-    if (whole_) {
-      for (const double value : values) whole_sum_ += static_cast<std::int64_t>(value - origin_);
+    if (are_integers_) {
+      for (const double value : values) integer_sum_ += static_cast<std::int64_t>(value - origin_);
     } else {
       for (const double value : values) sum_.Add(value - origin_);
     }
   }
 
   std::span<const double> sorted_;
-  bool whole_;
+  bool are_integers_;
   double origin_;
   std::size_t low_, high_;  // the range that is summed so far
   CompensatedSum sum_;
-  std::int64_t whole_sum_ = 0;
+  std::int64_t integer_sum_ = 0;
 };
 
 // Sorts integers below 2^32, such as nanoseconds, by counting: three digits of 11 bits, the lowest first
@@ -69,15 +69,15 @@ bool RadixSort(std::vector<double>& values) {
   if (values.size() < kMinValues || values.size() > std::numeric_limits<std::uint32_t>::max()) return false;
   std::vector<std::uint32_t> keys(values.size()), next(values.size());
   std::array<std::array<std::uint32_t, kDigits>, kPasses> positions{};  // first counts per digit
-  bool whole = true;
+  bool are_integers = true;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double value = values[i];
     const bool fits = value >= 0 && value <= std::numeric_limits<std::uint32_t>::max();
     keys[i] = static_cast<std::uint32_t>(fits ? value : 0);
-    whole &= fits && static_cast<double>(keys[i]) == value;
+    are_integers &= fits && static_cast<double>(keys[i]) == value;
     for (std::uint32_t pass = 0; pass < kPasses; ++pass) ++positions[pass][digit(keys[i], pass)];
   }
-  if (!whole) return false;
+  if (!are_integers) return false;
   for (std::uint32_t pass = 0; pass < kPasses; ++pass) {
     auto& position = positions[pass];
     if (position[digit(keys[0], pass)] == values.size()) continue;  // all values have the same digit
@@ -91,7 +91,7 @@ bool RadixSort(std::vector<double>& values) {
 
 // The `rank`-th smallest |x - center| (from 0) of sorted values; `split` of them are below the center.
 double RankedDeviation(std::span<const double> sorted, double center, std::size_t split, std::size_t rank) {
-  // Both are ascending.
+  // The deviations of the values below and above the center, both ascending.
   const auto below = [&](std::size_t i) { return center - sorted[split - 1 - i]; };
   const auto above = [&](std::size_t i) { return sorted[split + i] - center; };
   // The number of the rank + 1 smallest deviations that lie above the center, by binary search.
@@ -123,16 +123,16 @@ double MedianDeviation(std::span<const double> sorted, double center) {
 
 Distribution Describe(std::vector<double> values) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
-  const bool whole = Sort(values);
-  return DescribeSorted(values, whole);
+  const bool are_integers = Sort(values);
+  return DescribeSorted(values, are_integers);
 }
 
-Distribution DescribeSorted(std::span<const double> sorted, bool whole) {
+Distribution DescribeSorted(std::span<const double> sorted, bool are_integers) {
   Distribution result;
   result.n = static_cast<std::int64_t>(sorted.size());
   if (sorted.empty()) return result;
 
-  TrimmedMeans means(sorted, whole);
+  TrimmedMeans means(sorted, are_integers);
   result.trimmed_mean_10 = means.MeanWithout(TrimCount(sorted.size(), 0.10));
   result.trimmed_mean_5 = means.MeanWithout(TrimCount(sorted.size(), 0.05));
   const double mean = means.MeanWithout(0);
@@ -156,9 +156,9 @@ Distribution DescribeSorted(std::span<const double> sorted, bool whole) {
 }
 
 bool Sort(std::vector<double>& values) {
-  const bool whole = RadixSort(values);
-  if (!whole) boost::sort::pdqsort_branchless(values.begin(), values.end());
-  return whole;
+  const bool are_integers = RadixSort(values);
+  if (!are_integers) boost::sort::pdqsort_branchless(values.begin(), values.end());
+  return are_integers;
 }
 
 double Quantile(std::span<const double> sorted, double q) {

@@ -16,17 +16,17 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Describe, UndefinedIsAbsentNotZero) {
-  const Distribution none = Describe({});
-  EXPECT_EQ(none.n, 0);
-  EXPECT_FALSE(none.mean || none.sd || none.cv || none.min || none.max || none.p50 || none.p90 || none.p95 ||
-               none.p99 || none.mad || none.trimmed_mean_5 || none.trimmed_mean_10);
+  const Distribution empty = Describe({});
+  EXPECT_EQ(empty.n, 0);
+  EXPECT_FALSE(empty.mean || empty.sd || empty.cv || empty.min || empty.max || empty.p50 || empty.p90 ||
+               empty.p95 || empty.p99 || empty.mad || empty.trimmed_mean_5 || empty.trimmed_mean_10);
 
-  const Distribution one = Describe(std::vector<double>{7});
-  EXPECT_EQ(one.n, 1);
-  EXPECT_EQ(one.mean, 7);
-  EXPECT_EQ(one.p99, 7);
-  EXPECT_EQ(one.mad, 0);
-  EXPECT_FALSE(one.sd || one.cv);
+  const Distribution single = Describe(std::vector<double>{7});
+  EXPECT_EQ(single.n, 1);
+  EXPECT_EQ(single.mean, 7);
+  EXPECT_EQ(single.p99, 7);
+  EXPECT_EQ(single.mad, 0);
+  EXPECT_FALSE(single.sd || single.cv);
 
   const Distribution around_zero = Describe(std::vector<double>{-1, 1});
   EXPECT_TRUE(around_zero.sd);
@@ -78,18 +78,18 @@ TEST(Sort, OrdersAnyValues) {
   std::mt19937_64 random(3);
   for (const std::size_t count : {10U, 999U, 1000U, 5000U}) {
     for (const double max_value : {100.0, 3e6, 4294967295.0, 4294967296.0, 1e15}) {
-      std::vector<double> whole(count);
-      for (double& value : whole)
+      std::vector<double> integers(count);
+      for (double& value : integers)
         value = std::floor(max_value * static_cast<double>(random()) /
                            static_cast<double>(std::mt19937_64::max()));
-      whole[count / 2] = max_value;
+      integers[count / 2] = max_value;
       for (const double other : {0.0, 0.5, -1.0, 1e300, kInfinity}) {
-        std::vector<double> values = whole;
+        std::vector<double> values = integers;
         values[count / 3] = other;
-        std::vector<double> wanted = values;
-        std::sort(wanted.begin(), wanted.end());
+        std::vector<double> expected = values;
+        std::sort(expected.begin(), expected.end());
         Sort(values);
-        EXPECT_EQ(values, wanted) << count << " values up to " << max_value << " with " << other;
+        EXPECT_EQ(values, expected) << count << " values up to " << max_value << " with " << other;
       }
     }
   }

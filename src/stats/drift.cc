@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMinSideValues = 2;  // values on either side of a shift
 constexpr int kAutocorrelations = 11;      // 0, 0.1, ... 1
 constexpr std::size_t kSimulations = 2000;
-constexpr std::size_t kTailSimulations = 20;  // the largest, from which the tail is extrapolated
+constexpr std::size_t kTailSimulations = 20;  // the largest statistics, from which the tail is extrapolated
 constexpr double kRounding = 1e-12;           // a smaller sum of squares is rounding error
 
 using Series = std::vector<double>;
@@ -23,7 +23,7 @@ double Dot(const Series& a, const Series& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// The test statistic for series of one length.
+// Computes the test statistic for series of `count` values.
 class ShiftTest {
  public:
   explicit ShiftTest(std::size_t count) : count_(count - 1) {
@@ -42,24 +42,27 @@ class ShiftTest {
   // N ln(residual squares without a shift / with the best shift). Each hypothesis uses the autocorrelation
   // with which it fits best.
   double Statistic(std::span<const double> values) const {
-    double without = std::numeric_limits<double>::infinity(), with = without;
+    double squares_without_shift = std::numeric_limits<double>::infinity(),
+           squares_with_shift = squares_without_shift;
     Series innovations(count_), after(count_ + 1);
     for (int i = 0; i < kAutocorrelations; ++i) {
-      const double part = Autocorrelation(i);
-      for (std::size_t t = 0; t < count_; ++t) innovations[t] = values[t + 1] - part * values[t];
+      const double autocorrelation = Autocorrelation(i);
+      for (std::size_t t = 0; t < count_; ++t) innovations[t] = values[t + 1] - autocorrelation * values[t];
       Center(innovations);
       const double squares = Dot(innovations, innovations);
-      without = std::min(without, squares);
+      squares_without_shift = std::min(squares_without_shift, squares);
       for (std::size_t t = count_; t-- > 0;) after[t] = after[t + 1] + innovations[t];
       for (std::size_t at = kMinSideValues; at + kMinSideValues <= count_ + 1; ++at) {
         const double shift_squares = shift_squares_[static_cast<std::size_t>(i)][at];
         if (shift_squares < kRounding) continue;
-        const double common = innovations[at - 1] + (1 - part) * after[at];
-        with = std::min(with, squares - common * common / shift_squares);
+        const double shift_product = innovations[at - 1] + (1 - autocorrelation) * after[at];
+        squares_with_shift =
+            std::min(squares_with_shift, squares - shift_product * shift_product / shift_squares);
       }
     }
-    if (!(without > 0)) return 0;
-    return static_cast<double>(count_) * -std::log(std::max(with / without, kRounding));
+    if (!(squares_without_shift > 0)) return 0;
+    return static_cast<double>(count_) *
+           -std::log(std::max(squares_with_shift / squares_without_shift, kRounding));
   }
 
  private:
@@ -79,8 +82,8 @@ class ShiftTest {
 double EstimateAutocorrelation(std::span<const double> values) {
   const auto count = static_cast<double>(values.size());
   const std::span<const double> before = values.first(values.size() - 1), after = values.subspan(1);
-  const auto mean = [&](std::span<const double> of) {
-    return std::accumulate(of.begin(), of.end(), 0.0) / (count - 1);
+  const auto mean = [&](std::span<const double> part) {
+    return std::accumulate(part.begin(), part.end(), 0.0) / (count - 1);
   };
   const double mean_before = mean(before), mean_after = mean(after);
   double products = 0, squares = 0;
@@ -94,7 +97,8 @@ double EstimateAutocorrelation(std::span<const double> values) {
 
 Series Simulate(std::size_t count, double autocorrelation, Random& random) {
   Series values(count);
-  // Starts from the stationary distribution. A random walk has none and begins anywhere.
+  // The first value has the stationary distribution. A random walk has no stationary distribution, so its
+  // first value has a standard deviation of 10.
   double value = random.Normal() / std::sqrt(std::max(1 - autocorrelation * autocorrelation, 0.01));
   for (double& next : values) {
     next = value;

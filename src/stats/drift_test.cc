@@ -13,8 +13,8 @@ namespace etprof::stats {
 namespace {
 
 // An autoregressive series with standard deviation 1 and a level shift of `shift` before index `at`.
-std::vector<double> Drifting(std::size_t count, double autocorrelation, double shift, std::size_t at,
-                             Random& random) {
+std::vector<double> MakeDriftingSeries(std::size_t count, double autocorrelation, double shift,
+                                       std::size_t at, Random& random) {
   std::vector<double> values(count);
   const double innovation = std::sqrt(1 - autocorrelation * autocorrelation);
   double value = random.Normal();
@@ -32,11 +32,11 @@ constexpr double kLevel = 0.015;  // the same as in FindChangePoints
 
 // The share of kSeries series whose p-value is at most kLevel.
 template <typename Make>
-double DetectionRate(const Make& series) {
+double DetectionRate(const Make& make_series) {
   Random random(11);
   int detected = 0;
   for (int i = 0; i < kSeries; ++i) {
-    const std::vector<double> values = series(random);
+    const std::vector<double> values = make_series(random);
     detected += DriftPValue(values, random) <= kLevel ? 1 : 0;
   }
   return detected / static_cast<double>(kSeries);
@@ -46,9 +46,10 @@ class DriftOfLength : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(DriftOfLength, ASeriesThatDriftsHasNoStep) {
   for (const double autocorrelation : {0.0, 0.5, 0.8, 0.95}) {
-    EXPECT_LE(
-        DetectionRate([&](Random& random) { return Drifting(GetParam(), autocorrelation, 0, 0, random); }),
-        0.08 + kSlack)
+    EXPECT_LE(DetectionRate([&](Random& random) {
+                return MakeDriftingSeries(GetParam(), autocorrelation, 0, 0, random);
+              }),
+              0.08 + kSlack)
         << autocorrelation;
   }
 }
@@ -59,11 +60,11 @@ TEST_P(DriftOfLength, ASlowSeasonHasNoStep) {
   Random random(11);
   int detected = 0;
   for (int i = 0; i < kSeries; ++i) {
-    const std::vector<double> values = Drifting(GetParam(), 0, 0, 0, random);
-    const double begin = random.Normal();
+    const std::vector<double> values = MakeDriftingSeries(GetParam(), 0, 0, 0, random);
+    const double phase = random.Normal();
     std::vector<RunLaunches> runs;
     for (std::size_t run = 0; run < values.size(); ++run) {
-      const double season = 1.2 * static_cast<double>(run) / count + begin;
+      const double season = 1.2 * static_cast<double>(run) / count + phase;
       runs.push_back({{values[run] + 0.5 * std::sin(2 * std::numbers::pi * season)}, static_cast<int>(run)});
     }
     detected += FindChangePoints(runs).changes.empty() ? 0 : 1;
@@ -74,7 +75,7 @@ TEST_P(DriftOfLength, ASlowSeasonHasNoStep) {
 TEST_P(DriftOfLength, AStepIsDetectedInNoiseAndDrift) {
   for (const double autocorrelation : {0.0, 0.5, 0.8}) {
     EXPECT_GE(DetectionRate([&](Random& random) {
-                return Drifting(GetParam(), autocorrelation, 10, GetParam() / 2, random);
+                return MakeDriftingSeries(GetParam(), autocorrelation, 10, GetParam() / 2, random);
               }),
               0.95 - kSlack)
         << autocorrelation;
@@ -85,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(, DriftOfLength, testing::Values(12U, 30U, 60U));
 
 TEST(Drift, ASingleOutlierIsNoStep) {
   EXPECT_LE(DetectionRate([](Random& random) {
-              std::vector<double> values = Drifting(30, 0.5, 0, 0, random);
+              std::vector<double> values = MakeDriftingSeries(30, 0.5, 0, 0, random);
               values[15] += 12;
               return values;
             }),

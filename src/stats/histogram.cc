@@ -27,8 +27,8 @@ std::size_t BinIndex(double value, double from, double width, std::size_t bins) 
 
 Histogram MakeHistogram(std::span<const double> values, std::size_t max_bins) {
   if (values.empty()) return {};
-  const std::vector<double> one_set(values.begin(), values.end());
-  SharedHistogram shared = MakeSharedHistogram({&one_set, 1}, max_bins);
+  const std::vector<double> single_set(values.begin(), values.end());
+  SharedHistogram shared = MakeSharedHistogram({&single_set, 1}, max_bins);
   return {shared.from, shared.width, std::move(shared.counts[0]), shared.beyond[0]};
 }
 
@@ -36,16 +36,16 @@ SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, s
   SharedHistogram shared;
   std::vector<std::vector<double>> sorted(sets.begin(), sets.end());
   double to = 0;
-  bool any = false;
+  bool has_values = false;
   for (std::vector<double>& set : sorted) {
     Sort(set);
     if (set.empty()) continue;
     const double last = std::ssize(set) >= kMinValuesForP99 ? Quantile(set, 0.99) : set.back();
-    shared.from = any ? std::min(shared.from, set.front()) : set.front();
-    to = any ? std::max(to, last) : last;
-    any = true;
+    shared.from = has_values ? std::min(shared.from, set.front()) : set.front();
+    to = has_values ? std::max(to, last) : last;
+    has_values = true;
   }
-  if (!any) return shared;
+  if (!has_values) return shared;
   const double range = to - shared.from;
   double bins = 1;
   std::vector<std::span<const double>> on_axis;

@@ -22,7 +22,7 @@ Histogram MakeHistogram(std::span<const double> values, std::size_t max_bins = 6
 // Histograms of several sets of values on one axis, to be drawn above each other.
 struct SharedHistogram {
   double from = 0;
-  double width = 0;  // of a bin; 0 if all values are equal: then there is one bin
+  double width = 0;  // width of a bin; 0 if all values are equal: then there is one bin
   std::vector<std::vector<std::int64_t>>
       counts;                        // per set, all of the same length; empty for no values at all
   std::vector<std::int64_t> beyond;  // per set: number of values above the axis
@@ -30,7 +30,7 @@ struct SharedHistogram {
 
 // Makes histograms on one axis. The axis goes from the smallest value of all sets to the largest of the sets'
 // 99% quantiles (for a set of fewer than 100 values, its largest value), because single far values would
-// leave no room for the rest. The bins are as wide as in the set that needs the narrowest ones (as
+// leave no room for the rest. The bins are as wide as the narrowest bins that any set needs (as in
 // MakeHistogram, for the values on the axis), but there are at most `max_bins` (at least 1). Values are
 // finite, in any order.
 SharedHistogram MakeSharedHistogram(std::span<const std::vector<double>> sets, std::size_t max_bins = 120);

@@ -61,8 +61,8 @@ TEST(SharedHistogram, HasOneAxisAndCountsEveryValue) {
   for (int i = 0; i < 150; ++i) sets[1].push_back(slow(random));
   sets[0].push_back(5000);  // far above the other values
   const SharedHistogram shared = MakeSharedHistogram(sets);
-  const double least = *std::min_element(sets[0].begin(), sets[0].end());
-  EXPECT_DOUBLE_EQ(shared.from, least);
+  const double smallest = *std::min_element(sets[0].begin(), sets[0].end());
+  EXPECT_DOUBLE_EQ(shared.from, smallest);
   std::sort(sets[1].begin(), sets[1].end());
   ASSERT_EQ(shared.counts.size(), 3U);
   const std::size_t bins = shared.counts[0].size();
@@ -122,9 +122,9 @@ TEST(Ecdf, IsThinnedToStepsOfShare) {
   EXPECT_EQ(points.front().value, *std::min_element(values.begin(), values.end()));
   EXPECT_EQ(points.back().value, *std::max_element(values.begin(), values.end()));
   for (const EcdfPoint& point : points) {
-    const auto at_most =
+    const auto count_at_most =
         std::count_if(values.begin(), values.end(), [&](double x) { return x <= point.value; });
-    EXPECT_DOUBLE_EQ(point.share, static_cast<double>(at_most) / 10'000);
+    EXPECT_DOUBLE_EQ(point.share, static_cast<double>(count_at_most) / 10'000);
   }
 }
 

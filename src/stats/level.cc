@@ -9,10 +9,10 @@
 namespace etprof::stats {
 namespace {
 
-constexpr double kMinHalfShift = 1.0;    // half of the smallest shift to be found, in sd
-constexpr double kMaxExcess = 4.0;       // the most that a single run counts for, in sd
+constexpr double kMinHalfShift = 1.0;    // half of the smallest shift that is detected, in sd
+constexpr double kMaxExcess = 4.0;       // limit for the distance of a single run, in sd
 constexpr double kMinEvidence = 2.5;     // a series without warm-up rarely reaches this
-constexpr double kRelativeFloor = 1e-3;  // of the level: a smaller distance is never a shift
+constexpr double kRelativeFloor = 1e-3;  // share of the level; a smaller distance is never a shift
 
 struct ChangePoint {
   std::size_t index = 0;

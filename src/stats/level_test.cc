@@ -62,13 +62,13 @@ TEST(FirstSteadyRun, FollowsADecayUntilItIsWithinNoise) {
 // The number of 200 steady series, each multiplied by `change`, in which at most one run counts as warm-up.
 template <typename Change>
 int CountWithoutWarmUp(Series& series, const Change& change) {
-  int kept = 0;
+  int without_warm_up = 0;
   for (int i = 0; i < 200; ++i) {
     std::vector<double> runs = series.Level(200);
     for (std::size_t k = 0; k < runs.size(); ++k) runs[k] *= change(k);
-    kept += FirstSteadyRun(runs) <= 1;
+    without_warm_up += FirstSteadyRun(runs) <= 1;
   }
-  return kept;
+  return without_warm_up;
 }
 
 // The fast runs before a device throttles are what an app sees first, so they are not warm-up.

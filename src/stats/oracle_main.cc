@@ -49,19 +49,19 @@ json AsJson(const std::optional<stats::RatioEstimate>& e) {
 }
 
 json Answer(const json& question) {
-  const auto what = question.at("what").get<std::string>();
+  const auto statistic = question.at("what").get<std::string>();
   const auto values = question.at("values").get<std::vector<double>>();
-  if (what == "describe") return Describe(values);
-  if (what == "estimate_ratio")
+  if (statistic == "describe") return Describe(values);
+  if (statistic == "estimate_ratio")
     return AsJson(stats::EstimateRatio(values, question.at("confidence").get<double>()));
-  if (what == "unpaired_launches") {
+  if (statistic == "unpaired_launches") {
     const auto other = question.at("other").get<std::vector<double>>();
     return AsJson(stats::EstimateUnpairedLaunches(values, other, question.at("confidence").get<double>()));
   }
-  if (what == "benjamini_hochberg") return stats::BenjaminiHochberg(values);
-  if (what == "theil_slope") return stats::TheilSlope(values);
-  if (what == "kendall_p") return stats::KendallP(values);
-  throw std::invalid_argument("unknown question: " + what);
+  if (statistic == "benjamini_hochberg") return stats::BenjaminiHochberg(values);
+  if (statistic == "theil_slope") return stats::TheilSlope(values);
+  if (statistic == "kendall_p") return stats::KendallP(values);
+  throw std::invalid_argument("unknown question: " + statistic);
 }
 
 }  // namespace

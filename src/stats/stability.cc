@@ -40,11 +40,11 @@ struct Moments {
   double mean = 0, variance = 0;
 };
 Moments ComputeMoments(std::span<const double> values) {
-  Moments part;
-  for (const double value : values) part.mean += value / static_cast<double>(values.size());
+  Moments moments;
+  for (const double value : values) moments.mean += value / static_cast<double>(values.size());
   for (const double value : values)
-    part.variance += (value - part.mean) * (value - part.mean) / static_cast<double>(values.size());
-  return part;
+    moments.variance += (value - moments.mean) * (value - moments.mean) / static_cast<double>(values.size());
+  return moments;
 }
 
 // Replaces each value by the median of itself and its two neighbors.
@@ -82,7 +82,7 @@ double RobustSd(std::span<const double> values, double median) {
   return kNormalSdPerMad * *Median(distances);
 }
 
-// Levels without any spread have an infinite D.
+// Ashman's D of two levels; infinite if both have no spread.
 double AshmansD(double low, double high, double sd_low, double sd_high) {
   const double within = std::hypot(sd_low, sd_high);
   return within > 0 ? std::sqrt(2.0) * (high - low) / within : std::numeric_limits<double>::infinity();

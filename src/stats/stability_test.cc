@@ -10,20 +10,20 @@ namespace etprof::stats {
 namespace {
 
 // Burst medians on a machine with slow waves: AR(1) noise with the relative standard deviation `sd`.
-std::vector<double> Waves(int n, double sd, double memory, std::mt19937_64& random) {
+std::vector<double> MakeWaves(int n, double sd, double correlation, std::mt19937_64& random) {
   std::normal_distribution<double> normal;
   std::vector<double> series;
   double state = normal(random);
   for (int i = 0; i < n; ++i) {
     series.push_back(4e6 * std::exp(sd * state));
-    state = memory * state + std::sqrt(1 - memory * memory) * normal(random);
+    state = correlation * state + std::sqrt(1 - correlation * correlation) * normal(random);
   }
   return series;
 }
 
 TEST(FindTrend, FindsARiseAndItsSize) {
   std::mt19937_64 random(1);
-  std::vector<double> series = Waves(140, 0.02, 0.5, random);
+  std::vector<double> series = MakeWaves(140, 0.02, 0.5, random);
   for (std::size_t i = 0; i < series.size(); ++i) series[i] *= 1 + 0.10 * static_cast<double>(i) / 139;
   const auto trend = FindTrend(series);
   ASSERT_TRUE(trend);
@@ -37,7 +37,7 @@ TEST(FindTrend, RarelyFindsATrendInSlowWaves) {
   std::mt19937_64 random(2);
   int found = 0;
   for (int i = 0; i < 1000; ++i) {
-    const auto trend = FindTrend(Waves(140, 0.03, 0.7, random));
+    const auto trend = FindTrend(MakeWaves(140, 0.03, 0.7, random));
     found += trend && trend->p_value < 0.01 ? 1 : 0;
   }
   EXPECT_LE(found, 50);  // 1% nominal; the waves cause some more
@@ -50,8 +50,8 @@ TEST(FindTrend, IsAbsentForTooFewOrEqualValues) {
 }
 
 // A series of 200 values that gets slower by `change` at `index`; every 40th value is an outlier.
-std::vector<double> Stepped(std::size_t index, double change, double sd, std::mt19937_64& random) {
-  std::vector<double> series = Waves(200, sd, 0.3, random);
+std::vector<double> MakeSteppedSeries(std::size_t index, double change, double sd, std::mt19937_64& random) {
+  std::vector<double> series = MakeWaves(200, sd, 0.3, random);
   for (std::size_t i = 0; i < series.size(); ++i)
     series[i] *= (i < index ? 1 : 1 + change) * (i % 40 == 7 ? 3 : 1);
   return series;
@@ -62,7 +62,7 @@ TEST(FindStep, FindsWhereADeviceBeginsToThrottle) {
   for (const std::size_t index : {12U, 90U, 120U, 188U}) {
     int found = 0, near = 0;
     for (int i = 0; i < 100; ++i) {
-      const auto step = FindStep(Stepped(index, 0.4, 0.01, random));
+      const auto step = FindStep(MakeSteppedSeries(index, 0.4, 0.01, random));
       if (!step) continue;
       ++found;
       near += step->index + 2 >= index && step->index <= index + 2;
@@ -71,7 +71,7 @@ TEST(FindStep, FindsWhereADeviceBeginsToThrottle) {
     EXPECT_GE(found, 90) << index;
     EXPECT_GE(near, 90) << index;
   }
-  const std::vector<double> falls = Stepped(120, -0.3, 0.02, random);
+  const std::vector<double> falls = MakeSteppedSeries(120, -0.3, 0.02, random);
   EXPECT_LT(FindStep(falls)->after, FindStep(falls)->before);
 }
 
@@ -79,11 +79,11 @@ TEST(FindStep, IgnoresASteadyRiseSlowWavesAndAPassingSlowdown) {
   std::mt19937_64 random(7);
   int in_rise = 0, in_waves = 0, in_bump = 0;
   for (int i = 0; i < 300; ++i) {
-    std::vector<double> rise = Waves(200, 0.001, 0, random);
+    std::vector<double> rise = MakeWaves(200, 0.001, 0, random);
     for (std::size_t k = 0; k < rise.size(); ++k) rise[k] *= 1 + 0.3 * static_cast<double>(k) / 200;
     in_rise += FindStep(rise) ? 1 : 0;
-    in_waves += FindStep(Waves(200, 0.03, 0.8, random)) ? 1 : 0;
-    std::vector<double> bump = Waves(200, 0.01, 0, random);
+    in_waves += FindStep(MakeWaves(200, 0.03, 0.8, random)) ? 1 : 0;
+    std::vector<double> bump = MakeWaves(200, 0.01, 0, random);
     for (std::size_t k = 60; k < 140; ++k) bump[k] *= 1.4;
     in_bump += FindStep(bump) ? 1 : 0;
   }

@@ -49,9 +49,10 @@ std::optional<LineEstimate> EstimateLine(std::span<const double> places,
   if (places.size() < 3 || mean <= 0) return estimate;
   estimate.misfit = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const double off = std::abs(means[i] - estimate.intercept.mean - estimate.slope.mean * places[i]) / mean;
-    if (off <= *estimate.misfit) continue;
-    estimate.misfit = off;
+    const double deviation =
+        std::abs(means[i] - estimate.intercept.mean - estimate.slope.mean * places[i]) / mean;
+    if (deviation <= *estimate.misfit) continue;
+    estimate.misfit = deviation;
     estimate.misfit_at = i;
   }
   return estimate;

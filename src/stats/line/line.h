@@ -8,34 +8,37 @@
 
 namespace etprof::stats {
 
-// y = intercept + slope * x by least squares. Both are linear in y: with the same x the lines of parts add up
-// to the line of their sum.
+// y = intercept + slope * x, fitted by least squares. Intercept and slope are linear in y, so with the same x
+// the lines of several y add up to the line of the sum of these y.
 struct Line {
   double intercept = 0, slope = 0;
   double At(double x) const { return intercept + slope * x; }
 };
-// Throws std::invalid_argument for sides of different lengths, and fewer than two different x.
+// Throws std::invalid_argument if `x` and `y` have different lengths, or if `x` has fewer than two distinct
+// values.
 Line FitLine(std::span<const double> x, std::span<const double> y);
 
-// A value with its interval; an infinite interval where there is only one launch.
+// A mean with its interval, which is infinite if there is only one launch.
 struct MeanInterval {
   double mean = 0, low = 0, high = 0;
 };
-// The mean of values of independent launches with Student's t. Throws std::invalid_argument for none.
+// The mean of the values of independent launches, with the interval of Student's t. Throws
+// std::invalid_argument if `values` is empty.
 MeanInterval IntervalOfMean(std::span<const double> values, double confidence);
 
-// The line through measurements at the same places in several launches: one fit a launch, whose coefficients
-// are the independent values. Drift within a launch is no slope only where its places were measured in random
-// order.
+// The line through measurements at the same places (values of x) in several launches. Each launch is fitted
+// separately, so that the coefficients of the launches are independent values. Drift within a launch biases
+// the slope unless the places were measured in random order.
 struct LineEstimate {
   MeanInterval intercept, slope;
   int launches = 0;
-  // How far the mean at a place lies from the line, at most, over the mean of all places; absent where two
-  // places leave nothing to miss.
+  // The largest distance of the mean at a place from the line, relative to the mean over all places. Absent
+  // for two places, through which a line always passes.
   std::optional<double> misfit;
-  std::size_t misfit_at = 0;  // index of that place
+  std::size_t misfit_at = 0;  // index of the place with the largest distance
 };
-// `launches` holds y at each place, launch by launch. Absent for no launch, and fewer than two places.
+// `launches` contains the y of all places, per launch. Absent if there is no launch, or if `places` has fewer
+// than two distinct values.
 std::optional<LineEstimate> EstimateLine(std::span<const double> places,
                                          std::span<const std::vector<double>> launches, double confidence);
 

@@ -33,21 +33,23 @@ TEST(Line, OfPartsAddsUpToThatOfTheirSum) {
     sum.intercept += line.intercept;
     sum.slope += line.slope;
   }
-  const Line whole = FitLine(kPlaces, total);
-  EXPECT_NEAR(sum.intercept, whole.intercept, 1e-9 * whole.intercept);
-  EXPECT_NEAR(sum.slope, whole.slope, 1e-9 * std::abs(whole.slope) + 1e-9);
+  const Line total_line = FitLine(kPlaces, total);
+  EXPECT_NEAR(sum.intercept, total_line.intercept, 1e-9 * total_line.intercept);
+  EXPECT_NEAR(sum.slope, total_line.slope, 1e-9 * std::abs(total_line.slope) + 1e-9);
 }
 
-// Launches of a model that takes 1 ms and 900 ns for each token before it, as far as `bend` allows. Each
-// process is slower or faster as a whole and by position, and each place has noise of its own.
-std::vector<std::vector<double>> Launches(Random& random, int count, double slope, double bend = 0) {
+// Simulates launches of a model that takes 1 ms, plus `slope` ns per token, plus `bend` ns for each token
+// above 1000. Each launch scales the constant time and the time per token by its own factors, and each
+// measurement has its own noise.
+std::vector<std::vector<double>> SimulateLaunches(Random& random, int count, double slope, double bend = 0) {
   std::vector<std::vector<double>> launches;
-  for (int l = 0; l < count; ++l) {
-    const double whole = 1 + 0.02 * random.Normal(), by_position = 1 + 0.03 * random.Normal();
+  for (int launch_index = 0; launch_index < count; ++launch_index) {
+    const double intercept_factor = 1 + 0.02 * random.Normal(), slope_factor = 1 + 0.03 * random.Normal();
     std::vector<double>& launch = launches.emplace_back();
-    for (const double at : kPlaces) {
-      const double knee = at > 1000 ? bend * (at - 1000) : 0;
-      launch.push_back((1e6 * whole + (slope * at + knee) * by_position) * (1 + 0.005 * random.Normal()));
+    for (const double place : kPlaces) {
+      const double bend_time = place > 1000 ? bend * (place - 1000) : 0;
+      launch.push_back((1e6 * intercept_factor + (slope * place + bend_time) * slope_factor) *
+                       (1 + 0.005 * random.Normal()));
     }
   }
   return launches;
@@ -56,32 +58,32 @@ std::vector<std::vector<double>> Launches(Random& random, int count, double slop
 TEST(LineEstimate, CoversTheTruth) {
   Random random(20);
   for (const double slope : {0.0, 900.0}) {
-    int intercepts = 0, slopes = 0, found = 0;
-    constexpr int kTimes = 2000;
-    for (int i = 0; i < kTimes; ++i) {
-      const auto estimate = EstimateLine(kPlaces, Launches(random, 10, slope), 0.95);
+    int covered_intercepts = 0, covered_slopes = 0, nonzero_slopes = 0;
+    constexpr int kRepetitions = 2000;
+    for (int i = 0; i < kRepetitions; ++i) {
+      const auto estimate = EstimateLine(kPlaces, SimulateLaunches(random, 10, slope), 0.95);
       ASSERT_TRUE(estimate);
       EXPECT_EQ(estimate->launches, 10);
-      intercepts += estimate->intercept.low <= 1e6 && 1e6 <= estimate->intercept.high ? 1 : 0;
-      slopes += estimate->slope.low <= slope && slope <= estimate->slope.high ? 1 : 0;
-      found += estimate->slope.low > 0 || estimate->slope.high < 0 ? 1 : 0;
+      covered_intercepts += estimate->intercept.low <= 1e6 && 1e6 <= estimate->intercept.high ? 1 : 0;
+      covered_slopes += estimate->slope.low <= slope && slope <= estimate->slope.high ? 1 : 0;
+      nonzero_slopes += estimate->slope.low > 0 || estimate->slope.high < 0 ? 1 : 0;
       EXPECT_LT(*estimate->misfit, 0.02);
     }
-    EXPECT_GT(intercepts, 0.93 * kTimes) << slope;
-    EXPECT_LT(intercepts, 0.97 * kTimes) << slope;
-    EXPECT_GT(slopes, 0.93 * kTimes) << slope;
-    EXPECT_LT(slopes, 0.97 * kTimes) << slope;
+    EXPECT_GT(covered_intercepts, 0.93 * kRepetitions) << slope;
+    EXPECT_LT(covered_intercepts, 0.97 * kRepetitions) << slope;
+    EXPECT_GT(covered_slopes, 0.93 * kRepetitions) << slope;
+    EXPECT_LT(covered_slopes, 0.97 * kRepetitions) << slope;
     if (slope == 0) {
-      EXPECT_LT(found, 0.07 * kTimes);
+      EXPECT_LT(nonzero_slopes, 0.07 * kRepetitions);
     } else {
-      EXPECT_EQ(found, kTimes);
+      EXPECT_EQ(nonzero_slopes, kRepetitions);
     }
   }
 }
 
 TEST(LineEstimate, ShowsAKnee) {
   Random random(7);
-  const auto bent = EstimateLine(kPlaces, Launches(random, 10, 900, 3000), 0.95);
+  const auto bent = EstimateLine(kPlaces, SimulateLaunches(random, 10, 900, 3000), 0.95);
   EXPECT_GT(*bent->misfit, 0.05);
   EXPECT_FALSE(
       EstimateLine(std::vector<double>{0, 9}, std::vector<std::vector<double>>{{1, 2}}, 0.95)->misfit);
@@ -90,9 +92,9 @@ TEST(LineEstimate, ShowsAKnee) {
 TEST(LineEstimate, NeedsPlacesAndLaunches) {
   EXPECT_FALSE(EstimateLine(kPlaces, std::vector<std::vector<double>>{}, 0.95));
   EXPECT_FALSE(EstimateLine(std::vector<double>{5, 5}, std::vector<std::vector<double>>{{1, 2}}, 0.95));
-  const auto one = EstimateLine(kPlaces, std::vector<std::vector<double>>{{1, 2, 3, 4}}, 0.95);
-  EXPECT_EQ(one->slope.high, std::numeric_limits<double>::infinity());
-  EXPECT_DOUBLE_EQ(one->slope.mean, 1.0 / 640);
+  const auto single_launch = EstimateLine(kPlaces, std::vector<std::vector<double>>{{1, 2, 3, 4}}, 0.95);
+  EXPECT_EQ(single_launch->slope.high, std::numeric_limits<double>::infinity());
+  EXPECT_DOUBLE_EQ(single_launch->slope.mean, 1.0 / 640);
 }
 
 }  // namespace

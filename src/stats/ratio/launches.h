@@ -29,7 +29,7 @@ struct RatioEstimate {
   double log_ratio = 0;
   double log_low = 0;  // interval at `confidence`
   double log_high = 0;
-  double standard_error = 0;      // of log_ratio
+  double standard_error = 0;      // standard error of log_ratio
   double degrees_of_freedom = 0;  // of Student's t for interval and p-value; launches - 1 if paired
   std::optional<double>
       p_value;            // two-sided, of "log_ratio is 0"; absent if log_ratio and standard_error are both 0
@@ -70,7 +70,7 @@ struct RatioEstimate {
   double half_width() const { return std::expm1((log_high - log_low) / 2); }
 };
 
-inline constexpr int kMinLaunches = 2;  // an interval needs at least two
+inline constexpr int kMinLaunches = 2;  // an interval needs at least two launches
 
 // A paired comparison with the launch as its unit. The memory layout gives every process its own effect,
 // which more runs do not average out (Mytkowicz et al., "Producing Wrong Data Without Doing Anything
@@ -80,8 +80,8 @@ inline constexpr int kMinLaunches = 2;  // an interval needs at least two
 // Throws std::invalid_argument for a confidence outside (0, 1].
 std::optional<RatioEstimate> EstimateRatio(std::span<const double> launch_effects, double confidence);
 
-// The same from bursts: uses LaunchEffect of each launch that has an effect, and also sets `rounds` and
-// `log_middle`.
+// Estimates the ratio from bursts: uses LaunchEffect of each launch that has an effect, and also sets
+// `rounds` and `log_middle`.
 std::optional<RatioEstimate> EstimateRatio(std::span<const LaunchBursts> launches, double confidence);
 
 // Sets p-value and interval of an estimate whose other members are set.

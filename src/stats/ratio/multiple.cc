@@ -49,14 +49,14 @@ std::vector<OperatorVerdict> DecideVerdicts(std::span<const RatioEstimate> estim
   return verdicts;
 }
 
-void UpdateVerdicts(std::span<const JointComparison> judged, double q, double margin) {
+void UpdateVerdicts(std::span<const JointComparison> comparisons, double q, double margin) {
   std::vector<RatioEstimate> estimates;
-  for (const JointComparison& comparison : judged) {
+  for (const JointComparison& comparison : comparisons) {
     if (comparison.estimate) estimates.push_back(*comparison.estimate);
   }
   const std::vector<OperatorVerdict> verdicts = DecideVerdicts(estimates, q, margin);
   auto next = verdicts.begin();
-  for (const JointComparison& comparison : judged) {
+  for (const JointComparison& comparison : comparisons) {
     if (!comparison.estimate) continue;
     comparison.estimate = next->estimate;
     comparison.verdict = next++->verdict;

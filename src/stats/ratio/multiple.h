@@ -48,6 +48,6 @@ struct JointComparison {
   std::optional<RatioEstimate>& estimate;
   Verdict& verdict;
 };
-void UpdateVerdicts(std::span<const JointComparison> judged, double q, double margin);
+void UpdateVerdicts(std::span<const JointComparison> comparisons, double q, double margin);
 
 }  // namespace etprof::stats

@@ -28,19 +28,19 @@ StopRule MakeStopRule(double confidence) {
     throw std::invalid_argument("the stop rule is calibrated for confidences from 0.5 to 0.999");
   }
   const double error = 1 - confidence;
-  const double share = 1 + 0.2 * std::log10(error);
+  const double error_share = 1 + 0.2 * std::log10(error);
   return {.interim_launches = {10, 14, 20, 28, 40, 56, 80, 112, 160},
           .confidence = confidence,
-          .interim_confidence = 1 - share * error};
+          .interim_confidence = 1 - error_share * error};
 }
 
 StopDecision DecideStop(const StopRule& rule, int launches, const std::optional<RatioEstimate>& estimate,
                         double precision, double seconds_used, double max_seconds,
                         double seconds_per_launch) {
   const auto next = std::upper_bound(rule.interim_launches.begin(), rule.interim_launches.end(), launches);
-  const bool is_look =
+  const bool is_interim_analysis =
       std::binary_search(rule.interim_launches.begin(), rule.interim_launches.end(), launches);
-  if (is_look && estimate && estimate->half_width() <= precision) {
+  if (is_interim_analysis && estimate && estimate->half_width() <= precision) {
     return Stop(
         StopCause::kPrecision,
         fmt::format("half-width {:.3g}% is within {:.3g}%", 100 * estimate->half_width(), 100 * precision),
@@ -62,8 +62,9 @@ StopDecision DecideStop(const StopRule& rule, int launches, const std::optional<
     return Stop(StopCause::kTime,
                 fmt::format("{} launches would take longer than {:.3g} s", *next, max_seconds), launches);
   }
-  const int fitting = std::max(kMinLaunches, static_cast<int>(affordable));
-  return Continue(fmt::format("{} launches are what {:.3g} s allow", fitting, max_seconds), fitting);
+  const int affordable_launches = std::max(kMinLaunches, static_cast<int>(affordable));
+  return Continue(fmt::format("{} launches are what {:.3g} s allow", affordable_launches, max_seconds),
+                  affordable_launches);
 }
 
 }  // namespace etprof::stats

@@ -8,21 +8,21 @@
 
 namespace etprof::stats {
 
-// When a measurement has enough launches. It adds launches instead of rounds, since only launches average out
-// the effect of each process, and it evaluates the interval only at a few fixed numbers of launches (interim
-// analyses).
+// Decides when a measurement has enough launches. The rule adds launches instead of rounds, since only
+// launches average out the effect of each process, and it evaluates the interval only at a few fixed numbers
+// of launches (interim analyses).
 struct StopRule {
   std::vector<int> interim_launches;  // numbers of launches at the interim analyses, ascending
   double confidence = 0;          // minimal coverage of the final interval, however the measurement stopped
-  double interim_confidence = 0;  // of the interval at every interim analysis, including the last
+  double interim_confidence = 0;  // confidence of the interval at every interim analysis, including the last
 };
 
-// Evaluates after 10, 14, 20, 28, 40, 56, 80, 112 and 160 launches: fixed beforehand, each about 1.4 times
-// the previous number, so that no measurement runs much longer than necessary. Stopping when the interval
-// happens to be narrow favors samples whose spread came out too small, so an interval at `confidence` would
-// cover less (group sequential sampling of fixed width; Chow & Robbins, "On the Asymptotic Theory of
-// Fixed-Width Sequential Confidence Intervals", Annals of Mathematical Statistics 36, 1965). The confidence
-// of the interim analyses is calibrated by simulation of normal launch effects:
+// The rule evaluates the interval after 10, 14, 20, 28, 40, 56, 80, 112 and 160 launches: fixed beforehand,
+// each about 1.4 times the previous number, so that no measurement runs much longer than necessary. Stopping
+// when the interval happens to be narrow favors samples whose spread came out too small, so an interval at
+// `confidence` would cover less (group sequential sampling of fixed width; Chow & Robbins, "On the Asymptotic
+// Theory of Fixed-Width Sequential Confidence Intervals", Annals of Mathematical Statistics 36, 1965). The
+// confidence of the interim analyses is calibrated by simulation of normal launch effects:
 //
 //   interim_confidence = 1 - (1 + 0.2 log10(1 - confidence)) (1 - confidence)        0.95 -> 0.963
 //

@@ -56,16 +56,16 @@ TEST(DecideStop, MeasuresASlowModelWithFewLaunches) {
       << "to find out how long a launch takes";
   EXPECT_EQ(DecideStop(rule, 1, std::nullopt, 0.005, 9, 60, 9).next_launches, 6);
   EXPECT_FALSE(DecideStop(rule, 5, WithHalfWidth(0.001), 0.005, 45, 60, 9).stop);
-  const StopDecision full = DecideStop(rule, 6, WithHalfWidth(0.1), 0.005, 54, 60, 9);
-  EXPECT_TRUE(full.stop);
-  EXPECT_EQ(full.cause, StopCause::kTime);
+  const StopDecision after_six = DecideStop(rule, 6, WithHalfWidth(0.1), 0.005, 54, 60, 9);
+  EXPECT_TRUE(after_six.stop);
+  EXPECT_EQ(after_six.cause, StopCause::kTime);
 }
 
 TEST(DecideStop, TakesAtLeastTwoLaunches) {
   const StopRule rule = MakeStopRule();
-  const StopDecision one = DecideStop(rule, 1, std::nullopt, 0.005, 100, 60, 100);
-  EXPECT_FALSE(one.stop);
-  EXPECT_EQ(one.next_launches, 2);
+  const StopDecision after_one = DecideStop(rule, 1, std::nullopt, 0.005, 100, 60, 100);
+  EXPECT_FALSE(after_one.stop);
+  EXPECT_EQ(after_one.next_launches, 2);
   EXPECT_TRUE(DecideStop(rule, 2, WithHalfWidth(0.1), 0.005, 200, 60, 100).stop);
 }
 
@@ -133,9 +133,9 @@ TEST_P(CoverageOfStopRule, IsNominalHoweverItStops) {
   const double noise_ratio = GetParam();
   const StopRule rule = MakeStopRule();
   const double typical = TypicalHalfWidth(rule, noise_ratio);
-  const auto expect_nominal = [&](double coverage, const char* how) {
-    EXPECT_GT(coverage, 0.93) << how;
-    EXPECT_LT(coverage, 0.97) << how;
+  const auto expect_nominal = [&](double coverage, const char* when) {
+    EXPECT_GT(coverage, 0.93) << when;
+    EXPECT_LT(coverage, 0.97) << when;
   };
 
   const Outcome at_once = Measure(rule, Noise(noise_ratio), 5 * typical, kNoTimeLimit, kMeasurements);

@@ -82,14 +82,14 @@ double AutoregressiveTime(double correlation) {
   return time;
 }
 
-// The variance of the logarithm of the median of `independent` independent runs with the distribution of
+// The variance of the logarithm of the median of `independent_runs` independent runs with the distribution of
 // `sorted`.
-double VarianceOfLogMedian(const std::vector<double>& sorted, double independent) {
-  const double rank_error = std::min(0.5, 0.5 / std::sqrt(independent));
+double VarianceOfLogMedian(const std::vector<double>& sorted, double independent_runs) {
+  const double rank_error = std::min(0.5, 0.5 / std::sqrt(independent_runs));
   const double error =
       (std::log(Quantile(sorted, 0.5 + rank_error)) - std::log(Quantile(sorted, 0.5 - rank_error))) / 2;
   // A small sample scatters less around its own median than around the true one.
-  return error * error * independent / (independent - 1);
+  return error * error * independent_runs / (independent_runs - 1);
 }
 
 // The median if batch i occurs counts[i] times.
@@ -113,7 +113,7 @@ struct LogTime {
   double value = 0, variance = 0, degrees_of_freedom = 0;
 };
 
-LogTime Bootstrap(std::span<const double> runs, double independent, std::mt19937_64& random) {
+LogTime Bootstrap(std::span<const double> runs, double independent_runs, std::mt19937_64& random) {
   const Batches batches = CutIntoBatches(runs, BatchLength(runs));
   const std::size_t count = batches.lengths.size();
   std::vector<double> resampled;
@@ -129,8 +129,8 @@ LogTime Bootstrap(std::span<const double> runs, double independent, std::mt19937
   // Resampling b batches has (b - 1) / b of the variance (Davison & Hinkley, 1997, section 2.3).
   const double batch_variance = SquaredDeviations(resampled, mean) / (kResamples - 1) * n / (n - 1);
   return {.value = std::log(*Median(runs)),
-          .variance = std::max(batch_variance, VarianceOfLogMedian(batches.sorted, independent)),
-          .degrees_of_freedom = std::min(n, independent) - 1};
+          .variance = std::max(batch_variance, VarianceOfLogMedian(batches.sorted, independent_runs)),
+          .degrees_of_freedom = std::min(n, independent_runs) - 1};
 }
 
 std::vector<double> PositiveValues(std::span<const double> runs) {
@@ -162,15 +162,16 @@ double AutocorrelationTime(std::span<const double> runs) {
   const auto n = runs.size();
   if (n < 2) return 1;
   const double median = *Median(runs);
-  std::vector<double> above;
-  for (const double run : runs) above.push_back(run > median ? 1 : 0);
-  const double mean = CompensatedMean(above);
-  const double variance = SquaredDeviations(above, mean);
+  std::vector<double> above_median;
+  for (const double run : runs) above_median.push_back(run > median ? 1 : 0);
+  const double mean = CompensatedMean(above_median);
+  const double variance = SquaredDeviations(above_median, mean);
   if (variance == 0) return 1;
   double time = 1;
   for (std::size_t lag = 1; lag < n / 2; ++lag) {
     double covariance = 0;
-    for (std::size_t i = lag; i < n; ++i) covariance += (above[i] - mean) * (above[i - lag] - mean);
+    for (std::size_t i = lag; i < n; ++i)
+      covariance += (above_median[i] - mean) * (above_median[i - lag] - mean);
     time += 2 * covariance / variance;
     if (static_cast<double>(lag) >= 5 * time) break;
   }
@@ -185,9 +186,9 @@ double IndependentRuns(std::span<const double> runs) {
 
 std::size_t BatchLength(std::span<const double> runs) {
   const auto n = static_cast<double>(runs.size());
-  const double wanted = std::max(std::cbrt(n), 5 * AutocorrelationTime(runs));
-  const double longest = std::max(1.0, std::floor(n / kMinBatches));
-  return static_cast<std::size_t>(std::min(std::ceil(wanted), longest));
+  const double length = std::max(std::cbrt(n), 5 * AutocorrelationTime(runs));
+  const double max_length = std::max(1.0, std::floor(n / kMinBatches));
+  return static_cast<std::size_t>(std::min(std::ceil(length), max_length));
 }
 
 std::optional<RatioEstimate> EstimateUnpaired(std::span<const double> baseline,

@@ -14,7 +14,7 @@ namespace etprof::stats {
 namespace {
 
 // Latencies around 1 ms with 2 % noise, each run's noise correlated with the one before by `correlation`.
-std::vector<double> Correlated(std::mt19937_64& random, std::size_t n, double correlation) {
+std::vector<double> MakeCorrelatedRuns(std::mt19937_64& random, std::size_t n, double correlation) {
   std::normal_distribution<double> normal;
   std::vector<double> runs;
   double noise = normal(random);
@@ -27,9 +27,9 @@ std::vector<double> Correlated(std::mt19937_64& random, std::size_t n, double co
 
 TEST(AutocorrelationTime, GrowsWithTheCorrelation) {
   std::mt19937_64 random(8);
-  EXPECT_LT(AutocorrelationTime(Correlated(random, 20000, 0)), 1.1);
+  EXPECT_LT(AutocorrelationTime(MakeCorrelatedRuns(random, 20000, 0)), 1.1);
   // Of the indicator of a normal AR(1): sum over lags of (2 / pi) asin(0.8^k), doubled, plus 1 = 6.6.
-  const double time = AutocorrelationTime(Correlated(random, 20000, 0.8));
+  const double time = AutocorrelationTime(MakeCorrelatedRuns(random, 20000, 0.8));
   EXPECT_GT(time, 5.6);
   EXPECT_LT(time, 7.6);
   EXPECT_EQ(AutocorrelationTime(std::vector<double>(100, 1.0)), 1);
@@ -38,8 +38,8 @@ TEST(AutocorrelationTime, GrowsWithTheCorrelation) {
 
 TEST(BatchLength, IsAtLeastTheCubeRootAndAtMostAFifth) {
   std::mt19937_64 random(9);
-  EXPECT_EQ(BatchLength(Correlated(random, 20000, 0)), 28U);
-  EXPECT_GT(BatchLength(Correlated(random, 20000, 0.8)), 28U);
+  EXPECT_EQ(BatchLength(MakeCorrelatedRuns(random, 20000, 0)), 28U);
+  EXPECT_GT(BatchLength(MakeCorrelatedRuns(random, 20000, 0.8)), 28U);
   std::vector<double> drifting;
   for (int i = 0; i < 50; ++i) drifting.push_back(1e6 + i);
   EXPECT_EQ(BatchLength(drifting), 10U);
@@ -55,8 +55,8 @@ Intervals Simulate(std::size_t n, double correlation) {
   constexpr int kComparisons = 200;
   Intervals outcome;
   for (int i = 0; i < kComparisons; ++i) {
-    const std::vector<double> baseline = Correlated(random, n, correlation);
-    const std::vector<double> candidate = Correlated(random, n, correlation);
+    const std::vector<double> baseline = MakeCorrelatedRuns(random, n, correlation);
+    const std::vector<double> candidate = MakeCorrelatedRuns(random, n, correlation);
     const auto estimate = EstimateUnpaired(baseline, candidate, 0.95, static_cast<std::uint64_t>(i));
     if (!estimate) continue;
     outcome.with_interval += 1.0 / kComparisons;
@@ -85,10 +85,10 @@ TEST(EstimateUnpaired, AcceptsIndependentRunsAndDoesNotOverstateTheirNoise) {
 TEST(EstimateUnpaired, RefusesRunsWithAFewIndependentOnes) {
   EXPECT_LT(Simulate(60, 0.98).with_interval, 0.25);
   std::mt19937_64 random(13);
-  EXPECT_LT(IndependentRuns(Correlated(random, 60, 0.98)), kMinIndependentRuns);
+  EXPECT_LT(IndependentRuns(MakeCorrelatedRuns(random, 60, 0.98)), kMinIndependentRuns);
   // At a correlation of 0.8, 6.6 runs are worth one independent run, as in the test above.
-  EXPECT_NEAR(IndependentRuns(Correlated(random, 20000, 0.8)), 20000 / 6.6, 500);
-  EXPECT_NEAR(IndependentRuns(Correlated(random, 20000, 0)), 20000, 1500);
+  EXPECT_NEAR(IndependentRuns(MakeCorrelatedRuns(random, 20000, 0.8)), 20000 / 6.6, 500);
+  EXPECT_NEAR(IndependentRuns(MakeCorrelatedRuns(random, 20000, 0)), 20000, 1500);
   EXPECT_EQ(IndependentRuns(std::vector<double>(40, 2.0)), 40);
   EXPECT_EQ(IndependentRuns(std::vector<double>(1, 2.0)), 0);
 }
@@ -98,8 +98,8 @@ TEST(EstimateUnpaired, WelchsTOverSingleRunsUndercovers) {
   std::mt19937_64 random(10);
   int covered = 0;
   for (int i = 0; i < 800; ++i) {
-    const Distribution baseline = Describe(Correlated(random, 300, 0.8));
-    const Distribution candidate = Describe(Correlated(random, 300, 0.8));
+    const Distribution baseline = Describe(MakeCorrelatedRuns(random, 300, 0.8));
+    const Distribution candidate = Describe(MakeCorrelatedRuns(random, 300, 0.8));
     const double standard_error = std::hypot(*baseline.sd, *candidate.sd) / std::sqrt(300.0);
     covered += std::fabs(*baseline.mean - *candidate.mean) <= 1.96 * standard_error;
   }
@@ -108,8 +108,8 @@ TEST(EstimateUnpaired, WelchsTOverSingleRunsUndercovers) {
 
 TEST(EstimateUnpaired, FindsADifferenceAndIsReproducible) {
   std::mt19937_64 random(11);
-  const std::vector<double> candidate = Correlated(random, 200, 0.3);
-  std::vector<double> baseline = Correlated(random, 200, 0.3);
+  const std::vector<double> candidate = MakeCorrelatedRuns(random, 200, 0.3);
+  std::vector<double> baseline = MakeCorrelatedRuns(random, 200, 0.3);
   for (double& run : baseline) run *= 1.1;
   const RatioEstimate estimate = *EstimateUnpaired(baseline, candidate, 0.95, 1);
   EXPECT_GT(estimate.low(), 1.08);
@@ -121,13 +121,13 @@ TEST(EstimateUnpaired, FindsADifferenceAndIsReproducible) {
 }
 
 TEST(EstimateUnpaired, IsAbsentForTooFewRuns) {
-  const std::vector<double> nine(9, 1.0);
-  const std::vector<double> ten(10, 1.0);
-  EXPECT_FALSE(EstimateUnpaired(nine, ten, 0.95, 1));
-  EXPECT_TRUE(EstimateUnpaired(ten, ten, 0.95, 1));
-  std::vector<double> with_zero = ten;
+  const std::vector<double> nine_runs(9, 1.0);
+  const std::vector<double> ten_runs(10, 1.0);
+  EXPECT_FALSE(EstimateUnpaired(nine_runs, ten_runs, 0.95, 1));
+  EXPECT_TRUE(EstimateUnpaired(ten_runs, ten_runs, 0.95, 1));
+  std::vector<double> with_zero = ten_runs;
   with_zero[3] = 0;
-  EXPECT_FALSE(EstimateUnpaired(with_zero, ten, 0.95, 1));
+  EXPECT_FALSE(EstimateUnpaired(with_zero, ten_runs, 0.95, 1));
 }
 
 TEST(EstimateUnpaired, IsAPointForConstantTimes) {
@@ -170,7 +170,7 @@ TEST(WithDrift, CoversTheTruthUnlikeLaunchesAlone) {
   constexpr double kDrift = 0.015;
   std::mt19937_64 random(13);
   std::normal_distribution<double> normal;
-  const auto measured = [&](int launches) {
+  const auto measure_launches = [&](int launches) {
     const double drift = kDrift * normal(random);
     std::vector<double> values;
     for (int i = 0; i < launches; ++i) values.push_back(1e6 * std::exp(drift + 0.01 * normal(random)));
@@ -179,7 +179,7 @@ TEST(WithDrift, CoversTheTruthUnlikeLaunchesAlone) {
   int covered = 0, covered_by_launches = 0;
   constexpr int kCases = 2000;
   for (int i = 0; i < kCases; ++i) {
-    const RatioEstimate estimate = *EstimateUnpairedLaunches(measured(10), measured(5), 0.95);
+    const RatioEstimate estimate = *EstimateUnpairedLaunches(measure_launches(10), measure_launches(5), 0.95);
     covered_by_launches += Covers(estimate, 0);
     covered += Covers(WithDrift(estimate, kDrift), 0);
   }
