@@ -24,7 +24,7 @@ void Evidence::Add(Writers writers) {
 const Delegate* Evidence::Owner() const {
   const Delegate* owner = nullptr;
   for (std::size_t i = 0; i < kDelegates.size(); ++i) {
-    if (!any_[i] || !(kDelegates[i]->one_identifies_call || all_[i])) continue;
+    if (!any_[i] || !(kDelegates[i]->one_event_identifies_call || all_[i])) continue;
     if (owner != nullptr) return nullptr;
     owner = kDelegates[i];
   }
@@ -33,9 +33,9 @@ const Delegate* Evidence::Owner() const {
 
 bool Evidence::MayBeWrittenBy(const Delegate& delegate) const {
   if (const Delegate* const owner = Owner()) return owner == &delegate;
-  if (delegate.writes == nullptr || delegate.one_identifies_call) return true;
-  const auto at = std::ranges::find(kDelegates, &delegate) - kDelegates.begin();
-  return any_[static_cast<std::size_t>(at)];
+  if (delegate.writes == nullptr || delegate.one_event_identifies_call) return true;
+  const auto index = std::ranges::find(kDelegates, &delegate) - kDelegates.begin();
+  return any_[static_cast<std::size_t>(index)];
 }
 
 bool IsDelegateEventName(std::string_view framework_name) {

@@ -48,15 +48,15 @@ struct Reading {
 };
 
 struct Delegate {
-  std::string_view backend;  // name in programs
-  // Whether only this delegate writes such events, so that it is recognized without the program. Null: it
-  // cannot be recognized.
+  std::string_view backend;  // the backend's name in programs
+  // True if only this delegate writes such an event, which then shows the delegate without the program. Null:
+  // the delegate's events cannot be recognized.
   bool (*writes)(const Event& event);
-  // Whether one such event identifies the delegate of the whole call; otherwise all events of the call must
-  // be such events.
-  bool one_identifies_call;
+  // True if one recognized event identifies the delegate of the whole call; otherwise all events of the call
+  // must be recognized.
+  bool one_event_identifies_call;
   Reading (*read)(const Event& event);
-  bool writes_as_framework = false;  // its events have no delegate id, like those of ExecuTorch itself
+  bool writes_as_framework = false;  // its events have no delegate id, as ExecuTorch's own
   // Formats the metadata for people; "": nothing can be shown. Null: the metadata is text.
   std::string (*metadata)(std::string_view bytes) = nullptr;
   bool names_operators = false;  // the table of categories contains the names of its events

@@ -8,34 +8,34 @@
 namespace etprof::delegates {
 namespace {
 
-std::string_view RecognizedFrom(const std::vector<Event>& events) {
+std::string_view RecognizeBackend(const std::vector<Event>& events) {
   Evidence evidence;
   for (const Event& event : events) evidence.Add(PossibleWriters(event));
   return evidence.Owner() == nullptr ? "" : evidence.Owner()->backend;
 }
 
 TEST(Delegates, AreRecognizedByTheirEvents) {
-  EXPECT_EQ(RecognizedFrom({{"Convolution (NHWC, F32) IGEMM #1"}, {"Invalid Unary Op #2"}}),
+  EXPECT_EQ(RecognizeBackend({{"Convolution (NHWC, F32) IGEMM #1"}, {"Invalid Unary Op #2"}}),
             "XnnpackBackend");
-  EXPECT_EQ(RecognizedFrom({{"Static Reshape (NC)"}, {"Fully Connected (NC, QS8, QC8W) GEMM"}}),
+  EXPECT_EQ(RecognizeBackend({{"Static Reshape (NC)"}, {"Fully Connected (NC, QS8, QC8W) GEMM"}}),
             "XnnpackBackend");
-  EXPECT_EQ(RecognizedFrom({{"RPC (execute) time (us)"}, {"Input OpId_2"}}), "QnnBackend");
-  EXPECT_EQ(RecognizedFrom({{"Accelerator (execute) time (cycles)"}}), "QnnBackend");
-  EXPECT_EQ(RecognizedFrom({{"{conv2d, \"dispatch_id\": 3}"}}), "VulkanBackend");
-  EXPECT_EQ(RecognizedFrom({{"conv2d_3"}, {"ETVK_EXECUTE"}}), "VulkanBackend");
-  EXPECT_EQ(RecognizedFrom({{"VGF_EXECUTE"}}), "VgfBackend");
-  EXPECT_EQ(RecognizedFrom({{"+EthosUBackend::execute()NPU"}}), "EthosUBackend");
+  EXPECT_EQ(RecognizeBackend({{"RPC (execute) time (us)"}, {"Input OpId_2"}}), "QnnBackend");
+  EXPECT_EQ(RecognizeBackend({{"Accelerator (execute) time (cycles)"}}), "QnnBackend");
+  EXPECT_EQ(RecognizeBackend({{"{conv2d, \"dispatch_id\": 3}"}}), "VulkanBackend");
+  EXPECT_EQ(RecognizeBackend({{"conv2d_3"}, {"ETVK_EXECUTE"}}), "VulkanBackend");
+  EXPECT_EQ(RecognizeBackend({{"VGF_EXECUTE"}}), "VgfBackend");
+  EXPECT_EQ(RecognizeBackend({{"+EthosUBackend::execute()NPU"}}), "EthosUBackend");
 }
 
 TEST(Delegates, AreRecognizedByTheirMetadata) {
-  EXPECT_EQ(RecognizedFrom({{"out", false, false, R"({"preferredComputeUnit":"NE","estimatedCost":0.1})"}}),
+  EXPECT_EQ(RecognizeBackend({{"out", false, false, R"({"preferredComputeUnit":"NE","estimatedCost":0.1})"}}),
             "CoreMLBackend");
-  EXPECT_EQ(RecognizedFrom({{"out", false, false, R"({"estimatedCost":0.1})"}}), "");
+  EXPECT_EQ(RecognizeBackend({{"out", false, false, R"({"estimatedCost":0.1})"}}), "");
   const Event layer{"Convolution: a (brgconv_avx512_f32)", false, false,
                     "OpenVINO a/aten.convolution/Convolution"};
-  EXPECT_EQ(RecognizedFrom({layer}), "OpenvinoBackend");
+  EXPECT_EQ(RecognizeBackend({layer}), "OpenvinoBackend");
   EXPECT_EQ(Read(&kOpenvino, layer).kind, ValueKind::kHostTime);
-  EXPECT_EQ(RecognizedFrom({layer, {"Convolution: a (brgconv_avx512_f32)"}}), "");
+  EXPECT_EQ(RecognizeBackend({layer, {"Convolution: a (brgconv_avx512_f32)"}}), "");
 }
 
 TEST(Delegates, ParsesTheNamesOfOpenvinoLayers) {
@@ -66,12 +66,13 @@ TEST(Delegates, FormatsNeutronMetadataAsANumber) {
 }
 
 TEST(Delegates, AreNotGuessed) {
-  EXPECT_EQ(RecognizedFrom({}), "");
-  EXPECT_EQ(RecognizedFrom({{"conv"}}), "");
-  EXPECT_EQ(RecognizedFrom({{"0", true}}), "");
-  EXPECT_EQ(RecognizedFrom({{"relu_out:ios17.relu"}}), "");
-  EXPECT_EQ(RecognizedFrom({{"Add (ND) #1"}, {"conv"}}), "");                      // not all are XNNPACK's
-  EXPECT_EQ(RecognizedFrom({{"ETVK_EXECUTE"}, {"RPC (execute) time (us)"}}), "");  // identifies two delegates
+  EXPECT_EQ(RecognizeBackend({}), "");
+  EXPECT_EQ(RecognizeBackend({{"conv"}}), "");
+  EXPECT_EQ(RecognizeBackend({{"0", true}}), "");
+  EXPECT_EQ(RecognizeBackend({{"relu_out:ios17.relu"}}), "");
+  EXPECT_EQ(RecognizeBackend({{"Add (ND) #1"}, {"conv"}}), "");  // not all are XNNPACK's
+  EXPECT_EQ(RecognizeBackend({{"ETVK_EXECUTE"}, {"RPC (execute) time (us)"}}),
+            "");  // identifies two delegates
   EXPECT_EQ(FindDelegate("MyBackend"), nullptr);
 }
 

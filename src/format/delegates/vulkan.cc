@@ -8,22 +8,22 @@
 namespace etprof::delegates {
 namespace {
 
-constexpr std::string_view kDispatch = "\"dispatch_id\":";
+constexpr std::string_view kDispatchKey = "\"dispatch_id\":";
 
 bool WrittenByVulkan(const Event& event) {
   return !event.numbered &&
          (event.name.starts_with("ETVK_") ||
-          (event.name.starts_with('{') && event.name.find(kDispatch) != std::string_view::npos));
+          (event.name.starts_with('{') && event.name.find(kDispatchKey) != std::string_view::npos));
 }
 
 // Formats `{conv2d_pw_tile_float, "dispatch_id": 3}` as "conv2d_pw_tile_float, dispatch 3". Further keys
 // follow unchanged.
 std::string DispatchName(std::string_view name) {
   const std::size_t comma = name.find(',');
-  const std::size_t at = name.find(kDispatch);
-  if (!name.starts_with('{') || !name.ends_with('}') || at == std::string_view::npos || comma > at)
+  const std::size_t key_at = name.find(kDispatchKey);
+  if (!name.starts_with('{') || !name.ends_with('}') || key_at == std::string_view::npos || comma > key_at)
     return std::string(name);
-  const std::string_view rest = name.substr(at + kDispatch.size());
+  const std::string_view rest = name.substr(key_at + kDispatchKey.size());
   return std::string(name.substr(1, comma - 1)) + ", dispatch " +
          std::string(Trimmed(rest.substr(0, rest.size() - 1)));
 }

@@ -32,8 +32,8 @@ class BlockPattern::Builder {
             static_cast<std::size_t>(file.end() - begin_),
             (run.events() != nullptr ? run.events()->size() : 0) * kMaxBytesPerEvent + kMaxOtherBytes)) {}
 
-  // Returns false if a byte already has another use: a time that is also part of an offset could lead
-  // anywhere.
+  // Returns false if a byte already has another use: if a time were also part of an offset, another time
+  // would make the offset point anywhere.
   bool Claim(const void* from, std::size_t size, Kind kind) {
     const std::uint8_t* at = AsBytes(from);
     if (at < begin_ || static_cast<std::size_t>(at - begin_) + size > kinds_.size()) return false;
@@ -49,7 +49,7 @@ class BlockPattern::Builder {
   // Claims the table's offset to its vtable. The vtable contains the places of the fields.
   bool ClaimStart(const void* table) { return Claim(table, sizeof(flatbuffers::soffset_t), kVtable); }
 
-  // Claims a field of `size` bytes. Whether a field is absent depends only on the vtable.
+  // Claims a field of `size` bytes. Only the vtable determines whether a field is absent.
   bool ClaimField(const void* table, flatbuffers::voffset_t field, std::size_t size) {
     const auto offset = static_cast<const flatbuffers::Table*>(table)->GetOptionalFieldOffset(field);
     return offset == 0 || Claim(AsBytes(table) + offset, size, kSame);
@@ -61,11 +61,11 @@ class BlockPattern::Builder {
            Claim(text, sizeof(flatbuffers::uoffset_t) + text->size() + 1, kSame);
   }
 
-  bool ClaimTime(const void* table, flatbuffers::voffset_t field, std::uint32_t& place) {
+  bool ClaimTime(const void* table, flatbuffers::voffset_t field, std::uint32_t& byte_offset) {
     const auto offset = static_cast<const flatbuffers::Table*>(table)->GetOptionalFieldOffset(field);
     if (offset == 0) return false;  // the time is 0, for which no bytes are written
     const std::uint8_t* at = AsBytes(table) + offset;
-    place = static_cast<std::uint32_t>(at - begin_);
+    byte_offset = static_cast<std::uint32_t>(at - begin_);
     return Claim(at, sizeof(std::uint64_t), kTime);
   }
 
@@ -97,14 +97,14 @@ class BlockPattern::Builder {
     pattern.times_ = std::move(times);
     // Rounds up to whole steps. Trailing bytes of other tables are not compared.
     const std::size_t words = (used_ / 4 / kWordsPerStep + 1) * kWordsPerStep;
-    // The step reaches beyond the file's last byte. Another block will provide the pattern.
+    // The last step would reach beyond the end of the file, so another block must provide the pattern.
     if (words * 4 > static_cast<std::size_t>(file.end() - begin_)) return {};
     kinds_.resize(words * 4);
     for (std::size_t word = 0; word < words; ++word) {
-      const auto mask = [&](auto counts) {
+      const auto mask = [&](auto is_included) {
         std::uint32_t bits = 0;
         for (std::size_t byte = 0; byte < 4; ++byte)
-          bits |= counts(kinds_[word * 4 + byte]) ? 0xffU << (8 * byte) : 0U;
+          bits |= is_included(kinds_[word * 4 + byte]) ? 0xffU << (8 * byte) : 0U;
         return bits;
       };
       pattern.expected_words_.push_back(ReadScalar<std::uint32_t>(begin_ + word * 4));
@@ -152,7 +152,8 @@ bool BlockPattern::Matches(const RunData& run, const EtdumpRoot& file) const {
   if (distance % 8 != 0 || at < file.begin() || at > file.end() ||
       static_cast<std::size_t>(file.end() - at) < expected_words_.size() * 4)
     return false;
-  const auto moved = static_cast<std::uint32_t>(distance);  // offsets have 32 bits, and files are below 2 GiB
+  const auto relocation =
+      static_cast<std::uint32_t>(distance);  // offsets have 32 bits, and files are below 2 GiB
   // Runners write from the end of a file to its beginning; merged files go forward.
   const std::uint8_t* const next =
       distance < 0 ? at - expected_words_.size() * 4 : at + expected_words_.size() * 4;
@@ -161,15 +162,15 @@ bool BlockPattern::Matches(const RunData& run, const EtdumpRoot& file) const {
     __builtin_prefetch(next + word * 4);
     for (std::size_t i = 0; i < kWordsPerStep; ++i) {  // compilers vectorize loops of a fixed length
       const auto value = ReadScalar<std::uint32_t>(at + (word + i) * 4);
-      differences[i] |= (value - expected_words_[word + i] - (relocation_masks_[word + i] & moved)) &
+      differences[i] |= (value - expected_words_[word + i] - (relocation_masks_[word + i] & relocation)) &
                         compare_masks_[word + i];
     }
   }
   return std::ranges::all_of(differences, [](std::uint32_t bits) { return bits == 0; });
 }
 
-bool BlockPattern::ReadTimes(const RunData& run, Nanoseconds longest, Nanoseconds latest, Nanoseconds* start,
-                             Nanoseconds* end, double& total) const {
+bool BlockPattern::ReadTimes(const RunData& run, Nanoseconds max_length, Nanoseconds max_time,
+                             Nanoseconds* start, Nanoseconds* end, double& total) const {
   const std::uint8_t* at = AsBytes(&run);
   std::uint64_t sum = 0;
   bool needs_handling = false;
@@ -178,10 +179,11 @@ bool BlockPattern::ReadTimes(const RunData& run, Nanoseconds longest, Nanosecond
     const auto to = ReadScalar<std::uint64_t>(at + times_[event].end);
     start[event] = static_cast<Nanoseconds>(from);
     end[event] = static_cast<Nanoseconds>(to);
-    // Unsigned, so an event that ends before it starts is also too long.
+    // The length is unsigned, so an event that ends before it starts is also too long.
     const std::uint64_t length = to - from;
-    needs_handling |= from > static_cast<std::uint64_t>(latest) || to > static_cast<std::uint64_t>(latest) ||
-                      length > static_cast<std::uint64_t>(longest);
+    needs_handling |= from > static_cast<std::uint64_t>(max_time) ||
+                      to > static_cast<std::uint64_t>(max_time) ||
+                      length > static_cast<std::uint64_t>(max_length);
     sum += length;
   }
   if (!needs_handling) total += static_cast<double>(sum);

@@ -25,10 +25,10 @@ class BlockPattern {
   bool Matches(const ::etdump::RunData& run, const EtdumpRoot& file) const;
 
   // Writes the times (ns) of a matching block to `start` and `end`, and adds the events' lengths to `total`.
-  // Returns false if an event needs special handling: it ends before it starts, is longer than `longest`, or
-  // has a time beyond `latest`.
-  bool ReadTimes(const ::etdump::RunData& run, Nanoseconds longest, Nanoseconds latest, Nanoseconds* start,
-                 Nanoseconds* end, double& total) const;
+  // Returns false if an event needs special handling: it ends before it starts, is longer than `max_length`,
+  // or has a time beyond `max_time`.
+  bool ReadTimes(const ::etdump::RunData& run, Nanoseconds max_length, Nanoseconds max_time,
+                 Nanoseconds* start, Nanoseconds* end, double& total) const;
 
   std::uint32_t event_count() const { return static_cast<std::uint32_t>(times_.size()); }
 

@@ -11,10 +11,11 @@
 namespace etprof {
 namespace {
 
-// No runner writes longer names. If all events of a file shared a huge name, comparing it would take forever.
+// No runner writes names longer than this. If all events of a file shared a huge name, comparing it would
+// take forever.
 constexpr std::size_t kMaxNameBytes = 4096;
 
-// After this many blocks of one layout with other bytes, the layout gets no pattern any more.
+// A layout gets no pattern any more after this many blocks whose bytes differ from its pattern.
 constexpr int kMaxMisses = 16;
 constexpr const char* kOutOfRange =
     "a time beyond 146 years, or an event of more than 4.8 hours, counts as 0";
@@ -63,8 +64,8 @@ Trace::Block BlockReader::Read(const ::etdump::RunData& run, std::size_t index, 
   return block;
 }
 
-// Reads a block that matches the pattern of the expected block, without verification or a walk. Absent if it
-// does not match, or if an event needs a health entry.
+// Reads a block that matches the pattern of the expected block, without verification or a walk. Absent if the
+// block does not match, or if an event needs a health entry.
 std::optional<Trace::Block> BlockReader::ReadByPattern(const ::etdump::RunData& run, Nanoseconds* start,
                                                        Nanoseconds* end) {
   if (known_.empty()) return std::nullopt;
@@ -121,11 +122,11 @@ void BlockReader::ReadProfileEvent(const ::etdump::ProfileEvent& event) {
 
   const bool is_inference = !delegated && name == "Method::execute";
   const double scale = delegated ? delegate_scale_ : scale_;
-  const auto start_of = ConvertTime(event.start_time(), scale, event);
-  const auto end_of = ConvertTime(event.end_time(), scale, event);
-  if (is_inference && (!start_of || !end_of)) ThrowInvalidInference(event, "at a time beyond 146 years");
-  const Nanoseconds start = start_of.value_or(0);
-  const Nanoseconds end = end_of.value_or(0);
+  const auto start_time = ConvertTime(event.start_time(), scale, event);
+  const auto end_time = ConvertTime(event.end_time(), scale, event);
+  if (is_inference && (!start_time || !end_time)) ThrowInvalidInference(event, "at a time beyond 146 years");
+  const Nanoseconds start = start_time.value_or(0);
+  const Nanoseconds end = end_time.value_or(0);
   start_[count_] = start;
   end_[count_] = end;
   const Nanoseconds length = end < start ? start - end : end - start;
@@ -166,14 +167,14 @@ void BlockReader::AppendRow(std::string_view name, Trace::Source source, std::in
 void BlockReader::CopyExpectedRows() {
   matches_expected_ = false;
   const Trace::Layout& expected = trace_.layouts[expected_layout_];
-  const auto keep = [&](auto& column, const auto& from) {
-    column.assign(from.begin(), from.begin() + count_);
+  const auto copy_rows = [&](auto& column, const auto& source_column) {
+    column.assign(source_column.begin(), source_column.begin() + count_);
   };
-  keep(new_layout_.name, expected.name);
-  keep(new_layout_.source, expected.source);
-  keep(new_layout_.chain, expected.chain);
-  keep(new_layout_.instruction, expected.instruction);
-  keep(new_layout_.delegate_id, expected.delegate_id);
+  copy_rows(new_layout_.name, expected.name);
+  copy_rows(new_layout_.source, expected.source);
+  copy_rows(new_layout_.chain, expected.chain);
+  copy_rows(new_layout_.instruction, expected.instruction);
+  copy_rows(new_layout_.delegate_id, expected.delegate_id);
 }
 
 std::uint32_t BlockReader::FinishLayout() {
@@ -210,15 +211,15 @@ void BlockReader::CountAllocation(const ::etdump::RunData& run, const ::etdump::
 
 // An operator's time that is out of range counts as 0 with a health entry, but an inference of 0 would make
 // all results meaningless.
-void BlockReader::ThrowInvalidInference(const ::etdump::ProfileEvent& event, const char* what) const {
-  throw Error(ExitCode::kBadInput, fmt::format("holds a Method::execute {} (block {} {}, event {})", what,
+void BlockReader::ThrowInvalidInference(const ::etdump::ProfileEvent& event, const char* problem) const {
+  throw Error(ExitCode::kBadInput, fmt::format("holds a Method::execute {} (block {} {}, event {})", problem,
                                                block_index_, block_name_, count_))
       .AtOffset(FileOffset(&event))
       .Remedy("state the file's clock with `--time-scale`. ExecuTorch's runners count ns");
 }
 
-std::uint64_t BlockReader::FileOffset(const void* where) const {
-  return static_cast<std::uint64_t>(static_cast<const std::byte*>(where) - bytes_.data());
+std::uint64_t BlockReader::FileOffset(const void* object) const {
+  return static_cast<std::uint64_t>(static_cast<const std::byte*>(object) - bytes_.data());
 }
 
 std::optional<Nanoseconds> BlockReader::ConvertTime(std::uint64_t ticks, double scale,
@@ -234,7 +235,7 @@ std::optional<Nanoseconds> BlockReader::ConvertTime(std::uint64_t ticks, double 
 }
 
 void BlockReader::AddHealthEntry(const char* name, HealthEntry::Severity severity, const char* explanation,
-                                 const void* where, std::string_view event_name, Nanoseconds amount) {
+                                 const void* object, std::string_view event_name, Nanoseconds amount) {
   has_health_entry_ = true;
   HealthEntry entry;
   entry.name = name;
@@ -243,7 +244,7 @@ void BlockReader::AddHealthEntry(const char* name, HealthEntry::Severity severit
   entry.count = 1;
   entry.amount = amount;
   if (trace_.health.GetCount(name) == 0) {
-    entry.first_offset = FileOffset(where);
+    entry.first_offset = FileOffset(object);
     entry.first_place =
         fmt::format("block {} {}, event {} {}", block_index_, block_name_, count_, event_name);
   }

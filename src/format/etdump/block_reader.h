@@ -34,7 +34,8 @@ class BlockReader {
 
   // Results so far. Only layouts, names, allocations, counts and health are filled.
   Trace& trace() { return trace_; }
-  // Sum of the lengths of all events in ns, including the absolute length of backward ones.
+  // Sum of the lengths of all events in ns, including the absolute length of events that end before they
+  // start.
   double total_length() const { return total_length_; }
 
  private:
@@ -46,15 +47,15 @@ class BlockReader {
   // Converts ticks of `scale` nanoseconds. Absent, with a health entry, if the time is out of range.
   std::optional<Nanoseconds> ConvertTime(std::uint64_t ticks, double scale,
                                          const ::etdump::ProfileEvent& event);
-  [[noreturn]] void ThrowInvalidInference(const ::etdump::ProfileEvent& event, const char* what) const;
-  std::uint64_t FileOffset(const void* where) const;
+  [[noreturn]] void ThrowInvalidInference(const ::etdump::ProfileEvent& event, const char* problem) const;
+  std::uint64_t FileOffset(const void* object) const;
   void AppendRow(std::string_view name, Trace::Source source, std::int32_t chain, std::int32_t instruction,
                  std::int32_t delegate_id);
   void CopyExpectedRows();
   std::uint32_t FinishLayout();
   void SetLastLayout(std::uint32_t layout);
   void AddHealthEntry(const char* name, HealthEntry::Severity severity, const char* explanation,
-                      const void* where, std::string_view event_name, Nanoseconds amount = 0);
+                      const void* object, std::string_view event_name, Nanoseconds amount = 0);
 
   const EtdumpRoot& file_;
   ByteView bytes_;
@@ -73,12 +74,13 @@ class BlockReader {
   std::uint32_t expected_layout_ = 0;
   Trace::Layout new_layout_;
 
-  // For each layout, the layout that followed it last: so two alternating methods are both expected.
+  // For each layout, the layout that followed it last: so that the layouts of two alternating methods are
+  // both expected.
   std::vector<std::uint32_t> successor_;
   std::uint32_t last_layout_ = 0;
   LayoutIndex layout_index_;
 
-  // A block that was read, without its position, and the pattern of its bytes.
+  // The last block of a layout that was read completely, without its position, and the pattern of its bytes.
   struct KnownBlock {
     std::optional<BlockPattern> pattern;
     Trace::Block block;

@@ -28,9 +28,9 @@ std::size_t HashLayout(const Trace::Layout& layout) {
 std::uint32_t LayoutIndex::FindOrAdd(std::vector<Trace::Layout>& layouts, Trace::Layout&& layout) {
   const std::size_t hash = HashLayout(layout);
   const auto [first, last] = by_hash_.equal_range(hash);
-  const auto known =
+  const auto existing =
       std::find_if(first, last, [&](const auto& entry) { return layouts[entry.second] == layout; });
-  if (known != last) return known->second;
+  if (existing != last) return existing->second;
   const auto index = static_cast<std::uint32_t>(layouts.size());
   layouts.push_back(std::move(layout));
   by_hash_.emplace(hash, index);
@@ -38,24 +38,24 @@ std::uint32_t LayoutIndex::FindOrAdd(std::vector<Trace::Layout>& layouts, Trace:
 }
 
 void AddAllocations(std::vector<Trace::Allocations>& all, const Trace::Allocations& more) {
-  const auto known =
+  const auto existing =
       std::ranges::find_if(all, [&](const auto& entry) { return entry.allocator == more.allocator; });
-  if (known == all.end()) {
+  if (existing == all.end()) {
     all.push_back(more);
     return;
   }
-  known->events += more.events;
+  existing->events += more.events;
   const Bytes max_bytes = std::numeric_limits<Bytes>::max();
-  known->bytes = known->bytes > max_bytes - more.bytes ? max_bytes : known->bytes + more.bytes;
+  existing->bytes = existing->bytes > max_bytes - more.bytes ? max_bytes : existing->bytes + more.bytes;
 }
 
 void AddMetadata(Trace& trace, std::int32_t instruction, std::string_view event,
                  const Trace::Metadata& more) {
-  const auto [known, is_new] = trace.metadata.try_emplace({instruction, std::string(event)}, more);
+  const auto [entry, is_new] = trace.metadata.try_emplace({instruction, std::string(event)}, more);
   if (is_new) return;
-  Trace::Metadata& all = known->second;
-  all.events += more.events;
-  all.varies |= more.varies || all.size != more.size || all.first != more.first;
+  Trace::Metadata& sum = entry->second;
+  sum.events += more.events;
+  sum.varies |= more.varies || sum.size != more.size || sum.first != more.first;
 }
 
 }  // namespace etprof

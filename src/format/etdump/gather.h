@@ -9,11 +9,11 @@
 
 namespace etprof {
 
-// Finds a layout among the existing ones, by a hash of its columns.
+// Finds a layout among the existing layouts, by a hash of its columns.
 class LayoutIndex {
  public:
-  // The index of an equal layout in `layouts`; adds `layout` if there is none. Every call must pass the same
-  // `layouts`, to which nobody else may add.
+  // Returns the index of an equal layout in `layouts`, and adds `layout` if no layout is equal. Every call
+  // must pass the same `layouts`, and only this class may add to it.
   std::uint32_t FindOrAdd(std::vector<Trace::Layout>& layouts, Trace::Layout&& layout);
 
  private:
@@ -23,7 +23,7 @@ class LayoutIndex {
 // Adds `more` to the entry of its allocator, or adds a new entry. The sum of bytes saturates.
 void AddAllocations(std::vector<Trace::Allocations>& all, const Trace::Allocations& more);
 
-// Counts the metadata of an event.
+// Counts the metadata of an event, and notes if it differs from the first metadata of that event.
 void AddMetadata(Trace& trace, std::int32_t instruction, std::string_view event, const Trace::Metadata& more);
 
 }  // namespace etprof

@@ -26,9 +26,9 @@ TEST(MergeEtdumps, KeepsEveryBlockInOrder) {
   EXPECT_EQ(merged.blocks[0].name, "Default");
   EXPECT_EQ(merged.blocks[1].name, "Default");
   EXPECT_EQ(merged.event_count(), first.event_count() + second.event_count());
-  const auto last_of = [](const Trace& trace) { return trace.end.back() - trace.start.back(); };
-  EXPECT_EQ(last_of(merged), last_of(second));
-  EXPECT_NE(last_of(merged), last_of(first));
+  const auto last_length = [](const Trace& trace) { return trace.end.back() - trace.start.back(); };
+  EXPECT_EQ(last_length(merged), last_length(second));
+  EXPECT_NE(last_length(merged), last_length(first));
 }
 
 TEST(MergeEtdumps, NamesAnInvalidFile) { EXPECT_THROW(MergeEtdumps({kData + "/toy_cnn.t1.log"}), Error); }

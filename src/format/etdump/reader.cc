@@ -40,7 +40,7 @@ std::vector<std::size_t> EventOffsets(const EtdumpRoot& file, const Blocks& bloc
   });
   for (std::size_t block = 0; block < blocks.size(); ++block) {
     offsets[block + 1] += offsets[block];
-    // More events than the file can contain: its blocks share events, and reading could take forever.
+    // If there are more events than the file can hold, blocks share events, and reading could take forever.
     if (offsets[block + 1] > file.max_tables()) throw file.Malformed();
   }
   return offsets;

@@ -14,13 +14,14 @@ namespace etprof {
 struct EtdumpOptions {
   // Nanoseconds per tick of the file's clock: 1 for ExecuTorch's runners on Linux, macOS and Android.
   double nanoseconds_per_tick = 1.0;
-  // The same for events that delegates write; absent: they use the file's clock.
+  // Nanoseconds per tick of the events that delegates write; absent: they use the file's clock.
   std::optional<double> delegate_nanoseconds_per_tick = {};
 
   bool HasNanoseconds() const {
     return nanoseconds_per_tick == 1.0 && delegate_nanoseconds_per_tick.value_or(1.0) == 1.0;
   }
-  std::size_t threads = 0;  // maximum; 0: one per core of the machine. The result does not depend on this.
+  std::size_t threads =
+      0;  // maximum number; 0: one per core of the machine. The result does not depend on this.
 };
 
 // Whether the file's name is one that writers of ETDumps use: `.etdump` (runners), `.etdp` (ExecuTorch's

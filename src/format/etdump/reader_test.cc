@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 
 const std::string kTraces = ETPROF_TEST_DATA;
 
-std::vector<std::byte> Bytes(const std::string& path) {
+std::vector<std::byte> ReadBytes(const std::string& path) {
   const MappedFile file = MappedFile::Open(path);
   return {file.bytes().begin(), file.bytes().end()};
 }
@@ -136,7 +136,7 @@ TEST(ReadEtdump, NamesTheProblemOfAFile) {
 }
 
 TEST(ReadEtdump, RefusesEveryTruncationOfARealFile) {
-  const std::vector<std::byte> whole = Bytes(kTraces + "/sme2_emulated/toy_cnn.sme2_on.etdump");
+  const std::vector<std::byte> whole = ReadBytes(kTraces + "/sme2_emulated/toy_cnn.sme2_on.etdump");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     EXPECT_NE(MessageFrom(ByteView(whole.data(), length)), "no error") << "cut at byte " << length;
   }
@@ -144,7 +144,7 @@ TEST(ReadEtdump, RefusesEveryTruncationOfARealFile) {
 }
 
 TEST(ReadEtdump, SurvivesDamageToEveryByteOfARealFile) {
-  const std::vector<std::byte> whole = Bytes(kTraces + "/sme2_emulated/toy_cnn.sme2_on.etdump");
+  const std::vector<std::byte> whole = ReadBytes(kTraces + "/sme2_emulated/toy_cnn.sme2_on.etdump");
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::vector<std::byte> damaged = whole;
     damaged[at] = std::byte{0xff};
@@ -172,19 +172,19 @@ TEST(ReadEtdump, ScalesClocksThatAreNotNanoseconds) {
 TEST(ReadEtdump, ScalesOnlyTheClockOfDelegates) {
   const Trace plain = ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump");
   const Trace scaled = ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump", {.delegate_nanoseconds_per_tick = 2});
-  std::size_t of_delegates = 0;
+  std::size_t delegate_events = 0;
   for (const Trace::Block& block : plain.blocks) {
     const Trace::Layout& layout = plain.layouts[block.layout];
     for (std::size_t i = 0; i < block.event_count; ++i) {
       const std::size_t event = block.first_event + i;
       const bool delegated = layout.source[i] == Trace::Source::kDelegate;
-      of_delegates += delegated ? 1U : 0U;
+      delegate_events += delegated ? 1U : 0U;
       EXPECT_EQ(scaled.start[event], (delegated ? 2 : 1) * plain.start[event]);
       EXPECT_EQ(scaled.end[event], (delegated ? 2 : 1) * plain.end[event]);
     }
   }
-  EXPECT_GT(of_delegates, 0U);
-  EXPECT_LT(of_delegates, plain.event_count());
+  EXPECT_GT(delegate_events, 0U);
+  EXPECT_LT(delegate_events, plain.event_count());
   EXPECT_THROW(ReadEtdumpFile(kTraces + "/toy_cnn.t1.etdump", {.delegate_nanoseconds_per_tick = 0}), Error);
 }
 
@@ -207,7 +207,7 @@ std::vector<std::byte> MakeDump(const std::vector<::etdump::ProfileEventT>& even
 }
 
 // Blocks of three kinds in random order, with events without times in between; every fifth block is unique.
-std::vector<std::byte> MixedDump(int blocks) {
+std::vector<std::byte> MakeMixedDump(int blocks) {
   std::mt19937 random(7);
   ::etdump::ETDumpT dump;
   for (int block = 0; block < blocks; ++block) {
@@ -215,8 +215,8 @@ std::vector<std::byte> MixedDump(int blocks) {
     run->name = "Execute";
     run->allocators.push_back(std::make_unique<::etdump::AllocatorT>());
     run->allocators.back()->name = "planned";
-    const int sort = static_cast<int>(random() % 3);
-    const int events = 3 + sort + (block % 5 == 0 ? block : 0);
+    const int layout_kind = static_cast<int>(random() % 3);
+    const int events = 3 + layout_kind + (block % 5 == 0 ? block : 0);
     for (int i = 0; i < events; ++i) {
       auto event = std::make_unique<::etdump::EventT>();
       if ((block + i) % 7 == 0) {
@@ -227,7 +227,7 @@ std::vector<std::byte> MixedDump(int blocks) {
         event = std::make_unique<::etdump::EventT>();
       }
       event->profile_event = std::make_unique<::etdump::ProfileEventT>();
-      event->profile_event->name = "op" + std::to_string(sort == 2 ? 2 * i : i);
+      event->profile_event->name = "op" + std::to_string(layout_kind == 2 ? 2 * i : i);
       event->profile_event->instruction_id = i;
       event->profile_event->start_time = random() % 1000;
       event->profile_event->end_time = event->profile_event->start_time + random() % 1000;
@@ -242,68 +242,70 @@ std::vector<std::byte> MixedDump(int blocks) {
   return bytes;
 }
 
-void ExpectSame(const Trace& trace, const Trace& wanted) {
-  EXPECT_EQ(trace.start, wanted.start);
-  EXPECT_EQ(trace.end, wanted.end);
-  EXPECT_EQ(trace.layouts, wanted.layouts);
-  ASSERT_EQ(trace.names.size(), wanted.names.size());
-  for (NameId id = 0; id < wanted.names.size(); ++id) EXPECT_EQ(trace.names.Text(id), wanted.names.Text(id));
-  ASSERT_EQ(trace.blocks.size(), wanted.blocks.size());
-  for (std::size_t block = 0; block < wanted.blocks.size(); ++block) {
-    EXPECT_EQ(trace.blocks[block].name, wanted.blocks[block].name);
-    EXPECT_EQ(trace.blocks[block].layout, wanted.blocks[block].layout);
-    EXPECT_EQ(trace.blocks[block].first_event, wanted.blocks[block].first_event);
-    EXPECT_EQ(trace.blocks[block].event_count, wanted.blocks[block].event_count);
-    EXPECT_EQ(trace.blocks[block].bundled_input_index, wanted.blocks[block].bundled_input_index);
+void ExpectSame(const Trace& trace, const Trace& expected) {
+  EXPECT_EQ(trace.start, expected.start);
+  EXPECT_EQ(trace.end, expected.end);
+  EXPECT_EQ(trace.layouts, expected.layouts);
+  ASSERT_EQ(trace.names.size(), expected.names.size());
+  for (NameId id = 0; id < expected.names.size(); ++id)
+    EXPECT_EQ(trace.names.Text(id), expected.names.Text(id));
+  ASSERT_EQ(trace.blocks.size(), expected.blocks.size());
+  for (std::size_t block = 0; block < expected.blocks.size(); ++block) {
+    EXPECT_EQ(trace.blocks[block].name, expected.blocks[block].name);
+    EXPECT_EQ(trace.blocks[block].layout, expected.blocks[block].layout);
+    EXPECT_EQ(trace.blocks[block].first_event, expected.blocks[block].first_event);
+    EXPECT_EQ(trace.blocks[block].event_count, expected.blocks[block].event_count);
+    EXPECT_EQ(trace.blocks[block].bundled_input_index, expected.blocks[block].bundled_input_index);
   }
-  ASSERT_EQ(trace.health.entries().size(), wanted.health.entries().size());
-  for (std::size_t i = 0; i < wanted.health.entries().size(); ++i) {
-    EXPECT_EQ(trace.health.entries()[i].name, wanted.health.entries()[i].name);
-    EXPECT_EQ(trace.health.entries()[i].count, wanted.health.entries()[i].count);
-    EXPECT_EQ(trace.health.entries()[i].first_place, wanted.health.entries()[i].first_place);
+  ASSERT_EQ(trace.health.entries().size(), expected.health.entries().size());
+  for (std::size_t i = 0; i < expected.health.entries().size(); ++i) {
+    EXPECT_EQ(trace.health.entries()[i].name, expected.health.entries()[i].name);
+    EXPECT_EQ(trace.health.entries()[i].count, expected.health.entries()[i].count);
+    EXPECT_EQ(trace.health.entries()[i].first_place, expected.health.entries()[i].first_place);
   }
 }
 
 TEST(ReadEtdump, IsIndependentOfTheNumberOfThreads) {
-  const std::vector<std::byte> bytes = MixedDump(40);
-  const Trace one = ReadEtdump(bytes, "x.etdump", {.threads = 1});
+  const std::vector<std::byte> bytes = MakeMixedDump(40);
+  const Trace single_threaded = ReadEtdump(bytes, "x.etdump", {.threads = 1});
   const auto* dump = flatbuffers::GetSizePrefixedRoot<::etdump::ETDump>(bytes.data());
   std::size_t event = 0;
   std::int64_t allocations = 0;
-  for (std::size_t block = 0; block < one.blocks.size(); ++block) {
-    EXPECT_EQ(one.blocks[block].first_event, event);
-    const Trace::Layout& layout = one.GetLayout(one.blocks[block]);
-    ASSERT_EQ(layout.size(), one.blocks[block].event_count);
+  for (std::size_t block = 0; block < single_threaded.blocks.size(); ++block) {
+    EXPECT_EQ(single_threaded.blocks[block].first_event, event);
+    const Trace::Layout& layout = single_threaded.GetLayout(single_threaded.blocks[block]);
+    ASSERT_EQ(layout.size(), single_threaded.blocks[block].event_count);
     std::size_t i = 0;
-    for (const auto* wanted : *dump->run_data()->Get(static_cast<unsigned>(block))->events()) {
-      allocations += wanted->allocation_event() != nullptr ? 1 : 0;
-      if (wanted->profile_event() == nullptr) continue;
-      EXPECT_EQ(one.GetName(layout, i), wanted->profile_event()->name()->str());
-      EXPECT_EQ(layout.instruction[i], wanted->profile_event()->instruction_id());
-      EXPECT_EQ(one.start[event], static_cast<Nanoseconds>(wanted->profile_event()->start_time()));
-      EXPECT_EQ(one.end[event], static_cast<Nanoseconds>(wanted->profile_event()->end_time()));
+    for (const auto* expected : *dump->run_data()->Get(static_cast<unsigned>(block))->events()) {
+      allocations += expected->allocation_event() != nullptr ? 1 : 0;
+      if (expected->profile_event() == nullptr) continue;
+      EXPECT_EQ(single_threaded.GetName(layout, i), expected->profile_event()->name()->str());
+      EXPECT_EQ(layout.instruction[i], expected->profile_event()->instruction_id());
+      EXPECT_EQ(single_threaded.start[event],
+                static_cast<Nanoseconds>(expected->profile_event()->start_time()));
+      EXPECT_EQ(single_threaded.end[event], static_cast<Nanoseconds>(expected->profile_event()->end_time()));
       ++i;
       ++event;
     }
     EXPECT_EQ(i, layout.size());
   }
-  EXPECT_EQ(one.event_count(), event);
-  EXPECT_LT(one.layouts.size(), one.blocks.size());
-  ASSERT_EQ(one.allocations.size(), 1U);
-  EXPECT_EQ(one.allocations[0].allocator, "planned");
-  EXPECT_EQ(one.allocations[0].events, allocations);
-  EXPECT_EQ(one.allocations[0].bytes, 10 * allocations);
+  EXPECT_EQ(single_threaded.event_count(), event);
+  EXPECT_LT(single_threaded.layouts.size(), single_threaded.blocks.size());
+  ASSERT_EQ(single_threaded.allocations.size(), 1U);
+  EXPECT_EQ(single_threaded.allocations[0].allocator, "planned");
+  EXPECT_EQ(single_threaded.allocations[0].events, allocations);
+  EXPECT_EQ(single_threaded.allocations[0].bytes, 10 * allocations);
 
   for (const std::size_t threads : {2U, 3U, 7U, 100U}) {
-    const Trace many = ReadEtdump(bytes, "x.etdump", {.threads = threads});
-    ExpectSame(many, one);
-    EXPECT_EQ(many.allocations[0].bytes, one.allocations[0].bytes);
+    const Trace parallel = ReadEtdump(bytes, "x.etdump", {.threads = threads});
+    ExpectSame(parallel, single_threaded);
+    EXPECT_EQ(parallel.allocations[0].bytes, single_threaded.allocations[0].bytes);
   }
 }
 
 // With as many threads as blocks, no block is read by the pattern of an earlier one.
-void ExpectSameAsSeparateBlocks(ByteView bytes, const std::string& what) {
-  SCOPED_TRACE(what);
+void ExpectSameAsSeparateBlocks(ByteView bytes, const std::string& trace_name) {
+  SCOPED_TRACE(trace_name);
   constexpr std::size_t kBlocks = 100;
   const auto read = [&](std::size_t threads) -> std::variant<Trace, std::string> {
     try {
@@ -312,30 +314,31 @@ void ExpectSameAsSeparateBlocks(ByteView bytes, const std::string& what) {
       return error.Message();
     }
   };
-  const auto one = read(1), alone = read(kBlocks);
-  ASSERT_EQ(one.index(), alone.index());
-  if (const auto* trace = std::get_if<Trace>(&one)) {
-    ExpectSame(*trace, std::get<Trace>(alone));
+  const auto by_pattern = read(1), separate = read(kBlocks);
+  ASSERT_EQ(by_pattern.index(), separate.index());
+  if (const auto* trace = std::get_if<Trace>(&by_pattern)) {
+    ExpectSame(*trace, std::get<Trace>(separate));
   } else {
-    EXPECT_EQ(std::get<std::string>(one), std::get<std::string>(alone));
+    EXPECT_EQ(std::get<std::string>(by_pattern), std::get<std::string>(separate));
   }
 }
 
 // Damages every byte of two blocks and of the shared vtables in several ways.
 TEST(ReadEtdump, ReadsRepeatedBlocksLikeSeparateOnes) {
-  const std::vector<std::byte> whole = Bytes(kTraces + "/toy_cnn.t1.etdump");
+  const std::vector<std::byte> whole = ReadBytes(kTraces + "/toy_cnn.t1.etdump");
   const auto* blocks = flatbuffers::GetSizePrefixedRoot<::etdump::ETDump>(whole.data())->run_data();
-  const auto place = [&](unsigned block) {
+  const auto block_offset = [&](unsigned block) {
     return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(blocks->Get(block)) - whole.data());
   };
   // The runner writes from the end of the file to its beginning.
-  ASSERT_LT(place(3), place(1));
-  for (const auto& [first, end] : {std::pair(place(3), place(1)), std::pair(place(0), whole.size())}) {
-    for (std::size_t at = first; at < end; at += 7) {
+  ASSERT_LT(block_offset(3), block_offset(1));
+  for (const auto& [first, end] :
+       {std::pair(block_offset(3), block_offset(1)), std::pair(block_offset(0), whole.size())}) {
+    for (std::size_t offset = first; offset < end; offset += 7) {
       for (const int damaged : {0, 4, 0xff}) {
         std::vector<std::byte> bytes = whole;
-        bytes[at] = static_cast<std::byte>(damaged);
-        ExpectSameAsSeparateBlocks(bytes, fmt::format("byte {} is {}", at, damaged));
+        bytes[offset] = static_cast<std::byte>(damaged);
+        ExpectSameAsSeparateBlocks(bytes, fmt::format("byte {} is {}", offset, damaged));
         if (HasFailure()) return;
       }
     }
@@ -344,7 +347,7 @@ TEST(ReadEtdump, ReadsRepeatedBlocksLikeSeparateOnes) {
 
 // A vtable may place a time where an offset is: then changing the time changes the offset.
 TEST(ReadEtdump, FollowsATimeThatIsAlsoAnOffsetInEveryBlock) {
-  std::vector<std::byte> bytes = Bytes(kTraces + "/toy_cnn.t1.etdump");
+  std::vector<std::byte> bytes = ReadBytes(kTraces + "/toy_cnn.t1.etdump");
   const auto* blocks = flatbuffers::GetSizePrefixedRoot<::etdump::ETDump>(bytes.data())->run_data();
   const auto* event = blocks->Get(2)->events()->Get(0)->profile_event();
   const auto* table = reinterpret_cast<const std::byte*>(event);
@@ -451,13 +454,13 @@ TEST(ReadEtdump, NamesDelegateEventsByStringOrNumber) {
 
 TEST(ReadEtdump, ReportsTrailingZerosAsTruncated) {
   const std::string whole = ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.t1.etdump");
-  for (const std::size_t kept : {whole.size() - 100, whole.size() * 3 / 4, whole.size() / 2,
-                                 std::size_t{4096}, std::size_t{100}, std::size_t{0}}) {
+  for (const std::size_t kept_bytes : {whole.size() - 100, whole.size() * 3 / 4, whole.size() / 2,
+                                       std::size_t{4096}, std::size_t{100}, std::size_t{0}}) {
     std::string zeroed = whole;
-    std::fill(zeroed.begin() + static_cast<std::ptrdiff_t>(kept), zeroed.end(), '\0');
+    std::fill(zeroed.begin() + static_cast<std::ptrdiff_t>(kept_bytes), zeroed.end(), '\0');
     try {
       ReadEtdump(std::as_bytes(std::span(zeroed)), "lost.etdump");
-      ADD_FAILURE() << kept << " bytes: no error";
+      ADD_FAILURE() << kept_bytes << " bytes: no error";
     } catch (const Error& error) {
       EXPECT_NE(error.Message().find("lost.etdump, byte"), std::string::npos);
       EXPECT_NE(error.Message().find("is truncated: its last"), std::string::npos) << error.Message();

@@ -16,7 +16,7 @@ class TraceBuilder {
     Trace::Block block;
     block.name = name;
     block.first_event = trace_.event_count();
-    // Equal blocks may have separate layouts.
+    // Every block gets its own layout, which is allowed even for equal blocks.
     block.layout = static_cast<std::uint32_t>(trace_.layouts.size());
     trace_.blocks.push_back(block);
     trace_.layouts.emplace_back();

@@ -5,13 +5,13 @@
 namespace etprof {
 
 void Health::Add(HealthEntry entry) {
-  const auto known =
+  const auto existing =
       std::ranges::find_if(entries_, [&](const HealthEntry& e) { return e.name == entry.name; });
-  if (known == entries_.end()) {
+  if (existing == entries_.end()) {
     entries_.push_back(std::move(entry));
   } else {
-    known->count += entry.count;
-    known->amount += entry.amount;
+    existing->count += entry.count;
+    existing->amount += entry.amount;
   }
 }
 

@@ -52,7 +52,7 @@ class Health {
            std::string place = "");
   void AddAll(const Health& other);
   const std::vector<HealthEntry>& entries() const { return entries_; }
-  std::int64_t GetCount(std::string_view name) const;  // 0: there is no such entry
+  std::int64_t GetCount(std::string_view name) const;  // 0 if there is no such entry
 
  private:
   std::vector<HealthEntry> entries_;
@@ -126,7 +126,7 @@ struct Trace {
   std::vector<Block> blocks;
   std::vector<Layout> layouts;
   std::vector<ReportedValues> reported;
-  double delegate_nanoseconds_per_tick = 1;  // factor of the times of delegate events
+  double delegate_nanoseconds_per_tick = 1;  // the factor that the times of delegate events were scaled by
   NameTable names;
   // Times by event: event i of block b has the index `blocks[b].first_event + i`.
   Column<Nanoseconds> start;
@@ -142,7 +142,7 @@ struct Trace {
   std::int64_t debug_events = 0;  // number of intermediate outputs
   // Metadata that a backend adds to its events (delegate_debug_metadata), by instruction and event name.
   struct Metadata {
-    std::string first;     // of the first event, at most kMaxBytes
+    std::string first;     // metadata of the first event, at most kMaxBytes
     std::size_t size = 0;  // bytes of the first event's metadata
     std::int64_t events = 0;
     bool varies = false;       // whether events have different metadata

@@ -16,14 +16,14 @@ namespace {
 constexpr std::string_view kPrefixMark = " (XNNPACK): ";
 constexpr std::array<std::string_view, 5> kLevels = {"Fatal Error", "Error", "Warning", "Note", "Debug"};
 
-bool Take(std::string_view& text, std::string_view prefix) {
+bool ConsumePrefix(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
   text.remove_prefix(prefix.size());
   return true;
 }
 
 template <typename Number>
-bool TakeNumber(std::string_view& text, Number& number) {
+bool ConsumeNumber(std::string_view& text, Number& number) {
   if (text.empty() || !IsDigit(text.front())) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc()) return false;
@@ -31,10 +31,10 @@ bool TakeNumber(std::string_view& text, Number& number) {
   return true;
 }
 
-// A message of XNNPACK in a line.
+// A message of XNNPACK within a line.
 struct Message {
   std::string_view text;    // after the prefix
-  bool is_verbose = false;  // of level Note or Debug
+  bool is_verbose = false;  // true for the levels Note and Debug
 };
 
 // The position of XNNPACK's prefix ("Note (XNNPACK): ") at or after `from`.
@@ -58,7 +58,7 @@ Prefix FindPrefix(std::string_view line, std::size_t from) {
 //   time        11-21 20:40:43.863 I/XNNPACK ( 1234): text
 //   threadtime  11-21 20:40:43.863  1234  1240 I XNNPACK : text
 // (In the format process, "I( 1234) text  (XNNPACK)", the tag follows the text.)
-std::optional<Message> LogcatMessage(std::string_view line) {
+std::optional<Message> ParseLogcatMessage(std::string_view line) {
   constexpr std::string_view kTag = "XNNPACK";
   constexpr std::size_t kMaxTagColumn = 64;
   const std::size_t at = line.substr(0, kMaxTagColumn).find(kTag);
@@ -66,12 +66,12 @@ std::optional<Message> LogcatMessage(std::string_view line) {
     const char level = line[at - 2];
     std::string_view rest = line.substr(at + kTag.size());
     while (rest.starts_with(' ')) rest.remove_prefix(1);
-    if (Take(rest, "(")) {
+    if (ConsumePrefix(rest, "(")) {
       int process = 0;
       while (rest.starts_with(' ')) rest.remove_prefix(1);
-      if (!TakeNumber(rest, process) || !Take(rest, ")")) return std::nullopt;
+      if (!ConsumeNumber(rest, process) || !ConsumePrefix(rest, ")")) return std::nullopt;
     }
-    if (std::string_view("VDIWEF").find(level) == std::string_view::npos || !Take(rest, ":"))
+    if (std::string_view("VDIWEF").find(level) == std::string_view::npos || !ConsumePrefix(rest, ":"))
       return std::nullopt;
     if (rest.starts_with(' ')) rest.remove_prefix(1);
     return Message{rest, level == 'V' || level == 'D' || level == 'I'};
@@ -81,7 +81,7 @@ std::optional<Message> LogcatMessage(std::string_view line) {
     std::string_view rest = line.substr(2, line.size() - 2 - kEnd.size());
     int process = 0;
     while (rest.starts_with(' ')) rest.remove_prefix(1);
-    if (TakeNumber(rest, process) && Take(rest, ") "))
+    if (ConsumeNumber(rest, process) && ConsumePrefix(rest, ") "))
       return Message{rest, line[0] == 'V' || line[0] == 'D' || line[0] == 'I'};
   }
   return std::nullopt;
@@ -100,7 +100,7 @@ std::size_t ForEachMessage(std::string_view text, const Visitor& visit) {
     ++lines;
     Prefix prefix = FindPrefix(line, 0);
     if (prefix.begin == std::string_view::npos) {
-      if (const auto message = LogcatMessage(line); message && !visit(*message)) return lines;
+      if (const auto message = ParseLogcatMessage(line); message && !visit(*message)) return lines;
       continue;
     }
     while (prefix.begin != std::string_view::npos) {
@@ -115,7 +115,7 @@ std::size_t ForEachMessage(std::string_view text, const Visitor& visit) {
 }
 
 // Removes a parenthesized text, which may be nested, from the front: "(Convolution (NHWC, F32) IGEMM)".
-std::optional<std::string_view> TakeParentheses(std::string_view& text) {
+std::optional<std::string_view> ConsumeParentheses(std::string_view& text) {
   if (!text.starts_with('(')) return std::nullopt;
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -131,21 +131,21 @@ std::optional<std::string_view> TakeParentheses(std::string_view& text) {
 // Reads "(init_f32_igemm_config, /src/.../gemm-config.c:1469)" at the end of a message.
 void ReadSourceLocation(std::string_view text, Registration& registration) {
   while (text.starts_with(' ') || text.starts_with('.')) text.remove_prefix(1);
-  const auto inside = TakeParentheses(text);
+  const auto inside = ConsumeParentheses(text);
   if (!inside) return;
   const std::size_t comma = inside->find(", ");
   const std::size_t colon = inside->rfind(':');
   if (comma == std::string_view::npos || colon == std::string_view::npos || colon < comma) return;
   std::string_view line = inside->substr(colon + 1);
-  if (!TakeNumber(line, registration.line)) return;
+  if (!ConsumeNumber(line, registration.line)) return;
   registration.config = inside->substr(0, comma);
   const std::string_view path = inside->substr(comma + 2, colon - comma - 2);
   const std::size_t slash = path.find_last_of("/\\");
   registration.file = slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// A lookup table is made by at most ten consecutive elementwise operators (XNN_MAX_UNARY_FUSION_NODES). If
-// creating its graph failed, the next graph to run is another one.
+// A graph of at most ten consecutive elementwise operators (XNN_MAX_UNARY_FUSION_NODES) fills a lookup table.
+// If creating that graph failed, the next graph that runs is another graph.
 bool CanFillTable(const LoggedGraph& graph) {
   return graph.operators.size() <= 10 &&
          std::ranges::none_of(graph.operators, [](const LoggedOperator& op) { return op.tile.has_value(); });
@@ -166,17 +166,17 @@ class KernelLogReader {
  private:
   void ReadMessage(std::string_view text) {
     bool is_complete = true;
-    if (Take(text, "Using ")) {
-      const std::size_t word = text.find(" microkernel '");
-      if (word == std::string_view::npos) return;  // e.g. a GEMM config
-      is_complete = ReadRegistration(text.substr(0, word), text.substr(word + 14));
-    } else if (Take(text, "reshaping operator ")) {
+    if (ConsumePrefix(text, "Using ")) {
+      const std::size_t separator = text.find(" microkernel '");
+      if (separator == std::string_view::npos) return;  // e.g. a GEMM config
+      is_complete = ReadRegistration(text.substr(0, separator), text.substr(separator + 14));
+    } else if (ConsumePrefix(text, "reshaping operator ")) {
       is_complete = ReadReshape(text);
-    } else if (Take(text, "Tile size for GEMM with ")) {
+    } else if (ConsumePrefix(text, "Tile size for GEMM with ")) {
       is_complete = ReadTile(text);
-    } else if (Take(text, "running operator ")) {
+    } else if (ConsumePrefix(text, "running operator ")) {
       is_complete = ReadRun(text, false);
-    } else if (Take(text, "skip running operator ")) {
+    } else if (ConsumePrefix(text, "skip running operator ")) {
       is_complete = ReadRun(text, true);
     } else if (text.starts_with("Running unary subgraph to make LUT")) {
       EndGraph();
@@ -192,18 +192,18 @@ class KernelLogReader {
     registration.kernel = text.substr(0, quote);
     registration.role = role;
     ReadSourceLocation(text.substr(quote + 1), registration);
-    const auto [place, is_new] = registered_.try_emplace(
+    const auto [entry, is_new] = registered_.try_emplace(
         std::tuple(registration.kernel, registration.config, registration.line, registration.role),
         log_.registrations.size());
     if (is_new) log_.registrations.push_back(std::move(registration));
-    ++log_.registrations[place->second].count;
+    ++log_.registrations[entry->second].count;
     return true;
   }
 
   bool ReadReshape(std::string_view text) {
     std::uint32_t index = 0;
-    if (!TakeNumber(text, index) || !Take(text, " ")) return MarkAmbiguous();
-    const auto type = TakeParentheses(text);
+    if (!ConsumeNumber(text, index) || !ConsumePrefix(text, " ")) return MarkAmbiguous();
+    const auto type = ConsumeParentheses(text);
     if (!type) return MarkAmbiguous();
     if (reshaped_.empty() || is_running_ || index <= last_reshaped_) {
       // A new runtime begins. If the previous one was reshaped but did not run, later runs may belong to
@@ -230,10 +230,11 @@ class KernelLogReader {
   bool ReadTile(std::string_view text) {
     Tile tile;
     std::int64_t ignored = 0;
-    const bool is_complete = Take(text, "num_groups=") && TakeNumber(text, ignored) && Take(text, ", m=") &&
-                             TakeNumber(text, tile.m) && Take(text, ", n=") && TakeNumber(text, tile.n) &&
-                             Take(text, " and mr=") && TakeNumber(text, tile.mr) && Take(text, ", nr=") &&
-                             TakeNumber(text, tile.nr) && Take(text, " set to [");
+    const bool is_complete =
+        ConsumePrefix(text, "num_groups=") && ConsumeNumber(text, ignored) && ConsumePrefix(text, ", m=") &&
+        ConsumeNumber(text, tile.m) && ConsumePrefix(text, ", n=") && ConsumeNumber(text, tile.n) &&
+        ConsumePrefix(text, " and mr=") && ConsumeNumber(text, tile.mr) && ConsumePrefix(text, ", nr=") &&
+        ConsumeNumber(text, tile.nr) && ConsumePrefix(text, " set to [");
     if (!is_complete) return MarkAmbiguous();
     const auto found = reshaped_.find(last_reshaped_);
     if (found == reshaped_.end() || is_running_) return true;
@@ -244,12 +245,13 @@ class KernelLogReader {
   }
 
   bool ReadRun(std::string_view text, bool skipped) {
-    std::uint32_t index = 0, part = 0;
-    if (!TakeNumber(text, index) || !Take(text, ":") || !TakeNumber(text, part) || !Take(text, " "))
+    std::uint32_t index = 0, part_index = 0;
+    if (!ConsumeNumber(text, index) || !ConsumePrefix(text, ":") || !ConsumeNumber(text, part_index) ||
+        !ConsumePrefix(text, " "))
       return false;
-    const auto name = TakeParentheses(text);
+    const auto name = ConsumeParentheses(text);
     if (!name) return false;
-    if (part != 0) return true;  // another XNNPACK operator of the same node
+    if (part_index != 0) return true;  // another XNNPACK operator of the same node
     if (is_running_ && !graph_.operators.empty() && index <= graph_.operators.back().index) EndGraph();
     is_running_ = true;
     LoggedOperator op{index, std::string(*name), skipped, std::nullopt};
@@ -280,9 +282,9 @@ class KernelLogReader {
           key += std::to_string(number) + ' ';
       }
     }
-    const auto [place, is_new] = graphs_.try_emplace(std::move(key), log_.graphs.size());
+    const auto [entry, is_new] = graphs_.try_emplace(std::move(key), log_.graphs.size());
     if (is_new) log_.graphs.push_back(std::move(graph_));
-    ++log_.graphs[place->second].calls;
+    ++log_.graphs[entry->second].calls;
     graph_ = {};
   }
 

@@ -43,7 +43,7 @@ struct LoggedOperator {
   std::uint32_t index = 0;   // in its runtime
   std::string name;          // "Convolution (NHWC, F32) IGEMM"
   bool skipped = false;      // "skip running operator": there was nothing to do
-  std::optional<Tile> tile;  // from its last reshape; absent: none was logged, or it is ambiguous
+  std::optional<Tile> tile;  // from its last reshape; absent: not logged, or ambiguous
   bool operator==(const LoggedOperator&) const = default;
 };
 

@@ -10,10 +10,10 @@
 namespace etprof::xnnpack {
 namespace {
 
-// The slot for which a function registers a kernel: the operation, its data types, and what else
+// The slot for which a function registers a kernel: the operation, its data types, and a variant that
 // distinguishes the slots of a configuration. A later registration replaces an earlier one in the same slot.
 std::string SlotKey(const Registration& registration, const Microkernel& kernel) {
-  const auto leading = [](const std::string& text) {
+  const auto leading_digits = [](const std::string& text) {
     std::size_t digits = 0;
     while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
     return text.substr(0, digits);
@@ -30,7 +30,7 @@ std::string SlotKey(const Registration& registration, const Microkernel& kernel)
     case Family::kDwconv:
     case Family::kPool:
       variant = kernel.op == "dwconv2d_chw" ? kernel.shape.substr(0, kernel.shape.find('_'))
-                                            : leading(kernel.shape);
+                                            : leading_digits(kernel.shape);
       break;
     case Family::kConv:
       variant = kernel.shape;
@@ -67,13 +67,13 @@ std::vector<std::string> KernelTypes(const OperatorName& name) {
   return types;
 }
 
-// Whether XNNPACK would log this tile for the kernel, clipped to the operator's size.
-bool AgreesWith(const Microkernel& kernel, const Tile& tile) {
+// Whether XNNPACK would log this tile for the kernel, whose own tile is clipped to the operator's size.
+bool MatchesClippedTile(const Microkernel& kernel, const Tile& tile) {
   if (!kernel.mr || !kernel.nr) return false;
   const auto mr = static_cast<std::uint64_t>(*kernel.mr), nr = static_cast<std::uint64_t>(*kernel.nr);
   return std::min(mr, tile.m) == tile.mr && std::min(nr, tile.n) == tile.nr;
 }
-bool HasTile(const Microkernel& kernel, const Tile& tile) {
+bool HasFullTile(const Microkernel& kernel, const Tile& tile) {
   return static_cast<std::uint64_t>(*kernel.mr) == tile.mr &&
          static_cast<std::uint64_t>(*kernel.nr) == tile.nr;
 }
@@ -103,7 +103,7 @@ class KernelUseFinder {
   void AddKernels() {
     std::set<std::pair<std::string, std::string>> configs;
     for (const Registration& registration : log_.registrations) {
-      const auto [place, is_new] = kernels_.try_emplace(registration.kernel, use_.kernels.size());
+      const auto [entry, is_new] = kernels_.try_emplace(registration.kernel, use_.kernels.size());
       if (is_new) {
         LoggedKernel kernel;
         kernel.name = registration.kernel;
@@ -113,7 +113,7 @@ class KernelUseFinder {
         kernel.line = registration.line;
         use_.kernels.push_back(std::move(kernel));
       }
-      LoggedKernel& kernel = use_.kernels[place->second];
+      LoggedKernel& kernel = use_.kernels[entry->second];
       kernel.count += registration.count;
       if (configs.emplace(registration.kernel, registration.config).second)
         kernel.configs.push_back(registration.config);
@@ -122,7 +122,7 @@ class KernelUseFinder {
 
   // Marks a kernel as superseded if every function that registered it has replaced it by another one.
   void MarkSuperseded() {
-    std::map<std::string, const LoggedKernel*> last;  // by slot
+    std::map<std::string, const LoggedKernel*> last_in_slot;  // by slot
     const auto slot_key = [&](const Registration& registration) -> std::string {
       const LoggedKernel& kernel = use_.kernels[kernels_.at(registration.kernel)];
       const std::string& config = registration.config;
@@ -132,16 +132,16 @@ class KernelUseFinder {
     };
     for (const Registration& registration : log_.registrations) {
       if (const std::string slot = slot_key(registration); !slot.empty())
-        last[slot] = &use_.kernels[kernels_.at(registration.kernel)];
+        last_in_slot[slot] = &use_.kernels[kernels_.at(registration.kernel)];
     }
-    std::map<std::string, std::set<std::string>> replaced;  // kernel -> functions
+    std::map<std::string, std::set<std::string>> replaced;  // kernel -> functions that replaced it
     for (const Registration& registration : log_.registrations) {
       const std::string slot = slot_key(registration);
       if (slot.empty()) continue;
       LoggedKernel& kernel = use_.kernels[kernels_.at(registration.kernel)];
-      if (!Supersedes(*last[slot]->parsed, *kernel.parsed)) continue;
+      if (!Supersedes(*last_in_slot[slot]->parsed, *kernel.parsed)) continue;
       replaced[kernel.name].insert(registration.config);
-      kernel.superseded_by = last[slot]->name;
+      kernel.superseded_by = last_in_slot[slot]->name;
     }
     for (LoggedKernel& kernel : use_.kernels) {
       if (kernel.superseded_by.empty()) continue;
@@ -154,7 +154,7 @@ class KernelUseFinder {
   }
 
   void AddOperators(std::size_t graph) {
-    std::map<std::string, int> numbers;
+    std::map<std::string, int> name_counts;
     for (const LoggedOperator& op : log_.graphs[graph].operators) {
       OperatorUse use;
       use.graph = graph;
@@ -163,7 +163,7 @@ class KernelUseFinder {
       // These kinds carry no information. The log contains them, but an ETDump does not.
       for (const std::string_view kind : {" Default", ") Transpose"})
         if (name.ends_with(kind)) name.resize(name.rfind(' '));
-      use.name = name + " #" + std::to_string(++numbers[name]);
+      use.name = name + " #" + std::to_string(++name_counts[name]);
       if (op.skipped) continue;
       use.calls = log_.graphs[graph].calls;
       use.tile = op.tile;
@@ -191,7 +191,7 @@ class KernelUseFinder {
       if (found == products_.end()) continue;
       has_types = true;
       for (const Microkernel* kernel : found->second) {
-        if (!AgreesWith(*kernel, *op.tile)) continue;
+        if (!MatchesClippedTile(*kernel, *op.tile)) continue;
         match = kernel;
         if (use.candidates.size() < kMaxCandidates) use.candidates.push_back(kernel->name);
       }
@@ -203,7 +203,7 @@ class KernelUseFinder {
       use.reason = op.tile->mr == op.tile->m || op.tile->nr == op.tile->n
                        ? "its tile is cut to its size, and several microkernels agree with it"
                        : "several microkernels have its tile";
-    } else if (!HasTile(*match, *op.tile)) {
+    } else if (!HasFullTile(*match, *op.tile)) {
       use.reason = "its tile is cut to its size";
     } else {
       use.kernel = use.candidates.front();

@@ -21,13 +21,13 @@ enum class KernelStatus {
 struct LoggedKernel {
   std::string name;
   std::optional<Microkernel> parsed;  // absent: unknown naming scheme
-  std::string role;                   // as in its line: "igemm"
+  std::string role;                   // as in the log's line: "igemm"
   std::vector<std::string> configs;
-  std::string file;  // of the first config: "gemm-config.c"
+  std::string file;  // file of the first config: "gemm-config.c"
   int line = 0;
   std::size_t count = 0;
   KernelStatus status = KernelStatus::kRegistered;
-  std::string superseded_by;  // name of a kernel; empty: none
+  std::string superseded_by;  // name of the later kernel; empty: it is not superseded
 
   static constexpr const char* kSchemaName = "kernel";
   static void Describe(auto& v) {
@@ -54,9 +54,9 @@ struct OperatorUse {
   std::string name;  // as in an ETDump: "Convolution (NHWC, F32) IGEMM #2"
   std::size_t calls = 0;
   std::optional<Tile> tile;
-  std::string kernel;  // proven; empty: not proven
+  std::string kernel;  // the microkernel that is proven to have run; empty: not proven
   std::vector<std::string> candidates;
-  std::string reason;  // why it is not proven; empty: it is
+  std::string reason;  // the reason why no kernel is proven; empty: a kernel is proven
 
   static constexpr const char* kSchemaName = "operator";
   static void Describe(auto& v) {
@@ -81,9 +81,9 @@ struct KernelUse {
 // Finds the microkernels that the log proves to have run.
 //
 // A registration is superseded by a later one of the same function for the same slot (operation, data types,
-// and what else distinguishes a configuration's slots: rows of a matrix product, taps of a convolution).
+// and whatever distinguishes a configuration's slots: rows of a matrix product, taps of a convolution).
 // Functions that end with _impl register two kernels, for default and for consistent arithmetic. Neither
-// supersedes the other. The same holds for matrix products of one shape, which are for different cores.
+// supersedes the other. Nor do kernels for matrix products of the same shape, which are for different cores.
 //
 // A microkernel is used if an operator ran that has its operation (kind GEMM or IGEMM) and data types, and if
 // it is the only such microkernel that is not superseded and agrees with the logged tile. XNNPACK clips a

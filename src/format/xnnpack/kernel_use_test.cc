@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-std::vector<std::string> WithStatus(const KernelUse& use, KernelStatus status) {
+std::vector<std::string> KernelsWithStatus(const KernelUse& use, KernelStatus status) {
   std::vector<std::string> names;
   for (const LoggedKernel& kernel : use.kernels)
     if (kernel.status == status) names.push_back(kernel.name);
@@ -36,7 +36,7 @@ TEST(FindKernelUse, ReadsARealLog) {
     EXPECT_EQ(FindOperator(use, name).calls, 20U);
   }
   // No other kernel is proven: no dwconv microkernel, although the log says "using dwconv unipass".
-  EXPECT_THAT(WithStatus(use, KernelStatus::kUsed), ElementsAre(igemm));
+  EXPECT_THAT(KernelsWithStatus(use, KernelStatus::kUsed), ElementsAre(igemm));
   // With one row and n = 10, any of four kernels may have run.
   const OperatorUse& second = FindOperator(use, "Fully Connected (NC, F32) GEMM #2");
   EXPECT_EQ(second.kernel, "");
@@ -49,7 +49,7 @@ TEST(FindKernelUse, ReadsARealLog) {
   // Every kernel of the log has a known naming scheme.
   for (const LoggedKernel& kernel : use.kernels) EXPECT_TRUE(kernel.parsed) << kernel.name;
   EXPECT_THAT(
-      WithStatus(use, KernelStatus::kSuperseded),
+      KernelsWithStatus(use, KernelStatus::kSuperseded),
       ElementsAre("xnn_x8_transposec_ukernel__2x4_scalar_int", "xnn_x16_transposec_ukernel__2x4_scalar_int",
                   "xnn_x24_transposec_ukernel__1x2_scalar", "xnn_x32_transposec_ukernel__2x4_scalar_int",
                   "xnn_x64_transposec_ukernel__4x2_scalar_int", "xnn_x32_transposec_ukernel__4x4_sse",
@@ -57,9 +57,9 @@ TEST(FindKernelUse, ReadsARealLog) {
                   "xnn_x16_transposec_ukernel__8x8_reuse_multi_sse2",
                   "xnn_x64_transposec_ukernel__2x2_multi_mov_sse2"));
   // Logged for consistent arithmetic after the default kernel, which it does not supersede.
-  EXPECT_THAT(WithStatus(use, KernelStatus::kRegistered),
+  EXPECT_THAT(KernelsWithStatus(use, KernelStatus::kRegistered),
               Contains("xnn_f32_raddstoreexpminusmax_ukernel__avx512f_rr2_p5_u64_acc2"));
-  EXPECT_THAT(WithStatus(use, KernelStatus::kRegistered),
+  EXPECT_THAT(KernelsWithStatus(use, KernelStatus::kRegistered),
               Contains("xnn_f32_dwconv_minmax_ukernel_9p16c__avx512f"));
 }
 
@@ -132,7 +132,7 @@ TEST(FindKernelUse, ProvesByDataTypeKindAndTileTogether) {
     ASSERT_THAT(use.operators, SizeIs(1));
     EXPECT_EQ(use.operators[0].kernel, proof.kernel) << proof.type << " " << proof.kind << " " << proof.mr;
     EXPECT_EQ(use.operators[0].reason.empty(), use.operators[0].kernel != "");
-    EXPECT_EQ(WithStatus(use, KernelStatus::kUsed).size(), use.operators[0].kernel.empty() ? 0U : 1U);
+    EXPECT_EQ(KernelsWithStatus(use, KernelStatus::kUsed).size(), use.operators[0].kernel.empty() ? 0U : 1U);
   }
 }
 
@@ -143,14 +143,14 @@ TEST(FindKernelUse, MicrokernelsForDifferentCoresAreNotSuperseded) {
                                     "init_f32_gemm_config", 2);
   const KernelUse use =
       FindKernelUse(ParseKernelLog(log + ReshapeAndRun("Fully Connected (NC, F32)", "GEMM", 64, 64, 6, 8)));
-  EXPECT_THAT(WithStatus(use, KernelStatus::kRegistered), SizeIs(2));
+  EXPECT_THAT(KernelsWithStatus(use, KernelStatus::kRegistered), SizeIs(2));
   EXPECT_THAT(use.operators[0].candidates, SizeIs(2));
   EXPECT_EQ(use.operators[0].reason, "several microkernels have its tile");
 }
 
 TEST(FindKernelUse, SupersedesWithinOneFunctionAndSlot) {
   const auto superseded = [](const std::string& log) {
-    return WithStatus(FindKernelUse(ParseKernelLog(log)), KernelStatus::kSuperseded);
+    return KernelsWithStatus(FindKernelUse(ParseKernelLog(log)), KernelStatus::kSuperseded);
   };
   const std::string sse = "xnn_x32_transposec_ukernel__4x4_sse",
                     avx = "xnn_x32_transposec_ukernel__8x8_reuse_multi_avx";

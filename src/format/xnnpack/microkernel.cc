@@ -30,8 +30,8 @@ std::string Join(const Range& words) {
   return text;
 }
 
-// Removes a number from the front. Absent, and nothing is removed, if there is none, or one too large for a
-// microkernel.
+// Removes a number from the front. Absent, and nothing is removed, if the text does not begin with a number,
+// or if the number is too large for a microkernel.
 std::optional<int> TakeNumber(std::string_view& text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -58,15 +58,15 @@ bool IsTile(std::string_view word) {
   return word.empty() || (TakeNumber(word) && word.empty());
 }
 
-// Whether the word names an instruction set. Every such word of XNNPACK begins like one of these.
+// Whether the word names an instruction set of XNNPACK's microkernels.
 bool IsIsa(std::string_view word) {
-  constexpr std::array<std::string_view, 19> kWords = {
+  constexpr std::array<std::string_view, 19> kIsaNames = {
       "scalar",  "aarch32", "aarch64", "armsimd32", "vfp",  "f16c", "fma3",       "neon", "fp16arith", "hvx",
       "hexagon", "wasm",    "rvv",     "lsx",       "lasx", "sse",  "wasmsimd32", "sve",  "sme"};
-  if (std::ranges::find(kWords, word) != kWords.end()) return true;
-  constexpr std::array<std::string_view, 10> kBegins = {"avx", "sse",  "ssse", "neon", "sve",
-                                                        "sme", "wasm", "rvv",  "amx",  "vsx"};
-  return std::ranges::any_of(kBegins, [&](std::string_view begin) { return word.starts_with(begin); });
+  if (std::ranges::find(kIsaNames, word) != kIsaNames.end()) return true;
+  constexpr std::array<std::string_view, 10> kIsaPrefixes = {"avx", "sse",  "ssse", "neon", "sve",
+                                                             "sme", "wasm", "rvv",  "amx",  "vsx"};
+  return std::ranges::any_of(kIsaPrefixes, [&](std::string_view prefix) { return word.starts_with(prefix); });
 }
 
 struct FamilyRow {
@@ -126,9 +126,11 @@ std::optional<Family> FindFamily(std::string_view op) {
     }
   }
   // New members of the two largest families: names that begin with v are elementwise vector kernels.
-  const auto has = [&](std::string_view part) { return op.find(part) != std::string_view::npos; };
+  const auto op_contains = [&](std::string_view part) { return op.find(part) != std::string_view::npos; };
   if (op.size() > 2 && op.front() == 'v') return Family::kUnary;
-  if (op.front() == 'r' && (has("sum") || has("max") || has("min") || has("mean"))) return Family::kReduce;
+  if (op.front() == 'r' &&
+      (op_contains("sum") || op_contains("max") || op_contains("min") || op_contains("mean")))
+    return Family::kReduce;
   return std::nullopt;
 }
 
@@ -192,13 +194,13 @@ void ParseSuffix(const NameParts& words, Microkernel& kernel) {
 }
 
 std::optional<Microkernel> ParseXnnpack(std::string_view name) {
-  constexpr std::string_view kBegin = "xnn_", kMiddle = "_ukernel";
-  const std::size_t middle = name.find(kMiddle);
-  if (!name.starts_with(kBegin) || middle == std::string_view::npos || middle < kBegin.size())
+  constexpr std::string_view kPrefix = "xnn_", kUkernel = "_ukernel";
+  const std::size_t middle = name.find(kUkernel);
+  if (!name.starts_with(kPrefix) || middle == std::string_view::npos || middle < kPrefix.size())
     return std::nullopt;
   Microkernel kernel;
   kernel.name = name;
-  NameParts words = SplitName(name.substr(kBegin.size(), middle - kBegin.size()));
+  NameParts words = SplitName(name.substr(kPrefix.size(), middle - kPrefix.size()));
   std::size_t i = 0;
   // "qs8_to_qu8_packw" is a packing that converts.
   for (; i < words.size() && (IsDataType(words[i]) || (i > 0 && words[i] == "to")); ++i)
@@ -220,7 +222,7 @@ std::optional<Microkernel> ParseXnnpack(std::string_view name) {
   if (!family || kernel.data_types.empty()) return std::nullopt;
   kernel.family = *family;
 
-  std::string_view rest = name.substr(middle + kMiddle.size());
+  std::string_view rest = name.substr(middle + kUkernel.size());
   const std::size_t tail = rest.find("__");
   if (tail == std::string_view::npos) return std::nullopt;
   if (tail > 0) kernel.shape = rest.substr(1, tail - 1);
@@ -239,9 +241,9 @@ bool IsKleidiaiType(std::string_view word) {
   const std::size_t letters = static_cast<std::size_t>(
       std::ranges::find_if(word, [](char c) { return c >= '0' && c <= '9'; }) - word.begin());
   if (letters == 0 || letters == word.size()) return false;
-  const std::string_view begin = word.substr(0, letters);
-  return begin == "f" || begin == "bf" || begin == "x" || begin == "i" || begin == "u" || begin == "s" ||
-         begin.starts_with('q');
+  const std::string_view kind = word.substr(0, letters);
+  return kind == "f" || kind == "bf" || kind == "x" || kind == "i" || kind == "u" || kind == "s" ||
+         kind.starts_with('q');
 }
 
 // Whether the word is a KleidiAI tile: "2vlx2vl", "1x16vl", "4x8x32".
@@ -257,12 +259,12 @@ bool IsKleidiaiTile(std::string_view word) {
 }
 
 std::optional<Microkernel> ParseKleidiai(std::string_view name) {
-  constexpr std::string_view kBegin = "kai_";
-  if (!name.starts_with(kBegin)) return std::nullopt;
+  constexpr std::string_view kPrefix = "kai_";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
   Microkernel kernel;
   kernel.kleidiai = true;
   kernel.name = name;
-  const NameParts words = SplitName(name.substr(kBegin.size()));
+  const NameParts words = SplitName(name.substr(kPrefix.size()));
   const auto is_operation = [](std::string_view word) {
     return word == "matmul" || word == "imatmul" || word == "lhs" || word == "rhs" || word == "dwconv";
   };

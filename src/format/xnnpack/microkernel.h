@@ -7,8 +7,8 @@
 
 namespace etprof::xnnpack {
 
-// What the microkernels of a family compute. A family is a folder of XNNPACK's sources, or several similar
-// ones.
+// The families of microkernels, by the operation that they compute. A family is a folder of XNNPACK's
+// sources, or several similar folders.
 enum class Family {
   kGemm,        // matrix product: gemm, gemminc, ppmm; KleidiAI's matmul
   kIgemm,       // matrix product over an indirection buffer: (de)convolutions; KleidiAI's imatmul
@@ -31,7 +31,7 @@ enum class Family {
 std::string_view FamilyName(Family family);
 // The profiling kit's category of a family: "GEMM", "CONV", "CONV_DEPTHWISE", "REDUCTION", ...
 std::string_view CategoryName(Family family);
-// All names, separated by '|'.
+// All names of families, and of categories, separated by '|'.
 std::string_view FamilyNames();
 std::string_view CategoryNames();
 

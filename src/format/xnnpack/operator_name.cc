@@ -34,18 +34,18 @@ bool IsDataType(std::string_view word) {
   const auto digit = std::ranges::find_if(word, IsDigit);
   const std::string_view letters = word.substr(0, static_cast<std::size_t>(digit - word.begin()));
   if (std::ranges::find(kElementKinds, letters) == kElementKinds.end()) return false;
-  std::string_view rest = word.substr(letters.size());
+  std::string_view suffix = word.substr(letters.size());
   std::size_t digits = 0;
-  while (digits < rest.size() && IsDigit(rest[digits])) ++digits;
-  rest.remove_prefix(digits);
-  return digits >= 1 && digits <= 2 && (rest.empty() || rest == "w" || rest == "acc");
+  while (digits < suffix.size() && IsDigit(suffix[digits])) ++digits;
+  suffix.remove_prefix(digits);
+  return digits >= 1 && digits <= 2 && (suffix.empty() || suffix == "w" || suffix == "acc");
 }
 
 std::string ModernOperatorName(std::string name) {
-  constexpr std::string_view kOldKind = " Transpose";
+  constexpr std::string_view kOldSuffix = " Transpose";
   const std::size_t close = name.starts_with("Transpose (") ? name.find(')') : std::string::npos;
-  if (close != std::string::npos && name.compare(close + 1, kOldKind.size(), kOldKind) == 0)
-    name.erase(close + 1, kOldKind.size());
+  if (close != std::string::npos && name.compare(close + 1, kOldSuffix.size(), kOldSuffix) == 0)
+    name.erase(close + 1, kOldSuffix.size());
   return name;
 }
 

@@ -31,10 +31,10 @@ TEST(ParseOperatorName, ParsesOtherForms) {
   EXPECT_EQ(pack->layout, "");
   EXPECT_THAT(pack->data_types, ElementsAre("X32"));
   EXPECT_FALSE(pack->number);
-  const auto odd = ParseOperatorName("Invalid Unary Op #1");
-  ASSERT_TRUE(odd);
-  EXPECT_EQ(odd->type, "Invalid Unary Op");
-  EXPECT_EQ(odd->number, 1U);
+  const auto unary = ParseOperatorName("Invalid Unary Op #1");
+  ASSERT_TRUE(unary);
+  EXPECT_EQ(unary->type, "Invalid Unary Op");
+  EXPECT_EQ(unary->number, 1U);
   const auto depth = ParseOperatorName("Depth To Space (NCHW2NHWC, X16)");
   ASSERT_TRUE(depth);
   EXPECT_EQ(depth->layout, "NCHW2NHWC");
