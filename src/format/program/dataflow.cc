@@ -6,7 +6,7 @@
 namespace etprof {
 namespace {
 
-// Appends an argument's tensor, or the tensors of a list.
+// Appends the tensor of an argument, or all tensors of an argument that is a list.
 void AddTensors(std::size_t argument, const Method& method, std::set<std::size_t>& seen,
                 std::vector<std::size_t>& tensors) {
   const auto add = [&](std::size_t index) {
@@ -52,7 +52,7 @@ std::optional<Place> MemoryPlace(const ProgramValue& value) {
   return Place{*value.tensor->memory_id, *value.tensor->memory_offset, *bytes};
 }
 
-// Finds views. `given` contains the values that instructions write, inputs, and constants, which are not
+// Finds views. `defined` contains the values that instructions write, inputs, and constants, which are not
 // views.
 void FindViews(const Method& method, const Values& defined, MethodDataflow& flow) {
   std::map<Place, std::size_t> holders;

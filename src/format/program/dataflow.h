@@ -11,7 +11,7 @@
 
 namespace etprof {
 
-// The values that are read and written, each once, in the order of the arguments.
+// The values that an operator reads and writes, each once, in the order of the arguments.
 template <typename Number>
 struct ReadWriteSet {
   std::vector<Number> read, written;
@@ -27,8 +27,8 @@ ReadWriteSet<std::uint32_t> FindDataflow(const std::vector<std::size_t>& nodes, 
 ReadWriteSet<std::size_t> FindDataflow(const Instruction& kernel, const Method& method);
 
 // The values that each instruction of a method reads and writes: kernels as above, calls of XNNPACK delegates
-// by their graphs, and moves. For a call of another backend, arguments that nobody wrote before count as
-// written.
+// by their graphs, and moves. For a call of another backend, arguments that no instruction wrote before count
+// as written.
 struct MethodDataflow {
   std::vector<ReadWriteSet<std::size_t>> instructions;  // per instruction; indices into Method::values
   // ExecuTorch removes views (exir/passes/replace_view_copy_with_view_pass.py). So a tensor that is read but
@@ -36,7 +36,7 @@ struct MethodDataflow {
   // view to that value.
   std::map<std::size_t, std::size_t> views;
 
-  // The value that contains the data of `value`: for a view, the value that it views.
+  // The value that contains the data of `value`. For a view, this is the value that it views.
   std::size_t BackingValue(std::size_t value) const;
 };
 MethodDataflow FindDataflow(const Method& method, const Program& program);

@@ -47,12 +47,12 @@ TEST(Dataflow, OfXnnNodes) {
   EXPECT_THAT(first.read, ElementsAre(0, 9));
   EXPECT_THAT(first.written, ElementsAre(1));
   // Node 2 also reads value 1, and it is the only reader of value 2.
-  const auto two = FindDataflow({0, 1}, graph);
-  EXPECT_THAT(two.read, ElementsAre(0, 9));
-  EXPECT_THAT(two.written, ElementsAre(1, 2));
-  const auto all = FindDataflow({0, 1, 2}, graph);
-  EXPECT_THAT(all.read, ElementsAre(0, 9));
-  EXPECT_THAT(all.written, ElementsAre(3));
+  const auto first_two = FindDataflow({0, 1}, graph);
+  EXPECT_THAT(first_two.read, ElementsAre(0, 9));
+  EXPECT_THAT(first_two.written, ElementsAre(1, 2));
+  const auto all_nodes = FindDataflow({0, 1, 2}, graph);
+  EXPECT_THAT(all_nodes.read, ElementsAre(0, 9));
+  EXPECT_THAT(all_nodes.written, ElementsAre(3));
   // A value that nobody reads is not written.
   EXPECT_THAT(FindDataflow({0}, MakeDataflowGraph({{{0}, {1}}}, {})).written, IsEmpty());
 }
@@ -66,7 +66,7 @@ TEST(Dataflow, AReshapeWithinAnOperatorCountsItsOutput) {
 }
 
 // Values: tensors 0 to 4, a number, the list of 3 and 4, the list of 0, 1, and 0.
-Method TensorsAndLists() {
+Method MakeMethodWithLists() {
   Method method;
   for (int i = 0; i < 5; ++i) {
     ProgramValue value;
@@ -87,7 +87,7 @@ Method TensorsAndLists() {
 }
 
 TEST(Dataflow, OfAKernelWithListsOfTensors) {
-  const Method method = TensorsAndLists();
+  const Method method = MakeMethodWithLists();
   Instruction kernel;
   kernel.kind = Instruction::Kind::kKernel;
   kernel.arguments = {2, 5, 3, 4, 6};  // a tensor, a number, two outputs, and the list of both

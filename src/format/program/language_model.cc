@@ -11,23 +11,23 @@
 namespace etprof {
 namespace {
 
-bool IsInteger(const ProgramTensor& tensor) {
+bool HasIntegerType(const ProgramTensor& tensor) {
   return tensor.type.name == "int64" || tensor.type.name == "int32";
 }
-bool IsReal(const ProgramTensor& tensor) {
+bool HasRealType(const ProgramTensor& tensor) {
   return tensor.type.name == "float32" || tensor.type.name == "float16" || tensor.type.name == "bfloat16";
 }
 
-const ProgramTensor* TensorAt(const Method& method, const std::vector<std::size_t>& places, std::size_t i) {
-  if (i >= places.size()) return nullptr;
-  const std::optional<ProgramTensor>& tensor = method.values[places[i]].tensor;
+const ProgramTensor* GetTensor(const Method& method, const std::vector<std::size_t>& indices, std::size_t i) {
+  if (i >= indices.size()) return nullptr;
+  const std::optional<ProgramTensor>& tensor = method.values[indices[i]].tensor;
   return tensor ? &*tensor : nullptr;
 }
 
 std::string InputsText(const Method& method) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, method.inputs.size()); ++i) {
-    const ProgramTensor* const tensor = TensorAt(method, method.inputs, i);
+    const ProgramTensor* const tensor = GetTensor(method, method.inputs, i);
     texts.push_back(tensor == nullptr
                         ? std::string(GetName(method.values[method.inputs[i]].kind))
                         : fmt::format("{} [{}]", tensor->type.name, fmt::join(tensor->shape, ", ")));
@@ -35,116 +35,118 @@ std::string InputsText(const Method& method) {
   return fmt::format("{}{}", fmt::join(texts, ", "), method.inputs.size() > 3 ? ", ..." : "");
 }
 
-// The inputs of a method that may be a step.
+// The inputs of a method by their roles in a token step. `rows` are real numbers, one row per position.
 struct StepInputs {
   const ProgramTensor *tokens = nullptr, *position = nullptr, *rows = nullptr;
-  std::string rejection;  // they are others; empty: they are a step's
-  const ProgramTensor& First() const { return tokens != nullptr ? *tokens : *rows; }
+  std::string rejection;  // the reason why the inputs are not those of a step; empty: they are
+  const ProgramTensor& Sequence() const { return tokens != nullptr ? *tokens : *rows; }
 };
 
-bool AreRows(const ProgramTensor& tensor) {
-  return IsReal(tensor) && tensor.shape.size() == 3 && tensor.shape[0] == 1 && tensor.shape[1] > 0;
+bool IsRowsTensor(const ProgramTensor& tensor) {
+  return HasRealType(tensor) && tensor.shape.size() == 3 && tensor.shape[0] == 1 && tensor.shape[1] > 0;
 }
-bool AreTokens(const ProgramTensor& tensor) {
-  return IsInteger(tensor) && tensor.shape.size() == 2 && tensor.shape[0] == 1 && tensor.shape[1] > 0;
+bool IsTokensTensor(const ProgramTensor& tensor) {
+  return HasIntegerType(tensor) && tensor.shape.size() == 2 && tensor.shape[0] == 1 && tensor.shape[1] > 0;
 }
 
-StepInputs StepInputsOf(const Method& method) {
-  StepInputs found;
-  bool others = false;
+StepInputs ClassifyInputs(const Method& method) {
+  StepInputs inputs;
+  bool has_other_inputs = false;
   for (std::size_t i = 0; i < method.inputs.size(); ++i) {
-    const ProgramTensor* const tensor = TensorAt(method, method.inputs, i);
-    const ProgramTensor** const place = tensor == nullptr                                 ? nullptr
-                                        : AreTokens(*tensor)                              ? &found.tokens
-                                        : IsInteger(*tensor) && tensor->shape.size() == 1 ? &found.position
-                                        : AreRows(*tensor)                                ? &found.rows
-                                                                                          : nullptr;
-    others = others || place == nullptr || *place != nullptr;
-    if (place != nullptr) *place = tensor;
+    const ProgramTensor* const tensor = GetTensor(method, method.inputs, i);
+    const ProgramTensor** const role = tensor == nullptr         ? nullptr
+                                       : IsTokensTensor(*tensor) ? &inputs.tokens
+                                       : HasIntegerType(*tensor) && tensor->shape.size() == 1
+                                           ? &inputs.position
+                                       : IsRowsTensor(*tensor) ? &inputs.rows
+                                                               : nullptr;
+    has_other_inputs = has_other_inputs || role == nullptr || *role != nullptr;
+    if (role != nullptr) *role = tensor;
   }
-  if (!others && found.tokens != nullptr && found.position == nullptr && found.rows == nullptr) {
-    found.rejection =
+  if (!has_other_inputs && inputs.tokens != nullptr && inputs.position == nullptr && inputs.rows == nullptr) {
+    inputs.rejection =
         "takes tokens without a position: it keeps no cache, and computes the whole text for each token";
-    return found;
+    return inputs;
   }
-  const bool step =
-      !others && found.position != nullptr && (found.tokens != nullptr || found.rows != nullptr);
-  const bool positions =
-      step && !found.position->shape.empty() &&
-      (found.position->shape[0] == 1 || found.position->shape[0] >= found.First().shape[1]);
-  if (!positions)
-    found.rejection = fmt::format("takes {}, not tokens [1, n] and a position", InputsText(method));
-  return found;
+  const bool is_step =
+      !has_other_inputs && inputs.position != nullptr && (inputs.tokens != nullptr || inputs.rows != nullptr);
+  const bool has_positions =
+      is_step && !inputs.position->shape.empty() &&
+      (inputs.position->shape[0] == 1 || inputs.position->shape[0] >= inputs.Sequence().shape[1]);
+  if (!has_positions)
+    inputs.rejection = fmt::format("takes {}, not tokens [1, n] and a position", InputsText(method));
+  return inputs;
 }
 
-// The real numbers that a method gives first, if all that it takes are real numbers or, for an embedding,
-// tokens. Null: it gives a step nothing.
-const ProgramTensor* GivenRows(const Method& method, bool of_tokens) {
+// The first output of a method, if it consists of real numbers and all inputs are real numbers, or if
+// `from_tokens` and the only input is a tensor of tokens. Null: the method provides no rows for a step.
+const ProgramTensor* FindProvidedRows(const Method& method, bool from_tokens) {
   for (std::size_t i = 0; i < method.inputs.size(); ++i) {
-    const ProgramTensor* const tensor = TensorAt(method, method.inputs, i);
-    if (tensor == nullptr || !(of_tokens ? AreTokens(*tensor) : IsReal(*tensor))) return nullptr;
+    const ProgramTensor* const tensor = GetTensor(method, method.inputs, i);
+    if (tensor == nullptr || !(from_tokens ? IsTokensTensor(*tensor) : HasRealType(*tensor))) return nullptr;
   }
-  const ProgramTensor* const rows = TensorAt(method, method.outputs, 0);
-  const bool given = !method.inputs.empty() && (!of_tokens || method.inputs.size() == 1) && rows != nullptr &&
-                     IsReal(*rows) && rows->shape.size() >= 2;
-  return given ? rows : nullptr;
+  const ProgramTensor* const rows = GetTensor(method, method.outputs, 0);
+  const bool provides_rows = !method.inputs.empty() && (!from_tokens || method.inputs.size() == 1) &&
+                             rows != nullptr && HasRealType(*rows) && rows->shape.size() >= 2;
+  return provides_rows ? rows : nullptr;
 }
 
-// Finds the methods that give the steps what they take besides tokens and positions. Returns why there are
-// none, in one clause; empty: they are there, or not needed.
-std::string FindGivers(const Program& program, LanguageModel& model) {
+// Finds the methods that provide the rows that steps take besides tokens and positions. Returns the reason
+// why a provider is missing, in one clause; empty: no provider is missing.
+std::string FindProviders(const Program& program, LanguageModel& model) {
   for (TokenStep& step : model.steps) {
     if (!step.takes_embeddings && !step.takes_features) continue;
     const Method& method = *std::ranges::find(program.methods, step.method, &Method::name);
-    const ProgramTensor& rows = *StepInputsOf(method).rows;
-    std::string tokens_encoder;
-    bool fed = false;
-    for (const Method& giver : program.methods) {
-      if (giver.IsMetadata() ||
-          std::ranges::find(model.steps, giver.name, &TokenStep::method) != model.steps.end())
+    const ProgramTensor& rows = *ClassifyInputs(method).rows;
+    std::string token_encoder;
+    bool has_provider = false;
+    for (const Method& provider : program.methods) {
+      if (provider.IsMetadata() ||
+          std::ranges::find(model.steps, provider.name, &TokenStep::method) != model.steps.end())
         continue;
-      const ProgramTensor* const of_tokens = GivenRows(giver, true);
-      if (step.takes_embeddings && of_tokens != nullptr && AreRows(*of_tokens) &&
-          of_tokens->shape.back() == rows.shape.back() && of_tokens->type.name == rows.type.name) {
-        const ProgramTensor& taken = *TensorAt(giver, giver.inputs, 0);
-        const bool enough = taken.HasDynamicShape() ? taken.shape[1] >= step.tokens
-                                                    : !step.dynamic && taken.shape[1] == step.tokens;
-        if (!enough) continue;
-        step.embedding_method = giver.name;
-        fed = true;
+      const ProgramTensor* const embedded_rows = FindProvidedRows(provider, true);
+      if (step.takes_embeddings && embedded_rows != nullptr && IsRowsTensor(*embedded_rows) &&
+          embedded_rows->shape.back() == rows.shape.back() && embedded_rows->type.name == rows.type.name) {
+        const ProgramTensor& token_input = *GetTensor(provider, provider.inputs, 0);
+        const bool takes_enough_tokens = token_input.HasDynamicShape()
+                                             ? token_input.shape[1] >= step.tokens
+                                             : !step.dynamic && token_input.shape[1] == step.tokens;
+        if (!takes_enough_tokens) continue;
+        step.embedding_method = provider.name;
+        has_provider = true;
         continue;
       }
-      if (step.takes_features && of_tokens != nullptr) tokens_encoder = giver.name;
-      const ProgramTensor* const encoded = GivenRows(giver, false);
-      if (encoded == nullptr || encoded->shape.back() != rows.shape.back() ||
-          encoded->type.name != rows.type.name)
+      if (step.takes_features && embedded_rows != nullptr) token_encoder = provider.name;
+      const ProgramTensor* const encoded_rows = FindProvidedRows(provider, false);
+      if (encoded_rows == nullptr || encoded_rows->shape.back() != rows.shape.back() ||
+          encoded_rows->type.name != rows.type.name)
         continue;
       if (step.takes_features) {
-        if (ElementCount(encoded->shape) != ElementCount(rows.shape) || fed) continue;
-        fed = true;
+        if (ElementCount(encoded_rows->shape) != ElementCount(rows.shape) || has_provider) continue;
+        has_provider = true;
       }
-      if (std::ranges::find(model.encoders, giver.name) != model.encoders.end()) continue;
-      model.encoders.push_back(giver.name);
+      if (std::ranges::find(model.encoders, provider.name) != model.encoders.end()) continue;
+      model.encoders.push_back(provider.name);
       if (step.takes_embeddings)
         model.encoder_positions +=
-            ElementCount(encoded->shape).value_or(0) / std::max<std::int64_t>(1, rows.shape.back());
+            ElementCount(encoded_rows->shape).value_or(0) / std::max<std::int64_t>(1, rows.shape.back());
     }
-    if (fed) continue;
+    if (has_provider) continue;
     const std::string shape = fmt::format("{} [{}]", rows.type.name, fmt::join(rows.shape, ", "));
     if (step.takes_embeddings)
       return fmt::format("'{}' takes embeddings, {}, and no method gives those of as many tokens",
                          step.method, shape);
-    if (!tokens_encoder.empty())
+    if (!token_encoder.empty())
       return fmt::format("its encoder '{}' takes tokens, of which it is not known how many there are",
-                         tokens_encoder);
+                         token_encoder);
     return fmt::format("'{}' takes {} besides tokens and a position, and no encoder gives that", step.method,
                        shape);
   }
   return "";
 }
 
-// Whether decoding sees what a prompt left: one method does both, or they share their state (exir's
-// share_mutable_buffers plans it for the second buffer).
+// Whether decoding sees the state that a prompt left: the same method runs both, or the methods share their
+// state, which exir's share_mutable_buffers plans in the second buffer.
 bool SharesState(const Program& program, const LanguageModel& model) {
   const TokenStep* const decode = model.StepFor(1);
   if (decode == nullptr || decode == &model.steps.front()) return true;
@@ -156,15 +158,15 @@ bool SharesState(const Program& program, const LanguageModel& model) {
 
 }  // namespace
 
-std::optional<TokenStep> FindTokenStep(const Method& method, std::string* why) {
-  const auto none = [&](std::string reason) {
-    if (why != nullptr) *why = std::move(reason);
+std::optional<TokenStep> FindTokenStep(const Method& method, std::string* rejection) {
+  const auto reject = [&](std::string reason) {
+    if (rejection != nullptr) *rejection = std::move(reason);
     return std::nullopt;
   };
-  const StepInputs inputs = StepInputsOf(method);
-  if (!inputs.rejection.empty()) return none(inputs.rejection);
-  const ProgramTensor& tokens = inputs.First();
-  const ProgramTensor* const logits = TensorAt(method, method.outputs, 0);
+  const StepInputs inputs = ClassifyInputs(method);
+  if (!inputs.rejection.empty()) return reject(inputs.rejection);
+  const ProgramTensor& tokens = inputs.Sequence();
+  const ProgramTensor* const logits = GetTensor(method, method.outputs, 0);
   TokenStep step;
   step.method = method.name;
   step.tokens = tokens.shape[1];
@@ -172,22 +174,22 @@ std::optional<TokenStep> FindTokenStep(const Method& method, std::string* why) {
   step.per_token_positions = inputs.position->shape[0] > 1;
   step.takes_embeddings = inputs.tokens == nullptr;
   step.takes_features = !step.takes_embeddings && inputs.rows != nullptr;
-  const bool real =
-      logits != nullptr && IsReal(*logits) && !logits->shape.empty() && logits->shape.back() > 1;
-  if (!real) return none("does not give logits as its first output");
+  const bool has_logits =
+      logits != nullptr && HasRealType(*logits) && !logits->shape.empty() && logits->shape.back() > 1;
+  if (!has_logits) return reject("does not give logits as its first output");
   step.vocabulary = logits->shape.back();
-  const std::int64_t rows = ElementCount(logits->shape).value_or(0) / step.vocabulary;
-  if (rows != 1 && rows != step.tokens)
-    return none("gives as its first output no logits of the last token, or of each");
-  step.per_token_logits = rows > 1;
+  const std::int64_t logit_rows = ElementCount(logits->shape).value_or(0) / step.vocabulary;
+  if (logit_rows != 1 && logit_rows != step.tokens)
+    return reject("gives as its first output no logits of the last token, or of each");
+  step.per_token_logits = logit_rows > 1;
   return step;
 }
 
 const TokenStep* LanguageModel::StepFor(std::int64_t tokens) const {
   const TokenStep* best = nullptr;
   for (const TokenStep& step : steps) {
-    const bool takes = step.dynamic ? tokens <= step.tokens : tokens == step.tokens;
-    if (takes && (best == nullptr || step.tokens < best->tokens)) best = &step;
+    const bool fits = step.dynamic ? tokens <= step.tokens : tokens == step.tokens;
+    if (fits && (best == nullptr || step.tokens < best->tokens)) best = &step;
   }
   return best;
 }
@@ -195,63 +197,63 @@ const TokenStep* LanguageModel::StepFor(std::int64_t tokens) const {
 LanguageModel FindLanguageModel(const Program& program) {
   LanguageModel model;
   std::string reasons;
-  bool branches = false;
+  bool has_branches = false;
   for (const Method& method : program.methods) {
     if (method.name == "get_n_layers" && method.IsMetadata())
       model.layers = method.values[method.outputs.front()].integer;
     if (method.IsMetadata()) continue;
-    std::string why;
-    const auto step = FindTokenStep(method, &why);
+    std::string rejection;
+    const auto step = FindTokenStep(method, &rejection);
     if (!step) {
-      reasons += fmt::format("{}'{}' {}", reasons.empty() ? "" : "; ", method.name, why);
+      reasons += fmt::format("{}'{}' {}", reasons.empty() ? "" : "; ", method.name, rejection);
       continue;
     }
     model.steps.push_back(*step);
     model.steps.back().weights = PackedBytes(method, program);
     std::vector<PlannedTensor> planned = PlannedTensors(method, program);
-    if (const auto whole = FindMethodState(planned, method, program))
-      model.state = std::max(model.state, whole->bytes);
-    // What it keeps of an encoder's rows does not grow with the tokens.
+    if (const auto full_state = FindMethodState(planned, method, program))
+      model.state = std::max(model.state, full_state->bytes);
+    // The state that a step keeps of an encoder's rows does not grow with the tokens.
     if (step->takes_features) {
-      const std::int64_t rows = StepInputsOf(method).rows->shape[1];
+      const std::int64_t rows = ClassifyInputs(method).rows->shape[1];
       for (PlannedTensor& tensor : planned)
         if (rows > 1 && std::ranges::count(method.values[tensor.value].tensor->shape, rows) > 0)
           tensor.state = false;
     }
     const std::optional<MethodState> state = FindMethodState(planned, method, program);
-    branches = branches || !state;
+    has_branches = has_branches || !state;
     if (!state) continue;
-    std::optional<std::int64_t> room = state->tokens;
-    // Without metadata: the largest size that all of the cache's tensors have in common.
-    if (!room) {
-      std::vector<std::int64_t> common;
-      bool first = true;
+    std::optional<std::int64_t> capacity = state->tokens;
+    // Without metadata, the capacity is the largest size that all tensors of the cache have in common.
+    if (!capacity) {
+      std::vector<std::int64_t> common_sizes;
+      bool is_first = true;
       for (const PlannedTensor& tensor : planned) {
         if (!tensor.state) continue;
         const std::vector<std::int64_t>& shape = method.values[tensor.value].tensor->shape;
-        if (first) common = shape;
-        std::erase_if(common,
+        if (is_first) common_sizes = shape;
+        std::erase_if(common_sizes,
                       [&](std::int64_t size) { return std::ranges::find(shape, size) == shape.end(); });
-        first = false;
+        is_first = false;
       }
-      const auto largest = std::ranges::max_element(common);
-      if (largest != common.end() && *largest >= step->tokens && *largest > 1) room = *largest;
+      const auto largest = std::ranges::max_element(common_sizes);
+      if (largest != common_sizes.end() && *largest >= step->tokens && *largest > 1) capacity = *largest;
     }
-    if (!room) continue;
-    model.context = model.context ? std::min(*model.context, *room) : *room;
-    if (state->bytes % *room == 0) model.state_per_token = state->bytes / *room;
+    if (!capacity) continue;
+    model.context = model.context ? std::min(*model.context, *capacity) : *capacity;
+    if (state->bytes % *capacity == 0) model.state_per_token = state->bytes / *capacity;
   }
   std::ranges::stable_sort(model.steps, std::ranges::greater(), &TokenStep::tokens);
-  std::string missing = FindGivers(program, model);
+  std::string missing_provider = FindProviders(program, model);
   if (model.steps.empty()) {
     model.rejection = reasons.empty() ? "has no methods that compute anything" : reasons;
   } else if (std::ranges::none_of(model.steps,
-                                  [](const TokenStep& one) { return one.dynamic || one.tokens == 1; })) {
+                                  [](const TokenStep& step) { return step.dynamic || step.tokens == 1; })) {
     model.rejection = fmt::format("takes exactly {} tokens at once, and generating takes one at a time",
                                   model.steps.back().tokens);
-  } else if (!missing.empty()) {
-    model.rejection = std::move(missing);
-  } else if (branches) {
+  } else if (!missing_provider.empty()) {
+    model.rejection = std::move(missing_provider);
+  } else if (has_branches) {
     model.rejection = "has branches, so that it is not known what it keeps between inferences";
   } else if (!model.context) {
     model.rejection = model.state > 0

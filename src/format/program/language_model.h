@@ -9,22 +9,23 @@
 #include "core/units.h"
 #include "format/program/program.h"
 
-// What a program shows of itself as a language model: methods that take tokens and a position, keep a cache,
-// and give logits. They may take the embeddings of tokens, which another method gives, or what an encoder
-// gives.
+// Recognizes language models in a program: methods that take tokens and a position, keep a cache, and return
+// logits. Instead of tokens, a method may take their embeddings, which another method returns. It may also
+// take the output of an encoder.
 namespace etprof {
 
+// A method that processes the next tokens of a text.
 struct TokenStep {
   std::string method;
-  std::int64_t tokens = 1;           // that it takes at once, at most
-  bool dynamic = false;              // fewer will do, too
-  bool per_token_positions = false;  // it takes the position of each token, else of the first
-  bool per_token_logits = false;     // it gives the logits of each token, else of the last
-  bool takes_embeddings = false;     // it takes those of the tokens, not the tokens
-  std::string embedding_method;      // the method that gives them; empty: not known, or it takes tokens
-  bool takes_features = false;       // it takes what an encoder gives, too
+  std::int64_t tokens = 1;           // maximum number of tokens per call
+  bool dynamic = false;              // the method accepts any smaller number, too
+  bool per_token_positions = false;  // it takes the position of each token; false: of the first token only
+  bool per_token_logits = false;     // it returns the logits of each token; false: of the last token only
+  bool takes_embeddings = false;     // it takes the embeddings of tokens instead of tokens
+  std::string embedding_method;      // the method that returns them; empty: unknown, or it takes tokens
+  bool takes_features = false;       // it also takes the output of an encoder
   std::int64_t vocabulary = 0;
-  std::optional<Bytes> weights;  // that its delegates pack, at least
+  std::optional<Bytes> weights;  // lower bound of the weights that its delegates pack
 
   static constexpr const char* kSchemaName = "token_step";
   static void Describe(auto& v) {
@@ -41,20 +42,22 @@ struct TokenStep {
   }
 };
 
-// The step that a method is; absent: it is none, and `why` says why in one clause ("takes 1 input, ...").
-std::optional<TokenStep> FindTokenStep(const Method& method, std::string* why = nullptr);
+// Returns the method as a token step. Absent if it is not a token step; `rejection` is then the reason in one
+// clause ("takes 1 input, ...").
+std::optional<TokenStep> FindTokenStep(const Method& method, std::string* rejection = nullptr);
 
 struct LanguageModel {
-  std::vector<TokenStep> steps;         // by falling number of tokens
-  std::vector<std::string> encoders;    // methods: what they give stands before the tokens, or steps take it
-  std::int64_t encoder_positions = 0;   // positions before the tokens that they take, at most
-  std::optional<std::int64_t> context;  // for how many tokens there is room
+  std::vector<TokenStep> steps;         // by descending number of tokens
+  std::vector<std::string> encoders;    // methods whose outputs precede the tokens, or are inputs of steps
+  std::int64_t encoder_positions = 0;   // maximum number of positions that their outputs occupy
+  std::optional<std::int64_t> context;  // number of tokens for which the cache has room
   std::optional<std::int64_t> layers;
-  Bytes state = 0;  // that all methods keep, or share
+  Bytes state = 0;  // state that all methods keep, or share
   std::optional<Bytes> state_per_token;
-  std::string rejection;  // it is none that can be measured, in one clause; empty: it is
+  std::string rejection;  // the reason why it cannot be measured, in one clause; empty: it can be
 
-  // The step with the smallest limit that takes so many tokens at once, as in the runner; null: none does.
+  // The step with the smallest limit that takes this many tokens at once, which is also the runner's choice.
+  // Null if no step takes them.
   const TokenStep* StepFor(std::int64_t tokens) const;
 };
 LanguageModel FindLanguageModel(const Program& program);

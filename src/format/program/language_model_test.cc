@@ -8,18 +8,19 @@ namespace {
 
 using ::testing::HasSubstr;
 
-ProgramValue TensorValue(std::vector<std::int64_t> shape, const char* type, int bits, bool varies = false) {
+ProgramValue TensorValue(std::vector<std::int64_t> shape, const char* type, int bits,
+                         bool is_dynamic = false) {
   ProgramValue value;
   value.kind = ProgramValue::Kind::kTensor;
   value.tensor = ProgramTensor{};
   value.tensor->type = {type, bits};
   value.tensor->shape = std::move(shape);
-  if (varies) value.tensor->dynamism = ProgramTensor::Shape::kBounded;
+  if (is_dynamic) value.tensor->dynamism = ProgramTensor::Shape::kBounded;
   return value;
 }
 
 // Tokens [1, 64] and a position [1] to logits [1, 100], with a cache of 2 x [1, 128, 4].
-Program Decoder() {
+Program MakeDecoder() {
   Method method;
   method.name = "forward";
   method.values = {TensorValue({1, 64}, "int64", 64, true), TensorValue({1}, "int64", 64),
@@ -40,7 +41,7 @@ Program Decoder() {
 }
 
 TEST(LanguageModel, IsFoundInTheProgramAlone) {
-  const LanguageModel model = FindLanguageModel(Decoder());
+  const LanguageModel model = FindLanguageModel(MakeDecoder());
   ASSERT_EQ(model.rejection, "");
   ASSERT_EQ(model.steps.size(), 1U);
   EXPECT_EQ(model.steps[0].tokens, 64);
@@ -48,13 +49,13 @@ TEST(LanguageModel, IsFoundInTheProgramAlone) {
   EXPECT_FALSE(model.steps[0].per_token_positions);
   EXPECT_FALSE(model.steps[0].per_token_logits);
   EXPECT_EQ(model.steps[0].vocabulary, 100);
-  EXPECT_EQ(model.context, 128);  // no metadata: what the two tensors have in common
+  EXPECT_EQ(model.context, 128);  // without metadata, the size that the two tensors have in common
   EXPECT_EQ(model.state, 2 * 128 * 4 * 4);
   EXPECT_EQ(model.state_per_token, 2 * 4 * 4);
 }
 
 TEST(LanguageModel, TakesPositionsAndLogitsOfEachToken) {
-  Program program = Decoder();
+  Program program = MakeDecoder();
   program.methods[0].values[1].tensor->shape = {64};
   program.methods[0].values[4].tensor->shape = {1, 64, 100};
   const LanguageModel model = FindLanguageModel(program);
@@ -64,31 +65,36 @@ TEST(LanguageModel, TakesPositionsAndLogitsOfEachToken) {
 }
 
 TEST(LanguageModel, SaysWhyAProgramIsNone) {
-  const auto why = [](auto change) {
-    Program program = Decoder();
+  const auto find_rejection = [](auto change) {
+    Program program = MakeDecoder();
     change(program.methods[0]);
     return FindLanguageModel(program).rejection;
   };
-  EXPECT_THAT(why([](Method& m) { m.inputs = {0}; }), HasSubstr("without a position"));
-  EXPECT_THAT(why([](Method& m) { m.values[0] = TensorValue({1, 64, 8}, "float32", 32, true); }),
+  EXPECT_THAT(find_rejection([](Method& m) { m.inputs = {0}; }), HasSubstr("without a position"));
+  EXPECT_THAT(find_rejection([](Method& m) { m.values[0] = TensorValue({1, 64, 8}, "float32", 32, true); }),
               HasSubstr("embeddings"));
-  EXPECT_THAT(why([](Method& m) { m.values[0] = TensorValue({1, 3, 8, 8}, "float32", 32); }),
+  EXPECT_THAT(find_rejection([](Method& m) { m.values[0] = TensorValue({1, 3, 8, 8}, "float32", 32); }),
               HasSubstr("takes float32 [1, 3, 8, 8], int64 [1], not tokens"));
-  EXPECT_THAT(why([](Method& m) { m.inputs = {0, 1, 2, 3}; }), HasSubstr(", ..., not tokens"));
-  EXPECT_THAT(why([](Method& m) { m.values[0].tensor->shape = {2, 64}; }), HasSubstr("not tokens"));
-  EXPECT_THAT(why([](Method& m) { m.values[4] = TensorValue({1, 100}, "int64", 64); }), HasSubstr("logits"));
-  EXPECT_THAT(why([](Method& m) { m.values[4].tensor->shape = {3, 100}; }), HasSubstr("logits"));
-  EXPECT_THAT(why([](Method& m) { m.values[0].tensor->dynamism = ProgramTensor::Shape::kStatic; }),
+  EXPECT_THAT(find_rejection([](Method& m) { m.inputs = {0, 1, 2, 3}; }), HasSubstr(", ..., not tokens"));
+  EXPECT_THAT(find_rejection([](Method& m) { m.values[0].tensor->shape = {2, 64}; }),
+              HasSubstr("not tokens"));
+  EXPECT_THAT(find_rejection([](Method& m) { m.values[4] = TensorValue({1, 100}, "int64", 64); }),
+              HasSubstr("logits"));
+  EXPECT_THAT(find_rejection([](Method& m) { m.values[4].tensor->shape = {3, 100}; }), HasSubstr("logits"));
+  EXPECT_THAT(find_rejection([](Method& m) { m.values[0].tensor->dynamism = ProgramTensor::Shape::kStatic; }),
               HasSubstr("exactly 64 tokens"));
-  EXPECT_THAT(why([](Method& m) { m.values[3].tensor->shape = {7, 9}; }), HasSubstr("for how many tokens"));
-  EXPECT_THAT(why([](Method& m) { m.instructions[0].arguments = {0, 1, 4}; }), HasSubstr("keeps nothing"));
-  EXPECT_THAT(why([](Method& m) { m.instructions.push_back({Instruction::Kind::kJumpFalse, 0, 1, 0, {}}); }),
+  EXPECT_THAT(find_rejection([](Method& m) { m.values[3].tensor->shape = {7, 9}; }),
+              HasSubstr("for how many tokens"));
+  EXPECT_THAT(find_rejection([](Method& m) { m.instructions[0].arguments = {0, 1, 4}; }),
+              HasSubstr("keeps nothing"));
+  EXPECT_THAT(find_rejection(
+                  [](Method& m) { m.instructions.push_back({Instruction::Kind::kJumpFalse, 0, 1, 0, {}}); }),
               HasSubstr("branches"));
   EXPECT_THAT(FindLanguageModel(Program()).rejection, HasSubstr("no methods"));
 }
 
-// A method that computes `outputs` of `inputs`, without a state.
-Method Plain(const char* name, std::vector<ProgramValue> inputs, ProgramValue output) {
+// A method that computes `output` from `inputs`, without a state.
+Method MakeStatelessMethod(const char* name, std::vector<ProgramValue> inputs, ProgramValue output) {
   Method method;
   method.name = name;
   method.values = std::move(inputs);
@@ -100,20 +106,22 @@ Method Plain(const char* name, std::vector<ProgramValue> inputs, ProgramValue ou
   return method;
 }
 
-// Optimum's layout: a decoder of embeddings [1, 64, 8], their method, and an encoder of 16 positions.
-Program Multimodal() {
-  Program program = Decoder();
+// Optimum's layout: a decoder that takes embeddings [1, 64, 8], a method that returns them, and an encoder of
+// 16 positions.
+Program MakeMultimodal() {
+  Program program = MakeDecoder();
   program.methods[0].name = "text_decoder";
   program.methods[0].values[0] = TensorValue({1, 64, 8}, "float32", 32, true);
-  program.methods.push_back(Plain("vision_encoder", {TensorValue({1, 3, 32, 32}, "float32", 32)},
-                                  TensorValue({1, 16, 8}, "float32", 32)));
-  program.methods.push_back(Plain("token_embedding", {TensorValue({1, 64}, "int64", 64, true)},
-                                  TensorValue({1, 64, 8}, "float32", 32, true)));
+  program.methods.push_back(MakeStatelessMethod("vision_encoder",
+                                                {TensorValue({1, 3, 32, 32}, "float32", 32)},
+                                                TensorValue({1, 16, 8}, "float32", 32)));
+  program.methods.push_back(MakeStatelessMethod("token_embedding", {TensorValue({1, 64}, "int64", 64, true)},
+                                                TensorValue({1, 64, 8}, "float32", 32, true)));
   return program;
 }
 
 TEST(LanguageModel, HasStepsOfAnEmbeddingAndADecoder) {
-  const LanguageModel model = FindLanguageModel(Multimodal());
+  const LanguageModel model = FindLanguageModel(MakeMultimodal());
   ASSERT_EQ(model.rejection, "");
   ASSERT_EQ(model.steps.size(), 1U);
   EXPECT_TRUE(model.steps[0].takes_embeddings);
@@ -127,29 +135,31 @@ TEST(LanguageModel, HasStepsOfAnEmbeddingAndADecoder) {
 }
 
 TEST(LanguageModel, NeedsWhatItsStepsTake) {
-  const auto why = [](auto change) {
-    Program program = Multimodal();
+  const auto find_rejection = [](auto change) {
+    Program program = MakeMultimodal();
     change(program);
     return FindLanguageModel(program).rejection;
   };
-  const char* const none =
+  const char* const no_provider =
       "takes embeddings, float32 [1, 64, 8], and no method gives those of as many tokens";
-  EXPECT_THAT(why([](Program& p) { p.methods.pop_back(); }), HasSubstr(none));
-  EXPECT_THAT(why([](Program& p) { p.methods[2].values[1].tensor->shape = {1, 64, 9}; }), HasSubstr(none));
-  EXPECT_THAT(why([](Program& p) { p.methods[2].values[1].tensor->type = {"float16", 16}; }),
-              HasSubstr(none));
-  EXPECT_THAT(why([](Program& p) { p.methods[2].values[0].tensor->shape = {1, 63}; }), HasSubstr(none));
-  EXPECT_THAT(why([](Program& p) { p.methods[2].values[0] = TensorValue({1, 64}, "int64", 64); }),
-              HasSubstr(none));
-  // An encoder is not needed, and one of another width is none.
-  EXPECT_EQ(why([](Program& p) { p.methods[1].values[1].tensor->shape = {1, 16, 9}; }), "");
-  EXPECT_EQ(why([](Program& p) { p.methods.erase(p.methods.begin() + 1); }), "");
+  EXPECT_THAT(find_rejection([](Program& p) { p.methods.pop_back(); }), HasSubstr(no_provider));
+  EXPECT_THAT(find_rejection([](Program& p) { p.methods[2].values[1].tensor->shape = {1, 64, 9}; }),
+              HasSubstr(no_provider));
+  EXPECT_THAT(find_rejection([](Program& p) { p.methods[2].values[1].tensor->type = {"float16", 16}; }),
+              HasSubstr(no_provider));
+  EXPECT_THAT(find_rejection([](Program& p) { p.methods[2].values[0].tensor->shape = {1, 63}; }),
+              HasSubstr(no_provider));
+  EXPECT_THAT(find_rejection([](Program& p) { p.methods[2].values[0] = TensorValue({1, 64}, "int64", 64); }),
+              HasSubstr(no_provider));
+  // The model needs no encoder, and a method with another width is not its encoder.
+  EXPECT_EQ(find_rejection([](Program& p) { p.methods[1].values[1].tensor->shape = {1, 16, 9}; }), "");
+  EXPECT_EQ(find_rejection([](Program& p) { p.methods.erase(p.methods.begin() + 1); }), "");
 }
 
 // Whisper: the decoder takes a token, 24 rows of the encoder, and a position. It keeps 128 positions, and the
 // keys and values of the 24 rows.
-Program Whisper() {
-  Program program = Decoder();
+Program MakeWhisper() {
+  Program program = MakeDecoder();
   Method& decoder = program.methods[0];
   decoder.name = "text_decoder";
   decoder.values[0] = TensorValue({1, 1}, "int64", 64);
@@ -163,13 +173,13 @@ Program Whisper() {
                                              decoder.values.size());
     decoder.values.push_back(cross);
   }
-  program.methods.push_back(
-      Plain("encoder", {TensorValue({1, 80, 48}, "float32", 32)}, TensorValue({1, 24, 8}, "float32", 32)));
+  program.methods.push_back(MakeStatelessMethod("encoder", {TensorValue({1, 80, 48}, "float32", 32)},
+                                                TensorValue({1, 24, 8}, "float32", 32)));
   return program;
 }
 
 TEST(LanguageModel, TakesWhatAnEncoderGives) {
-  const LanguageModel model = FindLanguageModel(Whisper());
+  const LanguageModel model = FindLanguageModel(MakeWhisper());
   ASSERT_EQ(model.rejection, "");
   EXPECT_TRUE(model.steps[0].takes_features);
   EXPECT_FALSE(model.steps[0].takes_embeddings);
@@ -178,17 +188,17 @@ TEST(LanguageModel, TakesWhatAnEncoderGives) {
   EXPECT_EQ(model.context, 128);  // not the 24 of the encoder's rows
   EXPECT_EQ(model.state, 2 * (128 + 24) * 4 * 4);
   EXPECT_EQ(model.state_per_token, 2 * 4 * 4);
-  Program program = Whisper();
+  Program program = MakeWhisper();
   program.methods.pop_back();
   EXPECT_THAT(FindLanguageModel(program).rejection,
               HasSubstr("takes float32 [1, 24, 8] besides tokens and a position, and no encoder gives that"));
-  program = Whisper();
+  program = MakeWhisper();
   program.methods[1].values[0] = TensorValue({1, 24}, "int64", 64, true);  // T5
   EXPECT_THAT(FindLanguageModel(program).rejection, HasSubstr("its encoder 'encoder' takes tokens"));
 }
 
 TEST(LanguageModel, PrefillAndDecodeShareTheirState) {
-  Program program = Decoder();
+  Program program = MakeDecoder();
   program.methods.push_back(program.methods[0]);
   program.methods[0].name = "prefill";
   program.methods[1].name = "decode";
@@ -196,8 +206,8 @@ TEST(LanguageModel, PrefillAndDecodeShareTheirState) {
   EXPECT_THAT(FindLanguageModel(program).rejection, HasSubstr("decoding sees nothing of a prompt"));
   program.methods[0].planned_buffers = program.methods[1].planned_buffers = {0, 4096};
   EXPECT_EQ(FindLanguageModel(program).rejection, "");
-  // Two variants of a model, each of which does both.
-  program = Decoder();
+  // Two variants of a model, each with one method for prefill and decoding.
+  program = MakeDecoder();
   program.methods.push_back(program.methods[0]);
   program.methods[1].name = "lora_forward";
   EXPECT_EQ(FindLanguageModel(program).rejection, "");

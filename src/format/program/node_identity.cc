@@ -11,8 +11,8 @@
 namespace etprof {
 namespace {
 
-// Names of the same kind of XNNPACK's nodes, its operators, and ATen's operators, in lower case and without
-// separators.
+// The names that XNNPACK's nodes, its operators, and ATen's operators have for one kind, in lower case and
+// without separators.
 struct KindNames {
   const char* kind;
   std::initializer_list<std::string_view> names;
@@ -82,47 +82,48 @@ std::string PairText(std::int64_t a, std::int64_t b) {
   return a == b ? fmt::format("{}", a) : fmt::format("{}x{}", a, b);
 }
 
-std::string FormatSettings(const XnnConvolution& of) {
+std::string FormatSettings(const XnnConvolution& convolution) {
   std::string text;
-  const auto add = [&](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
-  if (of.stride_height != 1 || of.stride_width != 1)
-    add("stride " + PairText(of.stride_height, of.stride_width));
-  if (of.padding_top != of.padding_bottom || of.padding_left != of.padding_right)
-    add(fmt::format("padding {} {} {} {}", of.padding_top, of.padding_right, of.padding_bottom,
-                    of.padding_left));
-  else if (of.padding_top != 0 || of.padding_left != 0)
-    add("padding " + PairText(of.padding_top, of.padding_left));
-  if (of.dilation_height != 1 || of.dilation_width != 1)
-    add("dilation " + PairText(of.dilation_height, of.dilation_width));
-  if (of.groups != 1) add(fmt::format("groups {}", of.groups));
+  const auto add = [&](const std::string& setting) { text += (text.empty() ? "" : ", ") + setting; };
+  if (convolution.stride_height != 1 || convolution.stride_width != 1)
+    add("stride " + PairText(convolution.stride_height, convolution.stride_width));
+  if (convolution.padding_top != convolution.padding_bottom ||
+      convolution.padding_left != convolution.padding_right)
+    add(fmt::format("padding {} {} {} {}", convolution.padding_top, convolution.padding_right,
+                    convolution.padding_bottom, convolution.padding_left));
+  else if (convolution.padding_top != 0 || convolution.padding_left != 0)
+    add("padding " + PairText(convolution.padding_top, convolution.padding_left));
+  if (convolution.dilation_height != 1 || convolution.dilation_width != 1)
+    add("dilation " + PairText(convolution.dilation_height, convolution.dilation_width));
+  if (convolution.groups != 1) add(fmt::format("groups {}", convolution.groups));
   return text;
 }
 
 std::string FormatBounds(const XnnNode& node) {
-  const bool below = node.output_min && *node.output_min > -1e30F;
-  const bool above = node.output_max && *node.output_max < 1e30F;
-  if (!below && !above) return "";
-  if (below && *node.output_min == 0 && !above) return "ReLU";
-  if (below && *node.output_min == 0 && *node.output_max == 6) return "ReLU6";
-  return fmt::format("clamp [{}, {}]", below ? fmt::format("{:.4g}", *node.output_min) : "−∞",
-                     above ? fmt::format("{:.4g}", *node.output_max) : "∞");
+  const bool has_min = node.output_min && *node.output_min > -1e30F;
+  const bool has_max = node.output_max && *node.output_max < 1e30F;
+  if (!has_min && !has_max) return "";
+  if (has_min && *node.output_min == 0 && !has_max) return "ReLU";
+  if (has_min && *node.output_min == 0 && *node.output_max == 6) return "ReLU6";
+  return fmt::format("clamp [{}, {}]", has_min ? fmt::format("{:.4g}", *node.output_min) : "−∞",
+                     has_max ? fmt::format("{:.4g}", *node.output_max) : "∞");
 }
 
 }  // namespace
 
 std::string NodeKind(std::string_view name) {
   std::string_view stripped = StripName(name);
-  const auto find = [](std::string_view of) -> const char* {
-    const std::string normalized = RemoveSeparators(of);
+  const auto find_kind = [](std::string_view name_part) -> const char* {
+    const std::string normalized = RemoveSeparators(name_part);
     for (const KindNames& kind : kKindNames) {
       if (std::ranges::find(kind.names, normalized) != kind.names.end()) return kind.kind;
     }
     return nullptr;
   };
-  if (const char* kind = find(stripped)) return kind;
+  if (const char* kind = find_kind(stripped)) return kind;
   if (stripped.ends_with("_copy")) {
     stripped.remove_suffix(std::string_view("_copy").size());
-    if (const char* kind = find(stripped)) return kind;
+    if (const char* kind = find_kind(stripped)) return kind;
   }
   // Other operators have the same name everywhere, except for capitals and separators.
   std::string kind(stripped);
@@ -134,15 +135,17 @@ std::string NodeKind(std::string_view name) {
 NodeIdentity IdentifyNode(const XnnNode& node, const XnnGraph& graph) {
   NodeIdentity identity;
   identity.kind = identity.text = NodeKind(node.type);
-  if (const auto& of = node.convolution) {
+  if (const auto& convolution = node.convolution) {
     // For a depthwise convolution, the output channels of a group are its multiplier.
     const bool transposed = node.type == "XNNConvTranspose2d";
-    identity.text += ChannelsText(CheckedProduct(of->groups, of->group_input_channels),
-                                  CheckedProduct(of->groups, of->group_output_channels)) +
-                     fmt::format(" {}x{}", of->kernel_height, of->kernel_width);
-    if (of->groups > 1 && !transposed)
-      identity.text += of->group_input_channels == 1 ? " depthwise" : fmt::format(" groups {}", of->groups);
-    identity.settings = FormatSettings(*of);
+    identity.text += ChannelsText(CheckedProduct(convolution->groups, convolution->group_input_channels),
+                                  CheckedProduct(convolution->groups, convolution->group_output_channels)) +
+                     fmt::format(" {}x{}", convolution->kernel_height, convolution->kernel_width);
+    if (convolution->groups > 1 && !transposed)
+      identity.text += convolution->group_input_channels == 1
+                           ? " depthwise"
+                           : fmt::format(" groups {}", convolution->groups);
+    identity.settings = FormatSettings(*convolution);
   } else if (identity.kind == "Linear") {
     identity.text += LinearText(GetTensors({node.index}, graph));
   }

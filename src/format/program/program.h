@@ -22,14 +22,13 @@ struct ProgramTensor {
   std::vector<std::int64_t> shape;      // elements
   std::vector<std::uint8_t> dim_order;  // from the outermost dimension to the innermost
   enum class Shape { kStatic, kBounded, kUnbounded } dynamism = Shape::kStatic;
-  // Whether its data is in the file, in a separate .ptd, or in neither (planned memory, or given at run
-  // time).
+  // The location of the data: the file, a separate .ptd, or neither (planned memory, or passed at run time).
   enum class Data { kNone, kFile, kExternal } data = Data::kNone;
   std::string name;                            // name of a weight, if the file has it: "mod.linear.weight"
-  std::optional<std::uint32_t> memory_id;      // of the planned buffer that contains it
+  std::optional<std::uint32_t> memory_id;      // id of the planned buffer that contains the tensor
   std::optional<std::uint64_t> memory_offset;  // bytes, within that buffer
 
-  bool HasDynamicShape() const { return dynamism != Shape::kStatic; }  // whether the shape is dynamic
+  bool HasDynamicShape() const { return dynamism != Shape::kStatic; }
 };
 template <>
 inline constexpr const char* kNames<ProgramTensor::Shape>[] = {"static", "bounded", "unbounded"};
@@ -58,7 +57,8 @@ struct ProgramValue {
   std::optional<std::int64_t> integer;  // kInt; for kBool 0 or 1
   std::optional<double> number;         // kDouble
   std::optional<std::string> text;      // kString
-  std::vector<std::size_t> items;       // kTensorList, kOptionalTensorList: in values, without absent items
+  std::vector<std::size_t>
+      items;  // kTensorList, kOptionalTensorList: indices into values, without absent items
   std::vector<std::size_t> integers;  // kIntList: indices into values, into which dynamic sizes are computed
 };
 template <>
@@ -117,7 +117,7 @@ struct Method {
   std::vector<std::size_t> inputs, outputs;  // indices into values
   std::vector<std::string> operators;        // "aten::add.out": name and overload
   std::vector<Delegate> delegates;
-  std::vector<Instruction> instructions;  // of all chains, in order
+  std::vector<Instruction> instructions;  // instructions of all chains, in order
   // Sizes of the buffers that the runtime allocates for tensors other than constants. memory_id 1 is the
   // first entry. (non_const_buffer_sizes without its reserved first entry.)
   std::vector<Bytes> planned_buffers;
@@ -125,6 +125,7 @@ struct Method {
   // Whether the method only returns constants that describe the model, such as "get_max_seq_len".
   bool IsMetadata() const { return instructions.empty() && inputs.empty() && !outputs.empty(); }
 
+  // Whether a jump makes the executed instructions depend on values.
   bool Branches() const {
     return std::ranges::find(instructions, Instruction::Kind::kJumpFalse, &Instruction::kind) !=
            instructions.end();

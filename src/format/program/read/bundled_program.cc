@@ -26,23 +26,24 @@ class BundleReader {
     const auto& file = buffer_.VerifyRoot<bundled::BundledProgram>(source_, "the bundled program");
     if (file.program() == nullptr || file.program()->size() == 0)
       throw source_.MakeError("is malformed: it holds no program", buffer_.At(&file));
-    BundledProgram read;
-    read.program = source_.Slice(buffer_.At(file.program()->data()), file.program()->size(), "its program");
-    read.inputs.metadata["format"] = "etprof-inputs-1";
-    read.expected_outputs.metadata["format"] = "etprof-outputs-1";
-    if (file.method_test_suites() == nullptr) return read;
+    BundledProgram result;
+    result.program = source_.Slice(buffer_.At(file.program()->data()), file.program()->size(), "its program");
+    result.inputs.metadata["format"] = "etprof-inputs-1";
+    result.expected_outputs.metadata["format"] = "etprof-outputs-1";
+    if (file.method_test_suites() == nullptr) return result;
     for (const auto* suite : *file.method_test_suites()) {
       const std::string method = source_.Text(suite->method_name());
       const auto* cases = suite->test_cases();
-      if (std::ranges::find(read.test_cases, method, &Program::TestCases::method) != read.test_cases.end())
+      if (std::ranges::find(result.test_cases, method, &Program::TestCases::method) !=
+          result.test_cases.end())
         throw source_.MakeError(fmt::format("is malformed: two lists of test cases for {}", method),
                                 buffer_.At(suite));
-      read.test_cases.push_back({method, cases == nullptr ? 0 : cases->size()});
-      if (!with_values || read.test_cases.back().count == 0) continue;
-      AddValues(method, cases->Get(0)->inputs(), read.inputs);
-      AddValues(method, cases->Get(0)->expected_outputs(), read.expected_outputs);
+      result.test_cases.push_back({method, cases == nullptr ? 0 : cases->size()});
+      if (!with_values || result.test_cases.back().count == 0) continue;
+      AddValues(method, cases->Get(0)->inputs(), result.inputs);
+      AddValues(method, cases->Get(0)->expected_outputs(), result.expected_outputs);
     }
-    return read;
+    return result;
   }
 
  private:
@@ -75,39 +76,39 @@ class BundleReader {
   }
 
   TensorBytes ReadTensor(const std::string& name, const bundled::Tensor& tensor, SavedValues& saved) {
-    TensorBytes read;
-    read.dtype = SafetensorsName(static_cast<int>(tensor.scalar_type()));
-    if (read.dtype.empty()) throw Malformed(name, "has a data type without a name in safetensors", &tensor);
-    std::uint64_t bytes = ElementSize(read.dtype);
+    TensorBytes result;
+    result.dtype = SafetensorsName(static_cast<int>(tensor.scalar_type()));
+    if (result.dtype.empty()) throw Malformed(name, "has a data type without a name in safetensors", &tensor);
+    std::uint64_t bytes = ElementSize(result.dtype);
     if (tensor.sizes() != nullptr) {
       for (const std::int32_t size : *tensor.sizes()) {
         if (size < 0 || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes))
           throw Malformed(name, "has a shape that no tensor has", &tensor);
-        read.shape.push_back(size);
+        result.shape.push_back(size);
       }
     }
     if (tensor.data() != nullptr)
-      read.bytes = source_.Slice(buffer_.At(tensor.data()->data()), tensor.data()->size(), "its bytes");
-    if (read.bytes.size() != bytes) {
-      throw Malformed(name, fmt::format("has {} bytes where its shape needs {}", read.bytes.size(), bytes),
+      result.bytes = source_.Slice(buffer_.At(tensor.data()->data()), tensor.data()->size(), "its bytes");
+    if (result.bytes.size() != bytes) {
+      throw Malformed(name, fmt::format("has {} bytes where its shape needs {}", result.bytes.size(), bytes),
                       &tensor);
     }
-    std::vector<std::uint8_t> row_major(read.shape.size()), order = row_major;
+    std::vector<std::uint8_t> row_major(result.shape.size()), order = row_major;
     std::iota(row_major.begin(), row_major.end(), std::uint8_t{0});
     if (tensor.dim_order() != nullptr) order.assign(tensor.dim_order()->begin(), tensor.dim_order()->end());
-    if (tensor.dim_order() == nullptr || order.empty() || order == row_major) return read;
+    if (tensor.dim_order() == nullptr || order.empty() || order == row_major) return result;
     if (!std::ranges::is_permutation(order, row_major))
       throw Malformed(name, "has an order of dimensions that is none", &tensor);
-    source_.SpendCopyBudget(read.bytes.size());
-    auto& copy = saved.copies.emplace_back(read.bytes.size());
-    CopyToRowMajor(copy.data(), read.bytes.data(), read.shape, order, ElementSize(read.dtype));
-    read.bytes = copy;
-    return read;
+    source_.SpendCopyBudget(result.bytes.size());
+    auto& copy = saved.copies.emplace_back(result.bytes.size());
+    CopyToRowMajor(copy.data(), result.bytes.data(), result.shape, order, ElementSize(result.dtype));
+    result.bytes = copy;
+    return result;
   }
 
-  Error Malformed(const std::string& name, const std::string& problem, const void* where) const {
+  Error Malformed(const std::string& name, const std::string& problem, const void* object) const {
     return source_.MakeError(fmt::format("is malformed: value {} of a test case {}", name, problem),
-                             buffer_.At(where));
+                             buffer_.At(object));
   }
 
   Source source_;

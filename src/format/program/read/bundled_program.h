@@ -28,7 +28,7 @@ struct SavedValues {
 struct BundledProgram {
   ByteView program = {};  // the .pte in the file
   std::vector<Program::TestCases> test_cases = {};
-  SavedValues inputs = {}, expected_outputs = {};  // of the first test case of each method
+  SavedValues inputs = {}, expected_outputs = {};  // values of the first test case of each method
 };
 
 bool IsBundledProgram(ByteView bytes);

@@ -62,15 +62,15 @@ class BundledProgramTest : public testing::Test {
     suite->method_name = "forward";
     auto test = std::make_unique<bundled::BundledMethodTestCaseT>();
     test->inputs.push_back(MakeTensorValue(ScalarType::CHAR, {1, 2, 1, 3}, {0, 3, 1, 4, 2, 5}, {0, 2, 3, 1}));
-    bundled::IntT whole;
-    whole.int_val = -3;
-    test->inputs.push_back(MakeScalarValue(whole));
-    bundled::BoolT truth;
-    truth.bool_val = true;
-    test->inputs.push_back(MakeScalarValue(truth));
-    bundled::DoubleT real;
-    real.double_val = 0.5;
-    test->inputs.push_back(MakeScalarValue(real));
+    bundled::IntT integer;
+    integer.int_val = -3;
+    test->inputs.push_back(MakeScalarValue(integer));
+    bundled::BoolT boolean;
+    boolean.bool_val = true;
+    test->inputs.push_back(MakeScalarValue(boolean));
+    bundled::DoubleT floating;
+    floating.double_val = 0.5;
+    test->inputs.push_back(MakeScalarValue(floating));
     test->inputs.push_back(std::make_unique<bundled::ValueT>());
     test->expected_outputs.push_back(MakeTensorValue(ScalarType::FLOAT, {1}, {0, 0, 128, 63}, {0}));
     suite->test_cases.push_back(std::move(test));
@@ -97,36 +97,36 @@ class BundledProgramTest : public testing::Test {
 TEST_F(BundledProgramTest, HasTheProgramAndTheFirstTestCase) {
   const std::string text = Serialize(file_);
   ASSERT_TRUE(IsBundledProgram(BytesIn(text)));
-  const BundledProgram read = ReadBundledProgram(BytesIn(text), "a.bpte");
-  EXPECT_TRUE(std::ranges::equal(read.program, std::as_bytes(std::span(file_.program))));
-  ASSERT_EQ(read.test_cases.size(), 1U);
-  EXPECT_EQ(read.test_cases[0].method, "forward");
-  EXPECT_EQ(read.test_cases[0].count, 2U);
-  ASSERT_EQ(read.inputs.tensors.size(), 1U);
-  const auto& [name, tensor] = read.inputs.tensors[0];
+  const BundledProgram result = ReadBundledProgram(BytesIn(text), "a.bpte");
+  EXPECT_TRUE(std::ranges::equal(result.program, std::as_bytes(std::span(file_.program))));
+  ASSERT_EQ(result.test_cases.size(), 1U);
+  EXPECT_EQ(result.test_cases[0].method, "forward");
+  EXPECT_EQ(result.test_cases[0].count, 2U);
+  ASSERT_EQ(result.inputs.tensors.size(), 1U);
+  const auto& [name, tensor] = result.inputs.tensors[0];
   EXPECT_EQ(name, "forward/0");
   EXPECT_EQ(tensor.dtype, "I8");
   EXPECT_THAT(tensor.shape, ElementsAre(1, 2, 1, 3));
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(tensor.bytes[i], static_cast<std::byte>(i)) << "row-major";
-  EXPECT_THAT(read.inputs.metadata,
+  EXPECT_THAT(result.inputs.metadata,
               UnorderedElementsAre(Pair("format", "etprof-inputs-1"),
                                    Pair("forward/1", R"({"type":"int","value":-3})"),
                                    Pair("forward/2", R"({"type":"bool","value":true})"),
                                    Pair("forward/3", R"({"type":"double","value":0.5})"),
                                    Pair("forward/4", R"({"type":"none"})")));
-  ASSERT_EQ(read.expected_outputs.tensors.size(), 1U);
-  EXPECT_THAT(ReadNumbers("F32", read.expected_outputs.tensors[0].second.bytes), ElementsAre(1));
+  ASSERT_EQ(result.expected_outputs.tensors.size(), 1U);
+  EXPECT_THAT(ReadNumbers("F32", result.expected_outputs.tensors[0].second.bytes), ElementsAre(1));
 }
 
 TEST_F(BundledProgramTest, IsReadLikeTheProgramInIt) {
   const std::string text = Serialize(file_);
-  const Program bundled = ReadProgram(BytesIn(text), "a.bpte");
-  const Program alone = ReadProgram(std::as_bytes(std::span(file_.program)), "a.pte");
-  EXPECT_EQ(bundled.file_bytes, alone.file_bytes);
-  EXPECT_EQ(bundled.methods.size(), alone.methods.size());
-  EXPECT_EQ(bundled.xnn_graphs.size(), alone.xnn_graphs.size());
-  EXPECT_EQ(bundled.test_cases.size(), 1U);
-  EXPECT_TRUE(alone.test_cases.empty());
+  const Program from_bundle = ReadProgram(BytesIn(text), "a.bpte");
+  const Program from_pte = ReadProgram(std::as_bytes(std::span(file_.program)), "a.pte");
+  EXPECT_EQ(from_bundle.file_bytes, from_pte.file_bytes);
+  EXPECT_EQ(from_bundle.methods.size(), from_pte.methods.size());
+  EXPECT_EQ(from_bundle.xnn_graphs.size(), from_pte.xnn_graphs.size());
+  EXPECT_EQ(from_bundle.test_cases.size(), 1U);
+  EXPECT_TRUE(from_pte.test_cases.empty());
   CheckIsProgram(BytesIn(text), "a.bpte");
 }
 

@@ -31,8 +31,8 @@ PtdHeader ReadPtdHeader(const Source& source) {
   const auto length = LoadLittleEndian<std::uint32_t>(bytes, kPtdHeaderAt + 4);
   if (length < kPtdHeaderBytes)
     throw source.MakeError(fmt::format("is malformed: its header has {} bytes", length), kPtdHeaderAt + 4);
-  const auto number = [&](std::size_t place) {
-    return LoadLittleEndian<std::uint64_t>(bytes, kPtdHeaderAt + 8 + 8 * place);
+  const auto number = [&](std::size_t field) {
+    return LoadLittleEndian<std::uint64_t>(bytes, kPtdHeaderAt + 8 + 8 * field);
   };
   const PtdHeader header{number(0), number(1), number(2)};
   source.Slice(header.segment_base, number(3), "its data");
@@ -43,27 +43,27 @@ void ReadSegments(const Source& source, const Buffer& buffer, const ptd::FlatTen
                   DataFile& data) {
   if (file.segments() == nullptr) return;
   for (const auto* segment : *file.segments()) {
-    const std::string what = fmt::format("segment {}", data.segments.size());
+    const std::string name = fmt::format("segment {}", data.segments.size());
     std::uint64_t offset = 0;
     if (__builtin_add_overflow(base, segment->offset(), &offset))
-      throw source.MakeError(what + " has no place in the file", buffer.At(segment));
-    source.Slice(offset, segment->size(), what);
+      throw source.MakeError(name + " has no place in the file", buffer.At(segment));
+    source.Slice(offset, segment->size(), name);
     data.segments.push_back({offset, static_cast<Bytes>(segment->size())});
   }
 }
 
 DataFileEntry::Layout ReadLayout(Source& source, const ptd::TensorLayout& layout) {
-  DataFileEntry::Layout read;
-  read.type = ScalarTypeFromCode(static_cast<int>(layout.scalar_type()));
+  DataFileEntry::Layout result;
+  result.type = ScalarTypeFromCode(static_cast<int>(layout.scalar_type()));
   if (layout.sizes() != nullptr) {
     source.SpendCopyBudget(layout.sizes()->size() * sizeof(std::int64_t));
-    read.shape.assign(layout.sizes()->begin(), layout.sizes()->end());
+    result.shape.assign(layout.sizes()->begin(), layout.sizes()->end());
   }
   if (layout.dim_order() != nullptr) {
     source.SpendCopyBudget(layout.dim_order()->size());
-    read.dim_order.assign(layout.dim_order()->begin(), layout.dim_order()->end());
+    result.dim_order.assign(layout.dim_order()->begin(), layout.dim_order()->end());
   }
-  return read;
+  return result;
 }
 
 }  // namespace
@@ -96,11 +96,11 @@ DataFile ReadDataFile(ByteView bytes, const std::string& file_name) {
   for (const auto* entry : *file.named_data()) {
     source.RequireSegment(entry->segment_index(), data.segments.size(), "named data is", buffer.At(entry));
     source.SpendCopyBudget(sizeof(DataFileEntry));
-    DataFileEntry read;
-    read.key = source.Text(entry->key());
-    read.segment = entry->segment_index();
-    if (entry->tensor_layout() != nullptr) read.layout = ReadLayout(source, *entry->tensor_layout());
-    data.entries.push_back(std::move(read));
+    DataFileEntry data_entry;
+    data_entry.key = source.Text(entry->key());
+    data_entry.segment = entry->segment_index();
+    if (entry->tensor_layout() != nullptr) data_entry.layout = ReadLayout(source, *entry->tensor_layout());
+    data.entries.push_back(std::move(data_entry));
   }
   return data;
 }
@@ -111,9 +111,9 @@ DataFile ReadDataFile(const std::filesystem::path& path) {
 
 std::vector<std::string> ExternalNames(const Program& program) {
   std::vector<std::string> names;
-  std::set<std::string> known;
+  std::set<std::string> seen;
   const auto add = [&](const std::string& name) {
-    if (known.insert(name).second) names.push_back(name);
+    if (seen.insert(name).second) names.push_back(name);
   };
   for (const Method& method : program.methods) {
     for (const ProgramValue& value : method.values)

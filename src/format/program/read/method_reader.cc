@@ -24,8 +24,8 @@ class MethodReader {
       values_ = plan_.values()->size();
       for (const auto* value : *plan_.values()) method_.values.push_back(ReadValue(*value));
     }
-    method_.inputs = Indices(plan_.inputs(), method_.values.size(), "an input");
-    method_.outputs = Indices(plan_.outputs(), method_.values.size(), "an output");
+    method_.inputs = ReadIndices(plan_.inputs(), method_.values.size(), "an input");
+    method_.outputs = ReadIndices(plan_.outputs(), method_.values.size(), "an output");
     ReadOperators();
     ReadPlannedBuffers();
     if (plan_.delegates() != nullptr) {
@@ -43,36 +43,36 @@ class MethodReader {
     throw source_.MakeError(fmt::format("method {}: {}", method_.name, problem), buffer_.At(object));
   }
 
-  std::size_t Index(std::int64_t index, std::size_t count, const char* what, const void* object) const {
+  std::size_t CheckIndex(std::int64_t index, std::size_t count, const char* role, const void* object) const {
     if (index < 0 || static_cast<std::uint64_t>(index) >= count)
-      Fail(fmt::format("{} is number {} of {}", what, index, count), object);
+      Fail(fmt::format("{} is number {} of {}", role, index, count), object);
     return static_cast<std::size_t>(index);
   }
 
-  std::vector<std::size_t> Indices(const flatbuffers::Vector<std::int32_t>* list, std::size_t count,
-                                   const char* what) const {
+  std::vector<std::size_t> ReadIndices(const flatbuffers::Vector<std::int32_t>* list, std::size_t count,
+                                       const char* role) const {
     std::vector<std::size_t> indices;
     if (list == nullptr) return indices;
     source_.SpendCopyBudget(list->size() * sizeof(std::size_t));
     indices.reserve(list->size());
-    for (const std::int32_t index : *list) indices.push_back(Index(index, count, what, list));
+    for (const std::int32_t index : *list) indices.push_back(CheckIndex(index, count, role, list));
     return indices;
   }
 
-  // The items of a list of tensors; -1 is an absent item.
-  std::vector<std::size_t> Items(const flatbuffers::Vector<std::int32_t>* list) const {
+  // Reads the items of a list of tensors, without absent items (-1).
+  std::vector<std::size_t> ReadItems(const flatbuffers::Vector<std::int32_t>* list) const {
     std::vector<std::size_t> items;
     if (list == nullptr) return items;
     source_.SpendCopyBudget(list->size() * sizeof(std::size_t));
     for (const std::int32_t item : *list) {
-      if (item != -1) items.push_back(Index(item, values_, "an item of a list", list));
+      if (item != -1) items.push_back(CheckIndex(item, values_, "an item of a list", list));
     }
     return items;
   }
 
-  // The items of a list of integers. They are only used for advice, so a list with an invalid index is left
-  // out.
-  std::vector<std::size_t> Integers(const flatbuffers::Vector<std::int64_t>* list) const {
+  // Reads the items of a list of integers. Integers are only used for advice, so a list with an invalid index
+  // counts as empty.
+  std::vector<std::size_t> ReadIntegers(const flatbuffers::Vector<std::int64_t>* list) const {
     if (list == nullptr) return {};
     source_.SpendCopyBudget(list->size() * sizeof(std::size_t));
     std::vector<std::size_t> integers;
@@ -112,7 +112,7 @@ class MethodReader {
         break;
       case pte::KernelTypes::IntList:
         result.kind = Kind::kIntList;
-        if (const auto* list = value.val_as_IntList()) result.integers = Integers(list->items());
+        if (const auto* list = value.val_as_IntList()) result.integers = ReadIntegers(list->items());
         break;
       case pte::KernelTypes::DoubleList:
         result.kind = Kind::kDoubleList;
@@ -122,11 +122,11 @@ class MethodReader {
         break;
       case pte::KernelTypes::TensorList:
         result.kind = Kind::kTensorList;
-        if (const auto* list = value.val_as_TensorList()) result.items = Items(list->items());
+        if (const auto* list = value.val_as_TensorList()) result.items = ReadItems(list->items());
         break;
       case pte::KernelTypes::OptionalTensorList:
         result.kind = Kind::kOptionalTensorList;
-        if (const auto* list = value.val_as_OptionalTensorList()) result.items = Items(list->items());
+        if (const auto* list = value.val_as_OptionalTensorList()) result.items = ReadItems(list->items());
         break;
       case pte::KernelTypes::Tensor:
         result.kind = Kind::kTensor;
@@ -168,19 +168,20 @@ class MethodReader {
       Fail(fmt::format("a tensor of [{}] elements cannot be", fmt::join(result.shape, ", ")), &tensor);
     }
     if (tensor.data_buffer_idx() > 0) result.data = ProgramTensor::Data::kFile;
-    if (const auto* more = tensor.extra_tensor_info()) {
-      result.name = source_.Text(more->fully_qualified_name());
-      if (more->location() == pte::TensorDataLocation::EXTERNAL) result.data = ProgramTensor::Data::kExternal;
+    if (const auto* extra_info = tensor.extra_tensor_info()) {
+      result.name = source_.Text(extra_info->fully_qualified_name());
+      if (extra_info->location() == pte::TensorDataLocation::EXTERNAL)
+        result.data = ProgramTensor::Data::kExternal;
     }
     // The index of a constant counts from 1. For a tensor with planned memory, it is the index of its initial
     // state.
-    const auto* place = tensor.allocation_info();
-    if (result.data == ProgramTensor::Data::kFile && place == nullptr)
-      Index(tensor.data_buffer_idx(), program_.constants + 1, "a constant", &tensor);
-    if (place != nullptr) {
-      result.memory_id = place->memory_id();
-      result.memory_offset =
-          std::uint64_t{place->memory_offset_high()} << 32 | std::uint64_t{place->memory_offset_low()};
+    const auto* allocation = tensor.allocation_info();
+    if (result.data == ProgramTensor::Data::kFile && allocation == nullptr)
+      CheckIndex(tensor.data_buffer_idx(), program_.constants + 1, "a constant", &tensor);
+    if (allocation != nullptr) {
+      result.memory_id = allocation->memory_id();
+      result.memory_offset = std::uint64_t{allocation->memory_offset_high()} << 32 |
+                             std::uint64_t{allocation->memory_offset_low()};
     }
     return result;
   }
@@ -210,19 +211,19 @@ class MethodReader {
     source_.SpendCopyBudget(sizeof(Delegate));
     Delegate delegate;
     delegate.backend = source_.Text(entry.id());
-    const auto* place = entry.processed();
-    if (place == nullptr) Fail("a delegate has no payload", &entry);
-    if (place->location() == pte::DataLocation::SEGMENT) {
-      const DataSegment& segment =
-          program_.segments[Index(place->index(), program_.segments.size(), "a delegate's segment", place)];
+    const auto* reference = entry.processed();
+    if (reference == nullptr) Fail("a delegate has no payload", &entry);
+    if (reference->location() == pte::DataLocation::SEGMENT) {
+      const DataSegment& segment = program_.segments[CheckIndex(reference->index(), program_.segments.size(),
+                                                                "a delegate's segment", reference)];
       delegate.in_segment = true;
       delegate.offset = segment.offset;
       delegate.payload = segment.bytes;
     } else {
-      const auto* all = file_.backend_delegate_data();
-      const std::size_t index =
-          Index(place->index(), all == nullptr ? 0 : all->size(), "a delegate's data", place);
-      const auto* data = all->Get(static_cast<flatbuffers::uoffset_t>(index))->data();
+      const auto* all_data = file_.backend_delegate_data();
+      const std::size_t index = CheckIndex(reference->index(), all_data == nullptr ? 0 : all_data->size(),
+                                           "a delegate's data", reference);
+      const auto* data = all_data->Get(static_cast<flatbuffers::uoffset_t>(index))->data();
       if (data != nullptr) {
         delegate.offset = buffer_.At(data->data());
         delegate.payload = data->size();
@@ -258,22 +259,22 @@ class MethodReader {
       case Type::KernelCall: {
         const auto* call = entry.instr_args_as_KernelCall();
         instruction.kind = Instruction::Kind::kKernel;
-        instruction.target = Index(call->op_index(), method_.operators.size(), "an operator", call);
-        instruction.arguments = Indices(call->args(), method_.values.size(), "an argument");
+        instruction.target = CheckIndex(call->op_index(), method_.operators.size(), "an operator", call);
+        instruction.arguments = ReadIndices(call->args(), method_.values.size(), "an argument");
         break;
       }
       case Type::DelegateCall: {
         const auto* call = entry.instr_args_as_DelegateCall();
         instruction.kind = Instruction::Kind::kDelegate;
-        instruction.target = Index(call->delegate_index(), method_.delegates.size(), "a delegate", call);
-        instruction.arguments = Indices(call->args(), method_.values.size(), "an argument");
+        instruction.target = CheckIndex(call->delegate_index(), method_.delegates.size(), "a delegate", call);
+        instruction.arguments = ReadIndices(call->args(), method_.values.size(), "an argument");
         break;
       }
       case Type::MoveCall:
         instruction.kind = Instruction::Kind::kMove;
         if (const auto* move = entry.instr_args_as_MoveCall()) {
           for (const std::int32_t value : {move->move_from(), move->move_to()})
-            instruction.arguments.push_back(Index(value, method_.values.size(), "a moved value", move));
+            instruction.arguments.push_back(CheckIndex(value, method_.values.size(), "a moved value", move));
         }
         break;
       case Type::JumpFalseCall:

@@ -28,8 +28,8 @@ struct Header {
   std::uint64_t segment_base = 0;
 };
 
-Error NotAProgram(const Source& source, const std::string& why) {
-  return WrongFileKind(source.bytes(), source.file(), "an ExecuTorch program", why, 4, kRemedy);
+Error NotAProgram(const Source& source, const std::string& reason) {
+  return WrongFileKind(source.bytes(), source.file(), "an ExecuTorch program", reason, 4, kRemedy);
 }
 
 void RequireContents(const Source& source) {
@@ -51,16 +51,16 @@ std::optional<Header> ReadHeader(const Source& source) {
   Header header;
   header.flatbuffer_bytes = LoadLittleEndian<std::uint64_t>(bytes, kHeaderAt + 8);
   header.segment_base = LoadLittleEndian<std::uint64_t>(bytes, kHeaderAt + 16);
-  std::uint64_t whole = header.flatbuffer_bytes;
+  std::uint64_t end = header.flatbuffer_bytes;
   if (length >= kFullHeaderBytes && bytes.size() >= kHeaderAt + kFullHeaderBytes &&
       header.segment_base != 0) {
     const auto data = LoadLittleEndian<std::uint64_t>(bytes, kHeaderAt + 24);
-    if (__builtin_add_overflow(header.segment_base, data, &whole))
+    if (__builtin_add_overflow(header.segment_base, data, &end))
       throw source.MakeError("is malformed: its segments are larger than a file can be", kHeaderAt + 24);
   }
-  whole = std::max(whole, header.flatbuffer_bytes);
-  if (whole > bytes.size()) {
-    throw source.MakeError(fmt::format("is cut short: {} of {} bytes are there", bytes.size(), whole),
+  end = std::max(end, header.flatbuffer_bytes);
+  if (end > bytes.size()) {
+    throw source.MakeError(fmt::format("is cut short: {} of {} bytes are there", bytes.size(), end),
                            bytes.size());
   }
   if (header.segment_base != 0 && header.segment_base < header.flatbuffer_bytes)
@@ -71,19 +71,19 @@ std::optional<Header> ReadHeader(const Source& source) {
 void ReadSegments(const Source& source, const Buffer& buffer, const pte::Program& file, Program& program) {
   if (file.segments() == nullptr) return;
   for (const auto* segment : *file.segments()) {
-    const std::string what = fmt::format("segment {}", program.segments.size());
+    const std::string name = fmt::format("segment {}", program.segments.size());
     std::uint64_t offset = 0;  // a file with only empty segments has no base
     if ((program.segment_base == 0 && segment->size() > 0) ||
         __builtin_add_overflow(program.segment_base, segment->offset(), &offset)) {
-      throw source.MakeError(what + " has no place in the file", buffer.At(segment));
+      throw source.MakeError(name + " has no place in the file", buffer.At(segment));
     }
-    source.Slice(offset, segment->size(), what);
+    source.Slice(offset, segment->size(), name);
     program.segments.push_back({offset, static_cast<Bytes>(segment->size())});
   }
 }
 
-// Reads the table of constants or initial states: a segment, and the offset of each of them in it. The first
-// entry is reserved.
+// Reads the table of constants or initial states: a segment, and the offset of each constant in the segment.
+// The first entry is reserved. Returns the size of the segment.
 Bytes ReadOffsets(const Source& source, const Buffer& buffer, const pte::SubsegmentOffsets& table,
                   const Program& program) {
   const auto* offsets = table.offsets();
@@ -102,9 +102,9 @@ Bytes ReadOffsets(const Source& source, const Buffer& buffer, const pte::Subsegm
 
 void ReadConstants(const Source& source, const Buffer& buffer, const pte::Program& file, Program& program) {
   std::size_t entries = 0;
-  if (const auto* inside = file.constant_buffer(); inside != nullptr) {
-    entries = inside->size();
-    for (const auto* constant : *inside) {
+  if (const auto* inline_buffers = file.constant_buffer(); inline_buffers != nullptr) {
+    entries = inline_buffers->size();
+    for (const auto* constant : *inline_buffers) {
       if (constant->storage() != nullptr) program.inline_constant_bytes += constant->storage()->size();
     }
     program.constant_bytes += program.inline_constant_bytes;
@@ -137,18 +137,18 @@ std::map<std::string, Bytes> ReadNamedData(Source& source, const Buffer& buffer,
 }
 
 // Reads the graphs of XNNPACK delegates. Delegates with the same payload share a graph.
-void ReadGraphs(Source& source, const std::map<std::string, Bytes>& named, Program& program) {
-  std::map<std::pair<std::uint64_t, Bytes>, std::size_t> known;
+void ReadGraphs(Source& source, const std::map<std::string, Bytes>& named_bytes, Program& program) {
+  std::map<std::pair<std::uint64_t, Bytes>, std::size_t> graphs_by_payload;
   for (Method& method : program.methods) {
     for (Delegate& delegate : method.delegates) {
       if (!delegate.IsXnnpack()) continue;
-      const auto [place, is_new] =
-          known.try_emplace({delegate.offset, delegate.payload}, program.xnn_graphs.size());
+      const auto [entry, is_new] =
+          graphs_by_payload.try_emplace({delegate.offset, delegate.payload}, program.xnn_graphs.size());
       if (is_new) {
         program.xnn_graphs.push_back(
-            ReadXnnGraph(source, delegate.offset, static_cast<std::uint64_t>(delegate.payload), named));
+            ReadXnnGraph(source, delegate.offset, static_cast<std::uint64_t>(delegate.payload), named_bytes));
       }
-      delegate.graph = place->second;
+      delegate.graph = entry->second;
     }
   }
 }
@@ -192,13 +192,13 @@ Program ReadProgram(ByteView bytes, const std::string& file_name) {
   program.version = file.version();
   ReadSegments(source, buffer, file, program);
   ReadConstants(source, buffer, file, program);
-  const std::map<std::string, Bytes> named = ReadNamedData(source, buffer, file, program);
+  const std::map<std::string, Bytes> named_bytes = ReadNamedData(source, buffer, file, program);
   if (file.execution_plan() != nullptr) {
     for (const auto* plan : *file.execution_plan()) {
       program.methods.push_back(ReadMethod(source, buffer, file, *plan, program));
     }
   }
-  ReadGraphs(source, named, program);
+  ReadGraphs(source, named_bytes, program);
   return program;
 }
 

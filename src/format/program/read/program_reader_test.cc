@@ -22,14 +22,14 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::vector<std::byte> BytesOfBuilder(const FlatBufferBuilder& builder) {
+std::vector<std::byte> CopyBytes(const FlatBufferBuilder& builder) {
   const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
   return {bytes.begin(), bytes.end()};
 }
 
 // A program with one method "forward": input 0 and output 1 are float32 [2, 3], and there are two operators,
 // the first of which is called.
-std::unique_ptr<pte::ProgramT> SmallProgram() {
+std::unique_ptr<pte::ProgramT> MakeSmallProgram() {
   auto program = std::make_unique<pte::ProgramT>();
   auto plan = std::make_unique<pte::ExecutionPlanT>();
   plan->name = "forward";
@@ -63,14 +63,14 @@ std::unique_ptr<pte::ProgramT> SmallProgram() {
 std::vector<std::byte> PackProgram(const pte::ProgramT& program) {
   FlatBufferBuilder builder;
   pte::FinishProgramBuffer(builder, pte::Program::Pack(builder, &program));
-  return BytesOfBuilder(builder);
+  return CopyBytes(builder);
 }
 
 Program Read(const pte::ProgramT& program) { return ReadProgram(PackProgram(program), "x.pte"); }
 
 // The error message for a small program that `damage` changed.
 std::string ProgramProblem(const std::function<void(pte::ProgramT&)>& damage) {
-  const auto program = SmallProgram();
+  const auto program = MakeSmallProgram();
   damage(*program);
   try {
     Read(*program);
@@ -115,7 +115,7 @@ TEST(ProgramReader, ReadsARealProgram) {
 }
 
 TEST(ProgramReader, ReadsAProgramWithoutExtendedHeader) {
-  const Program program = Read(*SmallProgram());
+  const Program program = Read(*MakeSmallProgram());
   EXPECT_FALSE(program.extended_header);
   const Method& method = program.methods.at(0);
   EXPECT_THAT(method.operators, ElementsAre("aten::relu.out", "aten::add.out"));
@@ -126,14 +126,14 @@ TEST(ProgramReader, ReadsAProgramWithoutExtendedHeader) {
 }
 
 TEST(ProgramReader, ReadsBytesAtAnyAddress) {
-  const std::vector<std::byte> whole = PackProgram(*SmallProgram());
+  const std::vector<std::byte> whole = PackProgram(*MakeSmallProgram());
   std::vector<std::byte> shifted(whole.size() + 1);
   std::memcpy(shifted.data() + 1, whole.data(), whole.size());
   EXPECT_EQ(ReadProgram(ByteView(shifted).subspan(1), "x.pte").methods.at(0).name, "forward");
 }
 
 TEST(ProgramReader, ReadsTheRuntimesOwnInstructions) {
-  const auto program = SmallProgram();
+  const auto program = MakeSmallProgram();
   auto& instructions = program->execution_plan[0]->chains[0]->instructions;
   const auto add = [&](auto arguments) {
     instructions.push_back(std::make_unique<pte::InstructionT>());
@@ -144,10 +144,10 @@ TEST(ProgramReader, ReadsTheRuntimesOwnInstructions) {
   add(move);
   add(pte::JumpFalseCallT());
   add(pte::FreeCallT());
-  const Program read = Read(*program);
-  EXPECT_THAT(read.methods[0].instructions[1].arguments, ElementsAre(1, 0));
-  const MethodSummary summary = Summarize(read.methods[0], read);
-  ASSERT_EQ(summary.steps.size(), 1U);  // none of them is delegated
+  const Program parsed = Read(*program);
+  EXPECT_THAT(parsed.methods[0].instructions[1].arguments, ElementsAre(1, 0));
+  const MethodSummary summary = Summarize(parsed.methods[0], parsed);
+  ASSERT_EQ(summary.steps.size(), 1U);  // no instruction is delegated
   EXPECT_EQ(summary.steps[0].instruction_counts.size(), 4U);
   ASSERT_EQ(summary.operators.size(), 1U);
   EXPECT_EQ(summary.operators[0].name, "aten::relu.out");
@@ -167,12 +167,12 @@ void AddList(pte::ProgramT& program, std::vector<std::int32_t> items) {
 }
 
 TEST(ProgramReader, ReadsListsOfTensors) {
-  const auto program = SmallProgram();
+  const auto program = MakeSmallProgram();
   AddList<pte::TensorListT>(*program, {1, 0, 1});
   AddList<pte::OptionalTensorListT>(*program, {-1, 1});  // the first item is absent
-  const Program read = Read(*program);
-  EXPECT_THAT(read.methods[0].values[2].items, ElementsAre(1, 0, 1));
-  EXPECT_THAT(read.methods[0].values[3].items, ElementsAre(1));
+  const Program parsed = Read(*program);
+  EXPECT_THAT(parsed.methods[0].values[2].items, ElementsAre(1, 0, 1));
+  EXPECT_THAT(parsed.methods[0].values[3].items, ElementsAre(1));
   EXPECT_THAT(ProgramProblem([](auto& p) {
                 auto instruction = std::make_unique<pte::InstructionT>();
                 pte::MoveCallT move;
@@ -188,7 +188,7 @@ TEST(ProgramReader, ReadsListsOfTensors) {
 }
 
 TEST(ProgramReader, ReadsDynamicShapesAndInitialStates) {
-  const auto program = SmallProgram();
+  const auto program = MakeSmallProgram();
   pte::TensorT& tensor = FirstTensor(*program);
   tensor.shape_dynamism = pte::TensorShapeDynamism::DYNAMIC_BOUND;
   tensor.allocation_info = std::make_unique<pte::AllocationDetailsT>();
@@ -196,21 +196,21 @@ TEST(ProgramReader, ReadsDynamicShapesAndInitialStates) {
   tensor.allocation_info->memory_offset_low = 5;
   tensor.allocation_info->memory_offset_high = 1;
   tensor.data_buffer_idx = 1;
-  const Program read = Read(*program);
-  const ProgramTensor& found = *read.methods[0].values[0].tensor;
-  EXPECT_EQ(found.dynamism, ProgramTensor::Shape::kBounded);
-  EXPECT_EQ(found.memory_offset, (std::uint64_t{1} << 32) + 5);
-  EXPECT_EQ(found.data, ProgramTensor::Data::kFile);
-  EXPECT_TRUE(Summarize(read.methods[0], read).dynamic);
+  const Program parsed = Read(*program);
+  const ProgramTensor& parsed_tensor = *parsed.methods[0].values[0].tensor;
+  EXPECT_EQ(parsed_tensor.dynamism, ProgramTensor::Shape::kBounded);
+  EXPECT_EQ(parsed_tensor.memory_offset, (std::uint64_t{1} << 32) + 5);
+  EXPECT_EQ(parsed_tensor.data, ProgramTensor::Data::kFile);
+  EXPECT_TRUE(Summarize(parsed.methods[0], parsed).dynamic);
 }
 
 TEST(ProgramReader, DoesNotReadPayloadsOfOtherBackends) {
-  const auto program = SmallProgram();
+  const auto program = MakeSmallProgram();
   AddDelegate(*program, {1, 2, 3}, "CoreMLBackend");
-  const Program read = Read(*program);
-  EXPECT_EQ(read.methods[0].delegates.at(0).payload, 3);
-  EXPECT_FALSE(read.methods[0].delegates[0].graph);
-  EXPECT_FALSE(Summarize(read.methods[0], read).delegates[0].macs);
+  const Program parsed = Read(*program);
+  EXPECT_EQ(parsed.methods[0].delegates.at(0).payload, 3);
+  EXPECT_FALSE(parsed.methods[0].delegates[0].graph);
+  EXPECT_FALSE(Summarize(parsed.methods[0], parsed).delegates[0].macs);
 }
 
 TEST(ProgramReader, RefusesInvalidIndices) {
@@ -287,7 +287,7 @@ TEST(ProgramReader, LimitsCopiesOfSharedData) {
                                              builder.CreateVector(std::vector{entry}));
   pte::FinishProgramBuffer(builder, pte::CreateProgram(builder, 0, builder.CreateVector(std::vector{plan})));
   try {
-    ReadProgram(BytesOfBuilder(builder), "x.pte");
+    ReadProgram(CopyBytes(builder), "x.pte");
     ADD_FAILURE() << "accepted";
   } catch (const Error& error) {
     EXPECT_THAT(error.Message(), HasSubstr("too often"));
@@ -295,7 +295,7 @@ TEST(ProgramReader, LimitsCopiesOfSharedData) {
 }
 
 // A graph with one value, 0, and a node of each type, all of whose fields are 0.
-std::vector<std::byte> GraphOfEveryNode(const char* identifier = xnn::XNNGraphIdentifier()) {
+std::vector<std::byte> MakeGraphOfEveryNode(const char* identifier = xnn::XNNGraphIdentifier()) {
   FlatBufferBuilder builder;
   std::vector<flatbuffers::Offset<xnn::XNode>> nodes;
   for (const xnn::XNodeUnion type : xnn::EnumValuesXNodeUnion()) {
@@ -305,13 +305,14 @@ std::vector<std::byte> GraphOfEveryNode(const char* identifier = xnn::XNNGraphId
   }
   const auto tensor = xnn::CreateXNNTensorValue(builder, xnn::XNNDatatype::xnn_datatype_fp32);
   const auto value = xnn::CreateXValue(builder, xnn::XValueUnion::XNNTensorValue, tensor.Union());
-  const auto all = builder.CreateVector(nodes);
-  builder.Finish(xnn::CreateXNNGraph(builder, 0, all, builder.CreateVector(std::vector{value})), identifier);
-  return BytesOfBuilder(builder);
+  const auto node_list = builder.CreateVector(nodes);
+  builder.Finish(xnn::CreateXNNGraph(builder, 0, node_list, builder.CreateVector(std::vector{value})),
+                 identifier);
+  return CopyBytes(builder);
 }
 
 // A payload with a header before `graph` and `constants` bytes after it.
-std::vector<std::uint8_t> Payload(const std::vector<std::byte>& graph, std::size_t constants = 0) {
+std::vector<std::uint8_t> MakePayload(const std::vector<std::byte>& graph, std::size_t constants = 0) {
   std::vector<std::uint8_t> payload(32);
   std::memcpy(payload.data() + 4, "XH00", 4);
   const auto store = [&](std::size_t at, auto number) {
@@ -328,10 +329,10 @@ std::vector<std::uint8_t> Payload(const std::vector<std::byte>& graph, std::size
 }
 
 TEST(XnnGraphReader, ReadsEveryTypeOfNode) {
-  const auto program = SmallProgram();
-  AddDelegate(*program, Payload(GraphOfEveryNode(), 16));
-  const Program read = Read(*program);
-  const XnnGraph& graph = read.xnn_graphs.at(0);
+  const auto program = MakeSmallProgram();
+  AddDelegate(*program, MakePayload(MakeGraphOfEveryNode(), 16));
+  const Program parsed = Read(*program);
+  const XnnGraph& graph = parsed.xnn_graphs.at(0);
   ASSERT_EQ(graph.nodes.size(), std::size(xnn::EnumValuesXNodeUnion()) - 1);
   EXPECT_TRUE(graph.header);
   EXPECT_EQ(graph.constant_bytes, 16);
@@ -344,8 +345,8 @@ TEST(XnnGraphReader, ReadsEveryTypeOfNode) {
 }
 
 TEST(XnnGraphReader, ReadsAGraphWithoutHeader) {
-  const auto program = SmallProgram();
-  const auto graph = GraphOfEveryNode("XN00");
+  const auto program = MakeSmallProgram();
+  const auto graph = MakeGraphOfEveryNode("XN00");
   AddDelegate(*program, {reinterpret_cast<const std::uint8_t*>(graph.data()),
                          reinterpret_cast<const std::uint8_t*>(graph.data()) + graph.size()});
   EXPECT_FALSE(Read(*program).xnn_graphs.at(0).header);
@@ -356,7 +357,7 @@ std::string PayloadProblem(std::vector<std::uint8_t> payload) {
 }
 
 TEST(XnnGraphReader, RefusesTruncatedPayloadsAndInvalidOffsets) {
-  const std::vector<std::uint8_t> whole = Payload(GraphOfEveryNode(), 4);
+  const std::vector<std::uint8_t> whole = MakePayload(MakeGraphOfEveryNode(), 4);
   EXPECT_EQ(PayloadProblem(whole), "accepted");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     SCOPED_TRACE(length);
@@ -368,13 +369,14 @@ TEST(XnnGraphReader, RefusesTruncatedPayloadsAndInvalidOffsets) {
     damaged[at + 3] = 0xff;
     EXPECT_THAT(PayloadProblem(damaged), HasSubstr("not in ")) << at;
   }
-  EXPECT_THAT(PayloadProblem(Payload(GraphOfEveryNode("XN02"))), HasSubstr("another version of the format"));
+  EXPECT_THAT(PayloadProblem(MakePayload(MakeGraphOfEveryNode("XN02"))),
+              HasSubstr("another version of the format"));
 }
 
 std::string GraphProblem(const xnn::XNNGraphT& graph) {
   FlatBufferBuilder builder;
   xnn::FinishXNNGraphBuffer(builder, xnn::XNNGraph::Pack(builder, &graph));
-  return PayloadProblem(Payload(BytesOfBuilder(builder)));
+  return PayloadProblem(MakePayload(CopyBytes(builder)));
 }
 
 void AddValue(xnn::XNNGraphT& graph, std::uint32_t id, std::vector<std::uint32_t> dims,

@@ -19,23 +19,24 @@ Error Source::MakeError(const std::string& problem, std::uint64_t offset) const 
       .Remedy("copy it again, or export the model again");
 }
 
-ByteView Source::Slice(std::uint64_t offset, std::uint64_t length, const std::string& what) const {
+ByteView Source::Slice(std::uint64_t offset, std::uint64_t length, const std::string& name) const {
   if (offset > bytes_.size() || length > bytes_.size() - offset) {
-    throw MakeError(fmt::format("{} ({} bytes at {}) points outside the file of {} bytes", what, length,
+    throw MakeError(fmt::format("{} ({} bytes at {}) points outside the file of {} bytes", name, length,
                                 offset, bytes_.size()),
                     std::min<std::uint64_t>(offset, bytes_.size()));
   }
   return bytes_.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
 }
 
-void Source::RequireSegment(std::size_t index, std::size_t segments, const std::string& what,
-                            std::uint64_t at) const {
-  if (index >= segments) throw MakeError(fmt::format("{} in segment {} of {}", what, index, segments), at);
+void Source::RequireSegment(std::size_t index, std::size_t segments, const std::string& name,
+                            std::uint64_t offset) const {
+  if (index >= segments)
+    throw MakeError(fmt::format("{} in segment {} of {}", name, index, segments), offset);
 }
 
 void Source::AddCopyBudget(std::size_t flatbuffer_bytes) {
-  opened_ += flatbuffer_bytes;
-  if (opened_ > 2 * bytes_.size())
+  opened_bytes_ += flatbuffer_bytes;
+  if (opened_bytes_ > 2 * bytes_.size())
     throw MakeError("is malformed: payloads of delegates overlap", bytes_.size());
   copy_budget_ += kMaxCopiesPerByte * flatbuffer_bytes;
 }

@@ -9,8 +9,8 @@
 #include "core/error.h"
 #include "core/file/file.h"
 
-// Shared by the readers of this stage: bounds checks, file offsets for messages, and a limit on how much
-// memory a file can cause. Not for other stages.
+// Helpers for the readers of this stage: bounds checks, file offsets for messages, and a limit on the memory
+// that a file can make a reader allocate.
 namespace etprof {
 
 class Source {
@@ -20,16 +20,16 @@ class Source {
   ByteView bytes() const { return bytes_; }
   const std::string& file() const { return file_; }
 
-  // The Error for a problem of the file at a byte offset.
+  // Makes the error for a problem of the file at a byte offset.
   Error MakeError(const std::string& problem, std::uint64_t offset) const;
 
-  // The bytes at `offset`. Throws MakeError() if they are outside of the file: "`what` ... points outside the
+  // The bytes at `offset`. Throws MakeError() if they are outside of the file: "`name` ... points outside the
   // file".
-  ByteView Slice(std::uint64_t offset, std::uint64_t length, const std::string& what) const;
+  ByteView Slice(std::uint64_t offset, std::uint64_t length, const std::string& name) const;
 
-  // Throws MakeError() if there is no such segment: "`what` in segment 7 of 3".
-  void RequireSegment(std::size_t index, std::size_t segments, const std::string& what,
-                      std::uint64_t at) const;
+  // Throws MakeError() if there is no such segment: "`name` in segment 7 of 3".
+  void RequireSegment(std::size_t index, std::size_t segments, const std::string& name,
+                      std::uint64_t offset) const;
 
   // FlatBuffers may refer to one object from many places, so a small file could cause a large result.
   // AddCopyBudget() adds the number of bytes to which a buffer of this size may be copied. SpendCopyBudget()
@@ -37,32 +37,32 @@ class Source {
   void AddCopyBudget(std::size_t flatbuffer_bytes);
   void SpendCopyBudget(std::size_t bytes);
 
-  // A text of the file; empty if it is absent.
+  // Copies a text of the file. Empty if `text` is null.
   std::string Text(const flatbuffers::String* text);
 
  private:
   ByteView bytes_;
   std::string file_;
   std::size_t copy_budget_ = 0;
-  std::size_t opened_ = 0;  // total bytes of the opened buffers
+  std::size_t opened_bytes_ = 0;  // total bytes of the opened buffers
 };
 
 // A FlatBuffer in the file, at an aligned address.
 class Buffer {
  public:
-  // Throws MakeError() for a buffer of 2 GiB or more or one that is too short for a FlatBuffer, and as
+  // Throws MakeError() if the buffer has 2 GiB or more or is too short for a FlatBuffer, and as
   // AddCopyBudget().
   Buffer(Source& source, std::uint64_t offset, ByteView bytes);
 
   const std::uint8_t* data() const { return data_; }
   bool HasIdentifier(const char* identifier) const;  // four characters
-  // Verifies the buffer with FlatBuffers' Verifier. Throws MakeError() for `what`.
+  // Verifies the buffer with FlatBuffers' Verifier. Throws MakeError(), whose message begins with `name`.
   template <typename Root>
-  const Root& VerifyRoot(const Source& source, const std::string& what) const {
+  const Root& VerifyRoot(const Source& source, const std::string& name) const {
     flatbuffers::Verifier verifier(data_, size_, /*max_depth=*/64,
                                    static_cast<flatbuffers::uoffset_t>(size_ / 4 + 1));
     if (!verifier.VerifyBuffer<Root>(nullptr)) {
-      throw source.MakeError(what + " is malformed: an offset or a count in it points outside of it",
+      throw source.MakeError(name + " is malformed: an offset or a count in it points outside of it",
                              offset_);
     }
     return *flatbuffers::GetRoot<Root>(data_);
