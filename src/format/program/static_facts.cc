@@ -19,8 +19,10 @@ constexpr double kWorkTolerance = 0.05;
 double LowerBound(const Tally& tally) { return static_cast<double>(tally.known); }
 double UpperBound(const Tally& tally) { return tally.has_unknown ? kUnbounded : LowerBound(tally); }
 
-FactRange ToRange(const Tally& tally) { return {LowerBound(tally), UpperBound(tally)}; }
-FactRange Exactly(std::int64_t number) { return {static_cast<double>(number), static_cast<double>(number)}; }
+FactRange MakeRange(const Tally& tally) { return {LowerBound(tally), UpperBound(tally)}; }
+FactRange ExactRange(std::int64_t number) {
+  return {static_cast<double>(number), static_cast<double>(number)};
+}
 
 using Unit = FactInfo::Unit;
 constexpr FactInfo kFacts[] = {
@@ -35,27 +37,27 @@ constexpr FactInfo kFacts[] = {
      Unit::kShare, true, false, 0,
      [](const StaticFacts& facts, const FileFacts&) { return facts.matrix_macs.Share(); }},
     {"delegates", "delegates", "max-delegates", "Maximum number of delegates of each method", Unit::kCount,
-     false, false, 0, [](const StaticFacts& facts, const FileFacts&) { return Exactly(facts.delegates); }},
+     false, false, 0, [](const StaticFacts& facts, const FileFacts&) { return ExactRange(facts.delegates); }},
     {"portable", "portable operators", "max-portable",
      "Maximum number of calls of operators that are not delegated, in each method", Unit::kCount, false,
      false, 0,
      [](const StaticFacts& facts, const FileFacts&) {
-       return Exactly(facts.operators.without_property.known);
+       return ExactRange(facts.operators.without_property.known);
      }},
     {"macs", "MACs", "max-macs", "Maximum number of multiply-accumulates (MACs) of each method", Unit::kCount,
      false, false, kWorkTolerance,
-     [](const StaticFacts& facts, const FileFacts&) { return ToRange(facts.AllMacs()); }},
+     [](const StaticFacts& facts, const FileFacts&) { return MakeRange(facts.AllMacs()); }},
     {"packed_weights", "packed weights", "max-packed-weights",
      "Maximum memory for the weights of each method that XNNPACK packs", Unit::kBytes, false, false,
-     kWorkTolerance, [](const StaticFacts& facts, const FileFacts&) { return ToRange(facts.packed); }},
+     kWorkTolerance, [](const StaticFacts& facts, const FileFacts&) { return MakeRange(facts.packed); }},
     {"planned", "planned memory", "max-planned", "Maximum planned memory of each method", Unit::kBytes, false,
      false, kSizeTolerance,
-     [](const StaticFacts& facts, const FileFacts&) { return Exactly(facts.planned); }},
+     [](const StaticFacts& facts, const FileFacts&) { return ExactRange(facts.planned); }},
     {"delegated_bytes", "delegated bytes", "max-delegated-bytes",
      "Maximum size of what the file holds for delegates", Unit::kBytes, false, true, kWorkTolerance,
-     [](const StaticFacts&, const FileFacts& file) { return Exactly(file.delegated); }},
+     [](const StaticFacts&, const FileFacts& file) { return ExactRange(file.delegated); }},
     {"file_size", "file size", "max-file-size", "Maximum size of the file", Unit::kBytes, false, true,
-     kSizeTolerance, [](const StaticFacts&, const FileFacts& file) { return Exactly(file.size); }}};
+     kSizeTolerance, [](const StaticFacts&, const FileFacts& file) { return ExactRange(file.size); }}};
 
 // Parses a number that is not negative, and returns it with the rest of the text without leading blanks.
 // Absent if the text does not begin with a number.
@@ -71,10 +73,10 @@ std::optional<double> ParseBytes(const std::string& text) {
   static constexpr std::pair<const char*, double> kUnits[] = {
       {"", 1},     {"b", 1},      {"kb", 1e3},      {"mb", 1e6},
       {"gb", 1e9}, {"kib", 1024}, {"mib", 1048576}, {"gib", 1073741824}};
-  const auto parsed = ParseNumberAndUnit(text);
-  if (!parsed) return std::nullopt;
+  const auto number_and_unit = ParseNumberAndUnit(text);
+  if (!number_and_unit) return std::nullopt;
   for (const auto& [unit, bytes] : kUnits) {
-    if (Lower(parsed->second) == unit) return parsed->first * bytes;
+    if (Lower(number_and_unit->second) == unit) return number_and_unit->first * bytes;
   }
   return std::nullopt;
 }
@@ -101,26 +103,26 @@ std::optional<double> Split::ExactShare() const {
 
 FactRange Split::Share() const {
   // The lowest share: as little as possible has the property, and as much as possible does not.
-  const double most_without = UpperBound(without_property) + UpperBound(unknown);
-  const double least_with = LowerBound(with_property);
-  const double low = most_without == 0 ? 1 : least_with / (least_with + most_without);
-  const double most_with = UpperBound(with_property) + UpperBound(unknown);
-  const double least_without = LowerBound(without_property);
+  const double max_without = UpperBound(without_property) + UpperBound(unknown);
+  const double min_with = LowerBound(with_property);
+  const double low = max_without == 0 ? 1 : min_with / (min_with + max_without);
+  const double max_with = UpperBound(with_property) + UpperBound(unknown);
+  const double min_without = LowerBound(without_property);
   double high = 1;
-  if (least_without > 0) {
+  if (min_without > 0) {
     // The share can be arbitrarily close to 1, but not 1.
-    high = most_with == kUnbounded ? std::nextafter(1.0, 0.0) : most_with / (most_with + least_without);
+    high = max_with == kUnbounded ? std::nextafter(1.0, 0.0) : max_with / (max_with + min_without);
   }
   return {low, high};
 }
 
 Tally StaticFacts::AllMacs() const {
-  Tally all = macs.with_property;
+  Tally sum = macs.with_property;
   for (const Tally& part : {macs.without_property, macs.unknown}) {
-    all.Add(part.known);
-    if (part.has_unknown) all.Add(std::nullopt);
+    sum.Add(part.known);
+    if (part.has_unknown) sum.Add(std::nullopt);
   }
-  return all;
+  return sum;
 }
 
 std::string FactInfo::FileKey() const {

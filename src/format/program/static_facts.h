@@ -46,11 +46,11 @@ struct Split {
 // Facts about a method, counted by Summarize() (summary.h).
 struct StaticFacts {
   Split operators;    // delegated or not: nodes of delegates and portable kernels, weighted by calls
-  Split macs;         // delegated or not: of all instructions, each once (work.h)
-  Split matrix_macs;  // with SME2 kernels or not: of matrix products (kleidiai.h)
+  Split macs;         // delegated or not: MACs of all instructions, each once (work.h)
+  Split matrix_macs;  // with SME2 kernels or not: MACs of matrix products (kleidiai.h)
   std::int64_t matrix_operators = 0;  // number of operators that multiply matrices
   std::int64_t delegates = 0;
-  Bytes planned = 0;  // of all planned buffers; saturated
+  Bytes planned = 0;  // size of all planned buffers; saturated
   Tally packed;       // lower bound of the bytes of weights that XNNPACK packs (xnn/memory_estimate.h)
 
   Tally AllMacs() const;
@@ -62,7 +62,7 @@ struct FileFacts {
   Bytes delegated = 0;  // payloads and named data of delegates; shared data counts once
 };
 
-// Describes one of these numbers for options, files, and formats.
+// Describes a fact for options, files, and formats.
 struct FactInfo {
   enum class Unit { kShare, kCount, kBytes };
   const char* key;    // "delegated_macs"

@@ -15,8 +15,8 @@ const FactInfo& FindFact(const std::string& key) {
   throw std::out_of_range(key);
 }
 
-Split MakeSplit(std::int64_t with, std::int64_t without, std::int64_t unknown = 0) {
-  return {{with}, {without}, {unknown}};
+Split MakeSplit(std::int64_t with_property, std::int64_t without_property, std::int64_t unknown = 0) {
+  return {{with_property}, {without_property}, {unknown}};
 }
 
 TEST(StaticFacts, AnOverflowingSumIsUnknown) {
@@ -41,20 +41,20 @@ TEST(StaticFacts, SharesOfKnownAmountsAreExact) {
 TEST(StaticFacts, SharesOfUnknownAmountsHaveBounds) {
   EXPECT_EQ(MakeSplit(2, 1, 1).Share(), (FactRange{0.5, 0.75}));
   EXPECT_FALSE(MakeSplit(2, 1, 1).ExactShare());
-  Split more = MakeSplit(3, 1);
-  more.with_property.has_unknown = true;  // a payload that cannot be read
-  EXPECT_EQ(more.Share().low, 0.75);
-  EXPECT_LT(more.Share().high, 1) << "one portable operator is enough";
-  EXPECT_GT(more.Share().high, 0.999999);
-  EXPECT_FALSE(more.Whole());
-  more.without_property = {};
-  EXPECT_EQ(more.Share(), (FactRange{1, 1})) << "all is delegated, however much that is";
-  Split lacks = MakeSplit(3, 1);
-  lacks.without_property.has_unknown = true;  // a kernel with unknown MACs
-  EXPECT_EQ(lacks.Share(), (FactRange{0, 0.75}));
-  Split nothing = MakeSplit(0, 0);
-  nothing.unknown.has_unknown = true;
-  EXPECT_EQ(nothing.Share(), (FactRange{0, 1}));
+  Split unknown_delegated = MakeSplit(3, 1);
+  unknown_delegated.with_property.has_unknown = true;  // a payload that cannot be read
+  EXPECT_EQ(unknown_delegated.Share().low, 0.75);
+  EXPECT_LT(unknown_delegated.Share().high, 1) << "one portable operator is enough";
+  EXPECT_GT(unknown_delegated.Share().high, 0.999999);
+  EXPECT_FALSE(unknown_delegated.Whole());
+  unknown_delegated.without_property = {};
+  EXPECT_EQ(unknown_delegated.Share(), (FactRange{1, 1})) << "all is delegated, however much that is";
+  Split unknown_portable = MakeSplit(3, 1);
+  unknown_portable.without_property.has_unknown = true;  // a kernel with unknown MACs
+  EXPECT_EQ(unknown_portable.Share(), (FactRange{0, 0.75}));
+  Split unknown_only = MakeSplit(0, 0);
+  unknown_only.unknown.has_unknown = true;
+  EXPECT_EQ(unknown_only.Share(), (FactRange{0, 1}));
 }
 
 TEST(StaticFacts, ParsesALimitInTheUnitOfItsFact) {

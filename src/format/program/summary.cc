@@ -59,10 +59,10 @@ std::string InstructionName(const Instruction& instruction, const Method& method
 
 std::vector<Step> MakeSteps(const Method& method, const std::vector<std::optional<std::int64_t>>& macs) {
   std::vector<Step> steps;
-  std::map<std::string, std::size_t> what;
+  std::map<std::string, std::size_t> names;
   const auto finish_step = [&] {
-    if (!what.empty()) steps.back().instruction_counts = SortByCount(what);
-    what.clear();
+    if (!names.empty()) steps.back().instruction_counts = SortByCount(names);
+    names.clear();
   };
   for (std::size_t i = 0; i < method.instructions.size(); ++i) {
     const Instruction& instruction = method.instructions[i];
@@ -71,10 +71,10 @@ std::vector<Step> MakeSteps(const Method& method, const std::vector<std::optiona
       steps.push_back({i, i, instruction.target, {}, macs[i]});
       continue;
     }
-    if (what.empty()) steps.push_back({i, i, std::nullopt, {}, 0});
+    if (names.empty()) steps.push_back({i, i, std::nullopt, {}, 0});
     steps.back().last = i;
     steps.back().macs = CheckedSum(steps.back().macs, macs[i]);
-    ++what[InstructionName(instruction, method)];
+    ++names[InstructionName(instruction, method)];
   }
   finish_step();
   return steps;
@@ -90,30 +90,31 @@ std::map<int, std::pair<int, int>> DelegateCallRanges(const Method& method) {
   return calls;
 }
 
-void Count(const Instruction& kernel, const Method& method, std::optional<std::int64_t> macs, bool between,
-           std::vector<PortableOperator>& operators) {
+void CountPortableOperator(const Instruction& kernel, const Method& method, std::optional<std::int64_t> macs,
+                           bool between, std::vector<PortableOperator>& operators) {
   const std::string& name = method.operators[kernel.target];
-  const std::string why = NotDelegatedReason(kernel, method);
+  const std::string reason = NotDelegatedReason(kernel, method);
   auto found = std::ranges::find_if(
-      operators, [&](const PortableOperator& one) { return one.name == name && one.reason == why; });
-  if (found == operators.end()) found = operators.insert(found, {name, why, 0, 0, 0});
+      operators, [&](const PortableOperator& entry) { return entry.name == name && entry.reason == reason; });
+  if (found == operators.end()) found = operators.insert(found, {name, reason, 0, 0, 0});
   ++found->calls;
   if (between) ++found->between;
   found->macs = CheckedSum(found->macs, macs);
 }
 
-// Counts an operation that multiplies matrices. If there is no `use`, the operation only matters if its MACs
+// Counts an operation that may multiply matrices. If `use` is absent, the operation only matters if its MACs
 // are unknown.
-void Count(std::optional<KleidiaiUse> use, std::optional<std::int64_t> macs, MethodSummary& summary) {
+void CountMatrixOperation(std::optional<KleidiaiUse> use, std::optional<std::int64_t> macs,
+                          MethodSummary& summary) {
   using Kernels = KleidiaiUse::Kernels;
   Split& split = summary.facts.matrix_macs;
   if (!use) {
     if (!macs) split.unknown.Add(std::nullopt);
     return;
   }
-  const bool without = use->kernels == Kernels::kXnnpack || use->kernels == Kernels::kPortable;
+  const bool lacks_sme = use->kernels == Kernels::kXnnpack || use->kernels == Kernels::kPortable;
   (use->kernels == Kernels::kSme ? split.with_property
-   : without                     ? split.without_property
+   : lacks_sme                   ? split.without_property
                                  : split.unknown)
       .Add(macs);
   ++summary.facts.matrix_operators;
@@ -130,18 +131,18 @@ const XnnGraph* FindGraph(const Instruction& instruction, const Method& method, 
   return graph ? &program.xnn_graphs[*graph] : nullptr;
 }
 
-std::optional<std::int64_t> Signed(std::optional<Bytes> bytes) {
+std::optional<std::int64_t> ToSigned(std::optional<Bytes> bytes) {
   return bytes && std::in_range<std::int64_t>(*bytes) ? std::optional(static_cast<std::int64_t>(*bytes))
                                                       : std::nullopt;
 }
 
-// Of all nodes, as if each ran alone; absent where that is not known.
-std::optional<std::int64_t> TrafficOf(const XnnGraph* graph) {
+// Sums the traffic of all nodes in bytes, as if each node ran alone. Absent if it is unknown.
+std::optional<std::int64_t> SumTraffic(const XnnGraph* graph) {
   std::optional<std::int64_t> sum;
   if (graph == nullptr) return sum;
   sum = 0;
   for (std::size_t node = 0; node < graph->nodes.size(); ++node)
-    sum = CheckedSum(sum, Signed(ComputeWork({node}, *graph).bytes));
+    sum = CheckedSum(sum, ToSigned(ComputeWork({node}, *graph).bytes));
   return sum;
 }
 
@@ -164,9 +165,10 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       macs.push_back(delegate.macs);
       facts.operators.with_property.Add(delegate.nodes);
       facts.macs.with_property.Add(macs.back());
-      summary.traffic.with_property.Add(TrafficOf(FindGraph(instruction, method, program)));
+      summary.traffic.with_property.Add(SumTraffic(FindGraph(instruction, method, program)));
       if (const XnnGraph* graph = FindGraph(instruction, method, program)) {
-        for (const XnnNode& node : graph->nodes) Count(FindKleidiaiUse(node, *graph), node.macs, summary);
+        for (const XnnNode& node : graph->nodes)
+          CountMatrixOperation(FindKleidiaiUse(node, *graph), node.macs, summary);
       } else {
         facts.matrix_macs.unknown.Add(std::nullopt);
       }
@@ -178,10 +180,10 @@ MethodSummary Summarize(const Method& method, const Program& program) {
       const auto found = calls.find(instruction.chain);
       const bool between = found != calls.end() && found->second.first < instruction.index &&
                            instruction.index < found->second.second;
-      Count(instruction, method, macs.back(), between, summary.operators);
-      Count(FindKleidiaiUse(instruction, method), macs.back(), summary);
+      CountPortableOperator(instruction, method, macs.back(), between, summary.operators);
+      CountMatrixOperation(FindKleidiaiUse(instruction, method), macs.back(), summary);
       facts.operators.without_property.Add(1);
-      summary.traffic.without_property.Add(Signed(ComputeWork(instruction, method).bytes));
+      summary.traffic.without_property.Add(ToSigned(ComputeWork(instruction, method).bytes));
     }
   }
   std::ranges::stable_sort(summary.operators, [](const PortableOperator& a, const PortableOperator& b) {
@@ -207,7 +209,7 @@ MethodSummary Summarize(const Method& method, const Program& program) {
 
 namespace {
 
-// The size of the payloads of all delegates that the counts accepts; shared payloads count once.
+// The size of the payloads of all delegates that the predicate accepts; shared payloads count once.
 Bytes SumPayloads(const Program& program, const auto& predicate) {
   std::set<std::pair<std::uint64_t, Bytes>> places;
   for (const Method& method : program.methods) {

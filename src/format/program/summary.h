@@ -40,7 +40,7 @@ struct PortableOperator {
   std::string reason;  // one clause; "": unknown (delegable.h). Each reason is a separate entry
   std::size_t calls = 0;
   std::size_t between = 0;           // calls with a delegate call before and after them
-  std::optional<std::int64_t> macs;  // of all its calls
+  std::optional<std::int64_t> macs;  // MACs of all its calls
 
   static void Describe(auto& v) {
     v("name", &PortableOperator::name, {.meaning = "name and overload: \"aten::add.out\""});
@@ -73,11 +73,11 @@ struct MethodSummary {
 
 MethodSummary Summarize(const Method& method, const Program& program);
 
-// The payloads of all delegates (shared ones count once), and the segments that contain named data.
-// Saturated.
+// The size of the payloads of all delegates, where shared payloads count once. Saturated.
 Bytes PayloadBytes(const Program& program);
 // The size of the FlatBuffer without the payloads and constants in it.
 Bytes InstructionBytes(const Program& program);
+// The size of the segments that contain named data. Saturated.
 Bytes NamedDataBytes(const Program& program);
 FileFacts GetFileFacts(const Program& program);
 

@@ -11,7 +11,7 @@ const DataType kFloat = {"fp32", 32};
 const DataType kInt8 = {"qint8", 8};
 
 // Values 0 to 4: an input, a filter, the value between two nodes, a second input, the output.
-XnnGraph TwoNodes() {
+XnnGraph MakeTwoNodeGraph() {
   XnnGraph graph;
   const std::vector<std::vector<std::int64_t>> shapes = {
       {1, 8, 8, 3}, {16, 3, 3, 3}, {1, 6, 6, 16}, {}, {1, 6, 6, 16}};
@@ -36,7 +36,7 @@ XnnGraph TwoNodes() {
 }
 
 TEST(Tensors, OfANodeAreInTheOrderOfItsArguments) {
-  OperatorTensors tensors = GetTensors(std::vector<std::size_t>{0}, TwoNodes());
+  OperatorTensors tensors = GetTensors(std::vector<std::size_t>{0}, MakeTwoNodeGraph());
   ASSERT_EQ(tensors.inputs.size(), 2U);
   EXPECT_FALSE(tensors.inputs[0].constant);
   EXPECT_TRUE(tensors.inputs[1].constant);
@@ -46,15 +46,16 @@ TEST(Tensors, OfANodeAreInTheOrderOfItsArguments) {
 }
 
 TEST(Tensors, ExcludeValuesBetweenNodesOfAnOperator) {
-  EXPECT_EQ(FormatTensors(GetTensors({0, 1}, TwoNodes())), "1x8x8x3, 16x3x3x3, scalar -> 1x6x6x16 fp32");
-  XnnGraph read_elsewhere = TwoNodes();
+  EXPECT_EQ(FormatTensors(GetTensors({0, 1}, MakeTwoNodeGraph())),
+            "1x8x8x3, 16x3x3x3, scalar -> 1x6x6x16 fp32");
+  XnnGraph read_elsewhere = MakeTwoNodeGraph();
   read_elsewhere.uses[2] = 2;
   EXPECT_EQ(FormatTensors(GetTensors({0, 1}, read_elsewhere)),
             "1x8x8x3, 16x3x3x3, scalar -> 1x6x6x16, 1x6x6x16 fp32");
 }
 
 TEST(Tensors, HaveTheirOwnTypesIfTheseDiffer) {
-  XnnGraph graph = TwoNodes();
+  XnnGraph graph = MakeTwoNodeGraph();
   graph.values[2].type = kInt8;
   EXPECT_EQ(FormatTensors(GetTensors(std::vector<std::size_t>{0}, graph)),
             "1x8x8x3 fp32, 16x3x3x3 fp32 -> 1x6x6x16 qint8");

@@ -12,9 +12,9 @@ using Sizes = std::vector<std::int64_t>;
 
 MaybeCount Elements(const Sizes* sizes) { return sizes == nullptr ? std::nullopt : ElementCount(*sizes); }
 
-// The size of a dimension counted from the end: 1 is the last one.
-MaybeCount DimFromEnd(const Sizes* sizes, std::size_t place) {
-  return sizes == nullptr ? std::nullopt : Dim(*sizes, sizes->size() - place);
+// The size of a dimension that is counted from the end, where 1 is the last dimension.
+MaybeCount DimFromEnd(const Sizes* sizes, std::size_t position) {
+  return sizes == nullptr ? std::nullopt : Dim(*sizes, sizes->size() - position);
 }
 
 const Sizes* FindShape(const XnnGraph& graph, const std::vector<std::uint32_t>& ids, std::size_t index) {
@@ -101,8 +101,8 @@ MaybeCount CountMacs(const XnnGraph& graph) {
 
 MaybeCount CountMacs(const Instruction& kernel, const Method& method) {
   if (kernel.kind != Instruction::Kind::kKernel) return 0;
-  const std::string_view full = method.operators[kernel.target];
-  const std::string_view name = full.substr(0, full.rfind('.'));
+  const std::string_view full_name = method.operators[kernel.target];
+  const std::string_view name = full_name.substr(0, full_name.rfind('.'));
   const auto shape = [&](std::size_t index) -> const Sizes* {
     if (index >= kernel.arguments.size()) return nullptr;
     const ProgramValue& value = method.values[kernel.arguments[index]];

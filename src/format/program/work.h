@@ -24,9 +24,9 @@ namespace etprof {
 // in the schema of this build, or for shapes that do not fit the formula.
 std::optional<std::int64_t> CountMacs(const XnnNode& node, const XnnGraph& graph);
 
-// The same for a portable kernel: aten::convolution, mm, addmm, bmm, baddbmm and linear. Other operators of
-// aten, dim_order_ops, executorch_prim and of quantization count as 0; operators of other libraries are
-// unknown.
+// Counts the MACs of a portable kernel: aten::convolution, mm, addmm, bmm, baddbmm and linear. Other
+// operators of aten, dim_order_ops, executorch_prim and of quantization count as 0; operators of other
+// libraries are unknown.
 std::optional<std::int64_t> CountMacs(const Instruction& kernel, const Method& method);
 
 // The sum over all nodes; absent if a node is unknown.

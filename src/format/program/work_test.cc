@@ -72,10 +72,10 @@ TEST(Work, IsZeroWithoutMacsAndUnknownForUnknownNodes) {
   const XnnGraph graph = MakeWorkGraph({{8}, {8}});
   EXPECT_EQ(CountMacs(MakeNode("XNNGelu", 2), graph), 0);
   EXPECT_EQ(CountMacs(MakeNode("XNode 99", 2), graph), std::nullopt);
-  XnnGraph both = graph;
-  both.nodes = {MakeNode("XNNGelu", 2), MakeNode("XNode 99", 2)};
-  both.nodes[0].macs = 0;
-  EXPECT_EQ(CountMacs(both), std::nullopt);
+  XnnGraph mixed_graph = graph;
+  mixed_graph.nodes = {MakeNode("XNNGelu", 2), MakeNode("XNode 99", 2)};
+  mixed_graph.nodes[0].macs = 0;
+  EXPECT_EQ(CountMacs(mixed_graph), std::nullopt);
 }
 
 TEST(Work, IsUnknownIfItOverflows) {

@@ -18,10 +18,11 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kHandles = "debug_handle_map";
-constexpr std::string_view kEdge = "edge_dialect_exported_program/";
-// Limits of what is read. The record of mobilenet_v3_small (173 operators, a .pte of 10.2 MB) has 0.8 MB of
-// edge program and 1.1 kB of debug_handle_map, so these limits suffice for about fifty thousand operators.
+constexpr const char* kHandleMapName = "debug_handle_map";
+constexpr std::string_view kEdgePrefix = "edge_dialect_exported_program/";
+// Limits for the contents of a record. The record of mobilenet_v3_small (173 operators, a .pte of 10.2 MB)
+// has 0.8 MB of edge program and 1.1 kB of debug_handle_map, so these limits suffice for about fifty thousand
+// operators.
 constexpr std::uint64_t kMaxEdgeBytes = std::uint64_t{256} << 20U;   // of all edge programs, unpacked
 constexpr std::uint64_t kMaxHandleBytes = std::uint64_t{16} << 20U;  // of the debug_handle_map, unpacked
 constexpr std::uint64_t kMaxCompressionRatio = 1024;                 // deflate's maximum, for zeros only
@@ -29,7 +30,7 @@ constexpr std::size_t kMaxEntries = 4096;
 constexpr std::size_t kMaxNodes = 1'000'000;
 constexpr std::size_t kMaxLocations = 4'000'000;  // modules and Python lines of all nodes
 
-struct Close {
+struct ZipCloser {
   void operator()(void* zip) const { unzClose(zip); }
 };
 
@@ -60,7 +61,7 @@ class Zip {
 
   std::vector<Entry> Entries() const {
     std::vector<Entry> entries;
-    for (int found = unzGoToFirstFile(zip_.get()); found == UNZ_OK; found = unzGoToNextFile(zip_.get())) {
+    for (int status = unzGoToFirstFile(zip_.get()); status == UNZ_OK; status = unzGoToNextFile(zip_.get())) {
       if (entries.size() == kMaxEntries)
         throw MakeError(fmt::format("holds more than {} files", kMaxEntries));
       entries.push_back(Current());
@@ -68,9 +69,9 @@ class Zip {
     return entries;
   }
 
-  // Throws MakeError() if an entry unpacks to more than the `left` bytes of a limit.
-  void RequireAtMost(const Entry& entry, std::uint64_t left, std::uint64_t limit) const {
-    if (entry.bytes > left)
+  // Throws MakeError() if an entry unpacks to more than the `remaining` bytes of a limit.
+  void RequireAtMost(const Entry& entry, std::uint64_t remaining, std::uint64_t limit) const {
+    if (entry.bytes > remaining)
       throw MakeError(fmt::format("{} in it unpacks to {} bytes, beyond the limit of {} MiB", entry.name,
                                   entry.bytes, limit >> 20U));
   }
@@ -88,16 +89,16 @@ class Zip {
     if (unzOpenCurrentFile(zip_.get()) != UNZ_OK)
       throw MakeError(fmt::format("{} in it cannot be read", name));
     std::string text(static_cast<std::size_t>(size), '\0');
-    std::size_t done = 0;
-    while (done < text.size()) {
-      const int read =
-          unzReadCurrentFile(zip_.get(), text.data() + done,
-                             static_cast<unsigned>(std::min<std::size_t>(text.size() - done, 1U << 20U)));
-      if (read <= 0) break;
-      done += static_cast<std::size_t>(read);
+    std::size_t bytes_read = 0;
+    while (bytes_read < text.size()) {
+      const int count = unzReadCurrentFile(
+          zip_.get(), text.data() + bytes_read,
+          static_cast<unsigned>(std::min<std::size_t>(text.size() - bytes_read, 1U << 20U)));
+      if (count <= 0) break;
+      bytes_read += static_cast<std::size_t>(count);
     }
-    const int closed = unzCloseCurrentFile(zip_.get());  // compares the checksum
-    if (done < text.size() || closed != UNZ_OK)
+    const int close_status = unzCloseCurrentFile(zip_.get());  // compares the checksum
+    if (bytes_read < text.size() || close_status != UNZ_OK)
       throw MakeError(fmt::format("{} in it is damaged or cut short", name));
     return text;
   }
@@ -118,7 +119,7 @@ class Zip {
   }
 
   fs::path path_;
-  std::unique_ptr<void, Close> zip_;
+  std::unique_ptr<void, ZipCloser> zip_;
 };
 
 // "executorch.exir.dialects.edge.ops.aten.convolution.default" -> "aten.convolution.default".
@@ -128,14 +129,14 @@ std::string ShortTarget(std::string target) {
   return at == std::string::npos ? target : target.substr(at + kOps.size());
 }
 
-// Collects the nodes of an edge program during parsing and keeps nothing else of it: time is proportional to
-// the text, memory to the nodes. The nodes are at graph_module.graph.nodes[].
+// Collects the nodes of an edge program during parsing and keeps nothing else, so that time is proportional
+// to the text and memory to the nodes. The nodes are at graph_module.graph.nodes[].
 class EdgeNodes : public nlohmann::json_sax<json> {
  public:
   EdgeNodes(MethodSources& method, std::size_t& nodes, std::size_t& locations)
       : method_(method), nodes_(nodes), locations_(locations) {}
 
-  bool found() const { return found_; }
+  bool has_nodes() const { return has_nodes_; }
   // The limit that ended the parsing; "": none.
   const std::string& exceeded_limit() const { return exceeded_limit_; }
 
@@ -196,7 +197,7 @@ class EdgeNodes : public nlohmann::json_sax<json> {
     if (++depth_ > kMaxJsonNesting) return false;
     if (!was_on_path || !IsNextStep(list)) return true;
     on_path_ = depth_;
-    if (depth_ == kNodes) found_ = true;
+    if (depth_ == kNodes) has_nodes_ = true;
     if (depth_ == kNode) {
       node_ = {};
       handle_.reset();
@@ -226,22 +227,22 @@ class EdgeNodes : public nlohmann::json_sax<json> {
   }
 
   MethodSources& method_;
-  std::size_t& nodes_;      // in the record so far
-  std::size_t& locations_;  // in the record so far
+  std::size_t& nodes_;      // number of nodes in the record so far
+  std::size_t& locations_;  // number of locations in the record so far
   SourceNode node_;
   std::optional<std::uint32_t> handle_;
   std::string key_;
   std::string exceeded_limit_;
   int depth_ = 0;
   int on_path_ = 0;  // number of the open lists and objects that are on the path to the nodes
-  bool found_ = false;
+  bool has_nodes_ = false;
 };
 
 // Reads the instructions' debug handles: {"forward": {"0": 11, "18": [1, 2, 2]}}.
 void ReadHandles(const Zip& zip, const Zip::Entry& entry, SourceMap& map) {
   zip.RequireAtMost(entry, kMaxHandleBytes, kMaxHandleBytes);
   const json methods = ParseJson(zip.Read(entry));
-  if (!methods.is_object()) throw zip.MakeError(fmt::format("{} in it is not a JSON object", kHandles));
+  if (!methods.is_object()) throw zip.MakeError(fmt::format("{} in it is not a JSON object", kHandleMapName));
   for (const auto& [name, instructions] : methods.items()) {
     if (!instructions.is_object()) continue;
     MethodSources& method = map.methods[name];
@@ -267,28 +268,28 @@ void ReadHandles(const Zip& zip, const Zip::Entry& entry, SourceMap& map) {
 SourceMap ReadEtrecord(const fs::path& path) {
   const Zip zip(path);
   SourceMap map;
-  std::uint64_t left = kMaxEdgeBytes;
+  std::uint64_t remaining = kMaxEdgeBytes;
   std::size_t nodes = 0, locations = 0;
   std::vector<Zip::Entry> programs;
   for (const Zip::Entry& entry : zip.Entries()) {
     const std::string& name = entry.name;
-    if (name == kHandles) ReadHandles(zip, entry, map);
+    if (name == kHandleMapName) ReadHandles(zip, entry, map);
     // The files "_state_dict", "_constants" and "_example_inputs" of each program are not JSON.
-    if (!name.starts_with(kEdge) || name.ends_with("_state_dict") || name.ends_with("_constants") ||
+    if (!name.starts_with(kEdgePrefix) || name.ends_with("_state_dict") || name.ends_with("_constants") ||
         name.ends_with("_example_inputs"))
       continue;
-    zip.RequireAtMost(entry, left, kMaxEdgeBytes);
-    left -= entry.bytes;
+    zip.RequireAtMost(entry, remaining, kMaxEdgeBytes);
+    remaining -= entry.bytes;
     programs.push_back(entry);
   }
   for (const Zip::Entry& entry : programs) {
     const std::string& name = entry.name;
-    EdgeNodes found(map.methods[name.substr(kEdge.size())], nodes, locations);
+    EdgeNodes edge_nodes(map.methods[name.substr(kEdgePrefix.size())], nodes, locations);
     // Attention masks contain many -Infinity.
-    const bool is_json = json::sax_parse(NullForNonFinite(zip.Read(entry)), &found);
-    if (!found.exceeded_limit().empty())
-      throw zip.MakeError(fmt::format("{} in it has {}", name, found.exceeded_limit()));
-    if (!is_json || !found.found())
+    const bool is_json = json::sax_parse(NullForNonFinite(zip.Read(entry)), &edge_nodes);
+    if (!edge_nodes.exceeded_limit().empty())
+      throw zip.MakeError(fmt::format("{} in it has {}", name, edge_nodes.exceeded_limit()));
+    if (!is_json || !edge_nodes.has_nodes())
       throw zip.MakeError(fmt::format("{} in it is not an exported program", name));
   }
   if (programs.empty())

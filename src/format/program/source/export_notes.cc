@@ -14,29 +14,29 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostManifestBytes = std::size_t{64} << 20U;
+constexpr std::size_t kMaxManifestBytes = std::size_t{64} << 20U;
 
-// A member of an object, or null.
-const json& MemberOf(const json& object, const char* key) {
+// Returns a member of an object, or null if the object lacks the member or `object` is not an object.
+const json& GetMember(const json& object, const char* key) {
   static const json kNull;
   const auto found = object.is_object() ? object.find(key) : object.end();
   return found == object.end() ? kNull : *found;
 }
 
-std::string TextIn(const json& value) { return value.is_string() ? value.get<std::string>() : ""; }
+std::string StringOrEmpty(const json& value) { return value.is_string() ? value.get<std::string>() : ""; }
 
-std::vector<std::string> TextsIn(const json& list) {
+std::vector<std::string> ReadStrings(const json& list) {
   std::vector<std::string> texts;
   if (!list.is_array()) return texts;
-  for (const json& value : list) texts.push_back(TextIn(value));
+  for (const json& value : list) texts.push_back(StringOrEmpty(value));
   return texts;
 }
 
-ExportHint HintIn(const json& value) {
-  ExportHint hint{TextIn(MemberOf(value, "text")), TextIn(MemberOf(value, "place")), 0, {}};
-  if (const json& operators = MemberOf(value, "operators"); operators.is_number_unsigned())
+ExportHint ReadHint(const json& value) {
+  ExportHint hint{StringOrEmpty(GetMember(value, "text")), StringOrEmpty(GetMember(value, "place")), 0, {}};
+  if (const json& operators = GetMember(value, "operators"); operators.is_number_unsigned())
     hint.operators = operators.get<std::size_t>();
-  const json& handles = MemberOf(value, "debug_handles");
+  const json& handles = GetMember(value, "debug_handles");
   if (!handles.is_array()) return hint;
   for (const json& handle : handles) {
     if (handle.is_number_unsigned() && handle.get<std::uint64_t>() <= 0xffffffffU)
@@ -45,10 +45,10 @@ ExportHint HintIn(const json& value) {
   return hint;
 }
 
-// Null where the file is not there, too large, or no JSON.
+// Reads the manifest. Null if the file does not exist, is too large, or is not JSON.
 json ReadManifest(const std::filesystem::path& manifest) {
   std::error_code error;
-  if (const auto bytes = std::filesystem::file_size(manifest, error); error || bytes > kMostManifestBytes)
+  if (const auto bytes = std::filesystem::file_size(manifest, error); error || bytes > kMaxManifestBytes)
     return {};
   try {
     return ParseJson(ReadTextFile(manifest));
@@ -57,14 +57,15 @@ json ReadManifest(const std::filesystem::path& manifest) {
   }
 }
 
-// The lowest ratio of outputs that are floating-point numbers; absent: there is none, or one is undefined.
+// The lowest signal-to-noise ratio of all floating-point outputs, in dB. Absent if there are no such outputs,
+// or if a ratio is undefined.
 std::optional<double> LowestSqnr(const json& outputs) {
   std::optional<double> lowest;
   if (!outputs.is_array()) return lowest;
   for (const json& output : outputs) {
-    const json &sqnr = MemberOf(output, "sqnr_db"), &largest = MemberOf(output, "max_abs_diff"),
-               &mismatches = MemberOf(output, "nonfinite_mismatches");
-    if (!MemberOf(output, "problem").is_null() || (mismatches.is_number() && mismatches != 0))
+    const json &sqnr = GetMember(output, "sqnr_db"), &largest = GetMember(output, "max_abs_diff"),
+               &mismatches = GetMember(output, "nonfinite_mismatches");
+    if (!GetMember(output, "problem").is_null() || (mismatches.is_number() && mismatches != 0))
       return std::nullopt;
     if (!largest.is_number()) continue;  // integers
     if (!sqnr.is_number() && largest != 0) return std::nullopt;
@@ -77,38 +78,38 @@ std::optional<double> LowestSqnr(const json& outputs) {
 }  // namespace
 
 std::vector<std::string> ReadKeptPatterns(const std::filesystem::path& pte) {
-  return TextsIn(MemberOf(ReadManifest(pte.string() + ".json"), "kept"));
+  return ReadStrings(GetMember(ReadManifest(pte.string() + ".json"), "kept"));
 }
 
 CheckedSqnr ReadCheckedSqnr(const std::filesystem::path& pte, const std::string& sha256,
                             const std::string& method) {
   const json document = ReadManifest(pte.string() + ".json");
-  const json& files = MemberOf(document, "files");
-  const json& cases = MemberOf(MemberOf(document, "check"), "cases");
-  CheckedSqnr found;
+  const json& files = GetMember(document, "files");
+  const json& cases = GetMember(GetMember(document, "check"), "cases");
+  CheckedSqnr result;
   if (!files.is_object() || !cases.is_array() || std::ranges::none_of(files, [&](const json& file) {
-        return TextIn(MemberOf(file, "sha256")) == sha256;
+        return StringOrEmpty(GetMember(file, "sha256")) == sha256;
       }))
-    return found;
-  for (const json& checked : cases) {
-    if (TextIn(MemberOf(checked, "method")) != method) continue;
-    if (const auto lowest = LowestSqnr(MemberOf(checked, "outputs")))
-      found[TextIn(MemberOf(checked, "inputs"))] = *lowest;
+    return result;
+  for (const json& test_case : cases) {
+    if (StringOrEmpty(GetMember(test_case, "method")) != method) continue;
+    if (const auto lowest = LowestSqnr(GetMember(test_case, "outputs")))
+      result[StringOrEmpty(GetMember(test_case, "inputs"))] = *lowest;
   }
-  return found;
+  return result;
 }
 
 void AddExportNotes(const std::filesystem::path& manifest, SourceMap& sources) {
   const json document = ReadManifest(manifest);
-  const json& methods = MemberOf(document, "methods");
+  const json& methods = GetMember(document, "methods");
   if (!methods.is_object()) return;
   for (const auto& [name, method] : methods.items()) {
-    MethodSources& of = sources.methods[name];
-    of.inputs = TextsIn(MemberOf(method, "input_names"));
-    of.outputs = TextsIn(MemberOf(method, "output_names"));
-    const json& hints = MemberOf(MemberOf(document, "hints"), name.c_str());
+    MethodSources& method_sources = sources.methods[name];
+    method_sources.inputs = ReadStrings(GetMember(method, "input_names"));
+    method_sources.outputs = ReadStrings(GetMember(method, "output_names"));
+    const json& hints = GetMember(GetMember(document, "hints"), name.c_str());
     if (!hints.is_array()) continue;
-    for (const json& hint : hints) of.hints.push_back(HintIn(hint));
+    for (const json& hint : hints) method_sources.hints.push_back(ReadHint(hint));
   }
 }
 

@@ -9,19 +9,20 @@
 
 namespace etprof {
 
-// Adds what the .pte.json beside a program says of each method: the names of inputs and outputs, and hints.
-// Nothing of a file that is not there, is no JSON, or is an older export's.
+// Adds the names of inputs and outputs and the hints of each method from the .pte.json next to a program.
+// Adds nothing if the file does not exist, is not JSON, or was written by an older export without them.
 void AddExportNotes(const std::filesystem::path& manifest, SourceMap& sources);
 
-// The patterns of `--keep` with which a program was exported, from the .pte.json beside it; empty: none, or
-// not known.
+// Reads the patterns of `--keep` with which a program was exported from the .pte.json next to it. Empty if
+// there were no patterns, or if they are unknown.
 std::vector<std::string> ReadKeptPatterns(const std::filesystem::path& pte);
 
-// By kind of inputs ("example", "held-out 1"), the lowest signal-to-noise ratio of a method's outputs in dB,
-// as the export's check found it; infinite where nothing differs.
+// The lowest signal-to-noise ratio of a method's outputs in dB that the export's check found, by kind of
+// inputs ("example", "held-out 1"). Infinite if nothing differs.
 using CheckedSqnr = std::map<std::string, double>;
-// Reads the .pte.json beside a program with this SHA-256. Empty where there is none, it is another program's,
-// or the check was left out. Inputs with an output that could not be compared are absent.
+// Reads the ratios from the .pte.json next to a program with this SHA-256. Empty if there is no such file, if
+// it belongs to another program, or if the check was left out. Inputs with an output that could not be
+// compared are absent.
 CheckedSqnr ReadCheckedSqnr(const std::filesystem::path& pte, const std::string& sha256,
                             const std::string& method);
 

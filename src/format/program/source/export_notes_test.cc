@@ -10,7 +10,7 @@
 namespace etprof {
 namespace {
 
-SourceMap ToNotes(const std::string& text) {
+SourceMap ReadNotes(const std::string& text) {
   const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "net.pte.json";
   std::ofstream(file) << text;
   SourceMap sources;
@@ -19,7 +19,7 @@ SourceMap ToNotes(const std::string& text) {
 }
 
 TEST(ExportNotes, AreNamesAndHintsOfEachMethod) {
-  const SourceMap sources = ToNotes(
+  const SourceMap sources = ReadNotes(
       R"json({"methods": {"forward": {"input_names": ["x", ""], "output_names": ["logits"]}, "other": {}},
               "hints": {"forward": [{"text": "Use another", "place": "(net.py, line 3)", "operators": 2,
                                      "debug_handles": [7, 9]}]}})json");
@@ -37,18 +37,18 @@ TEST(ExportNotes, AreNamesAndHintsOfEachMethod) {
 TEST(ExportNotes, OfAnotherFileAreNone) {
   for (const char* const text :
        {"", "{", "[]", R"json({"methods": 3})json", R"json({"hints": {"forward": 1}})json"})
-    EXPECT_TRUE(ToNotes(text).methods.empty()) << text;
-  const SourceMap odd = ToNotes(
+    EXPECT_TRUE(ReadNotes(text).methods.empty()) << text;
+  const SourceMap malformed = ReadNotes(
       R"json({"methods": {"forward": {"input_names": 3}},
               "hints": {"forward": [3, {"debug_handles": [-1, "x"]}]}})json");
-  EXPECT_TRUE(odd.methods.at("forward").inputs.empty());
-  EXPECT_EQ(odd.methods.at("forward").FindHint({1}), nullptr);
+  EXPECT_TRUE(malformed.methods.at("forward").inputs.empty());
+  EXPECT_EQ(malformed.methods.at("forward").FindHint({1}), nullptr);
   SourceMap sources;
   AddExportNotes("no/such/file", sources);
   EXPECT_TRUE(sources.methods.empty());
 }
 
-CheckedSqnr ToSqnr(const std::string& outputs, const char* sha256 = "a1", const char* method = "forward") {
+CheckedSqnr ReadSqnr(const std::string& outputs, const char* sha256 = "a1", const char* method = "forward") {
   const std::filesystem::path pte = std::filesystem::path(testing::TempDir()) / "checked.pte";
   std::ofstream(pte.string() + ".json")
       << R"({"files": {"net.pte": {"bytes": 3, "sha256": "a1"}}, "check": {"verdict": "pass", "cases": [)"
@@ -61,20 +61,21 @@ CheckedSqnr ToSqnr(const std::string& outputs, const char* sha256 = "a1", const 
 TEST(CheckedSqnr, IsTheLowestOfTheOutputsByInputs) {
   using testing::ElementsAre, testing::Pair;
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  const char* const two =
+  const char* const two_outputs =
       R"([{"max_abs_diff": 0.2, "sqnr_db": 40.5}, {"max_abs_diff": 0.3, "sqnr_db": 35.25}])";
-  EXPECT_THAT(ToSqnr(two), ElementsAre(Pair("example", 35.25), Pair("held-out 1", 31)));
-  EXPECT_THAT(ToSqnr(two, "a1", "other"), ElementsAre(Pair("example", 7)));
-  EXPECT_THAT(ToSqnr(two, "b2"), ElementsAre()) << "another program's";
-  EXPECT_THAT(ToSqnr(two, "a1", "third"), ElementsAre());
-  EXPECT_EQ(ToSqnr(R"([{"max_abs_diff": 0, "sqnr_db": null}])").at("example"), kInfinite);
-  // Integers have no ratio; an output without one that differs, or could not be compared, makes it unknown.
-  EXPECT_EQ(ToSqnr(R"([{"differing": 0}, {"max_abs_diff": 0.2, "sqnr_db": 40}])").at("example"), 40);
-  for (const char* const unknown :
+  EXPECT_THAT(ReadSqnr(two_outputs), ElementsAre(Pair("example", 35.25), Pair("held-out 1", 31)));
+  EXPECT_THAT(ReadSqnr(two_outputs, "a1", "other"), ElementsAre(Pair("example", 7)));
+  EXPECT_THAT(ReadSqnr(two_outputs, "b2"), ElementsAre()) << "another program's";
+  EXPECT_THAT(ReadSqnr(two_outputs, "a1", "third"), ElementsAre());
+  EXPECT_EQ(ReadSqnr(R"([{"max_abs_diff": 0, "sqnr_db": null}])").at("example"), kInfinite);
+  // Integers have no ratio. An output that differs without a ratio, or was not compared, makes the ratio
+  // unknown.
+  EXPECT_EQ(ReadSqnr(R"([{"differing": 0}, {"max_abs_diff": 0.2, "sqnr_db": 40}])").at("example"), 40);
+  for (const char* const unknown_outputs :
        {"[]", "3", R"([{"differing": 0}])", R"([{"max_abs_diff": 0.2, "sqnr_db": null}])",
         R"([{"max_abs_diff": 1, "sqnr_db": 40, "problem": "a list instead of a Tensor"}])",
         R"([{"max_abs_diff": 1, "sqnr_db": 40, "nonfinite_mismatches": 2}])"})
-    EXPECT_THAT(ToSqnr(unknown), ElementsAre(Pair("held-out 1", 31))) << unknown;
+    EXPECT_THAT(ReadSqnr(unknown_outputs), ElementsAre(Pair("held-out 1", 31))) << unknown_outputs;
   EXPECT_TRUE(ReadCheckedSqnr("no/such/file", "a1", "forward").empty());
 }
 
@@ -83,9 +84,9 @@ TEST(KeptPatterns, AreThoseOfTheManifest) {
   const auto write = [&](const char* text) { std::ofstream(pte.string() + ".json") << text; };
   write(R"({"kept": ["add", "*.attention"]})");
   EXPECT_THAT(ReadKeptPatterns(pte), testing::ElementsAre("add", "*.attention"));
-  for (const char* const none : {R"({"kept": []})", R"({"kept": 3})", "{}", "[", ""}) {
-    write(none);
-    EXPECT_THAT(ReadKeptPatterns(pte), testing::ElementsAre()) << none;
+  for (const char* const invalid_manifest : {R"({"kept": []})", R"({"kept": 3})", "{}", "[", ""}) {
+    write(invalid_manifest);
+    EXPECT_THAT(ReadKeptPatterns(pte), testing::ElementsAre()) << invalid_manifest;
   }
   EXPECT_THAT(ReadKeptPatterns("no/such/file"), testing::ElementsAre());
 }

@@ -19,16 +19,16 @@ const DeviceOperator* NoiseBudget::FindFirstDeviation() const {
 std::optional<NoiseBudget> ReadNoiseBudget(const std::filesystem::path& pte, const std::string& sha256) {
   const std::filesystem::path path = pte.string() + ".accuracy.json";
   if (!Exists(path)) return std::nullopt;
-  const auto damaged = [&](const std::string& problem) {
+  const auto make_error = [&](const std::string& problem) {
     return Error(ExitCode::kBadInput, problem).InFile(path.string()).Remedy("run `etprof accuracy` again");
   };
   const nlohmann::json json = ParseJson(ReadTextFile(path));
-  if (json.is_discarded()) throw damaged("is not JSON, or is cut short");
+  if (json.is_discarded()) throw make_error("is not JSON, or is cut short");
   try {
     auto budget = json.get<NoiseBudget>();
     return budget.pte_sha256 == sha256 ? std::optional(std::move(budget)) : std::nullopt;
   } catch (const std::invalid_argument& problem) {
-    throw damaged(std::string("does not hold a noise budget: ") + problem.what());
+    throw make_error(std::string("does not hold a noise budget: ") + problem.what());
   }
 }
 

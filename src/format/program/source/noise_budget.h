@@ -8,21 +8,22 @@
 
 #include "core/json/describe.h"
 
-// MODEL.pte.accuracy.json beside a program that is quantized or in fp16: which values make the noise of its
-// outputs, and what its operators compute on the device. `etprof accuracy` writes it
-// (python/etprof/accuracy.py).
+// The contents of MODEL.pte.accuracy.json, which `etprof accuracy` (python/etprof/accuracy.py) writes next to
+// a program that is quantized or in fp16: the share of each value in the noise of the outputs, and the
+// results of the operators on the device.
 namespace etprof {
 
+// A quantized value and its effect on the noise of an output.
 struct QuantizedValue {
-  std::string name;                  // of the node of the exported graph
+  std::string name;                  // name of the node in the exported graph
   std::string kind;                  // "weight", "activation"
-  std::string op;                    // that makes it; of a weight the one that reads it
-  std::string module, source;        // "": the model itself, not known
-  std::optional<double> share;       // of the output's noise
-  std::optional<double> sqnr_db;     // with this value alone quantized
-  std::optional<double> clipped;     // share of its elements beyond its range
-  std::optional<double> low, high;   // of its range
-  std::vector<std::string> readers;  // nodes
+  std::string op;                    // operator that computes the value, or that reads the weight
+  std::string module, source;        // "": the model itself; unknown
+  std::optional<double> share;       // share of the output's noise
+  std::optional<double> sqnr_db;     // of the output, with only this value quantized
+  std::optional<double> clipped;     // share of the elements outside the range
+  std::optional<double> low, high;   // bounds of the range
+  std::vector<std::string> readers;  // names of the nodes that read the value
 
   static constexpr const char* kSchemaName = "quantized_value";
   static void Describe(auto& v) {
@@ -49,17 +50,18 @@ struct QuantizedValue {
   }
 };
 
+// The noise of one output of a method, by quantized value.
 struct OutputBudget {
   std::string method;
   std::int64_t output = 0;
-  std::int64_t inputs = 0;               // that the noise is summed over
-  bool held_out = false;                 // no value was calibrated on them
-  std::optional<double> sqnr_db;         // emulated, all values quantized
-  std::optional<double> device_sqnr_db;  // of the .pte on these inputs
-  std::optional<double> interaction;     // share of the noise that is no single value's
-  std::int64_t values_of_half = 0;       // so many values have half of the noise
-  bool concentrated = false;
-  std::vector<QuantizedValue> values;  // those with the most noise first
+  std::int64_t inputs = 0;               // number of inputs over which the noise is summed
+  bool held_out = false;                 // no value was calibrated on these inputs
+  std::optional<double> sqnr_db;         // with all values quantized, in an emulation
+  std::optional<double> device_sqnr_db;  // measured with the .pte on these inputs
+  std::optional<double> interaction;     // share of the noise that no single value causes
+  std::int64_t values_of_half = 0;       // number of values that cause half of the noise
+  bool concentrated = false;             // at most three values cause half of the noise
+  std::vector<QuantizedValue> values;    // by descending noise
 
   static constexpr const char* kSchemaName = "output_budget";
   static void Describe(auto& v) {
@@ -83,12 +85,12 @@ struct OutputBudget {
   }
 };
 
-// An operator's value on the device, against PyTorch's of the same node and in the same type.
+// An operator's result on the device, compared with PyTorch's result for the same node in the same type.
 struct DeviceOperator {
   std::string method, key, name, module, source;
   std::optional<double> sqnr_db;
-  bool deviates = false;
-  std::string note;  // why it was not compared; "": it was
+  bool deviates = false;  // the result has too much noise, or is finite in only one of the two
+  std::string note;       // the reason why it was not compared; "": it was compared
 
   static constexpr const char* kSchemaName = "device_operator";
   static void Describe(auto& v) {
@@ -115,9 +117,9 @@ struct NoiseBudget {
   std::vector<OutputBudget> budgets;
   double least_db = 0;
   std::vector<DeviceOperator> operators;
-  std::string no_operators_reason;
+  std::string no_operators_reason;  // the reason why no operator was compared; "": operators were compared
 
-  // The first operator whose value leaves PyTorch's; null: none does.
+  // The first operator whose result deviates from PyTorch's; null if no operator does.
   const DeviceOperator* FindFirstDeviation() const;
 
   static constexpr bool kRequiresAllKeys = true;
@@ -139,8 +141,8 @@ struct NoiseBudget {
   }
 };
 
-// Of the program with this SHA-256, from the file next to it; absent where there is none, or it is of another
-// program. Throws Error (kBadInput) for a damaged one.
+// Reads the noise budget of the program with this SHA-256 from the file next to it. Absent if there is no
+// such file, or if it belongs to another program. Throws Error (kBadInput) if the file is damaged.
 std::optional<NoiseBudget> ReadNoiseBudget(const std::filesystem::path& pte, const std::string& sha256);
 
 }  // namespace etprof

@@ -21,24 +21,24 @@ struct NodeTargets {
 };
 
 const std::array<NodeTargets, 5>& GetNodeTargets() {
-  static const std::array<NodeTargets, 5> kinds = {{{"XNNConv2d", {"conv"}},
-                                                    {"XNNDepthwiseConv2d", {"conv"}},
-                                                    {"XNNConvTranspose2d", {"conv"}},
-                                                    {"XNNFullyConnected", {"linear", "mm"}},
-                                                    {"XNNBatchMatrixMultiply", {"mm", "matmul"}}}};
-  return kinds;
+  static const std::array<NodeTargets, 5> node_targets = {{{"XNNConv2d", {"conv"}},
+                                                           {"XNNDepthwiseConv2d", {"conv"}},
+                                                           {"XNNConvTranspose2d", {"conv"}},
+                                                           {"XNNFullyConnected", {"linear", "mm"}},
+                                                           {"XNNBatchMatrixMultiply", {"mm", "matmul"}}}};
+  return node_targets;
 }
 
 std::optional<std::string> FindContradiction(const XnnNode& node, const MethodSources& sources) {
   const auto kind = std::ranges::find(GetNodeTargets(), node.type, &NodeTargets::node);
   if (kind == GetNodeTargets().end() || !node.debug_handle) return std::nullopt;
-  const std::vector<const SourceNode*> recorded = sources.FindNodes(*node.debug_handle);
+  const std::vector<const SourceNode*> recorded_nodes = sources.FindNodes(*node.debug_handle);
   const auto matches = [&](const SourceNode* source) {
     return std::ranges::any_of(
         kind->targets, [&](std::string_view part) { return source->target.find(part) != std::string::npos; });
   };
-  if (recorded.empty() || std::ranges::any_of(recorded, matches)) return std::nullopt;
-  return fmt::format("what the program has as {} is {} there", node.type, recorded.front()->target);
+  if (recorded_nodes.empty() || std::ranges::any_of(recorded_nodes, matches)) return std::nullopt;
+  return fmt::format("what the program has as {} is {} there", node.type, recorded_nodes.front()->target);
 }
 
 // Whether the record lacks a kernel that multiplies matrices. Such a kernel comes from a node of the model,
@@ -86,8 +86,8 @@ std::optional<std::string> FindMismatch(const Program& program, const SourceMap&
 
 SourceMap ReadMatchingEtrecord(const Program& program, const std::filesystem::path& path) {
   SourceMap sources = ReadEtrecord(path);
-  if (const auto misfit = FindMismatch(program, sources)) {
-    throw Error(ExitCode::kBadInput, "is of another program: " + *misfit)
+  if (const auto mismatch = FindMismatch(program, sources)) {
+    throw Error(ExitCode::kBadInput, "is of another program: " + *mismatch)
         .InFile(path.string())
         .Remedy("give the .etrecord that the export wrote next to the .pte");
   }

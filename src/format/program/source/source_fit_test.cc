@@ -10,7 +10,7 @@ using ::testing::Eq;
 using ::testing::Optional;
 
 // Method forward: a kernel, and a delegate with a convolution (handle 3) and a linear layer (handle 5).
-Program ProgramOfTwoNodes() {
+Program MakeTwoNodeProgram() {
   XnnGraph graph;
   graph.nodes.resize(2);
   graph.nodes[0].type = "XNNConv2d";
@@ -29,33 +29,33 @@ Program ProgramOfTwoNodes() {
   return program;
 }
 
-SourceMap MakeRecord(const std::string& third, const std::string& fifth) {
+SourceMap MakeRecord(const std::string& conv_target, const std::string& linear_target) {
   MethodSources method;
   method.nodes = {{"a", "quantized_decomposed.dequantize_per_tensor.default", {}, {}},
-                  {"b", third, {}, {}},
-                  {"c", fifth, {}, {}}};
+                  {"b", conv_target, {}, {}},
+                  {"c", linear_target, {}, {}}};
   method.handles = {{3, {0, 1}}, {5, {2}}};
   method.instructions = {{0, {2}}, {1, {3, 5}}};
   return {{{"forward", method}}};
 }
 
 TEST(SourceFit, AcceptsARecordOfTheProgram) {
-  for (const char* product : {"aten.linear.default", "aten.addmm.default", "aten.mm.default"})
-    EXPECT_EQ(FindMismatch(ProgramOfTwoNodes(), MakeRecord("aten.convolution.default", product)),
+  for (const char* target : {"aten.linear.default", "aten.addmm.default", "aten.mm.default"})
+    EXPECT_EQ(FindMismatch(MakeTwoNodeProgram(), MakeRecord("aten.convolution.default", target)),
               std::nullopt);
-  EXPECT_EQ(FindMismatch(ProgramOfTwoNodes(), {}), std::nullopt);
+  EXPECT_EQ(FindMismatch(MakeTwoNodeProgram(), {}), std::nullopt);
 }
 
 TEST(SourceFit, RefusesOtherOperators) {
-  EXPECT_THAT(FindMismatch(ProgramOfTwoNodes(), MakeRecord("aten.relu.default", "aten.mm.default")),
+  EXPECT_THAT(FindMismatch(MakeTwoNodeProgram(), MakeRecord("aten.relu.default", "aten.mm.default")),
               Optional(Eq("what the program has as XNNConv2d is "
                           "quantized_decomposed.dequantize_per_tensor.default there")));
-  EXPECT_THAT(FindMismatch(ProgramOfTwoNodes(), MakeRecord("aten.convolution.default", "aten.mean.dim")),
+  EXPECT_THAT(FindMismatch(MakeTwoNodeProgram(), MakeRecord("aten.convolution.default", "aten.mean.dim")),
               Optional(Eq("what the program has as XNNFullyConnected is aten.mean.dim there")));
 }
 
 TEST(SourceFit, RequiresKernelsThatMultiplyMatrices) {
-  Program program = ProgramOfTwoNodes();
+  Program program = MakeTwoNodeProgram();
   Method& method = program.methods[0];
   method.operators = {"aten::convolution.out", "aten::relu.out"};
   method.instructions[0].kind = Instruction::Kind::kKernel;
@@ -74,10 +74,10 @@ TEST(SourceFit, RequiresKernelsThatMultiplyMatrices) {
 TEST(SourceFit, RefusesOtherMethodsAndMoreInstructions) {
   SourceMap record = MakeRecord("aten.convolution.default", "aten.mm.default");
   record.methods.at("forward").instructions[2] = {7};
-  EXPECT_THAT(FindMismatch(ProgramOfTwoNodes(), record),
+  EXPECT_THAT(FindMismatch(MakeTwoNodeProgram(), record),
               Optional(Eq("it speaks of instruction 2 of forward, which ends at 1")));
   const SourceMap other = {{{"decode", record.methods.at("forward")}}};
-  EXPECT_THAT(FindMismatch(ProgramOfTwoNodes(), other), Optional(Eq("it is of a method decode")));
+  EXPECT_THAT(FindMismatch(MakeTwoNodeProgram(), other), Optional(Eq("it is of a method decode")));
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ std::string_view TakeUntil(std::string_view& rest, char mark) {
   return part;
 }
 
-constexpr std::string_view kFile = "File \"";
-constexpr std::string_view kLine = "\", line ";
+constexpr std::string_view kFileMark = "File \"";
+constexpr std::string_view kLineMark = "\", line ";
 
 bool IsPyTorchFile(std::string_view file) {
   for (const std::string_view folder :
@@ -35,20 +35,20 @@ std::string FormatLocation(const SourceFrame& frame) {
   return fmt::format("{}:{}", frame.file.substr(frame.file.find_last_of("/\\") + 1), frame.line);
 }
 
-const ExportHint* MethodSources::FindHint(const std::vector<std::uint32_t>& of) const {
+const ExportHint* MethodSources::FindHint(const std::vector<std::uint32_t>& debug_handles) const {
   for (const ExportHint& hint : hints) {
-    for (const std::uint32_t handle : of)
+    for (const std::uint32_t handle : debug_handles)
       if (std::ranges::find(hint.debug_handles, handle) != hint.debug_handles.end()) return &hint;
   }
   return nullptr;
 }
 
 std::vector<const SourceNode*> MethodSources::FindNodes(std::uint32_t handle) const {
-  std::vector<const SourceNode*> found;
+  std::vector<const SourceNode*> handle_nodes;
   if (const auto entry = handles.find(handle); entry != handles.end()) {
-    for (const std::size_t node : entry->second) found.push_back(&nodes[node]);
+    for (const std::size_t node : entry->second) handle_nodes.push_back(&nodes[node]);
   }
-  return found;
+  return handle_nodes;
 }
 
 const SourceFrame* ModelFrame(const SourceNode& node) {
@@ -78,8 +78,8 @@ std::vector<SourceFrame> ParseStackTrace(const std::string& text) {
     const std::size_t indent = line.find_first_not_of(' ');
     if (indent == std::string_view::npos) continue;
     line.remove_prefix(indent);
-    const std::size_t number = line.find(kLine);
-    if (!line.starts_with(kFile) || number == std::string_view::npos) {
+    const std::size_t number = line.find(kLineMark);
+    if (!line.starts_with(kFileMark) || number == std::string_view::npos) {
       // Python shows the line's code below it. Marks ("^^^") below the code are ignored.
       if (!frames.empty() && frames.back().code.empty() &&
           line.find_first_not_of("^~ ") != std::string_view::npos)
@@ -87,8 +87,8 @@ std::vector<SourceFrame> ParseStackTrace(const std::string& text) {
       continue;
     }
     SourceFrame frame;
-    frame.file = line.substr(kFile.size(), number - kFile.size());
-    line.remove_prefix(number + kLine.size());
+    frame.file = line.substr(kFileMark.size(), number - kFileMark.size());
+    line.remove_prefix(number + kLineMark.size());
     const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), frame.line);
     if (error != std::errc() || frame.line < 0) continue;
     line.remove_prefix(static_cast<std::size_t>(end - line.data()));

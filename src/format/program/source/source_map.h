@@ -35,12 +35,12 @@ struct SourceNode {
   std::vector<SourceFrame> frames;    // from the outermost to the innermost; empty: not recorded
 };
 
-// What `etprof export` advises (.pte.json).
+// A piece of advice that `etprof export` wrote into the .pte.json.
 struct ExportHint {
-  std::string text;   // "Use ..."
-  std::string place;  // "(model.py, line 12)"; "": not known
-  std::size_t operators = 0;
-  std::vector<std::uint32_t> debug_handles;  // of these operators
+  std::string text;                          // "Use ..."
+  std::string place;                         // "(model.py, line 12)"; "": not known
+  std::size_t operators = 0;                 // number of operators that the hint concerns
+  std::vector<std::uint32_t> debug_handles;  // debug handles of these operators
 };
 
 struct MethodSources {
@@ -52,8 +52,8 @@ struct MethodSources {
   std::vector<std::string> inputs, outputs;
   std::vector<ExportHint> hints;
 
-  // The first hint for one of these debug handles; null: none.
-  const ExportHint* FindHint(const std::vector<std::uint32_t>& handles) const;
+  // The first hint for one of these debug handles; null if there is no hint for them.
+  const ExportHint* FindHint(const std::vector<std::uint32_t>& debug_handles) const;
   // The nodes with a debug handle; empty if the record does not contain it.
   std::vector<const SourceNode*> FindNodes(std::uint32_t handle) const;
 };

@@ -28,25 +28,25 @@ class KernelCall {
  public:
   KernelCall(const Instruction& kernel, const Method& method) : kernel_(kernel), method_(method) {}
 
-  const ProgramTensor* Tensor(std::size_t place) const {
-    const ProgramValue* value = At(place);
+  const ProgramTensor* Tensor(std::size_t position) const {
+    const ProgramValue* value = GetValue(position);
     return value != nullptr && value->tensor ? &*value->tensor : nullptr;
   }
-  std::optional<std::int64_t> Integer(std::size_t place) const {
-    const ProgramValue* value = At(place);
+  std::optional<std::int64_t> Integer(std::size_t position) const {
+    const ProgramValue* value = GetValue(position);
     return value == nullptr ? std::nullopt : value->integer;
   }
-  // A number or an integer.
-  std::optional<double> Number(std::size_t place) const {
-    const ProgramValue* value = At(place);
+  // The value of an argument that is a double or an integer.
+  std::optional<double> Number(std::size_t position) const {
+    const ProgramValue* value = GetValue(position);
     if (value == nullptr) return std::nullopt;
     if (value->integer) return static_cast<double>(*value->integer);
     return value->number;
   }
-  // Empty if one of the integers is computed at run time.
-  std::vector<std::int64_t> Integers(std::size_t place) const {
+  // The integers of a list. Empty if one of them is computed at run time.
+  std::vector<std::int64_t> Integers(std::size_t position) const {
     std::vector<std::int64_t> integers;
-    const ProgramValue* value = At(place);
+    const ProgramValue* value = GetValue(position);
     if (value == nullptr) return {};
     for (const std::size_t item : value->integers) {
       if (!method_.values[item].integer) return {};
@@ -55,15 +55,15 @@ class KernelCall {
     return integers;
   }
   // Whether a kernel in the method dequantizes the argument.
-  bool IsDequantized(std::size_t place) const {
-    return IsWrittenBy(place, [&](const Instruction& other) {
+  bool IsDequantized(std::size_t position) const {
+    return IsWrittenBy(position, [&](const Instruction& other) {
       return method_.operators[other.target].starts_with("quantized_decomposed::dequantize");
     });
   }
   // Whether a kernel in the method transposes constant weights into the argument: linear layers are exported
   // this way for portable kernels.
-  bool IsTransposedConstant(std::size_t place) const {
-    return IsWrittenBy(place, [&](const Instruction& other) {
+  bool IsTransposedConstant(std::size_t position) const {
+    return IsWrittenBy(position, [&](const Instruction& other) {
       const std::string& name = method_.operators[other.target];
       const auto& from = method_.values[other.arguments.front()].tensor;
       return (name.starts_with("aten::permute_copy") || name.starts_with("aten::t_copy") ||
@@ -72,22 +72,22 @@ class KernelCall {
     });
   }
   // The number of distinct values in a list.
-  std::size_t CountDistinct(std::size_t place) const {
-    const ProgramValue* value = At(place);
+  std::size_t CountDistinct(std::size_t position) const {
+    const ProgramValue* value = GetValue(position);
     return value == nullptr ? 0 : std::set<std::size_t>(value->items.begin(), value->items.end()).size();
   }
 
  private:
-  const ProgramValue* At(std::size_t place) const {
-    return place < kernel_.arguments.size() ? &method_.values[kernel_.arguments[place]] : nullptr;
+  const ProgramValue* GetValue(std::size_t position) const {
+    return position < kernel_.arguments.size() ? &method_.values[kernel_.arguments[position]] : nullptr;
   }
 
   // Whether a kernel that the predicate accepts writes the argument.
-  bool IsWrittenBy(std::size_t place, const auto& predicate) const {
-    return place < kernel_.arguments.size() &&
+  bool IsWrittenBy(std::size_t position, const auto& predicate) const {
+    return position < kernel_.arguments.size() &&
            std::ranges::any_of(method_.instructions, [&](const Instruction& other) {
              return other.kind == Instruction::Kind::kKernel && !other.arguments.empty() &&
-                    other.arguments.back() == kernel_.arguments[place] && predicate(other);
+                    other.arguments.back() == kernel_.arguments[position] && predicate(other);
            });
   }
 
@@ -95,7 +95,8 @@ class KernelCall {
   const Method& method_;
 };
 
-// An element of a list that is not empty. A list of one number applies to both directions.
+// Returns an element of a list that is not empty. The number of a list with one number applies to both
+// dimensions.
 std::int64_t Element(const std::vector<std::int64_t>& list, std::size_t index) {
   return list[std::min(index, list.size() - 1)];
 }
@@ -115,8 +116,8 @@ std::string AveragePoolingReason(const KernelCall& call) {
 std::string MaximumPoolingReason(const KernelCall& call) {
   const auto kernel = call.Integers(1), stride = call.Integers(2);
   if (kernel.empty()) return "";
-  for (std::size_t side = 0; side < 2; ++side) {
-    if (!stride.empty() && Element(stride, side) > Element(kernel, side))
+  for (std::size_t dimension = 0; dimension < 2; ++dimension) {
+    if (!stride.empty() && Element(stride, dimension) > Element(kernel, dimension))
       return "XNNPACK takes no maximum pooling whose stride is larger than its kernel";
   }
   const ProgramTensor* output = call.Tensor(6);
@@ -163,7 +164,7 @@ std::optional<std::size_t> WeightsPosition(std::string_view name) {
 // not. `name` is without library and overload; `tensors` are its tensor arguments, the output last.
 std::string FormReason(std::string_view name, std::string_view overload, const KernelCall& call,
                        const std::vector<const ProgramTensor*>& tensors) {
-  const auto is = [&](std::string_view one) { return name == one; };
+  const auto is = [&](std::string_view operator_name) { return name == operator_name; };
   if ((is("add") || is("sub") || is("mul") || is("div")) && overload.starts_with("Scalar"))
     return "XNNPACK takes it of two tensors, not of a tensor and a number";
   if (is("div") && overload == "out_mode") return "XNNPACK takes no division that rounds";
@@ -197,9 +198,9 @@ std::string FormReason(std::string_view name, std::string_view overload, const K
     if (std::ranges::any_of(padding, [](auto size) { return size < 0; }))
       return "XNNPACK takes no negative padding";
   }
-  if (const auto place = WeightsPosition(name)) {
-    const ProgramTensor* weights = call.Tensor(*place);
-    if (call.IsDequantized(*place) || call.IsTransposedConstant(*place)) return "";
+  if (const auto weights_position = WeightsPosition(name)) {
+    const ProgramTensor* weights = call.Tensor(*weights_position);
+    if (call.IsDequantized(*weights_position) || call.IsTransposedConstant(*weights_position)) return "";
     if (is("convolution") && weights != nullptr && weights->shape.size() > 4)
       return "XNNPACK takes convolutions of one and two dimensions";
     if (weights != nullptr && weights->data == ProgramTensor::Data::kNone)
@@ -230,8 +231,9 @@ bool IsInBranch(const Instruction& instruction, const Method& method) {
 }  // namespace
 
 bool IsSupportedByXnnpack(std::string_view name) {
-  const std::string_view wanted = SplitOverload(name).first;
-  return !wanted.empty() && kSupportedOperators.find(fmt::format("|{}|", wanted)) != std::string_view::npos;
+  const std::string_view base_name = SplitOverload(name).first;
+  return !base_name.empty() &&
+         kSupportedOperators.find(fmt::format("|{}|", base_name)) != std::string_view::npos;
 }
 
 std::string NotDelegatedReason(const Instruction& kernel, const Method& method) {
@@ -242,7 +244,7 @@ std::string NotDelegatedReason(const Instruction& kernel, const Method& method) 
   const KernelCall call(kernel, method);
   // A max_pool2d that the partitioner rejects is exported as this operator.
   if (name == "max_pool2d_with_indices") {
-    if (std::string why = MaximumPoolingReason(call); !why.empty()) return why;
+    if (std::string reason = MaximumPoolingReason(call); !reason.empty()) return reason;
   }
   const ProgramTensor* first = call.Tensor(0);
   if (name == "max" && first != nullptr && IsSupportedType(first->type.name))
@@ -262,7 +264,7 @@ std::string NotDelegatedReason(const Instruction& kernel, const Method& method) 
   for (const ProgramTensor* tensor : tensors) {
     if (tensor->dynamism == ProgramTensor::Shape::kUnbounded) return "a shape has no upper bound";
   }
-  if (std::string why = FormReason(name, overload, call, tensors); !why.empty()) return why;
+  if (std::string reason = FormReason(name, overload, call, tensors); !reason.empty()) return reason;
   if (IsInBranch(kernel, method))
     return "XNNPACK's partitioner does not look inside branches and loops (torch.cond, torch.map)";
   if (method.delegates.empty()) return "the method has no XNNPACK delegate (was it exported for XNNPACK?)";

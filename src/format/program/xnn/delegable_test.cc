@@ -11,7 +11,7 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 
 // A method with one call of `name`, whose arguments are tensors with these shapes.
-Method MethodCalling(const std::string& name, const std::vector<Shape>& shapes) {
+Method MakeCallingMethod(const std::string& name, const std::vector<Shape>& shapes) {
   Method method;
   method.operators = {name};
   Instruction call;
@@ -36,7 +36,7 @@ TEST(NotDelegatedReason, HandlesInconsistentRanks) {
         "aten::_softmax.out", "aten::slice_copy.Tensor_out", "aten::max_pool2d_with_indices.out"}) {
     for (const Shape& input : shapes) {
       for (const Shape& output : shapes) {
-        const Method method = MethodCalling(name, {input, output});
+        const Method method = MakeCallingMethod(name, {input, output});
         EXPECT_FALSE(NotDelegatedReason(method.instructions[0], method).empty()) << name;
         IdentifyNode(method.instructions[0], method);
       }
@@ -45,7 +45,7 @@ TEST(NotDelegatedReason, HandlesInconsistentRanks) {
 }
 
 TEST(NotDelegatedReason, NamesBranches) {
-  Method method = MethodCalling("aten::add.out", {{2}, {2}, {2}});
+  Method method = MakeCallingMethod("aten::add.out", {{2}, {2}, {2}});
   method.instructions[0].index = 3;
   const Instruction& add = method.instructions[0];
   EXPECT_EQ(NotDelegatedReason(add, method),
@@ -65,8 +65,8 @@ TEST(NotDelegatedReason, NamesBranches) {
   EXPECT_EQ(with_jump(4, 2), kBranch);
   EXPECT_NE(with_jump(0, 3), kBranch);
   EXPECT_NE(with_jump(4, 6), kBranch);
-  // An operator that XNNPACK has not is none anywhere.
-  Method sort = MethodCalling("aten::sort.out", {{2}, {2}});
+  // If XNNPACK lacks the operator, that is the reason even in a branch.
+  Method sort = MakeCallingMethod("aten::sort.out", {{2}, {2}});
   sort.instructions.push_back({Instruction::Kind::kJumpFalse, 0, 0, 4, {}});
   EXPECT_EQ(NotDelegatedReason(sort.instructions[0], sort), "XNNPACK has no such operator");
 }
@@ -82,7 +82,7 @@ TEST(IdentifyNode, HandlesOverflowingChannels) {
 
 TEST(FindPlannedPeak, HandlesOverflowingSizes) {
   constexpr std::int64_t kHalf = std::int64_t{1} << 60;
-  Method method = MethodCalling("aten::add.out", {{kHalf}, {kHalf}, {kHalf}});
+  Method method = MakeCallingMethod("aten::add.out", {{kHalf}, {kHalf}, {kHalf}});
   for (std::uint32_t i = 0; i < 3; ++i) {
     method.values[i].tensor->memory_id = 1;
     method.values[i].tensor->memory_offset = 16 * i;

@@ -11,8 +11,8 @@ using Kernels = KleidiaiUse::Kernels;
 
 constexpr const char* kQuantizeStatically = "quantize statically (etprof export --quantize)";
 
-KleidiaiUse XnnpackKernels(std::string why, std::string change = "") {
-  return {Kernels::kXnnpack, std::move(why), std::move(change)};
+KleidiaiUse XnnpackKernels(std::string reason, std::string change = "") {
+  return {Kernels::kXnnpack, std::move(reason), std::move(change)};
 }
 
 std::string InputType(const XnnNode& node, const XnnGraph& graph, std::size_t input) {
@@ -65,8 +65,8 @@ KleidiaiUse TransposedConvolutionUse(const XnnNode& node, const std::string& inp
 }
 
 std::string NotDelegatedText(const Instruction& kernel, const Method& method) {
-  const std::string why = NotDelegatedReason(kernel, method);
-  return why.empty() ? "not delegated" : "not delegated: " + why;
+  const std::string reason = NotDelegatedReason(kernel, method);
+  return reason.empty() ? "not delegated" : "not delegated: " + reason;
 }
 
 }  // namespace
@@ -84,14 +84,14 @@ std::optional<KleidiaiUse> FindKleidiaiUse(const XnnNode& node, const XnnGraph& 
 
 std::optional<KleidiaiUse> FindKleidiaiUse(const Instruction& kernel, const Method& method) {
   if (kernel.kind != Instruction::Kind::kKernel) return std::nullopt;
-  const std::string_view full = method.operators[kernel.target];
-  const std::string_view name = full.substr(0, full.rfind('.'));
+  const std::string_view full_name = method.operators[kernel.target];
+  const std::string_view name = full_name.substr(0, full_name.rfind('.'));
   if (name == "aten::mm")
     return KleidiaiUse{Kernels::kPortable, NotDelegatedText(kernel, method),
                        "give both matrices a batch dimension (torch.bmm)"};
-  for (const std::string_view one :
+  for (const std::string_view operator_name :
        {"aten::convolution", "aten::bmm", "aten::addmm", "aten::baddbmm", "aten::linear"})
-    if (name == one) return KleidiaiUse{Kernels::kPortable, NotDelegatedText(kernel, method), ""};
+    if (name == operator_name) return KleidiaiUse{Kernels::kPortable, NotDelegatedText(kernel, method), ""};
   return std::nullopt;
 }
 

@@ -15,11 +15,11 @@ struct KleidiaiUse {
     kSme,       // KleidiAI's for SME and SME2: PF32, PF16, PQS8 or QP8 in the operator's name
     kKleidiai,  // KleidiAI's that other Arm CPUs also support
     kXnnpack,   // XNNPACK's own, with or without SME2
-    kPortable,  // none: it is not delegated
+    kPortable,  // not XNNPACK's: the operator is not delegated
     kUnknown,
   } kernels = Kernels::kUnknown;
-  std::string reason;  // one clause; empty for kSme
-  std::string change;  // a change of the export with which kSme applies: one clause; "": none is known
+  std::string reason;  // the reason why kSme does not apply: one clause; empty for kSme
+  std::string change;  // a change of the export with which kSme applies: one clause; "": unknown
   bool operator==(const KleidiaiUse&) const = default;
 
   static constexpr const char* kSchemaName = "with_sme2";
@@ -40,7 +40,7 @@ inline constexpr const char* kNames<KleidiaiUse::Kernels>[] = {"sme", "kleidiai"
 // batch matrix multiplications do.
 std::optional<KleidiaiUse> FindKleidiaiUse(const XnnNode& node, const XnnGraph& graph);
 
-// The same for a portable kernel.
+// The microkernels for a portable kernel that multiplies matrices; absent for other kernels.
 std::optional<KleidiaiUse> FindKleidiaiUse(const Instruction& kernel, const Method& method);
 
 }  // namespace etprof

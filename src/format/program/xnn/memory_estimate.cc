@@ -71,9 +71,9 @@ bool PacksWeights(const XnnNode& node) {
 }  // namespace
 
 Bytes PlannedBytes(const Method& method) {
-  std::optional<Bytes> all = 0;
-  for (const Bytes bytes : method.planned_buffers) all = CheckedSum(all, bytes);
-  return all.value_or(std::numeric_limits<Bytes>::max());
+  std::optional<Bytes> total = 0;
+  for (const Bytes bytes : method.planned_buffers) total = CheckedSum(total, bytes);
+  return total.value_or(std::numeric_limits<Bytes>::max());
 }
 
 std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& program) {
@@ -82,34 +82,34 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
   const MethodDataflow flow = FindDataflow(method, program);
   const StorageMap storage(method, flow);
   std::map<std::size_t, std::size_t> by_value;  // indices into `tensors`
-  const auto use = [&](std::size_t used, std::size_t instruction) {
-    const std::size_t value = storage.Find(used);
+  const auto add_use = [&](std::size_t operand, std::size_t instruction) {
+    const std::size_t value = storage.Find(operand);
     const auto& tensor = method.values[value].tensor;
     if (!tensor || !tensor->memory_id) return;
     const std::optional<Bytes> bytes = SizeInBytes(tensor->type, tensor->shape);
     if (!bytes) return;
-    const auto [known, is_new] = by_value.try_emplace(value, tensors.size());
+    const auto [entry, is_new] = by_value.try_emplace(value, tensors.size());
     if (is_new)
       tensors.push_back({value, *bytes, instruction, instruction, tensor->HasDynamicShape(), false});
-    PlannedTensor& of = tensors[known->second];
-    of.first = std::min(of.first, instruction);
-    of.last = std::max(of.last, instruction);
+    PlannedTensor& planned = tensors[entry->second];
+    planned.first = std::min(planned.first, instruction);
+    planned.last = std::max(planned.last, instruction);
   };
   for (std::size_t i = 0; i < flow.instructions.size(); ++i) {
-    for (const std::size_t value : flow.instructions[i].read) use(value, i);
-    for (const std::size_t value : flow.instructions[i].written) use(value, i);
+    for (const std::size_t value : flow.instructions[i].read) add_use(value, i);
+    for (const std::size_t value : flow.instructions[i].written) add_use(value, i);
   }
-  for (const std::size_t value : method.outputs) use(value, method.instructions.size() - 1);
+  for (const std::size_t value : method.outputs) add_use(value, method.instructions.size() - 1);
   // An unused input is not in use: another tensor may have its place from the first instruction on.
   for (const std::size_t value : method.inputs)
-    if (by_value.contains(storage.Find(value))) use(value, 0);
+    if (by_value.contains(storage.Find(value))) add_use(value, 0);
   std::set<std::pair<std::uint32_t, std::uint64_t>> places;
   for (const std::size_t value : FindStates(method, flow)) {
     const ProgramTensor& tensor = *method.values[value].tensor;
     const bool is_known = by_value.contains(value) && tensor.memory_offset;
     if (!is_known || !places.emplace(*tensor.memory_id, *tensor.memory_offset).second) continue;
-    use(value, 0);
-    use(value, method.instructions.size() - 1);
+    add_use(value, 0);
+    add_use(value, method.instructions.size() - 1);
     tensors[by_value.at(value)].state = true;
   }
   // If the sum overflows, the sizes are invalid, and nothing is known about the memory.
@@ -128,11 +128,11 @@ std::optional<PlannedPeak> FindPlannedPeak(const std::vector<PlannedTensor>& ten
     changes[tensor.last + 1] -= tensor.bytes;
   }
   PlannedPeak peak;
-  Bytes now = 0;
+  Bytes bytes_in_use = 0;
   for (const auto& [instruction, change] : changes) {
-    now += change;
-    if (now <= peak.bytes) continue;
-    peak.bytes = now;
+    bytes_in_use += change;
+    if (bytes_in_use <= peak.bytes) continue;
+    peak.bytes = bytes_in_use;
     peak.instruction = instruction;
   }
   for (const PlannedTensor& tensor : tensors) {
@@ -148,21 +148,22 @@ std::optional<MethodState> FindMethodState(const std::vector<PlannedTensor>& ten
                                            const Program& program) {
   if (tensors.empty() && (method.Branches() || PlannedBytes(method) > 0)) return std::nullopt;
   MethodState state;
-  std::vector<const ProgramTensor*> kept;
+  std::vector<const ProgramTensor*> state_tensors;
   for (const PlannedTensor& tensor : tensors) {
     if (!tensor.state) continue;
     ++state.tensors;
     state.bytes += tensor.bytes;
-    kept.push_back(&*method.values[tensor.value].tensor);
+    state_tensors.push_back(&*method.values[tensor.value].tensor);
   }
   for (const char* const name : {"get_max_context_len", "get_max_seq_len"}) {
     const auto limit = std::ranges::find(program.methods, name, &Method::name);
-    if (kept.empty() || state.tokens || limit == program.methods.end() || !limit->IsMetadata()) continue;
+    if (state_tensors.empty() || state.tokens || limit == program.methods.end() || !limit->IsMetadata())
+      continue;
     const std::optional<std::int64_t>& tokens = limit->values[limit->outputs.front()].integer;
     const auto has_size = [&](const ProgramTensor* tensor) {
       return std::ranges::find(tensor->shape, *tokens) != tensor->shape.end();
     };
-    if (tokens && *tokens > 1 && std::ranges::all_of(kept, has_size)) state.tokens = tokens;
+    if (tokens && *tokens > 1 && std::ranges::all_of(state_tensors, has_size)) state.tokens = tokens;
   }
   return state;
 }
@@ -175,24 +176,25 @@ std::optional<Bytes> PackedBytes(const XnnNode& node, const XnnGraph& graph) {
   if (filter == nullptr || output == nullptr) return std::nullopt;
   if (!filter->constant) return 0;  // packed in every run
   // The file may contain fp32 weights for computation in fp16 (XNN_FLAG_FP32_STATIC_WEIGHTS).
-  const bool half = output->type.name == "fp16" && filter->type.name == "fp32";
-  const DataType type = half ? output->type : filter->type;
+  const bool packs_fp16 = output->type.name == "fp16" && filter->type.name == "fp32";
+  const DataType type = packs_fp16 ? output->type : filter->type;
   const std::int64_t bias_bytes = type.name == "fp16" ? 2 : 4;
   return CheckedSum(SizeInBytes(type, filter->shape),
                     CheckedProduct(OutputChannels(node, *filter), bias_bytes));
 }
 
 std::optional<Bytes> PackedBytes(const XnnGraph& graph) {
-  std::optional<Bytes> all = 0;
-  for (const XnnNode& node : graph.nodes) all = CheckedSum(all, PackedBytes(node, graph));
-  return all;
+  std::optional<Bytes> total = 0;
+  for (const XnnNode& node : graph.nodes) total = CheckedSum(total, PackedBytes(node, graph));
+  return total;
 }
 
 std::optional<Bytes> PackedBytes(const Method& method, const Program& program) {
-  std::optional<Bytes> all = 0;
+  std::optional<Bytes> total = 0;
   for (const Delegate& delegate : method.delegates)
-    all = CheckedSum(all, delegate.graph ? PackedBytes(program.xnn_graphs[*delegate.graph]) : std::nullopt);
-  return all;
+    total =
+        CheckedSum(total, delegate.graph ? PackedBytes(program.xnn_graphs[*delegate.graph]) : std::nullopt);
+  return total;
 }
 
 Bytes RepackedBytes(const Method& method, const Program& program) {

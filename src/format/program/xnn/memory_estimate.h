@@ -35,11 +35,11 @@ struct PlannedTensor {
   }
 };
 
-// The planned tensors that are used. A view counts as the tensor that it views. Empty if the method branches,
-// since the tensors in use then depend on the branch.
+// The planned tensors that instructions use. A view counts as the tensor that it views. Empty if the method
+// branches, since the tensors in use then depend on the branch.
 std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& program);
 
-// The point at which the most planned memory is in use.
+// The instruction at which the most planned memory is in use.
 struct PlannedPeak {
   std::size_t instruction = 0;  // index into Method::instructions: the first one with this amount
   Bytes bytes = 0;
@@ -93,7 +93,7 @@ std::optional<Bytes> PackedBytes(const XnnGraph& graph);
 std::optional<Bytes> PackedBytes(const Method& method, const Program& program);
 // The part of PackedBytes for weights that an earlier operator of the method also packs, such as layers with
 // shared parameters. XNNPACK packs them again for each operator, unless the backend option
-// weight_cache_enabled is set before the program is loaded. 0 if none are known.
+// weight_cache_enabled is set before the program is loaded. 0 if no such weights are known.
 Bytes RepackedBytes(const Method& method, const Program& program);
 
 }  // namespace etprof

@@ -17,8 +17,8 @@ namespace etprof {
 // A constant of a graph: weights, biases, scales.
 struct XnnConstant {
   Bytes bytes = 0;
-  // In the payload; as named data in the .pte (Program::named_data); or external: under a name that the .pte
-  // does not have, so the runtime expects it in a .ptd.
+  // The location of the data: the payload, named data in the .pte (Program::named_data), or, for a name that
+  // the .pte does not have, external, so that the runtime expects it in a .ptd.
   enum class Place { kPayload, kNamed, kExternal } place = Place::kPayload;
   std::string key;  // kNamed, kExternal
 
@@ -76,7 +76,7 @@ struct XnnValue {
   std::optional<XnnQuantization> quantization;
   std::optional<std::size_t> constant;  // index into XnnGraph::constants
   std::optional<std::uint32_t>
-      external_id;  // of an input or output: index into the arguments of the delegate call
+      external_id;  // for an input or output: index into the arguments of the delegate call
 
   static void Describe(auto& v) {
     v("value", &XnnValue::id, {.meaning = "its id"});

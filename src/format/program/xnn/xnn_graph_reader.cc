@@ -38,32 +38,32 @@ Layout ReadLayout(const Source& source, std::uint64_t offset, std::uint64_t leng
   }
   if (length < kXnnHeaderBytes || LoadLittleEndian<std::uint16_t>(payload, 8) < kXnnHeaderBytes)
     throw source.MakeError("an XNNPACK payload ends within its header", offset);
-  const std::uint64_t at = LoadLittleEndian<std::uint32_t>(payload, 10);
+  const std::uint64_t graph_at = LoadLittleEndian<std::uint32_t>(payload, 10);
   const std::uint64_t size = LoadLittleEndian<std::uint32_t>(payload, 14);
   const std::uint64_t constants_at = LoadLittleEndian<std::uint32_t>(payload, 18);
   layout.constant_bytes = LoadLittleEndian<std::uint64_t>(payload, 22);
-  if (at > length || size > length - at)
-    throw source.MakeError(
-        fmt::format("an XNNPACK graph ({} bytes at {}) is not in its payload of {} bytes", size, at, length),
-        offset + 10);
+  if (graph_at > length || size > length - graph_at)
+    throw source.MakeError(fmt::format("an XNNPACK graph ({} bytes at {}) is not in its payload of {} bytes",
+                                       size, graph_at, length),
+                           offset + 10);
   if (constants_at > length || layout.constant_bytes > length - constants_at)
     throw source.MakeError(
         fmt::format("XNNPACK constants ({} bytes at {}) are not in their payload of {} bytes",
                     layout.constant_bytes, constants_at, length),
         offset + 18);
   layout.header = true;
-  layout.flatbuffer = payload.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(size));
-  layout.flatbuffer_at = offset + at;
+  layout.flatbuffer = payload.subspan(static_cast<std::size_t>(graph_at), static_cast<std::size_t>(size));
+  layout.flatbuffer_at = offset + graph_at;
   layout.constants_at = offset + constants_at;
   return layout;
 }
 
 class XnnReader {
  public:
-  XnnReader(Source& source, const Layout& layout, const std::map<std::string, Bytes>& named)
+  XnnReader(Source& source, const Layout& layout, const std::map<std::string, Bytes>& named_bytes)
       : source_(source),
         layout_(layout),
-        named_(named),
+        named_bytes_(named_bytes),
         buffer_(source, layout.flatbuffer_at, layout.flatbuffer) {}
 
   XnnGraph Read() {
@@ -83,8 +83,8 @@ class XnnReader {
     if (graph.xvalues() != nullptr) {
       for (const auto* value : *graph.xvalues()) ReadValue(*value);
     }
-    graph_.inputs = Ids(graph.input_ids());
-    graph_.outputs = Ids(graph.output_ids());
+    graph_.inputs = ReadIds(graph.input_ids());
+    graph_.outputs = ReadIds(graph.output_ids());
     if (graph.xnodes() != nullptr) {
       for (const auto* node : *graph.xnodes()) ReadNode(*node);
     }
@@ -100,16 +100,16 @@ class XnnReader {
     throw source_.MakeError("an XNNPACK graph is malformed: " + problem, buffer_.At(object));
   }
 
-  std::uint32_t Id(std::uint32_t id, const void* object) const {
+  std::uint32_t CheckId(std::uint32_t id, const void* object) const {
     if (graph_.by_id.count(id) == 0) Fail(fmt::format("there is no value {}", id), object);
     return id;
   }
 
-  std::vector<std::uint32_t> Ids(const flatbuffers::Vector<std::uint32_t>* list) const {
+  std::vector<std::uint32_t> ReadIds(const flatbuffers::Vector<std::uint32_t>* list) const {
     std::vector<std::uint32_t> ids;
     if (list == nullptr) return ids;
     source_.SpendCopyBudget(list->size() * sizeof(std::uint32_t));
-    for (const std::uint32_t id : *list) ids.push_back(Id(id, list));
+    for (const std::uint32_t id : *list) ids.push_back(CheckId(id, list));
     return ids;
   }
 
@@ -121,9 +121,10 @@ class XnnReader {
     constant.bytes = static_cast<Bytes>(entry.size());
     constant.key = source_.Text(entry.named_key());
     if (!constant.key.empty() || entry.offset() == kByName) {
-      const auto found = named_.find(constant.key);
-      constant.place = found == named_.end() ? XnnConstant::Place::kExternal : XnnConstant::Place::kNamed;
-      if (found != named_.end() && constant.bytes > found->second) {
+      const auto found = named_bytes_.find(constant.key);
+      constant.place =
+          found == named_bytes_.end() ? XnnConstant::Place::kExternal : XnnConstant::Place::kNamed;
+      if (found != named_bytes_.end() && constant.bytes > found->second) {
         Fail(fmt::format("a constant has {} bytes, the data of its name {}", constant.bytes, found->second),
              &entry);
       }
@@ -137,7 +138,7 @@ class XnnReader {
   }
 
   // Indices count from 1. In older files without a list of constants, the constants are in the graph.
-  std::optional<std::size_t> Constant(std::uint32_t index, const void* object) const {
+  std::optional<std::size_t> ConstantIndex(std::uint32_t index, const void* object) const {
     if (index == 0 || graph_.constants.empty()) return std::nullopt;
     if (index > graph_.constants.size())
       Fail(fmt::format("a value is constant {} of {}", index, graph_.constants.size()), object);
@@ -147,9 +148,9 @@ class XnnReader {
   template <typename Quantization>
   void ReadScales(const Quantization& from, XnnQuantization& to) const {
     to.channel_dimension = from.channel_dim();
-    const bool in_place = from.scale() != nullptr && from.scale()->size() > 0;
-    to.scales = in_place ? from.scale()->size() : from.num_scales();
-    if (!in_place) to.scale_constant = Constant(from.scale_buffer_idx(), &from);
+    const bool is_inline = from.scale() != nullptr && from.scale()->size() > 0;
+    to.scales = is_inline ? from.scale()->size() : from.num_scales();
+    if (!is_inline) to.scale_constant = ConstantIndex(from.scale_buffer_idx(), &from);
   }
 
   XnnQuantization ReadQuantization(const xnn::XNNQuantizedTensorValue& value) const {
@@ -191,7 +192,7 @@ class XnnReader {
     }
     if (!ElementCount(value.shape))
       Fail(fmt::format("a value of [{}] elements cannot be", fmt::join(value.shape, ", ")), tensor);
-    value.constant = Constant(tensor->constant_buffer_idx(), tensor);
+    value.constant = ConstantIndex(tensor->constant_buffer_idx(), tensor);
     if (tensor->external_id() != kNoValue) value.external_id = tensor->external_id();
     if (!graph_.by_id.try_emplace(value.id, graph_.values.size()).second)
       Fail(fmt::format("two values are number {}", value.id), tensor);
@@ -203,9 +204,9 @@ class XnnReader {
   void Connect(XnnNode& node, const void* table, std::initializer_list<std::uint32_t> inputs,
                std::initializer_list<std::uint32_t> outputs, std::uint32_t flags) const {
     for (const std::uint32_t id : inputs) {
-      if (id != kNoValue) node.inputs.push_back(Id(id, table));
+      if (id != kNoValue) node.inputs.push_back(CheckId(id, table));
     }
-    for (const std::uint32_t id : outputs) node.outputs.push_back(Id(id, table));
+    for (const std::uint32_t id : outputs) node.outputs.push_back(CheckId(id, table));
     node.flags = flags;
   }
 
@@ -237,7 +238,7 @@ class XnnReader {
   // The number of inputs is in the type's name: XNNConcatenate3.
   void Connect(XnnNode& node, const xnn::_XNNCat& t) const {
     const std::uint32_t ids[] = {t.input1_id(), t.input2_id(), t.input3_id(), t.input4_id(), t.input5_id()};
-    for (int i = 0; i < node.type.back() - '0'; ++i) node.inputs.push_back(Id(ids[i], &t));
+    for (int i = 0; i < node.type.back() - '0'; ++i) node.inputs.push_back(CheckId(ids[i], &t));
     Connect(node, &t, {}, {t.output_id()}, t.flags());
   }
   void Connect(XnnNode& node, const xnn::XNNScaledDotProductAttention& t) const {
@@ -347,7 +348,7 @@ class XnnReader {
 
   Source& source_;
   const Layout& layout_;
-  const std::map<std::string, Bytes>& named_;
+  const std::map<std::string, Bytes>& named_bytes_;
   Buffer buffer_;
   XnnGraph graph_;
 };
@@ -355,9 +356,9 @@ class XnnReader {
 }  // namespace
 
 XnnGraph ReadXnnGraph(Source& source, std::uint64_t offset, std::uint64_t length,
-                      const std::map<std::string, Bytes>& named) {
+                      const std::map<std::string, Bytes>& named_bytes) {
   const Layout layout = ReadLayout(source, offset, length);
-  return XnnReader(source, layout, named).Read();
+  return XnnReader(source, layout, named_bytes).Read();
 }
 
 }  // namespace etprof

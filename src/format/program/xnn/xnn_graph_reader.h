@@ -14,8 +14,8 @@ namespace etprof {
 // start), then a FlatBuffer of backends/xnnpack/serialization/schema.fbs, then constants. Older payloads have
 // no header: the FlatBuffer begins at the start. (backends/xnnpack/serialization/xnnpack_graph_serialize.py.)
 //
-// `named` contains the sizes of the .pte's named data. Throws the Error of Source::MakeError.
+// `named_bytes` contains the sizes of the .pte's named data. Throws the Error of Source::MakeError.
 XnnGraph ReadXnnGraph(Source& source, std::uint64_t offset, std::uint64_t length,
-                      const std::map<std::string, Bytes>& named);
+                      const std::map<std::string, Bytes>& named_bytes);
 
 }  // namespace etprof
