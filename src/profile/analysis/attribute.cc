@@ -58,12 +58,12 @@ Category SpanCategory(SpanKind kind, std::string_view name) {
 // The location of a run in the trace.
 struct RunLocation {
   std::uint32_t block = 0;
-  std::uint32_t first = 0;   // event of the block with which it begins
-  std::uint32_t kind = 0;    // index into Runs::kinds
-  std::uint32_t number = 0;  // number among all complete runs of the file, from 0
+  std::uint32_t first = 0;    // event of the block with which the run begins
+  std::uint32_t variant = 0;  // index into Runs::variants
+  std::uint32_t number = 0;   // number among all complete runs of the file, from 0
 };
 
-// Runs whose events are equal except for their times; refers to the first of them.
+// Runs whose events are equal except for their times, represented by the first of these runs.
 struct RunVariant {
   std::uint32_t layout = 0;  // index into Trace::layouts
   Segment segment;
@@ -71,20 +71,20 @@ struct RunVariant {
 
 // The runs of a trace and other contents of its blocks.
 struct Runs {
-  std::vector<RunVariant> kinds;
-  std::vector<RunLocation> places;
-  std::optional<Nanoseconds> load_method;  // ns, of the first block that has the event
+  std::vector<RunVariant> variants;
+  std::vector<RunLocation> locations;
+  std::optional<Nanoseconds> load_method;  // ns; duration of the event in the first block that has it
   std::int64_t initialized = 0;            // number of Method::init events: methods times launches
   Health health;
 };
 
 // The runs of a layout, each ending with its Method::execute (children come first), and its load events.
 struct LayoutContents {
-  std::vector<std::uint32_t> kinds;           // kinds of the runs, in order
-  std::vector<std::uint32_t> first;           // first event of each run
-  std::int32_t load_program = -1, init = -1;  // events; -1: none
+  std::vector<std::uint32_t> variants;            // variants of the runs, in order
+  std::vector<std::uint32_t> first_events;        // first event of each run
+  std::int32_t load_event = -1, init_event = -1;  // events that load the program and the method; -1: no event
   std::int64_t initialized = 0;
-  bool incomplete = false;  // the events after the last run are not those of loading
+  bool incomplete = false;  // there are events after the last run, and they are not load events
 };
 
 // A lookup key of the events of a segment, without their times.
@@ -105,8 +105,8 @@ std::string EventsKey(const Trace::Layout& layout, Segment segment) {
 
 using VariantsByKey = std::unordered_map<std::string, std::uint32_t>;
 
-LayoutContents ReadLayout(const Trace& trace, std::uint32_t index, std::vector<RunVariant>& kinds,
-                          VariantsByKey& known_kinds) {
+LayoutContents ReadLayout(const Trace& trace, std::uint32_t index, std::vector<RunVariant>& variants,
+                          VariantsByKey& variants_by_key) {
   LayoutContents contents;
   const Trace::Layout& layout = trace.layouts[index];
   const auto count = static_cast<std::uint32_t>(layout.size());
@@ -115,38 +115,38 @@ LayoutContents ReadLayout(const Trace& trace, std::uint32_t index, std::vector<R
     if (layout.source[event] == Trace::Source::kDelegate) continue;
     const std::string_view name = trace.GetName(layout, event);
     if (name == "Method::execute") {
-      const RunVariant kind{index, {first, event + 1 - first}};
-      const auto [known, is_new] =
-          known_kinds.try_emplace(EventsKey(layout, kind.segment), static_cast<std::uint32_t>(kinds.size()));
-      if (is_new) kinds.push_back(kind);
-      contents.kinds.push_back(known->second);
-      contents.first.push_back(first);
+      const RunVariant variant{index, {first, event + 1 - first}};
+      const auto [entry, is_new] = variants_by_key.try_emplace(EventsKey(layout, variant.segment),
+                                                               static_cast<std::uint32_t>(variants.size()));
+      if (is_new) variants.push_back(variant);
+      contents.variants.push_back(entry->second);
+      contents.first_events.push_back(first);
       first = event + 1;
     } else if (name == "Program::load_method") {
-      contents.load_program = static_cast<std::int32_t>(event);
+      contents.load_event = static_cast<std::int32_t>(event);
     } else if (name == "Method::init") {
-      contents.init = static_cast<std::int32_t>(event);
+      contents.init_event = static_cast<std::int32_t>(event);
       ++contents.initialized;
     }
   }
-  contents.incomplete = first < count && contents.load_program < 0 && contents.init < 0;
+  contents.incomplete = first < count && contents.load_event < 0 && contents.init_event < 0;
   return contents;
 }
 
 Runs FindRuns(const Trace& trace) {
   Runs runs;
-  VariantsByKey known_kinds;
+  VariantsByKey variants_by_key;
   std::vector<LayoutContents> contents;
   for (std::uint32_t layout = 0; layout < trace.layouts.size(); ++layout)
-    contents.push_back(ReadLayout(trace, layout, runs.kinds, known_kinds));
+    contents.push_back(ReadLayout(trace, layout, runs.variants, variants_by_key));
   for (std::uint32_t index = 0; index < trace.blocks.size(); ++index) {
     const Trace::Block& block = trace.blocks[index];
-    const LayoutContents& found = contents[block.layout];
-    for (std::size_t i = 0; i < found.kinds.size(); ++i)
-      runs.places.push_back(
-          {index, found.first[i], found.kinds[i], static_cast<std::uint32_t>(runs.places.size())});
-    runs.initialized += found.initialized;
-    if (found.incomplete) {
+    const LayoutContents& layout_contents = contents[block.layout];
+    for (std::size_t i = 0; i < layout_contents.variants.size(); ++i)
+      runs.locations.push_back({index, layout_contents.first_events[i], layout_contents.variants[i],
+                                static_cast<std::uint32_t>(runs.locations.size())});
+    runs.initialized += layout_contents.initialized;
+    if (layout_contents.incomplete) {
       runs.health.Add("run_incomplete", HealthEntry::Severity::kDataLoss,
                       "a block without Method::execute: the run was stopped in the middle and is excluded", 1,
                       fmt::format("block {} {}", index, block.name));
@@ -157,7 +157,8 @@ Runs FindRuns(const Trace& trace) {
       return trace.end[at] - trace.start[at];
     };
     // Program::load_method contains Method::init.
-    const Nanoseconds load = std::max(duration(found.load_program), duration(found.init));
+    const Nanoseconds load =
+        std::max(duration(layout_contents.load_event), duration(layout_contents.init_event));
     if (load >= 0 && !runs.load_method) runs.load_method = load;
   }
   return runs;
@@ -175,11 +176,11 @@ class Attributor {
     profile_.health.AddAll(runs.health);
   }
 
-  Profile Run(const std::vector<RunLocation>& places) {
-    profile_.runs.reserve(places.size());
-    places_.reserve(places.size());
-    FindOrderedRuns(places);
-    for (std::size_t run = 0; run < places.size(); ++run) AddRun(places[run], run);
+  Profile Run(const std::vector<RunLocation>& locations) {
+    profile_.runs.reserve(locations.size());
+    locations_.reserve(locations.size());
+    FindOrderedRuns(locations);
+    for (std::size_t run = 0; run < locations.size(); ++run) AddRun(locations[run], run);
     FillMatrix();
     NameOpaqueCalls();
     NameUnloggedKernels();
@@ -192,71 +193,72 @@ class Attributor {
   }
 
  private:
-  // A span tree of a kind of runs, and its layout in the profile.
+  // A span tree of a variant of runs, and its layout in the profile.
   struct Tree {
     std::vector<std::int32_t> parent;
     std::uint32_t layout = 0;  // index into profile_.layouts
   };
 
-  const Nanoseconds* StartTimes(const RunLocation& place) const {
-    return trace_.start.data() + trace_.blocks[place.block].first_event + place.first;
+  const Nanoseconds* StartTimes(const RunLocation& location) const {
+    return trace_.start.data() + trace_.blocks[location.block].first_event + location.first;
   }
-  const Nanoseconds* EndTimes(const RunLocation& place) const {
-    return trace_.end.data() + trace_.blocks[place.block].first_event + place.first;
+  const Nanoseconds* EndTimes(const RunLocation& location) const {
+    return trace_.end.data() + trace_.blocks[location.block].first_event + location.first;
   }
 
-  // Finds the runs whose spans are ordered, which share a tree; all others need their own tree.
-  void FindOrderedRuns(const std::vector<RunLocation>& places) {
-    ordered_trees_.resize(runs_.kinds.size());
-    for (const RunLocation& place : places) {
-      auto& tree = ordered_trees_[place.kind];
+  // Finds the runs whose spans are ordered, which share a tree. All other runs need their own tree.
+  void FindOrderedRuns(const std::vector<RunLocation>& locations) {
+    ordered_trees_.resize(runs_.variants.size());
+    for (const RunLocation& location : locations) {
+      auto& tree = ordered_trees_[location.variant];
       if (tree) continue;
-      const RunVariant& kind = runs_.kinds[place.kind];
-      tree.emplace(trace_, trace_.layouts[kind.layout], kind.segment);
+      const RunVariant& variant = runs_.variants[location.variant];
+      tree.emplace(trace_, trace_.layouts[variant.layout], variant.segment);
     }
-    ordered_.resize(places.size());
+    ordered_.resize(locations.size());
     ParallelForParts(
-        places.size(), kMinRunsPerThread, options_.threads, [&](std::size_t first, std::size_t end) {
+        locations.size(), kMinRunsPerThread, options_.threads, [&](std::size_t first, std::size_t end) {
           for (std::size_t run = first; run < end; ++run) {
-            const RunLocation& place = places[run];
+            const RunLocation& location = locations[run];
             ordered_[run] =
-                ordered_trees_[place.kind]->KeepsOrder(StartTimes(place), EndTimes(place)) ? 1 : 0;
+                ordered_trees_[location.variant]->KeepsOrder(StartTimes(location), EndTimes(location)) ? 1
+                                                                                                       : 0;
           }
         });
-    trees_.resize(runs_.kinds.size());
-    ordered_layouts_.resize(runs_.kinds.size());
+    trees_.resize(runs_.variants.size());
+    ordered_layouts_.resize(runs_.variants.size());
   }
 
-  void AddRun(const RunLocation& place, std::size_t index) {
+  void AddRun(const RunLocation& location, std::size_t index) {
     ProfiledRun run;
-    run.block = place.block;
-    run.first_event = place.first;
-    const OrderedTree& ordered = *ordered_trees_[place.kind];
+    run.block = location.block;
+    run.first_event = location.first;
+    const OrderedTree& ordered = *ordered_trees_[location.variant];
     if (ordered_[index] != 0) {
-      run.total = EndTimes(place)[ordered.size() - 1] - StartTimes(place)[ordered.size() - 1];
-      std::optional<std::uint32_t>& layout = ordered_layouts_[place.kind];
-      if (!layout) layout = FindOrAddLayout(place.kind, ordered.kind(), ordered.parent());
+      run.total = EndTimes(location)[ordered.size() - 1] - StartTimes(location)[ordered.size() - 1];
+      std::optional<std::uint32_t>& layout = ordered_layouts_[location.variant];
+      if (!layout) layout = FindOrAddLayout(location.variant, ordered.kind(), ordered.parent());
       run.layout = *layout;
     } else {
-      const Segment segment{place.first, runs_.kinds[place.kind].segment.count};
-      BuildSpanTree(trace_, place.block, segment, profile_.health, tree_);
+      const Segment segment{location.first, runs_.variants[location.variant].segment.count};
+      BuildSpanTree(trace_, location.block, segment, profile_.health, tree_);
       run.total = tree_.duration.back();
       run.clipped = tree_.clipped;
-      run.layout = FindOrAddLayout(place.kind, tree_.kind, tree_.parent);
+      run.layout = FindOrAddLayout(location.variant, tree_.kind, tree_.parent);
       disordered_.push_back({index, tree_.duration, tree_.self});
     }
     profile_.runs.push_back(run);
-    places_.push_back(place);
+    locations_.push_back(location);
   }
 
-  std::uint32_t FindOrAddLayout(std::uint32_t kind, const std::vector<SpanKind>& kinds,
+  std::uint32_t FindOrAddLayout(std::uint32_t variant, const std::vector<SpanKind>& kinds,
                                 const std::vector<std::int32_t>& parent) {
-    for (const Tree& known : trees_[kind]) {
-      if (known.parent == parent) return known.layout;
+    for (const Tree& tree : trees_[variant]) {
+      if (tree.parent == parent) return tree.layout;
     }
     const auto layout = static_cast<std::uint32_t>(profile_.layouts.size());
-    profile_.layouts.push_back(FindOrAddOperators(runs_.kinds[kind], kinds, parent));
-    trees_[kind].push_back({parent, layout});
+    profile_.layouts.push_back(FindOrAddOperators(runs_.variants[variant], kinds, parent));
+    trees_[variant].push_back({parent, layout});
     return layout;
   }
 
@@ -268,7 +270,7 @@ class Attributor {
     const std::size_t count = kinds.size();
     std::vector<std::int32_t> operators(count, -1);
     // Parents come after their children, so calls are numbered first.
-    std::vector<std::int32_t> call_of(count, -1);
+    std::vector<std::int32_t> enclosing_call(count, -1);
     std::vector<std::int32_t> call_index(count, -1);
     std::int32_t calls = 0;
     for (std::size_t position = 0; position < count; ++position) {
@@ -279,9 +281,9 @@ class Attributor {
     for (std::size_t i = count; i-- > 0;) {
       const std::int32_t parent = parents[i];
       if (call_index[i] >= 0) {
-        call_of[i] = static_cast<std::int32_t>(i);
+        enclosing_call[i] = static_cast<std::int32_t>(i);
       } else if (parent >= 0) {
-        call_of[i] = call_of[static_cast<std::size_t>(parent)];
+        enclosing_call[i] = enclosing_call[static_cast<std::size_t>(parent)];
       }
     }
     std::map<std::tuple<std::int32_t, std::int32_t, SpanKind>, std::int32_t>
@@ -297,7 +299,7 @@ class Attributor {
     }
     for (std::size_t position = 0; position < count; ++position) {
       const SpanKind kind = kinds[position];
-      const std::int32_t call = call_of[position];
+      const std::int32_t call = enclosing_call[position];
       const std::size_t event = first + (call >= 0 ? static_cast<std::size_t>(call) : position);
       Operator op;
       op.key.method = options_.method;
@@ -308,7 +310,7 @@ class Attributor {
       if (call_index[position] < 0 && kind != SpanKind::kMethod) op.key.ordinal = ordinals[op.key]++;
       op.call_index = call >= 0 ? call_index[static_cast<std::size_t>(call)] : -1;
       op.name = xnnpack::ModernOperatorName(trace_.GetName(columns, first + position));
-      if (kind == SpanKind::kBackend) op.backend = BackendOfEvent(columns, first + position);
+      if (kind == SpanKind::kBackend) op.backend = GetBackend(columns, first + position);
       operators[position] = FindOrAddOperator(std::move(op));
       if (kind == SpanKind::kDelegateCall && !columns.backend.empty())
         call_backend_[static_cast<std::size_t>(operators[position])] = columns.backend[first + position];
@@ -325,17 +327,17 @@ class Attributor {
   }
 
   std::int32_t FindOrAddOperator(Operator op) {
-    const auto [known, is_new] =
+    const auto [entry, is_new] =
         by_key_.try_emplace(op.key, static_cast<std::int32_t>(profile_.operators.size()));
     if (!is_new) {
-      const Operator& first = profile_.operators[static_cast<std::size_t>(known->second)];
-      if (first.name != op.name) {
+      const Operator& known_operator = profile_.operators[static_cast<std::size_t>(entry->second)];
+      if (known_operator.name != op.name) {
         profile_.health.Add(
             "operator_renamed", HealthEntry::Severity::kInfo,
             "the same place in the program ran under another name in a later run; the first name is shown", 1,
-            fmt::format("{} as {}", first.name, op.name));
+            fmt::format("{} as {}", known_operator.name, op.name));
       }
-      return known->second;
+      return entry->second;
     }
     op.type = OperatorType(op.name);
     op.category = SpanCategory(op.key.kind, op.name);
@@ -349,10 +351,10 @@ class Attributor {
     op.portable = op.key.kind == SpanKind::kKernel;
     profile_.operators.push_back(std::move(op));
     has_children_.push_back(0);
-    return known->second;
+    return entry->second;
   }
 
-  std::string BackendOfEvent(const Trace::Layout& layout, std::size_t event) const {
+  std::string GetBackend(const Trace::Layout& layout, std::size_t event) const {
     if (!layout.backend.empty()) return trace_.names.Text(layout.backend[event]);
     const bool xnnpack = delegates::kXnnpack.writes({trace_.GetName(layout, event)});
     return xnnpack ? std::string(delegates::kXnnpack.backend) : "";
@@ -388,8 +390,8 @@ class Attributor {
     const std::size_t operators = profile_.operators.size();
     const std::size_t runs = profile_.runs.size();
     std::uint32_t num_rows = 0;
-    for (const std::uint8_t has : has_children_)
-      profile_.duration_row.push_back(has != 0 ? num_rows++ : Profile::kNoRow);
+    for (const std::uint8_t has_children : has_children_)
+      profile_.duration_row.push_back(has_children != 0 ? num_rows++ : Profile::kNoRow);
     // Runs normally have the same operators. If each has different ones, the table would be huge and almost
     // empty.
     constexpr std::size_t kMaxCells = std::size_t{1} << 24;
@@ -412,22 +414,22 @@ class Attributor {
     ParallelForParts(runs, kMinRunsPerThread, options_.threads, [&](std::size_t first, std::size_t end) {
       std::vector<Nanoseconds> duration, self;
       for (std::size_t run = first; run < end;) {
-        // Take the following runs of the same kind, so that rows of the table are written one cache line at a
-        // time.
+        // A batch contains consecutive runs of the same variant, so that rows of the table are written one
+        // cache line at a time.
         std::size_t batch_size = 0;
         const auto is_like_first = [&](std::size_t other) {
-          return other < end && ordered_[other] != 0 && places_[other].kind == places_[run].kind;
+          return other < end && ordered_[other] != 0 && locations_[other].variant == locations_[run].variant;
         };
         while (batch_size < kRunsPerBatch && is_like_first(run + batch_size)) ++batch_size;
         if (batch_size == 0) {
           ++run;
           continue;
         }
-        const OrderedTree& tree = *ordered_trees_[places_[run].kind];
+        const OrderedTree& tree = *ordered_trees_[locations_[run].variant];
         duration.resize(kRunsPerBatch * tree.size());
         self.resize(kRunsPerBatch * tree.size());
         for (std::size_t i = 0; i < batch_size; ++i) {
-          tree.ComputeTimes(StartTimes(places_[run + i]), EndTimes(places_[run + i]),
+          tree.ComputeTimes(StartTimes(locations_[run + i]), EndTimes(locations_[run + i]),
                             duration.data() + i * tree.size(), self.data() + i * tree.size());
         }
         Store(run, batch_size, duration.data(), self.data());
@@ -468,12 +470,12 @@ class Attributor {
     }
     std::vector<double> totals;
     for (const ProfiledRun& run : profile_.runs) totals.push_back(static_cast<double>(run.total));
-    const std::size_t level =
+    const std::size_t first_steady =
         std::max(stats::FirstSteadyRun(totals), static_cast<std::size_t>(std::max(0, options_.min_warmup)));
     for (std::size_t run = 0; run < profile_.runs.size(); ++run) {
       RunLabel label;
       label.round = -1;
-      label.phase = run == 0 ? Phase::kFirst : run < level ? Phase::kWarmup : Phase::kSteady;
+      label.phase = run == 0 ? Phase::kFirst : run < first_steady ? Phase::kWarmup : Phase::kSteady;
       profile_.runs[run].label = label;
     }
   }
@@ -511,7 +513,8 @@ class Attributor {
   // Collects the values that delegates report in the described runs.
   void AddReportedValues() {
     std::vector<std::uint32_t> described_numbers;  // RunLocation::number
-    for (const std::size_t run : profile_.DescribedRuns()) described_numbers.push_back(places_[run].number);
+    for (const std::size_t run : profile_.DescribedRuns())
+      described_numbers.push_back(locations_[run].number);
     for (const Trace::ReportedValues& reported : trace_.reported) {
       std::vector<double> values;
       for (std::size_t i = 0; i < reported.run.size(); ++i) {
@@ -533,11 +536,11 @@ class Attributor {
   const Runs& runs_;
   const AttributeOptions& options_;
   Profile profile_;
-  std::vector<RunLocation> places_;
-  std::vector<std::optional<OrderedTree>> ordered_trees_;      // by kind of run
+  std::vector<RunLocation> locations_;
+  std::vector<std::optional<OrderedTree>> ordered_trees_;      // by variant
   std::vector<std::uint8_t> ordered_;                          // by run
-  std::vector<std::vector<Tree>> trees_;                       // by kind of run
-  std::vector<std::optional<std::uint32_t>> ordered_layouts_;  // by kind of run, for ordered runs
+  std::vector<std::vector<Tree>> trees_;                       // by variant
+  std::vector<std::optional<std::uint32_t>> ordered_layouts_;  // by variant, for ordered runs
   std::vector<Disordered> disordered_;
   SpanTree tree_;
   std::map<OperatorKey, std::int32_t> by_key_;
@@ -558,19 +561,19 @@ std::string KeyText(const OperatorKey& key) {
 }
 
 std::vector<std::size_t> Profile::RunsInPhase(Phase phase) const {
-  std::vector<std::size_t> found;
+  std::vector<std::size_t> matching_runs;
   for (std::size_t run = 0; run < runs.size(); ++run) {
-    if (runs[run].label.phase == phase) found.push_back(run);
+    if (runs[run].label.phase == phase) matching_runs.push_back(run);
   }
-  return found;
+  return matching_runs;
 }
 
 std::vector<std::size_t> Profile::CommonSet() const {
-  std::vector<std::size_t> found;
+  std::vector<std::size_t> matching_runs;
   for (std::size_t run = 0; run < runs.size(); ++run) {
-    if (runs[run].in_common_set) found.push_back(run);
+    if (runs[run].in_common_set) matching_runs.push_back(run);
   }
-  return found;
+  return matching_runs;
 }
 
 std::vector<std::size_t> Profile::DescribedRuns() const {
@@ -580,19 +583,20 @@ std::vector<std::size_t> Profile::DescribedRuns() const {
 
 Profile Attribute(const Trace& trace, const AttributeOptions& options) {
   const Runs runs = FindRuns(trace);
-  return Attributor(trace, runs, options).Run(runs.places);
+  return Attributor(trace, runs, options).Run(runs.locations);
 }
 
 std::vector<Profile> AttributeMethods(const Trace& trace, const AttributeOptions& options) {
   Runs runs = FindRuns(trace);
   std::map<std::uint32_t, std::size_t>
-      method_of_kind;  // from kind of run to method, in the order of the first runs
+      method_of_variant;  // from variant of runs to method, in the order of the first runs
   std::vector<std::vector<RunLocation>> methods;
   const bool single_method = !options.labels.empty() || runs.initialized < 2;
-  for (const RunLocation& place : runs.places) {
-    const auto [known, is_new] = method_of_kind.try_emplace(single_method ? 0 : place.kind, methods.size());
+  for (const RunLocation& location : runs.locations) {
+    const auto [entry, is_new] =
+        method_of_variant.try_emplace(single_method ? 0 : location.variant, methods.size());
     if (is_new) methods.emplace_back();
-    methods[known->second].push_back(place);
+    methods[entry->second].push_back(location);
   }
   if (!single_method && methods.size() == 1) {
     runs.health.Add(

@@ -335,8 +335,8 @@ TEST(OrderedTree, AgreesWithTheTreeOfEveryOrderedRun) {
     TraceBuilder builder;
     builder.Block("Execute");
     // Small times make spans touch, overlap, nest, exceed their parents, or be empty about half of the time.
-    const auto time = [&](int most) {
-      return static_cast<Nanoseconds>(random() % static_cast<unsigned>(most));
+    const auto time = [&](int limit) {
+      return static_cast<Nanoseconds>(random() % static_cast<unsigned>(limit));
     };
     Nanoseconds now = 10;
     for (int call = 0; call < 2; ++call) {
@@ -395,7 +395,7 @@ TEST(AttributeMethods, ReportsMethodsThatLookAlike) {
 }
 
 TEST(AttributeMethods, DistinguishesMethodsByTheirEvents) {
-  const auto trace_with = [](int methods) {
+  const auto make_trace = [](int methods) {
     TraceBuilder builder;
     builder.Block("Default");
     for (int i = 0; i < methods; ++i) builder.Framework(-1, "Method::init", 1 + i, 2 + i);
@@ -408,7 +408,7 @@ TEST(AttributeMethods, DistinguishesMethodsByTheirEvents) {
     }
     return builder.Take();
   };
-  const Trace two_methods = trace_with(2);
+  const Trace two_methods = make_trace(2);
   const std::vector<Profile> profiles = AttributeMethods(two_methods, {});
   ASSERT_EQ(profiles.size(), 2U);
   for (const Profile& profile : profiles) {
@@ -419,7 +419,7 @@ TEST(AttributeMethods, DistinguishesMethodsByTheirEvents) {
   EXPECT_EQ(profiles[1].operators.size(), 3U);
   EXPECT_EQ(profiles[1].operators[0].key.method, "method 2");
   // One method with two execution paths stays one method.
-  EXPECT_EQ(AttributeMethods(trace_with(1), {}).size(), 1U);
+  EXPECT_EQ(AttributeMethods(make_trace(1), {}).size(), 1U);
   // The same holds if the labels describe the runs.
   AttributeOptions options;
   options.labels.resize(12);

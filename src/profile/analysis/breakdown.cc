@@ -9,15 +9,15 @@
 namespace etprof {
 namespace {
 
-// Sums self times into rows by `row_of` (operator -> index into `rows`) and appends the "Clipped" row.
-template <typename RowIndexOf>
-Breakdown SumRows(const Profile& profile, std::vector<AdditiveRow> rows, const RowIndexOf& row_of) {
+// Sums self times into rows by `get_row` (operator -> index into `rows`) and appends the "Clipped" row.
+template <typename GetRowIndex>
+Breakdown SumRows(const Profile& profile, std::vector<AdditiveRow> rows, const GetRowIndex& get_row) {
   Breakdown breakdown;
   const std::vector<std::size_t> runs = profile.CommonSet();
   breakdown.runs = static_cast<std::int64_t>(runs.size());
   breakdown.rows = std::move(rows);
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    AdditiveRow& row = breakdown.rows[row_of(op)];
+    AdditiveRow& row = breakdown.rows[get_row(op)];
     row.total += profile.statistics[op].total_self;
     ++row.operators;
   }
@@ -32,11 +32,11 @@ Breakdown SumRows(const Profile& profile, std::vector<AdditiveRow> rows, const R
 
 }  // namespace
 
-std::optional<double> AdditiveRow::Mean(const Breakdown& in) const {
-  return QuotientIfDefined(total, in.runs);
+std::optional<double> AdditiveRow::Mean(const Breakdown& breakdown) const {
+  return QuotientIfDefined(total, breakdown.runs);
 }
-std::optional<double> AdditiveRow::Share(const Breakdown& in) const {
-  return QuotientIfDefined(total, in.total);
+std::optional<double> AdditiveRow::Share(const Breakdown& breakdown) const {
+  return QuotientIfDefined(total, breakdown.total);
 }
 
 Breakdown ByGroup(const Profile& profile) {
@@ -50,18 +50,18 @@ Breakdown ByGroup(const Profile& profile) {
 
 namespace {
 
-// Rows sorted by the names that `name_of(operator)` gives.
-template <typename NameOf>
-Breakdown ByName(const Profile& profile, const NameOf& name_of) {
+// Rows sorted by the names that `get_name(operator)` gives.
+template <typename GetRowName>
+Breakdown ByName(const Profile& profile, const GetRowName& get_name) {
   std::map<std::string, std::size_t> index;
-  for (const Operator& op : profile.operators) index[name_of(op)] = 0;
+  for (const Operator& op : profile.operators) index[get_name(op)] = 0;
   std::vector<AdditiveRow> rows;
   for (auto& [name, row] : index) {
     row = rows.size();
     rows.push_back({name, 0, 0});
   }
   return SumRows(profile, std::move(rows),
-                 [&](std::size_t op) { return index.at(name_of(profile.operators[op])); });
+                 [&](std::size_t op) { return index.at(get_name(profile.operators[op])); });
 }
 
 bool IsOverhead(const Operator& op) {
@@ -70,7 +70,7 @@ bool IsOverhead(const Operator& op) {
 
 // Rows in the order in which their operators first run, then operators without a row, then the overheads.
 Breakdown ByNameInOrder(const Profile& profile,
-                        std::optional<std::string> (*name_of)(const Profile&, std::size_t)) {
+                        std::optional<std::string> (*get_name)(const Profile&, std::size_t)) {
   std::map<std::string, std::size_t> index;
   std::vector<AdditiveRow> rows;
   const auto add = [&](const std::string& name) {
@@ -79,11 +79,11 @@ Breakdown ByNameInOrder(const Profile& profile,
   const auto name = [&](std::size_t op) -> std::string {
     if (IsOverhead(profile.operators[op]))
       return std::string(GroupName(profile.operators[op].category.group));
-    return name_of(profile, op).value_or(kNotAttributed);
+    return get_name(profile, op).value_or(kNotAttributed);
   };
   for (const bool named : {true, false}) {
     for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-      if (!IsOverhead(profile.operators[op]) && name_of(profile, op).has_value() == named) add(name(op));
+      if (!IsOverhead(profile.operators[op]) && get_name(profile, op).has_value() == named) add(name(op));
     }
   }
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
@@ -110,17 +110,17 @@ std::optional<std::string> SourceLineName(const Profile& profile, std::size_t op
 }
 
 std::optional<std::string> DelegateName(const Profile& profile, std::size_t op) {
-  const Operator& of = profile.operators[op];
-  if (of.key.kind == SpanKind::kKernel) return "portable";
-  if (!IsOperator(of)) return std::nullopt;
-  return (of.backend.empty() ? "delegate" : of.backend) + " at instruction " +
-         std::to_string(of.key.instruction);
+  const Operator& op_info = profile.operators[op];
+  if (op_info.key.kind == SpanKind::kKernel) return "portable";
+  if (!IsOperator(op_info)) return std::nullopt;
+  return (op_info.backend.empty() ? "delegate" : op_info.backend) + " at instruction " +
+         std::to_string(op_info.key.instruction);
 }
 
 std::optional<std::string> KernelName(const Profile& profile, std::size_t op) {
-  const Operator& of = profile.operators[op];
-  if (!IsOperator(of)) return std::nullopt;
-  return of.type;
+  const Operator& op_info = profile.operators[op];
+  if (!IsOperator(op_info)) return std::nullopt;
+  return op_info.type;
 }
 
 Breakdown ByLayer(const Profile& profile) { return ByNameInOrder(profile, LayerName); }

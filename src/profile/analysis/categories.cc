@@ -19,7 +19,7 @@ struct Stem {
 };
 
 // The implementation name (from oneDNN) shows whether a convolution of OpenVINO is depthwise or 1x1. XNNPACK
-// runs 1x1 convolutions as fully connected layers, so they are GEMM in both.
+// runs 1x1 convolutions as fully connected layers, so they are GEMM for both backends.
 Stem OpenvinoStem(const delegates::OpenvinoLayer& layer) {
   if (layer.type != "Convolution" && layer.type != "GroupConvolution") return {std::string(layer.type), ""};
   if (layer.executed.find("_1x1") != std::string_view::npos) return {"Fully Connected", ""};
@@ -76,7 +76,7 @@ struct CategoryRow {
 };
 
 // All categories. ConvolutionCategory distinguishes convolutions by XNNPACK's microkernel kind.
-constexpr CategoryRow kTable[] = {
+constexpr CategoryRow kCategoryTable[] = {
     {"CONV_STANDARD", Group::kConvolution, "Convolution|convolution|conv1d|conv2d|conv3d|quantized_conv"},
     {"CONV_DEPTHWISE", Group::kConvolution, "Depthwise Convolution|depthwise_conv2d"},
     {"CONV_TRANSPOSED", Group::kConvolution,
@@ -170,7 +170,7 @@ constexpr CategoryRow kTable[] = {
      "tensor|"
      "dequantize_per_token|quantize_per_channel|quantize_per_tensor|quantize_per_token|to|to_dim_order|"
      "FakeQuantize"},
-    // Fourier transforms are in no other category, but they are known.
+    // Fourier transforms fit no other category, but they count as known.
     {"OTHER", Group::kOther, "fft_c2r|fft_r2c|fft_c2c"},
     {"framework", Group::kFrameworkOverhead,
      "Method::execute|Method::init|Program::load_method|OPERATOR_CALL"},
@@ -190,7 +190,7 @@ constexpr Category ConvolutionCategory(std::string_view kind) {
 const std::unordered_map<std::string, Category>& CategoryIndex() {
   static const std::unordered_map<std::string, Category> index = [] {
     std::unordered_map<std::string, Category> new_index;
-    for (const CategoryRow& row : kTable) {
+    for (const CategoryRow& row : kCategoryTable) {
       for (const std::string_view stem : SplitAt(row.stems, '|'))
         new_index.emplace(std::string(stem), Category{row.category, row.group, true});
     }

@@ -15,7 +15,8 @@ namespace {
 
 class HostTimeKeeper {
  public:
-  HostTimeKeeper(Trace& trace, const BackendResolver& backend_of) : trace_(trace), backend_of_(backend_of) {}
+  HostTimeKeeper(Trace& trace, const BackendResolver& resolve_backend)
+      : trace_(trace), resolve_backend_(resolve_backend) {}
 
   void Run() {
     starts_.resize(trace_.layouts.size());
@@ -43,7 +44,7 @@ class HostTimeKeeper {
     std::uint32_t runs = 0;  // number of complete runs
     std::vector<std::uint32_t> run;  // by event: number of complete runs before it
   };
-  static constexpr std::size_t kMaxSampledRuns = 64;  // runs of a layout for the comparison of durations
+  static constexpr std::size_t kMaxSampledRuns = 64;  // runs of a layout whose durations are compared
   static constexpr std::int32_t kHost = -1;
   static constexpr std::int32_t kNoRun = -2;  // not host time, and in no complete run
 
@@ -87,9 +88,11 @@ class HostTimeKeeper {
   // and returns its name.
   NameId AssignPendingEvents(std::size_t index, std::size_t call, LayoutPlan& plan) {
     Trace::Layout& layout = trace_.layouts[index];
-    const std::size_t of = pending_.empty() ? call : pending_.front();
-    if (of >= layout.size()) return kNoName;
-    std::string backend = backend_of_ ? backend_of_(layout.chain[of], layout.instruction[of]) : "";
+    const std::size_t located_event = pending_.empty() ? call : pending_.front();
+    if (located_event >= layout.size()) return kNoName;
+    std::string backend =
+        resolve_backend_ ? resolve_backend_(layout.chain[located_event], layout.instruction[located_event])
+                         : "";
     const delegates::Delegate* delegate = delegates::FindDelegate(backend);
     if ((backend.empty() || delegate != nullptr) && !pending_.empty()) {
       delegates::Evidence evidence;
@@ -101,8 +104,8 @@ class HostTimeKeeper {
       }
     }
     if (backend.empty() && pending_.empty()) return kNoName;
-    // Only if the program names the delegate: events of an unknown writer could be estimates of a delegate
-    // that etprof knows.
+    // A delegate counts as unregistered only if the program names it: events of an unknown writer could be
+    // estimates of a delegate that etprof knows.
     const bool unregistered = delegate == nullptr && !backend.empty();
     const NameId id = trace_.names.Intern(backend);
     if (scanning_) {
@@ -176,9 +179,9 @@ class HostTimeKeeper {
   }
 
   bool IsDelegateEventName(NameId name) {
-    const auto [known, is_new] = is_delegates_own_.try_emplace(name);
-    if (is_new) known->second = delegates::IsDelegateEventName(trace_.names.Text(name));
-    return known->second;
+    const auto [entry, is_new] = is_delegate_name_.try_emplace(name);
+    if (is_new) entry->second = delegates::IsDelegateEventName(trace_.names.Text(name));
+    return entry->second;
   }
 
   delegates::Event MakeEvent(const Trace::Layout& layout, std::size_t event, bool last) const {
@@ -194,18 +197,18 @@ class HostTimeKeeper {
   }
 
   delegates::Writers FindWriters(const Trace::Layout& layout, std::size_t event) {
-    const auto [known, is_new] = writers_.try_emplace(
+    const auto [entry, is_new] = writers_.try_emplace(
         {layout.name[event], layout.delegate_id[event] != -1, layout.instruction[event]});
-    if (is_new) known->second = delegates::PossibleWriters(MakeEvent(layout, event, false));
-    return known->second;
+    if (is_new) entry->second = delegates::PossibleWriters(MakeEvent(layout, event, false));
+    return entry->second;
   }
 
   const delegates::Reading& Read(const delegates::Delegate* delegate, const Trace::Layout& layout,
                                  std::size_t event, bool last) {
-    const auto [known, is_new] =
+    const auto [entry, is_new] =
         readings_.try_emplace({delegate, layout.name[event], layout.delegate_id[event] != -1, last});
-    if (is_new) known->second = delegates::Read(delegate, MakeEvent(layout, event, last));
-    return known->second;
+    if (is_new) entry->second = delegates::Read(delegate, MakeEvent(layout, event, last));
+    return entry->second;
   }
 
   std::int32_t FindOrAddSeries(const Trace::Layout& layout, std::size_t event, NameId backend,
@@ -213,7 +216,7 @@ class HostTimeKeeper {
     const std::int32_t chain = layout.chain[event], instruction = layout.instruction[event];
     const NameId name = layout.name[event];
     const std::int32_t ordinal = ordinals_[{chain, instruction, name}]++;
-    const auto [known, is_new] =
+    const auto [entry, is_new] =
         series_.try_emplace({backend, name, reading.kind, chain, instruction, ordinal},
                             static_cast<std::int32_t>(trace_.reported.size()));
     if (is_new) {
@@ -226,7 +229,7 @@ class HostTimeKeeper {
                                  {},
                                  {}});
     }
-    return known->second;
+    return entry->second;
   }
 
   void NoteUnknown(const std::string& backend, const std::string& event) {
@@ -293,23 +296,23 @@ class HostTimeKeeper {
 
   static void RemoveMovedEvents(Trace::Layout& layout, const LayoutPlan& plan) {
     if (plan.series.empty()) return;
-    const auto keep = [&](auto& column) {
+    const auto remove_moved = [&](auto& column) {
       std::size_t to = 0;
       for (std::size_t event = 0; event < column.size(); ++event) {
         if (plan.series[event] == kHost) column[to++] = column[event];
       }
       column.resize(to);
     };
-    keep(layout.name);
-    keep(layout.source);
-    keep(layout.chain);
-    keep(layout.instruction);
-    keep(layout.delegate_id);
-    keep(layout.backend);
+    remove_moved(layout.name);
+    remove_moved(layout.source);
+    remove_moved(layout.chain);
+    remove_moved(layout.instruction);
+    remove_moved(layout.delegate_id);
+    remove_moved(layout.backend);
   }
 
   Trace& trace_;
-  const BackendResolver& backend_of_;
+  const BackendResolver& resolve_backend_;
   bool scanning_ = false;  // in the first pass, nothing is reported or moved
   std::set<NameId> other_unit_backends_;
   std::set<EventPlace> outside_call_;             // events of unregistered delegates, in any run
@@ -319,7 +322,7 @@ class HostTimeKeeper {
   std::map<std::tuple<std::int32_t, std::int32_t, NameId>, std::int32_t> ordinals_;  // in the current run
   std::map<SeriesKey, std::int32_t> series_;
   // Caches by event name.
-  std::map<NameId, bool> is_delegates_own_;
+  std::map<NameId, bool> is_delegate_name_;
   std::map<std::tuple<NameId, bool, std::int32_t>, delegates::Writers> writers_;  // also by instruction
   std::map<std::tuple<const delegates::Delegate*, NameId, bool, bool>, delegates::Reading> readings_;
 };
@@ -334,8 +337,8 @@ BackendResolver MakeBackendResolver(const Program& program, const std::string& m
     for (const Instruction& instruction : program_method.instructions) {
       if (instruction.kind != Instruction::Kind::kDelegate) continue;
       const std::string& backend = program_method.delegates[instruction.target].backend;
-      const auto [known, is_new] = backends.try_emplace({instruction.chain, instruction.index}, backend);
-      if (!is_new && known->second != backend) known->second.clear();
+      const auto [entry, is_new] = backends.try_emplace({instruction.chain, instruction.index}, backend);
+      if (!is_new && entry->second != backend) entry->second.clear();
     }
   }
   return [backends = std::move(backends)](std::int32_t chain, std::int32_t instruction) {
@@ -344,8 +347,8 @@ BackendResolver MakeBackendResolver(const Program& program, const std::string& m
   };
 }
 
-void SeparateHostTime(Trace& trace, const BackendResolver& backend_of) {
-  HostTimeKeeper(trace, backend_of).Run();
+void SeparateHostTime(Trace& trace, const BackendResolver& resolve_backend) {
+  HostTimeKeeper(trace, resolve_backend).Run();
 }
 
 }  // namespace etprof

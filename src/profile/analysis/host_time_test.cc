@@ -34,8 +34,8 @@ BackendResolver AlwaysBackend(const std::string& backend) {
   return [backend](std::int32_t, std::int32_t) { return backend; };
 }
 
-Profile AttributeHostTime(Trace& trace, const BackendResolver& backend_of = {}) {
-  SeparateHostTime(trace, backend_of);
+Profile AttributeHostTime(Trace& trace, const BackendResolver& resolve_backend = {}) {
+  SeparateHostTime(trace, resolve_backend);
   return Attribute(trace, {});
 }
 

@@ -32,7 +32,7 @@ class SpanPlacer {
  private:
   const Trace& trace_;
   const Profile& profile_;
-  std::vector<std::int32_t> position_of_;             // by operator: its event in the run; -1: none
+  std::vector<std::int32_t> position_;  // by operator: its event in the run; -1: it has no event
   std::vector<std::vector<std::uint32_t>> children_;  // by event of the run
 };
 

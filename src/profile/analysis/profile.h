@@ -110,7 +110,7 @@ struct SpanStatistics {
   stats::Distribution self;  // over all steady runs in which it ran (of the common set if no run is steady)
 };
 
-// A value that a delegate reports other than host time (Trace::Reported). It is never added to times or
+// A value that a delegate reports other than host time (Trace::ReportedValues). It is never added to times or
 // compared with times.
 struct ReportedValue {
   std::string backend;  // "": not known
@@ -234,10 +234,10 @@ struct AdditiveRow {
   std::string name;
   Nanoseconds total = 0;  // sum over the common set; divided by Breakdown::runs it is the mean
   std::int64_t operators = 0;
-  std::optional<stats::Distribution> self = {};  // self time per run; only of groups and categories
+  std::optional<stats::Distribution> self = {};  // self time per run; only for groups and categories
 
-  std::optional<double> Mean(const Breakdown& in) const;
-  std::optional<double> Share(const Breakdown& in) const;
+  std::optional<double> Mean(const Breakdown& breakdown) const;
+  std::optional<double> Share(const Breakdown& breakdown) const;
 
   static void Describe(auto& v) {
     v("name", &AdditiveRow::name,

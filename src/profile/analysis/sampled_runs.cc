@@ -30,7 +30,7 @@ std::optional<Extremes> FindExtremes(const Profile& profile) {
 
 std::set<std::size_t> ChooseRuns(const Profile& profile, const std::optional<Extremes>& extremes,
                                  std::size_t max_runs) {
-  const std::size_t all = profile.runs.size();
+  const std::size_t num_runs = profile.runs.size();
   std::set<std::size_t> chosen;
   const auto choose = [&](std::size_t run) {
     if (chosen.size() < std::max<std::size_t>(1, max_runs)) chosen.insert(run);
@@ -40,8 +40,8 @@ std::set<std::size_t> ChooseRuns(const Profile& profile, const std::optional<Ext
     choose(extremes->fastest);
     choose(extremes->slowest);
   }
-  for (std::size_t i = 0; i < max_runs && all > 0; ++i)
-    choose(max_runs >= all ? std::min(i, all - 1) : i * all / max_runs);
+  for (std::size_t i = 0; i < max_runs && num_runs > 0; ++i)
+    choose(max_runs >= num_runs ? std::min(i, num_runs - 1) : i * num_runs / max_runs);
   return chosen;
 }
 
@@ -73,18 +73,18 @@ SampledRuns SampleRuns(const Trace& trace, const Profile& profile, std::size_t m
     SampledRuns::Run run;
     run.run = index;
     SampledRuns::Shape shape = MakeShape(spans);
-    const auto same = std::ranges::find(sampled.shapes, shape);
-    run.shape = static_cast<std::size_t>(same - sampled.shapes.begin());
-    if (same == sampled.shapes.end()) sampled.shapes.push_back(std::move(shape));
-    // By depth: the time from which the gap of the next span of that depth is counted.
-    std::vector<Nanoseconds> from(1, spans.front().start);
+    const auto existing = std::ranges::find(sampled.shapes, shape);
+    run.shape = static_cast<std::size_t>(existing - sampled.shapes.begin());
+    if (existing == sampled.shapes.end()) sampled.shapes.push_back(std::move(shape));
+    // The start of the gap before the next span, by depth of that span.
+    std::vector<Nanoseconds> gap_starts(1, spans.front().start);
     for (const PlacedSpan& span : spans) {
       const auto depth = static_cast<std::size_t>(span.depth);
-      run.gap.push_back(span.start - from[depth]);
+      run.gap.push_back(span.start - gap_starts[depth]);
       run.duration.push_back(span.end - span.start);
-      from[depth] = span.end;
-      from.resize(depth + 2);
-      from[depth + 1] = span.start;
+      gap_starts[depth] = span.end;
+      gap_starts.resize(depth + 2);
+      gap_starts[depth + 1] = span.start;
     }
     if (extremes && extremes->median == index) sampled.median = sampled.runs.size();
     sampled.runs.push_back(std::move(run));

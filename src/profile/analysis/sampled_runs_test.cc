@@ -58,9 +58,9 @@ TEST(SampledRuns, SamplesAtMostTheGivenNumber) {
   const Trace trace = ReadEtdumpFile(ETPROF_TEST_DATA "/toy_cnn.t1.etdump");
   const Profile profile = Attribute(trace, {});
   ASSERT_GT(profile.runs.size(), 4U);
-  for (std::size_t most = 1; most <= profile.runs.size(); ++most) {
-    const SampledRuns sampled = SampleRuns(trace, profile, most);
-    EXPECT_LE(sampled.runs.size(), most);
+  for (std::size_t max_runs = 1; max_runs <= profile.runs.size(); ++max_runs) {
+    const SampledRuns sampled = SampleRuns(trace, profile, max_runs);
+    EXPECT_LE(sampled.runs.size(), max_runs);
     ASSERT_TRUE(sampled.median);
     EXPECT_EQ(sampled.runs[*sampled.median].run, MedianRun(profile));
   }

@@ -11,7 +11,7 @@
 namespace etprof {
 namespace {
 
-// By run: 1 for the runs in `runs`, else 0.
+// Returns a flag for each run of the profile: 1 for the runs in `runs`, else 0.
 std::vector<std::uint8_t> MarkRuns(const Profile& profile, const std::vector<std::size_t>& runs) {
   std::vector<std::uint8_t> marks(profile.runs.size());
   for (const std::size_t run : runs) marks[run] = 1;
@@ -56,18 +56,18 @@ void SumByRun(const Profile& profile, Part& part) {
   }
 }
 
-// The distribution of the total self time of the parts with `has(key)`; empty if there are none.
-template <typename Has>
+// The distribution of the total self time of the parts with `is_included(key)`; empty if no part is included.
+template <typename IsIncluded>
 stats::Distribution DescribeParts(const Parts& parts, const std::vector<std::size_t>& described,
-                                  const Has& has) {
+                                  const IsIncluded& is_included) {
   std::vector<Nanoseconds> sums(described.size(), 0);
-  bool any = false;
+  bool has_parts = false;
   for (const auto& [key, part] : parts) {
-    if (!has(key)) continue;
-    any = true;
+    if (!is_included(key)) continue;
+    has_parts = true;
     for (std::size_t i = 0; i < described.size(); ++i) sums[i] += part.sums[described[i]];
   }
-  return any ? stats::Describe({sums.begin(), sums.end()}) : stats::Distribution{};
+  return has_parts ? stats::Describe({sums.begin(), sums.end()}) : stats::Distribution{};
 }
 
 }  // namespace

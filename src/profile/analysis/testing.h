@@ -41,12 +41,12 @@ inline XnnGraph MakeXnnGraph(const std::vector<Node>& nodes, const Ids& inputs, 
   for (const Ids* ids : {&inputs, &outputs}) {
     for (const std::uint32_t id : *ids) add_value(id);
   }
-  for (const Node& described : nodes) {
+  for (const Node& described_node : nodes) {
     XnnNode node;
     node.index = graph.nodes.size();
-    node.type = described.type;
-    node.inputs = described.inputs;
-    node.outputs = described.outputs;
+    node.type = described_node.type;
+    node.inputs = described_node.inputs;
+    node.outputs = described_node.outputs;
     node.macs = 0;
     node.debug_handle = static_cast<std::uint32_t>(node.index) + 1;
     if (node.type.back() == '*') {
@@ -134,18 +134,18 @@ inline Profile MakeProfile(const std::vector<std::vector<ExecutedInstruction>>& 
   for (const std::vector<ExecutedInstruction>& run : runs) {
     builder.Block("Execute");
     const Nanoseconds begin = now;
-    for (const ExecutedInstruction& ran : run) {
+    for (const ExecutedInstruction& executed : run) {
       const Nanoseconds from = ++now;
-      const bool kernel = ran.operators.size() == 1 && ran.operators[0].starts_with("native_call_");
-      for (const std::string& name : ran.operators) {
+      const bool kernel = executed.operators.size() == 1 && executed.operators[0].starts_with("native_call_");
+      for (const std::string& name : executed.operators) {
         if (kernel) {
-          builder.Framework(ran.instruction, name, now + 1, now + 10);
+          builder.Framework(executed.instruction, name, now + 1, now + 10);
         } else {
-          builder.Backend(ran.instruction, name, now + 1, now + 10);
+          builder.Backend(executed.instruction, name, now + 1, now + 10);
         }
         now += 10;
       }
-      builder.Framework(ran.instruction, kernel ? "OPERATOR_CALL" : "DELEGATE_CALL", from, ++now);
+      builder.Framework(executed.instruction, kernel ? "OPERATOR_CALL" : "DELEGATE_CALL", from, ++now);
     }
     builder.Framework(0, "Method::execute", begin, ++now);
     ++now;

@@ -99,12 +99,12 @@ class Aligner {
 
   Alignment Run() {
     FillTables();
-    Alignment aligned;
-    aligned.operators.resize(stems_.size());
-    TraceBack(aligned.operators);
-    AddCandidates(aligned.operators);
-    AddParts(aligned.parts);
-    return aligned;
+    Alignment alignment;
+    alignment.operators.resize(stems_.size());
+    TraceBack(alignment.operators);
+    AddCandidates(alignment.operators);
+    AddParts(alignment.parts);
+    return alignment;
   }
 
  private:
@@ -138,9 +138,9 @@ class Aligner {
     CostBefore(0, 0) = 0;
     for (std::size_t i = 0; i <= nodes_.size(); ++i) {
       for (std::size_t j = 0; j < width_; ++j) {
-        const int here = CostBefore(i, j);
+        const int cost_so_far = CostBefore(i, j);
         const auto reach = [&](std::size_t to_i, std::size_t to_j, int cost) {
-          CostBefore(to_i, to_j) = std::min(CostBefore(to_i, to_j), here + cost);
+          CostBefore(to_i, to_j) = std::min(CostBefore(to_i, to_j), cost_so_far + cost);
         };
         if (Matches(i, j)) reach(i + 1, j + 1, 0);
         if (MatchesTwoOperators(i, j)) reach(i + 1, j + 2, 0);
@@ -184,8 +184,9 @@ class Aligner {
     if (nodes_[node].type == "XNNConvert") {
       for (AlignedOperator& op : aligned) {
         if (!op.node || *op.node <= node || !IsUnary(nodes_[*op.node].type)) continue;
-        const std::vector<std::uint32_t>& read = nodes_[*op.node].inputs;
-        if (nodes_[node].outputs.empty() || std::ranges::find(read, nodes_[node].outputs[0]) == read.end())
+        const std::vector<std::uint32_t>& inputs = nodes_[*op.node].inputs;
+        if (nodes_[node].outputs.empty() ||
+            std::ranges::find(inputs, nodes_[node].outputs[0]) == inputs.end())
           continue;
         op.fused.push_back(node);
         return;
@@ -203,11 +204,12 @@ class Aligner {
     const int best = CostAfter(0, 0);
     for (std::size_t j = 0; j < stems_.size(); ++j) {
       for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        const bool one = Matches(i, j) && CostBefore(i, j) + CostAfter(i + 1, j + 1) == best;
-        const bool first = MatchesTwoOperators(i, j) && CostBefore(i, j) + CostAfter(i + 1, j + 2) == best;
-        const bool second =
+        const bool is_only_operator = Matches(i, j) && CostBefore(i, j) + CostAfter(i + 1, j + 1) == best;
+        const bool is_first_operator =
+            MatchesTwoOperators(i, j) && CostBefore(i, j) + CostAfter(i + 1, j + 2) == best;
+        const bool is_second_operator =
             j > 0 && MatchesTwoOperators(i, j - 1) && CostBefore(i, j - 1) + CostAfter(i + 1, j + 1) == best;
-        if (one || first || second) aligned[j].candidates.push_back(i);
+        if (is_only_operator || is_first_operator || is_second_operator) aligned[j].candidates.push_back(i);
       }
     }
   }
@@ -244,13 +246,13 @@ class Aligner {
   void AddParts(std::vector<Alignment::Part>& parts) {
     const std::size_t last = nodes_.size() + stems_.size();
     std::vector<std::size_t> cells(last + 1, 0), steps_begin(last + 2, 0), steps_end(last + 2, 0);
-    std::vector<Cell> cell_of_sum(last + 1);
+    std::vector<Cell> cell_by_sum(last + 1);
     const int best = CostAfter(0, 0);
     for (std::size_t i = 0; i <= nodes_.size(); ++i) {
       for (std::size_t j = 0; j < width_; ++j) {
         if (CostBefore(i, j) + CostAfter(i, j) != best) continue;
         ++cells[i + j];
-        cell_of_sum[i + j] = {i, j};
+        cell_by_sum[i + j] = {i, j};
         for (const AlignmentStep& step : BestSteps({i, j})) {
           const Cell to = After({i, j}, step);
           ++steps_begin[i + j + 1];
@@ -264,27 +266,27 @@ class Aligner {
       open_steps += steps_begin[sum];
       open_steps -= steps_end[sum];
       if (cells[sum] != 1 || open_steps != 0) continue;
-      if (from) parts.push_back({FindAlternatives(*from, cell_of_sum[sum])});
-      from = cell_of_sum[sum];
+      if (from) parts.push_back({FindAlternatives(*from, cell_by_sum[sum])});
+      from = cell_by_sum[sum];
     }
   }
 
   std::vector<std::vector<AlignmentStep>> FindAlternatives(const Cell& from, const Cell& to) {
     std::vector<std::vector<AlignmentStep>> alternatives;
-    std::vector<std::pair<Cell, std::vector<AlignmentStep>>> open = {{from, {}}};
+    std::vector<std::pair<Cell, std::vector<AlignmentStep>>> open_paths = {{from, {}}};
     std::size_t num_steps = 0;
-    while (!open.empty()) {
-      const auto [cell, way] = std::move(open.back());
-      open.pop_back();
-      num_steps += way.size();
+    while (!open_paths.empty()) {
+      const auto [cell, path] = std::move(open_paths.back());
+      open_paths.pop_back();
+      num_steps += path.size();
       if (num_steps > kMaxPartSteps) return {};
       if (cell == to) {
-        alternatives.push_back(way);
+        alternatives.push_back(path);
         continue;
       }
       for (const AlignmentStep& step : BestSteps(cell)) {
-        open.emplace_back(After(cell, step), way);
-        open.back().second.push_back(step);
+        open_paths.emplace_back(After(cell, step), path);
+        open_paths.back().second.push_back(step);
       }
     }
     return alternatives;

@@ -11,10 +11,10 @@ namespace etprof {
 // The nodes of a delegate's graph that one operator of the call executes.
 struct AlignedOperator {
   bool inserted = false;            // no node: XNNPACK inserted the operator
-  std::optional<std::size_t> node;  // its main node; absent and not inserted: no node fits
+  std::optional<std::size_t> node;  // main node; if absent and not `inserted`, no node fits the operator
   std::vector<std::size_t> fused;   // nodes that are fused into it
   std::vector<std::size_t>
-      candidates;  // all nodes that it has in any of the best alignments; several: ambiguous
+      candidates;  // the nodes that the operator has in any best alignment; ambiguous if several
 };
 
 // One step of an alignment: a node with the operator that executes it (two for a bounded node), a node that

@@ -29,10 +29,10 @@ struct PartFlow {
   std::map<std::uint32_t, Source> written;  // by value
 };
 
-// Erases entries of `known` that are missing or different in `other`.
+// Erases entries of `entries` that are missing or different in `other`.
 template <typename Key, typename Value>
-void EraseDifferences(std::map<Key, Value>& known, const std::map<Key, Value>& other) {
-  std::erase_if(known, [&](const auto& entry) {
+void EraseDifferences(std::map<Key, Value>& entries, const std::map<Key, Value>& other) {
+  std::erase_if(entries, [&](const auto& entry) {
     const auto found = other.find(entry.first);
     return found == other.end() || found->second != entry.second;
   });
@@ -54,7 +54,7 @@ class CallFlowTracer {
     }
     for (const std::uint32_t id : graph_.outputs) {
       if (const auto value = FindArgument(*graph_.Find(id), *call_.instruction))
-        result_.given.emplace_back(*value, FindOrigin(id));
+        result_.outputs.emplace_back(*value, FindOrigin(id));
     }
     return std::move(result_);
   }
@@ -87,7 +87,7 @@ class CallFlowTracer {
 
   PartFlow FollowAlternative(const std::vector<AlignmentStep>& alternative) const {
     PartFlow flow;
-    const auto source_of = [&](std::uint32_t id) {
+    const auto find_source = [&](std::uint32_t id) {
       const auto found = flow.written.find(id);
       return found == flow.written.end() ? Source{std::nullopt, id} : found->second;
     };
@@ -103,14 +103,14 @@ class CallFlowTracer {
         role.kind = Role::Kind::kNode;
         for (const std::uint32_t id : FindDataflow({*step.node}, graph_).read) {
           if (graph_.Find(id)->constant) continue;
-          const Source source = source_of(id);
+          const Source source = find_source(id);
           if (std::ranges::find(role.read, source) == role.read.end()) role.read.push_back(source);
         }
-        for (std::size_t more = 1; more < step.count; ++more)
-          flow.roles[step.op + more] = {Role::Kind::kNode, {{step.op + more - 1, std::nullopt}}};
+        for (std::size_t i = 1; i < step.count; ++i)
+          flow.roles[step.op + i] = {Role::Kind::kNode, {{step.op + i - 1, std::nullopt}}};
         writer.op = step.op + step.count - 1;
       } else if (step.explained && !node.inputs.empty()) {
-        writer = source_of(node.inputs[0]);  // a fused node passes on the source of its input
+        writer = find_source(node.inputs[0]);  // a fused node passes on the source of its input
       }
       for (const std::uint32_t id : node.outputs) flow.written[id] = writer;
     }
@@ -144,10 +144,10 @@ class CallFlowTracer {
 
   void ConnectInsertedAtEnd(std::size_t first) {
     if (first == 0) return;
-    const std::size_t before = first - 1;
+    const std::size_t last_regular = first - 1;
     std::vector<std::uint32_t> outputs;
     for (const std::uint32_t id : graph_.outputs) {
-      if (FindOrigin(id).op == before) outputs.push_back(id);
+      if (FindOrigin(id).op == last_regular) outputs.push_back(id);
     }
     if (outputs.size() != 1) return;
     for (std::size_t op = first; op < inserted_.size(); ++op)

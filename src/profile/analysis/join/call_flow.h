@@ -30,7 +30,7 @@ struct ValueOrigin {
 struct CallFlow {
   std::vector<std::vector<ValueOrigin>> read;  // inputs by operator, without constants
   std::vector<std::pair<std::size_t, ValueOrigin>>
-      given;  // outputs: index into Method::values, and the origin
+      outputs;  // outputs: index into Method::values, and the origin
 };
 
 // Computes the dataflow on which all best alignments agree. An operator that XNNPACK inserted lies between

@@ -20,10 +20,10 @@ namespace {
 using Join = OperatorSource::Join;
 
 // "aten::add.out" of the program logs "native_call_add.out", whose type is "add.out".
-bool IsSameKernel(const std::string& type, const std::string& in_program) {
-  const std::size_t scope = in_program.rfind("::");
-  return type == in_program ||
-         type == (scope == std::string::npos ? in_program : in_program.substr(scope + 2));
+bool IsSameKernel(const std::string& type, const std::string& program_name) {
+  const std::size_t scope = program_name.rfind("::");
+  return type == program_name ||
+         type == (scope == std::string::npos ? program_name : program_name.substr(scope + 2));
 }
 
 class Joiner {
@@ -66,20 +66,20 @@ class Joiner {
 
  private:
   ProgramJoin MakeProblemResult() {
-    ProgramJoin refused;
-    refused.operators.resize(profile_.operators.size());
-    refused.problem = std::move(result_.problem);
-    for (OperatorSource& source : refused.operators) source.reason = refused.problem;
-    return refused;
+    ProgramJoin unjoined;
+    unjoined.operators.resize(profile_.operators.size());
+    unjoined.problem = std::move(result_.problem);
+    for (OperatorSource& source : unjoined.operators) source.reason = unjoined.problem;
+    return unjoined;
   }
 
-  const Instruction* Find(const Operator& op) const {
+  const Instruction* FindInstruction(const Operator& op) const {
     const auto found = instructions_.find({op.key.chain, op.key.instruction});
     return found == instructions_.end() ? nullptr : found->second;
   }
 
   void JoinKernel(const Operator& op, OperatorSource& source) {
-    const Instruction* instruction = Find(op);
+    const Instruction* instruction = FindInstruction(op);
     if (instruction == nullptr || instruction->kind != Instruction::Kind::kKernel ||
         (!IsUnloggedKernel(op) && !IsSameKernel(op.type, method_.operators[instruction->target]))) {
       result_.problem =
@@ -99,7 +99,7 @@ class Joiner {
   }
 
   void CompareBackend(const Operator& op) {
-    const Instruction* instruction = Find(op);
+    const Instruction* instruction = FindInstruction(op);
     if (instruction == nullptr || instruction->kind != Instruction::Kind::kDelegate) return;
     const std::string& backend = method_.delegates[instruction->target].backend;
     if (op.backend == backend) return;
@@ -114,7 +114,7 @@ class Joiner {
     if (shapes != ProgramTensor::Shape::kStatic) source.work = Work{};
   }
 
-  static void SetPlace(SourcePlaces::Found found, OperatorSource& source) {
+  static void SetPlace(SourcePlaces::PlaceMatch found, OperatorSource& source) {
     source.debug_handles = std::move(found.debug_handles);
     source.place = found.place;
     source.between = found.between;
@@ -122,7 +122,7 @@ class Joiner {
 
   void JoinCall(const std::vector<std::size_t>& operators) {
     const Operator& first = profile_.operators[operators.front()];
-    const Instruction* instruction = Find(first);
+    const Instruction* instruction = FindInstruction(first);
     if (instruction == nullptr || instruction->kind != Instruction::Kind::kDelegate) {
       result_.problem = fmt::format(
           "instruction {} ran in a delegate, and is none in the program: it is not the one that ran",
@@ -130,8 +130,8 @@ class Joiner {
       return;
     }
     const Delegate& delegate = method_.delegates[instruction->target];
-    const auto set_reason = [&](const std::string& why) {
-      for (const std::size_t op : operators) result_.operators[op].reason = why;
+    const auto set_reason = [&](const std::string& reason) {
+      for (const std::size_t op : operators) result_.operators[op].reason = reason;
     };
     if (delegate.backend == delegates::kOpenvino.backend) {
       for (const std::size_t op : operators) {
@@ -185,8 +185,8 @@ class Joiner {
     SetPlace(places_.FindNodePlace(graph.nodes[*op.node], graph), source);
     for (const std::size_t candidate : op.candidates) {
       if (candidate == *op.node) continue;
-      const SourcePlaces::Found other = places_.FindNodePlace(graph.nodes[candidate], graph);
-      if (other.place != source.place || other.debug_handles != source.debug_handles) {
+      const SourcePlaces::PlaceMatch candidate_place = places_.FindNodePlace(graph.nodes[candidate], graph);
+      if (candidate_place.place != source.place || candidate_place.debug_handles != source.debug_handles) {
         const std::optional<std::size_t> in_graph = source.graph;
         NodeIdentity identity;
         identity.kind = identity.text = source.identity.kind;
@@ -259,7 +259,7 @@ void NameUnloggedKernels(const Method& method, Profile& profile) {
       named = true;
     }
   }
-  if (named) DescribeProfile(profile, 1);  // of other categories
+  if (named) DescribeProfile(profile, 1);  // the new names change the categories
 }
 
 ProgramJoin JoinProgram(const Profile& profile, const Program& program, const Method& method,

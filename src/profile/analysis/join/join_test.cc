@@ -257,7 +257,7 @@ TEST(NameUnloggedKernels, DescribesTheCategoriesOfTheNames) {
   EXPECT_EQ(profile.groups[static_cast<std::size_t>(Group::kDataMovement)].p50, 7);
 }
 
-// A trace as of etprof-runner: an OpenVINO call at instruction 0 with one layer per node.
+// A trace as etprof-runner writes it: an OpenVINO call at instruction 0 with one layer per node.
 Profile MakeLayerProfile(const std::vector<std::string>& nodes) {
   TraceBuilder builder;
   builder.Block("Execute");
@@ -284,10 +284,10 @@ TEST(JoinProgram, FindsModulesOfOpenvinoLayersByNodeName) {
   const auto paths = [&] {
     const ProgramJoin join = JoinProgram(profile, program, method, &sources);
     EXPECT_EQ(join.problem, "");
-    std::vector<std::string> found;
+    std::vector<std::string> module_paths;
     for (const std::string& node : nodes)
-      found.push_back(FindModulePath(profile, join, "Convolution: " + node + " (ref)"));
-    return found;
+      module_paths.push_back(FindModulePath(profile, join, "Convolution: " + node + " (ref)"));
+    return module_paths;
   };
   EXPECT_THAT(paths(), ElementsAre("layer.0", "layer.1", "(none)"));
   // Two nodes have the same name.
@@ -306,22 +306,22 @@ TEST(JoinProgram, FindsModulesOfOpenvinoLayersByNodeName) {
 TEST(JoinProgram, WorkOfDynamicShapesIsUnknown) {
   Program program = MakeProgram(MakeChain({"XNNAdd"}));
   const Profile profile = MakeDelegateProfile({"Add (ND) #1"});
-  const auto known = [&] {
+  const auto find_known_work = [&] {
     const ProgramJoin join = JoinProgram(profile, program, program.methods[0], nullptr);
-    std::vector<bool> of;
+    std::vector<bool> have_work;
     for (const char* name : {"native_call_mean.out", "Add (ND) #1"}) {
       const OperatorSource& source = FindSource(profile, join, name);
-      of.push_back(source.work.bytes.has_value());
-      EXPECT_EQ(source.tensors.shapes == ProgramTensor::Shape::kStatic, of.back()) << name;
+      have_work.push_back(source.work.bytes.has_value());
+      EXPECT_EQ(source.tensors.shapes == ProgramTensor::Shape::kStatic, have_work.back()) << name;
     }
-    return of;
+    return have_work;
   };
-  EXPECT_THAT(known(), ElementsAre(true, true));
+  EXPECT_THAT(find_known_work(), ElementsAre(true, true));
   Method& method = program.methods[0];
   method.values[0].tensor->dynamism = ProgramTensor::Shape::kBounded;
-  EXPECT_THAT(known(), ElementsAre(false, true));
+  EXPECT_THAT(find_known_work(), ElementsAre(false, true));
   method.instructions[1].arguments = {0};
-  EXPECT_THAT(known(), ElementsAre(false, false));
+  EXPECT_THAT(find_known_work(), ElementsAre(false, false));
 }
 
 TEST(JoinProgram, RejectsAnotherProgram) {

@@ -18,7 +18,7 @@ class Connector {
       : profile_(profile), calls_(calls), operators_(operators), dataflow_(FindDataflow(method, program)) {
     std::set<const Instruction*> followed;
     for (const AlignedCall& call : calls) {
-      for (const std::size_t op : call.operators) call_of_[op] = flows_.size();
+      for (const std::size_t op : call.operators) call_index_[op] = flows_.size();
       flows_.push_back(ComputeCallFlow(call));
       followed.insert(call.instruction);
     }
@@ -51,7 +51,7 @@ class Connector {
       const auto op = static_cast<std::size_t>(event);
       if (operators_[op].join == OperatorSource::Join::kKernel) {
         FollowKernel(op);
-      } else if (const auto call = call_of_.find(op); call != call_of_.end()) {
+      } else if (const auto call = call_index_.find(op); call != call_index_.end()) {
         if (called.insert(call->second).second) FollowCall(call->second);
       }
     }
@@ -76,7 +76,7 @@ class Connector {
       }
     }
     std::map<std::size_t, std::optional<std::size_t>> written;
-    for (const auto& [value, origin] : flow.given) {
+    for (const auto& [value, origin] : flow.outputs) {
       if (origin.op) written[value] = call.operators[*origin.op];
       if (origin.value) written[value] = FindWriter(*origin.value);
       if (!origin.op && !origin.value) written[value] = std::nullopt;
@@ -112,7 +112,7 @@ class Connector {
       instructions_;                               // from chain and index to position in Method::instructions
   std::set<std::size_t> untracked_values_;         // values that moves or untraceable calls may write
   std::vector<CallFlow> flows_;                    // by calls_
-  std::map<std::size_t, std::size_t> call_of_;     // from operator to index into calls_
+  std::map<std::size_t, std::size_t> call_index_;  // from operator to index into calls_
   std::map<std::size_t, std::size_t> written_by_;  // by value: the last writer so far in this run
 };
 

@@ -31,8 +31,9 @@ std::vector<std::string> ListEdges(const Profile& profile, const Program& progra
   const ProgramJoin join = JoinProgram(profile, program, method, nullptr);
   EXPECT_EQ(join.problem, "");
   const auto name = [&](std::size_t op) {
-    const Operator& of = profile.operators[op];
-    return std::to_string(of.key.instruction) + ":" + of.name + std::string(of.key.occurrence > 0 ? "'" : "");
+    const Operator& op_info = profile.operators[op];
+    return std::to_string(op_info.key.instruction) + ":" + op_info.name +
+           std::string(op_info.key.occurrence > 0 ? "'" : "");
   };
   std::vector<std::string> edges;
   std::set<std::pair<std::size_t, std::size_t>> backwards;
@@ -267,14 +268,15 @@ TEST(Neighbors, FollowsViewsThatExecutorchRemoved) {
                                    "1:native_call_sin.out > 2:native_call_cos.out",
                                    "2:native_call_cos.out > 3:native_call_add.out"));
   // A view is the input of a delegate.
-  MethodBuilder called(3);
+  MethodBuilder call_builder(3);
   for (const std::size_t value : {1u, 2u}) {
-    called.method.values[value].tensor->memory_id = 1;
-    called.method.values[value].tensor->memory_offset = 64;
+    call_builder.method.values[value].tensor->memory_id = 1;
+    call_builder.method.values[value].tensor->memory_offset = 64;
   }
-  called.Kernel("aten::abs.out", {0, 1}).Call(MakeXnnGraph({{"XNNAbs", {0}, {1}}}, {0}, {1}, {0, 1}), {2, 0});
-  EXPECT_THAT(ListEdges(MakeProfile({{{0, {"native_call_abs.out"}}, {1, {"Abs #1"}}}}), called.program,
-                        called.method),
+  call_builder.Kernel("aten::abs.out", {0, 1})
+      .Call(MakeXnnGraph({{"XNNAbs", {0}, {1}}}, {0}, {1}, {0, 1}), {2, 0});
+  EXPECT_THAT(ListEdges(MakeProfile({{{0, {"native_call_abs.out"}}, {1, {"Abs #1"}}}}), call_builder.program,
+                        call_builder.method),
               ElementsAre("0:native_call_abs.out > 1:Abs #1"));
   // A branch may have written the base of the second view.
   builder.Move(3, 4);

@@ -14,7 +14,7 @@
 
 namespace etprof {
 
-// The place in the PyTorch model that an operator comes from: a module and a source line.
+// The place in the PyTorch model from which an operator comes: a module and a source line.
 struct SourcePlace {
   std::vector<SourceModule> modules;  // from the model to the innermost; empty: not known
   std::optional<SourceFrame> frame;   // the innermost frame outside of PyTorch
@@ -25,7 +25,7 @@ struct Profile;
 // The keys (KeyText) of operators, which are indices into Profile::operators.
 std::vector<std::string> OperatorKeys(const Profile& profile, const std::vector<std::size_t>& operators);
 
-// How an operator of a profile is joined to the program that ran.
+// The join of an operator of a profile to the program that ran.
 struct OperatorSource {
   enum class Join : std::uint8_t {
     kNone,       // not joined; the reason is `reason`
@@ -39,7 +39,7 @@ struct OperatorSource {
   // Indices into XnnGraph::nodes if kNodes: its own node first, then the nodes that XNNPACK fused into it.
   // Empty if several nodes fit equally well.
   std::vector<std::size_t> nodes;
-  // All nodes that fit, if several fit equally well.
+  // If several nodes fit equally well: all of these nodes.
   std::vector<std::size_t> candidates;
   // The operator is a layout conversion that the partitioner inserted between two nodes. It has no line in
   // the model, and its place is that of the node it converts for.
@@ -54,9 +54,9 @@ struct OperatorSource {
   // Indices into Profile::operators, ascending: the operators that write its inputs, and those that read its
   // outputs, as far as certain.
   std::vector<std::size_t> producers, consumers;
-  std::string reason;                // if kNone: the reason, one clause
-  std::string hint;                  // if kKernel: what `etprof export` advises for it; "": nothing
-  std::string not_delegated_reason;  // if kKernel: one clause; "": not known (format/program/xnn/delegable.h)
+  std::string reason;                // if kNone: why it is not joined, one clause
+  std::string hint;                  // if kKernel: advice of `etprof export` for it; "": no advice
+  std::string not_delegated_reason;  // if kKernel: one clause; "": unknown (format/program/xnn/delegable.h)
 
   // The innermost module, the frame, and its "model.py:12", with the file as recorded; null or absent: not
   // known.
@@ -117,7 +117,7 @@ struct ProgramJoin {
   std::string problem;
   // The reason why no places are known: there is no .etrecord, or it cannot be read. Else "".
   std::string no_sources;
-  // Bytes that the method plans for tensors, and the least that XNNPACK packs
+  // Bytes that the method plans for tensors, and the minimum that XNNPACK packs
   // (format/program/xnn/memory_estimate.h).
   std::optional<Bytes> planned, packed_at_least;
 };

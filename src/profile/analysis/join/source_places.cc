@@ -14,17 +14,17 @@ std::vector<std::uint32_t> DebugHandles(const XnnNode& node) {
 
 }  // namespace
 
-SourcePlaces::Found SourcePlaces::FindKernelPlace(const Instruction& kernel, const Method& method) {
-  Found found;
-  if (sources_ == nullptr || kernel.chain != 0) return found;
+SourcePlaces::PlaceMatch SourcePlaces::FindKernelPlace(const Instruction& kernel, const Method& method) {
+  PlaceMatch match;
+  if (sources_ == nullptr || kernel.chain != 0) return match;
   const auto handles = sources_->instructions.find(kernel.index);
-  if (handles == sources_->instructions.end()) return found;
-  found.debug_handles = handles->second;
-  found.place = FindHandlePlace(found.debug_handles);
-  if (found.place) return found;
-  found.between = true;
-  found.place = FindNeighborPlace(kernel, method);
-  return found;
+  if (handles == sources_->instructions.end()) return match;
+  match.debug_handles = handles->second;
+  match.place = FindHandlePlace(match.debug_handles);
+  if (match.place) return match;
+  match.between = true;
+  match.place = FindNeighborPlace(kernel, method);
+  return match;
 }
 
 std::string SourcePlaces::FindHint(const std::vector<std::uint32_t>& debug_handles) const {
@@ -38,36 +38,36 @@ std::string SourcePlaces::FindHint(const std::vector<std::uint32_t>& debug_handl
 
 // A node that the partitioner inserted between two others, or a conversion of quantized values, is not in the
 // model. Its place is that of the next node, or of the previous node at the end.
-SourcePlaces::Found SourcePlaces::FindNodePlace(const XnnNode& node, const XnnGraph& graph) {
-  Found found;
-  found.debug_handles = DebugHandles(node);
-  if (sources_ != nullptr) found.place = FindHandlePlace(found.debug_handles);
-  if (node.debug_handle && (found.place || sources_ == nullptr)) return found;
-  found.between = true;
+SourcePlaces::PlaceMatch SourcePlaces::FindNodePlace(const XnnNode& node, const XnnGraph& graph) {
+  PlaceMatch match;
+  match.debug_handles = DebugHandles(node);
+  if (sources_ != nullptr) match.place = FindHandlePlace(match.debug_handles);
+  if (node.debug_handle && (match.place || sources_ == nullptr)) return match;
+  match.between = true;
   for (const bool after : {true, false}) {
     const XnnNode* served = FindNeighbor(node, graph, after);
     if (served == nullptr) continue;
-    if (!node.debug_handle) found.debug_handles = DebugHandles(*served);
-    if (sources_ != nullptr) found.place = FindHandlePlace(DebugHandles(*served));
-    return found;
+    if (!node.debug_handle) match.debug_handles = DebugHandles(*served);
+    if (sources_ != nullptr) match.place = FindHandlePlace(DebugHandles(*served));
+    return match;
   }
-  return found;
+  return match;
 }
 
-SourcePlaces::Found SourcePlaces::FindLayerPlace(std::string_view node, const Method& method) {
-  Found found;
-  const auto runs = [](const Instruction& instruction) {
+SourcePlaces::PlaceMatch SourcePlaces::FindLayerPlace(std::string_view node, const Method& method) {
+  PlaceMatch match;
+  const auto is_call = [](const Instruction& instruction) {
     return instruction.kind == Instruction::Kind::kKernel || instruction.kind == Instruction::Kind::kDelegate;
   };
-  if (sources_ == nullptr || std::ranges::count_if(method.instructions, runs) != 1 ||
+  if (sources_ == nullptr || std::ranges::count_if(method.instructions, is_call) != 1 ||
       std::ranges::find(sources_->nodes, "aten.div.Tensor_mode", &SourceNode::target) !=
           sources_->nodes.end())
-    return found;
+    return match;
   std::vector<const SourceNode*> same_name;
-  for (const SourceNode& one : sources_->nodes)
-    if (one.name == node) same_name.push_back(&one);
-  if (same_name.size() == 1) found.place = FindCommonPlace(same_name);
-  return found;
+  for (const SourceNode& source_node : sources_->nodes)
+    if (source_node.name == node) same_name.push_back(&source_node);
+  if (same_name.size() == 1) match.place = FindCommonPlace(same_name);
+  return match;
 }
 
 // Finds the place of the next instruction that reads the output of `instruction`, else of the last
@@ -76,7 +76,7 @@ std::optional<std::size_t> SourcePlaces::FindNeighborPlace(const Instruction& in
                                                            const Method& method) {
   if (instruction.arguments.empty()) return std::nullopt;
   const std::size_t output = instruction.arguments.back();
-  std::optional<std::size_t> before;
+  std::optional<std::size_t> last_place;
   for (const Instruction& other : method.instructions) {
     const auto handles = sources_->instructions.find(other.index);
     if (other.chain != 0 || other.index == instruction.index || handles == sources_->instructions.end())
@@ -87,24 +87,24 @@ std::optional<std::size_t> SourcePlaces::FindNeighborPlace(const Instruction& in
       if (const auto place = FindHandlePlace(handles->second)) return place;
     } else if (!values.empty() &&
                std::ranges::find(instruction.arguments, values.back()) != instruction.arguments.end()) {
-      if (const auto place = FindHandlePlace(handles->second)) before = place;
+      if (const auto place = FindHandlePlace(handles->second)) last_place = place;
     }
   }
-  return before;
+  return last_place;
 }
 
 // Finds the nearest node with its own place (without sources: with a debug handle) that reads the outputs of
-// `node`, or writes its inputs; null: none.
+// `node`, or writes its inputs; null if there is no such node.
 const XnnNode* SourcePlaces::FindNeighbor(const XnnNode& node, const XnnGraph& graph, bool after) {
   std::set<std::uint32_t> ids;
-  const auto add = [&](const XnnNode& of) {
-    const std::vector<std::uint32_t>& more = after ? of.outputs : of.inputs;
-    ids.insert(more.begin(), more.end());
+  const auto add = [&](const XnnNode& from_node) {
+    const std::vector<std::uint32_t>& new_ids = after ? from_node.outputs : from_node.inputs;
+    ids.insert(new_ids.begin(), new_ids.end());
   };
   add(node);
   const auto touches = [&](const XnnNode& other) {
-    const std::vector<std::uint32_t>& own = after ? other.inputs : other.outputs;
-    return std::ranges::any_of(own, [&](std::uint32_t id) { return ids.contains(id); });
+    const std::vector<std::uint32_t>& other_ids = after ? other.inputs : other.outputs;
+    return std::ranges::any_of(other_ids, [&](std::uint32_t id) { return ids.contains(id); });
   };
   constexpr std::size_t kMaxDistance = 64;  // nodes to search; neighbors are close in the list
   for (std::size_t step = 1; step <= kMaxDistance; ++step) {
@@ -139,11 +139,11 @@ std::optional<std::size_t> SourcePlaces::FindCommonPlace(const std::vector<const
       if (frame != nullptr) place->frame = *frame;
       continue;
     }
-    std::size_t same = 0;
-    while (same < place->modules.size() && same < node->modules.size() &&
-           place->modules[same] == node->modules[same])
-      ++same;
-    place->modules.resize(same);
+    std::size_t common_modules = 0;
+    while (common_modules < place->modules.size() && common_modules < node->modules.size() &&
+           place->modules[common_modules] == node->modules[common_modules])
+      ++common_modules;
+    place->modules.resize(common_modules);
     if (frame == nullptr || place->frame != *frame) place->frame.reset();
   }
   if (!place || (place->modules.empty() && !place->frame)) return std::nullopt;
@@ -151,9 +151,9 @@ std::optional<std::size_t> SourcePlaces::FindCommonPlace(const std::vector<const
   for (const SourceModule& module : place->modules) key += module.path + '\x1f' + module.type + '\x1e';
   if (place->frame)
     key += fmt::format("{}:{}:{}", place->frame->file, place->frame->line, place->frame->function);
-  const auto [known, is_new] = place_index_.try_emplace(std::move(key), places_.size());
+  const auto [entry, is_new] = place_index_.try_emplace(std::move(key), places_.size());
   if (is_new) places_.push_back(std::move(*place));
-  return known->second;
+  return entry->second;
 }
 
 }  // namespace etprof

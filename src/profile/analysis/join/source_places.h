@@ -18,19 +18,20 @@ class SourcePlaces {
  public:
   explicit SourcePlaces(const MethodSources* sources) : sources_(sources) {}  // null: no places are known
 
-  struct Found {
+  // The place that was found for a kernel, node, or layer.
+  struct PlaceMatch {
     std::vector<std::uint32_t> debug_handles;
     std::optional<std::size_t> place;  // index into places()
     bool between = false;              // OperatorSource::between
   };
-  Found FindKernelPlace(const Instruction& kernel, const Method& method);
+  PlaceMatch FindKernelPlace(const Instruction& kernel, const Method& method);
   std::string FindHint(const std::vector<std::uint32_t>& debug_handles) const;
-  Found FindNodePlace(const XnnNode& node, const XnnGraph& graph);
+  PlaceMatch FindNodePlace(const XnnNode& node, const XnnGraph& graph);
   // Finds the place of a layer, which OpenVINO names after a node of its input graph. That graph was traced
   // again, which renumbers node names. The names agree with the edge program only if one delegate contains
   // the whole program and nothing was inserted (executorch/backends/openvino/preprocess.py: its passes
   // replace one operator only).
-  Found FindLayerPlace(std::string_view node, const Method& method);
+  PlaceMatch FindLayerPlace(std::string_view node, const Method& method);
 
   const std::vector<SourcePlace>& places() const { return places_; }  // without duplicates
 
