@@ -22,7 +22,7 @@ using BurstIndex = std::pair<int, int>;             // launch, round
 using BurstMedians = std::map<BurstIndex, double>;  // ns
 
 // The times of one quantity of one variant: the median of each burst, if there are rounds, and all times in
-// order.
+// the order of the runs.
 struct Series {
   BurstMedians bursts;
   std::vector<double> runs;
@@ -31,15 +31,15 @@ struct Series {
   Comparison::CleanRuns clean;
 };
 
-Series SeriesOfLatency(const std::vector<UntracedBurst>& bursts) {
+Series MakeLatencySeries(const std::vector<UntracedBurst>& bursts) {
   Series series;
   for (const UntracedBurst& burst : bursts) {
     std::vector<double> latency(burst.latency.begin(), burst.latency.end());
     if (const auto median = stats::Median(latency); median && burst.round >= 0)
       series.bursts[{burst.launch, burst.round}] = *median;
     series.runs.insert(series.runs.end(), latency.begin(), latency.end());
-    std::vector<double>& of_launch = series.runs_of_launches[burst.launch];
-    of_launch.insert(of_launch.end(), latency.begin(), latency.end());
+    std::vector<double>& launch_runs = series.runs_of_launches[burst.launch];
+    launch_runs.insert(launch_runs.end(), latency.begin(), latency.end());
     if (burst.round >= 0) series.launches.insert(burst.launch);
     const auto clean = static_cast<std::int64_t>(burst.latency.size());
     series.clean.clean += clean;
@@ -48,7 +48,7 @@ Series SeriesOfLatency(const std::vector<UntracedBurst>& bursts) {
   return series;
 }
 
-// A profile and the runs whose times are compared: the steady ones, grouped by burst.
+// A profile and the runs whose times are compared: the steady runs, grouped by burst.
 struct SteadyRuns {
   const Profile& profile;
   std::map<BurstIndex, std::vector<std::size_t>> bursts;
@@ -56,8 +56,10 @@ struct SteadyRuns {
   std::vector<int>
       roundings;  // by operator: the number of rounded times in its self time, each off by up to kXnnpackTick
 
-  explicit SteadyRuns(const Profile& of)
-      : profile(of), all(of.RunsInPhase(Phase::kSteady)), roundings(of.operators.size()) {
+  explicit SteadyRuns(const Profile& steady_profile)
+      : profile(steady_profile),
+        all(steady_profile.RunsInPhase(Phase::kSteady)),
+        roundings(steady_profile.operators.size()) {
     if (all.empty()) all = profile.CommonSet();
     if (HasMicrosecondClock(profile)) {
       for (std::size_t op = 0; op < profile.operators.size(); ++op) {
@@ -74,17 +76,17 @@ struct SteadyRuns {
   }
 };
 
-// The series of the steady runs. `time_of(run)` is in ns.
-template <typename TimeOf>
-Series SeriesOfRuns(const SteadyRuns& steady, const TimeOf& time_of) {
+// The series of the steady runs. `get_time(run)` is in ns.
+template <typename GetTime>
+Series MakeRunSeries(const SteadyRuns& steady, const GetTime& get_time) {
   Series series;
-  for (const auto& [place, runs] : steady.bursts) {
+  for (const auto& [burst, runs] : steady.bursts) {
     std::vector<double> values;
-    for (const std::size_t run : runs) values.push_back(time_of(run));
-    series.bursts[place] = *stats::Median(values);
+    for (const std::size_t run : runs) values.push_back(get_time(run));
+    series.bursts[burst] = *stats::Median(values);
   }
   for (const std::size_t run : steady.all) {
-    series.runs.push_back(time_of(run));
+    series.runs.push_back(get_time(run));
     series.runs_of_launches[steady.profile.runs[run].label.launch].push_back(series.runs.back());
   }
   return series;
@@ -114,15 +116,15 @@ bool IsContended(const Series& a, const Series& b, const std::optional<stats::Ra
 std::vector<stats::LaunchBursts> PairBursts(const BurstMedians& baseline, const BurstMedians& candidate) {
   std::map<BurstIndex, std::pair<double, double>> rounds;
   const double missing = std::numeric_limits<double>::quiet_NaN();
-  for (const auto& [place, median] : baseline) rounds[place] = {median, missing};
-  for (const auto& [place, median] : candidate) {
-    const auto [position, is_new] = rounds.try_emplace(place, missing, median);
+  for (const auto& [burst, median] : baseline) rounds[burst] = {median, missing};
+  for (const auto& [burst, median] : candidate) {
+    const auto [position, is_new] = rounds.try_emplace(burst, missing, median);
     if (!is_new) position->second.second = median;
   }
   std::map<int, stats::LaunchBursts> launches;
-  for (const auto& [place, medians] : rounds) {
-    launches[place.first].baseline.push_back(medians.first);
-    launches[place.first].candidate.push_back(medians.second);
+  for (const auto& [burst, medians] : rounds) {
+    launches[burst.first].baseline.push_back(medians.first);
+    launches[burst.first].candidate.push_back(medians.second);
   }
   std::vector<stats::LaunchBursts> result;
   for (auto& [index, launch] : launches) result.push_back(std::move(launch));
@@ -135,14 +137,14 @@ class Comparer {
       : baseline_(baseline),
         candidate_(candidate),
         options_(options),
-        emulated_(baseline.emulated || candidate.emulated),
-        refused_(baseline.trace_enabled || candidate.trace_enabled || baseline.mixed || candidate.mixed) {
+        is_emulated_(baseline.emulated || candidate.emulated),
+        is_refused_(baseline.trace_enabled || candidate.trace_enabled || baseline.mixed || candidate.mixed) {
     if (baseline.profile == nullptr || candidate.profile == nullptr) return;
     a_.emplace(*baseline.profile);
     b_.emplace(*candidate.profile);
     result_.baseline_runs = static_cast<std::int64_t>(a_->profile.CommonSet().size());
     result_.candidate_runs = static_cast<std::int64_t>(b_->profile.CommonSet().size());
-    if (baseline.settings == candidate.settings) differing_ = DifferingShare();
+    if (baseline.settings == candidate.settings) differing_share_ = DifferingShare();
   }
 
   Comparison Run() {
@@ -159,7 +161,7 @@ class Comparer {
     }
     CompareLatency();
     if (a_) CompareProfiles();
-    if (unpaired_ && result_.latency.baseline_ns && result_.latency.candidate_ns) {
+    if (is_unpaired_ && result_.latency.baseline_ns && result_.latency.candidate_ns) {
       result_.warnings.push_back(
           fmt::format("the two variants are not known to be interleaved: intervals include {:.2g}% of drift",
                       100 * options_.drift));
@@ -181,23 +183,23 @@ class Comparer {
 
  private:
   void CompareLatency() {
-    if (refused_) return;
-    Series a = SeriesOfLatency(baseline_.bursts);
-    Series b = SeriesOfLatency(candidate_.bursts);
+    if (is_refused_) return;
+    Series a = MakeLatencySeries(baseline_.bursts);
+    Series b = MakeLatencySeries(candidate_.bursts);
     if ((a.clean.all == 0 || b.clean.all == 0) && a_) {
       result_.latency_from_trace = true;
-      a = SeriesOfTotals(*a_);
-      b = SeriesOfTotals(*b_);
+      a = MakeTotalSeries(*a_);
+      b = MakeTotalSeries(*b_);
     }
     result_.latency.baseline_ns = stats::Median(a.runs);
     result_.latency.candidate_ns = stats::Median(b.runs);
     result_.latency.estimate = Estimate(a, b);
     AllowForTracer(result_.latency.estimate);
-    unpaired_ = a.bursts.empty() || b.bursts.empty();
+    is_unpaired_ = a.bursts.empty() || b.bursts.empty();
     result_.baseline_clean = a.clean;
     result_.candidate_clean = b.clean;
-    contended_ = IsContended(a, b, result_.latency.estimate);
-    if (contended_) {
+    is_contended_ = IsContended(a, b, result_.latency.estimate);
+    if (is_contended_) {
       if (!a.launches.empty() && !b.launches.empty()) result_.pairing = Pairing::kLaunches;
       if (result_.latency.estimate) {
         result_.launches = result_.latency.estimate->launches;
@@ -222,31 +224,36 @@ class Comparer {
       result_.rounds = estimate.rounds;
     } else {
       result_.latency.verdict = AdjustVerdict(stats::Verdict::kInconclusive);
-      if (unpaired_) {
-        dependent_ = WarnOfDependence(baseline_.label, a.runs);
-        dependent_ |= WarnOfDependence(candidate_.label, b.runs);
+      if (is_unpaired_) {
+        is_dependent_ = WarnOfDependence(baseline_.label, a.runs);
+        is_dependent_ |= WarnOfDependence(candidate_.label, b.runs);
       }
     }
   }
 
-  // Widens the estimate by what an event tracer may cost, if only one of two releases was measured with one.
+  // Widens the estimate by the maximum cost of an event tracer, if only one of two releases was measured with
+  // an event tracer.
   void AllowForTracer(std::optional<stats::RatioEstimate>& estimate) {
-    const auto has_its_own = [](const Side& side) { return side.profile != nullptr && !side.tracer_added; };
-    const bool first = has_its_own(baseline_);
-    if (baseline_.executorch == candidate_.executorch || first == has_its_own(candidate_)) return;
-    const Side &with = first ? baseline_ : candidate_, &without = first ? candidate_ : baseline_;
-    const auto latency = stats::Median(SeriesOfLatency(with.bursts).runs);
+    const auto has_own_tracer = [](const Side& side) {
+      return side.profile != nullptr && !side.tracer_added;
+    };
+    const bool baseline_has_tracer = has_own_tracer(baseline_);
+    if (baseline_.executorch == candidate_.executorch || baseline_has_tracer == has_own_tracer(candidate_))
+      return;
+    const Side &with_tracer = baseline_has_tracer ? baseline_ : candidate_,
+               &without_tracer = baseline_has_tracer ? candidate_ : baseline_;
+    const auto latency = stats::Median(MakeLatencySeries(with_tracer.bursts).runs);
     std::optional<double> share;
-    if (with.clock_read_ns && latency && *latency > 0) {
-      share = kIdleTracerReads * *with.clock_read_ns * static_cast<double>(with.profile->operators.size()) /
-              *latency;
+    if (with_tracer.clock_read_ns && latency && *latency > 0) {
+      share = kIdleTracerReads * *with_tracer.clock_read_ns *
+              static_cast<double>(with_tracer.profile->operators.size()) / *latency;
     }
     const std::string bound = share ? fmt::format("at most {:.2g}%", 100 * *share) : "an unknown share";
-    if (without.profile != nullptr) {
+    if (without_tracer.profile != nullptr) {
       result_.warnings.push_back(
           fmt::format("{} has no event tracer and was measured with one, as {} has: without it, it is faster "
                       "by {}",
-                      without.label, with.label, bound));
+                      without_tracer.label, with_tracer.label, bound));
       return;
     }
     if (estimate) {
@@ -257,17 +264,17 @@ class Comparer {
     result_.warnings.push_back(
         fmt::format("{} has an event tracer and {} has none: its idle cost, {} of the latency, is never "
                     "called faster or slower",
-                    with.label, without.label, bound));
+                    with_tracer.label, without_tracer.label, bound));
   }
 
-  // Warns if there is no interval because the runs depend on each other; returns whether that is so.
+  // Returns true, and adds a warning, if there is no interval because the runs depend on each other.
   bool WarnOfDependence(const std::string& label, const std::vector<double>& runs) {
-    const double independent = stats::IndependentRuns(runs);
-    if (runs.size() < stats::kMinUnpairedRuns || independent >= stats::kMinIndependentRuns) return false;
+    const double independent_runs = stats::IndependentRuns(runs);
+    if (runs.size() < stats::kMinUnpairedRuns || independent_runs >= stats::kMinIndependentRuns) return false;
     result_.warnings.push_back(
         fmt::format("no interval: the latency of {} drifts or comes in waves, so that its {} runs are worth "
                     "only about {:.0f} independent ones",
-                    label, runs.size(), independent));
+                    label, runs.size(), independent_runs));
     return true;
   }
 
@@ -285,31 +292,31 @@ class Comparer {
     const auto mean = [](const Profile& profile, const std::optional<std::size_t>& op, std::int64_t runs) {
       return op ? static_cast<double>(profile.statistics[*op].total_self) / static_cast<double>(runs) : 0;
     };
-    double whole = 0, differing = 0;
+    double total = 0, differing = 0;
     for (const NodePair& pair : Matches()) {
       const double baseline_ns = mean(a, pair.baseline, result_.baseline_runs);
       const double candidate_ns = mean(b, pair.candidate, result_.candidate_runs);
       const double larger = std::max(baseline_ns, candidate_ns);
-      const bool alike = pair.baseline && pair.candidate &&
-                         a.operators[*pair.baseline].type == b.operators[*pair.candidate].type;
-      whole += larger;
-      differing += alike ? std::abs(baseline_ns - candidate_ns) : larger;
+      const bool has_same_type = pair.baseline && pair.candidate &&
+                                 a.operators[*pair.baseline].type == b.operators[*pair.candidate].type;
+      total += larger;
+      differing += has_same_type ? std::abs(baseline_ns - candidate_ns) : larger;
     }
-    return whole > 0 ? std::clamp(differing / whole, 0.0, 1.0) : 1;
+    return total > 0 ? std::clamp(differing / total, 0.0, 1.0) : 1;
   }
 
-  static Series SeriesOfTotals(const SteadyRuns& steady) {
-    return SeriesOfRuns(steady,
-                        [&](std::size_t run) { return static_cast<double>(steady.profile.runs[run].total); });
+  static Series MakeTotalSeries(const SteadyRuns& steady) {
+    return MakeRunSeries(
+        steady, [&](std::size_t run) { return static_cast<double>(steady.profile.runs[run].total); });
   }
 
   std::optional<stats::RatioEstimate> Estimate(const Series& a, const Series& b) const {
-    if (refused_) return std::nullopt;
+    if (is_refused_) return std::nullopt;
     const auto estimate = !a.bursts.empty() && !b.bursts.empty()
                               ? stats::EstimateRatio(PairBursts(a.bursts, b.bursts), options_.confidence)
                               : EstimateUnpaired(a, b);
     if (!estimate) return estimate;
-    return WithWaitingError(*estimate, baseline_.waited_share, candidate_.waited_share, differing_);
+    return WithWaitingError(*estimate, baseline_.waited_share, candidate_.waited_share, differing_share_);
   }
 
   // Compares the medians of the launches; files without launches are compared run by run.
@@ -323,8 +330,8 @@ class Comparer {
   }
 
   stats::Verdict AdjustVerdict(stats::Verdict verdict) const {
-    if (emulated_) return stats::Verdict::kEmulated;
-    return contended_ ? stats::Verdict::kContended : verdict;
+    if (is_emulated_) return stats::Verdict::kEmulated;
+    return is_contended_ ? stats::Verdict::kContended : verdict;
   }
 
   void CompareProfiles() {
@@ -336,7 +343,7 @@ class Comparer {
     result_.baseline_clipped = groups_a.rows.back().total;
     result_.candidate_clipped = groups_b.rows.back().total;
 
-    const auto alone = [](const std::optional<std::size_t>& op) {
+    const auto single_set = [](const std::optional<std::size_t>& op) {
       return op ? std::vector{*op} : std::vector<std::size_t>();
     };
     for (const NodePair& pair : Matches()) {
@@ -346,7 +353,7 @@ class Comparer {
       match.match_score = pair.score;
       match.evidence = pair.evidence;
       match.change = FindProgramChange(a, b, pair.baseline, pair.candidate, pair.moved);
-      Measure(alone(pair.baseline), alone(pair.candidate), match);
+      Measure(single_set(pair.baseline), single_set(pair.candidate), match);
       if (!pair.baseline) match.quantity.baseline_ns.reset();
       if (!pair.candidate) match.quantity.candidate_ns.reset();
     }
@@ -359,10 +366,10 @@ class Comparer {
                                      [](const Operator& op) { return std::string_view(op.category.name); });
   }
 
-  // Sets contended_ if too few traced runs are clean.
+  // Sets is_contended_ if too few traced runs are clean.
   void FindContention() {
     const auto make_series = [](const SteadyRuns& steady) {
-      Series series = SeriesOfTotals(steady);
+      Series series = MakeTotalSeries(steady);
       for (const ProfiledRun& run : steady.profile.runs) {
         const bool is_steady = run.label.phase == Phase::kSteady;
         if (!is_steady && run.label.phase != Phase::kDisturbed) continue;
@@ -370,19 +377,20 @@ class Comparer {
         series.clean.clean += is_steady ? 1 : 0;
         ++series.clean.all;
       }
-      if (series.clean.clean == 0) series.bursts.clear();  // their bursts are of disturbed runs
+      if (series.clean.clean == 0)
+        series.bursts.clear();  // without clean runs, the bursts consist of disturbed runs
       return series;
     };
     const Series baseline_series = make_series(*a_), candidate_series = make_series(*b_);
-    const bool known = !baseline_series.bursts.empty() && !candidate_series.bursts.empty();
-    contended_ =
-        contended_ || IsContended(baseline_series, candidate_series,
-                                  known ? Estimate(baseline_series, candidate_series) : std::nullopt);
+    const bool has_bursts = !baseline_series.bursts.empty() && !candidate_series.bursts.empty();
+    is_contended_ =
+        is_contended_ || IsContended(baseline_series, candidate_series,
+                                     has_bursts ? Estimate(baseline_series, candidate_series) : std::nullopt);
   }
 
   // The sum of these operators' self times, run by run.
-  static Series SeriesOfOperators(const SteadyRuns& steady, const std::vector<std::size_t>& operators) {
-    return SeriesOfRuns(steady, [&](std::size_t run) {
+  static Series MakeOperatorSeries(const SteadyRuns& steady, const std::vector<std::size_t>& operators) {
+    return MakeRunSeries(steady, [&](std::size_t run) {
       Nanoseconds sum = 0;
       for (const std::size_t op : operators) sum += std::max<Nanoseconds>(0, steady.profile.Self(op)[run]);
       return static_cast<double>(sum);
@@ -403,13 +411,13 @@ class Comparer {
     Quantity& quantity = row.quantity;
     quantity.baseline_ns = mean(row.baseline_total, result_.baseline_runs);
     quantity.candidate_ns = mean(row.candidate_total, result_.candidate_runs);
-    if (contended_ || dependent_ || row.baseline_total <= 0 || row.candidate_total <= 0) return;
+    if (is_contended_ || is_dependent_ || row.baseline_total <= 0 || row.candidate_total <= 0) return;
     const double rounding = std::max(RoundingError(*a_, baseline_operators, *quantity.baseline_ns),
                                      RoundingError(*b_, candidate_operators, *quantity.candidate_ns));
     quantity.too_short = !std::isfinite(rounding);
     if (quantity.too_short) return;
     quantity.estimate =
-        Estimate(SeriesOfOperators(*a_, baseline_operators), SeriesOfOperators(*b_, candidate_operators));
+        Estimate(MakeOperatorSeries(*a_, baseline_operators), MakeOperatorSeries(*b_, candidate_operators));
     if (quantity.estimate && rounding > 0) {
       quantity.estimate =
           stats::WithSystematicError(*quantity.estimate, quantity.estimate->systematic_error + rounding);
@@ -445,16 +453,16 @@ class Comparer {
     return rows;
   }
 
-  // The rows of both breakdowns. `name_of(op)` is the name of the row that contains the operator.
+  // The rows of both breakdowns. `get_row_name(op)` is the name of the row that contains the operator.
   template <typename GetName>
   std::vector<DeltaRow> CompareRows(const Breakdown& rows_a, const Breakdown& rows_b,
-                                    const GetName& name_of) const {
+                                    const GetName& get_row_name) const {
     const auto members = [&](const Profile& profile, const std::string& name) {
-      std::vector<std::size_t> found;
+      std::vector<std::size_t> row_operators;
       for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-        if (name_of(profile.operators[op]) == name) found.push_back(op);
+        if (get_row_name(profile.operators[op]) == name) row_operators.push_back(op);
       }
-      return found;
+      return row_operators;
     };
     std::vector<OperatorSet> sets;
     for (const Breakdown* const breakdown : {&rows_a, &rows_b}) {
@@ -465,7 +473,7 @@ class Comparer {
       }
     }
     std::vector<DeltaRow> rows = MakeRows(sets);
-    // "Clipped" is the last row of every breakdown.
+    // The last row of every breakdown is "Clipped".
     rows.push_back({"Clipped", rows_a.rows.back().total, rows_b.rows.back().total, {}});
     return rows;
   }
@@ -487,12 +495,12 @@ class Comparer {
   const CompareOptions& options_;
   std::optional<SteadyRuns> a_, b_;               // absent unless both variants have a profile
   std::optional<std::vector<NodePair>> matches_;  // pairs of operators, once computed
-  double differing_ = 1;                          // DifferingShare(); 1 if the settings differ
-  bool emulated_;                                 // the times are not meaningful
-  bool refused_;                                  // the times must not be compared
-  bool contended_ = false;                        // too few clean runs
-  bool unpaired_ = false;                         // a variant has no rounds
-  bool dependent_ = false;  // the latency has no interval, since its runs depend on each other
+  double differing_share_ = 1;                    // DifferingShare(); 1 if the settings differ
+  bool is_emulated_;                              // the times are not meaningful
+  bool is_refused_;                               // the times must not be compared
+  bool is_contended_ = false;                     // too few clean runs
+  bool is_unpaired_ = false;                      // a variant has no rounds
+  bool is_dependent_ = false;  // the latency has no interval, since its runs depend on each other
   Comparison result_;
 };
 

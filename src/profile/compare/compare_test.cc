@@ -63,19 +63,19 @@ Int128 Delta(const Comparison& comparison, Nanoseconds baseline, Nanoseconds can
 }
 
 void ExpectDeltasAddUp(const Comparison& comparison) {
-  const Int128 whole = Delta(comparison, comparison.baseline_total, comparison.candidate_total);
+  const Int128 total_delta = Delta(comparison, comparison.baseline_total, comparison.candidate_total);
   Int128 operators = Delta(comparison, comparison.baseline_clipped, comparison.candidate_clipped);
   for (const OperatorMatch& match : comparison.operators)
     operators += Delta(comparison, match.baseline_total, match.candidate_total);
-  EXPECT_TRUE(operators == whole);
+  EXPECT_TRUE(operators == total_delta);
   for (const auto* rows : {&comparison.groups, &comparison.categories}) {
     Int128 sum = 0;
     for (const DeltaRow& row : *rows) sum += Delta(comparison, row.baseline_total, row.candidate_total);
-    EXPECT_TRUE(sum == whole);
+    EXPECT_TRUE(sum == total_delta);
   }
 }
 
-const DeltaRow& RowNamed(const std::vector<DeltaRow>& rows, const std::string& name) {
+const DeltaRow& FindRow(const std::vector<DeltaRow>& rows, const std::string& name) {
   for (const DeltaRow& row : rows) {
     if (row.name == name) return row;
   }
@@ -93,10 +93,10 @@ TEST(Compare, FindsTheOperatorThatBecameFaster) {
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kFaster);
   ASSERT_TRUE(comparison.latency.estimate.has_value());
   EXPECT_NEAR(comparison.latency.estimate->ratio(), 11.0 / 5.0, 0.05);
-  const DeltaRow& convolution = RowNamed(comparison.groups, "Convolution");
+  const DeltaRow& convolution = FindRow(comparison.groups, "Convolution");
   EXPECT_EQ(convolution.quantity.verdict, stats::Verdict::kFaster);
   EXPECT_NEAR(convolution.quantity.estimate->ratio(), 2.5, 0.06);
-  EXPECT_NE(RowNamed(comparison.groups, "Elementwise").quantity.verdict, stats::Verdict::kFaster);
+  EXPECT_NE(FindRow(comparison.groups, "Elementwise").quantity.verdict, stats::Verdict::kFaster);
   ExpectDeltasAddUp(comparison);
 }
 
@@ -142,12 +142,13 @@ TEST(Compare, WaitingWidensTheIntervals) {
   };
   expect_longer(quiet.latency, busy.latency);
   EXPECT_EQ(busy.latency.verdict, stats::Verdict::kFaster);
-  EXPECT_EQ(RowNamed(busy.groups, "Convolution").quantity.estimate->systematic_error,
+  EXPECT_EQ(FindRow(busy.groups, "Convolution").quantity.estimate->systematic_error,
             0.5 * kWaitingErrorFactor);
   // A model that is the same on a quiet machine is inconclusive here, unless both variants do the same work
   // in the same way.
-  const Comparison same = Compare({"a", &slow.profile, slow.bursts}, {"b", &slow.profile, slow.bursts});
-  EXPECT_EQ(same.latency.verdict, stats::Verdict::kSame);
+  const Comparison self_comparison =
+      Compare({"a", &slow.profile, slow.bursts}, {"b", &slow.profile, slow.bursts});
+  EXPECT_EQ(self_comparison.latency.verdict, stats::Verdict::kSame);
   EXPECT_EQ(Compare(off, {"b", &slow.profile, slow.bursts}).latency.verdict, stats::Verdict::kInconclusive);
   off.settings = "";
   const Comparison equal_work = Compare(off, {"b", &slow.profile, slow.bursts});
@@ -166,19 +167,19 @@ TEST(Compare, WaitingWidensTheIntervals) {
 
 // Only one of two releases has an event tracer, which reads the clock at every operator even while idle.
 TEST(Compare, AllowsForTheIdleTracerOfOneRelease) {
-  const SimulatedVariant old = Simulate(100'000, 1);
-  const auto compare = [&](double times, const std::string& release, std::optional<double> read_ns,
-                           bool with_first = false, bool old_is_traced = false) {
-    const SimulatedVariant now = Simulate(times * 100'000, 2);
-    Side without{"1.4", old_is_traced ? &old.profile : nullptr, old.bursts};
-    without.executorch = "1.4.1";
-    Side with{"now", &now.profile, now.bursts};
-    with.executorch = release;
-    with.clock_read_ns = read_ns;
-    return with_first ? Compare(with, without) : Compare(without, with);
+  const SimulatedVariant old_release = Simulate(100'000, 1);
+  const auto compare = [&](double time_factor, const std::string& release, std::optional<double> read_ns,
+                           bool traced_first = false, bool old_is_traced = false) {
+    const SimulatedVariant new_release = Simulate(time_factor * 100'000, 2);
+    Side untraced{"1.4", old_is_traced ? &old_release.profile : nullptr, old_release.bursts};
+    untraced.executorch = "1.4.1";
+    Side traced{"now", &new_release.profile, new_release.bursts};
+    traced.executorch = release;
+    traced.clock_read_ns = read_ns;
+    return traced_first ? Compare(traced, untraced) : Compare(untraced, traced);
   };
   const auto tracer_warning = Contains(HasSubstr("has an event tracer and 1.4 has none"));
-  const auto operators = static_cast<double>(old.profile.operators.size());
+  const auto operators = static_cast<double>(old_release.profile.operators.size());
   const double read_ns = 0.04 * 101'000 / operators / kIdleTracerReads;  // 4% of the latency
 
   const Comparison same_release = compare(1.04, "1.4.1", read_ns);
@@ -186,46 +187,47 @@ TEST(Compare, AllowsForTheIdleTracerOfOneRelease) {
   EXPECT_THAT(same_release.warnings, testing::Not(tracer_warning));
   EXPECT_EQ(compare(1.04, "1.5.0", read_ns, false, true).latency.verdict, stats::Verdict::kSlower);
 
-  for (const bool with_first : {false, true}) {
-    SCOPED_TRACE(with_first);
-    const Comparison within = compare(1.04, "1.5.0", read_ns, with_first);
+  for (const bool traced_first : {false, true}) {
+    SCOPED_TRACE(traced_first);
+    const Comparison within = compare(1.04, "1.5.0", read_ns, traced_first);
     EXPECT_EQ(within.latency.verdict, stats::Verdict::kInconclusive);
     EXPECT_THAT(within.warnings, tracer_warning);
     EXPECT_NEAR(within.latency.estimate->ratio(), same_release.latency.estimate->ratio(),
-                with_first ? 0.1 : 1e-9);
+                traced_first ? 0.1 : 1e-9);
     EXPECT_NEAR(within.latency.estimate->systematic_error, std::log(1.04), 0.003);
-    const stats::Verdict beyond = with_first ? stats::Verdict::kFaster : stats::Verdict::kSlower;
-    EXPECT_EQ(compare(1.15, "1.5.0", read_ns, with_first).latency.verdict, beyond);
-    // Where the clock's cost is not known, nothing is called faster or slower.
-    const Comparison unknown = compare(1.5, "1.5.0", {}, with_first);
+    const stats::Verdict beyond = traced_first ? stats::Verdict::kFaster : stats::Verdict::kSlower;
+    EXPECT_EQ(compare(1.15, "1.5.0", read_ns, traced_first).latency.verdict, beyond);
+    // If the clock's cost is unknown, the verdict is neither faster nor slower.
+    const Comparison unknown = compare(1.5, "1.5.0", {}, traced_first);
     EXPECT_EQ(unknown.latency.verdict, stats::Verdict::kInconclusive);
     EXPECT_THAT(unknown.warnings, Contains(HasSubstr("an unknown share of the latency")));
   }
 }
 
-// With an added tracer both releases read the clock, so that the difference is not the tracer's.
+// With an added tracer both releases read the clock, so the tracer does not cause the difference.
 TEST(Compare, StatesWhatAnAddedTracerCostsAtMost) {
-  const SimulatedVariant old = Simulate(100'000, 1), now = Simulate(104'000, 2);
-  Side without{"1.4", &old.profile, old.bursts}, with{"now", &now.profile, now.bursts};
-  without.executorch = "1.4.1";
-  without.tracer_added = true;
-  with.executorch = "1.5.0";
+  const SimulatedVariant old_release = Simulate(100'000, 1), new_release = Simulate(104'000, 2);
+  Side untraced{"1.4", &old_release.profile, old_release.bursts},
+      traced{"now", &new_release.profile, new_release.bursts};
+  untraced.executorch = "1.4.1";
+  untraced.tracer_added = true;
+  traced.executorch = "1.5.0";
   const double read_ns =
-      0.02 * 105'000 / static_cast<double>(now.profile.operators.size()) / kIdleTracerReads;
-  with.clock_read_ns = read_ns;
-  const auto states = [&](const std::string& bound) {
+      0.02 * 105'000 / static_cast<double>(new_release.profile.operators.size()) / kIdleTracerReads;
+  traced.clock_read_ns = read_ns;
+  const auto has_warning = [&](const std::string& bound) {
     return Contains(
         "1.4 has no event tracer and was measured with one, as now has: without it, it is faster by " +
         bound);
   };
-  const Comparison comparison = Compare(without, with);
+  const Comparison comparison = Compare(untraced, traced);
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kSlower);
   EXPECT_EQ(comparison.latency.estimate->systematic_error, 0);
-  EXPECT_THAT(comparison.warnings, states("at most 2%"));
-  with.clock_read_ns.reset();
-  EXPECT_THAT(Compare(with, without).warnings, states("an unknown share"));
-  with.tracer_added = true;
-  EXPECT_THAT(Compare(without, with).warnings, testing::Not(Contains(HasSubstr("tracer"))));
+  EXPECT_THAT(comparison.warnings, has_warning("at most 2%"));
+  traced.clock_read_ns.reset();
+  EXPECT_THAT(Compare(traced, untraced).warnings, has_warning("an unknown share"));
+  traced.tracer_added = true;
+  EXPECT_THAT(Compare(untraced, traced).warnings, testing::Not(Contains(HasSubstr("tracer"))));
 }
 
 TEST(Compare, SixCleanLaunchesAreEnough) {
@@ -236,7 +238,7 @@ TEST(Compare, SixCleanLaunchesAreEnough) {
   EXPECT_EQ(comparison.latency.verdict, stats::Verdict::kFaster);
   EXPECT_EQ(comparison.launches, 6);
   EXPECT_NEAR(comparison.latency.estimate->ratio(), 11.0 / 5.0, 0.05);
-  EXPECT_EQ(RowNamed(comparison.groups, "Convolution").quantity.verdict, stats::Verdict::kFaster);
+  EXPECT_EQ(FindRow(comparison.groups, "Convolution").quantity.verdict, stats::Verdict::kFaster);
   ExpectDeltasAddUp(comparison);
 }
 
@@ -297,8 +299,8 @@ TEST(Compare, DoesNotCallADifferenceBelowTheResolution) {
     const SimulatedVariant& a = is_slower ? low : high;
     const SimulatedVariant& b = is_slower ? high : low;
     const Comparison comparison = Compare({"a", &a.profile, a.bursts}, {"copy", &b.profile, b.bursts});
-    for (const Quantity& quantity : {FindConvolutionMatch(a, comparison).quantity,
-                                     RowNamed(comparison.groups, "Convolution").quantity}) {
+    for (const Quantity& quantity :
+         {FindConvolutionMatch(a, comparison).quantity, FindRow(comparison.groups, "Convolution").quantity}) {
       EXPECT_EQ(quantity.verdict, stats::Verdict::kInconclusive);
       ASSERT_TRUE(quantity.estimate.has_value());
       EXPECT_NEAR(quantity.estimate->ratio(), is_slower ? 0.6 : 5.0 / 3, 0.05);
@@ -306,8 +308,8 @@ TEST(Compare, DoesNotCallADifferenceBelowTheResolution) {
       EXPECT_GE(quantity.estimate->log_high, 0);
       EXPECT_EQ(quantity.estimate->p_value, 1);
     }
-    // It does not count as a discovery either: with one discovery among two operators, the confidence would
-    // be 95%.
+    // The difference does not count as a discovery either: with one discovery among two operators, the
+    // confidence would be 95%.
     EXPECT_DOUBLE_EQ(FindConvolutionMatch(a, comparison).quantity.estimate->confidence, 1 - 0.05 / 2);
     ExpectDeltasAddUp(comparison);
   }
@@ -328,7 +330,7 @@ TEST(Compare, IntervalsCoverTheRoundingToMicroseconds) {
   const SimulatedVariant slow = Simulate(9'600, 1, 0, 1000);
   const SimulatedVariant fast = Simulate(7'300, 2, 0, 1000);
   const Comparison comparison = Compare({"off", &slow.profile, {}}, {"on", &fast.profile, {}});
-  const Quantity& convolution = RowNamed(comparison.groups, "Convolution").quantity;
+  const Quantity& convolution = FindRow(comparison.groups, "Convolution").quantity;
   ASSERT_TRUE(convolution.estimate.has_value());
   EXPECT_NEAR(convolution.estimate->ratio(), 9.0 / 7, 0.01);
   EXPECT_GT(convolution.estimate->high(), 9.6 / 7.3);
@@ -338,7 +340,7 @@ TEST(Compare, IntervalsCoverTheRoundingToMicroseconds) {
   const SimulatedVariant exact_slow = Simulate(9'600, 1);
   const SimulatedVariant exact_fast = Simulate(7'300, 2);
   const Comparison exact = Compare({"off", &exact_slow.profile, {}}, {"on", &exact_fast.profile, {}});
-  EXPECT_LT(RowNamed(exact.groups, "Convolution").quantity.estimate->high(), 1.34);
+  EXPECT_LT(FindRow(exact.groups, "Convolution").quantity.estimate->high(), 1.34);
 }
 
 TEST(Compare, OneMicrosecondOfRoundedTimesIsNoEvidence) {
@@ -347,7 +349,7 @@ TEST(Compare, OneMicrosecondOfRoundedTimesIsNoEvidence) {
     const SimulatedVariant slow = Simulate(a, 1, 0, 1000);
     const SimulatedVariant fast = Simulate(b, 2, 0, 1000);
     const Comparison comparison = Compare({"off", &slow.profile, {}}, {"on", &fast.profile, {}});
-    const Quantity& convolution = RowNamed(comparison.groups, "Convolution").quantity;
+    const Quantity& convolution = FindRow(comparison.groups, "Convolution").quantity;
     EXPECT_EQ(convolution.verdict, stats::Verdict::kInconclusive);
     // A recorded time of one microsecond can be anything below two.
     EXPECT_EQ(convolution.estimate.has_value(), a != 2'600);
@@ -358,7 +360,7 @@ TEST(Compare, OneMicrosecondOfRoundedTimesIsNoEvidence) {
 // 60 runs whose times grow steadily are not 60 independent measurements, neither for an operator nor for the
 // total.
 TEST(Compare, GivesNoIntervalsIfTheLatencyDrifts) {
-  const auto drifting = [](double convolution) {
+  const auto make_drifting_profile = [](double convolution) {
     TraceBuilder builder;
     AttributeOptions options;
     for (int run = 0; run < 60; ++run) {
@@ -374,8 +376,8 @@ TEST(Compare, GivesNoIntervalsIfTheLatencyDrifts) {
     }
     return Attribute(builder.Take(), options);
   };
-  const Profile slow = drifting(20'000);
-  const Profile fast = drifting(10'000);
+  const Profile slow = make_drifting_profile(20'000);
+  const Profile fast = make_drifting_profile(10'000);
   const Comparison comparison = Compare({"off", &slow, {}}, {"on", &fast, {}});
   EXPECT_FALSE(comparison.latency.estimate.has_value());
   EXPECT_THAT(comparison.warnings, Contains(HasSubstr("independent ones")));
@@ -409,7 +411,7 @@ TEST(Compare, FilesWithoutRoundsAreUnpaired) {
 TEST(Compare, UnpairedLaunchesIncludeDrift) {
   const SimulatedVariant slow = Simulate(10'000, 1);
   const SimulatedVariant fast = Simulate(4'000, 2);
-  const auto apart = [](std::vector<UntracedBurst> bursts) {
+  const auto remove_rounds = [](std::vector<UntracedBurst> bursts) {
     for (UntracedBurst& burst : bursts) burst.round = -1;
     return bursts;
   };
@@ -421,16 +423,16 @@ TEST(Compare, UnpairedLaunchesIncludeDrift) {
     for (const auto& [launch, runs] : launches) result.push_back(*stats::Median(runs));
     return result;
   };
-  const Side a{"off", nullptr, apart(slow.bursts)}, b{"on", nullptr, apart(fast.bursts)};
+  const Side a{"off", nullptr, remove_rounds(slow.bursts)}, b{"on", nullptr, remove_rounds(fast.bursts)};
   CompareOptions options;
   options.drift = 0;
-  const Comparison still = Compare(a, b, options);
-  EXPECT_EQ(still.pairing, Pairing::kUnpaired);
+  const Comparison without_drift = Compare(a, b, options);
+  EXPECT_EQ(without_drift.pairing, Pairing::kUnpaired);
   const auto expected =
       stats::EstimateUnpairedLaunches(medians(slow.bursts), medians(fast.bursts), options.confidence);
-  EXPECT_DOUBLE_EQ(still.latency.estimate->log_low, expected->log_low);
-  const Comparison usual = Compare(a, b);
-  EXPECT_NEAR(usual.latency.estimate->standard_error,
+  EXPECT_DOUBLE_EQ(without_drift.latency.estimate->log_low, expected->log_low);
+  const Comparison with_drift = Compare(a, b);
+  EXPECT_NEAR(with_drift.latency.estimate->standard_error,
               std::hypot(expected->standard_error, std::sqrt(2) * stats::kDriftBetweenMeasurements), 1e-12);
   // Compared with itself at another time, a model is not significantly the same.
   EXPECT_EQ(Compare(a, a, options).latency.verdict, stats::Verdict::kSame);
@@ -500,8 +502,9 @@ TEST(Compare, ListsOperatorsOfOneProfileWithTheirTime) {
 
 TEST(Compare, AVariantWithoutRunsHasNoEstimate) {
   const Profile empty = Attribute(Trace{}, {});
-  const SimulatedVariant some = Simulate(10'000, 1);
-  const Comparison comparison = Compare({"none", &empty, {}}, {"some", &some.profile, some.bursts});
+  const SimulatedVariant measured_variant = Simulate(10'000, 1);
+  const Comparison comparison =
+      Compare({"none", &empty, {}}, {"some", &measured_variant.profile, measured_variant.bursts});
   EXPECT_FALSE(comparison.latency.estimate.has_value());
   EXPECT_EQ(comparison.pairing, Pairing::kNone);
 }

@@ -57,31 +57,31 @@ struct Side {
   const Profile* profile = nullptr;   // null: no trace, as from some third-party runners
   std::vector<UntracedBurst> bursts;  // empty: Method::execute of the traces is compared, with a warning
   bool emulated = false;
-  bool trace_enabled = false;   // a kernel-log run: shows which kernels ran; its times are not compared
-  bool mixed = false;           // its traced runs do different work, so its times are not compared
-  std::string settings = {};    // how it ran; variants with different settings count as doing different work
+  bool trace_enabled = false;  // a kernel-log run, whose times are not compared
+  bool mixed = false;          // its traced runs do different work, so its times are not compared
+  std::string settings = {};   // settings of its runs; variants that differ in them count as doing other work
   std::string executorch = {};  // version of the libraries that ran; empty: not known
-  // This ExecuTorch has no event tracer, and etprof gave it one, which costs as much as that of later
-  // releases.
+  // True if this ExecuTorch has no event tracer and etprof added a tracer, which costs as much as the tracer
+  // of later releases.
   bool tracer_added = false;
-  std::optional<double> clock_read_ns = {};  // what a read of the clock takes; absent: not known
+  std::optional<double> clock_read_ns = {};  // duration of a read of the clock; absent: unknown
   double waited_share = 0;  // share of the bursts' time in which threads were runnable but had no processor
 };
 
-// Wheels of ExecuTorch before 1.5 have no event tracer. In later ones, and with the tracer that etprof adds,
-// XNNPACK reads the clock after every operator, even while nothing is recorded, and the runtime tests for a
-// tracer. Measured, this costs 23 ns for each operator where a read of the clock takes 20 ns
+// Wheels of ExecuTorch before 1.5 have no event tracer. In later wheels, and with the tracer that etprof
+// adds, XNNPACK reads the clock after every operator, even while nothing is recorded, and the runtime tests
+// for a tracer. Measured, this costs 23 ns for each operator where a read of the clock takes 20 ns
 // (bench/results/models/idle_tracer.md). At most this many reads of the clock are allowed for each operator.
 inline constexpr double kIdleTracerReads = 2;
 
 // The smallest difference between two mean self times that can be called faster or slower. Smaller
-// differences are unresolved (stats::Unresolved). The self time of a framework span contains the recording of
-// its children, and every self time contains a reading of the clock. The cost of both depends on the memory
-// layout. Measured on a two-core x86-64 machine, MobileNetV3-Small: recording costs 385 ns for each event
-// (traced less untraced latency; median of 20 launches, which range from 241 to 755 ns). Between 20 memory
-// layouts, the median self time of the same OPERATOR_CALL (150 ns) differs by 95 ns for the median one of 18,
-// and by up to 239 ns. etprof-runner randomizes the layout (runner/timing/layout.h). Other runners do not, so
-// names of different lengths cause a systematic difference.
+// differences are unresolved (stats::MarkUnresolved). The self time of a framework span contains the
+// recording of its children, and every self time contains a reading of the clock. The cost of both depends on
+// the memory layout. Measured on a two-core x86-64 machine, MobileNetV3-Small: recording costs 385 ns for
+// each event (traced less untraced latency; median of 20 launches, which range from 241 to 755 ns). Between
+// 20 memory layouts, the median self time of the same OPERATOR_CALL (150 ns) differs by 95 ns for the median
+// of 18 such spans, and by up to 239 ns. etprof-runner randomizes the layout (runner/timing/layout.h). Other
+// runners do not, so names of different lengths cause a systematic difference.
 inline constexpr Nanoseconds kMinResolvableDifference = 250;
 
 struct CompareOptions {
@@ -145,9 +145,9 @@ struct RatioAndVerdict {
   const Quantity& quantity;
 
   static void Describe(auto& v) {
-    v.Flat([](const RatioAndVerdict& gain) { return gain.quantity.EstimateUnlessEmulated(); },
+    v.Flat([](const RatioAndVerdict& ratio) { return ratio.quantity.EstimateUnlessEmulated(); },
            {.or_null = true});
-    v("verdict", [](const RatioAndVerdict& gain) { return gain.quantity.verdict; },
+    v("verdict", [](const RatioAndVerdict& ratio) { return ratio.quantity.verdict; },
       {.meaning = "of the interval, on the candidate; docs/concepts/statistics.md"});
   }
 };
@@ -216,8 +216,9 @@ void DescribeTotals(auto& v) {
   v("candidate_total_ns", &T::candidate_total, kAny.WithMeaning("over candidate_runs"));
   v(
       "delta_numerator_ns",
-      [](const T& of, const Comparison& in) {
-        return of.candidate_total * in.baseline_runs - of.baseline_total * in.candidate_runs;
+      [](const T& row, const Comparison& comparison) {
+        return row.candidate_total * comparison.baseline_runs -
+               row.baseline_total * comparison.candidate_runs;
       },
       kAny.WithMeaning("the difference of the means, times the comparison's delta_denominator: exact"));
 }

@@ -19,9 +19,9 @@ double UpperTail(double t, double degrees_of_freedom) {
 // show that the candidate is beyond the limit.
 double BeyondP(const GateClaim& claim, double error) {
   const stats::RatioEstimate& estimate = *claim.estimate;
-  const double beyond = -estimate.log_ratio - std::log1p(claim.limit) - error;
-  if (estimate.standard_error == 0) return beyond > 0 ? 0 : 1;
-  return UpperTail(beyond / estimate.standard_error, estimate.degrees_of_freedom);
+  const double excess = -estimate.log_ratio - std::log1p(claim.limit) - error;
+  if (estimate.standard_error == 0) return excess > 0 ? 0 : 1;
+  return UpperTail(excess / estimate.standard_error, estimate.degrees_of_freedom);
 }
 
 struct RejectedClaims {
@@ -51,9 +51,10 @@ bool MoreLaunchesMayDecideClaim(const GateClaim& claim, const GateVerdict& verdi
   if (verdict.decision != GateDecision::kInconclusive || !claim.estimate || !verdict.high) return false;
   const stats::RatioEstimate& estimate = *claim.estimate;
   const double noise = std::log1p(*verdict.high) + estimate.log_ratio - estimate.systematic_error;
-  const double from_limit = std::abs(-estimate.log_ratio - std::log1p(claim.limit));
-  const double known = std::min(1.0, estimate.launches / std::max(1.0, launches));
-  return from_limit + noise * std::sqrt(1 - known) > estimate.systematic_error + noise * std::sqrt(known);
+  const double distance_from_limit = std::abs(-estimate.log_ratio - std::log1p(claim.limit));
+  const double measured_share = std::min(1.0, estimate.launches / std::max(1.0, launches));
+  return distance_from_limit + noise * std::sqrt(1 - measured_share) >
+         estimate.systematic_error + noise * std::sqrt(measured_share);
 }
 
 std::vector<GateVerdict> DecideClaims(std::span<const GateClaim> claims, const GateOptions& options) {
@@ -66,19 +67,19 @@ std::vector<GateVerdict> DecideClaims(std::span<const GateClaim> claims, const G
     pass_p.push_back(claim.estimate ? 1 - BeyondP(claim, -error) : 1);
   }
   const double q = options.false_discovery * options.interim_share;
-  const RejectedClaims fail = RejectClaims(fail_p, q);
-  const RejectedClaims pass = RejectClaims(pass_p, q);
+  const RejectedClaims fail_claims = RejectClaims(fail_p, q);
+  const RejectedClaims pass_claims = RejectClaims(pass_p, q);
   std::vector<GateVerdict> verdicts;
   for (std::size_t i = 0; i < claims.size(); ++i) {
     GateVerdict verdict;
-    verdict.fail_p = fail.adjusted[i];
-    verdict.pass_p = pass.adjusted[i];
+    verdict.fail_p = fail_claims.adjusted[i];
+    verdict.pass_p = pass_claims.adjusted[i];
     if (claims[i].estimate) {
       const stats::RatioEstimate& estimate = *claims[i].estimate;
       verdict.growth = std::expm1(0 - estimate.log_ratio);  // no growth is 0, not -0
-      verdict.low = std::expm1(0 - estimate.log_ratio - BoundHalfWidth(estimate, fail.level));
+      verdict.low = std::expm1(0 - estimate.log_ratio - BoundHalfWidth(estimate, fail_claims.level));
       if (!estimate.resolved) verdict.low = std::min({*verdict.low, 0.0, claims[i].limit});
-      verdict.high = std::expm1(0 - estimate.log_ratio + BoundHalfWidth(estimate, pass.level));
+      verdict.high = std::expm1(0 - estimate.log_ratio + BoundHalfWidth(estimate, pass_claims.level));
       if (verdict.fail_p <= q) {
         verdict.decision = GateDecision::kFail;
       } else if (verdict.pass_p <= q) {

@@ -35,8 +35,8 @@ constexpr GateDecision RequireConclusive(GateDecision decision, bool require_con
   return require_conclusive && decision == GateDecision::kInconclusive ? GateDecision::kFail : decision;
 }
 
-// Whether the gate's result is an error. `error`: something could not be measured; a failure has priority
-// over it.
+// Whether the gate's result is an error. `error` is true if a claim could not be measured; a failure has
+// priority over an error.
 constexpr bool IsGateError(GateDecision decision, bool error) {
   return error && decision != GateDecision::kFail;
 }

@@ -16,7 +16,7 @@ using testing::Each;
 using testing::ElementsAre;
 
 // Launch effects as `compare` and `check` use them: log(baseline / candidate).
-std::vector<double> Effects(std::mt19937_64& random, double growth, double sd, int launches) {
+std::vector<double> SimulateEffects(std::mt19937_64& random, double growth, double sd, int launches) {
   std::normal_distribution<double> normal(-std::log1p(growth), sd);
   std::vector<double> effects;
   for (int i = 0; i < launches; ++i) effects.push_back(normal(random));
@@ -40,11 +40,11 @@ TEST(Gate, ConclusiveDecisionsAndErrors) {
 }
 
 // A claim whose launches all have the same growth.
-GateClaim ClaimWithoutSpread(double growth, double limit = 0.02) {
+GateClaim MakeClaimWithoutSpread(double growth, double limit = 0.02) {
   return MakeClaim(std::vector<double>(10, -std::log1p(growth)), limit);
 }
 
-std::vector<GateDecision> Decisions(const std::vector<GateVerdict>& verdicts) {
+std::vector<GateDecision> GetDecisions(const std::vector<GateVerdict>& verdicts) {
   std::vector<GateDecision> decisions;
   for (const GateVerdict& verdict : verdicts) decisions.push_back(verdict.decision);
   return decisions;
@@ -52,7 +52,7 @@ std::vector<GateDecision> Decisions(const std::vector<GateVerdict>& verdicts) {
 
 TEST(Gate, MoreLaunchesDoNotReduceASharedError) {
   std::mt19937_64 random(3);
-  GateClaim claim = MakeClaim(Effects(random, 0.015, 0.03, 20), 0.02);
+  GateClaim claim = MakeClaim(SimulateEffects(random, 0.015, 0.03, 20), 0.02);
   GateVerdict verdict = DecideClaims({&claim, 1}).front();
   ASSERT_EQ(verdict.decision, GateDecision::kInconclusive);
   EXPECT_TRUE(MoreLaunchesMayDecideClaim(claim, verdict, 160));
@@ -62,7 +62,7 @@ TEST(Gate, MoreLaunchesDoNotReduceASharedError) {
   verdict = DecideClaims({&claim, 1}).front();
   EXPECT_FALSE(MoreLaunchesMayDecideClaim(claim, verdict, 1e9));
   // A decided claim stays decided.
-  const GateClaim certain = ClaimWithoutSpread(0.10);
+  const GateClaim certain = MakeClaimWithoutSpread(0.10);
   EXPECT_FALSE(MoreLaunchesMayDecideClaim(certain, DecideClaims({&certain, 1}).front(), 160));
 }
 
@@ -74,14 +74,15 @@ TEST(Gate, NoGrowthIsPositiveZero) {
 }
 
 TEST(Gate, WithoutSpreadTheEstimateDecides) {
-  const std::vector<GateClaim> claims = {ClaimWithoutSpread(0),
-                                         ClaimWithoutSpread(0.01),
-                                         ClaimWithoutSpread(0.10),
-                                         ClaimWithoutSpread(-0.5),
+  const std::vector<GateClaim> claims = {MakeClaimWithoutSpread(0),
+                                         MakeClaimWithoutSpread(0.01),
+                                         MakeClaimWithoutSpread(0.10),
+                                         MakeClaimWithoutSpread(-0.5),
                                          {}};
   const std::vector<GateVerdict> verdicts = DecideClaims(claims);
-  EXPECT_THAT(Decisions(verdicts), ElementsAre(GateDecision::kPass, GateDecision::kPass, GateDecision::kFail,
-                                               GateDecision::kPass, GateDecision::kInconclusive));
+  EXPECT_THAT(GetDecisions(verdicts),
+              ElementsAre(GateDecision::kPass, GateDecision::kPass, GateDecision::kFail, GateDecision::kPass,
+                          GateDecision::kInconclusive));
   EXPECT_NEAR(*verdicts[2].growth, 0.10, 1e-12);
   EXPECT_NEAR(*verdicts[2].low, 0.10, 1e-12);
   EXPECT_NEAR(*verdicts[2].high, 0.10, 1e-12);
@@ -90,14 +91,14 @@ TEST(Gate, WithoutSpreadTheEstimateDecides) {
 
 TEST(Gate, ASharedErrorWidensBothBounds) {
   const auto make_claim = [](double growth) {
-    GateClaim claim = ClaimWithoutSpread(growth, 0.02);
+    GateClaim claim = MakeClaimWithoutSpread(growth, 0.02);
     claim.estimate = stats::WithSystematicError(*claim.estimate, 0.025);
     return claim;
   };
   const std::vector<GateVerdict> verdicts =
       DecideClaims(std::vector{make_claim(-0.01), make_claim(0.0), make_claim(0.04), make_claim(0.05)});
-  EXPECT_THAT(Decisions(verdicts), ElementsAre(GateDecision::kPass, GateDecision::kInconclusive,
-                                               GateDecision::kInconclusive, GateDecision::kFail));
+  EXPECT_THAT(GetDecisions(verdicts), ElementsAre(GateDecision::kPass, GateDecision::kInconclusive,
+                                                  GateDecision::kInconclusive, GateDecision::kFail));
   EXPECT_NEAR(*verdicts[3].low, std::expm1(std::log1p(0.05) - 0.025), 1e-12);
   EXPECT_NEAR(*verdicts[3].high, std::expm1(std::log1p(0.05) + 0.025), 1e-12);
 }
@@ -105,22 +106,24 @@ TEST(Gate, ASharedErrorWidensBothBounds) {
 TEST(Gate, DecidesNoClaims) { EXPECT_TRUE(DecideClaims({}).empty()); }
 
 TEST(Gate, ALimitOfZeroAllowsNoGrowth) {
-  EXPECT_THAT(Decisions(DecideClaims(std::vector{ClaimWithoutSpread(0, 0), ClaimWithoutSpread(0.001, 0)})),
-              ElementsAre(GateDecision::kPass, GateDecision::kFail));
+  EXPECT_THAT(
+      GetDecisions(DecideClaims(std::vector{MakeClaimWithoutSpread(0, 0), MakeClaimWithoutSpread(0.001, 0)})),
+      ElementsAre(GateDecision::kPass, GateDecision::kFail));
 }
 
 // An unresolved growth of two thirds does not fail and does not pass a lower limit. It does not affect the
 // thresholds of resolved claims.
 TEST(Gate, UnresolvedClaimsDoNotFail) {
-  GateClaim unresolved = ClaimWithoutSpread(2.0 / 3);
+  GateClaim unresolved = MakeClaimWithoutSpread(2.0 / 3);
   unresolved.estimate = stats::MarkUnresolved(*unresolved.estimate);
-  const std::vector<GateVerdict> verdicts = DecideClaims(std::vector{unresolved, ClaimWithoutSpread(0.10)});
-  EXPECT_THAT(Decisions(verdicts), ElementsAre(GateDecision::kInconclusive, GateDecision::kFail));
+  const std::vector<GateVerdict> verdicts =
+      DecideClaims(std::vector{unresolved, MakeClaimWithoutSpread(0.10)});
+  EXPECT_THAT(GetDecisions(verdicts), ElementsAre(GateDecision::kInconclusive, GateDecision::kFail));
   EXPECT_NEAR(*verdicts[0].growth, 2.0 / 3, 1e-12);
   EXPECT_EQ(*verdicts[0].low, 0);
-  GateClaim within = ClaimWithoutSpread(0.01);
-  within.estimate = stats::MarkUnresolved(*within.estimate);
-  EXPECT_THAT(Decisions(DecideClaims(std::vector{within})), ElementsAre(GateDecision::kPass));
+  GateClaim within_limit = MakeClaimWithoutSpread(0.01);
+  within_limit.estimate = stats::MarkUnresolved(*within_limit.estimate);
+  EXPECT_THAT(GetDecisions(DecideClaims(std::vector{within_limit})), ElementsAre(GateDecision::kPass));
 }
 
 // Computed by hand: effects -0.10 and -0.06, mean -0.08, standard error 0.02, one degree of freedom. Beyond
@@ -144,7 +147,7 @@ TEST(Gate, BoundsAndDecisionsAgree) {
     std::vector<GateClaim> claims;
     for (int j = 0; j < 1 + i % 12; ++j) {
       const double growth = 0.01 * static_cast<double>(random() % 6);
-      claims.push_back(MakeClaim(Effects(random, growth, 0.02, 10), 0.02));
+      claims.push_back(MakeClaim(SimulateEffects(random, growth, 0.02, 10), 0.02));
     }
     for (const GateVerdict& verdict : DecideClaims(claims)) {
       EXPECT_EQ(verdict.decision == GateDecision::kFail, *verdict.low >= 0.02);
@@ -160,7 +163,7 @@ TEST(Gate, OneAmongManyNeedsMoreEvidence) {
   std::mt19937_64 random(2);
   const GateClaim suspect = MakeClaim(std::vector<double>{-0.03, -0.05, -0.02, -0.06, -0.01, -0.05}, 0.02);
   EXPECT_EQ(DecideClaims(std::vector{suspect})[0].decision, GateDecision::kFail);
-  std::vector<GateClaim> claims(40, MakeClaim(Effects(random, 0, 0.02, 10), 0.02));
+  std::vector<GateClaim> claims(40, MakeClaim(SimulateEffects(random, 0, 0.02, 10), 0.02));
   claims.push_back(suspect);
   EXPECT_EQ(DecideClaims(claims).back().decision, GateDecision::kInconclusive);
 }
@@ -169,7 +172,7 @@ struct ErrorRates {
   double any_failure = 0;     // share of invocations with a false failure
   double false_failures = 0;  // mean share of false failures among the failures
   double false_passes = 0;    // mean share of false passes among the passes
-  double found = 0;           // share of the claims beyond their limit that failed
+  double detected = 0;        // share of the claims beyond their limit that failed
   double launches = 0;        // mean number of launches at the end
 };
 
@@ -185,50 +188,53 @@ struct Simulation {
   int invocations = 1000;
 };
 
-ErrorRates Simulate(const Simulation& s) {
+ErrorRates Simulate(const Simulation& simulation) {
   constexpr double kLimit = 0.02, kSd = 0.02;
   const std::vector<int> analyses =
-      s.interim_analyses ? stats::MakeStopRule().interim_launches : std::vector<int>{14};
+      simulation.interim_analyses ? stats::MakeStopRule().interim_launches : std::vector<int>{14};
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
   ErrorRates errors;
-  const auto count = static_cast<std::size_t>(s.claims);
-  for (int i = 0; i < s.invocations; ++i) {
+  const auto count = static_cast<std::size_t>(simulation.claims);
+  for (int i = 0; i < simulation.invocations; ++i) {
     std::vector<std::vector<double>> effects(count);
     std::vector<GateVerdict> verdicts;
     for (const int num_launches : analyses) {
       while (effects[0].size() < static_cast<std::size_t>(num_launches)) {
-        const double shared = s.shared_sd * normal(random);
-        for (int j = 0; j < s.claims; ++j) {
-          const double growth = j < s.beyond ? kLimit + s.by : j < s.beyond + s.within ? -0.2 : kLimit;
+        const double shared = simulation.shared_sd * normal(random);
+        for (int j = 0; j < simulation.claims; ++j) {
+          const double growth = j < simulation.beyond                       ? kLimit + simulation.by
+                                : j < simulation.beyond + simulation.within ? -0.2
+                                                                            : kLimit;
           effects[static_cast<std::size_t>(j)].push_back(-std::log1p(growth) + shared + kSd * normal(random));
         }
       }
       std::vector<GateClaim> claims;
-      for (const auto& of_claim : effects) claims.push_back(MakeClaim(of_claim, kLimit));
-      verdicts = DecideClaims(claims, {.false_discovery = 0.05, .interim_share = s.interim_share});
+      for (const auto& claim_effects : effects) claims.push_back(MakeClaim(claim_effects, kLimit));
+      verdicts = DecideClaims(claims, {.false_discovery = 0.05, .interim_share = simulation.interim_share});
       if (std::none_of(verdicts.begin(), verdicts.end(),
                        [](const GateVerdict& v) { return v.decision == GateDecision::kInconclusive; }))
         break;
     }
     double failures = 0, false_failures = 0, passes = 0, false_passes = 0;
-    for (int j = 0; j < s.claims; ++j) {
+    for (int j = 0; j < simulation.claims; ++j) {
       const GateDecision decision = verdicts[static_cast<std::size_t>(j)].decision;
       failures += decision == GateDecision::kFail;
       passes += decision == GateDecision::kPass;
-      false_failures += decision == GateDecision::kFail && j >= s.beyond;
+      false_failures += decision == GateDecision::kFail && j >= simulation.beyond;
       // A pass at the limit counts as an error, since the growth could be just beyond the limit.
-      false_passes += decision == GateDecision::kPass && (j < s.beyond || j >= s.beyond + s.within);
+      false_passes += decision == GateDecision::kPass &&
+                      (j < simulation.beyond || j >= simulation.beyond + simulation.within);
     }
     errors.any_failure += false_failures > 0;
     errors.false_failures += failures > 0 ? false_failures / failures : 0;
     errors.false_passes += passes > 0 ? false_passes / passes : 0;
-    errors.found += s.beyond > 0 ? (failures - false_failures) / s.beyond : 0;
+    errors.detected += simulation.beyond > 0 ? (failures - false_failures) / simulation.beyond : 0;
     errors.launches += static_cast<double>(effects[0].size());
   }
-  for (double* share :
-       {&errors.any_failure, &errors.false_failures, &errors.false_passes, &errors.found, &errors.launches})
-    *share /= s.invocations;
+  for (double* share : {&errors.any_failure, &errors.false_failures, &errors.false_passes, &errors.detected,
+                        &errors.launches})
+    *share /= simulation.invocations;
   return errors;
 }
 
@@ -254,7 +260,7 @@ TEST(GateSimulation, ControlsErrorsAmongTrueFailuresAndPasses) {
   const ErrorRates errors = Simulate({.claims = 24, .beyond = 4, .within = 12});
   EXPECT_LT(errors.false_failures, kMaxErrorRate);
   EXPECT_LT(errors.false_passes, kMaxErrorRate);
-  EXPECT_GT(errors.found, 0.95);
+  EXPECT_GT(errors.detected, 0.95);
 }
 
 // This is why the two directions have separate procedures: with one procedure over both, the certain passes
@@ -282,7 +288,7 @@ TEST(GateSimulation, DecidesClearClaimsEarly) {
                                       .interim_analyses = true,
                                       .interim_share = kInterimShare,
                                       .invocations = 300});
-  EXPECT_GT(errors.found, 0.99);
+  EXPECT_GT(errors.detected, 0.99);
   EXPECT_LT(errors.launches, 15);
 }
 

@@ -15,12 +15,12 @@ struct Call {
 
 struct ProfileCalls {
   std::vector<Call> calls;
-  std::vector<std::size_t> operators;  // of all calls, in order
+  std::vector<std::size_t> operators;  // operators of all calls, in order
   std::vector<std::size_t> outside;    // Method::execute, and operators in no call
 };
 
-ProfileCalls MakeStructure(const Profile& profile) {
-  ProfileCalls structure;
+ProfileCalls FindCalls(const Profile& profile) {
+  ProfileCalls profile_calls;
   std::vector<std::size_t> spans;
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
     const SpanKind kind = profile.operators[op].key.kind;
@@ -30,26 +30,27 @@ ProfileCalls MakeStructure(const Profile& profile) {
   std::ranges::stable_sort(spans, [&](std::size_t a, std::size_t b) {
     return profile.operators[a].call_index < profile.operators[b].call_index;
   });
-  std::vector<std::size_t> call_of(profile.operators.size(), profile.operators.size());
+  std::vector<std::size_t> call_index(profile.operators.size(), profile.operators.size());
   for (const std::size_t span : spans) {
-    call_of[span] = structure.calls.size();
-    structure.calls.push_back({span, {}});
+    call_index[span] = profile_calls.calls.size();
+    profile_calls.calls.push_back({span, {}});
   }
   for (std::size_t op = 0; op < profile.operators.size(); ++op) {
-    if (call_of[op] < structure.calls.size()) continue;  // a call itself
+    if (call_index[op] < profile_calls.calls.size()) continue;  // a call itself
     std::size_t ancestor = op;
-    while (profile.operators[ancestor].parent >= 0 && call_of[ancestor] >= structure.calls.size()) {
+    while (profile.operators[ancestor].parent >= 0 && call_index[ancestor] >= profile_calls.calls.size()) {
       ancestor = static_cast<std::size_t>(profile.operators[ancestor].parent);
     }
-    if (call_of[ancestor] < structure.calls.size()) {
-      structure.calls[call_of[ancestor]].operators.push_back(op);
+    if (call_index[ancestor] < profile_calls.calls.size()) {
+      profile_calls.calls[call_index[ancestor]].operators.push_back(op);
     } else {
-      structure.outside.push_back(op);
+      profile_calls.outside.push_back(op);
     }
   }
-  for (const Call& call : structure.calls)
-    structure.operators.insert(structure.operators.end(), call.operators.begin(), call.operators.end());
-  return structure;
+  for (const Call& call : profile_calls.calls)
+    profile_calls.operators.insert(profile_calls.operators.end(), call.operators.begin(),
+                                   call.operators.end());
+  return profile_calls;
 }
 
 class Matcher {
@@ -61,7 +62,7 @@ class Matcher {
         with_program_(IsProgramKnown(baseline) && IsProgramKnown(candidate)) {}
 
   std::vector<NodePair> Run() {
-    const ProfileCalls a = MakeStructure(a_), b = MakeStructure(b_);
+    const ProfileCalls a = FindCalls(a_), b = FindCalls(b_);
     const std::vector<NodePair> operators = Match(a.operators, b.operators);
     const std::vector<NodePair> calls = MatchCalls(a, b, operators);
     const std::vector<NodePair> outside = Match(a.outside, b.outside);
@@ -97,36 +98,36 @@ class Matcher {
   // whose operators have no counterpart at all are matched in order.
   std::vector<NodePair> MatchCalls(const ProfileCalls& a, const ProfileCalls& b,
                                    const std::vector<NodePair>& operators) const {
-    std::vector<std::size_t> call_of(b_.operators.size(), b.calls.size());
+    std::vector<std::size_t> call_index(b_.operators.size(), b.calls.size());
     for (std::size_t j = 0; j < b.calls.size(); ++j) {
-      for (const std::size_t op : b.calls[j].operators) call_of[op] = j;
+      for (const std::size_t op : b.calls[j].operators) call_index[op] = j;
     }
-    std::vector<std::optional<std::size_t>> partner(a_.operators.size());
+    std::vector<std::optional<std::size_t>> partners(a_.operators.size());
     for (const NodePair& pair : operators) {
-      if (pair.baseline) partner[*pair.baseline] = pair.candidate;
+      if (pair.baseline) partners[*pair.baseline] = pair.candidate;
     }
-    std::vector<bool> matches_some(b.calls.size(), false), is_counterpart(b.calls.size(), false);
+    std::vector<bool> has_counterparts(b.calls.size(), false), is_counterpart(b.calls.size(), false);
     std::vector<MatchNode> nodes_a, nodes_b;
     for (const Call& call : a.calls) {
       std::map<std::size_t, std::size_t> votes;
       for (const std::size_t op : call.operators) {
-        if (partner[op] && call_of[*partner[op]] < b.calls.size()) ++votes[call_of[*partner[op]]];
+        if (partners[op] && call_index[*partners[op]] < b.calls.size()) ++votes[call_index[*partners[op]]];
       }
-      std::size_t best = b.calls.size(), most_votes = 0;
-      for (const auto& [vote, count] : votes) {
-        if (count <= most_votes) continue;
-        most_votes = count;
-        best = vote;
+      std::size_t best_call = b.calls.size(), max_votes = 0;
+      for (const auto& [candidate_call, count] : votes) {
+        if (count <= max_votes) continue;
+        max_votes = count;
+        best_call = candidate_call;
       }
-      for (const auto& [vote, count] : votes) matches_some[vote] = true;
-      const bool is_same_work = most_votes > 0 && 2 * most_votes >= call.operators.size() &&
-                                2 * most_votes >= b.calls[best].operators.size();
-      if (is_same_work) is_counterpart[best] = true;
+      for (const auto& [candidate_call, count] : votes) has_counterparts[candidate_call] = true;
+      const bool is_same_work = max_votes > 0 && 2 * max_votes >= call.operators.size() &&
+                                2 * max_votes >= b.calls[best_call].operators.size();
+      if (is_same_work) is_counterpart[best_call] = true;
       nodes_a.push_back(
-          MakeCallNode(a_, call, best, most_votes == 0 || is_same_work ? "" : " of the baseline"));
+          MakeCallNode(a_, call, best_call, max_votes == 0 || is_same_work ? "" : " of the baseline"));
     }
     for (std::size_t j = 0; j < b.calls.size(); ++j) {
-      const bool can_match = is_counterpart[j] || !matches_some[j];
+      const bool can_match = is_counterpart[j] || !has_counterparts[j];
       nodes_b.push_back(MakeCallNode(b_, b.calls[j], j, can_match ? "" : " of the candidate"));
     }
     std::vector<std::size_t> spans_a, spans_b;
@@ -154,23 +155,23 @@ class Matcher {
 
   void Merge(const ProfileCalls& a, const ProfileCalls& b, const std::vector<NodePair>& operators,
              const std::vector<NodePair>& calls) {
-    std::vector<NodePair> pair_of_a(a_.operators.size());
+    std::vector<NodePair> baseline_pairs(a_.operators.size());
     std::vector<bool> unmatched(b_.operators.size(), false);
     for (const auto* const pairs : {&operators, &calls}) {
       for (const NodePair& pair : *pairs) {
         if (pair.baseline)
-          pair_of_a[*pair.baseline] = pair;
+          baseline_pairs[*pair.baseline] = pair;
         else
           unmatched[*pair.candidate] = true;
       }
     }
-    std::vector<std::size_t> order;  // candidate's operators in output order
-    std::vector<std::size_t> place(b_.operators.size(), 0);
+    std::vector<std::size_t> order;  // the candidate's operators in the order of the output
+    std::vector<std::size_t> position(b_.operators.size(), 0);
     for (const Call& call : b.calls) {
       order.insert(order.end(), call.operators.begin(), call.operators.end());
       order.push_back(call.span);
     }
-    for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+    for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
     std::size_t next = 0;
     const auto add_unmatched_until = [&](std::size_t end) {
       for (; next < end; ++next) {
@@ -178,8 +179,8 @@ class Matcher {
       }
     };
     const auto add = [&](std::size_t op) {
-      const NodePair& pair = pair_of_a[op];
-      if (pair.candidate && !pair.moved) add_unmatched_until(std::max(next, place[*pair.candidate]));
+      const NodePair& pair = baseline_pairs[op];
+      if (pair.candidate && !pair.moved) add_unmatched_until(std::max(next, position[*pair.candidate]));
       pairs_.push_back(pair);
     };
     for (const Call& call : a.calls) {

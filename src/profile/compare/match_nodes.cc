@@ -14,7 +14,8 @@ namespace {
 using Bits = std::uint16_t;
 constexpr Bits ToBit(Evidence evidence) { return static_cast<Bits>(evidence); }
 
-// The weight of a property that is known for both nodes of a pair: `agree` if it is equal, else `differ`.
+// The weight of a property that is known for both nodes of a pair: `agree` if its values are equal, else
+// `differ`.
 // Contents of weights are never equal by chance, and module paths are seldom. A path is renumbered if a layer
 // is inserted before it, so a path weighs no more than shapes and weights together.
 struct EvidenceWeight {
@@ -28,18 +29,18 @@ constexpr EvidenceWeight kModuleWeight = {3, -1.5}, kLineWeight = {0.75, 0}, kSh
                                           -0.5},  // contents that a node without constants is computed from
     kNeighborWeight = {0.75, 0};                  // producers or consumers
 
-// The maximum size of a score table: one byte per cell, and one score is computed per cell.
+// The maximum number of cells of a score table. A cell takes one byte and the computation of one score.
 constexpr std::size_t kMaxMatchCells = std::size_t{1} << 25U;
 
 constexpr int kUnknown = -1;
 
-// Assigns ids to texts; equal texts of both lists have the same id.
+// Assigns ids to texts. Equal texts have the same id, also in different lists.
 class TextIds {
  public:
-  int Of(const std::string& text) {
+  int GetId(const std::string& text) {
     return text_ids_.try_emplace(text, static_cast<int>(text_ids_.size())).first->second;
   }
-  int OfKnown(const std::string& text) { return text.empty() ? kUnknown : Of(text); }
+  int GetKnownId(const std::string& text) { return text.empty() ? kUnknown : GetId(text); }
 
  private:
   std::unordered_map<std::string, int> text_ids_;
@@ -91,21 +92,21 @@ class NodeMatcher {
     std::vector<Features> all(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const MatchNode& node = nodes[i];
-      Features& of = all[i];
-      of.kind = text_ids_.Of(node.kind);
-      of.type = text_ids_.OfKnown(node.type);
-      of.family = text_ids_.OfKnown(node.family);
+      Features& features = all[i];
+      features.kind = text_ids_.GetId(node.kind);
+      features.type = text_ids_.GetKnownId(node.type);
+      features.family = text_ids_.GetKnownId(node.family);
       if (node.placed) {
         const std::string path = WithoutPrefix(node.module, prefix);
-        of.module = text_ids_.Of(path);
-        of.unnumbered_module = text_ids_.Of(WithoutNumbers(path));
+        features.module = text_ids_.GetId(path);
+        features.unnumbered_module = text_ids_.GetId(WithoutNumbers(path));
       }
-      of.line = text_ids_.OfKnown(node.line);
-      of.shapes = text_ids_.OfKnown(node.shapes);
-      of.weights = text_ids_.OfKnown(node.weights);
-      of.settings = text_ids_.OfKnown(node.settings);
-      of.contents = text_ids_.OfKnown(node.contents);
-      of.place = text_ids_.OfKnown(node.place);
+      features.line = text_ids_.GetKnownId(node.line);
+      features.shapes = text_ids_.GetKnownId(node.shapes);
+      features.weights = text_ids_.GetKnownId(node.weights);
+      features.settings = text_ids_.GetKnownId(node.settings);
+      features.contents = text_ids_.GetKnownId(node.contents);
+      features.place = text_ids_.GetKnownId(node.place);
     }
     FindNeighbors(nodes, all);
     std::vector<int> origins(nodes.size(), kUnknown);
@@ -137,15 +138,15 @@ class NodeMatcher {
         after[i - 1].push_back(text(i));
       }
     }
-    const auto number = [&](std::vector<std::string>& texts) {
+    const auto get_neighbors_id = [&](std::vector<std::string>& texts) {
       std::ranges::sort(texts);
-      std::string joined;
-      for (const std::string& one : texts) joined += one;
-      return text_ids_.Of("neighbors " + joined);
+      std::string joined_texts;
+      for (const std::string& neighbor : texts) joined_texts += neighbor;
+      return text_ids_.GetId("neighbors " + joined_texts);
     };
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      all[i].before = number(before[i]);
-      all[i].after = number(after[i]);
+      all[i].before = get_neighbors_id(before[i]);
+      all[i].after = get_neighbors_id(after[i]);
     }
   }
 
@@ -154,10 +155,10 @@ class NodeMatcher {
     if (p.kind != q.kind) return 0;
     Bits bits = ToBit(Evidence::kKind);
     double score = kKindWeight;
-    const auto weigh = [&](int x, int y, EvidenceWeight worth, Evidence of) {
+    const auto weigh = [&](int x, int y, EvidenceWeight weight, Evidence kind) {
       if (x == kUnknown || y == kUnknown) return;
-      score += x == y ? worth.agree : worth.differ;
-      if (x == y) bits = static_cast<Bits>(bits | ToBit(of));
+      score += x == y ? weight.agree : weight.differ;
+      if (x == y) bits = static_cast<Bits>(bits | ToBit(kind));
     };
     weigh(p.module, q.module, kModuleWeight, Evidence::kModule);
     if (p.module != q.module && p.unnumbered_module != kUnknown && p.unnumbered_module == q.unnumbered_module)
@@ -183,27 +184,31 @@ class NodeMatcher {
   }
 
   static bool AreIdentical(const Features& p, const Features& q) {
-    const auto key = [](const Features& of) {
-      return std::array{of.kind,    of.type,     of.module,   of.line,   of.shapes,
-                        of.weights, of.settings, of.contents, of.before, of.after};
+    const auto key = [](const Features& features) {
+      return std::array{features.kind,   features.type,    features.module,   features.line,
+                        features.shapes, features.weights, features.settings, features.contents,
+                        features.before, features.after};
     };
     return key(p) == key(q);
   }
 
   // The properties that two nodes must share to be an anchor, from the strictest level to the weakest.
-  static std::array<int, 4> AnchorLabel(const Features& of, std::size_t level) {
+  static std::array<int, 4> AnchorLabel(const Features& features, std::size_t level) {
     switch (level) {
       case 0:
-        return of.contents == kUnknown ? std::array{kUnknown, 0, 0, 0}
-                                       : std::array{of.contents, of.kind, of.module, of.shapes};
+        return features.contents == kUnknown
+                   ? std::array{kUnknown, 0, 0, 0}
+                   : std::array{features.contents, features.kind, features.module, features.shapes};
       case 1:
-        return of.contents == kUnknown ? std::array{kUnknown, 0, 0, 0}
-                                       : std::array{of.contents, of.kind, of.shapes, 0};
+        return features.contents == kUnknown
+                   ? std::array{kUnknown, 0, 0, 0}
+                   : std::array{features.contents, features.kind, features.shapes, 0};
       case 2:
-        return of.module == kUnknown ? std::array{kUnknown, 0, 0, 0}
-                                     : std::array{of.module, of.kind, of.shapes, of.weights};
+        return features.module == kUnknown
+                   ? std::array{kUnknown, 0, 0, 0}
+                   : std::array{features.module, features.kind, features.shapes, features.weights};
       default:
-        return {of.kind, of.shapes, of.before, of.after};
+        return {features.kind, features.shapes, features.before, features.after};
     }
   }
   static constexpr std::size_t kAnchorLevels = 4;
@@ -223,14 +228,16 @@ class NodeMatcher {
       if (level < kAnchorLevels) return Split(range, level);
       // Nothing distinguishes the nodes, so align piece by piece. Only the first half of each piece is kept,
       // since its alignment considered what follows.
-      const std::size_t side = std::clamp<std::size_t>((std::size_t{1} << 27U) / std::max(n, m), 64, 4096);
-      const Range piece = {range.a, range.a + std::min(n, side), range.b, range.b + std::min(m, side)};
+      const std::size_t piece_size =
+          std::clamp<std::size_t>((std::size_t{1} << 27U) / std::max(n, m), 64, 4096);
+      const Range piece = {range.a, range.a + std::min(n, piece_size), range.b,
+                           range.b + std::min(m, piece_size)};
       AlignAll(piece);
-      if (side >= std::max(n, m)) return;
+      if (piece_size >= std::max(n, m)) return;
       std::size_t next_a = range.a, next_b = range.b;
       for (std::size_t i = piece.a; i < piece.end_a; ++i) {
         if (partner_of_a_[i] == kNone) continue;
-        if (i < piece.a + side / 2) {
+        if (i < piece.a + piece_size / 2) {
           next_a = i + 1;
           next_b = partner_of_a_[i] + 1;
         } else {
@@ -238,9 +245,9 @@ class NodeMatcher {
           partner_of_a_[i] = kNone;
         }
       }
-      const bool stuck = next_a == range.a;
-      range.a = stuck ? std::min(range.end_a, range.a + side / 2) : next_a;
-      range.b = stuck ? std::min(range.end_b, range.b + side / 2) : next_b;
+      const bool is_stuck = next_a == range.a;
+      range.a = is_stuck ? std::min(range.end_a, range.a + piece_size / 2) : next_a;
+      range.b = is_stuck ? std::min(range.end_b, range.b + piece_size / 2) : next_b;
     }
   }
 
@@ -249,19 +256,20 @@ class NodeMatcher {
   void Split(Range range, std::size_t level) {
     std::map<std::array<int, 4>, std::array<std::size_t, 4>> labels;  // count and index in a, then in b
     for (std::size_t i = range.a; i < range.end_a; ++i) {
-      std::array<std::size_t, 4>& of = labels[AnchorLabel(a_[i], level)];
-      ++of[0];
-      of[1] = i;
+      std::array<std::size_t, 4>& occurrences = labels[AnchorLabel(a_[i], level)];
+      ++occurrences[0];
+      occurrences[1] = i;
     }
     for (std::size_t j = range.b; j < range.end_b; ++j) {
-      std::array<std::size_t, 4>& of = labels[AnchorLabel(b_[j], level)];
-      ++of[2];
-      of[3] = j;
+      std::array<std::size_t, 4>& occurrences = labels[AnchorLabel(b_[j], level)];
+      ++occurrences[2];
+      occurrences[3] = j;
     }
     std::vector<std::pair<std::size_t, std::size_t>> anchors;
-    for (const auto& [label, of] : labels) {
-      if (label[0] != kUnknown && of[0] == 1 && of[2] == 1 && Score(a_[of[1]], b_[of[3]]) > 0)
-        anchors.emplace_back(of[1], of[3]);
+    for (const auto& [label, occurrences] : labels) {
+      if (label[0] != kUnknown && occurrences[0] == 1 && occurrences[2] == 1 &&
+          Score(a_[occurrences[1]], b_[occurrences[3]]) > 0)
+        anchors.emplace_back(occurrences[1], occurrences[3]);
     }
     std::ranges::sort(anchors);
     anchors = LongestIncreasing(anchors);
@@ -282,17 +290,17 @@ class NodeMatcher {
     std::vector<std::size_t> tails;  // by length: the last pair of the best sequence
     std::vector<std::size_t> previous(pairs.size(), kNone);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-      const auto place = std::ranges::lower_bound(tails, pairs[i].second, {},
-                                                  [&](std::size_t of) { return pairs[of].second; });
-      if (place != tails.begin()) previous[i] = *(place - 1);
-      if (place == tails.end())
+      const auto tail = std::ranges::lower_bound(
+          tails, pairs[i].second, {}, [&](std::size_t pair_index) { return pairs[pair_index].second; });
+      if (tail != tails.begin()) previous[i] = *(tail - 1);
+      if (tail == tails.end())
         tails.push_back(i);
       else
-        *place = i;
+        *tail = i;
     }
     std::vector<std::pair<std::size_t, std::size_t>> increasing;
-    for (std::size_t at = tails.empty() ? kNone : tails.back(); at != kNone; at = previous[at])
-      increasing.push_back(pairs[at]);
+    for (std::size_t index = tails.empty() ? kNone : tails.back(); index != kNone; index = previous[index])
+      increasing.push_back(pairs[index]);
     std::ranges::reverse(increasing);
     return increasing;
   }
@@ -358,17 +366,17 @@ class NodeMatcher {
       for (const std::size_t j : same_kind->second) {
         Bits evidence = 0;
         const double score = Score(a_[i], b_[j], &evidence);
-        const auto has = [&](Evidence of) { return (evidence & ToBit(of)) != 0; };
-        const bool strong = has(Evidence::kModule) || has(Evidence::kContents) ||
-                            (has(Evidence::kShapes) && has(Evidence::kWeights));
-        if (score > 0 && strong) candidates.push_back({score, i, j});
+        const auto has = [&](Evidence kind) { return (evidence & ToBit(kind)) != 0; };
+        const bool is_strong = has(Evidence::kModule) || has(Evidence::kContents) ||
+                               (has(Evidence::kShapes) && has(Evidence::kWeights));
+        if (score > 0 && is_strong) candidates.push_back({score, i, j});
       }
     }
     std::ranges::stable_sort(candidates, std::ranges::greater(), &Candidate::score);
-    for (const Candidate& one : candidates) {
-      if (partner_of_a_[one.a] != kNone || partner_of_b_[one.b] != kNone) continue;
-      Pair(one.a, one.b);
-      moved_[one.a] = true;
+    for (const Candidate& candidate : candidates) {
+      if (partner_of_a_[candidate.a] != kNone || partner_of_b_[candidate.b] != kNone) continue;
+      Pair(candidate.a, candidate.b);
+      moved_[candidate.a] = true;
     }
   }
 

@@ -51,7 +51,7 @@ struct NodePair {
   std::uint16_t evidence = 0;  // bits of Evidence; 0 without a counterpart
   bool moved = false;          // out of order with respect to the other pairs
 
-  bool Has(Evidence of) const { return (evidence & static_cast<std::uint16_t>(of)) != 0; }
+  bool Has(Evidence kind) const { return (evidence & static_cast<std::uint16_t>(kind)) != 0; }
 };
 
 // All nodes of both lists, each once, in an order that keeps the order of both lists except for moved nodes.

@@ -121,11 +121,11 @@ TEST(MatchNodes, MatchesLargePrograms) {
     for (const std::size_t blocks : {std::size_t{1250}, std::size_t{5000}}) {
       const std::vector<MatchNode> a = MakeLargeProgram(blocks, modules, false),
                                    b = MakeLargeProgram(blocks, modules, true);
-      const auto began = std::chrono::steady_clock::now();
+      const auto start = std::chrono::steady_clock::now();
       const std::vector<NodePair> pairs = MatchNodes(a, b);
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+      const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - start;
       RecordProperty((modules ? "with_modules_" : "by_kind_") + std::to_string(4 * blocks),
-                     std::to_string(took.count()) + " s");
+                     std::to_string(duration.count()) + " s");
       std::vector<std::size_t> only_a, only_b;
       for (const NodePair& pair : pairs) {
         if (!pair.candidate) only_a.push_back(*pair.baseline);

@@ -20,14 +20,14 @@ Profile MakeDelegatesProfile(const std::vector<std::vector<std::string>>& delega
   builder.Block("Execute");
   Nanoseconds at = 0;
   for (std::size_t instruction = 0; instruction < delegates.size(); ++instruction) {
-    const Nanoseconds began = at + 5;
+    const Nanoseconds start = at + 5;
     at += 10;
     for (const std::string& name : delegates[instruction]) {
       builder.Backend(static_cast<int>(instruction), name, at, at + 10);
       at += 10;
     }
     at += 5;
-    builder.Framework(static_cast<int>(instruction), "DELEGATE_CALL", began, at);
+    builder.Framework(static_cast<int>(instruction), "DELEGATE_CALL", start, at);
   }
   builder.Framework(-1, "Method::execute", 0, at + 5);
   return Attribute(builder.Take(), {});
@@ -87,22 +87,24 @@ TEST(MatchOperators, DifferentOperationsAreNeverMatched) {
 }
 
 TEST(MatchOperators, DoesNotMatchOneDelegateWithTheManyThatItReplaces) {
-  const Profile many =
+  const Profile three_delegates =
       MakeDelegatesProfile({{"Convolution (NHWC, F32) IGEMM #1"}, {"Add (ND) #1"}, {"Multiply (ND) #1"}});
-  const Profile one = MakeProfile({"Convolution (NHWC, F32) IGEMM #1", "Add (ND) #1", "Multiply (ND) #1"});
-  EXPECT_EQ(MatchLines(many, one),
+  const Profile one_delegate =
+      MakeProfile({"Convolution (NHWC, F32) IGEMM #1", "Add (ND) #1", "Multiply (ND) #1"});
+  EXPECT_EQ(MatchLines(three_delegates, one_delegate),
             (std::vector<std::string>{"Convolution (NHWC, F32) IGEMM #1 | Convolution (NHWC, F32) IGEMM #1",
                                       "DELEGATE_CALL | -", "Add (ND) #1 | Add (ND) #1", "DELEGATE_CALL | -",
                                       "Multiply (ND) #1 | Multiply (ND) #1", "DELEGATE_CALL | -",
                                       "- | DELEGATE_CALL", "Method::execute | Method::execute"}));
   // The same holds in the other direction.
-  for (const std::string& line : MatchLines(one, many)) EXPECT_NE(line, "DELEGATE_CALL | DELEGATE_CALL");
+  for (const std::string& line : MatchLines(one_delegate, three_delegates))
+    EXPECT_NE(line, "DELEGATE_CALL | DELEGATE_CALL");
   // A delegate with one operator more is still matched.
-  const Profile grown = MakeDelegatesProfile(
+  const Profile with_extra_clamp = MakeDelegatesProfile(
       {{"Convolution (NHWC, F32) IGEMM #1", "Clamp (ND) #1"}, {"Add (ND) #1"}, {"Multiply (ND) #1"}});
   const Profile base = MakeDelegatesProfile(
       {{"Convolution (NHWC, F32) IGEMM #1", "Sigmoid (ND) #1", "Clamp (ND) #1"}, {"Multiply (ND) #1"}});
-  const std::vector<std::string> lines = MatchLines(base, grown);
+  const std::vector<std::string> lines = MatchLines(base, with_extra_clamp);
   EXPECT_EQ(std::ranges::count(lines, "DELEGATE_CALL | DELEGATE_CALL"), 2);
   EXPECT_EQ(std::ranges::count(lines, "- | DELEGATE_CALL"), 1);
 }

@@ -13,12 +13,12 @@ bool IsBelow(std::string_view path, std::string_view prefix) {
 
 using Paths = std::map<std::string, std::size_t>;  // number of occurrences of each path
 
-// "" and all prefixes of at least half of the paths.
+// The prefixes that at least half of the paths share, including "".
 std::vector<std::string> CommonPrefixes(const Paths& paths) {
-  std::size_t all = 0;
+  std::size_t total = 0;
   std::map<std::string, std::size_t> below;
   for (const auto& [path, count] : paths) {
-    all += count;
+    total += count;
     for (std::size_t dot = path.find('.'); !path.empty(); dot = path.find('.', dot + 1)) {
       below[path.substr(0, dot)] += count;
       if (dot == std::string::npos) break;
@@ -26,7 +26,7 @@ std::vector<std::string> CommonPrefixes(const Paths& paths) {
   }
   std::vector<std::string> prefixes = {""};
   for (const auto& [prefix, count] : below) {
-    if (2 * count >= all) prefixes.push_back(prefix);
+    if (2 * count >= total) prefixes.push_back(prefix);
   }
   std::ranges::stable_sort(prefixes, {}, &std::string::size);
   return prefixes;
@@ -47,14 +47,14 @@ std::string WithoutPrefix(const std::string& path, const std::string& prefix) {
 
 ModulePrefixes FindWrapperPrefixes(const std::vector<std::string>& baseline,
                                    const std::vector<std::string>& candidate) {
-  const auto count = [](const std::vector<std::string>& paths) {
-    Paths counted;
-    for (const std::string& path : paths) ++counted[path];
-    return counted;
+  const auto count_paths = [](const std::vector<std::string>& paths) {
+    Paths counts;
+    for (const std::string& path : paths) ++counts[path];
+    return counts;
   };
-  const Paths a = count(baseline), b = count(candidate);
+  const Paths a = count_paths(baseline), b = count_paths(candidate);
   ModulePrefixes best;
-  std::size_t most_equal = 0;
+  std::size_t max_equal = 0;
   for (const std::string& prefix_a : CommonPrefixes(a)) {
     const Paths stripped_a = StripPrefix(a, prefix_a);
     for (const std::string& prefix_b : CommonPrefixes(b)) {
@@ -64,9 +64,9 @@ ModulePrefixes FindWrapperPrefixes(const std::vector<std::string>& baseline,
           num_equal += std::min(times, found->second);
       }
       const bool shorter = prefix_a.size() + prefix_b.size() < best.baseline.size() + best.candidate.size();
-      if (num_equal < most_equal || (num_equal == most_equal && !(shorter && most_equal > 0))) continue;
+      if (num_equal < max_equal || (num_equal == max_equal && !(shorter && max_equal > 0))) continue;
       if (num_equal == 0) continue;
-      most_equal = num_equal;
+      max_equal = num_equal;
       best = {prefix_a, prefix_b};
     }
   }

@@ -28,9 +28,9 @@ std::string WeightsKey(const OperatorTensors& tensors) {
 }  // namespace
 
 std::string ShapesKey(const OperatorTensors& tensors) {
-  const auto join_keys = [](const std::vector<OperatorTensor>& of) {
+  const auto join_keys = [](const std::vector<OperatorTensor>& list) {
     std::vector<std::string> keys;
-    for (const OperatorTensor& tensor : of) {
+    for (const OperatorTensor& tensor : list) {
       if (!tensor.constant) keys.push_back(SizesKey(tensor));
     }
     return fmt::format("{}", fmt::join(keys, ", "));
@@ -55,8 +55,8 @@ std::string_view OperationName(std::string_view type) {
 
 std::vector<MatchNode> MakeMatchNodes(const Profile& profile, const std::vector<std::size_t>& operators,
                                       bool with_program) {
-  std::vector<std::size_t> place(profile.operators.size(), operators.size());
-  for (std::size_t i = 0; i < operators.size(); ++i) place[operators[i]] = i;
+  std::vector<std::size_t> positions(profile.operators.size(), operators.size());
+  for (std::size_t i = 0; i < operators.size(); ++i) positions[operators[i]] = i;
   std::vector<MatchNode> nodes;
   for (const std::size_t index : operators) {
     const Operator& op = profile.operators[index];
@@ -81,7 +81,7 @@ std::vector<MatchNode> MakeMatchNodes(const Profile& profile, const std::vector<
       FillMatchNode(source->tensors, source->identity, node);
       node.connected = !source->tensors.outputs.empty();
       for (const std::size_t producer : source->producers) {
-        if (place[producer] < operators.size()) node.producers.push_back(place[producer]);
+        if (positions[producer] < operators.size()) node.producers.push_back(positions[producer]);
       }
     }
     // OpenVINO cuts the model into its own layers. Without their modules, they have no counterparts in other

@@ -24,8 +24,8 @@ bool IsProgramKnown(const Profile& profile);
 // "Convolution (NHWC, PF32) IGEMM" -> "Convolution": the operation without layout, data type, and kernel.
 std::string_view OperationName(std::string_view type);
 
-// The operators as nodes for MatchNodes. With `with_program`, they include what the program tells of them, if
-// it is known.
+// Makes nodes of the operators for MatchNodes. With `with_program`, the nodes include the properties that the
+// program shows, if the program is known.
 std::vector<MatchNode> MakeMatchNodes(const Profile& profile, const std::vector<std::size_t>& operators,
                                       bool with_program);
 

@@ -27,9 +27,9 @@ std::string WeightsDataType(const OperatorTensors& tensors) {
   return weights == nullptr ? "" : weights->type.name;
 }
 
-// The names of data types in PyTorch, so that a type has the same name before and after a change of the
-// backend.
-std::string PyTorchTypeName(std::string type) {
+// Unifies the names of floating-point types in PyTorch and XNNPACK, so that a type has the same name before
+// and after a change of the backend.
+std::string UnifiedTypeName(std::string type) {
   for (const auto& [from, to] : {std::pair("float32", "fp32"), std::pair("float16", "fp16")}) {
     if (type == from) return to;
   }
@@ -51,7 +51,7 @@ std::string ShapesText(const std::vector<OperatorTensor>& tensors) {
 
 std::string TextOrNone(const std::string& text) { return text.empty() ? "none" : text; }
 
-// Absent without an operator, and for operators that the program does not have.
+// Absent if `index` is absent, or if the program does not have the operator.
 std::optional<ChangedNode> MakeChangedNode(const Profile& profile, const std::optional<std::size_t>& index) {
   if (!index || !IsOperator(profile.operators[*index])) return std::nullopt;
   const Operator& op = profile.operators[*index];
@@ -71,7 +71,7 @@ std::optional<ChangedNode> MakeChangedNode(const Profile& profile, const std::op
 }  // namespace
 
 std::string ProgramChange::Text() const {
-  const std::string changes = fmt::format("{}", fmt::join(what, ", "));
+  const std::string changes = fmt::format("{}", fmt::join(differences, ", "));
   switch (kind) {
     case Kind::kInserted:
       return "+ " + name;
@@ -91,38 +91,39 @@ std::string NodeName(const ChangedNode& node) {
 
 std::vector<std::string> DescribeDifferences(const ChangedNode& a, const ChangedNode& b) {
   std::vector<std::string> differences;
-  const auto add = [&](const char* what, const std::string& from, const std::string& to) {
-    if (from != to) differences.push_back(fmt::format("{}{} → {}", what, TextOrNone(from), TextOrNone(to)));
+  const auto add = [&](const char* label, const std::string& from, const std::string& to) {
+    if (from != to) differences.push_back(fmt::format("{}{} → {}", label, TextOrNone(from), TextOrNone(to)));
   };
-  const bool one_backend = a.backend == b.backend;
+  const bool is_same_backend = a.backend == b.backend;
   add("delegate ", a.backend, b.backend);
   if (a.identity.text != b.identity.text) differences.push_back("was " + a.identity.text);
   OperatorTensors tensors_a = a.tensors, tensors_b = b.tensors;
-  const bool known = !tensors_a.outputs.empty() && !tensors_b.outputs.empty();
-  if (!one_backend) {
+  const bool are_tensors_known = !tensors_a.outputs.empty() && !tensors_b.outputs.empty();
+  if (!is_same_backend) {
     // Backends record the inputs of a node differently; only the first output is comparable.
     for (OperatorTensors* tensors : {&tensors_a, &tensors_b}) {
       tensors->inputs.clear();
       if (!tensors->outputs.empty()) tensors->outputs.resize(1);
     }
   }
-  if (known && a.identity.text == b.identity.text) {
-    const bool other = one_backend ? ShapesText(tensors_a.outputs) != ShapesText(tensors_b.outputs)
-                                   : ShapesKey(tensors_a) != ShapesKey(tensors_b);
-    if (other)
+  if (are_tensors_known && a.identity.text == b.identity.text) {
+    const bool has_other_output = is_same_backend
+                                      ? ShapesText(tensors_a.outputs) != ShapesText(tensors_b.outputs)
+                                      : ShapesKey(tensors_a) != ShapesKey(tensors_b);
+    if (has_other_output)
       add("output ", ShapesText(tensors_a.outputs), ShapesText(tensors_b.outputs));
     else
       add("input ", ShapesText(tensors_a.inputs), ShapesText(tensors_b.inputs));
   }
-  if (known) {
+  if (are_tensors_known) {
     const auto type = [](const OperatorTensors& tensors) {
-      std::string types = PyTorchTypeName(DataTypes(tensors));
-      const std::string weights = PyTorchTypeName(WeightsDataType(tensors));
+      std::string types = UnifiedTypeName(DataTypes(tensors));
+      const std::string weights = UnifiedTypeName(WeightsDataType(tensors));
       return weights.empty() || weights == types ? types : types + " / " + weights;
     };
     add("type ", type(tensors_a), type(tensors_b));
   }
-  if (!one_backend) return differences;
+  if (!is_same_backend) return differences;
   add("settings ", a.identity.settings, b.identity.settings);
   add("fused activation ", a.identity.bounds, b.identity.bounds);
   // Conversions are already reported as the type.
@@ -144,8 +145,8 @@ std::optional<ProgramChange> FindProgramChange(const ChangedNode* baseline, cons
     return change;
   }
   change.kind = moved ? ProgramChange::Kind::kMoved : ProgramChange::Kind::kChanged;
-  change.what = DescribeDifferences(*baseline, *candidate);
-  if (!moved && change.what.empty()) return std::nullopt;
+  change.differences = DescribeDifferences(*baseline, *candidate);
+  if (!moved && change.differences.empty()) return std::nullopt;
   return change;
 }
 

@@ -11,12 +11,12 @@
 
 namespace etprof {
 
-// How an operator changed between two programs.
+// The change of an operator between two programs.
 struct ProgramChange {
   enum class Kind { kInserted, kRemoved, kMoved, kChanged };
   Kind kind = Kind::kChanged;
   std::string name;  // "layer1.2 Conv2d 64→64 3x3", the candidate's name if it has the operator
-  std::vector<std::string> what;  // differences, also of a moved operator: "type fp32 → fp16"
+  std::vector<std::string> differences;  // also of a moved operator: "type fp32 → fp16"
 
   // "+ layer1.2 Conv2d 64→64 3x3", "layer1.2 Conv2d 64→64 3x3: type fp32 → fp16"
   std::string Text() const;

@@ -45,16 +45,16 @@ std::optional<Nanoseconds> ScaledDecimal(std::string_view text, int decimals) {
     return std::llround(value);
   }
   Nanoseconds value = 0;
-  const auto push = [&](char digit) {
+  const auto append_digit = [&](char digit) {
     if (value > kMaxTime / 10) return false;
     value = 10 * value + (digit - '0');
     return true;
   };
   for (const char digit : whole) {
-    if (!push(digit)) return std::nullopt;
+    if (!append_digit(digit)) return std::nullopt;
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(decimals); ++i) {
-    if (!push(i < fraction.size() ? fraction[i] : '0')) return std::nullopt;
+    if (!append_digit(i < fraction.size() ? fraction[i] : '0')) return std::nullopt;
   }
   if (fraction.size() > static_cast<std::size_t>(decimals) &&
       fraction[static_cast<std::size_t>(decimals)] >= '5')
@@ -63,7 +63,7 @@ std::optional<Nanoseconds> ScaledDecimal(std::string_view text, int decimals) {
   return negative ? -value : value;
 }
 
-// The columns that are read (timeline_row.h).
+// The columns that the reader uses (timeline_row.h).
 enum Column { kModel, kName, kBackend, kStart, kEnd, kDuration, kNode, kRun, kBlock, kCall, kChain, kPhase };
 constexpr std::array<std::string_view, kPhase + 1> kColumns = {
     "model_id",  "name",  "delegate_backend", "start_us", "end_us", "duration_ms", "node_id",
@@ -96,12 +96,12 @@ class TimelineReader {
   Timeline Read() {
     ReadHeader();
     while (csv_.Next(fields_)) ReadRow();
-    if (methods_ == 0) {
-      throw Error(ExitCode::kBadInput, rows_ == 0 ? "holds no event" : "holds no Method::execute: no run")
+    if (num_methods_ == 0) {
+      throw Error(ExitCode::kBadInput, num_rows_ == 0 ? "holds no event" : "holds no Method::execute: no run")
           .InFile(file_name_)
           .Remedy("give a timeline with the framework's spans, as etprof writes it");
     }
-    if (!Has(kRun) && methods_ > 1) {
+    if (!Has(kRun) && num_methods_ > 1) {
       throw Error(ExitCode::kBadInput,
                   "holds several Method::execute but no run_index column: the run of a row is not known")
           .InFile(file_name_)
@@ -112,9 +112,9 @@ class TimelineReader {
   }
 
  private:
-  Error MakeError(const std::string& what,
+  Error MakeError(const std::string& problem,
                   const char* remedy = "give a timeline CSV as etprof writes it") const {
-    return Error(ExitCode::kBadInput, what).InFile(file_name_).AtLine(csv_.line()).Remedy(remedy);
+    return Error(ExitCode::kBadInput, problem).InFile(file_name_).AtLine(csv_.line()).Remedy(remedy);
   }
 
   void ReadHeader() {
@@ -123,9 +123,10 @@ class TimelineReader {
     for (std::size_t i = 0; i < fields_.size(); ++i) {
       const auto column_name = std::ranges::find(kColumns, fields_[i]);
       if (column_name == kColumns.end()) continue;
-      std::optional<std::size_t>& place = places_[static_cast<std::size_t>(column_name - kColumns.begin())];
-      if (place) throw MakeError(fmt::format("the column {} is there twice", fields_[i]));
-      place = i;
+      std::optional<std::size_t>& column_index =
+          column_indices_[static_cast<std::size_t>(column_name - kColumns.begin())];
+      if (column_index) throw MakeError(fmt::format("the column {} is there twice", fields_[i]));
+      column_index = i;
     }
     if (!Has(kName) || !(HasTimes() || Has(kDuration))) {
       throw MakeError("is not a timeline: it has no columns name, start_us, and end_us",
@@ -133,10 +134,10 @@ class TimelineReader {
     }
   }
 
-  bool Has(Column column) const { return places_[column].has_value(); }
+  bool Has(Column column) const { return column_indices_[column].has_value(); }
   bool HasTimes() const { return Has(kStart) && Has(kEnd); }
   std::string_view Field(Column column) const {
-    return Has(column) ? fields_[*places_[column]] : std::string_view();
+    return Has(column) ? fields_[*column_indices_[column]] : std::string_view();
   }
 
   Nanoseconds Time(Column column, int decimals) const {
@@ -157,7 +158,7 @@ class TimelineReader {
   }
 
   void ReadRow() {
-    ++rows_;
+    ++num_rows_;
     TimelineEvent event;
     const std::string_view name = Field(kName);
     if (name.empty()) throw MakeError("name is empty");
@@ -172,7 +173,7 @@ class TimelineReader {
     ReadPhase(event);
     UpdateModel(Field(kModel));
     if (const std::string_view backend = Field(kBackend); !backend.empty()) backends_.emplace(backend);
-    if (is_method) ++methods_;
+    if (is_method) ++num_methods_;
     FindRun().events.push_back(event);
   }
 
@@ -204,10 +205,11 @@ class TimelineReader {
     }
     if (Field(kDuration).empty()) return;
     // Times in another unit than the header says would make all results wrong.
-    const auto stated = static_cast<double>(Time(kDuration, 6));
-    const auto taken = static_cast<double>(event.end - event.start);
+    const auto stated_duration = static_cast<double>(Time(kDuration, 6));
+    const auto measured_duration = static_cast<double>(event.end - event.start);
     constexpr double kRounding = 2000;  // ns, the largest difference from rounding two times
-    if (std::fabs(stated - taken) > kRounding + 0.001 * std::max(stated, taken)) {
+    if (std::fabs(stated_duration - measured_duration) >
+        kRounding + 0.001 * std::max(stated_duration, measured_duration)) {
       throw MakeError(fmt::format("duration_ms is {}, but end_us - start_us is {} ms", Field(kDuration),
                                   ExactMilliseconds(event.end - event.start)),
                       "check the units of the columns");
@@ -219,8 +221,8 @@ class TimelineReader {
     constexpr const char* kCheckUnits = "check the units of the columns";
     const Nanoseconds length = event.end < event.start ? event.start - event.end : event.end - event.start;
     if (length > kMaxEventTime) throw MakeError("an event takes more than 4.8 hours", kCheckUnits);
-    total_ += length;
-    if (total_ > kMaxTotalTime) throw MakeError("events take more than 13 days together", kCheckUnits);
+    total_time_ += length;
+    if (total_time_ > kMaxTotalTime) throw MakeError("events take more than 13 days together", kCheckUnits);
   }
 
   void ReadPhase(TimelineEvent& event) const {
@@ -232,7 +234,7 @@ class TimelineReader {
   }
 
   void UpdateModel(std::string_view model) {
-    if (rows_ == 1) result_.model_id = model;
+    if (num_rows_ == 1) result_.model_id = model;
     if (result_.model_id != model) result_.model_id.clear();
   }
 
@@ -244,8 +246,8 @@ class TimelineReader {
     if (!runs_.empty() && index == last_index_ && runs_[last_run_].block == block) return runs_[last_run_];
     last_index_ = index;
     if (index) {
-      const auto [known, is_new] = by_index_.try_emplace({std::string(block), *index}, runs_.size());
-      last_run_ = known->second;
+      const auto [entry, is_new] = runs_by_index_.try_emplace({std::string(block), *index}, runs_.size());
+      last_run_ = entry->second;
       if (!is_new) return runs_[last_run_];
     } else {
       last_run_ = runs_.size();
@@ -275,16 +277,17 @@ class TimelineReader {
   CsvReader csv_;
   const std::string& file_name_;
   std::vector<std::string_view> fields_;
-  std::array<std::optional<std::size_t>, kColumns.size()> places_;  // index of each column in the file
+  std::array<std::optional<std::size_t>, kColumns.size()>
+      column_indices_;  // index of each column in the file
   Timeline result_;
   std::vector<TimelineRun> runs_;
-  std::map<std::pair<std::string, std::int32_t>, std::size_t> by_index_;
+  std::map<std::pair<std::string, std::int32_t>, std::size_t> runs_by_index_;
   std::optional<std::int32_t> last_index_;
   std::size_t last_run_ = 0;
   std::set<std::string> backends_;
-  std::int64_t rows_ = 0, methods_ = 0;
-  Nanoseconds clock_ = 0;  // end of the last run, for files without start_us and end_us
-  Nanoseconds total_ = 0;  // sum over all events
+  std::int64_t num_rows_ = 0, num_methods_ = 0;
+  Nanoseconds clock_ = 0;       // end of the last run, for files without start_us and end_us
+  Nanoseconds total_time_ = 0;  // sum over all events
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST(TimelineCsv, ReadsTheKitsColumns) {
 }
 
 // The same rows in another order.
-std::string Reordered(const std::vector<int>& order) {
+std::string ReorderRows(const std::vector<int>& order) {
   std::vector<std::string> lines;
   std::string text = kKit;
   for (std::size_t at = 0; at < text.size();) {
@@ -70,8 +70,8 @@ std::string Reordered(const std::vector<int>& order) {
 }
 
 TEST(TimelineCsv, RebuildsTheNestingFromTheTimes) {
-  EXPECT_THAT(SelfTimes(Read(Reordered({6, 2, 1, 5, 3, 4}))), kSelfTimes) << "by start";
-  EXPECT_THAT(SelfTimes(Read(Reordered({6, 5, 2, 1, 3, 4}))), kSelfTimes) << "by duration";
+  EXPECT_THAT(SelfTimes(Read(ReorderRows({6, 2, 1, 5, 3, 4}))), kSelfTimes) << "by start";
+  EXPECT_THAT(SelfTimes(Read(ReorderRows({6, 5, 2, 1, 3, 4}))), kSelfTimes) << "by duration";
 }
 
 TEST(TimelineCsv, NestsEqualTimesByKind) {
@@ -140,9 +140,9 @@ TEST(TimelineCsv, NamesTheProblemAndItsLine) {
   const std::string hostile = "Add #1,0,4000000000000000\n";
   EXPECT_THAT(TimelineProblem(head + hostile + hostile + "Method::execute,0,4000000000000000\n"),
               HasSubstr("line 2: an event takes more than 4.8 hours"));
-  std::string many = head;
-  for (int i = 0; i < 80; ++i) many += "Add #1,0,17000000000\n";
-  EXPECT_THAT(TimelineProblem(many), HasSubstr("line 68: events take more than 13 days together"));
+  std::string many_events = head;
+  for (int i = 0; i < 80; ++i) many_events += "Add #1,0,17000000000\n";
+  EXPECT_THAT(TimelineProblem(many_events), HasSubstr("line 68: events take more than 13 days together"));
   EXPECT_THAT(TimelineProblem("name,duration_ms\nMethod::execute,4e15\n"), HasSubstr("not a time"));
   EXPECT_THAT(TimelineProblem("name,duration_ms\nMethod::execute,4000000000000\n"), HasSubstr("4.8 hours"));
   EXPECT_THAT(TimelineProblem(head + ",1,2\n"), HasSubstr("line 2: name is empty"));

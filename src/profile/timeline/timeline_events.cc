@@ -38,8 +38,8 @@ std::vector<TimelineEvent> SortByTimes(const NameTable& names, const std::vector
     const TimelineEvent& event = events[index];
     const auto encloses = [&](const TimelineEvent& outer) {
       // A span of 0 ns at the end of another span is inside of it if their ranks allow that.
-      const bool at_the_end = event.start == outer.end && event.end <= outer.end;
-      return event.start < outer.end || (at_the_end && NestingRank(names, outer) > NestingRank(names, event));
+      const bool is_at_end = event.start == outer.end && event.end <= outer.end;
+      return event.start < outer.end || (is_at_end && NestingRank(names, outer) > NestingRank(names, event));
     };
     while (!open.empty() && !encloses(events[open.back()])) {
       sorted.push_back(events[open.back()]);
@@ -57,9 +57,9 @@ std::vector<TimelineEvent> SortByTimes(const NameTable& names, const std::vector
 }  // namespace
 
 void OrderEvents(const NameTable& names, bool has_instructions, TimelineRun& run) {
-  const bool any_method =
+  const bool has_method =
       std::ranges::any_of(run.events, [&](const TimelineEvent& event) { return IsMethod(names, event); });
-  if (any_method && !IsMethod(names, run.events.back())) run.events = SortByTimes(names, run.events);
+  if (has_method && !IsMethod(names, run.events.back())) run.events = SortByTimes(names, run.events);
   if (has_instructions) return;
   std::int32_t calls = 0;
   std::size_t first_unassigned = 0;  // the first event without a call
@@ -85,9 +85,9 @@ void AppendRun(const TimelineRun& run, Trace& trace) {
   block.event_count = static_cast<std::uint32_t>(run.events.size());
   // Most runs have the layout of the previous run, or, if two methods alternate, of the run before that.
   block.layout = static_cast<std::uint32_t>(trace.layouts.size());
-  for (std::size_t back = 1; back <= std::min<std::size_t>(2, trace.blocks.size()); ++back) {
-    const std::uint32_t known = trace.blocks[trace.blocks.size() - back].layout;
-    if (trace.layouts[known] == layout) block.layout = known;
+  for (std::size_t distance = 1; distance <= std::min<std::size_t>(2, trace.blocks.size()); ++distance) {
+    const std::uint32_t earlier_layout = trace.blocks[trace.blocks.size() - distance].layout;
+    if (trace.layouts[earlier_layout] == layout) block.layout = earlier_layout;
   }
   if (block.layout == trace.layouts.size()) trace.layouts.push_back(std::move(layout));
   for (const TimelineEvent& event : run.events) {

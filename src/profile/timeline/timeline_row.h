@@ -17,6 +17,7 @@ struct TimelineEventInfo {
   std::optional<std::int32_t> instruction, chain;
   std::string category, group;
 };
+// The times of an event in one run, in ns of the device's clock.
 struct TimelineTimes {
   Nanoseconds origin = 0, start = 0, end = 0;
   Nanoseconds whole = 0;                 // Method::execute of the run; 0: the event is outside of runs
