@@ -22,7 +22,7 @@ constexpr int kIntervalPermutations = 399;
 // are those of the best place, so that a test at the full level covers 93% instead of 95%
 // (bench/statistics/change_point).
 constexpr double kPlaceLevelFactor = 0.6;
-// A place is rejected if none of this many permutations is as far off. The chance that further permutations
+// A place is rejected if no permutation out of this many is as far off. The chance that further permutations
 // would have accepted it costs the interval less than 0.05% of its coverage (the integral of (1 - p)^100
 // above the level).
 constexpr int kMinPlaceDraws = 100;

@@ -13,7 +13,7 @@ namespace etprof::stats {
 // spread of their launches explains, so the run is the unit of every test here.
 
 struct RunLaunches {
-  std::vector<double> logs;  // finite; at least one
+  std::vector<double> logs;  // finite; at least one value
   // a group is a commit: its runs are consecutive, and no change lies between them
   std::int64_t group = 0;
 };
@@ -37,8 +37,8 @@ struct LevelChange {
 };
 
 // The interquartile mean of launches (a 25% trimmed mean), which is robust to outliers; for fewer than four
-// launches the plain mean. The standard error is the winsorized one with `degrees_of_freedom` (Tukey &
-// McLaughlin, Sankhya A 25, 1963); absent for a single launch.
+// launches the plain mean. The standard error is the winsorized standard error with `degrees_of_freedom`
+// (Tukey & McLaughlin, Sankhya A 25, 1963); absent for a single launch.
 struct InterquartileMean {
   double log = 0;
   std::optional<double> standard_error;
@@ -75,9 +75,9 @@ inline constexpr std::size_t kMinSeriesRuns = 8;
 // Biometrics 30, 1974; the test: Antoch & Huskova, "Permutation Tests in Change Point Analysis", Statistics &
 // Probability Letters 53, 2001). The only assumption about runs of the same level is that they are
 // exchangeable: no distribution, no spread. Machines drift, so runs often are not exchangeable. Therefore a
-// split counts only if a series that drifts as much would have one in less than 1.5% of cases (DriftPValue in
-// drift.h). Each half of a split is tested at half of its level, so that the chance of a false change
-// anywhere is at most `level`, whatever true changes there are.
+// split counts only if a series that drifts as much would have such a split in less than 1.5% of cases
+// (DriftPValue in drift.h). Each half of a split is tested at half of its level, so that the chance of a
+// false change anywhere is at most `level`, whatever true changes there are.
 //
 // The interval of a place contains all places that a test does not reject. For each place, the test simulates
 // a step there with permuted residuals and compares how much better the best split is than that place (the

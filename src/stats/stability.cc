@@ -21,7 +21,7 @@ constexpr double kMinShare = 0.1;
 constexpr double kMinRelativeGap = 0.03;
 constexpr std::size_t kMinStepValues = 20;
 constexpr std::size_t kMinPartValues = 5;
-constexpr std::size_t kMaxPartRatio = 20;  // the smaller part of a step has at least one in this many values
+constexpr std::size_t kMaxPartRatio = 20;  // the smaller part of a step has at least one of this many values
 constexpr double kMinStepSeparation = 4;
 constexpr double kMaxMisplacedShare = 0.1;  // share of a level's values that may be nearer to the other level
 

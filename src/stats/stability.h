@@ -26,18 +26,18 @@ double KendallP(std::span<const double> series);
 
 // A change of a series to another level that persists, such as when a device begins to throttle.
 struct Step {
-  std::size_t index = 0;         // of the first value of the later level
+  std::size_t index = 0;         // index of the first value of the later level
   double before = 0, after = 0;  // medians of the two levels
   double separation = 0;         // Ashman's D, computed from medians and MADs
 };
 
-// Finds the step of `series` (finite, in the order of time). The cut is the one with the least variance
-// within both parts (of running medians of 3, which are robust to single outliers), with at least 5 values
-// and a twentieth of them on each side. It is a step if Ashman's D (as in FindTwoLevels) is at least 4 and
-// the levels differ by at least 3%. A steady rise has a D of at most 2.8, because its cut in the middle
-// leaves two uniform halves. In simulations of autoregressive values with a correlation of neighbors of 0.7,
-// it finds a step in 5% of the series of 20 values and in none of 1000 series of 200 values. Absent
-// otherwise, for fewer than 20 values, and for medians of 0 or less.
+// Finds the step of `series` (finite, in the order of time). The cut has the least variance within both parts
+// (of running medians of 3, which are robust to single outliers), with at least 5 values and a twentieth of
+// them on each side. It is a step if Ashman's D (as in FindTwoLevels) is at least 4 and the levels differ by
+// at least 3%. A steady rise has a D of at most 2.8, because its cut in the middle leaves two uniform halves.
+// In simulations of autoregressive values with a correlation of neighbors of 0.7, it finds a step in 5% of
+// the series of 20 values and in none of 1000 series of 200 values. Absent otherwise, for fewer than 20
+// values, and for medians of 0 or less.
 std::optional<Step> FindStep(std::span<const double> series);
 
 // Values that alternate between two levels, such as on a processor with two clock frequencies.
@@ -47,11 +47,11 @@ struct TwoLevels {
   double separation = 0;     // Ashman's D
 };
 
-// Finds the two levels of `values` (finite, any order). The split is the one with the least variance within
-// both parts (Otsu 1979). There are two levels if Ashman's D = sqrt(2) |m1 - m2| / sqrt(s1^2 + s2^2) is at
-// least 5 (Ashman, Bird & Zepf, AJ 108, 1994, require 2 for known components; the halves of one normal sample
-// have 2.6, those of a uniform one 3.5), the smaller part has at least a tenth of the values, and the levels
-// differ by at least 3%. Absent otherwise, and for fewer than 20 values.
+// Finds the two levels of `values` (finite, any order). The split has the least variance within both parts
+// (Otsu 1979). There are two levels if Ashman's D = sqrt(2) |m1 - m2| / sqrt(s1^2 + s2^2) is at least 5
+// (Ashman, Bird & Zepf, AJ 108, 1994, require 2 for known components; the halves of one normal sample
+// have 2.6, those of a uniform sample 3.5), the smaller part has at least a tenth of the values, and the
+// levels differ by at least 3%. Absent otherwise, and for fewer than 20 values.
 std::optional<TwoLevels> FindTwoLevels(std::span<const double> values);
 
 }  // namespace etprof::stats

@@ -131,7 +131,7 @@ TEST(FindTwoLevels, DoesNotSplitOneSkewedLevel) {
     }
     found += (FindTwoLevels(bell) ? 1 : 0) + (FindTwoLevels(tail) ? 1 : 0) + (FindTwoLevels(flat) ? 1 : 0);
   }
-  EXPECT_LE(found, 30);  // of 3000
+  EXPECT_LE(found, 30);  // 1% of 3000 series
 }
 
 TEST(FindTwoLevels, IgnoresAFewOutliers) {

@@ -80,7 +80,7 @@ class Evidence {
   // Null: the events do not identify a delegate with certainty, or identify two.
   const Delegate* Owner() const;
   // Whether `delegate` may have written the events: they do not identify another delegate, and if all events
-  // of `delegate` can be recognized, at least one was.
+  // of `delegate` can be recognized, at least one of the events was recognized as such.
   bool MayBeWrittenBy(const Delegate& delegate) const;
 
  private:

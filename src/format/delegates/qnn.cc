@@ -6,7 +6,7 @@
 // QnnProfile::ProfileData: the start is 0, and the end is a value. The unit follows the identifier:
 // get_event_unit appends " (us)", " (bytes)", or " (count)". It appends nothing for cycles, but HTP's own
 // identifiers end with "(cycles)". Events of nodes have no unit from get_event_unit, whether they are µs or
-// cycles. It is not documented whose clock counts the microseconds.
+// cycles. The documentation does not say which clock counts the microseconds.
 namespace etprof::delegates {
 namespace {
 

@@ -74,8 +74,8 @@ class BlockReader {
   std::uint32_t expected_layout_ = 0;
   Trace::Layout new_layout_;
 
-  // For each layout, the layout that followed it last: so that the layouts of two alternating methods are
-  // both expected.
+  // For each layout, the layout that followed it last. So the layouts of two alternating methods are both
+  // expected.
   std::vector<std::uint32_t> successor_;
   std::uint32_t last_layout_ = 0;
   LayoutIndex layout_index_;

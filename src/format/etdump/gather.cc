@@ -37,25 +37,26 @@ std::uint32_t LayoutIndex::FindOrAdd(std::vector<Trace::Layout>& layouts, Trace:
   return index;
 }
 
-void AddAllocations(std::vector<Trace::Allocations>& all, const Trace::Allocations& more) {
+void AddAllocations(std::vector<Trace::Allocations>& totals, const Trace::Allocations& addition) {
   const auto existing =
-      std::ranges::find_if(all, [&](const auto& entry) { return entry.allocator == more.allocator; });
-  if (existing == all.end()) {
-    all.push_back(more);
+      std::ranges::find_if(totals, [&](const auto& entry) { return entry.allocator == addition.allocator; });
+  if (existing == totals.end()) {
+    totals.push_back(addition);
     return;
   }
-  existing->events += more.events;
+  existing->events += addition.events;
   const Bytes max_bytes = std::numeric_limits<Bytes>::max();
-  existing->bytes = existing->bytes > max_bytes - more.bytes ? max_bytes : existing->bytes + more.bytes;
+  existing->bytes =
+      existing->bytes > max_bytes - addition.bytes ? max_bytes : existing->bytes + addition.bytes;
 }
 
 void AddMetadata(Trace& trace, std::int32_t instruction, std::string_view event,
-                 const Trace::Metadata& more) {
-  const auto [entry, is_new] = trace.metadata.try_emplace({instruction, std::string(event)}, more);
+                 const Trace::Metadata& addition) {
+  const auto [entry, is_new] = trace.metadata.try_emplace({instruction, std::string(event)}, addition);
   if (is_new) return;
-  Trace::Metadata& sum = entry->second;
-  sum.events += more.events;
-  sum.varies |= more.varies || sum.size != more.size || sum.first != more.first;
+  Trace::Metadata& merged = entry->second;
+  merged.events += addition.events;
+  merged.varies |= addition.varies || merged.size != addition.size || merged.first != addition.first;
 }
 
 }  // namespace etprof

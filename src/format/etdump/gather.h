@@ -20,10 +20,11 @@ class LayoutIndex {
   std::unordered_multimap<std::size_t, std::uint32_t> by_hash_;
 };
 
-// Adds `more` to the entry of its allocator, or adds a new entry. The sum of bytes saturates.
-void AddAllocations(std::vector<Trace::Allocations>& all, const Trace::Allocations& more);
+// Adds `addition` to the entry of its allocator, or adds a new entry. The sum of bytes saturates.
+void AddAllocations(std::vector<Trace::Allocations>& totals, const Trace::Allocations& addition);
 
 // Counts the metadata of an event, and notes if it differs from the first metadata of that event.
-void AddMetadata(Trace& trace, std::int32_t instruction, std::string_view event, const Trace::Metadata& more);
+void AddMetadata(Trace& trace, std::int32_t instruction, std::string_view event,
+                 const Trace::Metadata& addition);
 
 }  // namespace etprof

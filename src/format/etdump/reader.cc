@@ -67,21 +67,22 @@ std::vector<BlockRange> DivideBlocks(const std::vector<std::size_t>& offsets, st
 }
 
 // Merges the results of one part into the whole trace, and renumbers the layouts of its blocks.
-void MergePart(Trace& whole, Trace& part, const BlockRange& blocks, LayoutIndex& layout_index) {
+void MergePart(Trace& merged, Trace& part, const BlockRange& blocks, LayoutIndex& layout_index) {
   std::vector<NameId> names;
-  for (NameId id = 0; id < part.names.size(); ++id) names.push_back(whole.names.Intern(part.names.Text(id)));
+  for (NameId id = 0; id < part.names.size(); ++id) names.push_back(merged.names.Intern(part.names.Text(id)));
   std::vector<std::uint32_t> layouts;
   for (Trace::Layout& layout : part.layouts) {
     for (NameId& name : layout.name) name = names[name];
-    layouts.push_back(layout_index.FindOrAdd(whole.layouts, std::move(layout)));
+    layouts.push_back(layout_index.FindOrAdd(merged.layouts, std::move(layout)));
   }
   for (std::size_t block = blocks.first; block < blocks.end; ++block)
-    whole.blocks[block].layout = layouts[whole.blocks[block].layout];
+    merged.blocks[block].layout = layouts[merged.blocks[block].layout];
   for (const Trace::Allocations& allocations : part.allocations)
-    AddAllocations(whole.allocations, allocations);
-  whole.debug_events += part.debug_events;
-  for (const auto& [event, metadata] : part.metadata) AddMetadata(whole, event.first, event.second, metadata);
-  whole.health.AddAll(part.health);
+    AddAllocations(merged.allocations, allocations);
+  merged.debug_events += part.debug_events;
+  for (const auto& [event, metadata] : part.metadata)
+    AddMetadata(merged, event.first, event.second, metadata);
+  merged.health.AddAll(part.health);
 }
 
 // Removes the gaps that events without times left in the columns.

@@ -303,7 +303,7 @@ TEST(ReadEtdump, IsIndependentOfTheNumberOfThreads) {
   }
 }
 
-// With as many threads as blocks, no block is read by the pattern of an earlier one.
+// With as many threads as blocks, no block is read by the pattern of an earlier block.
 void ExpectSameAsSeparateBlocks(ByteView bytes, const std::string& trace_name) {
   SCOPED_TRACE(trace_name);
   constexpr std::size_t kBlocks = 100;

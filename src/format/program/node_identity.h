@@ -13,7 +13,7 @@ namespace etprof {
 struct NodeIdentity {
   std::string kind;  // "Conv2d", "Linear", "Add"; "": unknown
   std::string text;  // the kind with the sizes of its weights: "Conv2d 64→64 3x3", "Linear 512→1000"
-  // Further parameters of an XNNPACK node: "stride 2, padding 1"; "" if there are none, and for kernels.
+  // Further parameters of an XNNPACK node: "stride 2, padding 1"; "" for default parameters, and for kernels.
   std::string settings;
   std::string bounds;  // a fused activation: "ReLU", "ReLU6", "clamp [0, 1]"; "": none
   // Keys of its constants. Constants with equal keys have equal bytes. Only constants of XNNPACK have keys

@@ -170,8 +170,8 @@ struct Program {
   std::vector<Method> methods;
   std::vector<DataSegment> segments;
   std::vector<NamedData> named_data;
-  std::size_t constants = 0;        // number of tensors whose data is in the file, except those of delegates
-  Bytes constant_bytes = 0;         // including padding
+  std::size_t constants = 0;  // number of tensors whose data is in the file, except constants of delegates
+  Bytes constant_bytes = 0;   // including padding
   Bytes inline_constant_bytes = 0;  // the part of constant_bytes in the FlatBuffer
   Bytes mutable_bytes = 0;          // initial states of mutable tensors
   std::vector<XnnGraph> xnn_graphs;

@@ -211,13 +211,13 @@ namespace {
 
 // The size of the payloads of all delegates that the predicate accepts; shared payloads count once.
 Bytes SumPayloads(const Program& program, const auto& predicate) {
-  std::set<std::pair<std::uint64_t, Bytes>> places;
+  std::set<std::pair<std::uint64_t, Bytes>> payloads;
   for (const Method& method : program.methods) {
     for (const Delegate& delegate : method.delegates)
-      if (predicate(delegate)) places.emplace(delegate.offset, delegate.payload);
+      if (predicate(delegate)) payloads.emplace(delegate.offset, delegate.payload);
   }
   Bytes bytes = 0;
-  for (const auto& [offset, size] : places) bytes = SaturatedSum(bytes, size);
+  for (const auto& [offset, size] : payloads) bytes = SaturatedSum(bytes, size);
   return bytes;
 }
 

@@ -35,7 +35,7 @@ std::optional<std::int64_t> CountMacs(const XnnGraph& graph);
 // The minimum work of an operator: its MACs and its compulsory traffic, for which each tensor that it reads
 // or writes moves once between memory and the processor, whatever is cached. Operators that only change a
 // tensor's shape (XNNStaticReshape, executorch_prim::et_view) need not move anything and have 0 bytes.
-// Absent: unknown.
+// Absent numbers are unknown.
 struct Work {
   std::optional<std::int64_t> macs;
   std::optional<Bytes> read;     // inputs and constants

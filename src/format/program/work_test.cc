@@ -26,7 +26,7 @@ XnnGraph MakeWorkGraph(const std::vector<Sizes>& shapes) {
   return graph;
 }
 
-// A node that reads all values except the last one, which it writes.
+// A node that reads all values except the last value, which it writes.
 XnnNode MakeNode(const std::string& type, std::uint32_t values) {
   XnnNode node;
   node.type = type;

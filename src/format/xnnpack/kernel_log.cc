@@ -88,7 +88,7 @@ std::optional<Message> ParseLogcatMessage(std::string_view line) {
 }
 
 // Calls `visit` with every message of the text until it returns false. If lines of two processes or streams
-// interrupt each other, a message ends where the next one begins. Returns the number of lines.
+// interrupt each other, a message ends where the next message begins. Returns the number of lines.
 template <typename Visitor>
 std::size_t ForEachMessage(std::string_view text, const Visitor& visit) {
   std::size_t lines = 0;
@@ -206,8 +206,8 @@ class KernelLogReader {
     const auto type = ConsumeParentheses(text);
     if (!type) return MarkAmbiguous();
     if (reshaped_.empty() || is_running_ || index <= last_reshaped_) {
-      // A new runtime begins. If the previous one was reshaped but did not run, later runs may belong to
-      // either.
+      // A new runtime begins. If the previous runtime was reshaped but did not run, later runs may
+      // belong to either.
       EndGraph();
       reshape_is_ambiguous_ = !reshaped_.empty() && !has_run_;
       reshaped_.clear();

@@ -55,10 +55,10 @@ struct LoggedGraph {
 
 struct KernelLog {
   std::vector<Registration> registrations;  // in the order of their first lines, without duplicates
-  // In the order of their first runs. Graphs that XNNPACK creates and runs while it loads a quantized model,
-  // to fill a lookup table, are left out.
+  // The graphs that ran, in the order of their first runs. Graphs that XNNPACK creates and runs while it
+  // loads a quantized model, to fill a lookup table, are left out.
   std::vector<LoggedGraph> graphs;
-  std::size_t lines = 0;          // of the whole text
+  std::size_t lines = 0;          // lines of the whole text
   std::size_t xnnpack_lines = 0;  // lines of XNNPACK
   std::size_t cut_lines = 0;      // lines of XNNPACK that are truncated
 };

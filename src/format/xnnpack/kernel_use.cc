@@ -52,7 +52,8 @@ bool Supersedes(const Microkernel& later, const Microkernel& earlier) {
 
 // The data types, in the notation of microkernel names, of the microkernels that an operator may run.
 // XNNPACK's operator names omit implied types that microkernel names contain: the activations for QC8, the
-// accumulator for F16. A dynamically quantized unsigned input (QDU8) uses the microkernels for a signed one.
+// accumulator for F16. A dynamically quantized unsigned input (QDU8) uses the microkernels for a signed
+// input.
 std::vector<std::string> KernelTypes(const OperatorName& name) {
   std::string joined;
   for (const std::string& type : name.data_types) {

@@ -12,7 +12,7 @@
 namespace etprof::xnnpack {
 
 enum class KernelStatus {
-  kRegistered,  // registered for operators that may need it; unknown whether one did
+  kRegistered,  // registered for operators that may need it; unknown whether an operator ran it
   kSuperseded,  // the same function later registered another kernel in its place
   kUsed,        // proven: an operator ran it
 };
@@ -79,11 +79,11 @@ struct KernelUse {
 };
 
 // Finds the microkernels that the log proves to have run.
-//
-// A registration is superseded by a later one of the same function for the same slot (operation, data types,
-// and whatever distinguishes a configuration's slots: rows of a matrix product, taps of a convolution).
-// Functions that end with _impl register two kernels, for default and for consistent arithmetic. Neither
-// supersedes the other. Nor do kernels for matrix products of the same shape, which are for different cores.
+// A registration is superseded by a later registration of the same function for the same slot (operation,
+// data types, and whatever distinguishes a configuration's slots: rows of a matrix product, taps of a
+// convolution). Functions that end with _impl register two kernels, for default and for consistent
+// arithmetic. Neither supersedes the other. Nor do kernels for matrix products of the same shape, which are
+// for different cores.
 //
 // A microkernel is used if an operator ran that has its operation (kind GEMM or IGEMM) and data types, and if
 // it is the only such microkernel that is not superseded and agrees with the logged tile. XNNPACK clips a

@@ -114,7 +114,7 @@ TEST(FindKernelUse, ProvesByDataTypeKindAndTileTogether) {
            Proof{"Convolution (NHWC, PF16)", "IGEMM", 64, 64, 32, 32,
                  "xnn_pf16_f16_igemm_minmax_fp16_ukernel_32x32c2__neonsme2"},
            // The operator has the size of the tile, so a larger tile would be logged in the same way; but
-           // there is no larger one.
+           // there is no larger tile.
            Proof{"Fully Connected (NC, F32)", "GEMM", 5, 16, 5, 16,
                  "xnn_f32_gemm_minmax_ukernel_5x16__avx2_broadcast"},
            // One row: the kernel with five rows would log the same.

@@ -47,10 +47,10 @@ struct Microkernel {
   Family family = Family::kGemm;
   std::vector<std::string> data_types;
   std::string op;
-  std::string activation;      // "minmax", "relu"; empty: none
-  std::string requantization;  // "fp32", "rndnu"; empty: none
-  // What a call computes: "4x16c4" (rows x columns c k-blocking s shuffle), "9p16c" (taps p, channels c),
-  // "3x3s2p1_2x4", "2x4", "c8". Empty: the name has no shape (elementwise: `elements`).
+  std::string activation;      // "minmax", "relu"; empty: no activation
+  std::string requantization;  // "fp32", "rndnu"; empty: no requantization
+  // The elements that a call computes: "4x16c4" (rows x columns c k-blocking s shuffle), "9p16c" (taps p,
+  // channels c), "3x3s2p1_2x4", "2x4", "c8". Empty: the name has no shape (elementwise: `elements`).
   std::string shape;
   std::optional<int> mr, nr, kr,
       sr;  // for gemm and igemm (spmm: rows and columns); absent: not in the name
@@ -58,7 +58,7 @@ struct Microkernel {
   std::optional<int> elements;
   std::vector<std::string> isa;
   bool assembly = false;
-  std::string variant;  // "broadcast", "dup_ld64", "cortex_a55", "rr2_p5"; empty: none
+  std::string variant;  // "broadcast", "dup_ld64", "cortex_a55", "rr2_p5"; empty: no variant
   std::optional<int> accumulators;
 
   std::string DataTypes() const;  // "qs8_qc8w"

@@ -288,7 +288,8 @@ class Attributor {
     }
     std::map<std::tuple<std::int32_t, std::int32_t, SpanKind>, std::int32_t>
         occurrences;  // number of calls so far
-    // By key without ordinal: events outside of any call may have the same instruction as a call.
+    // Number of events so far, by key without ordinal. Events outside of any call may have the same
+    // instruction as a call.
     std::map<OperatorKey, std::int32_t> ordinals;
     std::vector<std::int32_t> occurrence(count, 0);
     for (std::size_t position = 0; position < count; ++position) {
@@ -392,8 +393,8 @@ class Attributor {
     std::uint32_t num_rows = 0;
     for (const std::uint8_t has_children : has_children_)
       profile_.duration_row.push_back(has_children != 0 ? num_rows++ : Profile::kNoRow);
-    // Runs normally have the same operators. If each has different ones, the table would be huge and almost
-    // empty.
+    // Runs normally have the same operators. If each run has other operators, the table would be huge and
+    // almost empty.
     constexpr std::size_t kMaxCells = std::size_t{1} << 24;
     if (operators * runs > std::max(kMaxCells, 64 * trace_.event_count())) {
       throw Error(

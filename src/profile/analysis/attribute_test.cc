@@ -420,7 +420,7 @@ TEST(AttributeMethods, DistinguishesMethodsByTheirEvents) {
   EXPECT_EQ(profiles[1].operators[0].key.method, "method 2");
   // One method with two execution paths stays one method.
   EXPECT_EQ(AttributeMethods(make_trace(1), {}).size(), 1U);
-  // The same holds if the labels describe the runs.
+  // The methods are not separated either if the labels describe the runs.
   AttributeOptions options;
   options.labels.resize(12);
   EXPECT_EQ(AttributeMethods(two_methods, options).size(), 1U);
@@ -439,13 +439,13 @@ TEST(Attribute, DescribesOperatorsGroupsAndTotals) {
   EXPECT_EQ(profile.groups[static_cast<std::size_t>(Group::kConvolution)].p50, 30);
   EXPECT_EQ(profile.groups[static_cast<std::size_t>(Group::kFrameworkOverhead)].p50, 80 - 55 - 8);
   EXPECT_EQ(profile.groups[static_cast<std::size_t>(Group::kGemm)].n, 0);
-  bool found = false;
+  bool has_category = false;
   for (const auto& [name, distribution] : profile.categories) {
     if (name != "CONV_STANDARD") continue;
-    found = true;
+    has_category = true;
     EXPECT_EQ(distribution.p50, 30);
   }
-  EXPECT_TRUE(found);
+  EXPECT_TRUE(has_category);
 }
 
 class RealTraces : public ::testing::TestWithParam<const char*> {};

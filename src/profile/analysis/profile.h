@@ -123,7 +123,7 @@ struct ReportedValue {
   static constexpr const char* kSchemaName = "delegate_value";
   static void Describe(auto& v) {
     using R = ReportedValue;
-    const auto of = [](std::optional<double> stats::Distribution::*member) {
+    const auto get_statistic = [](std::optional<double> stats::Distribution::*member) {
       return [member](const R& value) { return value.values.*member; };
     };
     v("delegate", &R::backend, {.meaning = "null: not known", .or_null = true});
@@ -133,9 +133,9 @@ struct ReportedValue {
     v("instruction", &R::instruction, {.meaning = "of the delegate call", .least = kAnyNumber});
     v("n", [](const R& value) { return value.values.n; },
       {.meaning = "runs that reported it, of those that `median`, `min`, and `max` are of"});
-    v("median", of(&stats::Distribution::p50), {.meaning = "over these runs, in `unit`"});
-    v("min", of(&stats::Distribution::min), {.meaning = "over these runs, in `unit`"});
-    v("max", of(&stats::Distribution::max), {.meaning = "over these runs, in `unit`"});
+    v("median", get_statistic(&stats::Distribution::p50), {.meaning = "over these runs, in `unit`"});
+    v("min", get_statistic(&stats::Distribution::min), {.meaning = "over these runs, in `unit`"});
+    v("max", get_statistic(&stats::Distribution::max), {.meaning = "over these runs, in `unit`"});
   }
 };
 
@@ -175,8 +175,8 @@ struct Profile {
   // operators.size() x runs.size(), row-major by operator; kAbsent if an operator did not run in that run.
   static constexpr Nanoseconds kAbsent = -1;
   Column<Nanoseconds> self;
-  // The same for durations, but only for operators that have children in some run: for all others, duration
-  // and self time are equal. Entry i of `duration_row` is the row of operator i, or kNoRow.
+  // Durations in the same layout, but only for operators that have children in some run: for all others,
+  // duration and self time are equal. Entry i of `duration_row` is the row of operator i, or kNoRow.
   static constexpr std::uint32_t kNoRow = 0xffffffff;
   std::vector<std::uint32_t> duration_row;
   Column<Nanoseconds> duration;

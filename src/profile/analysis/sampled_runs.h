@@ -24,8 +24,8 @@ struct SampledRuns {
   struct Run {
     std::size_t run = 0;    // index into Profile::runs
     std::size_t shape = 0;  // index into `shapes`
-    // By span of the shape. `gap`: ns from the end of the previous sibling (from the parent's start for the
-    // first child) to the span's start. Neither value is negative (PlacedSpan).
+    // By span of the shape, in ns. `gap` is the time from the end of the previous sibling (from the parent's
+    // start for the first child) to the span's start. Neither value is negative (PlacedSpan).
     std::vector<Nanoseconds> gap, duration;
   };
   std::vector<Shape> shapes;

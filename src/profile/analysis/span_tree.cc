@@ -10,8 +10,8 @@ namespace {
 
 bool IsCall(SpanKind kind) { return kind == SpanKind::kOperatorCall || kind == SpanKind::kDelegateCall; }
 
-// Other instructions of a method (executorch's runtime/executor/method.cpp) are siblings of calls, and in no
-// call.
+// Other instructions of a method (executorch's runtime/executor/method.cpp) are siblings of calls and never
+// inside a call.
 bool IsOtherInstruction(std::string_view name) {
   return name == "JF_CALL" || name == "MOVE_CALL" || name == "FREE_CALL";
 }
@@ -160,7 +160,8 @@ class SpanTreeBuilder {
 
 std::vector<SpanKind> ClassifyEvents(const Trace& trace, const Trace::Layout& layout, Segment run) {
   std::vector<SpanKind> kinds(run.count, SpanKind::kOther);
-  std::size_t call = layout.size();  // event of the call that encloses or follows; layout.size(): none
+  std::size_t call =
+      layout.size();  // event of the enclosing or following call; layout.size(): there is no call
   for (std::uint32_t position = run.count; position-- > 0;) {
     const std::size_t event = run.first + position;
     SpanKind& kind = kinds[position];

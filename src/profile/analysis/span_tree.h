@@ -15,7 +15,7 @@ struct Segment {
   std::uint32_t count = 0;
 };
 
-// The spans of one run. Position i of every column is event `first + i` of the block's layout; the last one
+// The spans of one run. Position i of every column is event `first + i` of the block's layout; the last event
 // is Method::execute.
 struct SpanTree {
   std::vector<SpanKind> kind;

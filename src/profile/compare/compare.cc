@@ -52,15 +52,15 @@ Series MakeLatencySeries(const std::vector<UntracedBurst>& bursts) {
 struct SteadyRuns {
   const Profile& profile;
   std::map<BurstIndex, std::vector<std::size_t>> bursts;
-  std::vector<std::size_t> all;
+  std::vector<std::size_t> runs;
   std::vector<int>
       roundings;  // by operator: the number of rounded times in its self time, each off by up to kXnnpackTick
 
   explicit SteadyRuns(const Profile& steady_profile)
       : profile(steady_profile),
-        all(steady_profile.RunsInPhase(Phase::kSteady)),
+        runs(steady_profile.RunsInPhase(Phase::kSteady)),
         roundings(steady_profile.operators.size()) {
-    if (all.empty()) all = profile.CommonSet();
+    if (runs.empty()) runs = profile.CommonSet();
     if (HasMicrosecondClock(profile)) {
       for (std::size_t op = 0; op < profile.operators.size(); ++op) {
         if (!RunsInXnnpack(profile.operators[op])) continue;
@@ -69,7 +69,7 @@ struct SteadyRuns {
           ++roundings[static_cast<std::size_t>(parent)];
       }
     }
-    for (const std::size_t run : all) {
+    for (const std::size_t run : runs) {
       const RunLabel& label = profile.runs[run].label;
       if (label.round >= 0) bursts[{label.launch, label.round}].push_back(run);
     }
@@ -85,7 +85,7 @@ Series MakeRunSeries(const SteadyRuns& steady, const GetTime& get_time) {
     for (const std::size_t run : runs) values.push_back(get_time(run));
     series.bursts[burst] = *stats::Median(values);
   }
-  for (const std::size_t run : steady.all) {
+  for (const std::size_t run : steady.runs) {
     series.runs.push_back(get_time(run));
     series.runs_of_launches[steady.profile.runs[run].label.launch].push_back(series.runs.back());
   }

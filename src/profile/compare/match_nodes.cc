@@ -89,10 +89,10 @@ class NodeMatcher {
   };
 
   std::vector<Features> MakeFeatures(std::span<const MatchNode> nodes, const std::string& prefix) {
-    std::vector<Features> all(nodes.size());
+    std::vector<Features> features_by_node(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const MatchNode& node = nodes[i];
-      Features& features = all[i];
+      Features& features = features_by_node[i];
       features.kind = text_ids_.GetId(node.kind);
       features.type = text_ids_.GetKnownId(node.type);
       features.family = text_ids_.GetKnownId(node.family);
@@ -108,23 +108,24 @@ class NodeMatcher {
       features.contents = text_ids_.GetKnownId(node.contents);
       features.place = text_ids_.GetKnownId(node.place);
     }
-    FindNeighbors(nodes, all);
+    FindNeighbors(nodes, features_by_node);
     std::vector<int> origins(nodes.size(), kUnknown);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       for (const std::size_t producer : nodes[i].producers) {
-        if (producer < i) all[i].origin = origins[producer];
+        if (producer < i) features_by_node[i].origin = origins[producer];
       }
-      origins[i] = all[i].contents == kUnknown ? all[i].origin : all[i].contents;
-      if (all[i].contents != kUnknown) all[i].origin = kUnknown;
+      origins[i] = features_by_node[i].contents == kUnknown ? features_by_node[i].origin
+                                                            : features_by_node[i].contents;
+      if (features_by_node[i].contents != kUnknown) features_by_node[i].origin = kUnknown;
     }
-    return all;
+    return features_by_node;
   }
 
   // Describes the producers and consumers of each node by their kinds, shapes, and weights.
-  void FindNeighbors(std::span<const MatchNode> nodes, std::vector<Features>& all) {
+  void FindNeighbors(std::span<const MatchNode> nodes, std::vector<Features>& features_by_node) {
     const auto text = [&](std::size_t i) {
-      return std::to_string(all[i].kind) + '/' + std::to_string(all[i].shapes) + '/' +
-             std::to_string(all[i].weights) + ';';
+      return std::to_string(features_by_node[i].kind) + '/' + std::to_string(features_by_node[i].shapes) +
+             '/' + std::to_string(features_by_node[i].weights) + ';';
     };
     std::vector<std::vector<std::string>> before(nodes.size()), after(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -145,8 +146,8 @@ class NodeMatcher {
       return text_ids_.GetId("neighbors " + joined_texts);
     };
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      all[i].before = get_neighbors_id(before[i]);
-      all[i].after = get_neighbors_id(after[i]);
+      features_by_node[i].before = get_neighbors_id(before[i]);
+      features_by_node[i].after = get_neighbors_id(after[i]);
     }
   }
 

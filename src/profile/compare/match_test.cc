@@ -96,7 +96,7 @@ TEST(MatchOperators, DoesNotMatchOneDelegateWithTheManyThatItReplaces) {
                                       "DELEGATE_CALL | -", "Add (ND) #1 | Add (ND) #1", "DELEGATE_CALL | -",
                                       "Multiply (ND) #1 | Multiply (ND) #1", "DELEGATE_CALL | -",
                                       "- | DELEGATE_CALL", "Method::execute | Method::execute"}));
-  // The same holds in the other direction.
+  // One delegate is not matched with the many in the other direction either.
   for (const std::string& line : MatchLines(one_delegate, three_delegates))
     EXPECT_NE(line, "DELEGATE_CALL | DELEGATE_CALL");
   // A delegate with one operator more is still matched.

@@ -35,9 +35,9 @@ std::optional<Nanoseconds> ScaledDecimal(std::string_view text, int decimals) {
   const bool negative = text.starts_with('-');
   const std::string_view digits = text.substr(negative ? 1 : 0);
   const std::size_t point = std::min(digits.find('.'), digits.size());
-  const std::string_view whole = digits.substr(0, point);
+  const std::string_view integer_part = digits.substr(0, point);
   const std::string_view fraction = digits.substr(std::min(point + 1, digits.size()));
-  if (!IsDigits(whole) || (!fraction.empty() && !IsDigits(fraction))) {
+  if (!IsDigits(integer_part) || (!fraction.empty() && !IsDigits(fraction))) {
     const auto number = AsNumber<double>(text);
     if (!number) return std::nullopt;
     const double value = *number * std::pow(10, decimals);
@@ -50,7 +50,7 @@ std::optional<Nanoseconds> ScaledDecimal(std::string_view text, int decimals) {
     value = 10 * value + (digit - '0');
     return true;
   };
-  for (const char digit : whole) {
+  for (const char digit : integer_part) {
     if (!append_digit(digit)) return std::nullopt;
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(decimals); ++i) {

@@ -55,7 +55,7 @@ TEST(TimelineCsv, ReadsTheKitsColumns) {
   EXPECT_THAT(SelfTimes(timeline), kSelfTimes);
 }
 
-// The same rows in another order.
+// The rows of kKit in another order.
 std::string ReorderRows(const std::vector<int>& order) {
   std::vector<std::string> lines;
   std::string text = kKit;

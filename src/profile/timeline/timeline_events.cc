@@ -16,7 +16,7 @@ bool IsCall(const NameTable& names, const TimelineEvent& event) {
   return name == "OPERATOR_CALL" || name == "DELEGATE_CALL";
 }
 
-// For two spans with the same times, the span with the higher rank is the outer one.
+// For two spans with the same times, the span with the higher rank is the outer span.
 int NestingRank(const NameTable& names, const TimelineEvent& event) {
   return IsMethod(names, event) ? 2 : IsCall(names, event) ? 1 : 0;
 }

@@ -30,7 +30,7 @@ struct RatioEstimate {
   double log_low = 0;  // interval at `confidence`
   double log_high = 0;
   double standard_error = 0;      // standard error of log_ratio
-  double degrees_of_freedom = 0;  // of Student's t for interval and p-value; launches - 1 if paired
+  double degrees_of_freedom = 0;  // for Student's t of interval and p-value; launches - 1 if paired
   std::optional<double>
       p_value;            // two-sided, of "log_ratio is 0"; absent if log_ratio and standard_error are both 0
   int launches = 0;       // 0 if the variants were not paired by launches

@@ -71,11 +71,11 @@ TEST(EstimateRatio, ExchangingTheVariantsOnlyChangesTheSign) {
     launches.push_back(simulation.Next());
     exchanged.push_back({launches.back().candidate, launches.back().baseline});
   }
-  const RatioEstimate forth = *EstimateRatio(launches, 0.95);
-  const RatioEstimate back = *EstimateRatio(exchanged, 0.95);
-  EXPECT_NEAR(forth.log_low, -back.log_high, 1e-14);
-  EXPECT_NEAR(*forth.p_value, *back.p_value, 1e-12);
-  EXPECT_EQ(forth.rounds, 70);
+  const RatioEstimate original = *EstimateRatio(launches, 0.95);
+  const RatioEstimate mirrored = *EstimateRatio(exchanged, 0.95);
+  EXPECT_NEAR(original.log_low, -mirrored.log_high, 1e-14);
+  EXPECT_NEAR(*original.p_value, *mirrored.p_value, 1e-12);
+  EXPECT_EQ(original.rounds, 70);
 }
 
 TEST(WithConfidence, EqualsTheDirectEstimate) {

@@ -138,8 +138,8 @@ TEST(DecideVerdicts, ControlsTheFalseCoverageRateOfDefiniteVerdicts) {
   }
 }
 
-// The second comparison has p = 0.03: significant next to a first one that is certain, but not next to a
-// first one that is unresolved.
+// The second comparison has p = 0.03: significant next to a first comparison that is certain, but not next
+// to a first comparison that is unresolved.
 TEST(DecideVerdicts, UnresolvedComparisonsAreNeitherDiscoveriesNorEvidence) {
   const RatioEstimate certain = *EstimateRatio(std::vector<double>{0.5, 0.5, 0.5}, 0.95);
   RatioEstimate other = *EstimateRatio(std::vector<double>{0.10, 0.14, 0.18, 0.05, 0.02}, 0.95);

@@ -11,10 +11,10 @@ namespace etprof::stats {
 // burst adds its own random effect to the log ratio.
 struct SimulatedLaunches {
   double true_log_ratio = 0;
-  double launch_sd = 0;  // of the log ratio, between launches
-  double round_sd = 0;   // of the log ratio, between rounds within a launch
+  double launch_sd = 0;  // sd of the log ratio between launches
+  double round_sd = 0;   // sd of the log ratio between rounds within a launch
   int rounds = 7;
-  double share_disturbed = 0;  // of bursts that another process makes 20% slower
+  double share_disturbed = 0;  // share of bursts that another process makes 20% slower
   std::mt19937_64 random{1};
 
   LaunchBursts Next() {
@@ -24,7 +24,8 @@ struct SimulatedLaunches {
     const double burst_sd = round_sd / std::sqrt(2.0);
     LaunchBursts launch;
     for (int round = 0; round < rounds; ++round) {
-      const double slow_wave = 0.1 * normal(random);  // of the machine: both variants share it within a round
+      const double slow_wave =
+          0.1 * normal(random);  // the machine's drift, which both variants share within a round
       const double baseline =
           slow_wave + effect + burst_sd * normal(random) + (disturbed(random) ? 0.2 : 0.0);
       const double candidate = slow_wave + burst_sd * normal(random) + (disturbed(random) ? 0.2 : 0.0);

@@ -46,14 +46,14 @@ struct StopDecision {
 };
 
 // Decides how to continue after `launches` launches of each variant. `estimate` is the result so far at
-// rule.interim_confidence, absent if there is none yet. `precision` is the requested relative half-width
+// rule.interim_confidence, absent if there is no result yet. `precision` is the requested relative half-width
 // (0.005 for ±0.5%). Times are in seconds of wall clock: used so far, allowed in total, and expected for one
 // more launch of all variants together (0 or less: unknown, so one launch is requested to find out).
 //
 // If the time does not suffice for the first interim analysis, next_launches is the number that fits, but at
 // least 2, which an interval needs. That interval is Student's t like any other, but fewer than
 // interim_launches.front() launches deserve a warning in the report. After the first interim analysis the
-// measurement stops if not all launches until the next one fit.
+// measurement stops if not all launches until the next analysis fit.
 StopDecision DecideStop(const StopRule& rule, int launches, const std::optional<RatioEstimate>& estimate,
                         double precision, double seconds_used, double max_seconds, double seconds_per_launch);
 

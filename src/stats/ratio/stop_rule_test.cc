@@ -162,7 +162,7 @@ TEST_P(CoverageOfStopRule, IsNominalHoweverItStops) {
 INSTANTIATE_TEST_SUITE_P(NoiseRatios, CoverageOfStopRule, ::testing::Values(0.0, 0.5, 1.0, 2.0));
 
 // The calibration is necessary and sufficient: at the worst precision, intervals at plain 95% undercover, and
-// the calibrated ones do not.
+// the calibrated intervals do not.
 TEST(StopRuleCalibration, AdjustedLevelsAreNeededAndSuffice) {
   constexpr int kMeasurements = 10000;  // a standard error of 0.22 % at 95 %
   for (const double confidence : {0.90, 0.95}) {

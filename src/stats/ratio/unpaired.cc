@@ -98,13 +98,13 @@ double ResampledMedian(const Batches& batches, const std::vector<std::size_t>& c
       std::inner_product(counts.begin(), counts.end(), batches.lengths.begin(), std::size_t{0});
   const std::size_t lower = (total - 1) / 2;
   const std::size_t upper = total / 2;
-  std::size_t seen = 0;
+  std::size_t cumulative_count = 0;
   double at_lower = 0;
   for (std::size_t i = 0;; ++i) {
-    const std::size_t before = seen;
-    seen += counts[batches.batch_of_sorted[i]];
-    if (before <= lower && lower < seen) at_lower = batches.sorted[i];
-    if (upper < seen) return at_lower + (batches.sorted[i] - at_lower) / 2;
+    const std::size_t before = cumulative_count;
+    cumulative_count += counts[batches.batch_of_sorted[i]];
+    if (before <= lower && lower < cumulative_count) at_lower = batches.sorted[i];
+    if (upper < cumulative_count) return at_lower + (batches.sorted[i] - at_lower) / 2;
   }
 }
 
@@ -120,7 +120,8 @@ LogTime Bootstrap(std::span<const double> runs, double independent_runs, std::mt
   std::vector<std::size_t> counts(count);
   for (int i = 0; i < kResamples; ++i) {
     std::ranges::fill(counts, std::size_t{0});
-    // Without <random>'s distributions, whose results for a seed differ between implementations.
+    // The distributions of <random> are not used, because their results for a seed differ between
+    // implementations.
     for (std::size_t draw = 0; draw < count; ++draw) ++counts[random() % count];
     resampled.push_back(std::log(ResampledMedian(batches, counts)));
   }

@@ -46,7 +46,7 @@ std::size_t BatchLength(std::span<const double> runs);
 // Intervals for Medians and Other Position Measures", JASA 47, 1952). In simulations of autoregressive runs
 // (12 to 1000 runs, correlation of neighbors 0 to 0.95), at most 5% (±1 percentage point) of all comparisons
 // have a 95% interval that misses the truth. Among comparisons with an interval the share is higher in cases
-// in which nearly all comparisons have none.
+// in which nearly all comparisons have no interval.
 //
 // The interval does not include drift between the two series (WithDrift adds it), nor the effect of each
 // process: a report must say so. `launches` and `rounds` are 0. Runs that are not finite and positive are

@@ -13,7 +13,7 @@
 namespace etprof::stats {
 namespace {
 
-// Latencies around 1 ms with 2 % noise, each run's noise correlated with the one before by `correlation`.
+// Latencies around 1 ms with 2 % noise, with a `correlation` between the noise of consecutive runs.
 std::vector<double> MakeCorrelatedRuns(std::mt19937_64& random, std::size_t n, double correlation) {
   std::normal_distribution<double> normal;
   std::vector<double> runs;
@@ -28,7 +28,8 @@ std::vector<double> MakeCorrelatedRuns(std::mt19937_64& random, std::size_t n, d
 TEST(AutocorrelationTime, GrowsWithTheCorrelation) {
   std::mt19937_64 random(8);
   EXPECT_LT(AutocorrelationTime(MakeCorrelatedRuns(random, 20000, 0)), 1.1);
-  // Of the indicator of a normal AR(1): sum over lags of (2 / pi) asin(0.8^k), doubled, plus 1 = 6.6.
+  // The time of the indicator of a normal AR(1) is the sum over lags of (2 / pi) asin(0.8^k), doubled, plus 1
+  // = 6.6.
   const double time = AutocorrelationTime(MakeCorrelatedRuns(random, 20000, 0.8));
   EXPECT_GT(time, 5.6);
   EXPECT_LT(time, 7.6);

@@ -23,8 +23,8 @@ constexpr std::string_view kEdgePrefix = "edge_dialect_exported_program/";
 // Limits for the contents of a record. The record of mobilenet_v3_small (173 operators, a .pte of 10.2 MB)
 // has 0.8 MB of edge program and 1.1 kB of debug_handle_map, so these limits suffice for about fifty thousand
 // operators.
-constexpr std::uint64_t kMaxEdgeBytes = std::uint64_t{256} << 20U;   // of all edge programs, unpacked
-constexpr std::uint64_t kMaxHandleBytes = std::uint64_t{16} << 20U;  // of the debug_handle_map, unpacked
+constexpr std::uint64_t kMaxEdgeBytes = std::uint64_t{256} << 20U;   // all edge programs, unpacked
+constexpr std::uint64_t kMaxHandleBytes = std::uint64_t{16} << 20U;  // the debug_handle_map, unpacked
 constexpr std::uint64_t kMaxCompressionRatio = 1024;                 // deflate's maximum, for zeros only
 constexpr std::size_t kMaxEntries = 4096;
 constexpr std::size_t kMaxNodes = 1'000'000;
@@ -56,7 +56,7 @@ class Zip {
   struct Entry {
     std::string name;
     std::uint64_t bytes = 0;  // unpacked, according to the zip directory
-    unz64_file_pos place{};
+    unz64_file_pos position{};
   };
 
   std::vector<Entry> Entries() const {
@@ -84,7 +84,7 @@ class Zip {
     if (size / kMaxCompressionRatio > fs::file_size(path_, error))
       throw MakeError(fmt::format("{} in it would have {} bytes, more than {} times the file", name, size,
                                   kMaxCompressionRatio));
-    if (unzGoToFilePos64(zip_.get(), &entry.place) != UNZ_OK)
+    if (unzGoToFilePos64(zip_.get(), &entry.position) != UNZ_OK)
       throw MakeError(fmt::format("{} in it cannot be read", name));
     if (unzOpenCurrentFile(zip_.get()) != UNZ_OK)
       throw MakeError(fmt::format("{} in it cannot be read", name));
@@ -110,7 +110,7 @@ class Zip {
     std::string name(1024, '\0');
     if (unzGetCurrentFileInfo64(zip_.get(), &info, name.data(), name.size() - 1, nullptr, 0, nullptr, 0) !=
             UNZ_OK ||
-        unzGetFilePos64(zip_.get(), &entry.place) != UNZ_OK)
+        unzGetFilePos64(zip_.get(), &entry.position) != UNZ_OK)
       throw MakeError("its list of files is malformed");
     name.resize(std::min<std::size_t>(name.find('\0'), name.size() - 1));
     entry.name = std::move(name);
@@ -137,7 +137,7 @@ class EdgeNodes : public nlohmann::json_sax<json> {
       : method_(method), nodes_(nodes), locations_(locations) {}
 
   bool has_nodes() const { return has_nodes_; }
-  // The limit that ended the parsing; "": none.
+  // The limit that ended the parsing; "" if no limit was exceeded.
   const std::string& exceeded_limit() const { return exceeded_limit_; }
 
   bool null() override { return true; }

@@ -20,7 +20,7 @@ struct QuantizedValue {
   std::string op;                    // operator that computes the value, or that reads the weight
   std::string module, source;        // "": the model itself; unknown
   std::optional<double> share;       // share of the output's noise
-  std::optional<double> sqnr_db;     // of the output, with only this value quantized
+  std::optional<double> sqnr_db;     // SQNR of the output, with only this value quantized
   std::optional<double> clipped;     // share of the elements outside the range
   std::optional<double> low, high;   // bounds of the range
   std::vector<std::string> readers;  // names of the nodes that read the value
@@ -89,7 +89,7 @@ struct OutputBudget {
 struct DeviceOperator {
   std::string method, key, name, module, source;
   std::optional<double> sqnr_db;
-  bool deviates = false;  // the result has too much noise, or is finite in only one of the two
+  bool deviates = false;  // the result has too much noise, or only one of the two results is finite
   std::string note;       // the reason why it was not compared; "": it was compared
 
   static constexpr const char* kSchemaName = "device_operator";

@@ -48,7 +48,7 @@ struct MethodSources {
   std::map<std::uint32_t, std::vector<std::size_t>> handles;  // debug handle -> nodes
   std::map<int, std::vector<std::uint32_t>> instructions;     // index in the first chain -> debug handles
 
-  // From the .pte.json; a name is "" if there is none.
+  // The names of inputs and outputs from the .pte.json; "" for a value without a name.
   std::vector<std::string> inputs, outputs;
   std::vector<ExportHint> hints;
 
@@ -62,8 +62,8 @@ struct SourceMap {
   std::map<std::string, MethodSources> methods;
 };
 
-// The innermost frame of a node that is not in PyTorch, which is the line of the model. Null if there is
-// none.
+// The innermost frame of a node that is not in PyTorch, which is the line of the model. Null if all frames
+// are in PyTorch.
 const SourceFrame* ModelFrame(const SourceNode& node);
 
 // Parses a node's nn_module_stack, "L__self__features,features,torch.nn...Sequential;...": key, path, type.

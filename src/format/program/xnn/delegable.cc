@@ -56,16 +56,16 @@ class KernelCall {
   }
   // Whether a kernel in the method dequantizes the argument.
   bool IsDequantized(std::size_t position) const {
-    return IsWrittenBy(position, [&](const Instruction& other) {
-      return method_.operators[other.target].starts_with("quantized_decomposed::dequantize");
+    return IsWrittenBy(position, [&](const Instruction& writer) {
+      return method_.operators[writer.target].starts_with("quantized_decomposed::dequantize");
     });
   }
   // Whether a kernel in the method transposes constant weights into the argument: linear layers are exported
   // this way for portable kernels.
   bool IsTransposedConstant(std::size_t position) const {
-    return IsWrittenBy(position, [&](const Instruction& other) {
-      const std::string& name = method_.operators[other.target];
-      const auto& from = method_.values[other.arguments.front()].tensor;
+    return IsWrittenBy(position, [&](const Instruction& writer) {
+      const std::string& name = method_.operators[writer.target];
+      const auto& from = method_.values[writer.arguments.front()].tensor;
       return (name.starts_with("aten::permute_copy") || name.starts_with("aten::t_copy") ||
               name.starts_with("aten::transpose_copy")) &&
              from && from->data != ProgramTensor::Data::kNone;
@@ -85,9 +85,9 @@ class KernelCall {
   // Whether a kernel that the predicate accepts writes the argument.
   bool IsWrittenBy(std::size_t position, const auto& predicate) const {
     return position < kernel_.arguments.size() &&
-           std::ranges::any_of(method_.instructions, [&](const Instruction& other) {
-             return other.kind == Instruction::Kind::kKernel && !other.arguments.empty() &&
-                    other.arguments.back() == kernel_.arguments[position] && predicate(other);
+           std::ranges::any_of(method_.instructions, [&](const Instruction& writer) {
+             return writer.kind == Instruction::Kind::kKernel && !writer.arguments.empty() &&
+                    writer.arguments.back() == kernel_.arguments[position] && predicate(writer);
            });
   }
 

@@ -15,7 +15,7 @@ namespace etprof {
 Bytes PlannedBytes(const Method& method);
 
 // A tensor in the planned memory, and the first and last instruction (indices into Method::instructions) that
-// uses it. Inputs are in use from the first instruction on, outputs until the last one.
+// uses it. Inputs are in use from the first instruction on, outputs until the last instruction.
 struct PlannedTensor {
   std::size_t value = 0;  // index into Method::values
   Bytes bytes = 0;
@@ -41,7 +41,7 @@ std::vector<PlannedTensor> PlannedTensors(const Method& method, const Program& p
 
 // The instruction at which the most planned memory is in use.
 struct PlannedPeak {
-  std::size_t instruction = 0;  // index into Method::instructions: the first one with this amount
+  std::size_t instruction = 0;  // index into Method::instructions: the first instruction with this amount
   Bytes bytes = 0;
   Bytes upper_bound = 0;               // the part in tensors whose shapes may be smaller
   std::vector<PlannedTensor> tensors;  // largest first

@@ -97,7 +97,7 @@ TEST(MethodState, ConsistsOfTensorsReadBeforeTheyAreWritten) {
 }
 
 TEST(PlannedPeak, CountsAViewOnce) {
-  // 0 -> 1, viewed as 2 and as 3, from which 4 is computed: one place.
+  // 0 -> 1, which 2 and 3 view, so that they share one place. 4 is computed from 3.
   Method method = MakePlannedMethod({10, 50, 50, 50, 20});
   method.operators.emplace_back("executorch_prim::et_view.default");
   AddCall(0, 1, method);

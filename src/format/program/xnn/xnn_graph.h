@@ -120,11 +120,11 @@ struct XnnNode {
   std::size_t index = 0;  // index into XnnGraph::nodes, its identity
   std::string type;       // "XNNConv2d", as in the schema
   std::optional<std::uint32_t>
-      debug_handle;  // of the edge program's node; absent: the partitioner inserted the node
+      debug_handle;  // handle of the node in the edge program; absent: the partitioner inserted the node
   std::vector<std::uint32_t> inputs, outputs;   // value ids; weights and biases are inputs
   std::uint32_t flags = 0;                      // XNN_FLAG_* of xnnpack.h
   std::optional<float> output_min, output_max;  // bounds of a fused activation; absent: unbounded
-  std::optional<XnnConvolution> convolution;    // of XNNConv2d, XNNDepthwiseConv2d, XNNConvTranspose2d
+  std::optional<XnnConvolution> convolution;    // for XNNConv2d, XNNDepthwiseConv2d, XNNConvTranspose2d
   std::optional<std::int64_t> macs;             // see work.h; absent: unknown
 };
 

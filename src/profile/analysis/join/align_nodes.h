@@ -29,7 +29,7 @@ struct AlignmentStep {
 struct Alignment {
   std::vector<AlignedOperator> operators;  // one of the best alignments, by operator of the call
   // All best alignments: each is a concatenation of one alternative of each part. A part with too many
-  // alternatives has none.
+  // alternatives has an empty list.
   struct Part {
     std::vector<std::vector<AlignmentStep>> alternatives;
   };

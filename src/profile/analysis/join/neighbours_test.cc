@@ -140,7 +140,7 @@ TEST(Neighbors, DoesNotConnectIfAlignmentsDisagree) {
               IsEmpty());
 }
 
-// The number of edges in a chain of `count` clamps of which one was skipped.
+// The number of edges in a chain of `count` clamps, if one clamp was skipped.
 std::size_t CountClampEdges(std::uint32_t count) {
   std::vector<Node> nodes;
   std::vector<std::string> executed;
@@ -176,8 +176,8 @@ TEST(Neighbors, OfWhatXnnpackInserted) {
   EXPECT_THAT(ListCallEdges(resize, {2}, {"Convert #1", "Resize Bilinear #1", "Convert #2", "Abs #1"}),
               UnorderedElementsAre("Convert #1 > Resize Bilinear #1", "Resize Bilinear #1 > Convert #2",
                                    "Convert #2 > Abs #1"));
-  // The next operator does not read the output of the previous one, so it is not known which of them is
-  // converted.
+  // The next operator does not read the output of the previous operator, so it is not known which of the two
+  // is converted.
   EXPECT_THAT(ListCallEdges({{"XNNStaticResizeBilinear2D", {0}, {1}}, {"XNNAbs", {0}, {2}}}, {1, 2},
                             {"Resize Bilinear #1", "Convert #1", "Abs #1"}),
               IsEmpty());

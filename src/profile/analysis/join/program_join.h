@@ -46,7 +46,7 @@ struct OperatorSource {
   bool between = false;
   std::vector<std::uint32_t> debug_handles;
   std::optional<std::size_t> place;  // index into ProgramJoin::places
-  NodeIdentity identity;             // of the (first) node or the kernel; empty if not joined
+  NodeIdentity identity;             // identity of the (first) node or the kernel; empty if not joined
   std::vector<std::string> fused;    // kinds of the nodes fused into it
   OperatorTensors tensors;           // empty if several nodes fit equally well and differ in their tensors
   Work work;
@@ -75,12 +75,21 @@ struct OperatorSource {
     v("why_not_delegated", &S::not_delegated_reason,
       {.meaning = "of an instruction: why it is in no XNNPACK delegate, as far as the program shows it",
        .or_null = true});
-    v("layer", [](const S& of, P in) { return of.Module(in) ? &of.Module(in)->path : nullptr; },
+    v("layer",
+      [](const S& source, P profile) {
+        return source.Module(profile) ? &source.Module(profile)->path : nullptr;
+      },
       {.meaning = "path of the innermost module; empty: the model itself"});
-    v("layer_type", [](const S& of, P in) { return of.Module(in) ? &of.Module(in)->type : nullptr; },
+    v("layer_type",
+      [](const S& source, P profile) {
+        return source.Module(profile) ? &source.Module(profile)->type : nullptr;
+      },
       {.meaning = "class of that module"});
     v("source", &S::Line, {.meaning = "file:line of the model"});
-    v("function", [](const S& of, P in) { return of.Frame(in) ? &of.Frame(in)->function : nullptr; },
+    v("function",
+      [](const S& source, P profile) {
+        return source.Frame(profile) ? &source.Frame(profile)->function : nullptr;
+      },
       {.meaning = "of the model, that the line is in"});
     v("between", &S::between,
       {.meaning = "a conversion that no line of the model stands for; its layer is that of the operator that "
@@ -88,19 +97,19 @@ struct OperatorSource {
     v("nodes", &S::nodes,
       {.meaning = "of the delegate's graph: its own first, then those that are fused into it"});
     v("debug_handles", &S::debug_handles, {.meaning = "of the edge program's nodes, as in the .etrecord"});
-    v("shape", [](const S& of) { return FormatTensors(of.tensors); },
+    v("shape", [](const S& source) { return FormatTensors(source.tensors); },
       {.meaning = "what is read -> what is written, sizes and types: 1x3, 3x4, 4 -> 1x4 fp32; \"at most\" "
                   "or \"unbounded\" ends it where sizes change at run time",
        .or_null = true});
-    v("macs", [](const S& of) { return of.work.macs; },
+    v("macs", [](const S& source) { return source.work.macs; },
       {.meaning = "multiply-accumulates of one call; null: not known"});
-    v("bytes_read", [](const S& of) { return of.work.read; }, {.meaning = "by one call"});
-    v("bytes_written", [](const S& of) { return of.work.written; }, {.meaning = "by one call"});
-    v("bytes", [](const S& of) { return of.work.bytes; },
+    v("bytes_read", [](const S& source) { return source.work.read; }, {.meaning = "by one call"});
+    v("bytes_written", [](const S& source) { return source.work.written; }, {.meaning = "by one call"});
+    v("bytes", [](const S& source) { return source.work.bytes; },
       {.meaning = "compulsory traffic: each tensor once"});
-    v("producers", [](const S& of, P in) { return OperatorKeys(in, of.producers); },
+    v("producers", [](const S& source, P profile) { return OperatorKeys(profile, source.producers); },
       {.meaning = "keys of the operators that write what it reads, as far as that is certain"});
-    v("consumers", [](const S& of, P in) { return OperatorKeys(in, of.consumers); },
+    v("consumers", [](const S& source, P profile) { return OperatorKeys(profile, source.consumers); },
       {.meaning = "keys of the operators that read what it writes, likewise"});
   }
 };

@@ -30,7 +30,7 @@ class SourcePlaces {
   // Finds the place of a layer, which OpenVINO names after a node of its input graph. That graph was traced
   // again, which renumbers node names. The names agree with the edge program only if one delegate contains
   // the whole program and nothing was inserted (executorch/backends/openvino/preprocess.py: its passes
-  // replace one operator only).
+  // replace only one operator).
   PlaceMatch FindLayerPlace(std::string_view node, const Method& method);
 
   const std::vector<SourcePlace>& places() const { return places_; }  // without duplicates
