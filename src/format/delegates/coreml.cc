@@ -9,7 +9,7 @@
 namespace etprof::delegates {
 namespace {
 
-bool WrittenByCoreml(const Event& event) {
+bool IsCoremlEvent(const Event& event) {
   return event.metadata.find("\"preferredComputeUnit\"") != std::string_view::npos &&
          event.metadata.find("\"estimatedCost\"") != std::string_view::npos;
 }
@@ -18,6 +18,6 @@ Reading ReadCoreml(const Event& event) { return {ValueKind::kEstimate, "ns", std
 
 }  // namespace
 
-const Delegate kCoreml = {"CoreMLBackend", WrittenByCoreml, true, ReadCoreml};
+const Delegate kCoreml = {"CoreMLBackend", IsCoremlEvent, true, ReadCoreml};
 
 }  // namespace etprof::delegates

@@ -6,14 +6,14 @@
 namespace etprof::delegates {
 namespace {
 
-bool WrittenByEthosU(const Event& event) {
+bool IsEthosUEvent(const Event& event) {
   std::string_view name = event.name;
   if (name.starts_with('+')) name.remove_prefix(1);
   return !event.numbered && name.starts_with("EthosUBackend::");
 }
 
 Reading ReadEthosU(const Event& event) {
-  if (WrittenByEthosU(event)) {
+  if (IsEthosUEvent(event)) {
     return {ValueKind::kHostTime, "ns", std::string(event.name),
             event.name.find("memcpy") != std::string_view::npos};
   }
@@ -22,6 +22,6 @@ Reading ReadEthosU(const Event& event) {
 
 }  // namespace
 
-const Delegate kEthosU = {"EthosUBackend", WrittenByEthosU, true, ReadEthosU, true};
+const Delegate kEthosU = {"EthosUBackend", IsEthosUEvent, true, ReadEthosU, true};
 
 }  // namespace etprof::delegates

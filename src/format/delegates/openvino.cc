@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::string_view kMetadataPrefix = "OpenVINO ";
 
-bool WrittenForOpenvino(const Event& event) {
+bool IsOpenvinoEvent(const Event& event) {
   return !event.numbered && event.metadata.starts_with(kMetadataPrefix);
 }
 
 Reading ReadOpenvino(const Event& event) {
-  if (!WrittenForOpenvino(event)) return Read(nullptr, event);
+  if (!IsOpenvinoEvent(event)) return Read(nullptr, event);
   return {ValueKind::kHostTime, "ns", std::string(event.name)};
 }
 
@@ -35,6 +35,6 @@ std::optional<OpenvinoLayer> ParseOpenvinoLayer(std::string_view name) {
 }
 
 const Delegate kOpenvino = {
-    "OpenvinoBackend", WrittenForOpenvino, false, ReadOpenvino, false, OpenvinoMetadata, true};
+    "OpenvinoBackend", IsOpenvinoEvent, false, ReadOpenvino, false, OpenvinoMetadata, true};
 
 }  // namespace etprof::delegates

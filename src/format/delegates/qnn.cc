@@ -28,12 +28,10 @@ Reading ReadQnn(const Event& event) {
   return Read(nullptr, event);
 }
 
-bool WrittenByQnn(const Event& event) {
-  return !event.numbered && ReadQnn(event).kind != ValueKind::kUnknown;
-}
+bool IsQnnEvent(const Event& event) { return !event.numbered && ReadQnn(event).kind != ValueKind::kUnknown; }
 
 }  // namespace
 
-const Delegate kQnn = {"QnnBackend", WrittenByQnn, true, ReadQnn};
+const Delegate kQnn = {"QnnBackend", IsQnnEvent, true, ReadQnn};
 
 }  // namespace etprof::delegates

@@ -6,12 +6,12 @@
 namespace etprof::delegates {
 namespace {
 
-bool WrittenByVgf(const Event& event) {
+bool IsVgfEvent(const Event& event) {
   return !event.numbered && (event.name.starts_with("VGF_") || event.name.starts_with("VGF::"));
 }
 
 Reading ReadVgf(const Event& event) {
-  if (WrittenByVgf(event)) {
+  if (IsVgfEvent(event)) {
     return {ValueKind::kHostTime, "ns", std::string(event.name),
             event.name.starts_with("VGF_COPY_") || event.name.ends_with("_copy")};
   }
@@ -20,6 +20,6 @@ Reading ReadVgf(const Event& event) {
 
 }  // namespace
 
-const Delegate kVgf = {"VgfBackend", WrittenByVgf, true, ReadVgf};
+const Delegate kVgf = {"VgfBackend", IsVgfEvent, true, ReadVgf};
 
 }  // namespace etprof::delegates

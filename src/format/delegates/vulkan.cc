@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kDispatchKey = "\"dispatch_id\":";
 
-bool WrittenByVulkan(const Event& event) {
+bool IsVulkanEvent(const Event& event) {
   return !event.numbered &&
          (event.name.starts_with("ETVK_") ||
           (event.name.starts_with('{') && event.name.find(kDispatchKey) != std::string_view::npos));
@@ -37,6 +37,6 @@ Reading ReadVulkan(const Event& event) {
 
 }  // namespace
 
-const Delegate kVulkan = {"VulkanBackend", WrittenByVulkan, true, ReadVulkan};
+const Delegate kVulkan = {"VulkanBackend", IsVulkanEvent, true, ReadVulkan};
 
 }  // namespace etprof::delegates

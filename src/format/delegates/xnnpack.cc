@@ -8,7 +8,7 @@
 namespace etprof::delegates {
 namespace {
 
-bool WrittenByXnnpack(const Event& event) {
+bool IsXnnpackEvent(const Event& event) {
   const auto name = xnnpack::ParseOperatorName(event.name);
   if (!name || event.numbered) return false;
   // Only XNNPACK numbers its operators. Older versions write no number, but a layout or data types in
@@ -30,6 +30,6 @@ std::string XnnpackMetadata(std::string_view bytes) {
 }  // namespace
 
 const Delegate kXnnpack = {
-    "XnnpackBackend", WrittenByXnnpack, false, ReadXnnpack, false, XnnpackMetadata, true};
+    "XnnpackBackend", IsXnnpackEvent, false, ReadXnnpack, false, XnnpackMetadata, true};
 
 }  // namespace etprof::delegates

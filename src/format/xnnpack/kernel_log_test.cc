@@ -19,10 +19,10 @@ constexpr const char* kUsing =
     "Using igemm microkernel 'xnn_f32_igemm_minmax_ukernel_7x32__avx512f_broadcast'. (init_f32_igemm_config, "
     "/src/XNNPACK/src/configs/gemm-config.c:1469)";
 
-std::string RealLog() { return ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.t1.log"); }
+std::string ReadRealLog() { return ReadTextFile(ETPROF_TEST_DATA "/toy_cnn.t1.log"); }
 
 TEST(ParseKernelLog, ReadsAWholeRealLog) {
-  const KernelLog log = ParseKernelLog(RealLog());
+  const KernelLog log = ParseKernelLog(ReadRealLog());
   EXPECT_EQ(log.lines, 666U);
   EXPECT_EQ(log.xnnpack_lines, 631U);
   EXPECT_EQ(log.cut_lines, 0U);
@@ -99,7 +99,7 @@ TEST(ParseKernelLog, ReadsInterruptedLines) {
 
 // A truncated log yields a part of the whole log's contents, and nothing else.
 TEST(ParseKernelLog, ReadsTruncatedLogs) {
-  std::string text = RealLog();
+  std::string text = ReadRealLog();
   text.resize(std::min<std::size_t>(text.size(), text.find("Iteration 2 of")));
   const KernelLog whole = ParseKernelLog(text);
   for (std::size_t end = 0; end < text.size(); end += 7) {
@@ -125,7 +125,7 @@ TEST(ParseKernelLog, IgnoresGraphsThatFillTables) {
       "Debug (XNNPACK): reshaping operator 0 (Convert (NC)) (xnn_reshape_runtime, /src/runtime.c:887)\n"
       "Debug (XNNPACK): running operator 0:0 (Convert (NC) Default) (x, /src/operator-run.c:2001)\n"
       "Debug (XNNPACK): running operator 1:0 (Sigmoid (NC) Default) (x, /src/operator-run.c:2001)\n";
-  const std::string real = RealLog();
+  const std::string real = ReadRealLog();
   const KernelLog log = ParseKernelLog(kMakesTable + table + kMakesTable + table + real);
   ASSERT_THAT(log.graphs, SizeIs(1));
   EXPECT_EQ(log.graphs[0].calls, 20U);
@@ -168,16 +168,16 @@ TEST(ParseKernelLog, DistinguishesAlternatingGraphs) {
 
 TEST(ParseKernelLog, ARunWithAnAmbiguousReshapeHasNoTile) {
   // Two runtimes are reshaped before either runs, so the log does not tell to which of them a run belongs.
-  const std::string two =
+  const std::string two_reshapes =
       Reshape(0, kFc) + TileLine(64, 64, 7, 32) + Reshape(0, kFc) + TileLine(8, 96, 7, 32);
-  const KernelLog log = ParseKernelLog(two + RunLine(0, kFcGemm) + RunLine(0, kFcGemm));
+  const KernelLog log = ParseKernelLog(two_reshapes + RunLine(0, kFcGemm) + RunLine(0, kFcGemm));
   for (const LoggedGraph& graph : log.graphs) EXPECT_FALSE(graph.operators[0].tile);
   // The second run has no reshape.
-  const KernelLog again =
+  const KernelLog two_runs =
       ParseKernelLog(Reshape(0, kFc) + TileLine(64, 64, 7, 32) + RunLine(0, kFcGemm) + RunLine(0, kFcGemm));
-  ASSERT_THAT(again.graphs, SizeIs(2));
-  EXPECT_TRUE(again.graphs[0].operators[0].tile);
-  EXPECT_FALSE(again.graphs[1].operators[0].tile);
+  ASSERT_THAT(two_runs.graphs, SizeIs(2));
+  EXPECT_TRUE(two_runs.graphs[0].operators[0].tile);
+  EXPECT_FALSE(two_runs.graphs[1].operators[0].tile);
 }
 
 TEST(ParseKernelLog, ATileThatMayBelongToAMissingOperatorIsIgnored) {
@@ -204,7 +204,7 @@ TEST(ParseKernelLog, AnOperatorOfAnotherTypeThanReshapedHasNoTile) {
 }
 
 TEST(IsTraceEnabled, RequiresLinesOfLevel4Or5) {
-  EXPECT_TRUE(IsTraceEnabled(RealLog()));
+  EXPECT_TRUE(IsTraceEnabled(ReadRealLog()));
   EXPECT_TRUE(IsTraceEnabled("x\nNote (XNNPACK): l1_data_cache_bytes=32768\n"));
   EXPECT_FALSE(IsTraceEnabled(""));
   EXPECT_FALSE(IsTraceEnabled("I 00:00:00.1 executorch:x.cpp:1] Iteration 1 of 2: 2.0 ms\n"));

@@ -149,28 +149,28 @@ TEST(FindKernelUse, MicrokernelsForDifferentCoresAreNotSuperseded) {
 }
 
 TEST(FindKernelUse, SupersedesWithinOneFunctionAndSlot) {
-  const auto superseded = [](const std::string& log) {
+  const auto find_superseded = [](const std::string& log) {
     return KernelsWithStatus(FindKernelUse(ParseKernelLog(log)), KernelStatus::kSuperseded);
   };
   const std::string sse = "xnn_x32_transposec_ukernel__4x4_sse",
                     avx = "xnn_x32_transposec_ukernel__8x8_reuse_multi_avx";
-  EXPECT_THAT(superseded(UsingLine("transposec", sse, "init_transpose_config") +
-                         UsingLine("transposec", avx, "init_transpose_config")),
+  EXPECT_THAT(find_superseded(UsingLine("transposec", sse, "init_transpose_config") +
+                              UsingLine("transposec", avx, "init_transpose_config")),
               ElementsAre(sse));
   // Another function, an _impl function (default and consistent arithmetic), or an unnamed function.
-  EXPECT_THAT(superseded(UsingLine("transposec", sse, "init_a_config") +
-                         UsingLine("transposec", avx, "init_b_config")),
+  EXPECT_THAT(find_superseded(UsingLine("transposec", sse, "init_a_config") +
+                              UsingLine("transposec", avx, "init_b_config")),
               IsEmpty());
-  EXPECT_THAT(superseded(UsingLine("transposec", sse, "init_a_config_impl") +
-                         UsingLine("transposec", avx, "init_a_config_impl")),
+  EXPECT_THAT(find_superseded(UsingLine("transposec", sse, "init_a_config_impl") +
+                              UsingLine("transposec", avx, "init_a_config_impl")),
               IsEmpty());
-  EXPECT_THAT(superseded("Note (XNNPACK): Using transposec microkernel '" + sse +
-                         "'.\nNote (XNNPACK): Using transposec microkernel '" + avx + "'.\n"),
+  EXPECT_THAT(find_superseded("Note (XNNPACK): Using transposec microkernel '" + sse +
+                              "'.\nNote (XNNPACK): Using transposec microkernel '" + avx + "'.\n"),
               IsEmpty());
   // Another function still registers the first kernel.
-  EXPECT_THAT(superseded(UsingLine("transposec", sse, "init_a_config") +
-                         UsingLine("transposec", avx, "init_a_config") +
-                         UsingLine("transposec", sse, "init_b_config")),
+  EXPECT_THAT(find_superseded(UsingLine("transposec", sse, "init_a_config") +
+                              UsingLine("transposec", avx, "init_a_config") +
+                              UsingLine("transposec", sse, "init_b_config")),
               IsEmpty());
   // Rows, taps, kernel sizes and widths are separate slots.
   for (const auto& [a, b] :
@@ -183,13 +183,13 @@ TEST(FindKernelUse, SupersedesWithinOneFunctionAndSlot) {
         std::pair{"xnn_f32_spmm_minmax_ukernel_16x1__sse", "xnn_f32_spmm_minmax_ukernel_16x2__sse"},
         std::pair{"xnn_f32_vadd_ukernel__sse_u8", "xnn_f32_vaddc_ukernel__sse_u8"},
         std::pair{"xnn_x8_transposec_ukernel__2x4_scalar_int", "xnn_x32_transposec_ukernel__4x4_sse"}}) {
-    EXPECT_THAT(superseded(UsingLine("x", a, "init_x_config") + UsingLine("x", b, "init_x_config")),
+    EXPECT_THAT(find_superseded(UsingLine("x", a, "init_x_config") + UsingLine("x", b, "init_x_config")),
                 IsEmpty())
         << a;
   }
   EXPECT_THAT(
-      superseded(UsingLine("dwconv", "xnn_f32_dwconv_minmax_ukernel_9p8c__avx", "init_x_config") +
-                 UsingLine("dwconv", "xnn_f32_dwconv_minmax_ukernel_9p16c__avx512f", "init_x_config")),
+      find_superseded(UsingLine("dwconv", "xnn_f32_dwconv_minmax_ukernel_9p8c__avx", "init_x_config") +
+                      UsingLine("dwconv", "xnn_f32_dwconv_minmax_ukernel_9p16c__avx512f", "init_x_config")),
       ElementsAre("xnn_f32_dwconv_minmax_ukernel_9p8c__avx"));
 }
 

@@ -32,7 +32,7 @@ std::string Join(const Range& words) {
 
 // Removes a number from the front. Absent, and nothing is removed, if the text does not begin with a number,
 // or if the number is too large for a microkernel.
-std::optional<int> TakeNumber(std::string_view& text) {
+std::optional<int> ConsumeLeadingNumber(std::string_view& text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || text.front() == '-' || error != std::errc() || number > 1'000'000) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<int> TakeNumber(std::string_view& text) {
 std::optional<int> ParseCounted(std::string_view word, std::string_view letters, bool* scalable = nullptr) {
   if (!word.starts_with(letters)) return std::nullopt;
   word.remove_prefix(letters.size());
-  const std::optional<int> number = TakeNumber(word);
+  const std::optional<int> number = ConsumeLeadingNumber(word);
   if (!number || (!word.empty() && (word != "v" || scalable == nullptr))) return std::nullopt;
   if (scalable != nullptr && word == "v") *scalable = true;
   return number;
@@ -53,9 +53,9 @@ std::optional<int> ParseCounted(std::string_view word, std::string_view letters,
 
 // Whether the word is a tile: "2x4", or "2x".
 bool IsTile(std::string_view word) {
-  if (!TakeNumber(word) || !word.starts_with('x')) return false;
+  if (!ConsumeLeadingNumber(word) || !word.starts_with('x')) return false;
   word.remove_prefix(1);
-  return word.empty() || (TakeNumber(word) && word.empty());
+  return word.empty() || (ConsumeLeadingNumber(word) && word.empty());
 }
 
 // Whether the word names an instruction set of XNNPACK's microkernels.
@@ -141,14 +141,14 @@ void AddPart(std::string& shape, std::string_view part) {
 
 // Parses the shape of a matrix product: "4x16c4s2", "7x4v", "16x2".
 void ParseMatrixShape(std::string_view shape, Microkernel& kernel) {
-  kernel.mr = TakeNumber(shape);
+  kernel.mr = ConsumeLeadingNumber(shape);
   if (shape.starts_with('v')) {
     kernel.scalable = true;
     shape.remove_prefix(1);
   }
   if (!shape.starts_with('x')) return;
   shape.remove_prefix(1);
-  kernel.nr = TakeNumber(shape);
+  kernel.nr = ConsumeLeadingNumber(shape);
   if (shape.starts_with('v')) {
     kernel.scalable = true;
     shape.remove_prefix(1);
@@ -156,7 +156,7 @@ void ParseMatrixShape(std::string_view shape, Microkernel& kernel) {
   for (const auto& [letter, value] : {std::pair{'c', &kernel.kr}, std::pair{'s', &kernel.sr}}) {
     if (!shape.starts_with(letter)) continue;
     shape.remove_prefix(1);
-    *value = TakeNumber(shape);
+    *value = ConsumeLeadingNumber(shape);
   }
 }
 
@@ -249,7 +249,7 @@ bool IsKleidiaiType(std::string_view word) {
 // Whether the word is a KleidiAI tile: "2vlx2vl", "1x16vl", "4x8x32".
 bool IsKleidiaiTile(std::string_view word) {
   for (int parts = 0; parts < 4; ++parts) {
-    if (!TakeNumber(word)) return false;
+    if (!ConsumeLeadingNumber(word)) return false;
     if (word.starts_with("vl")) word.remove_prefix(2);
     if (word.empty()) return parts > 0;
     if (!word.starts_with('x')) return false;
@@ -280,8 +280,8 @@ std::optional<Microkernel> ParseKleidiai(std::string_view name) {
   NameParts op;
   for (; i < words.size() && !IsKleidiaiType(words[i]) && !IsIsa(words[i]); ++i) op.push_back(words[i]);
   kernel.op = Join(op);
-  const bool packs = std::ranges::find(op, "pack") != op.end();
-  const auto family = packs ? Family::kPack : FindFamily(kernel.op);
+  const bool is_packing = std::ranges::find(op, "pack") != op.end();
+  const auto family = is_packing ? Family::kPack : FindFamily(kernel.op);
   if (!family) return std::nullopt;
   kernel.family = *family;
   for (; i < words.size() && IsKleidiaiType(words[i]); ++i) kernel.data_types.emplace_back(words[i]);
@@ -301,7 +301,7 @@ std::optional<Microkernel> ParseKleidiai(std::string_view name) {
     }
   }
   kernel.variant = Join(variant);
-  if (kernel.isa.empty() && !packs) return std::nullopt;
+  if (kernel.isa.empty() && !is_packing) return std::nullopt;
   return kernel;
 }
 

@@ -13,7 +13,7 @@ namespace etprof::xnnpack {
 namespace {
 
 // Removes " #12" from the end.
-std::optional<std::uint32_t> TakeOperatorNumber(std::string_view& name) {
+std::optional<std::uint32_t> ConsumeOperatorNumber(std::string_view& name) {
   const std::size_t at = name.rfind(" #");
   if (at == std::string_view::npos) return std::nullopt;
   const auto number = AsNumber<std::uint32_t>(name.substr(at + 2));
@@ -70,7 +70,7 @@ std::string OperatorName::DataTypes() const { return fmt::format("{}", fmt::join
 std::optional<OperatorName> ParseOperatorName(std::string_view name) {
   OperatorName parsed;
   name = Trimmed(name);
-  parsed.number = TakeOperatorNumber(name);
+  parsed.number = ConsumeOperatorNumber(name);
   const std::size_t open = name.find(" (");
   const std::size_t close = open == std::string_view::npos ? open : name.find(')', open);
   if (close == std::string_view::npos) {

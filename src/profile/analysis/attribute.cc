@@ -245,7 +245,7 @@ class Attributor {
       run.total = tree_.duration.back();
       run.clipped = tree_.clipped;
       run.layout = FindOrAddLayout(location.variant, tree_.kind, tree_.parent);
-      disordered_.push_back({index, tree_.duration, tree_.self});
+      disordered_runs_.push_back({index, tree_.duration, tree_.self});
     }
     profile_.runs.push_back(run);
     locations_.push_back(location);
@@ -437,7 +437,8 @@ class Attributor {
         run += batch_size;
       }
     });
-    for (const Disordered& run : disordered_) Store(run.index, 1, run.duration.data(), run.self.data());
+    for (const DisorderedRun& run : disordered_runs_)
+      Store(run.index, 1, run.duration.data(), run.self.data());
   }
 
   // Writes `count` runs of one layout into the table, beginning with run `first`. The times of all events of
@@ -528,7 +529,7 @@ class Attributor {
     }
   }
 
-  struct Disordered {
+  struct DisorderedRun {
     std::size_t index;
     std::vector<Nanoseconds> duration, self;
   };
@@ -542,7 +543,7 @@ class Attributor {
   std::vector<std::uint8_t> ordered_;                          // by run
   std::vector<std::vector<Tree>> trees_;                       // by variant
   std::vector<std::optional<std::uint32_t>> ordered_layouts_;  // by variant, for ordered runs
-  std::vector<Disordered> disordered_;
+  std::vector<DisorderedRun> disordered_runs_;
   SpanTree tree_;
   std::map<OperatorKey, std::int32_t> by_key_;
   std::vector<std::uint8_t> has_children_;      // by operator

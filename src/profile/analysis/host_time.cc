@@ -13,9 +13,9 @@
 namespace etprof {
 namespace {
 
-class HostTimeKeeper {
+class HostTimeSeparator {
  public:
-  HostTimeKeeper(Trace& trace, const BackendResolver& resolve_backend)
+  HostTimeSeparator(Trace& trace, const BackendResolver& resolve_backend)
       : trace_(trace), resolve_backend_(resolve_backend) {}
 
   void Run() {
@@ -23,15 +23,15 @@ class HostTimeKeeper {
     for (const Trace::Block& block : trace_.blocks) starts_[block.layout].push_back(block.first_event);
     // The first pass finds backends with events in another unit, since none of their events count as host
     // time.
-    for (const bool scanning : {true, false}) {
-      scanning_ = scanning;
+    for (const bool is_scanning : {true, false}) {
+      is_scanning_ = is_scanning;
       plans_.clear();
       for (std::size_t layout = 0; layout < trace_.layouts.size(); ++layout)
         plans_.push_back(PlanLayout(layout));
     }
-    const bool all_host =
+    const bool is_all_host_time =
         std::ranges::all_of(plans_, [](const LayoutPlan& plan) { return plan.series.empty(); });
-    if (all_host) return;
+    if (is_all_host_time) return;
     MoveEvents();
     for (std::size_t i = 0; i < plans_.size(); ++i) RemoveMovedEvents(trace_.layouts[i], plans_[i]);
   }
@@ -99,41 +99,41 @@ class HostTimeKeeper {
       for (const std::size_t event : pending_) evidence.Add(FindWriters(layout, event));
       if (delegate == nullptr || !evidence.MayBeWrittenBy(*delegate)) {
         delegate = evidence.Owner();
-        if (!backend.empty()) NoteWrongDelegate(backend, trace_.GetName(layout, pending_.front()));
+        if (!backend.empty()) ReportWrongDelegate(backend, trace_.GetName(layout, pending_.front()));
         backend = delegate == nullptr ? "" : delegate->backend;
       }
     }
     if (backend.empty() && pending_.empty()) return kNoName;
     // A delegate counts as unregistered only if the program names it: events of an unknown writer could be
     // estimates of a delegate that etprof knows.
-    const bool unregistered = delegate == nullptr && !backend.empty();
+    const bool is_unregistered = delegate == nullptr && !backend.empty();
     const NameId id = trace_.names.Intern(backend);
-    if (scanning_) {
+    if (is_scanning_) {
       if (ExceedsCall(delegate, index, call)) other_unit_backends_.insert(id);
-      if (unregistered) {
+      if (is_unregistered) {
         for (const std::size_t event : pending_)
           if (!LiesInCall(index, event, call)) outside_call_.insert(MakeEventPlace(layout, event, id));
       }
       pending_.clear();
       return id;
     }
-    const bool other_unit = other_unit_backends_.contains(id);
+    const bool has_other_unit = other_unit_backends_.contains(id);
     for (const std::size_t event : pending_) {
       const delegates::Reading& reading = Read(delegate, layout, event, event == pending_.back());
       layout.backend[event] = id;
       if (Trace::Metadata* const metadata = FindMetadata(layout, event)) metadata->backend = backend;
-      const bool host = reading.kind == ValueKind::kHostTime;
-      if (host && !other_unit) continue;
-      if (unregistered && !outside_call_.contains(MakeEventPlace(layout, event, id))) {
-        NoteUnregistered(backend, trace_.GetName(layout, event));
+      const bool is_host_time = reading.kind == ValueKind::kHostTime;
+      if (is_host_time && !has_other_unit) continue;
+      if (is_unregistered && !outside_call_.contains(MakeEventPlace(layout, event, id))) {
+        ReportUnregisteredDelegate(backend, trace_.GetName(layout, event));
         continue;
       }
-      if (host) NoteOtherUnit(backend, trace_.GetName(layout, event));
-      if (delegate == nullptr) NoteUnknown(backend, trace_.GetName(layout, event));
+      if (is_host_time) ReportOtherUnit(backend, trace_.GetName(layout, event));
+      if (delegate == nullptr) ReportUnknownDelegate(backend, trace_.GetName(layout, event));
       plan.series.resize(layout.size(), kHost);
       plan.series[event] =
-          host ? FindOrAddSeries(layout, event, id, {ValueKind::kDeviceTime, {}, reading.name})
-               : FindOrAddSeries(layout, event, id, reading);
+          is_host_time ? FindOrAddSeries(layout, event, id, {ValueKind::kDeviceTime, {}, reading.name})
+                       : FindOrAddSeries(layout, event, id, reading);
     }
     pending_.clear();
     return id;
@@ -144,22 +144,23 @@ class HostTimeKeeper {
   bool ExceedsCall(const delegates::Delegate* delegate, std::size_t index, std::size_t call) {
     const Trace::Layout& layout = trace_.layouts[index];
     if (call >= layout.size()) return false;
-    std::vector<std::size_t> timed;
-    std::ranges::copy_if(pending_, std::back_inserter(timed), [&](std::size_t event) {
+    std::vector<std::size_t> timed_events;
+    std::ranges::copy_if(pending_, std::back_inserter(timed_events), [&](std::size_t event) {
       return Read(delegate, layout, event, event == pending_.back()).kind == ValueKind::kHostTime;
     });
     const std::vector<std::size_t>& starts = starts_[index];
     const std::size_t step = starts.size() / kMaxSampledRuns + 1;
-    std::size_t longer = 0, runs = 0;
+    std::size_t longer_runs = 0, runs = 0;
     for (std::size_t block = 0; block < starts.size(); block += step, ++runs) {
       const auto duration = [&](std::size_t event) {
         return static_cast<double>(trace_.end[starts[block] + event]) -
                static_cast<double>(trace_.start[starts[block] + event]);
       };
       const double limit = 1.5 * duration(call);
-      longer += std::ranges::any_of(timed, [&](std::size_t event) { return duration(event) > limit; });
+      longer_runs +=
+          std::ranges::any_of(timed_events, [&](std::size_t event) { return duration(event) > limit; });
     }
-    return 2 * longer > runs;
+    return 2 * longer_runs > runs;
   }
 
   using EventPlace = std::tuple<NameId, std::int32_t, std::int32_t, NameId>;
@@ -232,21 +233,21 @@ class HostTimeKeeper {
     return entry->second;
   }
 
-  void NoteUnknown(const std::string& backend, const std::string& event) {
+  void ReportUnknownDelegate(const std::string& backend, const std::string& event) {
     trace_.health.Add("delegate_unknown", HealthEntry::Severity::kInfo,
                       "what the events of a delegate count is not known: they are listed as it wrote them, "
                       "and are part of no time",
                       1, (backend.empty() ? "" : backend + ": ") + event);
   }
 
-  void NoteUnregistered(const std::string& backend, const std::string& event) {
+  void ReportUnregisteredDelegate(const std::string& backend, const std::string& event) {
     trace_.health.Add("delegate_unregistered", HealthEntry::Severity::kInfo,
                       "events of a delegate that etprof does not know begin and end within their calls: they "
                       "count as times of the host's clock",
                       1, backend + ": " + event);
   }
 
-  void NoteOtherUnit(const std::string& backend, const std::string& event) {
+  void ReportOtherUnit(const std::string& backend, const std::string& event) {
     trace_.health.Add("delegate_unit", HealthEntry::Severity::kError,
                       "events of a delegate last longer than the calls that they are in: their unit is not "
                       "that of the framework's events. They are listed as the file has them, and are part of "
@@ -254,8 +255,8 @@ class HostTimeKeeper {
                       1, backend + ": " + event);
   }
 
-  void NoteWrongDelegate(const std::string& backend, const std::string& event) {
-    if (scanning_) return;
+  void ReportWrongDelegate(const std::string& backend, const std::string& event) {
+    if (is_scanning_) return;
     trace_.health.Add("delegate_differs", HealthEntry::Severity::kError,
                       "events that the program's delegate does not write: the program is not the one that "
                       "ran, and the events are read without it",
@@ -313,7 +314,7 @@ class HostTimeKeeper {
 
   Trace& trace_;
   const BackendResolver& resolve_backend_;
-  bool scanning_ = false;  // in the first pass, nothing is reported or moved
+  bool is_scanning_ = false;  // in the first pass, nothing is reported or moved
   std::set<NameId> other_unit_backends_;
   std::set<EventPlace> outside_call_;             // events of unregistered delegates, in any run
   std::vector<std::vector<std::size_t>> starts_;  // by layout: the first events of its blocks
@@ -348,7 +349,7 @@ BackendResolver MakeBackendResolver(const Program& program, const std::string& m
 }
 
 void SeparateHostTime(Trace& trace, const BackendResolver& resolve_backend) {
-  HostTimeKeeper(trace, resolve_backend).Run();
+  HostTimeSeparator(trace, resolve_backend).Run();
 }
 
 }  // namespace etprof

@@ -127,11 +127,11 @@ class SpanTreeBuilder {
   }
 
   void ReportClipped(std::uint32_t position, std::uint32_t parent, Nanoseconds excess) {
-    const bool outside = Start(position) < Start(parent) || End(position) > End(parent);
+    const bool is_outside = Start(position) < Start(parent) || End(position) > End(parent);
     HealthEntry entry;
-    entry.name = outside ? "child_outside_parent" : "siblings_overlap";
+    entry.name = is_outside ? "child_outside_parent" : "siblings_overlap";
     entry.severity = HealthEntry::Severity::kError;
-    entry.explanation = outside
+    entry.explanation = is_outside
                             ? "a span sticks out of the one it belongs to; the part outside is clipped"
                             : "a span overlaps one before it in the same call; the common part is clipped";
     entry.count = 1;

@@ -136,16 +136,17 @@ inline Profile MakeProfile(const std::vector<std::vector<ExecutedInstruction>>& 
     const Nanoseconds begin = now;
     for (const ExecutedInstruction& executed : run) {
       const Nanoseconds from = ++now;
-      const bool kernel = executed.operators.size() == 1 && executed.operators[0].starts_with("native_call_");
+      const bool is_kernel =
+          executed.operators.size() == 1 && executed.operators[0].starts_with("native_call_");
       for (const std::string& name : executed.operators) {
-        if (kernel) {
+        if (is_kernel) {
           builder.Framework(executed.instruction, name, now + 1, now + 10);
         } else {
           builder.Backend(executed.instruction, name, now + 1, now + 10);
         }
         now += 10;
       }
-      builder.Framework(executed.instruction, kernel ? "OPERATOR_CALL" : "DELEGATE_CALL", from, ++now);
+      builder.Framework(executed.instruction, is_kernel ? "OPERATOR_CALL" : "DELEGATE_CALL", from, ++now);
     }
     builder.Framework(0, "Method::execute", begin, ++now);
     ++now;

@@ -194,7 +194,7 @@ class Comparer {
     result_.latency.baseline_ns = stats::Median(a.runs);
     result_.latency.candidate_ns = stats::Median(b.runs);
     result_.latency.estimate = Estimate(a, b);
-    AllowForTracer(result_.latency.estimate);
+    WidenForTracer(result_.latency.estimate);
     is_unpaired_ = a.bursts.empty() || b.bursts.empty();
     result_.baseline_clean = a.clean;
     result_.candidate_clean = b.clean;
@@ -225,15 +225,15 @@ class Comparer {
     } else {
       result_.latency.verdict = AdjustVerdict(stats::Verdict::kInconclusive);
       if (is_unpaired_) {
-        is_dependent_ = WarnOfDependence(baseline_.label, a.runs);
-        is_dependent_ |= WarnOfDependence(candidate_.label, b.runs);
+        is_dependent_ = WarnIfDependent(baseline_.label, a.runs);
+        is_dependent_ |= WarnIfDependent(candidate_.label, b.runs);
       }
     }
   }
 
   // Widens the estimate by the maximum cost of an event tracer, if only one of two releases was measured with
   // an event tracer.
-  void AllowForTracer(std::optional<stats::RatioEstimate>& estimate) {
+  void WidenForTracer(std::optional<stats::RatioEstimate>& estimate) {
     const auto has_own_tracer = [](const Side& side) {
       return side.profile != nullptr && !side.tracer_added;
     };
@@ -268,7 +268,7 @@ class Comparer {
   }
 
   // Returns true, and adds a warning, if there is no interval because the runs depend on each other.
-  bool WarnOfDependence(const std::string& label, const std::vector<double>& runs) {
+  bool WarnIfDependent(const std::string& label, const std::vector<double>& runs) {
     const double independent_runs = stats::IndependentRuns(runs);
     if (runs.size() < stats::kMinUnpairedRuns || independent_runs >= stats::kMinIndependentRuns) return false;
     result_.warnings.push_back(

@@ -415,7 +415,7 @@ TEST(Compare, UnpairedLaunchesIncludeDrift) {
     for (UntracedBurst& burst : bursts) burst.round = -1;
     return bursts;
   };
-  const auto medians = [](const std::vector<UntracedBurst>& bursts) {
+  const auto compute_launch_medians = [](const std::vector<UntracedBurst>& bursts) {
     std::map<int, std::vector<double>> launches;
     for (const UntracedBurst& burst : bursts)
       launches[burst.launch].insert(launches[burst.launch].end(), burst.latency.begin(), burst.latency.end());
@@ -428,8 +428,8 @@ TEST(Compare, UnpairedLaunchesIncludeDrift) {
   options.drift = 0;
   const Comparison without_drift = Compare(a, b, options);
   EXPECT_EQ(without_drift.pairing, Pairing::kUnpaired);
-  const auto expected =
-      stats::EstimateUnpairedLaunches(medians(slow.bursts), medians(fast.bursts), options.confidence);
+  const auto expected = stats::EstimateUnpairedLaunches(
+      compute_launch_medians(slow.bursts), compute_launch_medians(fast.bursts), options.confidence);
   EXPECT_DOUBLE_EQ(without_drift.latency.estimate->log_low, expected->log_low);
   const Comparison with_drift = Compare(a, b);
   EXPECT_NEAR(with_drift.latency.estimate->standard_error,

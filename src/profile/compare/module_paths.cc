@@ -63,8 +63,9 @@ ModulePrefixes FindWrapperPrefixes(const std::vector<std::string>& baseline,
         if (const auto found = stripped_a.find(path); found != stripped_a.end())
           num_equal += std::min(times, found->second);
       }
-      const bool shorter = prefix_a.size() + prefix_b.size() < best.baseline.size() + best.candidate.size();
-      if (num_equal < max_equal || (num_equal == max_equal && !(shorter && max_equal > 0))) continue;
+      const bool is_shorter =
+          prefix_a.size() + prefix_b.size() < best.baseline.size() + best.candidate.size();
+      if (num_equal < max_equal || (num_equal == max_equal && !(is_shorter && max_equal > 0))) continue;
       if (num_equal == 0) continue;
       max_equal = num_equal;
       best = {prefix_a, prefix_b};

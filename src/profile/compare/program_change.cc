@@ -127,11 +127,11 @@ std::vector<std::string> DescribeDifferences(const ChangedNode& a, const Changed
   add("settings ", a.identity.settings, b.identity.settings);
   add("fused activation ", a.identity.bounds, b.identity.bounds);
   // Conversions are already reported as the type.
-  const auto fused = [](std::vector<std::string> kinds) {
+  const auto join_fused_kinds = [](std::vector<std::string> kinds) {
     std::erase(kinds, "Convert");
     return fmt::format("{}", fmt::join(kinds, " "));
   };
-  add("fused ", fused(a.fused), fused(b.fused));
+  add("fused ", join_fused_kinds(a.fused), join_fused_kinds(b.fused));
   return differences;
 }
 

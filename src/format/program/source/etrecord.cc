@@ -162,9 +162,9 @@ class EdgeNodes : public nlohmann::json_sax<json> {
     }
     return true;
   }
-  bool start_object(std::size_t) override { return Open(/*list=*/false); }
+  bool start_object(std::size_t) override { return Open(/*is_list=*/false); }
   bool end_object() override { return Close(); }
-  bool start_array(std::size_t) override { return Open(/*list=*/true); }
+  bool start_array(std::size_t) override { return Open(/*is_list=*/true); }
   bool end_array() override { return Close(); }
   bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
 
@@ -174,28 +174,28 @@ class EdgeNodes : public nlohmann::json_sax<json> {
 
   bool IsOnPath() const { return on_path_ == depth_; }
 
-  bool IsNextStep(bool list) const {
+  bool IsNextStep(bool is_list) const {
     switch (depth_) {
       case kRoot:
       case kNode:
-        return !list;
+        return !is_list;
       case kModule:
-        return !list && key_ == "graph_module";
+        return !is_list && key_ == "graph_module";
       case kGraph:
-        return !list && key_ == "graph";
+        return !is_list && key_ == "graph";
       case kNodes:
-        return list && key_ == "nodes";
+        return is_list && key_ == "nodes";
       case kMetadata:
-        return !list && key_ == "metadata";
+        return !is_list && key_ == "metadata";
       default:
         return false;
     }
   }
 
-  bool Open(bool list) {
+  bool Open(bool is_list) {
     const bool was_on_path = IsOnPath();
     if (++depth_ > kMaxJsonNesting) return false;
-    if (!was_on_path || !IsNextStep(list)) return true;
+    if (!was_on_path || !IsNextStep(is_list)) return true;
     on_path_ = depth_;
     if (depth_ == kNodes) has_nodes_ = true;
     if (depth_ == kNode) {

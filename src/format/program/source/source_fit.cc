@@ -46,20 +46,21 @@ std::optional<std::string> FindContradiction(const XnnNode& node, const MethodSo
 bool IsMissingFromRecord(const Instruction& instruction, const Method& method, const MethodSources& sources) {
   if (instruction.kind != Instruction::Kind::kKernel || instruction.chain != 0) return false;
   const std::string& name = method.operators[instruction.target];
-  const bool multiplies = name.starts_with("aten::convolution.") || name.starts_with("aten::addmm.") ||
-                          name.starts_with("aten::mm.") || name.starts_with("aten::bmm.");
-  return multiplies && !sources.instructions.contains(instruction.index);
+  const bool multiplies_matrices = name.starts_with("aten::convolution.") ||
+                                   name.starts_with("aten::addmm.") || name.starts_with("aten::mm.") ||
+                                   name.starts_with("aten::bmm.");
+  return multiplies_matrices && !sources.instructions.contains(instruction.index);
 }
 
 }  // namespace
 
 std::optional<std::string> FindMismatch(const Program& program, const SourceMap& sources) {
   if (sources.methods.empty()) return std::nullopt;
-  bool any_method = false;
+  bool has_common_method = false;
   for (const Method& method : program.methods) {
     const auto found = sources.methods.find(method.name);
     if (found == sources.methods.end()) continue;
-    any_method = true;
+    has_common_method = true;
     const auto instructions = std::ranges::count(method.instructions, 0, &Instruction::chain);
     if (!found->second.instructions.empty()) {
       const int last = found->second.instructions.rbegin()->first;
@@ -80,7 +81,7 @@ std::optional<std::string> FindMismatch(const Program& program, const SourceMap&
       }
     }
   }
-  if (!any_method) return fmt::format("it is of a method {}", sources.methods.begin()->first);
+  if (!has_common_method) return fmt::format("it is of a method {}", sources.methods.begin()->first);
   return std::nullopt;
 }
 

@@ -10,7 +10,7 @@ namespace etprof {
 namespace {
 
 // Removes and returns the part of `rest` before `mark`. The mark is also removed.
-std::string_view TakeUntil(std::string_view& rest, char mark) {
+std::string_view ConsumeUntil(std::string_view& rest, char mark) {
   const std::size_t end = rest.find(mark);
   const std::string_view part = rest.substr(0, end);
   rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
@@ -62,9 +62,9 @@ std::vector<SourceModule> ParseModuleStack(const std::string& text) {
   std::vector<SourceModule> modules;
   std::string_view rest = text;
   while (!rest.empty()) {
-    std::string_view entry = TakeUntil(rest, ';');
-    TakeUntil(entry, ',');  // the key
-    const std::string_view path = TakeUntil(entry, ',');
+    std::string_view entry = ConsumeUntil(rest, ';');
+    ConsumeUntil(entry, ',');  // the key
+    const std::string_view path = ConsumeUntil(entry, ',');
     if (!entry.empty()) modules.push_back({std::string(path), std::string(entry)});
   }
   return modules;
@@ -74,7 +74,7 @@ std::vector<SourceFrame> ParseStackTrace(const std::string& text) {
   std::vector<SourceFrame> frames;
   std::string_view rest = text;
   while (!rest.empty()) {
-    std::string_view line = TakeUntil(rest, '\n');
+    std::string_view line = ConsumeUntil(rest, '\n');
     const std::size_t indent = line.find_first_not_of(' ');
     if (indent == std::string_view::npos) continue;
     line.remove_prefix(indent);

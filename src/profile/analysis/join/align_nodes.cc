@@ -66,7 +66,8 @@ const OperatorNames kOperatorNames[] = {
     {"XNNCos", {"Cosine"}},
 };
 
-bool Fits(std::string_view type, std::string_view stem) {
+// Whether a node of this type may run as an XNNPACK operator whose name has this stem.
+bool MatchesStem(std::string_view type, std::string_view stem) {
   if (IsUnary(type) && IsOneOf(stem, {"Unary Elementwise", "Invalid Unary Op"})) return true;
   if (IsBinary(type) && IsOneOf(stem, {"Binary Elementwise", "Invalid Binary Op"})) return true;
   for (const OperatorNames& names : kOperatorNames) {
@@ -77,14 +78,14 @@ bool Fits(std::string_view type, std::string_view stem) {
 
 // The cost of a node without an operator. XNNPACK fuses clamps into preceding nodes, and pads within
 // convolutions.
-int SkippingCost(const XnnNode& node) {
+int SkipCost(const XnnNode& node) {
   return IsOneOf(node.type, {"XNNClamp", "XNNCopy", "XNNStaticConstantPad", "XNNStaticReshape", "XNNConvert"})
              ? 1
              : kUnexplainedCost;
 }
 
 // The cost of an operator without a node. XNNPACK inserts some operators when it loads a graph.
-int InsertingCost(std::string_view stem) {
+int InsertionCost(std::string_view stem) {
   return IsOneOf(stem, {"Convert", "Copy", "Pack LH", "Transpose"}) ? 1 : kUnexplainedCost;
 }
 
@@ -115,7 +116,7 @@ class Aligner {
     return cost_before_[i * width_ + j];
   }  // least cost from the beginning to this cell
   bool Matches(std::size_t i, std::size_t j) const {
-    return i < nodes_.size() && j < stems_.size() && Fits(nodes_[i].type, stems_[j]);
+    return i < nodes_.size() && j < stems_.size() && MatchesStem(nodes_[i].type, stems_[j]);
   }
   // A bounded binary node runs as two operators.
   bool MatchesTwoOperators(std::size_t i, std::size_t j) const {
@@ -130,8 +131,8 @@ class Aligner {
         int best = std::numeric_limits<int>::max();
         if (Matches(i, j)) best = std::min(best, CostAfter(i + 1, j + 1));
         if (MatchesTwoOperators(i, j)) best = std::min(best, CostAfter(i + 1, j + 2));
-        if (i < nodes_.size()) best = std::min(best, CostAfter(i + 1, j) + SkippingCost(nodes_[i]));
-        if (j < stems_.size()) best = std::min(best, CostAfter(i, j + 1) + InsertingCost(stems_[j]));
+        if (i < nodes_.size()) best = std::min(best, CostAfter(i + 1, j) + SkipCost(nodes_[i]));
+        if (j < stems_.size()) best = std::min(best, CostAfter(i, j + 1) + InsertionCost(stems_[j]));
         CostAfter(i, j) = best;
       }
     }
@@ -139,13 +140,13 @@ class Aligner {
     for (std::size_t i = 0; i <= nodes_.size(); ++i) {
       for (std::size_t j = 0; j < width_; ++j) {
         const int cost_so_far = CostBefore(i, j);
-        const auto reach = [&](std::size_t to_i, std::size_t to_j, int cost) {
+        const auto relax = [&](std::size_t to_i, std::size_t to_j, int cost) {
           CostBefore(to_i, to_j) = std::min(CostBefore(to_i, to_j), cost_so_far + cost);
         };
-        if (Matches(i, j)) reach(i + 1, j + 1, 0);
-        if (MatchesTwoOperators(i, j)) reach(i + 1, j + 2, 0);
-        if (i < nodes_.size()) reach(i + 1, j, SkippingCost(nodes_[i]));
-        if (j < stems_.size()) reach(i, j + 1, InsertingCost(stems_[j]));
+        if (Matches(i, j)) relax(i + 1, j + 1, 0);
+        if (MatchesTwoOperators(i, j)) relax(i + 1, j + 2, 0);
+        if (i < nodes_.size()) relax(i + 1, j, SkipCost(nodes_[i]));
+        if (j < stems_.size()) relax(i, j + 1, InsertionCost(stems_[j]));
       }
     }
   }
@@ -166,11 +167,11 @@ class Aligner {
         aligned[j].node = i;
         for (const std::uint32_t id : nodes_[i].outputs) producers[id] = j;
         ++i, ++j;
-      } else if (j < stems_.size() && cost == CostAfter(i, j + 1) + InsertingCost(stems_[j])) {
-        aligned[j].inserted = InsertingCost(stems_[j]) < kUnexplainedCost;
+      } else if (j < stems_.size() && cost == CostAfter(i, j + 1) + InsertionCost(stems_[j])) {
+        aligned[j].inserted = InsertionCost(stems_[j]) < kUnexplainedCost;
         ++j;
       } else {
-        if (SkippingCost(nodes_[i]) < kUnexplainedCost) skipped.push_back(i);
+        if (SkipCost(nodes_[i]) < kUnexplainedCost) skipped.push_back(i);
         ++i;
       }
     }
@@ -218,7 +219,7 @@ class Aligner {
     std::size_t i = 0, j = 0;
     bool operator==(const Cell&) const = default;
   };
-  static Cell After(const Cell& cell, const AlignmentStep& step) {
+  static Cell CellAfter(const Cell& cell, const AlignmentStep& step) {
     return {cell.i + (step.node ? 1 : 0), cell.j + step.count};
   }
 
@@ -230,13 +231,13 @@ class Aligner {
     if (Matches(i, j) && cost == CostAfter(i + 1, j + 1)) steps.push_back({i, j, 1, true});
     if (MatchesTwoOperators(i, j) && cost == CostAfter(i + 1, j + 2)) steps.push_back({i, j, 2, true});
     if (i < nodes_.size()) {
-      const int skipping = SkippingCost(nodes_[i]);
-      if (cost == CostAfter(i + 1, j) + skipping) steps.push_back({i, j, 0, skipping < kUnexplainedCost});
+      const int skip_cost = SkipCost(nodes_[i]);
+      if (cost == CostAfter(i + 1, j) + skip_cost) steps.push_back({i, j, 0, skip_cost < kUnexplainedCost});
     }
     if (j < stems_.size()) {
-      const int inserting = InsertingCost(stems_[j]);
-      if (cost == CostAfter(i, j + 1) + inserting)
-        steps.push_back({std::nullopt, j, 1, inserting < kUnexplainedCost});
+      const int insertion_cost = InsertionCost(stems_[j]);
+      if (cost == CostAfter(i, j + 1) + insertion_cost)
+        steps.push_back({std::nullopt, j, 1, insertion_cost < kUnexplainedCost});
     }
     return steps;
   }
@@ -254,7 +255,7 @@ class Aligner {
         ++cells[i + j];
         cell_by_sum[i + j] = {i, j};
         for (const AlignmentStep& step : BestSteps({i, j})) {
-          const Cell to = After({i, j}, step);
+          const Cell to = CellAfter({i, j}, step);
           ++steps_begin[i + j + 1];
           ++steps_end[to.i + to.j];
         }
@@ -285,7 +286,7 @@ class Aligner {
         continue;
       }
       for (const AlignmentStep& step : BestSteps(cell)) {
-        open_paths.emplace_back(After(cell, step), path);
+        open_paths.emplace_back(CellAfter(cell, step), path);
         open_paths.back().second.push_back(step);
       }
     }
