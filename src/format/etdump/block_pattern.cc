@@ -35,9 +35,9 @@ class BlockPattern::Builder {
   // Returns false if a byte already has another use: if a time were also part of an offset, another time
   // would make the offset point anywhere.
   bool Claim(const void* from, std::size_t size, Kind kind) {
-    const std::uint8_t* at = AsBytes(from);
-    if (at < begin_ || static_cast<std::size_t>(at - begin_) + size > kinds_.size()) return false;
-    const std::size_t first = static_cast<std::size_t>(at - begin_);
+    const std::uint8_t* position = AsBytes(from);
+    if (position < begin_ || static_cast<std::size_t>(position - begin_) + size > kinds_.size()) return false;
+    const std::size_t first = static_cast<std::size_t>(position - begin_);
     for (std::size_t i = first; i < first + size; ++i) {
       if (kinds_[i] != kNone && (kinds_[i] != kind || kind == kTime)) return false;
       kinds_[i] = kind;
@@ -64,9 +64,9 @@ class BlockPattern::Builder {
   bool ClaimTime(const void* table, flatbuffers::voffset_t field, std::uint32_t& byte_offset) {
     const auto offset = static_cast<const flatbuffers::Table*>(table)->GetOptionalFieldOffset(field);
     if (offset == 0) return false;  // the time is 0, for which no bytes are written
-    const std::uint8_t* at = AsBytes(table) + offset;
-    byte_offset = static_cast<std::uint32_t>(at - begin_);
-    return Claim(at, sizeof(std::uint64_t), kTime);
+    const std::uint8_t* time = AsBytes(table) + offset;
+    byte_offset = static_cast<std::uint32_t>(time - begin_);
+    return Claim(time, sizeof(std::uint64_t), kTime);
   }
 
   bool ClaimBlock(const RunData& run, std::vector<EventTimes>& times) {
@@ -146,22 +146,22 @@ std::optional<BlockPattern> BlockPattern::FromBlock(const RunData& run, const Et
 }
 
 bool BlockPattern::Matches(const RunData& run, const EtdumpRoot& file) const {
-  const std::uint8_t* at = AsBytes(&run);
-  const std::ptrdiff_t distance = at - table_;
+  const std::uint8_t* block = AsBytes(&run);
+  const std::ptrdiff_t distance = block - table_;
   // Fields are aligned to at most 8 bytes.
-  if (distance % 8 != 0 || at < file.begin() || at > file.end() ||
-      static_cast<std::size_t>(file.end() - at) < expected_words_.size() * 4)
+  if (distance % 8 != 0 || block < file.begin() || block > file.end() ||
+      static_cast<std::size_t>(file.end() - block) < expected_words_.size() * 4)
     return false;
   const auto relocation =
       static_cast<std::uint32_t>(distance);  // offsets have 32 bits, and files are below 2 GiB
   // Runners write from the end of a file to its beginning; merged files go forward.
   const std::uint8_t* const next =
-      distance < 0 ? at - expected_words_.size() * 4 : at + expected_words_.size() * 4;
+      distance < 0 ? block - expected_words_.size() * 4 : block + expected_words_.size() * 4;
   std::uint32_t differences[kWordsPerStep] = {};
   for (std::size_t word = 0; word < expected_words_.size(); word += kWordsPerStep) {
     __builtin_prefetch(next + word * 4);
     for (std::size_t i = 0; i < kWordsPerStep; ++i) {  // compilers vectorize loops of a fixed length
-      const auto value = ReadScalar<std::uint32_t>(at + (word + i) * 4);
+      const auto value = ReadScalar<std::uint32_t>(block + (word + i) * 4);
       differences[i] |= (value - expected_words_[word + i] - (relocation_masks_[word + i] & relocation)) &
                         compare_masks_[word + i];
     }
@@ -171,12 +171,12 @@ bool BlockPattern::Matches(const RunData& run, const EtdumpRoot& file) const {
 
 bool BlockPattern::ReadTimes(const RunData& run, Nanoseconds max_length, Nanoseconds max_time,
                              Nanoseconds* start, Nanoseconds* end, double& total) const {
-  const std::uint8_t* at = AsBytes(&run);
+  const std::uint8_t* block = AsBytes(&run);
   std::uint64_t sum = 0;
   bool needs_handling = false;
   for (std::size_t event = 0; event < times_.size(); ++event) {
-    const auto from = ReadScalar<std::uint64_t>(at + times_[event].start);
-    const auto to = ReadScalar<std::uint64_t>(at + times_[event].end);
+    const auto from = ReadScalar<std::uint64_t>(block + times_[event].start);
+    const auto to = ReadScalar<std::uint64_t>(block + times_[event].end);
     start[event] = static_cast<Nanoseconds>(from);
     end[event] = static_cast<Nanoseconds>(to);
     // The length is unsigned, so an event that ends before it starts is also too long.

@@ -15,7 +15,7 @@ struct NodeIdentity {
   std::string text;  // the kind with the sizes of its weights: "Conv2d 64→64 3x3", "Linear 512→1000"
   // Further parameters of an XNNPACK node: "stride 2, padding 1"; "" for default parameters, and for kernels.
   std::string settings;
-  std::string bounds;  // a fused activation: "ReLU", "ReLU6", "clamp [0, 1]"; "": none
+  std::string bounds;  // a fused activation: "ReLU", "ReLU6", "clamp [0, 1]"; "": no activation is fused
   // Keys of its constants. Constants with equal keys have equal bytes. Only constants of XNNPACK have keys
   // (the exporter uses the SHA-256 of the data).
   std::vector<std::string> contents;

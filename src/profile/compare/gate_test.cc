@@ -173,17 +173,17 @@ struct ErrorRates {
   double false_failures = 0;  // mean share of false failures among the failures
   double false_passes = 0;    // mean share of false passes among the passes
   double detected = 0;        // share of the claims beyond their limit that failed
-  double launches = 0;        // mean number of launches at the end
+  double launches = 0;        // mean number of launches of an invocation
 };
 
 struct Simulation {
   int claims = 1;
-  int beyond = 0;  // number of claims that lie beyond the limit by `by`; the others lie at the limit
-  double by = 0.05;
-  int within = 0;        // number of claims far within the limit
-  double shared_sd = 0;  // standard deviation of the effect that all claims of a launch share
-  bool interim_analyses =
-      false;  // analyze at the stop rule's launches until all is decided; else once, at 14 launches
+  int num_beyond_limit = 0;  // these claims grow by `excess_growth` more than the limit
+  double excess_growth = 0.05;
+  int num_within_limit = 0;  // these claims are far within the limit; the remaining claims are at the limit
+  double shared_sd = 0;      // standard deviation of the effect that all claims of a launch share
+  // Analyzes at the stop rule's launches until all claims are decided; else once, at 14 launches.
+  bool interim_analyses = false;
   double interim_share = 1;
   int invocations = 1000;
 };
@@ -203,9 +203,9 @@ ErrorRates Simulate(const Simulation& simulation) {
       while (effects[0].size() < static_cast<std::size_t>(num_launches)) {
         const double shared = simulation.shared_sd * normal(random);
         for (int j = 0; j < simulation.claims; ++j) {
-          const double growth = j < simulation.beyond                       ? kLimit + simulation.by
-                                : j < simulation.beyond + simulation.within ? -0.2
-                                                                            : kLimit;
+          const double growth = j < simulation.num_beyond_limit ? kLimit + simulation.excess_growth
+                                : j < simulation.num_beyond_limit + simulation.num_within_limit ? -0.2
+                                                                                                : kLimit;
           effects[static_cast<std::size_t>(j)].push_back(-std::log1p(growth) + shared + kSd * normal(random));
         }
       }
@@ -221,15 +221,17 @@ ErrorRates Simulate(const Simulation& simulation) {
       const GateDecision decision = verdicts[static_cast<std::size_t>(j)].decision;
       failures += decision == GateDecision::kFail;
       passes += decision == GateDecision::kPass;
-      false_failures += decision == GateDecision::kFail && j >= simulation.beyond;
+      false_failures += decision == GateDecision::kFail && j >= simulation.num_beyond_limit;
       // A pass at the limit counts as an error, since the growth could be just beyond the limit.
-      false_passes += decision == GateDecision::kPass &&
-                      (j < simulation.beyond || j >= simulation.beyond + simulation.within);
+      false_passes +=
+          decision == GateDecision::kPass &&
+          (j < simulation.num_beyond_limit || j >= simulation.num_beyond_limit + simulation.num_within_limit);
     }
     errors.any_failure += false_failures > 0;
     errors.false_failures += failures > 0 ? false_failures / failures : 0;
     errors.false_passes += passes > 0 ? false_passes / passes : 0;
-    errors.detected += simulation.beyond > 0 ? (failures - false_failures) / simulation.beyond : 0;
+    errors.detected +=
+        simulation.num_beyond_limit > 0 ? (failures - false_failures) / simulation.num_beyond_limit : 0;
     errors.launches += static_cast<double>(effects[0].size());
   }
   for (double* share : {&errors.any_failure, &errors.false_failures, &errors.false_passes, &errors.detected,
@@ -257,7 +259,7 @@ TEST(GateSimulation, ControlsErrorsOfCorrelatedClaims) {
 }
 
 TEST(GateSimulation, ControlsErrorsAmongTrueFailuresAndPasses) {
-  const ErrorRates errors = Simulate({.claims = 24, .beyond = 4, .within = 12});
+  const ErrorRates errors = Simulate({.claims = 24, .num_beyond_limit = 4, .num_within_limit = 12});
   EXPECT_LT(errors.false_failures, kMaxErrorRate);
   EXPECT_LT(errors.false_passes, kMaxErrorRate);
   EXPECT_GT(errors.detected, 0.95);
@@ -266,7 +268,7 @@ TEST(GateSimulation, ControlsErrorsAmongTrueFailuresAndPasses) {
 // This is why the two directions have separate procedures: with one procedure over both, the certain passes
 // would make room, and 10 claims at their limit would each fail at up to 1.7 %.
 TEST(GateSimulation, CertainPassesMakeNoRoomForFalseFailures) {
-  const ErrorRates errors = Simulate({.claims = 30, .within = 20});
+  const ErrorRates errors = Simulate({.claims = 30, .num_within_limit = 20});
   EXPECT_LT(errors.any_failure, kMaxErrorRate);
 }
 
@@ -283,8 +285,8 @@ TEST(GateSimulation, ControlsErrorsOfInterimAnalyses) {
 
 TEST(GateSimulation, DecidesClearClaimsEarly) {
   const ErrorRates errors = Simulate({.claims = 4,
-                                      .beyond = 2,
-                                      .within = 2,
+                                      .num_beyond_limit = 2,
+                                      .num_within_limit = 2,
                                       .interim_analyses = true,
                                       .interim_share = kInterimShare,
                                       .invocations = 300});

@@ -56,7 +56,7 @@ TEST(MatchNodes, FindsALayerInsertedBetweenIdenticalOnes) {
 }
 
 TEST(MatchNodes, ShapesDistinguishRenumberedFromInsertedLayers) {
-  // A Sequential renumbers the layers after the inserted one.
+  // A torch.nn.Sequential renumbers the layers after an inserted layer.
   const std::vector<MatchNode> a = {MakeNode("Conv2d", "0", "3|8"), MakeNode("Conv2d", "1", "8|16"),
                                     MakeNode("Conv2d", "2", "16|32")};
   const std::vector<MatchNode> b = {MakeNode("Conv2d", "0", "3|8"), MakeNode("Conv2d", "1", "8|8"),
