@@ -92,9 +92,9 @@ struct Peaks {
       {.meaning = "of the fastest thread while all run: a chain of instructions of one cycle each",
        .least = 0});
     v("took_ns", &Peaks::took_ns, {.meaning = "all of the measurement"});
-    v("compute", &Peaks::compute, {.meaning = "multiply-adds on registers alone", .some = true});
+    v("compute", &Peaks::compute, {.meaning = "multiply-adds on registers alone", .non_empty = true});
     v("memory", &Peaks::memory,
-      {.meaning = "bytes between registers and one working set, level by level", .some = true});
+      {.meaning = "bytes between registers and one working set, level by level", .non_empty = true});
   }
 };
 

@@ -100,7 +100,7 @@ struct CheckItem {
     v("candidate", &CheckItem::candidate, {.meaning = "likewise"});
     v.Flat(&CheckItem::verdict);
     v("limit", &CheckItem::limit,
-      {.meaning = "growth that is allowed: 0.02 for +2%", .least = -1, .open = true});
+      {.meaning = "growth that is allowed: 0.02 for +2%", .least = -1, .exclusive = true});
     v("why_not", &CheckItem::inconclusive_reason,
       {.meaning = "why it could not be decided, where that is known", .or_null = true});
   }
@@ -256,7 +256,10 @@ struct CheckReport {
     v("seconds", &CheckReport::seconds,
       {.meaning = "that measuring took; 0 where it is not known", .least = 0});
     v("false_discovery", &CheckReport::false_discovery,
-      {.meaning = "rate that is controlled over all checks together", .least = 0, .most = 1, .open = true});
+      {.meaning = "rate that is controlled over all checks together",
+       .least = 0,
+       .most = 1,
+       .exclusive = true});
     v("require_conclusive", &CheckReport::require_conclusive,
       {.meaning = "what cannot be decided counts as failed"});
     v("pairs", &CheckReport::pairs, {.meaning = "baselines with candidates"});

@@ -32,7 +32,7 @@ struct CpuFeatures {
     v("can_mask", [](C cpu) { return cpu.state.can_mask; },
       {.meaning = "whether the runner can hide features of this CPU"});
     v("widest", &CpuFeatures::widest, {.meaning = "extension; null: there is none"});
-    v("levels", &CpuFeatures::levels, {.meaning = "of the ISA ladder, the lowest first", .some = true});
+    v("levels", &CpuFeatures::levels, {.meaning = "of the ISA ladder, the lowest first", .non_empty = true});
   }
 };
 

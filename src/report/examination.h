@@ -53,7 +53,7 @@ struct DoctorReport {
   static void Describe(auto& v) {
     DescribeSchemaVersion(v);
     v("ready", &DoctorReport::Ready, {.meaning = "for measuring on this machine"});
-    v("groups", &DoctorReport::groups, {.meaning = "of commands", .some = true});
+    v("groups", &DoctorReport::groups, {.meaning = "of commands", .non_empty = true});
   }
 };
 

@@ -61,7 +61,7 @@ struct Validations {
 
   static void Describe(auto& v) {
     DescribeSchemaVersion(v);
-    v("runs", &Validations::runs, {.meaning = "as given", .some = true});
+    v("runs", &Validations::runs, {.meaning = "as given", .non_empty = true});
   }
 };
 

@@ -35,7 +35,7 @@ struct CheckOptions {
     return [member](auto& options) -> auto& { return options.limits.*member; };
   }
   static constexpr MemberInfo Growth(std::string_view meaning) {
-    return {.meaning = meaning, .least = -1, .open = true, .percent = true};
+    return {.meaning = meaning, .least = -1, .exclusive = true, .percent = true};
   }
   static void Describe(auto& v) {
     using O = CheckOptions;
@@ -69,7 +69,7 @@ struct CheckOptions {
     v("require_conclusive", Limit(&CheckLimits::require_conclusive),
       {.meaning = "Fail if a check is inconclusive (exit code 1 instead of 5)"});
     v("allow_mismatch", &O::allowed_mismatches,
-      {.meaning = "in what two stored runs may differ", .one = true});
+      {.meaning = "in what two stored runs may differ", .or_single = true});
     v("drift", &O::drift,
       {.meaning =
            "Of two stored runs: by how much this machine's latency differs between measurements of the "

@@ -31,8 +31,11 @@ struct TokenTests {
       return [member](auto& options) -> auto& { return options.tests.*member; };
     };
     const auto list_info = [](std::string_view meaning, double least) {
-      return MemberInfo{
-          .meaning = meaning, .least = least, .most = protocol::kMaxTokens, .one = true, .value = "N,.."};
+      return MemberInfo{.meaning = meaning,
+                        .least = least,
+                        .most = protocol::kMaxTokens,
+                        .or_single = true,
+                        .value = "N,.."};
     };
     v("prompt", test_member(&TokenTests::prompts), list_info(kPromptHelp, 1));
     v(generate_key, test_member(&TokenTests::generate),
@@ -53,7 +56,7 @@ struct GenerateOptions {
   static void Describe(auto& v) {
     using G = GenerateOptions;
     v("model", &G::model);
-    v("vs", &G::vs, {.one = true});
+    v("vs", &G::vs, {.or_single = true});
     TokenTests::DescribeIn(v, "generate");
     MeasureRequest::DescribeCommon(v);
     MeasureRequest::DescribePrecision(v);

@@ -28,7 +28,7 @@ struct SuiteOptions {
     v("path", &O::path);
     v("device", &O::devices,
       {.meaning = "Measure only on this device of the suite. May be repeated",
-       .one = true,
+       .or_single = true,
        .value = "DEVICE"});
     v.Flat(&O::device_options);
     v("output_root", &O::output_root,
@@ -48,7 +48,7 @@ struct SuiteOptions {
     v("max_slowdown", &O::max_slowdown,
       {.meaning = "Maximum allowed latency increase (default: the file's, or not checked)",
        .least = -1,
-       .open = true,
+       .exclusive = true,
        .percent = true});
     v("require_conclusive", &O::require_conclusive,
       {.meaning = "Fail if a limit is inconclusive (exit code 1 instead of 5)"});

@@ -43,7 +43,7 @@ struct ProfileOptions {
 
   static void Describe(auto& v) {
     v("model", &ProfileOptions::model);
-    v("vs", &ProfileOptions::vs, {.one = true});
+    v("vs", &ProfileOptions::vs, {.or_single = true});
     MeasureRequest::DescribeCommon(v);
     MeasureRequest::DescribePrecision(v);
     MeasureRequest::DescribeModel(v);
@@ -61,7 +61,7 @@ struct RunOptions {
   static void Describe(auto& v) {
     v("config", &RunOptions::config);
     v("text", &RunOptions::text);
-    v("only", &RunOptions::only, {.meaning = "measure these experiments only", .one = true});
+    v("only", &RunOptions::only, {.meaning = "measure these experiments only", .or_single = true});
     MeasureRequest::DescribeCommon(v);
     MeasureRequest::DescribeKind(v);
     MeasureRequest::DescribeHistory(v);
@@ -103,7 +103,7 @@ struct VersionsOptions {
       {.meaning =
            "ExecuTorch releases, or wheels (FILE.whl), each compared with the one before it (default: all "
            "releases that were verified)",
-       .one = true,
+       .or_single = true,
        .value = "V,.."});
     MeasureRequest::DescribeCommon(v);
     MeasureRequest::DescribePrecision(v);

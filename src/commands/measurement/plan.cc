@@ -78,18 +78,18 @@ struct PlannedMeasurement {
           return UnitJson{unit, planned.measurement.config.experiments[unit.experiment]};
         });
       },
-      {.meaning = "one for each number of threads", .some = true});
+      {.meaning = "one for each number of threads", .non_empty = true});
     v("pairs", [](P planned) { return planned.plan.pairs; }, {.meaning = "of experiments that are compared"});
     v("launches", [](P planned) { return planned.forecast.launches; },
       {.meaning = "of each experiment that is measured for time"});
     v("rounds", [](P planned) { return planned.forecast.rounds; },
       {.meaning = "of a launch; 0 where it is sustained"});
     v("precision", [](P planned) { return planned.measurement.config.Precision(); },
-      {.meaning = "relative half-width asked for", .least = 0, .open = true});
+      {.meaning = "relative half-width asked for", .least = 0, .exclusive = true});
     v("seconds",
       [](P planned) { return SecondsJson{planned.forecast.least_seconds, planned.forecast.most_seconds}; },
       {.meaning = "that measuring takes"});
-    v("how", &PlannedMeasurement::TimeTexts, {.meaning = "how the seconds come about", .some = true});
+    v("how", &PlannedMeasurement::TimeTexts, {.meaning = "how the seconds come about", .non_empty = true});
     v("besides", &PlannedMeasurement::ExtraTimeTexts, {.meaning = "what is not in the seconds"});
   }
 };
@@ -123,7 +123,7 @@ struct DevicesPlan {
     DescribeSchemaVersion(v);
     v("seconds", &DevicesPlan::Seconds,
       {.meaning = "of the device that takes longest: they measure side by side"});
-    v("devices", &DevicesPlan::devices, {.meaning = "that the configuration measures on", .some = true});
+    v("devices", &DevicesPlan::devices, {.meaning = "that the configuration measures on", .non_empty = true});
   }
 };
 

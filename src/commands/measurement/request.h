@@ -52,11 +52,11 @@ struct MeasureRequest {
        .most = kMaxRuns,
        .value = "N"});
     v("threads", MeasureMember(&M::threads),
-      {.meaning = "Number of threads", .least = 1, .most = kMaxThreads, .one = true, .value = "N"});
+      {.meaning = "Number of threads", .least = 1, .most = kMaxThreads, .or_single = true, .value = "N"});
     v("output_root", MeasureMember(&M::output_root), {.meaning = "Results directory", .value = "DIR"});
     v("resume", MeasureMember(&M::resume),
       {.meaning = "Resume an interrupted measurement of the same command"});
-    v("device", MeasureMember(&M::devices), {.meaning = kDeviceHelp, .one = true, .value = "DEVICE"});
+    v("device", MeasureMember(&M::devices), {.meaning = kDeviceHelp, .or_single = true, .value = "DEVICE"});
     v.Flat(MeasureMember(&M::device_options));
   }
   static void DescribeModel(auto& v) {
@@ -73,12 +73,12 @@ struct MeasureRequest {
     v("inputs", MeasureMember(&M::inputs),
       {.meaning = "Inputs: ones, random, an .inputs file, or one raw file per tensor (default: the inputs "
                   "saved next to the model)",
-       .one = true});
+       .or_single = true});
     v("load", MeasureMember(&M::load),
       {.meaning =
            "Library of custom operators or of another backend. May be repeated. ExecuTorch's kernels for "
            "LLMs load by themselves",
-       .one = true,
+       .or_single = true,
        .value = "LIBRARY"});
     v("exec_wrapper", MeasureMember(&M::exec_wrapper),
       {.meaning = "Command that starts the runner, such as an emulator or a tool on the device",

@@ -43,7 +43,7 @@ struct ExecutorchBuildOptions {
     v("executorch", &B::executorch);
     v("preset", &B::preset,
       {.meaning = "Presets to build; without it for this machine, and for Android if ANDROID_NDK is set",
-       .one = true});
+       .or_single = true});
     v("trace", &B::trace, {.meaning = "Build the kernel-log runners instead, which run slower"});
     v("llm", &B::llm,
       {.meaning = "Include ExecuTorch's kernels for language models (custom_sdpa and others)"});

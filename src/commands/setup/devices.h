@@ -17,7 +17,7 @@ struct DevicesOptions {
     using O = DevicesOptions;
     v("device", &O::device_names,
       {.meaning = "Show this device, too: ssh:HOST, adb:SERIAL, adb:HOST:PORT. May be repeated",
-       .one = true,
+       .or_single = true,
        .value = "DEVICE"});
     v("clean", &O::clean,
       {.meaning = "Remove what etprof left on the devices of --device, or on all that can be reached"});

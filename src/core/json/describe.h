@@ -61,22 +61,22 @@ inline constexpr double kAnyNumber = -std::numeric_limits<double>::infinity();
 // Properties of a member that its name and type do not tell. For a list or map, `least` to `choices` apply to
 // its elements.
 struct MemberInfo {
-  std::string_view meaning = {};     // half a sentence, with the unit if the key does not end in it
-  std::optional<double> least = {};  // minimum; absent: 0 for integers, unlimited for other numbers
-  std::optional<double> most = {};   // maximum; absent: unlimited
-  bool open = false;                 // a floating-point number must lie strictly between `least` and `most`
-  std::string_view choices = {};     // allowed texts, separated by '|'; empty: all
-  std::string_view pattern = {};     // regular expression (ECMAScript) for a text, or for the keys of a map
-  double scale = 1;                  // a number is divided by this when it is written (write only)
-  bool or_null = false;              // an empty text or a number that is not finite is null
-  bool omit_if_empty = false;        // the key is left out if the text, list, or optional is empty
-  std::string_view with = {};        // with omit_if_empty: another key that is present in the same cases
-  bool some = false;                 // a text or list is never empty
-  bool unique = false;               // a list has no duplicates
-  bool one = false;                  // a list with one element may be written as that element
-  bool words = false;                // with `one`: a single text is split at blanks, like a command line
-  bool json = false;   // a text that contains a JSON object and is written as that object; empty: null
-  bool below = false;  // a path within the folder of the file is written relative to that folder
+  std::string_view meaning = {};       // half a sentence, with the unit if the key does not end in it
+  std::optional<double> least = {};    // minimum; absent: 0 for integers, unlimited for other numbers
+  std::optional<double> most = {};     // maximum; absent: unlimited
+  bool exclusive = false;              // a floating-point number must lie strictly between `least` and `most`
+  std::string_view choices = {};       // allowed texts, separated by '|'; empty: all
+  std::string_view pattern = {};       // regular expression (ECMAScript) for a text, or for the keys of a map
+  double scale = 1;                    // a number is divided by this when it is written (write only)
+  bool or_null = false;                // an empty text or a number that is not finite is null
+  bool omit_if_empty = false;          // the key is left out if the text, list, or optional is empty
+  std::string_view present_with = {};  // with omit_if_empty: another key that is present in the same cases
+  bool non_empty = false;              // a text or list is never empty
+  bool unique = false;                 // a list has no duplicates
+  bool or_single = false;              // a list with one element may be written as that element
+  bool split_words = false;            // with `or_single`: a text is split at blanks, like a command line
+  bool json = false;      // a text that contains a JSON object and is written as that object; empty: null
+  bool relative = false;  // a path within the folder of the file is written relative to that folder
   std::string_view value = {};  // name of an option's value in --help, for example "DIR"
   bool percent = false;         // the command-line option is a percentage: 0.02 is "2%"
 

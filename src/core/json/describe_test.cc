@@ -69,10 +69,10 @@ struct Everything {
     v("text", &Everything::text, {.meaning = "what it says", .choices = "|one|two words"});
     v("maybe", &Everything::maybe, {.or_null = true});
     v("object", &Everything::object, {.json = true});
-    v("file", &Everything::file, {.or_null = true, .below = true});
+    v("file", &Everything::file, {.or_null = true, .relative = true});
     v("color", &Everything::color);
     v("point", &Everything::point);
-    v("points", &Everything::points, {.some = true});
+    v("points", &Everything::points, {.non_empty = true});
     v("wholes", &Everything::wholes);
     v("words", &Everything::words);
     v.Flat(&Everything::inner);
@@ -229,11 +229,11 @@ struct View {
   std::vector<std::pair<std::string, std::int64_t>> counts = {{"b", 1'500'000}, {"a", 2}};
 
   static void Describe(auto& v) {
-    v("name", [](const View&) -> std::string_view { return "x"; }, {.some = true});
+    v("name", [](const View&) -> std::string_view { return "x"; }, {.non_empty = true});
     v.Flat(&View::size);
     v("counts", &View::counts, {.scale = 1e6});
     v("pair", [](const View&) { return std::array{1, 2}; });
-    v("share", [](const View&) { return 0.5; }, {.least = 0, .most = 1, .open = true});
+    v("share", [](const View&) { return 0.5; }, {.least = 0, .most = 1, .exclusive = true});
   }
 };
 struct Nulls {
@@ -307,7 +307,7 @@ struct UserConfig {
   static void Describe(auto& v) {
     v("runs", &UserConfig::runs, {.meaning = "how many", .omit_if_empty = true});
     v("threads", &UserConfig::threads, {.least = 1, .omit_if_empty = true});
-    v("types", &UserConfig::types, {.omit_if_empty = true, .one = true});
+    v("types", &UserConfig::types, {.omit_if_empty = true, .or_single = true});
     v("names", &UserConfig::names, {.omit_if_empty = true});
     v("rounds", &UserConfig::rounds, {.omit_if_empty = true});
     v("peaks", &UserConfig::peaks);

@@ -70,9 +70,9 @@ void RequireNumber(double number, const char* key, const MemberInfo& about) {
   if (about.least && number < *about.least)
     ThrowInvalid(key, fmt::format("must be at least {}", *about.least));
   if (about.most && number > *about.most) ThrowInvalid(key, fmt::format("must be at most {}", *about.most));
-  if (about.open && about.least && number == *about.least)
+  if (about.exclusive && about.least && number == *about.least)
     ThrowInvalid(key, fmt::format("must be above {}", *about.least));
-  if (about.open && about.most && number == *about.most)
+  if (about.exclusive && about.most && number == *about.most)
     ThrowInvalid(key, fmt::format("must be below {}", *about.most));
 }
 
@@ -87,7 +87,7 @@ void RequireText(const std::string& text, const char* key, const MemberInfo& abo
   if (!about.choices.empty() &&
       fmt::format("|{}|", about.choices).find("|" + text + "|") == std::string::npos)
     ThrowInvalid(key, "has a value that is not known");
-  if (about.some && text.empty()) ThrowInvalid(key, "must not be empty");
+  if (about.non_empty && text.empty()) ThrowInvalid(key, "must not be empty");
   if (!about.pattern.empty() && !MatchesPattern(text, about.pattern))
     ThrowInvalid(key, fmt::format("must look like {}", about.pattern));
 }
@@ -101,7 +101,7 @@ std::string ReadText(const nlohmann::json& value, const char* key, const MemberI
 
 void RequireList(const nlohmann::json& value, const char* key, const MemberInfo& about) {
   if (!value.is_array()) ThrowInvalid(key, "must be an array");
-  if (about.some && value.empty()) ThrowInvalid(key, "must not be empty");
+  if (about.non_empty && value.empty()) ThrowInvalid(key, "must not be empty");
   if (about.unique && std::set<nlohmann::json>(value.begin(), value.end()).size() < value.size())
     ThrowInvalid(key, "has an element twice");
 }
@@ -138,8 +138,9 @@ void Reader::TakeBy(const nlohmann::json& json, const char* key, const MemberInf
     if (mode_ == ReadMode::kAllKeysRequired && !about.omit_if_empty) ThrowInvalid(key, "is missing");
     return;
   }
-  if (mode_ == ReadMode::kAllKeysRequired && !about.with.empty() && !json.contains(about.with))
-    ThrowInvalid(key, fmt::format("is there without \"{}\"", about.with));
+  if (mode_ == ReadMode::kAllKeysRequired && !about.present_with.empty() &&
+      !json.contains(about.present_with))
+    ThrowInvalid(key, fmt::format("is there without \"{}\"", about.present_with));
   if (mode_ != ReadMode::kTolerant) return read(reader, *found);
   if (found->is_null()) return;
   try {

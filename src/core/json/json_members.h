@@ -151,13 +151,13 @@ bool MatchesPattern(const std::string& text, std::string_view pattern);
 
 // The properties of an element of a list or map.
 constexpr MemberInfo ElementInfo(MemberInfo about) {
-  about.some = false;
+  about.non_empty = false;
   about.unique = false;
   about.or_null = false;
   return about;
 }
 
-// Paths with `below` are written relative to `folder`.
+// Writes described structs. Paths with `relative` are written relative to `folder`.
 template <typename Json>
 class Writer {
  public:
@@ -258,7 +258,7 @@ class Writer {
     } else if constexpr (Named<U>) {
       return std::string(GetName(value));
     } else if constexpr (kIsPath<U>) {
-      return Value(PathText(value, about.below ? folder_ : std::filesystem::path()), about);
+      return Value(PathText(value, about.relative ? folder_ : std::filesystem::path()), about);
     } else if constexpr (kIsText<U>) {
       const std::string_view text = value;
       if (about.json) {
@@ -394,7 +394,7 @@ class Reader {
       value = *named;
     } else if constexpr (kIsPath<U>) {
       value = ParsePath(json.is_null() && about.or_null ? "" : ReadText(json, key, about),
-                        about.below ? folder_ : std::filesystem::path());
+                        about.relative ? folder_ : std::filesystem::path());
     } else if constexpr (kIsText<U>) {
       if (about.json) {
         if (!json.is_object() && !json.is_null()) ThrowInvalid(key, "must be an object or null");

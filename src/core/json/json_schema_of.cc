@@ -61,7 +61,7 @@ Schema TextSchema(const MemberInfo& about) {
     schema["type"] = "object";
   } else if (about.choices.empty()) {
     schema["type"] = "string";
-    if (about.some) schema["minLength"] = 1;
+    if (about.non_empty) schema["minLength"] = 1;
   } else {
     schema["enum"] = SplitAt(about.choices, '|');
   }
@@ -79,8 +79,8 @@ Schema NumberSchema(const char* type, std::optional<double> least, const MemberI
       schema[key] = *bound;
     }
   };
-  put(about.open ? "exclusiveMinimum" : "minimum", least);
-  put(about.open ? "exclusiveMaximum" : "maximum", about.most);
+  put(about.exclusive ? "exclusiveMinimum" : "minimum", least);
+  put(about.exclusive ? "exclusiveMaximum" : "maximum", about.most);
   return schema;
 }
 
@@ -110,7 +110,7 @@ void AddMember(Schema& object, const char* key, Schema value, const MemberInfo& 
   if (!about.meaning.empty()) value["description"] = about.meaning;
   object["properties"][key] = std::move(value);
   if (!about.omit_if_empty) object["required"].push_back(key);
-  if (!about.with.empty()) object["dependentRequired"][key] = Schema::array({about.with});
+  if (!about.present_with.empty()) object["dependentRequired"][key] = Schema::array({about.present_with});
 }
 
 void AddAllOrNone(Schema& object, const Schema& part, const MemberInfo& about) {

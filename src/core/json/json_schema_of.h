@@ -123,9 +123,9 @@ class SchemaMaker {
               {"maxItems", kSize}};
     } else if constexpr (IsVector<U>::value) {
       Schema list = {{"type", "array"}, {"items", Value<typename U::value_type>(ElementInfo(about))}};
-      if (about.some) list["minItems"] = 1;
+      if (about.non_empty) list["minItems"] = 1;
       if (about.unique) list["uniqueItems"] = true;
-      if (!about.one) return list;
+      if (!about.or_single) return list;
       return {{"anyOf", {Value<typename U::value_type>(ElementInfo(about)), std::move(list)}}};
     } else if constexpr (IsMap<U>::value) {
       MemberInfo of_element = ElementInfo(about);

@@ -55,16 +55,16 @@ struct ExperimentSettings {
       Key({.meaning = "where it is measured: local (without it), ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT, "
                       "or a list of them; `--device` overrides it (docs/reference/devices.md)",
            .pattern = kDevicePattern,
-           .some = true,
+           .non_empty = true,
            .unique = true,
-           .one = true}));
+           .or_single = true}));
     v("data", &E::data, Key({.meaning = "external data, a .ptd file"}));
     v("method", &E::method, Key({.meaning = "the method to run"}));
     v("inputs", DocumentedMember<std::vector<std::string>>(&E::InputsAsWritten),
       Key({.meaning = "`ones`, `random`, `random:SEED`, an .inputs file, or a list of raw files, one per "
                       "tensor; without it those saved next to the model, else random",
-           .some = true,
-           .one = true}));
+           .non_empty = true,
+           .or_single = true}));
     v("runs", &E::runs,
       Key({.meaning = "traced runs, spread over the first 10 launches; later launches add as many each",
            .least = 1,
@@ -78,20 +78,20 @@ struct ExperimentSettings {
       Key({.meaning = "a number, or a list: one set of results each",
            .least = 1,
            .most = kMaxThreads,
-           .some = true,
+           .non_empty = true,
            .unique = true,
-           .one = true}));
+           .or_single = true}));
     v("num_threads", kDocumentedKey<std::vector<int>>,
       Key({.meaning = "as `threads`",
            .least = 1,
            .most = kMaxThreads,
-           .some = true,
+           .non_empty = true,
            .unique = true,
-           .one = true}));
+           .or_single = true}));
     v("isa", DocumentedMember<std::vector<std::string>>(&E::isa),
       Key({.meaning = "CPU features to mask (etprof-runner only): `-avx2`, `-sme,-sme2`, `=avx2`, or a list; "
                       "none without it",
-           .one = true}));
+           .or_single = true}));
     v("executorch", &E::executorch,
       Key({.meaning = "release whose libraries the runner gets, `1.4.1`, or the wheel of another build, "
                       "`FILE.whl`; its own without it (docs/guides/versions.md)"}));
@@ -100,7 +100,7 @@ struct ExperimentSettings {
                       "`\"mid,big\"` (`etprof devices` lists them); any without it",
            .least = 0,
            .most = kMaxCpu,
-           .some = true}));
+           .non_empty = true}));
     v("period", DocumentedMember<std::string>(&E::PeriodText),
       Key({.meaning =
                "start one run per period: `33ms` (etprof-runner only); `0`, back to back, without it"}));
@@ -111,15 +111,17 @@ struct ExperimentSettings {
       Key({.meaning =
                "libraries of custom operators or of another backend, a path or a list (etprof-runner only); "
                "ExecuTorch's kernels for LLMs load by themselves",
-           .one = true}));
+           .or_single = true}));
     v("extra_args", &E::extra_args,
-      Key({.meaning = "more arguments for the runner, a text or a list", .one = true, .words = true}));
+      Key({.meaning = "more arguments for the runner, a text or a list",
+           .or_single = true,
+           .split_words = true}));
     v("exec_wrapper", &E::exec_wrapper,
       Key({.meaning =
                "a command before the runner: `qemu-aarch64 -cpu max`; results of a `qemu-*`, or of a runner "
                "for another architecture, are emulated (docs/guides/boards.md#sme2-without-hardware)",
-           .one = true,
-           .words = true}));
+           .or_single = true,
+           .split_words = true}));
     v("env", DocumentedMember<std::map<std::string, std::variant<std::string, double>>>(&E::environment),
       Key({.meaning = "environment variables of the runner", .pattern = kVariablePattern}));
   }
@@ -235,7 +237,7 @@ struct Config {
            .most = 1e6}));
     v("seed", &Config::seed, Key({.meaning = "of the order within the rounds", .least = 0, .most = 2e9}));
     v("experiments", DocumentedMember<std::vector<ExperimentConfig>>(&Config::experiments),
-      {.meaning = "what to measure", .some = true});
+      {.meaning = "what to measure", .non_empty = true});
     v("analysis", DocumentedMember<AnalysisKeys>(&Config::Analysis),
       Key({.meaning = "what is compared with what"}));
   }

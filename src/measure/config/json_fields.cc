@@ -182,7 +182,7 @@ std::optional<std::vector<std::string>> JsonFields::Texts(const std::string& key
 void JsonFields::RequireElements(const std::string& key, const MemberInfo& info) {
   const nlohmann::json* const list = Find(key);
   if (list == nullptr || !list->is_array()) return;
-  if (info.some && list->empty()) throw KeyError(key, "the list is empty");
+  if (info.non_empty && list->empty()) throw KeyError(key, "the list is empty");
   std::set<nlohmann::json> seen;
   for (const nlohmann::json& element : *list) {
     if (info.unique && !seen.insert(element).second)

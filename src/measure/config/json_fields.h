@@ -110,7 +110,7 @@ class ReadKeys {
     } else if constexpr (std::is_same_v<M, std::vector<int>>) {
       Assign(fields_.Integers(key, bound(info.least), bound(info.most)), value);
     } else if constexpr (std::is_same_v<M, std::vector<std::string>>) {
-      Assign(fields_.Texts(key, info.words), value);
+      Assign(fields_.Texts(key, info.split_words), value);
     } else if constexpr (std::is_same_v<M, std::string> || std::is_same_v<M, std::filesystem::path>) {
       Assign(fields_.Text(key), value);
     } else {

@@ -40,8 +40,8 @@ struct SuiteModel {
     v("keep", &SuiteModel::keep,
       Key({.meaning = "what its data types `int8+keep` and `int8dyn+keep` leave in float, as `etprof export "
                       "--keep`",
-           .some = true,
-           .one = true}));
+           .non_empty = true,
+           .or_single = true}));
     v("method", &SuiteModel::method, Key({.meaning = "the method to run"}));
     v("programs", kDocumentedKey<std::map<std::string, std::string>>,
       Key({.meaning = "a .pte for each data type, where they are there already"}));
@@ -57,11 +57,12 @@ struct SuiteRule {
   static constexpr bool kAllowsComments = true;
   static void Describe(auto& v) {
     using R = SuiteRule;
-    v("model", &R::model, Key({.meaning = "names, or patterns with * and ?", .some = true, .one = true}));
-    v("dtype", &R::dtype, Key({.meaning = "likewise", .some = true, .one = true}));
-    v("device", &R::device, Key({.meaning = "likewise", .some = true, .one = true}));
+    v("model", &R::model,
+      Key({.meaning = "names, or patterns with * and ?", .non_empty = true, .or_single = true}));
+    v("dtype", &R::dtype, Key({.meaning = "likewise", .non_empty = true, .or_single = true}));
+    v("device", &R::device, Key({.meaning = "likewise", .non_empty = true, .or_single = true}));
     v("variant", &R::variant,
-      Key({.meaning = "likewise; without it the whole cell is meant", .some = true, .one = true}));
+      Key({.meaning = "likewise; without it the whole cell is meant", .non_empty = true, .or_single = true}));
   }
 };
 
@@ -91,25 +92,25 @@ struct SuiteConfig {
     v("output_root", &S::output_root,
       Key({.meaning = "the suite's folder; out_<name of the file> without it"}));
     v("models", kDocumentedKey<std::vector<std::variant<std::string, SuiteModel>>>,
-      {.meaning = "what `etprof export --model` takes, a .pte, or an object", .some = true});
+      {.meaning = "what `etprof export --model` takes, a .pte, or an object", .non_empty = true});
     v("dtypes", &S::dtypes,
       Key({.meaning = "data types to export for, as `etprof export --dtype`",
-           .some = true,
+           .non_empty = true,
            .unique = true,
-           .one = true}));
+           .or_single = true}));
     v("backend", &S::backend,
       Key({.meaning = "to export for, as `etprof export --backend`; XNNPACK without it"}));
     v("devices", &S::devices,
       Key({.meaning = "local, ssh:HOST, adb, adb:SERIAL, adb:HOST:PORT (docs/reference/devices.md)",
            .pattern = kDevicePattern,
-           .some = true,
+           .non_empty = true,
            .unique = true,
-           .one = true}));
+           .or_single = true}));
     v("variants", &S::variants,
       Key({.meaning = "each is compared with the model as it is, as `--vs` of `etprof profile`: `isa=-avx2`, "
                       "`threads=2`; without it each model is measured as it is",
            .unique = true,
-           .one = true}));
+           .or_single = true}));
     v("include", kDocumentedKey<std::vector<SuiteRule>>,
       Key({.meaning = "rules: only cells and variants that one of them matches; all without it"}));
     v("exclude", kDocumentedKey<std::vector<SuiteRule>>,
@@ -140,7 +141,8 @@ struct SuiteConfig {
       Key({.meaning = "fail if a candidate is slower by more: `2%`; not checked without it"}));
     v("runner_path", kDocumentedKey<std::string>, Key({.meaning = "the runner, instead of etprof-runner"}));
     v("load", &S::load,
-      Key({.meaning = "libraries of custom operators or of another backend, a path or a list", .one = true}));
+      Key({.meaning = "libraries of custom operators or of another backend, a path or a list",
+           .or_single = true}));
     v("env", kDocumentedKey<std::map<std::string, std::string>>,
       Key({.meaning = "environment variables of the runner", .pattern = kVariablePattern}));
   }

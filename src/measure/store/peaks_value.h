@@ -13,7 +13,7 @@ struct PeaksEntry {
   protocol::Peaks peaks;                 // `cpus` is as configured
 
   static void Describe(auto& v) {
-    v("experiments", &PeaksEntry::experiments, {.meaning = "labels, as in the manifest", .some = true});
+    v("experiments", &PeaksEntry::experiments, {.meaning = "labels, as in the manifest", .non_empty = true});
     v.Flat(&PeaksEntry::peaks);
   }
 };
@@ -26,7 +26,7 @@ struct Peaks {
     DescribeSchemaVersion(v);
     v("entries", &Peaks::entries,
       {.meaning = "one for all experiments that have mask, threads, CPUs and runner in common",
-       .some = true});
+       .non_empty = true});
   }
 };
 

@@ -154,7 +154,9 @@ struct Launch {
     v.Converted(
         "etdump_part", [](const Launch& launch) { return launch.etdump_part; },
         [](Launch& launch, const std::string& part) { launch.SetEtdumpPart(part); },
-        {.meaning = "only while its ETDump is not merged", .omit_if_empty = true, .with = "traced_runs"});
+        {.meaning = "only while its ETDump is not merged",
+         .omit_if_empty = true,
+         .present_with = "traced_runs"});
     v.Converted(
         "traced_runs",
         [](const Launch& launch) {
@@ -163,7 +165,7 @@ struct Launch {
         [](Launch& launch, const std::optional<std::vector<PhaseRuns>>& groups) {
           if (groups) launch.traced_runs = ExpandRuns(*groups);
         },
-        {.meaning = kRunsMeaning, .omit_if_empty = true, .with = "etdump_part"});
+        {.meaning = kRunsMeaning, .omit_if_empty = true, .present_with = "etdump_part"});
     v("bursts", &Launch::bursts, {.meaning = "by round"});
     v("walk", &Launch::walk, {.meaning = "the text that it generated at its end", .omit_if_empty = true});
     v("cold_walk", &Launch::cold_walk,
@@ -350,11 +352,11 @@ struct ExperimentData {
     v.Flat(&ExperimentData::MetricsOfLatency);
     v("threads", &ExperimentData::threads, {.meaning = "of the runner's thread pool", .least = 1});
     v("etdump", &ExperimentData::etdump,
-      {.meaning = "relative to the results directory", .or_null = true, .below = true});
+      {.meaning = "relative to the results directory", .or_null = true, .relative = true});
     v("log", &ExperimentData::log,
       {.meaning = "each launch's command line, stderr, and a third-party runner's stdout; a path as `etdump`",
        .or_null = true,
-       .below = true});
+       .relative = true});
   }
   static constexpr const char* kSchemaName = "result";
   static void Describe(auto& v) {
@@ -364,9 +366,9 @@ struct ExperimentData {
       {.meaning = "`xnntrace`: a kernel-log run", .choices = "timing|xnntrace"});
     DescribeMetrics(v);
     v("latency_csv", &ExperimentData::latency_csv,
-      {.meaning = "the latency of every run; a path as `etdump`", .or_null = true, .below = true});
+      {.meaning = "the latency of every run; a path as `etdump`", .or_null = true, .relative = true});
     v("xnntrace_log", &ExperimentData::xnntrace_log,
-      {.meaning = "of a kernel-log run; a path as `etdump`", .or_null = true, .below = true});
+      {.meaning = "of a kernel-log run; a path as `etdump`", .or_null = true, .relative = true});
     v("error", &ExperimentData::error,
       {.meaning = "why the experiment failed; null: it did not", .or_null = true});
     v("warnings", &ExperimentData::warnings, {.meaning = "what makes its results less certain"});

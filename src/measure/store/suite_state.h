@@ -41,7 +41,7 @@ struct SuiteState {
       v("dtype", &Cell::dtype, {.meaning = "null: the model is one program", .or_null = true});
       v("device", &Cell::device, {.meaning = "as `--device` takes it"});
       v("variants", &Cell::variants, {.meaning = "as the suite has them"});
-      v("run_directory", &Cell::folder, {.meaning = "relative to the suite's folder", .below = true});
+      v("run_directory", &Cell::folder, {.meaning = "relative to the suite's folder", .relative = true});
       v("status", &Cell::status, {.meaning = "`skipped`: the suite's time was over before it"});
       v("reason", &Cell::reason, {.meaning = "why it failed or was skipped", .or_null = true});
       v("seconds", &Cell::seconds,

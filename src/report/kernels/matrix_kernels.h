@@ -41,7 +41,7 @@ struct MatrixKernelRow {
       {.meaning = "of the export, so that KleidiAI's run; null: none is known", .or_null = true});
     v("mean_ms", &R::mean_ns, kNonNegativeMs.WithMeaning("self time of a run, of all of them"));
     v("operators", [](const R& row, const Profile& in) { return OperatorKeys(in, row.operators); },
-      {.meaning = "their keys", .some = true});
+      {.meaning = "their keys", .non_empty = true});
   }
 };
 

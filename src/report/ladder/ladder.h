@@ -174,8 +174,8 @@ struct Ladder {
 
   static constexpr const char* kSchemaName = "ladder";
   static void Describe(auto& v) {
-    v("levels", &Ladder::levels, {.meaning = "of the ISA, the lowest first", .some = true});
-    v("threads", &Ladder::threads, {.meaning = "that were measured, rising", .least = 1, .some = true});
+    v("levels", &Ladder::levels, {.meaning = "of the ISA, the lowest first", .non_empty = true});
+    v("threads", &Ladder::threads, {.meaning = "that were measured, rising", .least = 1, .non_empty = true});
     v("interleaved", &Ladder::interleaved, {.meaning = "false: drift cannot be told from an effect"});
     v("latency", &Ladder::latency, {.meaning = "medians"});
     v("groups", &Ladder::groups, {.meaning = "mean self times of groups that take time anywhere"});

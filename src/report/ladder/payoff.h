@@ -49,7 +49,7 @@ struct Payoff {
   static void Describe(auto& v) {
     v("baseline", &Payoff::baseline, {.meaning = "name of the level below"});
     v("candidate", &Payoff::candidate, {.meaning = "name of the level"});
-    v("threads", &Payoff::threads, {.meaning = "numbers of threads, rising", .least = 1, .some = true});
+    v("threads", &Payoff::threads, {.meaning = "numbers of threads, rising", .least = 1, .non_empty = true});
     v("interleaved", &Payoff::interleaved, {.meaning = "false: drift cannot be told from an effect"});
     v("latency", &Payoff::latency, {.meaning = "of medians"});
     v("operators", &Payoff::operators, {.meaning = "that both sides have somewhere, by falling time"});

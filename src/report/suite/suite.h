@@ -267,9 +267,9 @@ struct SuiteReport {
       {.meaning = "of all pairs; `error`: a cell is missing, and no pair failed", .choices = kGateResults});
     v("devices", &S::devices, {.meaning = "as `--device` takes them"});
     v("limit", &S::limit,
-      {.meaning = "allowed growth of the latency; null: none", .least = -1, .open = true});
+      {.meaning = "allowed growth of the latency; null: none", .least = -1, .exclusive = true});
     v("false_discovery", &S::false_discovery,
-      {.meaning = "over all pairs and variants together", .least = 0, .most = 1, .open = true});
+      {.meaning = "over all pairs and variants together", .least = 0, .most = 1, .exclusive = true});
     v("require_conclusive", &S::require_conclusive, {.meaning = "what cannot be decided counts as failed"});
     v("cells", &S::cells, {.meaning = "each model in each data type on each device"});
     v("variants", &S::variants, {.meaning = "what each is worth, over all models"});

@@ -11,8 +11,8 @@ namespace {
 
 using OptionalNumber = std::optional<double>;
 
-constexpr MemberInfo kName{.some = true};
-constexpr MemberInfo kTextOrNull{.or_null = true, .some = true};
+constexpr MemberInfo kName{.non_empty = true};
+constexpr MemberInfo kTextOrNull{.or_null = true, .non_empty = true};
 
 struct DeviceJson {
   const DevicesReport& report;
@@ -25,7 +25,7 @@ struct DeviceJson {
   static void Describe(auto& v) {
     using J = const DeviceJson&;
     v("name", [](J json) { return json.report.names[json.index]; },
-      {.meaning = "as --device takes it; unique in this file", .some = true});
+      {.meaning = "as --device takes it; unique in this file", .non_empty = true});
     v("run", [](J json) { return json.Run().folder; }, {.meaning = "the results directory"});
     v("model_id", [](J json) { return json.report.runs[json.index].model_id; },
       {.meaning = "file name without .pte"});
@@ -172,7 +172,7 @@ struct DeviceExperimentJson {
         }
         return cells;
       },
-      {.meaning = "that measured it", .some = true});
+      {.meaning = "that measured it", .non_empty = true});
   }
 };
 
@@ -218,7 +218,7 @@ struct PairJson {
         }
         return cells;
       },
-      {.meaning = "that measured both", .some = true});
+      {.meaning = "that measured both", .non_empty = true});
   }
 };
 
@@ -233,7 +233,7 @@ struct ModelJson {
     v("model_sha256", &ModelSection::model_sha256, kTextOrNull.WithMeaning("of the .pte"));
     v("method", &ModelSection::method, {.meaning = "two methods of one model are two entries"});
     v("devices", [](J json) { return MapEach(json.of.devices, &DeviceColumn::name); },
-      {.meaning = "that ran it, as in the list above", .some = true});
+      {.meaning = "that ran it, as in the list above", .non_empty = true});
     v("experiments",
       [](J json) { return MakeViews<DeviceExperimentJson>(json.of.experiments, json.report, json.of); },
       {.meaning = "one for each number of threads"});

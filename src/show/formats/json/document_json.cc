@@ -218,7 +218,7 @@ struct ChartJson {
     v("at", &show::Chart::positions,
       {.meaning = "where the points are on the axis; without it they follow each other in time",
        .omit_if_empty = true});
-    v("axis", &show::Chart::axis, {.meaning = "its title", .omit_if_empty = true, .with = "at"});
+    v("axis", &show::Chart::axis, {.meaning = "its title", .omit_if_empty = true, .present_with = "at"});
   }
 };
 
