@@ -42,30 +42,31 @@ TEST(Error, ProgramNamesAreNotCapitalized) {
 }
 
 TEST(Error, ConvertsEveryException) {
-  const Error own = Error(ExitCode::kUsage, "no command").InFile("here");
-  EXPECT_EQ(ToError(own).Message(), "here: no command");
-  EXPECT_EQ(ToError(own).exit_code(), ExitCode::kUsage);
+  const Error original = Error(ExitCode::kUsage, "no command").InFile("here");
+  EXPECT_EQ(ToError(original).Message(), "here: no command");
+  EXPECT_EQ(ToError(original).exit_code(), ExitCode::kUsage);
 
-  const std::filesystem::filesystem_error refused("status", "a/b",
-                                                  std::make_error_code(std::errc::permission_denied));
-  EXPECT_EQ(ToError(refused).Message(), "a/b: Permission denied. Check the path and its permissions.");
-  EXPECT_EQ(ToError(refused).exit_code(), ExitCode::kBadInput);
+  const std::filesystem::filesystem_error permission_denied(
+      "status", "a/b", std::make_error_code(std::errc::permission_denied));
+  EXPECT_EQ(ToError(permission_denied).Message(),
+            "a/b: Permission denied. Check the path and its permissions.");
+  EXPECT_EQ(ToError(permission_denied).exit_code(), ExitCode::kBadInput);
 
-  const std::filesystem::filesystem_error full("status", "a/b",
-                                               std::make_error_code(std::errc::too_many_files_open));
-  EXPECT_EQ(ToError(full).exit_code(), ExitCode::kDeviceFailed);
+  const std::filesystem::filesystem_error too_many_files(
+      "status", "a/b", std::make_error_code(std::errc::too_many_files_open));
+  EXPECT_EQ(ToError(too_many_files).exit_code(), ExitCode::kDeviceFailed);
   EXPECT_EQ(ToError(std::bad_alloc()).Message(),
             "out of memory. Free some, or raise its limit (`ulimit -v`).");
   EXPECT_EQ(ToError(std::bad_alloc()).exit_code(), ExitCode::kDeviceFailed);
-  const Error thread =
+  const Error system_error =
       ToError(std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)));
-  EXPECT_THAT(thread.Message(), testing::HasSubstr("the system refused what etprof needs"));
-  EXPECT_EQ(thread.exit_code(), ExitCode::kDeviceFailed);
+  EXPECT_THAT(system_error.Message(), testing::HasSubstr("the system refused what etprof needs"));
+  EXPECT_EQ(system_error.exit_code(), ExitCode::kDeviceFailed);
 
-  const Error defect = ToError(std::out_of_range("at(7)"));
-  EXPECT_EQ(defect.Message(),
+  const Error internal = ToError(std::out_of_range("at(7)"));
+  EXPECT_EQ(internal.Message(),
             "internal error: at(7). This is a bug of etprof. Report it with the command that you ran.");
-  EXPECT_EQ(defect.exit_code(), ExitCode::kDeviceFailed);
+  EXPECT_EQ(internal.exit_code(), ExitCode::kDeviceFailed);
 }
 
 }  // namespace

@@ -22,14 +22,14 @@ namespace {
 class Job {
  public:
   Job(std::size_t count, const std::function<void(std::size_t)>& work)
-      : work_(work), thrown_(count), remaining_(static_cast<std::ptrdiff_t>(count)) {}
+      : work_(work), exceptions_(count), remaining_(static_cast<std::ptrdiff_t>(count)) {}
 
   void Run() {
-    for (std::size_t index = next_++; index < thrown_.size(); index = next_++) {
+    for (std::size_t index = next_++; index < exceptions_.size(); index = next_++) {
       try {
         work_(index);
       } catch (...) {
-        thrown_[index] = std::current_exception();
+        exceptions_[index] = std::current_exception();
       }
       remaining_.count_down();
     }
@@ -38,14 +38,14 @@ class Job {
   // Waits for all calls, and rethrows the exception with the lowest index.
   void Wait() const {
     remaining_.wait();
-    for (const std::exception_ptr& exception : thrown_) {
+    for (const std::exception_ptr& exception : exceptions_) {
       if (exception) std::rethrow_exception(exception);
     }
   }
 
  private:
   const std::function<void(std::size_t)>& work_;  // owned by the caller, who waits
-  std::vector<std::exception_ptr> thrown_;
+  std::vector<std::exception_ptr> exceptions_;
   std::atomic<std::size_t> next_ = 0;
   std::latch remaining_;
 };

@@ -17,7 +17,7 @@
 namespace etprof {
 namespace {
 
-TEST(ThreadGroup, AreWaitedFor) {
+TEST(ThreadGroup, WaitsForItsThreads) {
   std::atomic<int> done = 0;
   {
     ThreadGroup threads;
@@ -30,7 +30,7 @@ TEST(ThreadGroup, AreWaitedFor) {
 }
 
 #ifdef __GLIBC__
-TEST(ThreadGroup, ReportAFailureToStart) {
+TEST(ThreadGroup, ReportsAFailureToStart) {
   pthread_attr_t before, huge;
   ASSERT_EQ(::pthread_getattr_default_np(&before), 0);
   ASSERT_EQ(::pthread_attr_init(&huge), 0);
@@ -52,17 +52,17 @@ TEST(ParallelFor, DoesEveryIndexOnce) {
   ParallelFor(0, 4, [](std::size_t) { FAIL(); });
 }
 
-TEST(ParallelFor, UsesNoMoreThreadsThanAsked) {
+TEST(ParallelFor, UsesNoMoreThreadsThanRequested) {
   std::mutex mutex;
-  std::set<std::thread::id> seen;
+  std::set<std::thread::id> thread_ids;
   ParallelFor(1000, 3, [&](std::size_t) {
     const std::lock_guard lock(mutex);
-    seen.insert(std::this_thread::get_id());
+    thread_ids.insert(std::this_thread::get_id());
   });
-  EXPECT_LE(seen.size(), 3U);
+  EXPECT_LE(thread_ids.size(), 3U);
 }
 
-TEST(ParallelFor, ThrowsTheFirstAndFinishesTheRest) {
+TEST(ParallelFor, RethrowsTheFirstExceptionAfterAllCalls) {
   std::atomic<int> done = 0;
   try {
     ParallelFor(50, 4, [&](std::size_t i) {
@@ -90,7 +90,7 @@ TEST(ParallelFor, WorksWithinItselfAndFromSeveralThreads) {
 }
 
 TEST(ParallelFor, WorksInAFork) {
-  ParallelFor(2, 2, [](std::size_t) {});  // the parent has pool threads, and the fork has none of them
+  ParallelFor(2, 2, [](std::size_t) {});  // the parent has pool threads, which the fork does not have
   const pid_t child = ::fork();
   if (child == 0) {
     std::atomic<int> done = 0;
@@ -107,20 +107,20 @@ TEST(ParallelFor, WorksInAFork) {
 TEST(ParallelFor, LeavesSignalsAndProcessorsAsTheyWere) {
   cpu_set_t before, after;
   ASSERT_EQ(::sched_getaffinity(0, sizeof(before), &before), 0);
-  std::atomic<int> blocked = 0, elsewhere = 0;
+  std::atomic<int> wrong_masks = 0, wrong_affinities = 0;
   const std::thread::id caller = std::this_thread::get_id();
   ParallelFor(100, 2, [&](std::size_t) {
     sigset_t mask;
-    cpu_set_t own;
+    cpu_set_t affinity;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-    ::sched_getaffinity(0, sizeof(own), &own);
-    if (CPU_EQUAL(&own, &before) == 0) ++elsewhere;
-    if ((std::this_thread::get_id() != caller) != (sigismember(&mask, SIGINT) == 1)) ++blocked;
+    ::sched_getaffinity(0, sizeof(affinity), &affinity);
+    if (CPU_EQUAL(&affinity, &before) == 0) ++wrong_affinities;
+    if ((std::this_thread::get_id() != caller) != (sigismember(&mask, SIGINT) == 1)) ++wrong_masks;
   });
   ASSERT_EQ(::sched_getaffinity(0, sizeof(after), &after), 0);
   EXPECT_TRUE(CPU_EQUAL(&after, &before));
-  EXPECT_EQ(elsewhere, 0) << "threads are bound to processors";
-  EXPECT_EQ(blocked, 0) << "SIGINT reaches helpers, or the caller no more";
+  EXPECT_EQ(wrong_affinities, 0) << "threads are bound to processors";
+  EXPECT_EQ(wrong_masks, 0) << "SIGINT reaches helpers, or the caller no more";
 }
 #endif
 

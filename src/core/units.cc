@@ -11,14 +11,14 @@ namespace {
 template <std::size_t kUnits>
 std::string FormatScaled(double value, const std::array<const char*, kUnits>& units) {
   std::size_t unit = 0;
-  double shown = std::fabs(value);
-  while (unit + 1 < units.size() && shown >= 999.5) {
-    shown /= 1000;
+  double scaled = std::fabs(value);
+  while (unit + 1 < units.size() && scaled >= 999.5) {
+    scaled /= 1000;
     ++unit;
   }
-  const bool whole = unit == 0 && shown == std::floor(shown);
+  const bool is_integer = unit == 0 && scaled == std::floor(scaled);
   return fmt::format("{}{}{}", value < 0 ? "−" : "",
-                     whole ? fmt::format("{:.0f}", shown) : FormatThreeDigits(shown), units[unit]);
+                     is_integer ? fmt::format("{:.0f}", scaled) : FormatThreeDigits(scaled), units[unit]);
 }
 
 }  // namespace
@@ -37,8 +37,8 @@ std::string FormatBytes(double bytes) { return FormatScaled(bytes, std::array{" 
 
 std::string FormatCount(std::int64_t count) {
   if (count > -1000 && count < 1000) return fmt::format("{}", count);
-  const std::int64_t rest = count % 1000;
-  return fmt::format("{},{:03}", FormatCount(count / 1000), rest < 0 ? -rest : rest);
+  const std::int64_t last_digits = count % 1000;
+  return fmt::format("{},{:03}", FormatCount(count / 1000), last_digits < 0 ? -last_digits : last_digits);
 }
 
 std::string ExactMilliseconds(Nanoseconds nanoseconds) {
@@ -65,9 +65,9 @@ std::string FormatNumber(double value) {
   const char* const sign = value < 0 ? "−" : "";
   if (magnitude >= 0.1) return sign + FormatThreeDigits(magnitude);
   int decimals = magnitude < 0.01 ? 4 : 3;
-  double shown = magnitude * 1e4;  // in units of the last digit
-  for (; decimals < kMaxDecimals && shown < 0.5; ++decimals) shown *= 10;
-  if (shown < 0.5) return "0.00";
+  double scaled = magnitude * 1e4;  // in units of the last digit
+  for (; decimals < kMaxDecimals && scaled < 0.5; ++decimals) scaled *= 10;
+  if (scaled < 0.5) return "0.00";
   return fmt::format("{}{:.{}f}", sign, magnitude, decimals);
 }
 

@@ -40,14 +40,14 @@ std::string FormatAmount(double amount);
 // "1,204": an integer with thousands separators.
 std::string FormatCount(std::int64_t count);
 
-// "1 thread", "1,204 runs". `many` is the plural if that is not `one` with an s.
+// "1 thread", "1,204 runs". `plural` is needed if the plural is not `singular` with an s.
 template <std::integral Integer>
-std::string CountedText(Integer count, std::string_view one, std::string_view many = {}) {
+std::string CountedText(Integer count, std::string_view singular, std::string_view plural = {}) {
   const std::string number = FormatCount(static_cast<std::int64_t>(count));
   if (count == 1) {
-    return number + ' ' + std::string(one);
+    return number + ' ' + std::string(singular);
   }
-  return number + ' ' + (many.empty() ? std::string(one) + 's' : std::string(many));
+  return number + ' ' + (plural.empty() ? std::string(singular) + 's' : std::string(plural));
 }
 
 // The shortest decimal text that reads back as exactly the same number of nanoseconds: 1234567 ns ->

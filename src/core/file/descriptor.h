@@ -8,7 +8,7 @@
 
 namespace etprof {
 
-// A file descriptor that the destructor closes; negative: none.
+// Owns a file descriptor, which the destructor closes. A negative number: there is none.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}

@@ -8,11 +8,11 @@ namespace {
 
 constexpr std::uint64_t kLoad = 1, kDynamic = 2, kInterpreter = 3,
                         kUnwindTable = 0x6474e550;  // segment types
-constexpr std::uint64_t kSlotsSize = 2, kStringTable = 5, kSymbolTable = 6,
-                        kSlotsTable = 23;                       // dynamic entry tags
-constexpr std::uint64_t kSlotOnX86 = 7, kSlotOnAarch64 = 1026;  // relocation types
+constexpr std::uint64_t kJumpRelocationsSize = 2, kStringTable = 5, kSymbolTable = 6,
+                        kJumpRelocations = 23;                      // dynamic entry tags
+constexpr std::uint64_t kJumpSlotX86 = 7, kJumpSlotAarch64 = 1026;  // relocation types
 constexpr std::uint64_t kRelocationSize = 24, kSymbolSize = 24;
-constexpr std::uint64_t kIsFunction = 2;              // symbol type FUNC
+constexpr std::uint64_t kFunctionSymbol = 2;          // symbol type FUNC
 constexpr std::uint64_t kSymbolSections[] = {2, 11};  // SYMTAB, DYNSYM
 constexpr std::uint64_t kMaxEntries = 1 << 20;        // limit for every table: more than real libraries have
 constexpr std::uint64_t kExecutable = 1;              // segment flag
@@ -83,35 +83,35 @@ std::optional<std::uint64_t> ElfFile::FileOffset(std::uint64_t address) const {
 ByteView ElfFile::AtAddress(std::uint64_t address, std::uint64_t size) const {
   const Segment* const segment = SegmentAt(address);
   if (segment == nullptr) return {};
-  const std::uint64_t from = address - segment->address;
-  return Bytes(segment->offset + from, std::min(size, segment->size - from));
+  const std::uint64_t offset_in_segment = address - segment->address;
+  return Bytes(segment->offset + offset_in_segment, std::min(size, segment->size - offset_in_segment));
 }
 
 std::vector<std::uint64_t> ElfFile::DynamicValues(std::uint64_t tag) const {
-  std::vector<std::uint64_t> found;
+  std::vector<std::uint64_t> values;
   for (const Segment& segment : segments_) {
     if (segment.type != kDynamic) continue;
     const std::uint64_t end = segment.offset + Bytes(segment.offset, segment.size).size();
     for (std::uint64_t entry = segment.offset; entry + 16 <= end && At(entry, 8) != 0; entry += 16) {
-      if (At(entry, 8) == tag) found.push_back(At(entry + 8, 8));
+      if (At(entry, 8) == tag) values.push_back(At(entry + 8, 8));
     }
   }
-  return found;
+  return values;
 }
 
 std::uint64_t ElfFile::DynamicValue(std::uint64_t tag) const {
-  const std::vector<std::uint64_t> found = DynamicValues(tag);
-  return found.empty() ? 0 : found.back();
+  const std::vector<std::uint64_t> values = DynamicValues(tag);
+  return values.empty() ? 0 : values.back();
 }
 
 std::vector<std::string> ElfFile::DynamicTexts(std::uint64_t tag) const {
-  std::vector<std::string> found;
+  std::vector<std::string> texts;
   const std::optional<std::uint64_t> strings = FileOffset(DynamicValue(kStringTable));
-  if (!strings || *strings > file_.bytes().size()) return found;
-  for (const std::uint64_t text : DynamicValues(tag)) {
-    if (text <= file_.bytes().size() - *strings) found.push_back(Text(*strings + text));
+  if (!strings || *strings > file_.bytes().size()) return texts;
+  for (const std::uint64_t text_offset : DynamicValues(tag)) {
+    if (text_offset <= file_.bytes().size() - *strings) texts.push_back(Text(*strings + text_offset));
   }
-  return found;
+  return texts;
 }
 
 std::string ElfFile::Interpreter() const {
@@ -131,33 +131,34 @@ ElfFile::Symbol ElfFile::SymbolAt(std::uint64_t offset) const {
 std::vector<ElfFile::Slot> ElfFile::Slots() const {
   const auto strings = FileOffset(DynamicValue(kStringTable)),
              symbols = FileOffset(DynamicValue(kSymbolTable));
-  const auto slots = FileOffset(DynamicValue(kSlotsTable));
-  std::vector<Slot> found;
-  if (!strings || !symbols || !slots) return found;
-  const std::uint64_t type = machine() == kX86_64 ? kSlotOnX86 : kSlotOnAarch64;
+  const auto relocations = FileOffset(DynamicValue(kJumpRelocations));
+  std::vector<Slot> slots;
+  if (!strings || !symbols || !relocations) return slots;
+  const std::uint64_t type = machine() == kX86_64 ? kJumpSlotX86 : kJumpSlotAarch64;
   const std::uint64_t count =
-      std::min(Bytes(*slots, DynamicValue(kSlotsSize)).size() / kRelocationSize, kMaxEntries);
+      std::min(Bytes(*relocations, DynamicValue(kJumpRelocationsSize)).size() / kRelocationSize, kMaxEntries);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t entry = *slots + i * kRelocationSize;
+    const std::uint64_t entry = *relocations + i * kRelocationSize;
     if (At(entry + 8, 4) != type) continue;
     const std::uint64_t symbol_offset = *symbols + At(entry + 12, 4) * kSymbolSize;
     if (Bytes(symbol_offset, kSymbolSize).size() < kSymbolSize) continue;
     const Symbol symbol = SymbolAt(symbol_offset);
     Slot slot{Text(*strings + symbol.name), At(entry, 8), symbol.defined ? symbol.address : 0};
-    if (!slot.name.empty() && slot.address != 0) found.push_back(std::move(slot));
+    if (!slot.name.empty() && slot.address != 0) slots.push_back(std::move(slot));
   }
-  return found;
+  return slots;
 }
 
 std::vector<ElfFile::Function> ElfFile::Functions() const {
-  std::map<std::uint64_t, Function> found;
+  std::map<std::uint64_t, Function> by_address;
   for (const Segment& segment : segments_) {
     if (segment.type != kUnwindTable) continue;
     // Version 1. The table's entries are pairs of signed 32-bit offsets from the header (encoding 0x3b),
     // which all linkers write, and the number of entries is an unsigned 32-bit word (encoding 0x03).
     if (At(segment.offset, 1) != 1 || At(segment.offset + 2, 1) != 0x03 || At(segment.offset + 3, 1) != 0x3b)
       continue;
-    const auto from_here = [&](std::uint64_t offset) {
+    // Reads an address that is stored relative to the header.
+    const auto read_address = [&](std::uint64_t offset) {
       return segment.address +
              static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(At(offset, 4))));
     };
@@ -165,10 +166,10 @@ std::vector<ElfFile::Function> ElfFile::Functions() const {
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t entry = segment.offset + 12 + 8 * i;
       if (Bytes(entry, 8).size() < 8) break;
-      const std::uint64_t address = from_here(entry);
+      const std::uint64_t address = read_address(entry);
       // The frame description entry: length, CIE, function address (relative to this field), function size.
-      const auto description = FileOffset(from_here(entry + 4));
-      found[address] = {address, description ? At(*description + 12, 4) : 0, ""};
+      const auto description = FileOffset(read_address(entry + 4));
+      by_address[address] = {address, description ? At(*description + 12, 4) : 0, ""};
     }
   }
   const std::uint64_t headers = At(40, 8), header_size = At(58, 2), sections = At(60, 2);
@@ -181,15 +182,15 @@ std::vector<ElfFile::Function> ElfFile::Functions() const {
     const std::uint64_t count = std::min(Bytes(table, At(header + 32, 8)).size() / kSymbolSize, kMaxEntries);
     for (std::uint64_t k = 0; k < count; ++k) {
       const Symbol symbol = SymbolAt(table + k * kSymbolSize);
-      if (symbol.type != kIsFunction || !symbol.defined || symbol.address == 0) continue;
-      Function& function = found[symbol.address];
+      if (symbol.type != kFunctionSymbol || !symbol.defined || symbol.address == 0) continue;
+      Function& function = by_address[symbol.address];
       function.address = symbol.address;
       if (function.size == 0) function.size = symbol.size;
       if (function.name.empty()) function.name = Text(strings + symbol.name);
     }
   }
   std::vector<Function> functions;
-  for (auto& [address, function] : found) {
+  for (auto& [address, function] : by_address) {
     // A function ends where the next one begins, at the latest.
     if (!functions.empty())
       functions.back().size = std::min(functions.back().size, address - functions.back().address);

@@ -16,10 +16,10 @@ namespace etprof {
 // file; a loaded library adds its base address to them.
 class ElfFile {
  public:
-  static constexpr std::uint64_t kX86_64 = 0x3e, kAarch64 = 0xb7;            // machine()
-  static constexpr std::uint64_t kNeeded = 1, kRunPath = 29, kOldPath = 15;  // tags for DynamicTexts
+  static constexpr std::uint64_t kX86_64 = 0x3e, kAarch64 = 0xb7;          // values of machine()
+  static constexpr std::uint64_t kNeeded = 1, kRunPath = 29, kRPath = 15;  // tags for DynamicTexts
 
-  // Absent if the file is not such an ELF file.
+  // Absent if the file is not a 64-bit little-endian ELF file.
   static std::optional<ElfFile> Open(const std::filesystem::path& path);
 
   std::uint64_t machine() const { return At(18, 2); }
@@ -35,15 +35,15 @@ class ElfFile {
   // A pointer through which the code calls a function by name (a relocation of type JUMP_SLOT).
   struct Slot {
     std::string name;
-    std::uint64_t address = 0;  // of the pointer
-    std::uint64_t defined = 0;  // address of the function if this file defines it; 0: another file defines it
+    std::uint64_t address = 0;  // address of the pointer
+    std::uint64_t defined = 0;  // address of the function; 0: another file defines it
     bool operator==(const Slot&) const = default;
   };
   std::vector<Slot> Slots() const;
 
   struct Function {
     std::uint64_t address = 0, size = 0;
-    std::string name;  // empty: the file has no name for it
+    std::string name;  // empty: the file does not name the function
     bool operator==(const Function&) const = default;
   };
   // All functions, sorted by address, from the unwind table (.eh_frame_hdr; Linux Standard Base, Core, 10.6)

@@ -63,13 +63,14 @@ struct GuardedFile {
 constexpr int kMaxGuardedFiles = 64;
 std::array<GuardedFile, kMaxGuardedFiles> guarded_files;
 
-// Makes a read beyond the end of a mapped file return zeros. False: the address is in none of our mappings.
-bool MapZeroPage(const char* at) {
+// Makes a read beyond the end of a mapped file return zeros. Returns false if the address is not in one of
+// our mappings.
+bool MapZeroPage(const char* address) {
   for (GuardedFile& file : guarded_files) {
     const char* const begin = file.begin;
-    if (begin == nullptr || at < begin || at >= begin + file.size) continue;
+    if (begin == nullptr || address < begin || address >= begin + file.size) continue;
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    auto* const start = const_cast<char*>(begin) + static_cast<std::size_t>(at - begin) / page * page;
+    auto* const start = const_cast<char*>(begin) + static_cast<std::size_t>(address - begin) / page * page;
     if (::mmap(start, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == start) {
       file.changed = true;
       return true;
@@ -111,8 +112,8 @@ constexpr auto MakeBusErrorHandlers(std::index_sequence<kInstallation...>) {
   return std::array{&OnBusError<kInstallation>...};
 }
 
-// Installs the SIGBUS handler, again if another handler was installed since. False: the handler cannot be
-// installed. Not thread-safe.
+// Installs the SIGBUS handler, and installs it again if another handler has replaced it. Returns false if the
+// handler cannot be installed. Not thread-safe.
 bool HandleBusErrors() {
   constexpr auto kHandlers = MakeBusErrorHandlers(std::make_index_sequence<kMaxInstallations>());
   struct sigaction current {};
@@ -136,28 +137,28 @@ int GuardMapping(void* data, std::size_t size) {
   static std::mutex mutex;
   const std::scoped_lock lock(mutex);
   const bool installed = HandleBusErrors();
-  for (int place = 0; installed && place < kMaxGuardedFiles; ++place) {
-    GuardedFile& file = guarded_files[static_cast<std::size_t>(place)];
+  for (int index = 0; installed && index < kMaxGuardedFiles; ++index) {
+    GuardedFile& file = guarded_files[static_cast<std::size_t>(index)];
     if (file.begin != nullptr) continue;
     file.changed = false;
     file.size = size;
     file.begin = static_cast<const char*>(data);
-    return place;
+    return index;
   }
   return -1;
 }
 
-// Reads up to `size` bytes. Returns how many were read.
+// Reads up to `size` bytes, and returns the number of bytes read.
 std::size_t ReadAll(int descriptor, char* data, std::size_t size, const std::filesystem::path& path) {
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t count = ::read(descriptor, data + done, size - done);
+  std::size_t bytes_read = 0;
+  while (bytes_read < size) {
+    const ssize_t count = ::read(descriptor, data + bytes_read, size - bytes_read);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw CannotRead(path, errno);
     if (count == 0) break;
-    done += static_cast<std::size_t>(count);
+    bytes_read += static_cast<std::size_t>(count);
   }
-  return done;
+  return bytes_read;
 }
 
 }  // namespace
@@ -168,8 +169,8 @@ bool IsFolder(const std::filesystem::path& path) {
 }
 
 std::string ShortestPath(const std::filesystem::path& path) {
-  const std::string near = path.lexically_proximate(std::filesystem::current_path()).string();
-  return near.size() < path.string().size() ? near : path.string();
+  const std::string relative = path.lexically_proximate(std::filesystem::current_path()).string();
+  return relative.size() < path.string().size() ? relative : path.string();
 }
 
 void RequireRegularFile(const std::filesystem::path& path) {

@@ -74,7 +74,7 @@ auto WithFile(const std::filesystem::path& path, std::uint64_t max_bytes, const 
 // Whether `path` exists; false if that cannot be determined (permissions, a loop of links).
 bool Exists(const std::filesystem::path& path);
 
-// Reads a whole text file of at most kMaxTextBytes. Throws as MappedFile::Open.
+// Reads a whole text file of at most kMaxTextBytes. Throws the exceptions of MappedFile::Open.
 std::string ReadTextFile(const std::filesystem::path& path);
 
 // Writes a temporary file next to `path` and renames it, so that a reader (or a crash) sees either the old
@@ -89,14 +89,14 @@ void WriteFileAtomically(const std::filesystem::path& path, const std::string& c
 // remedy.
 Error CannotWrite(const std::filesystem::path& path, int error);
 
-// When the file was last written; absent if that cannot be determined.
+// The time of the last write to a file; absent if that cannot be determined.
 std::optional<std::filesystem::file_time_type> LastWriteTime(const std::filesystem::path& path);
 
 // Writes a file that a user names in an option. "-" is the standard output. Links are followed: the regular
 // file at their end is replaced as by WriteFileAtomically and keeps its permissions. A path that is not a
 // regular file (a device, a pipe, a socket, a descriptor such as /dev/stdout) is opened and written to. A
-// file that is not an earlier output of the same kind is never replaced. Throws as RequireReplaceable and
-// WriteFileAtomically.
+// file that is not an earlier output of the same kind is never replaced. Throws the
+// exceptions of RequireReplaceable and WriteFileAtomically.
 void WriteOutput(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 bool IsStdout(const std::filesystem::path& path);
 
@@ -105,10 +105,10 @@ bool IsStdout(const std::filesystem::path& path);
 // Commands that measure call this before they measure.
 void RequireReplaceable(const std::filesystem::path& path);
 
-// Creates a folder in the system's temporary folder whose name begins with `start` and that only this user
-// can access. The caller removes it. `what` is for messages: "a folder for a checkout". Throws Error
+// Creates a folder in the system's temporary folder whose name begins with `prefix` and that only this user
+// can access. The caller removes it. `description` is for messages: "a folder for a checkout". Throws Error
 // (kDeviceFailed).
-std::filesystem::path MakeTemporaryFolder(const std::string& start, const std::string& what);
+std::filesystem::path MakeTemporaryFolder(const std::string& prefix, const std::string& description);
 
 // Removes the temporary files that this process is writing. For signal handlers that end the process.
 void RemoveUnfinishedTemporaries();

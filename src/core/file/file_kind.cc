@@ -77,10 +77,10 @@ std::optional<FileKind> RecognizeFile(ByteView bytes) {
 }
 
 Error WrongFileKind(ByteView bytes, const std::string& file_name, std::string_view expected,
-                    std::string_view why, std::uint64_t offset, const std::string& remedy) {
+                    std::string_view reason, std::uint64_t offset, const std::string& remedy) {
   const std::optional<FileKind> kind = RecognizeFile(bytes);
   if (!kind) {
-    return Error(ExitCode::kBadInput, fmt::format("is not {}: {}", expected, why))
+    return Error(ExitCode::kBadInput, fmt::format("is not {}: {}", expected, reason))
         .InFile(file_name)
         .AtOffset(offset)
         .Remedy(remedy);

@@ -14,13 +14,13 @@ struct FileKind {
   std::string_view name;    // with its article: "an HTML page"
   std::string_view remedy;  // what to do with such a file
 };
-// Absent if the file is none of the kinds that people confuse with the expected one.
+// Absent if the file is not of a kind that etprof recognizes.
 std::optional<FileKind> RecognizeFile(ByteView bytes);
 
-// The error for a file that is not `expected` ("an ETDump"). If the first bytes tell what the file is
-// instead, the error says so and what to do. Otherwise it says `why` ("no ED00 identifier"), the byte
-// `offset` where that is missing, and `remedy`.
+// The error for a file that is not `expected` ("an ETDump"). If the first bytes show another kind, the error
+// names that kind and its remedy. Otherwise it has `reason` ("no ED00 identifier"), the byte `offset` at
+// which the identifier is missing, and `remedy`.
 Error WrongFileKind(ByteView bytes, const std::string& file_name, std::string_view expected,
-                    std::string_view why, std::uint64_t offset, const std::string& remedy);
+                    std::string_view reason, std::uint64_t offset, const std::string& remedy);
 
 }  // namespace etprof

@@ -35,8 +35,8 @@ bool IsInUse(const std::filesystem::path& folder, pid_t process) {
 
 bool ProcessIsGone(pid_t process) { return ::kill(process, 0) != 0 && errno == ESRCH; }
 
-ProcessFolder::ProcessFolder(const std::string& start, const std::string& what)
-    : path_(MakeTemporaryFolder(fmt::format("{}-{}", start, ::getpid()), what)) {
+ProcessFolder::ProcessFolder(const std::string& prefix, const std::string& description)
+    : path_(MakeTemporaryFolder(fmt::format("{}-{}", prefix, ::getpid()), description)) {
   lock_ = OpenOwnerLock(path_, O_CREAT);
   if (lock_) ::flock(lock_.number(), LOCK_EX | LOCK_NB);
 }
@@ -46,23 +46,23 @@ ProcessFolder::~ProcessFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-std::vector<std::filesystem::path> FindAbandonedFolders(const std::string& start) {
+std::vector<std::filesystem::path> FindAbandonedFolders(const std::string& prefix) {
   namespace fs = std::filesystem;
-  std::vector<fs::path> found;
+  std::vector<fs::path> folders;
   std::error_code error;
-  for (fs::directory_iterator at(fs::temp_directory_path(error), error), end; !error && at != end;
-       at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (!name.starts_with(start + "-")) continue;
-    const std::string rest = name.substr(start.size() + 1);
-    const auto process = AsNumber<pid_t>(rest.substr(0, rest.find('-')));
+  for (fs::directory_iterator entry(fs::temp_directory_path(error), error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(prefix + "-")) continue;
+    const std::string suffix = name.substr(prefix.size() + 1);
+    const auto process = AsNumber<pid_t>(suffix.substr(0, suffix.find('-')));
     struct stat status {};
-    if (!process || *process <= 0 || ::lstat(at->path().c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
-        status.st_uid != ::geteuid())
+    if (!process || *process <= 0 || ::lstat(entry->path().c_str(), &status) != 0 ||
+        !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
       continue;
-    if (!IsInUse(at->path(), *process)) found.push_back(at->path());
+    if (!IsInUse(entry->path(), *process)) folders.push_back(entry->path());
   }
-  return found;
+  return folders;
 }
 
 }  // namespace etprof

@@ -17,9 +17,9 @@ bool ProcessIsGone(pid_t process);
 // removes the folder. If the process is killed, the folder stays, and FindAbandonedFolders finds it.
 class ProcessFolder {
  public:
-  // The folder's name begins with `start`, a hyphen, and the process id. `what` is for messages: "a folder
-  // for a checkout". Throws Error (kDeviceFailed).
-  ProcessFolder(const std::string& start, const std::string& what);
+  // The folder's name begins with `prefix`, a hyphen, and the process id. `description` is for messages: "a
+  // folder for a checkout". Throws Error (kDeviceFailed).
+  ProcessFolder(const std::string& prefix, const std::string& description);
   ProcessFolder(ProcessFolder&&) = delete;
   ~ProcessFolder();
 
@@ -30,7 +30,7 @@ class ProcessFolder {
   Descriptor lock_;  // a locked file in the folder
 };
 
-// This user's folders whose names begin with `start` and whose process is gone.
-std::vector<std::filesystem::path> FindAbandonedFolders(const std::string& start);
+// This user's folders whose names begin with `prefix` and whose process is gone.
+std::vector<std::filesystem::path> FindAbandonedFolders(const std::string& prefix);
 
 }  // namespace etprof

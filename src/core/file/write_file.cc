@@ -33,8 +33,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTemporaryStart = ".etprof-";
-constexpr std::string_view kTemporaryEnd = ".tmp";
+constexpr std::string_view kTemporaryPrefix = ".etprof-";
+constexpr std::string_view kTemporarySuffix = ".tmp";
 constexpr std::size_t kHeadBytes = 4096;  // the part of a file by which its kind is recognized
 
 // Writes to a descriptor, and remembers the first error.
@@ -44,7 +44,7 @@ class DescriptorBuffer : public std::streambuf {
     setp(buffer_.data(), buffer_.data() + buffer_.size());
   }
   int error() const { return error_; }
-  // The first kHeadBytes of what was written.
+  // The first kHeadBytes bytes that were written.
   std::string_view head() const { return head_; }
 
  protected:
@@ -54,8 +54,8 @@ class DescriptorBuffer : public std::streambuf {
     return traits_type::not_eof(character);
   }
   int sync() override {
-    const auto more = std::min(static_cast<std::size_t>(pptr() - pbase()), kHeadBytes - head_.size());
-    head_.append(pbase(), more);
+    const auto head_bytes = std::min(static_cast<std::size_t>(pptr() - pbase()), kHeadBytes - head_.size());
+    head_.append(pbase(), head_bytes);
     if (error_ == 0) error_ = WriteAll(descriptor_, {pbase(), pptr()});
     setp(buffer_.data(), buffer_.data() + buffer_.size());
     return error_ == 0 ? 0 : -1;
@@ -77,7 +77,7 @@ std::string WriteInto(Descriptor& descriptor, const fs::path& path,
   stream.flush();
   int error = buffer.error();
   if (error == 0 && !stream) error = EIO;
-  if (const int closing = descriptor.Close(); error == 0) error = closing;
+  if (const int close_error = descriptor.Close(); error == 0) error = close_error;
   if (error != 0) throw CannotWrite(path, error);
   return std::string(buffer.head());
 }
@@ -138,10 +138,10 @@ struct TemporaryName {
   std::array<char, PATH_MAX> path{};
 };
 std::array<TemporaryName, 16> temporary_names;
-constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
+constexpr std::array kTerminationSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// Removes the temporary files, then lets the signal end the process as without this handler.
-void OnEndingSignal(int signal) {
+// Removes the temporary files, then restores the default action and raises the signal again.
+void OnTerminationSignal(int signal) {
   RemoveUnfinishedTemporaries();
   ::signal(signal, SIG_DFL);
   ::raise(signal);
@@ -162,11 +162,11 @@ class TemporaryGuard {
       break;
     }
     if (Guards()++ > 0) return;
-    for (std::size_t i = 0; i < kEndingSignals.size(); ++i) {
-      struct sigaction old {};
-      ::sigaction(kEndingSignals[i], nullptr, &old);
-      Installed()[i] = (old.sa_flags & SA_SIGINFO) == 0 && old.sa_handler == SIG_DFL;
-      if (Installed()[i]) ::signal(kEndingSignals[i], OnEndingSignal);
+    for (std::size_t i = 0; i < kTerminationSignals.size(); ++i) {
+      struct sigaction previous {};
+      ::sigaction(kTerminationSignals[i], nullptr, &previous);
+      Installed()[i] = (previous.sa_flags & SA_SIGINFO) == 0 && previous.sa_handler == SIG_DFL;
+      if (Installed()[i]) ::signal(kTerminationSignals[i], OnTerminationSignal);
     }
   }
   TemporaryGuard(TemporaryGuard&&) = delete;
@@ -175,10 +175,11 @@ class TemporaryGuard {
     const std::scoped_lock lock(Mutex());
     if (name_ != nullptr) name_->in_use = false;
     if (--Guards() > 0) return;
-    for (std::size_t i = 0; i < kEndingSignals.size(); ++i) {
-      struct sigaction now {};
-      ::sigaction(kEndingSignals[i], nullptr, &now);
-      if (Installed()[i] && now.sa_handler == OnEndingSignal) ::signal(kEndingSignals[i], SIG_DFL);
+    for (std::size_t i = 0; i < kTerminationSignals.size(); ++i) {
+      struct sigaction current {};
+      ::sigaction(kTerminationSignals[i], nullptr, &current);
+      if (Installed()[i] && current.sa_handler == OnTerminationSignal)
+        ::signal(kTerminationSignals[i], SIG_DFL);
     }
   }
   // Call this when the file has its final name.
@@ -193,8 +194,8 @@ class TemporaryGuard {
     static int count = 0;
     return count;
   }
-  static std::array<bool, kEndingSignals.size()>& Installed() {
-    static std::array<bool, kEndingSignals.size()> installed{};
+  static std::array<bool, kTerminationSignals.size()>& Installed() {
+    static std::array<bool, kTerminationSignals.size()> installed{};
     return installed;
   }
 
@@ -206,24 +207,24 @@ class TemporaryGuard {
 // Removes temporary files of killed processes from a folder when this process first writes into it.
 void RemoveStaleTemporariesOnce(const fs::path& folder) {
   static std::mutex mutex;
-  static std::set<fs::path> seen;
+  static std::set<fs::path> cleaned;
   std::error_code ignored;
-  const fs::path real = fs::canonical(folder.empty() ? "." : folder, ignored);
+  const fs::path canonical = fs::canonical(folder.empty() ? "." : folder, ignored);
   const std::scoped_lock lock(mutex);
-  if (!real.empty() && seen.insert(real).second) RemoveStaleTemporaries(real);
+  if (!canonical.empty() && cleaned.insert(canonical).second) RemoveStaleTemporaries(canonical);
 }
 
 // A temporary name next to `path` that cannot be predicted.
 fs::path MakeTemporaryName(const fs::path& path) {
   return path.parent_path() /
-         fmt::format("{}{}-{:016x}{}", kTemporaryStart, ::getpid(), RandomNumber(), kTemporaryEnd);
+         fmt::format("{}{}-{:016x}{}", kTemporaryPrefix, ::getpid(), RandomNumber(), kTemporarySuffix);
 }
 
 // The process id in a temporary name; absent if the name is not a temporary name.
 std::optional<pid_t> WriterProcess(std::string_view name) {
-  if (!name.starts_with(kTemporaryStart) || !name.ends_with(kTemporaryEnd)) return std::nullopt;
-  name.remove_prefix(kTemporaryStart.size());
-  name.remove_suffix(kTemporaryEnd.size());
+  if (!name.starts_with(kTemporaryPrefix) || !name.ends_with(kTemporarySuffix)) return std::nullopt;
+  name.remove_prefix(kTemporaryPrefix.size());
+  name.remove_suffix(kTemporarySuffix.size());
   const std::size_t dash = name.find('-');
   if (dash == std::string_view::npos || name.size() != dash + 17) return std::nullopt;
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
@@ -260,8 +261,8 @@ void ReplaceFile(const fs::path& target, const fs::path& path, std::optional<mod
   guard.Keep();
 }
 
-Error WouldReplace(const fs::path& path, const std::string& what) {
-  return Error(ExitCode::kUsage, "is not overwritten: " + what)
+Error WouldReplace(const fs::path& path, const std::string& reason) {
+  return Error(ExitCode::kUsage, "is not overwritten: " + reason)
       .InFile(path.string())
       .Remedy("name another file, or remove this one");
 }
@@ -276,7 +277,7 @@ std::string ReadHead(const fs::path& path) {
   return head;
 }
 
-// The kind of a file's contents, as far as it decides what may replace the file.
+// The kind of a file's contents. An output replaces only an empty file or a file of its own kind.
 enum class ContentKind { kEmpty, kText, kMarkdown, kJson, kMarkup, kGzip, kPerfetto, kUnknown };
 
 // Recognizes the kind by the first bytes. Programs, tensors, archives, and measurements are kUnknown here.
@@ -303,14 +304,14 @@ ContentKind RecognizeContents(std::string_view head) {
 // names it.
 bool IsMeasured(const fs::path& path) {
   std::error_code error;
-  const fs::path real = fs::weakly_canonical(path, error);
+  const fs::path canonical = fs::weakly_canonical(path, error);
   if (error) return false;
-  fs::path folder = real.parent_path();
+  fs::path folder = canonical.parent_path();
   for (int levels = 0; levels < 2; ++levels, folder = folder.parent_path()) {
     const fs::path manifest = folder / "manifest.json";
     if (!fs::is_regular_file(manifest, error)) continue;
-    if (real == manifest) return true;
-    const std::string quoted = fmt::format("\"{}\"", real.lexically_relative(folder).string());
+    if (canonical == manifest) return true;
+    const std::string quoted = fmt::format("\"{}\"", canonical.lexically_relative(folder).string());
     try {
       const std::string text = ReadTextFile(manifest);
       if (text.find("\"results\"") != std::string::npos && text.find(quoted) != std::string::npos)
@@ -356,8 +357,8 @@ void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>&
     RawStdout().flush();
     return;
   }
-  if (const auto own_descriptor = DescriptorNumber(path)) {
-    Descriptor descriptor(::fcntl(*own_descriptor, F_DUPFD_CLOEXEC, 3));
+  if (const auto descriptor_number = DescriptorNumber(path)) {
+    Descriptor descriptor(::fcntl(*descriptor_number, F_DUPFD_CLOEXEC, 3));
     if (!descriptor) throw CannotWrite(path, errno);
     WriteInto(descriptor, path, write);
     return;
@@ -377,8 +378,8 @@ void WriteOutput(const fs::path& path, const std::function<void(std::ostream&)>&
   if (!exists) return ReplaceFile(target, path, std::nullopt, write);
   RequireReplaceable(path);
   ReplaceFile(target, path, status.st_mode & 07777, write, [&](std::string_view head) {
-    const ContentKind old = RecognizeContents(ReadHead(path));
-    if (old != ContentKind::kEmpty && old != RecognizeContents(head))
+    const ContentKind old_kind = RecognizeContents(ReadHead(path));
+    if (old_kind != ContentKind::kEmpty && old_kind != RecognizeContents(head))
       throw WouldReplace(path, "it is not an earlier output of this kind");
   });
 }
@@ -403,21 +404,21 @@ bool IsTemporaryName(const fs::path& path) { return WriterProcess(path.filename(
 
 void RemoveStaleTemporaries(const fs::path& folder) {
   std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const auto writer = WriterProcess(at->path().filename().string());
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const auto writer = WriterProcess(entry->path().filename().string());
     std::error_code ignored;
-    if (!writer || at->symlink_status(ignored).type() != fs::file_type::regular || !ProcessIsGone(*writer))
+    if (!writer || entry->symlink_status(ignored).type() != fs::file_type::regular || !ProcessIsGone(*writer))
       continue;
     // The process id of a writer in another container means nothing here, but the writer holds the lock.
-    const Descriptor file(::open(at->path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-    if (file && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(at->path().c_str());
+    const Descriptor file(::open(entry->path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    if (file && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
   }
 }
 
-std::filesystem::path MakeTemporaryFolder(const std::string& start, const std::string& what) {
-  std::string folder = (std::filesystem::temp_directory_path() / (start + "-XXXXXX")).string();
+std::filesystem::path MakeTemporaryFolder(const std::string& prefix, const std::string& description) {
+  std::string folder = (std::filesystem::temp_directory_path() / (prefix + "-XXXXXX")).string();
   if (::mkdtemp(folder.data()) == nullptr)
-    throw Error(ExitCode::kDeviceFailed, "cannot make " + what + ": " + std::strerror(errno))
+    throw Error(ExitCode::kDeviceFailed, "cannot make " + description + ": " + std::strerror(errno))
         .InFile(folder)
         .Remedy("free some space, or set TMPDIR to another folder");
   return folder;

@@ -35,37 +35,37 @@ class WriteFile : public testing::Test {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  static void Put(const fs::path& file, const std::string& text) {
+  static void WriteText(const fs::path& file, const std::string& text) {
     std::ofstream(file, std::ios::binary) << text;
   }
-  std::size_t Entries() const {
+  std::size_t CountEntries() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
   }
 
   fs::path folder_;
 };
 
-const std::function<void(std::ostream&)> kNew = [](std::ostream& out) { out << "new"; };
+const std::function<void(std::ostream&)> kWriteNew = [](std::ostream& out) { out << "new"; };
 
-TEST_F(WriteFile, FollowsLinksToTheFileThatTheyLeadTo) {
+TEST_F(WriteFile, FollowsChainsOfLinks) {
   fs::create_directory(folder_ / "there");
-  Put(folder_ / "there/file", "old");
+  WriteText(folder_ / "there/file", "old");
   fs::permissions(folder_ / "there/file", fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("there/file", folder_ / "one");
   fs::create_symlink("one", folder_ / "two");
-  WriteOutput(folder_ / "two", kNew);
+  WriteOutput(folder_ / "two", kWriteNew);
   EXPECT_EQ(Contents(folder_ / "there/file"), "new");
   EXPECT_TRUE(fs::is_symlink(folder_ / "two") && fs::is_symlink(folder_ / "one"));
   EXPECT_EQ(fs::status(folder_ / "there/file").permissions(), fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("there/missing", folder_ / "dangling");
-  WriteOutput(folder_ / "dangling", kNew);
+  WriteOutput(folder_ / "dangling", kWriteNew);
   EXPECT_EQ(Contents(folder_ / "there/missing"), "new");
   fs::create_symlink("round", folder_ / "round");
-  EXPECT_THROW(WriteOutput(folder_ / "round", kNew), Error);
+  EXPECT_THROW(WriteOutput(folder_ / "round", kWriteNew), Error);
 }
 
 TEST_F(WriteFile, WriteFileAtomicallyReplacesLinks) {
-  Put(folder_ / "thesis.txt", "precious");
+  WriteText(folder_ / "thesis.txt", "precious");
   fs::create_symlink("thesis.txt", folder_ / "report.md");
   WriteFileAtomically(folder_ / "report.md", "new");
   EXPECT_EQ(Contents(folder_ / "thesis.txt"), "precious");
@@ -76,12 +76,12 @@ TEST_F(WriteFile, WriteFileAtomicallyReplacesLinks) {
 TEST_F(WriteFile, WritesIntoPipesAndSockets) {
   const fs::path pipe = folder_ / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  std::string read;
-  std::thread reader([&] { read = Contents(pipe); });
+  std::string received;
+  std::thread reader([&] { received = Contents(pipe); });
   const std::string large(300'000, 'x');
   WriteOutput(pipe, [&](std::ostream& out) { out << large; });
   reader.join();
-  EXPECT_EQ(read, large);
+  EXPECT_EQ(received, large);
   EXPECT_TRUE(fs::is_fifo(pipe));
 
   const fs::path socket = folder_ / "socket";
@@ -91,7 +91,7 @@ TEST_F(WriteFile, WritesIntoPipesAndSockets) {
   const int server = ::socket(AF_UNIX, SOCK_STREAM, 0);
   ASSERT_EQ(::bind(server, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   ASSERT_EQ(::listen(server, 1), 0);
-  WriteOutput(socket, kNew);
+  WriteOutput(socket, kWriteNew);
   const int client = ::accept(server, nullptr, nullptr);
   std::array<char, 8> buffer{};
   EXPECT_EQ(::read(client, buffer.data(), buffer.size()), 3);
@@ -102,26 +102,26 @@ TEST_F(WriteFile, WritesIntoPipesAndSockets) {
 }
 
 TEST_F(WriteFile, WritesIntoDevicesAndOwnDescriptors) {
-  WriteOutput("/dev/null", kNew);
+  WriteOutput("/dev/null", kWriteNew);
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
   try {
-    WriteOutput("/dev/full", kNew);
+    WriteOutput("/dev/full", kWriteNew);
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_NE(error.Message().find("No space left"), std::string::npos);
   }
   // A file that a shell opened with >> keeps its contents.
-  Put(folder_ / "log", "first ");
+  WriteText(folder_ / "log", "first ");
   const int log = ::open((folder_ / "log").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  WriteOutput("/dev/fd/" + std::to_string(log), kNew);
+  WriteOutput("/dev/fd/" + std::to_string(log), kWriteNew);
   EXPECT_NE(::fcntl(log, F_GETFD), -1) << "closed";
   ::close(log);
   EXPECT_EQ(Contents(folder_ / "log"), "first new");
-  EXPECT_THROW(WriteOutput("/dev/fd/" + std::to_string(log), kNew), Error);
+  EXPECT_THROW(WriteOutput("/dev/fd/" + std::to_string(log), kWriteNew), Error);
 }
 
 TEST_F(WriteFile, RefusesFolders) {
-  EXPECT_THROW(WriteOutput(folder_, kNew), Error);
+  EXPECT_THROW(WriteOutput(folder_, kWriteNew), Error);
   EXPECT_THROW(WriteFileAtomically(folder_, "new"), Error);
   EXPECT_TRUE(fs::is_directory(folder_));
 }
@@ -130,7 +130,7 @@ TEST_F(WriteFile, RemovesTheTemporaryFileAfterAFailure) {
   EXPECT_THROW(WriteFileAtomically(folder_ / "file",
                                    [](std::ostream&) { throw Error(ExitCode::kInterrupted, "stop"); }),
                Error);
-  EXPECT_EQ(Entries(), 0U);
+  EXPECT_EQ(CountEntries(), 0U);
 }
 
 TEST_F(WriteFile, RemovesTemporaryFilesOnEndingSignals) {
@@ -145,7 +145,7 @@ TEST_F(WriteFile, RemovesTemporaryFilesOnEndingSignals) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal);
-    EXPECT_EQ(Entries(), 0U);
+    EXPECT_EQ(CountEntries(), 0U);
   }
   struct sigaction after {};
   WriteFileAtomically(folder_ / "file", "new");
@@ -160,21 +160,21 @@ TEST_F(WriteFile, RemovesTemporaryFilesOfKilledWriters) {
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_EQ(Entries(), 1U);
+  ASSERT_EQ(CountEntries(), 1U);
   // A writer in another container still holds its lock, although no process here has its id.
-  const fs::path elsewhere = folder_ / (".etprof-" + std::to_string(child) + "-0123456789abcdef.tmp");
-  const int locked = ::open(elsewhere.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  ASSERT_EQ(::flock(locked, LOCK_EX), 0);
+  const fs::path locked_file = folder_ / (".etprof-" + std::to_string(child) + "-0123456789abcdef.tmp");
+  const int descriptor = ::open(locked_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(::flock(descriptor, LOCK_EX), 0);
   WriteFileAtomically(folder_ / "file", "new");
-  EXPECT_EQ(Entries(), 2U);
-  EXPECT_TRUE(fs::exists(elsewhere));
-  ::close(locked);
+  EXPECT_EQ(CountEntries(), 2U);
+  EXPECT_TRUE(fs::exists(locked_file));
+  ::close(descriptor);
 }
 
 TEST_F(WriteFile, OutputsReplaceOnlyTheirOwnKind) {
   using namespace std::string_literals;
   const auto writes = [&](const std::string& old, const std::string& contents) {
-    Put(folder_ / "out", old);
+    WriteText(folder_ / "out", old);
     try {
       WriteOutput(folder_ / "out", [&](std::ostream& out) { out << contents; });
       EXPECT_EQ(Contents(folder_ / "out"), contents);
@@ -192,31 +192,31 @@ TEST_F(WriteFile, OutputsReplaceOnlyTheirOwnKind) {
     for (const std::string& contents : outputs) EXPECT_EQ(writes(old, contents), old == contents) << old;
     EXPECT_TRUE(writes("", old));
   }
-  const std::vector<std::string> precious = {"\x1c\0\0\0ET12"s,
-                                             "\x7f"
-                                             "ELF\x02\x01"s,
-                                             "PK\x03\x04\x14\0"s,
-                                             "SQLite format 3\0"s,
-                                             "\x58\0\0\0\0\0\0\0{\"x\":"s,
-                                             "\x20\0\0\0ED00"s};
-  for (const std::string& old : precious) {
+  const std::vector<std::string> inputs = {"\x1c\0\0\0ET12"s,
+                                           "\x7f"
+                                           "ELF\x02\x01"s,
+                                           "PK\x03\x04\x14\0"s,
+                                           "SQLite format 3\0"s,
+                                           "\x58\0\0\0\0\0\0\0{\"x\":"s,
+                                           "\x20\0\0\0ED00"s};
+  for (const std::string& old : inputs) {
     for (const std::string& contents : outputs) EXPECT_FALSE(writes(old, contents)) << old;
     EXPECT_THROW(RequireReplaceable(folder_ / "out"), Error);
   }
   EXPECT_FALSE(writes("#!/bin/sh\n", markdown));
-  EXPECT_EQ(Entries(), 1U);
+  EXPECT_EQ(CountEntries(), 1U);
 }
 
 TEST_F(WriteFile, OutputsDoNotReplaceFilesOfAManifest) {
   fs::create_directories(folder_ / "run/on");
-  Put(folder_ / "run/manifest.json", R"({"results": [{"log": "on/net.log"}]})");
+  WriteText(folder_ / "run/manifest.json", R"({"results": [{"log": "on/net.log"}]})");
   for (const char* const name : {"run/manifest.json", "run/on/net.log", "run/on/other.log"}) {
-    if (!fs::exists(folder_ / name)) Put(folder_ / name, "text");
+    if (!fs::exists(folder_ / name)) WriteText(folder_ / name, "text");
     const bool is_named = std::string(name) != "run/on/other.log";
     if (is_named) {
-      EXPECT_THROW(WriteOutput(folder_ / name, kNew), Error) << name;
+      EXPECT_THROW(WriteOutput(folder_ / name, kWriteNew), Error) << name;
     } else {
-      EXPECT_NO_THROW(WriteOutput(folder_ / name, kNew)) << name;
+      EXPECT_NO_THROW(WriteOutput(folder_ / name, kWriteNew)) << name;
     }
   }
 }
@@ -232,19 +232,19 @@ TEST_F(WriteFile, RemoveStaleTemporariesRemovesNothingElse) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFSIGNALED(status));
-  ASSERT_EQ(Entries(), 1U);
-  const fs::path left = fs::directory_iterator(folder_)->path();
-  EXPECT_TRUE(IsTemporaryName(left));
+  ASSERT_EQ(CountEntries(), 1U);
+  const fs::path temporary = fs::directory_iterator(folder_)->path();
+  EXPECT_TRUE(IsTemporaryName(temporary));
 
-  const std::string mine = ".etprof-" + std::to_string(::getpid()) + "-0123456789abcdef.tmp";
+  const std::string own_temporary = ".etprof-" + std::to_string(::getpid()) + "-0123456789abcdef.tmp";
   for (const std::string& name :
-       {mine, std::string("data.tmp"), std::string(".etprof-1x-0123456789abcdef.tmp"),
+       {own_temporary, std::string("data.tmp"), std::string(".etprof-1x-0123456789abcdef.tmp"),
         std::string(".etprof-.tmp"), std::string(".etprof-99-.tmp")})
-    Put(folder_ / name, "");
-  fs::create_directory(folder_ / (left.filename().string() + "x"));
+    WriteText(folder_ / name, "");
+  fs::create_directory(folder_ / (temporary.filename().string() + "x"));
   RemoveStaleTemporaries(folder_);
-  EXPECT_FALSE(fs::exists(left));
-  EXPECT_EQ(Entries(), 6U);
+  EXPECT_FALSE(fs::exists(temporary));
+  EXPECT_EQ(CountEntries(), 6U);
   EXPECT_FALSE(IsTemporaryName("data.tmp") || IsTemporaryName(".etprof-.tmp") || IsTemporaryName(""));
   RemoveStaleTemporaries(folder_ / "missing");
 }

@@ -25,7 +25,7 @@
 //     }
 //   };
 //
-// A visitor `v` has
+// A visitor `v` offers these calls:
 //   v(key, member [, MemberInfo])
 //       a member: a pointer to a member, or a function of the object. A function that returns a mutable
 //       reference can be read and written, any other is only written. A view with a member `of` also offers
@@ -34,7 +34,7 @@
 //       `[](const Row& row, const Table& table) { return row.time / table.time; }`
 //   v.Converted(key, get, set [, MemberInfo])
 //       a member in another form: `get(object)` is written, and `set(object, value)` takes the value that was
-//       read; `set` throws std::invalid_argument with what is wrong
+//       read; `set` throws std::invalid_argument with the problem
 //   v.Flat(member [, MemberInfo])
 //       the members of a member struct, as if they were the object's own. An empty std::optional writes no
 //       keys, or with or_null all keys as null (write only)
@@ -82,9 +82,9 @@ struct MemberInfo {
 
   // A copy with another meaning, for descriptions that many members share (kMs).
   constexpr MemberInfo WithMeaning(std::string_view text) const {
-    MemberInfo about = *this;
-    about.meaning = text;
-    return about;
+    MemberInfo info = *this;
+    info.meaning = text;
+    return info;
   }
 };
 
@@ -112,8 +112,8 @@ concept Named = std::is_enum_v<E> && std::is_array_v<decltype(kNames<E>)>;
 // The name of `value` in the table; empty if it has none.
 template <typename E, std::size_t N>
 constexpr const char* FindName(const NamedValue<E> (&names)[N], E value) {
-  for (const auto& [each, name] : names) {
-    if (each == value) return name;
+  for (const auto& [enumerator, name] : names) {
+    if (enumerator == value) return name;
   }
   return "";
 }

@@ -30,16 +30,16 @@ struct Point {
   }
 };
 
-struct Whole {
+struct Bounds {
   int left = 0, right = 0;
 
   static constexpr bool kRequiresAllKeys = true;
-  static void Check(const Whole& whole) {
-    if (whole.left > whole.right) throw std::invalid_argument("left is beyond right");
+  static void Check(const Bounds& bounds) {
+    if (bounds.left > bounds.right) throw std::invalid_argument("left is beyond right");
   }
   static void Describe(auto& v) {
-    v("left", &Whole::left);
-    v("right", &Whole::right);
+    v("left", &Bounds::left);
+    v("right", &Bounds::right);
   }
 };
 
@@ -57,7 +57,7 @@ struct Everything {
   Color color = Color::kRed;
   std::optional<Point> point;
   std::vector<Point> points;
-  std::vector<Whole> wholes;
+  std::vector<Bounds> wholes;
   std::map<std::string, std::string> words;
   Inner inner;
   int half = 0;
@@ -76,8 +76,8 @@ struct Everything {
     v("wholes", &Everything::wholes);
     v("words", &Everything::words);
     v.Flat(&Everything::inner);
-    v.Object("nested", [](auto& within) {
-      within.Converted(
+    v.Object("nested", [](auto& nested) {
+      nested.Converted(
           "twice", [](const Everything& all) { return 2 * all.half; },
           [](Everything& all, int twice) { all.half = twice / 2; });
     });
@@ -127,9 +127,9 @@ TEST(Describe, ReadsBackWrittenValues) {
   EXPECT_EQ(read.points[1].y, 0.5) << "null, as what is missing, leaves the default";
   read.points[1].y = std::nan("");
   EXPECT_EQ(ToJson(read, "/run"), written);
-  Everything strictly;
-  FromJson(json(written), strictly, ReadMode::kMissingKeepsDefault);
-  EXPECT_TRUE(std::isnan(strictly.points[1].y));
+  Everything strict;
+  FromJson(json(written), strict, ReadMode::kMissingKeepsDefault);
+  EXPECT_TRUE(std::isnan(strict.points[1].y));
 }
 
 std::string DescribeProblem(const char* text, ReadMode mode = ReadMode::kMissingKeepsDefault) {
@@ -180,17 +180,18 @@ TEST(Describe, ATolerantReaderKeepsValidValuesAndCountsOthers) {
 TEST(Describe, MakesASchema) {
   const nlohmann::ordered_json schema = MakeSchema<Everything>("a title", "what it is");
   EXPECT_EQ(schema["title"], "a title");
-  const auto& of = schema["properties"];
-  EXPECT_EQ(json(of["version"]), json({{"const", 1}}));
-  EXPECT_EQ(json(of["text"]),
+  const auto& properties = schema["properties"];
+  EXPECT_EQ(json(properties["version"]), json({{"const", 1}}));
+  EXPECT_EQ(json(properties["text"]),
             json::parse(R"({"enum": ["", "one", "two words"], "description": "what it says"})"));
-  EXPECT_EQ(json(of["maybe"]["type"]), json({"string", "null"}));
-  EXPECT_EQ(json(of["color"]), json::parse(R"({"enum": ["red", "green"]})"));
-  EXPECT_EQ(json(of["point"]), json::parse(R"({"anyOf": [{"$ref": "#/$defs/point"}, {"type": "null"}]})"));
-  EXPECT_EQ(of["points"]["minItems"], 1);
-  EXPECT_EQ(json(of["words"]),
+  EXPECT_EQ(json(properties["maybe"]["type"]), json({"string", "null"}));
+  EXPECT_EQ(json(properties["color"]), json::parse(R"({"enum": ["red", "green"]})"));
+  EXPECT_EQ(json(properties["point"]),
+            json::parse(R"({"anyOf": [{"$ref": "#/$defs/point"}, {"type": "null"}]})"));
+  EXPECT_EQ(properties["points"]["minItems"], 1);
+  EXPECT_EQ(json(properties["words"]),
             json::parse(R"({"type": "object", "additionalProperties": {"type": "string"}})"));
-  EXPECT_EQ(json(of["count"]), json::parse(R"({"type": "integer", "minimum": 0})"));
+  EXPECT_EQ(json(properties["count"]), json::parse(R"({"type": "integer", "minimum": 0})"));
   EXPECT_EQ(
       json(schema["$defs"]["point"]["properties"]),
       json::parse(

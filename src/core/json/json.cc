@@ -62,7 +62,7 @@ json ParseJson(std::string_view text) {
 }
 
 std::string NullForNonFinite(std::string_view text) {
-  static constexpr std::array<std::string_view, 3> kWords = {"-Infinity", "Infinity", "NaN"};
+  static constexpr std::array<std::string_view, 3> kNonFiniteNumbers = {"-Infinity", "Infinity", "NaN"};
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
@@ -72,11 +72,12 @@ std::string NullForNonFinite(std::string_view text) {
       while (at + length < text.size() && text[at + length] != '"')
         length += text[at + length] == '\\' ? 2U : 1U;
       ++length;
-    } else if (const auto word = std::ranges::find_if(
-                   kWords, [&](std::string_view each) { return text.substr(at).starts_with(each); });
-               word != kWords.end()) {
+    } else if (const auto number = std::ranges::find_if(
+                   kNonFiniteNumbers,
+                   [&](std::string_view candidate) { return text.substr(at).starts_with(candidate); });
+               number != kNonFiniteNumbers.end()) {
       out += "null";
-      at += word->size();
+      at += number->size();
       continue;
     }
     out += text.substr(at, length);

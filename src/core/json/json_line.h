@@ -34,13 +34,13 @@ class JsonLine {
   std::string Text() const { return closing_ == 0 ? text_ : text_ + closing_; }
 
   struct Member {
-    JsonLine& of;
+    JsonLine& line;
     std::string_view key;
 
     void operator=(const JsonLine& value) const {
-      of.AppendComma();
-      of.text_ += JsonText(nlohmann::ordered_json(std::string(key))) + ':';
-      of.Append(value);
+      line.AppendComma();
+      line.text_ += JsonText(nlohmann::ordered_json(std::string(key))) + ':';
+      line.Append(value);
     }
   };
   Member operator[](std::string_view key) { return {*this, key}; }

@@ -26,19 +26,19 @@ void ThrowInvalid(const char* key, const std::string& problem) {
   throw std::invalid_argument(fmt::format("\"{}\" {}", key, problem));
 }
 
-std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const MemberInfo& about,
+std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const MemberInfo& info,
                          std::int64_t lowest, std::int64_t highest) {
   // A bound that does not fit into 64 bits is replaced by the limit of the type.
-  const auto bound = [](double wanted, std::int64_t of_type) {
-    return std::abs(wanted) < 9e18 ? static_cast<std::int64_t>(wanted) : of_type;
+  const auto bound = [](double limit, std::int64_t type_limit) {
+    return std::abs(limit) < 9e18 ? static_cast<std::int64_t>(limit) : type_limit;
   };
-  const std::int64_t least = std::max(lowest, bound(about.least.value_or(0), lowest));
-  const std::int64_t most = about.most ? std::min(highest, bound(*about.most, highest)) : highest;
+  const std::int64_t least = std::max(lowest, bound(info.least.value_or(0), lowest));
+  const std::int64_t most = info.most ? std::min(highest, bound(*info.most, highest)) : highest;
   // 2.0 is an integer, as in JSON Schema.
   if (value.is_number_float()) {
     const auto number = value.get<double>();
     if (number == std::floor(number) && std::abs(number) < 0x1p63)
-      return ReadInteger(static_cast<std::int64_t>(number), key, about, lowest, highest);
+      return ReadInteger(static_cast<std::int64_t>(number), key, info, lowest, highest);
   }
   if (!value.is_number_integer()) ThrowInvalid(key, "must be an integer");
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(most))
@@ -49,14 +49,14 @@ std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const Mem
   return number;
 }
 
-std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const MemberInfo& about,
+std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const MemberInfo& info,
                            std::uint64_t highest) {
   // Bounds are doubles for signed integers. Only larger values are handled here.
   constexpr std::int64_t kMaxSigned = std::numeric_limits<std::int64_t>::max();
-  if (about.most || highest <= static_cast<std::uint64_t>(kMaxSigned) || !value.is_number_unsigned() ||
+  if (info.most || highest <= static_cast<std::uint64_t>(kMaxSigned) || !value.is_number_unsigned() ||
       value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kMaxSigned)) {
-    MemberInfo bounds = about;
-    bounds.least = std::max(0.0, about.least.value_or(0));
+    MemberInfo bounds = info;
+    bounds.least = std::max(0.0, info.least.value_or(0));
     return static_cast<std::uint64_t>(ReadInteger(
         value, key, bounds, 0, static_cast<std::int64_t>(std::min(highest, std::uint64_t{kMaxSigned}))));
   }
@@ -65,44 +65,42 @@ std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const M
   return number;
 }
 
-void RequireNumber(double number, const char* key, const MemberInfo& about) {
+void RequireNumber(double number, const char* key, const MemberInfo& info) {
   if (!std::isfinite(number)) ThrowInvalid(key, "must be a finite number");
-  if (about.least && number < *about.least)
-    ThrowInvalid(key, fmt::format("must be at least {}", *about.least));
-  if (about.most && number > *about.most) ThrowInvalid(key, fmt::format("must be at most {}", *about.most));
-  if (about.exclusive && about.least && number == *about.least)
-    ThrowInvalid(key, fmt::format("must be above {}", *about.least));
-  if (about.exclusive && about.most && number == *about.most)
-    ThrowInvalid(key, fmt::format("must be below {}", *about.most));
+  if (info.least && number < *info.least) ThrowInvalid(key, fmt::format("must be at least {}", *info.least));
+  if (info.most && number > *info.most) ThrowInvalid(key, fmt::format("must be at most {}", *info.most));
+  if (info.exclusive && info.least && number == *info.least)
+    ThrowInvalid(key, fmt::format("must be above {}", *info.least));
+  if (info.exclusive && info.most && number == *info.most)
+    ThrowInvalid(key, fmt::format("must be below {}", *info.most));
 }
 
-double ReadNumber(const nlohmann::json& value, const char* key, const MemberInfo& about) {
+double ReadNumber(const nlohmann::json& value, const char* key, const MemberInfo& info) {
   if (!value.is_number()) ThrowInvalid(key, "must be a number");
   const auto number = value.get<double>();
-  RequireNumber(number, key, about);
+  RequireNumber(number, key, info);
   return number;
 }
 
-void RequireText(const std::string& text, const char* key, const MemberInfo& about) {
-  if (!about.choices.empty() &&
-      fmt::format("|{}|", about.choices).find("|" + text + "|") == std::string::npos)
+void RequireText(const std::string& text, const char* key, const MemberInfo& info) {
+  if (!info.choices.empty() && fmt::format("|{}|", info.choices).find("|" + text + "|") == std::string::npos)
     ThrowInvalid(key, "has a value that is not known");
-  if (about.non_empty && text.empty()) ThrowInvalid(key, "must not be empty");
-  if (!about.pattern.empty() && !MatchesPattern(text, about.pattern))
-    ThrowInvalid(key, fmt::format("must look like {}", about.pattern));
+  if (info.non_empty && text.empty()) ThrowInvalid(key, "must not be empty");
+  if (!info.pattern.empty() && !MatchesPattern(text, info.pattern))
+    ThrowInvalid(key, fmt::format("must look like {}", info.pattern));
 }
 
-std::string ReadText(const nlohmann::json& value, const char* key, const MemberInfo& about) {
+std::string ReadText(const nlohmann::json& value, const char* key, const MemberInfo& info) {
   if (!value.is_string()) ThrowInvalid(key, "must be a string");
   auto text = value.get<std::string>();
-  RequireText(text, key, about);
+  RequireText(text, key, info);
   return text;
 }
 
-void RequireList(const nlohmann::json& value, const char* key, const MemberInfo& about) {
+void RequireList(const nlohmann::json& value, const char* key, const MemberInfo& info) {
   if (!value.is_array()) ThrowInvalid(key, "must be an array");
-  if (about.non_empty && value.empty()) ThrowInvalid(key, "must not be empty");
-  if (about.unique && std::set<nlohmann::json>(value.begin(), value.end()).size() < value.size())
+  if (info.non_empty && value.empty()) ThrowInvalid(key, "must not be empty");
+  if (info.unique && std::set<nlohmann::json>(value.begin(), value.end()).size() < value.size())
     ThrowInvalid(key, "has an element twice");
 }
 
@@ -131,16 +129,15 @@ void RequireObject(const nlohmann::json& value) {
   if (!value.is_object()) throw std::invalid_argument("must be a JSON object");
 }
 
-void Reader::TakeBy(const nlohmann::json& json, const char* key, const MemberInfo& about, const void* reader,
-                    void (*read)(const void*, const nlohmann::json&)) {
+void Reader::ReadKeyImpl(const nlohmann::json& json, const char* key, const MemberInfo& info,
+                         const void* reader, void (*read)(const void*, const nlohmann::json&)) {
   const auto found = json.find(key);
   if (found == json.end()) {
-    if (mode_ == ReadMode::kAllKeysRequired && !about.omit_if_empty) ThrowInvalid(key, "is missing");
+    if (mode_ == ReadMode::kAllKeysRequired && !info.omit_if_empty) ThrowInvalid(key, "is missing");
     return;
   }
-  if (mode_ == ReadMode::kAllKeysRequired && !about.present_with.empty() &&
-      !json.contains(about.present_with))
-    ThrowInvalid(key, fmt::format("is there without \"{}\"", about.present_with));
+  if (mode_ == ReadMode::kAllKeysRequired && !info.present_with.empty() && !json.contains(info.present_with))
+    ThrowInvalid(key, fmt::format("is there without \"{}\"", info.present_with));
   if (mode_ != ReadMode::kTolerant) return read(reader, *found);
   if (found->is_null()) return;
   try {

@@ -58,7 +58,7 @@ template <typename T>
 struct IsArray : std::false_type {};
 template <typename T, std::size_t N>
 struct IsArray<std::array<T, N>> : std::true_type {};
-// Named values in a fixed order: also a JSON object. Write only.
+// Named values in a fixed order, which are written as a JSON object (write only).
 template <typename T>
 struct IsNamedValueList : std::false_type {};
 template <typename T>
@@ -71,51 +71,51 @@ struct Enclosing {
   const Enclosing* outer;
 
   template <typename T>
-  static const T& Find(const Enclosing* around) {
-    while (around != nullptr && *around->type != typeid(T)) around = around->outer;
-    if (around == nullptr) throw std::logic_error(std::string("nothing encloses it: ") + typeid(T).name());
-    return *static_cast<const T*>(around->object);
+  static const T& Find(const Enclosing* enclosing) {
+    while (enclosing != nullptr && *enclosing->type != typeid(T)) enclosing = enclosing->outer;
+    if (enclosing == nullptr) throw std::logic_error(std::string("nothing encloses it: ") + typeid(T).name());
+    return *static_cast<const T*>(enclosing->object);
   }
   template <typename T, typename Member>
-  static const T& FindOwner(Member T::*, const Enclosing* around) {
-    return Find<T>(around);
+  static const T& FindOwner(Member T::*, const Enclosing* enclosing) {
+    return Find<T>(enclosing);
   }
 };
 
 // Calls a method of `value`, or a lambda, with `value` and enclosing objects.
-template <typename R, typename T, typename... Around>
-R CallWithin(R (T::*method)(const Around&...) const, const std::type_identity_t<T>& value,
-             const Enclosing* around) {
-  return (value.*method)(Enclosing::Find<Around>(around)...);
+template <typename R, typename T, typename... Outer>
+R CallWithin(R (T::*method)(const Outer&...) const, const std::type_identity_t<T>& value,
+             const Enclosing* enclosing) {
+  return (value.*method)(Enclosing::Find<Outer>(enclosing)...);
 }
-template <typename R, typename Function, typename T, typename... Around>
-R CallWithin(R (Function::*)(const T&, const Around&...) const, const Function& function, const auto& value,
-             const Enclosing* around) {
+template <typename R, typename Function, typename T, typename... Outer>
+R CallWithin(R (Function::*)(const T&, const Outer&...) const, const Function& function, const auto& value,
+             const Enclosing* enclosing) {
   if constexpr (std::is_convertible_v<decltype(value), const T&>) {
-    return function(value, Enclosing::Find<Around>(around)...);
+    return function(value, Enclosing::Find<Outer>(enclosing)...);
   } else {
-    return function(Enclosing::Find<T>(around), Enclosing::Find<Around>(around)...);
+    return function(Enclosing::Find<T>(enclosing), Enclosing::Find<Outer>(enclosing)...);
   }
 }
 
 // Reads the value that a described member refers to. (std::invoke would instantiate several functions for
 // every member of every struct.)
 template <typename Member, typename T>
-constexpr decltype(auto) MemberValue(const Member& member, T& value, const Enclosing* around = nullptr) {
+constexpr decltype(auto) MemberValue(const Member& member, T& value, const Enclosing* enclosing = nullptr) {
   if constexpr (requires { value.*member; }) {
     return (value.*member);
   } else if constexpr (requires { (value.*member)(); }) {
     return (value.*member)();
-  } else if constexpr (requires { CallWithin(member, value, around); }) {
-    return CallWithin(member, value, around);
+  } else if constexpr (requires { CallWithin(member, value, enclosing); }) {
+    return CallWithin(member, value, enclosing);
   } else if constexpr (requires { value.of.*member; } || requires { (value.of.*member)(); }) {
     return MemberValue(member, value.of);
   } else if constexpr (std::is_member_pointer_v<Member>) {
-    return MemberValue(member, Enclosing::FindOwner(member, around), around);
+    return MemberValue(member, Enclosing::FindOwner(member, enclosing), enclosing);
   } else if constexpr (requires { member(value); }) {
     return member(value);
   } else {
-    return CallWithin(&Member::operator(), member, value, around);
+    return CallWithin(&Member::operator(), member, value, enclosing);
   }
 }
 
@@ -125,36 +125,36 @@ inline constexpr bool kIsText =
 template <typename T>
 inline constexpr bool kIsPath = std::is_same_v<T, std::filesystem::path>;
 
-// The text of a path: relative to `folder` if the path is within it.
+// The text of a path, relative to `folder` if the path is within that folder.
 std::string PathText(const std::filesystem::path& path, const std::filesystem::path& folder);
 std::filesystem::path ParsePath(const std::string& text, const std::filesystem::path& folder);
 
 [[noreturn]] void ThrowInvalid(const char* key, const std::string& problem);
-// Throw unless the value is finite, within the bounds, or one of the texts that `about` states.
-void RequireNumber(double number, const char* key, const MemberInfo& about);
-void RequireText(const std::string& text, const char* key, const MemberInfo& about);
+// These throw unless the value is finite and within the bounds of `info`, or is a text that `info` allows.
+void RequireNumber(double number, const char* key, const MemberInfo& info);
+void RequireText(const std::string& text, const char* key, const MemberInfo& info);
 // `lowest` and `highest` are the limits of the integer type.
-std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const MemberInfo& about,
+std::int64_t ReadInteger(const nlohmann::json& value, const char* key, const MemberInfo& info,
                          std::int64_t lowest, std::int64_t highest);
-std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const MemberInfo& about,
+std::uint64_t ReadUnsigned(const nlohmann::json& value, const char* key, const MemberInfo& info,
                            std::uint64_t highest);
-double ReadNumber(const nlohmann::json& value, const char* key, const MemberInfo& about);
-std::string ReadText(const nlohmann::json& value, const char* key, const MemberInfo& about);
+double ReadNumber(const nlohmann::json& value, const char* key, const MemberInfo& info);
+std::string ReadText(const nlohmann::json& value, const char* key, const MemberInfo& info);
 bool ReadFlag(const nlohmann::json& value, const char* key);
 void RequireObject(const nlohmann::json& value);
-// Throws unless `value` is an array. Also throws if it is empty or has duplicates although `about` forbids
-// that.
-void RequireList(const nlohmann::json& value, const char* key, const MemberInfo& about);
+// Throws unless `value` is an array. Also throws if the array is empty or has duplicates although `info`
+// forbids that.
+void RequireList(const nlohmann::json& value, const char* key, const MemberInfo& info);
 // Whether the regular expression (ECMAScript) matches a part of the text. False for a text of more than 1,000
 // bytes.
 bool MatchesPattern(const std::string& text, std::string_view pattern);
 
 // The properties of an element of a list or map.
-constexpr MemberInfo ElementInfo(MemberInfo about) {
-  about.non_empty = false;
-  about.unique = false;
-  about.or_null = false;
-  return about;
+constexpr MemberInfo ElementInfo(MemberInfo info) {
+  info.non_empty = false;
+  info.unique = false;
+  info.or_null = false;
+  return info;
 }
 
 // Writes described structs. Paths with `relative` are written relative to `folder`.
@@ -180,14 +180,14 @@ class Writer {
   // Adds the members of `value` to `object`. `value` and `value.of` enclose what they contain.
   template <typename T>
   void AddMembers(const T& value, Json& object) {
-    const Enclosing* const outer = around_;
+    const Enclosing* const outer = enclosing_;
     const Enclosing self{&typeid(T), &value, outer};
     Enclosing inner = self;
     if constexpr (requires { value.of; }) inner = {&typeid(value.of), &value.of, &self};
-    around_ = &inner;
-    MemberWriter<T> into{*this, value, object};
-    T::Describe(into);
-    around_ = outer;
+    enclosing_ = &inner;
+    MemberWriter<T> member_writer{*this, value, object};
+    T::Describe(member_writer);
+    enclosing_ = outer;
   }
 
   template <typename T>
@@ -196,86 +196,86 @@ class Writer {
     const T& value;
     Json& object;
 
-    void operator()(const char* key, const auto& member, const MemberInfo& about = {}) {
-      Put(key, MemberValue(member, value, writer.around_), about);
+    void operator()(const char* key, const auto& member, const MemberInfo& info = {}) {
+      Put(key, MemberValue(member, value, writer.enclosing_), info);
     }
-    void Converted(const char* key, const auto& get, const auto&, const MemberInfo& about = {}) {
-      Put(key, MemberValue(get, value, writer.around_), about);
+    void Converted(const char* key, const auto& get, const auto&, const MemberInfo& info = {}) {
+      Put(key, MemberValue(get, value, writer.enclosing_), info);
     }
-    void Flat(const auto& member, const MemberInfo& about = {}) {
-      decltype(auto) within = MemberValue(member, value, writer.around_);
-      using U = std::decay_t<decltype(within)>;
+    void Flat(const auto& member, const MemberInfo& info = {}) {
+      decltype(auto) nested = MemberValue(member, value, writer.enclosing_);
+      using U = std::decay_t<decltype(nested)>;
       if constexpr (IsOptional<U>::value) {
-        if (within) {
-          writer.AddMembers(*within, object);
-        } else if (about.or_null) {
+        if (nested) {
+          writer.AddMembers(*nested, object);
+        } else if (info.or_null) {
           NullWriter nulls{object};
           IsOptional<U>::Value::Describe(nulls);
         }
       } else {
-        writer.AddMembers(within, object);
+        writer.AddMembers(nested, object);
       }
     }
     void Object(const char* key, const auto& describe, const MemberInfo& = {}) {
       Json nested = Json::object();
-      MemberWriter into{writer, value, nested};
-      describe(into);
+      MemberWriter member_writer{writer, value, nested};
+      describe(member_writer);
       object[key] = std::move(nested);
     }
     void Constant(const char* key, const auto& constant, const MemberInfo& = {}) { object[key] = constant; }
 
     template <typename U>
-    void Put(const char* key, const U& member, const MemberInfo& about) {
+    void Put(const char* key, const U& member, const MemberInfo& info) {
       if constexpr (requires { member.written; }) {
-        Put(key, member.written, about);
+        Put(key, member.written, info);
       } else if constexpr (requires { std::visit([](const auto&) {}, member); }) {
-        std::visit([&](const auto& of) { Put(key, of, about); }, member);
+        std::visit([&](const auto& alternative) { Put(key, alternative, info); }, member);
       } else if constexpr (!std::is_same_v<U, std::monostate>) {  // std::monostate writes nothing
         if constexpr (requires { member.empty(); }) {
-          if (about.omit_if_empty && member.empty()) return;
+          if (info.omit_if_empty && member.empty()) return;
         } else if constexpr (IsOptional<U>::value) {
-          if (about.omit_if_empty && !member) return;
+          if (info.omit_if_empty && !member) return;
         }
-        object[key] = writer.Value(member, about);
+        object[key] = writer.Value(member, info);
       }
     }
   };
 
   template <typename U>
-  Json Value(const U& value, const MemberInfo& about) {
+  Json Value(const U& value, const MemberInfo& info) {
     if constexpr (IsOptional<U>::value) {
-      return value ? Value(*value, about) : Json(nullptr);
+      return value ? Value(*value, info) : Json(nullptr);
     } else if constexpr (IsNamedValueList<U>::value || IsMap<U>::value) {
       Json object = Json::object();
-      for (const auto& [key, element] : value) object[key] = Value(element, about);
+      for (const auto& [key, element] : value) object[key] = Value(element, info);
       return object;
     } else if constexpr (IsVector<U>::value || IsArray<U>::value) {
       Json list = Json::array();
-      for (const auto& element : value) list.push_back(Value(element, about));
+      for (const auto& element : value) list.push_back(Value(element, info));
       return list;
     } else if constexpr (Described<U>) {
       return Object(value);
     } else if constexpr (Named<U>) {
       return std::string(GetName(value));
     } else if constexpr (kIsPath<U>) {
-      return Value(PathText(value, about.relative ? folder_ : std::filesystem::path()), about);
+      return Value(PathText(value, info.relative ? folder_ : std::filesystem::path()), info);
     } else if constexpr (kIsText<U>) {
       const std::string_view text = value;
-      if (about.json) {
+      if (info.json) {
         Json object = Json::parse(text, nullptr, false);
         return object.is_object() ? object : Json(nullptr);
       }
-      return about.or_null && text.empty() ? Json(nullptr) : Json(std::string(text));
+      return info.or_null && text.empty() ? Json(nullptr) : Json(std::string(text));
     } else if constexpr (std::is_floating_point_v<U>) {
-      return std::isfinite(value) ? Json(value / static_cast<U>(about.scale)) : Json(nullptr);
+      return std::isfinite(value) ? Json(value / static_cast<U>(info.scale)) : Json(nullptr);
     } else {
-      if (about.scale != 1) return static_cast<double>(value) / about.scale;
+      if (info.scale != 1) return static_cast<double>(value) / info.scale;
       return value;
     }
   }
 
   std::filesystem::path folder_;
-  const Enclosing* around_ = nullptr;
+  const Enclosing* enclosing_ = nullptr;
 };
 
 class Reader {
@@ -287,8 +287,8 @@ class Reader {
   template <typename T>
   void Object(const nlohmann::json& json, T& value) {
     RequireObject(json);
-    MemberReader<T> from{*this, json, value};
-    T::Describe(from);
+    MemberReader<T> member_reader{*this, json, value};
+    T::Describe(member_reader);
     if constexpr (requires { T::Check(value); }) T::Check(value);
   }
 
@@ -299,18 +299,18 @@ class Reader {
     const nlohmann::json& json;
     T& value;
 
-    void operator()(const char* key, const auto& member, const MemberInfo& about = {}) {
+    void operator()(const char* key, const auto& member, const MemberInfo& info = {}) {
       using Member = decltype(MemberValue(member, value));
       if constexpr (std::is_lvalue_reference_v<Member> && !std::is_const_v<std::remove_reference_t<Member>>) {
-        reader.Take(json, key, about, [&](const nlohmann::json& found) {
-          reader.Value(found, MemberValue(member, value), key, about);
+        reader.ReadKey(json, key, info, [&](const nlohmann::json& found) {
+          reader.Value(found, MemberValue(member, value), key, info);
         });
       }
     }
-    void Converted(const char* key, const auto& get, const auto& set, const MemberInfo& about = {}) {
-      reader.Take(json, key, about, [&](const nlohmann::json& found) {
+    void Converted(const char* key, const auto& get, const auto& set, const MemberInfo& info = {}) {
+      reader.ReadKey(json, key, info, [&](const nlohmann::json& found) {
         std::decay_t<decltype(MemberValue(get, value))> read{};
-        reader.Value(found, read, key, about);
+        reader.Value(found, read, key, info);
         set(value, std::move(read));
       });
     }
@@ -318,62 +318,62 @@ class Reader {
       using Member = decltype(MemberValue(member, value));
       if constexpr (std::is_lvalue_reference_v<Member>) {
         using U = std::remove_reference_t<Member>;
-        MemberReader<U> from{reader, json, MemberValue(member, value)};
-        U::Describe(from);
+        MemberReader<U> member_reader{reader, json, MemberValue(member, value)};
+        U::Describe(member_reader);
       }
     }
-    void Object(const char* key, const auto& describe, const MemberInfo& about = {}) {
-      reader.Take(json, key, about, [&](const nlohmann::json& found) {
+    void Object(const char* key, const auto& describe, const MemberInfo& info = {}) {
+      reader.ReadKey(json, key, info, [&](const nlohmann::json& found) {
         RequireObject(found);
-        MemberReader from{reader, found, value};
-        describe(from);
+        MemberReader member_reader{reader, found, value};
+        describe(member_reader);
       });
     }
-    void Constant(const char* key, const auto& constant, const MemberInfo& about = {}) {
+    void Constant(const char* key, const auto& constant, const MemberInfo& info = {}) {
       if (reader.mode_ != ReadMode::kAllKeysRequired) return;
-      reader.Take(json, key, about, [&](const nlohmann::json& found) {
+      reader.ReadKey(json, key, info, [&](const nlohmann::json& found) {
         if (found != nlohmann::json(constant)) ThrowInvalid(key, "has a value that is not known");
       });
     }
   };
 
   template <typename Read>
-  void Take(const nlohmann::json& json, const char* key, const MemberInfo& about, const Read& read) {
-    TakeBy(json, key, about, &read, [](const void* reader, const nlohmann::json& found) {
+  void ReadKey(const nlohmann::json& json, const char* key, const MemberInfo& info, const Read& read) {
+    ReadKeyImpl(json, key, info, &read, [](const void* reader, const nlohmann::json& found) {
       (*static_cast<const Read*>(reader))(found);
     });
   }
-  void TakeBy(const nlohmann::json& json, const char* key, const MemberInfo& about, const void* reader,
-              void (*read)(const void*, const nlohmann::json&));
+  void ReadKeyImpl(const nlohmann::json& json, const char* key, const MemberInfo& info, const void* reader,
+                   void (*read)(const void*, const nlohmann::json&));
 
   template <typename U>
-  void Value(const nlohmann::json& json, U& value, const char* key, const MemberInfo& about) {
+  void Value(const nlohmann::json& json, U& value, const char* key, const MemberInfo& info) {
     if constexpr (IsOptional<U>::value) {
-      const bool is_refused = mode_ == ReadMode::kAllKeysRequired && about.omit_if_empty && !about.or_null;
+      const bool is_refused = mode_ == ReadMode::kAllKeysRequired && info.omit_if_empty && !info.or_null;
       if (json.is_null() && !is_refused) {
         value.reset();
       } else {
         typename U::value_type read{};
-        Value(json, read, key, about);
+        Value(json, read, key, info);
         value = std::move(read);
       }
     } else if constexpr (IsVector<U>::value) {
-      RequireList(json, key, about);
+      RequireList(json, key, info);
       U read;
       for (const nlohmann::json& element : json) {
-        typename U::value_type one{};
-        if (Element(element, one, key, ElementInfo(about))) read.push_back(std::move(one));
+        typename U::value_type item{};
+        if (Element(element, item, key, ElementInfo(info))) read.push_back(std::move(item));
       }
       value = std::move(read);
     } else if constexpr (IsMap<U>::value) {
       RequireObject(json);
-      MemberInfo of_element = ElementInfo(about);
-      of_element.pattern = {};
+      MemberInfo element_info = ElementInfo(info);
+      element_info.pattern = {};
       U read;
       for (const auto& [name, element] : json.items()) {
-        if (!about.pattern.empty() && !MatchesPattern(name, about.pattern))
+        if (!info.pattern.empty() && !MatchesPattern(name, info.pattern))
           ThrowInvalid(key, "has a key that is not one of its kind");
-        Value(element, read[name], key, of_element);
+        Value(element, read[name], key, element_info);
       }
       value = std::move(read);
     } else if constexpr (Described<U>) {
@@ -389,43 +389,43 @@ class Reader {
       }
       value = std::move(read);
     } else if constexpr (Named<U>) {
-      const std::optional<U> named = ParseEnum<U>(ReadText(json, key, about));
+      const std::optional<U> named = ParseEnum<U>(ReadText(json, key, info));
       if (!named) ThrowInvalid(key, "has a value that is not known");
       value = *named;
     } else if constexpr (kIsPath<U>) {
-      value = ParsePath(json.is_null() && about.or_null ? "" : ReadText(json, key, about),
-                        about.relative ? folder_ : std::filesystem::path());
+      value = ParsePath(json.is_null() && info.or_null ? "" : ReadText(json, key, info),
+                        info.relative ? folder_ : std::filesystem::path());
     } else if constexpr (kIsText<U>) {
-      if (about.json) {
+      if (info.json) {
         if (!json.is_object() && !json.is_null()) ThrowInvalid(key, "must be an object or null");
         value = json.is_object() ? json.dump() : "";
       } else {
         // A tolerant reader keeps values that it does not know, such as those of a newer etprof or another
         // program.
-        MemberInfo expected = about;
+        MemberInfo expected = info;
         if (mode_ == ReadMode::kTolerant) expected.choices = {};
-        value = json.is_null() && about.or_null ? "" : ReadText(json, key, expected);
+        value = json.is_null() && info.or_null ? "" : ReadText(json, key, expected);
       }
     } else if constexpr (std::is_same_v<U, bool>) {
       value = ReadFlag(json, key);
     } else if constexpr (std::is_floating_point_v<U>) {
-      value = json.is_null() && about.or_null ? std::numeric_limits<U>::quiet_NaN()
-                                              : ReadNumber(json, key, about);
+      value =
+          json.is_null() && info.or_null ? std::numeric_limits<U>::quiet_NaN() : ReadNumber(json, key, info);
     } else if constexpr (std::is_unsigned_v<U>) {
-      value = static_cast<U>(ReadUnsigned(json, key, about, std::numeric_limits<U>::max()));
+      value = static_cast<U>(ReadUnsigned(json, key, info, std::numeric_limits<U>::max()));
     } else {
       value = static_cast<U>(
-          ReadInteger(json, key, about, std::numeric_limits<U>::min(), std::numeric_limits<U>::max()));
+          ReadInteger(json, key, info, std::numeric_limits<U>::min(), std::numeric_limits<U>::max()));
     }
   }
 
   // Reads an element of a list. A tolerant reader leaves out elements that are not valid objects.
   template <typename U>
-  bool Element(const nlohmann::json& json, U& value, const char* key, const MemberInfo& about) {
+  bool Element(const nlohmann::json& json, U& value, const char* key, const MemberInfo& info) {
     if constexpr (Described<U>) {
       if (mode_ == ReadMode::kTolerant) {
         try {
-          Value(json, value, key, about);
+          Value(json, value, key, info);
         } catch (const std::invalid_argument&) {
           ++invalid_values_;
           return false;
@@ -433,7 +433,7 @@ class Reader {
         return true;
       }
     }
-    Value(json, value, key, about);
+    Value(json, value, key, info);
     return true;
   }
 
@@ -444,7 +444,7 @@ class Reader {
 
 }  // namespace describe
 
-// `folder` is the folder of the file to be written.
+// Converts a described value to JSON. `folder` is the folder of the file to be written.
 template <typename Json = nlohmann::ordered_json, Described T>
 Json ToJson(const T& value, const std::filesystem::path& folder = {}) {
   return describe::Writer<Json>(folder).Object(value);
@@ -463,7 +463,7 @@ void FromJson(const nlohmann::json& json, T& value, ReadMode mode = ReadMode::kM
   describe::Reader(mode, {}).Object(json, value);
 }
 
-// Returns the number of invalid values.
+// Reads all valid values of `json`, and returns the number of invalid values.
 template <Described T>
 std::int64_t ReadJsonTolerantly(const nlohmann::json& json, T& value, const std::filesystem::path& folder) {
   describe::Reader reader(ReadMode::kTolerant, folder);

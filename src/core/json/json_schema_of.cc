@@ -20,14 +20,14 @@ std::string FormatOnOneLine(const nlohmann::ordered_json& value) {
   return value.is_object() ? "{" + text + "}" : "[" + text + "]";
 }
 
-// `before` is the number of columns that the line already has after its indentation.
-std::string Wrap(const nlohmann::ordered_json& value, std::size_t indent, std::size_t before) {
+// Formats a value. `columns_before` is the number of columns that its first line has after the indentation.
+std::string Wrap(const nlohmann::ordered_json& value, std::size_t indent, std::size_t columns_before) {
   std::string line = FormatOnOneLine(value);
-  if (!value.is_structured() || indent + before + line.size() + 1 <= kMaxColumns) return line;
+  if (!value.is_structured() || indent + columns_before + line.size() + 1 <= kMaxColumns) return line;
   const std::string margin(indent + 2, ' ');
   std::string text;
   if (value.is_array() &&
-      std::ranges::none_of(value, [](const auto& each) { return each.is_structured(); })) {
+      std::ranges::none_of(value, [](const auto& element) { return element.is_structured(); })) {
     // As many elements on each line as fit.
     std::size_t column = kMaxColumns;
     for (const auto& element : value) {
@@ -55,23 +55,23 @@ std::string WrapJson(const nlohmann::ordered_json& value) { return Wrap(value, 0
 
 namespace describe {
 
-Schema TextSchema(const MemberInfo& about) {
+Schema TextSchema(const MemberInfo& info) {
   Schema schema;
-  if (about.json) {
+  if (info.json) {
     schema["type"] = "object";
-  } else if (about.choices.empty()) {
+  } else if (info.choices.empty()) {
     schema["type"] = "string";
-    if (about.non_empty) schema["minLength"] = 1;
+    if (info.non_empty) schema["minLength"] = 1;
   } else {
-    schema["enum"] = SplitAt(about.choices, '|');
+    schema["enum"] = SplitAt(info.choices, '|');
   }
-  if (!about.pattern.empty()) schema["pattern"] = about.pattern;
-  return about.or_null || about.json ? OrNull(std::move(schema)) : schema;
+  if (!info.pattern.empty()) schema["pattern"] = info.pattern;
+  return info.or_null || info.json ? OrNull(std::move(schema)) : schema;
 }
 
-Schema NumberSchema(const char* type, std::optional<double> least, const MemberInfo& about) {
+Schema NumberSchema(const char* type, std::optional<double> least, const MemberInfo& info) {
   Schema schema = {{"type", type}};
-  const auto put = [&](const char* key, const std::optional<double>& bound) {
+  const auto add_bound = [&](const char* key, const std::optional<double>& bound) {
     if (!bound || !std::isfinite(*bound)) return;
     if (*bound == std::floor(*bound)) {
       schema[key] = static_cast<std::int64_t>(*bound);
@@ -79,8 +79,8 @@ Schema NumberSchema(const char* type, std::optional<double> least, const MemberI
       schema[key] = *bound;
     }
   };
-  put(about.exclusive ? "exclusiveMinimum" : "minimum", least);
-  put(about.exclusive ? "exclusiveMaximum" : "maximum", about.most);
+  add_bound(info.exclusive ? "exclusiveMinimum" : "minimum", least);
+  add_bound(info.exclusive ? "exclusiveMaximum" : "maximum", info.most);
   return schema;
 }
 
@@ -105,20 +105,20 @@ Schema EmptyObject() {
           {"properties", Schema::object()}};
 }
 
-void AddMember(Schema& object, const char* key, Schema value, const MemberInfo& about) {
-  if (!about.value.empty()) value["title"] = about.value;
-  if (!about.meaning.empty()) value["description"] = about.meaning;
+void AddMember(Schema& object, const char* key, Schema value, const MemberInfo& info) {
+  if (!info.value.empty()) value["title"] = info.value;
+  if (!info.meaning.empty()) value["description"] = info.meaning;
   object["properties"][key] = std::move(value);
-  if (!about.omit_if_empty) object["required"].push_back(key);
-  if (!about.present_with.empty()) object["dependentRequired"][key] = Schema::array({about.present_with});
+  if (!info.omit_if_empty) object["required"].push_back(key);
+  if (!info.present_with.empty()) object["dependentRequired"][key] = Schema::array({info.present_with});
 }
 
-void AddAllOrNone(Schema& object, const Schema& part, const MemberInfo& about) {
+void AddAllOrNone(Schema& object, const Schema& part, const MemberInfo& info) {
   const Schema& keys = part["required"];
   object["properties"].update(part["properties"]);
   for (const Schema& key : keys) {
     const auto name = key.get<std::string>();
-    if (about.or_null) {
+    if (info.or_null) {
       object["properties"][name] = OrNull(std::move(object["properties"][name]));
       object["required"].push_back(key);
     } else {

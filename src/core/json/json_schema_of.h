@@ -20,18 +20,18 @@ struct IsVariant : std::false_type {};
 template <typename... Alternatives>
 struct IsVariant<std::variant<Alternatives...>> : std::true_type {};
 
-Schema TextSchema(const MemberInfo& about);
-Schema NumberSchema(const char* type, std::optional<double> least, const MemberInfo& about);
+Schema TextSchema(const MemberInfo& info);
+Schema NumberSchema(const char* type, std::optional<double> least, const MemberInfo& info);
 // The schema with null as an additional allowed value.
 Schema OrNull(Schema schema);
 
 // Adds the default of an optional key, if the member's initial value is a valid value of the key.
 template <typename M>
-void AddDefault(Schema& schema, const M& value, const MemberInfo& about) {
+void AddDefault(Schema& schema, const M& value, const MemberInfo& info) {
   if constexpr (IsVector<M>::value) {
-    if (value.size() == 1) AddDefault(schema, value.front(), about);
+    if (value.size() == 1) AddDefault(schema, value.front(), info);
   } else if constexpr (std::is_arithmetic_v<M>) {
-    if (static_cast<double>(value) >= about.least.value_or(kAnyNumber)) schema["default"] = value;
+    if (static_cast<double>(value) >= info.least.value_or(kAnyNumber)) schema["default"] = value;
   } else if constexpr (kIsText<M>) {
     if (!std::string_view(value).empty()) schema["default"] = value;
   }
@@ -40,9 +40,9 @@ void AddDefault(Schema& schema, const M& value, const MemberInfo& about) {
 Schema Reference(const char* definition);
 // The empty schema of a struct.
 Schema EmptyObject();
-void AddMember(Schema& object, const char* key, Schema value, const MemberInfo& about);
-// Adds the members of `part` to `object`. They are present together or not at all (about.or_null: all null).
-void AddAllOrNone(Schema& object, const Schema& part, const MemberInfo& about);
+void AddMember(Schema& object, const char* key, Schema value, const MemberInfo& info);
+// Adds the members of `part` to `object`. They are present together or not at all (info.or_null: all null).
+void AddAllOrNone(Schema& object, const Schema& part, const MemberInfo& info);
 
 // Generates the schema of a struct. Schemas of structs with a kSchemaName go into `definitions`.
 class SchemaMaker {
@@ -54,8 +54,8 @@ class SchemaMaker {
     Schema schema = EmptyObject();
     if constexpr (requires { T::kAllowsComments; })
       schema["patternProperties"] = {{"^_", true}, {"^(description|comment)$", true}};
-    MemberWriter<T> into{*this, schema};
-    T::Describe(into);
+    MemberWriter<T> member_writer{*this, schema};
+    T::Describe(member_writer);
     return schema;
   }
 
@@ -65,80 +65,81 @@ class SchemaMaker {
     SchemaMaker& maker;
     Schema& schema;
 
-    void operator()(const char* key, const auto& member, const MemberInfo& about = {}) {
-      Put<std::decay_t<decltype(MemberValue(member, std::declval<const T&>()))>>(key, about);
+    void operator()(const char* key, const auto& member, const MemberInfo& info = {}) {
+      Put<std::decay_t<decltype(MemberValue(member, std::declval<const T&>()))>>(key, info);
       if constexpr (requires { T::kAllowsComments; } &&
                     std::is_member_object_pointer_v<std::decay_t<decltype(member)>>) {
-        if (about.omit_if_empty) AddDefault(schema["properties"][key], T{}.*member, about);
+        if (info.omit_if_empty) AddDefault(schema["properties"][key], T{}.*member, info);
       }
     }
-    void Converted(const char* key, const auto& get, const auto&, const MemberInfo& about = {}) {
-      Put<std::decay_t<decltype(MemberValue(get, std::declval<const T&>()))>>(key, about);
+    void Converted(const char* key, const auto& get, const auto&, const MemberInfo& info = {}) {
+      Put<std::decay_t<decltype(MemberValue(get, std::declval<const T&>()))>>(key, info);
     }
-    void Flat(const auto& member, const MemberInfo& about = {}) {
+    void Flat(const auto& member, const MemberInfo& info = {}) {
       using U = std::decay_t<decltype(MemberValue(member, std::declval<const T&>()))>;
       if constexpr (IsOptional<U>::value) {
-        AddAllOrNone(schema, maker.Object<typename IsOptional<U>::Value>(), about);
+        AddAllOrNone(schema, maker.Object<typename IsOptional<U>::Value>(), info);
       } else {
-        MemberWriter<U> into{maker, schema};
-        U::Describe(into);
+        MemberWriter<U> member_writer{maker, schema};
+        U::Describe(member_writer);
       }
     }
-    void Object(const char* key, const auto& describe, const MemberInfo& about = {}) {
+    void Object(const char* key, const auto& describe, const MemberInfo& info = {}) {
       Schema nested = EmptyObject();
-      MemberWriter into{maker, nested};
-      describe(into);
-      AddMember(schema, key, std::move(nested), about);
+      MemberWriter member_writer{maker, nested};
+      describe(member_writer);
+      AddMember(schema, key, std::move(nested), info);
     }
-    void Constant(const char* key, const auto& constant, const MemberInfo& about = {}) {
-      AddMember(schema, key, {{"const", constant}}, about);
+    void Constant(const char* key, const auto& constant, const MemberInfo& info = {}) {
+      AddMember(schema, key, {{"const", constant}}, info);
     }
 
     template <typename U>
-    void Put(const char* key, const MemberInfo& about) {
+    void Put(const char* key, const MemberInfo& info) {
       if constexpr (IsOptional<U>::value) {
-        Schema value = maker.Value<typename IsOptional<U>::Value>(about);
+        Schema value = maker.Value<typename IsOptional<U>::Value>(info);
         // In a file that users write, a key can be left out instead of null.
-        const bool null = !about.omit_if_empty || about.or_null;
-        AddMember(schema, key, null ? OrNull(std::move(value)) : std::move(value), about);
+        const bool null = !info.omit_if_empty || info.or_null;
+        AddMember(schema, key, null ? OrNull(std::move(value)) : std::move(value), info);
       } else {
-        Schema value = maker.Value<U>(about);
-        AddMember(schema, key, about.or_null ? OrNull(std::move(value)) : std::move(value), about);
+        Schema value = maker.Value<U>(info);
+        AddMember(schema, key, info.or_null ? OrNull(std::move(value)) : std::move(value), info);
       }
     }
   };
 
   template <typename U>
-  Schema Value(const MemberInfo& about) {
+  Schema Value(const MemberInfo& info) {
     if constexpr (IsOptional<U>::value) {
-      return OrNull(Value<typename IsOptional<U>::Value>(about));
+      return OrNull(Value<typename IsOptional<U>::Value>(info));
     } else if constexpr (IsNamedValueList<U>::value) {
       using Element = typename U::value_type::second_type;
-      return {{"type", "object"}, {"additionalProperties", Value<Element>(about)}};
+      return {{"type", "object"}, {"additionalProperties", Value<Element>(info)}};
     } else if constexpr (IsArray<U>::value) {
       constexpr std::size_t kSize = std::tuple_size_v<U>;
       return {{"type", "array"},
-              {"items", Value<typename U::value_type>(about)},
+              {"items", Value<typename U::value_type>(info)},
               {"minItems", kSize},
               {"maxItems", kSize}};
     } else if constexpr (IsVector<U>::value) {
-      Schema list = {{"type", "array"}, {"items", Value<typename U::value_type>(ElementInfo(about))}};
-      if (about.non_empty) list["minItems"] = 1;
-      if (about.unique) list["uniqueItems"] = true;
-      if (!about.or_single) return list;
-      return {{"anyOf", {Value<typename U::value_type>(ElementInfo(about)), std::move(list)}}};
+      Schema list = {{"type", "array"}, {"items", Value<typename U::value_type>(ElementInfo(info))}};
+      if (info.non_empty) list["minItems"] = 1;
+      if (info.unique) list["uniqueItems"] = true;
+      if (!info.or_single) return list;
+      return {{"anyOf", {Value<typename U::value_type>(ElementInfo(info)), std::move(list)}}};
     } else if constexpr (IsMap<U>::value) {
-      MemberInfo of_element = ElementInfo(about);
-      of_element.pattern = {};
-      Schema map = {{"type", "object"}, {"additionalProperties", Value<typename U::mapped_type>(of_element)}};
-      if (!about.pattern.empty()) map["propertyNames"] = {{"pattern", about.pattern}};
+      MemberInfo element_info = ElementInfo(info);
+      element_info.pattern = {};
+      Schema map = {{"type", "object"},
+                    {"additionalProperties", Value<typename U::mapped_type>(element_info)}};
+      if (!info.pattern.empty()) map["propertyNames"] = {{"pattern", info.pattern}};
       return map;
     } else if constexpr (requires { typename U::Form; }) {
-      return Value<typename U::Form>(about);
+      return Value<typename U::Form>(info);
     } else if constexpr (IsVariant<U>::value) {
       Schema any = Schema::array();
       [&]<typename... Alternatives>(std::type_identity<std::variant<Alternatives...>>) {
-        (any.push_back(Value<Alternatives>(IsVector<Alternatives>::value ? about : ElementInfo(about))), ...);
+        (any.push_back(Value<Alternatives>(IsVector<Alternatives>::value ? info : ElementInfo(info))), ...);
       }(std::type_identity<U>());
       return {{"anyOf", std::move(any)}};
     } else if constexpr (Described<U>) {
@@ -154,18 +155,18 @@ class SchemaMaker {
         return Object<U>();
       }
     } else if constexpr (Named<U>) {
-      if (!about.choices.empty()) return TextSchema(about);
+      if (!info.choices.empty()) return TextSchema(info);
       return {{"enum", kNames<U>}};
     } else if constexpr (kIsText<U> || kIsPath<U>) {
-      return TextSchema(about);
+      return TextSchema(info);
     } else if constexpr (std::is_same_v<U, bool>) {
       return {{"type", "boolean"}};
     } else if constexpr (std::is_floating_point_v<U>) {
-      Schema number = NumberSchema("number", about.least, about);
-      return about.or_null ? OrNull(std::move(number)) : number;
+      Schema number = NumberSchema("number", info.least, info);
+      return info.or_null ? OrNull(std::move(number)) : number;
     } else {
-      if (about.scale != 1) return NumberSchema("number", about.least, about);
-      return NumberSchema("integer", about.least.value_or(0), about);
+      if (info.scale != 1) return NumberSchema("number", info.least, info);
+      return NumberSchema("integer", info.least.value_or(0), info);
     }
   }
 

@@ -39,7 +39,7 @@ struct GroupPath {
 };
 
 std::optional<GroupPath> FindGroupPath(std::string_view controller, const std::string& cgroup) {
-  std::optional<GroupPath> found;
+  std::optional<GroupPath> version_2_path;
   std::istringstream lines(cgroup);
   for (std::string line; std::getline(lines, line);) {
     // "ID:CONTROLLERS:PATH"; the line of version 2 lists no controllers.
@@ -50,18 +50,19 @@ std::optional<GroupPath> FindGroupPath(std::string_view controller, const std::s
     const std::string path = line.substr(second + 1);
     // A controller that version 1 uses is not available in version 2.
     if (ListHas(controllers, controller)) return GroupPath{1, path};
-    if (controllers.empty()) found = GroupPath{2, path};
+    if (controllers.empty()) version_2_path = GroupPath{2, path};
   }
-  return found;
+  return version_2_path;
 }
 
-// `path` relative to a mount whose root is `from`: "/a" for "/docker/x/a". Absent if it is outside.
-std::optional<std::string> PathBelow(const std::string& path, const std::string& from) {
-  const std::string base = from == "/" ? "" : from;
-  const bool below = path.starts_with(base) && (path.size() == base.size() || path[base.size()] == '/');
-  const std::string rest = below ? path.substr(base.size()) : "";
-  if (!below || ("/" + rest + "/").find("/../") != std::string::npos) return std::nullopt;
-  return rest == "/" ? "" : rest;
+// `path` relative to a mount whose root is `mount_root`: "/a" for "/docker/x/a". Absent if the path is
+// outside of the mount.
+std::optional<std::string> PathBelow(const std::string& path, const std::string& mount_root) {
+  const std::string base = mount_root == "/" ? "" : mount_root;
+  const bool is_below = path.starts_with(base) && (path.size() == base.size() || path[base.size()] == '/');
+  const std::string relative = is_below ? path.substr(base.size()) : "";
+  if (!is_below || ("/" + relative + "/").find("/../") != std::string::npos) return std::nullopt;
+  return relative == "/" ? "" : relative;
 }
 
 std::string ReadKey(const fs::path& folder, const char* key) {
@@ -73,32 +74,35 @@ std::string ReadKey(const fs::path& folder, const char* key) {
 std::optional<Cgroup> FindCgroup(std::string_view controller, const fs::path& root) {
   const auto group = FindGroupPath(controller, ReadProcFile(root / "proc/self/cgroup"));
   if (!group) return std::nullopt;
-  Cgroup found{group->version, {}};
+  Cgroup cgroup{group->version, {}};
   std::ifstream mounts(root / "proc/self/mountinfo");
   for (std::string line; std::getline(mounts, line);) {
     // "ID PARENT DEVICE ROOT MOUNT_POINT OPTIONS [TAGS] - TYPE SOURCE SUPER_OPTIONS"
     const std::size_t dash = line.find(" - ");
     if (dash == std::string::npos) continue;
-    const std::vector<std::string> mount = Words(line.substr(0, dash)), type = Words(line.substr(dash + 3));
-    if (mount.size() < 5 || type.size() < 3) continue;
-    const bool has_controller =
-        group->version == 2 ? type[0] == "cgroup2" : type[0] == "cgroup" && ListHas(type[2], controller);
+    const std::vector<std::string> mount = Words(line.substr(0, dash)),
+                                   file_system = Words(line.substr(dash + 3));
+    if (mount.size() < 5 || file_system.size() < 3) continue;
+    const bool has_controller = group->version == 2
+                                    ? file_system[0] == "cgroup2"
+                                    : file_system[0] == "cgroup" && ListHas(file_system[2], controller);
     if (!has_controller) continue;
-    auto below = PathBelow(group->path, UnescapeMountPath(mount[3]));
-    if (!below) continue;
-    const fs::path mounted = root / fs::path(UnescapeMountPath(mount[4])).relative_path();
+    auto relative = PathBelow(group->path, UnescapeMountPath(mount[3]));
+    if (!relative) continue;
+    const fs::path mount_point = root / fs::path(UnescapeMountPath(mount[4])).relative_path();
     std::vector<fs::path> folders;
     while (true) {
-      const fs::path folder = below->empty() ? mounted : mounted / fs::path(*below).relative_path();
+      const fs::path folder =
+          relative->empty() ? mount_point : mount_point / fs::path(*relative).relative_path();
       std::error_code error;
       if (fs::is_directory(folder, error)) folders.push_back(folder);
-      if (below->empty()) break;
-      below->resize(below->rfind('/'));
+      if (relative->empty()) break;
+      relative->resize(relative->rfind('/'));
     }
     // If there are several mounts, use the mount that shows the most ancestors.
-    if (folders.size() > found.folders.size()) found.folders = folders;
+    if (folders.size() > cgroup.folders.size()) cgroup.folders = folders;
   }
-  return found.folders.empty() ? std::nullopt : std::optional(found);
+  return cgroup.folders.empty() ? std::nullopt : std::optional(cgroup);
 }
 
 std::string ReadProcFile(const fs::path& path) {
@@ -131,9 +135,9 @@ std::optional<CpuQuota> ReadCpuQuota(const fs::path& root) {
     const std::string text = group->version == 2
                                  ? ReadKey(folder, key)
                                  : ReadKey(folder, key) + " " + ReadKey(folder, "cpu.cfs_period_us");
-    const std::vector<std::string> words = Words(text);
-    if (words.size() != 2) continue;
-    const auto quota = AsNumber<std::int64_t>(words[0]), period = AsNumber<std::int64_t>(words[1]);
+    const std::vector<std::string> fields = Words(text);
+    if (fields.size() != 2) continue;
+    const auto quota = AsNumber<std::int64_t>(fields[0]), period = AsNumber<std::int64_t>(fields[1]);
     if (!quota || !period || *quota <= 0 || *period <= 0) continue;
     const double cpus = static_cast<double>(*quota) / static_cast<double>(*period);
     if (!smallest || cpus < smallest->cpus) smallest = CpuQuota{cpus, key, folder};

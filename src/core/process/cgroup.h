@@ -48,7 +48,8 @@ struct CpuThrottling {
 // Parses the text of cpu.stat. Absent if this version's controller does not limit the group's CPU time.
 std::optional<CpuThrottling> ParseThrottling(std::string_view cpu_stat);
 
-// The cpu.stat of the group that ReadCpuQuota finds, otherwise of the process's own group. "": there is none.
+// The cpu.stat of the group that ReadCpuQuota finds, otherwise of the process's own group. Empty if the
+// process has no group.
 std::filesystem::path CpuStatFile(const std::filesystem::path& root = "/");
 
 }  // namespace etprof

@@ -28,11 +28,11 @@ class CgroupTree : public testing::Test {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path) << text;
   }
-  void Process(const std::string& cgroup, const std::string& mounts) {
+  void SetProcess(const std::string& cgroup, const std::string& mounts) {
     Write("proc/self/cgroup", cgroup);
     Write("proc/self/mountinfo", mounts);
   }
-  std::vector<std::string> Folders(const char* controller) {
+  std::vector<std::string> FindFolders(const char* controller) {
     std::vector<std::string> names;
     if (const auto group = FindCgroup(controller, root_)) {
       for (const fs::path& folder : group->folders)
@@ -45,37 +45,39 @@ class CgroupTree : public testing::Test {
 };
 
 TEST_F(CgroupTree, Version1GroupsAreWhereTheirControllerIsMounted) {
-  Process("9:name=systemd:/x\n4:memory:/m\n2:cpuacct,cpu:/box/inner\n1:cpuset:/c\n0::/\n", kMountsV1);
+  SetProcess("9:name=systemd:/x\n4:memory:/m\n2:cpuacct,cpu:/box/inner\n1:cpuset:/c\n0::/\n", kMountsV1);
   Write("sys/fs/cgroup/cpu,cpuacct/box/inner/cpu.stat", "");
   Write("sys/fs/cgroup/cpuset/cpuset.cpus", "0-1\n");
-  EXPECT_THAT(Folders("cpu"), ElementsAre("/sys/fs/cgroup/cpu,cpuacct/box/inner",
-                                          "/sys/fs/cgroup/cpu,cpuacct/box", "/sys/fs/cgroup/cpu,cpuacct"));
+  EXPECT_THAT(FindFolders("cpu"),
+              ElementsAre("/sys/fs/cgroup/cpu,cpuacct/box/inner", "/sys/fs/cgroup/cpu,cpuacct/box",
+                          "/sys/fs/cgroup/cpu,cpuacct"));
   EXPECT_EQ(FindCgroup("cpu", root_)->version, 1) << "version 2 is mounted, too, without this controller";
-  EXPECT_THAT(Folders("cpuset"), ElementsAre("/sys/fs/cgroup/cpuset")) << "a group that is gone is left out";
-  EXPECT_THAT(Folders("memory"), ElementsAre()) << "not mounted";
+  EXPECT_THAT(FindFolders("cpuset"), ElementsAre("/sys/fs/cgroup/cpuset"))
+      << "a group that is gone is left out";
+  EXPECT_THAT(FindFolders("memory"), ElementsAre()) << "not mounted";
 }
 
 TEST_F(CgroupTree, Version2AndHybridSystems) {
-  Process("0::/user.slice/a b.scope\n", kMountsV2);
+  SetProcess("0::/user.slice/a b.scope\n", kMountsV2);
   Write("sys/fs/cgroup/user.slice/a b.scope/cpu.max", "max 100000\n");
-  EXPECT_THAT(Folders("memory"), ElementsAre("/sys/fs/cgroup/user.slice/a b.scope",
-                                             "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"));
-  Process("1:cpuset:/\n0::/a\n", kMountsV1);
+  EXPECT_THAT(FindFolders("memory"), ElementsAre("/sys/fs/cgroup/user.slice/a b.scope",
+                                                 "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"));
+  SetProcess("1:cpuset:/\n0::/a\n", kMountsV1);
   Write("sys/fs/cgroup/unified/a/cpu.stat", "");
-  EXPECT_THAT(Folders("cpu"), ElementsAre("/sys/fs/cgroup/unified/a", "/sys/fs/cgroup/unified"));
+  EXPECT_THAT(FindFolders("cpu"), ElementsAre("/sys/fs/cgroup/unified/a", "/sys/fs/cgroup/unified"));
 }
 
 TEST_F(CgroupTree, ContainerGroupsAreBelowTheRootOfTheirMount) {
-  Process("3:cpu:/docker/abc\n", "32 31 0:29 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n");
+  SetProcess("3:cpu:/docker/abc\n", "32 31 0:29 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n");
   Write("sys/fs/cgroup/cpu/cpu.stat", "");
-  EXPECT_THAT(Folders("cpu"), ElementsAre("/sys/fs/cgroup/cpu")) << "without a namespace of its own";
-  Process("3:cpu:/../../x/y\n", "32 31 0:29 /../../x /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n");
+  EXPECT_THAT(FindFolders("cpu"), ElementsAre("/sys/fs/cgroup/cpu")) << "without a namespace of its own";
+  SetProcess("3:cpu:/../../x/y\n", "32 31 0:29 /../../x /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n");
   Write("sys/fs/cgroup/cpu/y/cpu.stat", "");
-  EXPECT_THAT(Folders("cpu"), ElementsAre("/sys/fs/cgroup/cpu/y", "/sys/fs/cgroup/cpu"))
+  EXPECT_THAT(FindFolders("cpu"), ElementsAre("/sys/fs/cgroup/cpu/y", "/sys/fs/cgroup/cpu"))
       << "of another namespace";
-  Process("3:cpu:/b\n", "32 31 0:29 / /mnt/c\\040d rw - cgroup cgroup rw,cpu\n");
+  SetProcess("3:cpu:/b\n", "32 31 0:29 / /mnt/c\\040d rw - cgroup cgroup rw,cpu\n");
   Write("mnt/c d/b/cpu.stat", "");
-  EXPECT_THAT(Folders("cpu"), ElementsAre("/mnt/c d/b", "/mnt/c d"));
+  EXPECT_THAT(FindFolders("cpu"), ElementsAre("/mnt/c d/b", "/mnt/c d"));
 }
 
 TEST_F(CgroupTree, GroupsOutsideOfTheMountsAreNotGuessed) {
@@ -83,17 +85,17 @@ TEST_F(CgroupTree, GroupsOutsideOfTheMountsAreNotGuessed) {
   Write("sys/fs/cgroup/cpu.stat", "");
   for (const char* cgroup :
        {"0::/../../../etc\n", "0::/..\n", "0::/a/../b\n", "0::relative\n", "nonsense\n:::\n1:cpu\n", ""}) {
-    Process(cgroup, kMountsV2);
-    EXPECT_THAT(Folders("cpu"), ElementsAre()) << cgroup;
+    SetProcess(cgroup, kMountsV2);
+    EXPECT_THAT(FindFolders("cpu"), ElementsAre()) << cgroup;
   }
-  Process("0::/dockerx\n", "31 23 0:28 /docker /sys/fs/cgroup rw - cgroup2 cgroup rw\n");
-  EXPECT_THAT(Folders("cpu"), ElementsAre());
-  Process("0::/a\n", "31 23\n - \n31 23 0:28 / /sys/fs/cgroup rw cgroup2\n");
-  EXPECT_THAT(Folders("cpu"), ElementsAre());
+  SetProcess("0::/dockerx\n", "31 23 0:28 /docker /sys/fs/cgroup rw - cgroup2 cgroup rw\n");
+  EXPECT_THAT(FindFolders("cpu"), ElementsAre());
+  SetProcess("0::/a\n", "31 23\n - \n31 23 0:28 / /sys/fs/cgroup rw cgroup2\n");
+  EXPECT_THAT(FindFolders("cpu"), ElementsAre());
 }
 
 TEST_F(CgroupTree, TheSmallestQuotaOfAllAncestorsApplies) {
-  Process("0::/pod/box\n", kMountsV2);
+  SetProcess("0::/pod/box\n", kMountsV2);
   Write("sys/fs/cgroup/pod/box/cpu.max", "400000 100000\n");
   EXPECT_EQ(ReadCpuQuota(root_)->cpus, 4);
   Write("sys/fs/cgroup/pod/cpu.max", "150000 100000\n");
@@ -110,7 +112,7 @@ TEST_F(CgroupTree, TheSmallestQuotaOfAllAncestorsApplies) {
 }
 
 TEST_F(CgroupTree, ReadsTheQuotaOfVersion1) {
-  Process("2:cpu,cpuacct:/q\n", kMountsV1);
+  SetProcess("2:cpu,cpuacct:/q\n", kMountsV1);
   Write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
   Write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
   Write("sys/fs/cgroup/cpu,cpuacct/q/cpu.cfs_quota_us", "10000\n");

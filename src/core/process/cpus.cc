@@ -14,32 +14,32 @@ namespace {
 
 constexpr int kMaxCpus = 1024;  // size of Linux's cpu_set_t
 
-[[noreturn]] void Refuse(std::string_view text, const char* why) {
-  throw Error(ExitCode::kUsage, fmt::format("\"{}\" is not a set of CPUs: {}", text, why))
+[[noreturn]] void ThrowInvalidCpus(std::string_view text, const char* reason) {
+  throw Error(ExitCode::kUsage, fmt::format("\"{}\" is not a set of CPUs: {}", text, reason))
       .Remedy("write a list such as 0-3,6 or a mask such as 0x4f");
 }
 
 std::vector<int> ParseMask(std::string_view text, std::string_view digits) {
-  if (digits.empty()) Refuse(text, "the mask is empty");
-  if (digits.size() > kMaxCpus / 4) Refuse(text, "the mask is too long");
+  if (digits.empty()) ThrowInvalidCpus(text, "the mask is empty");
+  if (digits.size() > kMaxCpus / 4) ThrowInvalidCpus(text, "the mask is too long");
   std::vector<int> cpus;
   for (std::size_t i = 0; i < digits.size(); ++i) {
     const char c = digits[digits.size() - 1 - i];
     unsigned value = 0;
     const auto [end, error] = std::from_chars(&c, &c + 1, value, 16);
-    if (error != std::errc() || end != &c + 1) Refuse(text, "a mask has hexadecimal digits only");
+    if (error != std::errc() || end != &c + 1) ThrowInvalidCpus(text, "a mask has hexadecimal digits only");
     for (int bit = 0; bit < 4; ++bit) {
       if ((value >> bit & 1U) != 0) cpus.push_back(static_cast<int>(i) * 4 + bit);
     }
   }
-  if (cpus.empty()) Refuse(text, "no CPU is in it");
+  if (cpus.empty()) ThrowInvalidCpus(text, "no CPU is in it");
   return cpus;
 }
 
 int ParseNumber(std::string_view text, std::string_view digits) {
   const auto value = AsNumber<int>(digits);
-  if (!value || *value < 0) Refuse(text, "not a number");
-  if (*value >= kMaxCpus) Refuse(text, "a CPU's number is below 1024");
+  if (!value || *value < 0) ThrowInvalidCpus(text, "not a number");
+  if (*value >= kMaxCpus) ThrowInvalidCpus(text, "a CPU's number is below 1024");
   return *value;
 }
 
@@ -53,7 +53,7 @@ std::vector<int> ParseCpus(std::string_view text) {
     const std::size_t dash = part.find('-');
     const int first = ParseNumber(text, part.substr(0, dash));
     const int last = dash == std::string_view::npos ? first : ParseNumber(text, part.substr(dash + 1));
-    if (last < first) Refuse(text, "a range runs backwards");
+    if (last < first) ThrowInvalidCpus(text, "a range runs backwards");
     for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
   }
   std::ranges::sort(cpus);

@@ -36,9 +36,9 @@ struct Range {
 TensorBytes ReadTensor(const json& entry, ByteView data, Range& range) {
   TensorBytes tensor;
   tensor.dtype = entry.at("dtype").get<std::string>();
-  const std::uint64_t element = ElementSize(tensor.dtype);
-  if (element == 0) throw std::invalid_argument(fmt::format("unknown dtype '{}'", tensor.dtype));
-  std::uint64_t bytes = element;
+  const std::uint64_t element_bytes = ElementSize(tensor.dtype);
+  if (element_bytes == 0) throw std::invalid_argument(fmt::format("unknown dtype '{}'", tensor.dtype));
+  std::uint64_t bytes = element_bytes;
   const json& shape = entry.at("shape");
   if (!shape.is_array()) throw std::invalid_argument("\"shape\" is not an array");
   for (const json& size : shape) {

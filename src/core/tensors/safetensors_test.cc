@@ -23,16 +23,16 @@ class SafetensorsTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // A file with this header text, this header length (which may be wrong), and `data` bytes of tensors.
-  std::filesystem::path File(const std::string& header, std::size_t data, std::uint64_t length) {
+  // Makes a file with this header text, this header length (which may be wrong), and `data` bytes of tensors.
+  std::filesystem::path MakeFile(const std::string& header, std::size_t data, std::uint64_t length) {
     const auto path = folder_ / "t.safetensors";
     std::string contents(8, '\0');
     for (unsigned i = 0; i < 8; ++i) contents[i] = static_cast<char>(length >> (8 * i) & 0xff);
     WriteFileAtomically(path, contents + header + std::string(data, 'x'));
     return path;
   }
-  std::string ProblemOf(const std::string& header, std::size_t data) {
-    return ReadProblem(File(header, data, header.size()));
+  std::string HeaderProblem(const std::string& header, std::size_t data) {
+    return ReadProblem(MakeFile(header, data, header.size()));
   }
   static std::string ReadProblem(const std::filesystem::path& path) {
     try {
@@ -68,37 +68,40 @@ TEST_F(SafetensorsTest, ReadsBackWrittenTensors) {
 
 TEST_F(SafetensorsTest, ReportsOneProblemOfAnInvalidFile) {
   const auto tensor = [](const std::string& fields) { return R"({"a":{)" + fields + "}}"; };
-  EXPECT_THAT(ReadProblem(File("{}", 0, std::numeric_limits<std::uint64_t>::max())), HasSubstr("cut short"));
-  EXPECT_THAT(ReadProblem(File("{}", 0, 3)), HasSubstr("cut short"));
-  EXPECT_THAT(ProblemOf("[]", 0), HasSubstr("not a JSON object. Copy it again, or give a file that"));
-  EXPECT_THAT(ProblemOf("{", 0), HasSubstr("not a JSON object"));
-  EXPECT_THAT(ProblemOf(std::string(100000, '['), 0), HasSubstr("not a JSON object"));
-  EXPECT_THAT(ProblemOf(R"({"a":1})", 0), HasSubstr("tensor 'a'"));
-  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[1])"), 4), HasSubstr("data_offsets"));
-  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F31","shape":[1],"data_offsets":[0,4])"), 4),
+  EXPECT_THAT(ReadProblem(MakeFile("{}", 0, std::numeric_limits<std::uint64_t>::max())),
+              HasSubstr("cut short"));
+  EXPECT_THAT(ReadProblem(MakeFile("{}", 0, 3)), HasSubstr("cut short"));
+  EXPECT_THAT(HeaderProblem("[]", 0), HasSubstr("not a JSON object. Copy it again, or give a file that"));
+  EXPECT_THAT(HeaderProblem("{", 0), HasSubstr("not a JSON object"));
+  EXPECT_THAT(HeaderProblem(std::string(100000, '['), 0), HasSubstr("not a JSON object"));
+  EXPECT_THAT(HeaderProblem(R"({"a":1})", 0), HasSubstr("tensor 'a'"));
+  EXPECT_THAT(HeaderProblem(tensor(R"("dtype":"F32","shape":[1])"), 4), HasSubstr("data_offsets"));
+  EXPECT_THAT(HeaderProblem(tensor(R"("dtype":"F31","shape":[1],"data_offsets":[0,4])"), 4),
               HasSubstr("unknown dtype 'F31'"));
-  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[0,8])"), 4),
+  EXPECT_THAT(HeaderProblem(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[0,8])"), 4),
               HasSubstr("not within"));
-  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[4,0])"), 8),
+  EXPECT_THAT(HeaderProblem(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[4,0])"), 8),
               HasSubstr("not within"));
-  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[2],"data_offsets":[0,4])"), 4), HasSubstr("need 8"));
-  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4),
+  EXPECT_THAT(HeaderProblem(tensor(R"("dtype":"F32","shape":[2],"data_offsets":[0,4])"), 4),
+              HasSubstr("need 8"));
+  EXPECT_THAT(HeaderProblem(tensor(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4),
               HasSubstr("not a count"));
-  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[1.5],"data_offsets":[0,4])"), 4),
+  EXPECT_THAT(HeaderProblem(tensor(R"("dtype":"F32","shape":[1.5],"data_offsets":[0,4])"), 4),
               HasSubstr("not a count"));
   EXPECT_THAT(
-      ProblemOf(tensor(R"("dtype":"F32","shape":[2147483647,2147483647,2147483647],"data_offsets":[0,4])"),
-                4),
+      HeaderProblem(
+          tensor(R"("dtype":"F32","shape":[2147483647,2147483647,2147483647],"data_offsets":[0,4])"), 4),
       HasSubstr("too large"));
-  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[9223372036854775807],"data_offsets":[0,4])"), 4),
+  EXPECT_THAT(HeaderProblem(tensor(R"("dtype":"F32","shape":[9223372036854775807],"data_offsets":[0,4])"), 4),
               HasSubstr("too large"));
-  EXPECT_THAT(ProblemOf(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[18446744073709551615,3])"), 4),
-              HasSubstr("not within"));
-  EXPECT_THAT(ProblemOf(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
-                        R"("b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
-                        8),
+  EXPECT_THAT(
+      HeaderProblem(tensor(R"("dtype":"F32","shape":[1],"data_offsets":[18446744073709551615,3])"), 4),
+      HasSubstr("not within"));
+  EXPECT_THAT(HeaderProblem(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                            R"("b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+                            8),
               HasSubstr("'a' and 'b' overlap"));
-  EXPECT_THAT(ProblemOf(R"({"__metadata__":{"k":1}})", 0), HasSubstr("__metadata__"));
+  EXPECT_THAT(HeaderProblem(R"({"__metadata__":{"k":1}})", 0), HasSubstr("__metadata__"));
 }
 
 TEST_F(SafetensorsTest, RefusesEveryTruncation) {

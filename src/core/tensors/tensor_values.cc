@@ -125,9 +125,9 @@ TensorDifference CompareNumbers(const std::vector<double>& a, const std::vector<
   double sum = 0;
   std::int64_t compared = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+    const bool is_equal = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
     if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
-      result.nan_mismatches += same ? 0 : 1;
+      result.nan_mismatches += is_equal ? 0 : 1;
       continue;
     }
     const double difference = std::abs(a[i] - b[i]);

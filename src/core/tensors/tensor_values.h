@@ -31,13 +31,13 @@ struct TensorDifference {
   std::string
       problem;  // why they cannot be compared ("dtype F32 against F16"); the other members are then unset
   bool identical = false;
-  double largest = 0, largest_relative = 0;  // over the elements that are finite in both
-  std::optional<double> mean;                // |a-b| over the same elements; absent: there are none
+  double largest = 0, largest_relative = 0;  // of |a-b| and the relative difference, over finite elements
+  std::optional<double> mean;                // |a-b| over the same elements; absent: no such elements
   double signal = 0, noise = 0;              // sums of a^2 and (a-b)^2 over the same elements
   std::int64_t nan_mismatches = 0;  // pairs of a NaN and a number, or of an infinity and another value
 };
 TensorDifference CompareTensors(const TensorBytes& a, const TensorBytes& b);
-// The same for the elements of two tensors of one size, as ReadNumbers returns them; without `identical`.
+// Compares the elements of two tensors of equal size, as ReadNumbers returns them. Does not set `identical`.
 TensorDifference CompareNumbers(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace etprof

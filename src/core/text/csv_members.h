@@ -29,7 +29,7 @@
 // cell. The cells of a flat std::optional are all filled or all empty.
 namespace etprof {
 
-// Written as the percentage part / whole with four decimals; an empty cell if whole is 0.
+// A share that is written as the percentage part / whole with four decimals; an empty cell if whole is 0.
 struct PercentShare {
   using Form = double;
   std::int64_t part = 0, whole = 0;
@@ -38,9 +38,9 @@ struct PercentShare {
 namespace describe {
 
 template <int kDigits, typename T>
-void PutCell(const T& value, const MemberInfo& about, CsvBuffer& out) {
+void PutCell(const T& value, const MemberInfo& info, CsvBuffer& out) {
   if constexpr (IsOptional<T>::value) {
-    if (value) PutCell<kDigits>(*value, about, out);
+    if (value) PutCell<kDigits>(*value, info, out);
   } else if constexpr (std::is_same_v<T, PercentShare>) {
     out.Percent(value.part, value.whole);
   } else if constexpr (Named<T>) {
@@ -50,15 +50,15 @@ void PutCell(const T& value, const MemberInfo& about, CsvBuffer& out) {
   } else if constexpr (std::is_floating_point_v<T>) {
     if (!std::isfinite(value)) return;
     if constexpr (kDigits > 0) {
-      out << fmt::format("{:.{}g}", value / about.scale, kDigits);
+      out << fmt::format("{:.{}g}", value / info.scale, kDigits);
     } else {
-      out << fmt::format("{}", value / about.scale);
+      out << fmt::format("{}", value / info.scale);
     }
   } else {
     const auto integer = static_cast<std::int64_t>(value);
-    if (about.scale == 1e6) {
+    if (info.scale == 1e6) {
       out.Decimal<6>(integer);
-    } else if (about.scale == 1e3) {
+    } else if (info.scale == 1e3) {
       out.Decimal<3>(integer);
     } else {
       out.Integer(integer);
@@ -87,8 +87,8 @@ struct ColumnNames {
   void Flat(const auto& member, const MemberInfo& = {}) {
     using U = std::decay_t<decltype(MemberValue(member, std::declval<const T&>()))>;
     using Value = typename IsOptional<U>::Value;
-    ColumnNames<Value> within{names};
-    Value::Describe(within);
+    ColumnNames<Value> nested{names};
+    Value::Describe(nested);
   }
 };
 
@@ -105,26 +105,26 @@ struct CellWriter {
   CsvBuffer& out;
   const T* value;  // null: empty cells
 
-  void operator()(const char*, const auto& member, const MemberInfo& about = {}) {
-    if (value != nullptr) PutCell<SignificantDigits<T>()>(MemberValue(member, *value), about, out);
+  void operator()(const char*, const auto& member, const MemberInfo& info = {}) {
+    if (value != nullptr) PutCell<SignificantDigits<T>()>(MemberValue(member, *value), info, out);
     out << ',';
   }
-  void Converted(const char* key, const auto& get, const auto&, const MemberInfo& about = {}) {
-    (*this)(key, get, about);
+  void Converted(const char* key, const auto& get, const auto&, const MemberInfo& info = {}) {
+    (*this)(key, get, info);
   }
   void Flat(const auto& member, const MemberInfo& = {}) {
     decltype(auto) flat = MemberValue(member, *value);
     using Value = typename IsOptional<std::decay_t<decltype(flat)>>::Value;
-    CellWriter<Value> within{out, flat ? &*flat : nullptr};
-    Value::Describe(within);
+    CellWriter<Value> nested{out, flat ? &*flat : nullptr};
+    Value::Describe(nested);
   }
 };
 
 template <typename U>
-void ReadCell(std::string_view cell, U& value, const char* key, const MemberInfo& about) {
+void ReadCell(std::string_view cell, U& value, const char* key, const MemberInfo& info) {
   if constexpr (IsOptional<U>::value) {
     value.reset();
-    if (!cell.empty()) ReadCell(cell, value.emplace(), key, about);
+    if (!cell.empty()) ReadCell(cell, value.emplace(), key, info);
   } else if constexpr (Named<U>) {
     const std::optional<U> named = ParseEnum<U>(cell);
     if (!named) throw std::invalid_argument(fmt::format("{} is \"{}\"", key, cell));
@@ -134,12 +134,12 @@ void ReadCell(std::string_view cell, U& value, const char* key, const MemberInfo
     if (!value && cell != "0") throw std::invalid_argument(fmt::format("{} is neither 0 nor 1", key));
   } else if constexpr (kIsText<U>) {
     value = cell;
-    if (!about.or_null || !cell.empty()) RequireText(std::string(cell), key, about);
+    if (!info.or_null || !cell.empty()) RequireText(std::string(cell), key, info);
   } else {
     const auto number = AsNumber<U>(cell);
     if (!number) throw std::invalid_argument(fmt::format("{} is no number", key));
-    MemberInfo bounds = about;
-    if (std::is_integral_v<U>) bounds.least = about.least.value_or(0);
+    MemberInfo bounds = info;
+    if (std::is_integral_v<U>) bounds.least = info.least.value_or(0);
     RequireNumber(static_cast<double>(*number), key, bounds);
     value = *number;
   }
@@ -149,33 +149,33 @@ template <typename T>
 struct CellReader {
   const std::vector<std::string_view>& cells;
   T& value;
-  std::size_t at = 0;
+  std::size_t index = 0;
 
-  void operator()(const char* key, const auto& member, const MemberInfo& about = {}) {
+  void operator()(const char* key, const auto& member, const MemberInfo& info = {}) {
     using Member = decltype(MemberValue(member, value));
     if constexpr (std::is_lvalue_reference_v<Member> && !std::is_const_v<std::remove_reference_t<Member>>) {
-      if (at < cells.size()) ReadCell(cells[at], MemberValue(member, value), key, about);
+      if (index < cells.size()) ReadCell(cells[index], MemberValue(member, value), key, info);
     }
-    ++at;
+    ++index;
   }
-  void Converted(const char* key, const auto& get, const auto& set, const MemberInfo& about = {}) {
+  void Converted(const char* key, const auto& get, const auto& set, const MemberInfo& info = {}) {
     std::decay_t<decltype(MemberValue(get, value))> read{};
-    ReadCell(cells[at++], read, key, about);
+    ReadCell(cells[index++], read, key, info);
     set(value, std::move(read));
   }
   void Flat(const auto& member, const MemberInfo& = {}) {
     auto& flat = MemberValue(member, value);
     using Value = typename IsOptional<std::decay_t<decltype(flat)>>::Value;
     static const std::vector<std::string> names = GetColumnNames<Value>();
-    const auto begin = cells.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto begin = cells.begin() + static_cast<std::ptrdiff_t>(index);
     const auto end = begin + static_cast<std::ptrdiff_t>(names.size());
-    CellReader<Value> within{cells, flat.emplace(), at};
-    at += names.size();
+    CellReader<Value> nested{cells, flat.emplace(), index};
+    index += names.size();
     try {
       if (std::all_of(begin, end, [](std::string_view cell) { return cell.empty(); })) {
         flat.reset();
       } else {
-        Value::Describe(within);
+        Value::Describe(nested);
       }
     } catch (const std::invalid_argument&) {
       throw std::invalid_argument(fmt::format("{} is no number", fmt::join(names, " or ")));
@@ -221,10 +221,10 @@ T ReadCsvRow(const std::vector<std::string_view>& cells) {
   return value;
 }
 
-// Reads a table that has exactly T's columns. `what` names the table in messages. Throws Error (kBadInput)
+// Reads a table that has exactly T's columns. `table` is its name in messages. Throws Error (kBadInput)
 // with file and line.
 template <Described T>
-std::vector<T> ReadCsvFile(std::string_view text, const std::string& file_name, std::string_view what) {
+std::vector<T> ReadCsvFile(std::string_view text, const std::string& file_name, std::string_view table) {
   CsvReader reader(text, file_name);
   std::vector<std::string_view> fields;
   const auto make_error = [&](const std::string& problem) {
@@ -233,7 +233,7 @@ std::vector<T> ReadCsvFile(std::string_view text, const std::string& file_name, 
     return error;
   };
   if (!reader.Next(fields) || !std::ranges::equal(fields, CsvColumns<T>()))
-    throw make_error(fmt::format("does not have the columns of {}", what));
+    throw make_error(fmt::format("does not have the columns of {}", table));
   std::vector<T> rows;
   while (reader.Next(fields)) {
     try {

@@ -12,11 +12,11 @@ namespace {
 enum class CellColor { kRed, kBlue };
 
 struct CsvPair {
-  int one = 0, two = 0;
+  int first = 0, second = 0;
 
   static void Describe(auto& v) {
-    v("one", &CsvPair::one);
-    v("two", &CsvPair::two);
+    v("one", &CsvPair::first);
+    v("two", &CsvPair::second);
   }
 };
 
@@ -32,12 +32,12 @@ struct CsvExample {
     using E = CsvExample;
     v("name", &E::name, {.pattern = "^[a-z]", .or_null = true});
     v("time", &E::time);
-    v("time_ms", [](const E& of) { return of.time; }, {.scale = 1e6});
+    v("time_ms", [](const E& example) { return example.time; }, {.scale = 1e6});
     v("share", &E::share, {.least = 0, .most = 1, .exclusive = true});
     v.Flat(&E::pair, {.or_null = true});
     v("color", &E::color);
     v("flag", &E::flag);
-    v("part", [](const E& of) { return PercentShare{of.time, 3'000'000}; });
+    v("part", [](const E& example) { return PercentShare{example.time, 3'000'000}; });
   }
 };
 
@@ -76,7 +76,7 @@ TEST(ReadCsvRow, ReturnsTheValueOrNamesTheInvalidCell) {
   EXPECT_EQ(read.name, "a");
   EXPECT_EQ(read.time, 7);
   EXPECT_EQ(read.share, 0.5);
-  EXPECT_EQ(read.pair->two, 2);
+  EXPECT_EQ(read.pair->second, 2);
   EXPECT_EQ(read.color, CellColor::kBlue);
   EXPECT_TRUE(read.flag);
   const auto empty = ReadCsvRow<CsvExample>({"", "0", "", "", "", "", "red", "0", ""});

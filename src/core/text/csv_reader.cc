@@ -48,10 +48,10 @@ std::string_view CsvReader::PlainField() {
          text_[at_] != '"') {
     ++at_;
   }
-  const bool stray =
+  const bool is_stray =
       at_ < text_.size() &&
       (text_[at_] == '"' || (text_[at_] == '\r' && at_ + 1 < text_.size() && text_[at_ + 1] != '\n'));
-  if (stray) {
+  if (is_stray) {
     throw Error(ExitCode::kBadInput, text_[at_] == '"' ? "a quote in a field that does not begin with one"
                                                        : "a carriage return without a line feed")
         .InFile(file_name_)
@@ -62,9 +62,9 @@ std::string_view CsvReader::PlainField() {
 }
 
 std::string_view CsvReader::QuotedField() {
-  const std::uint64_t opened = line_;
+  const std::uint64_t opening_line = line_;
   const std::size_t start = ++at_;
-  bool doubled = false;
+  bool has_doubled_quotes = false;
   while (at_ < text_.size()) {
     if (text_[at_] == '\n') ++line_;
     if (text_[at_] != '"') {
@@ -72,13 +72,13 @@ std::string_view CsvReader::QuotedField() {
       continue;
     }
     if (at_ + 1 >= text_.size() || text_[at_ + 1] != '"') break;
-    doubled = true;
+    has_doubled_quotes = true;
     at_ += 2;
   }
   if (at_ >= text_.size()) {
     throw Error(ExitCode::kBadInput, "a quoted field that begins here has no end")
         .InFile(file_name_)
-        .AtLine(opened)
+        .AtLine(opening_line)
         .Remedy("the file is cut: write it again");
   }
   const std::string_view raw = text_.substr(start, at_ - start);
@@ -89,7 +89,7 @@ std::string_view CsvReader::QuotedField() {
         .AtLine(line_)
         .Remedy("quote fields as RFC 4180 has it");
   }
-  if (!doubled) return raw;
+  if (!has_doubled_quotes) return raw;
   std::string& text = unescaped_.emplace_back();
   for (std::size_t i = 0; i < raw.size(); ++i) {
     text += raw[i];

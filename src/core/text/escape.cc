@@ -28,15 +28,15 @@ std::string Escaped(const Character& unsafe, char byte) {
   return fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
 }
 
-// Replaces each unsafe character in `text`. `instead` gets the text from the unsafe character on, and the
-// character, whose length it may increase to replace more.
-template <typename Instead>
-std::string ReplaceUnsafe(std::string_view text, const Instead& instead) {
+// Replaces each unsafe character in `text`. `replace` gets the text from the unsafe character on, and the
+// character. It may increase the length of the character to replace more bytes.
+template <typename Replace>
+std::string ReplaceUnsafe(std::string_view text, const Replace& replace) {
   std::string out;
   std::size_t from = 0;
   while (auto unsafe = FindUnsafeCharacter(text, from)) {
     out += text.substr(from, unsafe->at - from);
-    out += instead(text.substr(unsafe->at), *unsafe);
+    out += replace(text.substr(unsafe->at), *unsafe);
     from = unsafe->at + unsafe->length;
   }
   return out += text.substr(from);
@@ -112,12 +112,12 @@ std::string EscapeMarkdown(std::string_view text) {
       out += "&gt;";
     } else {
       // GitHub's Markdown makes these a link (GFM, "Autolinks (extension)").
-      const std::string before =
+      const std::string preceding =
           Lower(std::string_view(line).substr(i < 5 ? 0 : i - 5, std::min<std::size_t>(i, 5)));
       const bool in_url =
           (c == ':' && rest.starts_with("//") &&
-           (before.ends_with("http") || before.ends_with("https") || before.ends_with("ftp"))) ||
-          (c == '.' && before.ends_with("www"));
+           (preceding.ends_with("http") || preceding.ends_with("https") || preceding.ends_with("ftp"))) ||
+          (c == '.' && preceding.ends_with("www"));
       if (in_url || std::string_view("|\\`*_[]#~").find(c) != std::string_view::npos) out += '\\';
       out += c;
       // GitHub and GitLab search for names in the rendered page, in which a backslash escape is gone.
@@ -131,8 +131,9 @@ std::string CsvField(std::string_view text) {
   std::string line = EscapeLines(text);
   if (!line.empty()) {
     const char first = line[0];
-    const bool signs = (first == '+' || first == '-') && line.find_first_of("(|!=") != std::string::npos;
-    if (first == '=' || first == '@' || signs) line = "'" + line;
+    const bool is_signed_formula =
+        (first == '+' || first == '-') && line.find_first_of("(|!=") != std::string::npos;
+    if (first == '=' || first == '@' || is_signed_formula) line = "'" + line;
   }
   if (line.find_first_of(",\"\n") == std::string::npos) return line;
   std::string quoted = "\"";
@@ -175,13 +176,13 @@ int EscapingBuffer::sync() { return Flush() && sink_->pubsync() == 0 ? 0 : -1; }
 
 bool EscapingBuffer::WriteComplete() {
   // An incomplete character or color sequence begins among the last four bytes.
-  std::size_t whole = pending_.size();
+  std::size_t complete_size = pending_.size();
   for (std::size_t back = 1; back < kMaxSequenceBytes && back <= pending_.size(); ++back) {
     const auto byte = static_cast<unsigned char>(pending_[pending_.size() - back]);
-    if (byte == 0x1b || byte >= 0xc2) whole = pending_.size() - back;
+    if (byte == 0x1b || byte >= 0xc2) complete_size = pending_.size() - back;
   }
-  const std::string out = EscapeExceptLineEnds(std::string_view(pending_).substr(0, whole), true);
-  pending_.erase(0, whole);
+  const std::string out = EscapeExceptLineEnds(std::string_view(pending_).substr(0, complete_size), true);
+  pending_.erase(0, complete_size);
   const auto size = static_cast<std::streamsize>(out.size());
   return sink_->sputn(out.data(), size) == size;
 }

@@ -46,10 +46,10 @@ TEST(CsvField, QuotesFieldsAndDefusesFormulas) {
   EXPECT_EQ(CsvField("=1+1"), "'=1+1");
   EXPECT_EQ(CsvField("@SUM(A1)"), "'@SUM(A1)");
   EXPECT_EQ(CsvField("-2+3+cmd|' /C calc'!A0"), "'-2+3+cmd|' /C calc'!A0");
-  for (const char* const kept : {"-sme2", "-0.5", "+1.5", "-avx512,-amx", "a=b", "", "-"})
-    EXPECT_EQ(CsvField(kept), std::string(kept).find(',') == std::string::npos
-                                  ? std::string(kept)
-                                  : '"' + std::string(kept) + '"');
+  for (const char* const text : {"-sme2", "-0.5", "+1.5", "-avx512,-amx", "a=b", "", "-"})
+    EXPECT_EQ(CsvField(text), std::string(text).find(',') == std::string::npos
+                                  ? std::string(text)
+                                  : '"' + std::string(text) + '"');
 }
 
 TEST(HtmlAttribute, CannotBeEndedByItsValue) { EXPECT_EQ(HtmlAttribute("a\"<&\n"), "a&quot;&lt;&amp;\\x0a"); }

@@ -28,11 +28,11 @@ std::string FindClosest(std::string_view text, const Names& known) {
   return best;
 }
 
-// A hint for an unknown name: `did you mean "threads"?`, or `otherwise` if no known name is near.
+// A hint for an unknown name: `did you mean "threads"?`, or `fallback` if no known name is near.
 template <typename Names>
-std::string DidYouMean(std::string_view text, const Names& known, const std::string& otherwise = "") {
+std::string DidYouMean(std::string_view text, const Names& known, const std::string& fallback = "") {
   const std::string nearest = FindClosest(text, known);
-  return nearest.empty() ? otherwise : "did you mean \"" + nearest + "\"?";
+  return nearest.empty() ? fallback : "did you mean \"" + nearest + "\"?";
 }
 
 }  // namespace etprof

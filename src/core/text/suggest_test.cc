@@ -10,7 +10,7 @@ namespace {
 
 const std::vector<std::string> kKnown = {"analyze", "compare", "profile", "run"};
 
-TEST(FindClosest, FindsTheMeantName) {
+TEST(FindClosest, FindsTheNearestName) {
   EXPECT_EQ(FindClosest("anaylze", kKnown), "analyze");
   EXPECT_EQ(FindClosest("rum", kKnown), "run");
   EXPECT_EQ(FindClosest("profil", kKnown), "profile");

@@ -45,42 +45,46 @@ DistinctNames DropCommonWords(const std::vector<std::string>& names) {
   DistinctNames distinct{"", names};
   if (names.size() < 2 || std::set<std::string>(names.begin(), names.end()).size() < names.size())
     return distinct;
-  std::size_t begin = names[0].size(),
-              end = names[0].size();  // numbers of bytes at the beginning and end that all names share
+  // The numbers of bytes that all names share at their beginning and end.
+  std::size_t prefix_size = names[0].size(), suffix_size = names[0].size();
   for (const std::string& name : names) {
-    begin = std::min(begin,
-                     static_cast<std::size_t>(std::ranges::mismatch(names[0], name).in1 - names[0].begin()));
-    end = std::min(end,
-                   static_cast<std::size_t>(
-                       std::mismatch(names[0].rbegin(), names[0].rend(), name.rbegin(), name.rend()).first -
-                       names[0].rbegin()));
+    prefix_size = std::min(
+        prefix_size, static_cast<std::size_t>(std::ranges::mismatch(names[0], name).in1 - names[0].begin()));
+    suffix_size = std::min(
+        suffix_size, static_cast<std::size_t>(
+                         std::mismatch(names[0].rbegin(), names[0].rend(), name.rbegin(), name.rend()).first -
+                         names[0].rbegin()));
   }
-  // Shorten both to whole words, and leave at least one word of each name.
-  const auto word_before = [&](std::size_t size) {
+  // Shorten both to whole words, and leave at least a word of each name.
+  const auto word_begin = [&](std::size_t size) {
     const std::size_t at = size == 0 ? std::string::npos : names[0].find_last_of(kSeparators, size - 1);
     return at == std::string::npos ? 0 : at + 1;
   };
-  begin = word_before(begin);
-  const std::size_t ending = names[0].find_first_of(kSeparators, names[0].size() - end);
-  end = ending == std::string::npos ? 0 : names[0].size() - ending;
-  const auto any_left = [&] {
-    return std::ranges::all_of(names, [&](const std::string& name) { return name.size() > begin + end; });
+  prefix_size = word_begin(prefix_size);
+  const std::size_t suffix_begin = names[0].find_first_of(kSeparators, names[0].size() - suffix_size);
+  suffix_size = suffix_begin == std::string::npos ? 0 : names[0].size() - suffix_begin;
+  const auto all_remain = [&] {
+    return std::ranges::all_of(
+        names, [&](const std::string& name) { return name.size() > prefix_size + suffix_size; });
   };
   // For net_fp32 and net_encoder_fp32, drop the common end and keep the beginning: "net" and "net_encoder".
-  const std::size_t longest_begin = begin;
-  if (!any_left()) begin = 0;
-  if (!any_left()) {
-    begin = longest_begin;
-    end = 0;
+  const std::size_t longest_prefix = prefix_size;
+  if (!all_remain()) prefix_size = 0;
+  if (!all_remain()) {
+    prefix_size = longest_prefix;
+    suffix_size = 0;
   }
-  while (begin > 0 && !any_left()) begin = word_before(begin - 1);
+  while (prefix_size > 0 && !all_remain()) prefix_size = word_begin(prefix_size - 1);
   const auto is_meaningless = [&](const std::string& name) {
-    const std::string_view rest = std::string_view(name).substr(begin, name.size() - begin - end);
-    return rest == "on" || rest == "off" || std::ranges::all_of(rest, IsDigit);
+    const std::string_view remainder =
+        std::string_view(name).substr(prefix_size, name.size() - prefix_size - suffix_size);
+    return remainder == "on" || remainder == "off" || std::ranges::all_of(remainder, IsDigit);
   };
-  if (begin > 0 && std::ranges::any_of(names, is_meaningless)) begin = word_before(begin - 1);
-  distinct.shared = names[0].substr(0, begin);
-  for (std::string& name : distinct.names) name = name.substr(begin, name.size() - begin - end);
+  if (prefix_size > 0 && std::ranges::any_of(names, is_meaningless))
+    prefix_size = word_begin(prefix_size - 1);
+  distinct.shared = names[0].substr(0, prefix_size);
+  for (std::string& name : distinct.names)
+    name = name.substr(prefix_size, name.size() - prefix_size - suffix_size);
   return distinct;
 }
 

@@ -36,10 +36,10 @@ inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 // Appends `text` if the list does not contain it.
 void AppendUnique(std::string text, std::vector<std::string>& list);
 
-// Names without the words that all of them have in common at their beginning and end. A word ends at "_", "-"
+// Names without the words that they have in common at their beginning and end. A word ends at "_", "-"
 // or ".".
 struct DistinctNames {
-  std::string shared;              // the common beginning with its separator: "toy_cnn."; "": there is none
+  std::string shared;  // the common beginning with its separator: "toy_cnn."; empty: no common word
   std::vector<std::string> names;  // the remaining part of each name: "sme2_off", "sme2_on"
 };
 // Shortens the names. They stay unchanged if two are equal or there is only one. A word that is meaningless

@@ -35,8 +35,8 @@ TEST(Text, ParsesAWholeTextAsANumber) {
   EXPECT_EQ(AsNumber<int>("12"), 12);
   EXPECT_EQ(AsNumber<int>("-12"), -12);
   EXPECT_EQ(AsNumber<double>("1e3"), 1000);
-  for (const char* none : {"", " 1", "1 ", "+1", "1x", "x"})
-    EXPECT_EQ(AsNumber<int>(none), std::nullopt) << none;
+  for (const char* text : {"", " 1", "1 ", "+1", "1x", "x"})
+    EXPECT_EQ(AsNumber<int>(text), std::nullopt) << text;
   EXPECT_EQ(AsNumber<unsigned>("-1"), std::nullopt);
   EXPECT_EQ(AsNumber<int>("99999999999"), std::nullopt);
 }
@@ -56,20 +56,20 @@ TEST(ParseLeadingInteger, EndsWithTheDigits) {
 
 TEST(Text, ShortensNamesByWholeWords) {
   using Names = std::vector<std::string>;
-  const auto apart = [](const Names& names) { return DropCommonWords(names).names; };
-  EXPECT_EQ(apart({"tv_resnet18_xnnpack_fp32", "tv_resnet18_xnnpack_fp16", "tv_resnet18_xnnpack_int8"}),
+  const auto shorten = [](const Names& names) { return DropCommonWords(names).names; };
+  EXPECT_EQ(shorten({"tv_resnet18_xnnpack_fp32", "tv_resnet18_xnnpack_fp16", "tv_resnet18_xnnpack_int8"}),
             (Names{"fp32", "fp16", "int8"}));
-  EXPECT_EQ(apart({"timm_model.a_fp32", "timm_model.b_fp32"}), (Names{"a", "b"}));
-  EXPECT_EQ(apart({"toy.sme2_off", "toy.sme2_on"}), (Names{"sme2_off", "sme2_on"}));
-  EXPECT_EQ(apart({"net_batch_1_t1", "net_batch_8_t1"}), (Names{"batch_1", "batch_8"}));
-  EXPECT_EQ(apart({"net", "net_fp16"}), (Names{"net", "net_fp16"}));
-  EXPECT_EQ(apart({"fp16_net", "net"}), (Names{"fp16_net", "net"}));
-  EXPECT_EQ(apart({"net_xnnpack_fp32", "net_encoder_xnnpack_fp32"}), (Names{"net", "net_encoder"}));
-  EXPECT_EQ(apart({"net18", "net50"}), (Names{"net18", "net50"}));
-  EXPECT_EQ(apart({"a", "a"}), (Names{"a", "a"}));
-  EXPECT_EQ(apart({"net_a"}), (Names{"net_a"}));
-  EXPECT_EQ(apart({"", "_"}), (Names{"", "_"}));
-  EXPECT_TRUE(apart({}).empty());
+  EXPECT_EQ(shorten({"timm_model.a_fp32", "timm_model.b_fp32"}), (Names{"a", "b"}));
+  EXPECT_EQ(shorten({"toy.sme2_off", "toy.sme2_on"}), (Names{"sme2_off", "sme2_on"}));
+  EXPECT_EQ(shorten({"net_batch_1_t1", "net_batch_8_t1"}), (Names{"batch_1", "batch_8"}));
+  EXPECT_EQ(shorten({"net", "net_fp16"}), (Names{"net", "net_fp16"}));
+  EXPECT_EQ(shorten({"fp16_net", "net"}), (Names{"fp16_net", "net"}));
+  EXPECT_EQ(shorten({"net_xnnpack_fp32", "net_encoder_xnnpack_fp32"}), (Names{"net", "net_encoder"}));
+  EXPECT_EQ(shorten({"net18", "net50"}), (Names{"net18", "net50"}));
+  EXPECT_EQ(shorten({"a", "a"}), (Names{"a", "a"}));
+  EXPECT_EQ(shorten({"net_a"}), (Names{"net_a"}));
+  EXPECT_EQ(shorten({"", "_"}), (Names{"", "_"}));
+  EXPECT_TRUE(shorten({}).empty());
   EXPECT_EQ(DropCommonWords({"toy_cnn.sme2_off", "toy_cnn.sme2_on"}).shared, "toy_cnn.");
 }
 
