@@ -8,7 +8,7 @@
 namespace etprof::isa {
 namespace {
 
-// By CodeLevel.
+// Indexed by CodeLevel.
 constexpr std::array<std::string_view, 26> kLevelNames = {
     "scalar",       "SSE2",         "SSE3", "SSSE3",    "SSE4.1",    "SSE4.2",           "AVX",
     "F16C",         "FMA3",         "AVX2", "AVX-VNNI", "AVX-512",   "AVX-512 VBMI",     "AVX-512 VNNI",
@@ -16,10 +16,10 @@ constexpr std::array<std::string_view, 26> kLevelNames = {
     "NEON BF16",    "SVE",          "SVE2", "SME",      "SME2"};
 static_assert(kLevelNames.size() == static_cast<std::size_t>(CodeLevel::kSme2) + 1);
 
-CodeLevel LevelOfWords(std::span<const std::byte> code) {
+CodeLevel FindHighestLevel(std::span<const std::byte> code) {
   CodeLevel highest = CodeLevel::kScalar;
   for (; code.size() >= 4; code = code.subspan(4)) {
-    const auto byte = [&](std::size_t at) { return std::to_integer<std::uint32_t>(code[at]); };
+    const auto byte = [&](std::size_t index) { return std::to_integer<std::uint32_t>(code[index]); };
     const DecodedWord decoded = DecodeAarch64(byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24);
     if (decoded.vector) highest = std::max(highest, decoded.level);
   }
@@ -31,7 +31,7 @@ CodeLevel LevelOfWords(std::span<const std::byte> code) {
 std::string_view ClassifyCode(std::span<const std::byte> code, Architecture architecture) {
   CodeLevel highest = CodeLevel::kScalar;
   if (architecture == Architecture::kAarch64) {
-    highest = LevelOfWords(code);
+    highest = FindHighestLevel(code);
   } else {
     DecodeX86(code, [&](CodeLevel level) { highest = std::max(highest, level); });
   }

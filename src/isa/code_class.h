@@ -12,9 +12,9 @@
 // Sources of the rules: Intel SDM volume 2 (2.3 and 2.6: VEX and EVEX; chapters 3 to 5 and appendix A:
 // opcodes and CPUID flags), Intel's Architecture Instruction Set Extensions reference (AMX, AVX-VNNI, FP16),
 // and the Arm Architecture Reference Manual (DDI 0487), C4.1, with its SVE and SME encodings. Capstone
-// decodes x86-64's legacy encodings. It does not replace the rest: 4.0.2 (Debian 12) decodes neither SVE,
-// SME, and Arm's dot products nor AVX-512 VNNI, BF16, FP16, AVX-VNNI, and AMX; 5.0.7 adds SVE2 and SME but
-// not SME2, and names the features of no Arm instruction; neither knows AVX10.
+// decodes x86-64's legacy encodings. It cannot decode the other encodings: 4.0.2 (Debian 12) decodes neither
+// SVE, SME, and Arm's dot products nor AVX-512 VNNI, BF16, FP16, AVX-VNNI, and AMX; 5.0.7 adds SVE2 and SME
+// but not SME2, and names the features of no Arm instruction; neither knows AVX10.
 // tests/devices/test_code_class.py compares the results with binutils.
 namespace etprof::isa {
 
@@ -28,7 +28,7 @@ namespace etprof::isa {
 // encoding is "AVX". Instructions that scalar code also uses are not vector instructions: loads and stores of
 // scalars (each prologue saves d8), copies of a register, constants, and bitwise operations (which clear a
 // register or change a sign). Any bytes of any length are accepted, including data between instructions or
-// half a function; what is not an instruction has no level.
+// half a function; bytes that are not an instruction have no level.
 std::string_view ClassifyCode(std::span<const std::byte> code, Architecture architecture);
 
 // The rank of a class among those of its architecture: a higher rank needs more CPU features. "scalar" is 0,

@@ -80,7 +80,7 @@ TEST(CodeClassTest, StreamingCodeIsSme) {
   EXPECT_EQ(Arm({0xd503477f, 0x65820020, 0x80820020, 0xd503467f, 0xd65f03c0}), "SME");
 }
 
-TEST(CodeClassTest, ContinuesAfterWhatIsNoInstruction) {
+TEST(CodeClassTest, ContinuesAfterInvalidInstructions) {
   // 06 is invalid in 64-bit mode.
   EXPECT_EQ(X86({0x06, 0x06, 0xc5, 0xfc, 0x58, 0xc1, 0xc3}), "AVX");
   EXPECT_EQ(Arm({0x02000000, 0x4e21d400}), "NEON");
@@ -99,16 +99,16 @@ TEST(CodeClassTest, ClassifiesRandomBytes) {
     for (int i = 0; i < 3000; ++i) {
       std::vector<std::byte> bytes(random() % 200);
       for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 0xff);
-      // Half of them begin with a vector prefix, which is rare in random bytes.
+      // Half of the codes begin with a vector prefix, which is rare in random bytes.
       if (!bytes.empty() && i % 2 == 0) bytes[0] = static_cast<std::byte>(i % 4 == 0 ? 0x62 : 0xc4);
       const std::string_view name = ClassifyCode(bytes, architecture);
-      const bool of_arm = name.starts_with("NEON") || name.starts_with("SVE") || name.starts_with("SME");
-      EXPECT_TRUE(name == "scalar" || of_arm == (architecture == Architecture::kAarch64)) << name;
+      const bool is_arm = name.starts_with("NEON") || name.starts_with("SVE") || name.starts_with("SME");
+      EXPECT_TRUE(name == "scalar" || is_arm == (architecture == Architecture::kAarch64)) << name;
     }
   }
 }
 
-TEST(CodeClassTest, RanksNeedMoreFeatures) {
+TEST(CodeClassTest, HigherRanksNeedMoreFeatures) {
   EXPECT_EQ(CodeRank("scalar"), 0);
   EXPECT_EQ(CodeRank("AVX10"), -1);
   EXPECT_LT(CodeRank("AVX2"), CodeRank("AVX-512"));

@@ -11,22 +11,23 @@ constexpr bool Is(std::uint32_t word, std::uint32_t mask, std::uint32_t value) {
   return (word & mask) == value;
 }
 
-constexpr DecodedWord kOther{};  // of no level, or no instruction
-DecodedWord OnVectors(CodeLevel level) { return {level, true}; }
-// An instruction of NEON, on a vector or on one element.
+constexpr DecodedWord kNoLevel{};  // an instruction without a level, or an invalid encoding
+DecodedWord VectorInstruction(CodeLevel level) { return {level, true}; }
+// A NEON instruction, which works on a vector or on one element.
 DecodedWord Neon(bool vector, CodeLevel level = CodeLevel::kNeon) { return {level, vector}; }
 
 // C4.1, "Branches, Exception Generating and System instructions".
 DecodedWord DecodeSystem(std::uint32_t w) {
-  // MSR (immediate) to SVCR is SMSTART and SMSTOP; MRS and MSR (register) of SVCR and TPIDR2_EL0.
-  const bool of_sme =
+  // MSR (immediate) to SVCR is SMSTART and SMSTOP. The others are MRS and MSR (register) of SVCR and
+  // TPIDR2_EL0.
+  const bool is_sme =
       IsStreamingModeSwitch(w) || Is(w, 0xffdfffe0, 0xd51b4240) || Is(w, 0xffdfffe0, 0xd51bd0a0);
-  return of_sme ? OnVectors(CodeLevel::kSme) : kOther;
+  return is_sme ? VectorInstruction(CodeLevel::kSme) : kNoLevel;
 }
 
 // C4.1, "Loads and Stores".
 DecodedWord DecodeLoadOrStore(std::uint32_t w) {
-  if (Bits(w, 26, 26) == 0) return kOther;
+  if (Bits(w, 26, 26) == 0) return kNoLevel;
   if (Is(w, 0xbe000000, 0x0c000000)) return Neon(true);                  // LD1 to ST4
   if (Bits(w, 29, 27) == 5) return Neon(Bits(w, 31, 30) == 2);           // LDP, STP of Q
   if (Is(w, 0x3b000000, 0x18000000)) return Neon(Bits(w, 31, 30) == 2);  // LDR (literal) of Q
@@ -57,14 +58,14 @@ DecodedWord DecodeThreeSameExtra(std::uint32_t w, bool vector) {
   if (opcode <= 5) return Neon(vector, CodeLevel::kNeonI8mm);  // USDOT; SMMLA, UMMLA; USMMLA
   if ((opcode == 13 && size == 1) || opcode == 15)
     return Neon(vector, CodeLevel::kNeonBf16);  // BFMMLA; BFDOT, BFMLAL
-  if (opcode < 8) return kOther;
+  if (opcode < 8) return kNoLevel;
   return Neon(vector, size == 1 ? CodeLevel::kNeonFp16 : CodeLevel::kNeon);  // FCMLA, FCADD
 }
 
-// Shifts by immediate: bits 28..23 = x11110, bit 10 = 1. Where immh is 0, the modified immediate, by which
-// scalar code creates constants, too.
+// Shifts by immediate: bits 28..23 = x11110, bit 10 = 1. If immh is 0, the encoding is a modified immediate,
+// which scalar code also uses to create constants.
 DecodedWord DecodeImmediate(std::uint32_t w, bool vector) {
-  if (Bits(w, 22, 19) == 0) return kOther;
+  if (Bits(w, 22, 19) == 0) return kNoLevel;
   const std::uint32_t opcode = Bits(w, 15, 11);
   const bool converts = opcode == 28 || opcode == 31;  // SCVTF, FCVTZS and the unsigned ones, fixed point
   return Neon(vector, converts && Bits(w, 22, 20) == 1 ? CodeLevel::kNeonFp16 : CodeLevel::kNeon);
@@ -74,12 +75,12 @@ DecodedWord DecodeImmediate(std::uint32_t w, bool vector) {
 DecodedWord DecodeSimd(std::uint32_t w) {
   const bool vector = Bits(w, 28, 28) == 0;
   if (Is(w, 0xff000000, 0xce000000)) return Neon(true);  // EOR3, BCAX, SHA512, SM3, SM4
-  if (Bits(w, 31, 31) == 1) return kOther;
+  if (Bits(w, 31, 31) == 1) return kNoLevel;
   if (Is(w, 0xff3e0c00, 0x4e280800)) return Neon(true);                                   // AES
   if (Is(w, 0xff208c00, 0x5e000000) || Is(w, 0xff3e0c00, 0x5e280800)) return Neon(true);  // SHA1, SHA256
   if (Bits(w, 24, 24) == 1) {
     if (Bits(w, 10, 10) == 0) return DecodeByElement(w, vector);
-    return Bits(w, 23, 23) == 0 ? DecodeImmediate(w, vector) : kOther;
+    return Bits(w, 23, 23) == 0 ? DecodeImmediate(w, vector) : kNoLevel;
   }
   const std::uint32_t u = Bits(w, 29, 29), size = Bits(w, 23, 22);
   if (Bits(w, 21, 21) == 0) {
@@ -108,20 +109,20 @@ DecodedWord DecodeSimd(std::uint32_t w) {
 
 // Whether an SVE encoding was added by SVE2 (or 2.1), by its bits 31..24 and 23..22.
 bool IsSve2(std::uint32_t w, std::uint32_t top, std::uint32_t size) {
-  const bool b21 = Bits(w, 21, 21) == 1;
+  const bool bit21 = Bits(w, 21, 21) == 1;
   switch (top) {
     case 0x04:
-      if (b21)  // MUL, PMUL, SQDMULH (vectors); EOR3, BSL; XAR
+      if (bit21)  // MUL, PMUL, SQDMULH (vectors); EOR3, BSL; XAR
         return Bits(w, 15, 13) == 3 || Bits(w, 15, 11) == 7 || Bits(w, 15, 10) == 13;
       // SQSHL to SQSHLU by immediate; below are ASR to ASRD
       return Is(w, 0x0030e000, 0x00008000) && Bits(w, 19, 16) >= 6;
-    case 0x05:  // TBL of two, TBX; EXT and SPLICE, constructive
+    case 0x05:  // TBL (two registers), TBX; EXT and SPLICE, constructive
       return Is(w, 0xff20f800, 0x05202800) || Is(w, 0xffe0e000, 0x05600000) || Is(w, 0xff3fe000, 0x052d8000);
     case 0x25:  // WHILEGE, WHILEGT, WHILEHI, WHILEHS; WHILERW, WHILEWR
-      return b21 && ((Bits(w, 15, 13) == 0 && Bits(w, 10, 10) == 0) || Bits(w, 15, 10) == 12);
+      return bit21 && ((Bits(w, 15, 13) == 0 && Bits(w, 10, 10) == 0) || Bits(w, 15, 10) == 12);
     case 0x44: {  // all except SDOT, UDOT; USDOT, SUDOT
       const std::uint32_t opcode = Bits(w, 15, 10);
-      return size < 2 || (opcode >> 1 != 0 && !(size == 2 && (b21 ? opcode >> 1 == 3 : opcode == 30)));
+      return size < 2 || (opcode >> 1 != 0 && !(size == 2 && (bit21 ? opcode >> 1 == 3 : opcode == 30)));
     }
     case 0x45:
       return !Is(w, 0x0020fc00, 0x00009800);  // all except SMMLA, UMMLA, USMMLA
@@ -130,7 +131,7 @@ bool IsSve2(std::uint32_t w, std::uint32_t top, std::uint32_t size) {
                             Is(w, 0x00e0fc00, 0x0060e400) ||                                   // BFMMLA
                             Is(w, 0x00e0f800, 0x00e08000) || Is(w, 0x00e0f000, 0x00e04000);    // BFMLAL
       const bool widening =
-          b21 && size == 2 && (Is(w, 0x0000d800, 0x00008000) || Is(w, 0x0000d000, 0x00004000));
+          bit21 && size == 2 && (Is(w, 0x0000d800, 0x00008000) || Is(w, 0x0000d000, 0x00004000));
       const bool pairwise = Is(w, 0x0038e000, 0x00108000), narrows = Is(w, 0x003ce000, 0x0008a000);
       return !products && !Is(w, 0x00ffe000, 0x008aa000) && (pairwise || narrows || widening);  // not BFCVTNT
     }
@@ -150,19 +151,20 @@ bool IsSve2(std::uint32_t w, std::uint32_t top, std::uint32_t size) {
   }
 }
 
-// SVE encodings, among which are some of SME and SME2.
+// Decodes SVE encodings. Some of them belong to SME and SME2.
 DecodedWord DecodeSve(std::uint32_t w) {
   const std::uint32_t top = Bits(w, 31, 24), size = Bits(w, 23, 22);
   const bool predicates = top == 0x25 && Is(w, 0x0020c000, 0x00204000);
-  if (predicates && Bits(w, 4, 4) == 1) return OnVectors(CodeLevel::kSme2);  // as counters, and pairs
+  if (predicates && Bits(w, 4, 4) == 1)
+    return VectorInstruction(CodeLevel::kSme2);  // predicates as counters, pairs of predicates
   if (Is(w, 0xff3ff800, 0x25208000) && Bits(w, 9, 9) == 1)
-    return OnVectors(CodeLevel::kSme2);                // CNTP of counter
+    return VectorInstruction(CodeLevel::kSme2);        // CNTP of counter
   if (predicates ||                                    // PSEL
       Is(w, 0xff20f800, 0x04205800) ||                 // ADDSVL, ADDSPL, RDSVL
       (Is(w, 0xff3fe000, 0x052e8000) && size == 0) ||  // REVD
       (top == 0x44 && Is(w, 0x0020f800, 0x0000c000)))  // SCLAMP, UCLAMP
-    return OnVectors(CodeLevel::kSme);
-  return OnVectors(IsSve2(w, top, size) ? CodeLevel::kSve2 : CodeLevel::kSve);
+    return VectorInstruction(CodeLevel::kSme);
+  return VectorInstruction(IsSve2(w, top, size) ? CodeLevel::kSve2 : CodeLevel::kSve);
 }
 
 // SME encodings: bit 31 = 1, bits 28..25 = 0000. Encodings that are not in SME belong to SME2.
@@ -196,16 +198,16 @@ bool IsStreamingModeSwitch(std::uint32_t word) { return Is(word, 0xfffff8ff, 0xd
 DecodedWord DecodeAarch64(std::uint32_t word) {
   const std::uint32_t group = Bits(word, 28, 25);
   if (group == 0 && Bits(word, 31, 31) == 1)
-    return OnVectors(IsSme1(word) ? CodeLevel::kSme : CodeLevel::kSme2);
+    return VectorInstruction(IsSme1(word) ? CodeLevel::kSme : CodeLevel::kSme2);
   if (group == 2) return DecodeSve(word);
   if ((group & 5) == 4) return DecodeLoadOrStore(word);
   if ((group & 7) == 7) {
-    // Of scalar floating point, only BFCVT is told apart.
+    // Among scalar floating-point instructions, only BFCVT has a level.
     if (Bits(word, 30, 30) == 0 && Bits(word, 28, 28) == 1)
-      return Is(word, 0xfffffc00, 0x1e634000) ? Neon(false, CodeLevel::kNeonBf16) : kOther;
+      return Is(word, 0xfffffc00, 0x1e634000) ? Neon(false, CodeLevel::kNeonBf16) : kNoLevel;
     return DecodeSimd(word);
   }
-  return (group & 14) == 10 && Is(word, 0xff000000, 0xd5000000) ? DecodeSystem(word) : kOther;
+  return (group & 14) == 10 && Is(word, 0xff000000, 0xd5000000) ? DecodeSystem(word) : kNoLevel;
 }
 
 }  // namespace etprof::isa

@@ -13,8 +13,8 @@ namespace {
 constexpr unsigned kNp = 1, k66 = 2, kF3 = 4, kF2 = 8, kAnyPp = 15;
 constexpr unsigned kW0 = 1, kW1 = 2, kAnyW = 3;
 
-// Opcodes first..last of a map with these prefixes and values of W are of `level`; only vectors of 256 bits
-// if `wide_only`. The first matching rule applies.
+// Opcodes first..last of a map with these prefixes and values of W have `level`. If `wide_only`, the rule
+// applies to 256-bit vectors only. The first matching rule applies.
 struct Rule {
   unsigned map, first, last, pp, w;
   CodeLevel level;
@@ -22,7 +22,7 @@ struct Rule {
 };
 
 // SDM volume 2: pages of the VEX-encoded instructions. All others are AVX.
-constexpr Rule kVex[] = {
+constexpr Rule kVexRules[] = {
     {1, 0x41, 0x4b, kNp | k66, kAnyW, CodeLevel::kAvx512},  // masks: KAND to KXNOR, KADD, KUNPCK
     {1, 0x90, 0x93, kAnyPp, kAnyW, CodeLevel::kAvx512},     // KMOV
     {1, 0x98, 0x99, kNp | k66, kAnyW, CodeLevel::kAvx512},  // KORTEST, KTEST
@@ -67,7 +67,7 @@ constexpr Rule kVex[] = {
 
 // SDM volume 2: pages of the EVEX-encoded instructions. All others are AVX-512: each needs AVX512F or, in
 // AVX10, a CPU that has it.
-constexpr Rule kEvex[] = {
+constexpr Rule kEvexRules[] = {
     {2, 0x50, 0x53, k66, kW0, CodeLevel::kAvx512Vnni},
     {2, 0x52, 0x52, kF3, kW0, CodeLevel::kAvx512Bf16},
     {2, 0x72, 0x72, kF3 | kF2, kW0, CodeLevel::kAvx512Bf16},
@@ -93,12 +93,12 @@ struct Encoding {
   bool IsRegister() const { return modrm >> 6 == 3; }
 };
 
-CodeLevel FindLevel(std::span<const Rule> rules, const Encoding& e, CodeLevel other) {
+CodeLevel FindLevel(std::span<const Rule> rules, const Encoding& e, CodeLevel default_level) {
   const auto found = std::ranges::find_if(rules, [&](const Rule& rule) {
     return rule.map == e.map && rule.first <= e.opcode && e.opcode <= rule.last &&
            (rule.pp >> e.pp & 1) != 0 && (rule.w >> e.w & 1) != 0;
   });
-  return found == rules.end() || (found->wide_only && !e.wide) ? other : found->level;
+  return found == rules.end() || (found->wide_only && !e.wide) ? default_level : found->level;
 }
 
 // Whether a legacy SSE instruction works on one element, or scalar code uses it, too: copies of a register,
@@ -148,43 +148,43 @@ bool HasImmediate(const Encoding& e) {
   return e.map == 1 && ((op >= 0x70 && op <= 0x73) || op == 0xc2 || (op >= 0xc4 && op <= 0xc6));
 }
 
-// An instruction's level; absent: there is none at this place.
 struct Decoded {
-  std::size_t length = 1;  // bytes to the next instruction
-  std::optional<CodeLevel> level;
+  std::size_t length = 1;          // bytes to the next instruction
+  std::optional<CodeLevel> level;  // absent: the bytes are not an instruction
 };
 
 // Decodes a VEX or EVEX instruction from the position of its opcode on. A truncated instruction takes all
 // remaining bytes.
 Decoded DecodeVector(const CodeReader& code, Encoding e, std::size_t at, std::span<const Rule> rules,
-                     CodeLevel other) {
+                     CodeLevel default_level) {
   e.opcode = code[at];
   const bool no_operands =
-      other == CodeLevel::kAvx && e.map == 1 && e.opcode == 0x77;  // VZEROUPPER, VZEROALL
+      default_level == CodeLevel::kAvx && e.map == 1 && e.opcode == 0x77;  // VZEROUPPER, VZEROALL
   e.modrm = no_operands ? 0xc0 : code[at + 1];
   const std::size_t length =
       at + 1 + (no_operands ? 0 : code.OperandLength(at + 1)) + (HasImmediate(e) ? 1 : 0);
   if (length > code.Size()) return {code.Size(), {}};
   // A broadcast from a register instead of memory needs AVX2.
-  if (other == CodeLevel::kAvx && e.map == 2 && (e.opcode == 0x18 || e.opcode == 0x19) && e.IsRegister())
+  if (default_level == CodeLevel::kAvx && e.map == 2 && (e.opcode == 0x18 || e.opcode == 0x19) &&
+      e.IsRegister())
     return {length, CodeLevel::kAvx2};
-  return {length, FindLevel(rules, e, other)};
+  return {length, FindLevel(rules, e, default_level)};
 }
 
-// SDM volume 2, 2.3.5.
+// Decodes a VEX instruction (SDM volume 2, 2.3.5).
 Decoded DecodeVex(const CodeReader& code, std::size_t at) {
   const bool is_two_byte = code[at] == 0xc5;
-  const unsigned last = code[at + (is_two_byte ? 1 : 2)];
+  const unsigned last_prefix_byte = code[at + (is_two_byte ? 1 : 2)];
   Encoding e;
   e.map = is_two_byte ? 1 : code[at + 1] & 0x1f;
-  e.w = is_two_byte ? 0 : last >> 7;
-  e.pp = last & 3;
-  e.wide = (last & 4) != 0;
+  e.w = is_two_byte ? 0 : last_prefix_byte >> 7;
+  e.pp = last_prefix_byte & 3;
+  e.wide = (last_prefix_byte & 4) != 0;
   if (e.map < 1 || e.map > 3) return {};
-  return DecodeVector(code, e, at + (is_two_byte ? 2 : 3), kVex, CodeLevel::kAvx);
+  return DecodeVector(code, e, at + (is_two_byte ? 2 : 3), kVexRules, CodeLevel::kAvx);
 }
 
-// SDM volume 2, 2.7.1.
+// Decodes an EVEX instruction (SDM volume 2, 2.7.1).
 Decoded DecodeEvex(const CodeReader& code, std::size_t at) {
   const unsigned p0 = code[at + 1], p1 = code[at + 2];
   Encoding e;
@@ -193,7 +193,7 @@ Decoded DecodeEvex(const CodeReader& code, std::size_t at) {
   e.pp = p1 & 3;
   const bool map_exists = e.map == 1 || e.map == 2 || e.map == 3 || e.map == 5 || e.map == 6;
   if ((p0 & 8) != 0 || (p1 & 4) == 0 || !map_exists) return {};
-  return DecodeVector(code, e, at + 4, kEvex, CodeLevel::kAvx512);
+  return DecodeVector(code, e, at + 4, kEvexRules, CodeLevel::kAvx512);
 }
 
 struct CapstoneHandle {
@@ -267,7 +267,7 @@ Decoded DecodeLegacy(const CodeReader& code, CapstoneHandle& capstone, const std
 
 }  // namespace
 
-void DecodeX86(std::span<const std::byte> code, const std::function<void(CodeLevel)>& each) {
+void DecodeX86(std::span<const std::byte> code, const std::function<void(CodeLevel)>& on_level) {
   CapstoneHandle capstone;
   while (!code.empty()) {
     const CodeReader reader(code.first(std::min<std::size_t>(code.size(), 15)));  // longest: 15 bytes
@@ -279,7 +279,7 @@ void DecodeX86(std::span<const std::byte> code, const std::function<void(CodeLev
         first == 0xc4 || first == 0xc5 ? DecodeVex(reader, at)
         : first == 0x62                ? DecodeEvex(reader, at)
                         : DecodeLegacy(reader, capstone, reinterpret_cast<const std::uint8_t*>(code.data()));
-    if (decoded.level) each(*decoded.level);
+    if (decoded.level) on_level(*decoded.level);
     code = code.subspan(std::clamp<std::size_t>(decoded.length, 1, code.size()));
   }
 }

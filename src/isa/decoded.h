@@ -9,7 +9,7 @@
 // the plugin for QEMU.
 namespace etprof::isa {
 
-// In ascending order for each architecture.
+// The levels of each architecture are in ascending order.
 enum class CodeLevel {
   kScalar,
   kSse2,
@@ -39,18 +39,19 @@ enum class CodeLevel {
   kSme2,
 };
 
-// Calls `each` with the level of every instruction of `code`, in order. Instructions on one element of SSE2
-// and those that scalar code also uses are kScalar.
-void DecodeX86(std::span<const std::byte> code, const std::function<void(CodeLevel)>& each);
+// Calls `on_level` with the level of every instruction of `code`, in order. Instructions on one element of
+// SSE2 and those that scalar code also uses are kScalar.
+void DecodeX86(std::span<const std::byte> code, const std::function<void(CodeLevel)>& on_level);
 
 struct DecodedWord {
   CodeLevel level = CodeLevel::kScalar;
   bool vector = false;  // false: it works on one element, or scalar code also uses it
 };
 DecodedWord DecodeAarch64(std::uint32_t word);
-// FMOPA, BFMOPA, SMOPA, UMOPA, and similar, with their subtracting forms, including those that SME2 added.
+// True for FMOPA, BFMOPA, SMOPA, UMOPA, and similar, with their subtracting forms, including those that SME2
+// added.
 bool IsOuterProduct(std::uint32_t word);
-// SMSTART and SMSTOP.
+// True for SMSTART and SMSTOP.
 bool IsStreamingModeSwitch(std::uint32_t word);
 
 }  // namespace etprof::isa

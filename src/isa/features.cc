@@ -149,14 +149,14 @@ FeatureSet WithDependents(Architecture architecture, const FeatureSet& features)
 }
 
 Architecture DetectArchitecture(const FeatureSet& detected) {
-  const auto known = [&](Architecture architecture) {
+  const auto count_known = [&](Architecture architecture) {
     const auto& features = Features(architecture);
     return std::ranges::count_if(
         features, [&](const Feature& feature) { return detected.contains(std::string(feature.name)); });
   };
   Architecture best = HostArchitecture();
   for (const Architecture other : {Architecture::kX86_64, Architecture::kAarch64}) {
-    if (known(other) > known(best)) best = other;
+    if (count_known(other) > count_known(best)) best = other;
   }
   return best;
 }

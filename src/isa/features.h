@@ -73,13 +73,13 @@ Mask ParseMask(Architecture architecture, const FeatureSet& detected, std::strin
 // The widest extension for which XNNPACK has kernels and which this CPU has. By default a profile compares
 // runs with and without it. Absent if the CPU has only the baseline.
 struct Extension {
-  std::string name;  // "sme2", "avx512", "avx" (with the FMA and AVX2 that need it), ...
-  std::string off;   // the mask that hides it
+  std::string name;      // "sme2", "avx512", "avx" (with the FMA and AVX2 that need it), ...
+  std::string off_mask;  // the mask that hides it
 
   static void Describe(auto& v) {
     v("name", &Extension::name,
       {.meaning = "\"sme2\", \"avx512\", \"avx\" (with the FMA and AVX2 that need it), ..."});
-    v("off", &Extension::off, {.meaning = "the mask that hides it"});
+    v("off", &Extension::off_mask, {.meaning = "the mask that hides it"});
   }
 };
 std::optional<Extension> WidestExtension(Architecture architecture, const FeatureSet& detected);

@@ -7,21 +7,22 @@
 namespace etprof::isa {
 namespace {
 
-constexpr Architecture kBoth[] = {Architecture::kX86_64, Architecture::kAarch64};
+constexpr Architecture kArchitectures[] = {Architecture::kX86_64, Architecture::kAarch64};
 
 TEST(Features, EveryNameAndAliasMeansOneFeature) {
-  for (const Architecture architecture : kBoth) {
-    std::set<std::string_view> seen;
+  for (const Architecture architecture : kArchitectures) {
+    std::set<std::string_view> names;
     for (const Feature& feature : Features(architecture)) {
-      EXPECT_TRUE(seen.insert(feature.name).second) << feature.name;
-      for (const std::string_view alias : feature.aliases) EXPECT_TRUE(seen.insert(alias).second) << alias;
+      EXPECT_TRUE(names.insert(feature.name).second) << feature.name;
+      for (const std::string_view alias : feature.aliases) EXPECT_TRUE(names.insert(alias).second) << alias;
     }
-    for (const Group& group : Groups(architecture)) EXPECT_TRUE(seen.insert(group.name).second) << group.name;
+    for (const Group& group : Groups(architecture))
+      EXPECT_TRUE(names.insert(group.name).second) << group.name;
   }
 }
 
 TEST(Features, DependenciesComeFirst) {  // WithDependents relies on this order
-  for (const Architecture architecture : kBoth) {
+  for (const Architecture architecture : kArchitectures) {
     std::set<std::string_view> before;
     for (const Feature& feature : Features(architecture)) {
       for (const std::string_view need : feature.needs)
@@ -46,12 +47,12 @@ TEST(Features, RecognizesLinuxAndXnnpackSpellings) {
 }
 
 TEST(Features, ClosuresAreTransitive) {
-  const FeatureSet of_avx = WithDependents(Architecture::kX86_64, {"avx"});
-  for (const char* lost :
+  const FeatureSet avx_dependents = WithDependents(Architecture::kX86_64, {"avx"});
+  for (const char* dependent :
        {"avx2", "fma3", "f16c", "avx512f", "avx512vnni", "avx512fp16", "avx10_2", "avxvnni"}) {
-    EXPECT_TRUE(of_avx.contains(lost)) << lost;
+    EXPECT_TRUE(avx_dependents.contains(dependent)) << dependent;
   }
-  EXPECT_FALSE(of_avx.contains("sse4_2"));
+  EXPECT_FALSE(avx_dependents.contains("sse4_2"));
   EXPECT_TRUE(WithDependents(Architecture::kAarch64, {"sme"}).contains("sme2"));
   EXPECT_FALSE(
       WithDependents(Architecture::kAarch64, {"sve"}).contains("sme"));  // Apple's M4 has SME2 without SVE
@@ -61,9 +62,9 @@ TEST(Features, ClosuresAreTransitive) {
 }
 
 TEST(WidestExtension, PrefersTheWidest) {
-  EXPECT_EQ(WidestExtension(Architecture::kX86_64, {"avx", "avx2", "fma3"})->off, "-avx");
+  EXPECT_EQ(WidestExtension(Architecture::kX86_64, {"avx", "avx2", "fma3"})->off_mask, "-avx");
   EXPECT_EQ(WidestExtension(Architecture::kX86_64, {"avx2", "avx512f"})->name, "avx512");
-  EXPECT_EQ(WidestExtension(Architecture::kAarch64, {"sme", "sme2", "i8mm"})->off, "-sme,-sme2");
+  EXPECT_EQ(WidestExtension(Architecture::kAarch64, {"sme", "sme2", "i8mm"})->off_mask, "-sme,-sme2");
   EXPECT_EQ(WidestExtension(Architecture::kAarch64, {"atomics", "dotprod"})->name, "dotprod");
   EXPECT_FALSE(WidestExtension(Architecture::kX86_64, {}).has_value());
   EXPECT_FALSE(WidestExtension(Architecture::kAarch64, {"atomics"}).has_value());

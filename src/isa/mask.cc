@@ -48,7 +48,7 @@ Error UnknownFeature(Architecture architecture, const FeatureSet& detected, cons
   return error;
 }
 
-// The detected features that `name` stands for; never empty. Throws Error (kUsage) if there are none.
+// The detected features that `name` stands for. Throws Error (kUsage) if this CPU has none of them.
 FeatureSet Resolve(Architecture architecture, const FeatureSet& detected, const std::string& name,
                    char sign) {
   const std::string consequence = sign == '-' ? ": nothing to mask" : "";
@@ -83,8 +83,8 @@ FeatureSet Resolve(Architecture architecture, const FeatureSet& detected, const 
 
 Mask ParseMask(Architecture architecture, const FeatureSet& detected, std::string_view spec) {
   FeatureSet enabled = detected;
-  const auto show_only_detected = [&](const FeatureSet& wanted) {
-    for (const std::string& feature : WithDependencies(architecture, wanted)) {
+  const auto add_detected = [&](const FeatureSet& features) {
+    for (const std::string& feature : WithDependencies(architecture, features)) {
       if (detected.contains(feature)) enabled.insert(feature);
     }
   };
@@ -114,12 +114,12 @@ Mask ParseMask(Architecture architecture, const FeatureSet& detected, std::strin
         throw Error(ExitCode::kUsage, fmt::format("--isa: a feature must follow '{}'", sign))
             .Remedy(fmt::format("this CPU has {}", FormatFeatures(detected)));
       }
-      const FeatureSet named = Resolve(architecture, detected, name, sign);
+      const FeatureSet features = Resolve(architecture, detected, name, sign);
       if (sign == '-') {
-        for (const std::string& feature : WithDependents(architecture, named)) enabled.erase(feature);
+        for (const std::string& feature : WithDependents(architecture, features)) enabled.erase(feature);
       } else {
         if (sign == '=') enabled.clear();
-        show_only_detected(named);
+        add_detected(features);
       }
     }
   }

@@ -106,9 +106,9 @@ TEST(ParseMask, KeepsDependenciesForRandomMasks) {
         spec += present[random() % present.size()];
       }
       const Mask mask = ParseMask(architecture, detected, spec);
-      FeatureSet both = mask.masked;
-      both.insert(mask.enabled.begin(), mask.enabled.end());
-      ASSERT_EQ(both, detected) << spec;
+      FeatureSet all_features = mask.masked;
+      all_features.insert(mask.enabled.begin(), mask.enabled.end());
+      ASSERT_EQ(all_features, detected) << spec;
       ASSERT_EQ(mask.masked.size() + mask.enabled.size(), detected.size()) << spec;
       for (const Feature& feature : Features(architecture)) {
         if (!mask.enabled.contains(std::string(feature.name))) continue;

@@ -151,7 +151,7 @@ std::string QuickTest::ChooseIsaMask() {
       CpuFeatureNames(Open(options_.device, {}, progress_)->Properties());
   const isa::FeatureSet device_features(features.begin(), features.end());
   const auto widest = isa::WidestExtension(isa::DetectArchitecture(device_features), device_features);
-  return widest ? widest->off : "all";
+  return widest ? widest->off_mask : "all";
 }
 
 std::string QuickTest::Measure() {

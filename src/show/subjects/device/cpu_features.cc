@@ -18,8 +18,8 @@ Document MakeCpuFeaturesDocument(const CpuFeatures& cpu) {
   }
   Facts facts{"cpu", ""};
   if (cpu.widest) {
-    facts.Add("widest extension",
-              fmt::format("{} (etprof profile MODEL.pte --vs isa={})", cpu.widest->name, cpu.widest->off));
+    facts.Add("widest extension", fmt::format("{} (etprof profile MODEL.pte --vs isa={})", cpu.widest->name,
+                                              cpu.widest->off_mask));
   }
   if (cpu.levels.size() > 1) {
     std::vector<std::string> names;
