@@ -73,13 +73,13 @@ fs::path BuildRunner(const BundleOptions& options, const Toolchain& toolchain) {
   std::vector<std::string> ninja = {(tools / "ninja").string(), "-C", folder.string()};
   if (options.jobs > 0) ninja.insert(ninja.end(), {"-j", std::to_string(options.jobs)});
   ninja.emplace_back("etprof-runner");
-  auto last = std::chrono::steady_clock::now() - std::chrono::hours(1);
+  auto last_report = std::chrono::steady_clock::now() - std::chrono::hours(1);
   RunStep(
       ninja, "build etprof-runner", options.progress.interrupted, folder / "build.log",
       [&](std::string_view line) {
         const auto now = std::chrono::steady_clock::now();
-        if (!line.starts_with("[") || now - last < std::chrono::seconds(5)) return;
-        last = now;
+        if (!line.starts_with("[") || now - last_report < std::chrono::seconds(5)) return;
+        last_report = now;
         options.progress.report(fmt::format("building etprof-runner {}", line.substr(0, line.find(']') + 1)));
       });
   return folder / "etprof-runner";
@@ -145,10 +145,10 @@ Contents CollectMachOContents(const fs::path& runner, const fs::path& wheel_libr
         std::istringstream lines(RunStep({"otool", "-L", file.string()}, "read " + file.string()).out);
         std::vector<std::string> names;
         for (std::string line; std::getline(lines, line);) {
-          const std::size_t at = line.find(kRpath);
-          if (at == std::string::npos) continue;
-          const std::size_t start = at + kRpath.size();
-          names.push_back(line.substr(start, line.find(' ', start) - start));
+          const std::size_t begin = line.find(kRpath);
+          if (begin == std::string::npos) continue;
+          const std::size_t name_begin = begin + kRpath.size();
+          names.push_back(line.substr(name_begin, line.find(' ', name_begin) - name_begin));
         }
         return names;
       },
@@ -157,25 +157,25 @@ Contents CollectMachOContents(const fs::path& runner, const fs::path& wheel_libr
   return contents;
 }
 
-void CopyFiles(const Contents& contents, const Toolchain& toolchain, const fs::path& to) {
-  fs::create_directories(to);
+void CopyFiles(const Contents& contents, const Toolchain& toolchain, const fs::path& destination) {
+  fs::create_directories(destination);
   std::vector<std::string> strip = {toolchain.binutils + "strip", "--strip-unneeded"};
   for (const auto& [name, path] : contents.files) {
-    fs::copy_file(path, to / name);
-    fs::permissions(to / name, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
-                                   fs::perms::others_read | fs::perms::others_exec);
-    strip.push_back((to / name).string());
+    fs::copy_file(path, destination / name);
+    fs::permissions(destination / name, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                                            fs::perms::others_read | fs::perms::others_exec);
+    strip.push_back((destination / name).string());
   }
   // Stripping on a Mac would invalidate the signatures.
   if (!kOnMac) RunStep(strip, "strip the bundle");
 }
 
-// Moves `partial` to the bundle's folder.
+// Moves the folder `partial` to the bundle's folder, which it replaces.
 void Replace(const fs::path& folder, const fs::path& partial) {
-  const fs::path old = partial.string() + ".old";
-  if (Exists(folder)) fs::rename(folder, old);
+  const fs::path backup = partial.string() + ".old";
+  if (Exists(folder)) fs::rename(folder, backup);
   fs::rename(partial, folder);
-  fs::remove_all(old);
+  fs::remove_all(backup);
 }
 
 void RequireBundleFolder(const fs::path& folder) {
@@ -190,12 +190,12 @@ void RequireBundleFolder(const fs::path& folder) {
 
 Bundle BuildBundle(const BundleOptions& options) {
   const BundleTarget target = options.target;
-  const bool crosses = target == BundleTarget::kLinuxAarch64 || target == BundleTarget::kAndroid;
+  const bool is_cross_build = target == BundleTarget::kLinuxAarch64 || target == BundleTarget::kAndroid;
   if (target == BundleTarget::kMacosArm64 && !kOnMac) {
     throw Error(ExitCode::kBadInput, "a macos-arm64 bundle can be built only on a Mac with Apple silicon")
         .Remedy("run `etprof build --target macos-arm64` there");
   }
-  if (crosses && kOnMac) {
+  if (is_cross_build && kOnMac) {
     throw Error(ExitCode::kBadInput, fmt::format("a bundle for {} can be built only on Linux", Name(target)))
         .Remedy("run etprof build on Linux, or in a container, and copy the folder");
   }
@@ -212,8 +212,8 @@ Bundle BuildBundle(const BundleOptions& options) {
   bundle.manifest.target = Name(target);
   bundle.manifest.executorch = InstalledExecutorch(options.checkout);
   const std::string& version = bundle.manifest.executorch;
-  const fs::path wheel =
-      crosses ? Aarch64Wheel(options.checkout, version, options.progress) : InstalledWheel(options.checkout);
+  const fs::path wheel = is_cross_build ? Aarch64Wheel(options.checkout, version, options.progress)
+                                        : InstalledWheel(options.checkout);
   const fs::path runner = BuildRunner(options, toolchain);
   const Contents contents =
       kOnMac ? CollectMachOContents(runner, wheel / "lib") : CollectElfContents(toolchain, runner, wheel);

@@ -26,14 +26,14 @@ struct BundleOptions {
   StepProgress progress;
 };
 
-// The build folder of a target's etprof-runner in a checkout, which also has what bundles leave out.
+// The build folder of a target's etprof-runner in a checkout. It also has files that bundles leave out.
 std::filesystem::path RunnerBuildFolder(const std::filesystem::path& checkout, BundleTarget target);
 
 struct Bundle {
   std::filesystem::path folder;
   BundleManifest manifest;
-  Bytes bytes = 0;       // total size of its files
-  bool changed = false;  // false: the folder already held exactly this bundle
+  Bytes bytes = 0;       // total size of the files
+  bool changed = false;  // false: the folder already contained exactly this bundle
 
   static void Describe(auto& v) {
     DescribeSchemaVersion(v);
@@ -44,8 +44,8 @@ struct Bundle {
   }
 };
 
-// Builds etprof-runner for the target, and copies it with all files it needs into one flat folder. Does
-// nothing that is already done. Throws Error: kBadInput if this machine lacks build requirements, or if
+// Builds etprof-runner for the target, and copies it with all files it needs into one flat folder. Steps
+// that are already done are skipped. Throws Error: kBadInput if this machine lacks build requirements, or if
 // `output` is a folder that is not a bundle; kDeviceFailed if a step fails.
 Bundle BuildBundle(const BundleOptions& options);
 

@@ -16,7 +16,7 @@ namespace {
 
 // A compiler or a download on a slow machine may print nothing for a long time.
 constexpr double kSilenceSeconds = 1800;
-constexpr double kStopSeconds = 5;  // for Ninja to end its compilers
+constexpr double kStopSeconds = 5;  // time in which Ninja ends its compilers
 
 }  // namespace
 
@@ -35,7 +35,7 @@ std::string FindErrorLine(const std::string& text) {
   return last.empty() ? "it does not say why" : last;
 }
 
-StepOutput RunStep(const std::vector<std::string>& command, const std::string& what,
+StepOutput RunStep(const std::vector<std::string>& command, const std::string& action,
                    const std::function<bool()>& interrupted, const std::filesystem::path& log,
                    const std::function<void(std::string_view)>& on_line) {
   StepOutput output;
@@ -59,7 +59,7 @@ StepOutput RunStep(const std::vector<std::string>& command, const std::string& w
   const std::string program = std::filesystem::path(command[0]).filename().string();
   const std::string reason =
       status ? FindErrorLine(output.out + output.errors) : "it does not come to an end";
-  Error error(ExitCode::kDeviceFailed, fmt::format("{} could not {}: {}", program, what, reason));
+  Error error(ExitCode::kDeviceFailed, fmt::format("{} could not {}: {}", program, action, reason));
   if (!log.empty()) error.Remedy(fmt::format("see {}", log.string()));
   throw error;
 }

@@ -8,10 +8,10 @@
 
 namespace etprof {
 
-// What the steps of a build report, and whether they are to stop.
+// Callbacks of the steps of a build.
 struct StepProgress {
-  std::function<void(const std::string&)> report;  // gets the current activity as one line, without a newline
-  std::function<bool()> interrupted = {};          // empty: they never stop
+  std::function<void(const std::string&)> report;  // gets the current activity as a line without a newline
+  std::function<bool()> interrupted = {};          // true: the step stops; empty: steps never stop
 };
 
 // The output of a finished program.
@@ -20,12 +20,12 @@ struct StepOutput {
   std::string errors;
 };
 
-// Runs a program of this machine to its end. Throws Error (kDeviceFailed) "PROGRAM could not WHAT: REASON" if
-// it fails, where the reason is its first line of output with "error" in it, else the last line; `log`, if
-// given, gets the whole output. Throws as StartLocalProcess if the program is missing, and Error
-// (kInterrupted) after it has ended the program because `interrupted` returned true. `on_line` gets every
-// line of stdout as it arrives.
-StepOutput RunStep(const std::vector<std::string>& command, const std::string& what,
+// Runs a program of this machine to its end. Throws Error (kDeviceFailed) "PROGRAM could not ACTION: REASON"
+// if the program fails. The reason is the first line of its output with "error" in it, else the last line. If
+// `log` is not empty, the whole output is written to that file. Throws the exceptions of StartLocalProcess if
+// the program is missing. When `interrupted` returns true, ends the program and throws Error (kInterrupted).
+// `on_line` gets every line of stdout as it arrives.
+StepOutput RunStep(const std::vector<std::string>& command, const std::string& action,
                    const std::function<bool()>& interrupted = {}, const std::filesystem::path& log = {},
                    const std::function<void(std::string_view)>& on_line = {});
 

@@ -11,12 +11,12 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Steps, ReturnsTheOutputOfASuccessfulRun) {
-  std::vector<std::string> seen;
+  std::vector<std::string> lines;
   const StepOutput output = RunStep({"sh", "-c", "echo one; echo two >&2; echo three"}, "say", {}, {},
-                                    [&](std::string_view line) { seen.emplace_back(line); });
+                                    [&](std::string_view line) { lines.emplace_back(line); });
   EXPECT_EQ(output.out, "one\nthree\n");
   EXPECT_EQ(output.errors, "two\n");
-  EXPECT_THAT(seen, ::testing::ElementsAre("one", "three"));
+  EXPECT_THAT(lines, ::testing::ElementsAre("one", "three"));
 }
 
 TEST(Steps, ErrorsNameTheActionAndTheReason) {
@@ -40,14 +40,14 @@ TEST(Steps, ErrorsNameTheMissingProgram) {
 }
 
 TEST(Steps, EndsTheProgramWhenInterrupted) {
-  int asked = 0;
+  int polls = 0;
   try {
-    RunStep({"sleep", "3600"}, "sleep", [&asked] { return ++asked > 2; });
+    RunStep({"sleep", "3600"}, "sleep", [&polls] { return ++polls > 2; });
     FAIL() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kInterrupted);
   }
-  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(polls, 3);
 }
 
 TEST(Steps, FindsTheLineWithTheReason) {

@@ -18,7 +18,7 @@ fs::path CheckoutPython(const fs::path& checkout) {
 
 namespace {
 
-// Evaluates a Python expression on executorch's metadata, which must print one line.
+// The value of a Python expression on executorch's metadata (the module `m`), which is printed as one line.
 std::string QueryMetadata(const fs::path& checkout, const std::string& expression) {
   const std::string script = fmt::format("import importlib.metadata as m; print({})", expression);
   try {
@@ -75,16 +75,16 @@ fs::path InstalledWheel(const fs::path& checkout) {
 
 std::optional<fs::path> FetchedAarch64Wheel(const fs::path& checkout, const std::string& version) {
   const fs::path folder = WheelFolder(checkout);
-  fs::path wheel = folder / "executorch";
-  if (!Exists(folder / fmt::format("executorch-{}.dist-info", version)) || !Exists(wheel / "lib"))
+  fs::path package = folder / "executorch";
+  if (!Exists(folder / fmt::format("executorch-{}.dist-info", version)) || !Exists(package / "lib"))
     return std::nullopt;
-  return wheel;
+  return package;
 }
 
 fs::path Aarch64Wheel(const fs::path& checkout, const std::string& version, const StepProgress& progress) {
   if (const auto fetched = FetchedAarch64Wheel(checkout, version)) return *fetched;
   const fs::path folder = WheelFolder(checkout);
-  fs::path root = folder / "executorch";
+  fs::path package = folder / "executorch";
   const std::string requirement = "executorch==" + version;
   progress.report(fmt::format("fetching {} for aarch64 Linux (18 MB)", requirement));
   const fs::path partial = folder.string() + ".partial";
@@ -99,12 +99,12 @@ fs::path Aarch64Wheel(const fs::path& checkout, const std::string& version, cons
   }
   fs::remove_all(folder);
   fs::rename(partial, folder);
-  if (!Exists(root / "lib")) {
+  if (!Exists(package / "lib")) {
     throw Error(ExitCode::kDeviceFailed, "the executorch wheel for aarch64 Linux holds no executorch/lib")
         .InFile(folder.string())
         .Remedy("remove the folder, and build again");
   }
-  return root;
+  return package;
 }
 
 }  // namespace etprof

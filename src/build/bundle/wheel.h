@@ -13,13 +13,14 @@ namespace etprof {
 // The Python of the checkout's environment. Throws Error (kBadInput) if there is none.
 std::filesystem::path CheckoutPython(const std::filesystem::path& checkout);
 
-// Fetches a wheel by pip (as configured) and unpacks it into `folder`, which gets .../executorch. The options
-// of `pip download` choose its platform. Throws Error: kDeviceFailed, and kInterrupted as RunStep.
+// Fetches a wheel by pip (as configured) and unpacks it into `folder`, which gets .../executorch.
+// `pip_options` are options of `pip download` that choose the platform. Throws Error (kDeviceFailed, or
+// kInterrupted as RunStep).
 void FetchWheel(const std::string& python, const std::string& requirement,
                 const std::vector<std::string>& pip_options, const std::filesystem::path& folder,
                 const std::function<bool()>& interrupted);
 
-// Unpacks a wheel into `folder`. Throws Error: kDeviceFailed, and kInterrupted as RunStep.
+// Unpacks a wheel into `folder`. Throws Error (kDeviceFailed, or kInterrupted as RunStep).
 void UnpackWheel(const std::string& python, const std::filesystem::path& wheel,
                  const std::filesystem::path& folder, const std::function<bool()>& interrupted);
 
@@ -30,11 +31,11 @@ std::string InstalledExecutorch(const std::filesystem::path& checkout);
 std::filesystem::path InstalledWheel(const std::filesystem::path& checkout);
 
 // The folder .../executorch of that version's wheel for aarch64 Linux, below build/wheels/linux-aarch64;
-// absent: missing or incomplete.
+// absent: the folder is missing or incomplete.
 std::optional<std::filesystem::path> FetchedAarch64Wheel(const std::filesystem::path& checkout,
                                                          const std::string& version);
-// Returns FetchedAarch64Wheel, after fetching it by pip (as configured) and unpacking it if it is absent.
-// Throws Error (kDeviceFailed).
+// Returns FetchedAarch64Wheel. If that is absent, first fetches the wheel by pip (as configured) and unpacks
+// it. Throws Error (kDeviceFailed).
 std::filesystem::path Aarch64Wheel(const std::filesystem::path& checkout, const std::string& version,
                                    const StepProgress& progress);
 

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kGitSeconds = 300;  // for a cold disk and dozens of submodules
-constexpr std::size_t kMaxChanged = 20;
+constexpr std::size_t kMaxChanges = 20;
 
 // Submodules that a runner's build does not use, though their paths do not show that.
 constexpr std::array<std::string_view, 6> kUnusedSubmodules = {"backends/xnnpack/third-party/FP16",
@@ -25,29 +25,30 @@ constexpr std::array<std::string_view, 6> kUnusedSubmodules = {"backends/xnnpack
                                                                "third-party/prelude",
                                                                "third-party/pybind11"};
 
-// Calls `take` for each line of `text`, without its newline.
-template <typename Take>
-void ForEachLine(std::string_view text, Take take) {
+// Calls `visit` for each line of `text`, without its newline.
+template <typename Visit>
+void ForEachLine(std::string_view text, Visit visit) {
   while (!text.empty()) {
     const std::size_t newline = text.find('\n');
-    take(text.substr(0, newline));
+    visit(text.substr(0, newline));
     text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
   }
 }
 
 void ReadGitState(Checkout& checkout, const std::function<bool()>& interrupted) {
   const auto git = [&](std::vector<std::string> arguments) {
-    std::vector<std::string> words = {"git", "-C", checkout.folder.string(), "-c", "core.quotePath=true"};
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    return RunTool({words, {{"LC_ALL", "C"}, {"GIT_OPTIONAL_LOCKS", "0"}}, {}}, kGitSeconds, {}, interrupted);
+    std::vector<std::string> command = {"git", "-C", checkout.folder.string(), "-c", "core.quotePath=true"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return RunTool({command, {{"LC_ALL", "C"}, {"GIT_OPTIONAL_LOCKS", "0"}}, {}}, kGitSeconds, {},
+                   interrupted);
   };
   try {
     // A folder inside of another repository is not a checkout of its own.
-    const ToolRun top = git({"rev-parse", "--show-toplevel", "HEAD"});
+    const ToolRun root = git({"rev-parse", "--show-toplevel", "HEAD"});
     std::vector<std::string> lines;
-    ForEachLine(top.output, [&lines](std::string_view line) { lines.emplace_back(line); });
-    if (!top.status.Success() || lines.size() != 2) {
-      checkout.git_problem = "git says: " + std::string(Trimmed(top.output));
+    ForEachLine(root.output, [&lines](std::string_view line) { lines.emplace_back(line); });
+    if (!root.status.Success() || lines.size() != 2) {
+      checkout.git_problem = "git says: " + std::string(Trimmed(root.output));
       return;
     }
     std::error_code error;
@@ -63,9 +64,9 @@ void ReadGitState(Checkout& checkout, const std::function<bool()>& interrupted) 
     }
     checkout.commit = lines[1];
     ForEachLine(status.output, [&checkout](std::string_view line) {
-      if (checkout.changed.size() < kMaxChanged) checkout.changed.emplace_back(line);
+      if (checkout.changes.size() < kMaxChanges) checkout.changes.emplace_back(line);
     });
-    checkout.dirty = !checkout.changed.empty();
+    checkout.dirty = !checkout.changes.empty();
   } catch (const Error& problem) {
     if (problem.exit_code() == ExitCode::kInterrupted) throw;
     checkout.git_problem = problem.Message();
@@ -75,19 +76,19 @@ void ReadGitState(Checkout& checkout, const std::function<bool()>& interrupted) 
 }  // namespace
 
 Checkout ReadCheckout(const fs::path& folder, const std::function<bool()>& interrupted) {
-  const auto refuse = [&folder](const char* why) {
-    return Error(ExitCode::kBadInput, why)
+  const auto make_error = [&folder](const char* reason) {
+    return Error(ExitCode::kBadInput, reason)
         .InFile(folder.string())
         .Remedy("give the folder of a checkout of github.com/pytorch/executorch");
   };
   std::error_code error;
   Checkout checkout;
   checkout.folder = fs::canonical(folder, error);
-  if (error) throw refuse("is not there");
-  if (!fs::is_directory(checkout.folder)) throw refuse("is not a folder");
-  if (!Exists(checkout.folder / "CMakeLists.txt")) throw refuse("has no CMakeLists.txt");
+  if (error) throw make_error("is not there");
+  if (!fs::is_directory(checkout.folder)) throw make_error("is not a folder");
+  if (!Exists(checkout.folder / "CMakeLists.txt")) throw make_error("has no CMakeLists.txt");
   if (ReadTextFile(checkout.folder / "CMakeLists.txt").find("project(executorch") == std::string::npos) {
-    throw refuse("is not ExecuTorch: its CMakeLists.txt is of another project");
+    throw make_error("is not ExecuTorch: its CMakeLists.txt is of another project");
   }
   const fs::path version = checkout.folder / "version.txt";
   if (Exists(version)) checkout.version = std::string(Trimmed(ReadTextFile(version)));

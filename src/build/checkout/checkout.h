@@ -14,9 +14,9 @@ struct Checkout {
   std::filesystem::path folder;       // absolute, without symbolic links
   std::optional<std::string> commit;  // git's HEAD; absent: see `git_problem`
   bool dirty = false;                 // the checkout or a submodule differs from the commit
-  std::vector<std::string> changed;   // the lines of `git status`, at most 20
-  std::string git_problem;
-  std::string version;  // from version.txt; empty: the file does not exist
+  std::vector<std::string> changes;   // the lines of `git status`, at most 20
+  std::string git_problem;            // why git's state could not be read; empty if `commit` is present
+  std::string version;                // from version.txt; empty: the file does not exist
 };
 
 // Throws Error (kBadInput) if `folder` does not exist or is not a checkout of ExecuTorch. Files that etprof
@@ -25,9 +25,10 @@ Checkout ReadCheckout(const std::filesystem::path& folder, const std::function<b
 
 // The paths in a .gitmodules file.
 std::vector<std::string> SubmodulePaths(std::string_view gitmodules);
-// Whether executor_runner with XNNPACK needs the submodule; with `llm`, also whether its kernels for language
-// models do. Not needed: submodules of other backends, examples, ExecuTorch's tests, its Buck build, and its
-// Python package. Unknown submodules count as needed, since configuring without one would fail minutes later.
+// Whether a build of executor_runner with XNNPACK needs the submodule; with `llm`, whether a build with the
+// kernels for language models needs it. Submodules that are not needed: those of other backends, examples,
+// ExecuTorch's tests, its Buck build, and its Python package. Unknown submodules count as needed, since
+// configuring without them would fail minutes later.
 bool RunnerNeedsSubmodule(std::string_view path, bool llm);
 // The needed submodules whose folders are missing or empty.
 std::vector<std::string> MissingSubmodules(const std::filesystem::path& checkout, bool llm);

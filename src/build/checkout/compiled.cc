@@ -14,10 +14,10 @@ namespace {
 
 // The value of `set(NAME "value")` in a CMake file; empty: not set there.
 std::string CMakeVariable(std::string_view text, std::string_view name) {
-  const std::string before = "set(" + std::string(name) + " \"";
-  const std::size_t at = text.find(before);
-  if (at == std::string_view::npos) return {};
-  const std::size_t start = at + before.size();
+  const std::string prefix = "set(" + std::string(name) + " \"";
+  const std::size_t begin = text.find(prefix);
+  if (begin == std::string_view::npos) return {};
+  const std::size_t start = begin + prefix.size();
   const std::size_t end = text.find('"', start);
   return std::string(text.substr(start, end == std::string_view::npos ? 0 : end - start));
 }
@@ -25,13 +25,13 @@ std::string CMakeVariable(std::string_view text, std::string_view name) {
 }  // namespace
 
 Sme2Sources CountSme2Sources(std::string_view compile_commands) {
-  const auto refuse = [] { return Error(ExitCode::kBadInput, "is not a list of compile commands"); };
+  const auto make_error = [] { return Error(ExitCode::kBadInput, "is not a list of compile commands"); };
   Sme2Sources sources;
   const nlohmann::json commands = ParseJson(compile_commands);
-  if (!commands.is_array()) throw refuse();
+  if (!commands.is_array()) throw make_error();
   for (const nlohmann::json& command : commands) {
     const auto file = command.is_object() ? command.find("file") : command.end();
-    if (file == command.end() || !file->is_string()) throw refuse();
+    if (file == command.end() || !file->is_string()) throw make_error();
     const std::string name = fs::path(file->get<std::string>()).filename().string();
     if (name.find("sme2") == std::string::npos) continue;
     ++(name.starts_with("kai_") ? sources.kleidiai : sources.xnnpack);

@@ -7,7 +7,7 @@
 
 namespace etprof {
 
-// Reads what CMake wrote when it configured a build.
+// These functions read files that CMake wrote when it configured a build.
 
 // Numbers of compiled source files for SME2. KleidiAI always compiles its own; whether the runner uses them
 // depends on XNNPACK's sources, which call them.
@@ -18,8 +18,8 @@ struct Sme2Sources {
 // for invalid text.
 Sme2Sources CountSme2Sources(std::string_view compile_commands);
 
-// The C++ compiler of the build in `folder`, "GCC 12.2.0", "Clang 18.0.2", "AppleClang 15.0.0"; empty: not
-// known.
+// The C++ compiler of the build in `folder`, "GCC 12.2.0", "Clang 18.0.2", "AppleClang 15.0.0"; empty:
+// the compiler is not known.
 std::string ReadCompiler(const std::filesystem::path& folder);
 
 }  // namespace etprof

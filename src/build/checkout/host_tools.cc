@@ -12,8 +12,8 @@
 namespace etprof {
 namespace {
 
-constexpr double kVersionSeconds = 60;   // for a tool's --version
-constexpr double kTerminateSeconds = 5;  // for Ninja to end its compilers
+constexpr double kVersionSeconds = 60;   // limit for a tool's --version
+constexpr double kTerminateSeconds = 5;  // time in which Ninja ends its compilers
 
 // Removes the number at the start of `text`, and a dot after it; returns the number.
 int ParseNumber(std::string_view& text) {
@@ -79,14 +79,14 @@ ToolRun RunTool(const Command& command, double silence_seconds,
 }
 
 std::optional<HostTool> FindTool(const std::string& name, std::string_view min_version,
-                                 const std::filesystem::path& own_folder) {
+                                 const std::filesystem::path& etprof_folder) {
   std::optional<HostTool> on_path = QueryTool(name);
   if (on_path && VersionAtLeast(on_path->version, min_version)) return on_path;
-  const std::filesystem::path own_path = own_folder / name;
-  std::optional<HostTool> in_own_folder =
-      !own_folder.empty() && Exists(own_path) ? QueryTool(own_path.string()) : std::nullopt;
-  if (!on_path || (in_own_folder && VersionAtLeast(in_own_folder->version, on_path->version)))
-    return in_own_folder;
+  const std::filesystem::path etprof_path = etprof_folder / name;
+  std::optional<HostTool> in_etprof_folder =
+      !etprof_folder.empty() && Exists(etprof_path) ? QueryTool(etprof_path.string()) : std::nullopt;
+  if (!on_path || (in_etprof_folder && VersionAtLeast(in_etprof_folder->version, on_path->version)))
+    return in_etprof_folder;
   return on_path;
 }
 

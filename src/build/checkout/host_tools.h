@@ -17,8 +17,8 @@ struct ToolRun {
 };
 // Runs the program to its end and passes each line of its output to `on_line` (which may be empty). Throws
 // Error: kInterrupted when `interrupted` returns true, kDeviceFailed when the program prints nothing for
-// `silence_seconds`; in both cases the program and its children are terminated first. Otherwise throws as
-// Device::Start.
+// `silence_seconds`; in both cases the program and its children are terminated first. Also throws the
+// exceptions of Device::Start.
 ToolRun RunTool(const Command& command, double silence_seconds,
                 const std::function<void(std::string_view)>& on_line,
                 const std::function<bool()>& interrupted);
@@ -28,10 +28,10 @@ struct HostTool {
   std::string path;
   std::string version;
 };
-// Finds `name` on PATH, or in `own_folder` if the one on PATH is missing or older than `min_version`. Returns
-// the newer one, even if it is too old; absent: neither exists.
+// Finds the program `name` on PATH, or in `etprof_folder` if the program on PATH is missing or older than
+// `min_version`. Returns the newer program, even if it is too old. Absent: neither program exists.
 std::optional<HostTool> FindTool(const std::string& name, std::string_view min_version,
-                                 const std::filesystem::path& own_folder);
+                                 const std::filesystem::path& etprof_folder);
 
 // The first number with a dot in it: "3.28.1" for "cmake version 3.28.1-rc2". Empty if there is none.
 std::string ParseVersion(std::string_view text);

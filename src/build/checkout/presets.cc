@@ -30,8 +30,8 @@ ordered_json Parse(std::string_view text) {
   return ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
-Error RefusePresets(std::string why) {
-  return Error(ExitCode::kBadInput, std::move(why) + ", so etprof's presets were not added to it")
+Error RefusePresets(std::string reason) {
+  return Error(ExitCode::kBadInput, std::move(reason) + ", so etprof's presets were not added to it")
       .Remedy("fix the file, or move it away, then run this again");
 }
 
@@ -59,8 +59,8 @@ ordered_json ParseExisting(const std::string& text) {
 int DetectIndent(const std::string& text) {
   const std::size_t newline = text.find('\n');
   if (newline == std::string::npos) return 2;
-  const std::size_t word = text.find_first_not_of(' ', newline + 1);
-  const std::size_t spaces = word == std::string::npos ? 0 : word - newline - 1;
+  const std::size_t text_begin = text.find_first_not_of(' ', newline + 1);
+  const std::size_t spaces = text_begin == std::string::npos ? 0 : text_begin - newline - 1;
   return spaces >= 1 && spaces <= 8 ? static_cast<int>(spaces) : 2;
 }
 
@@ -90,8 +90,8 @@ RunnerPreset TraceEnabled(const RunnerPreset& preset) {
   return traced;
 }
 
-bool DifferInSme2Only(const std::string& one, const std::string& other) {
-  const std::string_view a = RemoveSuffix(one, kTraceSuffix), b = RemoveSuffix(other, kTraceSuffix);
+bool DifferInSme2Only(const std::string& name, const std::string& other) {
+  const std::string_view a = RemoveSuffix(name, kTraceSuffix), b = RemoveSuffix(other, kTraceSuffix);
   return !a.empty() && a != b && RemoveSuffix(a, kSme2OffSuffix) == RemoveSuffix(b, kSme2OffSuffix);
 }
 
@@ -104,7 +104,8 @@ std::set<std::string> PresetNames(std::string_view text) {
   return names;
 }
 
-MergedPresets MergePresets(const std::optional<std::string>& existing, const std::set<std::string>& taken) {
+MergedPresets MergePresets(const std::optional<std::string>& existing,
+                           const std::set<std::string>& checkout_names) {
   const ordered_json etprof_presets = Parse(PresetsText());
   MergedPresets merged;
   ordered_json file = existing ? ParseExisting(*existing) : ordered_json::object();
@@ -113,23 +114,23 @@ MergedPresets MergePresets(const std::optional<std::string>& existing, const std
   if (!file.contains("version") || file["version"] < etprof_presets.at("version"))
     file["version"] = etprof_presets.at("version");
 
-  ordered_json list = ordered_json::array();
+  ordered_json merged_list = ordered_json::array();
   std::set<std::string> etprof_names;
   for (const ordered_json& preset : etprof_presets.at("configurePresets"))
     etprof_names.insert(PresetName(preset));
   if (file.contains("configurePresets")) {
     for (const ordered_json& preset : file["configurePresets"]) {
-      if (!etprof_names.contains(PresetName(preset))) list.push_back(preset);
+      if (!etprof_names.contains(PresetName(preset))) merged_list.push_back(preset);
     }
   }
   for (const ordered_json& preset : etprof_presets.at("configurePresets")) {
-    if (taken.contains(PresetName(preset))) {
+    if (checkout_names.contains(PresetName(preset))) {
       merged.left_to_checkout.push_back(PresetName(preset));
     } else {
-      list.push_back(preset);
+      merged_list.push_back(preset);
     }
   }
-  file["configurePresets"] = std::move(list);
+  file["configurePresets"] = std::move(merged_list);
   merged.changed = !existing || file != before;
   merged.text = merged.changed ? file.dump(existing ? DetectIndent(*existing) : 2) + "\n" : *existing;
   return merged;

@@ -25,7 +25,7 @@ fs::path FindCheckout(const fs::path& runner) {
   return {};
 }
 
-// The record next to the runner, if it is of this very file.
+// The record next to the runner; empty if it describes another file.
 BuildRecord ReadRecord(const fs::path& runner) {
   try {
     BuildRecord record;
@@ -40,7 +40,7 @@ BuildRecord ReadRecord(const fs::path& runner) {
 // The files in the lines of `git status --porcelain` ("XY path") that were written after `time`.
 std::vector<std::string> WrittenAfter(const Checkout& checkout, fs::file_time_type time) {
   std::vector<std::string> files;
-  for (const std::string& line : checkout.changed) {
+  for (const std::string& line : checkout.changes) {
     if (line.size() < 4) continue;
     const std::string path = line.substr(3);
     const auto written = LastWriteTime(checkout.folder / path);
@@ -66,9 +66,9 @@ std::optional<RunnerProvenance> ReadProvenance(const fs::path& runner,
   RunnerProvenance provenance{ReadRecord(runner), {}};
   const auto built = LastWriteTime(runner);
   if (!checkout.commit || !built) return provenance;
-  const auto warn = [&](const std::string& what) {
+  const auto warn = [&](const std::string& change) {
     provenance.warnings.push_back(fmt::format(
-        "the runner is older than its checkout: {}; build it again (etprof build --executorch {})", what,
+        "the runner is older than its checkout: {}; build it again (etprof build --executorch {})", change,
         checkout.folder.string()));
   };
   if (!provenance.commit.empty() && provenance.commit != *checkout.commit) {

@@ -18,10 +18,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Missing = std::vector<MissingRequirement>;
+using MissingList = std::vector<MissingRequirement>;
 
 constexpr double kPythonSeconds = 60;
-// NDK r27 has Clang 18; with older ones XNNPACK omits its kernels for SME and SME2 whatever its options are.
+// NDK r27 has Clang 18. With an older Clang, XNNPACK omits its kernels for SME and SME2 whatever its options
+// are.
 constexpr std::string_view kMinNdk = "27";
 
 std::optional<HostPython> QueryPythonModules(const std::string& program) {
@@ -44,21 +45,21 @@ std::optional<HostPython> QueryPythonModules(const std::string& program) {
   }
 }
 
-void AddProblem(std::string problem, const char* remedy, Missing& missing) {
+void AddProblem(std::string problem, const char* remedy, MissingList& missing) {
   if (!problem.empty()) missing.push_back({std::move(problem), remedy});
 }
 
-void CheckTool(const char* name, const std::optional<HostTool>& tool, std::string_view least,
-               const std::string& remedy, Missing& missing) {
+void CheckTool(const char* name, const std::optional<HostTool>& tool, std::string_view min_version,
+               const std::string& remedy, MissingList& missing) {
   if (!tool) {
     missing.push_back({fmt::format("{} was not found", name), remedy});
-  } else if (!VersionAtLeast(tool->version, least)) {
+  } else if (!VersionAtLeast(tool->version, min_version)) {
     missing.push_back(
-        {fmt::format("{} is {}; {} or later is needed", tool->path, tool->version, least), remedy});
+        {fmt::format("{} is {}; {} or later is needed", tool->path, tool->version, min_version), remedy});
   }
 }
 
-void CheckCheckout(const Checkout& checkout, bool llm, Missing& missing) {
+void CheckCheckout(const Checkout& checkout, bool llm, MissingList& missing) {
   if (checkout.folder.filename() != "executorch") {
     missing.push_back(
         {fmt::format("the checkout's folder is named {}, and ExecuTorch builds only in one named executorch",
@@ -68,31 +69,32 @@ void CheckCheckout(const Checkout& checkout, bool llm, Missing& missing) {
   }
   const std::vector<std::string> submodules = MissingSubmodules(checkout.folder, llm);
   if (!submodules.empty()) {
-    const std::size_t shown = std::min<std::size_t>(submodules.size(), 3);
-    missing.push_back({fmt::format("{} of its submodules {} not there: {}{}", submodules.size(),
-                                   submodules.size() == 1 ? "is" : "are",
-                                   fmt::join(submodules.begin(),
-                                             submodules.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-                                   shown < submodules.size() ? ", ..." : ""),
-                       fmt::format("git -C {0} submodule sync --recursive && "
-                                   "git -C {0} submodule update --init --recursive {1}",
-                                   checkout.folder.string(), fmt::join(submodules, " "))});
+    const std::size_t shown_count = std::min<std::size_t>(submodules.size(), 3);
+    missing.push_back(
+        {fmt::format("{} of its submodules {} not there: {}{}", submodules.size(),
+                     submodules.size() == 1 ? "is" : "are",
+                     fmt::join(submodules.begin(),
+                               submodules.begin() + static_cast<std::ptrdiff_t>(shown_count), ", "),
+                     shown_count < submodules.size() ? ", ..." : ""),
+         fmt::format("git -C {0} submodule sync --recursive && "
+                     "git -C {0} submodule update --init --recursive {1}",
+                     checkout.folder.string(), fmt::join(submodules, " "))});
   }
 }
 
 }  // namespace
 
-BuildHost ReadBuildHost(const Checkout& checkout, const fs::path& own_tools) {
+BuildHost ReadBuildHost(const Checkout& checkout, const fs::path& etprof_tools) {
   BuildHost host;
   struct utsname name {};
   if (::uname(&name) == 0) {
     host.system = name.sysname;
     host.machine = name.machine;
   }
-  host.cmake = FindTool("cmake", kMinCMake, own_tools);
-  host.ninja = FindTool("ninja", kMinNinja, own_tools);
+  host.cmake = FindTool("cmake", kMinCMake, etprof_tools);
+  host.ninja = FindTool("ninja", kMinNinja, etprof_tools);
   host.make = FindTool("make", kAnyVersion, {});
-  host.python = FindPython(own_tools);
+  host.python = FindPython(etprof_tools);
   host.ndk = FindNdk();
   std::error_code error;
   const fs::space_info space = fs::space(checkout.folder, error);
@@ -100,24 +102,24 @@ BuildHost ReadBuildHost(const Checkout& checkout, const fs::path& own_tools) {
   return host;
 }
 
-Missing MissingRequirements(const Checkout& checkout, const std::vector<RunnerPreset>& presets, bool llm,
-                            const BuildHost& host) {
-  Missing missing;
+MissingList MissingRequirements(const Checkout& checkout, const std::vector<RunnerPreset>& presets, bool llm,
+                                const BuildHost& host) {
+  MissingList missing;
   CheckCheckout(checkout, llm, missing);
-  const std::string bring = "install it, or run script/bootstrap, which brings one";
-  CheckTool("cmake", host.cmake, kMinCMake, bring, missing);
-  CheckTool("ninja", host.ninja, kMinNinja, bring, missing);
+  const std::string install_remedy = "install it, or run script/bootstrap, which brings one";
+  CheckTool("cmake", host.cmake, kMinCMake, install_remedy, missing);
+  CheckTool("ninja", host.ninja, kMinNinja, install_remedy, missing);
   CheckTool("make", host.make, kAnyVersion, kGetMake, missing);
   AddProblem(PythonProblem(host.python),
              "activate the environment that ExecuTorch's install_executorch.sh has filled, or run "
              "script/bootstrap, whose environment is taken then",
              missing);
-  const auto any = [&presets](RunnerPreset::Platform platform) {
+  const auto has_platform = [&presets](RunnerPreset::Platform platform) {
     return std::ranges::any_of(
         presets, [platform](const RunnerPreset& preset) { return preset.platform == platform; });
   };
-  if (any(RunnerPreset::Platform::kAndroid)) AddProblem(NdkProblem(host.ndk), kGetNdk, missing);
-  if (any(RunnerPreset::Platform::kMac) && host.system != "Darwin") {
+  if (has_platform(RunnerPreset::Platform::kAndroid)) AddProblem(NdkProblem(host.ndk), kGetNdk, missing);
+  if (has_platform(RunnerPreset::Platform::kMac) && host.system != "Darwin") {
     missing.push_back({fmt::format("the mac presets are built on a Mac, and this is {}", host.system),
                        "choose native or an android preset, or build on a Mac"});
   }
@@ -130,10 +132,10 @@ Missing MissingRequirements(const Checkout& checkout, const std::vector<RunnerPr
   return missing;
 }
 
-std::optional<HostPython> FindPython(const fs::path& own_tools) {
+std::optional<HostPython> FindPython(const fs::path& etprof_tools) {
   std::optional<HostPython> best;
-  for (const std::string& program : {std::string("python3"), (own_tools / "python3").string()}) {
-    if (program != "python3" && (own_tools.empty() || !Exists(program))) continue;
+  for (const std::string& program : {std::string("python3"), (etprof_tools / "python3").string()}) {
+    if (program != "python3" && (etprof_tools.empty() || !Exists(program))) continue;
     const std::optional<HostPython> python = QueryPythonModules(program);
     if (python && python->missing_modules.empty()) return python;
     if (!best) best = python;
@@ -158,12 +160,12 @@ std::optional<NdkVariable> FindNdk() {
 
 std::string NdkProblem(const std::optional<NdkVariable>& ndk) {
   if (!ndk) return "ANDROID_NDK is not set, which the android presets need";
-  const std::string where = fmt::format("{} ({})", ndk->name, ndk->folder.string());
+  const std::string location = fmt::format("{} ({})", ndk->name, ndk->folder.string());
   if (!Exists(ndk->folder / "build" / "cmake" / "android.toolchain.cmake"))
-    return where + " has no build/cmake/android.toolchain.cmake";
+    return location + " has no build/cmake/android.toolchain.cmake";
   const std::string version = NdkVersion(*ndk);
-  if (version.empty()) return where + " does not say its version in source.properties";
-  return VersionAtLeast(version, kMinNdk) ? "" : fmt::format("{} is {}, older than r27", where, version);
+  if (version.empty()) return location + " does not say its version in source.properties";
+  return VersionAtLeast(version, kMinNdk) ? "" : fmt::format("{} is {}, older than r27", location, version);
 }
 
 std::string NdkVersion(const NdkVariable& ndk) {

@@ -28,20 +28,20 @@ struct HostPython {
   std::string path;
   std::vector<std::string> missing_modules;
 };
-// Finds python3 on PATH, or in `own_tools` if that on PATH is missing or lacks modules. Absent: neither
-// exists.
-std::optional<HostPython> FindPython(const std::filesystem::path& own_tools);
-// Why ExecuTorch cannot be built with this Python; "": it can.
+// Finds python3 on PATH, or in `etprof_tools` if python3 on PATH is missing or lacks modules. Absent: there
+// is no python3 in either place.
+std::optional<HostPython> FindPython(const std::filesystem::path& etprof_tools);
+// The reason why ExecuTorch cannot be built with this Python; empty if it can be built.
 std::string PythonProblem(const std::optional<HostPython>& python);
 
 // The Android NDK that the environment names: $ANDROID_NDK, else $ANDROID_NDK_HOME or $ANDROID_NDK_ROOT.
-// Absent: none is set.
+// Absent: none of these variables is set.
 struct NdkVariable {
   std::string name;
   std::filesystem::path folder;
 };
 std::optional<NdkVariable> FindNdk();
-// Why the android presets cannot be built with this NDK; "": they can.
+// The reason why the android presets cannot be built with this NDK; empty if they can be built.
 std::string NdkProblem(const std::optional<NdkVariable>& ndk);
 // "26.1.10909125", from the NDK's source.properties; empty if the version is not there.
 std::string NdkVersion(const NdkVariable& ndk);
@@ -53,15 +53,14 @@ struct BuildHost {
   std::optional<HostTool> cmake;  // the newest found, even if it is too old
   std::optional<HostTool> ninja;
   std::optional<HostTool> make;      // on PATH
-  std::optional<HostPython> python;  // one with all imported modules, else the first found
+  std::optional<HostPython> python;  // the first with all imported modules, else the first found
   std::optional<NdkVariable> ndk;
-  std::optional<Bytes> free_disk;  // where the checkout is
+  std::optional<Bytes> free_disk;  // on the disk of the checkout
 };
-// Looks for the tools on PATH, then in `own_tools` (etprof's own .venv/bin; may be empty).
-BuildHost ReadBuildHost(const Checkout& checkout, const std::filesystem::path& own_tools);
+// Looks for the tools on PATH, then in `etprof_tools` (etprof's .venv/bin; may be empty).
+BuildHost ReadBuildHost(const Checkout& checkout, const std::filesystem::path& etprof_tools);
 
-// A requirement whose absence would make the build fail, as one line, with its remedy. `llm`: build with the
-// kernels for language models.
+// A requirement whose absence would make the build fail, as one line, with its remedy.
 struct MissingRequirement {
   std::string problem;
   std::string remedy;
@@ -71,6 +70,7 @@ struct MissingRequirement {
     v("remedy", &MissingRequirement::remedy, {.meaning = "what to do"});
   }
 };
+// The requirements that are not met. `llm`: the build includes the kernels for language models.
 std::vector<MissingRequirement> MissingRequirements(const Checkout& checkout,
                                                     const std::vector<RunnerPreset>& presets, bool llm,
                                                     const BuildHost& host);

@@ -42,11 +42,11 @@ class Requirements : public testing::Test {
     host_.ndk = NdkVariable{"ANDROID_NDK_HOME", root_ / "ndk"};
   }
   // The missing requirements as lines of "problem | remedy".
-  std::string Missing(const std::string& preset, bool llm = false) const {
+  std::string Missing(const std::string& preset_name, bool llm = false) const {
     std::string text;
-    for (const RunnerPreset& known : RunnerPresets()) {
-      if (known.name != preset) continue;
-      for (const auto& [problem, remedy] : MissingRequirements(checkout_, {known}, llm, host_)) {
+    for (const RunnerPreset& preset : RunnerPresets()) {
+      if (preset.name != preset_name) continue;
+      for (const auto& [problem, remedy] : MissingRequirements(checkout_, {preset}, llm, host_)) {
         text += problem + " | " + remedy + "\n";
       }
     }
@@ -85,22 +85,22 @@ TEST_F(Requirements, ReportsMissingPythonModules) {
   EXPECT_THAT(Missing("native"), HasSubstr("python3 was not found | activate"));
 }
 
-TEST_F(Requirements, PrefersTheOwnPythonIfItHasMoreModules) {
-  const auto make = [&](const fs::path& file, const std::string& missing_modules) {
+TEST_F(Requirements, PrefersEtprofsPythonIfItHasMoreModules) {
+  const auto make_python = [&](const fs::path& file, const std::string& missing_modules) {
     Write(file, "#!/bin/sh\necho lacks: " + missing_modules + "\n");
     fs::permissions(root_ / file, fs::perms::owner_all);
   };
   const std::string path = std::getenv("PATH");
-  make("bin/python3", "torch");
+  make_python("bin/python3", "torch");
   ::setenv("PATH", ((root_ / "bin").string() + ":" + path).c_str(), 1);
-  const auto found = [&] { return FindPython(root_ / "own"); };
-  EXPECT_EQ(found()->path, (root_ / "bin" / "python3").string());
-  EXPECT_THAT(found()->missing_modules, ElementsAre("torch"));
-  make("own/python3", "");
-  EXPECT_EQ(found()->path, (root_ / "own" / "python3").string());
-  EXPECT_THAT(found()->missing_modules, IsEmpty());
-  make("bin/python3", "");
-  EXPECT_EQ(found()->path, (root_ / "bin" / "python3").string());
+  const auto find = [&] { return FindPython(root_ / "own"); };
+  EXPECT_EQ(find()->path, (root_ / "bin" / "python3").string());
+  EXPECT_THAT(find()->missing_modules, ElementsAre("torch"));
+  make_python("own/python3", "");
+  EXPECT_EQ(find()->path, (root_ / "own" / "python3").string());
+  EXPECT_THAT(find()->missing_modules, IsEmpty());
+  make_python("bin/python3", "");
+  EXPECT_EQ(find()->path, (root_ / "bin" / "python3").string());
   ::setenv("PATH", path.c_str(), 1);
 }
 

@@ -75,9 +75,9 @@ std::vector<std::string> PrepareCheckout(const Checkout& checkout, WorkflowProgr
     progress.Message(
         fmt::format("warning: The checkout differs from its commit {}. etprof-build.json lists how",
                     checkout.commit->substr(0, 10)));
-    const std::size_t shown_count = std::min(checkout.changed.size(), kMaxShownChanges);
-    for (std::size_t i = 0; i < shown_count; ++i) progress.Message("  " + checkout.changed[i]);
-    if (shown_count < checkout.changed.size()) progress.Message("  and more");
+    const std::size_t shown_count = std::min(checkout.changes.size(), kMaxShownChanges);
+    for (std::size_t i = 0; i < shown_count; ++i) progress.Message("  " + checkout.changes[i]);
+    if (shown_count < checkout.changes.size()) progress.Message("  and more");
   }
   return InstallPresets(checkout.folder);
 }

@@ -9,8 +9,8 @@
 
 namespace etprof {
 
-// The build of a runner in a checkout of ExecuTorch, as in the etprof-build.json next to it. Empty and
-// absent: not known.
+// The build of a runner in a checkout of ExecuTorch, as in the etprof-build.json next to it. Members
+// that are not known are empty or absent.
 struct BuildRecord {
   std::string preset;
   bool trace_enabled = false, llm_kernels = false;
@@ -20,9 +20,9 @@ struct BuildRecord {
   std::string executorch_version;
   std::string commit;
   std::optional<bool> dirty;         // whether the checkout differed from the commit
-  std::vector<std::string> changed;  // Checkout::changed
+  std::vector<std::string> changes;  // Checkout::changes
   std::string compiler, cmake, ninja;
-  std::string ndk;  // empty: not for Android
+  std::string ndk;  // empty: the runner is not for Android
   std::string built_at;
   double seconds = 0;
   std::string etprof_version;
@@ -34,11 +34,11 @@ struct BuildRecord {
     v("trace_enabled", &R::trace_enabled, {.meaning = "it writes kernel logs"});
     v("llm_kernels", &R::llm_kernels, {.meaning = "it has ExecuTorch's kernels for language models"});
     v.Object("sme",
-             [](auto& in) {
-               in("sources", &R::sme2_sources, {.meaning = "XNNPACK's for SME2 that were compiled"});
-               in("kleidiai_sources", &R::kleidiai_sources, {.meaning = "likewise KleidiAI's"});
-               in("in_code", &R::sme_in_code,
-                  {.meaning = "whether the program enters streaming mode; null: it is none for aarch64"});
+             [](auto& sme) {
+               sme("sources", &R::sme2_sources, {.meaning = "XNNPACK's for SME2 that were compiled"});
+               sme("kleidiai_sources", &R::kleidiai_sources, {.meaning = "likewise KleidiAI's"});
+               sme("in_code", &R::sme_in_code,
+                   {.meaning = "whether the program enters streaming mode; null: it is none for aarch64"});
              },
              {.meaning = "what of SME the build has"});
     v("runner_sha256", &R::runner_sha256,
@@ -46,7 +46,7 @@ struct BuildRecord {
     v("executorch_version", &R::executorch_version, kIfKnown.WithMeaning("of the checkout"));
     v("commit", &R::commit, {.meaning = "null: git does not say", .or_null = true});
     v("dirty", &R::dirty, {.meaning = "the checkout differs from the commit"});
-    v("changed", &R::changed, {.meaning = "lines of `git status` that say how, at most 20"});
+    v("changed", &R::changes, {.meaning = "lines of `git status` that say how, at most 20"});
     v("compiler", &R::compiler, kIfKnown.WithMeaning("of the runner's portable and optimized kernels"));
     v("cmake", &R::cmake, {.meaning = "version"});
     v("ninja", &R::ninja, {.meaning = "version"});

@@ -18,11 +18,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Libraries of ExecuTorch's wheel: all, those with kernels, and XNNPACK, which etprof-runner loads at run
-// time.
-constexpr std::string_view kWheelLibrary = "libexecutorch";
-constexpr std::string_view kWheelKernels = "libexecutorch_kernels_";
-constexpr const char* kWheelXnnpack = "libexecutorch_backend_xnnpack.so";
+// Names of libraries in ExecuTorch's wheel: the prefix of all libraries, the prefix of libraries with
+// kernels, and the XNNPACK backend, which etprof-runner loads at run time.
+constexpr std::string_view kWheelLibraryPrefix = "libexecutorch";
+constexpr std::string_view kKernelLibraryPrefix = "libexecutorch_kernels_";
+constexpr const char* kXnnpackLibrary = "libexecutorch_backend_xnnpack.so";
 
 // MSR SVCRSM, #1 and MSR SVCRSMZA, #1 (Arm ARM, C6.2 "SMSTART"): enter streaming mode, the second with ZA.
 // MSR SVCRZA, #1 does not count, since C libraries may contain it.
@@ -30,9 +30,9 @@ constexpr std::array<std::uint32_t, 2> kStartStreamingInstructions = {0xd503437f
 
 bool EntersStreamingMode(const ElfFile& file) {
   for (const ByteView code : file.Code()) {
-    for (std::size_t at = 0; at + 4 <= code.size(); at += 4) {
+    for (std::size_t offset = 0; offset + 4 <= code.size(); offset += 4) {
       std::uint32_t word = 0;
-      for (std::size_t i = 4; i-- > 0;) word = word << 8U | static_cast<std::uint8_t>(code[at + i]);
+      for (std::size_t i = 4; i-- > 0;) word = word << 8U | static_cast<std::uint8_t>(code[offset + i]);
       if (std::ranges::find(kStartStreamingInstructions, word) != kStartStreamingInstructions.end())
         return true;
     }
@@ -43,7 +43,7 @@ bool EntersStreamingMode(const ElfFile& file) {
 // The folders that a program's loader searches first.
 std::vector<fs::path> LibraryFolders(const ElfFile& program, const fs::path& path) {
   std::vector<fs::path> folders = {path.parent_path()};  // the libraries of a bundle are next to the program
-  for (const std::uint64_t tag : {ElfFile::kRunPath, ElfFile::kOldPath}) {
+  for (const std::uint64_t tag : {ElfFile::kRunPath, ElfFile::kRPath}) {
     for (std::string list : program.DynamicTexts(tag)) {
       for (std::size_t end = 0; end != std::string::npos;) {
         end = list.find(':');
@@ -61,9 +61,9 @@ std::vector<fs::path> LibraryFolders(const ElfFile& program, const fs::path& pat
 std::vector<fs::path> WheelLibraries(const ElfFile& program, const fs::path& path) {
   std::set<std::string> names;
   for (const std::string& name : program.DynamicTexts(ElfFile::kNeeded)) {
-    if (name.starts_with(kWheelLibrary)) names.insert(name);
+    if (name.starts_with(kWheelLibraryPrefix)) names.insert(name);
   }
-  if (!names.empty()) names.insert(kWheelXnnpack);
+  if (!names.empty()) names.insert(kXnnpackLibrary);
   const std::vector<fs::path> folders = LibraryFolders(program, path);
   std::vector<fs::path> libraries;
   for (const std::string& name : names) {
@@ -117,7 +117,7 @@ RunnerBinary ReadRunnerBinary(const fs::path& runner) {
       const std::optional<ElfFile> file = ElfFile::Open(library);
       if (!file) continue;
       if (arm && EntersStreamingMode(*file)) binary.sme = true;
-      if (library.filename().string().starts_with(kWheelKernels)) AddComment(*file, comments);
+      if (library.filename().string().starts_with(kKernelLibraryPrefix)) AddComment(*file, comments);
     }
     if (comments.empty()) AddComment(*program, comments);
     binary.compiler = ParseCompilers(comments);

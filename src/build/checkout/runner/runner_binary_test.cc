@@ -36,9 +36,9 @@ TEST(ParseCompilers, ReadsCompilerComments) {
   EXPECT_EQ(ParseCompilers(""), "");
 }
 
-class Binary : public testing::Test {
+class RunnerBinaryTest : public testing::Test {
  protected:
-  ~Binary() override { fs::remove(path_); }
+  ~RunnerBinaryTest() override { fs::remove(path_); }
   RunnerBinary ReadFrom(const std::string& bytes) const {
     WriteFileAtomically(path_, bytes);
     return ReadRunnerBinary(path_);
@@ -67,7 +67,7 @@ std::string MakeProgram(const std::vector<std::uint32_t>& code, std::uint64_t ma
 
 constexpr std::uint32_t kNop = 0xd503201f, kReturn = 0xd65f03c0;
 
-TEST_F(Binary, HasSmeIfItsCodeEntersStreamingMode) {
+TEST_F(RunnerBinaryTest, HasSmeIfItsCodeEntersStreamingMode) {
   EXPECT_EQ(ReadFrom(MakeProgram({kNop, 0xd503477f, kReturn})).sme, true);   // smstart
   EXPECT_EQ(ReadFrom(MakeProgram({kNop, 0xd503437f, kReturn})).sme, true);   // smstart sm
   EXPECT_EQ(ReadFrom(MakeProgram({kNop, 0xd503457f, kReturn})).sme, false);  // smstart za
@@ -75,7 +75,7 @@ TEST_F(Binary, HasSmeIfItsCodeEntersStreamingMode) {
   EXPECT_EQ(ReadFrom(MakeProgram({kNop, kReturn})).sme, false);  // only the data contains the instruction
 }
 
-TEST_F(Binary, KnowsNothingOfOtherArchitecturesAndTruncatedFiles) {
+TEST_F(RunnerBinaryTest, KnowsNothingOfOtherArchitecturesAndTruncatedFiles) {
   EXPECT_EQ(ReadFrom(MakeProgram({kNop, 0xd503477f}, 0x3e)).sme, std::nullopt);
   EXPECT_EQ(ReadFrom("#!/bin/sh\n").sme, std::nullopt);
   EXPECT_EQ(ReadRunnerBinary("/nowhere/runner").sme, std::nullopt);
@@ -83,7 +83,7 @@ TEST_F(Binary, KnowsNothingOfOtherArchitecturesAndTruncatedFiles) {
   for (std::size_t length = 0; length < whole.size(); ++length) ReadFrom(whole.substr(0, length));
 }
 
-TEST_F(Binary, KnowsTheCompilerOfThisProgram) {
+TEST_F(RunnerBinaryTest, KnowsTheCompilerOfThisProgram) {
   if (!fs::exists("/proc/self/exe")) GTEST_SKIP() << "this system's programs are no ELF files";
 #ifdef __clang__
   const std::string name = fmt::format("Clang {}.", __clang_major__);

@@ -22,9 +22,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kSilenceSeconds = 3600;  // one slow translation unit, or a download without progress
+constexpr double kSilenceSeconds = 3600;  // for a slow translation unit, or a download without progress
 constexpr double kHelpSeconds = 60;
-constexpr const char* kFresh = "--fresh";
+constexpr const char* kFreshOption = "--fresh";
 
 std::optional<std::string> ReadIfExists(const fs::path& path) {
   if (!Exists(path)) return std::nullopt;
@@ -42,8 +42,8 @@ ToolRun RunStep(const RunnerBuild& build, const Command& command, const BuildPro
         command, kSilenceSeconds,
         [&](std::string_view line) {
           log << line << '\n' << std::flush;
-          const std::optional<NinjaProgress> at = ParseNinjaProgress(line);
-          if (at && progress.ninja) progress.ninja(at->done, at->total);
+          const std::optional<NinjaProgress> ninja_progress = ParseNinjaProgress(line);
+          if (ninja_progress && progress.ninja) progress.ninja(ninja_progress->done, ninja_progress->total);
         },
         interrupted);
   } catch (const Error& error) {
@@ -58,9 +58,9 @@ ToolRun RunStep(const RunnerBuild& build, const Command& command, const BuildPro
   return run;
 }
 
-void RunStepOrThrow(const RunnerBuild& build, const char* doing, const Command& command, const Command& retry,
+void RunStepOrThrow(const RunnerBuild& build, const char* step, const Command& command, const Command& retry,
                     const BuildProgress& progress, const std::function<bool()>& interrupted) {
-  progress.message(doing);
+  progress.message(step);
   ToolRun run = RunStep(build, command, progress, interrupted);
   const bool retry_download = !run.status.Success() && IsDownloadFailure(run.output);
   if (retry_download) {
@@ -70,14 +70,14 @@ void RunStepOrThrow(const RunnerBuild& build, const char* doing, const Command& 
   if (run.status.Success()) return;
   const bool download = IsDownloadFailure(run.output);
   throw Error(ExitCode::kDeviceFailed,
-              fmt::format("{} {} failed: cmake {}", doing, build.preset.name, run.status.Text()))
+              fmt::format("{} {} failed: cmake {}", step, build.preset.name, run.status.Text()))
       .InFile(build.Log().string())
       .Remedy(download
                   ? "something could not be downloaded, twice: see to the network or its proxy, and try again"
                   : "read its words above, or try again with `--clean`");
 }
 
-constexpr const char* kHowToGetSme2 =
+constexpr const char* kSme2Remedy =
     "take the Android NDK r27 or later (XNNPACK leaves SME2 out for Clang before 18, whatever its options "
     "are), "
     "and a checkout whose XNNPACK has kernels for SME2";
@@ -100,7 +100,7 @@ std::optional<Sme2Sources> CheckSources(const RunnerBuild& build) {
                 fmt::format("has none of {}'s sources for SME2, so {} would not differ from its -sme2-off",
                             sources.xnnpack == 0 ? "XNNPACK" : "KleidiAI", build.preset.name))
         .InFile(file.string())
-        .Remedy(kHowToGetSme2);
+        .Remedy(kSme2Remedy);
   }
   if (!*build.preset.sme2 && sources.xnnpack > 0) {
     throw Error(ExitCode::kDeviceFailed,
@@ -119,19 +119,20 @@ void CheckCode(const RunnerBuild& build, const RunnerBinary& binary) {
       fmt::format("has {} of SME (SMSTART), which {} {}", *binary.sme ? "instructions" : "no instruction",
                   build.preset.name, *binary.sme ? "is not to have" : "is to have"))
       .InFile(build.Runner().string())
-      .Remedy(*binary.sme ? "try again with `--clean`" : kHowToGetSme2);
+      .Remedy(*binary.sme ? "try again with `--clean`" : kSme2Remedy);
 }
 
 // Checks the output of `executor_runner --help`, which exits with 1.
 void CheckHelpOutput(const RunnerBuild& build, const std::function<bool()>& interrupted) {
-  const auto refuse = [&build](const std::string& why) {
-    return Error(ExitCode::kDeviceFailed, "was built, but its --help " + why)
+  const auto make_error = [&build](const std::string& reason) {
+    return Error(ExitCode::kDeviceFailed, "was built, but its --help " + reason)
         .InFile(build.Runner().string())
         .Remedy("build it again with --clean");
   };
   const ToolRun run = RunTool({{build.Runner().string(), "--help"}, {}, {}}, kHelpSeconds, {}, interrupted);
-  if (run.status.signal != 0 || run.status.code < 0 || run.status.code > 1) throw refuse(run.status.Text());
-  if (run.output.find("model_path") == std::string::npos) throw refuse("does not name --model_path");
+  if (run.status.signal != 0 || run.status.code < 0 || run.status.code > 1)
+    throw make_error(run.status.Text());
+  if (run.output.find("model_path") == std::string::npos) throw make_error("does not name --model_path");
 }
 
 struct RecordFile {
@@ -163,7 +164,7 @@ BuildRecord MakeBuildRecord(const RunnerBuild& build, const std::optional<Sme2So
     record.commit = *checkout.commit;
     record.dirty = checkout.dirty;
   }
-  record.changed = checkout.changed;
+  record.changes = checkout.changes;
   record.compiler = ReadCompiler(build.Folder());
   record.cmake = build.host.cmake->version;
   record.ninja = build.host.ninja->version;
@@ -192,7 +193,7 @@ std::vector<Command> BuildCommands(const RunnerBuild& build) {
   // failed, and does not download it again.
   const bool unfinished =
       !build.clean && Exists(build.Folder() / "CMakeCache.txt") && !Exists(build.Folder() / "build.ninja");
-  if (unfinished) configure.emplace_back(kFresh);
+  if (unfinished) configure.emplace_back(kFreshOption);
   if (build.preset.platform == RunnerPreset::Platform::kAndroid) {
     environment.emplace_back("ANDROID_NDK", build.host.ndk->folder.string());
   }
@@ -227,7 +228,7 @@ BuildRecord BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
   std::error_code error;
   if (build.clean) fs::remove_all(build.Folder(), error);
   if (!error) fs::create_directories(build.Folder(), error);
-  // Remove the record of an earlier build, so that it cannot be mistaken for that of the new runner.
+  // Remove the record of an earlier build, so that it cannot be mistaken for the record of the new runner.
   if (!error) fs::remove(build.Record(), error);
   if (!error) fs::remove(build.Log(), error);
   if (error) {
@@ -237,7 +238,7 @@ BuildRecord BuildRunner(const RunnerBuild& build, const BuildProgress& progress,
   }
   const std::vector<Command> commands = BuildCommands(build);
   Command fresh = commands[0];
-  if (fresh.arguments.back() != kFresh) fresh.arguments.emplace_back(kFresh);
+  if (fresh.arguments.back() != kFreshOption) fresh.arguments.emplace_back(kFreshOption);
   RunStepOrThrow(build, "configuring", commands[0], fresh, progress, interrupted);
   const std::optional<Sme2Sources> sources = CheckSources(build);
   RunStepOrThrow(build, "building", commands[1], commands[1], progress, interrupted);

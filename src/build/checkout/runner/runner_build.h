@@ -19,7 +19,7 @@ struct RunnerBuild {
   Checkout checkout;
   RunnerPreset preset;
   BuildHost host;  // all requirements are met
-  int jobs = 0;    // 0: as Ninja chooses
+  int jobs = 0;    // 0: Ninja's default
   bool clean = false;
   bool llm = false;  // include ExecuTorch's kernels for language models
   std::string etprof_version;
@@ -43,8 +43,8 @@ struct BuildProgress {
 
 // Merges etprof's presets into the checkout's CMakeUserPresets.json; the first call saves the original as
 // CMakeUserPresets.json.before-etprof. Returns the names of etprof's presets that the checkout's own
-// CMakePresets.json also defines. Throws Error (kBadInput) as MergePresets, or if a file cannot be read;
-// Error (kDeviceFailed) if the file cannot be written, in which case it is unchanged.
+// CMakePresets.json also defines. Throws Error (kBadInput) as MergePresets, or if a file cannot be read.
+// Throws Error (kDeviceFailed) if the file cannot be written; the file is then unchanged.
 std::vector<std::string> InstallPresets(const std::filesystem::path& checkout);
 
 // Configures and builds executor_runner, runs it with `--help` if it is for this machine, and records its
