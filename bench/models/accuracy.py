@@ -62,11 +62,11 @@ def rows(model: str, keep: list[str], folder: Path) -> list[str]:
     ]
 
 
-def nodes(study: accuracy.Studied, keep: list[str]) -> frozenset[str]:
+def nodes(study: accuracy.MethodStudy, keep: list[str]) -> frozenset[str]:
     """Returns the nodes that the patterns match."""
-    from etprof.exporting.keep import chosen
+    from etprof.exporting.keep import select_nodes
 
-    return chosen("", study.emulation.module, keep)
+    return select_nodes("", study.emulation.module, keep)
 
 
 def main() -> None:

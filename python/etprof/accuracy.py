@@ -31,37 +31,37 @@ if TYPE_CHECKING:
 
     from etprof.exporting.find import BuiltModel
 
-_SHOWN = 12  # values on the screen
-_CANDIDATES = 24  # values that may be in a choice: those with the most noise
-_MOST_KEPT = 8  # values of a choice
-_MEASURED = 4  # choices
-_LEAST_WORK = 1e-3  # of all: what less costs could not be measured
-_MEASURE_SECONDS = 60  # of each pair
+_MAX_SHOWN_VALUES = 12  # values on the screen
+_MAX_CANDIDATES = 24  # a choice contains only the values with the most noise, at most this many
+_MAX_CHOICE_VALUES = 8  # values of a choice
+_MAX_MEASURED_CHOICES = 4
+_MIN_WORK_SHARE = 1e-3  # of the work of all operators; a smaller cost cannot be measured
+_MEASURE_SECONDS = 60  # for each pair
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Operators to keep in float, and what that gives."""
+    """Operators to keep in float, with the cost and the resulting signal-to-noise ratio."""
 
     nodes: frozenset[str]
     freed: frozenset[str]
-    work: float  # of the operators that compute in float then, as a share of all multiply-accumulates and elements
-    sqnr_db: float | None  # emulated, of the worst output; None: nothing differs
+    work: float  # share of the operators that then compute in float, in all multiply-accumulates and elements
+    sqnr_db: float | None  # emulated, of the output with the most noise; None: nothing differs
 
 
 @dataclass
-class Studied:
-    """What was found of one method while it was exported."""
+class MethodStudy:
+    """The noise budget of one method, and what is needed to evaluate choices for it."""
 
     method: str
     held_out: bool
     budget: noise.Budget
     inputs: list[noise.Inputs]
     emulation: noise.Emulation
-    freed: Callable[[frozenset[str]], frozenset[str]]
+    freed: Callable[[frozenset[str]], frozenset[str]]  # maps nodes that stay in float to the values that stay in float
 
 
-def study(request: Request, progress: Progress = nullcontext) -> tuple[Export, list[Studied]]:
+def study(request: Request, progress: Progress = nullcontext) -> tuple[Export, list[MethodStudy]]:
     """Export the model, and make the noise budget of each method.
 
     Raises:
@@ -69,29 +69,29 @@ def study(request: Request, progress: Progress = nullcontext) -> tuple[Export, l
     """
     from etprof.exporting import held_out
 
-    studied: list[Studied] = []
+    studies: list[MethodStudy] = []
 
-    def look(
+    def study_method(
         method: str,
         built: BuiltModel,
-        unseen: list[Case],
+        held_out_cases: list[Case],
         module: torch.fx.GraphModule,
-        freed: Callable[[frozenset[str]], frozenset[str]],
+        find_freed: Callable[[frozenset[str]], frozenset[str]],
     ) -> None:
-        what_to_do = "leave it out, or see the traceback with --verbose"
-        with errors.failing_as(request.model_name, errors.NOISE, what_to_do), progress(errors.NOISE):
-            cases = [case for case in unseen if case.method == method] or held_out.cases(method, built)
+        remedy = "leave it out, or see the traceback with --verbose"
+        with errors.failing_as(request.model_name, errors.NOISE, remedy), progress(errors.NOISE):
+            cases = [case for case in held_out_cases if case.method == method] or held_out.cases(method, built)
             inputs = [(case.args, case.kwargs) for case in cases] or [(built.args, built.kwargs)]
             is_held_out = bool(cases) or request.quantize != "static"
             if request.quantize is None:
-                inputs = [_in_fp32(one) for one in inputs]
+                inputs = [_in_fp32(args_and_kwargs) for args_and_kwargs in inputs]
                 module = rounding.in_fp16(module)
             emulation = noise.Emulation(module)
             if request.quantize is None:
                 emulation.drop_exact(inputs)
-            studied.append(Studied(method, is_held_out, emulation.budget(inputs), inputs, emulation, freed))
+            studies.append(MethodStudy(method, is_held_out, emulation.budget(inputs), inputs, emulation, find_freed))
 
-    return export_model(request, progress, look), studied
+    return export_model(request, progress, study_method), studies
 
 
 def _in_fp32(inputs: noise.Inputs) -> noise.Inputs:
@@ -105,62 +105,68 @@ def _in_fp32(inputs: noise.Inputs) -> noise.Inputs:
     return args, kwargs
 
 
-def device_sqnr(done: Export, method: str, output: int) -> float | None:
-    """Of the .pte against eager fp32: the worst of the held-out inputs, or of the example where there are none."""
-    cases = [case for case in (done.check.cases if done.check else []) if case.method == method]
-    unseen = [case for case in cases if case.inputs.startswith(HELD_OUT)]
-    ratios = [case.outputs[output].sqnr_db for case in unseen or cases if output < len(case.outputs)]
+def device_sqnr(export: Export, method: str, output: int) -> float | None:
+    """Return the lowest SQNR of the .pte against eager fp32 on the held-out inputs, or on the example inputs without any."""
+    cases = [case for case in (export.check.cases if export.check else []) if case.method == method]
+    held_out_cases = [case for case in cases if case.inputs.startswith(HELD_OUT)]
+    ratios = [case.outputs[output].sqnr_db for case in held_out_cases or cases if output < len(case.outputs)]
     return min((ratio for ratio in ratios if ratio is not None), default=None)
 
 
-def read_operators(request: Request, done: Export, studied: Sequence[Studied]) -> list[in_place.DeviceOperator] | str:
-    """The .pte's operators against PyTorch's, or why they were not compared."""
-    least = agreement.MIN_SQNR_DB[request.computes_in]
+def read_operators(
+    request: Request, export: Export, studies: Sequence[MethodStudy]
+) -> list[in_place.DeviceOperator] | str:
+    """Compare the .pte's operators with PyTorch's. Return a reason if that is impossible."""
+    min_sqnr_db = agreement.MIN_SQNR_DB[request.computes_in]
     try:
-        return [one for method in studied for one in in_place.operators(done.paths[0], method.method, least)]
+        return [
+            device_operator
+            for study in studies
+            for device_operator in in_place.operators(export.paths[0], study.method, min_sqnr_db)
+        ]
     except in_place.NotComparedError as error:
         return str(error)
-    except Exception as error:  # whatever a library says of the edge program: the budget is there
+    except Exception as error:  # a library refuses the edge program; the noise budget is complete without it
         return errors.one_line(error)
 
 
 def document(
     request: Request,
-    done: Export,
-    studied: Sequence[Studied],
+    export: Export,
+    studies: Sequence[MethodStudy],
     operators: Sequence[in_place.DeviceOperator] | str = (),
 ) -> dict[str, Any]:
-    """The .accuracy.json: docs/schema/accuracy.schema.json."""
-    pte = done.paths[0]
-    why_not = operators if isinstance(operators, str) else ""
+    """Return the content of .accuracy.json (docs/schema/accuracy.schema.json)."""
+    pte = export.paths[0]
+    reason = operators if isinstance(operators, str) else ""
     return {
         "schema_version": 1,
         "model": request.model_name,
         "pte": pte.name,
-        "pte_sha256": artifacts.sha256_of(pte),
+        "pte_sha256": artifacts.hash_file(pte),
         "quantization": request.quantize or request.dtype,
-        "budgets": [_output(done, one, output) for one in studied for output in one.budget.outputs],
+        "budgets": [_output(export, study, output) for study in studies for output in study.budget.outputs],
         "least_db": agreement.MIN_SQNR_DB[request.computes_in],
-        "operators": [] if isinstance(operators, str) else [dataclasses.asdict(one) for one in operators],
-        "operators_why_not": why_not,
+        "operators": [] if isinstance(operators, str) else [dataclasses.asdict(row) for row in operators],
+        "operators_why_not": reason,
     }
 
 
-def _output(done: Export, studied: Studied, output: int) -> dict[str, Any]:
-    budget = studied.budget
+def _output(export: Export, study: MethodStudy, output: int) -> dict[str, Any]:
+    budget = study.budget
     noises = budget.outputs[output]
     total = noises.all_values
     half = budget.values_of_half(output)
     return {
-        "method": studied.method,
+        "method": study.method,
         "output": output,
-        "inputs": len(studied.inputs),
-        "held_out": studied.held_out,
+        "inputs": len(study.inputs),
+        "held_out": study.held_out,
         "sqnr_db": noise.decibels(noises.signal, total),
-        "device_sqnr_db": device_sqnr(done, studied.method, output),
+        "device_sqnr_db": device_sqnr(export, study.method, output),
         "interaction": noises.interaction / total if total > 0 else None,
         "values_of_half": half,
-        "concentrated": 0 < half <= noise.FEW_VALUES and total > 0,
+        "concentrated": 0 < half <= noise.MAX_CONCENTRATED_VALUES and total > 0,
         "values": [_value(budget, noises, site) for site in budget.by_share(output)],
     }
 
@@ -182,8 +188,8 @@ def _value(budget: noise.Budget, noises: noise.Noise, number: int) -> dict[str, 
     }
 
 
-def table(found: dict[str, Any]) -> str:
-    """The .accuracy.csv: a row for each value of each output."""
+def table(accuracy: dict[str, Any]) -> str:
+    """Return the content of .accuracy.csv: a row for each value of each output."""
     text = io.StringIO()
     rows = [
         {
@@ -191,7 +197,7 @@ def table(found: dict[str, Any]) -> str:
             "output": budget["output"],
             **{key: " ".join(value) if key == "readers" else value for key, value in row.items()},
         }
-        for budget in found["budgets"]
+        for budget in accuracy["budgets"]
         for row in budget["values"]
     ]
     names = list(rows[0]) if rows else ["method", "output", "value"]
@@ -201,52 +207,52 @@ def table(found: dict[str, Any]) -> str:
     return text.getvalue()
 
 
-def lines(found: dict[str, Any], model: str) -> list[str]:
-    """For a person."""
-    said = []
-    for budget in found["budgets"]:
-        several = f", {budget['method']} output {budget['output']}" if len(found["budgets"]) > 1 else ""
+def lines(accuracy: dict[str, Any], model: str) -> list[str]:
+    """Return the noise budget as lines of text."""
+    texts = []
+    for budget in accuracy["budgets"]:
+        label = f", {budget['method']} output {budget['output']}" if len(accuracy["budgets"]) > 1 else ""
         inputs = f"{budget['inputs']} {'held-out' if budget['held_out'] else 'calibration'} input"
-        said.append(
-            f"{model}{several}: {_decibels(budget['sqnr_db'])} on {inputs}{'s' if budget['inputs'] != 1 else ''}, "
+        texts.append(
+            f"{model}{label}: {_decibels(budget['sqnr_db'])} on {inputs}{'s' if budget['inputs'] != 1 else ''}, "
             f"emulated; the .pte has {_decibels(budget['device_sqnr_db'])} on the worst"
         )
         if budget["interaction"] is None:
             continue
         values = budget["values"]
-        shown = values[:_SHOWN]
-        wide = max(len(row["value"]) for row in shown)
-        said.append(f"  {'noise':>7}  {'value':<{wide}}  {'kind':<10}  {'alone':>9}  operator")
-        for row in shown:
-            where = f"{row['operator']} ({row['module'] or 'the model itself'})"
-            said.append(
-                f"  {_percent(row['share'])}  {row['value']:<{wide}}  {row['kind']:<10}  {_decibels(row['sqnr_db']):>9}  {where}"
+        shown_rows = values[:_MAX_SHOWN_VALUES]
+        width = max(len(row["value"]) for row in shown_rows)
+        texts.append(f"  {'noise':>7}  {'value':<{width}}  {'kind':<10}  {'alone':>9}  operator")
+        for row in shown_rows:
+            place = f"{row['operator']} ({row['module'] or 'the model itself'})"
+            texts.append(
+                f"  {_percent(row['share'])}  {row['value']:<{width}}  {row['kind']:<10}  {_decibels(row['sqnr_db']):>9}  {place}"
             )
-        rest = values[_SHOWN:]
-        if rest:
-            said.append(f"  {_percent(sum(row['share'] for row in rest))}  {len(rest)} other values")
-        said.append(f"  {_percent(budget['interaction'])}  interaction")
-        if overflowing := [row["value"] for row in values if row["high"] == noise.LARGEST_FP16 and row["clipped"]]:
-            said.append(f"  beyond fp16's numbers, and infinite in the .pte: {', '.join(overflowing)}")
+        other_rows = values[_MAX_SHOWN_VALUES:]
+        if other_rows:
+            texts.append(f"  {_percent(sum(row['share'] for row in other_rows))}  {len(other_rows)} other values")
+        texts.append(f"  {_percent(budget['interaction'])}  interaction")
+        if overflowing := [row["value"] for row in values if row["high"] == noise.MAX_FP16 and row["clipped"]]:
+            texts.append(f"  beyond fp16's numbers, and infinite in the .pte: {', '.join(overflowing)}")
         half = budget["values_of_half"]
         kind = "concentrated" if budget["concentrated"] else "diffuse: no few values make it"
-        said.append(f"  half of the noise is in {half} of {len(values)} values: {kind}")
-    return said + _operator_lines(found)
+        texts.append(f"  half of the noise is in {half} of {len(values)} values: {kind}")
+    return texts + _operator_lines(accuracy)
 
 
-def _operator_lines(found: dict[str, Any]) -> list[str]:
-    """Whether the type or the lowering makes the error."""
-    if found["operators_why_not"]:
-        return [f"  the .pte's operators were not compared with PyTorch's: {found['operators_why_not']}"]
-    compared = [row for row in found["operators"] if row["leaves"] or not row["note"]]
+def _operator_lines(accuracy: dict[str, Any]) -> list[str]:
+    """Return lines on the operators of the .pte, which show whether the type or the lowering causes the error."""
+    if accuracy["operators_why_not"]:
+        return [f"  the .pte's operators were not compared with PyTorch's: {accuracy['operators_why_not']}"]
+    compared = [row for row in accuracy["operators"] if row["leaves"] or not row["note"]]
     if not compared:
         return []
     first = next((row for row in compared if row["leaves"]), None)
     if first is not None:
         ratio = "not finite" if first["sqnr_db"] is None else _decibels(first["sqnr_db"])
-        where = first["module"] or "the model itself"
+        place = first["module"] or "the model itself"
         return [
-            f"  the first operator of the .pte that leaves PyTorch's value in the same type: {first['operator']} ({where}), "
+            f"  the first operator of the .pte that leaves PyTorch's value in the same type: {first['operator']} ({place}), "
             f"{ratio}"
         ]
     lowest = min((row["sqnr_db"] for row in compared if row["sqnr_db"] is not None), default=None)
@@ -266,57 +272,57 @@ def _percent(share: float) -> str:
     return _minus(f"{100 * share:6.1f}%")
 
 
-def choices(studied: Studied) -> list[Choice]:
-    """What could be kept in float, cheapest first: each has more dB than all that cost less.
+def choices(study: MethodStudy) -> list[Choice]:
+    """Return choices of operators to keep in float, cheapest first. Each choice has more dB than all cheaper choices.
 
-    Candidates are the makers and readers of the noisiest values, and of those with the most noise for the work. Which values
-    they free the quantizer says: keeping an operator frees those that it fuses with, too. Work stands for time, which is then
-    measured.
+    Candidates are the producers and readers of the values with the most noise, and of the values with the most noise per work.
+    The quantizer determines which values then stay in float: operators that it fuses with a kept operator stay in float, too.
+    Work estimates time, which is measured afterwards.
     """
-    output = studied.budget.worst
+    output = study.budget.worst
     if output is None:
         return []
-    sites = [studied.budget.sites[number] for number in studied.budget.by_share(output)]
-    works, total = studied.emulation.works()
-    makers = {site.name: _around(site, works) for site in sites}
+    sites = [study.budget.sites[number] for number in study.budget.by_share(output)]
+    works, total = study.emulation.works()
+    neighbors = {site.name: _neighbors(site, works) for site in sites}
 
     def cost(freed: frozenset[str]) -> float:
-        in_float = set().union(*(makers[site.name] for site in sites if site.name in freed))
+        in_float = set().union(*(neighbors[site.name] for site in sites if site.name in freed))
         return sum(works[node] for node in in_float) / total
 
     def share_for_work(number: int) -> float:
-        alone = cost(studied.freed(frozenset(makers[studied.budget.sites[number].name])))
-        return studied.budget.outputs[output].share(number) / max(alone, _LEAST_WORK)
+        alone = cost(study.freed(frozenset(neighbors[study.budget.sites[number].name])))
+        return study.budget.outputs[output].share(number) / max(alone, _MIN_WORK_SHARE)
 
-    by_share = studied.budget.by_share(output)[:_CANDIDATES]
-    found: dict[frozenset[str], Choice] = {}
+    by_share = study.budget.by_share(output)[:_MAX_CANDIDATES]
+    by_freed: dict[frozenset[str], Choice] = {}
     for order in (sorted(by_share, key=share_for_work, reverse=True), by_share):
         nodes: set[str] = set()
-        for number in order[:_MOST_KEPT]:
-            nodes |= makers[studied.budget.sites[number].name]
-            freed = studied.freed(frozenset(nodes))
-            if not freed or freed in found:
+        for number in order[:_MAX_CHOICE_VALUES]:
+            nodes |= neighbors[study.budget.sites[number].name]
+            freed = study.freed(frozenset(nodes))
+            if not freed or freed in by_freed:
                 continue
-            ratios = studied.emulation.sqnr_db(studied.inputs, freed)
-            found[freed] = Choice(frozenset(nodes), freed, cost(freed), ratios.get(output))
+            ratios = study.emulation.sqnr_db(study.inputs, freed)
+            by_freed[freed] = Choice(frozenset(nodes), freed, cost(freed), ratios.get(output))
     frontier: list[Choice] = []
-    for choice in sorted(found.values(), key=lambda one: (one.work, -_ratio(one.sqnr_db))):
+    for choice in sorted(by_freed.values(), key=lambda candidate: (candidate.work, -_ratio(candidate.sqnr_db))):
         if not frontier or _ratio(choice.sqnr_db) > _ratio(frontier[-1].sqnr_db) + 0.1:
             frontier.append(choice)
     return frontier
 
 
-def patterns(studied: Studied, choice: Choice) -> list[str]:
-    """What `--keep` takes for it, without operators that free nothing; of those that fuse, the one with the most work."""
-    works, _ = studied.emulation.works()
+def patterns(study: MethodStudy, choice: Choice) -> list[str]:
+    """Return the --keep patterns of a choice. Operators that change nothing are left out, those with the least work first."""
+    works, _ = study.emulation.works()
     nodes = choice.nodes
     for node in sorted(choice.nodes, key=lambda name: (works[name], name)):
-        if studied.freed(nodes - {node}) == choice.freed:
+        if study.freed(nodes - {node}) == choice.freed:
             nodes -= {node}
-    return keep.patterns_of(nodes, studied.emulation.module)
+    return keep.shortest_patterns(nodes, study.emulation.module)
 
 
-def _around(site: noise.Site, works: dict[str, float]) -> set[str]:
+def _neighbors(site: noise.Site, works: dict[str, float]) -> set[str]:
     names = {*site.readers, site.name}
     return {name for name in names if name in works}
 
@@ -326,8 +332,8 @@ def _ratio(sqnr_db: float | None) -> float:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A program that was exported and measured against the one that keeps nothing."""
+class MeasuredProgram:
+    """An exported program that was measured against the program without --keep."""
 
     name: str
     pte: Path
@@ -336,146 +342,150 @@ class Measured:
     latency: dict[str, Any]  # as in the analysis: verdict, ratio, ratio_low, ratio_high; empty: the baseline
 
 
-def selected(frontier: list[Choice], target: float) -> list[Choice]:
-    """Those to measure: from the cheapest that should reach the target on, else those with the most dB."""
+def select_choices(frontier: list[Choice], target: float) -> list[Choice]:
+    """Select the choices to measure: from the cheapest that should reach the target on, else the choices with the most dB."""
     reaching = [choice for choice in frontier if _ratio(choice.sqnr_db) >= target]
-    return reaching[:_MEASURED] if reaching else frontier[-_MEASURED:]
+    return reaching[:_MAX_MEASURED_CHOICES] if reaching else frontier[-_MAX_MEASURED_CHOICES:]
 
 
-def measure(base: Path, others: Sequence[Path]) -> list[dict[str, Any]]:
-    """The latency of each against the base, interleaved.
+def measure(base: Path, candidates: Sequence[Path]) -> list[dict[str, Any]]:
+    """Measure programs against the base, interleaved, and return the latency comparison of each.
 
     Raises:
-        ExportError: It could not be measured.
+        ExportError: The measurement failed.
     """
-    program = programs.etprof()
-    if program is None:
+    etprof = programs.etprof()
+    if etprof is None:
         raise ExportError(
             base.stem, errors.NOISE, "there is no etprof to measure with", "build it, or name it in ETPROF"
         )
     with tempfile.TemporaryDirectory(prefix="etprof-accuracy-") as folder:
-        variants = [word for other in others for word in ("--vs", f"model={other}")]
-        command = [program, "profile", base, *variants, "--output-root", folder, "--json", "--no-peaks"]
-        limit = ["--max-seconds", str(_MEASURE_SECONDS * len(others))]
-        done = subprocess.run([*command, *limit], capture_output=True, check=False)  # noqa: S603 - our own program
-        if done.returncode != 0:
-            why = done.stderr.decode(errors="replace").strip().splitlines()
+        variants = [word for candidate in candidates for word in ("--vs", f"model={candidate}")]
+        command = [etprof, "profile", base, *variants, "--output-root", folder, "--json", "--no-peaks"]
+        limit = ["--max-seconds", str(_MEASURE_SECONDS * len(candidates))]
+        process = subprocess.run([*command, *limit], capture_output=True, check=False)  # noqa: S603 - our own program
+        if process.returncode != 0:
+            error_lines = process.stderr.decode(errors="replace").strip().splitlines()
             raise ExportError(
                 base.stem,
                 errors.NOISE,
-                f"it could not be measured: {why[0] if why else done.returncode}",
+                f"it could not be measured: {error_lines[0] if error_lines else process.returncode}",
                 "measure by hand",
             )
-    pairs = json.loads(done.stdout)["comparisons"]
+    pairs = json.loads(process.stdout)["comparisons"]
     return [pair["latency"] for pair in pairs]
 
 
-def meets(one: Measured, target: float, max_slowdown: float | None) -> bool:
-    """Whether the .pte has the ratio, and is certain to be no slower than allowed."""
-    if one.device_db is not None and one.device_db < target:
+def meets(program: MeasuredProgram, target: float, max_slowdown: float | None) -> bool:
+    """Return whether the .pte reaches the target and is significantly not slower than allowed."""
+    if program.device_db is not None and program.device_db < target:
         return False
-    low = one.latency.get("ratio_low")  # baseline / candidate
+    low = program.latency.get("ratio_low")  # baseline / candidate
     return max_slowdown is None or (low is not None and low >= 1 / (1 + max_slowdown))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command; gives the exit code."""
+    """Run the command and return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    chosen = accuracy_options.parse(arguments)
-    return errors.exit_code_of(lambda: _run(chosen, arguments))
+    options = accuracy_options.parse(arguments)
+    return errors.run_command(lambda: _run(options, arguments))
 
 
-def _run(chosen: Any, arguments: list[str]) -> int:
-    with library_output(chosen.verbose) as (out, err):
-        live = err.isatty() and not chosen.verbose
+def _run(options: Any, arguments: list[str]) -> int:
+    with library_output(options.verbose) as (out, err):
+        live = err.isatty() and not options.verbose
         try:
-            return _accuracy(chosen, arguments, lambda stage: show_stage(err, stage, live), out, err)
+            return _accuracy(options, arguments, lambda stage: show_stage(err, stage, live), out, err)
         except ExportError as error:
-            if chosen.verbose:
+            if options.verbose:
                 traceback.print_exc(file=err)
-            errors.report(str(error), error.what_to_do, err)
+            errors.report(str(error), error.remedy, err)
             return EXIT_BAD_INPUT
         except KeyboardInterrupt:
             print("Interrupted", file=err)
             return EXIT_INTERRUPTED
 
 
-def _accuracy(chosen: Any, arguments: list[str], progress: Progress, out: TextIO, err: TextIO) -> int:
+def _accuracy(options: Any, arguments: list[str], progress: Progress, out: TextIO, err: TextIO) -> int:
     request = Request(
-        model=chosen.model,
-        dtype=chosen.dtype,
-        quantize=chosen.quantize,
-        outdir=chosen.outdir,
-        name=chosen.name,
-        input_shapes=chosen.input_shape,
-        calibrate=chosen.calibrate,
-        on=chosen.on,
-        keep=keep.split(chosen.keep),
+        model=options.model,
+        dtype=options.dtype,
+        quantize=options.quantize,
+        outdir=options.outdir,
+        name=options.name,
+        input_shapes=options.input_shape,
+        calibrate=options.calibrate,
+        on=options.on,
+        keep=keep.split(options.keep),
         command=["etprof", "accuracy", *arguments],
     )
-    done, studied = study(request, progress)
+    export, studies = study(request, progress)
     with progress("read operators"):
-        operators = read_operators(request, done, studied)
-    found = document(request, done, studied, operators)
-    pte = done.paths[0]
+        operators = read_operators(request, export, studies)
+    accuracy = document(request, export, studies, operators)
+    pte = export.paths[0]
     with errors.failing_as(request.model_name, errors.WRITE, f"make room in {pte.parent}"):
-        text = json.dumps(found, indent=1, allow_nan=False) + "\n"
+        text = json.dumps(accuracy, indent=1, allow_nan=False) + "\n"
         artifacts.replace_file(pte.with_name(f"{pte.name}.accuracy.json"), text.encode())
-        artifacts.replace_file(pte.with_name(f"{pte.name}.accuracy.csv"), table(found).encode())
-    print(*(f"  {'note':<14}{note}" for note in done.notes), sep="\n", end="\n" if done.notes else "", file=err)
-    print(*lines(found, request.model_name), sep="\n", file=out, flush=True)
+        artifacts.replace_file(pte.with_name(f"{pte.name}.accuracy.csv"), table(accuracy).encode())
+    print(*(f"  {'note':<14}{note}" for note in export.notes), sep="\n", end="\n" if export.notes else "", file=err)
+    print(*lines(accuracy, request.model_name), sep="\n", file=out, flush=True)
     print(f"wrote {pte}.accuracy.json and .csv", file=err)
-    if chosen.target is None:
+    if options.target is None:
         return EXIT_DONE
-    return _search(chosen, request, done, studied, progress, out)
+    return _search(options, request, export, studies, progress, out)
 
 
 def _search(
-    chosen: Any, request: Request, done: Export, studied: Sequence[Studied], progress: Progress, out: TextIO
+    options: Any, request: Request, export: Export, studies: Sequence[MethodStudy], progress: Progress, out: TextIO
 ) -> int:
-    if len(studied) != 1:
-        why = "the model has several methods"
-        raise ExportError(request.model_name, errors.NOISE, why, "leave out --target, and choose with --keep")
-    (only,) = studied
-    output = only.budget.worst
+    if len(studies) != 1:
+        reason = "the model has several methods"
+        raise ExportError(request.model_name, errors.NOISE, reason, "leave out --target, and choose with --keep")
+    (method_study,) = studies
+    output = method_study.budget.worst
     if output is None:
         print("nothing to keep: there is no noise", file=out)
         return EXIT_DONE
-    picked = selected(choices(only), chosen.target)
-    base = done.paths[0]
-    names = [*request.keep]
-    variants: list[Measured] = []
-    for number, choice in enumerate(picked, 1):
-        kept = [*names, *patterns(only, choice)]
-        exported = export_model(dataclasses.replace(request, keep=kept, label=f"keep{number}"), progress)
+    candidates = select_choices(choices(method_study), options.target)
+    base = export.paths[0]
+    user_patterns = [*request.keep]
+    variants: list[MeasuredProgram] = []
+    for number, choice in enumerate(candidates, 1):
+        keep_patterns = [*user_patterns, *patterns(method_study, choice)]
+        exported = export_model(dataclasses.replace(request, keep=keep_patterns, label=f"keep{number}"), progress)
         variants.append(
-            Measured(
-                " ".join(kept),
+            MeasuredProgram(
+                " ".join(keep_patterns),
                 exported.paths[0],
                 choice.sqnr_db,
-                device_sqnr(exported, only.method, output),
+                device_sqnr(exported, method_study.method, output),
                 {},
             )
         )
-    exact = export_model(dataclasses.replace(request, quantize=None, calibrate=(), keep=(), on=()), progress)
-    variants.append(Measured("fp32", exact.paths[0], None, device_sqnr(exact, only.method, output), {}))
+    fp32_export = export_model(dataclasses.replace(request, quantize=None, calibrate=(), keep=(), on=()), progress)
+    variants.append(
+        MeasuredProgram("fp32", fp32_export.paths[0], None, device_sqnr(fp32_export, method_study.method, output), {})
+    )
     with progress("measure"):
-        latencies = measure(base, [one.pte for one in variants])
-    variants = [dataclasses.replace(one, latency=latency) for one, latency in zip(variants, latencies, strict=True)]
+        latencies = measure(base, [variant.pte for variant in variants])
+    variants = [
+        dataclasses.replace(variant, latency=latency) for variant, latency in zip(variants, latencies, strict=True)
+    ]
     first = latencies[0]
     print(
         *frontier_lines(
-            [Measured("as it is", base, None, device_sqnr(done, only.method, output), {}), *variants],
+            [MeasuredProgram("as it is", base, None, device_sqnr(export, method_study.method, output), {}), *variants],
             first["baseline_ms"],
         ),
         sep="\n",
         file=out,
     )
-    good = [one for one in variants if meets(one, chosen.target, chosen.max_slowdown)]
-    if not good:
-        print(f"no choice has {chosen.target:g} dB{_within(chosen.max_slowdown)}", file=out)
+    passing = [variant for variant in variants if meets(variant, options.target, options.max_slowdown)]
+    if not passing:
+        print(f"no choice has {options.target:g} dB{_within(options.max_slowdown)}", file=out)
         return EXIT_CHECK_FAILED
-    best = min(good, key=lambda one: -(one.latency.get("ratio") or 0))
+    best = min(passing, key=lambda variant: -(variant.latency.get("ratio") or 0))
     print(
         f"use {best.pte}: {best.name}{', as no choice is certain to be faster' if best is variants[-1] else ''}",
         file=out,
@@ -487,18 +497,18 @@ def _within(max_slowdown: float | None) -> str:
     return "" if max_slowdown is None else f" at a slowdown that is certain to be {100 * max_slowdown:g}% at most"
 
 
-def frontier_lines(variants: Sequence[Measured], base_ms: float | None) -> list[str]:
-    """What was measured, a line each; the first is the baseline."""
-    wide = max(len(one.name) for one in variants)
-    said = [f"  {'kept in float':<{wide}}  {'emulated':>9}  {'the .pte':>9}  {'latency':>9}  speed, 95% CI"]
-    for one in variants:
-        ms = one.latency.get("candidate_ms", base_ms)
-        emulated = "" if one.emulated_db is None else f"{one.emulated_db:.1f} dB"
-        said.append(
-            f"  {one.name:<{wide}}  {emulated:>9}  {_decibels(one.device_db):>9}  {'' if ms is None else f'{ms:.3f} ms':>9}  "
-            f"{_speed(one.latency)}".rstrip()
+def frontier_lines(variants: Sequence[MeasuredProgram], base_ms: float | None) -> list[str]:
+    """Return a line per measured program. The first program is the baseline."""
+    width = max(len(variant.name) for variant in variants)
+    texts = [f"  {'kept in float':<{width}}  {'emulated':>9}  {'the .pte':>9}  {'latency':>9}  speed, 95% CI"]
+    for variant in variants:
+        ms = variant.latency.get("candidate_ms", base_ms)
+        emulated = "" if variant.emulated_db is None else f"{variant.emulated_db:.1f} dB"
+        texts.append(
+            f"  {variant.name:<{width}}  {emulated:>9}  {_decibels(variant.device_db):>9}  {'' if ms is None else f'{ms:.3f} ms':>9}  "
+            f"{_speed(variant.latency)}".rstrip()
         )
-    return said
+    return texts
 
 
 def _speed(latency: dict[str, Any]) -> str:
@@ -508,8 +518,8 @@ def _speed(latency: dict[str, Any]) -> str:
     verdict = latency["verdict"]
     if verdict == "slower":
         ratio, low, high = 1 / ratio, 1 / high if high else None, 1 / low if low else None
-    ends = ", ".join("?" if end is None else f"{end:.2f}" for end in (low, high))
-    return f"{ratio:.2f}x {verdict} [{ends}]" if verdict in ("faster", "slower") else f"{verdict} [{ends}]"
+    interval = ", ".join("?" if end is None else f"{end:.2f}" for end in (low, high))
+    return f"{ratio:.2f}x {verdict} [{interval}]" if verdict in ("faster", "slower") else f"{verdict} [{interval}]"
 
 
 if __name__ == "__main__":

@@ -17,12 +17,12 @@ from typing import Any
 Writer = Callable[[Path], None]
 
 # A kill during `replace_file` may leave a temporary file `.name.<random>.tmp` next to the file `name`.
-HALF_WRITTEN = re.compile(r"\.(?P<name>.+)\.[0-9a-f]+\.tmp")
+TEMPORARY_NAME = re.compile(r"\.(?P<name>.+)\.[0-9a-f]+\.tmp")
 
 _CHUNK = 1 << 20  # bytes
 
 
-def sha256_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Return the file's SHA-256 in hexadecimal."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
@@ -62,12 +62,12 @@ def write_artifacts(
     manifest_name: str,
     manifest: dict[str, Any],
     optional: Collection[str] = (),
-    gone: Collection[str] = (),
+    removed: Collection[str] = (),
 ) -> tuple[list[Path], dict[str, Exception]]:
     """Write the files, then the manifest with their sizes and SHA-256 under "files".
 
     Returns the paths in that order, and the errors of omitted files by name. An `optional` file is omitted, also from the
-    manifest, if its writer fails with another error than OSError. Files of an earlier export that are omitted or in `gone`
+    manifest, if its writer fails with another error than OSError. Files of an earlier export that are omitted or in `removed`
     are removed, because they belong to another program.
 
     All files are written and synced in a temporary folder inside `outdir`, and then moved, the manifest last. An older
@@ -80,7 +80,7 @@ def write_artifacts(
     with tempfile.TemporaryDirectory(prefix=".etprof-", dir=outdir) as name:
         staging = Path(name)
         files = {}
-        left_out: dict[str, Exception] = {}
+        failures: dict[str, Exception] = {}
         for file_name, write in writers.items():
             try:
                 write(staging / file_name)
@@ -89,17 +89,17 @@ def write_artifacts(
             except Exception as error:
                 if file_name not in optional:
                     raise
-                left_out[file_name] = error
+                failures[file_name] = error
                 continue
             size = _sync(staging / file_name)
-            files[file_name] = {"bytes": size, "sha256": sha256_of(staging / file_name)}
+            files[file_name] = {"bytes": size, "sha256": hash_file(staging / file_name)}
         text = json.dumps({**manifest, "files": files}, indent=2, allow_nan=False) + "\n"
         (staging / manifest_name).write_text(text, encoding="utf-8")
         _sync(staging / manifest_name)
-        for file_name in [*left_out, *gone]:
+        for file_name in [*failures, *removed]:
             (outdir / file_name).unlink(missing_ok=True)
         paths = [(staging / file_name).replace(outdir / file_name) for file_name in [*files, manifest_name]]
-        return paths, left_out
+        return paths, failures
 
 
 def add_to_manifest(path: Path, entries: dict[str, Any]) -> None:

@@ -26,7 +26,7 @@ def is_import_path(backend: str) -> bool:
     return bool(colon) and name.isidentifier() and all(part.isidentifier() for part in module.split("."))
 
 
-def what_is_wrong(backend: str) -> str | None:
+def find_problem(backend: str) -> str | None:
     """Return the problem of a value of --backend, or None if its form is valid."""
     if backend in BUILT_IN or is_import_path(backend):
         return None
@@ -34,7 +34,7 @@ def what_is_wrong(backend: str) -> str | None:
     return f"invalid backend {backend!r}; " + (f"did you mean {close[0]}?" if close else _REMEDY)
 
 
-def refused(backend: str, dtypes: Iterable[str], quantize: str | None) -> str | None:
+def find_refusal(backend: str, dtypes: Iterable[str], quantize: str | None) -> str | None:
     """Return why the backend cannot take a model of these data types, or None if it can be tried."""
     if backend != "openvino" or not (quantize or set(dtypes) - {"fp32", "fp16"}):
         return None
@@ -101,14 +101,14 @@ def _import_partitioner(model: str, path: str) -> Any:
         except ModuleNotFoundError as error:
             if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
                 raise  # the module exists, but one of its own imports is missing
-            why = f"--backend {path}: there is no module {error.name}"
-            raise ExportError(model, errors.LOWER, why, _REMEDY) from error
-        if not callable(make := getattr(module, name, None)):
-            close = difflib.get_close_matches(name, dir(module), n=1)
-            hint = f"; did you mean {module_name}:{close[0]}?" if close else ""
+            reason = f"--backend {path}: there is no module {error.name}"
+            raise ExportError(model, errors.LOWER, reason, _REMEDY) from error
+        if not callable(partitioner_class := getattr(module, name, None)):
+            close_names = difflib.get_close_matches(name, dir(module), n=1)
+            hint = f"; did you mean {module_name}:{close_names[0]}?" if close_names else ""
             raise ExportError(model, errors.LOWER, f"--backend {path}: {module_name} has no {name}{hint}", _REMEDY)
-        partitioner = make()
+        partitioner = partitioner_class()
     if not isinstance(partitioner, Partitioner):
-        why = f"--backend {path} makes a {type(partitioner).__name__}, which is no ExecuTorch Partitioner"
-        raise ExportError(model, errors.LOWER, why, _REMEDY)
+        reason = f"--backend {path} makes a {type(partitioner).__name__}, which is no ExecuTorch Partitioner"
+        raise ExportError(model, errors.LOWER, reason, _REMEDY)
     return partitioner

@@ -52,17 +52,17 @@ _MAX_REASON_LENGTH = 300  # characters; messages of torch can be pages long
 class ExportError(Exception):
     """A failed export, with the model, the stage, the reason, and the remedy."""
 
-    def __init__(self, model: str, stage: str, why: str, what_to_do: str) -> None:
-        super().__init__(f"{_FAILURE_TEXTS[stage].format(model)}: {why}")
+    def __init__(self, model: str, stage: str, reason: str, remedy: str) -> None:
+        super().__init__(f"{_FAILURE_TEXTS[stage].format(model)}: {reason}")
         self.model = model
         self.stage = stage
-        self.why = why
-        self.what_to_do = what_to_do
+        self.reason = reason
+        self.remedy = remedy
 
 
-def report(problem: str, what_to_do: str, to: TextIO) -> None:
+def report(problem: str, remedy: str, stream: TextIO) -> None:
     """Print the two lines with which etprof reports a failure: the problem and the remedy."""
-    print(printable(f"error: {_capitalized(problem)}\n{hint(what_to_do)}"), file=to)
+    print(printable(f"error: {_capitalized(problem)}\n{hint(remedy)}"), file=stream)
 
 
 # Characters that control a terminal or reverse text, and bytes that are not UTF-8, as in src/core/text/escape.h.
@@ -92,15 +92,15 @@ def _escape(found: re.Match) -> str:
 class PrintableStream:
     """A stream that escapes all text for a terminal."""
 
-    def __init__(self, to: TextIO) -> None:
-        self._to = to
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
 
     def write(self, text: str) -> int:
         """Write the escaped text."""
-        return self._to.write(printable(text))
+        return self._stream.write(printable(text))
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._to, name)
+        return getattr(self._stream, name)
 
 
 class Parser(argparse.ArgumentParser):
@@ -115,17 +115,17 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Report the error and exit."""
-        what_to_do = f"see `{self.prog} --help`"
+        remedy = f"see `{self.prog} --help`"
         if choice := re.fullmatch(r"argument ([^:]+): invalid choice: '(.*)' \(choose from (.*)\)", message):
             message = f"`{choice[1]}` does not take `{choice[2]}`"
-            what_to_do = f"give one of {choice[3].replace(chr(39), '')}. See `{self.prog} --help`"
+            remedy = f"give one of {choice[3].replace(chr(39), '')}. See `{self.prog} --help`"
         elif missing := re.fullmatch(r"the following arguments are required: (.*)", message):
             message = f"missing: {missing[1]}"
-        report(message, what_to_do, sys.stderr)
+        report(message, remedy, sys.stderr)
         self.exit(EXIT_USAGE)
 
 
-def exit_code_of(command: Callable[[], int]) -> int:
+def run_command(command: Callable[[], int]) -> int:
     """Run a command with escaped output and return its exit code.
 
     A reader that closes the pipe early is a success. A full disk is a failure.
@@ -148,9 +148,9 @@ def exit_code_of(command: Callable[[], int]) -> int:
     return code
 
 
-def hint(what_to_do: str) -> str:
+def hint(remedy: str) -> str:
     """Return the hint line, as a sentence."""
-    return f"hint: {_capitalized(what_to_do)}{'' if what_to_do.endswith(('.', '?', '!')) else '.'}"
+    return f"hint: {_capitalized(remedy)}{'' if remedy.endswith(('.', '?', '!')) else '.'}"
 
 
 def _capitalized(text: str) -> str:
@@ -163,12 +163,12 @@ def _capitalized(text: str) -> str:
 def failing_as(
     model: str,
     stage: str,
-    what_to_do: str,
-    explained: Callable[[BaseException], tuple[str, str] | None] = lambda _error: None,
+    remedy: str,
+    explain: Callable[[BaseException], tuple[str, str] | None] = lambda _error: None,
 ) -> Iterator[None]:
     """Convert any exception raised inside to an ExportError of this stage; an ExportError passes unchanged.
 
-    `explained` returns the reason and the remedy of an error, or None for an unknown error.
+    `explain` returns the reason and the remedy of an error, or None for an unknown error.
 
     SystemExit counts as a failure, because a user's model file may call sys.exit, and an export must not end silently.
     """
@@ -177,7 +177,7 @@ def failing_as(
     except ExportError:
         raise
     except (Exception, SystemExit) as error:
-        known = _explain(error, what_to_do) or explained(error) or (one_line(error), what_to_do)
+        known = _explain(error, remedy) or explain(error) or (one_line(error), remedy)
         raise ExportError(model, stage, *known) from error
 
 
@@ -193,10 +193,10 @@ def _install(package: str) -> str:
     if package in ("timm", "torchvision", "transformers"):
         return "run `script/bootstrap --models`, which leaves PyTorch as it is"
     try:
-        kept = f" torch=={version('torch')}"
+        pinned = f" torch=={version('torch')}"
     except PackageNotFoundError:
-        kept = ""
-    return f"run `{sys.executable} -m pip install {package}{kept}`" + (", which keeps PyTorch" if kept else "")
+        pinned = ""
+    return f"run `{sys.executable} -m pip install {package}{pinned}`" + (", which keeps PyTorch" if pinned else "")
 
 
 def one_line(error: BaseException) -> str:
@@ -206,7 +206,7 @@ def one_line(error: BaseException) -> str:
     return text if len(text) <= _MAX_REASON_LENGTH else text[: _MAX_REASON_LENGTH - 3] + "..."
 
 
-def _explain(error: BaseException, what_to_do: str) -> tuple[str, str] | None:
+def _explain(error: BaseException, remedy: str) -> tuple[str, str] | None:
     """Return the reason and the remedy of errors that any stage can have, or None for other errors."""
     # ExecuTorch's examples wrap the error of a missing package in their own error. transformers wraps any import error.
     causes = list(_causes(error))
@@ -215,9 +215,9 @@ def _explain(error: BaseException, what_to_do: str) -> tuple[str, str] | None:
         package = missing.name.partition(".")[0]
         return f"it needs the Python package {package}, which is not installed", _install(package)
     if isinstance(error, ModuleNotFoundError) and causes[-1] is not error:
-        return f"an import failed: {one_line(causes[-1])}", what_to_do
+        return f"an import failed: {one_line(causes[-1])}", remedy
     if isinstance(error, urllib.error.URLError):
         return f"a download failed: {error.reason}", "export where its weights can be downloaded, or put them in place"
     if isinstance(error, OSError) and error.strerror is not None:
-        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror, what_to_do
+        return f"{error.strerror}: {error.filename}" if error.filename else error.strerror, remedy
     return None

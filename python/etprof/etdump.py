@@ -47,7 +47,7 @@ _HEALTH_KEYS: dict[str, type] = {
 }
 
 # Nanoseconds per tick, for the units of ExecuTorch's TimeScale.
-_TICKS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+_NANOSECONDS_PER_TICK = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def _native_module() -> Any:
@@ -61,9 +61,9 @@ def _native_module() -> Any:
 
 
 def _nanoseconds(unit: str) -> float:
-    if unit not in _TICKS:
-        raise ValueError(f"{unit!r} is not a unit of time: give one of {', '.join(_TICKS)}")
-    return _TICKS[unit]
+    if unit not in _NANOSECONDS_PER_TICK:
+        raise ValueError(f"{unit!r} is not a unit of time: give one of {', '.join(_NANOSECONDS_PER_TICK)}")
+    return _NANOSECONDS_PER_TICK[unit]
 
 
 def read_etdump(
@@ -104,9 +104,10 @@ def _warn_of_disturbed_runs(path: Path) -> None:
     manifest = path.parents[1] / "manifest.json"
     try:
         results = json.loads(manifest.read_bytes())["results"]
-        (counted,) = (one["etdump_runs"] for one in results if manifest.parent / one["etdump"] == path)
+        (run_counts,) = (result["etdump_runs"] for result in results if manifest.parent / result["etdump"] == path)
         runs = {
-            phase: sum(one["runs"] for one in counted if one["phase"] == phase) for phase in ("steady", "disturbed")
+            phase: sum(entry["runs"] for entry in run_counts if entry["phase"] == phase)
+            for phase in ("steady", "disturbed")
         }
     except (OSError, IndexError, KeyError, TypeError, ValueError):  # the file is not in a results directory
         return
@@ -213,7 +214,7 @@ class Etdump:
             method: the name to give to the method, which an ETDump does not contain
             warmup: at least this many runs after the first count as warmup, not as steady
         """
-        return [Profile(one) for one in self._trace.profiles(method, warmup)]
+        return [Profile(profile) for profile in self._trace.profiles(method, warmup)]
 
     def events(self) -> pd.DataFrame:
         """Return one row per event: block, block_name, name, delegated, chain, instruction, delegate_id, and times (ns)."""
@@ -228,11 +229,11 @@ class Etdump:
         )
 
     def _events(self) -> Table:
-        kinds, of_block = np.unique(self.block_names, return_inverse=True)
+        kinds, kind_indices = np.unique(self.block_names, return_inverse=True)
         return Table(
             {
                 "block": self.block,
-                "block_name": Coded(of_block[self.block].astype(np.int32), kinds.tolist()),
+                "block_name": Coded(kind_indices[self.block].astype(np.int32), kinds.tolist()),
                 "name": Coded(self.name.view(np.int32), self.names),
                 "delegated": self.delegated,
                 "chain": self.chain,
@@ -319,9 +320,9 @@ class Etdump:
             size = int(sizes[blocks[0]])
             if size == 0:
                 continue
-            at = first[blocks][None, :] + np.arange(size)[:, None]
-            starts = self.start_ns[at]
-            yield name, int(first[blocks[0]]), starts, (self.end_ns[at] - starts) / scale
+            event_indices = first[blocks][None, :] + np.arange(size)[:, None]
+            starts = self.start_ns[event_indices]
+            yield name, int(first[blocks[0]]), starts, (self.end_ns[event_indices] - starts) / scale
 
     def _identity(self, event: int) -> tuple[str, bool, str | int | None]:
         """Return an event's name, whether a delegate wrote it, and its identifier as in Inspector."""
@@ -337,16 +338,16 @@ class Reported(Records):
 
     def table(self) -> Table:
         """Return delegate, name, kind, unit, instruction, run, value."""
-        sizes = [len(one["value"]) for one in self]
+        sizes = [len(entry["value"]) for entry in self]
         columns: dict[str, Any] = {}
         for key in ("delegate", "name", "kind", "unit"):
-            place = {text: i for i, text in enumerate(dict.fromkeys(one[key] for one in self))}
+            indices = {text: i for i, text in enumerate(dict.fromkeys(entry[key] for entry in self))}
             columns[key] = Coded(
-                np.repeat(np.array([place[one[key]] for one in self], dtype=np.int32), sizes), list(place)
+                np.repeat(np.array([indices[entry[key]] for entry in self], dtype=np.int32), sizes), list(indices)
             )
-        columns["instruction"] = np.repeat(np.array([one["instruction"] for one in self], dtype=np.int32), sizes)
+        columns["instruction"] = np.repeat(np.array([entry["instruction"] for entry in self], dtype=np.int32), sizes)
         for key, kind in (("run", np.uint32), ("value", np.int64)):
-            columns[key] = np.concatenate([np.zeros(0, dtype=kind), *(one[key] for one in self)])
+            columns[key] = np.concatenate([np.zeros(0, dtype=kind), *(entry[key] for entry in self)])
         return Table(columns)
 
 
@@ -363,9 +364,9 @@ class Profile:
 
     def _repr_html_(self) -> str:
         columns = self._statistics.columns
-        shown = {key: columns[key] for key in ("name", "category", "runs", "mean_ms", "p50_ms", "p99_ms", "share")}
-        cells = [column.values if isinstance(column, Nullable) else column for column in shown.values()]
-        rows = [dict(zip(shown, row, strict=True)) for row in zip(*cells, strict=True)]
+        statistics = {key: columns[key] for key in ("name", "category", "runs", "mean_ms", "p50_ms", "p99_ms", "share")}
+        cells = [column.values if isinstance(column, Nullable) else column for column in statistics.values()]
+        rows = [dict(zip(statistics, row, strict=True)) for row in zip(*cells, strict=True)]
         return html_table(sorted(rows, key=lambda row: -np.nan_to_num(row["share"])), repr(self))
 
     @cached_property
@@ -422,15 +423,15 @@ class Profile:
         for key, kind in _OPERATOR_KEYS.items():
             values = [operator[key] for operator in self.operators]
             columns[key] = values if kind is str else np.array(values, dtype=np.int32 if kind is int else kind)
-        ran = [row[row >= 0] / 1e6 for row in times]
-        runs = np.array([row.size for row in ran], dtype=np.int64)
+        run_times = [row[row >= 0] / 1e6 for row in times]
+        runs = np.array([row.size for row in run_times], dtype=np.int64)
         columns["runs"] = runs
-        columns["mean_ms"] = Nullable(np.array([row.mean() if row.size else np.nan for row in ran]), runs > 0)
+        columns["mean_ms"] = Nullable(np.array([row.mean() if row.size else np.nan for row in run_times]), runs > 0)
         for percent in (50, 90, 99):
-            of_runs = np.array([np.percentile(row, percent) if row.size else np.nan for row in ran])
-            columns[f"p{percent}_ms"] = Nullable(of_runs, runs > 0)
-        whole = self.run_total_ns[steady].sum()
-        share = np.where(times >= 0, times, 0).sum(axis=1) / (whole or np.nan)
+            percentiles = np.array([np.percentile(row, percent) if row.size else np.nan for row in run_times])
+            columns[f"p{percent}_ms"] = Nullable(percentiles, runs > 0)
+        total = self.run_total_ns[steady].sum()
+        share = np.where(times >= 0, times, 0).sum(axis=1) / (total or np.nan)
         columns["share"] = Nullable(share, np.isfinite(share))
         return Table(columns)
 

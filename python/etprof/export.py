@@ -57,24 +57,25 @@ from etprof.exporting.manifest import Manifest, Method, Versions
 if TYPE_CHECKING:
     import torch
 
-_WORST = (EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_UNDECIDED)  # of several exports
+# Exit codes of several exports: the first one that occurs is the exit code of the command.
+_EXIT_CODES_BY_SEVERITY = (EXIT_BAD_INPUT, EXIT_CHECK_FAILED, EXIT_UNDECIDED)
 
 _TICK_SECONDS = 1  # between two updates of a stage's time on a terminal
 _LINE_SECONDS = 60  # between two lines of a stage elsewhere, as in the log of a CI job
 
-# Of the .json until the check has ended: what an interrupted one leaves behind must not look like --no-check.
+# The check in the .json until the check has ended. The .json of an interrupted export must not look like --no-check.
 _UNFINISHED = "the check was interrupted, or is still running"
 
 Progress = Callable[[str], AbstractContextManager[None]]
-Explained = Callable[[BaseException], tuple[str, str] | None]
+Explain = Callable[[BaseException], tuple[str, str] | None]
 Study = Callable[..., None]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to export and how."""
+    """The model to export, and the options of the export."""
 
-    model: str  # a name, or path/to/model.py:Class
+    model: str  # name, or path/to/model.py:Class
     backend: str = "xnnpack"  # or "portable", or package.module:Class of a partitioner
     dtype: str = "fp32"  # of weights and inputs before quantization
     quantize: str | None = None  # "static" or "dynamic" int8, "8da4w"
@@ -82,15 +83,15 @@ class Request:
     name: str | None = None  # in file names; default: find.default_name
     save_graph: bool = False
     input_shapes: Sequence[shapes.Bounds] = ()
-    calibrate: Sequence[Path] = ()  # empty: on the example inputs
-    keep: Sequence[str] = ()  # patterns of what of a quantized model stays in float
+    calibrate: Sequence[Path] = ()  # files of calibration inputs; empty: the example inputs
+    keep: Sequence[str] = ()  # patterns of the operators of a quantized model that stay in float
     on: Sequence[Path] = ()  # held-out inputs; empty: the example inputs drawn again
-    label: str = ""  # the end of the file's name; default: "keep" where anything is kept
+    label: str = ""  # the end of the file's name; default: "keep" if `keep` is not empty
     check: bool = True
     min_sqnr_db: float | None = None  # default: agreement.MIN_SQNR_DB
     command: Sequence[str] = field(default=())
-    executorch: str = ""  # the release that exports, if it is not the installed one
-    notes: Sequence[str] = ()  # what to know of that release
+    executorch: str = ""  # the release that exports; empty: the installed release
+    notes: Sequence[str] = ()  # notes on that release
 
     @property
     def model_name(self) -> str:
@@ -99,17 +100,17 @@ class Request:
 
     @property
     def file_dtype(self) -> str:
-        """The last part of the file's name: what the model computes in."""
+        """The last part of the file's name: the type in which the model computes."""
         return {None: self.dtype, "static": "int8", "dynamic": "int8dyn", "8da4w": "8da4w"}[self.quantize]
 
     @property
     def computes_in(self) -> str:
-        """By which type's measure its outputs are judged."""
+        """The type whose limits apply to the outputs."""
         return "int8" if self.quantize else self.dtype
 
     @property
     def pte(self) -> Path:
-        """Where the .pte goes; the other files' names begin with its name."""
+        """The path of the .pte. The names of the other files begin with its name."""
         release = f"executorch-{self.executorch}" if self.executorch else ""
         outdir = self.outdir if self.outdir is not None else Path(f"out_{self.model_name}") / "artifacts" / release
         label = self.label or ("keep" if self.keep else "")
@@ -119,31 +120,31 @@ class Request:
 
 @dataclass(frozen=True)
 class Export:
-    """What an export came to."""
+    """The result of an export."""
 
     paths: list[Path]  # the .pte first and the .json last
-    delegation: list[check.MethodDelegation] | str  # or why it is not known
-    check: check.Check | None  # None: not asked for
-    notes: list[str] = field(default_factory=list)  # what to know of the program, though nothing failed
-    places: dict[str, list[str]] = field(default_factory=dict)  # by method: where what is not delegated is (places.of)
-    hints: dict[str, list[hints.Hint]] = field(default_factory=dict)  # by method: what to write otherwise (hints.of)
+    delegation: list[check.MethodDelegation] | str  # or the reason why it is not known
+    check: check.Check | None  # None: --no-check
+    notes: list[str] = field(default_factory=list)  # remarks on the program that are not failures
+    # By method: the places of operators that are not delegated, and changes of the model that help.
+    places: dict[str, list[str]] = field(default_factory=dict)  # of places.locate_operators
+    hints: dict[str, list[hints.Hint]] = field(default_factory=dict)  # of hints.find_hints
 
 
 def export_model(request: Request, progress: Progress = nullcontext, study: Study | None = None) -> Export:
-    """Export a model and check it. Files that do not pass the check stay.
+    """Export a model and check it. Files that do not pass the check are kept.
 
-    `progress` makes a context of each stage's name, in which the stage runs. `study` is told of each method that is
-    quantized: its name, what `lower.Study` is told, its example, and the held-out inputs. In a method that is not, it is
-    told of the fp32 graph.
+    `progress` returns a context for a stage's name, in which the stage runs. `study` is called for each method with its name,
+    its example, the held-out inputs, and the arguments of `lower.Study`. Without quantization, the graph is the fp32 graph.
 
     Raises:
-        ExportError: With the stage that failed. Files of an earlier export are then as they were.
+        ExportError: A stage failed. Files of an earlier export are unchanged.
     """
     name = request.model_name
 
     @contextmanager
-    def stage(stage_name: str, what_to_do: str, explained: Explained = lambda _error: None) -> Iterator[None]:
-        with progress(stage_name), failing_as(name, stage_name, what_to_do, explained):
+    def stage(stage_name: str, remedy: str, explain_error: Explain = lambda _error: None) -> Iterator[None]:
+        with progress(stage_name), failing_as(name, stage_name, remedy, explain_error):
             yield
 
     with failing_as(name, errors.WRITE, f"make {request.pte.parent} writable or give another --outdir"):
@@ -164,8 +165,8 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
         built = lower.with_precision(shapes.with_bounds(name, built, request.input_shapes), "fp32")
         with failing_as(name, errors.BUILD_MODEL, "see the class of the model", explain.not_copied):
             converted = lower.with_precision(built, request.dtype)
-        flat = {method: inputs.flatten(model.args, model.kwargs) for method, model in converted.items()}
-        inputs_bytes = inputs.encode(flat)
+        flat_inputs = {method: inputs.flatten(model.args, model.kwargs) for method, model in converted.items()}
+        inputs_bytes = inputs.encode(flat_inputs)
     with stage(
         errors.TORCH_EXPORT,
         "make torch.export.export(model, example_inputs) work; --verbose shows where it fails",
@@ -173,14 +174,14 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
     ):
         exported, notes = _trace(converted)
         notes = [*request.notes, *notes]
-        if (refused := explain.no_tensors(exported)) is not None:
-            raise ExportError(name, errors.TORCH_EXPORT, *refused)
-    unseen: list[check.Case] = []
+        if (explanation := explain.no_tensors(exported)) is not None:
+            raise ExportError(name, errors.TORCH_EXPORT, *explanation)
+    held_out_cases: list[check.Case] = []
     if request.quantize or study is not None:
         with stage(errors.QUANTIZE, "leave --quantize out, or see the traceback with --verbose"):
-            samples = _samples(request, converted, flat) if request.quantize else {}
-            unseen = _held_out(request, converted, flat, samples, notes, drawn=study is not None)
-            exported = _quantized(request, built, converted, exported, samples, unseen, study)
+            samples = _samples(request, converted, flat_inputs) if request.quantize else {}
+            held_out_cases = _held_out(request, converted, flat_inputs, samples, notes, draw_always=study is not None)
+            exported = _quantized(request, built, converted, exported, samples, held_out_cases, study)
     with stage(
         errors.LOWER,
         "try --backend portable to see whether the backend is the cause; --verbose shows where",
@@ -188,11 +189,11 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
     ):
         edge = lower.to_edge(exported, partitioners, request.quantize in ("dynamic", "8da4w"))
         lowered = {method: edge.exported_program(method) for method in edge.methods}
-        refused = explain.changed_inputs(lowered, exported) or explain.no_kernel(lowered)
-        if refused is not None:
-            raise ExportError(name, errors.LOWER, *refused)
+        explanation = explain.changed_inputs(lowered, exported) or explain.no_kernel(lowered)
+        if explanation is not None:
+            raise ExportError(name, errors.LOWER, *explanation)
         # to_executorch changes these graphs: it puts numbers of instructions in place of their debug handles.
-        advice = hints.of(lowered, exported, converted)
+        hints_by_method = hints.find_hints(lowered, exported, converted)
         program = lower.to_executorch(edge, request.quantize is not None)
         methods = lower.summarize(program)
         for method, model in converted.items():
@@ -217,27 +218,27 @@ def export_model(request: Request, progress: Progress = nullcontext, study: Stud
         explain.not_written,
     ):
         manifest = _manifest(request, found.source, _parameters(built), methods, inputs_bytes)
-        paths, left_out = artifacts.write_artifacts(
+        paths, failures = artifacts.write_artifacts(
             pte.parent,
             writers,
             f"{pte.name}.json",
             asdict(manifest),
             optional=[etrecord],
-            gone={graph} - writers.keys(),
+            removed={graph} - writers.keys(),
         )
-    if etrecord in left_out:
-        notes.append(explain.no_etrecord(left_out[etrecord]))
+    if etrecord in failures:
+        notes.append(explain.no_etrecord(failures[etrecord]))
     delegation = check.delegation(pte)
-    answer = None
+    checked = None
     if request.check:
         with stage(errors.CHECK, "see whether the model runs by itself; --no-check leaves the check out"):
-            answer = _check(request, built, converted, exported, methods, unseen)
-        if request.file_dtype == "fp32" and answer.verdict == check.FAIL:
+            checked = _check(request, built, converted, exported, methods, held_out_cases)
+        if request.file_dtype == "fp32" and checked.verdict == check.FAIL:
             with progress("locate"):
-                answer = _located(request, answer, converted, exported, methods)
+                checked = _locate_failure(request, checked, converted, exported, methods)
     with failing_as(name, errors.WRITE, f"make room in {pte.parent}"):
-        artifacts.add_to_manifest(paths[-1], {**_results(delegation, answer, notes), "hints": advice})
-    return Export(paths, delegation, answer, notes, places.of(lowered), advice)
+        artifacts.add_to_manifest(paths[-1], {**_results(delegation, checked, notes), "hints": hints_by_method})
+    return Export(paths, delegation, checked, notes, places.locate_operators(lowered), hints_by_method)
 
 
 def _quantized(
@@ -246,49 +247,49 @@ def _quantized(
     converted: dict[str, find.BuiltModel],
     exported: dict[str, torch.export.ExportedProgram],
     samples: dict[str, list[list[Any]]],
-    unseen: list[check.Case],
+    held_out_cases: list[check.Case],
     study: Study | None,
 ) -> dict[str, torch.export.ExportedProgram]:
-    """The programs as they are asked for; `study` is told of each."""
+    """Return the programs, quantized if requested, and call `study` for each."""
     from etprof.exporting import lower
 
     if request.quantize is None:
         if study is not None:
             for method, model in built.items():
-                study(method, model, unseen, lower.trace(model).module(), lambda _names: frozenset())
+                study(method, model, held_out_cases, lower.trace(model).module(), lambda _names: frozenset())
         return exported
-    kept = lower.Keep(request.model_name, request.keep) if request.keep or request.quantize == "8da4w" else None
+    keep_options = lower.Keep(request.model_name, request.keep) if request.keep or request.quantize == "8da4w" else None
     return {
         method: lower.quantize(
             program,
             converted[method],
             request.quantize,
             samples[method],
-            kept,
-            functools.partial(study, method, converted[method], unseen) if study else None,
+            keep_options,
+            functools.partial(study, method, converted[method], held_out_cases) if study else None,
         )
         for method, program in exported.items()
     }
 
 
 def _trace(methods: dict[str, find.BuiltModel]) -> tuple[dict[str, torch.export.ExportedProgram], list[str]]:
-    """torch.export's programs, and what to know of them though nothing failed."""
+    """Return torch.export's programs, and notes from its warnings."""
     from etprof.exporting import lower
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         exported = {method: lower.trace(model) for method, model in methods.items()}
-    for one in caught:
-        warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    for warning in caught:
+        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     modules = [model.module for model in methods.values()]
-    notes = [note for one in caught if (note := explain.forgotten(str(one.message), modules))]
+    notes = [note for warning in caught if (note := explain.unregistered_attributes(str(warning.message), modules))]
     return exported, list(dict.fromkeys(notes))
 
 
 def _samples(
     request: Request, methods: dict[str, find.BuiltModel], examples: dict[str, list[Any]]
 ) -> dict[str, list[list[Any]]]:
-    """Of each method the inputs to calibrate on: those of the files, or the example's."""
+    """Return the calibration inputs of each method, from the files or from the example."""
     if not request.calibrate:
         return {method: [example] for method, example in examples.items()}
     files = list(request.calibrate)
@@ -305,41 +306,41 @@ def _held_out(
     samples: dict[str, list[list[Any]]],
     notes: list[str],
     *,
-    drawn: bool,
+    draw_always: bool,
 ) -> list[check.Case]:
-    """Further inputs to check with, of each method that was calibrated on the example inputs; what to know of that is noted.
+    """Return additional inputs for the check of each method that was calibrated on the example inputs, and add notes.
 
-    `drawn`: of the others, too.
+    `draw_always`: also for methods that were not calibrated.
     """
     cases: list[check.Case] = []
     for method, model in methods.items():
         if request.on:
             files = list(request.on)
-            read = calibration.read_samples(request.model_name, method, model, len(methods) == 1, files)
-            cases += held_out.cases_of(method, model, read)
+            samples_of_files = calibration.read_samples(request.model_name, method, model, len(methods) == 1, files)
+            cases += held_out.make_cases(method, model, samples_of_files)
             continue
-        if request.quantize != "static":  # no range is taken from any input
-            cases += held_out.cases(method, model) if drawn else []
+        if request.quantize != "static":  # the ranges do not depend on calibration inputs
+            cases += held_out.cases(method, model) if draw_always else []
             continue
-        where = f"{method}: " if len(methods) > 1 else ""
+        label = f"{method}: " if len(methods) > 1 else ""
         if len(samples[method]) == 1:
-            notes.append(f"{where}calibrated on 1 input: real inputs may leave its ranges. --calibrate takes more")
-        if not any(held_out.same(examples[method], sample) for sample in samples[method]):
-            continue  # the example is held out itself
-        drawn = held_out.cases(method, model)
-        if not drawn:
+            notes.append(f"{label}calibrated on 1 input: real inputs may leave its ranges. --calibrate takes more")
+        if not any(held_out.equal_inputs(examples[method], sample) for sample in samples[method]):
+            continue  # the example is itself a held-out input
+        drawn_cases = held_out.cases(method, model)
+        if not drawn_cases:
             notes.append(
-                f"{where}checked on an input that it was calibrated on, and the example inputs cannot be drawn again: "
+                f"{label}checked on an input that it was calibrated on, and the example inputs cannot be drawn again: "
                 "others may be worse. Calibrate on other inputs than the example's"
             )
-        cases += drawn
+        cases += drawn_cases
     return cases
 
 
 def _parameters(methods: dict[str, find.BuiltModel]) -> int:
-    """How many numbers the weights are; those that methods share count once."""
-    parameters = {id(one): one for method in methods.values() for one in method.module.parameters()}
-    return sum(parameter.numel() for parameter in parameters.values())
+    """Return the number of weights. Weights that methods share count once."""
+    parameters = {id(parameter): parameter for method in methods.values() for parameter in method.module.parameters()}
+    return sum(weight.numel() for weight in parameters.values())
 
 
 def _check(
@@ -348,9 +349,9 @@ def _check(
     converted: dict[str, find.BuiltModel],
     exported: dict[str, Any],
     lowered: dict[str, Method],
-    unseen: list[check.Case],
+    held_out_cases: list[check.Case],
 ) -> check.Check:
-    """The .pte against the fp32 modules of `reference`, on the numbers that the converted inputs hold."""
+    """Compare the .pte with the fp32 modules of `reference`, on the values of the converted inputs."""
     runner = programs.runner()
     if runner is None:
         return check.not_checked("there is no etprof-runner to run it: build it, or name it in ETPROF_RUNNER")
@@ -365,17 +366,21 @@ def _check(
         return check.eager_outputs(exported[case.method].module(), case.args, case.kwargs)
 
     def as_lowered(case: check.Case) -> tuple[list[Any], list[Any], str] | None:
-        found = lowerings.as_lowered(exported[case.method], request.backend)
-        return (same_type(case), check.eager_outputs(found[0], case.args, case.kwargs), found[1]) if found else None
+        lowered_module = lowerings.as_lowered(exported[case.method], request.backend)
+        return (
+            (same_type(case), check.eager_outputs(lowered_module[0], case.args, case.kwargs), lowered_module[1])
+            if lowered_module
+            else None
+        )
 
     cases = [
         case
         for method, model in converted.items()
         for case in shapes.cases(method, model, exported[method], lowered[method])
     ]
-    cases += unseen
+    cases += held_out_cases
     is_fp32 = request.computes_in == "fp32"
-    run = check.runner_of(request.pte, runner)
+    run = check.make_run(request.pte, runner)
     return check.check(
         cases,
         run,
@@ -387,63 +392,66 @@ def _check(
     )
 
 
-def _located(
+def _locate_failure(
     request: Request,
-    answer: check.Check,
+    checked: check.Check,
     methods: dict[str, find.BuiltModel],
     exported: dict[str, Any],
     lowered: dict[str, Method],
 ) -> check.Check:
-    """With the operator whose value leaves PyTorch's first, if a difference of outputs has no known cause."""
+    """Add the first operator whose value differs from PyTorch's to a failed check that has no known cause."""
     runner = programs.runner()
-    causes = [one.what for one in lowerings.KNOWN.get(request.backend, [])]
-    if runner is None or not answer.cases or any(cause in (answer.why or "") for cause in causes):
-        return answer
-    least = answer.min_sqnr_db
-    failed = (
-        one for one in answer.cases if any(output.why_not(least, exact=True) is not None for output in one.outputs)
+    causes = [lowering.difference for lowering in lowerings.KNOWN.get(request.backend, [])]
+    if runner is None or not checked.cases or any(cause in (checked.why or "") for cause in causes):
+        return checked
+    min_sqnr_db = checked.min_sqnr_db
+    failed_cases = (
+        failed_case
+        for failed_case in checked.cases
+        if any(output.disagreement(min_sqnr_db, exact=True) is not None for output in failed_case.outputs)
     )
-    if (first := next(failed, None)) is None:
-        return answer
+    if (first := next(failed_cases, None)) is None:
+        return checked
     from etprof.exporting import locate
 
     cases = shapes.cases(first.method, methods[first.method], exported[first.method], lowered[first.method])
-    case = next(one for one in cases if one.name == first.inputs)
+    case = next(case for case in cases if case.name == first.inputs)
     try:
         expected, traced = (
             check.eager_outputs(module, case.args, case.kwargs)
             for module in (methods[first.method].module, exported[first.method].module())
         )
-    except Exception:  # PyTorch does not run what torch.export gave: nothing is said
-        return answer
+    except Exception:  # PyTorch cannot run the exported program, so the cause stays unknown
+        return checked
     if len(traced) != len(expected) or any(
-        agreement.compare(*pair).why_not(least, exact=True) is not None for pair in zip(traced, expected, strict=False)
+        agreement.compare(*pair).disagreement(min_sqnr_db, exact=True) is not None
+        for pair in zip(traced, expected, strict=False)
     ):
         return dataclasses.replace(
-            answer, why=f"{answer.why}; torch.export's program differs in PyTorch, too: the lowering is not the cause"
+            checked, why=f"{checked.why}; torch.export's program differs in PyTorch, too: the lowering is not the cause"
         )
-    said = locate.first_wrong(
+    location = locate.first_wrong(
         exported[first.method],
         case,
-        least,
+        min_sqnr_db,
         lambda: backends.partitioners(request.model_name, request.backend, None),
         runner,
     )
-    return dataclasses.replace(answer, why=f"{answer.why}; {said}") if said else answer
+    return dataclasses.replace(checked, why=f"{checked.why}; {location}") if location else checked
 
 
 def _results(
-    delegation: list[check.MethodDelegation] | str, answer: check.Check | None, notes: list[str]
+    delegation: list[check.MethodDelegation] | str, checked: check.Check | None, notes: list[str]
 ) -> dict[str, Any]:
-    known = not isinstance(delegation, str)
+    is_known = not isinstance(delegation, str)
     return {
-        "delegation": [asdict(method) for method in delegation] if known else None,
-        "check": {**asdict(answer), "warnings": [*notes, *answer.warnings]} if answer else None,
+        "delegation": [asdict(method) for method in delegation] if is_known else None,
+        "check": {**asdict(checked), "warnings": [*notes, *checked.warnings]} if checked else None,
     }
 
 
 def sources_sha256() -> str:
-    """SHA-256 over this package's source files: it changes when the exporter or an example model does."""
+    """Return the SHA-256 over this package's source files, which identifies the exporter and the example models."""
     digest = hashlib.sha256()
     root = Path(__file__).parent
     for path in sorted(root.rglob("*.py")):
@@ -453,7 +461,7 @@ def sources_sha256() -> str:
 
 
 def versions() -> Versions:
-    """The versions of all that shapes a .pte; None where a package is not installed."""
+    """Return the versions of all packages that affect a .pte; None: not installed."""
     from executorch import version as executorch_version
 
     return Versions(
@@ -484,7 +492,7 @@ def _write_program(program: Any, path: Path) -> None:
 def _manifest(
     request: Request, source: str, parameters: int, methods: dict[str, Method], inputs_bytes: bytes
 ) -> Manifest:
-    """The .json but for "files" and the results: what was exported, by what, when."""
+    """Return the .json without "files" and results."""
     return Manifest(
         schema_version=1,
         model=request.model_name,
@@ -510,81 +518,81 @@ def _manifest(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command; gives the exit code."""
+    """Run the command and return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    chosen = options.parse(arguments)
-    # Graphs are many objects that live long: to look through them as often as Python does takes a tenth of an export.
+    settings = options.parse(arguments)
+    # Graphs consist of many long-lived objects. With Python's default threshold, garbage collection takes a tenth of an export.
     gc.set_threshold(100_000)
-    return errors.exit_code_of(lambda: _export(chosen, arguments))
+    return errors.run_command(lambda: _export(settings, arguments))
 
 
-def _export(chosen: options.Options, arguments: list[str]) -> int:
-    with library_output(chosen.verbose) as (out, err):
+def _export(settings: options.Options, arguments: list[str]) -> int:
+    with library_output(settings.verbose) as (out, err):
         release, notes = "", []
         try:
-            if chosen.executorch or chosen.wheel:
+            if settings.executorch or settings.wheel:
                 release, notes = releases.use(
-                    chosen.executorch, chosen.wheel, lambda stage: show_stage(err, stage, _is_live(chosen, err))
+                    settings.executorch, settings.wheel, lambda stage: show_stage(err, stage, _is_live(settings, err))
                 )
-            if chosen.list_models:
-                known = [*sorted(models.EXAMPLES), *sorted(find.executorch_examples()), *find.own_models()]
-                print(*known, sep="\n", file=out)
+            if settings.list_models:
+                names = [*sorted(models.EXAMPLES), *sorted(find.executorch_examples()), *find.own_models()]
+                print(*names, sep="\n", file=out)
                 return EXIT_DONE
-            requests = {kind: _request(chosen, kind, arguments, release, notes) for kind in chosen.dtypes}
-            codes = [_export_one(chosen, kind, request, out, err) for kind, request in requests.items()]
-            return next((code for code in _WORST if code in codes), EXIT_DONE)
+            requests = {kind: _request(settings, kind, arguments, release, notes) for kind in settings.dtypes}
+            codes = [_export_one(settings, kind, request, out, err) for kind, request in requests.items()]
+            return next((code for code in _EXIT_CODES_BY_SEVERITY if code in codes), EXIT_DONE)
         except releases.ReleaseError as error:
-            errors.report(str(error), error.what_to_do, err)
+            errors.report(str(error), error.remedy, err)
             return error.exit_code
         except KeyboardInterrupt:
             print("Interrupted", file=err)
             return EXIT_INTERRUPTED
 
 
-def _is_live(chosen: options.Options, err: TextIO) -> bool:
-    """Whether a line may be rewritten; else the libraries' lines would be in between."""
-    return err.isatty() and not chosen.verbose
+def _is_live(settings: options.Options, err: TextIO) -> bool:
+    """Return whether a line may be rewritten. With --verbose, lines of libraries are in between."""
+    return err.isatty() and not settings.verbose
 
 
-def _export_one(chosen: options.Options, kind: str, request: Request, out: TextIO, err: TextIO) -> int:
-    """Of the types that were asked for one; gives its exit code."""
-    if len(chosen.dtypes) > 1:
-        print(f"{kind} ({chosen.dtypes.index(kind) + 1} of {len(chosen.dtypes)})", file=err, flush=True)
-    live = _is_live(chosen, err)
+def _export_one(settings: options.Options, kind: str, request: Request, out: TextIO, err: TextIO) -> int:
+    """Export one of the requested types and return its exit code."""
+    if len(settings.dtypes) > 1:
+        print(f"{kind} ({settings.dtypes.index(kind) + 1} of {len(settings.dtypes)})", file=err, flush=True)
+    live = _is_live(settings, err)
     try:
-        done = export_model(request, lambda stage: show_stage(err, stage, live))
+        export = export_model(request, lambda stage: show_stage(err, stage, live))
     except ExportError as error:
-        if chosen.verbose:
+        if settings.verbose:
             traceback.print_exc(file=err)
-        errors.report(str(error), error.what_to_do, err)
+        errors.report(str(error), error.remedy, err)
         return EXIT_BAD_INPUT
-    print(*done.paths, sep="\n", file=out, flush=True)
-    said = summary.lines(chosen.backend, done.delegation, done.check, done.notes, done.places, done.hints)
-    print(*said, sep="\n", file=err)
-    return _exit_code(done.check)
+    print(*export.paths, sep="\n", file=out, flush=True)
+    lines = summary.lines(settings.backend, export.delegation, export.check, export.notes, export.places, export.hints)
+    print(*lines, sep="\n", file=err)
+    return _exit_code(export.check)
 
 
-def _exit_code(answer: check.Check | None) -> int:
-    if answer is None:
+def _exit_code(checked: check.Check | None) -> int:
+    if checked is None:
         return EXIT_DONE
-    return {check.PASS: EXIT_DONE, check.FAIL: EXIT_CHECK_FAILED, check.UNDECIDED: EXIT_UNDECIDED}[answer.verdict]
+    return {check.PASS: EXIT_DONE, check.FAIL: EXIT_CHECK_FAILED, check.UNDECIDED: EXIT_UNDECIDED}[checked.verdict]
 
 
-def _request(chosen: options.Options, kind: str, arguments: list[str], release: str, notes: Sequence[str]) -> Request:
+def _request(settings: options.Options, kind: str, arguments: list[str], release: str, notes: Sequence[str]) -> Request:
     dtype, quantize = options.TYPES[kind]
     return Request(
-        model=chosen.model,
-        backend=chosen.backend,
+        model=settings.model,
+        backend=settings.backend,
         dtype=dtype,
-        quantize=chosen.quantize or quantize,
-        outdir=chosen.outdir,
-        name=chosen.name,
-        save_graph=chosen.save_graph,
-        input_shapes=chosen.input_shape,
-        calibrate=chosen.calibrate if (chosen.quantize or quantize) == "static" else (),
-        keep=keep.split(chosen.keep) if chosen.quantize or quantize else (),
-        check=chosen.check,
-        min_sqnr_db=chosen.min_sqnr,
+        quantize=settings.quantize or quantize,
+        outdir=settings.outdir,
+        name=settings.name,
+        save_graph=settings.save_graph,
+        input_shapes=settings.input_shape,
+        calibrate=settings.calibrate if (settings.quantize or quantize) == "static" else (),
+        keep=keep.split(settings.keep) if settings.quantize or quantize else (),
+        check=settings.check,
+        min_sqnr_db=settings.min_sqnr,
         command=["etprof", "export", *arguments],
         executorch=release,
         notes=notes,
@@ -593,33 +601,33 @@ def _request(chosen: options.Options, kind: str, arguments: list[str], release: 
 
 @contextmanager
 def show_stage(err: TextIO, stage: str, live: bool) -> Iterator[None]:
-    """Print a stage's seconds when it is done, and those so far: if `live` every second in a line that is rewritten, else seldom."""
-    begin = time.monotonic()
+    """Print a stage's seconds at its end, and meanwhile every minute, or every second in a rewritten line if `live`."""
+    start = time.monotonic()
     ended = threading.Event()
 
     def line() -> str:
-        return f"  {stage:<16}{time.monotonic() - begin:6.1f} s"
+        return f"  {stage:<16}{time.monotonic() - start:6.1f} s"
 
-    def tick() -> None:
+    def print_time() -> None:
         before, after = ("\r", "") if live else ("", " so far\n")
         while not ended.wait(_TICK_SECONDS if live else _LINE_SECONDS):
             os.write(err.fileno(), f"{before}{line()}{after}".encode())
         if live:
             os.write(err.fileno(), b"\r\x1b[K")
 
-    ticking = threading.Thread(target=tick, daemon=True)
-    ticking.start()
+    ticker = threading.Thread(target=print_time, daemon=True)
+    ticker.start()
     try:
         yield
     finally:
         ended.set()
-        ticking.join()
+        ticker.join()
     print(line(), file=err, flush=True)
 
 
 @contextmanager
 def library_output(verbose: bool) -> Iterator[tuple[TextIO, TextIO]]:
-    """Our own stdout and stderr; what libraries, C++ ones too, print meanwhile goes to stderr or nowhere."""
+    """Yield etprof's stdout and stderr. Inside this context, output of libraries goes to stderr if `verbose`, else nowhere."""
     sys.stdout.flush()
     sys.stderr.flush()
     with os.fdopen(os.dup(1), "w") as out, os.fdopen(os.dup(2), "w") as err:

@@ -47,8 +47,10 @@ class History:
                 `changes`)
         """
         paths = [runs] if isinstance(runs, str | os.PathLike) else list(runs)
-        when = "" if time is None else str(int(_utc(time).timestamp()))
-        return _native.history_add(self.path, [os.fspath(run) for run in paths], commit, when, reference, device_name)
+        timestamp = "" if time is None else str(int(_utc(time).timestamp()))
+        return _native.history_add(
+            self.path, [os.fspath(run) for run in paths], commit, timestamp, reference, device_name
+        )
 
     def trends(
         self, *, model: str = "", device: str = "", experiment: str = "", operator: str = "", last: int = 200
@@ -92,8 +94,8 @@ def _column(values: list, kind: str) -> Column:
         return values
     if kind == "name":
         texts = sorted(set(values))
-        places = {text: place for place, text in enumerate(texts)}
-        return Coded(np.array([places[value] for value in values], dtype=np.int32), texts)
+        codes = {text: code for code, text in enumerate(texts)}
+        return Coded(np.array([codes[value] for value in values], dtype=np.int32), texts)
     if kind == "time":
         return np.array(values, dtype="datetime64[s]")
     valid = np.array([value is not None for value in values], dtype=bool)

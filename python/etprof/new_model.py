@@ -25,12 +25,12 @@ TEMPLATE = Path(__file__).resolve().parent / "template"
 TEMPLATE_NAME = "my_model"
 
 
-class CannotMakeError(Exception):
+class CreationError(Exception):
     """The package cannot be created; the error has the reason and the remedy."""
 
-    def __init__(self, why: str, what_to_do: str, exit_code: int) -> None:
-        super().__init__(why)
-        self.what_to_do = what_to_do
+    def __init__(self, reason: str, remedy: str, exit_code: int) -> None:
+        super().__init__(reason)
+        self.remedy = remedy
         self.exit_code = exit_code
 
 
@@ -43,12 +43,12 @@ def make(name: str, folder: Path) -> list[Path]:
     _check_name(name)
     package = folder / name
     if os.path.lexists(package):
-        raise CannotMakeError(
+        raise CreationError(
             f"`{package}` exists, and is left as it is", "give another name or another --output", EXIT_BAD_INPUT
         )
-    if others := local.registered(folder).get(name):
-        raise CannotMakeError(
-            f"`{name}` is registered by {others[0]}", f"give another name, such as my_{name}", EXIT_BAD_INPUT
+    if existing := local.registered(folder).get(name):
+        raise CreationError(
+            f"`{name}` is registered by {existing[0]}", f"give another name, such as my_{name}", EXIT_BAD_INPUT
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -61,36 +61,38 @@ def make(name: str, folder: Path) -> list[Path]:
                     (staged / source.name.replace(TEMPLATE_NAME, name)).write_text(text, encoding="utf-8")
             staged.rename(package)
     except OSError as error:
-        why = f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)
-        raise CannotMakeError(why, f"make {folder} writable or give another --output", EXIT_BAD_INPUT) from error
+        reason = f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)
+        raise CreationError(reason, f"make {folder} writable or give another --output", EXIT_BAD_INPUT) from error
     return sorted(package.iterdir())
 
 
 def _check_name(name: str) -> None:
-    shown = "".join(letter if letter.isprintable() else "?" for letter in name)
+    printable_name = "".join(letter if letter.isprintable() else "?" for letter in name)
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        fitting = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
-        fitting = f"net_{fitting}" if fitting[:1].isdigit() else fitting
-        hint = f", such as {fitting}" if fitting else ""
-        raise CannotMakeError(
-            f"`{shown}` is not a Python identifier", f"a name is made of letters, digits and '_'{hint}", EXIT_USAGE
+        suggestion = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
+        suggestion = f"net_{suggestion}" if suggestion[:1].isdigit() else suggestion
+        hint = f", such as {suggestion}" if suggestion else ""
+        raise CreationError(
+            f"`{printable_name}` is not a Python identifier",
+            f"a name is made of letters, digits and '_'{hint}",
+            EXIT_USAGE,
         )
     if keyword.iskeyword(name) or keyword.issoftkeyword(name):
-        raise CannotMakeError(f"`{name}` is a keyword of Python", f"give another name, such as {name}_net", EXIT_USAGE)
-    another = f"give another name, such as my_{name}"
+        raise CreationError(f"`{name}` is a keyword of Python", f"give another name, such as {name}_net", EXIT_USAGE)
+    remedy = f"give another name, such as my_{name}"
     if name in models.EXAMPLES or name in find.executorch_examples():
-        whose = "etprof" if name in models.EXAMPLES else "ExecuTorch"
-        raise CannotMakeError(f"`{name}` is an example model of {whose}", another, EXIT_USAGE)
+        owner = "etprof" if name in models.EXAMPLES else "ExecuTorch"
+        raise CreationError(f"`{name}` is an example model of {owner}", remedy, EXIT_USAGE)
     if _is_installed(name):
-        raise CannotMakeError(
-            f"`{name}` is the name of a Python module, which the package would hide", another, EXIT_USAGE
+        raise CreationError(
+            f"`{name}` is the name of a Python module, which the package would hide", remedy, EXIT_USAGE
         )
 
 
 def _is_installed(name: str) -> bool:
     # The current folder is on sys.path, but its modules are the user's, not installed ones.
-    here = Path.cwd()
-    path = [entry for entry in sys.path if entry and Path(entry) != here]
+    folder = Path.cwd()
+    path = [entry for entry in sys.path if entry and Path(entry) != folder]
     return name in sys.stdlib_module_names or importlib.machinery.PathFinder.find_spec(name, path) is not None
 
 
@@ -99,19 +101,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = errors.Parser(prog="etprof new-model", allow_abbrev=False)
     parser.add_argument("name")
     parser.add_argument("--output", type=Path, default=Path())
-    chosen = parser.parse_args(argv)
-    return errors.exit_code_of(lambda: _make(chosen))
+    settings = parser.parse_args(argv)
+    return errors.run_command(lambda: _make(settings))
 
 
-def _make(chosen: argparse.Namespace) -> int:
+def _make(settings: argparse.Namespace) -> int:
     try:
-        files = make(chosen.name, chosen.output)
-    except CannotMakeError as error:
-        errors.report(str(error), error.what_to_do, sys.stderr)
+        files = make(settings.name, settings.output)
+    except CreationError as error:
+        errors.report(str(error), error.remedy, sys.stderr)
         return error.exit_code
     print(*files, sep="\n", flush=True)
-    where = "" if chosen.output == Path() else f"cd {shlex.quote(str(chosen.output))} && "
-    print(f"next: {where}etprof export {chosen.name}", file=sys.stderr)
+    change_folder = "" if settings.output == Path() else f"cd {shlex.quote(str(settings.output))} && "
+    print(f"next: {change_folder}etprof export {settings.name}", file=sys.stderr)
     return EXIT_DONE
 
 

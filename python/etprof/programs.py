@@ -31,7 +31,7 @@ def _candidates(name: str, variable: str) -> list[Path]:
     return [Path(chosen)] if chosen else [here / "bin" / name, here.parents[1] / "build" / name]
 
 
-def place() -> Path:
+def expected_path() -> Path:
     """Return the path of etprof, or the path where it would be."""
     return etprof() or _candidates("etprof", "ETPROF")[-1]
 

@@ -37,11 +37,11 @@ class Result(Object):
 
     def __repr__(self) -> str:
         parts = [f"{key} {_text(self[key])}" for key in _OUTCOMES if key in self]
-        measured = next(filter(None, (_rows(self, key) for key in _ROWS)), [])
-        parts += [summary(row) for row in measured[:_MAX_REPR_ROWS]]
-        if len(measured) > _MAX_REPR_ROWS:
-            parts.append(f"{len(measured) - _MAX_REPR_ROWS} more")
-        if not measured:
+        rows = next(filter(None, (_rows(self, key) for key in _ROWS)), [])
+        parts += [summary(row) for row in rows[:_MAX_REPR_ROWS]]
+        if len(rows) > _MAX_REPR_ROWS:
+            parts.append(f"{len(rows) - _MAX_REPR_ROWS} more")
+        if not rows:
             parts += [f"{key}: {len(self[key])}" for key in self if _is_table(self[key])]
         if "file_bytes" in self:
             parts.append(f"size {_scaled(self['file_bytes'], 'B')}")
@@ -78,20 +78,20 @@ def summary(row: Mapping[str, Any]) -> str:
 
 def html_table(rows: Sequence[Mapping[str, Any]], caption: str = "") -> str:
     """Return the numbers and texts of rows as an HTML table, truncated if long, or "" without any."""
-    shown = [
+    shown_rows = [
         {key: value for key, value in row.items() if value is not None and not isinstance(value, dict | list)}
         for row in without_internals(rows[:_MAX_HTML_ROWS])
     ]
-    columns = list(dict.fromkeys(key for row in shown for key in row))
+    columns = list(dict.fromkeys(key for row in shown_rows for key in row))
     if not columns:
         return ""
     lines = [
         f"<table><caption>{html.escape(caption)}</caption>",
         "".join(f"<th>{html.escape(key)}</th>" for key in columns),
-        *("".join(f"<td>{html.escape(_text(row.get(key, '')))}</td>" for key in columns) for row in shown),
+        *("".join(f"<td>{html.escape(_text(row.get(key, '')))}</td>" for key in columns) for row in shown_rows),
     ]
-    more = f"<p>{len(rows) - len(shown)} more rows</p>" if len(rows) > len(shown) else ""
-    return "<tr>".join(lines) + "</table>" + more
+    note = f"<p>{len(rows) - len(shown_rows)} more rows</p>" if len(rows) > len(shown_rows) else ""
+    return "<tr>".join(lines) + "</table>" + note
 
 
 def plot(rows: Iterable[tuple[str, float | None, float | None, float | None]], unit: str, reference: float = 0) -> str:
@@ -99,25 +99,25 @@ def plot(rows: Iterable[tuple[str, float | None, float | None, float | None]], u
 
     The axis contains `reference`.
     """
-    shown = [row for row in rows if row[1] is not None][:_MAX_HTML_ROWS]
-    numbers = [number for _, *of_row in shown for number in of_row if number is not None]
+    shown_rows = [row for row in rows if row[1] is not None][:_MAX_HTML_ROWS]
+    numbers = [number for _, *row_numbers in shown_rows for number in row_numbers if number is not None]
     low, high = min([reference, *numbers]), max([reference, *numbers])
-    if not shown or low == high:
+    if not shown_rows or low == high:
         return ""
 
     def x(value: float) -> float:
         return round(240 + 380 * (value - low) / (high - low), 1)
 
-    bottom = 20 * len(shown)
+    bottom = 20 * len(shown_rows)
     lines = [f'<line x1="{x(reference)}" x2="{x(reference)}" y1="0" y2="{bottom}" stroke-dasharray="3"/>']
-    for number, (label, value, *ends) in enumerate(shown):
+    for number, (label, value, *interval) in enumerate(shown_rows):
         y = 20 * number + 10
         text = f"{_text(value)}{unit}"
-        if ends[0] is not None and ends[1] is not None:
+        if interval[0] is not None and interval[1] is not None:
             lines.append(
-                f'<line x1="{x(ends[0])}" x2="{x(ends[1])}" y1="{y}" y2="{y}" stroke-width="5" opacity="0.4"/>'
+                f'<line x1="{x(interval[0])}" x2="{x(interval[1])}" y1="{y}" y2="{y}" stroke-width="5" opacity="0.4"/>'
             )
-            text += f" {_interval(*ends, '.4g')}"
+            text += f" {_interval(*interval, '.4g')}"
         name = _text(label)
         name = name if len(name) <= _MAX_LABEL else name[: _MAX_LABEL - 1] + "…"
         lines += [
@@ -125,23 +125,23 @@ def plot(rows: Iterable[tuple[str, float | None, float | None, float | None]], u
             f'<g stroke="none" fill="currentColor"><text x="230" y="{y + 4}" text-anchor="end">{html.escape(name)}</text>',
             f'<text x="640" y="{y + 4}">{html.escape(text)}</text></g>',
         ]
-    ends_of_axis = "".join(
+    axis_labels = "".join(
         f'<text x="{x(end)}" y="{bottom + 14}" text-anchor="middle" stroke="none" fill="currentColor">{end:.4g}</text>'
         for end in (low, high)
     )
     return (
         f'<svg width="860" height="{bottom + 20}" font-size="12" stroke="currentColor" role="img">'
-        f"{''.join(lines)}{ends_of_axis}</svg>"
+        f"{''.join(lines)}{axis_labels}</svg>"
     )
 
 
-def _latency_cells(compared: Mapping[str, Any]) -> dict[str, Any]:
+def _latency_cells(latency: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "verdict": compared["verdict"],
-        "speedup": compared["ratio"] and f"{compared['ratio']:.2f}x",
-        f"{compared['confidence'] or 0.95:.0%} CI": _interval(compared["ratio_low"], compared["ratio_high"], ".2f"),
-        "candidate ms": compared["candidate_ms"],
-        "baseline ms": compared["baseline_ms"],
+        "verdict": latency["verdict"],
+        "speedup": latency["ratio"] and f"{latency['ratio']:.2f}x",
+        f"{latency['confidence'] or 0.95:.0%} CI": _interval(latency["ratio_low"], latency["ratio_high"], ".2f"),
+        "candidate ms": latency["candidate_ms"],
+        "baseline ms": latency["baseline_ms"],
     }
 
 
@@ -207,8 +207,8 @@ _ROWS = {
 
 
 def _rows(result: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    entries, rows_of = result.get(key, []), _ROWS.get(key, lambda entry: [entry])
-    return [row for entry in entries for row in rows_of(entry)]
+    entries, make_rows = result.get(key, []), _ROWS.get(key, lambda entry: [entry])
+    return [row for entry in entries for row in make_rows(entry)]
 
 
 def _is_table(value: Any) -> bool:

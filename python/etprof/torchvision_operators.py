@@ -13,7 +13,7 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
-_REGISTERS = "torchvision._meta_registrations"
+_REGISTRATION_MODULE = "torchvision._meta_registrations"
 _SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"  # of nms and qnms
 
 
@@ -33,13 +33,13 @@ class _Declarer(MetaPathFinder):
         self.library: Any = None  # owns the declarations
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> None:  # noqa: ARG002
-        if name != _REGISTERS or self.library is not None:
+        if name != _REGISTRATION_MODULE or self.library is not None:
             return
         import torch
 
         source = (Path(next(iter(path))) / "_meta_registrations.py").read_text()
-        wanted = re.findall(r'register_fake\("torchvision::(\w+)"\)', source)
+        operators = re.findall(r'register_fake\("torchvision::(\w+)"\)', source)
         self.library = torch.library.Library("torchvision", "FRAGMENT")
-        for operator in wanted:
+        for operator in operators:
             if not hasattr(torch.ops.torchvision, operator):
                 self.library.define(operator + _SCHEMA)

@@ -64,7 +64,7 @@ def validate(run: Path_) -> Result:
     return parse(_native.validate(os.fspath(run)))
 
 
-# Functions that measure take the options of their commands (`max_seconds` is --max-seconds), which C++ describes.
+# Functions that measure take the options of their commands (`max_seconds` is --max-seconds). C++ describes these options.
 
 _RAISES = """
 `progress` is called with a dict about the current step: "kind", "device", "text", "done", and "total".
@@ -76,8 +76,8 @@ Raises:
     Exception: an exception from `progress` ends the measurement, too"""
 
 
-# Time limits that depend on what is measured, as docs/reference/cli.md has them. One that begins with a number is that number
-# for one pair, step, or model.
+# Time limits that depend on the measurement, as in docs/reference/cli.md. A limit that begins with a number has that value for
+# one pair, step, or model.
 _TIME_LIMITS = {
     "profile": "60 for each pair",
     "run": "the configuration's, or 60 for each pair",
@@ -91,19 +91,19 @@ _TIME_LIMITS = {
 
 def _with_options(function: Callable[..., Result]) -> Callable[..., Result]:
     """Add the described options to the signature and the documentation of a function that takes `**options`."""
-    written = signature(function)
-    *parameters, _options = written.parameters.values()
-    taken = {parameter.name for parameter in parameters}
+    original = signature(function)
+    *parameters, _options = original.parameters.values()
+    explicit_names = {parameter.name for parameter in parameters}
     lines = [function.__doc__ or "", "", "Options:"]
     for name, schema in json.loads(_native.options(function.__name__)).items():
         if name == "max_seconds" and function.__name__ in _TIME_LIMITS:
             limit = _TIME_LIMITS[function.__name__]
             schema["description"] += f" (default: {limit})"
             schema["default"] = 60.0 if limit.startswith("60 ") else None
-        if name not in taken and "description" in schema:
+        if name not in explicit_names and "description" in schema:
             parameters.append(_parameter(name, schema))
             lines.append(f"    {name}: {schema['description']}")
-    function.__signature__ = written.replace(parameters=parameters)  # type: ignore[attr-defined]
+    function.__signature__ = original.replace(parameters=parameters)  # type: ignore[attr-defined]
     function.__doc__ = "\n".join([*lines, _RAISES])
     return function
 
@@ -229,13 +229,13 @@ def recover(path: Path_) -> Result:
     return _do("recover", None, {}, run=path)
 
 
-def _do(name: str, progress: Progress | None, options: dict[str, Any], **given: Any) -> Result:
+def _do(name: str, progress: Progress | None, options: dict[str, Any], **parameters: Any) -> Result:
     known = json.loads(_native.options(name))
     for option in options:
-        if option not in known or option in given:
+        if option not in known or option in parameters:
             raise TypeError(f"{name}() got an unexpected keyword argument {option!r}; it takes {', '.join(known)}")
     if name in ("suite", "quick_test", "doctor"):  # these start Python for exports, or check whether exports work
         os.environ.setdefault("ETPROF_PYTHON", sys.executable)
-    _native.set_program(os.fspath(programs.place()))
-    arguments = {key: value for key, value in (options | given).items() if value is not None}
+    _native.set_program(os.fspath(programs.expected_path()))
+    arguments = {key: value for key, value in (options | parameters).items() if value is not None}
     return parse(_native.measure(name, json.dumps(arguments, default=os.fspath), progress))

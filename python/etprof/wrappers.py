@@ -43,7 +43,7 @@ class Normalize(nn.Module):
         self.register_buffer("shift", (-means / deviations).float())
 
     def forward(self, image: torch.Tensor, *others: Any) -> Any:
-        """The module's outputs; `others` are handed on."""
+        """Return the module's outputs. `others` are passed to the module."""
         return self.module(image.to(self.factor.dtype) * self.factor + self.shift, *others)
 
 
@@ -104,16 +104,16 @@ def replace_modules(module: nn.Module, substitutes: Mapping[type | str, Factory]
         ValueError: No submodule has one of the given types.
     """
     replaced: dict[int, nn.Module] = {}
-    used: set[type | str] = set()
+    used_keys: set[type | str] = set()
 
     def substitute(old: nn.Module) -> nn.Module:
         if id(old) in replaced:
             return replaced[id(old)]
-        key = next((key for key in substitutes if _is_of(old, key)), None)
+        key = next((key for key in substitutes if _has_type(old, key)), None)
         new = old if key is None else substitutes[key](old)
         replaced[id(old)] = new
         if key is not None:
-            used.add(key)
+            used_keys.add(key)
             return new.train(old.training)
         for name, child in list(old._modules.items()):
             if child is not None:
@@ -121,13 +121,13 @@ def replace_modules(module: nn.Module, substitutes: Mapping[type | str, Factory]
         return old
 
     result = substitute(copy.deepcopy(module))
-    if unused := [key if isinstance(key, str) else key.__name__ for key in substitutes if key not in used]:
-        kinds = sorted({type(one).__name__ for one in module.modules()})
+    if unused := [key if isinstance(key, str) else key.__name__ for key in substitutes if key not in used_keys]:
+        kinds = sorted({type(submodule).__name__ for submodule in module.modules()})
         raise ValueError(f"no submodule is of type {', '.join(unused)}; there are {', '.join(kinds)}")
     return result
 
 
-def _is_of(module: nn.Module, key: type | str) -> bool:
+def _has_type(module: nn.Module, key: type | str) -> bool:
     return type(module).__name__ == key if isinstance(key, str) else type(module) is key
 
 
@@ -144,12 +144,12 @@ class Substitute(nn.Module):
         self.functions = dict(functions)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The module's outputs."""
-        with _Redirected(self.functions):
+        """Return the module's outputs."""
+        with _Redirection(self.functions):
             return self.module(*args, **kwargs)
 
 
-class _Redirected(TorchFunctionMode):
+class _Redirection(TorchFunctionMode):
     def __init__(self, functions: dict[Callable[..., Any], Callable[..., Any]]) -> None:
         super().__init__()
         self.functions = functions
@@ -166,7 +166,7 @@ def largest_difference(before: nn.Module, after: nn.Module, *inputs: Any) -> flo
     from torch.utils import _pytree
 
     with torch.no_grad():
-        expected, actual = (_pytree.tree_leaves(one.eval()(*copy.deepcopy(inputs))) for one in (before, after))
+        expected, actual = (_pytree.tree_leaves(module.eval()(*copy.deepcopy(inputs))) for module in (before, after))
     pairs = list(zip(expected, actual, strict=True))
     return max(float((a - b).abs().max() / a.abs().max().clamp(min=1e-30)) for a, b in pairs)
 
@@ -181,7 +181,7 @@ class LayerNorm(nn.Module):
         super().__init__()
         (size,) = old.normalized_shape
         self.mean = nn.Linear(size, 1, bias=False)
-        _affine(self, old, size, (size,))
+        _register_affine(self, old, size, (size,))
         nn.init.constant_(self.mean.weight, 1 / size)
 
     @classmethod
@@ -201,7 +201,7 @@ class LayerNorm2d(nn.Module):
         super().__init__()
         channels = old.weight.numel()
         self.mean = nn.Conv2d(channels, 1, 1, bias=False)
-        _affine(self, old, channels, (1, channels, 1, 1))
+        _register_affine(self, old, channels, (1, channels, 1, 1))
         nn.init.constant_(self.mean.weight, 1 / channels)
 
     @classmethod
@@ -215,9 +215,9 @@ class LayerNorm2d(nn.Module):
 
 
 class RMSNorm(nn.Module):
-    """nn.RMSNorm, and those of Llama, Gemma and T5 by their own classes, the mean taken by a matrix of 1/n: `RMSNorm.of(old)`.
+    """nn.RMSNorm, and the classes of Llama, Gemma and T5, which computes its mean with a matrix of 1/n: `RMSNorm.of(old)`.
 
-    In fp16 the squares overflow where a value is more than 255.
+    In fp16 the squares overflow if a value exceeds 255.
     """
 
     def __init__(self, weight: torch.Tensor, eps: float) -> None:
@@ -230,10 +230,10 @@ class RMSNorm(nn.Module):
 
     @classmethod
     def of(cls, old: nn.Module) -> nn.Module:
-        """Instead of `old`, which has to compute the same; its weights may be differences from 1, as Gemma's."""
+        """Return the replacement of `old`, whose weights may be differences from 1, as in Gemma. Both are compared on sample tokens."""
         weight = old.weight.detach()
         epsilons = (getattr(old, name, None) for name in ("eps", "variance_epsilon"))
-        eps = next((float(one) for one in epsilons if one is not None), torch.finfo(weight.dtype).eps)
+        eps = next((float(epsilon) for epsilon in epsilons if epsilon is not None), torch.finfo(weight.dtype).eps)
         tokens = torch.linspace(-1, 2, 2 * weight.numel(), dtype=weight.dtype).reshape(2, weight.numel())
         for offset in (0, 1):
             new = cls(weight + offset, eps).to(weight.dtype)
@@ -246,7 +246,7 @@ class RMSNorm(nn.Module):
         return tokens * torch.rsqrt(self.mean(tokens * tokens) + self.eps) * self.weight
 
 
-def _affine(new: nn.Module, old: nn.Module, size: int, shape: tuple[int, ...]) -> None:
+def _register_affine(new: nn.Module, old: nn.Module, size: int, shape: tuple[int, ...]) -> None:
     """Register `weight`, `bias`, and `eps` of a norm. As a number, eps would be converted to fp16 in every run."""
     for name, default in (("weight", torch.ones), ("bias", torch.zeros)):
         value = getattr(old, name, None)
@@ -319,11 +319,18 @@ def fixed_pool(height: int, width: int) -> Factory:
 
     def make(old: nn.AdaptiveAvgPool2d | nn.AdaptiveMaxPool2d) -> nn.Module:
         sizes = old.output_size if isinstance(old.output_size, tuple) else (old.output_size,) * 2
-        have = (height, width)
-        wanted = [there if one is None else one for one, there in zip(sizes, have, strict=True)]
-        if any(there % one for one, there in zip(wanted, have, strict=True)) or getattr(old, "return_indices", False):
+        input_sizes = (height, width)
+        output_sizes = [
+            input_size if output_size is None else output_size
+            for output_size, input_size in zip(sizes, input_sizes, strict=True)
+        ]
+        if any(
+            input_size % output_size for output_size, input_size in zip(output_sizes, input_sizes, strict=True)
+        ) or getattr(old, "return_indices", False):
             raise ValueError(f"{old} of {height} x {width} is not pooling with one kernel")
-        kernel = tuple(there // one for one, there in zip(wanted, have, strict=True))
+        kernel = tuple(
+            input_size // output_size for output_size, input_size in zip(output_sizes, input_sizes, strict=True)
+        )
         return (nn.AvgPool2d if isinstance(old, nn.AdaptiveAvgPool2d) else nn.MaxPool2d)(kernel)
 
     return make
@@ -351,14 +358,14 @@ def attention(
     # With grouped queries, queries that share a key become rows of one product.
     groups = query.shape[-3] // key.shape[-3] if enable_gqa else 1
     queries = query.reshape(*query.shape[:-3], query.shape[-3] // groups, groups * query.shape[-2], query.shape[-1])
-    queries, keys, values = (one.flatten(0, -3) for one in (queries, key, value))
+    queries, keys, values = (tensor.flatten(0, -3) for tensor in (queries, key, value))
     factor = torch.tensor([query.shape[-1] ** -0.5 if scale is None else scale], dtype=query.dtype)
     scores = torch.bmm(queries * factor, keys.transpose(1, 2))
     if is_causal:
         attn_mask = _causal_mask(query.shape[-2], key.shape[-2], query.dtype)
     elif attn_mask is not None and attn_mask.dtype == torch.bool:
-        seen, hidden = (torch.tensor([number], dtype=query.dtype) for number in (0.0, _MASKED))
-        attn_mask = torch.where(attn_mask, seen, hidden)
+        visible, hidden = (torch.tensor([number], dtype=query.dtype) for number in (0.0, _MASKED))
+        attn_mask = torch.where(attn_mask, visible, hidden)
     if attn_mask is not None:
         rows = scores.shape
         scores = (scores.reshape(*query.shape[:-1], key.shape[-2]) + attn_mask).reshape(rows)
@@ -471,12 +478,16 @@ class Pad(nn.Module):
         self.multiple = multiple
 
     def forward(self, image: torch.Tensor, *others: Any) -> Any:
-        """The module's outputs; `others` are handed on."""
-        have = tuple(image.shape[-2:])
-        wanted = self.size or tuple(math.ceil(one / self.multiple) * self.multiple for one in have)
-        if any(there > most for there, most in zip(have, wanted, strict=True)):
-            raise ValueError(f"an image of {have[0]} x {have[1]} does not fit into {wanted[0]} x {wanted[1]}")
-        return self.module(functional.pad(image, (0, wanted[1] - have[1], 0, wanted[0] - have[0])), *others)
+        """Return the module's outputs. `others` are passed to the module."""
+        sizes = tuple(image.shape[-2:])
+        padded_sizes = self.size or tuple(math.ceil(size / self.multiple) * self.multiple for size in sizes)
+        if any(size > padded_size for size, padded_size in zip(sizes, padded_sizes, strict=True)):
+            raise ValueError(
+                f"an image of {sizes[0]} x {sizes[1]} does not fit into {padded_sizes[0]} x {padded_sizes[1]}"
+            )
+        return self.module(
+            functional.pad(image, (0, padded_sizes[1] - sizes[1], 0, padded_sizes[0] - sizes[0])), *others
+        )
 
 
 def resized_positions(
@@ -515,14 +526,14 @@ def calibrated(module: nn.Module, *inputs: Any, **kwargs: Any) -> nn.Module:
     norms = nn.modules.batchnorm._BatchNorm
     seen: set[nn.Module] = set()  # a layer that is used in several places is scaled at its first use
 
-    def settle(norm: Any, args: tuple[torch.Tensor, ...]) -> None:
+    def set_statistics(norm: Any, args: tuple[torch.Tensor, ...]) -> None:
         if norm in seen or norm.running_mean is None:
             return
         seen.add(norm)
         values = args[0].transpose(0, 1).flatten(1)
-        several = values.shape[1] > 1  # a single value per channel has no variance
-        norm.running_mean.copy_(values.mean(1) if several else torch.zeros_like(norm.running_mean))
-        variance = values.var(1) if several else values.square().mean().expand(values.shape[0])
+        has_variance = values.shape[1] > 1  # a single value per channel has no variance
+        norm.running_mean.copy_(values.mean(1) if has_variance else torch.zeros_like(norm.running_mean))
+        variance = values.var(1) if has_variance else values.square().mean().expand(values.shape[0])
         # A nearly constant channel must not be scaled up, because its rounding errors would grow as well.
         norm.running_var.copy_(torch.maximum(variance, variance.mean() / 10))
 
@@ -541,8 +552,8 @@ def calibrated(module: nn.Module, *inputs: Any, **kwargs: Any) -> nn.Module:
         layer.weight.div_(deviation)
         return (out - bias) / deviation + bias
 
-    hooks = [one.register_forward_pre_hook(settle) for one in network.modules() if isinstance(one, norms)]
-    hooks += [one.register_forward_hook(scale) for one in network.modules() if isinstance(one, layers)]
+    hooks = [norm.register_forward_pre_hook(set_statistics) for norm in network.modules() if isinstance(norm, norms)]
+    hooks += [layer.register_forward_hook(scale) for layer in network.modules() if isinstance(layer, layers)]
     with torch.no_grad():
         network(*copy.deepcopy(inputs), **kwargs)
     for hook in hooks:

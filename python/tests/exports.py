@@ -18,5 +18,5 @@ def is_current(pte: Path) -> bool:
         return False
     manifest = json.loads(manifest_path.read_text())
     files = {pte.with_name(name): entry["sha256"] for name, entry in manifest["files"].items()}
-    unchanged = all(path.is_file() and artifacts.sha256_of(path) == sha256 for path, sha256 in files.items())
+    unchanged = all(path.is_file() and artifacts.hash_file(path) == sha256 for path, sha256 in files.items())
     return unchanged and manifest["versions"] == asdict(versions())

@@ -64,7 +64,7 @@ def use(cache: Path, release: str | None, wheel: Path | None) -> subprocess.Comp
         "try:\n"
         "    found = releases.use(release or None, pathlib.Path(wheel) if wheel else None, contextlib.nullcontext)\n"
         "except releases.ReleaseError as error:\n"
-        "    sys.exit(f'{error.exit_code}: {error}. {error.what_to_do}')\n"
+        "    sys.exit(f'{error.exit_code}: {error}. {error.remedy}')\n"
         "from executorch import version\n"
         "print(*found, version.__version__, importlib.util.find_spec('executorch.backends') is not None, sep='\\n')\n"
     )

@@ -133,7 +133,7 @@ def test_an_etdump_has_one_place(fleet):
     assert (again.runs, again.known) == (0, 0)
     (error,) = again.refused
     assert "is in the fleet already, as model `a` of 2026-11-01" in str(error)
-    assert "fleet remove" in error.what_to_do
+    assert "fleet remove" in error.remedy
     removed = run("fleet", "remove", ETDUMP, "--from", fleet.uri)
     assert removed.returncode == 0 and "1 run removed" in removed.stderr
     assert models_and_days(fleet) == [("b", "2026-11-02")]

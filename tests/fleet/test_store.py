@@ -326,7 +326,7 @@ def test_a_foreign_file_is_named_and_stays(tmp_path):
     for action in (fleet.compact, lambda: fleet.known_runs(strays), lambda: query.ask(fleet, "SELECT run FROM runs")):
         with pytest.raises(FleetError, match=r"foreign\.parquet") as raised:
             action()
-        assert "out of the fleet's folder" in raised.value.what_to_do
+        assert "out of the fleet's folder" in raised.value.remedy
     assert foreign.exists()
 
 

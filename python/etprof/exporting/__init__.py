@@ -1,1 +1,1 @@
-"""The parts of `etprof export` (etprof/export.py): which model is meant, how it is lowered, and whether it computes right."""
+"""The parts of `etprof export` (etprof/export.py): finding the model, lowering it, and checking the outputs."""

@@ -21,7 +21,7 @@ details.
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The options, of which completion and docs/reference/cli.md are made, too."""
+    """Return the parser. Completion and docs/reference/cli.md are generated from it, too."""
     parser = errors.Parser(
         prog="etprof accuracy",
         description="Export a PyTorch model to int8, 8da4w, or fp16, show which values make the error of its outputs, and find "
@@ -63,33 +63,33 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """The options; a wrong command line ends the process with 2, as argparse does."""
+    """Parse the options. A wrong command line ends the process with exit code 2, as argparse does."""
     parser = make_parser()
-    chosen = parser.parse_args(arguments)
-    if chosen.dtype == "fp16" and (chosen.quantize or chosen.keep or chosen.target):
+    settings = parser.parse_args(arguments)
+    if settings.dtype == "fp16" and (settings.quantize or settings.keep or settings.target):
         parser.error("`--dtype fp16` rounds all values: `--quantize`, `--keep`, and `--target` do not go with it")
-    if chosen.dtype == "fp32":
-        chosen.quantize = chosen.quantize or "static"
-    options.check_samples(parser, "--calibrate", chosen.calibrate)
-    options.check_samples(parser, "--on", chosen.on)
-    options.check_calibrated(parser, chosen.calibrate, quantized_statically=chosen.quantize == "static")
-    options.check_name(parser, chosen.name)
-    if chosen.max_slowdown is not None and chosen.target is None:
+    if settings.dtype == "fp32":
+        settings.quantize = settings.quantize or "static"
+    options.check_samples(parser, "--calibrate", settings.calibrate)
+    options.check_samples(parser, "--on", settings.on)
+    options.check_calibrated(parser, settings.calibrate, quantized_statically=settings.quantize == "static")
+    options.check_name(parser, settings.name)
+    if settings.max_slowdown is not None and settings.target is None:
         parser.error("`--max-slowdown` goes with `--target`")
     try:
-        chosen.input_shape = [shapes.parse_bounds(text) for text in chosen.input_shape]
-        chosen.target = _number(chosen.target, r"dB", 0, 400)
-        slowdown = _number(chosen.max_slowdown, "%", -1, 1000)
-        chosen.max_slowdown = None if slowdown is None else slowdown / 100
+        settings.input_shape = [shapes.parse_bounds(text) for text in settings.input_shape]
+        settings.target = _number(settings.target, r"dB", 0, 400)
+        slowdown = _number(settings.max_slowdown, "%", -1, 1000)
+        settings.max_slowdown = None if slowdown is None else slowdown / 100
     except ValueError as error:
         parser.error(str(error))
-    return chosen
+    return settings
 
 
-def _number(text: str | None, unit: str, above: float, below: float) -> float | None:
+def _number(text: str | None, unit: str, low: float, high: float) -> float | None:
     if text is None:
         return None
-    found = re.fullmatch(rf"(\d+(?:\.\d+)?)\s*(?:{unit})?", text)
-    if found is None or not above < float(found[1]) < below:
-        raise ValueError(f"`{text}` is not a number of {unit} above {max(above, 0):g}")
-    return float(found[1])
+    match = re.fullmatch(rf"(\d+(?:\.\d+)?)\s*(?:{unit})?", text)
+    if match is None or not low < float(match[1]) < high:
+        raise ValueError(f"`{text}` is not a number of {unit} above {max(low, 0):g}")
+    return float(match[1])

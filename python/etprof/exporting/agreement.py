@@ -38,7 +38,7 @@ def max_over_largest(min_sqnr_db: float) -> float:
     return min(1.0, _MAX_ERROR_DEVIATIONS * 10 ** (-min_sqnr_db / 20))
 
 
-# By type: its name, its smallest positive number, and its smallest number of full precision.
+# Maps a type to its name, its smallest positive number, and its smallest number with full precision.
 _SMALLEST = {"float16": ("fp16", 2.0**-24, 2.0**-14), "bfloat16": ("bf16", 2.0**-133, 2.0**-126)}
 
 
@@ -77,8 +77,8 @@ class Agreement:
     nonfinite_mismatches: Annotated[int, "elements that are finite in one of the two only, or another infinity"] = 0
     problem: Annotated[str | None, "why it could not be compared with its reference; null: it was"] = None
 
-    def why_not(self, min_sqnr_db: float, exact: bool) -> str | None:
-        """Return why the output does not agree, or None if it does. `exact`: integers must be equal (fp32 models)."""
+    def disagreement(self, min_sqnr_db: float, exact: bool) -> str | None:
+        """Return how the output disagrees, or None if it agrees. `exact`: integers must be equal (fp32 models)."""
         if self.problem is not None:
             return self.problem
         if self.nonfinite_mismatches:
@@ -90,30 +90,32 @@ class Agreement:
             return f"{_elements(self.differing)} not equal" if exact else None
         if self.sqnr_db is not None and self.sqnr_db < min_sqnr_db:
             return f"SQNR {self.sqnr_db:.1f} dB, at least {min_sqnr_db:g} dB is asked for"
-        varies = self.variation_sqnr_db
-        if varies is not None and varies < MIN_VARIATION_SQNR_DB:
-            return f"SQNR {varies:.1f} dB of what varies in it, at least {MIN_VARIATION_SQNR_DB:g} dB is asked for"
+        variation = self.variation_sqnr_db
+        if variation is not None and variation < MIN_VARIATION_SQNR_DB:
+            return f"SQNR {variation:.1f} dB of what varies in it, at least {MIN_VARIATION_SQNR_DB:g} dB is asked for"
         limit = max_over_largest(min_sqnr_db)
         if self.diff_over_largest is not None and self.diff_over_largest > limit:
-            off = 100 * self.diff_over_largest
-            return f"an element is off by {off:.3g} % of the largest one, {100 * limit:.2g} % is allowed"
+            percent = 100 * self.diff_over_largest
+            return f"an element is off by {percent:.3g} % of the largest one, {100 * limit:.2g} % is allowed"
         return None
 
-    def faded(self) -> str | None:
+    def underflow_problem(self) -> str | None:
         """Return a clause if the output is too small for its type, as with random weights, else None."""
         if not self.max_abs_diff or not self.diff_over_largest:
             return None
         largest = self.max_abs_diff / self.diff_over_largest
-        name, smallest, precise = _SMALLEST.get(self.dtype, ("", 0.0, 0.0))
+        name, smallest, smallest_precise = _SMALLEST.get(self.dtype, ("", 0.0, 0.0))
         # If the reference varies, a missing cosine and a difference of 100% mean that the output is 0 everywhere.
         if self.variation_sqnr_db is not None and self.cosine is None and self.diff_over_largest == 1:
-            why = f": its largest value {largest:.2g} is below the smallest {name} number" if largest < smallest else ""
-            return f"is 0 throughout{why}"
-        if largest < precise:
+            reason = (
+                f": its largest value {largest:.2g} is below the smallest {name} number" if largest < smallest else ""
+            )
+            return f"is 0 throughout{reason}"
+        if largest < smallest_precise:
             return f"is in the range where {name} has few digits: its largest value is {largest:.2g}"
         return None
 
-    def judged(self, exact: bool) -> bool:
+    def is_meaningful(self, exact: bool) -> bool:
         """Return whether the comparison is meaningful: it compared a finite number, or integers that must be equal."""
         if self.problem is not None or self.nonfinite_mismatches:
             return True
@@ -141,8 +143,8 @@ def compare(actual: Any, expected: Any) -> Agreement:
     if actual.shape != expected.shape:
         return Agreement(shape, dtype, problem=f"shape {shape} instead of {list(expected.shape)}")
     if actual.is_floating_point() != expected.is_floating_point():
-        wanted = str(expected.dtype).removeprefix("torch.")
-        return Agreement(shape, dtype, problem=f"{dtype} instead of {wanted}")
+        expected_dtype = str(expected.dtype).removeprefix("torch.")
+        return Agreement(shape, dtype, problem=f"{dtype} instead of {expected_dtype}")
     if not actual.is_floating_point():
         return Agreement(shape, dtype, differing=int((actual != expected).sum()))
     return _compare_numbers(shape, dtype, actual.detach().double().flatten(), expected.detach().double().flatten())
@@ -154,18 +156,18 @@ def _compare_scalars(actual: Any, expected: Any) -> Agreement:
 
         sides = [torch.tensor([side], dtype=torch.float64) for side in (actual, expected)]
         return _compare_numbers([], "double", *sides)
-    same = type(actual) is type(expected) and actual == expected
-    return Agreement([], type(expected).__name__, differing=0 if same else 1)
+    is_equal = type(actual) is type(expected) and actual == expected
+    return Agreement([], type(expected).__name__, differing=0 if is_equal else 1)
 
 
 def _compare_numbers(shape: list[int], dtype: str, actual: torch.Tensor, expected: torch.Tensor) -> Agreement:
     import torch
 
-    both = torch.isfinite(actual) & torch.isfinite(expected)
-    alike = (torch.isnan(actual) & torch.isnan(expected)) | (actual == expected)
+    finite = torch.isfinite(actual) & torch.isfinite(expected)
+    equal = (torch.isnan(actual) & torch.isnan(expected)) | (actual == expected)
     counts = [NonFinite(int(torch.isnan(side).sum()), int(torch.isinf(side).sum())) for side in (expected, actual)]
-    mismatches = int((~both & ~alike).sum())
-    actual, expected = actual[both], expected[both]
+    mismatches = int((~finite & ~equal).sum())
+    actual, expected = actual[finite], expected[finite]
     if expected.numel() == 0:
         return Agreement(shape, dtype, expected=counts[0], actual=counts[1], nonfinite_mismatches=mismatches)
     difference = (actual - expected).abs()
@@ -174,8 +176,8 @@ def _compare_numbers(shape: list[int], dtype: str, actual: torch.Tensor, expecte
     largest = float(expected.abs().max())
     noise = float(difference.square().mean())
     centered = expected - expected.mean()
-    # The mean is rounded, so a tiny rest after centering is not variation.
-    varies = float(centered.abs().max()) > 1e-12 * largest
+    # The mean is rounded, so a tiny remainder after centering is not variation.
+    has_variation = float(centered.abs().max()) > 1e-12 * largest
     return Agreement(
         shape,
         dtype,
@@ -184,7 +186,7 @@ def _compare_numbers(shape: list[int], dtype: str, actual: torch.Tensor, expecte
         # If the reference is all zeros, the differences are not scaled.
         diff_over_largest=float(difference.max()) / (largest or 1.0),
         sqnr_db=_decibels(float(expected.square().mean()) or 1.0, noise),
-        variation_sqnr_db=_decibels(float(centered.square().mean()), noise) if varies else None,
+        variation_sqnr_db=_decibels(float(centered.square().mean()), noise) if has_variation else None,
         cosine=_cosine(actual, expected),
         expected=counts[0],
         actual=counts[1],

@@ -35,8 +35,8 @@ def read_samples(model: str, method: str, built: BuiltModel, only_method: bool, 
             except OSError:
                 raise
             except Exception as error:
-                why = str(error) if isinstance(error, _UnusableFileError) else one_line(error)
-                raise ExportError(model, errors.CALIBRATE, f"{path}: {why}", _REMEDY) from error
+                reason = str(error) if isinstance(error, _UnusableFileError) else one_line(error)
+                raise ExportError(model, errors.CALIBRATE, f"{path}: {reason}", _REMEDY) from error
     return samples
 
 
@@ -77,7 +77,7 @@ def _samples_from_pt(path: Path, built: BuiltModel) -> list[Sample]:
     if isinstance(value, dict):
         return _samples_from_arrays(value, built)
     samples = value if isinstance(value, list) else [value]
-    return [sample for one in samples for sample in _split(_pytree.tree_leaves(one), built)]
+    return [sample for value_of_sample in samples for sample in _split(_pytree.tree_leaves(value_of_sample), built)]
 
 
 def _samples_from_arrays(arrays: dict[str, Any], built: BuiltModel) -> list[Sample]:
@@ -102,11 +102,11 @@ def _split(leaves: list[Any], built: BuiltModel) -> list[Sample]:
 
     example = inputs.flatten(built.args, built.kwargs)
     pairs = [
-        (leaf, other)
-        for leaf, other in zip(leaves, example, strict=False)
-        if isinstance(leaf, torch.Tensor) and isinstance(other, torch.Tensor)
+        (leaf, example_leaf)
+        for leaf, example_leaf in zip(leaves, example, strict=False)
+        if isinstance(leaf, torch.Tensor) and isinstance(example_leaf, torch.Tensor)
     ]
-    if not pairs or not all(leaf.dim() == other.dim() + 1 for leaf, other in pairs):
+    if not pairs or not all(leaf.dim() == example_leaf.dim() + 1 for leaf, example_leaf in pairs):
         return [leaves]
     counts = {leaf.shape[0] for leaf, _ in pairs}
     if len(counts) > 1:
@@ -120,21 +120,21 @@ def _convert_sample(sample: Sample, built: BuiltModel) -> Sample:
     example = inputs.flatten(built.args, built.kwargs)
     if len(sample) != len(example):
         raise _UnusableFileError(f"it has {len(sample)} inputs, the model takes {len(example)}")
-    fitting: Sample = []
-    for number, (leaf, other) in enumerate(zip(sample, example, strict=True)):
-        if not isinstance(other, torch.Tensor):
-            fitting.append(other)  # inputs that are not tensors are fixed at export
+    converted: Sample = []
+    for number, (leaf, example_leaf) in enumerate(zip(sample, example, strict=True)):
+        if not isinstance(example_leaf, torch.Tensor):
+            converted.append(example_leaf)  # inputs that are not tensors are fixed at export
             continue
         if not isinstance(leaf, torch.Tensor):
             raise _UnusableFileError(f"its input {number} is a {type(leaf).__name__}, not a tensor")
-        if leaf.is_floating_point() != other.is_floating_point():
-            raise _UnusableFileError(f"its input {number} is {leaf.dtype}, the model takes {other.dtype}")
-        same = list(leaf.shape) == list(other.shape)
-        if not same and (built.dynamic_shapes is None or leaf.dim() != other.dim()):
+        if leaf.is_floating_point() != example_leaf.is_floating_point():
+            raise _UnusableFileError(f"its input {number} is {leaf.dtype}, the model takes {example_leaf.dtype}")
+        has_same_shape = list(leaf.shape) == list(example_leaf.shape)
+        if not has_same_shape and (built.dynamic_shapes is None or leaf.dim() != example_leaf.dim()):
             raise _UnusableFileError(
-                f"its input {number} has shape {list(leaf.shape)}, the model takes {list(other.shape)}"
+                f"its input {number} has shape {list(leaf.shape)}, the model takes {list(example_leaf.shape)}"
             )
         if leaf.is_floating_point() and not bool(torch.isfinite(leaf).all()):
             raise _UnusableFileError(f"its input {number} holds NaN or Inf, and a range cannot")
-        fitting.append(leaf.to(other.dtype))
-    return fitting
+        converted.append(leaf.to(example_leaf.dtype))
+    return converted

@@ -1,4 +1,4 @@
-"""After an export: does the .pte compute what the model computes?
+"""Check after an export whether the .pte computes what the model computes.
 
 etprof-runner runs the .pte on the example inputs and, where shapes are dynamic, at the ends of their bounds; eager PyTorch in
 fp32 runs the model on the same numbers.
@@ -29,11 +29,11 @@ Verdict = Literal["pass", "fail", "undecided"]
 PASS: Verdict = "pass"  # noqa: S105 - a verdict
 FAIL: Verdict = "fail"
 UNDECIDED: Verdict = "undecided"
-HELD_OUT = "held-out"  # of inputs that calibration has not seen, before their number
+HELD_OUT = "held-out"  # start of the names of inputs that were not used for calibration; a number follows
 
-_NOT_REGISTERED = "not registered"  # of a backend or an operator, in the runner's error
-# The lowering is not to blame for the last decibel: so much less than PyTorch in the same type is 1.26 times its noise.
-_ALIKE_DB = 1
+_NOT_REGISTERED = "not registered"  # part of the runner's error if a backend or an operator is missing
+# If the .pte has at most this much less than PyTorch in the same type, the lowering is not the cause (1.26 times the noise).
+_MAX_LOWERING_LOSS_DB = 1
 _CHECK_INPUTS = re.compile(r"\. Check the inputs \(saved [^)]*\), and the model in Python\.$")
 
 _RUNNER_SECONDS = 1800  # a run that takes longer has hung
@@ -41,7 +41,7 @@ _RUNNER_SECONDS = 1800  # a run that takes longer has hung
 
 @dataclass(frozen=True)
 class Case:
-    """Inputs to check a method with: those it was exported with, or their like of other numbers or shapes."""
+    """Inputs for the check of a method: the example inputs, or inputs with other values or shapes."""
 
     method: str
     name: str  # "example", "smallest", "largest", "held-out 1"
@@ -51,7 +51,7 @@ class Case:
 
 @dataclass(frozen=True)
 class CheckedCase:
-    """A case's outputs against eager fp32, and what PyTorch itself loses by the type or the quantization alone."""
+    """A case's outputs compared with eager fp32, and the error that the type or the quantization alone causes in PyTorch."""
 
     method: Annotated[str, "name of the method"]
     inputs: Annotated[
@@ -66,7 +66,7 @@ class CheckedCase:
 
 @dataclass(frozen=True)
 class Check:
-    """The answer, and what it was found with. Infinities do not occur."""
+    """The verdict, and the comparisons that it is based on. It contains no infinities."""
 
     verdict: Annotated[
         Verdict, "whether the program computes what the model computes; undecided: it could not be checked"
@@ -93,16 +93,16 @@ Outputs = list[Any]
 Run = Callable[[Case], Outputs]
 
 
-class CannotRun(Exception):  # noqa: N818 - an answer
-    """The runner could not run the .pte. `elsewhere`: another runner may, since this one lacks a backend or an operator."""
+class CannotRun(Exception):  # noqa: N818 - a result, not a failure
+    """The runner could not run the .pte. `elsewhere`: another runner may run it, since this runner lacks a backend or an operator."""
 
-    def __init__(self, why: str, elsewhere: bool) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, elsewhere: bool) -> None:
+        super().__init__(reason)
         self.elsewhere = elsewhere
 
 
 def eager_outputs(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Outputs:
-    """What the module gives, flat. It finds its buffers as they were, and leaves them so; its inputs are copies."""
+    """Return the flat outputs of a module. Its buffers are restored afterwards, and its inputs are copies."""
     import torch
     from torch.utils import _pytree
 
@@ -116,8 +116,8 @@ def eager_outputs(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[s
                 buffer.copy_(before[name])
 
 
-def runner_of(pte: Path, runner: Path) -> Run:
-    """Runs a case by etprof-runner, in a process of its own; it raises CannotRun."""
+def make_run(pte: Path, runner: Path) -> Run:
+    """Return a function that runs a case with etprof-runner in a new process, and raises CannotRun."""
 
     def run(case: Case) -> Outputs:
         with tempfile.TemporaryDirectory(prefix="etprof-check-") as name:
@@ -133,28 +133,28 @@ def runner_of(pte: Path, runner: Path) -> Run:
                 "--print_output=none",
             ]
             try:
-                done = subprocess.run(  # noqa: S603 - our own program
+                process = subprocess.run(  # noqa: S603 - our own program
                     command, capture_output=True, text=True, errors="replace", timeout=_RUNNER_SECONDS, check=False
                 )
             except subprocess.TimeoutExpired as error:
                 raise CannotRun(f"it did not end within {_RUNNER_SECONDS} s", elsewhere=False) from error
             except OSError as error:
                 raise CannotRun(f"{runner}: {error.strerror}", elsewhere=True) from error
-            if done.returncode != 0:
-                raise CannotRun(_error_of(done), _NOT_REGISTERED in done.stderr)
+            if process.returncode != 0:
+                raise CannotRun(_runner_error(process), _NOT_REGISTERED in process.stderr)
             return inputs.decode((folder / "outputs").read_bytes())[case.method]
 
     return run
 
 
-def _error_of(done: subprocess.CompletedProcess[str]) -> str:
-    """The runner's error without its name, or its exit code.
+def _runner_error(process: subprocess.CompletedProcess[str]) -> str:
+    """Return the runner's error without its name, or its exit code.
 
-    The inputs are saved in a folder that is deleted, so that they are not named.
+    The path of the saved inputs is removed, because their folder is deleted.
     """
-    lines = [line for line in done.stderr.splitlines() if line.startswith("etprof-runner: ")]
+    lines = [line for line in process.stderr.splitlines() if line.startswith("etprof-runner: ")]
     if not lines:
-        return f"etprof-runner ended with {done.returncode}"
+        return f"etprof-runner ended with {process.returncode}"
     return _CHECK_INPUTS.sub("", lines[0].removeprefix("etprof-runner: "))
 
 
@@ -167,54 +167,59 @@ def check(
     min_sqnr_db: float | None = None,
     as_lowered: Callable[[Case], tuple[Outputs, Outputs, str] | None] = lambda _case: None,
 ) -> Check:
-    """Run every case by `run` and hold its outputs against those of `eager`, fp32.
+    """Run every case with `run` and compare its outputs with those of `eager` (fp32).
 
-    `same_type` runs the exported program in PyTorch, where it is not fp32: that part of a difference is not the
-    lowering's. `computes_in` ("fp32", "fp16", "bf16", "int8") says how near is near enough, unless `min_sqnr_db` does.
-    `as_lowered` gives the outputs of the exported program in PyTorch, those of the same as the backend is known to compute
-    it, and what differs: where the former are those of the model, and the latter those of the .pte, that is the cause.
+    `same_type` runs the exported program in PyTorch if it is not fp32. This part of a difference is not caused by the
+    lowering. `computes_in` ("fp32", "fp16", "bf16", "int8") determines the limit unless `min_sqnr_db` is given.
+    `as_lowered` returns the outputs of the exported program in PyTorch, the outputs that PyTorch computes in the backend's
+    known way, and a text on the difference. This difference is the cause if the first outputs agree with the model and the
+    second with the .pte.
     """
-    least = agreement.MIN_SQNR_DB[computes_in] if min_sqnr_db is None else min_sqnr_db
+    min_db = agreement.MIN_SQNR_DB[computes_in] if min_sqnr_db is None else min_sqnr_db
     exact = computes_in == "fp32"
     checked = []
-    known = ""
+    known_cause = ""
     for case in cases:
         try:
             expected = eager(case)
         except Exception as error:
-            why = f"{_label(case.method, case.name)}: PyTorch itself fails: {one_line(error)}"
-            return Check(UNDECIDED, why, [], least, checked)
+            reason = f"{_label(case.method, case.name)}: PyTorch itself fails: {one_line(error)}"
+            return Check(UNDECIDED, reason, [], min_db, checked)
         try:
             actual = run(case)
         except CannotRun as error:
             verdict = UNDECIDED if error.elsewhere else FAIL
             return Check(
-                verdict, f"{_label(case.method, case.name)}: the .pte does not run: {error}", [], least, checked
+                verdict, f"{_label(case.method, case.name)}: the .pte does not run: {error}", [], min_db, checked
             )
-        same = [agreement.compare(*pair) for pair in zip(same_type(case), expected, strict=True)] if same_type else []
-        checked.append(CheckedCase(case.method, case.name, _shapes(case), _compare_all(actual, expected), same))
-        if not known and not _near(checked[-1].outputs, least, exact):
-            known = _cause_in(as_lowered(case), expected, actual, least, exact)
-    return _judge(checked, least, exact, known)
+        same_type_agreements = (
+            [agreement.compare(*pair) for pair in zip(same_type(case), expected, strict=True)] if same_type else []
+        )
+        checked.append(
+            CheckedCase(case.method, case.name, _shapes(case), _compare_all(actual, expected), same_type_agreements)
+        )
+        if not known_cause and not _agrees(checked[-1].outputs, min_db, exact):
+            known_cause = _known_cause(as_lowered(case), expected, actual, min_db, exact)
+    return _judge(checked, min_db, exact, known_cause)
 
 
-def _cause_in(
-    found: tuple[Outputs, Outputs, str] | None, expected: Outputs, actual: Outputs, least: float, exact: bool
+def _known_cause(
+    lowered_outputs: tuple[Outputs, Outputs, str] | None, expected: Outputs, actual: Outputs, min_db: float, exact: bool
 ) -> str:
-    if found is None:
+    if lowered_outputs is None:
         return ""
-    exported, lowered, what = found
+    exported, lowered, cause = lowered_outputs
     pairs = ((exported, expected), (actual, lowered))
-    return what if all(_near(_compare_all(*pair), least, exact) for pair in pairs) else ""
+    return cause if all(_agrees(_compare_all(*pair), min_db, exact) for pair in pairs) else ""
 
 
-def _near(outputs: Sequence[Agreement], least: float, exact: bool) -> bool:
-    return all(output.why_not(least, exact) is None for output in outputs)
+def _agrees(outputs: Sequence[Agreement], min_db: float, exact: bool) -> bool:
+    return all(output.disagreement(min_db, exact) is None for output in outputs)
 
 
-def not_checked(why: str) -> Check:
-    """The check that could not be made."""
-    return Check(UNDECIDED, why, [], 0.0)
+def not_checked(reason: str) -> Check:
+    """Return the result of a check that was not possible."""
+    return Check(UNDECIDED, reason, [], 0.0)
 
 
 def _compare_all(actual: Outputs, expected: Outputs) -> list[Agreement]:
@@ -223,36 +228,36 @@ def _compare_all(actual: Outputs, expected: Outputs) -> list[Agreement]:
     return [agreement.compare(*pair) for pair in zip(actual, expected, strict=True)]
 
 
-def _judge(cases: list[CheckedCase], least: float, exact: bool, known_cause: str = "") -> Check:
-    whys, warnings = [], []
+def _judge(cases: list[CheckedCase], min_db: float, exact: bool, known_cause: str = "") -> Check:
+    failures, warnings = [], []
     for case in cases:
         for number, output in enumerate(case.outputs):
             place = f"{_label(case.method, case.inputs)}: output {number}"
-            why = output.why_not(least, exact)
-            if why is not None:
-                cause = f". {known_cause}" if known_cause else _cause(case, number, least, exact)
-                whys.append(f"{place}: {why}{cause}")
+            reason = output.disagreement(min_db, exact)
+            if reason is not None:
+                cause = f". {known_cause}" if known_cause else _describe_cause(case, number, min_db, exact)
+                failures.append(f"{place}: {reason}{cause}")
             warnings += [f"{place}: {warning}" for warning in _health(output, exact)]
-    if whys:
-        more = f" (and {len(whys) - 1} more, in the .json)" if len(whys) > 1 else ""
-        return Check(FAIL, whys[0] + more, warnings, least, cases)
+    if failures:
+        more = f" (and {len(failures) - 1} more, in the .json)" if len(failures) > 1 else ""
+        return Check(FAIL, failures[0] + more, warnings, min_db, cases)
     for case in cases:
-        if not any(output.judged(exact) for output in case.outputs):
-            why = f"{_label(case.method, case.inputs)}: it gives no finite number to compare"
-            return Check(UNDECIDED, why, warnings, least, cases)
-    return Check(PASS, None, warnings, least, cases)
+        if not any(output.is_meaningful(exact) for output in case.outputs):
+            reason = f"{_label(case.method, case.inputs)}: it gives no finite number to compare"
+            return Check(UNDECIDED, reason, warnings, min_db, cases)
+    return Check(PASS, None, warnings, min_db, cases)
 
 
-def _cause(case: CheckedCase, number: int, least: float, exact: bool) -> str:
-    """Whether the lowering is to blame, or already the type."""
+def _describe_cause(case: CheckedCase, number: int, min_db: float, exact: bool) -> str:
+    """Return a clause that says whether the lowering or the type is the cause."""
     if number >= len(case.pytorch_same_type):
         return ""
     actual, same = case.outputs[number].sqnr_db, case.pytorch_same_type[number].sqnr_db
-    if actual is not None and same is not None and 0 <= same - actual < _ALIKE_DB:
+    if actual is not None and same is not None and 0 <= same - actual < _MAX_LOWERING_LOSS_DB:
         return (
             f"; PyTorch in the same type has {same:.1f} dB: the type or the quantization is the cause, not the lowering"
         )
-    if case.pytorch_same_type[number].why_not(least, exact) is None:
+    if case.pytorch_same_type[number].disagreement(min_db, exact) is None:
         return "; PyTorch in the same type is near enough: the lowering is the cause"
     return "; so is PyTorch in the same type: the type or the quantization is the cause, not the lowering"
 
@@ -291,7 +296,7 @@ class NotDelegated(TypedDict):
 
 @dataclass(frozen=True)
 class MethodDelegation:
-    """What of a method is delegated. A number that is not known is None."""
+    """The delegated part of a method. Unknown numbers are None."""
 
     method: Annotated[str, "name of the method"]
     delegates: Annotated[dict[str, Count], "by backend: how many the method has"]
@@ -316,23 +321,23 @@ class MethodDelegation:
 
 
 def delegation(pte: Path) -> list[MethodDelegation] | str:
-    """What `etprof inspect` says of each method, or why it could not be asked."""
+    """Return the delegation of each method as `etprof inspect` reports it, or why it is not known."""
     program = programs.etprof()
     if program is None:
         return "there is no etprof to ask: build it, or name it in ETPROF"
-    done = subprocess.run([program, "inspect", "--json", pte], capture_output=True, check=False)  # noqa: S603
-    if done.returncode != 0:
-        return done.stderr.decode(errors="replace").strip().partition("\n")[0]
-    return [_delegation_of(method) for method in json.loads(done.stdout)["methods"]]
+    process = subprocess.run([program, "inspect", "--json", pte], capture_output=True, check=False)  # noqa: S603
+    if process.returncode != 0:
+        return process.stderr.decode(errors="replace").strip().partition("\n")[0]
+    return [_method_delegation(method) for method in json.loads(process.stdout)["methods"]]
 
 
-def _delegation_of(method: dict[str, Any]) -> MethodDelegation:
+def _method_delegation(method: dict[str, Any]) -> MethodDelegation:
     backends: dict[str, int] = {}
     nodes: int | None = 0
     for delegate in method["delegates"]:
         backends[delegate["backend"]] = backends.get(delegate["backend"], 0) + 1
-        known = delegate["nodes"] is not None and nodes is not None
-        nodes = nodes + delegate["nodes"] * delegate["calls"] if known else None
+        is_known = delegate["nodes"] is not None and nodes is not None
+        nodes = nodes + delegate["nodes"] * delegate["calls"] if is_known else None
     others = sum(operator["calls"] for operator in method["operators"])
     return MethodDelegation(
         method["name"],

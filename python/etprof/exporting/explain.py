@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 GUIDE = "docs/guides/export-errors.md"
 
-Explanation = tuple[str, str]  # why, and what to do
+Explanation = tuple[str, str]  # reason, and remedy
 
 _MAX_CODE_LENGTH = 80  # characters of the user's code that are quoted
 
@@ -42,11 +42,11 @@ def place(error: BaseException | None, message: str = "", with_code: bool = Fals
             code = " ".join(linecache.getline(name, line).split())
             code = "".join(letter for letter in code if letter.isprintable())
             code = code if len(code) <= _MAX_CODE_LENGTH else code[: _MAX_CODE_LENGTH - 3] + "..."
-            return f" ({shown(name)}, line {line}{f': {code}' if with_code and code else ''})"
+            return f" ({display_path(name)}, line {line}{f': {code}' if with_code and code else ''})"
     return ""
 
 
-def shown(name: str) -> str:
+def display_path(name: str) -> str:
     """Return a path for messages: relative to the current folder or to site-packages if it is inside, else absolute."""
     path = Path(name)
     if path.is_relative_to(Path.cwd()):
@@ -69,7 +69,7 @@ def _libraries() -> list[str]:
     return [folder for spec in found if spec for folder in spec.submodule_search_locations or []]
 
 
-def _to_do(text: str, section: str) -> str:
+def _remedy(text: str, section: str) -> str:
     return f"{text}. See {GUIDE}#{section}"
 
 
@@ -82,24 +82,26 @@ def not_traced(
     """Explain an error of torch.export. `input_shapes` are the values of --input-shape, which the example inputs have."""
     message = str(error)
     line = _first_line(message)
-    where = place(error, message, with_code=True)
+    location = place(error, message, with_code=True)
     for pattern, explain in _TRACE_RULES:
         if found := re.search(pattern, f"{type(error).__name__}: {message}", re.S):
             if input_shapes and explain is _constrained:
                 return _shape_not_free(found, input_shapes)
-            return explain(found, where, methods)
+            return explain(found, location, methods)
     if (failed := _eager_error(methods)) is not None:
-        where = place(failed, with_code=True)
+        location = place(failed, with_code=True)
         if input_shapes:
-            why = f"with {_shape_options(input_shapes)} the model does not run in PyTorch either: {_first_line(str(failed))}"
-            return why + where, _to_do(
+            reason = f"with {_shape_options(input_shapes)} the model does not run in PyTorch either: {_first_line(str(failed))}"
+            return reason + location, _remedy(
                 "give sizes that the model takes, and the same to inputs that belong together", "shapes-that-do-not-fit"
             )
-        why = f"the model does not run on its example inputs in PyTorch either: {_first_line(str(failed))}"
-        return why + where, _to_do("make get_example_inputs() return what forward() takes", "wrong-example-inputs")
+        reason = f"the model does not run on its example inputs in PyTorch either: {_first_line(str(failed))}"
+        return reason + location, _remedy(
+            "make get_example_inputs() return what forward() takes", "wrong-example-inputs"
+        )
     return (
-        f"{type(error).__name__}: {line}{where}",
-        _to_do("see the traceback with --verbose", "fix-export-errors"),
+        f"{type(error).__name__}: {line}{location}",
+        _remedy("see the traceback with --verbose", "fix-export-errors"),
     )
 
 
@@ -121,56 +123,58 @@ def _eager_error(methods: Mapping[str, BuiltModel]) -> BaseException | None:
     return None
 
 
-def _data_dependent(found: re.Match[str], where: str, _methods: Any) -> Explanation:
+def _data_dependent(found: re.Match[str], location: str, _methods: Any) -> Explanation:
     expression = found[1] if len(found[1]) <= _MAX_CODE_LENGTH else found[1][: _MAX_CODE_LENGTH - 3] + "..."
-    why = f"what it does depends on the values in a tensor: data-dependent expression {expression}{where}"
-    if re.search(r"torchvision/(ops|models/detection)/", where):
-        return why, _to_do("export backbone and head; post-processing cannot be exported", "branches-on-values")
-    return why, _to_do("compute both ways and choose with torch.where", "branches-on-values")
+    reason = f"what it does depends on the values in a tensor: data-dependent expression {expression}{location}"
+    if re.search(r"torchvision/(ops|models/detection)/", location):
+        return reason, _remedy("export backbone and head; post-processing cannot be exported", "branches-on-values")
+    return reason, _remedy("compute both ways and choose with torch.where", "branches-on-values")
 
 
-def _not_fitting(found: re.Match[str], _where: str, methods: Mapping[str, BuiltModel]) -> Explanation:
+def _not_fitting(match: re.Match[str], _where: str, methods: Mapping[str, BuiltModel]) -> Explanation:
     from etprof.exporting import shapes
 
     method = next(iter(methods.values()))
-    given = len(method.args) + len(method.kwargs)
-    why = f"forward({', '.join(shapes.parameters(method.module))}) does not take the {given} of get_example_inputs(): {found[0]}"
-    return why, _to_do("return one input for each parameter of forward()", "too-few-or-too-many-inputs")
+    input_count = len(method.args) + len(method.kwargs)
+    reason = f"forward({', '.join(shapes.parameters(method.module))}) does not take the {input_count} of get_example_inputs(): {match[0]}"
+    return reason, _remedy("return one input for each parameter of forward()", "too-few-or-too-many-inputs")
 
 
 def _output_type(found: re.Match[str], _where: str, _methods: Any) -> Explanation:
     name = found[1].rpartition(".")[2]
-    why = f"forward() returns a {name}, of which torch.export does not know the parts"
-    return why, _to_do(
+    reason = f"forward() returns a {name}, of which torch.export does not know the parts"
+    return reason, _remedy(
         "return tensors: etprof.wrappers.Select(module, 'name') takes them out",
         "outputs-that-are-not-tensors",
     )
 
 
 def _input_type(found: re.Match[str], _where: str, _methods: Any) -> Explanation:
-    why = f"forward() takes a {found[1].rpartition('.')[2]}, of which torch.export does not know the parts"
-    return why, _to_do("take tensors, in a module around it", "inputs-that-are-not-tensors")
+    reason = f"forward() takes a {found[1].rpartition('.')[2]}, of which torch.export does not know the parts"
+    return reason, _remedy("take tensors, in a module around it", "inputs-that-are-not-tensors")
 
 
-def _left_pytorch(_found: re.Match[str], where: str, _methods: Any) -> Explanation:
-    why = f"forward() leaves PyTorch for NumPy{where}"
-    return why, _to_do("write it with torch's functions", "leaving-pytorch")
+def _left_pytorch(_found: re.Match[str], location: str, _methods: Any) -> Explanation:
+    reason = f"forward() leaves PyTorch for NumPy{location}"
+    return reason, _remedy("write it with torch's functions", "leaving-pytorch")
 
 
 def _constrained(found: re.Match[str], _where: str, _methods: Any) -> Explanation:
-    def named(text: str) -> str:
+    def name_dimensions(text: str) -> str:
         return re.sub(r"L\['(\w+)'\]\.size\(\)\[(\d+)\]", r"dimension \2 of \1", text)
 
-    name = named(found[1])
+    name = name_dimensions(found[1])
     size = re.search(r"specialized it to be a constant \((\d+)\)", found[0])
     guard = re.search(r"satisfy the generated guard (.+?)\.?$", found[0], re.MULTILINE)
     if guard and not size:
-        why = f"not every size in the range of {name} fits this model, which requires {named(guard[1])}"
-        return why, _to_do("narrow the range, or leave the size fixed", "a-dynamic-size-that-is-not-dynamic")
-    why = f"the size that was to be dynamic, {name}, is " + (
+        reason = f"not every size in the range of {name} fits this model, which requires {name_dimensions(guard[1])}"
+        return reason, _remedy("narrow the range, or leave the size fixed", "a-dynamic-size-that-is-not-dynamic")
+    reason = f"the size that was to be dynamic, {name}, is " + (
         f"always {size[1]} in this model" if size else "not free in this model"
     )
-    return why, _to_do("leave it fixed, or take the size from the input's shape", "a-dynamic-size-that-is-not-dynamic")
+    return reason, _remedy(
+        "leave it fixed, or take the size from the input's shape", "a-dynamic-size-that-is-not-dynamic"
+    )
 
 
 def _shape_options(input_shapes: Sequence[str]) -> str:
@@ -179,11 +183,11 @@ def _shape_options(input_shapes: Sequence[str]) -> str:
 
 def _shape_not_free(found: re.Match[str], input_shapes: Sequence[str]) -> Explanation:
     """Explain the error of _constrained for sizes from --input-shape."""
-    why, _ = _constrained(found, "", None)
-    size = re.search(r"is always (\d+)", why)
+    reason, _ = _constrained(found, "", None)
+    size = re.search(r"is always (\d+)", reason)
     others = f"the other inputs of that size, {size[1]}" if size else "the other inputs of that size"
     remedy = f"give the same range to {others}, or leave the size fixed"
-    return f"with {_shape_options(input_shapes)}: {why}", _to_do(remedy, "shapes-that-do-not-fit")
+    return f"with {_shape_options(input_shapes)}: {reason}", _remedy(remedy, "shapes-that-do-not-fit")
 
 
 _Rule = tuple[str, Callable[[re.Match[str], str, Any], Explanation]]
@@ -212,8 +216,8 @@ def no_tensors(exported: Mapping[str, torch.export.ExportedProgram]) -> Explanat
 
     for method, program in exported.items():
         if all(isinstance(spec.arg, ConstantArgument) for spec in program.graph_signature.output_specs):
-            why = "forward() returns no tensor" + (f" (the method {method})" if len(exported) > 1 else "")
-            return why, _to_do("return the tensors that it computes", "outputs-that-are-not-tensors")
+            reason = "forward() returns no tensor" + (f" (the method {method})" if len(exported) > 1 else "")
+            return reason, _remedy("return the tensors that it computes", "outputs-that-are-not-tensors")
     return None
 
 
@@ -223,10 +227,10 @@ def changed_inputs(
     """Explain programs that write into their inputs. ExecuTorch returns such an input as an additional output."""
     for method, program in edge.items():
         if changed := sorted(set(program.graph_signature.user_inputs_to_mutate.values())):
-            writes = [node for node in exported[method].graph.nodes if written(node) in changed]
-            where = place(None, writes[0].meta.get("stack_trace") or "", with_code=True) if writes else ""
-            why = f"forward() changes its input {', '.join(changed)} in place{where}"
-            return why, _to_do("make a new tensor, or keep lasting state in a registered buffer", "changed-inputs")
+            writes = [node for node in exported[method].graph.nodes if written_placeholder(node) in changed]
+            location = place(None, writes[0].meta.get("stack_trace") or "", with_code=True) if writes else ""
+            reason = f"forward() changes its input {', '.join(changed)} in place{location}"
+            return reason, _remedy("make a new tensor, or keep lasting state in a registered buffer", "changed-inputs")
     return None
 
 
@@ -235,21 +239,21 @@ def no_kernel(edge: Mapping[str, torch.export.ExportedProgram]) -> Explanation |
     for program in edge.values():
         graphs = [module.graph for module in program.graph_module.modules() if hasattr(module, "graph")]
         for node in (node for graph in graphs for node in graph.nodes):
-            for operator, is_refused, what, instead, section in _REFUSED_CALLS:
+            for operator, is_refused, subject, replacement, section in _REFUSED_CALLS:
                 if node.op == "call_function" and f"aten.{operator}." in str(node.target) and is_refused(node):
-                    where = place(None, node.meta.get("stack_trace") or "", with_code=True)
-                    return f"ExecuTorch has no kernel for {what}{where}", _to_do(instead, section)
+                    location = place(None, node.meta.get("stack_trace") or "", with_code=True)
+                    return f"ExecuTorch has no kernel for {subject}{location}", _remedy(replacement, section)
     return None
 
 
 def _has_negative_padding(call: torch.fx.Node) -> bool:
     sizes = [getattr(size, "meta", {}).get("val", size) for size in call.args[1]]  # type: ignore[union-attr]
-    # A size that depends on an input's is that of the example.
+    # A size that depends on an input's size has the value of the example.
     return any((size if isinstance(size, int) else size.node.hint or 0) < 0 for size in sizes)
 
 
-# Calls for which ExecuTorch 1.5.1 has no kernel, though it has an operator: operator, condition, what it is called, what to use,
-# and the guide's section.
+# Calls for which ExecuTorch 1.5.1 has an operator but no kernel: operator, condition, name for messages, remedy, and the guide's
+# section.
 _REFUSED_CALLS: list[tuple[str, Callable[[torch.fx.Node], bool], str, str, str]] = [
     (
         "convolution",
@@ -275,7 +279,7 @@ _REFUSED_CALLS: list[tuple[str, Callable[[torch.fx.Node], bool], str, str, str]]
 ]
 
 
-def written(node: torch.fx.Node) -> str | None:
+def written_placeholder(node: torch.fx.Node) -> str | None:
     """Return the placeholder into which an operator writes, directly or through views."""
     schema = getattr(node.target, "_schema", None)
     if node.op != "call_function" or schema is None or not schema.arguments:
@@ -299,7 +303,7 @@ def not_copied(error: BaseException) -> Explanation | None:
     )
 
 
-def forgotten(warning: str, modules: Sequence[torch.nn.Module]) -> str | None:
+def unregistered_attributes(warning: str, modules: Sequence[torch.nn.Module]) -> str | None:
     """Return a message for torch.export's warning about attributes that a method assigns and that are not buffers.
 
     Attributes that hold parameters do not count: nn.LSTM and nn.GRU have lists of them, which torch.export assigns itself.
@@ -314,7 +318,7 @@ def forgotten(warning: str, modules: Sequence[torch.nn.Module]) -> str | None:
 
 
 def _is_parameter(module: torch.nn.Module, name: str) -> bool:
-    """Return whether a name such as `self.rnn._flat_weights[0]` is a parameter, or is computed from some in every run."""
+    """Return whether a name such as `self.rnn._flat_weights[0]` is a parameter, or is computed from parameters in every run."""
     path = name.removeprefix("self.")
     parameters = dict(module.named_parameters(remove_duplicate=False))
     if {f"{path}_g", f"{path}_orig"} & parameters.keys():
@@ -341,19 +345,19 @@ def not_lowered(
     if found := re.search(r"Missing out variants: \{(.+?)\}", message):
         return _no_kernel(re.findall(r"'([\w:.]+)'", found[1]), programs)
     if found := re.search(r"No registered serialization name for <class '(torch\.return_types\.\w+)'>", message):
-        why = f"forward() returns a {found[1]}, which a program cannot hold"
-        return why, _to_do(
+        reason = f"forward() returns a {found[1]}, which a program cannot hold"
+        return reason, _remedy(
             "return the tensors in it, as in `values, indices = x.max(-1)`", "results-of-max-min-and-topk"
         )
     if "amax.default only supports keep_dim == True" in message:
-        where = next((line for name in ("aten.max.dim", "aten.amax") if (line := _find_call(name, programs))), "")
-        why = f"XNNPACK takes a maximum along a dimension only where the dimension is kept{where}"
-        return why, _to_do("write keepdim=True, and .squeeze() behind it", "a-maximum-that-loses-its-dimension")
+        location = next((line for name in ("aten.max.dim", "aten.amax") if (line := _find_call(name, programs))), "")
+        reason = f"XNNPACK takes a maximum along a dimension only where the dimension is kept{location}"
+        return reason, _remedy("write keepdim=True, and .squeeze() behind it", "a-maximum-that-loses-its-dimension")
     if found := re.search(r"(cond|map|scan|while_loop)\w* might be aliasing the input or the output", message):
-        why = f"a branch of torch.{found[1]} returns its input, or a view of it{_branching_line(programs)}"
-        return why, _to_do("return a copy: x.clone()", "branches-that-return-their-input")
-    where = place(error, message, with_code=True)
-    if (refused := _refused_types(message, where, dtype)) is not None:
+        reason = f"a branch of torch.{found[1]} returns its input, or a view of it{_branching_line(programs)}"
+        return reason, _remedy("return a copy: x.clone()", "branches-that-return-their-input")
+    location = place(error, message, with_code=True)
+    if (refused := _refused_types(message, location, dtype)) is not None:
         return refused
     if found := re.search(
         r"op <EdgeOpOverload: ([\w.]+?)(?:\.default)?>.*was not decomposed or delegated", message, re.S
@@ -361,8 +365,8 @@ def not_lowered(
         return _not_delegated(found[1], programs)
     if found := re.search(r"Could not guard on data-dependent expression (.+?) \(unhinted", message):
         condition = re.sub(r"\bz?uf?\d+\b", "n", found[1])
-        why = f"a size n depends on the values in a tensor, and nothing says whether {condition}{where}"
-        return why, _to_do("state its bounds with torch._check", "sizes-from-values")
+        reason = f"a size n depends on the values in a tensor, and nothing says whether {condition}{location}"
+        return reason, _remedy("state its bounds with torch._check", "sizes-from-values")
     return None
 
 
@@ -384,14 +388,14 @@ def _not_delegated(operator: str, programs: Mapping[str, torch.export.ExportedPr
     """Explain an operator that a partitioner kept from being decomposed and then did not delegate."""
     branches = _branching(programs)
     if not branches:
-        why = (
+        reason = (
             f"the backend's partitioner asked for {operator} whole, and did not take it{_find_call(operator, programs)}"
         )
-        return why, _to_do("try --backend portable, or write it with other operators", "modules-in-torchcond")
-    where = _branching_line(programs)
+        return reason, _remedy("try --backend portable, or write it with other operators", "modules-in-torchcond")
+    location = _branching_line(programs)
     kind = str(branches[0].target).removesuffix("_impl")
-    why = f"the backend's partitioner does not look inside torch.{kind}, where {operator} is{where}"
-    return why, _to_do(
+    reason = f"the backend's partitioner does not look inside torch.{kind}, where {operator} is{location}"
+    return reason, _remedy(
         "try --backend portable, or compute both ways and choose with torch.where", "modules-in-torchcond"
     )
 
@@ -403,8 +407,8 @@ def not_written(error: BaseException) -> Explanation | None:
     """Explain an error in writing that is not an OSError."""
     if isinstance(error, OSError):
         return None
-    why = f"the program cannot be written: {type(error).__name__}: {_first_line(str(error))}{place(error, str(error), with_code=True)}"
-    return why, _to_do("--verbose has the traceback; try --backend portable", "fix-export-errors")
+    reason = f"the program cannot be written: {type(error).__name__}: {_first_line(str(error))}{place(error, str(error), with_code=True)}"
+    return reason, _remedy("--verbose has the traceback; try --backend portable", "fix-export-errors")
 
 
 def no_etrecord(error: BaseException) -> str:
@@ -418,17 +422,17 @@ def no_etrecord(error: BaseException) -> str:
 # --- types and operators ---
 
 
-def _refused_types(message: str, where: str, dtype: str) -> Explanation | None:
+def _refused_types(message: str, location: str, dtype: str) -> Explanation | None:
     found = re.search(r"EdgeOpOverload: ([\w.]+?)(?:\.default)?>: schema", message)
     if found is None:
         return None
     if "torch.complex" in message:
-        why = f"ExecuTorch has no complex numbers: {found[1]}{where}"
-        return why, _to_do("write it in real numbers", "complex-numbers")
+        reason = f"ExecuTorch has no complex numbers: {found[1]}{location}"
+        return reason, _remedy("write it in real numbers", "complex-numbers")
     kinds = sorted(set(re.findall(r"torch\.(float\d+|bfloat16|int\d+|uint8|bool)", message)))
     if len(kinds) > 1:
-        why = f"{found[1]} mixes {' and '.join(kinds)}{where}"
-        return why, _to_do(_types_to_do(dtype), "types-that-are-mixed")
+        reason = f"{found[1]} mixes {' and '.join(kinds)}{location}"
+        return reason, _remedy(_types_to_do(dtype), "types-that-are-mixed")
     return None
 
 
@@ -440,10 +444,10 @@ def _types_to_do(dtype: str) -> str:
 
 def _no_kernel(operators: Iterable[str], programs: Mapping[str, torch.export.ExportedProgram]) -> Explanation:
     names = sorted({name.replace("::", ".") for name in operators})
-    where = next((found for name in names if (found := _find_call(name, programs))), "")
+    location = next((found for name in names if (found := _find_call(name, programs))), "")
     return (
-        f"ExecuTorch has no kernel for {', '.join(names)}{where}",
-        _to_do("write it with other operators", "operators-that-executorch-lacks"),
+        f"ExecuTorch has no kernel for {', '.join(names)}{location}",
+        _remedy("write it with other operators", "operators-that-executorch-lacks"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Inputs on which a quantized model was not calibrated: the check on those of calibration alone is too kind."""
+"""Inputs on which a quantized model was not calibrated. A check on the calibration inputs alone is too optimistic."""
 
 from __future__ import annotations
 
@@ -17,26 +17,28 @@ DRAWS = 4
 
 
 def cases(method: str, built: BuiltModel, count: int = DRAWS) -> list[Case]:
-    """The example inputs drawn again from other seeds; none where they come out the same or cannot be drawn.
+    """Return example inputs drawn again from other seeds. The list is empty if they are equal or cannot be drawn.
 
-    torch.manual_seed and the generator that it seeds decide what is drawn, also where the model seeds it by itself.
+    The seed also changes the inputs of models that call torch.manual_seed themselves.
     """
     example = inputs.flatten(built.args, built.kwargs)
     drawn: list[list[Any]] = []
     for seed in range(1, count + 1):
-        if (leaves := _draw(built, example, seed)) is None or any(same(leaves, other) for other in (example, *drawn)):
+        if (leaves := _draw(built, example, seed)) is None or any(
+            equal_inputs(leaves, other) for other in (example, *drawn)
+        ):
             return []
         drawn.append(leaves)
-    return cases_of(method, built, drawn)
+    return make_cases(method, built, drawn)
 
 
-def cases_of(method: str, built: BuiltModel, samples: Sequence[list[Any]]) -> list[Case]:
-    """The samples, flat inputs each, as held-out inputs."""
+def make_cases(method: str, built: BuiltModel, samples: Sequence[list[Any]]) -> list[Case]:
+    """Return the samples, each a list of flat inputs, as held-out cases."""
     return [_case(method, f"{HELD_OUT} {number}", built, leaves) for number, leaves in enumerate(samples, 1)]
 
 
-def same(leaves: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Whether two flat inputs hold the same numbers."""
+def equal_inputs(leaves: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Return whether two lists of flat inputs have equal values."""
     import torch
 
     return len(leaves) == len(others) and all(
@@ -52,27 +54,27 @@ def _draw(built: BuiltModel, example: Sequence[Any], seed: int) -> list[Any] | N
 
     if built.draw is None:
         return None
-    with _seeded_from(seed):
+    with _shift_seeds(seed):
         try:
             leaves = inputs.flatten(*built.draw())
         except Exception:
             return None
     if len(leaves) != len(example):
         return None
-    fitted = []
-    for leaf, other in zip(leaves, example, strict=True):
-        if not isinstance(other, torch.Tensor):
-            fitted.append(other)  # fixed at export
-        elif isinstance(leaf, torch.Tensor) and leaf.dim() == other.dim() and 0 not in leaf.shape:
-            fitted.append(resized(leaf.to(other.dtype), other.shape))
+    resized_leaves = []
+    for leaf, example_leaf in zip(leaves, example, strict=True):
+        if not isinstance(example_leaf, torch.Tensor):
+            resized_leaves.append(example_leaf)  # fixed at export
+        elif isinstance(leaf, torch.Tensor) and leaf.dim() == example_leaf.dim() and 0 not in leaf.shape:
+            resized_leaves.append(resized(leaf.to(example_leaf.dtype), example_leaf.shape))
         else:
             return None
-    return fitted
+    return resized_leaves
 
 
 @contextmanager
-def _seeded_from(seed: int) -> Iterator[None]:
-    """Within, torch's generator starts from `seed`, and every seed that the model's own code sets is another one."""
+def _shift_seeds(seed: int) -> Iterator[None]:
+    """Inside this context, torch's generator starts from `seed`, and seeds that the model's code sets are shifted by it."""
     import torch
 
     original = torch.manual_seed

@@ -1,4 +1,4 @@
-"""What each operator of a .pte computes on this CPU, against PyTorch's value of the same node in the same type.
+"""Compare the value of each operator of a .pte on this CPU with PyTorch's value of the same node in the same type.
 
 `etprof profile --values` reads the operators in place, and the .etrecord has the nodes, in the edge program that was lowered.
 """
@@ -22,13 +22,13 @@ from etprof.exporting import agreement, explain, inputs, noise
 if TYPE_CHECKING:
     import torch
 
-_MOST_KEPT = 65_536  # elements of a value: src/protocol/values.h
-_ANOTHER = "PyTorch has no value of this size at its node"
-_FUSED = tuple(f"<EdgeOpOverload: aten.{name}." for name in ("relu", "hardtanh", "clamp"))
+_MAX_STORED_ELEMENTS = 65_536  # per value, as in src/protocol/values.h
+_SIZE_DIFFERS = "PyTorch has no value of this size at its node"
+_FUSED_ACTIVATIONS = tuple(f"<EdgeOpOverload: aten.{name}." for name in ("relu", "hardtanh", "clamp"))
 
 
 class NotComparedError(Exception):
-    """Why no operator can be compared, as a clause."""
+    """No operator can be compared. The message is a clause with the reason."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ class DeviceOperator:
 @dataclass(frozen=True)
 class _Reference:
     node: torch.fx.Node
-    values: list[torch.Tensor]  # the node's, and that of an activation that XNNPACK's exporter may have fused with it
+    values: list[torch.Tensor]  # of the node, and of an activation that XNNPACK's exporter may fuse with it
 
 
 def operators(
-    pte: Path, method: str, least: float, config: Mapping[str, Any] | None = None, *, exact: bool = False
+    pte: Path, method: str, min_sqnr_db: float, config: Mapping[str, Any] | None = None, *, exact: bool = False
 ) -> list[DeviceOperator]:
-    """The operators of a method on the example inputs, in the order of execution.
+    """Compare the operators of a method on the example inputs, in the order of execution.
 
-    `config` has keys of a configuration (docs/reference/config.md). `exact`: PyTorch computes in fp32 what is in fp16.
+    `config` has keys of a configuration (docs/reference/config.md). `exact`: PyTorch computes fp16 values in fp32.
 
     Raises:
         NotComparedError: Nothing can be compared.
@@ -65,93 +65,98 @@ def operators(
     if not record.is_file():
         raise NotComparedError("the export has no .etrecord")
     with tempfile.TemporaryDirectory(prefix="etprof-values-") as folder:
-        saved, tensors = _read(pte, method, Path(folder), config or {})
+        values, tensors = _read(pte, method, Path(folder), config or {})
     references, handles = _references(record, method, pte.with_name(f"{pte.name}.inputs"), exact=exact)
-    # Of several operators of a node the last has its value; a quantization after it has the same handle.
-    last = {value["debug_handle"]: value["key"] for value in saved if not _converts(value)}
-    kernels = _Kernels(saved, handles, references)
-    found = []
-    for value in saved:
+    # If a node became several operators, the last one has its value. A quantization after it has the same handle.
+    last_keys = {value["debug_handle"]: value["key"] for value in values if not _is_conversion(value)}
+    kernels = _Kernels(values, handles, references)
+    rows = []
+    for value in values:
         key = value["key"]
-        of_kernel = "/kernel/" in key
-        nodes = kernels.nodes(key) if of_kernel else references.get(value["debug_handle"], [])
-        place = _placed(DeviceOperator(method, key, value["name"]), nodes)
+        is_kernel = "/kernel/" in key
+        nodes = kernels.nodes(key) if is_kernel else references.get(value["debug_handle"], [])
+        row = _with_source(DeviceOperator(method, key, value["name"]), nodes)
         if value["tensor"] not in tensors:
-            place = dataclasses.replace(place, note=value["note"])
+            row = dataclasses.replace(row, note=value["note"])
         elif "/chain" in key or "/again" in key:
-            place = dataclasses.replace(place, note="it runs in a branch or a loop")
-        elif not nodes or not (of_kernel or _converts(value) or last[value["debug_handle"]] == key):
-            place = dataclasses.replace(place, note="it is no whole node of the edge program")
-        elif of_kernel:
-            place = _compared(place, value, tensors[value["tensor"]], kernels.of_output(value), least)
-        elif len(_makers(nodes)) > 1:
-            place = dataclasses.replace(place, note="several nodes of the edge program have its handle")
+            row = dataclasses.replace(row, note="it runs in a branch or a loop")
+        elif not nodes or not (is_kernel or _is_conversion(value) or last_keys[value["debug_handle"]] == key):
+            row = dataclasses.replace(row, note="it is no whole node of the edge program")
+        elif is_kernel:
+            row = _compare_value(row, value, tensors[value["tensor"]], kernels.next_output(value), min_sqnr_db)
+        elif len(_producers(nodes)) > 1:
+            row = dataclasses.replace(row, note="several nodes of the edge program have its handle")
         else:
-            place = _compared(place, value, tensors[value["tensor"]], nodes[::-1], least)
-        found.append(place)
-    return found
+            row = _compare_value(row, value, tensors[value["tensor"]], nodes[::-1], min_sqnr_db)
+        rows.append(row)
+    return rows
 
 
-def _makers(nodes: Sequence[_Reference]) -> list[torch.fx.Node]:
-    """The operators that made the values, without quantizations of them."""
-    return list(dict.fromkeys(maker for maker in map(_maker, nodes) if "quantize" not in str(maker.target)))
+def _producers(nodes: Sequence[_Reference]) -> list[torch.fx.Node]:
+    """Return the operators that produced the values, without quantizations."""
+    return list(dict.fromkeys(maker for maker in map(_producer, nodes) if "quantize" not in str(maker.target)))
 
 
 class _Kernels:
-    """The node of each kernel: the only one with its operator among those of its instruction's handles.
+    """The node of each kernel: the only node with its operator among the nodes of its instruction's handles.
 
-    An operator that PyTorch decomposes has one handle for all of its parts, whose order may change.
+    All parts of an operator that PyTorch decomposes have the same handle, and their order may change.
     """
 
     def __init__(
-        self, saved: list[dict[str, Any]], handles: dict[str, list[int]], references: dict[int, list[_Reference]]
+        self, values: list[dict[str, Any]], handles: dict[str, list[int]], references: dict[int, list[_Reference]]
     ) -> None:
         self._nodes: dict[str, list[_Reference]] = {}  # by key
-        self._outputs: dict[str, int] = {}  # of a kernel, so far
-        for value in saved:
+        self._outputs: dict[str, int] = {}  # number of outputs of a kernel so far
+        for value in values:
             key, kind = value["key"], value["name"].removeprefix("native_call_").partition(".")[0]
-            known = handles.get(key.split("/")[1], []) if "/kernel/" in key else []
-            nodes = [one for handle in known for one in references.get(handle, []) if _kind(_maker(one)) == kind]
-            if len({_maker(one) for one in nodes}) == 1:
+            instruction_handles = handles.get(key.split("/")[1], []) if "/kernel/" in key else []
+            nodes = [
+                reference
+                for handle in instruction_handles
+                for reference in references.get(handle, [])
+                if _operator_name(_producer(reference)) == kind
+            ]
+            if len({_producer(reference) for reference in nodes}) == 1:
                 self._nodes[key] = nodes
 
     def nodes(self, key: str) -> list[_Reference]:
-        """Of a kernel; empty: which is not known."""
+        """Return the references of a kernel; empty: the node is not known."""
         return self._nodes.get(key, [])
 
-    def of_output(self, value: dict[str, Any]) -> list[_Reference]:
-        """From its next output on."""
+    def next_output(self, value: dict[str, Any]) -> list[_Reference]:
+        """Return the references of a kernel from its next output on."""
         first = self._outputs[value["key"]] = self._outputs.get(value["key"], -1) + 1
         return self.nodes(value["key"])[first:]
 
 
-def _maker(known: _Reference) -> torch.fx.Node:
-    return known.node.args[0] if known.node.target is operator.getitem else known.node
+def _producer(reference: _Reference) -> torch.fx.Node:
+    return reference.node.args[0] if reference.node.target is operator.getitem else reference.node
 
 
-def _kind(node: torch.fx.Node) -> str:
-    """`expand_copy` of `<EdgeOpOverload: aten.expand_copy.default>...`."""
-    found = re.search(r"\w+\.(\w+)\.\w+>", str(node.target))
-    return found[1] if found else ""
+def _operator_name(node: torch.fx.Node) -> str:
+    """Return the operator's name: `expand_copy` for `<EdgeOpOverload: aten.expand_copy.default>...`."""
+    match = re.search(r"\w+\.(\w+)\.\w+>", str(node.target))
+    return match[1] if match else ""
 
 
-def _converts(value: dict[str, Any]) -> bool:
+def _is_conversion(value: dict[str, Any]) -> bool:
     return value["name"].startswith("Convert ")
 
 
-def _placed(one: DeviceOperator, nodes: Sequence[_Reference]) -> DeviceOperator:
+def _with_source(row: DeviceOperator, nodes: Sequence[_Reference]) -> DeviceOperator:
     if not nodes:
-        return one
-    # Quantizations have the handle of what they quantize, and no module.
-    node = next((known.node for known in nodes if known.node.meta.get("nn_module_stack")), nodes[-1].node)
+        return row
+    # A quantization has the handle of the quantized operator, and no module.
+    node = next((reference.node for reference in nodes if reference.node.meta.get("nn_module_stack")), nodes[-1].node)
     source = explain.place(None, node.meta.get("stack_trace") or "").strip().strip("()")
-    return dataclasses.replace(one, module=noise.module_of(node), source=source)
+    return dataclasses.replace(row, module=noise.module_of(node), source=source)
 
 
 def _read(
     pte: Path, method: str, folder: Path, keys: Mapping[str, Any]
 ) -> tuple[list[dict[str, Any]], dict[str, torch.Tensor]]:
-    """What the runner read: a description of each value, and their tensors."""
+    """Run the .pte and return a description of each value, and the tensors."""
     import safetensors
     import safetensors.torch
 
@@ -171,24 +176,24 @@ def _read(
     }
     (folder / "config.json").write_text(json.dumps(config))
     command = [program, "run", folder / "config.json", "--values"]
-    done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - our own program
-    if done.returncode != 0:
-        why = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise NotComparedError(f"the .pte could not be run: {why}")
+    process = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - our own program
+    if process.returncode != 0:
+        reason = process.stderr.decode(errors="replace").strip().partition("\n")[0]
+        raise NotComparedError(f"the .pte could not be run: {reason}")
     files = list((folder / "run").rglob("*_values.safetensors"))
     if not files:
         results = json.loads((folder / "run" / "manifest.json").read_text())["results"]
         warnings = [text for result in results for text in result["warnings"] if text.startswith("values: ")]
         raise NotComparedError(warnings[0].removeprefix("values: ") if warnings else "the runner read no values")
     with safetensors.safe_open(files[0], "pt") as file:
-        described = json.loads(file.metadata()["values"])
-    return described, safetensors.torch.load(files[0].read_bytes())
+        descriptions = json.loads(file.metadata()["values"])
+    return descriptions, safetensors.torch.load(files[0].read_bytes())
 
 
 def _references(
     record: Path, method: str, example: Path, *, exact: bool
 ) -> tuple[dict[int, list[_Reference]], dict[str, list[int]]]:
-    """PyTorch's values by debug handle, in the order of execution, and the handles of instructions."""
+    """Return PyTorch's values by debug handle, in the order of execution, and the handles of instructions."""
     import executorch.kernels.quantized  # noqa: F401 - registers operators of quantized programs
     import torch
     from executorch.devtools.etrecord import parse_etrecord
@@ -207,7 +212,10 @@ def _references(
         for spec in edge.graph_signature.input_specs
     ]
     if exact:
-        arguments = [one.float() if getattr(one, "dtype", None) == torch.float16 else one for one in arguments]
+        arguments = [
+            argument.float() if getattr(argument, "dtype", None) == torch.float16 else argument
+            for argument in arguments
+        ]
     values: dict[int, list[_Reference]] = {}
     by_node: dict[torch.fx.Node, _Reference] = {}
 
@@ -219,7 +227,7 @@ def _references(
                 by_node[n] = _Reference(n, [result.detach().clone()])
                 values.setdefault(handle, []).append(by_node[n])
                 if (
-                    str(n.target).startswith(_FUSED)
+                    str(n.target).startswith(_FUSED_ACTIVATIONS)
                     and (before := by_node.get(n.args[0]))
                     and len(n.args[0].users) == 1
                 ):
@@ -229,35 +237,37 @@ def _references(
     with torch.no_grad():
         Interpreter(edge.graph_module).run(*arguments)
     by_instruction = (parsed._debug_handle_map or {}).get(method, {})
-    handles = {key: of if isinstance(of, list) else [of] for key, of in by_instruction.items()}
+    handles = {key: handle if isinstance(handle, list) else [handle] for key, handle in by_instruction.items()}
     return values, handles
 
 
-def _compared(
-    one: DeviceOperator, value: dict[str, Any], actual: torch.Tensor, nodes: Sequence[_Reference], least: float
+def _compare_value(
+    row: DeviceOperator, value: dict[str, Any], actual: torch.Tensor, nodes: Sequence[_Reference], min_sqnr_db: float
 ) -> DeviceOperator:
-    """With the nearest of what may lie there: XNNPACK's images have their channels last."""
+    """Compare a value with the nearest reference. XNNPACK's images may have their channels last."""
     scale, zero = value["scale"], value["zero_point"]
     numbers = (actual.double() - zero) * scale if scale is not None else actual.double()
     for reference in nodes:
-        fitting = [
-            kept
+        candidates = [
+            candidate
             for expected in reference.values
             for layout in _layouts(_as_quantized(expected, actual, scale, zero))
-            if ("/kernel/" in one.key or list(layout.shape) == value["shape"])
-            and (kept := _kept(layout)).numel() == actual.numel()
+            if ("/kernel/" in row.key or list(layout.shape) == value["shape"])
+            and (candidate := _sample_elements(layout)).numel() == actual.numel()
         ]
-        if fitting:
-            found = min((agreement.compare(numbers, kept) for kept in fitting), key=_distance)
-            broken = found.nonfinite_mismatches > 0
-            said = f"{found.nonfinite_mismatches} elements are finite in one of the two only" if broken else ""
-            leaves = broken or (found.sqnr_db is not None and found.sqnr_db < least)
-            return dataclasses.replace(one, sqnr_db=found.sqnr_db, leaves=leaves, note=said)
-    return dataclasses.replace(one, note=_ANOTHER)
+        if candidates:
+            nearest = min((agreement.compare(numbers, candidate) for candidate in candidates), key=_distance)
+            has_mismatches = nearest.nonfinite_mismatches > 0
+            message = (
+                f"{nearest.nonfinite_mismatches} elements are finite in one of the two only" if has_mismatches else ""
+            )
+            leaves = has_mismatches or (nearest.sqnr_db is not None and nearest.sqnr_db < min_sqnr_db)
+            return dataclasses.replace(row, sqnr_db=nearest.sqnr_db, leaves=leaves, note=message)
+    return dataclasses.replace(row, note=_SIZE_DIFFERS)
 
 
 def _as_quantized(expected: torch.Tensor, actual: torch.Tensor, scale: float | None, zero: int) -> torch.Tensor:
-    """PyTorch's numbers, rounded as those of the .pte are."""
+    """Return PyTorch's numbers, rounded to the quantization of the .pte."""
     if scale is None:
         return expected.double()
     if not expected.is_floating_point():
@@ -270,11 +280,11 @@ def _layouts(value: torch.Tensor) -> list[torch.Tensor]:
     return [value, value.movedim(1, -1)] if value.dim() >= 3 else [value]
 
 
-def _distance(found: agreement.Agreement) -> tuple[int, float]:
-    return found.nonfinite_mismatches, -1e9 if found.sqnr_db is None else -found.sqnr_db
+def _distance(comparison: agreement.Agreement) -> tuple[int, float]:
+    return comparison.nonfinite_mismatches, -1e9 if comparison.sqnr_db is None else -comparison.sqnr_db
 
 
-def _kept(value: torch.Tensor) -> torch.Tensor:
-    """The elements that the runner keeps."""
+def _sample_elements(value: torch.Tensor) -> torch.Tensor:
+    """Return the elements that the runner stores."""
     flat = value.reshape(-1)
-    return flat[:: max(1, -(-flat.numel() // _MOST_KEPT))]
+    return flat[:: max(1, -(-flat.numel() // _MAX_STORED_ELEMENTS))]

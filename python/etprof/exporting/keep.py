@@ -14,10 +14,10 @@ from etprof.exporting import noise
 if TYPE_CHECKING:
     import torch
 
-# The values that the quantizer asks for where the nodes of these names are left in float.
-Quantized = Callable[[frozenset[str]], frozenset[str]]
+# Returns the values that the quantizer quantizes if the nodes with these names stay in float.
+FindQuantized = Callable[[frozenset[str]], frozenset[str]]
 
-NODE = "node:"
+NODE_PREFIX = "node:"
 _REMEDY = (
     "give a module's path (features.0, *.attention), an operator (add), or a node (node:add_1). `etprof accuracy` names "
     "them"
@@ -25,101 +25,105 @@ _REMEDY = (
 
 
 def split(texts: Sequence[str]) -> list[str]:
-    """The patterns of what was typed: several are separated by commas, too."""
+    """Split the values of --keep into patterns, which may also be separated by commas."""
     return list(dict.fromkeys(pattern for text in texts for pattern in text.split(",") if pattern))
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What the patterns choose in one method, and the values that are not quantized because of it."""
+class KeepEffect:
+    """The nodes that the patterns select in one method, and the values that therefore stay in float."""
 
     nodes: frozenset[str]
     freed: frozenset[str]
 
 
 def matches(pattern: str, node: torch.fx.Node) -> bool:
-    """Whether a pattern is of the node: `node:` and its name, its operator, or the path of a module that it is in."""
+    """Return whether a pattern matches a node: by `node:` and its name, by its operator, or by the path of a module around it."""
     if node.op != "call_function":
         return False
-    if pattern.startswith(NODE):
-        return fnmatch.fnmatchcase(node.name, pattern.removeprefix(NODE))
+    if pattern.startswith(NODE_PREFIX):
+        return fnmatch.fnmatchcase(node.name, pattern.removeprefix(NODE_PREFIX))
     paths = [""]
     for part in filter(None, noise.module_of(node).split(".")):
         paths.append(f"{paths[-1]}.{part}".removeprefix("."))
-    return any(fnmatch.fnmatchcase(one, pattern) for one in (noise.operator_of(node), *paths[1:]))
+    return any(fnmatch.fnmatchcase(candidate, pattern) for candidate in (noise.operator_of(node), *paths[1:]))
 
 
-def chosen(model: str, module: torch.fx.GraphModule, patterns: Sequence[str]) -> frozenset[str]:
-    """The names of the nodes that any pattern chooses.
+def select_nodes(model: str, module: torch.fx.GraphModule, patterns: Sequence[str]) -> frozenset[str]:
+    """Return the names of the nodes that any pattern matches.
 
     Raises:
-        ExportError: A pattern chooses none.
+        ExportError: A pattern matches no node.
     """
     names: set[str] = set()
     for pattern in patterns:
-        found = {node.name for node in module.graph.nodes if matches(pattern, node)}
-        if not found:
+        matching = {node.name for node in module.graph.nodes if matches(pattern, node)}
+        if not matching:
             raise ExportError(model, errors.QUANTIZE, f"--keep {pattern} matches no operator of the model", _REMEDY)
-        names |= found
+        names |= matching
     return frozenset(names)
 
 
-def patterns_of(nodes: frozenset[str], module: torch.fx.GraphModule) -> list[str]:
-    """The shortest patterns that choose exactly these nodes: operators, modules, else node by node."""
+def shortest_patterns(nodes: frozenset[str], module: torch.fx.GraphModule) -> list[str]:
+    """Return the shortest patterns that match exactly these nodes: operators, modules, else single nodes."""
     patterns: list[str] = []
-    left = set(nodes)
+    remaining = set(nodes)
     calls = [node for node in module.graph.nodes if node.op == "call_function" and noise.computes(node)]
-    for name_of in (noise.operator_of, noise.module_of):
+    for get_name in (noise.operator_of, noise.module_of):
         for node in calls:
-            pattern = name_of(node)
-            found = {one.name for one in calls if matches(pattern, one)} if pattern and node.name in left else set()
+            pattern = get_name(node)
+            found = (
+                {call.name for call in calls if matches(pattern, call)} if pattern and node.name in remaining else set()
+            )
             if found and found <= nodes:
                 patterns.append(pattern)
-                left -= found
-    return patterns + [f"{NODE}{name}" for name in sorted(left)]
+                remaining -= found
+    return patterns + [f"{NODE_PREFIX}{name}" for name in sorted(remaining)]
 
 
-def freed_by(quantized: Quantized, nodes: frozenset[str]) -> frozenset[str]:
-    """The values that are no longer quantized where these nodes are left in float.
+def find_freed(quantized: FindQuantized, nodes: frozenset[str]) -> frozenset[str]:
+    """Return the values that are no longer quantized if these nodes stay in float.
 
-    A value is free if what makes it and all that read it are: else the quantizer still asks for it.
+    A value stays in float if its producer and all its readers do. Otherwise the quantizer still quantizes it.
     """
     return quantized(frozenset()) - quantized(nodes)
 
 
-def effect(model: str, module: torch.fx.GraphModule, patterns: Sequence[str], quantized: Quantized) -> Kept:
-    """Find what the patterns choose, and which values they free: those that are observed without them only.
+def find_effect(
+    model: str, module: torch.fx.GraphModule, patterns: Sequence[str], quantized: FindQuantized
+) -> KeepEffect:
+    """Find the nodes that the patterns match, and the values that therefore stay in float.
 
     Raises:
-        ExportError: A pattern chooses nothing, or frees nothing.
+        ExportError: A pattern matches no node, or changes nothing.
     """
-    nodes = chosen(model, module, patterns)
-    freed = freed_by(quantized, nodes)
+    nodes = select_nodes(model, module, patterns)
+    freed = find_freed(quantized, nodes)
     for pattern in patterns:
-        others = [one for one in patterns if one != pattern]
-        if freed == (freed_by(quantized, chosen(model, module, others)) if others else frozenset()):
-            why = (
+        others = [other for other in patterns if other != pattern]
+        if freed == (find_freed(quantized, select_nodes(model, module, others)) if others else frozenset()):
+            reason = (
                 f"--keep {pattern} changes nothing: its values are quantized for the operators around it, or not at all"
             )
             remedy = "keep these operators, too: a value is in float only if all that make and read it are"
-            raise ExportError(model, errors.QUANTIZE, why, remedy)
-    return Kept(nodes, freed)
+            raise ExportError(model, errors.QUANTIZE, reason, remedy)
+    return KeepEffect(nodes, freed)
 
 
-def verify(model: str, module: torch.fx.GraphModule, kept: Kept) -> None:
-    """That no freed value of the converted graph is quantized.
+def verify_effect(model: str, module: torch.fx.GraphModule, keep_effect: KeepEffect) -> None:
+    """Verify that the freed values are not quantized in the converted graph.
 
     Raises:
-        ExportError: One is.
+        ExportError: A freed value is quantized.
     """
-    for site in noise.quantized_values(module):
-        if site.args[0].name in kept.freed:
-            why = f"--keep left the value {site.args[0].name} quantized"
-            raise ExportError(model, errors.QUANTIZE, why, "report this as a defect of etprof")
+    for node in noise.quantized_values(module):
+        if node.args[0].name in keep_effect.freed:
+            reason = f"--keep left the value {node.args[0].name} quantized"
+            raise ExportError(model, errors.QUANTIZE, reason, "report this as a defect of etprof")
 
 
-def observed(prepared: torch.fx.GraphModule) -> frozenset[str]:
-    """The values that have an observer."""
+def find_observed(prepared: torch.fx.GraphModule) -> frozenset[str]:
+    """Return the values that have an observer."""
     return frozenset(
         node.args[0].name
         for node in prepared.graph.nodes

@@ -49,9 +49,9 @@ def computes_names(init: Path) -> bool:
 
 def _names(init: Path) -> list[str | None]:
     """Return the first argument of each call of register_model; None: the argument is not a constant."""
-    own = Path(models.__file__)
+    etprof_init = Path(models.__file__)
     try:
-        if init.stat().st_size > _MAX_INIT_BYTES or (own.exists() and init.samefile(own)):
+        if init.stat().st_size > _MAX_INIT_BYTES or (etprof_init.exists() and init.samefile(etprof_init)):
             return []
         source = init.read_bytes()
         tree = ast.parse(source) if b"register_model" in source else None
@@ -90,9 +90,9 @@ def import_package(init: Path) -> ModuleType:
         module = importlib.import_module(name)
     finally:
         sys.path.remove(str(root))
-    where = getattr(module, "__file__", None)
-    if where is None or Path(where).resolve() != init:
+    module_file = getattr(module, "__file__", None)
+    if module_file is None or Path(module_file).resolve() != init:
         raise ImportError(
-            f"the name of the package {name} is taken by {where or 'a module of Python itself'}: rename it"
+            f"the name of the package {name} is taken by {module_file or 'a module of Python itself'}: rename it"
         )
     return module

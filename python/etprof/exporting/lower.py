@@ -1,4 +1,4 @@
-"""From a module and its inputs to an ExecuTorch program: precision, torch.export, quantization, lowering."""
+"""Make an ExecuTorch program of a module and its inputs: precision, torch.export, quantization, lowering."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from etprof.exporting import explain, patterns, provenance, rounding
 from etprof.exporting.find import BuiltModel
-from etprof.exporting.keep import effect, freed_by, observed, verify
+from etprof.exporting.keep import find_effect, find_freed, find_observed, verify_effect
 from etprof.exporting.manifest import Fixed, Method, Tensor
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ _SCALAR_TYPES = {
 
 
 def with_precision(methods: dict[str, BuiltModel], dtype: str) -> dict[str, BuiltModel]:
-    """The methods with their floating-point weights and inputs in "fp32", "fp16" or "bf16"; other types stay.
+    """Return the methods with floating-point weights and inputs in "fp32", "fp16" or "bf16". Other types are unchanged.
 
-    For a lower precision than fp32 the modules are copies; weights that methods share are shared by their copies.
+    For a lower precision than fp32 the modules are copied. Weights that methods share are also shared by the copies.
     """
     import torch
     from torch.utils import _pytree
@@ -46,16 +46,16 @@ def with_precision(methods: dict[str, BuiltModel], dtype: str) -> dict[str, Buil
         return leaf.to(target) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
 
     def convert_input(leaf: Any) -> Any:
-        # Of expand(), whose elements share memory, which ExecuTorch cannot have.
+        # Elements of a tensor from expand() share memory, which ExecuTorch does not support.
         is_shared = isinstance(leaf, torch.Tensor) and leaf.numel() > 0 and 0 in leaf.stride()
         return convert(leaf.contiguous() if is_shared else leaf)
 
     converted = {}
     for name, method in methods.items():
         module = modules[name]
-        # In place, unlike module.to(): an object that holds a buffer beside the module's (a cache) keeps holding that one.
+        # Unlike module.to(), this changes tensors in place, so that another object with the same buffer (a cache) keeps it.
         for tensor in [*module.parameters(), *module.buffers()]:
-            # ExecuTorch stores the memory of a permuted tensor, and reads it as if it were not.
+            # ExecuTorch stores the memory of a permuted tensor, and reads it as if it were not permuted.
             tensor.data = convert(tensor.data).contiguous()
         args, kwargs = _pytree.tree_map(convert_input, (method.args, method.kwargs))
         converted[name] = dataclasses.replace(method, module=module, args=args, kwargs=kwargs)
@@ -63,7 +63,7 @@ def with_precision(methods: dict[str, BuiltModel], dtype: str) -> dict[str, Buil
 
 
 def trace(model: BuiltModel) -> torch.export.ExportedProgram:
-    """torch.export's program of the method."""
+    """Return torch.export's program of the method."""
     import torch
 
     def export(strict: bool) -> torch.export.ExportedProgram:
@@ -73,35 +73,35 @@ def trace(model: BuiltModel) -> torch.export.ExportedProgram:
 
     with torch.no_grad(), provenance.with_all_functions():
         program = export(strict=False)
-        # Only TorchDynamo (strict) sees that the two are one.
-        return export(strict=True) if _writes_beside_a_buffer(program) else program
+        # Only TorchDynamo (strict) recognizes that both references are the same buffer.
+        return export(strict=True) if _writes_buffer_alias(program) else program
 
 
-def _writes_beside_a_buffer(program: torch.export.ExportedProgram) -> bool:
-    """Whether it changes a buffer through another reference, which it took for a constant of its own.
+def _writes_buffer_alias(program: torch.export.ExportedProgram) -> bool:
+    """Return whether a program changes a buffer through another reference, which torch.export took for a constant.
 
-    Hugging Face's static cache is like that: the module registers the tensors that the cache object holds and changes.
+    Hugging Face's static cache is an example: the module registers the tensors that the cache object owns and changes.
     """
     import torch
 
     signature = program.graph_signature
-    buffers = (_initial(program, name) for name in signature.buffers)
-    places = {buffer.untyped_storage().data_ptr() for buffer in buffers if isinstance(buffer, torch.Tensor)}
+    buffers = (_initial_value(program, name) for name in signature.buffers)
+    storages = {buffer.untyped_storage().data_ptr() for buffer in buffers if isinstance(buffer, torch.Tensor)}
     constants = {
         placeholder
         for placeholder, name in signature.inputs_to_lifted_tensor_constants.items()
-        if program.constants[name].untyped_storage().data_ptr() in places
+        if program.constants[name].untyped_storage().data_ptr() in storages
     }
-    return any(explain.written(node) in constants for node in program.graph.nodes) if constants else False
+    return any(explain.written_placeholder(node) in constants for node in program.graph.nodes) if constants else False
 
 
-def _initial(program: torch.export.ExportedProgram, buffer: str) -> Any:
-    """A buffer's value; one that is not persistent is among the constants."""
+def _initial_value(program: torch.export.ExportedProgram, buffer: str) -> Any:
+    """Return a buffer's value. The values of buffers that are not persistent are constants of the program."""
     return program.state_dict.get(buffer, program.constants.get(buffer))
 
 
-def _quantizer(kind: str, kept: frozenset[str] = frozenset()) -> Any:
-    """XNNPACK's quantizer, kept from what is no floating-point number, and from the nodes of these names."""
+def _quantizer(kind: str, skipped: frozenset[str] = frozenset()) -> Any:
+    """Return XNNPACK's quantizer, which skips values that are not floating-point numbers, and the nodes with these names."""
     import torch
     from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (
         XNNPACKQuantizer,
@@ -110,7 +110,7 @@ def _quantizer(kind: str, kept: frozenset[str] = frozenset()) -> Any:
 
     class Quantizer(XNNPACKQuantizer):
         def transform_for_annotation(self, model: torch.fx.GraphModule) -> torch.fx.GraphModule:
-            """As the original, which makes an index (`arange + 1`) a floating-point number, too: those stay as they are."""
+            """Call the original, which also converts an index (`arange + 1`) to floating point, and restore such integers."""
             nodes = list(model.graph.nodes)
             integers = {
                 node: node.args
@@ -127,29 +127,29 @@ def _quantizer(kind: str, kept: frozenset[str] = frozenset()) -> Any:
             return model
 
         def _annotate_for_quantization_config(self, model: torch.fx.GraphModule) -> torch.fx.GraphModule:
-            """As the original, whose annotation of cat asks no filter."""
+            """Call the original, and remove annotations of skipped nodes, since its annotation of cat ignores the filter."""
             model = super()._annotate_for_quantization_config(model)
             for node in model.graph.nodes:
-                if node.name in kept:
+                if node.name in skipped:
                     node.meta.pop("quantization_annotation", None)
             return model
 
     quantizer = Quantizer()
-    if kept:
-        quantizer.set_filter_function(lambda node: node.name not in kept)
+    if skipped:
+        quantizer.set_filter_function(lambda node: node.name not in skipped)
     return quantizer.set_global(get_symmetric_quantization_config(is_per_channel=True, is_dynamic=kind == "dynamic"))
 
 
 @dataclasses.dataclass(frozen=True)
 class Keep:
-    """What is left in float: patterns of `--keep`, and the model's name for messages."""
+    """The patterns of `--keep`, and the model's name for messages."""
 
     model: str
     patterns: Sequence[str]
 
 
-# Told of the converted module, with weights that are not folded, and of a function that says which values are free where
-# the nodes of these names are left in float.
+# Called with the converted module, whose weights are not folded, and with a function that returns the values that stay in
+# float if the nodes with the given names do.
 Study = Callable[["torch.fx.GraphModule", Callable[[frozenset[str]], frozenset[str]]], None]
 
 
@@ -161,11 +161,11 @@ def quantize(
     keep: Keep | None = None,
     study: Study | None = None,
 ) -> torch.export.ExportedProgram:
-    """The program in int8, weights per channel, by XNNPACK's quantizer.
+    """Quantize a program to int8 with XNNPACK's quantizer. Weights are quantized per channel.
 
-    "static": the ranges of what flows between operators are those seen on the samples, flat inputs each. "dynamic": they are
-    taken anew in every run, and only layers that multiply by weights compute in int8. "8da4w": rounding.py has it. Every sample begins with the state (a
-    cache, say) with which the model was built, and so does the program. What `keep` chooses stays in float.
+    "static": ranges of activations come from the samples, each a list of flat inputs. "dynamic": ranges are computed in every
+    run, and only layers that multiply by weights compute in int8. "8da4w": see rounding.py. Every sample and the program begin
+    with the state (such as a cache) with which the model was built. Operators that match `keep` stay in float.
     """
     import torch
     from torch.utils import _pytree
@@ -181,39 +181,39 @@ def quantize(
 
         @functools.cache
         def quantized(names: frozenset[str]) -> frozenset[str]:
-            return observed(prepare_pt2e(copy.deepcopy(pristine), _quantizer(kind, names)))
+            return find_observed(prepare_pt2e(copy.deepcopy(original), _quantizer(kind, names)))
 
-        pristine = copy.deepcopy(module) if keep is not None or study is not None else module
-        kept = None if keep is None else effect(keep.model, pristine, keep.patterns, quantized)
+        original = copy.deepcopy(module) if keep is not None or study is not None else module
+        keep_effect = None if keep is None else find_effect(keep.model, original, keep.patterns, quantized)
 
         def observe(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
-            prepared = prepare_pt2e(graph, _quantizer(kind, kept.nodes if kept else frozenset()))
+            prepared = prepare_pt2e(graph, _quantizer(kind, keep_effect.nodes if keep_effect else frozenset()))
             for sample in samples:
                 args, kwargs = _pytree.tree_unflatten(sample, structure)
                 prepared(*args, **kwargs)
-                for name, buffer in prepared.named_buffers():  # observers have some, too
+                for name, buffer in prepared.named_buffers():  # observers also have buffers
                     if name in state:
                         buffer.copy_(state[name])
             return prepared
 
-        if study is not None:  # from the start: a copy of an observed graph cannot be converted
-            converted = convert_pt2e(observe(copy.deepcopy(pristine)), fold_quantize=False)
-            study(converted, functools.partial(freed_by, quantized))
+        if study is not None:  # this repeats the observation, because a copy of an observed graph cannot be converted
+            converted = convert_pt2e(observe(copy.deepcopy(original)), fold_quantize=False)
+            study(converted, functools.partial(find_freed, quantized))
         converted = convert_pt2e(observe(module))
-        if keep is not None and kept is not None:
-            verify(keep.model, converted, kept)
+        if keep is not None and keep_effect is not None:
+            verify_effect(keep.model, converted, keep_effect)
         return trace(dataclasses.replace(model, module=converted))
 
 
 def to_edge(
     programs: dict[str, torch.export.ExportedProgram], partitioners: list[Any], quantized: bool
 ) -> EdgeProgramManager:
-    """The programs in ExecuTorch's edge dialect, with what the partitioners take delegated."""
+    """Lower the programs to ExecuTorch's edge dialect, and delegate the operators that the partitioners take."""
     from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
 
     # The verifier knows no operator that computes the ranges of dynamic quantization.
     config = EdgeCompileConfig(_check_ir_validity=False) if quantized else None
-    with patterns.made_where_needed(), provenance.shared():
+    with patterns.skip_unneeded(), provenance.shared():
         return to_edge_transform_and_lower(
             programs, partitioner=partitioners, compile_config=config, generate_etrecord=True
         )
@@ -222,44 +222,48 @@ def to_edge(
 def graphs(
     programs: dict[str, torch.export.ExportedProgram], edge: EdgeProgramManager, program: ExecutorchProgramManager
 ) -> str:
-    """Each method's graph as text: as torch.export gave it, in the edge dialect, and with its delegates."""
-    before = program.get_etrecord().edge_dialect_program
+    """Return each method's graphs as text: from torch.export, in the edge dialect, and with delegates."""
+    edge_programs = program.get_etrecord().edge_dialect_program
     stages = {
         "exported": lambda name: programs[name],
-        "edge": lambda name: before[name] if isinstance(before, dict) else before,
+        "edge": lambda name: edge_programs[name] if isinstance(edge_programs, dict) else edge_programs,
         "lowered": edge.exported_program,
     }
-    return "\n".join(f"# {name}: {stage}\n{get(name)}" for name in programs for stage, get in stages.items())
+    return "\n".join(
+        f"# {name}: {stage}\n{get_graph(name)}" for name in programs for stage, get_graph in stages.items()
+    )
 
 
 def to_executorch(edge: EdgeProgramManager, quantized: bool) -> ExecutorchProgramManager:
-    """The program with its memory planned, ready to be written.
+    """Plan the memory of the program, so that it can be written.
 
-    ExecuTorch drops the initial values of buffers that a method changes; those that are not 0 are kept here.
+    ExecuTorch drops the initial values of buffers that a method changes. This function keeps those that are not 0.
     """
     from executorch.exir import ExecutorchBackendConfig
     from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
 
     if quantized:
-        # On import it registers the kernels for those quantization operators that no backend took.
+        # This import registers kernels for quantization operators that no backend took.
         import executorch.kernels.quantized  # noqa: F401
-    kept = sorted({name for method in edge.methods for name in _initialized(edge.exported_program(method))})
-    passes = [InitializedMutableBufferPass(kept)] if kept else []
+    placeholders = sorted(
+        {name for method in edge.methods for name in _nonzero_changed_buffers(edge.exported_program(method))}
+    )
+    passes = [InitializedMutableBufferPass(placeholders)] if placeholders else []
     return edge.to_executorch(ExecutorchBackendConfig(passes=passes) if passes else None)
 
 
-def _initialized(program: torch.export.ExportedProgram) -> list[str]:
-    """The placeholders of buffers that the program changes and that do not begin as zeros."""
+def _nonzero_changed_buffers(program: torch.export.ExportedProgram) -> list[str]:
+    """Return the placeholders of buffers that the program changes and whose initial values are not zeros."""
     changed = set(program.graph_signature.buffers_to_mutate.values())
     return [
         placeholder
         for placeholder, buffer in program.graph_signature.inputs_to_buffers.items()
-        if buffer in changed and bool(_initial(program, buffer).any())
+        if buffer in changed and bool(_initial_value(program, buffer).any())
     ]
 
 
 def summarize(program: ExecutorchProgramManager) -> dict[str, Method]:
-    """Count what is in each method, in the order in which the program has them (by name)."""
+    """Summarize each method, in the order of the program (by name)."""
     return {plan.name: _summarize_method(plan) for plan in program.executorch_program.execution_plan}
 
 
@@ -285,7 +289,7 @@ def _summarize_method(plan: Any) -> Method:
 
 
 def _describe(value: Any) -> Tensor | Fixed:
-    """A program's value: its type and, of a tensor, dtype and shape (upper bounds where the shape is dynamic)."""
+    """Describe a value of a program: its type and, for a tensor, dtype and shape (upper bounds if the shape is dynamic)."""
     kind = type(value).__name__.lower()
     if kind != "tensor":
         return {"type": "none" if kind == "null" else kind}

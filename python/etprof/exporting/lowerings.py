@@ -18,8 +18,8 @@ class Lowering:
     operator: str  # name in the exported graph
     arguments: dict[str, Any]
     computed_with: dict[str, Any]
-    what: str
-    instead: str
+    difference: str
+    remedy: str
     versions: tuple[str, ...]  # of ExecuTorch in which it was seen, in order
 
 
@@ -42,7 +42,7 @@ KNOWN = {
 def as_lowered(exported: torch.export.ExportedProgram, backend: str) -> tuple[torch.nn.Module, str] | None:
     """Return a PyTorch module that computes like the backend, and the differences, or None without known differences."""
     module = exported.module()
-    whats = []
+    differences = []
     for lowering in KNOWN.get(backend, []):
         calls = [
             node
@@ -53,9 +53,9 @@ def as_lowered(exported: torch.export.ExportedProgram, backend: str) -> tuple[to
             continue
         for node in calls:
             node.kwargs = {**node.kwargs, **lowering.computed_with}
-        where = explain.place(None, calls[0].meta.get("stack_trace") or "")
-        often = f", {len(calls)} times" if len(calls) > 1 else ""
-        seen = f"seen in ExecuTorch {', '.join(lowering.versions)}"
-        whats.append(f"{lowering.what}{often}{where}, {seen}: {lowering.instead}")
+        place = explain.place(None, calls[0].meta.get("stack_trace") or "")
+        repetitions = f", {len(calls)} times" if len(calls) > 1 else ""
+        versions = f"seen in ExecuTorch {', '.join(lowering.versions)}"
+        differences.append(f"{lowering.difference}{repetitions}{place}, {versions}: {lowering.remedy}")
     module.recompile()
-    return (module, "; ".join(whats)) if whats else None
+    return (module, "; ".join(differences)) if differences else None

@@ -1,8 +1,8 @@
 """The noise budget of a quantized model: how much of its outputs' error comes from which quantized value.
 
-A value's noise is the error power at the model's outputs when that value alone is quantized, or rounded to fp16. The prepared graph with all
-quantizations off is the fp32 model. Noises of single values nearly add up to that of all together; what is left over is
-the interaction, a row of the budget.
+A value's noise is the error power at the model's outputs if only that value is quantized, or rounded to fp16. The prepared
+graph with all quantizations off is the fp32 model. The noises of single values nearly add up to the noise of all values
+together. The remainder is the interaction, a row of the budget.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from etprof.exporting import agreement, explain
 if TYPE_CHECKING:
     import torch
 
-# Half of the noise in so few values is concentrated: they are few enough to be left in float one by one.
-FEW_VALUES = 3
+# Noise is concentrated if at most this many values have half of it. So few values can be kept in float one by one.
+MAX_CONCENTRATED_VALUES = 3
 
 
 @dataclass(frozen=True)
 class Site:
-    """A quantized value: a weight, or what flows between operators."""
+    """A quantized value: a weight or an activation."""
 
-    name: str  # of the node whose value it is
+    name: str  # of the node that produces the value
     kind: str  # "weight", "activation"
-    operator: str  # that makes it: "add", "linear", "input"; of a weight the one that reads it
-    module: str  # path of the module that makes it; "" the model itself, or not known
-    source: str  # "model.py, line 42"; "" not known
+    operator: str  # the operator that produces it: "add", "linear", "input"; for a weight, the operator that reads it
+    module: str  # path of the module that produces it; "": the model itself, or not known
+    source: str  # "model.py, line 42"; "": not known
     readers: tuple[str, ...]  # names of the nodes that read it
-    low: float | None  # of the range; None: it is found in every run, or by channel
+    low: float | None  # of the range; None: the range is computed in every run, or per channel
     high: float | None
-    quantizer: Any = field(repr=False, compare=False)  # its node
+    quantizer: Any = field(repr=False, compare=False)  # the node that quantizes the value
 
 
 @dataclass
@@ -47,35 +47,35 @@ class Noise:
 
     @property
     def interaction(self) -> float:
-        """What the single noises leave of the whole; negative where they are more."""
+        """The noise of all values less the sum of the single noises, which may be negative."""
         return self.all_values - sum(self.alone)
 
     def share(self, site: int) -> float | None:
-        """Of the whole; None where there is no noise."""
+        """Return the share of a site in the noise of all values, or None without noise."""
         return self.alone[site] / self.all_values if self.all_values > 0 else None
 
 
 @dataclass
 class Budget:
-    """Of one method, on the inputs it was made with."""
+    """The noise budget of one method on some inputs."""
 
     sites: list[Site]
-    outputs: dict[int, Noise]  # by number, those that are floating point
-    clipped: list[float | None]  # by site: share of its elements beyond its range; None: it has no fixed one
+    outputs: dict[int, Noise]  # floating-point outputs by number
+    clipped: list[float | None]  # by site: share of its elements beyond its range; None: the range is not fixed
 
     @property
     def worst(self) -> int | None:
-        """The output with the least signal over noise; None: none has noise."""
+        """The output with the lowest signal-to-noise ratio; None: no output has noise."""
         noisy = {number: noise for number, noise in self.outputs.items() if noise.all_values > 0}
         return min(noisy, key=lambda number: noisy[number].signal / noisy[number].all_values, default=None)
 
     def by_share(self, output: int) -> list[int]:
-        """Sites, those with the most noise first."""
+        """Return the sites, those with the most noise first."""
         alone = self.outputs[output].alone
         return sorted(range(len(self.sites)), key=lambda site: -alone[site])
 
     def values_of_half(self, output: int) -> int:
-        """How many values have half of what the single noises add up to."""
+        """Return the smallest number of values that together have half of the sum of the single noises."""
         alone = self.outputs[output].alone
         so_far, half = 0.0, sum(alone) / 2
         for count, site in enumerate(self.by_share(output), 1):
@@ -86,7 +86,7 @@ class Budget:
 
 
 def decibels(signal: float, noise: float) -> float | None:
-    """None where there is no signal or no noise."""
+    """Return the ratio in dB, or None without signal or noise."""
     return 10 * math.log10(signal / noise) if signal > 0 and noise > 0 else None
 
 
@@ -94,9 +94,9 @@ Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class Emulation:
-    """A converted graph whose weights are not folded, with each of its quantizations on or off.
+    """A converted graph whose weights are not folded, in which each quantization can be on or off.
 
-    Dynamic ranges are found for each row, as XNNPACK does for matrix products; PyTorch's graph has one for a tensor.
+    Dynamic ranges are computed for each row, as XNNPACK does for matrix products. PyTorch's graph has one range per tensor.
     """
 
     def __init__(self, module: torch.fx.GraphModule) -> None:
@@ -107,7 +107,7 @@ class Emulation:
         self._readers = {id(site.quantizer): site for site in self.sites}
 
     def drop_exact(self, inputs: Sequence[Inputs]) -> None:
-        """Forget sites that change nothing once all others are on: those of views, and of what is exact in the type."""
+        """Remove sites that change nothing if all others are on: views, and values that the type represents exactly."""
         import torch
 
         changed: set[str] = set()
@@ -119,7 +119,7 @@ class Emulation:
         self.sites = [site for site in self.sites if site.name in changed]
 
     def budget(self, inputs: Sequence[Inputs]) -> Budget:
-        """One pass for each site and input; a site's pass computes what depends on it alone."""
+        """Compute the noise budget with one pass per site and input. A pass computes only the values that depend on its site."""
         outputs: dict[int, Noise] = {}
         clipped: list[list[float]] = [[] for _ in self.sites]
         for args, kwargs in inputs:
@@ -131,16 +131,16 @@ class Emulation:
                 noise = outputs.setdefault(number, Noise(0.0, 0.0, [0.0] * len(self.sites)))
                 noise.signal += float(expected.double().square().sum())
                 errors = [_power(run.get(number), expected) for run in runs]
-                noise.alone = [one + other for one, other in zip(noise.alone, errors, strict=False)]
+                noise.alone = [total + error for total, error in zip(noise.alone, errors, strict=False)]
                 noise.all_values += errors[-1]
             for site, shares in zip(self.sites, clipped, strict=True):
                 if site.low is not None and site.high is not None:
-                    shares.append(_beyond(exact[site.quantizer.args[0]], site.low, site.high))
+                    shares.append(_share_beyond(exact[site.quantizer.args[0]], site.low, site.high))
         means = [sum(shares) / len(shares) if shares else None for shares in clipped]
         return Budget(self.sites, outputs, means)
 
     def sqnr_db(self, inputs: Sequence[Inputs], off: Collection[str]) -> dict[int, float | None]:
-        """By output, with the sites of these names left in float; None: nothing differs."""
+        """Return the SQNR of each output if the sites with the names in `off` stay in float; None: nothing differs."""
         powers: dict[int, tuple[float, float]] = {}
         on = [site for site in self.sites if site.name not in off]
         for args, kwargs in inputs:
@@ -153,7 +153,7 @@ class Emulation:
         return {number: decibels(*power) for number, power in powers.items()}
 
     def works(self) -> tuple[dict[str, float], float]:
-        """Of each operator by its node, and of all: multiply-accumulates, or the elements of its value."""
+        """Return the work of each operator by node, and the total: multiply-accumulates, or elements of the value."""
         works = {node.name: _work(node) for node in self._nodes if node.op == "call_function" and computes(node)}
         return works, sum(works.values()) or 1.0
 
@@ -170,7 +170,7 @@ class Emulation:
         on: Sequence[Site],
         exact: dict[torch.fx.Node, Any] | None = None,
     ) -> dict[torch.fx.Node, Any]:
-        """Of all nodes. With those of another run, `exact`, only what these sites change is computed."""
+        """Return the values of all nodes. Values that the sites in `on` do not change are taken from `exact`, if given."""
         import torch
         from torch.fx.node import map_arg
         from torch.utils import _pytree
@@ -179,34 +179,38 @@ class Emulation:
         flat = iter(_pytree.tree_leaves((args, kwargs)))
         values: dict[torch.fx.Node, Any] = {}
         changed: set[torch.fx.Node] = set()
-        with torch.no_grad(), _state_kept(self.module):
+        with torch.no_grad(), _preserve_state(self.module):
             for node in self._nodes:
-                if exact is not None and node not in active and not any(one in changed for one in node.all_input_nodes):
+                if (
+                    exact is not None
+                    and node not in active
+                    and not any(source in changed for source in node.all_input_nodes)
+                ):
                     values[node] = exact[node]
                     continue
                 changed.add(node)
-                taken, named = map_arg((node.args, node.kwargs), values.__getitem__)
+                node_args, node_kwargs = map_arg((node.args, node.kwargs), values.__getitem__)
                 if node.op == "placeholder":
                     leaf = next(flat)
                     values[node] = leaf.clone() if isinstance(leaf, torch.Tensor) else leaf
                 elif node.op == "output":
-                    values[node] = taken[0]
+                    values[node] = node_args[0]
                 elif node.op == "get_attr":
                     values[node] = _attribute(self.module, node.target)
                 elif _is_quantizer(node):
-                    # Here the value is quantized and back; what is named dequantize passes it on.
-                    values[node] = _quantized(node, taken, named) if node in active else _copied(taken[0])
+                    # The quantizer node quantizes and dequantizes. The dequantizer node passes the value on.
+                    values[node] = _quantized(node, node_args, node_kwargs) if node in active else _copy(node_args[0])
                 elif _is_dequantizer(node):
-                    values[node] = taken[0]
+                    values[node] = node_args[0]
                 elif node.op == "call_module":
-                    values[node] = self.module.get_submodule(node.target)(*taken, **named)
+                    values[node] = self.module.get_submodule(node.target)(*node_args, **node_kwargs)
                 else:
-                    values[node] = node.target(*taken, **named)
+                    values[node] = node.target(*node_args, **node_kwargs)
         return values
 
 
 @contextmanager
-def _state_kept(module: torch.nn.Module) -> Iterator[None]:
+def _preserve_state(module: torch.nn.Module) -> Iterator[None]:
     before = {name: buffer.clone() for name, buffer in module.named_buffers()}
     try:
         yield
@@ -221,30 +225,29 @@ def _attribute(module: Any, path: str) -> Any:
     return module
 
 
-def _copied(value: Any) -> Any:
-    return value.clone()  # what reads it may write in place
+def _copy(value: Any) -> Any:
+    return value.clone()  # a reader may write in place
 
 
 def _target(node: Any) -> str:
     return str(node.target) if node.op == "call_function" else ""
 
 
-# fp16's largest number.
-LARGEST_FP16 = 65504.0
+MAX_FP16 = 65504.0
 
 
 def to_fp16(value: torch.Tensor) -> torch.Tensor:
-    """The nearest fp16 numbers. What has none is the largest: an infinity would have no share of the noise."""
-    return value.clamp(-LARGEST_FP16, LARGEST_FP16).half().float()
+    """Return the nearest finite fp16 numbers, because an infinity would have no share of the noise."""
+    return value.clamp(-MAX_FP16, MAX_FP16).half().float()
 
 
 def replaced(_value: torch.Tensor, rounded: torch.Tensor) -> torch.Tensor:
-    """Weights that were rounded before."""
+    """Return weights that were rounded before."""
     return rounded
 
 
 def row_by_row(value: torch.Tensor) -> torch.Tensor:
-    """8 bits of the range of each row, which has 0 in it: XNNPACK's qd8."""
+    """Round to 8 bits of the range of each row, which includes 0, as XNNPACK's qd8 does."""
     import torch
 
     low = value.amin(-1, keepdim=True).clamp(max=0)
@@ -254,7 +257,7 @@ def row_by_row(value: torch.Tensor) -> torch.Tensor:
     return (torch.clamp(torch.round(value / scale) + zero, -128, 127) - zero) * scale
 
 
-_ROUNDINGS = (to_fp16, replaced, row_by_row)  # of graphs of exporting/rounding.py
+_ROUNDINGS = (to_fp16, replaced, row_by_row)  # functions in graphs of exporting/rounding.py
 
 
 def _is_rounding(node: Any) -> bool:
@@ -267,7 +270,7 @@ def _is_quantizer(node: Any) -> bool:
 
 
 def quantized_values(module: torch.fx.GraphModule) -> list[Any]:
-    """The nodes that quantize."""
+    """Return the nodes that quantize."""
     return [node for node in module.graph.nodes if _is_quantizer(node)]
 
 
@@ -276,7 +279,7 @@ def _is_dequantizer(node: Any) -> bool:
 
 
 def computes(node: Any) -> bool:
-    """Whether it is an operator of the model, not of its quantization."""
+    """Return whether a node is an operator of the model, not of its quantization."""
     return not _is_quantizer(node) and not _is_dequantizer(node) and hasattr(node.target, "_schema")
 
 
@@ -287,12 +290,12 @@ def _unquantized(node: Any) -> Any:
 
 
 def _work(node: Any) -> float:
-    """Multiply-accumulates of what has weights or multiplies matrices, else elements."""
+    """Return the multiply-accumulates of a layer with weights or a matrix product, else the elements of the value."""
     value = node.meta.get("val")
     if not hasattr(value, "numel"):
         return 0.0
     elements = float(value.numel())
-    operands = [val for one in node.all_input_nodes if hasattr(val := _unquantized(one).meta.get("val"), "shape")]
+    operands = [val for source in node.all_input_nodes if hasattr(val := _unquantized(source).meta.get("val"), "shape")]
     operator = operator_of(node)
     if operator in ("linear", "matmul", "bmm", "mm", "addmm") and operands and operands[0].dim():
         return elements * float(operands[-1 if operator == "addmm" else 0].shape[-1])
@@ -315,17 +318,17 @@ def _dequantizer(node: Any) -> Callable[..., Any]:
     return getattr(getattr(torch.ops.quantized_decomposed, packet), overload)
 
 
-def _quantized(node: Any, taken: Sequence[Any], named: dict[str, Any]) -> Any:
+def _quantized(node: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if _is_rounding(node):
-        return node.target(*taken)
-    if _is_dynamic(node) and _by_row(node):
-        return row_by_row(taken[0])
-    quantized = node.target(*taken, **named)
-    return _dequantizer(node)(quantized, *taken[1:], **named)
+        return node.target(*args)
+    if _is_dynamic(node) and _is_read_by_products_only(node):
+        return row_by_row(args[0])
+    quantized = node.target(*args, **kwargs)
+    return _dequantizer(node)(quantized, *args[1:], **kwargs)
 
 
 def _is_dynamic(node: Any) -> bool:
-    return any("choose_qparams" in _target(one) for one in _ancestors(node.args[1]))
+    return any("choose_qparams" in _target(ancestor) for ancestor in _ancestors(node.args[1]))
 
 
 def _ancestors(value: Any) -> Iterator[Any]:
@@ -334,8 +337,8 @@ def _ancestors(value: Any) -> Iterator[Any]:
         value = value.args[0] if value.args and _target(value) == "<built-in function getitem>" else None
 
 
-def _by_row(node: Any) -> bool:
-    """Whether matrix products alone read it."""
+def _is_read_by_products_only(node: Any) -> bool:
+    """Return whether only matrix products read the value."""
     products = ("aten.linear.", "aten.addmm.", "aten.mm.", "aten.matmul.", "aten.bmm.")
     return all(_target(reader).startswith(products) for reader in _readers(node))
 
@@ -366,7 +369,7 @@ def _site(quantizer: Any) -> Site:
 
 
 def operator_of(node: Any) -> str:
-    """`add` of aten.add.Tensor; `input` of a placeholder."""
+    """Return a node's operator: `add` for aten.add.Tensor, `input` for a placeholder."""
     if node.op == "placeholder":
         return "input"
     schema = getattr(node.target, "_schema", None)
@@ -374,14 +377,14 @@ def operator_of(node: Any) -> str:
 
 
 def module_of(node: Any) -> str:
-    """The path of its innermost module."""
+    """Return the path of a node's innermost module."""
     stack = list((node.meta.get("nn_module_stack") or {}).values())
     return stack[-1][0].removeprefix("L['self']").removeprefix(".") if stack else ""
 
 
 def _range(quantizer: Any) -> tuple[float | None, float | None]:
     if quantizer.target is to_fp16:
-        return -LARGEST_FP16, LARGEST_FP16
+        return -MAX_FP16, MAX_FP16
     scale, zero, low, high = (*quantizer.args[1:5], None, None, None, None)[:4]
     if not isinstance(scale, float) or not isinstance(zero, int):
         return None, None
@@ -406,10 +409,10 @@ def _power(actual: torch.Tensor | None, expected: torch.Tensor) -> float:
     return float((actual.double() - expected.double()).square().nan_to_num().sum())
 
 
-def _beyond(value: torch.Tensor, low: float, high: float) -> float:
-    # Half of a step: what rounds into the range is in it.
-    half = 16.0 if high == LARGEST_FP16 else (high - low) / 510
-    return float(((value < low - half) | (value > high + half)).double().mean())
+def _share_beyond(value: torch.Tensor, low: float, high: float) -> float:
+    # Values up to half of a step beyond the range round into it.
+    half_step = 16.0 if high == MAX_FP16 else (high - low) / 510
+    return float(((value < low - half_step) | (value > high + half_step)).double().mean())
 
 
 def worst_case(outputs: Sequence[agreement.Agreement]) -> float | None:

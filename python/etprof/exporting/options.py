@@ -13,7 +13,7 @@ from etprof.exporting import calibration, shapes
 from etprof.exporting.agreement import MIN_SQNR_DB
 
 QUANTIZATIONS = ("static", "dynamic", "8da4w")
-# By what files are named: the type of weights and inputs, and the quantization.
+# Maps the type in file names to the type of weights and inputs, and to the quantization.
 TYPES = {
     "fp32": ("fp32", None),
     "fp16": ("fp16", None),
@@ -38,9 +38,9 @@ exit codes: 0 done, 1 the .pte does not compute what the model computes (the fil
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The options of `etprof export`: also what its completion and docs/reference/cli.md are made of when etprof is built.
+    """Return the parser of `etprof export`. The build generates completion and docs/reference/cli.md from it, too.
 
-    An action's `suggestions`, where it has them, are values worth offering; others are taken too.
+    The optional attribute `suggestions` of an action contains values for completion. Other values are also accepted.
     """
     parser = errors.Parser(
         prog="etprof export",
@@ -57,9 +57,9 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def parse(arguments: list[str]) -> Options:
-    """The options; a wrong command line ends the process with 2, as argparse does."""
+    """Parse the options. A wrong command line ends the process with exit code 2, as argparse does."""
     parser = make_parser()
-    options, unknown = parser.parse_known_args(_with_kind_of_quantization(arguments))
+    options, unknown = parser.parse_known_args(_complete_quantize(arguments))
     if unknown:
         known = [option for action in parser._actions for option in action.option_strings]
         close = difflib.get_close_matches(unknown[0].partition("=")[0], known, n=1)
@@ -73,7 +73,7 @@ def parse(arguments: list[str]) -> Options:
 
 
 def suggest(action: argparse.Action, values: Iterable[str]) -> None:
-    """Values worth offering in completion; others are taken too."""
+    """Set the values that completion offers. Other values are also accepted."""
     action.suggestions = tuple(values)  # type: ignore[attr-defined]
 
 
@@ -130,7 +130,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_calibrate(parser: argparse.ArgumentParser) -> None:
-    """The inputs that ranges are taken from."""
+    """Add the option for calibration inputs."""
     parser.add_argument(
         "--calibrate",
         type=Path,
@@ -143,7 +143,7 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
 
 
 def add_keep(parser: argparse.ArgumentParser) -> None:
-    """What is left in float."""
+    """Add the option for operators that stay in float."""
     parser.add_argument(
         "--keep",
         action="extend",
@@ -156,7 +156,7 @@ def add_keep(parser: argparse.ArgumentParser) -> None:
 
 
 def add_input_shape(parser: argparse.ArgumentParser) -> None:
-    """Sizes and ranges of inputs."""
+    """Add the option for sizes and ranges of inputs."""
     parser.add_argument(
         "--input-shape",
         action="append",
@@ -167,31 +167,31 @@ def add_input_shape(parser: argparse.ArgumentParser) -> None:
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
-    """Where files go, and what they are called."""
+    """Add the options for the folder and the names of files."""
     parser.add_argument(
         "--outdir", type=Path, metavar="DIR", help="Folder to write to (default: out_<model>/artifacts)"
     )
     parser.add_argument("--name", help="Model's name in file names (default: the name of the class in snake case)")
 
 
-def _with_kind_of_quantization(arguments: list[str]) -> list[str]:
-    """`--quantize` alone is `--quantize=static`; what follows it may be the model."""
-    following = [*arguments[1:], ""][: len(arguments)]
+def _complete_quantize(arguments: list[str]) -> list[str]:
+    """Replace `--quantize` without a value by `--quantize=static`, because the next argument may be the model."""
+    next_arguments = [*arguments[1:], ""][: len(arguments)]
     return [
-        "--quantize=static" if argument == "--quantize" and after not in QUANTIZATIONS else argument
-        for argument, after in zip(arguments, following, strict=True)
+        "--quantize=static" if argument == "--quantize" and next_argument not in QUANTIZATIONS else argument
+        for argument, next_argument in zip(arguments, next_arguments, strict=True)
     ]
 
 
 def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
-    """Settle which model is meant, and refuse what contradicts itself."""
+    """Determine the model, and refuse contradictory options."""
     if options.model and options.positional:
         parser.error(f"two models are given: {shlex.join([options.positional, options.model])}")
     options.model = options.model or options.positional
     if not options.model and not options.list_models:
         parser.error("no model is given. --list-models lists the known ones")
-    if (wrong := backends.what_is_wrong(options.backend)) is not None:
-        parser.error(f"--backend: {wrong}")
+    if (problem := backends.find_problem(options.backend)) is not None:
+        parser.error(f"--backend: {problem}")
     options.dtypes = list(dict.fromkeys(options.dtype.split(",")))
     if unknown := [kind for kind in options.dtypes if kind not in TYPES]:
         parser.error(
@@ -199,8 +199,8 @@ def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
         )
     if options.quantize and options.dtype != "fp32":
         parser.error(f"`--quantize` makes an int8 model of an fp32 one, without `--dtype {options.dtype}`")
-    if (why_not := backends.refused(options.backend, options.dtypes, options.quantize)) is not None:
-        parser.error(why_not)
+    if (refusal := backends.find_refusal(options.backend, options.dtypes, options.quantize)) is not None:
+        parser.error(refusal)
     check_name(parser, options.name)
     _check_release(parser, options)
     if options.min_sqnr is not None and not (options.check and 0 < options.min_sqnr < 400):
@@ -214,7 +214,7 @@ def _check_usage(parser: argparse.ArgumentParser, options: Options) -> None:
 
 
 def _check_release(parser: argparse.ArgumentParser, options: Options) -> None:
-    """Refuse what is no release, and no wheel."""
+    """Refuse invalid releases and wheels."""
     if options.executorch is not None and not releases.VERSION.fullmatch(options.executorch):
         parser.error(f"`--executorch {options.executorch}` is not a version such as 1.4.1")
     if options.wheel is not None and not options.wheel.is_file():
@@ -222,13 +222,13 @@ def _check_release(parser: argparse.ArgumentParser, options: Options) -> None:
 
 
 def check_name(parser: argparse.ArgumentParser, name: str | None) -> None:
-    """Refuse a --name that is more than a part of a file name."""
+    """Refuse a --name that is a path."""
     if name and (Path(name).name != name or name in (".", "..")):
         parser.error(f"`--name {name}` is a path, not a part of a file name")
 
 
 def check_calibrated(parser: argparse.ArgumentParser, files: Sequence[Path], *, quantized_statically: bool) -> None:
-    """Refuse calibration inputs of what has no calibrated ranges."""
+    """Refuse calibration inputs for models without calibrated ranges."""
     if files and not quantized_statically:
         parser.error("`--calibrate` goes with `--quantize static` only")
 

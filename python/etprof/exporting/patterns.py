@@ -33,14 +33,14 @@ def may_have(graph: Any, names: tuple[str, ...]) -> bool:
 
 
 @contextlib.contextmanager
-def made_where_needed() -> Iterator[None]:
+def skip_unneeded() -> Iterator[None]:
     """Inside this context, lowering makes only the patterns that its graphs may contain.
 
     ExecuTorch makes all patterns for the first model of a process by exporting some small models. This takes 4 s, a third of
     the time for a small model. Inside this context, those passes search a graph without candidates for no pattern.
     """
     with contextlib.ExitStack() as restored:
-        for file, name, maker, getter, nothing, names in SEARCHES:
+        for file, name, maker, getter, empty, names in SEARCHES:
             try:
                 module = import_module(f"{_PASSES}.{file}")
                 kind = getattr(module, name)
@@ -48,16 +48,16 @@ def made_where_needed() -> Iterator[None]:
             except (ImportError, AttributeError):
                 continue  # this version of ExecuTorch differs, and is left unchanged
             restored.callback(setattr, kind, "call", kind.call)
-            kind.call = _searching(module, kind.call, maker, SimpleNamespace(**{getter: nothing}), names)
+            kind.call = _make_search(module, kind.call, maker, SimpleNamespace(**{getter: empty}), names)
         yield
 
 
-def _searching(module: Any, call: Any, maker: str, none: SimpleNamespace, names: tuple[str, ...]) -> Any:
+def _make_search(module: Any, call: Any, maker: str, no_patterns: SimpleNamespace, names: tuple[str, ...]) -> Any:
     def search(self: Any, graph_module: Any) -> Any:
         if may_have(graph_module.graph, names):
             return call(self, graph_module)
         patterns = getattr(module, maker)
-        setattr(module, maker, none)
+        setattr(module, maker, no_patterns)
         try:
             return call(self, graph_module)
         finally:

@@ -17,7 +17,7 @@ _MAX_PLACES = 5  # places per method
 _MAX_LINES = 3  # lines per place
 
 
-def of(programs: Mapping[str, torch.export.ExportedProgram]) -> dict[str, list[str]]:
+def locate_operators(programs: Mapping[str, torch.export.ExportedProgram]) -> dict[str, list[str]]:
     """Return texts by method, such as `layers.*.attention (model.py, lines 30, 34): 4 expand_copy`, most operators first.
 
     The programs are lowered and contain their delegates. Modules whose paths differ only in a number count as one, and so do
@@ -34,7 +34,7 @@ def _describe_method(program: torch.export.ExportedProgram) -> list[str]:
             file, _, line = explain.place(None, node.meta.get("stack_trace") or "").rpartition(", line ")
             operator = node.target._schema.name.rpartition("::")[2]
             places.setdefault((_module(node), file), Counter())[operator, line.rstrip(")")] += 1
-    largest = sorted(places.items(), key=lambda one: -one[1].total())
+    largest = sorted(places.items(), key=lambda item: -item[1].total())
     texts = [f"{module}{_lines(file, found)}: {_operators(found)}" for (module, file), found in largest[:_MAX_PLACES]]
     rest = sum(found.total() for _, found in largest[_MAX_PLACES:])
     return texts + ([f"elsewhere: {rest} more"] if rest else [])
@@ -61,5 +61,5 @@ def _lines(file: str, found: Counter[tuple[str, str]]) -> str:
     if not file:
         return ""
     lines = [line for line, _ in _sums(found, 1)]
-    named = ", ".join(lines[:_MAX_LINES]) + (", ..." if len(lines) > _MAX_LINES else "")
-    return f"{file}, line{'s' if len(lines) > 1 else ''} {named})"
+    shown = ", ".join(lines[:_MAX_LINES]) + (", ..." if len(lines) > _MAX_LINES else "")
+    return f"{file}, line{'s' if len(lines) > 1 else ''} {shown})"

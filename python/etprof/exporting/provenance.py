@@ -1,4 +1,4 @@
-"""What PyTorch records of a node's origin: the nodes from which it was made (`node.meta["from_node"]`), and a stack trace."""
+"""Contexts that change how PyTorch records a node's origin (`node.meta["from_node"]`) and its stack trace."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def with_all_functions() -> Iterator[None]:
     is_users = functools.cache(explain.is_users)
 
     def filter_frames(self: TracerBase, summary: traceback.StackSummary) -> traceback.StackSummary:
-        kept = original(self, summary)
-        begin = next((i for i, frame in enumerate(summary) if frame in kept), len(summary))
-        kept[:] = [frame for frame in summary[begin:] if frame in kept or is_users(frame.filename)]
-        return kept
+        frames = original(self, summary)
+        begin = next((i for i, frame in enumerate(summary) if frame in frames), len(summary))
+        frames[:] = [frame for frame in summary[begin:] if frame in frames or is_users(frame.filename)]
+        return frames
 
     TracerBase._filter_traceback_frames = filter_frames
     try:

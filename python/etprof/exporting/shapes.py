@@ -93,9 +93,9 @@ def _bounded(model_name: str, method: BuiltModel, all_bounds: list[Bounds]) -> B
         position = _position(model_name, method, bounds)
         leaf = leaves[position]
         if not hasattr(leaf, "shape") or leaf.dim() != len(bounds.sizes):
-            found = f"has shape {list(leaf.shape)}" if hasattr(leaf, "shape") else "is not a tensor"
-            why = f"--input-shape {bounds.text}: the example input {bounds.name} {found}"
-            raise ExportError(model_name, errors.EXAMPLE_INPUTS, why, "give as many dimensions as it has")
+            problem = f"has shape {list(leaf.shape)}" if hasattr(leaf, "shape") else "is not a tensor"
+            reason = f"--input-shape {bounds.text}: the example input {bounds.name} {problem}"
+            raise ExportError(model_name, errors.EXAMPLE_INPUTS, reason, "give as many dimensions as it has")
         sizes = [_clamp_size(size, *ends) for size, ends in zip(leaf.shape, bounds.sizes, strict=True)]
         # The tensor is cloned, because one tensor may be two inputs, and torch.export distinguishes inputs by identity.
         leaves[position] = resized(leaf, sizes).clone()
@@ -124,8 +124,8 @@ def _position(model_name: str, method: BuiltModel, bounds: Bounds) -> int:
     if bounds.name.isdecimal() and int(bounds.name) < len(names):
         return int(bounds.name)
     known = ", ".join(name or str(number) for number, name in enumerate(names))
-    why = f"--input-shape {bounds.text}: there is no input {bounds.name}"
-    raise ExportError(model_name, errors.EXAMPLE_INPUTS, why, f"the inputs are {known}, or their numbers from 0")
+    reason = f"--input-shape {bounds.text}: there is no input {bounds.name}"
+    raise ExportError(model_name, errors.EXAMPLE_INPUTS, reason, f"the inputs are {known}, or their numbers from 0")
 
 
 def input_names(method: BuiltModel) -> list[str]:
@@ -146,7 +146,7 @@ def input_names(method: BuiltModel) -> list[str]:
 
 
 def output_names(program: torch.export.ExportedProgram) -> list[str]:
-    """For each flat output its key in a dict or a dataclass; empty where it has only a place."""
+    """Return for each flat output its key in a dict or a dataclass, or "" if it has only a position."""
     from torch.utils import _pytree
 
     structure = program.call_spec.out_spec
@@ -162,23 +162,27 @@ def narrowed(
     methods: Mapping[str, BuiltModel],
     programs: Mapping[str, torch.export.ExportedProgram],
     lowered: Mapping[str, Method],
-    asked: Sequence[Bounds],
+    requested: Sequence[Bounds],
 ) -> list[str]:
     """Return notes on inputs whose sizes vary less than --input-shape says, because of the model or the lowering."""
     notes = []
-    for bounds in asked:
+    for bounds in requested:
         method = bounds.method or next(iter(methods))
         position = input_names(methods[method]).index(bounds.name) if not bounds.name.isdecimal() else int(bounds.name)
         ends = [_shapes_at(programs[method], end)[position] or [] for end in (0, 1)]
-        taken = "x".join(str(low) if low == high else f"{low}..{high}" for low, high in zip(*ends, strict=True))
+        accepted = "x".join(str(low) if low == high else f"{low}..{high}" for low, high in zip(*ends, strict=True))
         if tuple(zip(*ends, strict=True)) != bounds.sizes:
-            notes.append(f"--input-shape {bounds.text}: the model takes {taken}")
+            notes.append(f"--input-shape {bounds.text}: the model takes {accepted}")
     for name, program in programs.items():
         for number, (shape, value) in enumerate(zip(_shapes_at(program, 1), lowered[name].inputs, strict=True)):
-            most = value.get("shape")
-            if shape is not None and most is not None and any(a > b for a, b in zip(shape, most, strict=True)):
+            max_shape = value.get("shape")
+            if (
+                shape is not None
+                and max_shape is not None
+                and any(a > b for a, b in zip(shape, max_shape, strict=True))
+            ):
                 notes.append(
-                    f"input {number} of {name} has a largest shape of {list(shape)}, and of {most} after ExecuTorch's lowering"
+                    f"input {number} of {name} has a largest shape of {list(shape)}, and of {max_shape} after ExecuTorch's lowering"
                 )
     return notes
 
@@ -200,9 +204,9 @@ def _signature(module: torch.nn.Module) -> inspect.Signature:
 def resized(tensor: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
     """Cut or repeat the tensor to a shape with the same number of dimensions, which keeps realistic values."""
     for dimension, size in enumerate(shape):
-        if (have := tensor.shape[dimension]) < size:
+        if (current := tensor.shape[dimension]) < size:
             repeats = [1] * tensor.dim()
-            repeats[dimension] = math.ceil(size / max(have, 1))
+            repeats[dimension] = math.ceil(size / max(current, 1))
             tensor = tensor.repeat(repeats)
         tensor = tensor.narrow(dimension, 0, size)
     return tensor.contiguous()
@@ -220,10 +224,10 @@ def cases(
         return [example]
     ends = {"smallest": _shapes_at(program, 0), "largest": _shapes_at(program, 1)}
     if lowered is not None:
-        most = [value.get("shape") for value in lowered.inputs]
+        max_shapes = [value.get("shape") for value in lowered.inputs]
         ends["largest"] = [
             shape if shape is None or limit is None else [min(pair) for pair in zip(shape, limit, strict=True)]
-            for shape, limit in zip(ends["largest"], most, strict=True)
+            for shape, limit in zip(ends["largest"], max_shapes, strict=True)
         ]
     return [example, *(_resized_case(case, example, shapes) for case, shapes in ends.items())]
 

@@ -157,14 +157,14 @@ def _import_failed(error: ImportError) -> tuple[str, str]:
 def main(arguments: list[str]) -> int:
     """Run the command and return the exit code."""
     args = options.parse(arguments)
-    return errors.exit_code_of(lambda: _do(args))
+    return errors.run_command(lambda: _do(args))
 
 
 def _do(args: Namespace) -> int:
     try:
         return _ACTIONS[args.action](args)
     except FleetError as error:
-        errors.report(str(error), error.what_to_do, sys.stderr)
+        errors.report(str(error), error.remedy, sys.stderr)
         return error.exit_code
     except ImportError as error:
         errors.report(*_import_failed(error), sys.stderr)

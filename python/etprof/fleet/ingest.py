@@ -112,7 +112,7 @@ def open_run(path: str | os.PathLike[str], labels: Labels | None = None) -> Run:
 def _open_etdump(path: Path, labels: Labels) -> Run:
     partition = labels.day or schema.NO_DAY, labels.model or "unknown"
     try:
-        run = Run(path, artifacts.sha256_of(path)[:32], _ETDUMP_MANIFEST, partition)
+        run = Run(path, artifacts.hash_file(path)[:32], _ETDUMP_MANIFEST, partition)
         with path.open("rb") as file:
             header = file.read(12)
     except OSError as error:

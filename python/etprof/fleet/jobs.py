@@ -24,7 +24,7 @@ def chunks(paths: Paths, runs_per_task: int) -> list[list[str]]:
 def add(paths: list[str], uri: str, labels: ingest.Labels | None, events: int) -> dict:
     """Run one task. Its machine needs etprof and access to the paths and the fleet."""
     added = ingest.add(store.Fleet(uri), paths, labels, events)
-    return vars(added) | {"refused": [[str(error), error.what_to_do] for error in added.refused]}
+    return vars(added) | {"refused": [[str(error), error.remedy] for error in added.refused]}
 
 
 def total(tasks: Iterable[dict]) -> ingest.Added:

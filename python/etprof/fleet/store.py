@@ -416,7 +416,7 @@ class Fleet:
         return [
             path
             for path, detail in found
-            if (match := artifacts.HALF_WRITTEN.fullmatch(posixpath.basename(path)))
+            if (match := artifacts.TEMPORARY_NAME.fullmatch(posixpath.basename(path)))
             and match["name"].endswith((".parquet", ".json"))
             and _age_s(detail) >= grace_s
         ]

@@ -59,7 +59,5 @@ def _trace(path: str, file: Path) -> None:
         lines = [
             line.partition(": ")[2] for line in result.stderr.splitlines() if line.startswith(("error: ", "hint: "))
         ]
-        problem, what_to_do = (*lines, "", "")[:2]
-        raise FleetError(
-            problem or f"`etprof trace {path}` failed", what_to_do or "run it to see why", result.returncode
-        )
+        problem, remedy = (*lines, "", "")[:2]
+        raise FleetError(problem or f"`etprof trace {path}` failed", remedy or "run it to see why", result.returncode)

@@ -5,7 +5,8 @@ torch.nn.Module and `get_example_inputs()` the tuple of inputs that it is traced
 `get_example_kwarg_inputs()` and `get_dynamic_shapes()` are used where a class has them. A program of several methods is a
 class with `get_methods()` instead: {name: (module, (input, ...))}.
 
-A package of the user's own calls `register_model` in its __init__.py; etprof finds it in the current folder (etprof.local).
+A package of the user calls `register_model` in its __init__.py. etprof finds such packages in the current folder
+(etprof.exporting.local).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def register_model(name: str, model_class: type | str) -> None:
     A string, "package.module:Class", is imported when the model is first used, so that registering it does not import torch.
 
     Raises:
-        ValueError: The name would not do as a part of a file name.
+        ValueError: The name cannot be a part of a file name.
         TypeError: `model_class` is neither a class nor a string.
     """
     if not name or not name.replace("_", "").replace("-", "").isalnum():

@@ -27,7 +27,7 @@ PROMPT = 32  # tokens
 CACHE = 128  # tokens
 
 # Maps the new tokens' keys and values to the keys and values that they attend to, each (N, KV heads, tokens, head).
-Seen = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+ExtendCache = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
 
 MASKED = -1e4  # added to scores of masked keys; fp16 can represent it
 
@@ -73,14 +73,14 @@ class Attention(nn.Module):
         cos: torch.Tensor,
         sin: torch.Tensor,
         mask: torch.Tensor,
-        seen: Seen,
+        extend_cache: ExtendCache,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """(N, tokens, width) to the same shape, and the tokens' keys and values (N, KV heads, tokens, head)."""
         query, key, value = (
             linear(tokens).unflatten(-1, (-1, HEAD)).transpose(1, 2) for linear in (self.wq, self.wk, self.wv)
         )
         query, key = rotated(query, cos, sin), rotated(key, cos, sin)
-        keys, values = seen(key, value)
+        keys, values = extend_cache(key, value)
         # Queries that share a key head become rows of one matrix, so that no key is copied.
         grouped = query.reshape(query.shape[0], KV_HEADS, -1, HEAD)
         scores = torch.matmul(grouped, keys.transpose(2, 3)) / math.sqrt(HEAD) + mask.repeat(HEADS // KV_HEADS, 1)
@@ -118,10 +118,10 @@ class DecoderBlock(nn.Module):
         cos: torch.Tensor,
         sin: torch.Tensor,
         mask: torch.Tensor,
-        seen: Seen = lambda key, value: (key, value),
+        extend_cache: ExtendCache = lambda key, value: (key, value),
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """(N, tokens, width) to the same shape, and the tokens' keys and values."""
-        mixed, key, value = self.attention(self.attention_norm(tokens), cos, sin, mask, seen)
+        mixed, key, value = self.attention(self.attention_norm(tokens), cos, sin, mask, extend_cache)
         tokens = tokens + mixed
         return tokens + self.feed_forward(self.ffn_norm(tokens)), key, value
 
@@ -158,10 +158,10 @@ class Decode(nn.Module):
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """(1, 1, width), (1, head) twice, (1, cache + 1), the cache twice to (1, 1, width) and its key and value."""
 
-        def seen(key: torch.Tensor, value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        def extend_cache(key: torch.Tensor, value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             return torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
 
-        return self.block(token, cos, sin, mask, seen)
+        return self.block(token, cos, sin, mask, extend_cache)
 
 
 def causal_mask(tokens: int) -> torch.Tensor:
@@ -185,9 +185,9 @@ class LlmDecoderModel:
         with seeded():
             block = DecoderBlock().eval()
             prompt, token = torch.randn(1, PROMPT, WIDTH), torch.randn(1, 1, WIDTH)
-        first = (prompt, *rotary(torch.arange(PROMPT)), causal_mask(PROMPT))
+        prefill_inputs = (prompt, *rotary(torch.arange(PROMPT)), causal_mask(PROMPT))
         with torch.no_grad():
-            _, key, value = block(*first)
-        keys, values = (functional.pad(new, (0, 0, 0, CACHE - PROMPT)) for new in (key, value))
-        following = (token, *rotary(torch.tensor([PROMPT])), cache_mask(PROMPT), keys, values)
-        return {"prefill": (Prefill(block), first), "decode": (Decode(block), following)}
+            _, key, value = block(*prefill_inputs)
+        keys, values = (functional.pad(tensor, (0, 0, 0, CACHE - PROMPT)) for tensor in (key, value))
+        decode_inputs = (token, *rotary(torch.tensor([PROMPT])), cache_mask(PROMPT), keys, values)
+        return {"prefill": (Prefill(block), prefill_inputs), "decode": (Decode(block), decode_inputs)}

@@ -153,10 +153,11 @@ def _initialize(module: nn.Module) -> None:
         nn.init.zeros_(module.bias)
 
 
-def _settle(network: nn.Module) -> None:
+def _set_statistics(network: nn.Module) -> None:
     """Give the batch normalizations the statistics of two seeded images.
 
-    With the initial ones an untrained network's features shrink from layer to layer, to logits of 1e-9, which no fp16 holds.
+    With the initial statistics, the features of an untrained network shrink from layer to layer, to logits of 1e-9, which fp16
+    cannot represent.
     """
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
     network.eval()
@@ -184,7 +185,7 @@ class MobileNetV3SmallModel:
         """The network with seeded random weights."""
         with seeded():
             network = _network()
-            _settle(network)
+            _set_statistics(network)
         return network.eval()
 
     def get_example_inputs(self) -> tuple[torch.Tensor, ...]:

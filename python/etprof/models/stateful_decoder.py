@@ -1,8 +1,8 @@
 """stateful_decoder: llm_decoder's block with a KV cache that the program keeps: `prefill` and `decode` in one program.
 
 The cache is a buffer of the module, as in Hugging Face's static cache: a run writes its tokens' keys and values at their
-positions, and attends to the whole cache. ExecuTorch copies the changed cache back in every run, and gives each method one of
-its own. It begins with what is in the memory: zeros in etprof-runner and in ExecuTorch's Module.
+positions, and attends to the whole cache. ExecuTorch copies the changed cache back in every run, and gives each method a
+separate cache. Its initial content is that of the memory: zeros in etprof-runner and in ExecuTorch's Module.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""toy_cnn: three convolutions, pooling and two fully connected layers; the smallest model worth a profile."""
+"""toy_cnn: three convolutions, pooling and two fully connected layers; a small model that is still worth a profile."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Smoke test: the model exports, and its .pte computes in etprof-runner what the model computes in PyTorch.
 
-By pytest, or without it: python test_my_model.py. The etprof that it asks is $ETPROF, else the one on the PATH, else build/etprof
-of a folder above.
+Run it with pytest, or with python test_my_model.py. It uses the program $ETPROF, else etprof on the PATH, else build/etprof of a
+folder above.
 """
 
 import json
@@ -17,17 +17,19 @@ NAME = "my_model"
 
 
 def etprof() -> str:
-    """The program."""
-    built = [folder / "build" / "etprof" for folder in FOLDER.parents]
-    found = (
-        os.environ.get("ETPROF") or shutil.which("etprof") or next((str(one) for one in built if one.is_file()), None)
+    """Return the etprof program."""
+    candidates = [folder / "build" / "etprof" for folder in FOLDER.parents]
+    program = (
+        os.environ.get("ETPROF")
+        or shutil.which("etprof")
+        or next((str(path) for path in candidates if path.is_file()), None)
     )
-    assert found, "there is no etprof: put it on the PATH or name it in ETPROF"
-    return found
+    assert program, "there is no etprof: put it on the PATH or name it in ETPROF"
+    return program
 
 
 def test_the_pte_computes_what_the_model_computes(tmp_path: Path) -> None:
-    """By `etprof export`'s own check, on the example inputs."""
+    """Export the model. `etprof export` checks it on the example inputs."""
     command = [etprof(), "export", "--model", NAME, "--outdir", str(tmp_path)]
     done = subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

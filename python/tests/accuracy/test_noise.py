@@ -50,18 +50,18 @@ def write(folder: Path, broken: str = "", rest: str = "", inputs: str = "") -> s
     return f"{folder / 'net.py'}:Net"
 
 
-def budget_of(folder: Path, *, quantize: str = "static", **net: str) -> tuple[accuracy.Export, accuracy.Studied]:
+def budget_of(folder: Path, *, quantize: str = "static", **net: str) -> tuple[accuracy.Export, accuracy.MethodStudy]:
     done, (studied,) = accuracy.study(Request(write(folder, **net), quantize=quantize, outdir=folder / "out"))
     return done, studied
 
 
-def first(studied: accuracy.Studied) -> tuple[noise.Site, float]:
+def first(studied: accuracy.MethodStudy) -> tuple[noise.Site, float]:
     budget = studied.budget
     number = budget.by_share(0)[0]
     return budget.sites[number], budget.outputs[0].share(number)
 
 
-def device_agrees(done: accuracy.Export, studied: accuracy.Studied, off: frozenset[str] = frozenset()) -> None:
+def device_agrees(done: accuracy.Export, studied: accuracy.MethodStudy, off: frozenset[str] = frozenset()) -> None:
     """On each held-out input the .pte has the ratio that was predicted, within half a decibel."""
     ratios = [case.outputs[0].sqnr_db for case in done.check.cases if case.inputs.startswith("held-out")]
     predicted = [studied.emulation.sqnr_db([one], off)[0] for one in studied.inputs]
@@ -228,8 +228,8 @@ def test_rows_have_their_own_ranges_where_they_are_dynamic():
 
 
 def test_a_choice_must_have_the_ratio_and_be_certain_not_to_be_slow():
-    def of(db: float | None, low: float | None) -> accuracy.Measured:
-        return accuracy.Measured("", Path(), None, db, {"ratio_low": low})
+    def of(db: float | None, low: float | None) -> accuracy.MeasuredProgram:
+        return accuracy.MeasuredProgram("", Path(), None, db, {"ratio_low": low})
 
     assert accuracy.meets(of(40, 0.96), 40, 0.05)
     assert not accuracy.meets(of(39.9, 0.96), 40, 0.05)

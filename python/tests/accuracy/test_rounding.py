@@ -32,7 +32,7 @@ class Net(torch.nn.Module):
 """
 
 
-def studied_of(folder: Path, source: str, **request: object) -> tuple[accuracy.Export, accuracy.Studied]:
+def studied_of(folder: Path, source: str, **request: object) -> tuple[accuracy.Export, accuracy.MethodStudy]:
     (folder / "net.py").write_text(source)
     done, (studied,) = accuracy.study(Request(f"{folder / 'net.py'}:Net", outdir=folder / "out", **request))
     return done, studied

@@ -34,8 +34,8 @@ def test_the_numbers_are_numpys():
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16", "int8"])
 def test_the_bound_lies_where_it_is_said_to(dtype: str):
     least = MIN_SQNR_DB[dtype]
-    assert compare(noisy(RANDOM, least + 0.5), RANDOM).why_not(least, exact=True) is None
-    assert "SQNR" in compare(noisy(RANDOM, least - 0.5), RANDOM).why_not(least, exact=True)
+    assert compare(noisy(RANDOM, least + 0.5), RANDOM).disagreement(least, exact=True) is None
+    assert "SQNR" in compare(noisy(RANDOM, least - 0.5), RANDOM).disagreement(least, exact=True)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_a_constant_part_does_not_hide_that_nothing_is_computed():
     unsure = 0.1 + 1e-4 * RANDOM  # ten classes, none of them sure
     constant = compare(torch.full_like(unsure, 0.1), unsure)
     assert constant.sqnr_db > MIN_SQNR_DB["fp16"]
-    assert "of what varies" in constant.why_not(MIN_SQNR_DB["fp16"], exact=False)
-    assert compare(unsure.half(), unsure).why_not(MIN_SQNR_DB["fp16"], exact=False) is None
+    assert "of what varies" in constant.disagreement(MIN_SQNR_DB["fp16"], exact=False)
+    assert compare(unsure.half(), unsure).disagreement(MIN_SQNR_DB["fp16"], exact=False) is None
 
 
 def test_one_wrong_element_among_many_is_seen():
@@ -73,46 +73,46 @@ def test_one_wrong_element_among_many_is_seen():
     wrong[5] = -wrong[5] + 3
     found = compare(wrong, expected)
     assert found.sqnr_db > MIN_SQNR_DB["fp16"]
-    assert "an element is off" in found.why_not(MIN_SQNR_DB["fp16"], exact=False)
+    assert "an element is off" in found.disagreement(MIN_SQNR_DB["fp16"], exact=False)
 
 
 def test_what_is_not_finite():
     expected = torch.tensor([1.0, math.inf, math.nan, -math.inf, 2.0])
     same = compare(expected.clone(), expected)
     assert (same.nonfinite_mismatches, same.expected.nan, same.actual.inf) == (0, 1, 2)
-    assert same.why_not(85, exact=True) is None
-    assert same.judged(exact=True)
+    assert same.disagreement(85, exact=True) is None
+    assert same.is_meaningful(exact=True)
     for wrong in ([math.nan, math.inf, math.nan, -math.inf, 2.0], [1.0, -math.inf, math.nan, -math.inf, 2.0]):
         found = compare(torch.tensor(wrong), expected)
         assert found.nonfinite_mismatches == 1
-        assert "on one side only" in found.why_not(1, exact=False)
+        assert "on one side only" in found.disagreement(1, exact=False)
     nothing = compare(torch.tensor([math.nan]), torch.tensor([math.nan]))
-    assert nothing.why_not(85, exact=True) is None
-    assert not nothing.judged(exact=True)
+    assert nothing.disagreement(85, exact=True) is None
+    assert not nothing.is_meaningful(exact=True)
 
 
 def test_integers_scalars_and_what_cannot_be_compared():
     expected = torch.tensor([1, 2, 3])
     assert compare(torch.tensor([1, 2, 4]), expected).differing == 1
-    assert compare(torch.tensor([1, 2, 4]), expected).why_not(85, exact=True) == "1 element is not equal"
-    assert compare(torch.tensor([1, 2, 4]), expected).why_not(40, exact=False) is None
-    assert compare(expected.clone(), expected).why_not(85, exact=True) is None
-    assert "shape [3, 1]" in compare(expected[:, None], expected).why_not(85, exact=True)
-    assert "float32 instead of int64" in compare(expected.float(), expected).why_not(85, exact=True)
-    assert "instead of a Tensor" in compare(3, expected).why_not(85, exact=True)
-    assert compare(3, 3).why_not(85, exact=True) is None
-    assert compare(3, 4).why_not(85, exact=True) is not None
-    assert compare(3.0, 3.5).why_not(85, exact=True) is not None
-    assert compare(None, None).why_not(85, exact=True) is None
+    assert compare(torch.tensor([1, 2, 4]), expected).disagreement(85, exact=True) == "1 element is not equal"
+    assert compare(torch.tensor([1, 2, 4]), expected).disagreement(40, exact=False) is None
+    assert compare(expected.clone(), expected).disagreement(85, exact=True) is None
+    assert "shape [3, 1]" in compare(expected[:, None], expected).disagreement(85, exact=True)
+    assert "float32 instead of int64" in compare(expected.float(), expected).disagreement(85, exact=True)
+    assert "instead of a Tensor" in compare(3, expected).disagreement(85, exact=True)
+    assert compare(3, 3).disagreement(85, exact=True) is None
+    assert compare(3, 4).disagreement(85, exact=True) is not None
+    assert compare(3.0, 3.5).disagreement(85, exact=True) is not None
+    assert compare(None, None).disagreement(85, exact=True) is None
 
 
 def test_zeros_and_constants():
     zeros = torch.zeros(4)
-    assert compare(zeros.clone(), zeros).why_not(85, exact=True) is None
-    assert compare(zeros + 0.1, zeros).why_not(85, exact=True) is not None
+    assert compare(zeros.clone(), zeros).disagreement(85, exact=True) is None
+    assert compare(zeros + 0.1, zeros).disagreement(85, exact=True) is not None
     ones = torch.ones(4)
-    assert compare(ones.clone(), ones).why_not(85, exact=True) is None
-    assert compare(-ones, ones).why_not(10, exact=False) is not None
+    assert compare(ones.clone(), ones).disagreement(85, exact=True) is None
+    assert compare(-ones, ones).disagreement(10, exact=False) is not None
 
 
 def test_the_limit_of_one_element():

@@ -146,4 +146,4 @@ def test_a_detectors_post_processing_is_not_exported(exported: Exported, name: s
     with pytest.raises(ExportError, match=r"torch\.export failed") as raised:
         exported(f"{FILE}:{name}")
     assert len(str(raised.value).splitlines()) == 1
-    assert raised.value.what_to_do.startswith("export backbone and head; post-processing cannot be exported. See ")
+    assert raised.value.remedy.startswith("export backbone and head; post-processing cannot be exported. See ")

@@ -96,9 +96,9 @@ def test_backends_in_file_names():
         "a:_": "custom",
     }
     assert {backend: backends.file_part(backend) for backend in names} == names
-    assert backends.what_is_wrong("a.b:C") is None
+    assert backends.find_problem("a.b:C") is None
     for bad in ("cuda", "a:b:c", ":C", "a b:C", "a/b.py:C"):
-        assert backends.what_is_wrong(bad) is not None
+        assert backends.find_problem(bad) is not None
 
 
 def int8_scale(pte: Path) -> set[float]:

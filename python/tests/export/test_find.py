@@ -90,8 +90,8 @@ def test_an_edit_is_seen_though_size_and_second_stay(tmp_path: Path):
 def test_a_misspelt_name_gets_a_suggestion():
     error = fail_to_find("mobilnet_v3_smal")
     assert error.stage == "find model"
-    assert "did you mean mobilenet_v3_small?" in error.what_to_do
-    assert "did you mean" not in fail_to_find("zzzzzzzz").what_to_do
+    assert "did you mean mobilenet_v3_small?" in error.remedy
+    assert "did you mean" not in fail_to_find("zzzzzzzz").remedy
 
 
 def test_executorchs_own_examples():
@@ -109,27 +109,27 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp
     (tmp_path / "hidden.py").write_text(hidden)
     errors = [fail_to_find(f"{tmp_path}/hidden.py:Net"), *([fail_to_find("mv3")] if forget else [])]
     for error in errors:
-        assert error.why == f"it needs the Python package {package}, which is not installed"
+        assert error.reason == f"it needs the Python package {package}, which is not installed"
         remedy = "run `script/bootstrap --models`" if forget else f"install not_there torch=={torch.__version__}`"
-        assert remedy in error.what_to_do
+        assert remedy in error.remedy
 
 
 def test_an_import_that_fails_says_by_what(tmp_path: Path):
     (tmp_path / "odd.py").write_text("raise ModuleNotFoundError('odd') from RuntimeError('no operator')\n")
-    assert fail_to_find(f"{tmp_path}/odd.py:Net").why == "an import failed: RuntimeError: no operator"
+    assert fail_to_find(f"{tmp_path}/odd.py:Net").reason == "an import failed: RuntimeError: no operator"
 
 
 def test_a_missing_file(tmp_path: Path):
     error = fail_to_find(f"{tmp_path}/absent.py:Model")
     assert error.stage == "find model"
-    assert "no such file" in error.why
+    assert "no such file" in error.reason
 
 
 def test_a_missing_class_gets_a_suggestion_or_the_list(model_file: Path):
-    assert f"did you mean {model_file}:TinyNetModel?" in fail_to_find(f"{model_file}:TinyNetModle").what_to_do
+    assert f"did you mean {model_file}:TinyNetModel?" in fail_to_find(f"{model_file}:TinyNetModle").remedy
     error = fail_to_find(str(model_file))
-    assert "no class" in error.why
-    assert f"{model_file}:TinyNetModel" in error.what_to_do
+    assert "no class" in error.reason
+    assert f"{model_file}:TinyNetModel" in error.remedy
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_a_hostile_file_is_one_clear_error(tmp_path: Path, text: str, words: lis
     path.write_text(text)
     error = fail_to_find(f"{path}:Model")
     assert error.stage == "find model"
-    assert all(word in error.why for word in words), error.why
-    assert "\n" not in error.why
-    assert error.what_to_do
+    assert all(word in error.reason for word in words), error.reason
+    assert "\n" not in error.reason
+    assert error.remedy
 
 
 @pytest.mark.parametrize(
@@ -182,4 +182,4 @@ def test_a_class_that_fails_is_told_by_stage(tmp_path: Path, model: str, example
     )
     error = fail_to_find(f"{path}:Model")
     assert error.stage == stage
-    assert word in error.why
+    assert word in error.reason

@@ -71,7 +71,7 @@ def left_of(model: nn.Module, dtype: str, inputs: tuple = INPUTS) -> tuple[list[
     lowered = {"forward": edge.exported_program("forward")}
     kernels = [node for node in lowered["forward"].graph.nodes if hasattr(node.target, "_schema")]
     left = [node for node in kernels if "delegate" not in str(node.target)]
-    found = hints.of(lowered, exported, built)["forward"]
+    found = hints.find_hints(lowered, exported, built)["forward"]
     handles = {node.meta["debug_handle"] for node in left}
     assert all(set(hint["debug_handles"]) <= handles for hint in found)
     return found, len(left)

@@ -96,16 +96,16 @@ def test_listing_imports_nothing(here: Path, capfd: pytest.CaptureFixture):
 def test_two_models_of_one_name_are_refused(here: Path):
     for name in ("mine_e", "mine_f"):
         package(here / name, HEAD + "register_model('net-e', int)")
-    why = fails("net-e").why
+    why = fails("net-e").reason
     assert "two models have the name net-e" in why
     assert "mine_e/__init__.py" in why and "mine_f/__init__.py" in why
     package(here / "mine_g", HEAD + "register_model('toy_cnn', int)\nregister_model('mv3', int)")
-    assert "etprof's example and the one of" in fails("toy_cnn").why
-    assert fails("toy_cnn").what_to_do == "say which: mine_g:toy_cnn"
-    assert fails("./mine_g").why == "mine_g registers several models"
+    assert "etprof's example and the one of" in fails("toy_cnn").reason
+    assert fails("toy_cnn").remedy == "say which: mine_g:toy_cnn"
+    assert fails("./mine_g").reason == "mine_g registers several models"
     error = fails("./mine_g:none")
-    assert error.why == "mine_g registers no model none"
-    assert error.what_to_do == "name one: mine_g:toy_cnn, mine_g:mv3"
+    assert error.reason == "mine_g registers no model none"
+    assert error.remedy == "name one: mine_g:toy_cnn, mine_g:mv3"
 
 
 def test_ones_own_model_comes_before_executorchs(here: Path):
@@ -122,22 +122,22 @@ def test_names_that_a_package_computes(here: Path):
     loop = "for width in (3, 4):\n    register_model(f'net-{width}', f'{__name__}.model:Model')"
     package(here / "mine_o", HEAD + loop, width=8)
     assert local.registered(here) == {}
-    assert fails("net-3").what_to_do.startswith(
+    assert fails("net-3").remedy.startswith(
         "mine_o/__init__.py registers models by names that it computes: if this is one of them, give mine_o:net-3. "
     )
     assert width_of("mine_o:net-3") == width_of("./mine_o:net-4") == 8
-    assert fails("mine_o:net-5").why == "mine_o/__init__.py registers no model net-5"
-    assert fails("./mine_o").what_to_do == "name the model: mine_o:NAME"
+    assert fails("mine_o:net-5").reason == "mine_o/__init__.py registers no model net-5"
+    assert fails("./mine_o").remedy == "name the model: mine_o:NAME"
 
 
 def test_a_package_that_registers_nothing_is_told_how(here: Path):
     package(here / "mine_h", "")
     error = fails("mine_h")
-    assert error.why == "mine_h/__init__.py registers no model mine_h"
-    assert 'register_model("mine_h", f"{__name__}.model:Class")' in error.what_to_do
-    assert "registers no model" in fails("./mine_h").why
+    assert error.reason == "mine_h/__init__.py registers no model mine_h"
+    assert 'register_model("mine_h", f"{__name__}.model:Class")' in error.remedy
+    assert "registers no model" in fails("./mine_h").reason
     (here / "plain").mkdir()
-    assert "without an __init__.py" in fails("./plain").why
+    assert "without an __init__.py" in fails("./plain").reason
 
 
 @pytest.mark.parametrize(
@@ -157,19 +157,19 @@ def test_a_package_that_registers_nothing_is_told_how(here: Path):
 )
 def test_a_package_that_fails_is_one_clear_error(here: Path, init: str, words: str):
     package(here / "mine_i", HEAD + init)
-    assert words in fails("net-i").why
+    assert words in fails("net-i").reason
 
 
 def test_a_package_that_another_module_hides(here: Path):
     package(here / "json", HEAD + "register_model('net-j', f'{__name__}.model:Model')")
-    assert "the name of the package json is taken by" in fails("net-j").why
+    assert "the name of the package json is taken by" in fails("net-j").reason
 
 
 def test_a_file_of_a_package_says_to_name_the_package(here: Path):
     package(here / "mine_k", HEAD + "register_model('net-k', f'{__name__}.model:Model')")
     error = fails("mine_k/model.py:Model")
-    assert "relative import" in error.why and "(mine_k/model.py, line 3)" in error.why
-    assert "give the package's folder" in error.what_to_do
+    assert "relative import" in error.reason and "(mine_k/model.py, line 3)" in error.reason
+    assert "give the package's folder" in error.remedy
 
 
 def test_what_a_registered_model_computes(here: Path):

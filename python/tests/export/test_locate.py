@@ -46,7 +46,7 @@ def test_an_operator_that_is_lowered_as_another_is_named(tmp_path: Path, monkeyp
     """Its layer is the second of three, the third has one, too, and nothing before it differs."""
     right = export(tmp_path, "ReLU()", "Sigmoid()", "Sigmoid()")
     assert right.check.verdict == "pass", right.check.why
-    monkeypatch.setattr(locate, "_VALUES", 4)  # so that it takes two lowerings
+    monkeypatch.setattr(locate, "_MAX_OUTPUT_VALUES", 4)  # so that it takes two lowerings
     monkeypatch.setattr(op_sigmoid, "XNNSigmoid", XNNTanh)
     wrong = export(tmp_path, "ReLU()", "Sigmoid()", "Sigmoid()")
     assert wrong.check.verdict == "fail"

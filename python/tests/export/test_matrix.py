@@ -95,10 +95,10 @@ def test_it_computes_what_the_model_computes(exported: Exported, name: str, opti
             # The check's reference had the inputs rounded to the type; and runs by several threads sum in another order.
             if computes_in != "fp32" and expected_verdict == "pass":
                 assert said["sqnr_db"] == pytest.approx(found.sqnr_db, abs=3)
-            assert (found.why_not(least, exact=False) is None) == (expected_verdict == "pass")
+            assert (found.disagreement(least, exact=False) is None) == (expected_verdict == "pass")
             # Refuted by outputs that are of this kind, and are others.
             rolled = agreement.compare(output.flatten().roll(1).reshape(output.shape), wanted)
-            assert rolled.why_not(least, exact=False) is not None
+            assert rolled.disagreement(least, exact=False) is not None
 
 
 @pytest.mark.parametrize(("name", "options"), cases())
@@ -176,4 +176,4 @@ def test_decode_goes_on_from_prefill_within_executorch(exported: Exported):
     saved = read_inputs(pte.with_name(f"{pte.name}.inputs"), "decode")
     count = keys.shape[2]
     for mine, other in ((keys, saved[4]), (values, saved[5])):
-        assert agreement.compare(mine, other[:, :, :count]).why_not(85, exact=True) is None
+        assert agreement.compare(mine, other[:, :, :count]).disagreement(85, exact=True) is None

@@ -68,7 +68,7 @@ def test_a_detectors_post_processing_is_named():
     boxes = Path(importlib.util.find_spec("torchvision").origin).parent / "ops" / "boxes.py"
     sizes = " + ".join(f"4*Min(300, u{number})" for number in range(90))
     said = f'Could not guard on data-dependent expression {sizes} > 4000 (unhinted: ...)\n  File "{boxes}", line 1'
-    why, what_to_do = explain.not_traced(RuntimeError(said), {})
+    why, remedy = explain.not_traced(RuntimeError(said), {})
     assert len(why.splitlines()) == 1
     assert len(why) < 300 and "torchvision/ops/boxes.py, line 1" in why
-    assert what_to_do.startswith("export backbone and head; post-processing cannot be exported. See ")
+    assert remedy.startswith("export backbone and head; post-processing cannot be exported. See ")

@@ -12,8 +12,8 @@ def refused(capfd: pytest.CaptureFixture, *arguments: str) -> tuple[int, str]:
     code = new_model.main(list(arguments))
     out, err = capfd.readouterr()
     assert out == ""
-    why, what_to_do = err.splitlines()
-    assert what_to_do.startswith("hint: ")
+    why, remedy = err.splitlines()
+    assert remedy.startswith("hint: ")
     return code, why
 
 

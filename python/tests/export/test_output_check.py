@@ -234,9 +234,9 @@ def test_one_output_is_described_the_worst_and_why(tmp_path: Path, capfd: pytest
     assert answer.startswith("  check         FAILED: forward: output 2: ")
     assert "wrappers.calibrated" in hint
     few = agreement.compare(torch.tensor([1e-6, 3e-6]).half(), torch.tensor([1e-6, 3e-6]))
-    assert few.faded() == "is in the range where fp16 has few digits: its largest value is 3e-06"
+    assert few.underflow_problem() == "is in the range where fp16 has few digits: its largest value is 3e-06"
     for right in (torch.zeros(2), torch.ones(2)):
-        assert agreement.compare(torch.ones(2).half(), right).faded() is None
+        assert agreement.compare(torch.ones(2).half(), right).underflow_problem() is None
 
 
 def test_a_model_that_lowers_badly_is_noticed(tmp_path: Path, capfd: pytest.CaptureFixture):
@@ -296,18 +296,18 @@ def test_a_known_lowering_is_the_cause_only_where_the_pte_agrees_with_it(tmp_pat
 
 
 def test_the_runners_error_is_passed_on(tmp_path: Path):
-    run = check.runner_of(tmp_path / "no.pte", programs.runner())
+    run = check.make_run(tmp_path / "no.pte", programs.runner())
     with pytest.raises(CannotRun, match=r"no\.pte") as raised:
         run(a_case())
     assert not raised.value.elsewhere
     with pytest.raises(CannotRun) as raised:
-        check.runner_of(tmp_path / "no.pte", tmp_path / "no-runner")(a_case())
+        check.make_run(tmp_path / "no.pte", tmp_path / "no-runner")(a_case())
     assert raised.value.elsewhere
     crash = tmp_path / "crash"
     crash.write_text("#!/bin/sh\nkill -SEGV $$\n")
     crash.chmod(0o755)
     with pytest.raises(CannotRun, match="etprof-runner ended with -11") as raised:
-        check.runner_of(tmp_path / "no.pte", crash)(a_case())
+        check.make_run(tmp_path / "no.pte", crash)(a_case())
     assert not raised.value.elsewhere
 
 

@@ -73,11 +73,11 @@ def test_the_line_is_the_operators_and_not_its_callers():
         "aten.mul.Tensor": (lines["caller"], "0"),
     }
     # The lines of a file that a module runs are one place, those with most operators first.
-    shown = explain.shown(__file__)
+    display_path = explain.display_path(__file__)
     lines_of_module = f"{lines['innermost']}, {lines['caller']}"
-    assert set(places.of({"forward": exported})["forward"]) == {
-        f"* ({shown}, lines {lines_of_module}): 1 cumsum, 1 mul",
-        f"*.linear ({shown}, line {lines['layer']}): 1 linear",
+    assert set(places.locate_operators({"forward": exported})["forward"]) == {
+        f"* ({display_path}, lines {lines_of_module}): 1 cumsum, 1 mul",
+        f"*.linear ({display_path}, line {lines['layer']}): 1 linear",
     }
     # Of PyTorch's own code traces have forward() only, as without this; of pytest's they have nothing.
     trace = "".join(node.meta.get("stack_trace", "") for node in exported.graph.nodes)

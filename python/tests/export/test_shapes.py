@@ -93,10 +93,10 @@ def test_a_shape_without_ranges_is_another_static_one(tmp_path: Path):
 def test_a_wrong_shape_is_one_message(tmp_path: Path, capfd: pytest.CaptureFixture, shape: str, said: str, remedy: str):
     code, _ = export(tmp_path, "--input-shape", shape)
     assert code == 3
-    message, what_to_do = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("error", "hint"))]
+    message, remedy = [line for line in capfd.readouterr().err.splitlines() if line.startswith(("error", "hint"))]
     assert message.startswith("error: ") and "`net`" in message
     assert said in message
-    assert remedy in what_to_do
+    assert remedy in remedy
 
 
 def test_inputs_are_cut_and_repeated():
