@@ -89,7 +89,7 @@ class Manifest(Method, Asked):
     methods: Annotated[dict[str, Method], "by name; the first stands above, too", {"minProperties": 1}]
     example_inputs_sha256: Annotated[Sha256, "of the .inputs file"]
     created_utc: Annotated[str, "when the program was exported", {"pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"}]
-    command: Annotated[list[str], "that result it, word by word; empty: it was result by the Python function"]
+    command: Annotated[list[str], "the command and its arguments; empty: exported by the Python function"]
     versions: Annotated[Versions, "of all that shapes the program"]
     delegation: Annotated[list[check.MethodDelegation] | None, "of each method; null: etprof could not be asked"]
     hints: Annotated[dict[str, list[Hint]], "by method: what to write otherwise, so that a delegate takes more of it"]
@@ -103,7 +103,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "MODEL.pte.json, beside an exported program",
-        "description": "What `etprof export` result, of what, with what, and whether it computes what the model computes "
+        "description": "How a program was exported, from which model, and whether it computes what the model computes "
         "(docs/reference/export.md).",
         **_object(Manifest, definitions),
         "$defs": definitions,
