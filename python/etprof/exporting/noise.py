@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from etprof.exporting import agreement, explain
+from etprof.exporting import explain
 
 if TYPE_CHECKING:
     import torch
@@ -413,9 +413,3 @@ def _share_beyond(value: torch.Tensor, low: float, high: float) -> float:
     # Values up to half of a step beyond the range round into it.
     half_step = 16.0 if high == MAX_FP16 else (high - low) / 510
     return float(((value < low - half_step) | (value > high + half_step)).double().mean())
-
-
-def worst_case(outputs: Sequence[agreement.Agreement]) -> float | None:
-    """The least ratio of a case's outputs; None: nothing differs."""
-    ratios = [output.sqnr_db for output in outputs if output.sqnr_db is not None]
-    return min(ratios, default=None)
