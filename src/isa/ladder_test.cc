@@ -16,27 +16,23 @@ std::vector<std::string> LevelNames(const std::vector<Level>& levels) {
   return names;
 }
 
-FeatureSet WithAllNeeds(Architecture architecture, const FeatureSet& features) {
-  return WithDependencies(architecture, features);
-}
-
 const FeatureSet& Zen3() {
-  static const FeatureSet features = WithAllNeeds(Architecture::kX86_64, {"avx2"});
+  static const FeatureSet features = WithDependencies(Architecture::kX86_64, {"avx2"});
   return features;
 }
 const FeatureSet& SapphireRapids() {
-  static const FeatureSet features = WithAllNeeds(
+  static const FeatureSet features = WithDependencies(
       Architecture::kX86_64, {"avx2", "avxvnni", "gfni", "avx512cd", "avx512bw", "avx512dq", "avx512vl",
                               "avx512ifma", "avx512vbmi", "avx512vbmi2", "avx512bitalg", "avx512vpopcntdq",
                               "avx512vnni", "avx512bf16", "avx512fp16", "amx_tile", "amx_int8", "amx_bf16"});
   return features;
 }
 const FeatureSet& AlderLake() {  // GFNI without AVX-512, for which XNNPACK does not use it
-  static const FeatureSet features = WithAllNeeds(Architecture::kX86_64, {"avx2", "avxvnni", "gfni"});
+  static const FeatureSet features = WithDependencies(Architecture::kX86_64, {"avx2", "avxvnni", "gfni"});
   return features;
 }
 const FeatureSet& M4() {  // SME2 without SVE
-  static const FeatureSet features = WithAllNeeds(
+  static const FeatureSet features = WithDependencies(
       Architecture::kAarch64,
       {"atomics", "rdm", "jscvt", "fcma", "fhm", "dotprod", "i8mm", "sme2", "sme_i16i32", "sme_f16f16"});
   return features;
