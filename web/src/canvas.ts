@@ -93,7 +93,7 @@ export function drawArea(canvas: HTMLCanvasElement, shown: Window, area: Window,
   const context = canvas.getContext("2d");
   if (!context) return;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  const [left, right] = [area.from, area.to].map((at) => ((at - shown.from) / (shown.to - shown.from)) * width) as [number, number];
+  const [left, right] = [area.from, area.to].map((time) => ((time - shown.from) / (shown.to - shown.from)) * width) as [number, number];
   context.fillStyle = theme === "dark" ? "#14181daa" : "#ffffffaa";
   context.fillRect(0, 0, left, height);
   context.fillRect(right, 0, width - right, height);
@@ -109,13 +109,13 @@ export function drawOverview(canvas: HTMLCanvasElement, runs: { timeline: Experi
   const scale = canvas.clientWidth / whole;
   const row = canvas.clientHeight / runs.length;
   context.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
-  runs.forEach(({ timeline, spans }, at) => {
+  runs.forEach(({ timeline, spans }, index) => {
     for (const depth of spans.levels.keys()) {
       for (const span of spans.levels[depth] ?? []) {
         const op = timeline.operators[spans.op[span] as number];
         context.fillStyle = spanColor(op?.group ?? "", op?.kind ?? "", theme);
         const [start, end] = [spans.start[span] as number, spans.end[span] as number];
-        context.fillRect(start * scale, at * row, (end - start) * scale, row - 1);
+        context.fillRect(start * scale, index * row, (end - start) * scale, row - 1);
       }
     }
   });

@@ -62,7 +62,7 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
     // A change of theme and printing keep the reader's zoom.
     type Zoom = { startValue?: number; endValue?: number };
     const zooms = drawnOption.current === props.option ? (chart.current?.getOption()?.dataZoom as Zoom[] | undefined) : undefined;
-    const dataZoom = (props.option.dataZoom as Zoom[] | undefined)?.map((one, i) => ({ ...one, ...(zooms?.[i] ? { startValue: zooms[i].startValue, endValue: zooms[i].endValue } : {}) }));
+    const dataZoom = (props.option.dataZoom as Zoom[] | undefined)?.map((zoom, i) => ({ ...zoom, ...(zooms?.[i] ? { startValue: zooms[i].startValue, endValue: zooms[i].endValue } : {}) }));
     drawnOption.current = props.option;
     const ink = theme === "dark" ? "#d7dbe0" : "#24292f";
     const faint = theme === "dark" ? "#3a414a" : "#d8dde3";
@@ -72,11 +72,11 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
       nameTextStyle: { color: ink },
       splitLine: { lineStyle: { color: faint } },
     };
-    const withAxisStyle = (given: unknown) =>
-      (Array.isArray(given) ? given : [given]).map((one: { axisLabel?: object }) => ({
+    const withAxisStyle = (axisOptions: unknown) =>
+      (Array.isArray(axisOptions) ? axisOptions : [axisOptions]).map((axisOption: { axisLabel?: object }) => ({
         ...axis,
-        ...one,
-        axisLabel: { ...axis.axisLabel, ...one.axisLabel },
+        ...axisOption,
+        axisLabel: { ...axis.axisLabel, ...axisOption.axisLabel },
       }));
     chart.current?.setOption(
       {
@@ -98,13 +98,13 @@ export function Chart(props: { option: EChartsCoreOption; height: number; label:
           ...((props.option.legend as object) ?? {}),
           ...(printing ? { type: "plain" } : {}), // a legend on paper cannot be scrolled, so it shows all entries
         },
-        xAxis: withAxisStyle(props.option.xAxis).map((one) => ({ splitNumber: tickCount(element.current?.clientWidth ?? 0), ...one })),
+        xAxis: withAxisStyle(props.option.xAxis).map((axisOption) => ({ splitNumber: tickCount(element.current?.clientWidth ?? 0), ...axisOption })),
         yAxis: withAxisStyle(props.option.yAxis),
       },
       { notMerge: true },
     );
   }, [props.option, props.label, theme, printing]);
-  // The browser lays out the pages right after this, so the chart takes the paper's width and is drawnOption immediately.
+  // The browser lays out the pages right after this, so the chart takes the paper's width and is drawn immediately.
   useLayoutEffect(() => {
     if (chart.current) fit(chart.current);
     chart.current?.getZr().flush();

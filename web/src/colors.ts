@@ -36,7 +36,7 @@ export const kPalette: Record<Theme, string[]> = {
   ],
 };
 
-const kPaletteIndex = new Map(kNames.flatMap((names, at) => names.map((name): [string, number] => [name, at])));
+const kPaletteIndex = new Map(kNames.flatMap((names, index) => names.map((name): [string, number] => [name, index])));
 
 // A name that is not in kNames gets a color by its hash.
 export function colorOfName(name: string, theme: Theme): string {

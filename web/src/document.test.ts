@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type Cell, csvFields, type Row, type Section, sideBySide, makeSlugs, sortValue, type Table, tableNames, columnTitle, splitTail } from "./document";
 import { tableCsv } from "./table";
 
-const text = (of: string): Cell => ({ kind: "text", text: of });
+const text = (value: string): Cell => ({ kind: "text", text: value });
 const nothing: Cell = { kind: "nothing", text: "—" };
 const time: Cell = { kind: "time", text: "2.500", value: 2.5e6, unit: "ns" };
 const size: Cell = { kind: "size", text: "2.00 MB", value: 2e6, unit: "bytes" };
@@ -20,9 +20,9 @@ const table = (...rows: Row[]): Table => ({
   rows,
 });
 
-function csvOf(of: Table): string {
-  const columns = of.columns.map((column, i) => ({ id: column.id, title: column.title, value: (row: Row) => sortValue(row.cells[i]), fields: csvFields(of, i) }));
-  return tableCsv(of.rows, columns);
+function csvOf(table: Table): string {
+  const columns = table.columns.map((column, i) => ({ id: column.id, title: column.title, value: (row: Row) => sortValue(row.cells[i]), fields: csvFields(table, i) }));
+  return tableCsv(table.rows, columns);
 }
 
 it("a table is exported with the columns and the numbers of --csv", () => {
@@ -41,8 +41,8 @@ it("a table is exported with the columns and the numbers of --csv", () => {
 
 it("a column without a title is named by the rest of its id", () => {
   const columns = ["level", "avx", "avx_over_below"].map((id, i) => ({ id, title: i < 1 ? "level, ms" : i < 2 ? "AVX" : "", right: false }));
-  const of: Table = { id: "levels", level: "usual", rows: [], columns: [...columns, { id: "value", title: "", right: false }] };
-  expect(of.columns.map((_, i) => columnTitle(of, i))).toEqual(["level, ms", "AVX", "over below", "value"]);
+  const levels: Table = { id: "levels", level: "usual", rows: [], columns: [...columns, { id: "value", title: "", right: false }] };
+  expect(levels.columns.map((_, i) => columnTitle(levels, i))).toEqual(["level, ms", "AVX", "over below", "value"]);
 });
 
 it("rows sort by value, intervals by their lower bound, and unknown values are null", () => {
@@ -51,8 +51,8 @@ it("rows sort by value, intervals by their lower bound, and unknown values are n
 
 it("sums stay below the rows that they add up", () => {
   const row = (role?: "part" | "sum"): Row => ({ cells: [], role });
-  const all = [row("part"), row("part"), row("sum"), row("part"), row("sum")];
-  expect(splitTail(all)).toEqual({ rows: all.slice(0, 2), tail: all.slice(2) });
+  const rows = [row("part"), row("part"), row("sum"), row("part"), row("sum")];
+  expect(splitTail(rows)).toEqual({ rows: rows.slice(0, 2), tail: rows.slice(2) });
   expect(splitTail([row()]).tail).toEqual([]);
 });
 
@@ -61,14 +61,14 @@ it("section slugs are unique", () => {
 });
 
 it("table names for screen readers are unique", () => {
-  const of = (id: string, title?: string): Table => ({ ...table({ cells: [text("a"), time] }), id, title });
-  const section = (title: string | undefined, level: Section["level"], ...tables: Table[]): Section => ({ title, level, parts: tables.map((one) => ({ table: one })) });
+  const makeTable = (id: string, title?: string): Table => ({ ...table({ cells: [text("a"), time] }), id, title });
+  const section = (title: string | undefined, level: Section["level"], ...tables: Table[]): Section => ({ title, level, parts: tables.map((table) => ({ table })) });
   const sections = [
-    section("Times", "usual", of("times", "Times"), of("layers", "Layers"), of("layers", "Layers")),
-    section(undefined, "usual", of("latency")),
-    section("Details", "folded", of("details", "All of it")),
-    section("Roofline: one", "folded", of("roofline")),
-    section("Roofline: other", "folded", of("roofline")),
+    section("Times", "usual", makeTable("times", "Times"), makeTable("layers", "Layers"), makeTable("layers", "Layers")),
+    section(undefined, "usual", makeTable("latency")),
+    section("Details", "folded", makeTable("details", "All of it")),
+    section("Roofline: one", "folded", makeTable("roofline")),
+    section("Roofline: other", "folded", makeTable("roofline")),
     section("Empty", "usual", table()),
   ];
   expect([...tableNames(sections).values()]).toEqual(["Times", "Times: Layers", "Times: Layers (2)", "latency", "All of it", "Roofline: one: roofline", "Roofline: other: roofline"]);
@@ -89,22 +89,22 @@ it("pairs with the same rows are merged into one table with a common baseline on
       },
     ],
   });
-  const [one, other] = [pair("a", ["GEMM", "8", "4"], ["Total", "8", "4"]), pair("b", ["GEMM", "8", "2"], ["Copy", "", "1"], ["Total", "8", "3"])];
-  const sections = sideBySide([one, other, { title: "Other", level: "usual", parts: [] }] as Section[]);
+  const [first, second] = [pair("a", ["GEMM", "8", "4"], ["Total", "8", "4"]), pair("b", ["GEMM", "8", "2"], ["Copy", "", "1"], ["Total", "8", "3"])];
+  const sections = sideBySide([first, second, { title: "Other", level: "usual", parts: [] }] as Section[]);
   expect(sections.map((section) => [section.title ?? section.parts[0]?.table?.title, section.level])).toEqual([
     ["Self time", "usual"],
     ["Self time: a compared with off", "folded"],
     ["Self time: b compared with off", "folded"],
     ["Other", "usual"],
   ]);
-  const all = sections[0]?.parts[0]?.table as Table;
-  expect(all.columns.map((column) => column.title)).toEqual(["name", "off", "a", "a vs off", "b", "b vs off"]);
-  expect(all.rows.map((row) => row.cells.map((cell) => cell.text))).toEqual([
+  const merged = sections[0]?.parts[0]?.table as Table;
+  expect(merged.columns.map((column) => column.title)).toEqual(["name", "off", "a", "a vs off", "b", "b vs off"]);
+  expect(merged.rows.map((row) => row.cells.map((cell) => cell.text))).toEqual([
     ["GEMM", "8", "4", "2.00x", "2", "2.00x"],
     ["Copy", "", "", "", "1", "2.00x"],
     ["Total", "8", "4", "2.00x", "3", "2.00x"],
   ]);
-  const apart = sideBySide([one, pair("b", ["GEMM", "9", "2"], ["Total", "9", "2"])]);
+  const apart = sideBySide([first, pair("b", ["GEMM", "9", "2"], ["Total", "9", "2"])]);
   expect(apart[0]?.parts[0]?.table?.columns.map((column) => column.title)).toEqual(["name", "off", "a", "a vs off", "off", "b", "b vs off"]);
-  expect(sideBySide([one, { ...other, level: "folded" }])).toHaveLength(2);
+  expect(sideBySide([first, { ...second, level: "folded" }])).toHaveLength(2);
 });

@@ -14,8 +14,8 @@ export type Mark = NonNullable<NonNullable<Part["chart"]>["marks"]>[number];
 // behind the column "avx", the column "avx_over_below" is titled "over below".
 export function columnTitle(table: Table, index: number): string {
   const { id, title } = table.columns[index] as Table["columns"][number];
-  const before = `${table.columns[index - 1]?.id}_`;
-  return title || (id.startsWith(before) ? id.slice(before.length) : id).replaceAll("_", " ");
+  const prefix = `${table.columns[index - 1]?.id}_`;
+  return title || (id.startsWith(prefix) ? id.slice(prefix.length) : id).replaceAll("_", " ");
 }
 
 // Returns the value by which rows are sorted.
@@ -36,7 +36,7 @@ const inExportUnit = (cell: Cell, value: number | null | undefined): number | nu
 // bounds. Their names are the same as in `etprof ... --csv TABLE`.
 export function csvFields(table: Table, index: number): Field<Row>[] {
   const id = table.columns[index]?.id ?? "";
-  const of = (row: Row): Cell => row.cells[index] as Cell;
+  const cellIn = (row: Row): Cell => row.cells[index] as Cell;
   const fields: [string, (cell: Cell) => boolean, (cell: Cell) => number | string | null][] = [
     ["", (cell) => cell.kind !== "interval" && cell.kind !== "nothing", (cell) => exportedValue(cell).value],
     ["_unit", (cell) => exportedValue(cell).unit !== undefined, (cell) => exportedValue(cell).unit ?? null],
@@ -45,8 +45,8 @@ export function csvFields(table: Table, index: number): Field<Row>[] {
     ["_low", (cell) => hasBounds(cell), (cell) => (hasBounds(cell) ? inExportUnit(cell, cell.low) : null)],
     ["_high", (cell) => hasBounds(cell), (cell) => (hasBounds(cell) ? inExportUnit(cell, cell.high) : null)],
   ];
-  const needed = fields.filter(([, has]) => table.rows.some((row) => has(of(row))));
-  return (needed.length > 0 ? needed : fields.slice(0, 1)).map(([suffix, , value]) => ({ title: id + suffix, value: (row) => value(of(row)) }));
+  const needed = fields.filter(([, has]) => table.rows.some((row) => has(cellIn(row))));
+  return (needed.length > 0 ? needed : fields.slice(0, 1)).map(([suffix, , value]) => ({ title: id + suffix, value: (row) => value(cellIn(row)) }));
 }
 // A speedup has no bounds of its own, because they are in a separate column.
 const hasBounds = (cell: Cell): boolean => cell.low !== undefined && cell.kind !== "speedup";
@@ -59,7 +59,7 @@ export function splitTail(rows: Row[]): { rows: Row[]; tail: Row[] } {
 
 // Returns a unique slug for each title, for the page's address: "Operators of a and b" -> "operators-of-a-and-b".
 export function makeSlugs(titles: string[]): string[] {
-  const taken = new Set(["notes"]); // the slug of the document's own notes
+  const usedSlugs = new Set(["notes"]); // the slug of the document's own notes
   return titles.map((title) => {
     const slug =
       title
@@ -67,10 +67,10 @@ export function makeSlugs(titles: string[]): string[] {
         .replace(/[^\p{L}\p{N}_.]+/gu, "-")
         .replace(/^-|-$/g, "")
         .slice(0, 60) || "section";
-    let own = slug;
-    for (let i = 2; taken.has(own); i++) own = `${slug}-${i}`;
-    taken.add(own);
-    return own;
+    let uniqueSlug = slug;
+    for (let i = 2; usedSlugs.has(uniqueSlug); i++) uniqueSlug = `${slug}-${i}`;
+    usedSlugs.add(uniqueSlug);
+    return uniqueSlug;
   });
 }
 
@@ -80,18 +80,18 @@ export const tablesOf = (section: Section): Table[] => section.parts.flatMap(({ 
 // context. The name contains the section's title if the section is not folded or if another table has the same name.
 export function tableNames(sections: Section[]): Map<Table, string> {
   const tables = sections.flatMap((section) => tablesOf(section).map((table) => ({ table, section })));
-  const nameOf = (table: Table, title: string | undefined): string => {
-    const own = table.title ?? table.id;
-    return !title || title === own ? own : `${title}: ${own}`;
+  const makeName = (table: Table, title: string | undefined): string => {
+    const ownTitle = table.title ?? table.id;
+    return !title || title === ownTitle ? ownTitle : `${title}: ${ownTitle}`;
   };
-  const short = tables.map(({ table, section }) => nameOf(table, section.level === "folded" ? undefined : section.title));
-  const long = tables.map(({ table, section }, i) => (short.indexOf(short[i] as string) === short.lastIndexOf(short[i] as string) ? (short[i] as string) : nameOf(table, section.title)));
-  const taken = new Set<string>();
+  const shortNames = tables.map(({ table, section }) => makeName(table, section.level === "folded" ? undefined : section.title));
+  const longNames = tables.map(({ table, section }, i) => (shortNames.indexOf(shortNames[i] as string) === shortNames.lastIndexOf(shortNames[i] as string) ? (shortNames[i] as string) : makeName(table, section.title)));
+  const usedNames = new Set<string>();
   return new Map(
     tables.map(({ table }, i) => {
-      let name = long[i] as string;
-      for (let n = 2; taken.has(name); n++) name = `${long[i]} (${n})`;
-      taken.add(name);
+      let name = longNames[i] as string;
+      for (let n = 2; usedNames.has(name); n++) name = `${longNames[i]} (${n})`;
+      usedNames.add(name);
       return [table, name];
     }),
   );
@@ -111,28 +111,28 @@ const kVerdicts = ["speedup", "change"];
 // Merges the tables of several pairs with the same rows into one table. Columns that are equal in two pairs, such as
 // those of a common baseline, appear once.
 function mergePairTables(tables: Table[], title: string): Table {
-  const named = new Map<string, Row>();
+  const rowsByName = new Map<string, Row>();
   for (const part of ["rows", "tail"] as const)
-    for (const row of tables.flatMap((table) => splitTail(table.rows)[part])) if (!named.has(row.cells[0]?.text ?? "")) named.set(row.cells[0]?.text ?? "", row);
+    for (const row of tables.flatMap((table) => splitTail(table.rows)[part])) if (!rowsByName.has(row.cells[0]?.text ?? "")) rowsByName.set(row.cells[0]?.text ?? "", row);
   const first = tables[0] as Table;
   const columns = first.columns.slice(0, 1);
-  const cells = [...named.values()].map((row) => row.cells.slice(0, 1));
-  const taken = new Set<string>();
-  tables.forEach((table, at) => {
+  const cells = [...rowsByName.values()].map((row) => row.cells.slice(0, 1));
+  const usedTexts = new Set<string>();
+  tables.forEach((table, tableIndex) => {
     const rows = new Map(table.rows.map((row) => [row.cells[0]?.text, row]));
     const [baseline, candidate] = kVariants.map((id) => table.columns.find((column) => column.id === id)?.title);
     table.columns.forEach((column, i) => {
       if (![...kVariants, ...kVerdicts].includes(column.id)) return;
-      const own = [...named.keys()].map((name) => rows.get(name)?.cells[i] ?? kNothing);
+      const columnCells = [...rowsByName.keys()].map((name) => rows.get(name)?.cells[i] ?? kNothing);
       const heading = kVerdicts.includes(column.id) ? `${candidate} vs ${baseline}` : column.title;
-      const all = [heading, ...own.map((cell) => cell.text)].join("\n");
-      if (taken.has(all)) return;
-      taken.add(all);
-      columns.push({ ...column, id: `${column.id}_${at + 1}`, title: heading });
-      own.forEach((cell, n) => cells[n]?.push(cell));
+      const text = [heading, ...columnCells.map((cell) => cell.text)].join("\n");
+      if (usedTexts.has(text)) return;
+      usedTexts.add(text);
+      columns.push({ ...column, id: `${column.id}_${tableIndex + 1}`, title: heading });
+      columnCells.forEach((cell, n) => cells[n]?.push(cell));
     });
   });
-  return { ...first, title, columns, rows: [...named.values()].map((row, n) => ({ ...row, cells: cells[n] as Cell[] })) };
+  return { ...first, title, columns, rows: [...rowsByName.values()].map((row, n) => ({ ...row, cells: cells[n] as Cell[] })) };
 }
 
 // Adds a merged table before consecutive sections that each show a pair in a table of the same kind. The sections
@@ -146,18 +146,18 @@ export function sideBySide(sections: Section[]): Section[] {
     return isPair && new Set(names).size === names.length ? `${sectionKind(sectionName(section))} ${table.id}` : null;
   };
   const result: Section[] = [];
-  for (let at = 0; at < sections.length; ) {
-    const section = sections[at] as Section;
+  for (let begin = 0; begin < sections.length; ) {
+    const section = sections[begin] as Section;
     const kind = pairKind(section);
-    let end = at + 1;
+    let end = begin + 1;
     while (kind !== null && end < sections.length && pairKind(sections[end] as Section) === kind) end++;
-    const run = sections.slice(at, end);
+    const run = sections.slice(begin, end);
     if (run.length > 1) result.push({ level: section.level, appendix: section.appendix, parts: [{ table: mergePairTables(run.flatMap(tablesOf), sectionKind(sectionName(section))) }] });
-    for (const one of run) {
-      const parts = one.parts.map((part) => (part.table ? { ...part, table: { ...part.table, title: undefined } } : part));
-      result.push(run.length > 1 ? { ...one, level: "folded", title: sectionName(one), parts } : one);
+    for (const pairSection of run) {
+      const parts = pairSection.parts.map((part) => (part.table ? { ...part, table: { ...part.table, title: undefined } } : part));
+      result.push(run.length > 1 ? { ...pairSection, level: "folded", title: sectionName(pairSection), parts } : pairSection);
     }
-    at = end;
+    begin = end;
   }
   return result;
 }

@@ -67,8 +67,8 @@ describe("a verdict", () => {
     expect(interval(row("faster", 2, 1.9068, 2.0931))).toBe("[1.91, 2.09]");
   });
   it("has the same digits as the terminal", () => {
-    const told = [1.837, 12.34, 0.123, 0.002875, 1.013, 1.0004, 0.9968, 1, 99.6].map(factor);
-    expect(told).toEqual(["1.84x", "12.34x", "0.12x", "0.0029x", "1.01x", "1.0004x", "0.997x", "1.00x", "100x"]);
+    const texts = [1.837, 12.34, 0.123, 0.002875, 1.013, 1.0004, 0.9968, 1, 99.6].map(factor);
+    expect(texts).toEqual(["1.84x", "12.34x", "0.12x", "0.0029x", "1.01x", "1.0004x", "0.997x", "1.00x", "100x"]);
   });
   it("never calls an inconclusive comparison the same", () => {
     expect(verdict(row("inconclusive", 1.001))).toBe("inconclusive");

@@ -17,16 +17,16 @@ export function time(ms: number | null | undefined): string {
 // Returns the unit that suits the longest time of a column, and a function that formats times in that unit, without it.
 // Times have a fixed number of decimals. A shorter time gets more, so that it is not shown as 0.
 export function timesUpTo(longestMs: number): { unit: string; text: (ms: number | null | undefined) => string } {
-  const [unit, scale, decimals, most] =
+  const [unit, scale, decimals, maxDecimals] =
     longestMs >= 10_000 ? (["s", 1e-3, 2, 3] as const) : longestMs >= 1 ? (["ms", 1, 3, 4] as const) : (["µs", 1e3, longestMs >= 0.01 ? 1 : 2, 3] as const);
   const text = (ms: number | null | undefined) => {
     if (ms === null || ms === undefined || !Number.isFinite(ms)) return NONE;
     const size = Math.abs(ms * scale);
-    const least = 10 ** -most;
-    if (size > 0 && size < least / 2) return `<${least.toFixed(most)}`;
+    const smallest = 10 ** -maxDecimals;
+    if (size > 0 && size < smallest / 2) return `<${smallest.toFixed(maxDecimals)}`;
     // At least two digits from the first one that is not 0.
-    const shown = size === 0 ? decimals : Math.min(most, Math.max(decimals, 1 - Math.floor(Math.log10(size))));
-    return `${ms < 0 ? "−" : ""}${size.toFixed(shown)}`;
+    const shownDecimals = size === 0 ? decimals : Math.min(maxDecimals, Math.max(decimals, 1 - Math.floor(Math.log10(size))));
+    return `${ms < 0 ? "−" : ""}${size.toFixed(shownDecimals)}`;
   };
   return { unit, text };
 }

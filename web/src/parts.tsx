@@ -51,8 +51,8 @@ export function Choice<T extends string | number>(props: {
         aria-label={props.name}
         value={String(props.value)}
         onChange={(event) => {
-          const chosen = props.options[event.currentTarget.selectedIndex];
-          if (chosen) props.onChange(chosen.value);
+          const selected = props.options[event.currentTarget.selectedIndex];
+          if (selected) props.onChange(selected.value);
         }}
       >
         {props.options.map((option) => (
@@ -81,18 +81,18 @@ export function Facts({ facts }: { facts: [string, string | null | undefined][] 
   );
 }
 
-interface ChosenProps {
+interface IndexChoiceProps {
   report: Report;
   value: number;
   onChange: (index: number) => void;
 }
 
-export function ComparisonChoice({ report, value, onChange }: ChosenProps) {
+export function ComparisonChoice({ report, value, onChange }: IndexChoiceProps) {
   const options = report.comparisons.map((c, i) => ({ value: i, text: `${c.candidate} compared with ${c.baseline}` }));
   return <Choice label="Comparison" value={value} options={options} onChange={onChange} />;
 }
 
-export function ExperimentChoice({ report, value, onChange }: ChosenProps) {
+export function ExperimentChoice({ report, value, onChange }: IndexChoiceProps) {
   const options = report.experiments.map((e, i) => ({ value: i, text: e.label }));
   return <Choice label="Experiment" value={value} options={options} onChange={onChange} />;
 }

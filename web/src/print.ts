@@ -4,18 +4,18 @@ import { useLayoutEffect, useState } from "preact/hooks";
 // The page is redrawn for print: charts in the paper's width, whole tables, light colors, and open details. A browser
 // sends its event just before it lays out the pages, so everything is redrawn before the listener returns.
 let printing = false;
-let unfolded: HTMLDetailsElement[] = [];
-const listeners = new Set<(now: boolean) => void>();
+let openedDetails: HTMLDetailsElement[] = [];
+const listeners = new Set<(isPrinted: boolean) => void>();
 
-function setPrinting(now: boolean): void {
-  if (now === printing) return;
-  printing = now;
+function setPrinting(isPrinted: boolean): void {
+  if (isPrinted === printing) return;
+  printing = isPrinted;
   // Components measure the page when they are redrawn, so details are opened and the width is set first.
-  if (now) unfolded = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open], .folded-on-paper)")];
-  for (const details of unfolded) details.open = now;
-  document.documentElement.classList.toggle("printing", now);
+  if (isPrinted) openedDetails = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open], .folded-on-paper)")];
+  for (const details of openedDetails) details.open = isPrinted;
+  document.documentElement.classList.toggle("printing", isPrinted);
   flushSync(() => {
-    for (const listener of listeners) listener(now);
+    for (const listener of listeners) listener(isPrinted);
   });
 }
 
@@ -28,12 +28,12 @@ export function watchPrinting(): void {
 export const isPrinting = (): boolean => printing;
 
 export function usePrinting(): boolean {
-  const [now, setNow] = useState(printing);
+  const [isPrinted, setPrinted] = useState(printing);
   useLayoutEffect(() => {
-    listeners.add(setNow);
+    listeners.add(setPrinted);
     return () => {
-      listeners.delete(setNow);
+      listeners.delete(setPrinted);
     };
   }, []);
-  return now;
+  return isPrinted;
 }

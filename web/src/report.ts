@@ -22,9 +22,9 @@ export function findVariants(report: Report, comparison: Comparison): [Experimen
 // Returns the names of a comparison's variants, such as "avx512f on". If charts and tables show the experiment under
 // another label, the name contains that label, too: "avx512f on (as it is)".
 export function variantNames(report: Report, comparison: Comparison): { baseline: string; candidate: string } {
-  const sides = findVariants(report, comparison);
+  const variants = findVariants(report, comparison);
   const withLabel = (name: string, label: string | undefined) => (label === undefined || label === name ? name : `${name} (${label})`);
-  return { baseline: withLabel(comparison.baseline, sides?.[0].label), candidate: withLabel(comparison.candidate, sides?.[1].label) };
+  return { baseline: withLabel(comparison.baseline, variants?.[0].label), candidate: withLabel(comparison.candidate, variants?.[1].label) };
 }
 
 // Returns a function that returns the number of a key's call in an inference, from 0. The keys of a call and of the

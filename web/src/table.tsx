@@ -71,12 +71,12 @@ export interface Field<T> {
 }
 
 // Exports a verdict as its word and its ratio with interval, as in analysis_summary.json (above 1: faster).
-export function verdictFields<T>(title: string, of: (row: T) => Ratio | null | undefined): Field<T>[] {
+export function verdictFields<T>(title: string, getRatio: (row: T) => Ratio | null | undefined): Field<T>[] {
   return [
-    { title: `${title}: ratio`, value: (row) => of(row)?.ratio ?? null },
-    { title: `${title}: low`, value: (row) => of(row)?.ratio_low ?? null },
-    { title: `${title}: high`, value: (row) => of(row)?.ratio_high ?? null },
-    { title, value: (row) => of(row)?.verdict ?? null },
+    { title: `${title}: ratio`, value: (row) => getRatio(row)?.ratio ?? null },
+    { title: `${title}: low`, value: (row) => getRatio(row)?.ratio_low ?? null },
+    { title: `${title}: high`, value: (row) => getRatio(row)?.ratio_high ?? null },
+    { title, value: (row) => getRatio(row)?.verdict ?? null },
   ];
 }
 
@@ -123,11 +123,11 @@ export function DataTable<T>(props: TableProps<T>) {
   );
   const [typed, setTyped] = useState(props.filter ?? "");
   const filter = useDebounced(typed, 40);
-  const [copied, setCopied] = useState("");
+  const [copyStatus, setCopyStatus] = useState("");
   const narrow = useNarrow();
   const columns = useMemo(() => {
-    const shown = props.columns.filter((column) => !column.hidden);
-    return narrow ? orderForNarrow(shown) : shown;
+    const visibleColumns = props.columns.filter((column) => !column.hidden);
+    return narrow ? orderForNarrow(visibleColumns) : visibleColumns;
   }, [props.columns, narrow]);
   const definitions = useMemo<ColumnDef<T>[]>(
     () =>
@@ -146,8 +146,8 @@ export function DataTable<T>(props: TableProps<T>) {
   const [minWidth, setMinWidth] = useState(0);
   const texts = useSearchTexts(props.rows, columns, searched);
   const filtered = useMemo(() => {
-    const wanted = filter.toLowerCase();
-    return wanted && texts.length > 0 ? props.rows.filter((_, i) => texts[i]?.includes(wanted)) : props.rows;
+    const searchText = filter.toLowerCase();
+    return searchText && texts.length > 0 ? props.rows.filter((_, i) => texts[i]?.includes(searchText)) : props.rows;
   }, [props.rows, texts, filter]);
   const table = useReactTable({
     data: filtered,
@@ -159,30 +159,30 @@ export function DataTable<T>(props: TableProps<T>) {
   });
   const rows = table.getRowModel().rows;
   const tail = props.tail ?? [];
-  const all = props.rows.length + tail.length;
+  const rowCount = props.rows.length + tail.length;
   const scroller = useRef<HTMLDivElement>(null);
   const printing = usePrinting();
   const scrolls = !printing && rows.length > kMaxRowsWithoutFrame;
   // A table that is too wide for the paper is shrunk, because the browser would shrink all pages and cut off the rest.
-  const printed = useRef<HTMLTableElement>(null);
+  const tableElement = useRef<HTMLTableElement>(null);
   useLayoutEffect(() => {
-    const [frame, table] = [scroller.current, printed.current];
+    const [frame, table] = [scroller.current, tableElement.current];
     if (!printing || !frame || !table) return;
     table.style.zoom = String(Math.min(1, frame.clientWidth / table.scrollWidth) || 1);
     return () => table.style.removeProperty("zoom");
   }, [printing]);
-  const virtual = useVirtualizer({
+  const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => kRowHeight,
     overscan: 12,
     enabled: scrolls,
   });
-  const items = scrolls ? virtual.getVirtualItems() : [];
-  const whole = printing ? rows.slice(0, kMaxRowsPrinted) : rows;
-  const shown = scrolls ? items.map((item) => item.index) : whole.map((_, index) => index);
-  const before = items[0]?.start ?? 0;
-  const after = scrolls ? virtual.getTotalSize() - (items[items.length - 1]?.end ?? 0) : 0;
+  const items = scrolls ? virtualizer.getVirtualItems() : [];
+  const printedRows = printing ? rows.slice(0, kMaxRowsPrinted) : rows;
+  const rowIndices = scrolls ? items.map((item) => item.index) : printedRows.map((_, index) => index);
+  const heightBefore = items[0]?.start ?? 0;
+  const heightAfter = scrolls ? virtualizer.getTotalSize() - (items[items.length - 1]?.end ?? 0) : 0;
 
   const text = () =>
     tableCsv(
@@ -192,11 +192,11 @@ export function DataTable<T>(props: TableProps<T>) {
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text());
-      setCopied("copied");
+      setCopyStatus("copied");
     } catch {
-      setCopied("the browser refused");
+      setCopyStatus("the browser refused");
     }
-    setTimeout(() => setCopied(""), 2000);
+    setTimeout(() => setCopyStatus(""), 2000);
   };
   const save = () => {
     const link = document.createElement("a");
@@ -210,7 +210,7 @@ export function DataTable<T>(props: TableProps<T>) {
     <div class="table" ref={element} style={minWidth > 0 ? { minWidth: `min(100%, ${minWidth}px)` } : undefined}>
       {props.heading}
       <div class="controls">
-        {(all > kMaxRowsWithoutFilter || props.onFilter) && (
+        {(rowCount > kMaxRowsWithoutFilter || props.onFilter) && (
           <input
             type="search"
             placeholder="Filter"
@@ -229,7 +229,7 @@ export function DataTable<T>(props: TableProps<T>) {
         )}
         {props.children}
         <span class="fill" />
-        <output class="quiet">{copied || (rows.length === props.rows.length ? `${all} ${all === 1 ? "row" : "rows"}` : `${rows.length + tail.length} of ${all} rows`)}</output>
+        <output class="quiet">{copyStatus || (rows.length === props.rows.length ? `${rowCount} ${rowCount === 1 ? "row" : "rows"}` : `${rows.length + tail.length} of ${rowCount} rows`)}</output>
         <button type="button" onClick={copy}>
           Copy
         </button>
@@ -239,7 +239,7 @@ export function DataTable<T>(props: TableProps<T>) {
       </div>
       {/* biome-ignore lint: a frame that scrolls must be reachable by the keyboard */}
       <div class={scrolls ? "frame scrolls" : "frame"} ref={scroller} tabIndex={0} role="region" aria-label={props.name}>
-        <table ref={printed} aria-rowcount={rows.length + tail.length + 1}>
+        <table ref={tableElement} aria-rowcount={rows.length + tail.length + 1}>
           <thead>
             <tr>
               {table.getFlatHeaders().map((header, index) => {
@@ -262,25 +262,25 @@ export function DataTable<T>(props: TableProps<T>) {
             </tr>
           </thead>
           <tbody>
-            {before > 0 && (
+            {heightBefore > 0 && (
               <tr aria-hidden="true">
-                <td colSpan={columns.length} style={{ height: before, padding: 0, border: 0 }} />
+                <td colSpan={columns.length} style={{ height: heightBefore, padding: 0, border: 0 }} />
               </tr>
             )}
-            {shown.map((index) => {
+            {rowIndices.map((index) => {
               const row = rows[index];
               if (!row) return null;
               return (
                 <tr key={row.id} class={props.onRow ? "choose" : props.rowClass?.(row.original)} onClick={() => props.onRow?.(row.original)}>
-                  {columns.map((column, at) => (
-                    <Cell key={column.id} column={column} row={row.original} table={props} first={at === 0} short={at === 0 && narrow ? scrolls || !!props.onRow : null} />
+                  {columns.map((column, columnIndex) => (
+                    <Cell key={column.id} column={column} row={row.original} table={props} first={columnIndex === 0} short={columnIndex === 0 && narrow ? scrolls || !!props.onRow : null} />
                   ))}
                 </tr>
               );
             })}
-            {after > 0 && (
+            {heightAfter > 0 && (
               <tr aria-hidden="true">
-                <td colSpan={columns.length} style={{ height: after, padding: 0, border: 0 }} />
+                <td colSpan={columns.length} style={{ height: heightAfter, padding: 0, border: 0 }} />
               </tr>
             )}
           </tbody>
@@ -288,8 +288,8 @@ export function DataTable<T>(props: TableProps<T>) {
             <tfoot>
               {tail.map((row, index) => (
                 <tr key={index} class={props.rowClass?.(row)}>
-                  {columns.map((column, at) => (
-                    <Cell key={column.id} column={column} row={row} table={props} first={at === 0} short={at === 0 && narrow ? scrolls || !!props.onRow : null} />
+                  {columns.map((column, columnIndex) => (
+                    <Cell key={column.id} column={column} row={row} table={props} first={columnIndex === 0} short={columnIndex === 0 && narrow ? scrolls || !!props.onRow : null} />
                   ))}
                 </tr>
               ))}
@@ -297,36 +297,36 @@ export function DataTable<T>(props: TableProps<T>) {
           )}
         </table>
       </div>
-      {printing && whole.length < rows.length && (
+      {printing && printedRows.length < rows.length && (
         <p class="quiet">
-          {whole.length} of {rows.length} rows; the CSV has all.
+          {printedRows.length} of {rows.length} rows; the CSV has all.
         </p>
       )}
     </div>
   );
 }
 
-// Returns the value after it has been stable for `after` milliseconds, so that typing stays fluent while the table is
+// Returns the value after it has been stable for `delay` milliseconds, so that typing stays fluent while the table is
 // filtered.
-function useDebounced<T>(value: T, after: number): T {
+function useDebounced<T>(value: T, delay: number): T {
   const [stable, setStable] = useState(value);
   useEffect(() => {
     if (value === stable) return;
-    const timer = setTimeout(() => setStable(value), after);
+    const timer = setTimeout(() => setStable(value), delay);
     return () => clearTimeout(timer);
-  }, [value, stable, after]);
+  }, [value, stable, delay]);
   return stable;
 }
 
 // Returns the text that the filter searches in each row: all values as stored and as shown, in lower case. The texts are
 // made when the reader first focuses the filter.
 function useSearchTexts<T>(rows: T[], columns: Column<T>[], needed: boolean): string[] {
-  const words = (column: Column<T>, row: T) => {
+  const cellText = (column: Column<T>, row: T) => {
     const text = column.text?.(row);
     return `${column.value(row) ?? ""}\n${typeof text === "string" ? text : ""}`;
   };
   return useMemo(
-    () => (needed ? rows.map((row) => columns.map((column) => words(column, row)).join("\n").toLowerCase()) : []),
+    () => (needed ? rows.map((row) => columns.map((column) => cellText(column, row)).join("\n").toLowerCase()) : []),
     [rows, columns, needed],
   );
 }
@@ -339,9 +339,9 @@ const kMaxWordLength = 30; // letters; longer words are broken, because they wou
 
 // `short`: null if the whole name is shown, else whether it has to fit into two lines.
 function Cell<T>({ column, row, table, first, short }: { column: Column<T>; row: T; table: TableProps<T>; first: boolean; short: boolean | null }) {
-  const given = column.text ? column.text(row) : (column.value(row) ?? "—");
-  const name = short !== null && typeof given === "string" ? shortName(given, short) : given;
-  const parts = usePrinting() && typeof given === "string" && !column.numeric ? breakable(given) : null;
+  const fullContent = column.text ? column.text(row) : (column.value(row) ?? "—");
+  const name = short !== null && typeof fullContent === "string" ? shortName(fullContent, short) : fullContent;
+  const parts = usePrinting() && typeof fullContent === "string" && !column.numeric ? breakable(fullContent) : null;
   const content = parts ? parts.flatMap((part, i) => (i === 0 ? [part] : [<wbr key={i} />, part])) : name;
   const length = column.bar?.(row);
   const depth = column.depth?.(row);
@@ -362,13 +362,13 @@ function Cell<T>({ column, row, table, first, short }: { column: Column<T>; row:
     ) : (
       content
     );
-  const tip = typeof given === "string" && !column.numeric ? given : undefined;
-  const long = parts?.some((part) => part.split(" ").some((word) => word.length > kMaxWordLength));
+  const tooltip = typeof fullContent === "string" && !column.numeric ? fullContent : undefined;
+  const hasLongWord = parts?.some((part) => part.split(" ").some((word) => word.length > kMaxWordLength));
   return (
     <td
-      class={`${column.numeric ? "number" : ""} ${column.wide ? "wide" : ""} ${long ? "long" : ""} ${column.tone?.(row) ?? ""}`}
+      class={`${column.numeric ? "number" : ""} ${column.wide ? "wide" : ""} ${hasLongWord ? "long" : ""} ${column.tone?.(row) ?? ""}`}
       style={depth ? { paddingLeft: `calc(10px + ${depth} * var(--indent))` } : undefined}
-      title={tip}
+      title={tooltip}
     >
       {length !== null && length !== undefined && <Bar length={length} />}
       {body}

@@ -84,7 +84,7 @@ it("self times of an operator cover the steady-state runs, with loop iterations 
     { run: 4, ms: 60 / 1e6 },
   ]);
   expect(selfTimesByRun(timeline, "a")[1]).toEqual({ run: 4, ms: 40 / 1e6 });
-  expect(selfTimesByRun(timeline, "b").map((one) => one.run)).toEqual([3]);
+  expect(selfTimesByRun(timeline, "b").map((row) => row.run)).toEqual([3]);
   expect(selfTimesByRun(timeline, "nothing")).toEqual([]);
 });
 
@@ -135,8 +135,8 @@ it("a call is named after its backend or kernel", () => {
 
 it("modules are spans around consecutive operators", () => {
   const layers: Record<string, string> = { a: "block.0.conv", b: "block.0", call: "head" };
-  const made = makeModuleSpans(makeSpans(timeline, 0), timeline.operators, (key) => layers[key]);
-  const { spans, operators } = made as NonNullable<typeof made>;
+  const moduleSpans = makeModuleSpans(makeSpans(timeline, 0), timeline.operators, (key) => layers[key]);
+  const { spans, operators } = moduleSpans as NonNullable<typeof moduleSpans>;
   const text = spans.op.map((op, i) => `${operators[op]?.name} ${spans.start[i]}..${spans.end[i]}, self ${spans.self[i]}`);
   expect(text).toEqual(["block 15..58, self 0", "block.0 15..58, self 28", "block.0.conv 15..30, self 15", "head 70..90, self 20"]);
   expect([...spans.parent]).toEqual([-1, 0, 1, -1]);

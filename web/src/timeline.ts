@@ -40,7 +40,7 @@ export function makeSpans(timeline: ExperimentTimeline, index: number): Spans {
     levels: [],
   };
   const from = [0]; // by depth: the time from which the gap to the next span is counted
-  const open: number[] = []; // by depth: the last span
+  const lastSpan: number[] = []; // by depth: the last span
   for (let i = 0; i < count; i++) {
     const depth = spans.depth[i] as number;
     const start = (from[depth] ?? 0) + (run?.times[2 * i] ?? 0);
@@ -50,8 +50,8 @@ export function makeSpans(timeline: ExperimentTimeline, index: number): Spans {
     spans.self[i] = end - start;
     from[depth] = end;
     from[depth + 1] = start;
-    open[depth] = i;
-    const parent = depth > 0 ? (open[depth - 1] ?? -1) : -1;
+    lastSpan[depth] = i;
+    const parent = depth > 0 ? (lastSpan[depth - 1] ?? -1) : -1;
     spans.parent[i] = parent;
     if (parent >= 0) spans.self[parent] = (spans.self[parent] as number) - (end - start);
     (spans.levels[depth] ??= []).push(i);
@@ -74,13 +74,13 @@ export function makeWatchedSpans(watched: WatchedRun): Spans {
     parent: new Int32Array(count).fill(-1),
     levels: Array.from({ length: first + watched.threads }, () => []),
   };
-  const open: number[] = []; // by depth: the last span
+  const lastSpan: number[] = []; // by depth: the last span
   for (let i = 0; i < count; i++) {
     const slice = i - op.length;
-    const own = slice < 0 ? times : slices.times;
-    const at = slice < 0 ? i : slice;
-    const start = own[2 * at] ?? 0;
-    const length = own[2 * at + 1] ?? 0;
+    const intervals = slice < 0 ? times : slices.times;
+    const position = slice < 0 ? i : slice;
+    const start = intervals[2 * position] ?? 0;
+    const length = intervals[2 * position + 1] ?? 0;
     spans.start[i] = start;
     spans.end[i] = start + length;
     spans.self[i] = length;
@@ -90,8 +90,8 @@ export function makeWatchedSpans(watched: WatchedRun): Spans {
       continue;
     }
     const level = depth[i] as number;
-    open[level] = i;
-    const parent = level > 0 ? (open[level - 1] ?? -1) : -1;
+    lastSpan[level] = i;
+    const parent = level > 0 ? (lastSpan[level - 1] ?? -1) : -1;
     spans.parent[i] = parent;
     if (parent >= 0) spans.self[parent] = (spans.self[parent] as number) - length;
   }
@@ -113,18 +113,18 @@ export function firstEndingAfter(spans: Spans, level: number[], time: number): n
 // Returns the span of `depth` at `time`, or the nearest span within `reach` ns, or -1.
 export function spanAt(spans: Spans, depth: number, time: number, reach: number): number {
   const level = spans.levels[depth] ?? [];
-  const at = firstEndingAfter(spans, level, time);
+  const position = firstEndingAfter(spans, level, time);
   let best = -1;
   let distance = Number.POSITIVE_INFINITY;
-  for (const near of [at - 1, at]) {
-    const span = level[near];
+  for (const candidate of [position - 1, position]) {
+    const span = level[candidate];
     if (span === undefined) continue;
     const start = spans.start[span] as number;
     const end = spans.end[span] as number;
-    const away = time < start ? start - time : time > end ? time - end : 0;
-    if (away <= reach && away < distance) {
+    const candidateDistance = time < start ? start - time : time > end ? time - end : 0;
+    if (candidateDistance <= reach && candidateDistance < distance) {
       best = span;
-      distance = away;
+      distance = candidateDistance;
     }
   }
   return best;
@@ -136,49 +136,49 @@ export function sibling(spans: Spans, span: number, step: 1 | -1): number {
   return level[level.indexOf(span) + step] ?? span;
 }
 
-// Returns about `wanted` round times from `from` to `to`. Their distance is 1, 2, or 5 times a power of ten.
-export function ticks(from: number, to: number, wanted: number): number[] {
-  const rough = (to - from) / Math.max(1, wanted);
+// Returns about `wantedCount` round times from `from` to `to`. Their distance is 1, 2, or 5 times a power of ten.
+export function ticks(from: number, to: number, wantedCount: number): number[] {
+  const rough = (to - from) / Math.max(1, wantedCount);
   if (!(rough > 0)) return [];
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough * (1 - 1e-9)) ?? 10) * power;
-  const made: number[] = [];
-  for (let i = Math.ceil(from / step); i * step <= to; i++) made.push(i * step);
-  return made;
+  const times: number[] = [];
+  for (let i = Math.ceil(from / step); i * step <= to; i++) times.push(i * step);
+  return times;
 }
 
 // Finds the operators that the report's comparisons match with an operator of `experiment`. Returns their keys by the
 // index of the other experiment in the report.
 export function counterparts(report: Report, experiment: number, key: string): Map<number, string> {
-  const found = new Map<number, string>();
-  const own = report.experiments[experiment];
+  const keys = new Map<number, string>();
+  const variant = report.experiments[experiment];
   for (const comparison of report.comparisons) {
-    const sides = findVariants(report, comparison);
-    const isCandidate = sides?.[1] === own;
-    if (!sides || (!isCandidate && sides[0] !== own)) continue;
-    const row = comparison.operators.find((one) => (isCandidate ? one.candidate_key : one.baseline_key) === key);
+    const variants = findVariants(report, comparison);
+    const isCandidate = variants?.[1] === variant;
+    if (!variants || (!isCandidate && variants[0] !== variant)) continue;
+    const row = comparison.operators.find((op) => (isCandidate ? op.candidate_key : op.baseline_key) === key);
     const otherKey = isCandidate ? row?.baseline_key : row?.candidate_key;
-    if (otherKey) found.set(report.experiments.indexOf(sides[isCandidate ? 0 : 1]), otherKey);
+    if (otherKey) keys.set(report.experiments.indexOf(variants[isCandidate ? 0 : 1]), otherKey);
   }
-  return found;
+  return keys;
 }
 
 // Returns the operator's self time in each steady-state run of the timeline, ms.
 export function selfTimesByRun(timeline: ExperimentTimeline, key: string): { run: number; ms: number }[] {
-  const op = timeline.operators.findIndex((one) => one.key === key);
-  const found: { run: number; ms: number }[] = [];
-  if (op < 0) return found;
+  const op = timeline.operators.findIndex((operator) => operator.key === key);
+  const selfTimes: { run: number; ms: number }[] = [];
+  if (op < 0) return selfTimes;
   timeline.runs.forEach((run, index) => {
     if (run.phase !== "steady") return;
     if (!timeline.shapes[run.shape]?.op.includes(op)) return;
     const spans = makeSpans(timeline, index);
     let ns = 0;
-    spans.op.forEach((own, i) => {
-      if (own === op) ns += spans.self[i] as number;
+    spans.op.forEach((spanOp, i) => {
+      if (spanOp === op) ns += spans.self[i] as number;
     });
-    found.push({ run: run.run, ms: ns / 1e6 });
+    selfTimes.push({ run: run.run, ms: ns / 1e6 });
   });
-  return found;
+  return selfTimes;
 }
 
 // Returns a name for each span. A call is named after the delegate's backend or the kernel that it calls.
@@ -198,42 +198,42 @@ export function nameSpans(spans: Spans, operators: TimelineOperator[], backendOf
 export function makeModuleSpans(spans: Spans, operators: TimelineOperator[], layerOf: (key: string) => string | null | undefined): { spans: Spans; operators: TimelineOperator[] } | null {
   const [ops, depths, levels]: [number[], number[], number[][]] = [[], [], []];
   const [start, end, self, parent]: [number[], number[], number[], number[]] = [[], [], [], []];
-  const made: TimelineOperator[] = [];
-  const index = new Map<string, number>();
-  let open: number[] = []; // by depth: the span of the previous operator's module
+  const modules: TimelineOperator[] = [];
+  const moduleIndex = new Map<string, number>();
+  let openSpans: number[] = []; // by depth: the span of the previous operator's module
   spans.op.forEach((op, span) => {
     const layer = layerOf(operators[op]?.key ?? "");
     if (!layer) return;
     const parts = layer.split(".");
     const [from, to] = [spans.start[span] as number, spans.end[span] as number];
-    open = open.slice(0, parts.length);
+    openSpans = openSpans.slice(0, parts.length);
     parts.forEach((_, depth) => {
       const path = parts.slice(0, depth + 1).join(".");
-      if (!index.has(path)) {
-        index.set(path, made.length);
-        made.push({ key: path, name: path, kind: "module", category: "module", group: "" });
+      if (!moduleIndex.has(path)) {
+        moduleIndex.set(path, modules.length);
+        modules.push({ key: path, name: path, kind: "module", category: "module", group: "" });
       }
-      const own = index.get(path) as number;
-      const before = open[depth];
-      if (before !== undefined && ops[before] === own) {
-        end[before] = to;
+      const module = moduleIndex.get(path) as number;
+      const previous = openSpans[depth];
+      if (previous !== undefined && ops[previous] === module) {
+        end[previous] = to;
         return;
       }
-      open = [...open.slice(0, depth), start.length];
-      ops.push(own);
+      openSpans = [...openSpans.slice(0, depth), start.length];
+      ops.push(module);
       depths.push(depth);
       start.push(from);
       end.push(to);
-      parent.push(depth > 0 ? (open[depth - 1] as number) : -1);
+      parent.push(depth > 0 ? (openSpans[depth - 1] as number) : -1);
       (levels[depth] ??= []).push(start.length - 1);
     });
   });
   if (start.length === 0) return null;
   start.forEach((from, i) => self.push((end[i] as number) - from));
-  parent.forEach((around, i) => {
-    if (around >= 0) self[around] = (self[around] as number) - ((end[i] as number) - (start[i] as number));
+  parent.forEach((outer, i) => {
+    if (outer >= 0) self[outer] = (self[outer] as number) - ((end[i] as number) - (start[i] as number));
   });
-  return { operators: made, spans: { op: ops, depth: depths, levels, start: Float64Array.from(start), end: Float64Array.from(end), self: Float64Array.from(self), parent: Int32Array.from(parent) } };
+  return { operators: modules, spans: { op: ops, depth: depths, levels, start: Float64Array.from(start), end: Float64Array.from(end), self: Float64Array.from(self), parent: Int32Array.from(parent) } };
 }
 
 export interface AreaSum {

@@ -23,18 +23,18 @@ export function stackRows(experiments: Experiment[], by: By): StackRow[] {
     for (const row of rowsOf(e)) if (!names.includes(row.name)) names.push(row.name);
   }
   const rows = names.map((name) => {
-    const found = experiments.map((e) => rowsOf(e).find((row) => row.name === name) ?? null);
-    return { name, values: found.map((r) => r?.mean_ms ?? null), shares: found.map((r) => r?.share ?? null) };
+    const experimentRows = experiments.map((e) => rowsOf(e).find((row) => row.name === name) ?? null);
+    return { name, values: experimentRows.map((r) => r?.mean_ms ?? null), shares: experimentRows.map((r) => r?.share ?? null) };
   });
   return rows.filter((row) => row.values.some((value) => value !== null && value !== 0));
 }
 
 export function Stacked({ report, by, relative }: { report: Report; by: By; relative: boolean }) {
-  const shown = report.experiments.filter((e) => e[by]);
+  const experiments = report.experiments.filter((e) => e[by]);
   const theme = useTheme();
   const option = useMemo<EChartsCoreOption>(() => {
-    const rows = stackRows(shown, by);
-    const axisTime = axisTimesUpTo(Math.max(0, ...shown.map((_, i) => rows.reduce((sum, row) => sum + (row.values[i] ?? 0), 0))));
+    const rows = stackRows(experiments, by);
+    const axisTime = axisTimesUpTo(Math.max(0, ...experiments.map((_, i) => rows.reduce((sum, row) => sum + (row.values[i] ?? 0), 0))));
     return {
       grid: { left: 10, right: 30, top: 60, bottom: 30, containLabel: true },
       legend: { type: "scroll" },
@@ -50,7 +50,7 @@ export function Stacked({ report, by, relative }: { report: Report; by: By; rela
       yAxis: {
         type: "category",
         inverse: true,
-        data: shown.map((e) => e.label),
+        data: experiments.map((e) => e.label),
         axisLabel: { width: 160, overflow: "truncate" },
       },
       series: rows.map((row) => ({
@@ -66,8 +66,8 @@ export function Stacked({ report, by, relative }: { report: Report; by: By; rela
   return (
     <Chart
       option={option}
-      height={110 + 44 * shown.length}
-      label={`Mean self time of each ${by === "groups" ? "group" : "category"} in ${shown.length} experiments${relative ? ", as a share" : ""}.`}
+      height={110 + 44 * experiments.length}
+      label={`Mean self time of each ${by === "groups" ? "group" : "category"} in ${experiments.length} experiments${relative ? ", as a share" : ""}.`}
     />
   );
 }
@@ -99,12 +99,12 @@ export function stepColor(kind: string | null, theme: Theme): string {
 export function Waterfall({ comparison, by }: { comparison: Comparison; by: By }) {
   const theme = useTheme();
   const option = useMemo<EChartsCoreOption>(() => {
-    const all = steps(comparison, by).sort((a, b) => a.delta - b.delta);
+    const sortedSteps = steps(comparison, by).sort((a, b) => a.delta - b.delta);
     let level = baselineMean(comparison);
     const bars: { name: string; from: number; to: number; kind: string | null }[] = [
       { name: comparison.baseline, from: 0, to: level, kind: "total" },
     ];
-    for (const step of all) {
+    for (const step of sortedSteps) {
       bars.push({ name: step.name, from: level, to: level + step.delta, kind: step.verdict });
       level += step.delta;
     }

@@ -21,12 +21,12 @@ export function latencyRange(fastest: number, p90: number, slowest: number): { s
 
 // Draws the empirical distribution of latencies: the share of runs that take at most a given time.
 function Latencies({ report }: { report: Report }) {
-  const shown = report.experiments.filter((e) => e.latency_ecdf.ms.length > 0);
-  const fastest = Math.min(...shown.map((e) => e.latency_ms.min ?? 0));
-  const slowest = Math.max(...shown.map((e) => e.latency_ms.max ?? 0));
+  const experiments = report.experiments.filter((e) => e.latency_ecdf.ms.length > 0);
+  const fastest = Math.min(...experiments.map((e) => e.latency_ms.min ?? 0));
+  const slowest = Math.max(...experiments.map((e) => e.latency_ms.max ?? 0));
   // The initial range omits the far end of the tail, which would leave no room for the rest.
-  const latest = Math.max(...shown.map((e) => e.latency_ms.p90 ?? slowest));
-  const { start, end, last } = latencyRange(fastest, latest, slowest);
+  const slowestP90 = Math.max(...experiments.map((e) => e.latency_ms.p90 ?? slowest));
+  const { start, end, last } = latencyRange(fastest, slowestP90, slowest);
   const option = useMemo<EChartsCoreOption>(() => {
     const axisTime = axisTimesUpTo(end);
     return {
@@ -39,7 +39,7 @@ function Latencies({ report }: { report: Report }) {
         { type: "inside", filterMode: "none", startValue: start, endValue: end },
         { type: "slider", filterMode: "none", height: 18, bottom: 8, labelFormatter: (v: number) => time(v) },
       ],
-      series: shown.map((e, i) => ({
+      series: experiments.map((e, i) => ({
         name: e.label,
         type: "line",
         step: "end",
@@ -54,7 +54,7 @@ function Latencies({ report }: { report: Report }) {
       <Chart
         option={option}
         height={320}
-        label={`Empirical distribution of the latency of ${shown.length === 1 ? "one experiment" : `${shown.length} experiments`}: the share of runs that take at most a given time.`}
+        label={`Empirical distribution of the latency of ${experiments.length === 1 ? "one experiment" : `${experiments.length} experiments`}: the share of runs that take at most a given time.`}
       />
       {last < slowest && (
         <p class="quiet">
@@ -104,8 +104,8 @@ const kBurstColumns: Column<BurstRow>[] = [
 
 function Bursts({ report }: { report: Report }) {
   const rows = useMemo(() => report.experiments.map(burstRows), [report]);
-  const all = useMemo(() => rows.flat(), [rows]);
-  const timed = all.every((row) => row.seconds !== null);
+  const allRows = useMemo(() => rows.flat(), [rows]);
+  const hasTimes = allRows.every((row) => row.seconds !== null);
   const option = useMemo<EChartsCoreOption>(
     () => ({
       grid: { left: 80, right: 20, top: 40, bottom: 70 },
@@ -118,36 +118,36 @@ function Bursts({ report }: { report: Report }) {
           return `${escapeHtml(row.experiment)}, launch ${row.launch}, round ${row.round}<br>${time(row.median)}${row.marks ? `<br>${row.marks}` : ""}`;
         },
       },
-      xAxis: { type: "value", name: timed ? "seconds since the first burst" : "burst", nameLocation: "middle", nameGap: 28, max: "dataMax", axisLabel: { showMaxLabel: false } },
-      yAxis: { type: "value", scale: true, axisLabel: { formatter: axisTimesUpTo(Math.max(...all.map((row) => row.median))) } },
+      xAxis: { type: "value", name: hasTimes ? "seconds since the first burst" : "burst", nameLocation: "middle", nameGap: 28, max: "dataMax", axisLabel: { showMaxLabel: false } },
+      yAxis: { type: "value", scale: true, axisLabel: { formatter: axisTimesUpTo(Math.max(...allRows.map((row) => row.median))) } },
       dataZoom: [
         { type: "inside", filterMode: "none" },
-        { type: "slider", filterMode: "none", height: 18, bottom: 8, labelFormatter: (v: number) => (timed ? `${v.toFixed(1)} s` : v.toFixed(0)) },
+        { type: "slider", filterMode: "none", height: 18, bottom: 8, labelFormatter: (v: number) => (hasTimes ? `${v.toFixed(1)} s` : v.toFixed(0)) },
       ],
       series: report.experiments.map((e, i) => ({
         name: e.label,
         type: "scatter",
         symbolSize: 7,
         data: rows[i]?.map((row, n) => ({
-          value: [timed ? row.seconds : n, row.median],
+          value: [hasTimes ? row.seconds : n, row.median],
           symbol: row.marks.includes("throttled") ? "diamond" : row.marks ? "emptyTriangle" : "circle",
           symbolSize: row.marks ? 11 : 6,
         })),
       })),
     }),
-    [report, rows, timed],
+    [report, rows, hasTimes],
   );
-  if (all.length === 0) return null;
+  if (allRows.length === 0) return null;
   return (
     <>
       <h3>Bursts</h3>
       <p class="quiet">
         Median latency of each burst over time. △ disturbed (an outlier, one that did not stabilize, or one without a clean run), ◆ throttled. Both are included.
       </p>
-      <Chart option={option} height={300} label={`Median latency of each of ${all.length} bursts over time.`} />
+      <Chart option={option} height={300} label={`Median latency of each of ${allRows.length} bursts over time.`} />
       <details class="folded-on-paper">
         <summary>As a table</summary>
-        <DataTable rows={all} columns={kBurstColumns} name="bursts" />
+        <DataTable rows={allRows} columns={kBurstColumns} name="bursts" />
       </details>
     </>
   );

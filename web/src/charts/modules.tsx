@@ -11,17 +11,17 @@ export interface Piece {
   width: number;
 }
 
-// Children lie within their parent, starting at its left edge. The rest on the right is the parent's self time.
+// Children lie within their parent, starting at its left edge. The rest of its width, on the right, is the parent's self time.
 export function pieces(layers: Layer[]): Piece[] {
-  const whole = layers[0]?.total_ns ?? 0;
-  if (whole <= 0) return [];
-  const next: number[] = [];
+  const totalNs = layers[0]?.total_ns ?? 0;
+  if (totalNs <= 0) return [];
+  const nextFrom: number[] = [];
   return layers.map((layer, index) => {
     const isRoot = index === 0;
-    const from = isRoot ? 0 : (next[layer.parent] ?? 0);
-    const width = layer.total_ns / whole;
-    if (!isRoot) next[layer.parent] = from + width;
-    next[index] = from;
+    const from = isRoot ? 0 : (nextFrom[layer.parent] ?? 0);
+    const width = layer.total_ns / totalNs;
+    if (!isRoot) nextFrom[layer.parent] = from + width;
+    nextFrom[index] = from;
     return { index, depth: layer.depth, from, width };
   });
 }
@@ -42,28 +42,28 @@ function color(row: Delta | undefined): string {
 export function Icicle(props: {
   layers: Layer[];
   runs: number;
-  compared: Map<string, Delta>;
+  deltas: Map<string, Delta>;
   root: number;
   onRoot: (index: number) => void;
 }) {
-  const all = useMemo(() => pieces(props.layers), [props.layers]);
-  const root = all[props.root];
+  const allPieces = useMemo(() => pieces(props.layers), [props.layers]);
+  const root = allPieces[props.root];
   if (!root) return <p>No module took any time.</p>;
-  const shown = all.filter(
+  const visiblePieces = allPieces.filter(
     (piece) =>
       piece.depth >= root.depth &&
       piece.from >= root.from - 1e-12 &&
       piece.from + piece.width <= root.from + root.width + 1e-12 &&
       piece.width / root.width > 0.001,
   );
-  const depth = Math.max(...shown.map((piece) => piece.depth - root.depth)) + 1;
+  const depth = Math.max(...visiblePieces.map((piece) => piece.depth - root.depth)) + 1;
   return (
     <div class="icicle" style={{ height: depth * kRowHeight }}>
-      {shown.map((piece) => {
+      {visiblePieces.map((piece) => {
         const layer = props.layers[piece.index] as Layer;
-        const row = props.compared.get(layer.path);
+        const row = props.deltas.get(layer.path);
         const name = layer.path === "" ? "(model)" : layer.path;
-        const named = piece.width / root.width > 0.03;
+        const hasLabel = piece.width / root.width > 0.03;
         const label = `${name}: ${time(layer.total_ns / props.runs / 1e6)}, self ${time(layer.self_ns / props.runs / 1e6)}${row ? `, ${verdict(row)}` : ""}`;
         return (
           <button
@@ -78,10 +78,10 @@ export function Icicle(props: {
               top: (piece.depth - root.depth) * kRowHeight,
               height: kRowHeight - 2,
               background: color(row),
-              padding: named ? undefined : 0, // else a narrow module would be wider than its time
+              padding: hasLabel ? undefined : 0, // else a narrow module would be wider than its time
             }}
           >
-            {named ? name.split(".").slice(-2).join(".") : ""}
+            {hasLabel ? name.split(".").slice(-2).join(".") : ""}
           </button>
         );
       })}
@@ -97,17 +97,17 @@ export function Modules({ report }: { report: Report }) {
   const comparison = report.comparisons[pair];
   const experiment = comparison ? findVariants(report, comparison)?.[1] : report.experiments[single];
   const layers = experiment?.program?.layers ?? [];
-  const compared = useMemo(() => new Map((comparison?.layers ?? []).map((row) => [row.name, row])), [comparison]);
+  const deltas = useMemo(() => new Map((comparison?.layers ?? []).map((row) => [row.name, row])), [comparison]);
   const names = comparison && variantNames(report, comparison);
-  const choose = (set: (index: number) => void) => (index: number) => {
+  const resettingRoot = (set: (index: number) => void) => (index: number) => {
     set(index);
     setRoot(0); // another model may have other modules
   };
   return (
     <>
       <div class="choices">
-        <ComparisonChoice report={report} value={pair} onChange={choose(setPair)} />
-        {!comparison && <ExperimentChoice report={report} value={single} onChange={choose(setSingle)} />}
+        <ComparisonChoice report={report} value={pair} onChange={resettingRoot(setPair)} />
+        {!comparison && <ExperimentChoice report={report} value={single} onChange={resettingRoot(setSingle)} />}
         {root !== 0 && (
           <button type="button" onClick={() => setRoot(0)}>
             Whole model
@@ -118,7 +118,7 @@ export function Modules({ report }: { report: Report }) {
         Width is time{names ? ` in ${names.candidate}` : ""}. Select a module to see what is inside.
         {names && ` Green is significantly faster than ${names.baseline}, red slower. A stronger color is a larger change.`}
       </p>
-      <Icicle layers={layers} runs={experiment?.groups?.runs ?? 1} compared={compared} root={root} onRoot={setRoot} />
+      <Icicle layers={layers} runs={experiment?.groups?.runs ?? 1} deltas={deltas} root={root} onRoot={setRoot} />
     </>
   );
 }

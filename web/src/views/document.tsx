@@ -13,14 +13,14 @@ export type ChartsByTable = Record<string, ComponentType<{ report: Report }>>;
 // Returns the view that shows all rows of the table with that id.
 export type ViewOf = (table: string) => { id: string; title: string } | undefined;
 
-const toneOf = (tone: string | undefined): string => (tone ? `tone-${tone}` : "");
+const toneClass = (tone: string | undefined): string => (tone ? `tone-${tone}` : "");
 
 // Splits text into words and code: the parts between backticks, if the backticks come in pairs, and paths of etprof's
 // documentation, which a page from disk cannot link to.
 export function splitCode(text: string): { text: string; code: boolean }[] {
   const parts = text.split("`");
   const quoted = parts.length % 2 === 0 ? [text] : parts;
-  const split = quoted.flatMap((part, i) => (i % 2 === 1 ? [{ text: part, code: true }] : part.split(/(docs\/[\w/-]+\.md(?:#[\w-]+)?)/).map((one, n) => ({ text: one, code: n % 2 === 1 }))));
+  const split = quoted.flatMap((part, i) => (i % 2 === 1 ? [{ text: part, code: true }] : part.split(/(docs\/[\w/-]+\.md(?:#[\w-]+)?)/).map((piece, n) => ({ text: piece, code: n % 2 === 1 }))));
   return split.filter((part) => part.text !== "");
 }
 
@@ -49,18 +49,18 @@ function TablePart({ table, name, heading }: { table: Table; name: string; headi
   const columns = useMemo(
     () =>
       table.columns.map((column, i): Column<Row> => {
-        const of = (row: Row) => row.cells[i] as Cell;
+        const cellIn = (row: Row) => row.cells[i] as Cell;
         return {
           id: column.id,
           title: columnTitle(table, i),
           numeric: column.right,
           hidden: table.rows.every((row) => row.cells[i]?.text === ""),
           wide: i > 0 && i === table.columns.length - 1 && !column.right,
-          value: (row) => sortValue(of(row)),
-          text: (row) => of(row).text,
-          tone: (row) => toneOf(of(row).tone),
-          bar: (row) => of(row).bar ?? null,
-          narrowOrder: narrowOrder(table.rows.map(of)),
+          value: (row) => sortValue(cellIn(row)),
+          text: (row) => cellIn(row).text,
+          tone: (row) => toneClass(cellIn(row).tone),
+          bar: (row) => cellIn(row).bar ?? null,
+          narrowOrder: narrowOrder(table.rows.map(cellIn)),
           depth: i === 0 ? (row) => row.depth ?? 0 : undefined,
           fields: csvFields(table, i),
         };
@@ -105,15 +105,15 @@ function ListPart({ list, linkOf }: { list: List; linkOf: (table: string) => str
 
 // Consecutive facts with the same name show the name once.
 function FactsPart({ facts }: { facts: FactList["facts"] }) {
-  const named: { name: string; values: string[] }[] = [];
+  const groups: { name: string; values: string[] }[] = [];
   for (const { name, value } of facts) {
-    const last = named[named.length - 1];
+    const last = groups[groups.length - 1];
     if (last?.name === name) last.values.push(value);
-    else named.push({ name, values: [value] });
+    else groups.push({ name, values: [value] });
   }
   return (
     <dl>
-      {named.map(({ name, values }, i) => (
+      {groups.map(({ name, values }, i) => (
         <div key={i}>
           <dt>{name}</dt>
           {values.map((value, n) => (
@@ -157,47 +157,47 @@ function PlacedChart({ series, points, at, axis }: { series: Series[]; points: s
       },
       xAxis: { type: "value", name: axis, nameLocation: "middle", nameGap: 30, max: "dataMax", axisLabel: { formatter: (value: number) => digits(value) } },
       yAxis: { type: "value", axisLabel: { formatter: axisFormatter(series[0]?.values.find((cell) => cell.value !== undefined)) } },
-      series: series.map((one) => ({ name: one.name, type: "line", symbolSize: 8, data: one.values.flatMap((cell, i) => (cell.value === undefined ? [] : [[at[i], cell.value]])) })),
+      series: series.map((curve) => ({ name: curve.name, type: "line", symbolSize: 8, data: curve.values.flatMap((cell, i) => (cell.value === undefined ? [] : [[at[i], cell.value]])) })),
     }),
     [series, points, at, axis],
   );
-  const label = series.map((one) => `${one.name}: ${one.values.map((cell, i) => `${cell.text} at ${points[i]}`).join(", ")}`);
+  const label = series.map((curve) => `${curve.name}: ${curve.values.map((cell, i) => `${cell.text} at ${points[i]}`).join(", ")}`);
   return <Chart option={option} height={260} label={`By ${axis}: ${label.join("; ")}.`} />;
 }
 
 // Draws series over the same stretch of time below each other.
 function ChartPart({ series, points, marks }: { series: Series[]; points: string[]; marks: Mark[] }) {
-  const shown = useMemo(() => series.filter((one) => one.values.some((cell) => cell.value !== undefined)), [series]);
+  const drawnSeries = useMemo(() => series.filter((curve) => curve.values.some((cell) => cell.value !== undefined)), [series]);
   const option = useMemo<EChartsCoreOption>(
     () => ({
-      grid: shown.map((_, i) => ({ left: 90, right: 20, top: 30 + i * kSeriesHeight, height: kSeriesHeight - 50 })),
+      grid: drawnSeries.map((_, i) => ({ left: 90, right: 20, top: 30 + i * kSeriesHeight, height: kSeriesHeight - 50 })),
       legend: { show: false },
       axisPointer: { link: [{ xAxisIndex: "all" }] },
       tooltip: {
         trigger: "axis",
-        formatter: (under: { dataIndex: number }[]) => {
-          const at = under[0]?.dataIndex ?? 0;
-          const lines = shown.map((one) => `${one.name}: ${one.values[at]?.text ?? ""}`);
-          return [points[at] ?? "", ...lines].filter((line) => line).map(escapeHtml).join("<br>");
+        formatter: (hovered: { dataIndex: number }[]) => {
+          const index = hovered[0]?.dataIndex ?? 0;
+          const lines = drawnSeries.map((curve) => `${curve.name}: ${curve.values[index]?.text ?? ""}`);
+          return [points[index] ?? "", ...lines].filter((line) => line).map(escapeHtml).join("<br>");
         },
       },
-      xAxis: shown.map((one, i) => ({ type: "category", gridIndex: i, data: one.values.map((_, n) => n), axisLabel: { show: i === shown.length - 1 && points.length > 0, hideOverlap: true, formatter: (n: string) => beforeComma(points[Number(n)] ?? "") }, axisTick: { show: false } })),
-      yAxis: shown.map((one, i) => ({
+      xAxis: drawnSeries.map((curve, i) => ({ type: "category", gridIndex: i, data: curve.values.map((_, n) => n), axisLabel: { show: i === drawnSeries.length - 1 && points.length > 0, hideOverlap: true, formatter: (n: string) => beforeComma(points[Number(n)] ?? "") }, axisTick: { show: false } })),
+      yAxis: drawnSeries.map((curve, i) => ({
         type: "value",
         gridIndex: i,
         scale: true,
-        name: one.name,
+        name: curve.name,
         nameTextStyle: { align: "left" },
         splitNumber: 2,
-        axisLabel: { formatter: axisFormatter(one.values.find((cell) => cell.value !== undefined)) },
+        axisLabel: { formatter: axisFormatter(curve.values.find((cell) => cell.value !== undefined)) },
       })),
-      series: shown.map((one, i) => ({ name: one.name, type: "line", xAxisIndex: i, yAxisIndex: i, symbolSize: 4, data: one.values.map((cell) => cell.value ?? null), markLine: i === 0 ? { symbol: "none", silent: true, label: { formatter: ({ name }: { name: string }) => name }, data: marks.map((mark) => ({ name: mark.text, xAxis: mark.at })) } : undefined })),
+      series: drawnSeries.map((curve, i) => ({ name: curve.name, type: "line", xAxisIndex: i, yAxisIndex: i, symbolSize: 4, data: curve.values.map((cell) => cell.value ?? null), markLine: i === 0 ? { symbol: "none", silent: true, label: { formatter: ({ name }: { name: string }) => name }, data: marks.map((mark) => ({ name: mark.text, xAxis: mark.at })) } : undefined })),
     }),
-    [shown, points, marks],
+    [drawnSeries, points, marks],
   );
-  if (shown.length === 0) return null;
-  const label = shown.map((one) => `${one.name}, from ${one.values.find((cell) => cell.value !== undefined)?.text} to ${one.values.findLast((cell) => cell.value !== undefined)?.text}`);
-  return <Chart option={option} height={10 + kSeriesHeight * shown.length} label={`Over time: ${[...label, ...marks.map((mark) => `${mark.text} at ${beforeComma(points[mark.at] ?? "")}`)].join("; ")}.`} />;
+  if (drawnSeries.length === 0) return null;
+  const label = drawnSeries.map((curve) => `${curve.name}, from ${curve.values.find((cell) => cell.value !== undefined)?.text} to ${curve.values.findLast((cell) => cell.value !== undefined)?.text}`);
+  return <Chart option={option} height={10 + kSeriesHeight * drawnSeries.length} label={`Over time: ${[...label, ...marks.map((mark) => `${mark.text} at ${beforeComma(points[mark.at] ?? "")}`)].join("; ")}.`} />;
 }
 
 // The values that all parts of a document share.
@@ -334,22 +334,22 @@ export function contentsEntries(sections: Entry[]): Entry[] {
 const contentsTitle = (title: string): string => beforeComma(sectionKind(title));
 
 // Returns the slug of the section in view: the last section that begins above `line`, a height on the screen. At the end
-// of the page, the last sections cannot reach that line, so the section in the address (`asked`) or the last section wins.
-export function sectionInView(tops: { slug: string; top: number }[], line: number, atEnd: boolean, asked: string | null): string | null {
+// of the page, the last sections cannot reach that line, so the section in the address (`addressed`) or the last section wins.
+export function sectionInView(tops: { slug: string; top: number }[], line: number, atEnd: boolean, addressed: string | null): string | null {
   const above = tops.findLast(({ top }) => top <= line)?.slug ?? null;
   if (!atEnd) return above;
-  return tops.find(({ slug, top }) => slug === asked && top > line)?.slug ?? tops.at(-1)?.slug ?? null;
+  return tops.find(({ slug, top }) => slug === addressed && top > line)?.slug ?? tops.at(-1)?.slug ?? null;
 }
 
 // The links to the sections stay at the top of the screen. The link to the section in view is marked. The links take
 // several lines, except on a phone, where they are in one line that scrolls and shows an arrow while more follow.
 function Contents({ sections, id, at, scrollToSection }: { sections: Entry[]; id: string; at: string | null; scrollToSection: (slug: string) => void }) {
   const bar = useRef<HTMLElement>(null);
-  const [shown, setShown] = useState("");
-  const [more, setMore] = useState(false);
+  const [currentTitle, setCurrentTitle] = useState("");
+  const [hasMore, setHasMore] = useState(false);
   const measure = () => {
     const { scrollLeft = 0, clientWidth = 0, scrollWidth = 0, offsetHeight = 0 } = bar.current ?? {};
-    setMore(scrollLeft + clientWidth < scrollWidth - 4);
+    setHasMore(scrollLeft + clientWidth < scrollWidth - 4);
     document.documentElement.style.setProperty("--contents-height", `${offsetHeight}px`); // sections scroll to below the bar
   };
   useLayoutEffect(() => {
@@ -366,7 +366,7 @@ function Contents({ sections, id, at, scrollToSection }: { sections: Entry[]; id
       const line = (bar.current?.getBoundingClientRect().bottom ?? 0) + 24;
       const tops = sections.map(({ slug }) => ({ slug, top: document.getElementById(`at-${slug}`)?.getBoundingClientRect().top ?? 0 }));
       const slug = sectionInView(tops, line, scrollY > 0 && scrollY + innerHeight >= document.documentElement.scrollHeight - 2, at);
-      setShown(sections.find((one) => one.slug === slug)?.title ?? "");
+      setCurrentTitle(sections.find((section) => section.slug === slug)?.title ?? "");
     };
     update();
     addEventListener("scroll", update, { passive: true });
@@ -376,11 +376,11 @@ function Contents({ sections, id, at, scrollToSection }: { sections: Entry[]; id
   useEffect(() => {
     const link = bar.current?.querySelector<HTMLElement>("[aria-current]");
     if (bar.current && link) bar.current.scrollLeft = link.offsetLeft - (bar.current.clientWidth - link.offsetWidth) / 2;
-  }, [shown]);
+  }, [currentTitle]);
   return (
-    <nav class={more ? "contents more" : "contents"} aria-label="Sections" ref={bar} onScroll={measure}>
+    <nav class={hasMore ? "contents more" : "contents"} aria-label="Sections" ref={bar} onScroll={measure}>
       {contentsEntries(sections).map(({ title, slug }) => (
-        <a key={slug} href={href(id, { at: slug })} aria-current={shown && title === contentsTitle(shown) ? "location" : undefined} onClick={() => at === slug && scrollToSection(slug)}>
+        <a key={slug} href={href(id, { at: slug })} aria-current={currentTitle && title === contentsTitle(currentTitle) ? "location" : undefined} onClick={() => at === slug && scrollToSection(slug)}>
           {title}
         </a>
       ))}
@@ -390,11 +390,11 @@ function Contents({ sections, id, at, scrollToSection }: { sections: Entry[]; id
 
 // Draws any document. `id` is its view in the address, and `at` is the slug of the section in the address.
 export function DocumentView(props: { document: Document; id: string; at: string | null; report: Report | null; chartsByTable: ChartsByTable; viewOf: ViewOf }) {
-  const { document: given, id, at, report, chartsByTable, viewOf } = props;
-  const shown = useMemo(() => ({ ...given, sections: sideBySide(given.sections) }), [given]);
-  const slugs = useMemo(() => makeSlugs(shown.sections.map(sectionName)), [shown]);
-  const charts = useMemo(() => assignCharts(shown.sections, chartsByTable), [shown, chartsByTable]);
-  const names = useMemo(() => tableNames(shown.sections), [shown]);
+  const { document: original, id, at, report, chartsByTable, viewOf } = props;
+  const merged = useMemo(() => ({ ...original, sections: sideBySide(original.sections) }), [original]);
+  const slugs = useMemo(() => makeSlugs(merged.sections.map(sectionName)), [merged]);
+  const charts = useMemo(() => assignCharts(merged.sections, chartsByTable), [merged, chartsByTable]);
+  const names = useMemo(() => tableNames(merged.sections), [merged]);
   const scrollToSection = (slug: string | null) => {
     const section = slug === null ? null : document.getElementById(`at-${slug}`);
     const details = section?.querySelector<HTMLDetailsElement>(":scope > details");
@@ -405,24 +405,24 @@ export function DocumentView(props: { document: Document; id: string; at: string
   const linkOf = (table: string): string | undefined => {
     const view = viewOf(table);
     if (view) return href(view.id);
-    const section = shown.sections.findIndex((one) => tablesOf(one).some((other) => other.id === table));
+    const section = merged.sections.findIndex((candidate) => tablesOf(candidate).some((other) => other.id === table));
     return section < 0 ? undefined : href(id, { at: slugs[section] });
   };
   const context: PartContext = { report, charts, names, viewOf, linkOf };
-  const { body, appendix, named } = useMemo(() => {
-    const all = shown.sections.map((section, i) => ({ section, title: sectionName(section), slug: slugs[i] as string }));
-    const [body, appendix] = [all.filter(({ section }) => !section.appendix), all.filter(({ section }) => section.appendix)];
-    const notes = shown.notes.length > 0 ? [{ title: shown.notes_title ?? "Notes", slug: kNotes }] : [];
-    return { body, appendix, named: [...body, ...notes, ...appendix].filter(({ title }) => title !== "") };
-  }, [shown, slugs]);
-  const drawn = (some: typeof body) => some.map(({ section, slug }) => <SectionView key={slug} section={section} slug={slug} context={context} />);
+  const { body, appendix, titledSections } = useMemo(() => {
+    const sections = merged.sections.map((section, i) => ({ section, title: sectionName(section), slug: slugs[i] as string }));
+    const [body, appendix] = [sections.filter(({ section }) => !section.appendix), sections.filter(({ section }) => section.appendix)];
+    const notes = merged.notes.length > 0 ? [{ title: merged.notes_title ?? "Notes", slug: kNotes }] : [];
+    return { body, appendix, titledSections: [...body, ...notes, ...appendix].filter(({ title }) => title !== "") };
+  }, [merged, slugs]);
+  const drawSections = (sections: typeof body) => sections.map(({ section, slug }) => <SectionView key={slug} section={section} slug={slug} context={context} />);
   return (
     <>
-      {shown.answers.length > 0 && (
+      {merged.answers.length > 0 && (
         <div class="answer">
-          {shown.answers.map((answer, i) => (
+          {merged.answers.map((answer, i) => (
             <div key={i}>
-              <p class={`headline ${toneOf(answer.tone)}`}>{answer.text}</p>
+              <p class={`headline ${toneClass(answer.tone)}`}>{answer.text}</p>
               {answer.rest && (
                 <p>
                   <Prose text={answer.rest} />
@@ -430,21 +430,21 @@ export function DocumentView(props: { document: Document; id: string; at: string
               )}
             </div>
           ))}
-          {shown.measured && <p class="quiet">{shown.measured}</p>}
+          {merged.measured && <p class="quiet">{merged.measured}</p>}
         </div>
       )}
-      {contentsEntries(named).length > kMaxSectionsWithoutContents && <Contents sections={named} id={id} at={at} scrollToSection={scrollToSection} />}
-      {drawn(body)}
-      {shown.notes.length > 0 && (
+      {contentsEntries(titledSections).length > kMaxSectionsWithoutContents && <Contents sections={titledSections} id={id} at={at} scrollToSection={scrollToSection} />}
+      {drawSections(body)}
+      {merged.notes.length > 0 && (
         <section id={`at-${kNotes}`}>
-          <h2>{shown.notes_title ?? "Notes"}</h2>
-          {report ? <Quality notes={shown.notes} /> : <Notes notes={shown.notes} />}
+          <h2>{merged.notes_title ?? "Notes"}</h2>
+          {report ? <Quality notes={merged.notes} /> : <Notes notes={merged.notes} />}
         </section>
       )}
-      {drawn(appendix)}
-      {shown.method && (
+      {drawSections(appendix)}
+      {merged.method && (
         <p class="quiet">
-          <Prose text={shown.method} />
+          <Prose text={merged.method} />
         </p>
       )}
     </>

@@ -56,9 +56,9 @@ export function makeRows(report: Report, comparison: Comparison | undefined, exp
 // experiment, so their time comes from the comparison. An operator that the candidate lacks has no share.
 export function candidateShare(row: OperatorRow, comparison: Comparison): number | null {
   if (row.compared?.candidate_ms === null) return null;
-  const part = row.compared?.candidate_total_ns ?? null;
-  const whole = comparison.whole.candidate_total_ns;
-  return row.after?.share ?? (part === null || whole <= 0 ? null : part / whole);
+  const operatorNs = row.compared?.candidate_total_ns ?? null;
+  const totalNs = comparison.whole.candidate_total_ns;
+  return row.after?.share ?? (operatorNs === null || totalNs <= 0 ? null : operatorNs / totalNs);
 }
 
 const shownOperator = (row: OperatorRow): Operator | null => row.after ?? row.before;
@@ -161,7 +161,7 @@ function Overhead({ name, row, comparison }: { name: string; row: OperatorDelta;
 }
 
 function OperatorDetails({ title, op, experiment, report, pair }: { title: string; op: Operator; experiment: Experiment | undefined; report: Report; pair: number }) {
-  const d = op.self_ms;
+  const selfTimes = op.self_ms;
   const facts: [string, string | null | undefined][] = [
     ["name", op.name],
     ["category", `${op.category}, ${op.group}`],
@@ -176,9 +176,9 @@ function OperatorDetails({ title, op, experiment, report, pair }: { title: strin
     ["mean self time", `${time(op.mean_ms)}, ${share(op.share)} of an inference`],
     [
       "runs",
-      `${d.n}: min ${time(d.min)}, p50 ${time(d.p50)}${d.n >= kMinRunsForP90 ? `, p90 ${time(d.p90)}` : ""}${d.n >= kMinRunsForP99 ? `, p99 ${time(d.p99)}` : ""}, max ${time(d.max)}`,
+      `${selfTimes.n}: min ${time(selfTimes.min)}, p50 ${time(selfTimes.p50)}${selfTimes.n >= kMinRunsForP90 ? `, p90 ${time(selfTimes.p90)}` : ""}${selfTimes.n >= kMinRunsForP99 ? `, p99 ${time(selfTimes.p99)}` : ""}, max ${time(selfTimes.max)}`,
     ],
-    ["spread", d.cv === null ? null : `sd ${time(d.sd)}, CV ${share(d.cv)}`],
+    ["spread", selfTimes.cv === null ? null : `sd ${time(selfTimes.sd)}, CV ${share(selfTimes.cv)}`],
     ["node", op.key],
   ];
   return (
@@ -201,7 +201,7 @@ function Neighbors(props: { title: string; keys: string[] | undefined; experimen
       <h4>{props.title}</h4>
       <ul class="neighbors">
         {keys.map((key) => {
-          const op = experiment.operators?.find((one) => one.key === key);
+          const op = experiment.operators?.find((operator) => operator.key === key);
           return (
             <li key={key}>
               <a href={operatorAddress(report, index, key, pair)}>{op?.name ?? key}</a> <span class="quiet">{op && `${time(op.mean_ms)} · ${op.group}`}</span>
@@ -227,8 +227,8 @@ function Spread({ report, shownOperators }: { report: Report; shownOperators: Sh
   const series = useMemo(
     () =>
       shownOperators.map(({ experiment, key }) => {
-        const own = timeline?.experiments[experiment];
-        return { name: report.experiments[experiment]?.label ?? "", points: own ? selfTimesByRun(own, key) : [], here: own?.runs.length ?? 0, of: own?.traced_runs ?? 0 };
+        const experimentTimeline = timeline?.experiments[experiment];
+        return { name: report.experiments[experiment]?.label ?? "", points: experimentTimeline ? selfTimesByRun(experimentTimeline, key) : [], runs: experimentTimeline?.runs.length ?? 0, tracedRuns: experimentTimeline?.traced_runs ?? 0 };
       }),
     [timeline, shownOperators, report],
   );
@@ -237,19 +237,19 @@ function Spread({ report, shownOperators }: { report: Report; shownOperators: Sh
       grid: { left: 80, right: 20, top: 34, bottom: 44 },
       tooltip: { trigger: "item", formatter: (point: { seriesName: string; value: number[] }) => `${escapeHtml(point.seriesName)}, run ${point.value[0]}: ${time(point.value[1])}` },
       xAxis: { type: "value", name: "traced run", nameLocation: "middle", nameGap: 26, minInterval: 1, max: "dataMax" },
-      yAxis: { type: "value", scale: true, axisLabel: { formatter: axisTimesUpTo(Math.max(0, ...series.flatMap((one) => one.points.map((point) => point.ms)))) } },
-      series: series.map((one) => ({ name: one.name, type: "scatter", symbolSize: 6, data: one.points.map((point) => [point.run, point.ms]) })),
+      yAxis: { type: "value", scale: true, axisLabel: { formatter: axisTimesUpTo(Math.max(0, ...series.flatMap((curve) => curve.points.map((point) => point.ms)))) } },
+      series: series.map((curve) => ({ name: curve.name, type: "scatter", symbolSize: 6, data: curve.points.map((point) => [point.run, point.ms]) })),
     }),
     [series],
   );
-  if (!series.some((one) => one.points.length > 1)) return null;
-  const some = series.find((one) => one.here < one.of);
+  if (!series.some((curve) => curve.points.length > 1)) return null;
+  const incomplete = series.find((curve) => curve.runs < curve.tracedRuns);
   return (
     <div>
       <h3>Self time, run by run</h3>
-      <Chart option={option} height={220} label={`Self time of the operator in each traced run of ${series.map((one) => one.name).join(" and ")}.`} />
+      <Chart option={option} height={220} label={`Self time of the operator in each traced run of ${series.map((curve) => curve.name).join(" and ")}.`} />
       <p class="quiet">
-        Steady-state runs only.{some && ` This file contains ${some.here} of the ${some.of} traced runs; the statistics are not limited to them.`}
+        Steady-state runs only.{incomplete && ` This file contains ${incomplete.runs} of the ${incomplete.tracedRuns} traced runs; the statistics are not limited to them.`}
       </p>
     </div>
   );
@@ -264,13 +264,13 @@ export function Operators({ report }: { report: Report }) {
     setQuery("op", undefined);
     setQuery(key, index > 0 ? String(index) : undefined);
   };
-  const certain = query.get("certain") === "1";
+  const significantOnly = query.get("certain") === "1";
   const comparison = report.comparisons[pair];
   const experiment = report.experiments[single];
   const rows = useMemo(() => makeRows(report, comparison, experiment), [report, comparison, experiment]);
-  const shown = useMemo(
-    () => (certain ? rows.filter((r) => r.compared?.verdict === "faster" || r.compared?.verdict === "slower") : rows),
-    [rows, certain],
+  const filteredRows = useMemo(
+    () => (significantOnly ? rows.filter((r) => r.compared?.verdict === "faster" || r.compared?.verdict === "slower") : rows),
+    [rows, significantOnly],
   );
   const largest = useMemo(
     () => Math.max(1e-12, ...rows.map((r) => Math.max(r.compared?.baseline_ms ?? 0, r.compared?.candidate_ms ?? 0, r.after?.mean_ms ?? 0))),
@@ -278,38 +278,38 @@ export function Operators({ report }: { report: Report }) {
   );
   // A column of facts that no operator has is only exported.
   const columns = useMemo(() => makeColumns(comparison, largest).map((column) => ({ ...column, hidden: kFacts.includes(column.id) && rows.every((row) => column.value(row) === null) })), [rows, comparison, largest]);
-  const chosen = rows.find((row) => row.id === query.get("op"));
+  const selected = rows.find((row) => row.id === query.get("op"));
   const [before, after] = useMemo<(Experiment | undefined)[]>(
     () => (comparison ? (findVariants(report, comparison) ?? []) : [undefined, experiment]),
     [report, comparison, experiment],
   );
   const shownOperators = useMemo<ShownOperator[]>(() => {
-    const made: ShownOperator[] = [];
+    const operators: ShownOperator[] = [];
     const add = (side: Experiment | undefined, key: string | null | undefined) => {
-      if (side && key) made.push({ experiment: report.experiments.indexOf(side), key });
+      if (side && key) operators.push({ experiment: report.experiments.indexOf(side), key });
     };
-    if (chosen) {
-      add(before, chosen.compared?.baseline_key);
-      add(after, comparison ? chosen.compared?.candidate_key : chosen.after?.key);
+    if (selected) {
+      add(before, selected.compared?.baseline_key);
+      add(after, comparison ? selected.compared?.candidate_key : selected.after?.key);
     }
-    return made;
-  }, [report, comparison, before, after, chosen]);
+    return operators;
+  }, [report, comparison, before, after, selected]);
   if (rows.length === 0) return <p>No experiment has a trace.</p>;
   return (
     <Section title="Operators" note="Select an operator for details.">
-      {chosen && (
-        <aside class="details" aria-label={`Details of ${chosen.name}`}>
+      {selected && (
+        <aside class="details" aria-label={`Details of ${selected.name}`}>
           <button type="button" class="close" onClick={() => setQuery("op", undefined)}>
             Close
           </button>
-          {chosen.before && <OperatorDetails title={comparison?.baseline ?? ""} op={chosen.before} experiment={before} report={report} pair={pair} />}
-          {chosen.after && <OperatorDetails title={comparison?.candidate ?? experiment?.label ?? ""} op={chosen.after} experiment={after} report={report} pair={pair} />}
+          {selected.before && <OperatorDetails title={comparison?.baseline ?? ""} op={selected.before} experiment={before} report={report} pair={pair} />}
+          {selected.after && <OperatorDetails title={comparison?.candidate ?? experiment?.label ?? ""} op={selected.after} experiment={after} report={report} pair={pair} />}
           <Spread report={report} shownOperators={shownOperators} />
-          {!chosen.before && !chosen.after && chosen.compared && comparison && <Overhead name={chosen.name} row={chosen.compared} comparison={comparison} />}
+          {!selected.before && !selected.after && selected.compared && comparison && <Overhead name={selected.name} row={selected.compared} comparison={comparison} />}
         </aside>
       )}
       <DataTable
-        rows={shown}
+        rows={filteredRows}
         columns={columns}
         name="operators"
         sort={{ id: comparison ? "change" : "mean", descending: true }}
@@ -321,7 +321,7 @@ export function Operators({ report }: { report: Report }) {
         {!comparison && <ExperimentChoice report={report} value={single} onChange={(index) => show("experiment", index)} />}
         {comparison && (
           <label>
-            <input type="checkbox" checked={certain} onChange={(event) => setQuery("certain", event.currentTarget.checked ? "1" : undefined)} /> Significant
+            <input type="checkbox" checked={significantOnly} onChange={(event) => setQuery("certain", event.currentTarget.checked ? "1" : undefined)} /> Significant
             changes only
           </label>
         )}

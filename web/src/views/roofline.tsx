@@ -32,14 +32,14 @@ export const placeByBytes = (row: Row): Place | null => (row.macs === 0 && row.b
 // Returns the ceilings as lines (FLOP/s) between two intensities (FLOP per byte). Memory ceilings rise until they meet the
 // highest compute ceiling. Compute ceilings are horizontal.
 export function ceilingLines(roofline: Roofline, from: number, to: number): { name: string; line: [number, number][] }[] {
-  const of = (kind: Roofline["roofs"][number]["kind"]) => roofline.roofs.filter((roof) => roof.kind === kind);
-  const highest = Math.max(0, ...of("compute").map((roof) => 2 * roof.per_s));
-  const fastest = Math.max(0, ...of("memory").map((roof) => roof.per_s));
-  const memory = of("memory").map((roof) => {
+  const roofsOfKind = (kind: Roofline["roofs"][number]["kind"]) => roofline.roofs.filter((roof) => roof.kind === kind);
+  const highest = Math.max(0, ...roofsOfKind("compute").map((roof) => 2 * roof.per_s));
+  const fastest = Math.max(0, ...roofsOfKind("memory").map((roof) => roof.per_s));
+  const memory = roofsOfKind("memory").map((roof) => {
     const end = Math.min(to, highest > 0 ? highest / roof.per_s : to);
     return { name: roof.name, line: [[from, from * roof.per_s], [end, end * roof.per_s]] as [number, number][] };
   });
-  const compute = of("compute").map((roof) => {
+  const compute = roofsOfKind("compute").map((roof) => {
     const flops = 2 * roof.per_s;
     return { name: roof.name, line: [[Math.max(from, fastest > 0 ? flops / fastest : from), flops], [to, flops]] as [number, number][] };
   });
@@ -52,7 +52,7 @@ const kMaxLabels = 5;
 const escapeLabel = (text: string): string => text.replace(/[{}]/g, "");
 
 // Indices of the experiment that is shown and of the variant that it is compared with; null: no other variant.
-interface Shown {
+interface Selection {
   report: Report;
   experiment: number;
   other: number | null;
@@ -79,12 +79,12 @@ function decades(values: number[]): [number, number] {
 
 // Returns the indices of the experiments that have a roofline and are compared with `experiment`.
 export function otherVariants(report: Report, experiment: number): number[] {
-  const own = report.experiments[experiment];
+  const self = report.experiments[experiment];
   const others = report.comparisons.flatMap((comparison) => {
-    const sides = findVariants(report, comparison);
-    return sides && own && sides.includes(own) ? sides.filter((side) => side !== own && side.roofline) : [];
+    const variants = findVariants(report, comparison);
+    return variants && self && variants.includes(self) ? variants.filter((variant) => variant !== self && variant.roofline) : [];
   });
-  return [...new Set(others)].map((side) => report.experiments.indexOf(side));
+  return [...new Set(others)].map((variant) => report.experiments.indexOf(variant));
 }
 
 // Points that would lie on each other share one label: "1–3, 5". `places` are in pixels, the longest operator first.
@@ -110,8 +110,8 @@ const [kChartHeight, kPlotHeight] = [460, 340];
 const plotWidth = (narrow: boolean): number => (narrow ? 250 : 900); // about; on wider screens, labels are further apart
 
 // Draws operators as points. The slowest are numbered, and the numbers are explained below the chart.
-function RooflineChart({ shown, place, lines, axes, unit, label }: {
-  shown: Shown;
+function RooflineChart({ selection, place, lines, axes, unit, label }: {
+  selection: Selection;
   place: (row: Row) => Place | null;
   lines: (from: number, to: number) => { name: string; line: Place[] }[];
   axes: { x: string; y: string; xText: (value: number) => string };
@@ -120,24 +120,24 @@ function RooflineChart({ shown, place, lines, axes, unit, label }: {
 }) {
   const theme = useTheme();
   const narrow = useNarrow();
-  const { report, experiment, other } = shown;
-  const points = useMemo(() => makePoints(report.experiments[experiment], place).sort((a, b) => b.row.time_ms - a.row.time_ms), [shown, place]);
+  const { report, experiment, other } = selection;
+  const points = useMemo(() => makePoints(report.experiments[experiment], place).sort((a, b) => b.row.time_ms - a.row.time_ms), [selection, place]);
   const option = useMemo<EChartsCoreOption | null>(() => {
-    const before = makePoints(other === null ? undefined : report.experiments[other], place);
-    if (points.length + before.length === 0) return null;
-    const [from, to] = decades([...points, ...before].map((point) => point.value[0]));
+    const otherPoints = makePoints(other === null ? undefined : report.experiments[other], place);
+    if (points.length + otherPoints.length === 0) return null;
+    const [from, to] = decades([...points, ...otherPoints].map((point) => point.value[0]));
     const ceilings = lines(from, to);
-    const [bottom, top] = decades([...[...points, ...before].map((point) => point.value), ...ceilings.flatMap(({ line }) => line)].map((value) => value[1]));
+    const [bottom, top] = decades([...[...points, ...otherPoints].map((point) => point.value), ...ceilings.flatMap(({ line }) => line)].map((value) => value[1]));
     const inPlot = ([x, y]: Place): Place => [(plotWidth(narrow) * Math.log10(x / from)) / Math.log10(to / from), (kPlotHeight * Math.log10(y / bottom)) / Math.log10(top / bottom)];
     const numbered = points.slice(0, kMaxLabels);
     const labels = pointLabels(numbered.map((point) => inPlot(point.value)));
-    const longest = Math.max(...[...points, ...before].map(({ row }) => row.time_ms));
+    const longest = Math.max(...[...points, ...otherPoints].map(({ row }) => row.time_ms));
     // The area of a point grows with its time.
     const symbolSize = ({ row }: Point) => 6 + 22 * Math.sqrt(row.time_ms / longest);
     const groups = [...new Set(points.map((point) => point.group))];
     const moves = numbered.flatMap((point) => {
       const key = other === null ? undefined : counterparts(report, experiment, point.row.key).get(other);
-      const start = before.find(({ row }) => row.key === key);
+      const start = otherPoints.find(({ row }) => row.key === key);
       return start ? [{ point, line: [start.value, point.value] }] : [];
     });
     return {
@@ -181,7 +181,7 @@ function RooflineChart({ shown, place, lines, axes, unit, label }: {
           type: "scatter",
           symbol: "circle",
           color: kCeilingColor,
-          data: before.map((point) => ({ ...point, symbolSize: symbolSize(point), itemStyle: { color: "transparent", borderColor: colorOfName(point.group, theme), borderWidth: 1.5, opacity: 0.6 } })),
+          data: otherPoints.map((point) => ({ ...point, symbolSize: symbolSize(point), itemStyle: { color: "transparent", borderColor: colorOfName(point.group, theme), borderWidth: 1.5, opacity: 0.6 } })),
         },
         ...groups.map((group) => ({
           name: group,
@@ -202,7 +202,7 @@ function RooflineChart({ shown, place, lines, axes, unit, label }: {
         },
       ],
     };
-  }, [points, shown, place, theme, narrow]);
+  }, [points, selection, place, theme, narrow]);
   if (!option) return null;
   return (
     <>
@@ -225,14 +225,14 @@ const levelLines = (lines: { name: string; y: number }[]) => (from: number, to: 
 
 export function RooflineView({ report }: { report: Report }) {
   const withRoofline = report.experiments.flatMap((experiment, index) => (experiment.roofline ? [{ experiment, index, roofline: experiment.roofline }] : []));
-  const [at, setAt] = useState(withRoofline.length - 1);
-  const [compared, setCompared] = useState(0); // index in `others`; past the last: no comparison
-  const chosen = withRoofline[at];
-  const others = useMemo(() => (chosen ? otherVariants(report, chosen.index) : []), [report, chosen?.index]);
-  const shown = useMemo<Shown>(() => ({ report, experiment: chosen?.index ?? 0, other: others[compared] ?? null }), [report, chosen?.index, others, compared]);
-  if (!chosen) return <p>Machine peaks were not measured (--no-peaks), or the work of the operators is unknown.</p>;
-  const { experiment, roofline, index } = chosen;
-  const other = report.experiments[shown.other ?? -1]?.label;
+  const [selectedIndex, setSelectedIndex] = useState(withRoofline.length - 1);
+  const [comparedIndex, setComparedIndex] = useState(0); // index in `others`; past the last: no comparison
+  const selected = withRoofline[selectedIndex];
+  const others = useMemo(() => (selected ? otherVariants(report, selected.index) : []), [report, selected?.index]);
+  const selection = useMemo<Selection>(() => ({ report, experiment: selected?.index ?? 0, other: others[comparedIndex] ?? null }), [report, selected?.index, others, comparedIndex]);
+  if (!selected) return <p>Machine peaks were not measured (--no-peaks), or the work of the operators is unknown.</p>;
+  const { experiment, roofline, index } = selected;
+  const other = report.experiments[selection.other ?? -1]?.label;
   const groups = new Map(experiment.operators?.map((op) => [op.key, op.group]));
   const times = timesUpTo(Math.max(0, ...roofline.rows.map((row) => row.time_ms)));
   const timed = (id: string, title: string, ms: (row: Row) => number): Column<Row> => ({ id, title: `${title}, ${times.unit}`, heading: title, value: ms, text: (r) => times.text(ms(r)), unit: "ms", numeric: true });
@@ -252,14 +252,14 @@ export function RooflineView({ report }: { report: Report }) {
   return (
     <Section title={`Roofline of ${experiment.label}`} note="How far each operator is from the machine's limits. A larger point takes more time. The further a point is below its roof, the larger its potential speedup. Colors are operator groups. Outlined points are the other variant.">
       <div class="choices">
-        <Choice label="Experiment" value={at} options={withRoofline.map((one, i) => ({ value: i, text: one.experiment.label }))} onChange={(next) => {
-          setAt(next);
-          setCompared(0);
+        <Choice label="Experiment" value={selectedIndex} options={withRoofline.map((entry, i) => ({ value: i, text: entry.experiment.label }))} onChange={(next) => {
+          setSelectedIndex(next);
+          setComparedIndex(0);
         }} />
-        <Choice label="Compared with" value={Math.min(compared, others.length)} options={[...others.map((one, i) => ({ value: i, text: report.experiments[one]?.label ?? "" })), { value: others.length, text: "none" }]} onChange={setCompared} />
+        <Choice label="Compared with" value={Math.min(comparedIndex, others.length)} options={[...others.map((variant, i) => ({ value: i, text: report.experiments[variant]?.label ?? "" })), { value: others.length, text: "none" }]} onChange={setComparedIndex} />
       </div>
       <RooflineChart
-        shown={shown}
+        selection={selection}
         place={placeByWork}
         lines={(from, to) => ceilingLines(roofline, from, to)}
         axes={{ x: "Arithmetic intensity (FLOP/byte)", y: "FLOP/s", xText: String }}
@@ -268,7 +268,7 @@ export function RooflineView({ report }: { report: Report }) {
       />
       {roofline.rows.some(placeByBytes) && <h3>Operators without MACs</h3>}
       <RooflineChart
-        shown={shown}
+        selection={selection}
         place={placeByBytes}
         lines={levelLines(roofline.roofs.filter((roof) => roof.kind === "memory").map((roof) => ({ name: roof.name, y: roof.per_s })))}
         axes={{ x: "Bytes moved", y: "Bandwidth", xText: bytes }}

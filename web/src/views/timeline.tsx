@@ -63,8 +63,8 @@ function runText(timeline: ExperimentTimeline, index: number): string {
 export function watchedText(timeline: ExperimentTimeline): string {
   const run = timeline.watched;
   if (!run) return "";
-  const left = run.left_out > 0 ? ` (${run.left_out} more are left out)` : "";
-  return `${ms(run.times[1] ?? 0)}; below the operators a row for each of ${run.threads} thread${run.threads === 1 ? "" : "s"}, from its first task to its last${left}`;
+  const omitted = run.left_out > 0 ? ` (${run.left_out} more are left out)` : "";
+  return `${ms(run.times[1] ?? 0)}; below the operators a row for each of ${run.threads} thread${run.threads === 1 ? "" : "s"}, from its first task to its last${omitted}`;
 }
 
 const laneText = (lane: Lane): string =>
@@ -88,28 +88,28 @@ export function isTyping(target: EventTarget | null): boolean {
 }
 
 // Returns a message if the address names a run that the file does not contain, else "".
-export function missingRun(timeline: ExperimentTimeline, asked: string | null): string {
-  if (asked === null || asked === "" || timeline.runs.some((run) => run.run === Number(asked))) return "";
-  return `run ${asked} is not in this file: ${timeline.median === null ? "its first run" : "the median run"} is shown`;
+export function missingRun(timeline: ExperimentTimeline, requested: string | null): string {
+  if (requested === null || requested === "" || timeline.runs.some((run) => run.run === Number(requested))) return "";
+  return `run ${requested} is not in this file: ${timeline.median === null ? "its first run" : "the median run"} is shown`;
 }
 
 // Returns the index of the run that the address names, else of the median run, else 0.
-export function chosenRun(timeline: ExperimentTimeline, asked: string | null): number {
-  if (asked !== null && asked !== "") {
-    const index = timeline.runs.findIndex((run) => run.run === Number(asked));
+export function selectedRunIndex(timeline: ExperimentTimeline, requested: string | null): number {
+  if (requested !== null && requested !== "") {
+    const index = timeline.runs.findIndex((run) => run.run === Number(requested));
     if (index >= 0) return index;
   }
   return timeline.median ?? 0;
 }
 
 // Zooms by `factor` (below 1: in). The time `at` keeps its place on the screen, and the window stays within the run.
-export function zoomed(shown: Window, at: number, factor: number, whole: number): Window {
+export function zoomWindow(shown: Window, at: number, factor: number, whole: number): Window {
   const width = Math.min(whole, Math.max(kMinWindow, (shown.to - shown.from) * factor));
   const part = (at - shown.from) / (shown.to - shown.from);
-  return moved({ from: at - part * width, to: at + (1 - part) * width }, 0, whole);
+  return moveWindow({ from: at - part * width, to: at + (1 - part) * width }, 0, whole);
 }
 
-export function moved(shown: Window, by: number, whole: number): Window {
+export function moveWindow(shown: Window, by: number, whole: number): Window {
   const width = Math.min(whole, shown.to - shown.from);
   const from = Math.min(Math.max(0, shown.from + by), whole - width);
   return { from, to: from + width };
@@ -123,38 +123,38 @@ export function Timelines({ report }: { report: Report }) {
   }, []);
   if (problem) return <p class="warning">The timelines cannot be shown: {problem}</p>;
   if (!data) return <p class="quiet">Unpacking…</p>;
-  if (data.experiments.every((one) => one === null)) return <p>No experiment has a trace.</p>;
+  if (data.experiments.every((timeline) => timeline === null)) return <p>No experiment has a trace.</p>;
   return <LanesView report={report} data={data} />;
 }
 
 function LanesView({ report, data }: { report: Report; data: Timeline }) {
   const { query } = useRoute();
-  const asked = data.experiments.map((_, i) => query.get(`run${i}`)).join();
+  const requestedRuns = data.experiments.map((_, i) => query.get(`run${i}`)).join();
   const lanes = useMemo<Lane[]>(
     () =>
       data.experiments.flatMap((timeline, experiment) => {
         if (!timeline) return [];
-        const run = chosenRun(timeline, query.get(`run${experiment}`));
-        const known = new Map(report.experiments[experiment]?.operators?.map((op) => [op.key, op]));
-        const laneOf = (kind: Lane["kind"], name: string, spans: Spans, of = timeline): Lane => ({
+        const run = selectedRunIndex(timeline, query.get(`run${experiment}`));
+        const operatorsByKey = new Map(report.experiments[experiment]?.operators?.map((op) => [op.key, op]));
+        const makeLane = (kind: Lane["kind"], name: string, spans: Spans, laneTimeline = timeline): Lane => ({
           experiment,
-          timeline: of,
+          timeline: laneTimeline,
           run,
           missing: missingRun(timeline, query.get(`run${experiment}`)),
           kind,
           name,
           spans,
-          names: nameSpans(spans, of.operators, (key) => known.get(key)?.backend).map((full) => (kind === "modules" ? full.split(".").slice(-2).join(".") : full)),
+          names: nameSpans(spans, laneTimeline.operators, (key) => operatorsByKey.get(key)?.backend).map((fullName) => (kind === "modules" ? fullName.split(".").slice(-2).join(".") : fullName)),
         });
         const spans = makeSpans(timeline, run);
-        const modules = makeModuleSpans(spans, timeline.operators, (key) => known.get(key)?.program?.layer);
+        const modules = makeModuleSpans(spans, timeline.operators, (key) => operatorsByKey.get(key)?.program?.layer);
         return [
-          laneOf("run", timeline.label, spans),
-          ...(modules ? [laneOf("modules", `${timeline.label}, modules`, modules.spans, { ...timeline, operators: modules.operators })] : []),
-          ...(timeline.watched ? [laneOf("watched", `${timeline.label}, watched`, makeWatchedSpans(timeline.watched))] : []),
+          makeLane("run", timeline.label, spans),
+          ...(modules ? [makeLane("modules", `${timeline.label}, modules`, modules.spans, { ...timeline, operators: modules.operators })] : []),
+          ...(timeline.watched ? [makeLane("watched", `${timeline.label}, watched`, makeWatchedSpans(timeline.watched))] : []),
         ];
       }),
-    [report, data, asked],
+    [report, data, requestedRuns],
   );
   const runs = useMemo(() => lanes.filter((lane) => lane.kind === "run"), [lanes]);
   const whole = Math.max(1, ...lanes.map((lane) => lane.spans.end[0] ?? 0));
@@ -168,17 +168,17 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
   const canvases = useRef<(HTMLCanvasElement | null)[]>([]);
   const shown = useRef<Window>({ from: 0, to: whole });
   const pointer = useRef<number | null>(null); // the last x position of the pointer within a canvas
-  const [chosen, setChosen] = useState<SelectedSpan | null>(null);
+  const [selected, setSelected] = useState<SelectedSpan | null>(null);
   const tip = useRef<(hover: Hover | null) => void>(() => {});
   const [text, setText] = useState("");
   const [help, setHelp] = useState(false);
-  const [listed, setListed] = useState(0);
+  const [listedLane, setListedLane] = useState(0);
 
   const others = useMemo(() => {
-    const lane = chosen && lanes[chosen.lane];
-    const op = lane?.timeline.operators[lane.spans.op[chosen?.span ?? -1] ?? -1];
+    const lane = selected && lanes[selected.lane];
+    const op = lane?.timeline.operators[lane.spans.op[selected?.span ?? -1] ?? -1];
     return lane && op ? counterparts(report, lane.experiment, op.key) : new Map<number, string>();
-  }, [report, lanes, chosen]);
+  }, [report, lanes, selected]);
 
   const draw = () => {
     if (ruler.current) drawRuler(ruler.current, shown.current, ticks(shown.current.from, shown.current.to, ruler.current.clientWidth / 110), rulerText(shown.current), theme);
@@ -186,13 +186,13 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
       drawOverview(overview.current, runs, whole, theme);
       drawArea(overview.current, { from: 0, to: whole }, shown.current, theme);
     }
-    const marked = marking.current?.area ?? area;
+    const markedArea = marking.current?.area ?? area;
     lanes.forEach((lane, i) => {
       const canvas = canvases.current[i];
       if (!canvas) return;
       const box = canvas.getBoundingClientRect();
       if (!isPrinting() && (box.bottom < 0 || box.top > innerHeight)) return; // drawn when it comes into view
-      const wanted = text.toLowerCase();
+      const searchText = text.toLowerCase();
       drawSpans(
         canvas,
         lane.timeline,
@@ -200,13 +200,13 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
         lane.names,
         shown.current,
         {
-          selected: chosen?.lane === i ? chosen.span : -1,
+          selected: selected?.lane === i ? selected.span : -1,
           counterpart: others.get(lane.experiment),
-          matches: wanted ? (op) => (lane.timeline.operators[op]?.name ?? "").toLowerCase().includes(wanted) : null,
+          matches: searchText ? (op) => (lane.timeline.operators[op]?.name ?? "").toLowerCase().includes(searchText) : null,
         },
         theme,
       );
-      if (marked) drawArea(canvas, shown.current, marked, theme);
+      if (markedArea) drawArea(canvas, shown.current, markedArea, theme);
     });
   };
   const drawLatest = useRef(draw);
@@ -222,7 +222,7 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
     });
   };
   useEffect(() => {
-    shown.current = moved(shown.current, 0, whole);
+    shown.current = moveWindow(shown.current, 0, whole);
     redraw();
   });
   useEffect(() => {
@@ -248,53 +248,53 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
     tip.current(null);
     redraw();
   };
-  const zoom = (factor: number, x: number | null) => show(zoomed(shown.current, timeAt(x ?? width() / 2), factor, whole));
-  const pan = (part: number) => show(moved(shown.current, part * (shown.current.to - shown.current.from), whole));
+  const zoom = (factor: number, x: number | null) => show(zoomWindow(shown.current, timeAt(x ?? width() / 2), factor, whole));
+  const pan = (part: number) => show(moveWindow(shown.current, part * (shown.current.to - shown.current.from), whole));
 
   // `reveal` moves the window to the span, for selections that are not made with the pointer.
   const choose = (next: SelectedSpan | null, reveal = false) => {
-    setChosen(next);
+    setSelected(next);
     const spans = next && lanes[next.lane]?.spans;
     if (!next || !spans || !reveal) return;
     const start = spans.start[next.span] as number;
     const end = spans.end[next.span] as number;
     const { from, to } = shown.current;
-    if (start < from || end > to) show(moved({ from, to }, (start + end) / 2 - (from + to) / 2, whole));
+    if (start < from || end > to) show(moveWindow({ from, to }, (start + end) / 2 - (from + to) / 2, whole));
   };
   const fit = () => {
-    const spans = chosen && lanes[chosen.lane]?.spans;
-    const start = spans && (spans.start[chosen.span] as number);
-    const end = spans && (spans.end[chosen.span] as number);
+    const spans = selected && lanes[selected.lane]?.spans;
+    const start = spans && (spans.start[selected.span] as number);
+    const end = spans && (spans.end[selected.span] as number);
     const pad = spans ? Math.max(kMinWindow / 2, ((end as number) - (start as number)) * 0.05) : 0;
-    const around = spans ? moved({ from: (start as number) - pad, to: (end as number) + pad }, 0, whole) : null;
-    const already = around && Math.abs(around.from - shown.current.from) < 1 && Math.abs(around.to - shown.current.to) < 1;
-    show(around && !already ? around : { from: 0, to: whole });
+    const fitted = spans ? moveWindow({ from: (start as number) - pad, to: (end as number) + pad }, 0, whole) : null;
+    const isFitted = fitted && Math.abs(fitted.from - shown.current.from) < 1 && Math.abs(fitted.to - shown.current.to) < 1;
+    show(fitted && !isFitted ? fitted : { from: 0, to: whole });
   };
   const matches = useMemo<SelectedSpan[]>(() => {
-    const wanted = text.toLowerCase();
-    if (!wanted) return [];
-    return lanes.flatMap((lane, at) =>
-      lane.spans.op.flatMap((op, span) => (lane.timeline.operators[op]?.name.toLowerCase().includes(wanted) ? [{ lane: at, span }] : [])),
+    const searchText = text.toLowerCase();
+    if (!searchText) return [];
+    return lanes.flatMap((lane, laneIndex) =>
+      lane.spans.op.flatMap((op, span) => (lane.timeline.operators[op]?.name.toLowerCase().includes(searchText) ? [{ lane: laneIndex, span }] : [])),
     );
   }, [text, lanes]);
   const matchAfter = (step: SelectedSpan | null): SelectedSpan | null => {
-    const after = matches.findIndex((one) => step !== null && (one.lane > step.lane || (one.lane === step.lane && one.span > step.span)));
-    return matches[after >= 0 ? after : 0] ?? null;
+    const next = matches.findIndex((match) => step !== null && (match.lane > step.lane || (match.lane === step.lane && match.span > step.span)));
+    return matches[next >= 0 ? next : 0] ?? null;
   };
 
   const goToOperator = () => {
-    const lane = chosen && lanes[chosen.lane];
-    const op = lane?.timeline.operators[lane.spans.op[chosen?.span ?? -1] ?? -1];
+    const lane = selected && lanes[selected.lane];
+    const op = lane?.timeline.operators[lane.spans.op[selected?.span ?? -1] ?? -1];
     if (op && (op.kind === "kernel" || op.kind === "backend")) location.hash = operatorAddress(report, (lane as Lane).experiment, op.key);
   };
   const step = (by: 1 | -1) => {
-    const at = chosen ?? { lane: 0, span: 0 };
-    const spans = lanes[at.lane]?.spans;
-    if (spans) choose({ lane: at.lane, span: chosen ? sibling(spans, at.span, by) : 0 }, true);
+    const current = selected ?? { lane: 0, span: 0 };
+    const spans = lanes[current.lane]?.spans;
+    if (spans) choose({ lane: current.lane, span: selected ? sibling(spans, current.span, by) : 0 }, true);
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    const lane = chosen && lanes[chosen.lane];
+    const lane = selected && lanes[selected.lane];
     const actions: Record<string, () => void> = {
       w: () => zoom(0.7, pointer.current),
       s: () => zoom(1 / 0.7, pointer.current),
@@ -312,12 +312,12 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
       },
       Enter: goToOperator,
       ArrowDown: () => {
-        const inside = lane ? Array.from(lane.spans.parent).indexOf(chosen?.span ?? -1) : 0;
-        if (inside >= 0) choose({ lane: chosen?.lane ?? 0, span: inside }, true);
+        const inside = lane ? Array.from(lane.spans.parent).indexOf(selected?.span ?? -1) : 0;
+        if (inside >= 0) choose({ lane: selected?.lane ?? 0, span: inside }, true);
       },
       ArrowUp: () => {
-        const around = lane ? (lane.spans.parent[chosen?.span ?? 0] as number) : -1;
-        if (around >= 0) choose({ lane: (chosen as SelectedSpan).lane, span: around }, true);
+        const parent = lane ? (lane.spans.parent[selected?.span ?? 0] as number) : -1;
+        if (parent >= 0) choose({ lane: (selected as SelectedSpan).lane, span: parent }, true);
       },
     };
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
@@ -325,8 +325,8 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
     // Buttons, links, and scrolling elements use Enter and arrows themselves. The timeline handles these keys only if it
     // has the focus, or if no element has the focus and a span is selected.
     if (event.key.length > 1 && event.key !== "Escape") {
-      const own = event.target === document.body ? chosen !== null : frame.current?.contains(event.target as Node);
-      if (!own || (event.key === "Enter" && event.target instanceof HTMLButtonElement)) return;
+      const handlesKey = event.target === document.body ? selected !== null : frame.current?.contains(event.target as Node);
+      if (!handlesKey || (event.key === "Enter" && event.target instanceof HTMLButtonElement)) return;
     }
     event.preventDefault();
     action();
@@ -360,23 +360,23 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
     const x = event.clientX - box.left;
     const y = event.clientY - box.top;
     pointer.current = x;
-    const down = fingers.current;
+    const pointers = fingers.current;
     if (event.type === "pointerdown") {
       canvas.setPointerCapture(event.pointerId);
-      down.set(event.pointerId, { x, y });
-      dragged.current = down.size > 1;
+      pointers.set(event.pointerId, { x, y });
+      dragged.current = pointers.size > 1;
       marking.current = event.shiftKey ? { from: timeAt(x), area: { from: timeAt(x), to: timeAt(x) } } : null;
       frame.current?.focus({ preventScroll: true });
       return;
     }
-    const before = down.get(event.pointerId);
+    const previous = pointers.get(event.pointerId);
     if (event.type === "pointermove") {
-      if (!before) {
+      if (!previous) {
         const span = find(lane, x, y);
         tip.current(span < 0 ? null : { lane, span, x: event.clientX, y: event.clientY });
         return;
       }
-      if (!dragged.current && Math.abs(x - before.x) < 4) return;
+      if (!dragged.current && Math.abs(x - previous.x) < 4) return;
       dragged.current = true;
       if (marking.current) {
         const [from, to] = [marking.current.from, Math.min(whole, Math.max(0, timeAt(x)))];
@@ -384,20 +384,20 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
         redraw();
         return;
       }
-      const [one, two] = [...down.values()];
-      if (one && two) {
-        const apart = Math.abs(one.x - two.x);
-        down.set(event.pointerId, { x, y });
-        const [newOne, newTwo] = [...down.values()];
-        const now = Math.abs((newOne?.x ?? 0) - (newTwo?.x ?? 0));
-        if (apart > 8 && now > 8) zoom(apart / now, ((newOne?.x ?? 0) + (newTwo?.x ?? 0)) / 2);
+      const [first, second] = [...pointers.values()];
+      if (first && second) {
+        const oldDistance = Math.abs(first.x - second.x);
+        pointers.set(event.pointerId, { x, y });
+        const [newFirst, newSecond] = [...pointers.values()];
+        const newDistance = Math.abs((newFirst?.x ?? 0) - (newSecond?.x ?? 0));
+        if (oldDistance > 8 && newDistance > 8) zoom(oldDistance / newDistance, ((newFirst?.x ?? 0) + (newSecond?.x ?? 0)) / 2);
         return;
       }
-      down.set(event.pointerId, { x, y });
-      pan((before.x - x) / width());
+      pointers.set(event.pointerId, { x, y });
+      pan((previous.x - x) / width());
       return;
     }
-    down.delete(event.pointerId);
+    pointers.delete(event.pointerId);
     if (marking.current && dragged.current) setArea(marking.current.area);
     marking.current = null;
     if (event.type === "pointerup" && !dragged.current) {
@@ -412,10 +412,10 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
     const canvas = event.currentTarget as HTMLCanvasElement;
     if (event.type === "pointerdown") canvas.setPointerCapture(event.pointerId);
     const at = ((event.clientX - canvas.getBoundingClientRect().left) / canvas.clientWidth) * whole;
-    show(moved(shown.current, at - (shown.current.from + shown.current.to) / 2, whole));
+    show(moveWindow(shown.current, at - (shown.current.from + shown.current.to) / 2, whole));
   };
 
-  const list = lanes[listed] ?? lanes[0];
+  const list = lanes[listedLane] ?? lanes[0];
   return (
     <>
       <Section title="Timeline" note="One run of each experiment, from the start of Method::execute, and one whose calls were watched, if any. The width of a box is its time; what a box contains is below it. Drag with Shift to sum up an area.">
@@ -430,7 +430,7 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
               value={text}
               onInput={(event) => setText(event.currentTarget.value)}
               onKeyDown={(event) => {
-                if (event.key === "Enter") choose(matchAfter(chosen), true);
+                if (event.key === "Enter") choose(matchAfter(selected), true);
                 if (event.key === "Escape") frame.current?.focus();
               }}
             />
@@ -498,15 +498,15 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
         <SpanTooltip lanes={lanes} report={report} show={tip} />
         <div class="dock">
           {area && <AreaSums runs={runs} report={report} area={area} close={() => setArea(null)} />}
-          {chosen && lanes[chosen.lane] && (
+          {selected && lanes[selected.lane] && (
             <aside class="details" aria-label="Selected span" aria-live="polite">
               <button type="button" class="close" onClick={() => choose(null)}>
                 Close
               </button>
-              <SpanDetails lane={lanes[chosen.lane] as Lane} span={chosen.span} report={report} />
+              <SpanDetails lane={lanes[selected.lane] as Lane} span={selected.span} report={report} />
               {[...others].map(([experiment, key]) => {
-                const lane = lanes.find((one) => one.experiment === experiment);
-                const op = lane?.timeline.operators.findIndex((one) => one.key === key) ?? -1;
+                const lane = lanes.find((other) => other.experiment === experiment);
+                const op = lane?.timeline.operators.findIndex((operator) => operator.key === key) ?? -1;
                 const span = lane?.spans.op.indexOf(op) ?? -1;
                 return lane && span >= 0 ? <SpanDetails key={experiment} lane={lane} span={span} report={report} /> : null;
               })}
@@ -524,7 +524,7 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
               frame.current?.scrollIntoView({ block: "nearest" });
             }}
           >
-            <Choice label="Experiment" value={lanes.indexOf(list)} options={lanes.map((lane, i) => ({ value: i, text: lane.name }))} onChange={setListed} />
+            <Choice label="Experiment" value={lanes.indexOf(list)} options={lanes.map((lane, i) => ({ value: i, text: lane.name }))} onChange={setListedLane} />
           </SpanTable>
         </Section>
       )}
@@ -536,14 +536,14 @@ function LanesView({ report, data }: { report: Report; data: Timeline }) {
 function AreaSums({ runs, report, area, close }: { runs: Lane[]; report: Report; area: Window; close: () => void }) {
   const rows = useMemo(() => {
     const types = new Map<string, (AreaSum | undefined)[]>();
-    runs.forEach((lane, at) => {
+    runs.forEach((lane, index) => {
       const typeOf = (op: number): string => {
-        const of = lane.timeline.operators[op];
-        return (of && operatorOf(report, lane, of)?.type) ?? of?.name ?? "";
+        const operator = lane.timeline.operators[op];
+        return (operator && findOperator(report, lane, operator)?.type) ?? operator?.name ?? "";
       };
       for (const sum of sumArea(lane.spans, area.from, area.to, typeOf)) {
         const row = types.get(sum.type) ?? runs.map(() => undefined);
-        row[at] = sum;
+        row[index] = sum;
         types.set(sum.type, row);
       }
     });
@@ -553,9 +553,9 @@ function AreaSums({ runs, report, area, close }: { runs: Lane[]; report: Report;
   const columns = useMemo(
     () => [
       { id: "type", title: "Type", value: (r) => r.type } as Column<(typeof rows)[number]>,
-      ...runs.flatMap((lane, at): Column<(typeof rows)[number]>[] => [
-        { id: `self${at}`, title: `${lane.name}, ${times.unit}`, heading: lane.name, value: (r) => (r.sums[at] ? r.sums[at].self / 1e6 : null), text: (r) => times.text(r.sums[at] && r.sums[at].self / 1e6), unit: "ms", numeric: true, bar: (r) => (r.sums[at]?.self ?? 0) / (area.to - area.from), narrowOrder: 0 },
-        { id: `count${at}`, title: "Count", heading: `${lane.name}: count`, value: (r) => r.sums[at]?.count ?? null, numeric: true },
+      ...runs.flatMap((lane, index): Column<(typeof rows)[number]>[] => [
+        { id: `self${index}`, title: `${lane.name}, ${times.unit}`, heading: lane.name, value: (r) => (r.sums[index] ? r.sums[index].self / 1e6 : null), text: (r) => times.text(r.sums[index] && r.sums[index].self / 1e6), unit: "ms", numeric: true, bar: (r) => (r.sums[index]?.self ?? 0) / (area.to - area.from), narrowOrder: 0 },
+        { id: `count${index}`, title: "Count", heading: `${lane.name}: count`, value: (r) => r.sums[index]?.count ?? null, numeric: true },
       ]),
     ],
     [runs, area],
@@ -576,10 +576,10 @@ function AreaSums({ runs, report, area, close }: { runs: Lane[]; report: Report;
   );
 }
 
-// Calls `use` for wheel events before the page scrolls. If `use` returns true, the page does not scroll.
-function useWheel(frame: RefObject<HTMLDivElement>, use: (event: WheelEvent, x: number) => boolean) {
-  const latest = useRef(use);
-  latest.current = use;
+// Calls `onWheel` for wheel events before the page scrolls. If `onWheel` returns true, the page does not scroll.
+function useWheel(frame: RefObject<HTMLDivElement>, onWheel: (event: WheelEvent, x: number) => boolean) {
+  const latest = useRef(onWheel);
+  latest.current = onWheel;
   useEffect(() => {
     const element = frame.current;
     const listen = (event: WheelEvent) => {
@@ -593,27 +593,27 @@ function useWheel(frame: RefObject<HTMLDivElement>, use: (event: WheelEvent, x: 
 
 // Returns the address of an operator's row in the operators view. The comparison `near` is preferred if it has that row.
 export function operatorAddress(report: Report, experiment: number, key: string, near = 0): string {
-  const own = report.experiments[experiment];
+  const variant = report.experiments[experiment];
   for (const pair of [near, ...report.comparisons.keys()]) {
     const comparison = report.comparisons[pair];
-    const sides = comparison && findVariants(report, comparison);
+    const variants = comparison && findVariants(report, comparison);
     for (const [i, side] of (["baseline", "candidate"] as const).entries()) {
-      if (sides?.[i] !== own) continue;
-      const row = comparison?.operators.find((one) => one[`${side}_key`] === key);
+      if (variants?.[i] !== variant) continue;
+      const row = comparison?.operators.find((candidate) => candidate[`${side}_key`] === key);
       if (row) return href("operators", { pair: pair || undefined, op: `${row.baseline_key ?? ""}|${row.candidate_key ?? ""}` });
     }
   }
   return href("operators", { experiment: experiment || undefined, op: key });
 }
 
-function operatorOf(report: Report, lane: Lane, op: TimelineOperator): Operator | undefined {
-  return report.experiments[lane.experiment]?.operators?.find((one) => one.key === op.key);
+function findOperator(report: Report, lane: Lane, op: TimelineOperator): Operator | undefined {
+  return report.experiments[lane.experiment]?.operators?.find((candidate) => candidate.key === op.key);
 }
 
 function SpanDetails({ lane, span, report }: { lane: Lane; span: number; report: Report }) {
   const op = lane.timeline.operators[lane.spans.op[span] as number];
   if (!op) return null;
-  const known = operatorOf(report, lane, op);
+  const operator = findOperator(report, lane, op);
   const start = lane.spans.start[span] as number;
   const length = (lane.spans.end[span] as number) - start;
   const facts: [string, string | null | undefined][] = [
@@ -624,18 +624,18 @@ function SpanDetails({ lane, span, report }: { lane: Lane; span: number; report:
     ["self", lane.spans.self[span] === length ? null : ms(lane.spans.self[span] as number)],
     ["begins at", ms(start)],
     ["tasks", lane.kind === "watched" ? sliceText(lane.timeline, span) : null],
-    ["mean self time", known ? time(known.mean_ms) : null],
+    ["mean self time", operator ? time(operator.mean_ms) : null],
     ["category", `${op.category}, ${op.group}`],
-    ["layer", known?.program?.layer === "" ? "(the model)" : known?.program?.layer],
-    ["source", known?.program?.source],
-    ["shape", known?.program?.shape],
-    ["work", known?.program?.macs ? `${count(known.program.macs)} MACs, ${bytes(known.program.bytes)} moved` : null],
+    ["layer", operator?.program?.layer === "" ? "(the model)" : operator?.program?.layer],
+    ["source", operator?.program?.source],
+    ["shape", operator?.program?.shape],
+    ["work", operator?.program?.macs ? `${count(operator.program.macs)} MACs, ${bytes(operator.program.bytes)} moved` : null],
   ];
   return (
     <div>
       <h3>{lane.name}</h3>
       <Facts facts={facts} />
-      {known && <a href={operatorAddress(report, lane.experiment, op.key)}>In the table of operators</a>}
+      {operator && <a href={operatorAddress(report, lane.experiment, op.key)}>In the table of operators</a>}
     </div>
   );
 }
@@ -648,7 +648,7 @@ function SpanTooltip({ lanes, report, show }: { lanes: Lane[]; report: Report; s
   const lane = hover && lanes[hover.lane];
   const op = lane?.timeline.operators[lane.spans.op[hover?.span ?? -1] ?? -1];
   if (!hover || !lane || !op) return null;
-  const known = operatorOf(report, lane, op);
+  const operator = findOperator(report, lane, op);
   const length = (lane.spans.end[hover.span] as number) - (lane.spans.start[hover.span] as number);
   const right = hover.x > innerWidth / 2;
   return (
@@ -658,21 +658,21 @@ function SpanTooltip({ lanes, report, show }: { lanes: Lane[]; report: Report; s
         {ms(length)} · {op.category}
       </div>
       {lane.kind === "watched" && <div>{sliceText(lane.timeline, hover.span)}</div>}
-      {known?.program?.layer && <div>{known.program.layer}</div>}
-      {known?.program?.shape && <div>{known.program.shape}</div>}
+      {operator?.program?.layer && <div>{operator.program.layer}</div>}
+      {operator?.program?.shape && <div>{operator.program.shape}</div>}
     </div>
   );
 }
 
 function Legend({ lanes }: { lanes: Lane[] }) {
   const theme = useTheme();
-  const used = new Map<string, TimelineOperator>();
+  const operatorsByGroup = new Map<string, TimelineOperator>();
   for (const lane of lanes) {
-    for (const op of lane.timeline.operators) if ((op.kind === "kernel" || op.kind === "backend") && !used.has(op.group)) used.set(op.group, op);
+    for (const op of lane.timeline.operators) if ((op.kind === "kernel" || op.kind === "backend") && !operatorsByGroup.has(op.group)) operatorsByGroup.set(op.group, op);
   }
   return (
     <p class="legend quiet">
-      {[...used.values()].map((op) => (
+      {[...operatorsByGroup.values()].map((op) => (
         <span key={op.group}>
           <i style={{ background: spanColor(op.group, op.kind, theme) }} /> {op.group}
         </span>
@@ -692,7 +692,7 @@ interface SpanRow {
   self: number;
   depth: number;
   op: TimelineOperator | undefined;
-  known: Operator | undefined;
+  operator: Operator | undefined;
 }
 
 const kColumns: Column<SpanRow>[] = [
@@ -702,14 +702,14 @@ const kColumns: Column<SpanRow>[] = [
   { id: "self", title: "Self", value: (r) => r.self, text: (r) => time(r.self), unit: "ms", numeric: true },
   { id: "depth", title: "Depth", hint: "0: Method::execute", value: (r) => r.depth, numeric: true },
   { id: "category", title: "Category", value: (r) => r.op?.category ?? null },
-  { id: "layer", title: "Layer", value: (r) => r.known?.program?.layer ?? null },
-  { id: "shape", title: "Shape", value: (r) => r.known?.program?.shape ?? null },
+  { id: "layer", title: "Layer", value: (r) => r.operator?.program?.layer ?? null },
+  { id: "shape", title: "Shape", value: (r) => r.operator?.program?.shape ?? null },
 ];
 
 function SpanTable(props: { lane: Lane; report: Report; onChoose: (span: number) => void; children: ComponentChildren }) {
   const { lane, report } = props;
   const rows = useMemo<SpanRow[]>(() => {
-    const known = new Map(report.experiments[lane.experiment]?.operators?.map((op) => [op.key, op]));
+    const operatorsByKey = new Map(report.experiments[lane.experiment]?.operators?.map((op) => [op.key, op]));
     return lane.spans.op.map((index, span) => {
       const op = lane.timeline.operators[index];
       const start = lane.spans.start[span] as number;
@@ -721,7 +721,7 @@ function SpanTable(props: { lane: Lane; report: Report; onChoose: (span: number)
         self: (lane.spans.self[span] as number) / 1e6,
         depth: lane.spans.depth[span] as number,
         op,
-        known: op && known.get(op.key),
+        operator: op && operatorsByKey.get(op.key),
       };
     });
   }, [lane, report]);

@@ -8,7 +8,7 @@ import { contentsEntries, sectionInView, splitCode } from "./document";
 import { selfTimeChange, isClipped, makeRows, candidateShare } from "./operators";
 import type { ExperimentTimeline } from "../timeline";
 import { otherVariants, placeByBytes, placeByWork, pointLabels, rate, ceilingLines } from "./roofline";
-import { chosenRun, isTyping, missingRun, moved, operatorAddress, zoomed } from "./timeline";
+import { selectedRunIndex, isTyping, missingRun, moveWindow, operatorAddress, zoomWindow } from "./timeline";
 import { escapeHtml } from "../format";
 
 const layer = (path: string, parent: number, depth: number, total_ns: number): Layer => ({
@@ -163,25 +163,25 @@ it("the other variants are those of the experiment's pairs that have a roofline,
     experiments: ["a", "b", "c", "d"].map((label) => ({ name: "net", label, roofline: label === "d" ? null : {} })),
     comparisons: [pair("b", "a"), pair("a", "c"), pair("b", "a"), pair("a", "d")],
   } as unknown as Report;
-  expect([0, 1, 3].map((one) => otherVariants(report, one))).toEqual([[1, 2], [0], [0]]);
+  expect([0, 1, 3].map((index) => otherVariants(report, index))).toEqual([[1, 2], [0], [0]]);
 });
 
 it("zooming keeps the time under the pointer in place, and zooming and moving stay within the run", () => {
-  const shown = zoomed({ from: 0, to: 1000 }, 250, 0.5, 1000);
+  const shown = zoomWindow({ from: 0, to: 1000 }, 250, 0.5, 1000);
   expect(shown).toEqual({ from: 125, to: 625 });
   expect((250 - shown.from) / 500).toBe(0.25);
-  expect(zoomed(shown, 250, 100, 1000)).toEqual({ from: 0, to: 1000 });
-  expect(zoomed({ from: 500, to: 521 }, 510, 0.1, 1000).to - zoomed({ from: 500, to: 521 }, 510, 0.1, 1000).from).toBeCloseTo(20, 9);
-  expect(moved({ from: 900, to: 950 }, 200, 1000)).toEqual({ from: 950, to: 1000 });
-  expect(moved({ from: 100, to: 200 }, -500, 1000)).toEqual({ from: 0, to: 100 });
+  expect(zoomWindow(shown, 250, 100, 1000)).toEqual({ from: 0, to: 1000 });
+  expect(zoomWindow({ from: 500, to: 521 }, 510, 0.1, 1000).to - zoomWindow({ from: 500, to: 521 }, 510, 0.1, 1000).from).toBeCloseTo(20, 9);
+  expect(moveWindow({ from: 900, to: 950 }, 200, 1000)).toEqual({ from: 950, to: 1000 });
+  expect(moveWindow({ from: 100, to: 200 }, -500, 1000)).toEqual({ from: 0, to: 100 });
 });
 
 it("the run in the address is shown, else the median run", () => {
   const timeline = { median: 1, runs: [{ run: 4 }, { run: 9 }] } as unknown as ExperimentTimeline;
-  expect(chosenRun(timeline, "4")).toBe(0);
-  expect(chosenRun(timeline, "5")).toBe(1);
-  expect(chosenRun(timeline, null)).toBe(1);
-  expect(chosenRun({ ...timeline, median: null }, null)).toBe(0);
+  expect(selectedRunIndex(timeline, "4")).toBe(0);
+  expect(selectedRunIndex(timeline, "5")).toBe(1);
+  expect(selectedRunIndex(timeline, null)).toBe(1);
+  expect(selectedRunIndex({ ...timeline, median: null }, null)).toBe(0);
 });
 
 it("rows without a difference are not steps", () => {
@@ -263,12 +263,12 @@ it("sections of one kind share an entry of the contents, with a short title", ()
 });
 
 it("text in backticks and paths of the documentation are code", () => {
-  const shown = (text: string) => splitCode(text).map((part) => (part.code ? `<${part.text}>` : part.text));
-  expect(shown("use `a.b` instead (docs/guides/models.md#wrappers).")).toEqual(["use ", "<a.b>", " instead (", "<docs/guides/models.md#wrappers>", ")."]);
-  expect(shown("`all of it`")).toEqual(["<all of it>"]);
-  expect(shown("a ` alone, docs/x.md and docs/a-b/c.md")).toEqual(["a ` alone, ", "<docs/x.md>", " and ", "<docs/a-b/c.md>"]);
-  expect(shown("`docs/x.md`")).toEqual(["<docs/x.md>"]);
-  expect(shown("no docs here")).toEqual(["no docs here"]);
+  const marked = (text: string) => splitCode(text).map((part) => (part.code ? `<${part.text}>` : part.text));
+  expect(marked("use `a.b` instead (docs/guides/models.md#wrappers).")).toEqual(["use ", "<a.b>", " instead (", "<docs/guides/models.md#wrappers>", ")."]);
+  expect(marked("`all of it`")).toEqual(["<all of it>"]);
+  expect(marked("a ` alone, docs/x.md and docs/a-b/c.md")).toEqual(["a ` alone, ", "<docs/x.md>", " and ", "<docs/a-b/c.md>"]);
+  expect(marked("`docs/x.md`")).toEqual(["<docs/x.md>"]);
+  expect(marked("no docs here")).toEqual(["no docs here"]);
 });
 
 it("the section in view is the last above the line, and at the end of the page the one in the address, or the last", () => {
