@@ -28,14 +28,14 @@ def skip(reason: str) -> None:
     pytest.skip(reason)
 
 
-def call(*words: str | Path, **keys: Any) -> subprocess.CompletedProcess[str]:
-    keys = {"timeout": TIMEOUT, "check": False, "capture_output": True, "text": True} | keys
-    return subprocess.run([str(word) for word in words], **keys)
+def call(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    options = {"timeout": TIMEOUT, "check": False, "capture_output": True, "text": True} | options
+    return subprocess.run([str(argument) for argument in arguments], **options)
 
 
 @dataclass(frozen=True)
 class Elf:
-    """Returns readelf's output for a file."""
+    """The parts of readelf's output for a file that the tests use."""
 
     machine: str
     needed: list[str]
@@ -43,13 +43,13 @@ class Elf:
 
 
 def read_elf(path: Path) -> Elf:
-    done = call("readelf", "--wide", "-h", "-d", path, env={**os.environ, "LC_ALL": "C"})
-    assert done.returncode == 0, done.stderr
-    machine = re.search(r"^\s*Machine:\s*(.*?)\s*$", done.stdout, re.MULTILINE)
-    runpath = re.search(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", done.stdout)
+    completed = call("readelf", "--wide", "-h", "-d", path, env={**os.environ, "LC_ALL": "C"})
+    assert completed.returncode == 0, completed.stderr
+    machine = re.search(r"^\s*Machine:\s*(.*?)\s*$", completed.stdout, re.MULTILINE)
+    runpath = re.search(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", completed.stdout)
     return Elf(
         machine.group(1) if machine else "",
-        re.findall(r"\(NEEDED\).*\[(.*)\]", done.stdout),
+        re.findall(r"\(NEEDED\).*\[(.*)\]", completed.stdout),
         runpath.group(1) if runpath else "",
     )
 
@@ -92,16 +92,16 @@ def run_masked(
     path = folder / "config.json"
     folder.mkdir()
     path.write_text(json.dumps(config), encoding="utf-8")
-    done = call(ETPROF, "run", path, option, "--no-peaks")
-    assert done.returncode == 0, done.stderr
+    completed = call(ETPROF, "run", path, option, "--no-peaks")
+    assert completed.returncode == 0, completed.stderr
     return json.loads((folder / "analysis_summary.json").read_text(encoding="utf-8"))
 
 
 def build_bundle(*arguments: str | Path) -> dict[str, Any]:
     if not ETPROF.exists():
         skip(f"{ETPROF} is not built")
-    done = call(ETPROF, "build", "--json", "--jobs", "2", *arguments, timeout=1800)
-    if "g++-aarch64-linux-gnu" in done.stderr or "check pip and the network" in done.stderr:
-        skip(done.stderr.strip())
-    assert done.returncode == 0, done.stderr
-    return fitting("build", done.stdout)
+    completed = call(ETPROF, "build", "--json", "--jobs", "2", *arguments, timeout=1800)
+    if "g++-aarch64-linux-gnu" in completed.stderr or "check pip and the network" in completed.stderr:
+        skip(completed.stderr.strip())
+    assert completed.returncode == 0, completed.stderr
+    return fitting("build", completed.stdout)

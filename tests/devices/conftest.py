@@ -15,7 +15,7 @@ from lab import AdbDevice, Lab, SshDevice
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# script/test starts these tests in the background. There a shell ignores Ctrl-C, which programs inherit.
+# script/test starts these tests in the background, where a shell ignores Ctrl-C. Programs inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -23,11 +23,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
     """A separate network for the test, without devices yet. All processes on it are ended after the test."""
-    made = Lab(tmp_path / "lab")
+    new_lab = Lab(tmp_path / "lab")
     try:
-        yield made
+        yield new_lab
     finally:
-        made.close()
+        new_lab.close()
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def bundle(build_lock: None) -> Bundle:  # noqa: ARG001
     """build/bundles/linux-aarch64, up to date."""
     if platform.system() != "Linux":
         skip("bundles for aarch64 Linux are built on Linux")
-    said = build_bundle("--target", "linux-aarch64")
-    return Bundle(Path(said["folder"]), said["bundle"])
+    build = build_bundle("--target", "linux-aarch64")
+    return Bundle(Path(build["folder"]), build["bundle"])
 
 
 @pytest.fixture(scope="session")
@@ -73,19 +73,22 @@ def qemu(build_lock: None) -> list[str]:  # noqa: ARG001
 
 @pytest.fixture(scope="session")
 def export(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """small_toy_cnn or small_transformer in "fp32", "fp16", "int8" or "int8dyn"; one process exports
-    all types of a model, since most of its time goes into imports."""
+    """A function that exports small_toy_cnn or small_transformer as "fp32", "fp16", "int8", or "int8dyn".
+
+    One process exports all data types of a model, since imports take most of its time."""
     folder = tmp_path_factory.mktemp("models")
 
-    def exported(kind: str, model: str = "small_toy_cnn") -> Path:
+    def export_model(kind: str, model: str = "small_toy_cnn") -> Path:
         path = folder / f"{model}_xnnpack_{kind}.pte"
         if not path.exists():
             source = f"{Path(__file__).with_name(model)}.py:{model.title().replace('_', '')}"
-            done = call(ETPROF, "export", "--model", source, "--dtype", "fp32,fp16,int8,int8dyn", "--outdir", folder)
-            if "Run `script/bootstrap`" in done.stderr:
-                skip(done.stderr.strip().splitlines()[-1])
-            assert done.returncode == 0, done.stderr
-            assert path.exists(), done.stdout
+            completed = call(
+                ETPROF, "export", "--model", source, "--dtype", "fp32,fp16,int8,int8dyn", "--outdir", folder
+            )
+            if "Run `script/bootstrap`" in completed.stderr:
+                skip(completed.stderr.strip().splitlines()[-1])
+            assert completed.returncode == 0, completed.stderr
+            assert path.exists(), completed.stdout
         return path
 
-    return exported
+    return export_model

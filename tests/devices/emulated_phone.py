@@ -1,7 +1,7 @@
 """Runs a command with an emulated phone, which is removed afterwards: `emulated_phone.py COMMAND...`.
 
-In the command, {device} stands for the phone's name, as --device takes it. Real are adb, its daemon and the aarch64 programs;
-emulated are the phone's CPU (QEMU), its commands and its sysfs (README.md). `script/demo --device emulated` is one use.
+In the command, {device} is replaced by the phone's name as --device takes it. adb, its daemon, and the aarch64 programs are
+real. The phone's CPU (QEMU), its commands, and its sysfs are emulated (README.md). `script/demo --device emulated` uses this.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""Modules that each multiply matrices in one way, exported together by a scheme of data types."""
+"""Modules with different kinds of matrix products, exported together by a scheme of data types."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
 
 class MatrixProduct(nn.Module):
-    def forward(self, both: torch.Tensor) -> torch.Tensor:
-        return torch.matmul(both, both.transpose(-1, -2))
+    def forward(self, matrix: torch.Tensor) -> torch.Tensor:
+        return torch.matmul(matrix, matrix.transpose(-1, -2))
 
 
 def image(channels: int) -> torch.Tensor:
@@ -55,13 +55,13 @@ def modules() -> dict[str, tuple[nn.Module, torch.Tensor]]:
     }
 
 
-class Together(nn.Module):
+class CombinedModel(nn.Module):
     def __init__(self, parts: dict[str, nn.Module]) -> None:
         super().__init__()
         self.parts = nn.ModuleDict(parts)
 
     def forward(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return tuple(part(one) for part, one in zip(self.parts.values(), inputs, strict=True))
+        return tuple(part(tensor) for part, tensor in zip(self.parts.values(), inputs, strict=True))
 
 
 SCHEMES = {
@@ -79,15 +79,15 @@ def export(scheme: str, path: Path) -> None:
     """Writes a .pte of all modules with the data types of a key of SCHEMES."""
     torch.manual_seed(1)
     parts = modules()
-    model = Together({name: module for name, (module, _) in parts.items()}).eval()
-    write(scheme, model, tuple(one for _, one in parts.values()), path)
+    model = CombinedModel({name: module for name, (module, _) in parts.items()}).eval()
+    write(scheme, model, tuple(tensor for _, tensor in parts.values()), path)
 
 
 def write(scheme: str, model: nn.Module, inputs: tuple[torch.Tensor, ...], path: Path, shapes: Any = None) -> None:
     """Writes a .pte of a model with the data types of a key of SCHEMES."""
     logging.disable(logging.ERROR)
     if scheme == "fp16":
-        model, inputs = copy.deepcopy(model).half(), tuple(one.half() for one in inputs)
+        model, inputs = copy.deepcopy(model).half(), tuple(tensor.half() for tensor in inputs)
     if scheme == "dynamic_groups":
         quantize_(
             model, Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32))

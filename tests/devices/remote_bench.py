@@ -1,4 +1,4 @@
-"""Helpers of the tests of remote devices: they run etprof and watch it."""
+"""Helpers of the tests of remote devices, which run etprof and wait for its messages."""
 
 import json
 import os
@@ -36,34 +36,34 @@ def run_folders(device) -> list[str]:
     return [name for name in device.files() if name.startswith("runs/")]
 
 
-def left_nothing(device) -> None:
+def wait_until_clean(device) -> None:
     """Waits until the device has no programs and no run folders. After a broken connection, they may remain for a moment."""
     wait_until(lambda: device.processes() == {} and run_folders(device) == [])
 
 
-class Watched:
+class EtprofProcess:
     """A running etprof, with its stderr in a file."""
 
     def __init__(self, lab, folder: Path, command: list[str], environment: dict[str, str] | None = None) -> None:
         self.log = folder.parent / f"{folder.name}.stderr"
         with self.log.open("w") as log:
-            extra = {"env": {**os.environ, **environment}} if environment else {}
-            self.process = lab.popen(command, stdout=subprocess.PIPE, stderr=log, text=True, **extra)
+            options = {"env": {**os.environ, **environment}} if environment else {}
+            self.process = lab.popen(command, stdout=subprocess.PIPE, stderr=log, text=True, **options)
 
     def text(self) -> str:
         return self.log.read_text()
 
-    def wait_for(self, words: str) -> None:
-        wait_until(lambda: words in self.text() or self.process.poll() is not None)
-        assert words in self.text()
+    def wait_for(self, text_to_find: str) -> None:
+        wait_until(lambda: text_to_find in self.text() or self.process.poll() is not None)
+        assert text_to_find in self.text()
 
     def wait_for_a_launch(self, folder: Path) -> None:
         """Waits until the first launch is stored. The measurement continues."""
 
-        def is_there() -> bool:
+        def has_launch() -> bool:
             return (folder / "manifest.json").exists() and launches(folder, "complete") >= 1
 
-        wait_until(lambda: is_there() or self.process.poll() is not None)
+        wait_until(lambda: has_launch() or self.process.poll() is not None)
         assert self.process.poll() is None, self.text()
 
     def end(self, seconds: float = 600) -> int:

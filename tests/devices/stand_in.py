@@ -1,8 +1,8 @@
 """A small fake of an ExecuTorch checkout: the same options and target, without ExecuTorch's sources.
 
-It writes the options that it was given into cmake-out/<preset>/options.json and builds an executor_runner whose --help
-exits with 1. For Arm it does with SME2 and KleidiAI what XNNPACK's CMakeLists.txt does: a compiler that is too old overrules
-the option, and where KleidiAI is, is noted in the cache whether it could be downloaded or not.
+It writes its options into cmake-out/<preset>/options.json and builds an executor_runner whose --help exits with 1. For Arm it
+treats SME2 and KleidiAI as XNNPACK's CMakeLists.txt does: a compiler that is too old overrules the option, and the cache gets
+KleidiAI's folder even if the download failed.
 """
 
 import shutil
@@ -121,7 +121,7 @@ exec {compiler} "$@"
 """
 
 
-class StandIn:
+class FakeCheckout:
     """The fake project in `folder`, as a git repository with one commit."""
 
     def __init__(self, folder: Path) -> None:
@@ -146,10 +146,10 @@ class StandIn:
         git = shutil.which("git")
         assert git is not None
         identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
-        done = subprocess.run(
+        completed = subprocess.run(
             [git, "-C", self.folder, *identity, *arguments], check=True, capture_output=True, text=True
         )
-        return done.stdout.strip()
+        return completed.stdout.strip()
 
     def commit(self) -> str:
         self.git("add", "--all")
@@ -161,7 +161,7 @@ class StandIn:
 
 
 def make_ndk(folder: Path, revision: str = "27.0.12077973", clang: str = "18.0.1", target: str = "") -> Path:
-    """For `target`, "aarch64-linux-gnu-", by GCC; "": for this machine."""
+    """Writes a fake NDK. It builds with GCC for a `target` such as "aarch64-linux-gnu-", or for this machine if that is empty."""
     (folder / "build" / "cmake").mkdir(parents=True)
     (folder / "build" / "cmake" / "android.toolchain.cmake").write_text(TOOLCHAIN.format(clang=clang))
     for name, compiler in (("cc", "gcc"), ("c++", "g++")):

@@ -19,19 +19,19 @@ from bundle_bench import ETPROF, ROOT, Bundle, build_bundle, call, missing_libra
 from lab import AdbDevice, Lab
 
 SMALL_BUNDLE_BYTES = 25_000_000
-# The largest absolute difference of two probabilities between the two sides of a data type. fp32 and fp16 sum in
+# The largest absolute difference of two probabilities between the two variants of a data type. fp32 and fp16 sum in
 # another order with SME2; int8 sums integers, whose order does not matter.
 TOLERANCE = {"fp32": 1e-6, "fp16": 2e-3, "int8": 0}
-# What XNNPACK calls the first type of its convolutions and fully connected layers, with SME2 and without.
+# XNNPACK's names of the first type of its convolutions and fully connected layers, with SME2 and without.
 PACKED = {"fp32": "PF32", "fp16": "PF16", "int8": "PQS8"}
 PLAIN = {"fp32": {"F32"}, "fp16": {"F16"}, "int8": {"QC8", "QS8"}}
 
 
-def worker(bundle: Bundle, qemu: list[str], *arguments: str, **keys: Any) -> dict[str, Any]:
-    """The first line of a worker, which then finds its stdin closed."""
-    done = call(*qemu, *bundle.command(), "--worker", *arguments, input="", **keys)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[0])
+def worker(bundle: Bundle, qemu: list[str], *arguments: str, **options: Any) -> dict[str, Any]:
+    """Starts a worker with closed stdin, and returns its first line."""
+    completed = call(*qemu, *bundle.command(), "--worker", *arguments, input="", **options)
+    assert completed.returncode == 0, completed.stderr
+    return json.loads(completed.stdout.splitlines()[0])
 
 
 # --- what is in the folder -------------------------------------------------------------------------------------------
@@ -66,10 +66,12 @@ def test_every_file_is_aarch64_and_knows_no_folder_of_the_build(bundle: Bundle) 
 
 
 def test_every_file_can_be_loaded_with_pages_of_16_kb(bundle: Bundle) -> None:
-    """And of 64 kB, as docs/guides/android.md says."""
+    """Segments are even aligned to 64 kB, as docs/guides/android.md says."""
     for file in bundle.manifest["files"]:
-        shown = call("readelf", "-lW", bundle.folder / file["name"]).stdout
-        aligned = [int(found, 16) for found in re.findall(r"^ +LOAD .* (0x[0-9a-f]+)$", shown, re.MULTILINE)]
+        program_headers = call("readelf", "-lW", bundle.folder / file["name"]).stdout
+        aligned = [
+            int(alignment, 16) for alignment in re.findall(r"^ +LOAD .* (0x[0-9a-f]+)$", program_headers, re.MULTILINE)
+        ]
         assert aligned and min(aligned) >= 1 << 16, file["name"]
 
 
@@ -77,19 +79,19 @@ def test_it_holds_all_that_its_files_need_and_would_tell_if_not(bundle: Bundle, 
     assert missing_libraries(bundle.folder) == set()
     copy = tmp_path / "copy"
     shutil.copytree(bundle.folder, copy)
-    # These are opened by name; nothing links them.
-    opened = {"libexecutorch_backend_xnnpack.so", "libcustom_ops_aot_lib.so", "etprof-runner"}
+    # These files are opened by name; no file is linked to them.
+    loaded_by_name = {"libexecutorch_backend_xnnpack.so", "libcustom_ops_aot_lib.so", "etprof-runner"}
     for file in bundle.manifest["files"]:
         (copy / file["name"]).rename(tmp_path / "aside")
-        assert missing_libraries(copy) == {file["name"]} - opened
+        assert missing_libraries(copy) == {file["name"]} - loaded_by_name
         (tmp_path / "aside").rename(copy / file["name"])
 
 
 def test_building_again_changes_nothing(bundle: Bundle) -> None:
     before = {path.name: path.stat().st_mtime_ns for path in bundle.folder.iterdir()}
-    done = call(ETPROF, "build", "--target", "linux-aarch64", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["changed"] is False
+    completed = call(ETPROF, "build", "--target", "linux-aarch64", "--json")
+    assert completed.returncode == 0, completed.stderr
+    assert json.loads(completed.stdout)["changed"] is False
     assert {path.name: path.stat().st_mtime_ns for path in bundle.folder.iterdir()} == before
     assert [path.name for path in bundle.folder.parent.glob("*.partial*")] == []
 
@@ -97,12 +99,12 @@ def test_building_again_changes_nothing(bundle: Bundle) -> None:
 def test_android_has_the_same_files_and_a_damaged_bundle_is_made_anew(bundle: Bundle, tmp_path: Path) -> None:
     output = tmp_path / "phone"
     for changed in (True, False, True):
-        done = call(ETPROF, "build", "--target", "android", "--output", output, "--json")
-        assert done.returncode == 0, done.stderr
-        said = json.loads(done.stdout)
-        assert said["changed"] is changed
-        assert said["bundle"]["target"] == "android"
-        assert said["bundle"]["files"] == bundle.manifest["files"]
+        completed = call(ETPROF, "build", "--target", "android", "--output", output, "--json")
+        assert completed.returncode == 0, completed.stderr
+        result = json.loads(completed.stdout)
+        assert result["changed"] is changed
+        assert result["bundle"]["target"] == "android"
+        assert result["bundle"]["files"] == bundle.manifest["files"]
         if not changed:
             (output / "libc.so.6").write_bytes(b"damaged")
     assert [path.name for path in tmp_path.iterdir()] == ["phone"]
@@ -111,48 +113,48 @@ def test_android_has_the_same_files_and_a_damaged_bundle_is_made_anew(bundle: Bu
 def test_a_native_bundle_stands_alone_too(build_lock: None, tmp_path: Path) -> None:  # noqa: ARG001
     if platform.system() != "Linux":
         skip("readelf and the loader's trace are of Linux")
-    said = build_bundle("--target", "native")
-    native = Bundle(Path(said["folder"]), said["bundle"])
+    result = build_bundle("--target", "native")
+    native = Bundle(Path(result["folder"]), result["bundle"])
     assert missing_libraries(native.folder) == set()
-    done = call(*native.command(), "--isa-info", cwd=tmp_path, env={})
-    assert done.returncode == 0, done.stderr
-    info = json.loads(done.stdout)
+    completed = call(*native.command(), "--isa-info", cwd=tmp_path, env={})
+    assert completed.returncode == 0, completed.stderr
+    info = json.loads(completed.stdout)
     assert "XnnpackBackend" in info["backends"]
     assert info["operator_clock"] == "exact"
-    # Every library that it maps is its own: in a trace of the loader no other folder appears.
-    traced = call(*native.command(), "--isa-info", env={"LD_DEBUG": "files"}).stderr
-    opened = set(re.findall(r"calling init: (/\S+)", traced))
-    assert {Path(path).parent for path in opened} == {native.folder}, opened
-    assert {"libexecutorch_backend_xnnpack.so", "libc.so.6"} <= {Path(path).name for path in opened}
+    # It maps only libraries of the bundle: the loader's trace contains no other folder.
+    loader_trace = call(*native.command(), "--isa-info", env={"LD_DEBUG": "files"}).stderr
+    loaded_libraries = set(re.findall(r"calling init: (/\S+)", loader_trace))
+    assert {Path(path).parent for path in loaded_libraries} == {native.folder}, loaded_libraries
+    assert {"libexecutorch_backend_xnnpack.so", "libc.so.6"} <= {Path(path).name for path in loaded_libraries}
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
 
 
-def complaint(code: int, *arguments: str | Path, **keys: Any) -> str:
-    done = call(ETPROF, "build", *arguments, **keys)
-    assert done.returncode == code, done.stderr
-    assert done.stdout == ""
-    return program.one_error(done.stderr)
+def error_line(code: int, *arguments: str | Path, **options: Any) -> str:
+    completed = call(ETPROF, "build", *arguments, **options)
+    assert completed.returncode == code, completed.stderr
+    assert completed.stdout == ""
+    return program.one_error(completed.stderr)
 
 
 def test_a_folder_of_something_else_is_left_alone(bundle: Bundle, tmp_path: Path) -> None:  # noqa: ARG001
     (tmp_path / "thesis.txt").write_text("years of work")
-    said = complaint(3, "--target", "linux-aarch64", "--output", tmp_path)
-    assert "is not an etprof bundle" in said
+    message = error_line(3, "--target", "linux-aarch64", "--output", tmp_path)
+    assert "is not an etprof bundle" in message
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
 def test_a_missing_cross_compiler_is_named_with_its_package(tmp_path: Path) -> None:
-    said = complaint(3, "--target", "linux-aarch64", env={"PATH": str(tmp_path)})
-    assert said == (
+    message = error_line(3, "--target", "linux-aarch64", env={"PATH": str(tmp_path)})
+    assert message == (
         "error: `aarch64-linux-gnu-g++`: no such program in PATH hint: Run `apt-get install g++-aarch64-linux-gnu`."
     )
 
 
 def test_an_unknown_target_and_a_mac_elsewhere() -> None:
-    assert "Unknown target `vax`" in complaint(2, "--target", "vax")
-    assert "can be built only on a Mac" in complaint(3, "--target", "macos-arm64")
+    assert "Unknown target `vax`" in error_line(2, "--target", "vax")
+    assert "can be built only on a Mac" in error_line(3, "--target", "macos-arm64")
 
 
 # --- on an emulated CPU ----------------------------------------------------------------------------------------------
@@ -169,12 +171,12 @@ def test_the_emulated_cpu_has_sme2_and_it_can_be_masked(bundle: Bundle, qemu: li
 
 
 def test_every_arm_instruction_of_the_roofs_adds_up(bundle: Bundle, qemu: list[str], tmp_path: Path) -> None:
-    """The runner holds each loop's sum against the multiply-adds that it counts; the times mean nothing."""
+    """The runner compares each loop's sum with the multiply-adds that it counts. The times are not meaningful."""
 
     def levels(cpu: str, *arguments: str) -> set[tuple[str, str]]:
-        done = call(qemu[0], "-cpu", cpu, *bundle.command(), "--measure-peaks", *arguments, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        return {(peak["level"], peak["dtype"]) for peak in json.loads(done.stdout)["compute"]}
+        completed = call(qemu[0], "-cpu", cpu, *bundle.command(), "--measure-peaks", *arguments, cwd=tmp_path)
+        assert completed.returncode == 0, completed.stderr
+        return {(peak["level"], peak["dtype"]) for peak in json.loads(completed.stdout)["compute"]}
 
     neon = {("neon", "fp32"), ("neon", "int8")}
     vectors = neon | {("fp16", "fp16"), ("bf16", "bf16"), ("dotprod", "int8"), ("i8mm", "int8")}
@@ -191,9 +193,9 @@ def test_without_one_library_it_does_not_run(bundle: Bundle, qemu: list[str], tm
     shutil.copytree(bundle.folder, copy.folder)
     assert worker(copy, qemu)["isa"]["can_mask"] is True
     (copy.folder / "libexecutorch_etdump.so").unlink()
-    done = call(*qemu, *copy.command(), "--worker", input="")
-    assert done.returncode != 0
-    assert "libexecutorch_etdump.so" in done.stderr
+    completed = call(*qemu, *copy.command(), "--worker", input="")
+    assert completed.returncode != 0
+    assert "libexecutorch_etdump.so" in completed.stderr
 
 
 def operators(etdump: Path) -> set[str]:
@@ -208,8 +210,8 @@ def test_operators_say_which_kernels_ran_from_any_folder(
     for mask in ("", "--isa=-sme"):
         etdump = tmp_path / f"run{mask}.etdump"
         arguments = ["--model_path", export("fp32"), "--num_executions", "1", "--etdump_path", etdump]
-        done = call(*qemu, *bundle.command(), *arguments, *filter(None, [mask]), cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        completed = call(*qemu, *bundle.command(), *arguments, *filter(None, [mask]), cwd=tmp_path)
+        assert completed.returncode == 0, completed.stderr
         names[mask] = operators(etdump)
     assert names == {"": {"PF32"}, "--isa=-sme": {"F32"}}
 
@@ -224,7 +226,7 @@ def test_sme2_on_against_off_on_a_phone(
         "output_root": str(tmp_path / "out"),
         "runner_path": str(bundle.folder / "etprof-runner"),
         "exec_wrapper": ["qemu-aarch64", "-cpu", "max"],  # on the phone's PATH
-        # Fixed: an emulated CPU is slow, and its times mean nothing however long they are taken.
+        # The numbers are fixed, since an emulated CPU is slow, and its times are never meaningful.
         "launches": 2,
         "rounds": 1,
         "runs": 4,
@@ -233,13 +235,13 @@ def test_sme2_on_against_off_on_a_phone(
     }
     path = tmp_path / "config.json"
     path.write_text(json.dumps(config))
-    done = lab.run([ETPROF, "run", path, "--device", phone.spec], cwd=tmp_path, timeout=1800)
-    assert done.returncode == 0, done.stderr
-    # Said on the screen, in the report and in the JSON; nowhere is one side called faster.
+    completed = lab.run([ETPROF, "run", path, "--device", phone.spec], cwd=tmp_path, timeout=1800)
+    assert completed.returncode == 0, completed.stderr
+    # The screen, the report, and the JSON have the warning, and never call a variant faster.
     report = (tmp_path / "out" / "report.md").read_text()
-    for text in (done.stdout, report):
+    for text in (completed.stdout, report):
         assert "emulated CPU: timings not meaningful" in text
-        assert not re.search(r"\dx (faster|slower|less|more)", text + done.stderr)
+        assert not re.search(r"\dx (faster|slower|less|more)", text + completed.stderr)
 
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["platform"] == "android-aarch64-emulated"
@@ -247,7 +249,7 @@ def test_sme2_on_against_off_on_a_phone(
     assert off["emulated"] is on["emulated"] is True
     assert "sme2" in off["isa_state"]["masked"] and "sme2" in on["isa_state"]["enabled"]
     for side in (off, on):
-        # SME is in XNNPACK's library, which is masked; the kernels' compiler is that of the wheel.
+        # SME code is in XNNPACK's library, whose features are masked. The compiler is that of the wheel.
         assert side["runner_built"]["sme"] is True
         assert re.fullmatch(r"GCC \d+\.\d+\.\d+", side["runner_built"]["compiler"])
         assert len(side["launches"]) == 2
@@ -255,13 +257,13 @@ def test_sme2_on_against_off_on_a_phone(
 
     (comparison,) = json.loads((tmp_path / "out" / "analysis_summary.json").read_text())["comparisons"]
     assert verdicts(comparison) == {"emulated"}
-    twins = [row for row in comparison["operators"] if "#" in row["name"]]
-    packed = [row for row in twins if PACKED[kind] in (row["candidate_name"] or "")]
-    assert len(packed) == 5, twins  # three convolutions, two fully connected layers
+    operator_pairs = [row for row in comparison["operators"] if "#" in row["name"]]
+    packed = [row for row in operator_pairs if PACKED[kind] in (row["candidate_name"] or "")]
+    assert len(packed) == 5, operator_pairs  # three convolutions, two fully connected layers
     for row in packed:
         plain, with_sme = (re.sub(r"\(.*\)", "", row[side]) for side in ("baseline_name", "candidate_name"))
         assert plain == with_sme and PACKED[kind] not in row["baseline_name"]
-    only_in = [row for row in twins if row["baseline_name"] is None or row["candidate_name"] is None]
+    only_in = [row for row in operator_pairs if row["baseline_name"] is None or row["candidate_name"] is None]
     assert only_in == []
 
     outputs = comparison["outputs"]
@@ -271,60 +273,66 @@ def test_sme2_on_against_off_on_a_phone(
 
 
 def verdicts(value: Any) -> set[str]:
-    """Every "verdict" in a tree of JSON, but those of rows that no side has a time for."""
+    """Every "verdict" in a tree of JSON, except for rows that have no time in any variant."""
     if isinstance(value, list):
         return set().union(*map(verdicts, value))
     if not isinstance(value, dict):
         return set()
     if value.get("name") == "Clipped":
         return set()
-    own = {value["verdict"]} if "verdict" in value else set()
-    return own.union(*map(verdicts, value.values()))
+    verdict = {value["verdict"]} if "verdict" in value else set()
+    return verdict.union(*map(verdicts, value.values()))
 
 
 @pytest.fixture(scope="module")
 def attention(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("attention")
     source = f"{ROOT / 'tests' / 'cached_attention.py'}:CachedAttention"
-    done = call(ETPROF, "export", "--model", source, "--outdir", folder)
-    assert done.returncode == 0, done.stderr
+    completed = call(ETPROF, "export", "--model", source, "--outdir", folder)
+    assert completed.returncode == 0, completed.stderr
     return next(folder.glob("*.pte"))
 
 
-def outputs(*runner: str | Path, model: Path, to: Path) -> array.array:
-    done = call(*runner, f"--model_path={model}", f"--output_file={to}", "--print_output=none")
-    assert done.returncode == 0, done.stderr
-    return array.array("f", Path(f"{to}-0.bin").read_bytes())
+def outputs(*runner: str | Path, model: Path, output_file: Path) -> array.array:
+    completed = call(*runner, f"--model_path={model}", f"--output_file={output_file}", "--print_output=none")
+    assert completed.returncode == 0, completed.stderr
+    return array.array("f", Path(f"{output_file}-0.bin").read_bytes())
 
 
 @pytest.mark.parametrize("isa", ["none", "-sme"])
 def test_llm_kernels_compute_what_this_machines_do(
     bundle: Bundle, qemu: list[str], attention: Path, tmp_path: Path, isa: str
 ) -> None:
-    here = outputs(ETPROF.parent / "etprof-runner", model=attention, to=tmp_path / "here")
+    local_output = outputs(ETPROF.parent / "etprof-runner", model=attention, output_file=tmp_path / "here")
     mask = [] if isa == "none" else [f"--isa={isa}"]
-    there = outputs(*qemu, *bundle.command(), *mask, model=attention, to=tmp_path / "there")
-    assert len(here) == len(there) == 100
-    assert max(abs(a - b) for a, b in zip(here, there, strict=True)) < 1e-5
+    emulated_output = outputs(*qemu, *bundle.command(), *mask, model=attention, output_file=tmp_path / "there")
+    assert len(local_output) == len(emulated_output) == 100
+    assert max(abs(a - b) for a, b in zip(local_output, emulated_output, strict=True)) < 1e-5
 
 
 def test_it_has_what_llm_kernels_need_and_no_pytorch(bundle: Bundle) -> None:
     kernels = read_elf(bundle.folder / "libcustom_ops_aot_lib.so")
-    of_pytorch = [name for name in kernels.needed if "torch" in name or "c10" in name or name.startswith("_C.")]
-    assert "libtorch_cpu.so" in of_pytorch
-    assert all((bundle.folder / name).stat().st_size < 100_000 for name in of_pytorch if "executorch" not in name)
+    pytorch_libraries = [name for name in kernels.needed if "torch" in name or "c10" in name or name.startswith("_C.")]
+    assert "libtorch_cpu.so" in pytorch_libraries
+    assert all(
+        (bundle.folder / name).stat().st_size < 100_000 for name in pytorch_libraries if "executorch" not in name
+    )
 
 
 def test_attention_has_its_time_in_a_trace(bundle: Bundle, qemu: list[str], attention: Path, tmp_path: Path) -> None:
     dump = tmp_path / "attention.etdump"
-    done = call(*qemu, *bundle.command(), f"--model_path={attention}", f"--etdump_path={dump}", "--num_executions=2")
-    assert done.returncode == 0, done.stderr
-    shown = call(ETPROF, "analyze", dump, "--model", attention, "--json")
-    assert shown.returncode == 0, shown.stderr
-    (experiment,) = json.loads(shown.stdout)["experiments"]
-    (one,) = [operator for operator in experiment["operators"] if operator["name"] == "llama::custom_sdpa.out"]
-    assert one["category"] == "ATTENTION"
-    assert one["self_ms"]["mean"] > 0
+    completed = call(
+        *qemu, *bundle.command(), f"--model_path={attention}", f"--etdump_path={dump}", "--num_executions=2"
+    )
+    assert completed.returncode == 0, completed.stderr
+    analysis = call(ETPROF, "analyze", dump, "--model", attention, "--json")
+    assert analysis.returncode == 0, analysis.stderr
+    (experiment,) = json.loads(analysis.stdout)["experiments"]
+    (attention_operator,) = [
+        operator for operator in experiment["operators"] if operator["name"] == "llama::custom_sdpa.out"
+    ]
+    assert attention_operator["category"] == "ATTENTION"
+    assert attention_operator["self_ms"]["mean"] > 0
 
 
 # --- other releases of ExecuTorch ------------------------------------------------------------------------------------
@@ -347,27 +355,33 @@ def test_a_release_runs_in_the_bundle_and_its_features_are_masked(
         "experiments": [{"name": "on", **old}, {"name": "off", "isa": "-sme,-sme2", **old}, {"name": "own"}],
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
-    done = call(ETPROF, "run", tmp_path / "config.json", "--no-peaks")
-    if "could not fetch" in done.stderr:
-        skip(f"pip cannot fetch executorch: {done.stderr}")
-    assert done.returncode == 0, done.stderr
-    results = {each["experiment"]: each for each in json.loads((tmp_path / "run/manifest.json").read_text())["results"]}
-    own = results.pop("own")
-    for each in results.values():
-        assert each["executorch_version"] == version
-        assert each["runner_sha256"] == own["runner_sha256"]
-        assert {Path(library["path"]).parent.name for library in each["executorch_libraries"]} == {
+    completed = call(ETPROF, "run", tmp_path / "config.json", "--no-peaks")
+    if "could not fetch" in completed.stderr:
+        skip(f"pip cannot fetch executorch: {completed.stderr}")
+    assert completed.returncode == 0, completed.stderr
+    results = {
+        result["experiment"]: result for result in json.loads((tmp_path / "run/manifest.json").read_text())["results"]
+    }
+    verdict = results.pop("own")
+    for result in results.values():
+        assert result["executorch_version"] == version
+        assert result["runner_sha256"] == verdict["runner_sha256"]
+        assert {Path(library["path"]).parent.name for library in result["executorch_libraries"]} == {
             f"{version}-linux-aarch64"
         }
-        (digest,), (of_own,) = each["output_digests"], own["output_digests"]
-        assert digest["mean"] == pytest.approx(of_own["mean"], rel=1e-5)
+        (digest,), (own_digest,) = result["output_digests"], verdict["output_digests"]
+        assert digest["mean"] == pytest.approx(own_digest["mean"], rel=1e-5)
     summary = json.loads((tmp_path / "run/analysis_summary.json").read_text())
-    ran = {each["name"]: {op["name"] for op in each["operators"]} for each in summary["experiments"]}
+    operator_names = {result["name"]: {op["name"] for op in result["operators"]} for result in summary["experiments"]}
     kinds = ("Convolution (NHWC, {}) IGEMM", "Fully Connected (NC, {}) GEMM")
-    for name, of_type in (("on", "PF32"), ("own", "PF32"), ("off", "F32")):
-        found = {re.sub(" #.*", "", operator) for operator in ran[name] if "GEMM" in operator}
-        assert found == {kind.format(of_type) for kind in kinds}, name
-    assert len(ran["on"]) == len(ran["off"]) == len(ran["own"]) == 6  # two of them kernels
+    for name, packed_type in (("on", "PF32"), ("own", "PF32"), ("off", "F32")):
+        operators_without_number = {
+            re.sub(" #.*", "", operator) for operator in operator_names[name] if "GEMM" in operator
+        }
+        assert operators_without_number == {kind.format(packed_type) for kind in kinds}, name
+    assert (
+        len(operator_names["on"]) == len(operator_names["off"]) == len(operator_names["own"]) == 6
+    )  # with two kernels
 
 
 @pytest.mark.parametrize("damaged", [False, True])
@@ -377,9 +391,9 @@ def test_the_wheel_of_an_untried_release_must_pass_a_self_test_under_qemu(
     wheel = tmp_path / "executorch-1.6.0-cp311-cp311-linux_aarch64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for library in bundle.folder.glob("libexecutorch*"):
-            whole = library.read_bytes()
+            contents = library.read_bytes()
             archive.writestr(
-                f"executorch/lib/{library.name}", whole[:5000] if damaged and "xnnpack" in library.name else whole
+                f"executorch/lib/{library.name}", contents[:5000] if damaged and "xnnpack" in library.name else contents
             )
     config = {
         "model": str(ROOT / "tests/fuzz/corpus/program/mixed_delegates.pte"),
@@ -390,12 +404,12 @@ def test_the_wheel_of_an_untried_release_must_pass_a_self_test_under_qemu(
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
     env = {**os.environ, "ETPROF_DEVICE_DIR": str(tmp_path)}
-    done = call(ETPROF, "run", tmp_path / "config.json", "--dry-run", env=env)
-    assert done.returncode == (4 if damaged else 0), done.stderr
+    completed = call(ETPROF, "run", tmp_path / "config.json", "--dry-run", env=env)
+    assert completed.returncode == (4 if damaged else 0), completed.stderr
     release = f"1.6.0+{hashlib.sha256(wheel.read_bytes()).hexdigest()[:8]}"
     refusal = (
         f"ExecuTorch {release} was not tried with this runner, and a small program does not run with it (untraced)"
     )
-    assert (refusal in done.stderr) == damaged
+    assert (refusal in completed.stderr) == damaged
     folder = tmp_path / f"etprof/executorch/{release}-linux-aarch64"
     assert json.loads((folder / "bundle.json").read_text())["executorch"] == release

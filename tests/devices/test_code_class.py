@@ -1,7 +1,7 @@
-"""The class of machine code (src/isa/code_class.h) is what binutils says of XNNPACK's libraries and of every opcode.
+"""Compares the class of machine code (src/isa/code_class.h) with binutils, for XNNPACK's libraries and for every opcode.
 
-objdump takes code apart. What an instruction needs is asked of the assembler: it refuses an instruction while a feature
-that the instruction needs is switched off.
+objdump disassembles the code. The assembler shows which features an instruction needs: it rejects the instruction while a
+needed feature is disabled.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Tools:
     architecture: str
     objdump: str
     assembler: list[str]
-    flat: list[str]  # objdump's words for a file of nothing but code
-    levels: dict[str, set[str]]  # highest first, and what makes each
-    features: list[str]  # that the assembler can switch off
+    flat: list[str]  # objdump's options for a file that contains only code
+    levels: dict[str, set[str]]  # the features of each level, highest level first
+    features: list[str]  # features that the assembler can disable
 
     @property
     def x86(self) -> bool:
@@ -96,7 +96,7 @@ X86 = Tools(
         "amx_fp16",
     ],
 )
-# Without sme2, which binutils 2.40 does not know, and jscvt, which its assembler cannot switch off.
+# The features do not include sme2, which binutils 2.40 does not know, and jscvt, which its assembler cannot disable.
 ARM = Tools(
     "aarch64",
     "aarch64-linux-gnu-objdump",
@@ -115,7 +115,7 @@ ARM = Tools(
     },
     ["atomics", "rdm", "fcma", "fp16", "fhm", "dotprod", "bf16", "i8mm", "sve", "sve2", "sme"],
 )
-# The assembler's names, where they are others than etprof's.
+# The assembler's names of features, if they differ from etprof's.
 ASSEMBLER = {
     "sse4_1": "sse4.1",
     "sse4_2": "sse4.2",
@@ -152,18 +152,20 @@ class Function:
         return b"".join(instruction.code for instruction in self.instructions)
 
 
-def output(*words: str | Path, text: str | None = None) -> str:
-    done = call(*words, input=text, env={**os.environ, "LC_ALL": "C"})
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def output(*arguments: str | Path, text: str | None = None) -> str:
+    completed = call(*arguments, input=text, env={**os.environ, "LC_ALL": "C"})
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout
 
 
 def program() -> Path:
-    built = [Path(path) for path in [os.environ.get("ETPROF_CODE_CLASS", "")] if path]
-    built += sorted((ROOT / "build").glob("*/tests/tools/etprof_code_class"), key=lambda path: -path.stat().st_mtime)
-    if not built:
+    candidates = [Path(path) for path in [os.environ.get("ETPROF_CODE_CLASS", "")] if path]
+    candidates += sorted(
+        (ROOT / "build").glob("*/tests/tools/etprof_code_class"), key=lambda path: -path.stat().st_mtime
+    )
+    if not candidates:
         skip("etprof_code_class is not built; script/test builds it")
-    return built[0]
+    return candidates[0]
 
 
 def classify(tools: Tools, codes: Iterable[bytes]) -> list[str]:
@@ -174,9 +176,9 @@ def classify(tools: Tools, codes: Iterable[bytes]) -> list[str]:
     return names
 
 
-def disassembled(tools: Tools, *words: str | Path) -> Iterable[tuple[int, Instruction]]:
+def disassemble(tools: Tools, *arguments: str | Path) -> Iterable[tuple[int, Instruction]]:
     comment = re.compile(r"\s*(#|<).*" if tools.x86 else r"\s*(//|<).*")
-    for line in output(tools.objdump, "-w", *words).splitlines():
+    for line in output(tools.objdump, "-w", *arguments).splitlines():
         address, *rest = line.split("\t")
         if len(rest) < 2 or not address.endswith(":"):
             continue
@@ -186,7 +188,7 @@ def disassembled(tools: Tools, *words: str | Path) -> Iterable[tuple[int, Instru
 
 
 def functions(tools: Tools, library: Path) -> list[Function]:
-    """The whole of .text: every function that .eh_frame bounds, and what lies between, cut at the symbols."""
+    """All of .text: the functions that .eh_frame bounds, and the code between them, split at symbols."""
     header = re.search(r"\.text +PROGBITS +(\w+) \w+ (\w+)", output("readelf", "-SW", library))
     assert header
     low = int(header[1], 16)
@@ -195,30 +197,31 @@ def functions(tools: Tools, library: Path) -> list[Function]:
     bounds = {(int(a, 16), int(b, 16)) for a, b in re.findall(r"FDE .* pc=(\w+)\.\.(\w+)", frames)}
     symbols = {}
     for line in output("readelf", "--dyn-syms", "-W", library).splitlines():
-        words = line.split()
-        if len(words) == 8 and words[3] == "FUNC" and words[6] != "UND":
-            symbols[int(words[1], 16)] = words[7].split("@")[0]
-    found = []
-    at = low
+        fields = line.split()
+        if len(fields) == 8 and fields[3] == "FUNC" and fields[6] != "UND":
+            symbols[int(fields[1], 16)] = fields[7].split("@")[0]
+    functions_in_order = []
+    position = low
     for start, end in [*sorted((a, b) for a, b in bounds if low <= a < b <= high), (high, high)]:
-        cuts = [at, *sorted(symbol for symbol in symbols if at < symbol < start), start]
-        found += [Function(a, b) for a, b in itertools.pairwise(cuts) if a < b]
+        bounds_of_gap = [position, *sorted(symbol for symbol in symbols if position < symbol < start), start]
+        functions_in_order += [Function(a, b) for a, b in itertools.pairwise(bounds_of_gap) if a < b]
         if start < end:
-            found.append(Function(start, end))
-        at = max(at, end)
-    functions_left = iter(found)
+            functions_in_order.append(Function(start, end))
+        position = max(position, end)
+    functions_left = iter(functions_in_order)
     current = next(functions_left)
-    for address, instruction in disassembled(tools, "-d", "-j", ".text", library):
+    for address, instruction in disassemble(tools, "-d", "-j", ".text", library):
         while address >= current.end:
             current = next(functions_left)
         current.instructions.append(instruction)
-    for function in found:
+    for function in functions_in_order:
         function.name = symbols.get(function.start, "")
-    return found
+    return functions_in_order
 
 
 def form(tools: Tools, instruction: Instruction) -> str:
-    """What many instructions have in common, so that one of them is assembled. Empty: it is of the base, or unknown."""
+    """The common form of instructions that differ only in operands, so that only one of them is assembled. Empty if the
+    instruction is in the baseline, or unknown."""
     text = instruction.text
     if not tools.x86:
         branch = r"(b|bl|b\.\w+|cbn?z|tbn?z|adrp?|prfm .*,|ldr(sw)? [xwsdq]\d+,) [0-9a-fx]+|(cb|tb)n?z |\."
@@ -235,36 +238,36 @@ def form(tools: Tools, instruction: Instruction) -> str:
         text = text if "%xmm0," in text and "blendv" in text else re.sub(r"%([xyz]mm)\d+", r"%\g<1>1", text)
         text = re.sub(r"%k[1-7]", "%k1", text)
     text = re.sub(r"\$0x[0-9a-f]+", "$0x1", text)
-    # The assembler chooses the encoding, unless it is told.
+    # The prefix makes the assembler use the same encoding.
     first = re.sub(rb"^[\x2e\x36\x3e\x26\x64\x65\x67]+", b"", instruction.code)[:1]
     if not text.startswith("{"):
         text = {b"\x62": "{evex} ", b"\xc4": "{vex} ", b"\xc5": "{vex} "}.get(first, "") + text
     return text
 
 
-def needed(tools: Tools, forms: list[str]) -> dict[str, set[str]]:
-    """Of each form that the assembler knows, the features that it wants for it."""
+def find_needed_features(tools: Tools, forms: list[str]) -> dict[str, set[str]]:
+    """The features that the assembler requires for each form that it knows."""
     needs: dict[str, set[str]] = {text: set() for text in forms}
     for feature in ["", *tools.features]:
         name = ASSEMBLER.get(feature, feature)
-        off = ("" if tools.x86 else "nothing") if not name else f"no{name}"
+        disabled = ("" if tools.x86 else "nothing") if not name else f"no{name}"
         if tools.x86:
-            head = f".arch .{off}" if off else ""
+            head = f".arch .{disabled}" if disabled else ""
         else:
-            every = [ASSEMBLER.get(each, each) for each in tools.features if each != "fcma"]
-            head = ".arch armv8.6-a+" + "+".join([*every, "sme-f64", "sme-i64", "f64mm", "f32mm", "sve2-bitperm"])
-            head += f"; .arch_extension {off}" if name else ""
+            extensions = [ASSEMBLER.get(extension, extension) for extension in tools.features if extension != "fcma"]
+            head = ".arch armv8.6-a+" + "+".join([*extensions, "sme-f64", "sme-i64", "f64mm", "f32mm", "sve2-bitperm"])
+            head += f"; .arch_extension {disabled}" if name else ""
         text = "\n".join([head, *forms]) + "\n"
-        said = call(*tools.assembler, "-o", os.devnull, "-", input=text, env={**os.environ, "LC_ALL": "C"}).stderr
-        for line in re.findall(r"^\{standard input\}:(\d+): Error", said, re.MULTILINE):
+        errors = call(*tools.assembler, "-o", os.devnull, "-", input=text, env={**os.environ, "LC_ALL": "C"}).stderr
+        for line in re.findall(r"^\{standard input\}:(\d+): Error", errors, re.MULTILINE):
             needs[forms[int(line) - 2]].add(feature)
-    return {text: ours(tools, features) for text, features in needs.items() if "" not in features}
+    return {text: to_etprof_features(tools, features) for text, features in needs.items() if "" not in features}
 
 
-def ours(tools: Tools, features: set[str]) -> set[str]:
-    """The assembler's features by etprof's table.
+def to_etprof_features(tools: Tools, features: set[str]) -> set[str]:
+    """Converts the assembler's features to those of etprof's table.
 
-    To the assembler SVE has FCMA, SME has SVE2, and all of FCMA needs FP16, as that of half precision does.
+    For the assembler, SVE includes FCMA, SME includes SVE2, and all of FCMA needs FP16, not only the half-precision forms.
     """
     if tools.x86:
         return features
@@ -273,39 +276,41 @@ def ours(tools: Tools, features: set[str]) -> set[str]:
 
 
 def misread(tools: Tools, instruction: Instruction) -> bool:
-    """What binutils 2.40 takes for another instruction than it is, for want of a test of all its bits."""
+    """True if binutils 2.40 disassembles another instruction, since it does not test all bits."""
     text, word = instruction.text, int.from_bytes(instruction.code[:4], "little")
-    if tools.x86:  # these want prefix 66
+    if tools.x86:  # these instructions require prefix 66
         return text.startswith(("vrsqrt14p", "vdbpsadbw", "vpshldw", "vpshrdw")) and instruction.code[2] & 3 == 0
-    # WHILE of predicates as counters, which is SME2's, and what does not exist.
+    # WHILE with predicates as counters, which is part of SME2, and encodings that do not exist.
     fmlal = re.match(r"fml[as]l2? v[^[]*$", text) is not None
     return (text.startswith("psel") and word & 0x10 != 0) or (fmlal and word & 0x400000 != 0)
 
 
 def differing(tools: Tools, forms: dict[str, Instruction], needs: dict[str, set[str]]) -> list[str]:
-    told = [
+    checkable = [
         text for text in forms if text in needs and not NOP.match(forms[text].text) and not misread(tools, forms[text])
     ]
-    found = classify(tools, (forms[text].code for text in told))
+    classes = classify(tools, (forms[text].code for text in checkable))
     return [
-        f"{forms[text].text} ({forms[text].code.hex()}): {one}, wanted {wanted}"
-        for text, one in zip(told, found, strict=True)
-        if one != (wanted := level(tools, [forms[text]], needs)) and not same_class(tools, one, wanted, needs[text])
+        f"{forms[text].text} ({forms[text].code.hex()}): {actual}, wanted {expected}"
+        for text, actual in zip(checkable, classes, strict=True)
+        if actual != (expected := level(tools, [forms[text]], needs))
+        and not same_class(tools, actual, expected, needs[text])
     ]
 
 
-def same_class(tools: Tools, one: str, wanted: str, features: set[str]) -> bool:
-    """Whether they differ only in what binutils does not tell.
+def same_class(tools: Tools, actual: str, expected: str, features: set[str]) -> bool:
+    """True if the classes differ only in a way that binutils does not show.
 
-    Whether it is a vector instruction is a guess from its text (is_vector), and all of FCMA needs FP16 to the assembler.
+    is_vector guesses from the text, and the assembler requires FP16 for all of FCMA.
     """
     base = {"scalar", "SSE2"} if tools.x86 else {"scalar", *(name for name in tools.levels if name.startswith("NEON"))}
-    scalar = "scalar" in (one, wanted) or not features
-    return one in base and wanted in base and (scalar or "fcma" in features)
+    scalar = "scalar" in (actual, expected) or not features
+    return actual in base and expected in base and (scalar or "fcma" in features)
 
 
 def is_vector(tools: Tools, text: str) -> bool:
-    """By mnemonic and registers, whether it works on a vector; not what copies, is a constant, or works on bits."""
+    """True if the mnemonic and the registers are those of a vector instruction, except for copies, constants, and bitwise
+    operations."""
     name = text.split()[0]
     if not tools.x86:
         if re.match(r"(mov|movi|mvni?|fmov|and|orr|orn|eor|bic|bit|bif|bsl)$", name) and ".d[" not in text:
@@ -317,11 +322,11 @@ def is_vector(tools: Tools, text: str) -> bool:
         )
     if "%xmm" not in text:
         return False
-    between = re.fullmatch(r"\S+ +%xmm\d+,%xmm\d+", text) is not None
+    is_register_copy = re.fullmatch(r"\S+ +%xmm\d+,%xmm\d+", text) is not None
     if re.match(r"(and|andn|or|xor)p[sd]$|p(and|andn|or|xor)$", name):
         return False
     if re.match(r"mov([au]p[sd]|dq[au])$", name):
-        return not between
+        return not is_register_copy
     single = r"(mov[dq]|mov[lh]p[sd]|pinsr[bwdq]|pextr[bwdq]|extractps|insertps|u?comis[sd]|cvtt?s[sd]2si[lq]?"
     single += r"|cvtsi2s[sd][lq]?|cvts[sd]2s[sd]|\w+s[sd]|movhlps|movlhps|cmp\w+s[sd])$"
     return re.match(single, name) is None or re.match(r"ps(ubs|adb)|pabs", name) is not None
@@ -336,32 +341,32 @@ def level(tools: Tools, instructions: list[Instruction], needs: dict[str, set[st
             uses.add("sme2")
         elif is_vector(tools, instruction.text):
             uses |= {"vector", *(f"vector {feature}" for feature in features)}
-    return next((name for name, made in tools.levels.items() if made & uses), "scalar")
+    return next((name for name, features in tools.levels.items() if features & uses), "scalar")
 
 
 def check_library(tools: Tools, library: Path) -> None:
-    everything = functions(tools, library)
+    all_functions = functions(tools, library)
     forms: dict[str, Instruction] = {}
-    for instruction in itertools.chain.from_iterable(function.instructions for function in everything):
+    for instruction in itertools.chain.from_iterable(function.instructions for function in all_functions):
         forms.setdefault(form(tools, instruction), instruction)
     forms.pop("", None)
-    needs = needed(tools, list(forms))
+    needs = find_needed_features(tools, list(forms))
     assert len(needs) > 0.99 * len(forms) > 5000
     assert differing(tools, forms, needs) == []
 
-    found = classify(tools, (function.code for function in everything))
+    classes = classify(tools, (function.code for function in all_functions))
     wrong = []
-    for function, one in zip(everything, found, strict=True):
-        bad = sum("(bad)" in each.text for each in function.instructions)
-        if not bad and one != level(tools, function.instructions, needs):
+    for function, actual in zip(all_functions, classes, strict=True):
+        undecodable = sum("(bad)" in instruction.text for instruction in function.instructions)
+        if not undecodable and actual != level(tools, function.instructions, needs):
             wrong.append(
-                f"{level(tools, function.instructions, needs)} expected of {function.start:#x} {function.name}: {one}"
+                f"{level(tools, function.instructions, needs)} expected of {function.start:#x} {function.name}: {actual}"
             )
     assert wrong == []
-    check_names({function.name: one for function, one in zip(everything, found, strict=True)})
+    check_names({function.name: actual for function, actual in zip(all_functions, classes, strict=True)})
 
 
-# The instruction set in a kernel's name, the first that is found, and the classes that it may have.
+# The instruction set in a kernel's name (the first match counts), and the classes that such a kernel may have.
 NAMES = [
     ("_sme2_", {"SME2"}),
     ("_sme_", {"SME"}),
@@ -377,40 +382,42 @@ NAMES = [
     ("__f16c", {"F16C"}),
     ("__avx", {"AVX"}),
     ("__sse2", {"SSE2"}),
-    # What XNNPACK calls scalar is portable C, which the compiler vectorizes for the base where it can.
+    # XNNPACK's scalar kernels are portable C, which the compiler may vectorize for the baseline.
     ("__scalar", {"scalar", "SSE2", "NEON"}),
 ]
 
 
 def check_names(classes: dict[str, str]) -> None:
     compared, wrong = 0, []
-    for name, found in classes.items():
+    for name, actual in classes.items():
         if not re.match(r"xnn_\w+_ukernel_|kai_(run|kernel)_", name) or re.search(r"_get_[mn]r$", name):
             continue
-        told = next((allowed for part, allowed in NAMES if part in f"{name}_"), None)
-        # kai_run_x checks its arguments and calls kai_kernel_x, where there is one.
-        if told is None or (name.replace("kai_run_", "kai_kernel_") in classes and name.startswith("kai_run_")):
+        allowed_classes = next((allowed for part, allowed in NAMES if part in f"{name}_"), None)
+        # kai_run_x checks its arguments and calls kai_kernel_x, if that exists.
+        if allowed_classes is None or (
+            name.replace("kai_run_", "kai_kernel_") in classes and name.startswith("kai_run_")
+        ):
             continue
         compared += 1
-        if found not in told:
-            wrong.append(f"{name}: {found}")
+        if actual not in allowed_classes:
+            wrong.append(f"{name}: {actual}")
     assert compared > 40
     assert wrong == []
 
 
 def check_encodings(tools: Tools, codes: list[bytes], folder: Path) -> None:
-    """objdump and the assembler against etprof, over encodings that no library has."""
+    """Compares objdump and the assembler with etprof for encodings that no library has."""
     step = 16 if tools.x86 else 4
     flat = folder / "code.bin"
     flat.write_bytes(b"".join(code.ljust(step, b"\x90") for code in codes))
     forms: dict[str, Instruction] = {}
-    for address, instruction in disassembled(tools, "-D", *tools.flat, flat):
+    for address, instruction in disassemble(tools, "-D", *tools.flat, flat):
         if address % step == 0 and "undefined" not in instruction.text:
             forms.setdefault(form(tools, instruction), instruction)
     forms.pop("", None)
-    needs = needed(tools, list(forms))
+    needs = find_needed_features(tools, list(forms))
     assert len(needs) > 3000
-    # Of the Knights processors, which no release of XNNPACK supports: no rule knows them.
+    # Skip instructions of the Knights processors, which XNNPACK does not support and etprof has no rules for.
     knights = re.compile(r"(\{evex\} )?(vexp2|vrcp28|vrsqrt28|v4fn?madd|vp4dpwssd|v(gather|scatter)pf)")
     for text in [text for text in needs if knights.match(text)]:
         del needs[text]
@@ -452,10 +459,10 @@ def test_every_opcode_of_vex_and_evex(tmp_path: Path):
 
 def test_random_words_of_arms_vector_groups(tmp_path: Path):
     binutils(ARM)
-    chance = random.Random(20261125)  # noqa: S311
+    rng = random.Random(20261125)  # noqa: S311
     codes = []
     for _ in range(40000):
-        group = chance.choice([0, 2, 2, 2, 7, 15])  # bits 28 to 25
-        word = chance.getrandbits(32) & ~(15 << 25) | group << 25 | (0 if group else 1 << 31)
+        group = rng.choice([0, 2, 2, 2, 7, 15])  # bits 28 to 25
+        word = rng.getrandbits(32) & ~(15 << 25) | group << 25 | (0 if group else 1 << 31)
         codes.append(word.to_bytes(4, "little"))
     check_encodings(ARM, codes, tmp_path)

@@ -17,39 +17,39 @@ GROUPS = ["measure", "export", "build-target", "build-executorch", "adb", "ssh",
 
 
 def doctor(code: int = 0, **environment: str) -> dict[str, Any]:
-    """`etprof doctor --json` in an environment: its groups by name, each with its checks by name."""
-    done = subprocess.run(
+    """Runs `etprof doctor --json`, and returns its groups by name, each with its checks by name."""
+    completed = subprocess.run(
         [etprof(), "doctor", "--json"], env={**os.environ, **environment}, capture_output=True, text=True, timeout=600
     )
-    assert done.returncode == code, done.stdout + done.stderr
-    assert done.stderr == ""
-    told = fitting("doctor", done.stdout)
-    assert told["ready"] == (code == 0)
-    assert [group["name"] for group in told["groups"]] == GROUPS
-    for group in told["groups"]:
+    assert completed.returncode == code, completed.stdout + completed.stderr
+    assert completed.stderr == ""
+    result = fitting("doctor", completed.stdout)
+    assert result["ready"] == (code == 0)
+    assert [group["name"] for group in result["groups"]] == GROUPS
+    for group in result["groups"]:
         assert group["checks"]
         assert group["ready"] == all(check["state"] != "missing" for check in group["checks"])
         for check in group["checks"]:
             assert check["found"]
             if check["state"] == "missing":
                 assert check["remedy"]
-    return {group["name"]: {check["name"]: check for check in group["checks"]} for group in told["groups"]}
+    return {group["name"]: {check["name"]: check for check in group["checks"]} for group in result["groups"]}
 
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
-    """A folder for PATH that has nothing but a shell."""
+    """A folder for PATH that contains only a shell."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "sh").symlink_to("/bin/sh")
     return folder
 
 
-def program(folder: Path, name: str, text: str) -> Path:
-    made = folder / name
-    made.write_text(f"#!/bin/sh\n{text}\n")
-    made.chmod(0o755)
-    return made
+def make_program(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
 
 
 def test_here_the_tests_can_measure() -> None:
@@ -64,54 +64,54 @@ def test_the_versions_are_those_of_the_environment() -> None:
     python = ROOT / ".venv" / "bin" / "python"
     if not python.exists():
         pytest.skip(".venv is not there: run script/bootstrap")
-    asked = subprocess.run(
+    python_output = subprocess.run(
         [python, "-c", "import importlib.metadata as m; print(m.version('executorch'))"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     groups = doctor()
-    assert groups["export"]["executorch wheel"]["found"].startswith(f"executorch {asked.stdout.strip()}, ")
+    assert groups["export"]["executorch wheel"]["found"].startswith(f"executorch {python_output.stdout.strip()}, ")
     assert groups["build-target"]["executorch wheel"]["state"] == "ok"
 
 
 def test_the_python_that_was_chosen_is_looked_at(bare: Path) -> None:
-    """As export would take it, instead of the checkout's."""
-    chosen = program(bare, "chosen", "echo python 3.99.0")
-    found = doctor(ETPROF_PYTHON=str(chosen))["export"]
-    assert found["Python"]["found"] == f"3.99.0, {chosen}"
+    """doctor checks the Python in $ETPROF_PYTHON, as export uses it, instead of the checkout's."""
+    python = make_program(bare, "chosen", "echo python 3.99.0")
+    found = doctor(ETPROF_PYTHON=str(python))["export"]
+    assert found["Python"]["found"] == f"3.99.0, {python}"
     assert found["PyTorch"]["state"] == "missing"
 
 
 def test_each_model_library_is_there_and_can_be_imported_or_why_not(bare: Path) -> None:
-    """Those that script/bootstrap --models installs. None is needed to be ready."""
+    """doctor lists the libraries that script/bootstrap --models installs. They are optional."""
     lines = (ROOT / "requirements" / "models.txt").read_text().splitlines()
     libraries = sorted({line.partition("==")[0] for line in lines if line and not line.startswith("#")})
     versions = "\n".join(["python 3.99.0", *(f"{name} 1.0" for name in libraries[1:])])
     imports = f"{libraries[1]} operator torchvision::nms does not exist\n{libraries[2]}"
     answers = f"""case "$2" in *import_module*) printf '{imports}\n';; *) printf '{versions}\n';; esac"""
-    chosen = program(bare, "chosen", answers.replace("\n", "\\n"))
-    rows = doctor(ETPROF_PYTHON=str(chosen))["export"]
-    missing, failing, there = (rows[name] for name in libraries)
+    python = make_program(bare, "chosen", answers.replace("\n", "\\n"))
+    rows = doctor(ETPROF_PYTHON=str(python))["export"]
+    missing, failing, working = (rows[name] for name in libraries)
     assert (missing["state"], missing["remedy"]) == ("warning", "run script/bootstrap --models")
     assert missing["found"].startswith("not installed")
     assert failing["state"] == "warning" and failing["remedy"].startswith("`import etprof` before it")
     assert failing["found"].endswith(f"; `import {libraries[1]}` fails: operator torchvision::nms does not exist")
-    assert (there["state"], there["found"], there["remedy"]) == ("ok", f"{libraries[2]} 1.0, of {chosen}", None)
+    assert (working["state"], working["found"], working["remedy"]) == ("ok", f"{libraries[2]} 1.0, of {python}", None)
 
 
 def test_an_environment_that_cannot_be_looked_into_is_none(tmp_path: Path) -> None:
-    """A checkout whose .venv leads to itself: what cannot be read is passed over, by doctor and by export."""
+    """The .venv of a checkout is a symbolic link to itself. doctor and export skip the unreadable folder."""
     (tmp_path / "python" / "etprof").mkdir(parents=True)
     (tmp_path / "python" / "etprof" / "export.py").write_text("print('exported')\n")
     (tmp_path / ".venv").symlink_to(".venv")
     copy = tmp_path / "etprof"
     shutil.copy(etprof(), copy)
     environment = {name: value for name, value in os.environ.items() if name != "ETPROF_PYTHON"}
-    told = subprocess.run([copy, "doctor", "--json"], env=environment, capture_output=True, text=True, timeout=600)
-    assert told.stderr == ""
-    export = next(group for group in json.loads(told.stdout)["groups"] if group["name"] == "export")
+    result = subprocess.run([copy, "doctor", "--json"], env=environment, capture_output=True, text=True, timeout=600)
+    assert result.stderr == ""
+    export = next(group for group in json.loads(result.stdout)["groups"] if group["name"] == "export")
     assert export["checks"][0]["found"].endswith(", python3")
-    done = subprocess.run([copy, "export"], env=environment, capture_output=True, text=True, timeout=600)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "exported\n", "")
+    completed = subprocess.run([copy, "export"], env=environment, capture_output=True, text=True, timeout=600)
+    assert (completed.returncode, completed.stdout, completed.stderr) == (0, "exported\n", "")
 
 
 def test_a_runner_that_is_not_there() -> None:
@@ -121,14 +121,16 @@ def test_a_runner_that_is_not_there() -> None:
 
 
 def test_a_runner_that_does_not_start(tmp_path: Path) -> None:
-    broken = program(tmp_path, "etprof-runner", "echo 'libexecutorch.so: cannot open shared object file' >&2; exit 127")
+    broken = make_program(
+        tmp_path, "etprof-runner", "echo 'libexecutorch.so: cannot open shared object file' >&2; exit 127"
+    )
     check = doctor(4, ETPROF_RUNNER=str(broken))["measure"]["etprof-runner"]
     assert check["state"] == "missing"
     assert "cannot open shared object file" in check["found"]
 
 
 def test_a_runner_that_is_none(tmp_path: Path) -> None:
-    other = program(tmp_path, "etprof-runner", "echo hello")
+    other = make_program(tmp_path, "etprof-runner", "echo hello")
     check = doctor(4, ETPROF_RUNNER=str(other))["measure"]["etprof-runner"]
     assert (check["state"], "is not an etprof-runner of this version" in check["found"]) == ("missing", True)
 
@@ -138,7 +140,7 @@ ISA = '{"isa": {"detected": [], "masked": [], "enabled": [], "can_mask": %s, "wh
 
 def test_a_runner_of_another_version_that_cannot_mask(tmp_path: Path) -> None:
     isa = ISA % ("false", "another cpuinfo")
-    old = program(tmp_path, "etprof-runner", f"[ $1 = --version ] && echo '0.0.1 (ExecuTorch 1)' || echo '{isa}'")
+    old = make_program(tmp_path, "etprof-runner", f"[ $1 = --version ] && echo '0.0.1 (ExecuTorch 1)' || echo '{isa}'")
     measure = doctor(ETPROF_RUNNER=str(old))["measure"]
     assert measure["etprof-runner"]["state"] == "warning"
     assert "0.0.1" in measure["etprof-runner"]["found"]
@@ -159,9 +161,9 @@ def test_without_programs_measuring_still_works(bare: Path) -> None:
 
 
 def test_programs_are_found_with_version_and_place(bare: Path) -> None:
-    adb = program(bare, "adb", "printf 'Android Debug Bridge version 1.0.41\\nVersion 34.0.4-debian\\n'")
-    ssh = program(bare, "ssh", "echo 'OpenSSH_9.2p1 Debian-2, OpenSSL 3.0.19' >&2")
-    cross = program(bare, "aarch64-linux-gnu-g++", "echo 'aarch64-linux-gnu-g++ (Debian 12.2.0-14) 12.2.0'")
+    adb = make_program(bare, "adb", "printf 'Android Debug Bridge version 1.0.41\\nVersion 34.0.4-debian\\n'")
+    ssh = make_program(bare, "ssh", "echo 'OpenSSH_9.2p1 Debian-2, OpenSSL 3.0.19' >&2")
+    cross = make_program(bare, "aarch64-linux-gnu-g++", "echo 'aarch64-linux-gnu-g++ (Debian 12.2.0-14) 12.2.0'")
     groups = doctor(PATH=str(bare), ETPROF_SSH="", ETPROF_ADB="")
     assert groups["adb"]["adb"]["found"] == f"34.0.4, {adb}"
     assert groups["ssh"]["ssh"]["found"] == f"9.2, {ssh}"
@@ -171,7 +173,7 @@ def test_programs_are_found_with_version_and_place(bare: Path) -> None:
 
 @pytest.mark.parametrize(("version", "state"), [("7.2.15", "missing"), ("10.0.9", "missing"), ("10.1.0", "ok")])
 def test_an_emulator_has_to_be_new_enough(bare: Path, version: str, state: str) -> None:
-    program(bare, "qemu-aarch64", f"echo 'qemu-aarch64 version {version} (Debian 1:{version})'")
+    make_program(bare, "qemu-aarch64", f"echo 'qemu-aarch64 version {version} (Debian 1:{version})'")
     check = doctor(PATH=str(bare))["emulated"]["qemu-aarch64"]
     fetched = ROOT / "build" / "tools" / "qemu-aarch64"
     if state == "missing" and fetched.exists():  # an old one on PATH does not hide it
@@ -202,8 +204,8 @@ def test_the_ndk(tmp_path: Path) -> None:
 
 def test_people_see_the_same() -> None:
     groups = doctor()
-    shown = subprocess.run([etprof(), "doctor"], capture_output=True, text=True, check=True, timeout=600).stdout
-    words = " ".join(shown.split())  # whatever the lines
+    screen = subprocess.run([etprof(), "doctor"], capture_output=True, text=True, check=True, timeout=600).stdout
+    screen_text = " ".join(screen.split())  # whatever the lines
     for checks in groups.values():
         for check in checks.values():
             if check["name"] not in (
@@ -211,5 +213,5 @@ def test_people_see_the_same() -> None:
                 "steadiness",
                 "other processes",
             ):  # changes while the test runs; several of a name
-                assert check["found"] in words
-                assert (check["remedy"] or "") in words
+                assert check["found"] in screen_text
+                assert (check["remedy"] or "") in screen_text

@@ -22,7 +22,7 @@ KINDS = [
     "sme_instructions",
     "outer_product_instructions",
 ]
-# 7 instructions 1000 times, then 3 instructions 500 times in streaming mode, and what is around them.
+# 7 instructions 1000 times, then 3 instructions 500 times in streaming mode, and the instructions around them.
 KNOWN = r"""
 #include <cstdio>
 
@@ -65,19 +65,23 @@ def test_the_plugin_counts_what_is_executed(counting_qemu: list[str], tmp_path: 
     compiler = shutil.which("aarch64-linux-gnu-g++")
     if not compiler:
         skip("aarch64-linux-gnu-g++ is not installed: script/bootstrap --dev")
-    source, built = tmp_path / "known.cc", tmp_path / "known"
+    source, executable = tmp_path / "known.cc", tmp_path / "known"
     source.write_text(KNOWN)
-    command = [compiler, "-std=c++20", "-O1", "-static", f"-I{ROOT / 'src'}", source, "-o", built]
+    command = [compiler, "-std=c++20", "-O1", "-static", f"-I{ROOT / 'src'}", source, "-o", executable]
     subprocess.run(command, check=True, capture_output=True)
     emulator, *arguments = counting_qemu
-    counted = subprocess.run(
-        [emulator, "-plugin", PLUGIN, *arguments, built], check=True, capture_output=True, text=True
+    counts = subprocess.run(
+        [emulator, "-plugin", PLUGIN, *arguments, executable], check=True, capture_output=True, text=True
     ).stdout.split()
-    assert counted[0] == "1"
-    whole, *kinds, switches = map(int, counted[1:])
-    found = dict(zip(KINDS, kinds, strict=True))
-    assert sum(kinds) == whole
-    vectors = {kind: count for kind, count in found.items() if kind not in ("scalar_instructions", "neon_instructions")}
+    assert counts[0] == "1"
+    total, *kinds, switches = map(int, counts[1:])
+    counts_by_kind = dict(zip(KINDS, kinds, strict=True))
+    assert sum(kinds) == total
+    vectors = {
+        kind: count
+        for kind, count in counts_by_kind.items()
+        if kind not in ("scalar_instructions", "neon_instructions")
+    }
     assert vectors == {
         "dot_product_instructions": 1000,
         "i8mm_instructions": 1000,
@@ -87,14 +91,17 @@ def test_the_plugin_counts_what_is_executed(counting_qemu: list[str], tmp_path: 
         "outer_product_instructions": 500,
     }
     assert switches == 2
-    # Known saves and restores v8 to v15, and has a few instructions of its own.
-    assert 1000 <= found["neon_instructions"] <= 1020
-    assert 2000 + 1000 + 2 <= found["scalar_instructions"] <= 2000 + 1000 + 30
-    # Without the plugin nobody answers.
-    assert subprocess.run([*counting_qemu, built], check=True, capture_output=True, text=True).stdout.split()[0] == "0"
+    # Known() also saves and restores v8 to v15, and has a few other instructions.
+    assert 1000 <= counts_by_kind["neon_instructions"] <= 1020
+    assert 2000 + 1000 + 2 <= counts_by_kind["scalar_instructions"] <= 2000 + 1000 + 30
+    # Without the plugin, the request is not answered.
+    assert (
+        subprocess.run([*counting_qemu, executable], check=True, capture_output=True, text=True).stdout.split()[0]
+        == "0"
+    )
 
 
-def measured(bundle: Bundle, qemu: list[str], pte: Path, folder: Path) -> dict[str, Any]:
+def count_instructions(bundle: Bundle, qemu: list[str], pte: Path, folder: Path) -> dict[str, Any]:
     return run_masked(bundle, qemu, pte, folder, {"sme": "", "neon": "-sme"}, "--instructions")
 
 
@@ -102,7 +109,7 @@ def measured(bundle: Bundle, qemu: list[str], pte: Path, folder: Path) -> dict[s
 def test_what_of_a_model_runs_on_sme(
     bundle: Bundle, counting_qemu: list[str], export: Any, tmp_path: Path, dtype: str
 ) -> None:
-    summary = measured(bundle, counting_qemu, export(dtype), tmp_path / "run")
+    summary = count_instructions(bundle, counting_qemu, export(dtype), tmp_path / "run")
     assert not [warning for warning in summary["warnings"] if "instructions" in warning]
     outer = {}
     for experiment in summary["experiments"]:
@@ -113,7 +120,7 @@ def test_what_of_a_model_runs_on_sme(
             assert sum(row[kind] for kind in KINDS) == pytest.approx(row["instructions"], abs=0.01)
         operators = [row for row in rows.values() if row is not method]
         assert {row["key"] for row in experiment["operators"] if "/backend/" in row["key"]} <= set(rows)
-        # Operators repeat exactly, and the whole to the promised 0.02%.
+        # The counts of operators repeat exactly, and the total repeats within the documented 0.02%.
         assert all(row["lowest"] == row["highest"] for row in operators)
         assert method["highest"] - method["lowest"] <= 2e-4 * method["instructions"]
         assert sum(row["instructions"] for row in operators) < method["instructions"]

@@ -1,4 +1,4 @@
-"""The lab itself, by the plain ssh and adb clients: what the tests of devices stand on."""
+"""Tests of the lab itself, with the plain ssh and adb clients."""
 
 import signal
 import socket
@@ -33,14 +33,14 @@ def push(device: Device, source: Path, target: str) -> subprocess.CompletedProce
     return device.adb("push", source, target)
 
 
-def begin(device: Device) -> subprocess.Popen[bytes]:
-    """A program on the device that goes on until it is ended: seen to run before this returns."""
-    started = device.lab.popen(
+def start_program(device: Device) -> subprocess.Popen[bytes]:
+    """Starts a program on the device that runs until it is killed, and waits until it runs."""
+    process = device.lab.popen(
         client(device, "echo up; while :; do sleep 0.05; done"), stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    assert started.stdout is not None
-    assert started.stdout.readline() == b"up\n"
-    return started
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    return process
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -49,28 +49,28 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def test_exit_code_and_both_streams_come_back(device: Device) -> None:
-    done = device.shell("echo out; echo err >&2; exit 7")
-    assert (done.returncode, done.stdout, done.stderr) == (7, "out\n", "err\n")
+    completed = device.shell("echo out; echo err >&2; exit 7")
+    assert (completed.returncode, completed.stdout, completed.stderr) == (7, "out\n", "err\n")
 
 
 def test_standard_input_is_live(device: Device) -> None:
-    talk = device.lab.popen(client(device, "while read -r word; do echo got $word; done"), stdin=-1, stdout=-1)
-    assert talk.stdin is not None
-    assert talk.stdout is not None
+    session = device.lab.popen(client(device, "while read -r word; do echo got $word; done"), stdin=-1, stdout=-1)
+    assert session.stdin is not None
+    assert session.stdout is not None
     for word in (b"one", b"two"):
-        talk.stdin.write(word + b"\n")
-        talk.stdin.flush()
-        assert talk.stdout.readline() == b"got " + word + b"\n"
-    talk.stdin.close()
-    assert talk.wait(240) == 0
-    talk.stdout.close()
+        session.stdin.write(word + b"\n")
+        session.stdin.flush()
+        assert session.stdout.readline() == b"got " + word + b"\n"
+    session.stdin.close()
+    assert session.wait(240) == 0
+    session.stdout.close()
 
 
 def test_what_is_pushed_arrives(device: Device, tmp_path: Path) -> None:
     data = bytes(range(256)) * 4096
     (tmp_path / "data").write_bytes(data)
-    done = push(device, tmp_path / "data", f"{device.folder}/data")
-    assert done.returncode == 0, done.stderr
+    completed = push(device, tmp_path / "data", f"{device.folder}/data")
+    assert completed.returncode == 0, completed.stderr
     assert device.files() == {"data": len(data)}
     assert (device.folder / "data").read_bytes() == data
 
@@ -85,8 +85,10 @@ def test_a_folder_is_pushed_and_pulled_by_adb(phone: AdbDevice, tmp_path: Path) 
 
 def test_sftp_answers(board: SshDevice, tmp_path: Path) -> None:
     (tmp_path / "data").write_text("by sftp")
-    done = board.lab.run(["scp", "-F", board.lab.ssh_config, tmp_path / "data", f"{board.name}:{board.folder}/data"])
-    assert done.returncode == 0, done.stderr
+    completed = board.lab.run(
+        ["scp", "-F", board.lab.ssh_config, tmp_path / "data", f"{board.name}:{board.folder}/data"]
+    )
+    assert completed.returncode == 0, completed.stderr
     assert (board.folder / "data").read_text() == "by sftp"
 
 
@@ -101,7 +103,7 @@ def test_a_phone_tells_its_programs_where_its_sysfs_is(phone: AdbDevice) -> None
 
 def test_running_programs_are_seen_until_they_end(device: Device) -> None:
     assert device.processes() == {}
-    running = begin(device)
+    running = start_program(device)
     assert any("while :" in line for line in device.processes().values())
     device.kill_programs()
     assert device.processes() == {}
@@ -109,11 +111,11 @@ def test_running_programs_are_seen_until_they_end(device: Device) -> None:
 
 
 def test_a_stopped_device_is_gone_and_its_programs_go_on(device: Device) -> None:
-    running = begin(device)
+    running = start_program(device)
     device.stop()
     running.wait(240)  # the client sees its connection end
     assert device.shell("true").returncode != 0
-    # As with a pulled cable: nobody told the program. Whoever wants it to end has to arrange for that.
+    # As with a pulled cable, the program gets no signal and keeps running.
     assert any("while :" in line for line in device.processes().values())
     end(running)
 
@@ -129,7 +131,7 @@ def test_a_started_device_is_back_at_the_same_address(device: Device) -> None:
 
 
 def test_a_reboot_ends_every_program(device: Device) -> None:
-    running = begin(device)
+    running = start_program(device)
     device.reboot()
     assert device.processes() == {}
     end(running)
@@ -160,9 +162,9 @@ def test_a_full_disk_refuses_what_does_not_fit(device: Device, tmp_path: Path) -
     (tmp_path / "small").write_bytes(b"x" * 1024)
     (tmp_path / "large").write_bytes(b"x" * 1024 * 1024)
     assert push(device, tmp_path / "small", f"{device.folder}/small").returncode == 0
-    refused = push(device, tmp_path / "large", f"{device.folder}/large")
-    assert refused.returncode != 0
-    assert "No space left on device" in refused.stderr + refused.stdout
+    failure = push(device, tmp_path / "large", f"{device.folder}/large")
+    assert failure.returncode != 0
+    assert "No space left on device" in failure.stderr + failure.stdout
 
 
 def test_two_devices_of_each_kind_are_apart(lab: Lab) -> None:
@@ -170,7 +172,7 @@ def test_two_devices_of_each_kind_are_apart(lab: Lab) -> None:
     for device in devices[2:]:
         assert isinstance(device, AdbDevice)
         device.connect()
-    running = [begin(device) for device in devices]
+    running = [start_program(device) for device in devices]
     for device in devices:
         device.shell(f'echo {device.name} > "$ETPROF_DEVICE_DIR"/etprof/name')
     assert [(device.folder / "name").read_text() for device in devices] == ["one\n", "two\n", "three\n", "four\n"]
@@ -186,7 +188,7 @@ def test_a_lab_leaves_nothing_behind(tmp_path: Path) -> None:
     board, phone = lab.ssh(), lab.adb()
     phone.connect()
     phone.full_disk(4096)
-    running = [begin(board), begin(phone)]
+    running = [start_program(board), start_program(phone)]
     daemons = [*board._family(), *phone._family()]
     assert daemons
     lab.close()
@@ -206,9 +208,9 @@ def test_the_lab_is_not_reachable_from_outside(board: SshDevice) -> None:
 
 def test_an_unknown_host_key_is_refused(board: SshDevice) -> None:
     board.lab.known_hosts.write_text("")
-    refused = board.shell("true")
-    assert refused.returncode == 255
-    assert "Host key verification failed" in refused.stderr
+    failure = board.shell("true")
+    assert failure.returncode == 255
+    assert "Host key verification failed" in failure.stderr
 
 
 # --- the phone's commands ---
@@ -252,9 +254,9 @@ def test_the_battery_discharges(phone: AdbDevice) -> None:
 def test_a_hot_phone(phone: AdbDevice) -> None:
     assert "Thermal Status: 0\n" in phone.shell("dumpsys thermalservice").stdout
     phone.phone.set_temperature(skin=45.5, cpu=88.0)
-    hot = phone.shell("dumpsys thermalservice").stdout
-    assert "Thermal Status: 3\n" in hot
-    assert "Temperature{mValue=45.5, mType=3, mName=VIRTUAL-SKIN, mStatus=3}" in hot
+    thermal_dump = phone.shell("dumpsys thermalservice").stdout
+    assert "Thermal Status: 3\n" in thermal_dump
+    assert "Temperature{mValue=45.5, mType=3, mName=VIRTUAL-SKIN, mStatus=3}" in thermal_dump
     zones = phone.shell('cd "$ETPROF_SYSFS_ROOT"/sys/class/thermal; cat thermal_zone*/type thermal_zone*/temp').stdout
     assert zones.split() == ["LITTLE", "BIG", "VIRTUAL-SKIN", "battery", "88000", "88000", "45500", "28400"]
     phone.shell("cmd thermalservice override-status 0")
@@ -285,11 +287,11 @@ def test_the_log_is_filtered_and_cleared(phone: AdbDevice) -> None:
     phone.phone.log_line("Using igemm microkernel 'a'.")
     phone.phone.log_line("something else", tag="Zygote", priority="E")
     phone.phone.log_line("a detail", priority="D")
-    everything = phone.shell("logcat -d").stdout.splitlines()
-    assert everything[0] == "--------- beginning of main"
-    assert len(everything) == 4
-    shown = phone.shell("logcat -d -s XNNPACK:I").stdout.splitlines()[1:]
-    assert shown == ["11-21 20:40:43.863  4242  4242 I XNNPACK : Using igemm microkernel 'a'."]
+    all_lines = phone.shell("logcat -d").stdout.splitlines()
+    assert all_lines[0] == "--------- beginning of main"
+    assert len(all_lines) == 4
+    filtered_lines = phone.shell("logcat -d -s XNNPACK:I").stdout.splitlines()[1:]
+    assert filtered_lines == ["11-21 20:40:43.863  4242  4242 I XNNPACK : Using igemm microkernel 'a'."]
     assert phone.shell("logcat -d -v raw -s XNNPACK").stdout.splitlines()[1:] == [
         "Using igemm microkernel 'a'.",
         "a detail",
@@ -297,9 +299,9 @@ def test_the_log_is_filtered_and_cleared(phone: AdbDevice) -> None:
     brief = phone.shell("logcat -d -v brief -s XNNPACK:I").stdout.splitlines()[1]
     assert brief == "I/XNNPACK ( 4242): Using igemm microkernel 'a'."
     phone.shell("logcat -c; log -t XNNPACK -p w of the device itself")
-    after = phone.shell("logcat -d -s XNNPACK").stdout.splitlines()
-    assert len(after) == 2
-    assert " W XNNPACK : of the device itself" in after[1]
+    remaining_lines = phone.shell("logcat -d -s XNNPACK").stdout.splitlines()
+    assert len(remaining_lines) == 2
+    assert " W XNNPACK : of the device itself" in remaining_lines[1]
 
 
 def test_the_log_is_followed(phone: AdbDevice) -> None:
@@ -324,8 +326,8 @@ def test_properties(phone: AdbDevice) -> None:
 
 def test_unknown_services_are_named(phone: AdbDevice) -> None:
     assert phone.shell("dumpsys nonsense").stderr == "Can't find service: nonsense\n"
-    done = phone.shell("cmd nonsense")
-    assert (done.returncode, done.stderr) == (20, "cmd: Can't find service: nonsense\n")
+    completed = phone.shell("cmd nonsense")
+    assert (completed.returncode, completed.stderr) == (20, "cmd: Can't find service: nonsense\n")
 
 
 def test_taskset_pins_on_the_phone(phone: AdbDevice) -> None:
@@ -345,7 +347,7 @@ def test_programs_of_the_lab_hear_signals_themselves(lab: Lab) -> None:
 
 
 def test_waiting_has_an_end() -> None:
-    began = time.monotonic()
+    start = time.monotonic()
     with pytest.raises(TimeoutError, match=r"^pigs to fly: not within 0\.1 s$"):
         wait_until(lambda: False, "pigs to fly", seconds=0.1)
-    assert time.monotonic() - began >= 0.1
+    assert time.monotonic() - start >= 0.1

@@ -26,7 +26,7 @@ def wheel_version(folder: Path) -> str | None:
 
 @pytest.fixture(scope="session")
 def macos_wheel(build_lock: None, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001
-    """The wheel for macOS of .venv's version, unpacked in build/wheels/macos-arm64."""
+    """The folder build/wheels/macos-arm64 with the wheel for macOS, of the same version as in .venv."""
     installed = next((ROOT / ".venv").glob("lib/python3*/site-packages"), None)
     version = wheel_version(installed) if installed else None
     if version is None:
@@ -34,12 +34,12 @@ def macos_wheel(build_lock: None, tmp_path_factory: pytest.TempPathFactory) -> P
     folder = ROOT / "build" / "wheels" / "macos-arm64"
     if wheel_version(folder) == version:
         return folder
-    fetched = tmp_path_factory.mktemp("wheel")
+    download_folder = tmp_path_factory.mktemp("wheel")
     pip = [TOOLS / "python", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
-    done = call(*pip, "--platform", "macosx_14_0_arm64", "--dest", fetched, f"executorch=={version}")
-    if done.returncode != 0:
-        skip(f"the executorch wheel for macOS cannot be fetched: {done.stderr.strip().splitlines()[-1]}")
-    (wheel,) = fetched.glob("*.whl")
+    completed = call(*pip, "--platform", "macosx_14_0_arm64", "--dest", download_folder, f"executorch=={version}")
+    if completed.returncode != 0:
+        skip(f"the executorch wheel for macOS cannot be fetched: {completed.stderr.strip().splitlines()[-1]}")
+    (wheel,) = download_folder.glob("*.whl")
     assert call(TOOLS / "python", "-m", "zipfile", "-e", wheel, folder).returncode == 0
     return folder
 
@@ -50,45 +50,45 @@ def macos_build(macos_wheel: Path) -> Path:  # noqa: ARG001
     if importlib.util.find_spec("ziglang") is None:
         skip("ziglang is not installed: run script/bootstrap --dev")
     folder = ROOT / "build" / PRESET
-    done = call(TOOLS / "cmake", "--preset", PRESET, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
+    completed = call(TOOLS / "cmake", "--preset", PRESET, cwd=ROOT)
+    assert completed.returncode == 0, completed.stderr
     return folder
 
 
 def ninja(folder: Path, *targets: str) -> None:
-    done = call(TOOLS / "ninja", "-C", folder, "-j2", *targets, timeout=1800)
-    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
+    completed = call(TOOLS / "ninja", "-C", folder, "-j2", *targets, timeout=1800)
+    assert completed.returncode == 0, completed.stdout[-5000:] + completed.stderr[-5000:]
 
 
-def is_for_macos(made: bytes) -> bool:
-    """Whether it is an object file or, of what nothing links (the toolchain file), LLVM's code, which names its target."""
-    if made.startswith(LLVM_CODE):
-        return re.search(rb"arm64-apple-macosx?14\.0", made) is not None
-    return made.startswith(MACH_O_64 + CPU_TYPE_ARM64)
+def is_for_macos(contents: bytes) -> bool:
+    """True for an object file, or LLVM bitcode that names its target (the toolchain file makes it where nothing is linked)."""
+    if contents.startswith(LLVM_CODE):
+        return re.search(rb"arm64-apple-macosx?14\.0", contents) is not None
+    return contents.startswith(MACH_O_64 + CPU_TYPE_ARM64)
 
 
-def undefined(program: bytes) -> set[str]:
-    """The symbols that the linker found neither in the program nor in any of its libraries, which it was allowed to leave."""
+def find_undefined(program: bytes) -> set[str]:
+    """The symbols that the linker found neither in the program nor in its libraries, and was allowed to leave undefined."""
     commands = 32  # behind the header, which has their number at 16
-    found = set()
+    symbols_left = set()
     for _ in range(*struct.unpack_from("<I", program, 16)):
         command, size = struct.unpack_from("<II", program, commands)
         if command == 2:  # LC_SYMTAB
             symbols, count, names, _ = struct.unpack_from("<IIII", program, commands + 8)
-            for at in range(symbols, symbols + 16 * count, 16):
-                name, kind, _, description, _ = struct.unpack_from("<IBBHQ", program, at)
+            for offset in range(symbols, symbols + 16 * count, 16):
+                name, kind, _, description, _ = struct.unpack_from("<IBBHQ", program, offset)
                 # N_EXT, N_UNDF, and no ordinal of a library
                 if kind & 0x0F == 1 and description >> 8 in (0, 0xFE):
-                    found.add(program[names + name : program.index(b"\0", names + name)].decode())
+                    symbols_left.add(program[names + name : program.index(b"\0", names + name)].decode())
         commands += size
-    return found
+    return symbols_left
 
 
 def is_of_the_cxx_library(symbol: str) -> bool:
-    """Whether libc++ or its ABI library has it: something of std, an operator of memory, or what exceptions need."""
-    own = re.search(r"\d(etprof|executorch|torch|nlohmann|fmt|flatbuffers)", symbol)
-    of_std = r"__Z(T[ISTV])?N?K?St|__ZTVN10__cxxabiv1|__Z(n[wa]|d[la])[mP]|___((cxa|gxx)_|dynamic_cast$)"
-    return own is None and re.match(of_std, symbol) is not None
+    """True if libc++ or its ABI library has the symbol: names of std, new and delete, and functions for exceptions."""
+    is_project_symbol = re.search(r"\d(etprof|executorch|torch|nlohmann|fmt|flatbuffers)", symbol)
+    library_pattern = r"__Z(T[ISTV])?N?K?St|__ZTVN10__cxxabiv1|__Z(n[wa]|d[la])[mP]|___((cxa|gxx)_|dynamic_cast$)"
+    return is_project_symbol is None and re.match(library_pattern, symbol) is not None
 
 
 def test_what_the_cxx_library_has_is_told_from_what_is_missing() -> None:
@@ -110,9 +110,9 @@ def test_the_runner_links_for_macos(macos_build: Path, macos_wheel: Path) -> Non
     ninja(macos_build, "etprof-runner")
     program = (macos_build / "etprof-runner").read_bytes()
     assert program[:8] == MACH_O_64 + CPU_TYPE_ARM64
-    left = undefined(program)
-    assert "___cxa_throw" in left
-    assert [symbol for symbol in sorted(left) if not is_of_the_cxx_library(symbol)] == []
+    undefined_symbols = find_undefined(program)
+    assert "___cxa_throw" in undefined_symbols
+    assert [symbol for symbol in sorted(undefined_symbols) if not is_of_the_cxx_library(symbol)] == []
     linked = {name.decode() for name in re.findall(rb"@rpath/(libexecutorch[a-z_]*\.dylib)", program)}
     assert linked == {
         "libexecutorch.dylib",

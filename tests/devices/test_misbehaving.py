@@ -18,13 +18,13 @@ SECONDS = 60  # a limit of the whole command, far above its own limits
 @pytest.fixture
 def phone(lab):
     """A phone for which this machine's runner is built."""
-    made = lab.adb("phone", abi="x86_64")
-    made.connect()
-    return made
+    device = lab.adb("phone", abi="x86_64")
+    device.connect()
+    return device
 
 
 @pytest.mark.parametrize(
-    ("shell", "words"),
+    ("shell", "message"),
     [
         (
             "printf 'Welcome \\033[31mto\\007 board\\n'\n" + RUN,
@@ -37,27 +37,27 @@ def phone(lab):
     ids=["banner", "endless", "60 MB", "ends"],
 )
 @pytest.mark.parametrize("command", ["profile", "devices"])
-def test_a_login_shell_that_misbehaves(lab, board, tmp_path, command, shell, words):
+def test_a_login_shell_that_misbehaves(lab, board, tmp_path, command, shell, message):
     board.set_login_shell(shell)
     start = time.monotonic()
     argv = [program.etprof(), "devices", "--device", board.spec, "--timeout", "30"]
-    done = lab.run(profile(board, tmp_path / "run", *SHORT) if command == "profile" else argv)
+    completed = lab.run(profile(board, tmp_path / "run", *SHORT) if command == "profile" else argv)
     assert time.monotonic() - start < SECONDS
-    assert words in " ".join((done.stdout + done.stderr).split()), done.stdout + done.stderr
-    assert "\x1b" not in done.stdout + done.stderr
+    assert message in " ".join((completed.stdout + completed.stderr).split()), completed.stdout + completed.stderr
+    assert "\x1b" not in completed.stdout + completed.stderr
     assert run_folders(board) == []
     wait_until(lambda: board.processes() == {})
     if command == "profile":
-        assert done.returncode == 4
-        assert len(max(done.stderr.splitlines(), key=len)) < 300
+        assert completed.returncode == 4
+        assert len(max(completed.stderr.splitlines(), key=len)) < 300
 
 
 def test_a_login_shell_that_never_answers(lab, board):
     board.set_login_shell("exec sleep 1000\n")
     start = time.monotonic()
-    done = lab.run([program.etprof(), "devices", "--device", board.spec, "--timeout", "3"])
+    completed = lab.run([program.etprof(), "devices", "--device", board.spec, "--timeout", "3"])
     assert time.monotonic() - start < SECONDS
-    assert "did not answer within 3 s" in done.stdout + done.stderr
+    assert "did not answer within 3 s" in completed.stdout + completed.stderr
 
 
 @pytest.mark.parametrize("kind", ["board", "phone"])
@@ -73,15 +73,15 @@ def test_a_uname_without_end(lab, request, tmp_path, kind, command):
     uname.chmod(0o755)
     start = time.monotonic()
     argv = [program.etprof(), "devices", "--device", device.spec, "--timeout", "30"]
-    done = lab.run(profile(device, tmp_path / "run", *SHORT) if command == "profile" else argv)
+    completed = lab.run(profile(device, tmp_path / "run", *SHORT) if command == "profile" else argv)
     assert time.monotonic() - start < SECONDS
-    assert "answered with more than 16" in done.stdout + done.stderr
+    assert "answered with more than 16" in completed.stdout + completed.stderr
     assert run_folders(device) == []
 
 
 @pytest.mark.parametrize("kind", ["board", "phone"])
 def test_a_file_that_grows_while_it_is_fetched(lab, request, tmp_path, kind):
-    """The device announces 10 bytes of each file that is fetched; far more than that come."""
+    """The device announces 10 bytes for each file that is fetched, and sends far more."""
     device = request.getfixturevalue(kind)
     folder = device.root / "bin"
     folder.mkdir(exist_ok=True)
@@ -94,9 +94,9 @@ def test_a_file_that_grows_while_it_is_fetched(lab, request, tmp_path, kind):
         )
         (folder / "cat").chmod(0o755)
         device.set_login_shell(f"PATH={folder}:$PATH\n{RUN}")
-    done = lab.run(profile(device, tmp_path / "run", *SHORT))
-    assert done.returncode != 0
-    assert "could not be fetched from the device" in done.stderr
+    completed = lab.run(profile(device, tmp_path / "run", *SHORT))
+    assert completed.returncode != 0
+    assert "could not be fetched from the device" in completed.stderr
     sizes = [path.stat().st_size for path in (tmp_path / "run").rglob("*") if path.is_file()]
     assert max(sizes) < 20_000_000
     assert not list((tmp_path / "run").rglob("*.part"))
@@ -109,6 +109,6 @@ def test_a_file_larger_than_any_that_is_read_is_not_fetched(lab, board, tmp_path
     (folder / "wc").write_text("#!/bin/sh\necho 9000000000\n")
     (folder / "wc").chmod(0o755)
     board.set_login_shell(f"PATH={folder}:$PATH\n{RUN}")
-    done = lab.run(profile(board, tmp_path / "run", *SHORT))
-    assert done.returncode != 0
-    assert "it has 9.00 GB, " in done.stderr
+    completed = lab.run(profile(board, tmp_path / "run", *SHORT))
+    assert completed.returncode != 0
+    assert "it has 9.00 GB, " in completed.stderr

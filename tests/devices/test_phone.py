@@ -1,4 +1,4 @@
-"""What etprof does to a phone, and learns of it, while it measures: power modes, conditions, temperature, its log."""
+"""Power modes, conditions, temperature, and the log of a phone while etprof measures it."""
 
 import platform
 import shutil
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from remote_bench import MODEL, SHORT, Watched, left_nothing, manifest, profile, runner, wait_until
+from remote_bench import MODEL, SHORT, EtprofProcess, manifest, profile, runner, wait_until, wait_until_clean
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import program
@@ -26,12 +26,12 @@ LONG = ["--launches", "6", "--max-seconds", "60", "--power-mode", "unconstrained
 @pytest.fixture
 def phone(lab):
     """A phone for which this machine's runner is built."""
-    made = lab.adb("phone", abi="x86_64")
-    made.connect()
-    return made
+    device = lab.adb("phone", abi="x86_64")
+    device.connect()
+    return device
 
 
-def the_mode_holds(phone) -> bool:
+def is_boost_active(phone) -> bool:
     return BOOST.items() <= phone.phone.settings().items()
 
 
@@ -40,86 +40,86 @@ def test_a_power_mode_is_set_told_and_put_back(lab, phone, tmp_path):
     before = phone.phone.settings()
     assert "animator_duration_scale" not in before
     folder = tmp_path / "run"
-    done = lab.run(profile(phone, folder, *SHORT, "--power-mode", "unconstrained-boost"))
-    assert done.returncode == 0, done.stderr
+    completed = lab.run(profile(phone, folder, *SHORT, "--power-mode", "unconstrained-boost"))
+    assert completed.returncode == 0, completed.stderr
     assert phone.phone.settings() == before
-    assert "power mode unconstrained-boost" in done.stdout
-    told = {
+    assert "power mode unconstrained-boost" in completed.stdout
+    stored_settings = {
         setting["key"]: (setting["value"], setting["before"]) for setting in manifest(folder)["power_mode"]["settings"]
     }
-    assert told == {key: (value, before.get(key)) for key, value in BOOST.items()}
+    assert stored_settings == {key: (value, before.get(key)) for key, value in BOOST.items()}
     assert lab.run([program.etprof(), "validate", folder]).returncode == 0
-    left_nothing(phone)
+    wait_until_clean(phone)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_a_stopped_etprof_leaves_no_power_mode(lab, phone, tmp_path, how):
+@pytest.mark.parametrize("signal_to_send", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_etprof_leaves_no_power_mode(lab, phone, tmp_path, signal_to_send):
     before = phone.phone.settings()
     folder = tmp_path / "run"
-    watched = Watched(lab, folder, profile(phone, folder, *LONG))
-    watched.wait_for_a_launch(folder)
-    assert the_mode_holds(phone)
-    watched.process.send_signal(how)
-    watched.end()
+    etprof_process = EtprofProcess(lab, folder, profile(phone, folder, *LONG))
+    etprof_process.wait_for_a_launch(folder)
+    assert is_boost_active(phone)
+    etprof_process.process.send_signal(signal_to_send)
+    etprof_process.end()
     wait_until(lambda: phone.phone.settings() == before)
-    left_nothing(phone)
+    wait_until_clean(phone)
 
 
 def test_two_etprofs_take_turns_with_a_power_mode(lab, phone, tmp_path):
-    """The first one's end puts it back, and the second one's beginning sets it again."""
+    """The end of the first etprof restores the settings, and the start of the second sets the mode again."""
     before = phone.phone.settings()
     command = ["--launches", "200", "--max-seconds", "600", "--power-mode", "unconstrained-boost"]
-    one, two = tmp_path / "one", tmp_path / "two"
-    first = Watched(lab, one, profile(phone, one, *command))
-    first.wait_for_a_launch(one)
-    second = Watched(lab, two, profile(phone, two, *command))
+    first_folder, second_folder = tmp_path / "one", tmp_path / "two"
+    first = EtprofProcess(lab, first_folder, profile(phone, first_folder, *command))
+    first.wait_for_a_launch(first_folder)
+    second = EtprofProcess(lab, second_folder, profile(phone, second_folder, *command))
     second.wait_for("waiting for ")
-    assert not (two / "manifest.json").exists()
+    assert not (second_folder / "manifest.json").exists()
     first.process.send_signal(signal.SIGINT)
     first.end()
-    second.wait_for_a_launch(two)
-    assert the_mode_holds(phone)
+    second.wait_for_a_launch(second_folder)
+    assert is_boost_active(phone)
     second.process.send_signal(signal.SIGINT)
     second.end()
     assert phone.phone.settings() == before
-    left_nothing(phone)
+    wait_until_clean(phone)
 
 
 def test_a_power_mode_after_a_lost_connection(lab, phone, tmp_path):
-    """The guard puts it back, the reconnected etprof sets it again, its end puts it back for good."""
+    """The guard restores the settings, the reconnected etprof sets the mode again, and its end restores the settings."""
     before = phone.phone.settings()
     folder = tmp_path / "run"
-    watched = Watched(lab, folder, profile(phone, folder, *LONG))
-    watched.wait_for_a_launch(folder)
+    etprof_process = EtprofProcess(lab, folder, profile(phone, folder, *LONG))
+    etprof_process.wait_for_a_launch(folder)
     phone.stop()
-    watched.wait_for("the connection was lost")
+    etprof_process.wait_for("the connection was lost")
     wait_until(lambda: phone.phone.settings() == before)
     phone.start()
-    wait_until(lambda: the_mode_holds(phone))
-    assert watched.end() == 0, watched.text()
+    wait_until(lambda: is_boost_active(phone))
+    assert etprof_process.end() == 0, etprof_process.text()
     assert phone.phone.settings() == before
-    left_nothing(phone)
+    wait_until_clean(phone)
 
 
 def test_a_power_mode_after_a_reboot(lab, phone, tmp_path):
-    """Nobody was left to put it back; what was saved then counts, not the mode that the next etprof finds."""
+    """No process is left to restore the settings. The next etprof restores the saved values."""
     before = phone.phone.settings()
     folder = tmp_path / "run"
-    watched = Watched(lab, folder, profile(phone, folder, *LONG, "--wait-for-device", "0"))
-    watched.wait_for_a_launch(folder)
+    etprof_process = EtprofProcess(lab, folder, profile(phone, folder, *LONG, "--wait-for-device", "0"))
+    etprof_process.wait_for_a_launch(folder)
     phone.stop()
     phone.kill_programs()
     guards = [guard.read_text().strip() for guard in phone.folder.glob("runs/*/guard")]
     wait_until(lambda: not any(Path("/proc", pid).exists() for pid in guards))  # a zombie still has its number
-    watched.end()
-    # What the guard had time for is undone: it is to look as if it had had none.
+    etprof_process.end()
+    # Undo the work of the guard, which may have had time to restore settings.
     for key, value in BOOST.items():
         phone.phone.set_setting("global", key, value)
     saved = "".join(f"{key} {before.get(key, 'null')}\n" for key in BOOST)
     (phone.folder / "settings.before").write_text(saved)
     phone.start()
-    done = lab.run([program.etprof(), "isa", "--device", phone.spec, "--runner", runner()])
-    assert done.returncode == 0, done.stderr
+    completed = lab.run([program.etprof(), "isa", "--device", phone.spec, "--runner", runner()])
+    assert completed.returncode == 0, completed.stderr
     assert phone.phone.settings() == before
 
 
@@ -127,17 +127,17 @@ def test_a_board_has_no_power_modes(lab, board, tmp_path):
     for device in (board.spec, "local"):
         command = profile(board, tmp_path / "run", *SHORT, "--power-mode", "app-developer")
         command[command.index("--device") + 1] = device
-        done = lab.run(command)
-        assert done.returncode == 2
-        assert "has no power modes" in program.one_error(done.stderr)
+        completed = lab.run(command)
+        assert completed.returncode == 2
+        assert "has no power modes" in program.one_error(completed.stderr)
 
 
 def test_rounds_with_capped_clocks_and_heat_are_told(lab, phone, tmp_path):
     phone.phone.cap("big", 1_800_000)
     phone.phone.set_temperature(skin=44.0, cpu=61.5)
     folder = tmp_path / "run"
-    done = lab.run(profile(phone, folder, *SHORT))
-    assert done.returncode == 0, done.stderr
+    completed = lab.run(profile(phone, folder, *SHORT))
+    assert completed.returncode == 0, completed.stderr
     conditions = manifest(folder)["conditions"]
     launches = [launch for result in manifest(folder)["results"] for launch in result["launches"]]
     rounds = {(launch["index"], burst["round"]) for launch in launches for burst in launch["bursts"]}
@@ -156,9 +156,9 @@ def test_rounds_with_capped_clocks_and_heat_are_told(lab, phone, tmp_path):
     report = (folder / "report.md").read_text()
     assert f"{len(rounds)} of {len(rounds)} rounds ran with capped clocks (CPU 1 at 1.80 of 3.25 GHz)" in report
     assert "rounds ran hot (up to 61.5 °C, thermal status moderate)" in report
-    # Asked for once a launch.
+    # etprof queries the service once per launch.
     assert len([call for call in phone.phone.calls() if call[:2] == ["dumpsys", "thermalservice"]]) == 2
-    # What of the device is known is in the manifest, whatever way it was reached.
+    # The manifest has the device's properties, independent of the connection.
     cpus = {cpu["id"]: cpu for cpu in manifest(folder)["device"]["cpus"]}
     assert (cpus[1]["max_khz"], cpus[1]["hardware_max_khz"], cpus[1]["capacity"]) == (1_800_000, 3_250_000, 1024)
     assert cpus[0]["governor"] == "sched_pixel"
@@ -168,40 +168,40 @@ def test_rounds_with_capped_clocks_and_heat_are_told(lab, phone, tmp_path):
 def test_waiting_for_a_phone_to_cool(lab, phone, tmp_path):
     phone.phone.set_temperature(skin=50.0, cpu=70.0)
     folder = tmp_path / "run"
-    watched = Watched(lab, folder, profile(phone, folder, *SHORT, "--max-temp", "45"))
-    watched.wait_for("waiting for the device to cool: 50.0 °C > 45 °C")
+    etprof_process = EtprofProcess(lab, folder, profile(phone, folder, *SHORT, "--max-temp", "45"))
+    etprof_process.wait_for("waiting for the device to cool: 50.0 °C > 45 °C")
     phone.phone.set_temperature(skin=38.0)  # and the CPU is still hotter than that
-    assert watched.end() == 0, watched.text()
-    told = manifest(folder)
-    assert told["conditions"][0]["waited_seconds"] > 0 and not any(c["hot"] for c in told["conditions"])
-    assert told["schedule"]["waited_seconds"] >= told["conditions"][0]["waited_seconds"]
+    assert etprof_process.end() == 0, etprof_process.text()
+    run_manifest = manifest(folder)
+    assert run_manifest["conditions"][0]["waited_seconds"] > 0 and not any(c["hot"] for c in run_manifest["conditions"])
+    assert run_manifest["schedule"]["waited_seconds"] >= run_manifest["conditions"][0]["waited_seconds"]
     # A phone that stays hot is waited for once.
     phone.phone.set_temperature(skin=50.0)
     folder = tmp_path / "hot"
-    done = lab.run(profile(phone, folder, *SHORT, "--max-temp", "45", "--max-temp-wait", "1"))
-    assert done.returncode == 0, done.stderr
-    assert "does not stay cool: 50.0 °C > 45 °C" in done.stderr
+    completed = lab.run(profile(phone, folder, *SHORT, "--max-temp", "45", "--max-temp-wait", "1"))
+    assert completed.returncode == 0, completed.stderr
+    assert "does not stay cool: 50.0 °C > 45 °C" in completed.stderr
     assert all(c["hot"] for c in manifest(folder)["conditions"])
     assert sum(c["waited_seconds"] > 0.5 for c in manifest(folder)["conditions"]) == 1
 
 
-def foreign(lab, phone, tmp_path, script: str) -> tuple[Path, list[str]]:
-    """Runs a kernel-log experiment whose runner is a shell script: $etdump is where its ETDump goes."""
-    made = tmp_path / "executor_runner"
-    made.write_text(f"""#!/bin/sh
+def run_foreign_runner(lab, phone, tmp_path, script: str) -> tuple[Path, list[str]]:
+    """Runs a kernel-log experiment whose runner is a shell script, which writes its ETDump to $etdump."""
+    script_path = tmp_path / "executor_runner"
+    script_path.write_text(f"""#!/bin/sh
 for a; do case $a in --worker) echo "unknown command line flag" >&2; exit 1;; --etdump_path=*) etdump=${{a#*=}};; esac; done
 {script}
 """)
-    made.chmod(0o755)
+    script_path.chmod(0o755)
     config = tmp_path / "config.json"
     folder = tmp_path / "run"
     config.write_text(
-        f'{{"model": "{MODEL}", "runner_path": "{made}", "output_root": "{folder}", "warmup": 9, "runs": 10,'
+        f'{{"model": "{MODEL}", "runner_path": "{script_path}", "output_root": "{folder}", "warmup": 9, "runs": 10,'
         ' "experiments": [{"name": "a", "mode": "xnntrace"}]}'
     )
     shutil.rmtree(folder, ignore_errors=True)
-    done = lab.run([program.etprof(), "run", config, "--device", phone.spec])
-    assert done.returncode == 0, done.stderr
+    completed = lab.run([program.etprof(), "run", config, "--device", phone.spec])
+    assert completed.returncode == 0, completed.stderr
     return folder, manifest(folder)["results"][0]["warnings"]
 
 
@@ -209,7 +209,7 @@ def test_a_foreign_runner_on_a_phone(lab, phone, tmp_path):
     """XNNPACK's lines from Android's log, outputs with NaN, a crash after the ETDump is complete."""
     phone.phone.log_line("of another day")
     etdump = f"cp {program.DATA / 'toy_cnn.t1.etdump'} $etdump"
-    folder, warnings = foreign(
+    folder, warnings = run_foreign_runner(
         lab,
         phone,
         tmp_path,
@@ -226,8 +226,8 @@ kill -SEGV $$""",
     assert any("NaN" in warning for warning in warnings)
     assert any("complete by then" in warning for warning in warnings)
     assert ["logcat", "-c"] not in phone.phone.calls()
-    # A runner that says it itself says it once.
-    folder, _ = foreign(
+    # The log is not read if the runner itself prints XNNPACK's lines.
+    folder, _ = run_foreign_runner(
         lab, phone, tmp_path, f"log -t XNNPACK twice\necho \"Debug (XNNPACK): Using 'y'\" >&2\n{etdump}"
     )
     text = next(folder.glob("a/*_xnntrace.log")).read_text()
@@ -252,7 +252,7 @@ int main(int argc, char** argv) {
 
 
 def test_a_runner_with_the_ndks_library(lab, phone, tmp_path):
-    """It is linked against a libc++_shared.so that neither the phone nor the runner's folder has."""
+    """The runner is linked to a libc++_shared.so that neither the phone nor the runner's folder has."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler")
@@ -261,21 +261,21 @@ def test_a_runner_with_the_ndks_library(lab, phone, tmp_path):
     folder = tmp_path / "ndk" / "toolchains" / "llvm" / "prebuilt" / "linux-x86_64" / "sysroot" / "usr" / "lib"
     folder = folder / f"{platform.machine()}-linux-android"
     folder.mkdir(parents=True)
-    library, made = folder / "libc++_shared.so", tmp_path / "executor_runner"
+    library, executable = folder / "libc++_shared.so", tmp_path / "executor_runner"
     subprocess.run(
         [compiler, "-shared", "-fPIC", "-Wl,-soname,libc++_shared.so", "-o", library, tmp_path / "library.c"],
         check=True,
     )
-    subprocess.run([compiler, "-o", made, tmp_path / "runner.c", library], check=True)
+    subprocess.run([compiler, "-o", executable, tmp_path / "runner.c", library], check=True)
     config = tmp_path / "config.json"
     config.write_text(
-        f'{{"model": "{MODEL}", "runner_path": "{made}", "output_root": "{tmp_path / "run"}", "launches": 2,'
+        f'{{"model": "{MODEL}", "runner_path": "{executable}", "output_root": "{tmp_path / "run"}", "launches": 2,'
         ' "experiments": [{"name": "a"}]}'
     )
     command = [program.etprof(), "run", config, "--device", phone.spec]
-    done = lab.run(["env", "-u", "ANDROID_NDK", *command])
-    assert done.returncode == 3
-    assert "needs libc++_shared.so, which is not next to it" in done.stderr
-    done = lab.run(["env", f"ANDROID_NDK={tmp_path / 'ndk'}", *command])
-    assert done.returncode == 0, done.stderr
+    completed = lab.run(["env", "-u", "ANDROID_NDK", *command])
+    assert completed.returncode == 3
+    assert "needs libc++_shared.so, which is not next to it" in completed.stderr
+    completed = lab.run(["env", f"ANDROID_NDK={tmp_path / 'ndk'}", *command])
+    assert completed.returncode == 0, completed.stderr
     assert manifest(tmp_path / "run")["results"][0]["median_ms"] == 7.5

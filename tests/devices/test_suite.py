@@ -1,4 +1,4 @@
-"""A suite on this machine and a board behind a real sshd, with scripted workers: killed and resumed, and two in turns."""
+"""Suites on this machine and a board behind a real sshd, with scripted workers: killed, resumed, and two at the same time."""
 
 import fcntl
 import hashlib
@@ -23,7 +23,7 @@ DEVICES = ("local", "ssh:one")
 
 
 class Suite:
-    """Two models in two data types on two devices, each as it is and with two threads."""
+    """Two models in two data types on two devices, each with one thread and with two threads."""
 
     def __init__(self, lab, folder: Path) -> None:
         self.lab = lab
@@ -56,9 +56,9 @@ class Suite:
         return path
 
     def command(self, *arguments: object) -> list[str]:
-        # What this machine's own queue is in: the user's is not for tests.
-        own = f"ETPROF_DEVICE_DIR={self.folder}"
-        return self.lab.command(["env", own, program.etprof(), "suite", *arguments])
+        # The folder with the lock of this machine. Tests do not use the user's lock.
+        device_folder = f"ETPROF_DEVICE_DIR={self.folder}"
+        return self.lab.command(["env", device_folder, program.etprof(), "suite", *arguments])
 
     def run(self, *arguments: object, **environment: str) -> subprocess.CompletedProcess:
         return subprocess.run(
@@ -100,21 +100,23 @@ CELLS = [
 
 
 def test_all_cells_are_measured_and_stand_in_one_matrix(suite):
-    # No worker answers before both devices have come to theirs: they measure side by side.
+    # No worker answers before both devices have started a worker, so the devices must measure at the same time.
     path = suite.write(
         environment={"FAKE_MEET": f"{suite.folder / 'meet'}:2"}, exclude=[{"dtype": "int8", "device": "ssh:*"}]
     )
     cells = [cell for cell in CELLS if "int8/ssh" not in cell]
-    # The manifest of one export; all programs are the same file, so it is of that program.
+    # The manifest of one export. All programs are the same file, so only the manifest's name ties it to a program.
     program_sha256 = hashlib.sha256((program.DATA / "toy_cnn.pte").read_bytes()).hexdigest()
     checked = [{"method": "forward", "inputs": "example", "outputs": [{"max_abs_diff": 0.1, "sqnr_db": 34.5}]}]
     (suite.folder / "first_xnnpack_int8.pte.json").write_text(
         json.dumps({"files": {"net.pte": {"sha256": program_sha256}}, "check": {"cases": checked}})
     )
-    done = suite.run(path, "--json", "--junit", suite.folder / "junit.xml")
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    assert program.fitting("suite_report", done.stdout) == json.loads((suite.root / "suite_report.json").read_text())
+    completed = suite.run(path, "--json", "--junit", suite.folder / "junit.xml")
+    assert completed.returncode == 0, completed.stderr
+    report = json.loads(completed.stdout)
+    assert program.fitting("suite_report", completed.stdout) == json.loads(
+        (suite.root / "suite_report.json").read_text()
+    )
     program.fitting("suite_state", (suite.root / "suite_state.json").read_text())
     assert [cell["run_directory"].removeprefix("runs/") for cell in report["cells"]] == cells
     assert {cell["status"] for cell in report["cells"]} == {"measured"}
@@ -127,19 +129,19 @@ def test_all_cells_are_measured_and_stand_in_one_matrix(suite):
         for setting in cell["settings"]:
             assert setting["sqnr_db"] == (34.5 if exported else None)
             assert 0.9 < setting["latency_ms"] < 1.1 and setting["load_ms"] > 0 and setting["load_interval"] is None
-    # By device, and of both: each model is one sample, whatever its types.
-    assert [(of["device"], of["models"], of["ratios"]) for of in report["variants"]] == [
+    # One row per device, and one row for both devices. Each model is one sample, independent of its data types.
+    assert [(row["device"], row["models"], row["ratios"]) for row in report["variants"]] == [
         ("local", 2, 4),
         ("ssh:one", 2, 2),
         (None, 2, 6),
     ]
     assert (suite.folder / "junit.xml").read_text().count("<testcase") == len(cells)
-    words = (suite.root / "suite_report.md").read_text()
+    text = (suite.root / "suite_report.md").read_text()
     for word in ("ssh:one", "second", "int8", "6 of 6 cells measured", "Slowest operators", "Convolution"):
-        assert word in words
+        assert word in text
     for cell in cells:
         assert suite.lab.run([program.etprof(), "validate", suite.root / "runs" / cell]).returncode == 0
-    # Shown again, from its folder, by either command; and the same command measures nothing.
+    # Both commands regenerate the report from its folder, and the same command measures nothing.
     written = {name: (suite.root / name).read_text() for name in ("suite_report.json", "suite_report.md")}
     for name in written:
         (suite.root / name).unlink()
@@ -152,9 +154,9 @@ def test_all_cells_are_measured_and_stand_in_one_matrix(suite):
     ]
     assert {name: (suite.root / name).read_text() for name in written} == written
     before = {path: path.stat().st_mtime_ns for path in suite.root.rglob("manifest.json")}
-    again = suite.run(suite.root, "--json")
-    assert again.returncode == 0 and json.loads(again.stdout) == report
-    assert suite.run(path, "--json").stdout == done.stdout
+    second_run = suite.run(suite.root, "--json")
+    assert second_run.returncode == 0 and json.loads(second_run.stdout) == report
+    assert suite.run(path, "--json").stdout == completed.stdout
     assert before == {path: path.stat().st_mtime_ns for path in suite.root.rglob("manifest.json")}
     plan = suite.run(path, "--dry-run", "--json")
     assert plan.returncode == 0 and plan.stdout.count('"measured"') == len(cells), plan.stdout
@@ -162,19 +164,19 @@ def test_all_cells_are_measured_and_stand_in_one_matrix(suite):
     tables = [part["id"] for part in parts if "id" in part]
     assert tables == ["plan", "planned_cells"]
     for table in tables:
-        shown = suite.run(path, "--dry-run", "--csv", table)
-        assert shown.returncode == 0 and shown.stdout, (table, shown.stderr)
+        result = suite.run(path, "--dry-run", "--csv", table)
+        assert result.returncode == 0 and result.stdout, (table, result.stderr)
         measured = suite.run(path, "--csv", table)  # which is not found out after hours
         assert measured.returncode == 2 and f"does not take `{table}`" in measured.stderr
 
 
 def test_killed_at_any_moment_it_goes_on_where_it_was(suite):
     path = suite.write(environment={"FAKE_SLEEP": "0.02"})
-    seen: dict[str, dict] = {}
-    chance = random.Random(24)  # noqa: S311
+    stored_launches: dict[str, dict] = {}
+    rng = random.Random(24)  # noqa: S311
 
     def complete(device: str, status: str) -> int:
-        """Cells of a device that are complete, or launches of them that are."""
+        """The number of a device's complete cells ("cell") or complete launches ("launch")."""
         runs = [manifest for cell, manifest in suite.runs().items() if cell.endswith(device)]
         if status == "cell":
             return sum(manifest["status"] == "complete" for manifest in runs)
@@ -194,8 +196,8 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(suite):
         process = suite.start(path)
         if moment is not None:
             wait_until(lambda: moment() or process.poll() is not None)  # noqa: B023
-            time.sleep(chance.uniform(0, 0.4))
-            if moment is moments[1]:  # Ctrl-C is no failure: it says how to go on
+            time.sleep(rng.uniform(0, 0.4))
+            if moment is moments[1]:  # after Ctrl-C, the message says how to resume
                 process.send_signal(signal.SIGINT)
                 assert process.wait(240) == 130
                 assert "Interrupted. What was measured is in" in (suite.folder / "stderr").read_text()
@@ -204,11 +206,11 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(suite):
                 process.wait()
         else:
             assert process.wait(600) == 0, (suite.folder / "stderr").read_text()
-        # What was measured once is there ever after, as it was: finished cells are not touched, and of others no
-        # complete launch is measured again.
+        # Complete launches stay unchanged: finished cells are not touched, and complete launches of other cells are
+        # not measured again.
         for cell, manifest in suite.runs().items():
             stored = {
-                # Of traces the end merges what each launch has left.
+                # These keys may change, since the end of a run merges the launches' traces.
                 (result["experiment"], launch["index"]): {
                     key: value for key, value in launch.items() if key not in ("etdump_part", "traced_runs")
                 }
@@ -216,14 +218,14 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(suite):
                 for launch in result["launches"]
                 if launch["status"] == "complete"
             }
-            for key, launch in seen.get(cell, {}).items():
+            for key, launch in stored_launches.get(cell, {}).items():
                 assert stored.get(key) == launch, (cell, key)
-            seen[cell] = stored
-    assert sorted(seen) == sorted(CELLS)
-    # Two of both experiments; of one that was killed after one of them had ended, that one's stays, too.
-    for cell, launches in seen.items():
-        of_both = Counter(index for _, index in launches)
-        assert list(of_both.values()).count(2) == 2, (cell, launches.keys())
+            stored_launches[cell] = stored
+    assert sorted(stored_launches) == sorted(CELLS)
+    # Two launches have both experiments. A launch that was killed between its experiments keeps the complete one.
+    for cell, launches in stored_launches.items():
+        launches_by_index = Counter(index for _, index in launches)
+        assert list(launches_by_index.values()).count(2) == 2, (cell, launches.keys())
     report = json.loads((suite.root / "suite_report.json").read_text())
     assert {cell["status"] for cell in report["cells"]} == {"measured"}
     for cell in CELLS:
@@ -237,7 +239,7 @@ ENOUGH = 50  # more workers than two suites of two cells start
 
 
 def test_two_suites_take_turns_on_a_device(suite):
-    # Somebody else has the board until both wait for it.
+    # The test holds the board's lock until both suites wait for it.
     suite.board.folder.mkdir(parents=True, exist_ok=True)
     (suite.board.folder / ".etprof").touch()
     (suite.board.folder / "holder").write_text("the test\n")
@@ -245,13 +247,15 @@ def test_two_suites_take_turns_on_a_device(suite):
     fcntl.flock(holder, fcntl.LOCK_EX)
     processes = {}
     for name in ("day", "night"):
-        # A worker that finds another suite's at work writes it down.
-        alone = {"FAKE_ALONE": str(suite.folder / "at_work"), "FAKE_WHO": name}
-        # Whichever measures first goes on only once the other has said that it waits for it.
-        alone["FAKE_MEET"] = f"{suite.folder / 'go'}:{ENOUGH}"
+        # A worker that finds a worker of the other suite at work records that in the file `met`.
+        environment = {"FAKE_ALONE": str(suite.folder / "at_work"), "FAKE_WHO": name}
+        # The suite that measures first continues only after the other suite has reported that it waits.
+        environment["FAKE_MEET"] = f"{suite.folder / 'go'}:{ENOUGH}"
         root = str(suite.folder / name)
         programs = [{"name": "net", "programs": suite.programs["first"]}]
-        path = suite.write(f"{name}.json", alone, output_root=root, devices=["ssh:one"], variants=[], models=programs)
+        path = suite.write(
+            f"{name}.json", environment, output_root=root, devices=["ssh:one"], variants=[], models=programs
+        )
         processes[name] = suite.start(path, f"{name}.log")
     wait_until(lambda: all("waiting for the test" in (suite.folder / f"{name}.log").read_text() for name in processes))
     assert not list(suite.folder.rglob("manifest.json"))
@@ -262,40 +266,40 @@ def test_two_suites_take_turns_on_a_device(suite):
 
     wait_until(lambda: "suite night (process" in log("day") or "suite day (process" in log("night"))
     go = suite.folder / "go"
-    go.mkdir(exist_ok=True)  # of the worker, which may not have come to its first burst
+    go.mkdir(exist_ok=True)  # the worker creates this folder at its first burst, which it may not have reached
     for number in range(ENOUGH):
         (go / f"of_the_test_{number}").touch()
     for process in processes.values():
         assert process.wait(600) == 0
-    met = suite.folder / "at_work" / "met"
-    assert not met.exists(), met.read_text()
-    # In turns: neither waits for the other's last cell.
-    began = [
+    met_file = suite.folder / "at_work" / "met"
+    assert not met_file.exists(), met_file.read_text()
+    # The cells alternate: neither suite waits for the other's last cell.
+    start_times = [
         sorted(path.stat().st_mtime for path in (suite.folder / name / "runs").rglob("config.json"))
         for name in processes
     ]
-    assert [len(times) for times in began] == [2, 2]
-    assert max(times[0] for times in began) < min(times[-1] for times in began)
+    assert [len(times) for times in start_times] == [2, 2]
+    assert max(times[0] for times in start_times) < min(times[-1] for times in start_times)
 
 
 def test_what_fails_is_said_and_stops_nothing_else(suite):
     (suite.folder / "first_xnnpack_int8.pte").write_bytes(b"no program")
     path = suite.write(devices=["local", "ssh:nowhere"])
-    done = suite.run(path, "--json")
-    assert done.returncode == 4, done.stderr
+    completed = suite.run(path, "--json")
+    assert completed.returncode == 4, completed.stderr
     failed = {
         (cell["model"], cell["dtype"], cell["device"]): cell["reason"]
-        for cell in json.loads(done.stdout)["cells"]
+        for cell in json.loads(completed.stdout)["cells"]
         if cell["status"] == "failed"
     }
     assert len(failed) == 1 + 4
     assert "first_xnnpack_int8.pte" in failed["first", "int8", "local"]
     assert "cannot be reached" in failed["second", "fp32", "ssh:nowhere"]
-    # Once it is there again, only that is measured.
+    # After the program is restored, only its cell is measured.
     (suite.folder / "first_xnnpack_int8.pte").write_bytes((program.DATA / "toy_cnn.pte").read_bytes())
     before = suite.runs()
-    done = suite.run(suite.write(devices=["local"]), "--json")
-    assert done.returncode == 0, done.stdout
+    completed = suite.run(suite.write(devices=["local"]), "--json")
+    assert completed.returncode == 0, completed.stdout
     after = suite.runs()
     assert {cell: after[cell] for cell in before} == before and len(after) == 4
 
@@ -314,22 +318,22 @@ def test_what_is_missing_is_exported_once(suite):
     exporter.write_text(EXPORTER % (program.DATA / "toy_cnn.pte"))
     exporter.chmod(0o755)
     path = suite.write(devices=["local"], models=["nets/net.py:Net", "broken"], variants=[])
-    # An export that was cut off before.
-    cut = suite.root / "artifacts" / "net.py_Net" / ".exporting"
-    cut.mkdir(parents=True)
-    (cut / "net_xnnpack_fp32.pte").write_bytes(b"half")
+    # The partial result of an export that was killed.
+    partial_export = suite.root / "artifacts" / "net.py_Net" / ".exporting"
+    partial_export.mkdir(parents=True)
+    (partial_export / "net_xnnpack_fp32.pte").write_bytes(b"half")
     for _ in range(2):
-        done = suite.run(path, "--json", ETPROF_PYTHON=str(exporter))
-        assert done.returncode == 4, done.stderr
-        cells = json.loads(done.stdout)["cells"]
+        completed = suite.run(path, "--json", ETPROF_PYTHON=str(exporter))
+        assert completed.returncode == 4, completed.stderr
+        cells = json.loads(completed.stdout)["cells"]
         assert [cell["status"] for cell in cells] == ["measured", "measured", "failed", "failed"]
         assert cells[2]["reason"] == "could not be exported: No model is called broken. Name another."
         assert (suite.folder / "exported").read_text() == "nets/net.py:Net fp32,int8\n"
-        assert sorted(path.name for path in cut.parent.glob("*.pte")) == [
+        assert sorted(path.name for path in partial_export.parent.glob("*.pte")) == [
             "net_xnnpack_fp32.pte",
             "net_xnnpack_int8.pte",
         ]
-        assert not cut.exists()
+        assert not partial_export.exists()
 
 
 KEEPING_EXPORTER = """#!/bin/sh
@@ -349,9 +353,9 @@ def test_operators_that_stay_in_float_are_a_data_type(suite):
     for keep in (["add", "cat"], "add,cat", "add"):
         models = [{"name": "net", "model": "nets/net.py:Net", "keep": keep}, "other"]
         path = suite.write(devices=["local"], dtypes=["int8", "int8+keep"], models=models, variants=[])
-        done = suite.run(path, "--json", ETPROF_PYTHON=str(exporter))
-        assert done.returncode == 0, done.stderr
-        cells = [(cell["model"], cell["dtype"], cell["status"]) for cell in json.loads(done.stdout)["cells"]]
+        completed = suite.run(path, "--json", ETPROF_PYTHON=str(exporter))
+        assert completed.returncode == 0, completed.stderr
+        cells = [(cell["model"], cell["dtype"], cell["status"]) for cell in json.loads(completed.stdout)["cells"]]
         assert cells == [("net", "int8", "measured"), ("net", "int8+keep", "measured"), ("other", "int8", "measured")]
         if keep == "add":  # another choice is another program
             exported.append("int8 --keep=add")
@@ -360,14 +364,14 @@ def test_operators_that_stay_in_float_are_a_data_type(suite):
 
 
 def test_a_frontier_is_measured_again_before_a_winner_is_named(suite):
-    # int8 takes half of the time, and two threads change nothing. All are the same file, so none is less accurate.
+    # int8 takes half of the time, and two threads change nothing. All programs are the same file and equally accurate.
     factors = {Path(suite.programs["first"]["int8"]).name: 0.5}
     models = [{"name": "net", "programs": suite.programs["first"]}]
     keys = {"devices": ["local"], "models": models, "launches": 5, "rounds": 2}
     environment = {"FAKE_MODEL_FACTORS": json.dumps(factors)}
-    done = suite.run(suite.write(environment=environment, **keys), "--json")
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    completed = suite.run(suite.write(environment=environment, **keys), "--json")
+    assert completed.returncode == 0, completed.stderr
+    report = json.loads(completed.stdout)
     fp32, int8 = (cell["settings"] for cell in report["cells"])
     assert [setting["frontier"] for setting in fp32 + int8] == ["no", "no", "yes", "yes"]
     assert {setting["dominated_by"] for setting in fp32} <= {"int8, 1 thread", "int8, 2 threads"}
@@ -375,11 +379,11 @@ def test_a_frontier_is_measured_again_before_a_winner_is_named(suite):
     assert "they name no winner" in suite.run(suite.root).stdout
     before = suite.runs()
     path = suite.write(environment=environment, confirm=True, **keys)
-    done = suite.run(path, "--json")
-    assert done.returncode == 0, done.stderr
-    assert "frontier of net" in done.stderr
+    completed = suite.run(path, "--json")
+    assert completed.returncode == 0, completed.stderr
+    assert "frontier of net" in completed.stderr
     assert suite.runs() == before, "launches that found the frontier are left as they were"
-    report = program.fitting("suite_report", done.stdout)
+    report = program.fitting("suite_report", completed.stdout)
     (confirmation,) = report["confirmations"]
     assert (confirmation["model"], confirmation["dtype"], confirmation["status"]) == ("net", "fp32", "measured")
     assert {confirmation["fastest"], *confirmation["tied"]} == {"int8", "2 threads, int8"}
@@ -389,18 +393,18 @@ def test_a_frontier_is_measured_again_before_a_winner_is_named(suite):
     program.fitting("suite_state", (suite.root / "suite_state.json").read_text())
     text = (suite.root / "suite_report.md").read_text()
     assert "is fastest" in text and "Not measurably slower" in text
-    # Shown again and measured no further.
+    # The report is shown again, and nothing is measured.
     manifest = suite.root / "confirmed" / "net" / "local" / "manifest.json"
     assert suite.lab.run([program.etprof(), "validate", manifest.parent]).returncode == 0
     measured = manifest.stat().st_mtime_ns
-    assert suite.run(path, "--json").stdout == done.stdout == suite.run(suite.root, "--json").stdout
+    assert suite.run(path, "--json").stdout == completed.stdout == suite.run(suite.root, "--json").stdout
     assert manifest.stat().st_mtime_ns == measured
     assert "confirmed" in suite.run(suite.root, "--csv=help").stderr
     assert suite.run(suite.root, "--csv=confirmed").stdout.count("\n") == 4
     assert "measured again" in suite.run(path, "--dry-run").stdout
 
 
-# What sends the signal is in a session of its own before the export ends, and does not end with it.
+# The process that sends the signal is in a separate session, so that it does not end with the export.
 SIGNALLED = """#!/bin/sh
 setsid sh -c ": >signals; sleep 0.3; kill -INT $PPID" >/dev/null 2>&1 &
 until [ -e signals ]; do sleep 0.01; done
@@ -412,8 +416,8 @@ def test_an_export_that_the_signal_reaches_first_is_no_failure(suite):
     exporter = suite.folder / "exporter"
     exporter.write_text(SIGNALLED)
     exporter.chmod(0o755)
-    done = suite.run(suite.write(devices=["local"], models=["nets/net.py:Net"]), ETPROF_PYTHON=str(exporter))
-    assert done.returncode == 130, done.stderr
+    completed = suite.run(suite.write(devices=["local"], models=["nets/net.py:Net"]), ETPROF_PYTHON=str(exporter))
+    assert completed.returncode == 130, completed.stderr
     cells = json.loads((suite.root / "suite_state.json").read_text())["cells"]
     assert {cell["status"] for cell in cells} == {"pending"}, cells
 
@@ -429,13 +433,13 @@ def test_a_limit_fails_the_suite(suite):
         max_slowdown="5%",
         launches=3,
     )
-    done = suite.run(path, "--junit", suite.folder / "junit.xml")
-    assert done.returncode == 1, done.stderr + done.stdout
-    assert "FAIL" in done.stdout and 'type="regression"' in (suite.folder / "junit.xml").read_text()
+    completed = suite.run(path, "--junit", suite.folder / "junit.xml")
+    assert completed.returncode == 1, completed.stderr + completed.stdout
+    assert "FAIL" in completed.stdout and 'type="regression"' in (suite.folder / "junit.xml").read_text()
 
 
 def test_what_is_not_certain_is_neither_passed_nor_failed(suite):
-    # One side takes twice as long in the first of two launches.
+    # One variant takes twice as long in the first of two launches.
     path = suite.write(
         environment={"FAKE_LAUNCH_FACTORS": "1,2,1", "FAKE_STATE": str(suite.folder / "state")},
         devices=["local"],
@@ -443,9 +447,9 @@ def test_what_is_not_certain_is_neither_passed_nor_failed(suite):
         models=[{"name": "net", "programs": {"fp32": suite.programs["first"]["fp32"]}}],
         max_slowdown="5%",
     )
-    done = suite.run(path)
-    assert done.returncode == 5, done.stderr + done.stdout
-    # As many ways to show it, from its folder.
+    completed = suite.run(path)
+    assert completed.returncode == 5, completed.stderr + completed.stdout
+    # The result can be shown from its folder in each format.
     junit, summary, page = (suite.folder / name for name in ("junit.xml", "summary.md", "page.html"))
     for word, code in (("skipped", 5), ("failure", 1)):
         strict = ["--require-conclusive"] if code == 1 else []
@@ -455,24 +459,24 @@ def test_what_is_not_certain_is_neither_passed_nor_failed(suite):
         assert "| net " in summary.read_text()
         assert page.read_text().lstrip().lower().startswith("<!doctype html")
     assert suite.run(suite.root, "--max-slowdown", "1000%").returncode == 0
-    # `etprof report` shows it, too, and is no gate.
+    # `etprof report` shows the result, too, and does not fail.
     report = [program.etprof(), "report", suite.root]
-    done = suite.lab.run([*report, "--json"])
-    assert done.returncode == 0 and json.loads(done.stdout)["cells"][0]["model"] == "net"
-    done = suite.lab.run([*report, "--csv=latency"])
-    assert done.returncode == 0 and "net,fp32" in done.stdout
-    done = suite.lab.run([*report, "--out", suite.folder / "own.html"])
-    assert done.returncode == 0 and (suite.folder / "own.html").read_text().lower().startswith("<!doctype html")
-    done = suite.lab.run([*report, "--out", "-", "--title", "nightly"])
-    assert done.returncode == 0 and "nightly" in done.stdout
-    for wrong in (["--brief"], ["--by", "layer"], [suite.root]):
-        done = suite.lab.run([*report, *wrong])
-        assert done.returncode == 2, done.stderr
-        program.one_error(done.stderr)
+    completed = suite.lab.run([*report, "--json"])
+    assert completed.returncode == 0 and json.loads(completed.stdout)["cells"][0]["model"] == "net"
+    completed = suite.lab.run([*report, "--csv=latency"])
+    assert completed.returncode == 0 and "net,fp32" in completed.stdout
+    completed = suite.lab.run([*report, "--out", suite.folder / "own.html"])
+    assert completed.returncode == 0 and (suite.folder / "own.html").read_text().lower().startswith("<!doctype html")
+    completed = suite.lab.run([*report, "--out", "-", "--title", "nightly"])
+    assert completed.returncode == 0 and "nightly" in completed.stdout
+    for invalid_options in (["--brief"], ["--by", "layer"], [suite.root]):
+        completed = suite.lab.run([*report, *invalid_options])
+        assert completed.returncode == 2, completed.stderr
+        program.one_error(completed.stderr)
 
 
 def test_a_cell_waits_for_a_cool_device(suite):
-    # As /sys has it: the CPU is slowed down.
+    # A cooling device below /sys that slows the CPU down.
     cooler = suite.folder / "sys" / "class" / "thermal" / "cooling_device0"
     cooler.mkdir(parents=True)
     for name, text in (("type", "cpufreq-cpu0"), ("max_state", "10"), ("cur_state", "3")):
@@ -485,25 +489,25 @@ def test_a_cell_waits_for_a_cool_device(suite):
         wait_minutes=10,
     )
     scripted = {"ETPROF_SYSFS_ROOT": str(suite.folder), "ETPROF_PROC_ROOT": str(suite.folder / "proc")}
-    began = time.monotonic()
+    start = time.monotonic()
     process = suite.start(path, **scripted)
     waiting = "waiting for a quiet and cool device: cpufreq-cpu0 slows CPUs down (3 of 10)"
     wait_until(lambda: waiting in (suite.folder / "stderr").read_text() or process.poll() is not None)
     assert not suite.runs(), (suite.folder / "stderr").read_text()
     (cooler / "cur_state").write_text("0")
     assert process.wait(240) == 0, (suite.folder / "stderr").read_text()
-    took = time.monotonic() - began
+    elapsed = time.monotonic() - start
     ((cell, manifest),) = suite.runs().items()
     assert manifest["schedule"]["quiet_seconds"] > 0
     assert any("were waited for a quiet and cool device" in text for text in manifest["warnings"])
     assert suite.lab.run([program.etprof(), "validate", suite.root / "runs" / cell]).returncode == 0
     state = json.loads((suite.root / "suite_state.json").read_text())
-    (of,) = state["cells"]
-    assert of["seconds"] + manifest["schedule"]["quiet_seconds"] <= took  # it is no time of measuring
-    # In the end it is measured anyway.
+    (cell_state,) = state["cells"]
+    assert cell_state["seconds"] + manifest["schedule"]["quiet_seconds"] <= elapsed  # waiting is not measuring time
+    # After the maximum waiting time, the cell is measured anyway.
     (cooler / "cur_state").write_text("5")
-    done = suite.run(path, "--output-root", suite.folder / "again", "--wait-minutes", "0.02", **scripted)
-    assert done.returncode == 0, done.stderr
+    completed = suite.run(path, "--output-root", suite.folder / "again", "--wait-minutes", "0.02", **scripted)
+    assert completed.returncode == 0, completed.stderr
     ((_, manifest),) = suite.runs(suite.folder / "again").items()
     assert any("the device was not quiet after 0.02 min of waiting" in text for text in manifest["warnings"])
     # Ctrl-C while it waits changes nothing.
@@ -517,7 +521,7 @@ def test_a_cell_waits_for_a_cool_device(suite):
 
 
 def test_what_is_left_of_the_time_goes_to_the_least_certain(suite):
-    # In the first cell's first launch one side takes twice as long as in all later ones.
+    # In the first launch of the first cell, one variant takes twice as long as in all later launches.
     path = suite.write(
         environment={"FAKE_LAUNCH_FACTORS": "1,2,1", "FAKE_STATE": str(suite.folder / "state")},
         devices=["local"],
@@ -529,10 +533,10 @@ def test_what_is_left_of_the_time_goes_to_the_least_certain(suite):
         max_minutes=10,
         precision=0.2,
     )
-    done = suite.run(path, "--json")
-    assert done.returncode == 0, done.stderr
-    noisy, quiet = (cell["pairs"][0] for cell in json.loads(done.stdout)["cells"])
-    # Both have their minimum. What the first one lacks it gets, and no more than that.
+    completed = suite.run(path, "--json")
+    assert completed.returncode == 0, completed.stderr
+    noisy, quiet = (cell["pairs"][0] for cell in json.loads(completed.stdout)["cells"])
+    # Both cells have the minimum of launches. The first cell gets the launches that it lacks, and no more.
     assert quiet["launches"] == 2 < noisy["launches"]
     assert quiet["verdict"] == "same"
     manifest = suite.runs()["first/fp32/local"]
@@ -552,29 +556,29 @@ def test_seconds_of_an_outdated_measurement_do_not_count(suite):
     for cell in state["cells"]:
         cell["seconds"] = 590
     (suite.root / "suite_state.json").write_text(json.dumps(state))
-    done = suite.run(path)
-    assert done.returncode == 0, done.stderr
+    completed = suite.run(path)
+    assert completed.returncode == 0, completed.stderr
     assert [run["schedule"]["max_seconds"] for run in suite.runs().values()] == [60, 60]
     state = json.loads((suite.root / "suite_state.json").read_text())
     assert all(cell["seconds"] < 590 for cell in state["cells"])
 
 
 @pytest.mark.parametrize(
-    ("keys", "words"),
+    ("keys", "message"),
     [
         ({"modls": []}, "modls"),
         ({"exclude": [{"device": "adb*"}]}, "exclude[0] matches nothing"),
         ({"devices": ["pi5"]}, "unknown device"),
     ],
 )
-def test_a_wrong_file_is_said_in_two_lines(suite, keys, words):
-    done = suite.run(suite.write(**keys))
-    assert done.returncode == 3 and words in program.one_error(done.stderr)
+def test_a_wrong_file_is_said_in_two_lines(suite, keys, message):
+    completed = suite.run(suite.write(**keys))
+    assert completed.returncode == 3 and message in program.one_error(completed.stderr)
 
 
 @pytest.mark.parametrize("cells", [[{}], [{"model": "net"}], [{"model": "net", "run_directory": 1}], [None], {}])
 def test_a_damaged_state_is_one_message(cells, tmp_path):
     (tmp_path / "suite_state.json").write_text(json.dumps({"cells": cells}))
-    told = program.run("suite", tmp_path)
-    assert told.returncode == 3, told.stderr
-    assert "suite_state.json` is damaged" in program.one_error(told.stderr)
+    result = program.run("suite", tmp_path)
+    assert result.returncode == 3, result.stderr
+    assert "suite_state.json` is damaged" in program.one_error(result.stderr)

@@ -1,4 +1,4 @@
-"""Devices for the tests: real daemons (sshd, adbd) on a network of the test's own, and a phone's commands that keep state."""
+"""Devices for the tests: real daemons (sshd, adbd) on a separate network, and a phone's commands that keep state."""
 
 from .adb import AdbDevice
 from .device import Device

@@ -20,14 +20,14 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 def _fetched_adbd() -> Path:
     script = REPOSITORY / "script" / "fetch-adbd"
-    done = subprocess.run([script], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"adbd could not be fetched: {done.stderr.strip()}")
-    return Path(done.stdout.strip())
+    completed = subprocess.run([script], capture_output=True, text=True, check=False)
+    if completed.returncode != 0:
+        pytest.skip(f"adbd could not be fetched: {completed.stderr.strip()}")
+    return Path(completed.stdout.strip())
 
 
 class AdbDevice(Device):
-    """A phone: `phone` is what its commands and its sysfs answer from; `serial` its name for `adb -s`."""
+    """A phone. `phone` has the state that its commands and its sysfs show, and `serial` is its name for `adb -s`."""
 
     def __init__(self, lab: Lab, name: str, abi: str, clusters: list[Cluster] | None) -> None:
         self._adbd = _fetched_adbd()
@@ -69,7 +69,7 @@ class AdbDevice(Device):
         return self.adb("shell", command, **options)
 
     def connect(self) -> None:
-        """Makes adb's server know the phone, as `adb connect` does; again after start(), too."""
+        """Connects adb's server to the phone, as `adb connect` does. Call it again after start()."""
 
         def is_connected() -> bool:
             self.lab.run(["adb", "connect", self.serial])

@@ -1,4 +1,4 @@
-"""What the devices of the lab have in common: a folder, a daemon that can be cut off, and the programs that it started."""
+"""The base class of the lab's devices: a folder, a daemon that can be cut off, and the programs that it started."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Device:
-    """A device: `folder` is where etprof puts everything that it puts there, below its $ETPROF_DEVICE_DIR."""
+    """A device. `folder` is etprof's folder on the device, below its $ETPROF_DEVICE_DIR."""
 
     def __init__(self, lab: Lab, name: str) -> None:
         self.lab = lab
@@ -32,11 +32,11 @@ class Device:
         self._daemon: subprocess.Popen[bytes] | None = None
         self._mounted = False
 
-    # What the kinds of devices differ in.
+    # Members that the subclasses override.
 
     @property
     def spec(self) -> str:
-        """What etprof's --device is given."""
+        """The device's name for etprof's --device."""
         raise NotImplementedError
 
     def _command(self) -> list[str]:
@@ -45,7 +45,7 @@ class Device:
     def _daemon_environment(self) -> dict[str, str]:
         raise NotImplementedError
 
-    # What they share.
+    # Members that all devices share.
 
     def device_environment(self) -> dict[str, str]:
         """The variables that every program on the device has."""
@@ -65,16 +65,16 @@ class Device:
         processes.wait_until(answers, f"{self.name}'s daemon to listen")
 
     def stop(self) -> None:
-        """Ends the daemon and its sessions at once, as a pulled cable would: what they had started keeps running."""
+        """Kills the daemon and its sessions, as a pulled cable would end them. Programs that they started keep running."""
         if self._daemon is None:
             return
         self.freeze()  # so that no session begins while they are counted
-        family = self._family()
-        processes.send(family, signal.SIGKILL)
+        session_pids = self._session_pids()
+        processes.send(session_pids, signal.SIGKILL)
         self._daemon.wait()
         self._daemon = None
-        processes.wait_until(lambda: not any(map(processes.is_alive, family)), f"{self.name}'s sessions to end")
-        self._go_on()
+        processes.wait_until(lambda: not any(map(processes.is_alive, session_pids)), f"{self.name}'s sessions to end")
+        self._continue_programs()
 
     def reboot(self) -> None:
         """Ends the daemon and every program of the device, then starts the daemon again."""
@@ -83,28 +83,28 @@ class Device:
         self.start()
 
     def freeze(self) -> None:
-        """Stops the daemon and its sessions without closing a connection: the other side hears nothing any more."""
-        before: list[int] = []
-        while (family := self._family()) != before:
-            processes.send(family, signal.SIGSTOP)
-            before = family
+        """Stops the daemon and its sessions without closing a connection: clients get no more data."""
+        previous: list[int] = []
+        while (session_pids := self._session_pids()) != previous:
+            processes.send(session_pids, signal.SIGSTOP)
+            previous = session_pids
 
     def thaw(self) -> None:
-        """Lets them go on after freeze()."""
-        processes.send(self._family(), signal.SIGCONT)
-        self._go_on()
+        """Continues the daemon and its sessions after freeze()."""
+        processes.send(self._session_pids(), signal.SIGCONT)
+        self._continue_programs()
 
-    def _go_on(self) -> None:
-        # What was becoming a program of the device while the daemon was stopped was stopped with it.
+    def _continue_programs(self) -> None:
+        # A process that was about to execute a program of the device when the daemon was stopped was stopped, too.
         processes.send(list(self.processes()), signal.SIGCONT)
 
-    def _family(self) -> list[int]:
+    def _session_pids(self) -> list[int]:
         return [] if self._daemon is None else processes.same_named_descendants(self._daemon.pid)
 
     def processes(self) -> dict[int, str]:
-        """The command lines, by process id, of what the device's user runs now; the daemon itself is not among them."""
-        own = set(self._family())
-        return {pid: line for pid, line in processes.marked(self._mark).items() if pid not in own}
+        """The command lines of the device's running programs by process id, without the daemon."""
+        daemon_pids = set(self._session_pids())
+        return {pid: line for pid, line in processes.marked(self._mark).items() if pid not in daemon_pids}
 
     def kill_programs(self) -> None:
         """Ends every program of the device."""
@@ -112,19 +112,19 @@ class Device:
             processes.send(list(running), signal.SIGKILL)
 
     def files(self) -> dict[str, int]:
-        """Every file below `folder` but the one that marks it, with its size in bytes. What etprof removes meanwhile is
-        left out."""
-        found = {}
+        """The sizes in bytes of all files below `folder`, except for the file that marks it and files that etprof removes
+        meanwhile."""
+        sizes = {}
         for parent, _, names in os.walk(self.folder):
             for path in (Path(parent) / name for name in names):
                 with contextlib.suppress(FileNotFoundError):
                     status = path.lstat()
                     if stat.S_ISREG(status.st_mode) and path.name != ".etprof":
-                        found[str(path.relative_to(self.folder))] = status.st_size
-        return dict(sorted(found.items()))
+                        sizes[str(path.relative_to(self.folder))] = status.st_size
+        return dict(sorted(sizes.items()))
 
     def full_disk(self, size: int) -> None:
-        """Gives the device a disk of `size` bytes (rounded up to pages), empty at first; what was there is hidden."""
+        """Gives the device an empty disk of `size` bytes (rounded up to pages), which hides earlier files."""
         self.lab.need_root("a small disk is a tmpfs")
         if self._mounted:
             subprocess.run(["/bin/umount", self.folder], check=True)
@@ -132,7 +132,7 @@ class Device:
         self._mounted = True
 
     def close(self) -> None:
-        """Ends everything of the device."""
+        """Ends the daemon and all programs of the device."""
         self.stop()
         self.kill_programs()
         if self._mounted:

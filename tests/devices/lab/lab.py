@@ -1,4 +1,4 @@
-"""A network of the test's own with devices on it, and a way to run etprof there."""
+"""A separate network for a test, with devices on it and functions that run etprof there."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 class Lab:
-    """Where the devices stand.
+    """The network of the devices.
 
-    As root it is a network namespace with nothing but a loopback in it, so that neither a daemon is reachable from
-    elsewhere nor a port is taken; what is to reach a device is started with run() or popen(). Otherwise it is the
-    machine's own network, which has room for ssh devices only (sshd listens on 127.0.0.1, adbd on every address).
+    For root, the network is a namespace with only a loopback interface, so that no daemon is reachable from outside
+    and all ports are free. Programs that use a device are started with run() or popen(). For other users, the network
+    is the machine's, which can have only ssh devices (sshd listens on 127.0.0.1, adbd on every address).
     """
 
     def __init__(self, root: Path) -> None:
@@ -46,7 +46,7 @@ class Lab:
             self._make_namespace()
 
     def _make_namespace(self) -> None:
-        # It lives as long as this process: `cat` ends when its standard input does, even if we are killed.
+        # The namespace exists as long as this process: `cat` ends with its standard input, even if this process is killed.
         namespace = subprocess.Popen(
             ["/usr/bin/env", "unshare", "--net", "sh", "-c", "ip link set lo up && echo up && exec cat"],
             stdin=subprocess.PIPE,
@@ -62,14 +62,14 @@ class Lab:
     # --- devices ---
 
     def ssh(self, name: str = "board") -> SshDevice:
-        """A device that a real sshd on this lab's loopback serves; started. `name` is its alias."""
+        """Starts a device that a real sshd on this lab's loopback serves. `name` is its ssh alias."""
         device = SshDevice(self, name)
         self.devices.append(device)
         device.start()
         return device
 
     def adb(self, name: str = "phone", *, abi: str = "arm64-v8a", clusters: list[Cluster] | None = None) -> AdbDevice:
-        """A phone that a real adbd serves; started, not yet connected to (`connect()` does that)."""
+        """Starts a phone that a real adbd serves. connect() connects adb to it."""
         self.need_root("adbd listens on every address, so the test gives it a network of its own")
         if self._namespace is None:
             pytest.skip("network namespaces (unshare, nsenter, ip) are needed for a phone")
@@ -81,7 +81,7 @@ class Lab:
 
     @property
     def qemu(self) -> Path:
-        """qemu-aarch64 with SME2, to run aarch64 programs; skips where it was not fetched."""
+        """qemu-aarch64 with SME2, to run aarch64 programs. Skips the test if it was not fetched."""
         path = REPOSITORY / "build" / "tools" / "qemu-aarch64"
         if not path.exists():
             pytest.skip(f"{path.relative_to(REPOSITORY)} is not there: run script/fetch-qemu")
@@ -91,22 +91,26 @@ class Lab:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment of a program that is to reach the devices, as etprof reads it."""
-        own = {
+        """The environment in which etprof and other programs reach the devices."""
+        lab_variables = {
             "HOME": str(self.home),
             "ETPROF_SSH": f"ssh -F {self.ssh_config}",
             "ANDROID_ADB_SERVER_PORT": str(self._adb_port or 5037),
         }
-        foreign = ("SSH_AUTH_SOCK", "ANDROID_SERIAL", "ANDROID_ADB_SERVER_ADDRESS", "ADB_SERVER_SOCKET")
-        return {**{key: value for key, value in os.environ.items() if key not in foreign}, **own}
+        user_variables = ("SSH_AUTH_SOCK", "ANDROID_SERIAL", "ANDROID_ADB_SERVER_ADDRESS", "ADB_SERVER_SOCKET")
+        return {**{key: value for key, value in os.environ.items() if key not in user_variables}, **lab_variables}
 
     def command(self, argv: list[Any]) -> list[str]:
-        """The command that runs `argv` on the lab's network; the process is `argv` itself, no child of a wrapper."""
-        words = [str(word) for word in argv]
-        return words if self._namespace is None else ["nsenter", "-t", str(self._namespace.pid), "-n", "--", *words]
+        """The command that runs `argv` on the lab's network. The process is `argv` itself, not a child of a wrapper."""
+        arguments = [str(argument) for argument in argv]
+        return (
+            arguments
+            if self._namespace is None
+            else ["nsenter", "-t", str(self._namespace.pid), "-n", "--", *arguments]
+        )
 
     def run(self, argv: list[Any], **options: Any) -> subprocess.CompletedProcess[str]:
-        """subprocess.run on the lab's network, as text and captured unless `options` say otherwise; five minutes at most."""
+        """Calls subprocess.run on the lab's network. By default it captures text, and times out after five minutes."""
         defaults: dict[str, Any] = {"text": True, "timeout": 300, "env": self.environment}
         if not {"stdout", "stderr", "capture_output"} & options.keys():
             defaults["capture_output"] = True
@@ -117,16 +121,16 @@ class Lab:
         return subprocess.Popen(self.command(argv), **{"env": self.environment, **options})
 
     def start_daemon(self, argv: list[Any], *, env: dict[str, str], log: IO[bytes]) -> subprocess.Popen[bytes]:
-        """Starts a daemon on the lab's network which dies with this process."""
-        words = self.command(["setpriv", "--pdeathsig", "KILL", *argv])
-        return subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        """Starts a daemon on the lab's network that ends with this process."""
+        command = self.command(["setpriv", "--pdeathsig", "KILL", *argv])
+        return subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     # --- for the devices ---
 
-    def need_root(self, why: str) -> None:
+    def need_root(self, reason: str) -> None:
         """Skips the test when it does not run as root."""
         if os.geteuid() != 0:
-            pytest.skip(f"root is needed: {why}")
+            pytest.skip(f"root is needed: {reason}")
 
     def free_port(self) -> int:
         """A TCP port that nobody uses."""
@@ -138,34 +142,34 @@ class Lab:
             return probe.getsockname()[1]
 
     def is_listening(self, port: int) -> bool:
-        """Whether somebody listens on a port of this lab; asked of the kernel, without a connection."""
+        """True if a process listens on a port of this lab. Reads this from the kernel, without a connection."""
         return "0A" in self._states(port)
 
     def is_connected(self, port: int) -> bool:
-        """Whether somebody is connected to a port of this lab, though who listens there may not have looked yet."""
+        """True if a client is connected to a port of this lab. The server may not have accepted the connection yet."""
         return "01" in self._states(port)
 
     def _states(self, port: int) -> set[str]:
-        # Of Linux's include/net/tcp_states.h.
+        # The states are numbers of Linux's include/net/tcp_states.h.
         pid = "self" if self._namespace is None else self._namespace.pid
-        found = set()
+        states = set()
         for table in ("tcp", "tcp6"):
             with contextlib.suppress(OSError):
                 for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
                     local, state = line.split()[1], line.split()[3]
                     if int(local.rsplit(":", 1)[1], 16) == port:
-                        found.add(state)
-        return found
+                        states.add(state)
+        return states
 
     def add_ssh_host(self, config: str, known_host: str) -> None:
-        """Lets `ssh -F ssh_config` know of one more device."""
+        """Adds a device to the files that `ssh -F ssh_config` reads."""
         with self.ssh_config.open("a") as file:
             file.write(config)
         with self.known_hosts.open("a") as file:
             file.write(known_host)
 
     def start_adb_server(self) -> None:
-        """Starts adb's server on this lab, unless it runs: a client that finds none starts one that stays."""
+        """Starts adb's server on this lab, unless it runs. Without a server, a client would start one that stays."""
         if self._adb_server is not None:
             return
         if shutil.which("adb") is None:
@@ -179,7 +183,7 @@ class Lab:
         processes.wait_until(lambda: self.is_listening(port), "adb's server to listen")
 
     def close(self) -> None:
-        """Ends everything that was started here."""
+        """Ends all devices and daemons of this lab."""
         for device in self.devices:
             device.close()
         for process in (self._adb_server, self._namespace):

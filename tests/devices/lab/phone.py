@@ -1,4 +1,4 @@
-"""A phone's state: what its commands and its sysfs say, and the knobs to change that."""
+"""A phone's state, which its commands and its sysfs show, and the methods that change it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Cluster:
 
 # Two CPUs only, so that the machine under it has every CPU that the phone shows and the real taskset works.
 TWO_CPUS = [Cluster("little", [0], 280, 1_950_000), Cluster("big", [1], 1024, 3_250_000)]
-# For tests that look at the topology without pinning anything to it.
+# For tests that inspect the topology without pinning processes to CPUs.
 EIGHT_CPUS = [
     Cluster("little", [0, 1, 2, 3], 280, 1_950_000),
     Cluster("mid", [4, 5, 6], 720, 2_600_000),
@@ -61,10 +61,10 @@ class Phone:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What every program on the phone has in its environment."""
+        """The environment variables of every program on the phone."""
         return {"ETPROF_SYSFS_ROOT": str(self.state), "ETPROF_LAB_STATE": str(self.state)}
 
-    # --- knobs ---
+    # --- changes of the state ---
 
     def discharge(self, level: int = 50) -> None:
         """Pulls the charger."""
@@ -77,7 +77,7 @@ class Phone:
     def set_temperature(
         self, *, skin: float | None = None, cpu: float | None = None, battery: float | None = None
     ) -> None:
-        """Temperatures in degrees Celsius. The thermal status follows the skin: light from 39, moderate 43, severe 45,
+        """Sets temperatures in degrees Celsius. The thermal status follows the skin: light from 39, moderate 43, severe 45,
         critical 46.5, emergency 52, shutdown 55.
         """
         for name, celsius in (("skin", skin), ("cpu", cpu), ("battery", battery)):
@@ -92,14 +92,14 @@ class Phone:
         self._set_maximum(cluster, khz)
 
     def uncap(self, cluster: str) -> None:
-        """Lifts cap()."""
+        """Removes the limit of cap()."""
         self._set_maximum(cluster, None)
 
     def set_governor(self, cluster: str, governor: str) -> None:
         self._cpu_value(cluster, "scaling_governor", governor)
 
     def set_setting(self, namespace: str, key: str, value: str | None) -> None:
-        """A setting, without the `settings` command; None deletes it."""
+        """Changes a setting without the `settings` command; None deletes the setting."""
         if value is None:
             self.store.delete(f"settings/{namespace}/{key}")
         else:
@@ -109,21 +109,21 @@ class Phone:
         self.store.set(f"properties/{key}", value)
 
     def log_line(self, text: str, tag: str = "XNNPACK", priority: str = "I", pid: int = 4242) -> None:
-        """One more line in the phone's log."""
+        """Adds a line to the phone's log."""
         self.store.append("logcat.txt", f"11-21 20:40:43.863  {pid:4}  {pid:4} {priority} {tag:<8}: {text}")
 
-    # --- what to look at ---
+    # --- inspection ---
 
     def settings(self, namespace: str = "global") -> dict[str, str]:
         """All settings of a namespace (global, system, secure) that are set."""
         return self.store.all(f"settings/{namespace}")
 
     def calls(self) -> list[list[str]]:
-        """Every command that the phone was asked for, in order, such as ["settings", "get", "global", "low_power"]."""
+        """All commands that ran on the phone, in order, such as ["settings", "get", "global", "low_power"]."""
         text = self.store.get("calls.jsonl", "")
         return [json.loads(line) for line in (text or "").splitlines()]
 
-    # --- how it is written down ---
+    # --- files of the state ---
 
     def _write_programs(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -172,10 +172,10 @@ class Phone:
 
     def _write_cpus(self) -> None:
         cpus = sorted(cpu for cluster in self.clusters for cpu in cluster.cpus)
-        everything = f"{cpus[0]}-{cpus[-1]}" if len(cpus) > 1 else str(cpus[0])
+        all_cpus = f"{cpus[0]}-{cpus[-1]}" if len(cpus) > 1 else str(cpus[0])
         base = "sys/devices/system/cpu"
         for name in ("possible", "present", "online"):
-            self.store.set(f"{base}/{name}", everything)
+            self.store.set(f"{base}/{name}", all_cpus)
         for number, cluster in enumerate(self.clusters):
             policy = f"{base}/cpufreq/policy{cluster.cpus[0]}"
             related = " ".join(map(str, cluster.cpus))

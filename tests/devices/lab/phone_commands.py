@@ -1,4 +1,4 @@
-"""The commands of the lab's phone: what they print is laid out as Android 15 does it, and they keep their state.
+"""The commands of the lab's phone. They print in the layout of Android 15, and keep their state.
 
 Called as `phone_commands.py COMMAND ARGUMENTS...` with the phone's state in $ETPROF_LAB_STATE.
 """
@@ -217,7 +217,7 @@ def skin_status(celsius: float) -> int:
 
 
 def clusters() -> list[tuple[str, str]]:
-    """The type and present state of every cooling device."""
+    """The type and current state of every cooling device."""
     folder = STORE.folder / "sys/class/thermal"
     devices = sorted(folder.glob("cooling_device*"))
     return [((device / "type").read_text().strip(), (device / "cur_state").read_text().strip()) for device in devices]
@@ -330,7 +330,7 @@ FORMATS: dict[str, Callable[[re.Match[str]], str]] = {
 
 def log(arguments: list[str]) -> int:
     priority, tag = "I", "log"
-    words = []
+    message = []
     rest = iter(arguments)
     for argument in rest:
         if argument == "-p":
@@ -338,15 +338,15 @@ def log(arguments: list[str]) -> int:
         elif argument == "-t":
             tag = next(rest)
         else:
-            words.append(argument)
+            message.append(argument)
     now = datetime.datetime.now().astimezone().strftime("%m-%d %H:%M:%S.%f")[:-3]
     parent = os.getppid()
-    STORE.append("logcat.txt", f"{now} {parent:5} {parent:5} {priority} {tag:<8}: {' '.join(words)}")
+    STORE.append("logcat.txt", f"{now} {parent:5} {parent:5} {priority} {tag:<8}: {' '.join(message)}")
     return 0
 
 
 class LogOptions:
-    """What `logcat` was asked for; a tag's level is the lowest priority of it that is shown."""
+    """The options of `logcat`. A tag's level is its lowest priority that is printed."""
 
     def __init__(self, arguments: list[str]) -> None:
         self.clear = self.dump = False
@@ -396,21 +396,21 @@ def logcat(arguments: list[str]) -> int:
     if options.clear:
         path.write_text("")
         return 0
-    shown = 0
+    printed_lines = 0
     while True:
         text = path.read_text()
         lines = text[: text.rindex("\n") + 1].splitlines() if "\n" in text else []
-        if shown > len(lines):  # it was cleared
-            shown = 0
-        matches = [match for line in lines[shown:] if (match := LINE.fullmatch(line)) and options.shows(match)]
-        if options.last is not None and shown == 0:
+        if printed_lines > len(lines):  # the log was cleared
+            printed_lines = 0
+        matches = [match for line in lines[printed_lines:] if (match := LINE.fullmatch(line)) and options.shows(match)]
+        if options.last is not None and printed_lines == 0:
             matches = matches[-options.last :]
-        if shown == 0 and lines:
+        if printed_lines == 0 and lines:
             print("--------- beginning of main")
         for match in matches:
             print(FORMATS[options.format](match))
         sys.stdout.flush()
-        shown = len(lines)
+        printed_lines = len(lines)
         if options.dump:
             return 0
         time.sleep(0.05)

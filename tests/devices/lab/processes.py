@@ -1,4 +1,4 @@
-"""What runs on this machine, from /proc: the daemons' sessions, and the programs that a device has started."""
+"""Finds processes of this machine in /proc: the daemons' sessions, and the programs that a device has started."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-# Every program that a device starts has this variable in its environment: it is how the programs are found.
+# Every program that a device starts has this variable in its environment, by which the tests find the program.
 MARK = "ETPROF_LAB_DEVICE"
 
 
@@ -16,7 +16,7 @@ def _numbers() -> Iterator[int]:
 
 
 def stat(pid: int) -> tuple[str, str, int] | None:
-    """The name, state (`R`, `S`, `T`, `Z`, ...) and parent of a process; None when it is gone."""
+    """The name, state (`R`, `S`, `T`, `Z`, ...), and parent of a process; None if there is no such process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -27,39 +27,39 @@ def stat(pid: int) -> tuple[str, str, int] | None:
 
 
 def is_alive(pid: int) -> bool:
-    found = stat(pid)
-    return found is not None and found[1] not in "ZX"
+    process = stat(pid)
+    return process is not None and process[1] not in "ZX"
 
 
 def marked(mark: str) -> dict[int, str]:
     """The command lines, by process id, of the living programs of the device with this mark."""
-    wanted = f"{MARK}={mark}".encode()
-    found = {}
+    variable = f"{MARK}={mark}".encode()
+    command_lines = {}
     for pid in _numbers():
         # A process may end, or be another user's, between being listed and being read.
         with contextlib.suppress(OSError):
-            if wanted not in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+            if variable not in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
                 continue
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+            arguments = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
             if is_alive(pid):
-                found[pid] = b" ".join(words).decode(errors="replace")
-    return found
+                command_lines[pid] = b" ".join(arguments).decode(errors="replace")
+    return command_lines
 
 
 def same_named_descendants(pid: int) -> list[int]:
-    """A daemon and the processes that it has forked to serve sessions, without the programs which those have started."""
+    """A daemon and the processes that it has forked to serve sessions, without the programs that these have started."""
     root = stat(pid)
     if root is None:
         return []
     children: dict[int, list[int]] = {}
     for other in _numbers():
-        found = stat(other)
-        if found is not None and found[0] == root[0]:
-            children.setdefault(found[2], []).append(other)
-    family = [pid]
-    for member in family:  # grows while it is walked
-        family.extend(children.get(member, []))
-    return family
+        process = stat(other)
+        if process is not None and process[0] == root[0]:
+            children.setdefault(process[2], []).append(other)
+    session_pids = [pid]
+    for member in session_pids:  # grows while it is walked
+        session_pids.extend(children.get(member, []))
+    return session_pids
 
 
 def send(pids: list[int], number: signal.Signals) -> None:
@@ -68,10 +68,10 @@ def send(pids: list[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 240.0) -> None:
-    """Waits for a condition; TimeoutError, saying for what, when it does not come."""
+def wait_until(condition: Callable[[], object], description: str, seconds: float = 240.0) -> None:
+    """Waits for a condition. Raises TimeoutError with `description` if the condition stays false."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
-            raise TimeoutError(f"{what}: not within {seconds:g} s")
+            raise TimeoutError(f"{description}: not within {seconds:g} s")
         time.sleep(0.02)

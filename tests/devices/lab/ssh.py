@@ -1,4 +1,4 @@
-"""A device behind a real sshd: its own keys, its own port, its own configuration, nothing of the system's."""
+"""A device behind a real sshd with separate keys, port, and configuration, independent of the system's sshd."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class SshDevice(Device):
 
     def _write_server_config(self) -> None:
         if os.geteuid() == 0:
-            Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # privilege separation wants it
-        # A home of its own: what the user's login shell does at its start is nothing of a device's, and may take long.
+            Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # privilege separation needs it
+        # A separate home, since the user's login shell may do things at its start that a device does not, and take long.
         environment = {"HOME": str(self.root), **self.device_environment()}
         variables = " ".join(f'"{key}={value}"' for key, value in environment.items())
         (self.root / "sshd_config").write_text(
@@ -70,7 +70,7 @@ class SshDevice(Device):
         )
 
     def set_login_shell(self, script: str) -> None:
-        """Lets every session run this shell script, which finds the client's command in $SSH_ORIGINAL_COMMAND."""
+        """Makes every session run this shell script, which gets the client's command in $SSH_ORIGINAL_COMMAND."""
         path = self.root / "login-shell"
         path.write_text(f"#!/bin/sh\n{script}")
         path.chmod(0o755)

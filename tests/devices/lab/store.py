@@ -1,4 +1,4 @@
-"""A phone's state as one small file a value, so that tests and the phone's commands can change it side by side."""
+"""A phone's state, with one small file per value, so that tests and the phone's commands can change it concurrently."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class Store:
-    """Values below a folder; a value appears whole or not at all."""
+    """Values in files below a folder. Values are written atomically."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -26,7 +26,7 @@ class Store:
         draft.replace(path)
 
     def delete(self, key: str) -> bool:
-        """Whether there was such a value."""
+        """Deletes a value. Returns False if there was no such value."""
         try:
             (self.folder / key).unlink()
         except FileNotFoundError:
@@ -34,7 +34,7 @@ class Store:
         return True
 
     def all(self, prefix: str) -> dict[str, str]:
-        """The values below a key, by the last part of their names, sorted."""
+        """The values below a key by the last part of their names, sorted."""
         folder = self.folder / prefix
         if not folder.is_dir():
             return {}
@@ -44,5 +44,5 @@ class Store:
     def append(self, key: str, line: str) -> None:
         path = self.folder / key
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as file:  # one write, which O_APPEND keeps apart from others'
+        with path.open("a") as file:  # with O_APPEND, concurrent writes do not mix
             file.write(f"{line}\n")
