@@ -1,5 +1,5 @@
-// Takes the place of ExecuTorch's XNNPACK backend, which is loaded with it. Each run of a delegate spins for
-// SPIN nanoseconds, touches MEGABYTES of memory that it keeps, and changes the lowest BITS of the first
+// Replaces ExecuTorch's XNNPACK backend, which is loaded with this library. Each run of a delegate spins for
+// SPIN nanoseconds, touches MEGABYTES of memory that stay allocated, and changes the lowest BITS of the first
 // number of the delegate's last value, an output.
 #include <dlfcn.h>
 
@@ -23,7 +23,7 @@ extern "C" int xnn_setup_runtime_v2(void* runtime, std::size_t count, const Exte
 
 extern "C" int xnn_invoke_runtime(void* runtime) {
   static const auto invoke = reinterpret_cast<int (*)(void*)>(::dlsym(RTLD_NEXT, "xnn_invoke_runtime"));
-  static const std::vector<char> touched(MEGABYTES * std::size_t{1'000'000}, 1);
+  static const std::vector<char> memory(MEGABYTES * std::size_t{1'000'000}, 1);
   const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(SPIN);
   while (std::chrono::steady_clock::now() < end) {
   }

@@ -37,22 +37,22 @@ def toy() -> Path:
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder with all models of models.py."""
     folder = tmp_path_factory.mktemp("models")
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, Path(__file__).with_name("models.py"), folder],
         capture_output=True,
         text=True,
         check=False,
         timeout=600,
     )
-    if "ModuleNotFoundError" in done.stderr:
+    if "ModuleNotFoundError" in completed.stderr:
         skip("torch or executorch is not installed: no models can be exported")
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert completed.returncode == 0, completed.stderr[-3000:]
     return folder
 
 
 @pytest.fixture(scope="session")
 def token_model(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The path of a model of token_models.py, by its name; each is exported once."""
+    """A function that returns the path of a model of token_models.py by its name. Exports each model once."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     token_models = pytest.importorskip("token_models")
     folder = tmp_path_factory.mktemp("token_models")
@@ -62,13 +62,13 @@ def token_model(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture
 def worker(runner: Path) -> Any:
     """Starts workers, and ends those that are still running after the test."""
-    made: list[Worker] = []
+    workers: list[Worker] = []
 
     def make(*args: object) -> Worker:
-        made.append(Worker(runner, *args))
-        return made[-1]
+        workers.append(Worker(runner, *args))
+        return workers[-1]
 
     yield make
-    for one in made:
-        if one.process.poll() is None:
-            one.close()
+    for process in workers:
+        if process.process.poll() is None:
+            process.close()

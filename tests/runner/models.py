@@ -1,6 +1,6 @@
 """Small programs that test edge cases of etprof-runner. This module needs torch and executorch.
 
-python models.py FOLDER writes them all; each is named by its function.
+`python models.py FOLDER` writes all programs. A program has the name of its function.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ def quantized() -> bytes:
     """Quantizes a tensor and back in kernels that are not delegated."""
     from executorch.kernels import quantized  # noqa: F401  their out variants
 
-    def there_and_back(x: torch.Tensor) -> torch.Tensor:
+    def quantize_and_dequantize(x: torch.Tensor) -> torch.Tensor:
         settings = (0.5, 0, -128, 127, torch.int8)
         ops = torch.ops.quantized_decomposed
         return ops.dequantize_per_tensor(ops.quantize_per_tensor(x, *settings), *settings)
 
-    return lower(Function(there_and_back), (torch.ones(4),))
+    return lower(Function(quantize_and_dequantize), (torch.ones(4),))
 
 
 def every_dtype() -> bytes:
@@ -123,7 +123,7 @@ def embedding() -> bytes:
 
 
 def makes_nan() -> bytes:
-    """The logarithm of the input: -inf at 0, nan below."""
+    """The logarithm of the input: -inf at 0, nan for negative numbers."""
     return lower(Function(torch.log), (torch.ones(4),))
 
 
@@ -168,7 +168,7 @@ def two_linears(once: bool) -> bytes:
 
 
 def masked() -> bytes:
-    """A product, the larger of it and a constant that is larger throughout, and a sum: one delegate."""
+    """A product, its maximum with a constant that is always larger, and a sum: one delegate."""
 
     class Model(torch.nn.Module):
         def __init__(self) -> None:
@@ -203,9 +203,9 @@ ALL = {
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     failed = 0
-    for name, make in ALL.items():
+    for name, export_model in ALL.items():
         try:
-            (folder / f"{name}.pte").write_bytes(make())
+            (folder / f"{name}.pte").write_bytes(export_model())
         except Exception as error:
             print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
             failed += 1

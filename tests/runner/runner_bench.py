@@ -31,20 +31,20 @@ def library(folder: Path, source: str, **macros: str) -> Path:
     executorch = Path(importlib.util.find_spec("executorch").submodule_search_locations[0])
     if not (executorch / "include").is_dir() or shutil.which("c++") is None:
         skip("no C++ compiler, or no headers of ExecuTorch")
-    made = (folder / source).with_suffix(".so")
-    places = [executorch / "include", executorch / "include/executorch/runtime/core/portable_type/c10"]
-    words = ["c++", "-std=c++20", "-shared", "-fPIC", "-O0", "-DC10_USING_CUSTOM_GENERATED_MACROS"]
-    words += [f"-D{name}={value}" for name, value in macros.items()]
-    words += [word for place in places for word in ("-isystem", str(place))]
-    subprocess.run([*words, Path(__file__).with_name(source), "-o", made], check=True)
-    return made
+    shared_library = (folder / source).with_suffix(".so")
+    include_folders = [executorch / "include", executorch / "include/executorch/runtime/core/portable_type/c10"]
+    command = ["c++", "-std=c++20", "-shared", "-fPIC", "-O0", "-DC10_USING_CUSTOM_GENERATED_MACROS"]
+    command += [f"-D{name}={value}" for name, value in macros.items()]
+    command += [argument for include_folder in include_folders for argument in ("-isystem", str(include_folder))]
+    subprocess.run([*command, Path(__file__).with_name(source), "-o", shared_library], check=True)
+    return shared_library
 
 
 class Run:
     """A finished process of the runner."""
 
     def __init__(self, runner: Path, *args: object, env: dict[str, str] | None = None) -> None:
-        done = subprocess.run(
+        completed = subprocess.run(
             [runner, *map(str, args)],
             capture_output=True,
             text=True,
@@ -53,9 +53,9 @@ class Run:
             errors="replace",
             env={**os.environ, **(env or {})},
         )
-        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+        self.code, self.out, self.err = completed.returncode, completed.stdout, completed.stderr
 
-    def complaint(self, code: int) -> str:
+    def error_line(self, code: int) -> str:
         """Returns the single line of the error, which ends with the remedy as a sentence."""
         assert self.code == code, (self.code, self.out, self.err)
         lines = [line for line in self.err.splitlines() if not line.startswith("etprof-runner: warning: ")]
@@ -95,7 +95,7 @@ class Worker:
         assert reply.get("reply") == cmd, reply
         return reply
 
-    def refused(self, cmd: str, **fields: object) -> str:
+    def expect_error(self, cmd: str, **fields: object) -> str:
         """Returns the text of an error reply."""
         self.send_raw(json.dumps({"cmd": cmd, **fields}, default=str).encode() + b"\n")
         reply = self.read()
@@ -112,7 +112,7 @@ class Worker:
 
 
 def read_safetensors(path: Path) -> dict[str, tuple[str, list[int], bytes]]:
-    """Returns name -> dtype, shape, bytes. This reader is independent of the runner's, so it does not share its mistakes."""
+    """Returns name -> dtype, shape, bytes. This reader is independent of the runner's reader, so that it does not have the same bugs."""
     contents = path.read_bytes()
     (length,) = struct.unpack("<Q", contents[:8])
     header = json.loads(contents[8 : 8 + length])
@@ -124,7 +124,7 @@ def read_safetensors(path: Path) -> dict[str, tuple[str, list[int], bytes]]:
 
 
 def write_inputs(path: Path, tensors: dict[str, tuple[str, list[int], bytes]], metadata: dict[str, str]) -> Path:
-    """Returns the bytes of a .inputs file, without etprof's writer."""
+    """Writes a .inputs file without etprof's writer, and returns its path."""
     header: dict[str, Any] = {"__metadata__": {"format": "etprof-inputs-1", **metadata}}
     blob = b""
     for name, (dtype, shape, contents) in tensors.items():

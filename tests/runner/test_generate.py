@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 token_models = pytest.importorskip("token_models")
 
 pytestmark = pytest.mark.usefixtures("runner")
-# By which llama.cpp's scripts/compare-llama-bench.py tells results apart, and what it reads of them.
+# The columns by which llama.cpp's scripts/compare-llama-bench.py distinguishes results, and the columns that it reads.
 LLAMA_BENCH = [
     "cpu_info",
     "gpu_info",
@@ -71,11 +71,11 @@ def decoder(token_model) -> Path:
 def folder(etprof, decoder, tmp_path_factory) -> Path:
     """A results directory: a copy of the model as the variant, and a prompt that is longer than the chunk."""
     out = tmp_path_factory.mktemp("generate") / "run"
-    other = shutil.copy(decoder, out.parent / "other.pte")
-    words = ["-p", "16,40", "-n", 16, "-d", "0,48,96", "--chunk", 32, "--vs", f"model={other}"]
-    done = run(etprof, "generate", decoder, *words, "--launches", 3, "--runs", 9, "--output-root", out)
-    assert done.returncode == 0, done.stderr
-    for word in (
+    copy = shutil.copy(decoder, out.parent / "other.pte")
+    options = ["-p", "16,40", "-n", 16, "-d", "0,48,96", "--chunk", 32, "--vs", f"model={copy}"]
+    completed = run(etprof, "generate", decoder, *options, "--launches", 3, "--runs", 9, "--output-root", out)
+    assert completed.returncode == 0, completed.stderr
+    for text in (
         "pp16",
         "pp40",
         "tg16 @ d96",
@@ -84,16 +84,16 @@ def folder(etprof, decoder, tmp_path_factory) -> Path:
         "generate the same tokens",
         "Time to the first token",
     ):
-        assert word in done.stdout, done.stdout
+        assert text in completed.stdout, completed.stdout
     return out
 
 
 @pytest.fixture(scope="module")
 def result(etprof, folder) -> dict:
-    """As it is read back, without measuring."""
-    done = run(etprof, "generate", folder, "--json")
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
+    """The result that etprof reads from the results directory, without measuring."""
+    completed = run(etprof, "generate", folder, "--json")
+    assert completed.returncode == 0, completed.stderr
+    result = json.loads(completed.stdout)
     schema = json.loads((program.ROOT / "docs/schema/generate.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(result)
     return result
@@ -106,8 +106,8 @@ def test_tests_are_made_of_their_places(folder, result):
     for experiment in json.loads((folder / "manifest.json").read_text())["results"]:
         place = experiment["place"]
         places.setdefault(place["test"], []).append((place["tokens"], place["at"], place["times"]))
-        assert [one["shape"] for one in experiment["inputs"]] == [[1, place["tokens"]], [1]]
-    # Of each of the two variants: a prompt of 40 is a chunk of 32 and one of 8.
+        assert [entry["shape"] for entry in experiment["inputs"]] == [[1, place["tokens"]], [1]]
+    # Each of the two variants has these places. A prompt of 40 tokens is a chunk of 32 and a chunk of 8.
     assert places["pp40"] == [(32, 0, 1), (8, 32, 1)] * 2
     assert places["pp16"] == [(16, 0, 1)] * 2
     assert places["tg16 @ d48"] == [(1, 55, 16)] * 2  # the middle of 48 to 63
@@ -123,7 +123,9 @@ def test_tests_are_made_of_their_places(folder, result):
 
 def test_the_text_is_pytorchs(folder, result):
     manifest = json.loads((folder / "manifest.json").read_text())
-    walks = [launch["walk"] for one in manifest["results"] for launch in one["launches"] if "walk" in launch]
+    walks = [
+        launch["walk"] for experiment in manifest["results"] for launch in experiment["launches"] if "walk" in launch
+    ]
     assert len(walks) == 2 * 3  # one of each process
     for walk in walks:
         columns = ("inputs_ns", "execute_ns", "argmax_ns", "between_ns")
@@ -157,8 +159,8 @@ def test_lines_of_parts_add_up(result):
 
 def test_reading_memory_is_bytes_over_the_bandwidth_of_their_level(etprof, folder, result):
     manifest = json.loads((folder / "manifest.json").read_text())
-    reads = {one["place"]["at"]: one["place"].get("read_bytes") for one in manifest["results"]}
-    # Four layers of WIDTH x WIDTH and the head, with biases; of the cache, keys and values of the tokens before.
+    reads = {experiment["place"]["at"]: experiment["place"].get("read_bytes") for experiment in manifest["results"]}
+    # Weights and biases of four WIDTH x WIDTH matrices and the head, and the cached keys and values of earlier tokens.
     width, vocabulary = token_models.WIDTH, token_models.VOCABULARY
     weights = 4 * (4 * (width + 1) * width + (width + 1) * vocabulary)
     for variant in result["variants"]:
@@ -166,9 +168,11 @@ def test_reading_memory_is_bytes_over_the_bandwidth_of_their_level(etprof, folde
         for at, ns in zip(decode["at"], decode["memory_ns"], strict=True):
             assert reads[at] == weights + at * CACHE // token_models.CONTEXT
             (entry,) = json.loads((folder / "peaks.json").read_text())["entries"]
-            levels = [one for one in entry["memory"] if one["access"] == "read"]
-            holding = [one for one in levels if one["capacity_bytes"] is None or one["capacity_bytes"] >= reads[at]]
-            level = min(holding, key=lambda one: one["capacity_bytes"] or 1e18)
+            levels = [level for level in entry["memory"] if level["access"] == "read"]
+            holding = [
+                level for level in levels if level["capacity_bytes"] is None or level["capacity_bytes"] >= reads[at]
+            ]
+            level = min(holding, key=lambda level: level["capacity_bytes"] or 1e18)
             assert ns == pytest.approx(reads[at] / level["bytes_per_s"] * 1e9)
     assert "Reading memory" in run(etprof, "generate", folder).stdout
 
@@ -192,18 +196,18 @@ def test_as_llama_bench(etprof, folder, result):
     assert stored == [
         tuple(row[key] for key in ("n_prompt", "n_gen", "n_depth", "avg_ns", "model_type")) for row in rows
     ]
-    # As that script reads two builds: joined by all that tells results apart.
+    # Joins two builds as that script does: by all columns that distinguish results.
     loaded = sqlite3.connect(":memory:")
     keys = [key for key in rows[0] if not key.startswith("samples_")]
     loaded.execute(f"CREATE TABLE llama_bench ({', '.join(keys)})")
     for row in [*rows, *(row | {"build_commit": "other", "avg_ts": 2 * row["avg_ts"]} for row in rows)]:
         marks = ", ".join("?" * len(keys))
         loaded.execute(f"INSERT INTO llama_bench VALUES ({marks})", tuple(row[key] for key in keys))  # noqa: S608
-    same = " AND ".join(
+    matching_keys = " AND ".join(
         f"a.{key} = b.{key}" for key in LLAMA_BENCH if key not in ("build_commit", "test_time", "avg_ts")
     )
     joined = loaded.execute(
-        f"SELECT b.avg_ts / a.avg_ts FROM llama_bench a JOIN llama_bench b ON {same} "  # noqa: S608
+        f"SELECT b.avg_ts / a.avg_ts FROM llama_bench a JOIN llama_bench b ON {matching_keys} "  # noqa: S608
         "WHERE a.build_commit <> 'other' AND b.build_commit = 'other'"
     ).fetchall()
     assert joined == [(2,)] * len(rows)
@@ -216,56 +220,59 @@ def test_as_llama_bench(etprof, folder, result):
 def test_its_folder_is_a_run_like_any_other(etprof, folder):
     assert run(etprof, "validate", folder).returncode == 0
     assert "pp16" in run(etprof, "analyze", folder).stdout
-    planned = run(etprof, "run", folder / "config.json", "--dry-run", "--json")
-    assert planned.returncode == 0, planned.stderr
+    dry_run = run(etprof, "run", folder / "config.json", "--dry-run", "--json")
+    assert dry_run.returncode == 0, dry_run.stderr
     table = list(csv.DictReader(io.StringIO(run(etprof, "generate", folder, "--csv").stdout)))
     assert {row["test"] for row in table} == {"pp16", "pp40", "tg16", "tg16 @ d48", "tg16 @ d96"}
 
 
-SEVERAL = {  # of a model: its encoder, the methods of a step, the positions that the encoder's output takes
+MULTI_METHOD_MODELS = {  # by model: its encoder, the methods of a step, the number of positions of the encoder's output
     "multimodal": ("vision_encoder", {"text_decoder", "token_embedding"}, 4),
     "whisper": ("encoder", {"text_decoder"}, 0),
 }
 
 
 @pytest.fixture(scope="module")
-def several(etprof, token_model, tmp_path_factory) -> Callable[[str], Path]:
-    """Results directories of models whose steps take several methods. Of `multimodal` a copy is the variant."""
+def multi_method_run(etprof, token_model, tmp_path_factory) -> Callable[[str], Path]:
+    """A function that measures a model whose steps take several methods. `multimodal` has a copy as variant."""
 
     @cache
     def measure(name: str) -> Path:
         model, out = token_model(name), tmp_path_factory.mktemp("generate") / name
-        words = ["-p", 16, "-n", 8, "-d", "0,48", "--launches", 2, "--runs", 5, "--output-root", out]
+        options = ["-p", 16, "-n", 8, "-d", "0,48", "--launches", 2, "--runs", 5, "--output-root", out]
         if name == "multimodal":
             other = shutil.copy(model, out.parent / "other.pte")
             shutil.copy(f"{model}.inputs", f"{other}.inputs")
-            words += ["--vs", f"model={other}"]
-        done = run(etprof, "generate", model, *words)
-        assert done.returncode == 0, done.stderr
-        shown = run(etprof, "generate", out, "--all").stdout
-        assert all(word in shown for word in (SEVERAL[name][0], "pp16", "tg8 @ d48"))
+            options += ["--vs", f"model={other}"]
+        completed = run(etprof, "generate", model, *options)
+        assert completed.returncode == 0, completed.stderr
+        screen = run(etprof, "generate", out, "--all").stdout
+        assert all(word in screen for word in (MULTI_METHOD_MODELS[name][0], "pp16", "tg8 @ d48"))
         return out
 
     return measure
 
 
-@pytest.mark.parametrize("name", SEVERAL)
-def test_steps_of_several_methods(etprof, several, name):
-    encoder, methods, features = SEVERAL[name]
-    folder = several(name)
+@pytest.mark.parametrize("name", MULTI_METHOD_MODELS)
+def test_steps_of_several_methods(etprof, multi_method_run, name):
+    encoder, methods, features = MULTI_METHOD_MODELS[name]
+    folder = multi_method_run(name)
     assert run(etprof, "validate", folder).returncode == 0
-    shown = run(etprof, "generate", folder, "--json")
-    result = json.loads(shown.stdout)
+    screen = run(etprof, "generate", folder, "--json")
+    result = json.loads(screen.stdout)
     schema = json.loads((program.ROOT / "docs/schema/generate.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(result)
     manifest = json.loads((folder / "manifest.json").read_text())
-    ran: dict[str, set[str]] = {}
-    for one in manifest["results"]:
-        ran.setdefault(one["place"]["test"], set()).add(one.get("method") or "text_decoder")
+    methods_by_test: dict[str, set[str]] = {}
+    for experiment in manifest["results"]:
+        methods_by_test.setdefault(experiment["place"]["test"], set()).add(experiment.get("method") or "text_decoder")
     tests = {"pp16", "tg8", "tg8 @ d48"}
-    assert ran == {**dict.fromkeys(tests, methods), encoder: {encoder}}
+    assert methods_by_test == {**dict.fromkeys(tests, methods), encoder: {encoder}}
     (prompt, *_) = [
-        launch["walk"]["prompt"] for one in manifest["results"] for launch in one["launches"] if "walk" in launch
+        launch["walk"]["prompt"]
+        for experiment in manifest["results"]
+        for launch in experiment["launches"]
+        if "walk" in launch
     ]
     for variant in result["variants"]:
         assert {test["test"] for test in variant["tests"]} == {*tests, encoder}
@@ -274,9 +281,9 @@ def test_steps_of_several_methods(etprof, several, name):
         # A step of several methods has a part for each, as often as the step.
         for test in variant["tests"]:
             parts = [
-                one
-                for one in manifest["results"]
-                if (one["place"]["variant"], one["place"]["test"]) == (variant["variant"], test["test"])
+                experiment
+                for experiment in manifest["results"]
+                if (experiment["place"]["variant"], experiment["place"]["test"]) == (variant["variant"], test["test"])
             ]
             assert len(parts) == (1 if test["test"] == encoder else len(methods))
         assert variant["text"]["tokens"] == token_models.generate(name, prompt, 8)
@@ -298,14 +305,14 @@ def test_steps_of_several_methods(etprof, several, name):
     assert all(row["n_prompt"] + row["n_gen"] > 0 for row in rows)
 
 
-def test_encoders_and_steps_of_two_variants_are_compared(etprof, several):
-    folder = several("multimodal")
+def test_encoders_and_steps_of_two_variants_are_compared(etprof, multi_method_run):
+    folder = multi_method_run("multimodal")
     (pair,) = json.loads(run(etprof, "generate", folder, "--json").stdout)["pairs"]
     names = ["pp16", "tg8", "tg8 @ d48", "vision_encoder"]
     assert [row["test"] for row in pair["tests"]] == names
     assert pair["texts_compared"] and pair["first_different_token"] is None
-    done = check(etprof, folder, "--max-slowdown", "900%", code=(0, 5))
-    kinds = {item["name"]: item["check"] for item in done["pairs"][0]["checks"]}
+    completed = run_check(etprof, folder, "--max-slowdown", "900%", code=(0, 5))
+    kinds = {item["name"]: item["check"] for item in completed["pairs"][0]["checks"]}
     assert kinds == dict(
         zip(
             [*names, "first token", "cache"],
@@ -320,13 +327,30 @@ def test_encoders_and_steps_of_two_variants_are_compared(etprof, several):
 
 
 def test_a_method_is_named_where_prefill_and_decode_are_two(etprof, token_model, tmp_path):
-    words = ["-p", 16, "-n", 8, "-d", "0,48", "--launches", 2, "--runs", 5, "--output-root", tmp_path / "run", "--json"]
-    done = run(etprof, "generate", token_model("shared"), *words)
-    assert done.returncode == 0, done.stderr
-    (variant,) = json.loads(done.stdout)["variants"]
+    options = [
+        "-p",
+        16,
+        "-n",
+        8,
+        "-d",
+        "0,48",
+        "--launches",
+        2,
+        "--runs",
+        5,
+        "--output-root",
+        tmp_path / "run",
+        "--json",
+    ]
+    completed = run(etprof, "generate", token_model("shared"), *options)
+    assert completed.returncode == 0, completed.stderr
+    (variant,) = json.loads(completed.stdout)["variants"]
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     (prompt, *_) = [
-        launch["walk"]["prompt"] for one in manifest["results"] for launch in one["launches"] if "walk" in launch
+        launch["walk"]["prompt"]
+        for experiment in manifest["results"]
+        for launch in experiment["launches"]
+        if "walk" in launch
     ]
     assert variant["text"]["tokens"] == token_models.generate("shared", prompt, 8)
     assert {row["key"].split("/")[0] for row in variant["decode"]["operators"] if row["name"] != "Clipped"} <= {
@@ -335,15 +359,15 @@ def test_a_method_is_named_where_prefill_and_decode_are_two(etprof, token_model,
 
 
 def test_methods_that_share_no_state_are_refused(etprof, token_model):
-    done = run(etprof, "generate", token_model("apart"))
-    assert done.returncode == 3
-    assert "its methods keep a state each, so that decoding sees nothing of a prompt" in done.stderr
+    completed = run(etprof, "generate", token_model("apart"))
+    assert completed.returncode == 3
+    assert "its methods keep a state each, so that decoding sees nothing of a prompt" in completed.stderr
 
 
-def check(etprof, *words, code: int | tuple[int, ...]) -> dict:
-    done = run(etprof, "check", *words, "--json")
-    assert done.returncode in (code if isinstance(code, tuple) else (code,)), done.stderr + done.stdout
-    result = json.loads(done.stdout)
+def run_check(etprof, *options, code: int | tuple[int, ...]) -> dict:
+    completed = run(etprof, "check", *options, "--json")
+    assert completed.returncode in (code if isinstance(code, tuple) else (code,)), completed.stderr + completed.stdout
+    result = json.loads(completed.stdout)
     schema = json.loads((program.ROOT / "docs/schema/check.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(result)
     return result
@@ -353,7 +377,8 @@ CACHE = 2 * token_models.CONTEXT * token_models.WIDTH * 4
 
 
 def require_no_failure(result: dict, names: list[str]) -> None:
-    """Both sides are the same, and may be ten times slower; a machine that is too busy for any of it is no failure."""
+    """Requires that no check fails: both variants are the same, and the limit is ten times the latency. On a busy machine, a
+    check may be inconclusive."""
     (pair,) = result["pairs"]
     assert [item["name"] for item in pair["checks"]] == [*names, "first token", "cache"]
     for item in pair["checks"]:
@@ -366,34 +391,34 @@ def require_no_failure(result: dict, names: list[str]) -> None:
 def test_check_of_a_stored_run_is_by_test(etprof, folder, result, tmp_path):
     names = [test["test"] for test in result["variants"][0]["tests"]]
     junit = tmp_path / "junit.xml"
-    require_no_failure(check(etprof, folder, "--max-slowdown", "900%", "--junit", junit, code=(0, 5)), names)
+    require_no_failure(run_check(etprof, folder, "--max-slowdown", "900%", "--junit", junit, code=(0, 5)), names)
     assert junit.read_text().count("<testcase") == 1
 
     larger = shutil.copytree(folder, tmp_path / "larger")
     manifest = json.loads((larger / "manifest.json").read_text())
-    for one in manifest["results"]:
-        if one["place"]["variant"] == result["variants"][1]["variant"]:
-            one["place"]["cache_bytes"] *= 2
+    for experiment in manifest["results"]:
+        if experiment["place"]["variant"] == result["variants"][1]["variant"]:
+            experiment["place"]["cache_bytes"] *= 2
     (larger / "manifest.json").write_text(json.dumps(manifest))
-    failed = check(etprof, larger, "--generate", "--max-slowdown", "900%", code=1)
+    failed = run_check(etprof, larger, "--generate", "--max-slowdown", "900%", code=1)
     (cache,) = (item for item in failed["pairs"][0]["checks"] if item["check"] == "cache")
     assert (cache["result"], cache["growth"]) == ("fail", 1)
-    check(etprof, larger, "--max-slowdown", "900%", "--max-cache-growth", "100%", code=(0, 5))
+    run_check(etprof, larger, "--max-slowdown", "900%", "--max-cache-growth", "100%", code=(0, 5))
 
 
 def test_check_measures_two_language_models(etprof, decoder, tmp_path):
     other = shutil.copy(decoder, tmp_path / "other.pte")
-    same = check(etprof, decoder, other, "--generate", code=0)
+    same = run_check(etprof, decoder, other, "--generate", code=0)
     assert [item["check"] for item in same["pairs"][0]["checks"]] == ["prefill", "decode", "first token", "cache"]
     assert "nothing was measured" in same["notes"][0]
-    words = ["--prompt", "16,40", "--tokens", 8, "--depth", "0,96", "--chunk", 32, "--max-slowdown", "900%"]
+    options = ["--prompt", "16,40", "--tokens", 8, "--depth", "0,96", "--chunk", 32, "--max-slowdown", "900%"]
     out = ["--launches", 2, "--runs", 5, "--output-root", tmp_path / "run"]
-    measured = check(etprof, decoder, other, "--generate", *words, *out, code=(0, 5))
+    measured = run_check(etprof, decoder, other, "--generate", *options, *out, code=(0, 5))
     require_no_failure(measured, ["pp16", "pp40", "tg8", "tg8 @ d96"])
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "problem"),
+    ("options", "code", "problem"),
     [
         (["{model}", "{model}", "--tokens", 4], 2, "need `--generate`"),
         (
@@ -407,43 +432,46 @@ def test_check_measures_two_language_models(etprof, decoder, tmp_path):
         (["{cnn}", "{model}", "--generate"], 3, "is no language model that can generate"),
     ],
 )
-def test_check_refuses(etprof, decoder, folder, words, code, problem):
+def test_check_refuses(etprof, decoder, folder, options, code, problem):
     names = {"model": decoder, "run": folder, "cnn": DATA / "toy_cnn.pte"}
-    done = run(etprof, "check", *(str(word).format(**names) for word in words))
-    assert done.returncode == code, done.stderr
-    assert problem in done.stderr
+    completed = run(etprof, "check", *(str(word).format(**names) for word in options))
+    assert completed.returncode == code, completed.stderr
+    assert problem in completed.stderr
 
 
 def test_operators_take_at_least_what_they_wait(etprof, tmp_path):
-    """By construction: the kernel waits for a time that grows with the position."""
+    """The true times are known: the kernel waits for a time that grows with the position."""
     spinning = pytest.importorskip("spinning")
     model = spinning.export(tmp_path / "spinning.pte")
     kernel = library(tmp_path, "spin_kernel.cc", ET_EVENT_TRACER_ENABLED="1")
-    words = ["-p", 16, "-n", 1, "-d", "0,2000,4000", "--launches", 2, "--runs", 5, "--output-root", tmp_path / "run"]
-    done = run(etprof, "generate", model, "--load", kernel, *words, "--json")
-    assert done.returncode == 0, done.stderr
-    (variant,) = json.loads(done.stdout)["variants"]
+    options = ["-p", 16, "-n", 1, "-d", "0,2000,4000", "--launches", 2, "--runs", 5, "--output-root", tmp_path / "run"]
+    completed = run(etprof, "generate", model, "--load", kernel, *options, "--json")
+    assert completed.returncode == 0, completed.stderr
+    (variant,) = json.loads(completed.stdout)["variants"]
     decode = variant["decode"]
     assert decode["at"] == [0, 2000, 4000]
     for i, at in enumerate(decode["at"]):
-        whole = sum(a + b * at for a, b in spinning.OPERATORS)
-        assert decode["ns"][i] is None or decode["ns"][i] >= whole
+        expected_ns = sum(a + b * at for a, b in spinning.OPERATORS)
+        assert decode["ns"][i] is None or decode["ns"][i] >= expected_ns
     rows = [row for row in decode["operators"] if row["name"] == "etprof_spin::spin.out"]
     rows.sort(key=lambda row: int(row["key"].split("/")[1]))
-    assert len(rows) in (0, len(spinning.OPERATORS))  # none: no traced run was clean
+    assert len(rows) in (0, len(spinning.OPERATORS))  # 0 if no traced run was clean
     for row, (a, b) in zip(rows, spinning.OPERATORS, strict=False):
         assert all(ns >= a + b * at for ns, at in zip(row["mean_ns"], decode["at"], strict=True))
 
 
 def test_a_state_that_accumulates_is_put_back(etprof, token_model, tmp_path):
-    words = ["-p", 16, "-n", 8, "-d", "0,48", "--launches", 2, "--runs", 5]
-    done = run(etprof, "generate", token_model("recurrent"), *words, "--output-root", tmp_path / "run", "--json")
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
+    options = ["-p", 16, "-n", 8, "-d", "0,48", "--launches", 2, "--runs", 5]
+    completed = run(etprof, "generate", token_model("recurrent"), *options, "--output-root", tmp_path / "run", "--json")
+    assert completed.returncode == 0, completed.stderr
+    result = json.loads(completed.stdout)
     assert any("its state accumulates" in warning for warning in result["warnings"])
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     (prompt, other) = [
-        launch["walk"]["prompt"] for one in manifest["results"] for launch in one["launches"] if "walk" in launch
+        launch["walk"]["prompt"]
+        for experiment in manifest["results"]
+        for launch in experiment["launches"]
+        if "walk" in launch
     ]
     text = result["variants"][0]["text"]
     assert prompt == other and text["same_in_all_launches"]
@@ -451,13 +479,13 @@ def test_a_state_that_accumulates_is_put_back(etprof, token_model, tmp_path):
 
 
 def test_steps_that_do_not_repeat_are_refused(etprof, token_model, tmp_path):
-    done = run(etprof, "generate", token_model("random"), "--launches", 2, "--output-root", tmp_path / "run")
-    assert done.returncode == 4
-    assert "gives other logits when it is repeated" in done.stderr
+    completed = run(etprof, "generate", token_model("random"), "--launches", 2, "--output-root", tmp_path / "run")
+    assert completed.returncode == 4
+    assert "gives other logits when it is repeated" in completed.stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "problem"),
+    ("options", "problem"),
     [
         (["-d", 120, "-n", 16], "`--depth 120` and 16 tokens generated: the model has room for 128 tokens"),
         (["-p", 129], "`--prompt 129`: the model has room for 128 tokens"),
@@ -467,16 +495,16 @@ def test_steps_that_do_not_repeat_are_refused(etprof, token_model, tmp_path):
         (["-p", 0], "--prompt"),
     ],
 )
-def test_numbers_without_room_are_refused(etprof, decoder, words, problem):
-    done = run(etprof, "generate", decoder, *words)
-    assert done.returncode == 2, done.stderr
-    assert problem in done.stderr
+def test_numbers_without_room_are_refused(etprof, decoder, options, problem):
+    completed = run(etprof, "generate", decoder, *options)
+    assert completed.returncode == 2, completed.stderr
+    assert problem in completed.stderr
 
 
 def test_other_programs_are_refused_with_the_reason(etprof, tmp_path):
-    done = run(etprof, "generate", DATA / "toy_cnn.pte")
-    assert done.returncode == 3
-    assert "is no language model that can generate: 'forward' takes float32 [1, 3" in done.stderr
+    completed = run(etprof, "generate", DATA / "toy_cnn.pte")
+    assert completed.returncode == 3
+    assert "is no language model that can generate: 'forward' takes float32 [1, 3" in completed.stderr
     assert run(etprof, "generate", tmp_path / "none.pte").returncode == 3
 
 
@@ -488,10 +516,10 @@ def test_inspect_says_what_a_step_takes(etprof, token_model):
 
 
 def test_inspect_says_what_it_is(etprof, decoder):
-    shown = " ".join(run(etprof, "inspect", decoder).stdout.split())
+    screen = " ".join(run(etprof, "inspect", decoder).stdout.split())
     assert (
         "a step takes 64 tokens or fewer and a position, and gives the logits of the last token over a vocabulary of 100"
-        in shown
+        in screen
     )
     (method,) = json.loads(run(etprof, "inspect", decoder, "--json").stdout)["methods"]
     assert method["token_step"]["vocabulary"] == 100 and not method["token_step"]["logits_of_each"]

@@ -24,14 +24,14 @@ def valgrind() -> str:
     return found
 
 
-def rows_of(folder) -> list[dict[str, str]]:
+def read_rows(folder) -> list[dict[str, str]]:
     (path,) = folder.glob("*_instructions.csv")
     return list(csv.DictReader(path.open()))
 
 
 @pytest.fixture(scope="module")
-def counted(valgrind, tmp_path_factory):  # noqa: ARG001
-    """Two experiments that are the same, counted, beside a process that takes all it gets of the processors."""
+def counted_run(valgrind, tmp_path_factory):  # noqa: ARG001
+    """Counts two equal experiments while other processes keep all processors busy."""
     folder = tmp_path_factory.mktemp("counted")
     config = {
         "model": str(MODEL),
@@ -45,24 +45,24 @@ def counted(valgrind, tmp_path_factory):  # noqa: ARG001
     }
     path = folder / "config.json"
     path.write_text(json.dumps(config))
-    busy = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(2)]
+    busy_processes = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(2)]
     try:
-        done = subprocess.run([ETPROF, "run", path, "--instructions"], capture_output=True, text=True, timeout=600)
+        completed = subprocess.run([ETPROF, "run", path, "--instructions"], capture_output=True, text=True, timeout=600)
     finally:
-        for process in busy:
+        for process in busy_processes:
             process.kill()
             process.wait()
-    assert done.returncode == 0, done.stderr
-    if "processor's counters" in done.stderr:
-        skip(done.stderr)
+    assert completed.returncode == 0, completed.stderr
+    if "processor's counters" in completed.stderr:
+        skip(completed.stderr)
     return folder / "out"
 
 
-def test_every_operator_is_counted_and_counts_repeat(counted):
-    analyzed = json.loads((counted / "analysis_summary.json").read_text())["experiments"]
+def test_every_operator_is_counted_and_counts_repeat(counted_run):
+    analyzed = json.loads((counted_run / "analysis_summary.json").read_text())["experiments"]
     totals, operators = [], []
     for experiment in analyzed:
-        rows = rows_of(counted / experiment["name"])
+        rows = read_rows(counted_run / experiment["name"])
         by_key = {row["key"]: row for row in rows}
         assert len(by_key) == len(rows)
         names = {row["key"]: row["name"] for row in experiment["operators"]}
@@ -77,27 +77,27 @@ def test_every_operator_is_counted_and_counts_repeat(counted):
             assert float(row["lowest"]) <= float(row["instructions"]) <= float(row["highest"])
         totals.append(float(method["instructions"]))
         operators.append({row["key"]: float(row["instructions"]) for row in rows if "/backend/" in row["key"]})
-        told = {row["key"]: row["instructions"] for row in experiment["instructions"]}
-        assert told == {key: float(row["instructions"]) for key, row in by_key.items()}
-    # One thread counts, however many are measured; the spread that is promised is 0.02%.
+        summary_counts = {row["key"]: row["instructions"] for row in experiment["instructions"]}
+        assert summary_counts == {key: float(row["instructions"]) for key, row in by_key.items()}
+    # etprof counts with one thread for every experiment. The documented spread is 0.02%.
     assert totals[0] == pytest.approx(totals[1], rel=2e-4, abs=16)
     assert operators[0] == operators[1]
-    assert not list(counted.glob("*/*.callgrind*"))
+    assert not list(counted_run.glob("*/*.callgrind*"))
 
 
-def test_what_the_screen_and_the_report_say(counted):
-    done = subprocess.run([ETPROF, "analyze", counted, "--by", "instructions"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Method::execute") == 2
-    assert "counted by Callgrind" in re.sub(r"\s+", " ", done.stdout)
-    assert "## Instructions" in (counted / "report.md").read_text()
-    validated = subprocess.run([ETPROF, "validate", counted], capture_output=True, text=True)
+def test_what_the_screen_and_the_report_say(counted_run):
+    completed = subprocess.run([ETPROF, "analyze", counted_run, "--by", "instructions"], capture_output=True, text=True)
+    assert completed.returncode == 0, completed.stderr
+    assert completed.stdout.count("Method::execute") == 2
+    assert "counted by Callgrind" in re.sub(r"\s+", " ", completed.stdout)
+    assert "## Instructions" in (counted_run / "report.md").read_text()
+    validated = subprocess.run([ETPROF, "validate", counted_run], capture_output=True, text=True)
     assert validated.returncode == 0, validated.stdout
 
 
-def test_callgrind_itself_counts_as_many(counted, valgrind, tmp_path):
-    """Of the runner as a plain program, what Callgrind collects within ExecuTorch's Method::execute: the difference between
-    so many and twice as many inferences."""
+def test_callgrind_itself_counts_as_many(counted_run, valgrind, tmp_path):
+    """Runs the runner as a plain program, in which Callgrind counts only ExecuTorch's Method::execute. The difference between
+    100 and 50 inferences is the count of 50 inferences."""
 
     def total(runs: int) -> int:
         profile = tmp_path / f"{runs}.callgrind"
@@ -105,34 +105,34 @@ def test_callgrind_itself_counts_as_many(counted, valgrind, tmp_path):
             [valgrind, "--tool=callgrind", "--toggle-collect=executorch::runtime::Method::execute()",
              f"--callgrind-out-file={profile}", RUNNER, f"--model_path={MODEL}",
              f"--num_executions={runs}", "--cpu_threads=1"],
-            check=True, capture_output=True,
+            run_check=True, capture_output=True,
         )  # fmt: skip
         return int(re.search(r"^totals: (\d+)", profile.read_text(), re.MULTILINE)[1])
 
-    (method,) = [row for row in rows_of(counted / "one") if "/method/" in row["key"]]
-    each = (total(100) - total(50)) / 50
-    assert each <= float(method["instructions"]) <= 1.01 * each  # what the runner adds to it
+    (method,) = [row for row in read_rows(counted_run / "one") if "/method/" in row["key"]]
+    ns_per_inference = (total(100) - total(50)) / 50
+    assert ns_per_inference <= float(method["instructions"]) <= 1.01 * ns_per_inference  # what the runner adds to it
 
 
-def check(tmp_path, *arguments, **environment):
-    done = subprocess.run(
+def run_check(tmp_path, *arguments, **environment):
+    completed = subprocess.run(
         [ETPROF, "check", MODEL, "--instructions", "--output-root", tmp_path / "out", "--json",
          *arguments],
         capture_output=True, text=True, timeout=600, env={**os.environ, **environment},
     )  # fmt: skip
-    return done, json.loads(done.stdout) if done.stdout else None
+    return completed, json.loads(completed.stdout) if completed.stdout else None
 
 
 def test_a_gate_decides_by_counts_alone(valgrind, tmp_path):  # noqa: ARG001
-    done, result = check(tmp_path, "--candidate", "isa=none")
-    assert done.returncode == FAIL, done.stderr
+    completed, result = run_check(tmp_path, "--candidate", "isa=none")
+    assert completed.returncode == FAIL, completed.stderr
     (pair,) = result["pairs"]
     (item,) = pair["checks"]  # latency is not checked
     assert (item["check"], item["unit"], item["result"]) == ("instructions", "instructions", "fail")
     assert item["growth"] == pytest.approx(item["candidate"] / item["baseline"] - 1)
     assert item["growth_low"] <= item["growth"] <= item["growth_high"]
     assert item["growth_high"] - item["growth_low"] < 1e-3
-    # Which operators, in the order of what they add, with their layer where the program knows it.
+    # The operators are sorted by the instructions that they add.
     changes = [row["candidate"] - row["baseline"] for row in pair["counted_operators"]]
     assert any("Convolution" in row["name"] for row in pair["counted_operators"])
     assert changes == sorted(changes, key=abs, reverse=True)
@@ -142,29 +142,29 @@ def test_a_gate_decides_by_counts_alone(valgrind, tmp_path):  # noqa: ARG001
 
 
 def test_time_and_counts_in_one_command(valgrind, tmp_path):  # noqa: ARG001
-    done, result = check(
+    completed, result = run_check(
         tmp_path, "--candidate", "isa=none", "--max-slowdown", "100000%", "--max-instruction-growth", "100000%",
         "--launches", "3",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert completed.returncode == 0, completed.stderr
     (pair,) = result["pairs"]
     assert [item["check"] for item in pair["checks"]] == ["latency", "instructions"]
     assert {item["result"] for item in pair["checks"]} == {"pass"}
 
 
 def test_equal_sides_are_not_counted(tmp_path):
-    done, result = check(tmp_path, "--candidate", MODEL)
-    assert done.returncode == 0, done.stderr
+    completed, result = run_check(tmp_path, "--candidate", MODEL)
+    assert completed.returncode == 0, completed.stderr
     assert [item["result"] for item in result["pairs"][0]["checks"]] == ["pass"]
     assert not (tmp_path / "out").exists()
 
 
 def test_without_anything_that_counts(tmp_path):
-    done, result = check(tmp_path, "--candidate", "isa=none", PATH="/nowhere")
+    completed, result = run_check(tmp_path, "--candidate", "isa=none", PATH="/nowhere")
     (item,) = result["pairs"][0]["checks"]
     if item["result"] != "inconclusive":
         skip("this processor's counters are open")
-    assert done.returncode == INCONCLUSIVE
+    assert completed.returncode == INCONCLUSIVE
     assert item["why_not"] == "they were not counted"
     assert item["growth"] is None
     assert any("apt-get install valgrind" in note for note in result["notes"])

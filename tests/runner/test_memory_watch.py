@@ -1,4 +1,4 @@
-"""Memory by owner: `load` with "watch_memory", told by `watch`."""
+"""Memory by owner: `load` with "watch_memory", reported by `watch`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MOMENTS = ["loaded", "first_run", "steady"]
 ALLOCATORS = re.compile(r"malloc|calloc|realloc|free|posix_memalign|_Zn[wa]m|_Zd[la]Pvm?$|xnn_(create|reshape|setup)")
 
 
-def told(worker: Any, model: Path, *words: str) -> tuple[dict, int]:
-    """The memory of the reply, and what the system says of the process right after loading, bytes."""
-    process = worker(*words)
+def watch_memory(worker: Any, model: Path, *arguments: str) -> tuple[dict, int]:
+    """Returns the memory of the reply, and the resident bytes that the system reports right after loading."""
+    process = worker(*arguments)
     loaded = process.ask("load", model=str(model), watch_memory=True)
     status = Path(f"/proc/{process.process.pid}/status").read_text(encoding="utf-8")
     resident = int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
@@ -29,17 +29,17 @@ def told(worker: Any, model: Path, *words: str) -> tuple[dict, int]:
 
 
 def part(moment: dict, owner: str) -> dict:
-    return next(one for one in moment["parts"] if one["owner"] == owner)
+    return next(entry for entry in moment["parts"] if entry["owner"] == owner)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_the_parts_are_the_whole(worker: Any, toy: Path, threads: int) -> None:
-    memory, resident = told(worker, toy, f"--cpu_threads={threads}")
+    memory, resident = watch_memory(worker, toy, f"--cpu_threads={threads}")
     assert memory["why_not"] == ""
     assert [moment["at"] for moment in memory["moments"]] == MOMENTS
     for moment in memory["moments"]:
-        assert sum(one["resident_bytes"] for one in moment["parts"]) == moment["rss_bytes"]
-        assert all(0 <= one["resident_bytes"] <= one["bytes"] for one in moment["parts"])
+        assert sum(entry["resident_bytes"] for entry in moment["parts"]) == moment["rss_bytes"]
+        assert all(0 <= entry["resident_bytes"] <= entry["bytes"] for entry in moment["parts"])
     assert memory["moments"][0]["rss_bytes"] == pytest.approx(resident, rel=0.02)
     packed = sum(op["bytes"] for op in memory["operators"])
     assert [part(moment, "weights")["bytes"] for moment in memory["moments"]] == [packed] * 3
@@ -47,12 +47,12 @@ def test_the_parts_are_the_whole(worker: Any, toy: Path, threads: int) -> None:
 
 
 def test_the_load_time_is_the_sum_of_its_parts(worker: Any, toy: Path) -> None:
-    memory, _ = told(worker, toy)
-    parts = {one["part"]: one["ns"] for one in memory["load"]["parts"]}
+    memory, _ = watch_memory(worker, toy)
+    parts = {entry["part"]: entry["ns"] for entry in memory["load"]["parts"]}
     assert list(parts) == ["program", "plan", "graph", "create", "pack", "rest"]
     assert sum(parts.values()) == memory["load"]["total_ns"]
     assert min(parts[name] for name in ("program", "plan", "graph", "create", "rest")) > 0
-    # XNNPACK's own functions pack: a million weights and more, in the time of creating.
+    # On x86-64, XNNPACK's own functions pack the weights, which counts as creating.
     assert parts["pack"] == 0 or platform.machine() == "aarch64"
 
 
@@ -63,7 +63,7 @@ def test_planned_memory_is_what_the_program_plans(worker: Any, models: Path) -> 
     reply = process.ask("watch", runs=1)
     assert "no call of XNNPACK was seen" in reply["why_not"]
     (loaded, *_) = reply["memory"]["moments"]
-    assert part(loaded, "planned")["bytes"] == 3 * 32  # three tensors of 24 bytes, 16 bytes each a place
+    assert part(loaded, "planned")["bytes"] == 3 * 32  # three tensors of 24 bytes, each aligned to 16 bytes
     assert part(loaded, "weights")["bytes"] == 0 and reply["memory"]["operators"] == []
 
 
@@ -73,7 +73,7 @@ def test_packed_bytes_are_xnnpacks_formula(worker: Any, toy: Path, isa: str, til
     with its weights and a bias; and the whole to 64 bytes."""
     if isa == "-avx512f" and "avx512f" not in Path("/proc/cpuinfo").read_text():
         pytest.skip("this CPU has no avx512f")
-    memory, _ = told(worker, toy, *([f"--isa={isa}"] if isa else []))
+    memory, _ = watch_memory(worker, toy, *([f"--isa={isa}"] if isa else []))
     largest = {op["name"]: op["largest"] for op in memory["operators"]}
 
     def packed(outputs: int, inputs: int) -> int:
@@ -87,14 +87,14 @@ def test_packed_bytes_are_xnnpacks_formula(worker: Any, toy: Path, isa: str, til
 
 @pytest.mark.parametrize(("model", "copies"), [("one_linear_twice.pte", [-1, 0]), ("two_linears.pte", [-1, -1])])
 def test_weights_that_are_packed_twice_are_found(worker: Any, models: Path, model: str, copies: list[int]) -> None:
-    memory, _ = told(worker, models / model)
+    memory, _ = watch_memory(worker, models / model)
     assert [op["copy_of"] for op in memory["operators"]] == copies
     assert [op["delegate"] for op in memory["operators"]] == [0, 1]
     assert [op["largest"] for op in memory["operators"]] == [256 * (256 + 1) * 4] * 2
 
 
-def with_option(folder: Path, key: str, value: str) -> list[str]:
-    """Words for a worker whose XNNPACK delegates have this option."""
+def delegate_option(folder: Path, key: str, value: str) -> list[str]:
+    """Returns the arguments of a worker whose XNNPACK delegates have this option."""
     return [f"--load={library(folder, 'delegate_option.cc', KEY=json.dumps(key), VALUE=value)}"]
 
 
@@ -102,23 +102,23 @@ def test_delegates_that_share_are_told_from_those_that_do_not(worker: Any, model
     """ExecuTorch gives the delegates of a program one workspace and no cache of weights, unless it is told otherwise."""
     model = models / "one_linear_twice.pte"
 
-    def shared(*words: str) -> tuple[list[int], list[int], list[int]]:
-        memory, _ = told(worker, model, *words)
-        by_delegate = [[one[key] for one in memory["delegates"]] for key in ("workspace", "weights_cache")]
+    def shared(*arguments: str) -> tuple[list[int], list[int], list[int]]:
+        memory, _ = watch_memory(worker, model, *arguments)
+        by_delegate = [[entry[key] for entry in memory["delegates"]] for key in ("workspace", "weights_cache")]
         return (*by_delegate, [op["largest"] for op in memory["operators"]])
 
     packed = 256 * (256 + 1) * 4
     assert shared() == ([0, 0], [-1, -1], [packed, packed])
-    assert shared(*with_option(tmp_path, "workspace_sharing_mode", "0")) == ([0, 1], [-1, -1], [packed, packed])
-    workspaces, caches, largest = shared(*with_option(tmp_path, "weight_cache_enabled", "true"))
+    assert shared(*delegate_option(tmp_path, "workspace_sharing_mode", "0")) == ([0, 1], [-1, -1], [packed, packed])
+    workspaces, caches, largest = shared(*delegate_option(tmp_path, "weight_cache_enabled", "true"))
     assert (workspaces, caches) == ([0, 0], [0, 0])
     assert max(largest) < packed  # the cache has them
 
 
 def test_the_workspace_of_a_delegate_has_a_size(worker: Any, toy: Path) -> None:
-    memory, _ = told(worker, toy)
-    (one,) = memory["delegates"]
-    assert 0 < one["workspace_bytes"] <= part(memory["moments"][-1], "workspace")["bytes"]
+    memory, _ = watch_memory(worker, toy)
+    (entry,) = memory["delegates"]
+    assert 0 < entry["workspace_bytes"] <= part(memory["moments"][-1], "workspace")["bytes"]
 
 
 def test_every_call_is_put_back(worker: Any, toy: Path) -> None:

@@ -18,7 +18,7 @@ ELEMENTS = 64
 def measure(
     folder: Path, model: Path, experiments: dict[str, dict[str, Any]], *, values: bool = True
 ) -> dict[str, list[dict]]:
-    """The rows of each experiment but the first, which is the baseline of all. Those of an earlier run are not there."""
+    """Measures, and returns the rows of values.csv by candidate. The first experiment is the baseline of all others."""
     baseline, *candidates = experiments
     pairs = [{"baseline": {"experiment": baseline}, "candidate": {"experiment": name}} for name in candidates]
     config = {
@@ -35,14 +35,14 @@ def measure(
     }
     path = folder / "config.json"
     path.write_text(json.dumps(config))
-    done = subprocess.run(
+    completed = subprocess.run(
         [ETPROF, "run", path, *(["--values"] if values else [])],
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert completed.returncode == 0, completed.stderr
     rows: dict[str, list[dict]] = {name: [] for name in candidates}
     if (folder / "out" / "values.csv").exists():
         for row in csv.DictReader((folder / "out" / "values.csv").open()):
@@ -52,13 +52,13 @@ def measure(
 
 def warnings(folder: Path, name: str) -> list[str]:
     results = json.loads((folder / "out" / "manifest.json").read_text())["results"]
-    (result,) = [one for one in results if one["experiment"] == name]
+    (result,) = [experiment for experiment in results if experiment["experiment"] == name]
     return [warning for warning in result["warnings"] if warning.startswith("values: ")]
 
 
 @pytest.fixture(scope="module")
 def flipped(runner: Path, models: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[dict]]]:  # noqa: ARG001
-    """A product, the larger of it and a constant that masks it, and a sum: as it is, again, and with one bit flipped."""
+    """Measures the model `masked` unchanged, again, and with one flipped bit in an input of an operator."""
     folder = tmp_path_factory.mktemp("values")
     preload = str(library(folder, "flip_bit.cc"))
 
@@ -133,27 +133,27 @@ def test_values_without_a_variant_are_left_as_tensors(runner: Path, tmp_path: Pa
 
 def test_the_worker_reads_the_outputs_bytes(runner: Path, worker: Any, toy: Path, tmp_path: Path):  # noqa: ARG001
     """The last operator's value is the program's output, as the runner saves it."""
-    one = worker()
-    assert one.ask(cmd="load", model=str(toy))["reply"] == "load"
-    told = one.ask(cmd="values")
-    assert (told["why_not"], told["outputs_compared"], told["checked"]) == ("", True, 0)
-    assert all(value["why_not"] == "" and value["bytes"] == 0 for value in told["values"])
-    last = told["values"][-1]
-    outputs = one.ask(cmd="outputs", save_to=str(tmp_path / "outputs.safetensors"))["outputs"]
+    process = worker()
+    assert process.ask(cmd="load", model=str(toy))["reply"] == "load"
+    reply = process.ask(cmd="values")
+    assert (reply["why_not"], reply["outputs_compared"], reply["checked"]) == ("", True, 0)
+    assert all(value["why_not"] == "" and value["bytes"] == 0 for value in reply["values"])
+    last = reply["values"][-1]
+    outputs = process.ask(cmd="outputs", save_to=str(tmp_path / "outputs.safetensors"))["outputs"]
     elements = 1
     for size in outputs[0]["info"]["shape"]:
         elements *= size
     path = tmp_path / "values.safetensors"
     size = {"index": last["index"], "bytes": 4 * elements, "element_bytes": 4}
-    read = one.ask(cmd="values", path=str(path), sizes=[size])
-    assert read["checked"] == 1
-    assert read["values"][-1]["sha256"] == outputs[0]["sha256"]
+    reply_with_sizes = process.ask(cmd="values", path=str(path), sizes=[size])
+    assert reply_with_sizes["checked"] == 1
+    assert reply_with_sizes["values"][-1]["sha256"] == outputs[0]["sha256"]
     (length,) = struct.unpack("<Q", path.read_bytes()[:8])
     assert path.read_bytes()[8 + length :] == tensor(tmp_path / "outputs.safetensors")
-    # A size that is not the value's is no value: the program found something else there.
-    wrong = one.ask(cmd="values", path=str(path), sizes=[{**size, "bytes": 4 * elements - 4}])
-    assert wrong["why_not"] == "an operator's value is not what the program took from its delegate"
-    assert wrong["values"] == []
+    # With a wrong size, the value is rejected, since it differs from what the program reads.
+    reply_with_wrong_size = process.ask(cmd="values", path=str(path), sizes=[{**size, "bytes": 4 * elements - 4}])
+    assert reply_with_wrong_size["why_not"] == "an operator's value is not what the program took from its delegate"
+    assert reply_with_wrong_size["values"] == []
 
 
 def tensor(path: Path) -> bytes:
