@@ -17,21 +17,21 @@ bool IsFileName(const std::string& name) {
 
 }  // namespace
 
-void BundleManifest::Check(const BundleManifest& read) {
-  if (read.start.empty()) throw std::invalid_argument("\"start\" does not say how to start it");
-  for (const File& file : read.files) {
+void BundleManifest::Check(const BundleManifest& manifest) {
+  if (manifest.start.empty()) throw std::invalid_argument("\"start\" does not say how to start it");
+  for (const File& file : manifest.files) {
     if (!IsFileName(file.name)) throw std::invalid_argument("\"files\" names one outside its folder");
   }
 }
 
-std::vector<std::string> RunnerBundle::StartCommand(const std::string& at) const {
-  std::vector<std::string> words;
+std::vector<std::string> RunnerBundle::StartCommand(const std::string& bundle_folder) const {
+  std::vector<std::string> command;
   for (const std::string& word : manifest.start) {
     const bool is_file =
         std::ranges::any_of(manifest.files, [&](const auto& file) { return file.name == word; });
-    words.push_back(word == "." ? at : is_file ? at + "/" + word : word);
+    command.push_back(word == "." ? bundle_folder : is_file ? bundle_folder + "/" + word : word);
   }
-  return words;
+  return command;
 }
 
 std::optional<RunnerBundle> FindBundle(const std::filesystem::path& program) {

@@ -45,16 +45,16 @@ struct BundleManifest {
     v("files", &M::files, {.meaning = "all but bundle.json"});
   }
   // Throws std::invalid_argument if the start command is missing or a file name leaves the folder.
-  static void Check(const BundleManifest& read);
+  static void Check(const BundleManifest& manifest);
 };
 
 struct RunnerBundle {
   std::filesystem::path folder;
   BundleManifest manifest;
 
-  // The command that starts the runner when the bundle's folder on the device is `at`: words of `start` that
-  // name files of the bundle, and ".", become paths below `at`.
-  std::vector<std::string> StartCommand(const std::string& at) const;
+  // The command that starts the runner when the bundle's folder on the device is `bundle_folder`: words of
+  // `start` that name files of the bundle, and ".", become paths below `bundle_folder`.
+  std::vector<std::string> StartCommand(const std::string& bundle_folder) const;
 };
 
 // The bundle in the program's folder; absent if there is no bundle.json, or it is for another program. Throws

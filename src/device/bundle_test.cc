@@ -48,14 +48,14 @@ TEST_F(BundleTest, IgnoresBundleOfAnotherProgram) { EXPECT_FALSE(ReadBundle(kMan
 TEST_F(BundleTest, ReturnsNothingWithoutManifest) { EXPECT_FALSE(FindBundle(folder_ / "etprof-runner")); }
 
 TEST_F(BundleTest, RejectsInvalidManifests) {
-  const std::string whole = kManifest;
-  std::string outside = whole;
+  const std::string complete = kManifest;
+  std::string outside = complete;
   outside.replace(outside.find("\"ld.so\", \"bytes"), 7, "\"../ld\"");
-  std::string no_start = whole;
+  std::string no_start = complete;
   no_start.replace(no_start.find("[\"ld.so"), no_start.find("\"--x\"]") + 6 - no_start.find("[\"ld.so"),
                    "[]");
   for (const std::string& text : {std::string(), std::string("{}"), std::string("[1]"),
-                                  whole.substr(0, whole.size() / 2), outside, no_start}) {
+                                  complete.substr(0, complete.size() / 2), outside, no_start}) {
     EXPECT_THROW(ReadBundle(text), Error) << text;
   }
 }

@@ -21,7 +21,7 @@ std::vector<std::string> ListWidestFirst(isa::Architecture architecture, const i
   return features;
 }
 
-std::vector<std::string> KeepNotable(std::vector<std::string> features) {
+std::vector<std::string> SelectNotable(std::vector<std::string> features) {
   std::erase_if(features, [](const std::string& name) {
     return name.starts_with("sse") || name.starts_with("ssse") || name == "atomics" || name == "rdm" ||
            name == "jscvt" || name == "fcma" || name == "fhm";
@@ -42,11 +42,11 @@ std::vector<std::string> CpuFeatureNames(const DeviceProperties& properties) {
 }
 
 std::vector<std::string> NotableFeatures(const isa::FeatureSet& detected) {
-  return KeepNotable(ListWidestFirst(isa::DetectArchitecture(detected), detected));
+  return SelectNotable(ListWidestFirst(isa::DetectArchitecture(detected), detected));
 }
 
 std::vector<std::string> NotableFeatures(const DeviceProperties& properties) {
-  return KeepNotable(CpuFeatureNames(properties));
+  return SelectNotable(CpuFeatureNames(properties));
 }
 
 bool HasSme2(const DeviceProperties& properties) {

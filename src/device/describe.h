@@ -11,7 +11,7 @@ namespace etprof {
 
 // The CPU features of a device, named as in isa/features.h, the widest first.
 std::vector<std::string> CpuFeatureNames(const DeviceProperties& properties);
-// The CPU features without those that every CPU has and those that no kernel selection depends on.
+// The CPU features, except for features that every CPU has and features that select no kernels.
 std::vector<std::string> NotableFeatures(const DeviceProperties& properties);
 std::vector<std::string> NotableFeatures(const isa::FeatureSet& detected);
 bool HasSme2(const DeviceProperties& properties);

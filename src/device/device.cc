@@ -10,8 +10,9 @@
 namespace etprof {
 
 std::string ShellQuoted(const std::string& text) {
-  const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
-  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+  const char* unquoted_characters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%";
+  if (!text.empty() && text.find_first_not_of(unquoted_characters) == std::string::npos) return text;
   if (text.find('\0') != std::string::npos)
     throw Error(ExitCode::kBadInput, fmt::format("a word of a command has a NUL character: {}", text));
   std::string quoted = "'";
@@ -20,9 +21,10 @@ std::string ShellQuoted(const std::string& text) {
 }
 
 bool IsVariableName(const std::string& text) {
-  const char* first = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-  const char* later = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-  return text.find_first_of(first) == 0 && text.find_first_not_of(later) == std::string::npos;
+  const char* first_characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  const char* other_characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  return text.find_first_of(first_characters) == 0 &&
+         text.find_first_not_of(other_characters) == std::string::npos;
 }
 
 std::string CommandText(const Command& command) {
@@ -60,11 +62,11 @@ int ExitStatus::PossibleSignal() const {
 }
 
 std::string ExitStatus::Text() const {
-  const int possible = PossibleSignal();
-  if (possible == 0) return fmt::format("exited with {}", code);
-  const char* const name = ::strsignal(possible);
+  const int possible_signal = PossibleSignal();
+  if (possible_signal == 0) return fmt::format("exited with {}", code);
+  const char* const name = ::strsignal(possible_signal);
   const std::string killed =
-      fmt::format("killed by signal {} ({})", possible, name == nullptr ? "unknown" : name);
+      fmt::format("killed by signal {} ({})", possible_signal, name == nullptr ? "unknown" : name);
   return signal != 0 ? "was " + killed : fmt::format("exited with {}, a shell's code for: {}", code, killed);
 }
 

@@ -26,11 +26,12 @@ std::string CommandText(const Command& command);
 // Quotes one word of a POSIX shell's command line. Every text that becomes part of a script passes through
 // this function. Throws Error (kBadInput) for a NUL character, which no word can contain.
 std::string ShellQuoted(const std::string& text);
-// Whether `text` is a POSIX name of an environment variable: [A-Za-z_][A-Za-z0-9_]*. A shell would execute
+// True if `text` is a POSIX name of an environment variable: [A-Za-z_][A-Za-z0-9_]*. A shell would execute
 // any other text before a "=".
 bool IsVariableName(const std::string& text);
 
-// The connection to the device broke. Processes there end by themselves, and a new connection may succeed.
+// The connection to the device broke. Processes on the device end by themselves, and a new connection may
+// succeed.
 class DeviceLost : public Error {
  public:
   DeviceLost(const std::string& device, const std::string& problem, const std::string& remedy = "")
@@ -67,7 +68,7 @@ class Process {
     kLine,
     kEnd,  // stdout was closed, or the process exited more than 1 s ago (its children may keep stdout open)
     kTimeout,
-    kTooLong,      // the line is longer than any that a worker writes
+    kTooLong,      // the line is longer than all lines that a worker writes
     kInterrupted,  // the function of Device::SetInterrupted returned true
   };
   virtual ~Process() = default;
@@ -123,9 +124,10 @@ class Device {
 
   // Locks the device against all other etprof processes, on this and other hosts, until ReleaseLock or
   // CleanUp, or until this process or the connection ends. The first process that waits gets the lock next.
-  // Other processes see `who` as the holder while they wait. This call passes a message with the current
-  // holder's name to `waits` while it waits. Throws Error: kInterrupted, kDeviceFailed; DeviceLost.
-  virtual void AcquireLock(const std::string& who, const std::function<void(const std::string&)>& waits) = 0;
+  // Other processes see `owner` as the holder while they wait. This call passes a message with the current
+  // holder's name to `on_wait` while it waits. Throws Error: kInterrupted, kDeviceFailed; DeviceLost.
+  virtual void AcquireLock(const std::string& owner,
+                           const std::function<void(const std::string&)>& on_wait) = 0;
   virtual void ReleaseLock() = 0;
 
   // Makes a local file available on the device and returns its path there. Files keep their names, since a
@@ -138,15 +140,16 @@ class Device {
                                               const std::vector<std::filesystem::path>& libraries = {}) = 0;
   // Returns a path on the device for a file that Get will fetch to `local`.
   virtual std::string ReserveOutputPath(const std::filesystem::path& local) = 0;
-  // Fetches the file at a path of Place. Returns false if there is no such file. Throws Error
+  // Fetches the file at a path of ReserveOutputPath. Returns false if there is no such file. Throws Error
   // (kDeviceFailed).
   virtual bool Get(const std::string& remote, const std::filesystem::path& local) = 0;
   virtual void Remove(const std::string& remote) = 0;
-  // Removes the files at the paths of Place from the device (never a local file), and restores settings.
+  // Removes the files of ReserveOutputPath from the device (never a local file), and restores settings.
   // Files of Put stay cached (docs/reference/devices.md).
   virtual void CleanUp() = 0;
 
-  // The files that etprof keeps on the device; empty for this machine. Throws Error (kDeviceFailed).
+  // The sizes of the files that etprof stores on the device; 0 for this machine. Throws Error
+  // (kDeviceFailed).
   virtual StoredFiles Stored() { return {}; }
   // Removes these files and returns their sizes. The folders of live runs stay, and so does the cache while
   // there is a live run, which may use it.

@@ -74,17 +74,17 @@ Error UnusableProgram(const std::string& program, const std::string& problem, co
 std::string FindProgram(const std::string& program) {
   if (program.find('/') == std::string::npos) {
     const char* path = std::getenv("PATH");
-    std::string rest = path == nullptr ? "" : path;
-    while (!rest.empty()) {
-      const std::size_t colon = rest.find(':');
-      const std::string candidate = rest.substr(0, colon) + "/" + program;
+    std::string remaining = path == nullptr ? "" : path;
+    while (!remaining.empty()) {
+      const std::size_t colon = remaining.find(':');
+      const std::string candidate = remaining.substr(0, colon) + "/" + program;
       struct stat status {};
       if (::stat(candidate.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
           ::access(candidate.c_str(), X_OK) == 0) {
         return candidate;
       }
       if (colon == std::string::npos) break;
-      rest.erase(0, colon + 1);
+      remaining.erase(0, colon + 1);
     }
     throw UnusableProgram(program, "no such program in PATH", "give its path, or install it");
   }
@@ -124,9 +124,9 @@ Error NotExecutableError(const std::string& program, int error) {
   if (error == ENOEXEC) {
     struct utsname system {};
     ::uname(&system);
-    const std::string what = kind.empty() ? "is not a program" : fmt::format("is {}", kind);
+    const std::string description = kind.empty() ? "is not a program" : fmt::format("is {}", kind);
     return UnusableProgram(program,
-                           fmt::format("cannot be executed here: it {}, and this is {} {}", what,
+                           fmt::format("cannot be executed here: it {}, and this is {} {}", description,
                                        system.sysname, system.machine),
                            "give a program built for this machine, or an exec_wrapper that runs it");
   }

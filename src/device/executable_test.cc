@@ -46,15 +46,15 @@ std::string SmallElf() {
 
 TEST(NeededLibraries, SurvivesTruncatedAndCorruptFiles) {
   const fs::path path = fs::temp_directory_path() / fmt::format("etprof-elf-{}", ::getpid());
-  const std::string whole = SmallElf();
+  const std::string complete = SmallElf();
   const auto read_bytes = [&](const std::string& bytes) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
     return NeededLibraries(path);
   };
-  EXPECT_EQ(read_bytes(whole), (std::vector<std::string>{"libc++_shared.so", "libm.so"}));
-  for (std::size_t length = 0; length < whole.size(); ++length) read_bytes(whole.substr(0, length));
-  for (std::size_t at = 0; at < whole.size(); ++at) {
-    std::string corrupt = whole;
+  EXPECT_EQ(read_bytes(complete), (std::vector<std::string>{"libc++_shared.so", "libm.so"}));
+  for (std::size_t length = 0; length < complete.size(); ++length) read_bytes(complete.substr(0, length));
+  for (std::size_t at = 0; at < complete.size(); ++at) {
+    std::string corrupt = complete;
     corrupt[at] = '\xff';
     read_bytes(corrupt);
   }

@@ -10,10 +10,12 @@ bool StartsWithDash(const std::string& text) { return !text.empty() && text.fron
 }  // namespace
 
 void CheckDeviceName(const std::string& name) {
-  const auto rest = [&](const char* prefix) { return name.substr(std::string_view(prefix).size()); };
-  const bool ssh = name.starts_with("ssh:") && name.size() > 4 && !StartsWithDash(rest("ssh:"));
-  const bool adb =
-      name == "adb" || (name.starts_with("adb:") && name.size() > 4 && !StartsWithDash(rest("adb:")));
+  const auto without_prefix = [&](const char* prefix) {
+    return name.substr(std::string_view(prefix).size());
+  };
+  const bool ssh = name.starts_with("ssh:") && name.size() > 4 && !StartsWithDash(without_prefix("ssh:"));
+  const bool adb = name == "adb" ||
+                   (name.starts_with("adb:") && name.size() > 4 && !StartsWithDash(without_prefix("adb:")));
   if (name == "local" || ssh || adb) return;
   throw Error(ExitCode::kUsage, "unknown device `" + name + "`")
       .Remedy("use local, ssh:HOST, adb, adb:SERIAL, or adb:HOST:PORT");

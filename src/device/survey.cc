@@ -32,26 +32,26 @@ DeviceSurvey SurveyDevice(const std::string& name, const SurveyOptions& options)
   CheckDeviceName(name);
   DeviceSurvey survey;
   survey.name = name;
-  double limit = options.answer_seconds;
-  Clock::time_point deadline = Clock::now() + Seconds(limit);
+  double limit_seconds = options.answer_seconds;
+  Clock::time_point deadline = Clock::now() + Seconds(limit_seconds);
   const auto interrupted = [&options] { return options.interrupted && options.interrupted(); };
-  RemoteOptions remote;
-  remote.interrupted = [&] { return interrupted() || Clock::now() > deadline; };
+  RemoteOptions remote_options;
+  remote_options.interrupted = [&] { return interrupted() || Clock::now() > deadline; };
   try {
-    const std::unique_ptr<Device> device = OpenDevice(name, remote);
-    device->SetInterrupted(remote.interrupted);
+    const std::unique_ptr<Device> device = OpenDevice(name, remote_options);
+    device->SetInterrupted(remote_options.interrupted);
     survey.properties = device->Properties();
     survey.vitals = ParseVitals(ShellOutput(*device, VitalsScript(), options.answer_seconds));
     if (options.clean) {
-      limit = kCleanSeconds;
-      deadline = Clock::now() + Seconds(limit);
+      limit_seconds = kCleanSeconds;
+      deadline = Clock::now() + Seconds(limit_seconds);
       survey.removed = device->RemoveStored();
     }
     survey.stored = device->Stored();
   } catch (const Error& error) {
     if (interrupted()) throw;
     const bool timed_out = error.exit_code() == ExitCode::kInterrupted;
-    survey.problem = timed_out ? fmt::format("did not answer within {:g} s", limit) : error.problem();
+    survey.problem = timed_out ? fmt::format("did not answer within {:g} s", limit_seconds) : error.problem();
     survey.remedy = timed_out ? NoAnswerRemedy(name) : error.remedy();
   }
   return survey;

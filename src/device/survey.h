@@ -20,8 +20,8 @@ struct DeviceSurvey {
   std::string remedy;
   DeviceProperties properties;
   DeviceVitals vitals;
-  StoredFiles stored;                  // after the removal, if any
-  std::optional<StoredFiles> removed;  // with SurveyOptions::clean
+  StoredFiles stored;                  // stored files, after SurveyOptions::clean has removed files
+  std::optional<StoredFiles> removed;  // present with SurveyOptions::clean
 
   bool Reached() const { return problem.empty(); }
 

@@ -18,25 +18,26 @@ namespace {
 constexpr Bytes kMaxLogBytes = 16 << 20;  // a client's log; ToolOptions::max_file limits it, too
 constexpr std::size_t kQuotedBytes = 100;
 constexpr std::size_t kMaxUnexpectedBytes = std::size_t{64} << 10U;
-constexpr double kEndSeconds = 1;  // least time for a process to exit after it closed stdout or was killed
+constexpr double kEndSeconds = 1;  // minimum time for a process to exit after it closed stdout or was killed
 
 }  // namespace
 
-ProcessOutput ReadOutput(Process& process, double timeout_seconds, const std::string& last,
-                         const std::string& first, bool drop_rest) {
+ProcessOutput ReadOutput(Process& process, double timeout_seconds, const std::string& last_line,
+                         const std::string& expected_first_line, bool drop_excess) {
   ProcessOutput output;
   std::size_t max_bytes = kMaxOutputBytes;
   const double deadline = MonotonicSeconds() + timeout_seconds;
   std::string line;
   while (true) {
-    const double left = deadline - MonotonicSeconds();
-    output.end = left < 0 ? Process::Read::kTimeout : process.ReadLine(line, left);
+    const double remaining_seconds = deadline - MonotonicSeconds();
+    output.end = remaining_seconds < 0 ? Process::Read::kTimeout : process.ReadLine(line, remaining_seconds);
     if (output.end != Process::Read::kLine) return output;
-    if (!last.empty() && line == last) return output;
-    if (output.text.empty() && !first.empty() && line != first) max_bytes = kMaxUnexpectedBytes;
+    if (!last_line.empty() && line == last_line) return output;
+    if (output.text.empty() && !expected_first_line.empty() && line != expected_first_line)
+      max_bytes = kMaxUnexpectedBytes;
     if (output.text.size() + line.size() < max_bytes) {
       output.text += line + '\n';
-    } else if (!drop_rest) {
+    } else if (!drop_excess) {
       output.text.append(line, 0, kQuotedBytes);
       output.end = Process::Read::kTooLong;
       return output;
@@ -47,17 +48,17 @@ ProcessOutput ReadOutput(Process& process, double timeout_seconds, const std::st
 std::string QuotedStart(const std::string& text) {
   std::string line(Trimmed(text.substr(0, 4 * kQuotedBytes)));
   line.resize(std::min(line.find('\n'), line.size()));
-  const bool cut = line.size() > kQuotedBytes;
-  if (cut) line.resize(kQuotedBytes);
-  return "`" + EscapeToOneLine(line) + (cut ? "..." : "") + "`";
+  const bool truncated = line.size() > kQuotedBytes;
+  if (truncated) line.resize(kQuotedBytes);
+  return "`" + EscapeToOneLine(line) + (truncated ? "..." : "") + "`";
 }
 
-ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& options) {
+ToolResult RunTool(const std::vector<std::string>& arguments, const ToolOptions& options) {
   Command command;
   if (options.input.empty() && options.output.empty() && !options.max_file) {
-    command.arguments = words;
+    command.arguments = arguments;
   } else {
-    FindProgram(words.at(0));  // the shell's own message would have no remedy
+    FindProgram(arguments.at(0));  // the shell's own message would have no remedy
     std::string script;
     // POSIX's `ulimit -f` counts blocks of 512 bytes.
     if (options.max_file)
@@ -66,7 +67,7 @@ ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& opt
     if (!options.input.empty()) script += " <" + ShellQuoted(options.input.string());
     if (!options.output.empty()) script += " >" + ShellQuoted(options.output.string());
     command.arguments = {"sh", "-c", script, "sh"};
-    command.arguments.insert(command.arguments.end(), words.begin(), words.end());
+    command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   }
   ToolResult result;
   const std::unique_ptr<Process> process = StartLocalProcess(command, {}, options.interrupted);
@@ -93,11 +94,11 @@ ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& opt
   return result;
 }
 
-std::vector<std::string> ClientCommand(const char* variable, const std::string& usual) {
+std::vector<std::string> ClientCommand(const char* variable, const std::string& default_program) {
   const char* value = std::getenv(variable);
-  std::vector<std::string> words = SplitCommand(value == nullptr ? "" : value);
-  if (words.empty()) words.push_back(usual);
-  return words;
+  std::vector<std::string> arguments = SplitCommand(value == nullptr ? "" : value);
+  if (arguments.empty()) arguments.push_back(default_program);
+  return arguments;
 }
 
 }  // namespace etprof

@@ -10,19 +10,20 @@
 
 namespace etprof {
 
-inline constexpr std::size_t kMaxOutputBytes = std::size_t{16} << 20U;  // most bytes of stdout kept in memory
+inline constexpr std::size_t kMaxOutputBytes = std::size_t{16} << 20U;  // maximum stdout kept in memory
 
-// The stdout of a process, and why reading ended: kEnd (stdout was closed), kLine (the line `last` was read),
-// kTimeout, kInterrupted, or kTooLong (more than kMaxOutputBytes bytes; `text` has the first ones).
+// The stdout of a process, and why reading ended: kEnd (stdout was closed), kLine (the line `last_line` was
+// read), kTimeout, kInterrupted, or kTooLong (more than kMaxOutputBytes bytes; `text` has the first ones).
 struct ProcessOutput {
   Process::Read end = Process::Read::kEnd;
   std::string text;
 };
-// Reads stdout until it is closed or until the line `last`, which is not part of the result ("": until it is
-// closed). If the first line is not `first` ("": any line), the limit is 64 kB instead of kMaxOutputBytes.
-// `timeout_seconds` limits the whole call. With `drop_rest`, output above the limit is read and dropped.
-ProcessOutput ReadOutput(Process& process, double timeout_seconds, const std::string& last = "",
-                         const std::string& first = "", bool drop_rest = false);
+// Reads stdout until it is closed or until the line `last_line`, which is not part of the result. An empty
+// `last_line` means until stdout is closed. If the first line is not `expected_first_line`, the limit is 64
+// kB instead of kMaxOutputBytes; an empty `expected_first_line` means that any line is expected.
+// `timeout_seconds` limits the whole call. With `drop_excess`, output above the limit is read and dropped.
+ProcessOutput ReadOutput(Process& process, double timeout_seconds, const std::string& last_line = "",
+                         const std::string& expected_first_line = "", bool drop_excess = false);
 
 // The first line of a device's output, quoted and truncated, for messages: "`Welcome to ...`".
 std::string QuotedStart(const std::string& text);
@@ -31,8 +32,8 @@ struct ToolOptions {
   std::filesystem::path input = {};   // file for stdin; empty: closed stdin
   std::filesystem::path output = {};  // file for stdout; empty: stdout goes to ToolResult::output
   double timeout_seconds = 60;        // for the whole run
-  std::string first_line = {};        // expected first line: after any other, stop at 64 kB; "": any
-  bool limit_output = false;  // end the tool after kMaxOutputBytes bytes of stdout; false: drop the rest
+  std::string first_line = {};        // ReadOutput's expected_first_line
+  bool limit_output = false;  // end the tool after kMaxOutputBytes bytes of stdout; false: drop further bytes
   // The largest file that the tool may write, `output` included, plus 16 MB, since the limit also applies to
   // its log. Absent: no limit.
   std::optional<Bytes> max_file = {};
@@ -50,10 +51,10 @@ struct ToolResult {
 
 // Runs a program of this machine (ssh, adb) and waits for its end, or kills it after the time limit. Throws
 // as Device::Start does, and Error (kInterrupted).
-ToolResult RunTool(const std::vector<std::string>& words, const ToolOptions& options = {});
+ToolResult RunTool(const std::vector<std::string>& arguments, const ToolOptions& options = {});
 
-// The command that starts a client program of this machine: the words of the environment variable, or `usual`
-// if the variable is unset or blank.
-std::vector<std::string> ClientCommand(const char* variable, const std::string& usual);
+// The command that starts a client program of this machine: the words of the environment variable, or
+// `default_program` if the variable is unset or blank.
+std::vector<std::string> ClientCommand(const char* variable, const std::string& default_program);
 
 }  // namespace etprof

@@ -49,16 +49,16 @@ class AdbConnection : public Connection {
     return DeviceCommand({"shell", "-T", script});
   }
 
-  bool Push(const std::filesystem::path& local, const std::string& remote, std::string& why) override {
+  bool Push(const std::filesystem::path& local, const std::string& remote, std::string& reason) override {
     const auto size = static_cast<Bytes>(std::filesystem::file_size(local));
-    return CheckCopy(RunForDevice({"push", local.string(), remote}, CopySeconds(size)), why);
+    return CheckCopy(RunForDevice({"push", local.string(), remote}, CopySeconds(size)), reason);
   }
   bool Pull(const std::string& remote, const std::filesystem::path& local, Bytes size,
-            std::string& why) override {
+            std::string& reason) override {
     return CheckCopy(
         RunTool(DeviceCommand({"pull", remote, local.string()}),
                 {.timeout_seconds = CopySeconds(size), .max_file = size, .interrupted = interrupted_}),
-        why);
+        reason);
   }
 
  private:
@@ -70,25 +70,25 @@ class AdbConnection : public Connection {
     RunClient({"start-server"});  // if this fails, get-state reports the cause
   }
   std::vector<std::string> DeviceCommand(const std::vector<std::string>& arguments) const {
-    std::vector<std::string> words = client_;
-    if (!serial_.empty()) words.insert(words.end(), {"-s", serial_});
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    return words;
+    std::vector<std::string> command = client_;
+    if (!serial_.empty()) command.insert(command.end(), {"-s", serial_});
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return command;
   }
   // Runs an adb command that takes no serial number.
   ToolResult RunClient(const std::vector<std::string>& arguments) const {
-    std::vector<std::string> words = client_;
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    return RunTool(words, {.timeout_seconds = kAdbSeconds, .interrupted = interrupted_});
+    std::vector<std::string> command = client_;
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return RunTool(command, {.timeout_seconds = kAdbSeconds, .interrupted = interrupted_});
   }
   ToolResult RunForDevice(const std::vector<std::string>& arguments,
                           double timeout_seconds = kAdbSeconds) const {
     return RunTool(DeviceCommand(arguments),
                    {.timeout_seconds = timeout_seconds, .interrupted = interrupted_});
   }
-  static bool CheckCopy(const ToolResult& result, std::string& why) {
+  static bool CheckCopy(const ToolResult& result, std::string& reason) {
     if (result.Success()) return true;
-    why = result.timed_out ? "it took too long" : AdbProblem(result.output + "\n" + result.errors);
+    reason = result.timed_out ? "it took too long" : AdbProblem(result.output + "\n" + result.errors);
     return false;
   }
 

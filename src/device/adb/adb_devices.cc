@@ -50,54 +50,54 @@ std::string AdbRemedy(const std::string& state_or_problem) {
 
 std::string AdbProblem(const std::string& printed) {
   constexpr std::string_view kError = "error: ", kVersionMismatch = " doesn't match this client";
-  std::string problem, last;
+  std::string problem, last_line;
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) {
     line = std::string(Trimmed(line));
     // After this line, adb prints further errors of the server that it kills.
     if (line.find(kVersionMismatch) != std::string::npos) return line.substr(0, line.find(';'));
-    if (!line.empty() && !line.starts_with("* ")) last = line;
+    if (!line.empty() && !line.starts_with("* ")) last_line = line;
     if (const std::size_t at = line.find(kError); at != std::string::npos)
       problem = line.substr(at + kError.size());
   }
-  if (problem.empty()) problem = last;
+  if (problem.empty()) problem = last_line;
   if (problem.find("only supports allocating a pty") != std::string::npos)
     return fmt::format("its Android is older than 7, whose adb reports no exit codes ({})", problem);
   return problem;
 }
 
 std::vector<AdbListing> ParseAdbDevices(const std::string& printed) {
-  std::vector<AdbListing> listed;
+  std::vector<AdbListing> devices;
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) {
     // "SERIAL  STATE [usb:1-2 product:a model:b device:c] transport_id:1". Lines with "*" are about the
     // server.
     if (line.starts_with("*") || line.starts_with("List of devices")) continue;
-    std::istringstream words(line);
+    std::istringstream fields(line);
     AdbListing device;
-    words >> device.serial;
-    for (std::string word; words >> word;) {
+    fields >> device.serial;
+    for (std::string field; fields >> field;) {
       bool is_detail = false;
       for (const char* key : {"usb:", "product:", "model:", "device:", "features:", "transport_id:"})
-        is_detail = is_detail || word.starts_with(key);
+        is_detail = is_detail || field.starts_with(key);
       if (is_detail) break;
-      device.state += (device.state.empty() ? "" : " ") + word;
+      device.state += (device.state.empty() ? "" : " ") + field;
     }
     if (device.state.empty()) continue;
     device.remedy = AdbRemedy(device.state);
-    listed.push_back(device);
+    devices.push_back(device);
   }
-  return listed;
+  return devices;
 }
 
 std::vector<std::string> AdbCommand() { return ClientCommand("ETPROF_ADB", "adb"); }
 
 std::vector<AdbListing> ListAdbDevices(double timeout_seconds, const std::function<bool()>& interrupted) {
-  std::vector<std::string> words = AdbCommand();
-  words.insert(words.end(), {"devices", "-l"});
+  std::vector<std::string> command = AdbCommand();
+  command.insert(command.end(), {"devices", "-l"});
   ToolResult result;
   try {
-    result = RunTool(words, {.timeout_seconds = timeout_seconds, .interrupted = interrupted});
+    result = RunTool(command, {.timeout_seconds = timeout_seconds, .interrupted = interrupted});
   } catch (Error& error) {
     if (error.exit_code() == ExitCode::kInterrupted) throw;
     throw error.Remedy("install adb (on Debian: apt-get install adb), or name it in ETPROF_ADB");
@@ -107,7 +107,7 @@ std::vector<AdbListing> ListAdbDevices(double timeout_seconds, const std::functi
     throw Error(ExitCode::kDeviceFailed, result.timed_out
                                              ? fmt::format("does not answer within {:g} s", timeout_seconds)
                                              : "cannot list devices: " + problem)
-        .InFile(words.front())
+        .InFile(command.front())
         .Remedy(AdbRemedy(result.timed_out ? "daemon" : problem));
   }
   return ParseAdbDevices(result.output);

@@ -6,8 +6,8 @@ namespace etprof {
 namespace {
 
 TEST(AdbDevices, ParsesEveryState) {
-  // As adb 34 prints them.
-  const std::vector<AdbListing> listed = ParseAdbDevices(
+  // The output of adb 34.
+  const std::vector<AdbListing> devices = ParseAdbDevices(
       "* daemon not running; starting now at tcp:5037\n"
       "* daemon started successfully\n"
       "List of devices attached\n"
@@ -17,25 +17,25 @@ TEST(AdbDevices, ParsesEveryState) {
       "R5CT1                  no permissions (missing udev rules? user is in the plugdev group); see "
       "[http://developer.android.com/tools/device.html] usb:1-4 transport_id:5\n"
       "\n");
-  ASSERT_EQ(listed.size(), 4U);
-  EXPECT_EQ(listed[0].serial, "127.0.0.1:20001");
-  EXPECT_EQ(listed[0].state, "device");
-  EXPECT_EQ(listed[0].remedy, "");
-  EXPECT_EQ(listed[1].state, "unauthorized");
-  EXPECT_THAT(listed[1].remedy, testing::HasSubstr("allow USB debugging"));
-  EXPECT_EQ(listed[2].state, "offline");
-  EXPECT_THAT(listed[2].remedy, testing::HasSubstr("reconnect"));
-  EXPECT_THAT(listed[3].state, testing::StartsWith("no permissions (missing udev rules?"));
-  EXPECT_THAT(listed[3].remedy, testing::HasSubstr("android-sdk-platform-tools-common"));
+  ASSERT_EQ(devices.size(), 4U);
+  EXPECT_EQ(devices[0].serial, "127.0.0.1:20001");
+  EXPECT_EQ(devices[0].state, "device");
+  EXPECT_EQ(devices[0].remedy, "");
+  EXPECT_EQ(devices[1].state, "unauthorized");
+  EXPECT_THAT(devices[1].remedy, testing::HasSubstr("allow USB debugging"));
+  EXPECT_EQ(devices[2].state, "offline");
+  EXPECT_THAT(devices[2].remedy, testing::HasSubstr("reconnect"));
+  EXPECT_THAT(devices[3].state, testing::StartsWith("no permissions (missing udev rules?"));
+  EXPECT_THAT(devices[3].remedy, testing::HasSubstr("android-sdk-platform-tools-common"));
 }
 
 struct AdbText {
   const char* printed;
   const char* problem;
-  const char* remedy;  // a part
+  const char* remedy;  // a substring of the remedy
 };
 
-// As adb 1.0.39 to 1.0.41 print them.
+// The messages of adb 1.0.39 to 1.0.41.
 TEST(AdbProblem, FindsTheCauseInEachMessage) {
   for (const auto& [printed, problem, remedy] : {
            AdbText{"error: insufficient permissions for device: missing udev rules? user is in the plugdev "

@@ -43,21 +43,22 @@ std::vector<int> ResolveCpus(std::string_view text, const DeviceProperties& prop
   const std::vector<CpuCluster> clusters = FindCpuClusters(properties);
   std::vector<int> cpus;
   for (const std::string_view word : SplitAt(text, ',')) {
-    std::string known;
+    std::string available;
     bool found = word == "all";
     for (const CpuCluster& cluster : clusters) {
       if (word == "all" || word == cluster.name) {
         cpus.insert(cpus.end(), cluster.cpus.begin(), cluster.cpus.end());
         found = true;
       }
-      known += (known.empty() ? "" : ", ") + ClusterText(cluster);
+      available += (available.empty() ? "" : ", ") + ClusterText(cluster);
     }
     if (found && !cpus.empty()) continue;
     throw Error(
         ExitCode::kBadInput,
         fmt::format("{} has no CPUs called \"{}\"",
                     properties.name.empty() ? "the device" : fmt::format("`{}`", properties.name), word))
-        .Remedy(known.empty() ? "it does not say what CPUs it has: give their numbers" : "it has " + known);
+        .Remedy(available.empty() ? "it does not say what CPUs it has: give their numbers"
+                                  : "it has " + available);
   }
   std::ranges::sort(cpus);
   cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
@@ -71,9 +72,10 @@ std::vector<CpuCluster> FindCpuClusters(const DeviceProperties& properties) {
   };
   const bool by_capacity = all_have(&Cpu::capacity), by_frequency = all_have(&Cpu::hardware_max_khz);
   // The key has both values: CPUs of equal capacity may differ in frequency, and vice versa.
-  std::map<std::pair<std::int64_t, std::int64_t>, CpuCluster> kinds;
+  std::map<std::pair<std::int64_t, std::int64_t>, CpuCluster> clusters_by_speed;
   for (const Cpu& cpu : cpus) {
-    CpuCluster& cluster = kinds[{by_capacity ? *cpu.capacity : 0, by_frequency ? *cpu.hardware_max_khz : 0}];
+    CpuCluster& cluster =
+        clusters_by_speed[{by_capacity ? *cpu.capacity : 0, by_frequency ? *cpu.hardware_max_khz : 0}];
     if (cluster.cpus.empty()) {
       cluster.model = cpu.model;
       if (by_capacity) cluster.capacity = cpu.capacity;
@@ -83,9 +85,9 @@ std::vector<CpuCluster> FindCpuClusters(const DeviceProperties& properties) {
     cluster.cpus.push_back(cpu.id);
   }
   std::vector<CpuCluster> clusters;
-  for (auto& [kind, cluster] : kinds) {
+  for (auto& [speed, cluster] : clusters_by_speed) {
     std::ranges::sort(cluster.cpus);
-    cluster.name = ClusterName(clusters.size(), kinds.size());
+    cluster.name = ClusterName(clusters.size(), clusters_by_speed.size());
     clusters.push_back(std::move(cluster));
   }
   return clusters;

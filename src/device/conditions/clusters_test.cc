@@ -85,16 +85,16 @@ TEST(Clusters, SortsByFrequencyIfACapacityIsMissing) {
 }
 
 TEST(Clusters, NamesASingleClusterAll) {
-  const std::vector<CpuCluster> known =
+  const std::vector<CpuCluster> equal_frequencies =
       FindCpuClusters(MakeProperties({MakeCpu(0, {}, 2400000), MakeCpu(1, {}, 2400000)}));
-  EXPECT_THAT(ClusterNames(known), ElementsAre("all"));
-  EXPECT_EQ(ClusterText(known[0]), "2 x 2.40 GHz");
+  EXPECT_THAT(ClusterNames(equal_frequencies), ElementsAre("all"));
+  EXPECT_EQ(ClusterText(equal_frequencies[0]), "2 x 2.40 GHz");
   // Most virtual machines report no frequency, or not for all CPUs.
-  const std::vector<CpuCluster> unknown =
+  const std::vector<CpuCluster> missing_frequency =
       FindCpuClusters(MakeProperties({MakeCpu(0, {}, {}), MakeCpu(1, {}, 2400000)}));
-  EXPECT_THAT(ClusterNames(unknown), ElementsAre("all"));
-  EXPECT_FALSE(unknown[0].max_khz.has_value());
-  EXPECT_EQ(ClusterText(unknown[0]), "2 CPUs");
+  EXPECT_THAT(ClusterNames(missing_frequency), ElementsAre("all"));
+  EXPECT_FALSE(missing_frequency[0].max_khz.has_value());
+  EXPECT_EQ(ClusterText(missing_frequency[0]), "2 CPUs");
 }
 
 TEST(Clusters, NamesTwoMiddleClusters) {

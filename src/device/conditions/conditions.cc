@@ -20,7 +20,7 @@ std::optional<DeviceVitals> VitalsReader::Read(bool all) {
     if (vitals) {
       if (all) sources_ = vitals->sources;
       failures_ = 0;
-      if (!stay_) {
+      if (!keep_shell_) {
         shell_->CloseInput();
         shell_->Wait(kReadSeconds);
         shell_.reset();

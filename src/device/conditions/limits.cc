@@ -39,8 +39,8 @@ void ReadCpuLimits(const fs::path& root, ResourceLimits& limits) {
   const std::string status = ReadProcFile(root / "proc/self/status");
   constexpr std::string_view kKey = "Cpus_allowed_list:";
   if (const std::size_t at = status.find(kKey); at != std::string::npos) {
-    const std::size_t from = at + kKey.size();
-    limits.affinity = Trimmed(status.substr(from, status.find('\n', from) - from));
+    const std::size_t begin = at + kKey.size();
+    limits.affinity = Trimmed(status.substr(begin, status.find('\n', begin) - begin));
   }
 }
 
@@ -60,7 +60,7 @@ void ReadMemoryLimits(const fs::path& root, ResourceLimits& limits) {
         v2 ? CgroupNumber(events, "max") : AsNumber<std::int64_t>(ReadTrimmed(folder / "memory.failcnt"));
     if (hits) limits.memory_limit_hits = limits.memory_limit_hits.value_or(0) + *hits;
     // The kernel reclaims inactive file cache before it kills a process. In cgroup v1 the usage includes the
-    // child groups, so the total_ counter is the one to subtract.
+    // child groups, so the total_ counter is subtracted.
     const std::string stat = ReadProcFile(folder / "memory.stat");
     const Bytes cache = CgroupNumber(stat, v2 ? "inactive_file" : "total_inactive_file").value_or(0);
     const Bytes available = std::max<Bytes>(0, *limit - std::max<Bytes>(0, *used - cache));
@@ -84,7 +84,8 @@ ResourceLimits ReadResourceLimits(const fs::path& root) {
 }
 
 std::string ShowLimitFiles() {
-  // Prints the files of every group that the process may be in; FindCgroup then selects the ones that count.
+  // Prints the files of every group that the process may be in. FindCgroup then selects the groups that limit
+  // the process.
   return R"sh(show /proc/self/cgroup
 part /proc/self/status; grep '^Cpus_allowed_list' /proc/self/status 2>/dev/null
 part /proc/self/mountinfo; grep ' - cgroup' /proc/self/mountinfo 2>/dev/null

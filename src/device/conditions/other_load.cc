@@ -65,7 +65,7 @@ std::optional<std::int64_t> ParseCount(std::string_view text, std::int64_t max_v
   return value && *value >= 0 && *value <= max_value ? value : std::nullopt;
 }
 
-// Parses the first kCount fields as numbers. Absent: too few fields, or a field is not a number.
+// Parses the first kCount fields as numbers. Absent if there are too few fields, or a field is not a number.
 template <std::size_t kCount>
 std::optional<std::array<std::int64_t, kCount>> ParseFields(std::string_view text) {
   std::array<std::int64_t, kCount> values{};
@@ -83,16 +83,16 @@ std::optional<std::array<std::int64_t, kCount>> ParseFields(std::string_view tex
 // Parses "123.45" with any number of digits, independently of the locale.
 std::optional<double> ParseDecimal(std::string_view text) {
   const std::size_t point = text.find('.');
-  const auto whole = ParseCount(text.substr(0, point), kMaxTicks);
-  if (!whole) return std::nullopt;
-  double value = static_cast<double>(*whole);
+  const auto integer_part = ParseCount(text.substr(0, point), kMaxTicks);
+  if (!integer_part) return std::nullopt;
+  double value = static_cast<double>(*integer_part);
   if (point == std::string_view::npos) return value;
   const std::string_view digits = text.substr(point + 1, 9);
-  const auto part = ParseCount(digits, kMaxTicks);
-  if (!part) return std::nullopt;
+  const auto fraction = ParseCount(digits, kMaxTicks);
+  if (!fraction) return std::nullopt;
   double unit = 1;
   for (std::size_t i = 0; i < digits.size(); ++i) unit /= 10;
-  return value + static_cast<double>(*part) * unit;
+  return value + static_cast<double>(*fraction) * unit;
 }
 
 // Reads a line of /proc/stat: "cpu  user nice system idle iowait irq softirq steal ..." gives the busy time,
@@ -150,7 +150,8 @@ SelfProcesses FindSelfProcesses(const LoadSnapshot& snapshot, const ByPid& index
   SelfProcesses self;
   for (const ProcessUse& process : snapshot.processes) {
     const std::vector<const ProcessUse*> lineage = Lineage(index, process.pid);
-    if (std::ranges::none_of(lineage, [&](const ProcessUse* one) { return one->pid == snapshot.self; }))
+    if (std::ranges::none_of(lineage,
+                             [&](const ProcessUse* ancestor) { return ancestor->pid == snapshot.self; }))
       continue;
     self.pids.insert(process.pid);
     self.used += process.with_children;
@@ -161,8 +162,8 @@ SelfProcesses FindSelfProcesses(const LoadSnapshot& snapshot, const ByPid& index
       continue;
     }
     self.pids.insert(ancestor->pid);
-    const auto named = [&](const char* name) { return ancestor->name.starts_with(name); };
-    if (self.session_daemon == nullptr && (named("sshd") || named("adbd") || named("dropbear")))
+    const auto is_named = [&](const char* name) { return ancestor->name.starts_with(name); };
+    if (self.session_daemon == nullptr && (is_named("sshd") || is_named("adbd") || is_named("dropbear")))
       self.session_daemon = ancestor;
   }
   if (self.session_daemon != nullptr) self.used += self.session_daemon->with_children;
@@ -218,7 +219,7 @@ HeavyUsers FindHeavyUsers(const OtherLoad& load) {
   return users;
 }
 
-// Whether the named processes account for at least half of the load.
+// True if the named processes account for at least half of the load.
 bool Explains(const HeavyUsers& users, const OtherLoad& load) {
   return !users.names.empty() && users.cores >= load.CoresUsed() / 2;
 }
@@ -271,7 +272,7 @@ std::optional<LoadSnapshot> ReadLocalLoad() {
   const char* proc_root = std::getenv("ETPROF_PROC_ROOT");
   DIR* folder = ::opendir(proc_root != nullptr ? proc_root : "/proc");
   if (folder == nullptr) return std::nullopt;
-  const int at = ::dirfd(folder);
+  const int proc_folder = ::dirfd(folder);
   LoadSnapshot snapshot;
   struct timespec now {};
   ::clock_gettime(CLOCK_BOOTTIME, &now);  // the clock of /proc/uptime, with more digits
@@ -279,7 +280,7 @@ std::optional<LoadSnapshot> ReadLocalLoad() {
   snapshot.self = ::getpid();
   // The lines of CPUs come first; the rest of the file may be long.
   constexpr std::size_t kTotalsBytes = 262'144;
-  const std::string totals = ReadShortFile(at, "stat", kTotalsBytes);
+  const std::string totals = ReadShortFile(proc_folder, "stat", kTotalsBytes);
   for (std::string_view text = totals; text.starts_with("cpu") && text.find('\n') != std::string_view::npos;
        text.remove_prefix(text.find('\n') + 1)) {
     ReadTotals(text.substr(0, text.find('\n')), snapshot);
@@ -292,7 +293,7 @@ std::optional<LoadSnapshot> ReadLocalLoad() {
     if (snapshot.processes.size() >= kMaxProcesses) break;
     name = entry->d_name;
     name += "/stat";
-    if (auto process = ParseProcStat(ReadShortFile(at, name.c_str(), kStatBytes)))
+    if (auto process = ParseProcStat(ReadShortFile(proc_folder, name.c_str(), kStatBytes)))
       snapshot.processes.push_back(std::move(*process));
   }
   ::closedir(folder);
@@ -318,7 +319,7 @@ std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const Load
                       self_after = FindSelfProcesses(after, later);
 
   std::map<std::string, OtherLoad::Process> by_name;
-  double sum = 0;
+  double used_seconds = 0;
   bool other_seen = false;
   for (const ProcessUse& process : after.processes) {
     if (self_after.pids.contains(process.pid)) continue;
@@ -327,13 +328,13 @@ std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const Load
     const auto used =
         UsedBetween(found == earlier.end() ? nullptr : found->second, process, before.seconds, max_seconds);
     if (!used || *used <= 0) continue;
-    sum += *used;
-    OtherLoad::Process& of_name =
+    used_seconds += *used;
+    OtherLoad::Process& name_total =
         by_name.try_emplace(process.name, OtherLoad::Process{process.name, 0, 0}).first->second;
-    of_name.cores += *used / load.seconds;
-    ++of_name.count;
+    name_total.cores += *used / load.seconds;
+    ++name_total.count;
   }
-  if (other_seen) load.process_cores = std::min(sum / load.seconds, double(load.cores));
+  if (other_seen) load.process_cores = std::min(used_seconds / load.seconds, double(load.cores));
   for (auto& [name, process] : by_name) load.processes.push_back(std::move(process));
   std::erase_if(load.processes, [](const auto& process) { return process.cores < kMinListedCores; });
   SortAndTruncate(load.processes, kMaxLoadNames);
@@ -344,15 +345,15 @@ std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const Load
       (before.self == after.self && IsSameProcess(self_before.snapshot_taker, self_after.snapshot_taker)) ||
       IsSameProcess(self_before.session_daemon, self_after.session_daemon);
   if (self_use_known && before.busy && after.busy && *after.busy >= *before.busy) {
-    const double others = (*after.busy - *before.busy) - (self_after.used - self_before.used);
-    load.machine_cores = std::clamp(others / load.seconds, 0.0, double(load.cores));
+    const double other_seconds = (*after.busy - *before.busy) - (self_after.used - self_before.used);
+    load.machine_cores = std::clamp(other_seconds / load.seconds, 0.0, double(load.cores));
   }
   if (!load.machine_cores && !load.process_cores) return std::nullopt;
   return load;
 }
 
-void AddLoad(OtherLoad& load, const OtherLoad& more) {
-  const double seconds = load.seconds + more.seconds;
+void AddLoad(OtherLoad& load, const OtherLoad& next) {
+  const double seconds = load.seconds + next.seconds;
   if (!(seconds > 0)) return;
   const double share = load.seconds / seconds;
   const auto mean = [&](double a, double b) { return share * a + (1 - share) * b; };
@@ -363,12 +364,12 @@ void AddLoad(OtherLoad& load, const OtherLoad& more) {
       a = b;
     }
   };
-  average(load.machine_cores, more.machine_cores);
-  average(load.process_cores, more.process_cores);
+  average(load.machine_cores, next.machine_cores);
+  average(load.process_cores, next.process_cores);
   for (OtherLoad::Process& process : load.processes) process.cores *= share;
-  for (const OtherLoad::Process& process : more.processes) {
+  for (const OtherLoad::Process& process : next.processes) {
     const auto found =
-        std::ranges::find_if(load.processes, [&](const auto& one) { return one.name == process.name; });
+        std::ranges::find_if(load.processes, [&](const auto& summed) { return summed.name == process.name; });
     const double cores = (1 - share) * process.cores;
     if (found == load.processes.end()) {
       load.processes.push_back({process.name, process.count, cores});
@@ -379,7 +380,7 @@ void AddLoad(OtherLoad& load, const OtherLoad& more) {
   }
   SortAndTruncate(load.processes, kMaxSummedNames);
   load.seconds = seconds;
-  load.cores = std::max(load.cores, more.cores);
+  load.cores = std::max(load.cores, next.cores);
 }
 
 bool IsSignificantLoad(const OtherLoad& load, int threads) {
@@ -399,19 +400,19 @@ std::string LoadText(const OtherLoad& load) {
     return fmt::format("{} other process{} {} ({})", users.count, users.count == 1 ? " uses" : "es use",
                        LoadAmountText(load), fmt::join(users.names, ", "));
   }
-  const std::string seen =
+  const std::string visible =
       users.names.empty() ? ""
                           : fmt::format("; of the processes seen here: {}", fmt::join(users.names, ", "));
   return fmt::format("{} are in use by short-lived processes, the kernel, or other containers or guests{}",
-                     LoadAmountText(load), seen);
+                     LoadAmountText(load), visible);
 }
 
 std::string LoadUsersText(const OtherLoad& load) {
   const HeavyUsers users = FindHeavyUsers(load);
   if (users.names.empty())
     return fmt::format("short-lived processes, the kernel, or other guests used {}", LoadAmountText(load));
-  const bool more = !Explains(users, load);
-  return fmt::format("{}{} used {}", fmt::join(users.names, ", "), more ? " and others" : "",
+  const bool has_others = !Explains(users, load);
+  return fmt::format("{}{} used {}", fmt::join(users.names, ", "), has_others ? " and others" : "",
                      LoadAmountText(load));
 }
 
@@ -421,15 +422,16 @@ std::optional<ProcessUse> ParseProcStat(std::string_view text) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open + 2)
     return std::nullopt;
   const auto pid = ParseCount(text.substr(0, open), std::numeric_limits<std::int32_t>::max());
-  // The state, one letter, then ppid (4th) to starttime (22nd). Some of those between are signed.
-  std::string_view rest = text.substr(close + 2);
-  if (!pid || rest.size() < 2 || rest[1] != ' ') return std::nullopt;
-  rest.remove_prefix(2);
+  // The state, one letter, then ppid (4th) to starttime (22nd). Some fields in between are signed.
+  std::string_view remaining = text.substr(close + 2);
+  if (!pid || remaining.size() < 2 || remaining[1] != ' ') return std::nullopt;
+  remaining.remove_prefix(2);
   std::array<std::string_view, 19> fields;
   for (std::string_view& field : fields) {
-    field = rest.substr(0, rest.find_first_of(" \n"));
-    if (field.empty() || field.size() == rest.size()) return std::nullopt;  // the last field may be truncated
-    rest.remove_prefix(field.size() + 1);
+    field = remaining.substr(0, remaining.find_first_of(" \n"));
+    if (field.empty() || field.size() == remaining.size())
+      return std::nullopt;  // the last field may be truncated
+    remaining.remove_prefix(field.size() + 1);
   }
   const auto ticks = [&](std::size_t number) { return ParseCount(fields[number - 4], kMaxTicks); };
   const auto parent = ParseCount(fields[0], std::numeric_limits<std::int32_t>::max());
@@ -548,8 +550,9 @@ std::vector<LoadSnapshot> ParseLoad(std::string_view printed) {
 std::optional<LoadSnapshot> TakeLoadSnapshot(Device& device) {
   try {
     if (IsLocal(device)) return ReadLocalLoad();
-    std::vector<LoadSnapshot> read = ParseLoad(ShellOutput(device, LoadScript(false), kLoadShellSeconds));
-    if (!read.empty()) return std::move(read.front());
+    std::vector<LoadSnapshot> snapshots =
+        ParseLoad(ShellOutput(device, LoadScript(false), kLoadShellSeconds));
+    if (!snapshots.empty()) return std::move(snapshots.front());
   } catch (const Error&) {
     // The measurement's next operation reports the connection's error.
   }
@@ -565,9 +568,9 @@ std::optional<OtherLoad> MeasureOtherLoad(Device& device, int cores) {
     return after ? OtherLoadBetween(*before, *after, cores) : std::nullopt;
   }
   try {
-    const std::vector<LoadSnapshot> read =
+    const std::vector<LoadSnapshot> snapshots =
         ParseLoad(ShellOutput(device, LoadScript(true), kLoadShellSeconds + kLoadSeconds));
-    if (read.size() == 2) return OtherLoadBetween(read[0], read[1], cores);
+    if (snapshots.size() == 2) return OtherLoadBetween(snapshots[0], snapshots[1], cores);
   } catch (const Error&) {
     // The measurement's next operation reports the connection's error.
   }

@@ -22,7 +22,7 @@ struct LoadSnapshot {
     double with_children = 0;     // `used` plus the CPU seconds of waited-for children
   };
   double seconds = 0;          // the device's clock
-  int cores = 0;               // online; 0: not known
+  int cores = 0;               // number of online cores; 0: not known
   std::optional<double> busy;  // non-idle CPU seconds of all cores; absent: not known
   std::int64_t self = 0;       // the process that took the snapshot
   std::vector<Process> processes;
@@ -42,7 +42,7 @@ struct OtherLoad {
     }
   };
   double seconds = 0;  // total length of the intervals
-  int cores = 0;       // online
+  int cores = 0;       // number of online cores
   // Cores that the whole machine used, without etprof. This includes the kernel, processes that started and
   // ended within the interval, other containers, and time that a hypervisor took away. Absent: not known.
   std::optional<double> machine_cores;
@@ -89,9 +89,9 @@ std::optional<OtherLoad> OtherLoadBetween(const LoadSnapshot& before, const Load
                                           int cores = 0);
 
 // Adds another interval to `load`: averages weighted by length.
-void AddLoad(OtherLoad& load, const OtherLoad& more);
+void AddLoad(OtherLoad& load, const OtherLoad& next);
 
-// Whether the load justifies a warning for experiments with this many threads.
+// True if the load justifies a warning for experiments with this many threads.
 bool IsSignificantLoad(const OtherLoad& load, int threads);
 
 // The size of the load as text: "1.9 of 2 cores".
@@ -102,19 +102,19 @@ std::string LoadText(const OtherLoad& load);
 std::string LoadUsersText(const OtherLoad& load);
 
 // Reads the current CPU times: from /proc of this machine (or below $ETPROF_PROC_ROOT, for tests), from `ps`
-// on macOS, and by one shell command on a remote device. Absent: unreadable; throws nothing. With 75
-// processes a snapshot took 0.4 ms on this machine (5 µs per process), and 5 ms through a shell without the
-// connection.
+// on macOS, and by one shell command on a remote device. Absent if they are unreadable. Throws nothing. With
+// 75 processes a snapshot took 0.4 ms on this machine (5 µs per process), and 5 ms through a shell without
+// the connection.
 std::optional<LoadSnapshot> TakeLoadSnapshot(Device& device);
 // Measures the other load for kLoadSeconds, on a remote device by one shell command. `cores` as for
-// OtherLoadBetween. Absent: unreadable; throws nothing.
+// OtherLoadBetween. Absent if the CPU times are unreadable. Throws nothing.
 std::optional<OtherLoad> MeasureOtherLoad(Device& device, int cores);
 
 // A POSIX shell script that prints a snapshot, or two snapshots that are kLoadSeconds apart.
 std::string LoadScript(bool twice);
 // Parses the output of LoadScript. Incomplete snapshots and unreadable lines are skipped.
 std::vector<LoadSnapshot> ParseLoad(std::string_view printed);
-// Parses /proc/PID/stat (proc(5)), or a line of `ps -o pid=,ppid=,time=,comm=`. Absent: not such a line.
+// Parse /proc/PID/stat (proc(5)), or a line of `ps -o pid=,ppid=,time=,comm=`. Absent for other text.
 std::optional<LoadSnapshot::Process> ParseProcStat(std::string_view text);
 std::optional<LoadSnapshot::Process> ParsePs(std::string_view line);
 

@@ -55,12 +55,12 @@ constexpr const char* kRecorded =
     "etprof-load-end\n";
 
 TEST(OtherLoad, ParsesARecordedMachine) {
-  const std::vector<LoadSnapshot> read = ParseLoad(kRecorded);
-  ASSERT_EQ(read.size(), 2U);
-  EXPECT_EQ(read[0].self, 1421);
-  EXPECT_EQ(read[0].cores, 2);
-  EXPECT_EQ(read[0].processes.size(), 7U);
-  const auto load = OtherLoadBetween(read[0], read[1]);
+  const std::vector<LoadSnapshot> snapshots = ParseLoad(kRecorded);
+  ASSERT_EQ(snapshots.size(), 2U);
+  EXPECT_EQ(snapshots[0].self, 1421);
+  EXPECT_EQ(snapshots[0].cores, 2);
+  EXPECT_EQ(snapshots[0].processes.size(), 7U);
+  const auto load = OtherLoadBetween(snapshots[0], snapshots[1]);
   ASSERT_TRUE(load);
   EXPECT_NEAR(load->seconds, 0.26, 1e-9);
   // The machine used 48 ticks, of which the script's shell used one.
@@ -88,12 +88,12 @@ TEST(OtherLoad, ParsesProcStat) {
 }
 
 TEST(OtherLoad, RejectsInvalidProcStat) {
-  const std::string whole =
+  const std::string complete =
       "1416 (name) S 1367 1367 5375 0 -1 4194304 145 0 0 0 7 5 2 1 20 0 1 0 444308 2990080 417\n";
-  ASSERT_TRUE(ParseProcStat(whole));
+  ASSERT_TRUE(ParseProcStat(complete));
   // A line that is truncated within the start time must not give a process with another start time.
-  for (std::size_t length = 0; length <= whole.find(" 2990080"); ++length)
-    EXPECT_FALSE(ParseProcStat(whole.substr(0, length))) << length;
+  for (std::size_t length = 0; length <= complete.find(" 2990080"); ++length)
+    EXPECT_FALSE(ParseProcStat(complete.substr(0, length))) << length;
   for (const char* line :
        {"", "(", "()", ") (", "1 () ", "1 (a) S", "-1 (a) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0",
         "1 (a) S 1 1 1 0 -1 0 0 0 0 0 -7 0 0 0 20 0 1 0 5 0 0",
@@ -201,19 +201,19 @@ TEST(OtherLoad, UnreadableValuesAreAbsent) {
 TEST(OtherLoad, ToleratesTruncatedAndForgedSnapshots) {
   const std::string recorded = kRecorded;
   for (std::size_t length = 0; length < recorded.size(); ++length) {
-    const std::vector<LoadSnapshot> read = ParseLoad(recorded.substr(0, length));
-    EXPECT_LE(read.size(), length < recorded.find("etprof-load-end") ? 0U : 2U);
-    if (read.size() == 2) static_cast<void>(OtherLoadBetween(read[0], read[1]));
+    const std::vector<LoadSnapshot> snapshots = ParseLoad(recorded.substr(0, length));
+    EXPECT_LE(snapshots.size(), length < recorded.find("etprof-load-end") ? 0U : 2U);
+    if (snapshots.size() == 2) static_cast<void>(OtherLoadBetween(snapshots[0], snapshots[1]));
   }
   EXPECT_TRUE(ParseLoad("etprof-load-end\nuptime 5\ncpu 1 2\n").empty());
   // A cycle of parents, a process that is its own parent, a PID that occurs twice.
-  const std::string odd = Stat(1, 2, "a", 5) + Stat(2, 1, "b", 5) + Stat(3, 3, "c", 5) +
-                          Stat(50, 2, "sh", 0) + Stat(3, 1, "c", 900) + Stat(60, 3, "d", 5);
-  EXPECT_TRUE(LoadBetween(Snapshot(100, Totals(1), odd), Snapshot(101, Totals(2), odd)));
-  std::string many;
+  const std::string malformed = Stat(1, 2, "a", 5) + Stat(2, 1, "b", 5) + Stat(3, 3, "c", 5) +
+                                Stat(50, 2, "sh", 0) + Stat(3, 1, "c", 900) + Stat(60, 3, "d", 5);
+  EXPECT_TRUE(LoadBetween(Snapshot(100, Totals(1), malformed), Snapshot(101, Totals(2), malformed)));
+  std::string repeated;
   for (int i = 0; i < 500; ++i)
-    many += "etprof-load-snapshot 1\nuptime 9\netprof-load-proc\netprof-load-end\n";
-  EXPECT_EQ(ParseLoad(many).size(), 2U);
+    repeated += "etprof-load-snapshot 1\nuptime 9\netprof-load-proc\netprof-load-end\n";
+  EXPECT_EQ(ParseLoad(repeated).size(), 2U);
 }
 
 TEST(OtherLoad, AveragesSeveralIntervals) {
@@ -280,7 +280,7 @@ class BusyProcess {
     if (child == 0) {
       const pid_t grandchild = ::fork();
       if (grandchild == 0) {
-        for (volatile unsigned turns = 0;;) turns = turns + 1;
+        for (volatile unsigned iterations = 0;;) iterations = iterations + 1;
       }
       static_cast<void>(!::write(ends[1], &grandchild, sizeof grandchild));
       ::_exit(0);

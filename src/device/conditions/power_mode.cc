@@ -47,10 +47,10 @@ Error PowerModesUnsupported(const std::string& device) {
 }
 
 std::string SetPowerModeScript(const PowerMode& mode) {
-  std::string keys, puts;
+  std::string keys, put_commands;
   for (const PowerSetting& setting : mode.settings) {
     keys += " " + setting.key;
-    puts += fmt::format("settings put global {} {} </dev/null\n", setting.key, setting.value);
+    put_commands += fmt::format("settings put global {} {} </dev/null\n", setting.key, setting.value);
   }
   return fmt::format(R"sh(command -v settings >/dev/null 2>&1 || {{ echo none; exit 0; }}
 if [ ! -f settings.before ]; then
@@ -62,15 +62,16 @@ fi
 {1}{2}while read -r k v; do
   printf 'setting\t%s\t%s\t%s\n' "$k" "$(settings get global "$k" </dev/null)" "$v"
 done <settings.before)sh",
-                     keys, mode.keep_awake ? "svc power stayon true </dev/null >/dev/null\n" : "", puts);
+                     keys, mode.keep_awake ? "svc power stayon true </dev/null >/dev/null\n" : "",
+                     put_commands);
 }
 
 void ReadPowerMode(const std::string& printed, const std::string& device, PowerMode& mode) {
-  const auto failed = [&](const std::string& problem) {
+  const auto make_error = [&](const std::string& problem) {
     return Error(ExitCode::kDeviceFailed, problem).InFile(device);
   };
   std::istringstream lines(printed);
-  std::size_t found = 0;
+  std::size_t found_settings = 0;
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (line == "none") throw PowerModesUnsupported(device);
@@ -84,16 +85,16 @@ void ReadPowerMode(const std::string& printed, const std::string& device, PowerM
     for (PowerSetting& setting : mode.settings) {
       if (setting.key != key) continue;
       if (!SameValue(now, setting.value)) {
-        throw failed(fmt::format("the power mode {} has no effect: {} is {} after it was set to {}",
-                                 mode.name, key, now, setting.value))
+        throw make_error(fmt::format("the power mode {} has no effect: {} is {} after it was set to {}",
+                                     mode.name, key, now, setting.value))
             .Remedy("measure without --power-mode (power_mode)");
       }
       setting.before = before;
-      ++found;
+      ++found_settings;
     }
   }
-  if (found != mode.settings.size()) {
-    throw failed(
+  if (found_settings != mode.settings.size()) {
+    throw make_error(
         fmt::format("the power mode {} did not take: the device does not say how it is set", mode.name));
   }
 }

@@ -48,7 +48,7 @@ class PowerModeScriptsTest : public ::testing::Test {
   void Set(const std::string& key, const std::string& value) const {
     std::ofstream(root_ / "settings" / key) << value << '\n';
   }
-  // The value of a setting; "null": not set.
+  // The value of a setting; "null" if it is not set.
   std::string Get(const std::string& key) const {
     std::ifstream file(root_ / "settings" / key);
     std::string value = "null";

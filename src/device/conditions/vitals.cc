@@ -40,7 +40,7 @@ std::optional<int> ParsePercent(const std::string& text) {
 }
 
 // Returns the text after `key` up to a comma, a brace, or the end of the line; empty if there is no `key`.
-std::string ValueAfter(const std::string& line, const std::string& key) {
+std::string FindValueAfter(const std::string& line, const std::string& key) {
   const std::size_t at = line.find(key);
   if (at == std::string::npos) return "";
   const std::size_t start = at + key.size();
@@ -70,8 +70,8 @@ void AddCooling(const std::string& line, DeviceVitals& vitals) {
   cooling.highest_state = ParseInteger(GetField(line, 3)).value_or(0);
   // Types of CPU cooling devices: "cpufreq-cpu4", "thermal-cpufreq-0", "Processor" (ACPI).
   const std::string type = Lower(cooling.type);
-  cooling.of_cpu = type.find("cpu") != std::string::npos || type.find("processor") != std::string::npos;
-  if (!cooling.of_cpu && cooling.state <= 0) return;
+  cooling.cools_cpu = type.find("cpu") != std::string::npos || type.find("processor") != std::string::npos;
+  if (!cooling.cools_cpu && cooling.state <= 0) return;
   if (const std::string number = GetField(line, 4); !number.empty()) vitals.sources += "c" + number + " ";
   vitals.cooling.push_back(std::move(cooling));
 }
@@ -85,12 +85,12 @@ void AddClock(const std::string& line, DeviceVitals& vitals) {
     if (const auto cpu = ParseInteger(word); cpu && *cpu >= 0 && *cpu < 1024)
       clock.cpus.push_back(static_cast<int>(*cpu));
   }
-  for (DeviceVitals::Clock& other : vitals.clocks) {
-    if (other.khz != clock.khz || other.cap_khz != clock.cap_khz ||
-        other.hardware_max_khz != clock.hardware_max_khz)
+  for (DeviceVitals::Clock& known_clock : vitals.clocks) {
+    if (known_clock.khz != clock.khz || known_clock.cap_khz != clock.cap_khz ||
+        known_clock.hardware_max_khz != clock.hardware_max_khz)
       continue;
-    other.cpus.insert(other.cpus.end(), clock.cpus.begin(), clock.cpus.end());
-    std::ranges::sort(other.cpus);
+    known_clock.cpus.insert(known_clock.cpus.end(), clock.cpus.begin(), clock.cpus.end());
+    std::ranges::sort(known_clock.cpus);
     return;
   }
   std::ranges::sort(clock.cpus);
@@ -209,22 +209,23 @@ DeviceVitals ParseVitals(const std::string& printed) {
       vitals.battery_percent = ParsePercent(GetField(line, 2));
       if (const auto tenths = ParseDouble(GetField(line, 3))) vitals.battery_celsius = *tenths / 10;
     } else if (part == Part::kBattery) {
-      if (line.starts_with("  level: ")) android.battery_percent = ParsePercent(ValueAfter(line, "level: "));
+      if (line.starts_with("  level: "))
+        android.battery_percent = ParsePercent(FindValueAfter(line, "level: "));
       if (line.starts_with("  status: "))
-        android.battery_status = BatteryStatusName(ValueAfter(line, "status: "));
+        android.battery_status = BatteryStatusName(FindValueAfter(line, "status: "));
       if (line.starts_with("  temperature: ")) {
-        if (const auto tenths = ParseDouble(ValueAfter(line, "temperature: ")))
+        if (const auto tenths = ParseDouble(FindValueAfter(line, "temperature: ")))
           android.battery_celsius = *tenths / 10;
       }
     } else if (part == Part::kThermal && line.starts_with("Thermal Status: ")) {
-      if (const auto status = ParseInteger(ValueAfter(line, "Status: "));
+      if (const auto status = ParseInteger(FindValueAfter(line, "Status: "));
           status && *status >= 0 && *status <= 100)
         vitals.thermal_status = static_cast<int>(*status);
     } else if (part == Part::kThermal && line.starts_with("Current temperatures from HAL")) {
       part = Part::kCurrentTemperatures;  // the "cached" temperatures above this line may be old
     } else if (part == Part::kCurrentTemperatures && line.find("Temperature{") != std::string::npos) {
-      const std::optional<double> celsius = ParseDouble(ValueAfter(line, "mValue="));
-      const std::string type = ValueAfter(line, "mType=");  // android.os.Temperature: 0 is CPU, 3 is SKIN
+      const std::optional<double> celsius = ParseDouble(FindValueAfter(line, "mValue="));
+      const std::string type = FindValueAfter(line, "mType=");  // android.os.Temperature: 0 is CPU, 3 is SKIN
       if (celsius && type == "0") UpdateHottest(android.cpu_celsius, *celsius);
       if (celsius && type == "3") UpdateHottest(android.skin_celsius, *celsius);
     }

@@ -31,12 +31,12 @@ struct DeviceVitals {
     }
   };
   std::vector<Clock> clocks;
-  // Cooling devices that slow CPUs down, and other active ones (a fan).
+  // Cooling devices that slow CPUs down, and other active cooling devices (a fan).
   struct Cooling {
     std::string type;        // "cpufreq-cpu4"
     std::int64_t state = 0;  // 0: inactive
     std::int64_t highest_state = 0;
-    bool of_cpu = false;
+    bool cools_cpu = false;
 
     static void Describe(auto& v) {
       v("type", &Cooling::type, {.meaning = "of the kernel's cooling device: \"cpufreq-cpu4\""});
@@ -52,12 +52,12 @@ struct DeviceVitals {
 
   // The higher of the CPU and skin temperatures; absent: no sensor is readable.
   std::optional<double> Hottest() const;
-  // The temperature that a limit applies to: that of the skin, by which Android sets its thermal status, or
-  // that of the CPUs if there is no skin sensor. A CPU sensor changes by many degrees within a second of
-  // load.
+  // The temperature that a limit applies to: the skin temperature, by which Android sets its thermal status,
+  // or the CPU temperature if there is no skin sensor. A CPU sensor changes by many degrees within a second
+  // of load.
   std::optional<double> LimitedCelsius() const { return skin_celsius ? skin_celsius : cpu_celsius; }
-  // The exceeded limit as text: "46.1 °C > 45 °C". Empty: LimitedCelsius() is not above the limit, or not
-  // known.
+  // The exceeded limit as text: "46.1 °C > 45 °C". Empty if LimitedCelsius() is not above the limit, or is
+  // not known.
   std::string AboveLimitText(double limit_celsius) const;
 
   static void Describe(auto& v) {

@@ -69,10 +69,10 @@ TEST(Vitals, KeepsCpuCoolingAndActiveDevices) {
       "backlight\t0\t9\t2\n"
       "cooling\tpwm-fan\t2\t4\t3\ncooling\tintel_powerclamp\t-1\t50\t4\ncooling\n");
   ASSERT_EQ(vitals.cooling.size(), 3U);
-  EXPECT_TRUE(vitals.cooling[0].of_cpu && vitals.cooling[1].of_cpu);
+  EXPECT_TRUE(vitals.cooling[0].cools_cpu && vitals.cooling[1].cools_cpu);
   EXPECT_EQ(vitals.cooling[1].state, 3);
   EXPECT_EQ(vitals.cooling[2].type, "pwm-fan");
-  EXPECT_FALSE(vitals.cooling[2].of_cpu);
+  EXPECT_FALSE(vitals.cooling[2].cools_cpu);
   EXPECT_EQ(vitals.sources, "c0 c1 c3 ");
 }
 

@@ -39,13 +39,14 @@ class LocalDevice : public Device {
   void CleanUp() override {}
 
   // Uses the same lock as etprof processes that reach this machine by ssh.
-  void AcquireLock(const std::string& who, const std::function<void(const std::string&)>& waits) override {
+  void AcquireLock(const std::string& owner,
+                   const std::function<void(const std::string&)>& on_wait) override {
     if (lock_) return;
     RemoteOptions options;
     options.interrupted = [this] { return interrupted_ && interrupted_(); };
     lock_ = MakeRemoteDevice(MakeLocalConnection(), options);
     try {
-      lock_->AcquireLock(who, waits);
+      lock_->AcquireLock(owner, on_wait);
     } catch (...) {
       ReleaseLock();
       throw;
@@ -74,8 +75,8 @@ std::filesystem::path LocalDeviceFolder() {
     const char* value = std::getenv(name);
     return std::string(value == nullptr ? "" : value);
   };
-  if (const std::string given = variable("ETPROF_DEVICE_DIR"); !given.empty())
-    return std::filesystem::path(given) / "etprof";
+  if (const std::string device_folder = variable("ETPROF_DEVICE_DIR"); !device_folder.empty())
+    return std::filesystem::path(device_folder) / "etprof";
   if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty())
     return std::filesystem::path(cache) / "etprof";
   const std::string home = variable("HOME");

@@ -36,7 +36,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20U;  // a burst of 100,000 runs is about 2 MB
-constexpr std::size_t kKeptErrorBytes = 4096;
+constexpr std::size_t kMaxErrorBytes = 4096;
 constexpr std::size_t kDrainBytes = std::size_t{1} << 20U;  // bytes that one Drain() reads
 constexpr double kOutputAfterExitSeconds = 1;
 constexpr int kPollMs = 200;  // bounds the delay of an interruption that arrives between check and poll
@@ -50,8 +50,8 @@ struct Pipe {
     if (::pipe(ends.data()) != 0) return false;
     for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
 #endif
-    read = AboveStandardStreams(Descriptor(ends[0]));
-    write = AboveStandardStreams(Descriptor(ends[1]));
+    read = MoveAboveStandardStreams(Descriptor(ends[0]));
+    write = MoveAboveStandardStreams(Descriptor(ends[1]));
     return read && write;
   }
 
@@ -60,7 +60,7 @@ struct Pipe {
  private:
   // In a host process that closed its descriptors 0 to 2, as daemons do, new files get these numbers. The
   // child's dup2 onto 0 to 2 would then close other ends of its pipes.
-  static Descriptor AboveStandardStreams(Descriptor end) {
+  static Descriptor MoveAboveStandardStreams(Descriptor end) {
     if (end.number() > STDERR_FILENO) return end;
     return Descriptor(::fcntl(end.number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   }
@@ -68,30 +68,30 @@ struct Pipe {
 
 // Calls write(2) on a pipe. A pipe without a reader is an error (EPIPE) whatever the process does on SIGPIPE.
 // The SIGPIPE handler stays unchanged, since the process may belong to a host such as Python.
-ssize_t WriteWithoutSigpipe(int descriptor, const void* from, std::size_t size) {
-  sigset_t sigpipe, before, pending;
+ssize_t WriteWithoutSigpipe(int descriptor, const void* data, std::size_t size) {
+  sigset_t sigpipe, previous_mask, pending;
   sigemptyset(&sigpipe);  // without ::, since the sig*set functions are macros on macOS
   sigaddset(&sigpipe, SIGPIPE);
   sigpending(&pending);
   const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
-  ::pthread_sigmask(SIG_BLOCK, &sigpipe, &before);
-  const ssize_t count = ::write(descriptor, from, size);
+  ::pthread_sigmask(SIG_BLOCK, &sigpipe, &previous_mask);
+  const ssize_t count = ::write(descriptor, data, size);
   const int error = errno;
   if (count < 0 && error == EPIPE && !was_pending) {
     sigpending(&pending);
-    int taken = 0;
-    if (sigismember(&pending, SIGPIPE) == 1) ::sigwait(&sigpipe, &taken);
+    int signal = 0;
+    if (sigismember(&pending, SIGPIPE) == 1) ::sigwait(&sigpipe, &signal);
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &previous_mask, nullptr);
   errno = error;
   return count;
 }
 
 // Calls read(2), again after EINTR. Async-signal-safe.
-ssize_t ReadFrom(int descriptor, void* to, std::size_t size) {
+ssize_t ReadFrom(int descriptor, void* buffer, std::size_t size) {
   ssize_t count = 0;
   do {
-    count = ::read(descriptor, to, size);
+    count = ::read(descriptor, buffer, size);
   } while (count < 0 && errno == EINTR);
   return count;
 }
@@ -104,10 +104,10 @@ struct ChildFailure {
 constexpr std::array kChildSteps = {"redirect its streams", "restrict it to its CPUs", "execute it"};
 
 // Runs in the child between fork and exec, so it makes only async-signal-safe calls. It waits for a byte from
-// `guarded`, so that the GroupGuard exists before the program starts.
+// `guard_ready`, so that the GroupGuard exists before the program starts.
 [[noreturn]] void BecomeProgram(char* const* arguments, char* const* environment,
                                 const std::vector<int>& cpus, int input, int output, int errors, int failure,
-                                Pipe& guarded) {
+                                Pipe& guard_ready) {
   const auto fail = [&](int step) {
     const ChildFailure message{step, errno};
     [[maybe_unused]] const ssize_t written = ::write(failure, &message, sizeof message);
@@ -117,15 +117,15 @@ constexpr std::array kChildSteps = {"redirect its streams", "restrict it to its 
 #ifdef __linux__
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // ends the child if etprof is killed
 #endif
-  guarded.write.Close();
+  guard_ready.write.Close();
   char byte = 0;
-  if (ReadFrom(guarded.read.number(), &byte, 1) != 1) ::_exit(127);  // etprof was killed
+  if (ReadFrom(guard_ready.read.number(), &byte, 1) != 1) ::_exit(127);  // etprof was killed
   ::signal(SIGPIPE, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
   ::signal(SIGTERM, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);  // a macro on macOS
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  sigset_t empty_mask;
+  sigemptyset(&empty_mask);  // a macro on macOS
+  ::sigprocmask(SIG_SETMASK, &empty_mask, nullptr);
   if (::dup2(input, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(errors, 2) < 0) fail(0);
 #ifdef __linux__
   if (!cpus.empty()) {
@@ -142,18 +142,18 @@ constexpr std::array kChildSteps = {"redirect its streams", "restrict it to its 
   ::_exit(127);
 }
 
-// Closes all other descriptors. Async-signal-safe.
-void CloseAllExcept(int kept) {
+// Closes all descriptors but one. Async-signal-safe.
+void CloseAllExcept(int kept_descriptor) {
 #ifdef SYS_close_range
-  if (::syscall(SYS_close_range, 0, static_cast<unsigned>(kept) - 1, 0) == 0 &&
-      ::syscall(SYS_close_range, static_cast<unsigned>(kept) + 1, ~0U, 0) == 0)
+  if (::syscall(SYS_close_range, 0, static_cast<unsigned>(kept_descriptor) - 1, 0) == 0 &&
+      ::syscall(SYS_close_range, static_cast<unsigned>(kept_descriptor) + 1, ~0U, 0) == 0)
     return;
 #endif
   struct rlimit limit {};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const int end = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 65536));
   for (int descriptor = 0; descriptor < end; ++descriptor) {
-    if (descriptor != kept) ::close(descriptor);
+    if (descriptor != kept_descriptor) ::close(descriptor);
   }
 }
 
@@ -163,10 +163,10 @@ void CloseAllExcept(int kept) {
 class GroupGuard {
  public:
   explicit GroupGuard(pid_t group) {
-    if (!life_.Open()) return;
+    if (!lifetime_pipe_.Open()) return;
     guard_ = ::fork();
-    if (guard_ == 0) Watch(life_.read.number(), group);
-    life_.read.Close();
+    if (guard_ == 0) Watch(lifetime_pipe_.read.number(), group);
+    lifetime_pipe_.read.Close();
   }
   GroupGuard(GroupGuard&&) = delete;
   ~GroupGuard() {
@@ -177,17 +177,17 @@ class GroupGuard {
   }
 
  private:
-  [[noreturn]] static void Watch(int life, pid_t group) {
+  [[noreturn]] static void Watch(int lifetime_end, pid_t group) {
     ::setsid();
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::signal(signal, SIG_IGN);
-    CloseAllExcept(life);
+    CloseAllExcept(lifetime_end);
     char byte = 0;
-    ReadFrom(life, &byte, 1);
+    ReadFrom(lifetime_end, &byte, 1);
     ::kill(-group, SIGKILL);
     ::_exit(0);
   }
 
-  Pipe life_;
+  Pipe lifetime_pipe_;
   pid_t guard_ = -1;
 };
 
@@ -260,11 +260,11 @@ class LocalProcess : public Process {
         return Read::kLine;
       }
       if (interrupted_ && interrupted_()) return Read::kInterrupted;
-      const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
-      if (left <= 0) return Read::kTimeout;
+      const double remaining_seconds = std::chrono::duration<double>(deadline - Clock::now()).count();
+      if (remaining_seconds <= 0) return Read::kTimeout;
       const bool has_exited = HasExited();
       std::array<struct pollfd, 2> ready = {{{output_.number(), POLLIN, 0}, {errors_.number(), POLLIN, 0}}};
-      ::poll(ready.data(), ready.size(), std::min(kPollMs, static_cast<int>(left * 1000) + 1));
+      ::poll(ready.data(), ready.size(), std::min(kPollMs, static_cast<int>(remaining_seconds * 1000) + 1));
       DrainErrors();
       DrainOutput();
       // The output of an exited process is in the pipe, but its children may keep the pipe open.
@@ -305,7 +305,7 @@ class LocalProcess : public Process {
  private:
   // Reads the main thread's run delay after its end, which is possible until the process is reaped. The delay
   // is the second number of /proc/PID/schedstat (Linux's Documentation/scheduler/sched-stats.rst).
-  std::optional<Nanoseconds> ReadRunDelayOfExited([[maybe_unused]] int flags) const {
+  std::optional<Nanoseconds> ReadFinalRunDelay([[maybe_unused]] int flags) const {
 #ifdef __linux__
     siginfo_t info{};
     int failed = 0;
@@ -324,7 +324,7 @@ class LocalProcess : public Process {
     int status = 0;
     struct rusage usage {};
     pid_t pid = 0;
-    const std::optional<Nanoseconds> run_delay = ReadRunDelayOfExited(flags);
+    const std::optional<Nanoseconds> run_delay = ReadFinalRunDelay(flags);
     do {
       pid = ::wait4(pid_, &status, flags, &usage);
     } while (pid < 0 && errno == EINTR);
@@ -346,7 +346,7 @@ class LocalProcess : public Process {
     status_ = result;
   }
 
-  // Whether the process has exited. The process stays unreaped, so that its PID and process group are not
+  // True if the process has exited. The process stays unreaped, so that its PID and process group are not
   // reused.
   bool HasExited() const {
     if (status_) return true;
@@ -360,11 +360,11 @@ class LocalProcess : public Process {
   template <typename Consume>
   static void Drain(Descriptor& descriptor, std::size_t max_bytes, Consume consume) {
     std::array<char, 65536> chunk;
-    for (std::size_t taken = 0; descriptor && taken < max_bytes;) {
+    for (std::size_t total = 0; descriptor && total < max_bytes;) {
       const ssize_t count = ::read(descriptor.number(), chunk.data(), chunk.size());
       if (count > 0) {
         consume(std::string_view(chunk.data(), static_cast<std::size_t>(count)));
-        taken += static_cast<std::size_t>(count);
+        total += static_cast<std::size_t>(count);
       } else if (count == 0) {
         descriptor.Close();
       } else if (errno != EINTR) {
@@ -379,7 +379,7 @@ class LocalProcess : public Process {
   void DrainErrors() {
     Drain(errors_, kDrainBytes, [this](std::string_view text) {
       last_errors_ += text;
-      if (last_errors_.size() > kKeptErrorBytes) last_errors_.erase(0, last_errors_.size() - kKeptErrorBytes);
+      if (last_errors_.size() > kMaxErrorBytes) last_errors_.erase(0, last_errors_.size() - kMaxErrorBytes);
       if (on_stderr_) on_stderr_(text);
     });
   }
@@ -442,8 +442,8 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   static std::mutex mutex;
   std::unique_lock starting(mutex);
 #endif
-  Pipe input, output, errors, failure, guarded;
-  if (!input.Open() || !output.Open() || !errors.Open() || !failure.Open() || !guarded.Open()) {
+  Pipe input, output, errors, failure, guard_ready;
+  if (!input.Open() || !output.Open() || !errors.Open() || !failure.Open() || !guard_ready.Open()) {
     throw Error(ExitCode::kDeviceFailed, fmt::format("cannot open a pipe to it: {}", std::strerror(errno)))
         .InFile(arguments[0])
         .Remedy(kLimitsRemedy);
@@ -458,7 +458,7 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   }
   if (pid == 0) {
     BecomeProgram(argument_pointers.data(), environment_pointers.data(), command.cpus, input.read.number(),
-                  output.write.number(), errors.write.number(), failure.write.number(), guarded);
+                  output.write.number(), errors.write.number(), failure.write.number(), guard_ready);
   }
 #ifndef __linux__
   starting.unlock();
@@ -466,7 +466,7 @@ std::unique_ptr<Process> StartLocalProcess(const Command& command, Device::Sink 
   input.read.Close();
   for (Pipe* pipe : {&output, &errors, &failure}) pipe->write.Close();
   auto guard = std::make_unique<GroupGuard>(pid);
-  while (WriteWithoutSigpipe(guarded.write.number(), "", 1) < 0 && errno == EINTR) {
+  while (WriteWithoutSigpipe(guard_ready.write.number(), "", 1) < 0 && errno == EINTR) {
   }
 
   ChildFailure message;

@@ -143,16 +143,16 @@ TEST_F(LocalProcess, StartsWhenTheHostClosedStandardStreams) {
       for (int descriptor = 0; descriptor < 3; ++descriptor) {
         if ((closed >> descriptor & 1) != 0) ::close(descriptor);
       }
-      bool works = false;
+      bool succeeded = false;
       {
         const auto process = Shell("echo error >&2; while read x; do echo \"got $x\"; done");
-        works = process->Send("one", kTimeLimitSeconds) &&
-                process->ReadLine(line, kTimeLimitSeconds) == Process::Read::kLine && line == "got one";
+        succeeded = process->Send("one", kTimeLimitSeconds) &&
+                    process->ReadLine(line, kTimeLimitSeconds) == Process::Read::kLine && line == "got one";
         process->CloseInput();
-        works = works && process->ReadLine(line, kTimeLimitSeconds) == Process::Read::kEnd &&
-                process->Wait(kTimeLimitSeconds).value().Success() && errors == "error\n";
+        succeeded = succeeded && process->ReadLine(line, kTimeLimitSeconds) == Process::Read::kEnd &&
+                    process->Wait(kTimeLimitSeconds).value().Success() && errors == "error\n";
       }
-      ::_exit(works ? 0 : 1);
+      ::_exit(succeeded ? 0 : 1);
     }
     int status = 0;
     ASSERT_EQ(::waitpid(host, &status, 0), host);
@@ -171,15 +171,15 @@ TEST_F(LocalProcess, DestructorKillsChildrenAndLeavesNoZombie) {
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
   // The child is orphaned, so its new parent reaps it at an unknown time.
-  const auto gone = [&] {
+  const auto has_ended = [&] {
     std::ifstream file("/proc/" + line + "/stat");
     const std::string stat{std::istreambuf_iterator<char>(file), {}};
     return ::kill(child, 0) != 0 || stat.find(") Z ") != std::string::npos;
   };
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kTimeLimitSeconds);
-  while (!gone() && std::chrono::steady_clock::now() < end)
+  while (!has_ended() && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_TRUE(gone());
+  EXPECT_TRUE(has_ended());
 }
 
 #ifdef __linux__

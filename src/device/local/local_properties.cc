@@ -31,7 +31,7 @@ constexpr int kMaxCpuNumber = 1024;
   return line;
 }
 
-// Parses a number of kB; absent: not a plausible amount of memory.
+// Parses a number of kB. Absent if it is not a plausible amount of memory.
 std::optional<Bytes> ParseKilobytes(const std::string& text) {
   const auto kilobytes = ParseLeadingInteger(text);
   if (!kilobytes || *kilobytes < 0 || *kilobytes > std::numeric_limits<Bytes>::max() / 1024)
@@ -90,12 +90,12 @@ std::map<int, std::string> ArmCpuNames(const std::filesystem::path& cpuinfo) {
     const std::size_t end = line.find_last_not_of(" \t", colon == 0 ? 0 : colon - 1);
     if (colon == std::string::npos || end == std::string::npos) continue;
     const std::string key = line.substr(0, end + 1);
-    const std::vector<std::string> words = Words(line.substr(colon + 1));
-    if (words.empty()) continue;
-    if (key == "processor") id = ParseLeadingInteger(words[0]);
-    if (key == "CPU implementer") implementer = words[0];
+    const std::vector<std::string> values = Words(line.substr(colon + 1));
+    if (values.empty()) continue;
+    if (key == "processor") id = ParseLeadingInteger(values[0]);
+    if (key == "CPU implementer") implementer = values[0];
     if (key == "CPU part" && id && *id >= 0 && *id < kMaxCpuNumber)
-      names[static_cast<int>(*id)] = ArmCpuName(implementer, words[0]);
+      names[static_cast<int>(*id)] = ArmCpuName(implementer, values[0]);
   }
   return names;
 }
@@ -117,13 +117,13 @@ std::string DetectVirtualization(const std::filesystem::path& root,
 }
 
 std::string DescribeTopology(const std::vector<DeviceProperties::Cpu>& cpus) {
-  std::map<std::int64_t, int, std::greater<>> kinds;
+  std::map<std::int64_t, int, std::greater<>> cores_by_khz;
   for (const DeviceProperties::Cpu& cpu : cpus) {
-    if (cpu.hardware_max_khz) kinds[*cpu.hardware_max_khz]++;
+    if (cpu.hardware_max_khz) cores_by_khz[*cpu.hardware_max_khz]++;
   }
-  if (kinds.size() < 2) return "";
+  if (cores_by_khz.size() < 2) return "";
   std::string text;
-  for (const auto& [khz, count] : kinds) {
+  for (const auto& [khz, count] : cores_by_khz) {
     text += fmt::format("{}{} x {} MHz", text.empty() ? "" : ", ", count, khz / 1000);
   }
   return text;
@@ -267,9 +267,11 @@ std::optional<Bytes> ReadAvailableMemory(const std::filesystem::path& root) {
   std::ifstream file(root / "proc/meminfo");
   std::ostringstream text;
   text << file.rdbuf();
-  const std::optional<Bytes> machine = ParseAvailableMemory(text.str());
-  const std::optional<Bytes> container = ReadResourceLimits(root).memory_available;
-  return machine && container ? std::min(*machine, *container) : machine ? machine : container;
+  const std::optional<Bytes> machine_bytes = ParseAvailableMemory(text.str());
+  const std::optional<Bytes> container_bytes = ReadResourceLimits(root).memory_available;
+  return machine_bytes && container_bytes ? std::min(*machine_bytes, *container_bytes)
+         : machine_bytes                  ? machine_bytes
+                                          : container_bytes;
 }
 
 DeviceProperties ReadLocalProperties(const std::filesystem::path& root) {

@@ -38,12 +38,12 @@ class Connection {
   virtual std::string Problem(const std::string& errors) const { return LastLine(errors); }
 
   // Copies a local file into an existing folder of the device. Returns false on failure, and the message of
-  // the client or the device in `why`.
-  virtual bool Push(const std::filesystem::path& local, const std::string& remote, std::string& why) = 0;
+  // the client or the device in `reason`.
+  virtual bool Push(const std::filesystem::path& local, const std::string& remote, std::string& reason) = 0;
   // Copies a file of the device, as Push does. `size` is the size that the device announced; at most a few MB
   // more are written.
   virtual bool Pull(const std::string& remote, const std::filesystem::path& local, Bytes size,
-                    std::string& why) = 0;
+                    std::string& reason) = 0;
 
   void SetInterrupted(std::function<bool()> interrupted) { interrupted_ = std::move(interrupted); }
 
@@ -54,7 +54,7 @@ class Connection {
 // The time limit of a copy in seconds: one minute plus the time that a slow network (100 kB/s) needs.
 inline double CopySeconds(Bytes bytes) { return 60 + static_cast<double>(bytes) / 100e3; }
 
-// A connection to this machine's own shell, for the device lock. Push and Pull fail.
+// A connection to the shell of this machine, for the device lock. Push and Pull fail.
 std::unique_ptr<Connection> MakeLocalConnection();
 // A connection by the system's OpenSSH client, with its configuration and agent. $ETPROF_SSH overrides the
 // command `ssh`.

@@ -66,15 +66,15 @@ TEST_F(DeviceLockTest, GoesToTheFirstThatWaits) {
   first->AcquireLock("anna, nightly", {});
   std::mutex mutex;
   std::vector<std::string> order, messages;
-  const auto acquire_later = [&](const std::string& who) {
-    return std::async(std::launch::async, [&, who] {
+  const auto acquire_later = [&](const std::string& owner) {
+    return std::async(std::launch::async, [&, owner] {
       const auto device = Open();
-      device->AcquireLock(who, [&](const std::string& message) {
+      device->AcquireLock(owner, [&](const std::string& message) {
         const std::lock_guard lock(mutex);
-        messages.push_back(who + " is " + message);
+        messages.push_back(owner + " is " + message);
       });
       const std::lock_guard lock(mutex);
-      order.push_back(who);
+      order.push_back(owner);
     });
   };
   const auto has_messages = [&](std::size_t count) {
@@ -117,7 +117,7 @@ TEST_F(DeviceLockTest, HasOneHolderAtATime) {
   EXPECT_EQ(acquisitions, 8);
 }
 
-// A suite locks the device anew for each of its cells: between two of them, another suite gets it.
+// A suite locks the device separately for each cell. Between two cells, a waiting suite gets the lock.
 TEST_F(DeviceLockTest, IsNotTakenTwiceWhileAnotherRunWaits) {
   const auto first = MakeLocalDevice();
   first->AcquireLock("first", {});
@@ -138,7 +138,7 @@ TEST_F(DeviceLockTest, IsNotTakenTwiceWhileAnotherRunWaits) {
   WaitFor([&] { return fs::is_empty(Runs()); });
 }
 
-// A run whose guard was killed has no lock any more, but its processes may go on.
+// A run whose guard was killed no longer has the lock, but its processes may still run.
 TEST_F(DeviceLockTest, EndsProcessesOfADeadHolder) {
   const auto holder = Open();
   holder->AcquireLock("holder", {});

@@ -12,12 +12,12 @@ class LocalConnection : public Connection {
   std::vector<std::string> Shell(const std::string& script) const override {
     return {"/bin/sh", "-c", script};
   }
-  bool Push(const std::filesystem::path&, const std::string&, std::string& why) override {
-    why = "its files are here";
+  bool Push(const std::filesystem::path&, const std::string&, std::string& reason) override {
+    reason = "its files are here";
     return false;
   }
-  bool Pull(const std::string&, const std::filesystem::path&, Bytes, std::string& why) override {
-    why = "its files are here";
+  bool Pull(const std::string&, const std::filesystem::path&, Bytes, std::string& reason) override {
+    reason = "its files are here";
     return false;
   }
 };

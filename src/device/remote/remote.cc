@@ -29,9 +29,9 @@ namespace fs = std::filesystem;
 
 constexpr double kAnswerSeconds = 30;  // time limit for scripts that end at once
 constexpr double kDigestSeconds = 600;
-constexpr double kGuardSeconds = 30;         // time for the guard to end; it may have settings to restore
-constexpr double kUnresponsiveSeconds = 5;   // cleanup on a device that did not answer correctly
-constexpr std::string_view kHeld = "held ";  // before the lock's holder in an answer of the guard
+constexpr double kGuardSeconds = 30;        // time for the guard to end; it may have settings to restore
+constexpr double kUnresponsiveSeconds = 5;  // cleanup on a device that did not answer correctly
+constexpr std::string_view kHeldPrefix = "held ";   // before the lock's holder in an answer of the guard
 constexpr const char* kBeginLine = "ETPROF-BEGIN";  // first line of each script's output
 
 // A new name for a run's folder, unique among all hosts that use a device. kDefineIsOwnFolder checks the same
@@ -99,11 +99,11 @@ std::string DefineEndDeadRuns() {
                      EndRunScript());
 }
 
-// Defines `lock`, `unlock`, and `restore_left`, which run in etprof's folder. `lock` tries to take the
+// Defines `lock`, `unlock`, and `restore_left`, which run in etprof's folder. `lock` tries to acquire the
 // device's lock: the kernel's lock (flock(2)) of the file `lock`, which lasts as long as this shell keeps
-// descriptor 9. The first of those who wait has the lock of the file `next` (descriptor 8), so that nobody
-// overtakes it. Systems without flock(1), such as macOS, have perl. `restore_left` restores settings that a
-// dead holder left.
+// descriptor 9. The first waiting process has the lock of the file `next` (descriptor 8), so that no other
+// process overtakes it. Systems without flock(1), such as macOS, have perl. `restore_left` restores settings
+// that a dead holder has changed.
 constexpr const char* kDefineLock =
     R"sh(try() {
   if command -v flock >/dev/null 2>&1; then flock -n "$1"
@@ -169,9 +169,10 @@ class RemoteDevice : public Device {
     return mode;
   }
 
-  void AcquireLock(const std::string& who, const std::function<void(const std::string&)>& waits) override {
-    lock_owner_ = who;
-    on_lock_wait_ = waits;
+  void AcquireLock(const std::string& owner,
+                   const std::function<void(const std::string&)>& on_wait) override {
+    lock_owner_ = owner;
+    on_lock_wait_ = on_wait;
     std::string holder;
     for (int tenths = 0;; ++tenths) {
       if (interrupted_ && interrupted_()) {
@@ -179,10 +180,12 @@ class RemoteDevice : public Device {
         throw Error(ExitCode::kInterrupted, "interrupted");
       }
       if (tenths % 10 == 0) {
-        const std::string answer = AskGuard("lock " + EscapeToOneLine(who), {"locked", kHeld});
+        const std::string answer =
+            RequestFromGuard("lock " + EscapeToOneLine(owner), {"locked", kHeldPrefix});
         if (answer == "locked") return;
-        if (waits && !answer.empty() && answer != holder)
-          waits("waiting for " + (answer == kHeld ? "another etprof" : answer.substr(kHeld.size())));
+        if (on_wait && !answer.empty() && answer != holder)
+          on_wait("waiting for " +
+                  (answer == kHeldPrefix ? "another etprof" : answer.substr(kHeldPrefix.size())));
         holder = answer;
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -193,7 +196,7 @@ class RemoteDevice : public Device {
     if (lock_owner_.empty()) return;
     lock_owner_.clear();
     power_mode_.clear();
-    AskGuard("unlock", {"unlocked"});
+    RequestFromGuard("unlock", {"unlocked"});
   }
 
   std::vector<std::string> PutProgram(const fs::path& local,
@@ -210,7 +213,7 @@ class RemoteDevice : public Device {
   }
 
   std::string ReserveOutputPath(const fs::path& local) override {
-    return fmt::format("{}/{}_{}", run_, ++placed_files_, local.filename().string());
+    return fmt::format("{}/{}_{}", run_, ++reserved_outputs_, local.filename().string());
   }
 
   bool Get(const std::string& remote, const fs::path& local) override {
@@ -218,19 +221,19 @@ class RemoteDevice : public Device {
         Run(fmt::format("test -f {0} && wc -c <{0} && {1}", ShellQuoted(remote), DigestScript(remote)),
             kDigestSeconds);
     if (!probe.Success()) return false;
-    const Bytes size = AnnouncedSize(probe, remote, local);
-    const std::string digest = PrintedDigest(probe);
+    const Bytes size = TakeAnnouncedSize(probe, remote, local);
+    const std::string digest = ParseDigest(probe);
     fs::path part = local;
     part += ".part";
-    std::string why;
-    const bool copied = connection_->Pull(remote, part, size, why);
+    std::string reason;
+    const bool copied = connection_->Pull(remote, part, size, reason);
     std::error_code ignored;
     if (!copied || fs::file_size(part) != static_cast<std::uintmax_t>(size) ||
         (!digest.empty() && Sha256HexOfFile(part) != digest)) {
       fs::remove(part, ignored);
       RequireConnection("while it sent " + local.filename().string());
       throw Error(ExitCode::kDeviceFailed,
-                  "could not be fetched from the device: " + (copied ? "it arrived changed" : why))
+                  "could not be fetched from the device: " + (copied ? "it arrived changed" : reason))
           .InFile(Name() + " " + remote);
     }
     fs::rename(part, local);
@@ -244,11 +247,11 @@ class RemoteDevice : public Device {
 
   void CleanUp() override {
     if (!guard_) return;
-    if (options_.keep && answering_) Run(": >" + ShellQuoted(run_ + "/keep"), kAnswerSeconds);
+    if (options_.keep && is_responsive_) Run(": >" + ShellQuoted(run_ + "/keep"), kAnswerSeconds);
     guard_->CloseInput();
     // The guard on the device ends by itself even if the device does not answer.
-    std::istringstream lines(ReadOutput(*guard_, answering_ ? kGuardSeconds : kUnresponsiveSeconds).text);
-    for (std::string line; std::getline(lines, line);) WarnOfGuard(line);
+    std::istringstream lines(ReadOutput(*guard_, is_responsive_ ? kGuardSeconds : kUnresponsiveSeconds).text);
+    for (std::string line; std::getline(lines, line);) ForwardGuardWarning(line);
     guard_->Wait(kUnresponsiveSeconds);
     guard_.reset();
     connection_->Close();
@@ -258,9 +261,9 @@ class RemoteDevice : public Device {
     return ParseStored(RunOrThrow(StoredScript(false), "say what etprof left there"));
   }
   StoredFiles RemoveStored() override {
-    const StoredFiles gone = ParseStored(RunOrThrow(StoredScript(true), "remove what etprof left there"));
+    const StoredFiles removed = ParseStored(RunOrThrow(StoredScript(true), "remove what etprof left there"));
     put_folders_.clear();
-    return gone;
+    return removed;
   }
 
   bool WaitUntilBack(double timeout_seconds) override {
@@ -372,7 +375,7 @@ pwd)sh",
   // Removes the first line of the output, and returns it as the size of the file `remote`, which will be
   // fetched to `local`. Throws Error (kDeviceFailed) if the file is larger than the files that etprof reads,
   // or than the free disk space.
-  Bytes AnnouncedSize(ToolResult& answer, const std::string& remote, const fs::path& local) const {
+  Bytes TakeAnnouncedSize(ToolResult& answer, const std::string& remote, const fs::path& local) const {
     const std::size_t end = std::min(answer.output.find('\n'), answer.output.size());
     const auto size = AsNumber<Bytes>(Trimmed(answer.output.substr(0, end)));
     const std::string printed = QuotedStart(answer.output);
@@ -430,16 +433,16 @@ true)sh",
 
   static StoredFiles ParseStored(const std::string& printed) {
     StoredFiles stored;
-    Bytes* into = &stored.old_runs;
+    Bytes* target = &stored.old_runs;
     std::istringstream lines(printed);
     for (std::string line; std::getline(lines, line);) {
       // Lines of `wc -c`: "SIZE PATH", and "SIZE total" after several files.
-      std::istringstream words(line);
+      std::istringstream fields(line);
       Bytes size = 0;
       std::string path;
       if (line == "live") ++stored.live_runs;
-      if (line == "cache") into = &stored.cache;
-      if (words >> size >> path && path != "total") *into += size;
+      if (line == "cache") target = &stored.cache;
+      if (fields >> size >> path && path != "total") *target += size;
     }
     return stored;
   }
@@ -485,7 +488,7 @@ done
     const Process::Read read = guard_->ReadLine(line, kAnswerSeconds);
     if (read == Process::Read::kLine && line == "ready") return;
     if (read == Process::Read::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
-    answering_ = false;
+    is_responsive_ = false;
     const std::string last_errors = guard_->LastErrors();
     const std::string errors = connection_->Problem(last_errors);
     throw Error(ExitCode::kDeviceFailed,
@@ -498,7 +501,7 @@ done
         .InFile(Name());
   }
 
-  void WarnOfGuard(const std::string& line) const {
+  void ForwardGuardWarning(const std::string& line) const {
     constexpr std::string_view kUnrestored = "unrestored\t";
     if (options_.notice && line.starts_with(kUnrestored)) {
       options_.notice(
@@ -515,7 +518,7 @@ done
 
   // Sends a request to the guard and returns the line of its answer that begins with one of `answers`; empty
   // if the user interrupts. Throws DeviceLost.
-  std::string AskGuard(const std::string& request, std::initializer_list<std::string_view> answers) {
+  std::string RequestFromGuard(const std::string& request, std::initializer_list<std::string_view> answers) {
     std::string line;
     auto read = guard_ && guard_->Send(request, kAnswerSeconds) ? Process::Read::kLine : Process::Read::kEnd;
     while (read == Process::Read::kLine) {
@@ -523,7 +526,7 @@ done
       if (read == Process::Read::kInterrupted) return "";
       const auto begins = [&](std::string_view answer) { return line.starts_with(answer); };
       if (read == Process::Read::kLine && std::ranges::any_of(answers, begins)) return line;
-      WarnOfGuard(line);
+      ForwardGuardWarning(line);
     }
     throw DeviceLost(Name(), "the connection was lost");
   }
@@ -549,14 +552,14 @@ done
   // Removes the line kBeginLine from the output. Throws Error (kDeviceFailed) if the device printed other
   // text before it, or too much; DeviceLost if the script did not end.
   void RequireAnswer(ToolResult& result, bool has_exit_mark, double timeout_seconds) {
-    answering_ = has_exit_mark && !result.too_long;
+    is_responsive_ = has_exit_mark && !result.too_long;
     const std::string begin = std::string(kBeginLine) + "\n";
     const bool has_begin_line = result.output.starts_with(begin);
     if (has_begin_line) result.output.erase(0, begin.size());
     if (!has_begin_line && !result.output.empty()) {
-      throw Error(ExitCode::kDeviceFailed,
-                  fmt::format("its shell prints text of its own{}: {}",
-                              answering_ ? "" : " and does not run a command", QuotedStart(result.output)))
+      throw Error(ExitCode::kDeviceFailed, fmt::format("its shell prints text of its own{}: {}",
+                                                       is_responsive_ ? "" : " and does not run a command",
+                                                       QuotedStart(result.output)))
           .InFile(Name())
           .Remedy("let the files that its login shell reads print text on a terminal only");
     }
@@ -577,24 +580,24 @@ done
   }
 
   // Runs a script and returns its output. Throws Error (kDeviceFailed) if the script fails.
-  std::string RunOrThrow(const std::string& script, const std::string& what,
+  std::string RunOrThrow(const std::string& script, const std::string& action,
                          double timeout_seconds = kAnswerSeconds) {
     ToolResult result = Run(script, timeout_seconds);
     if (!result.Success()) {
       const std::string last = LastLine(result.errors);
       throw Error(ExitCode::kDeviceFailed,
-                  fmt::format("could not {}: {}", what, last.empty() ? result.status.Text() : last))
+                  fmt::format("could not {}: {}", action, last.empty() ? result.status.Text() : last))
           .InFile(Name());
     }
     return std::move(result.output);
   }
 
   // Throws DeviceLost if the connection is broken.
-  void RequireConnection(const std::string& when) {
+  void RequireConnection(const std::string& activity) {
     try {
       Run("true", kAnswerSeconds);
     } catch (const DeviceLost&) {
-      throw DeviceLost(Name(), "the connection was lost " + when);
+      throw DeviceLost(Name(), "the connection was lost " + activity);
     }
   }
 
@@ -607,16 +610,16 @@ done
         file);
   }
 
-  static std::string PrintedDigest(const ToolResult& result) {
+  static std::string ParseDigest(const ToolResult& result) {
     return result.output.substr(0, result.output.find_first_of(" \n"));
   }
 
-  // Returns the folder on the device that has exactly `files`, and pushes them if it does not exist yet. `of`
-  // is the file that messages name.
-  std::string PutFolder(const fs::path& of, const std::vector<fs::path>& files) {
-    std::string key = fs::absolute(of).lexically_normal().string();
+  // Returns the folder on the device that has exactly `files`, and pushes them if it does not exist yet.
+  // Messages name `named_file`.
+  std::string PutFolder(const fs::path& named_file, const std::vector<fs::path>& files) {
+    std::string key = fs::absolute(named_file).lexically_normal().string();
     for (const fs::path& file : files) key += "\n" + file.string();  // one program may have several releases
-    if (const auto known = put_folders_.find(key); known != put_folders_.end()) return known->second;
+    if (const auto pushed = put_folders_.find(key); pushed != put_folders_.end()) return pushed->second;
     std::string text;
     std::vector<std::string> digests;
     double bytes = 0;
@@ -630,32 +633,32 @@ done
     if (!Run("test -d " + ShellQuoted(folder), kAnswerSeconds).Success()) {
       if (options_.notice && bytes > 1e6)
         options_.notice(
-            fmt::format("{}: pushing {}, {}", Name(), of.filename().string(), FormatBytes(bytes)));
-      PushFolder(of, files, digests, folder);
+            fmt::format("{}: pushing {}, {}", Name(), named_file.filename().string(), FormatBytes(bytes)));
+      PushFolder(named_file, files, digests, folder);
     }
     return put_folders_[key] = folder;
   }
 
   // Pushes files into a temporary folder and renames it, so that a folder of the cache is complete or absent.
-  void PushFolder(const fs::path& of, const std::vector<fs::path>& files,
+  void PushFolder(const fs::path& named_file, const std::vector<fs::path>& files,
                   const std::vector<std::string>& digests, const std::string& folder) {
     const std::string part = folder_ + "/cache/.part-" + id_;
     RunOrThrow(fmt::format("rm -rf {0}; mkdir {0}", ShellQuoted(part)), "make a folder");
-    const auto failed = [&](const std::string& why) {
-      RequireConnection("while " + of.filename().string() + " was pushed");
+    const auto make_error = [&](const std::string& reason) {
+      RequireConnection("while " + named_file.filename().string() + " was pushed");
       Run("rm -rf " + ShellQuoted(part), kAnswerSeconds);
-      const bool full = why.find("o space left") != std::string::npos;
-      return Error(ExitCode::kDeviceFailed, "could not be pushed to the device: " + why)
-          .InFile(of.string())
+      const bool full = reason.find("o space left") != std::string::npos;
+      return Error(ExitCode::kDeviceFailed, "could not be pushed to the device: " + reason)
+          .InFile(named_file.string())
           .Remedy(full ? "free some space there: `etprof devices --clean` removes what etprof left" : "");
     };
     for (std::size_t i = 0; i < files.size(); ++i) {
       const std::string remote = part + "/" + files[i].filename().string();
-      std::string why;
-      if (!connection_->Push(files[i], remote, why)) throw failed(why);
+      std::string reason;
+      if (!connection_->Push(files[i], remote, reason)) throw make_error(reason);
       const ToolResult check = Run(DigestScript(remote), kDigestSeconds);
-      const std::string arrived = PrintedDigest(check);
-      if (!arrived.empty() && arrived != digests[i]) throw failed("it arrived changed");
+      const std::string arrived = ParseDigest(check);
+      if (!arrived.empty() && arrived != digests[i]) throw make_error("it arrived changed");
     }
     // Another etprof process may create the same folder first, even between test and mv. Then mv moves this
     // folder into the existing one (not every mv has -T), from which `rm` removes it.
@@ -668,15 +671,15 @@ done
   std::unique_ptr<Connection> connection_;
   RemoteOptions options_;
   std::string id_, old_id_;
-  std::string lock_owner_;  // description of this process for others; empty: the lock is not wanted
+  std::string lock_owner_;  // description of this process for others; empty: it has not requested the lock
   std::function<void(const std::string&)> on_lock_wait_;
-  std::string power_mode_;    // power mode of this run; empty: none
+  std::string power_mode_;    // power mode of this run; empty: no mode is set
   std::string folder_, run_;  // etprof's folder and the run's folder on the device, absolute
   std::map<std::string, std::string> put_folders_;
   std::unique_ptr<Process> guard_;
   std::function<bool()> interrupted_;
-  int placed_files_ = 0, started_processes_ = 0;
-  bool answering_ = true;  // the last script ended with its exit mark
+  int reserved_outputs_ = 0, started_processes_ = 0;
+  bool is_responsive_ = true;  // the last script ended with its exit mark
 };
 
 }  // namespace

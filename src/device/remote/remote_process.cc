@@ -7,7 +7,7 @@
 namespace etprof {
 namespace {
 
-constexpr std::size_t kKeptRemoteErrorBytes = 4096;
+constexpr std::size_t kMaxRemoteErrorBytes = 4096;
 
 // The hexadecimal mask that Android's and util-linux's taskset accept.
 std::string CpuMask(const std::vector<int>& cpus) {
@@ -81,8 +81,8 @@ Device::Sink RemoteProcess::ErrorSink() {
 void RemoteProcess::ForwardErrors(std::string_view text) {
   if (text.empty()) return;
   last_errors_ += text;
-  if (last_errors_.size() > kKeptRemoteErrorBytes)
-    last_errors_.erase(0, last_errors_.size() - kKeptRemoteErrorBytes);
+  if (last_errors_.size() > kMaxRemoteErrorBytes)
+    last_errors_.erase(0, last_errors_.size() - kMaxRemoteErrorBytes);
   if (on_stderr_) on_stderr_(text);
 }
 

@@ -86,7 +86,7 @@ TEST_F(StartScriptTest, ReportsTheExitCodeAndHidesTheMark) {
 }
 
 TEST_F(StartScriptTest, ReportsThePossibleSignal) {
-  const auto text_of = [this](const std::string& script) {
+  const auto exit_text = [this](const std::string& script) {
     const std::unique_ptr<RemoteProcess> process = Start({{"sh", "-c", script}, {}, {}});
     process->CloseInput();
     ReadAll(*process);
@@ -96,9 +96,9 @@ TEST_F(StartScriptTest, ReportsThePossibleSignal) {
   };
   // A shell reports both ends by the same exit code.
   for (const char* script : {"kill -9 $$", "exit 137"})
-    EXPECT_EQ(text_of(script), "exited with 137, a shell's code for: killed by signal 9 (Killed)");
-  EXPECT_EQ(text_of("exit 200"), "exited with 200");
-  EXPECT_EQ(text_of("exit 128"), "exited with 128");
+    EXPECT_EQ(exit_text(script), "exited with 137, a shell's code for: killed by signal 9 (Killed)");
+  EXPECT_EQ(exit_text("exit 200"), "exited with 200");
+  EXPECT_EQ(exit_text("exit 128"), "exited with 128");
 }
 
 // A wrapper and the runner that it starts are in one process group in each shell that a device may have.

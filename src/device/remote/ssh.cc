@@ -47,15 +47,15 @@ class SshConnection : public Connection {
     RemoveStaleSocketFolders();
     socket_folder_ = MakeTemporaryFolder(fmt::format("{}-{}", kSocketFolderPrefix, ::getpid()),
                                          "a folder for ssh's control socket");
-    std::vector<std::string> words = ClientWithSocket();
+    std::vector<std::string> command = ClientWithSocket();
     // The connection counts as lost after three unanswered messages, sent every five seconds.
     for (const char* option : {"ControlMaster=yes", "ServerAliveInterval=5", "ServerAliveCountMax=3"})
-      words.insert(words.end(), {"-o", option});
-    words.insert(words.end(),
-                 {"-o", fmt::format("ConnectTimeout={:.0f}", kConnectSeconds), "-N", "--", host_});
-    master_ = StartLocalProcess({words, {}, {}}, {}, interrupted_);
+      command.insert(command.end(), {"-o", option});
+    command.insert(command.end(),
+                   {"-o", fmt::format("ConnectTimeout={:.0f}", kConnectSeconds), "-N", "--", host_});
+    master_ = StartLocalProcess({command, {}, {}}, {}, interrupted_);
     master_->CloseInput();
-    for (double waited = 0; waited < 2 * kConnectSeconds; waited += 0.02) {
+    for (double waited_seconds = 0; waited_seconds < 2 * kConnectSeconds; waited_seconds += 0.02) {
       if (master_->Wait(0)) break;
       if (Exists(socket_folder_ / "c") && RunTool(ControlCommand("check"), {.timeout_seconds = 5}).Success())
         return;
@@ -83,45 +83,45 @@ class SshConnection : public Connection {
   }
 
   std::vector<std::string> Shell(const std::string& script) const override {
-    std::vector<std::string> words = ClientWithSocket();
+    std::vector<std::string> command = ClientWithSocket();
     // The login shell may be any shell, so `sh` reads the script. Without a master connection the session
     // fails (ProxyCommand=false): only Open() connects.
-    words.insert(words.end(), {"-T", "-o", "ControlMaster=no", "-o", "ProxyCommand=false", "--", host_,
-                               "exec sh -c " + ShellQuoted(script)});
-    return words;
+    command.insert(command.end(), {"-T", "-o", "ControlMaster=no", "-o", "ProxyCommand=false", "--", host_,
+                                   "exec sh -c " + ShellQuoted(script)});
+    return command;
   }
 
-  bool Push(const std::filesystem::path& local, const std::string& remote, std::string& why) override {
+  bool Push(const std::filesystem::path& local, const std::string& remote, std::string& reason) override {
     const auto size = static_cast<Bytes>(std::filesystem::file_size(local));
     return CheckCopy(
         RunTool(Shell("cat >" + ShellQuoted(remote)),
                 {.input = local, .timeout_seconds = CopySeconds(size), .interrupted = interrupted_}),
-        why);
+        reason);
   }
   bool Pull(const std::string& remote, const std::filesystem::path& local, Bytes size,
-            std::string& why) override {
+            std::string& reason) override {
     return CheckCopy(RunTool(Shell("cat " + ShellQuoted(remote)), {.output = local,
                                                                    .timeout_seconds = CopySeconds(size),
                                                                    .max_file = size,
                                                                    .interrupted = interrupted_}),
-                     why);
+                     reason);
   }
 
  private:
   std::vector<std::string> ClientWithSocket() const {
-    std::vector<std::string> words = client_;
-    words.insert(words.end(),
-                 {"-o", "BatchMode=yes", "-o", "ControlPath=" + (socket_folder_ / "c").string()});
-    return words;
+    std::vector<std::string> command = client_;
+    command.insert(command.end(),
+                   {"-o", "BatchMode=yes", "-o", "ControlPath=" + (socket_folder_ / "c").string()});
+    return command;
   }
-  std::vector<std::string> ControlCommand(const std::string& command) const {
-    std::vector<std::string> words = ClientWithSocket();
-    words.insert(words.end(), {"-O", command, "--", host_});
-    return words;
+  std::vector<std::string> ControlCommand(const std::string& control_command) const {
+    std::vector<std::string> command = ClientWithSocket();
+    command.insert(command.end(), {"-O", control_command, "--", host_});
+    return command;
   }
-  static bool CheckCopy(const ToolResult& result, std::string& why) {
+  static bool CheckCopy(const ToolResult& result, std::string& reason) {
     if (result.Success()) return true;
-    why = result.timed_out ? "it took too long" : LastLine(result.errors);
+    reason = result.timed_out ? "it took too long" : LastLine(result.errors);
     return false;
   }
 

@@ -30,7 +30,7 @@ bool IsCapped(const DeviceVitals& vitals, const std::vector<int>& cpus) {
   }
   // Without clock data, an active cooling device of the CPUs shows that they are slowed down.
   return !has_clock_limits && std::ranges::any_of(vitals.cooling, [](const auto& cooling) {
-    return cooling.of_cpu && cooling.state > 0;
+    return cooling.cools_cpu && cooling.state > 0;
   });
 }
 

@@ -22,7 +22,7 @@ std::string NotQuietReason(const QuietOptions& options, const std::optional<Othe
     if (vitals->thermal_status.value_or(0) > 0)
       reasons.push_back("thermal status " + ThermalStatusName(*vitals->thermal_status));
     for (const DeviceVitals::Cooling& cooling : vitals->cooling) {
-      if (!cooling.of_cpu || cooling.state <= 0) continue;
+      if (!cooling.cools_cpu || cooling.state <= 0) continue;
       reasons.push_back(
           fmt::format("{} slows CPUs down ({} of {})", cooling.type, cooling.state, cooling.highest_state));
       break;  // phones have about eight; the first suffices
